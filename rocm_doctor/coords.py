@@ -1,0 +1,125 @@
+"""The vocabulary: every fact has one name, and rows, probes and reports all use it. One line each: name, how it compares, meaning.
+
+A fact of the machine is named as it stands in `Snapshot.facts` (`torch.version`); a fact of a GPU carries the prefix `gpu.`
+in conditions (`gpu.gfx`) and stands in `Gpu.facts` without it. A family ends in `.` and takes any name after it (`env.HIP_VISIBLE_DEVICES`).
+
+How a value compares (`Kind`): `version` (PEP 440 ranges, see versions.py), `word` (globs, case does not matter), `number` (bounds, with
+optional KiB/MiB/GiB), `flag` (yes or no), `list` (true when any element fits), `log` (words that stand in one line of a log).
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Kind = Literal["version", "word", "number", "flag", "list", "log"]
+
+
+class Coord(NamedTuple):
+    kind: Kind
+    meaning: str
+
+
+COORDS: dict[str, Coord] = {
+    # the machine
+    "platform": Coord("word", "linux, windows or macos"),
+    "os": Coord("word", "distribution or Windows edition as it names itself"),
+    "kernel": Coord("version", "kernel release, as uname -r prints it"),
+    "cmdline": Coord("word", "kernel command line"),
+    "cpu": Coord("word", "processor model name"),
+    "glibc": Coord("version", "C library version"),
+    "ram_bytes": Coord("number", "main memory in bytes"),
+    "wsl": Coord("flag", "the Windows Subsystem for Linux"),
+    "container": Coord("word", "docker, podman, lxc, k8s, apptainer, toolbox, distrobox; absent outside of one"),
+    "virtual_machine": Coord("word", "hypervisor of the guest; absent on bare metal"),
+    "secure_boot": Coord("flag", "UEFI secure boot is on"),
+    "iommu": Coord("word", "mode from the kernel command line: pt, on, off, or default"),
+    "nomodeset": Coord("flag", "nomodeset or a blacklist of amdgpu stands on the kernel command line"),
+    "numa_balancing": Coord("flag", "automatic NUMA balancing is on"),
+    "shm_bytes": Coord("number", "size of /dev/shm in bytes"),
+    "memlock_bytes": Coord("number", "limit of locked memory in bytes; -1 is unlimited"),
+    "cgroup_memory_bytes": Coord("number", "memory limit of the control group in bytes; absent when there is none"),
+    "user.groups": Coord("list", "names (or numeric ids) of the process's groups"),
+    "user.gids": Coord("list", "numeric ids of the process's groups"),
+    "user.root": Coord("flag", "the process is root"),
+    # device nodes and driver
+    "kfd.exists": Coord("flag", "/dev/kfd exists"),
+    "kfd.openable": Coord("flag", "this user can open /dev/kfd for reading and writing"),
+    "kfd.error": Coord("word", "the words of the failed open of /dev/kfd"),
+    "kfd.gid": Coord("word", "numeric owner group of /dev/kfd"),
+    "kfd.group": Coord("word", "name of the owner group of /dev/kfd"),
+    "render.nodes": Coord("list", "/dev/dri/renderD* that exist"),
+    "render.openable": Coord("flag", "this user can open every render node that belongs to an AMD GPU"),
+    "render.gid": Coord("word", "numeric owner group of the render nodes"),
+    "driver.loaded": Coord("flag", "the amdgpu module is loaded or built in"),
+    "driver.builtin": Coord("flag", "amdgpu is built into the kernel or is the kernel's own module"),
+    "driver.version": Coord("version", "version of the DKMS amdgpu module (6.12.12); absent with the kernel's own"),
+    "driver.parameters": Coord("list", "amdgpu module parameters that differ from their defaults, name=value"),
+    "driver.error": Coord("word", "first error of amdgpu or kfd in the kernel log"),
+    "driver.windows": Coord("version", "Adrenalin version on Windows"),
+    "firmware.mes": Coord("word", "MES firmware version"),
+    "ttm.pages_limit": Coord("number", "pages that GPUs may map of main memory"),
+    # ROCm and HIP
+    "rocm.version": Coord("version", "ROCm release installed on the system (or the SDK wheels), not the one inside torch"),
+    "rocm.installations": Coord("list", "every ROCm found, as path=version"),
+    "rocm.loader": Coord("word", "the ROCm library folder that the loader would take first"),
+    "rocm.source": Coord("word", "how ROCm was installed: opt, distribution, wheels, therock"),
+    "runtime.version": Coord("version", "HSA runtime version as rocminfo prints it (1.14); not a ROCm version"),
+    "hip.version": Coord("version", "HIP version of hipconfig or of the runtime"),
+    "hsa.status": Coord("word", "HSA error that rocminfo ended with"),
+    # Python and packages
+    "python.version": Coord("version", "version of the examined interpreter"),
+    "python.prefix": Coord("word", "its sys.prefix"),
+    "python.env": Coord("word", "venv, conda, system, uv"),
+    "pkg.": Coord("version", "version of an installed package; absent when it is not installed"),
+    "torch.version": Coord("version", "torch's version with its local part (2.9.1+rocm6.4)"),
+    "torch.hip": Coord("version", "torch.version.hip; absent in a CPU or CUDA build"),
+    "torch.cuda": Coord("version", "torch.version.cuda; absent in a ROCm or CPU build"),
+    "torch.rocm": Coord("version", "ROCm release torch was built with: local part, then version.rocm, then version.hip"),
+    "torch.build": Coord("word", "rocm, cuda, cpu"),
+    "torch.family": Coord("word", "wheel family: bundled (A), rpath-packages (B), amd-listing (C), therock (D), source"),
+    "torch.arch_list": Coord("list", "gfx targets as torch.cuda.get_arch_list() printed them"),
+    "torch.available": Coord("flag", "torch.cuda.is_available() as it was printed"),
+    "torch.device_dists": Coord("list", "gfx targets of installed device wheels (amd-torch-device-*, rocm-sdk-device-*)"),
+    # environment
+    "env.": Coord("word", "environment variable as the process sees it; absent when it is not set"),
+    # evidence from binaries and runs
+    "code.": Coord("list", "gfx targets of the code objects inside a library"),
+    "soname.": Coord("list", "ROCm libraries (sonames) that a library is linked to"),
+    "smoke.": Coord("word", "result of a smoke stage: passed, failed:..., died:SIGSEGV, timeout, skipped:..."),
+    # what a text says beside its tool output
+    "said.command": Coord("list", "commands that the text says were run"),
+    "said.": Coord("word", "what the text states in prose"),
+    "log": Coord("log", "words that stand in one line of a log, traceback or message"),
+    "log.": Coord("log", "a further line that must (or, with !, must not) stand in the logs"),
+    # one GPU
+    "gpu.gfx": Coord("word", "gfx target of the chip as the kernel names it"),
+    "gpu.gfx_reported": Coord("word", "gfx target that the runtime reports, where an override changed it"),
+    "gpu.isa": Coord("word", "full ISA name with feature flags"),
+    "gpu.family": Coord("word", "family of the catalogue: GCN5.1, CDNA3, RDNA2, ..."),
+    "gpu.marketing_name": Coord("word", "name as the tool prints it"),
+    "gpu.device_id": Coord("number", "PCI device id"),
+    "gpu.pci_bdf": Coord("word", "PCI address, domain:bus:device.function"),
+    "gpu.compute_units": Coord("number", "compute units (CUs, not WGPs)"),
+    "gpu.wavefront_size": Coord("number", "32 or 64"),
+    "gpu.vram_bytes": Coord("number", "device memory in bytes (on an APU the carve-out)"),
+    "gpu.gtt_bytes": Coord("number", "GTT limit in bytes"),
+    "gpu.is_apu": Coord("flag", "integrated with the CPU"),
+    "gpu.driver": Coord("word", "kernel driver that has claimed the device; absent when none has"),
+    "gpu.node": Coord("number", "KFD topology node"),
+    "gpu.render_node": Coord("word", "its /dev/dri/renderD*"),
+    "gpu.vbios": Coord("word", "video BIOS version"),
+    "gpu.link_width": Coord("number", "PCIe lanes in use"),
+    "gpu.link_speed": Coord("word", "PCIe transfer rate in use"),
+    "gpu.link_max_width": Coord("number", "PCIe lanes that the card has"),
+    "gpu.numa_node": Coord("number", "NUMA node"),
+    "gpu.visible": Coord("flag", "left visible by ROCR_/HIP_/CUDA_VISIBLE_DEVICES"),
+}
+
+_FAMILIES = tuple(name for name in COORDS if name.endswith("."))
+
+
+def coord(name: str) -> Coord | None:
+    """The coordinate of that name, or of the family it belongs to; None when the vocabulary does not have it."""
+    if name in COORDS:
+        return None if name.endswith(".") else COORDS[name]
+    return next((COORDS[f] for f in _FAMILIES if name.startswith(f) and len(name) > len(f)), None)

@@ -1,0 +1,91 @@
+"""What a probe hands back: facts of the machine and, where it lists GPUs, one set of facts for each, in its own order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+
+import msgspec
+
+from rocm_doctor.model import Artifact, Fact, Reading, Value
+
+
+class Artifacts:
+    """The artifacts at hand, looked up by name or by glob. Probes get this and nothing else: they cannot fetch."""
+
+    def __init__(self, items: Iterable[Artifact]) -> None:
+        self.items = tuple(items)
+        self._by_name: dict[str, Artifact] = {}
+        for item in self.items:
+            self._by_name.setdefault(item.name, item)
+
+    def __iter__(self) -> Iterator[Artifact]:
+        return iter(self.items)
+
+    def get(self, name: str) -> Artifact | None:
+        """The first artifact of exactly that name, readable or not."""
+        return self._by_name.get(name)
+
+    def text(self, name: str) -> str | None:
+        """Its text; None when it is not there or could not be read."""
+        item = self._by_name.get(name)
+        return None if item is None or item.missing else item.text
+
+    def like(self, *globs: str) -> list[Artifact]:
+        """Readable artifacts whose name fits one of the globs (`*` also spans `/`), in the order given."""
+        return [a for a in self.items if not a.missing and any(fnmatchcase(a.name, g) for g in globs)]
+
+
+class Listing:
+    """The GPUs that one tool lists, in its order. `complete`: it lists all that it can see (collect_env names one only)."""
+
+    def __init__(self, complete: bool = True) -> None:
+        self.complete = complete
+        self.gpus: list[dict[str, Fact]] = []
+
+    def gpu(self) -> dict[str, Fact]:
+        self.gpus.append({})
+        return self.gpus[-1]
+
+
+class Notes:
+    """The findings of one probe. A later `say` of the same key with another value is kept as a dispute."""
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Fact] = {}
+        self.listings: list[Listing] = []
+        self.errors: list[Reading] = []
+
+    def listing(self, complete: bool = True) -> Listing:
+        self.listings.append(Listing(complete))
+        return self.listings[-1]
+
+    def say(self, key: str, value: Value, reading: Reading, into: dict[str, Fact] | None = None) -> None:
+        """Record that `key` is `value` as read there; into a GPU of a listing when `into` is given, else of the machine."""
+        facts = self.facts if into is None else into
+        facts[key] = agree(facts.get(key), Fact(value, (reading,)))
+
+    def fail(self, artifact: str, what: str, place: str = "") -> None:
+        """Note that something could not be read: shown under errors, never taken for a value."""
+        self.errors.append(Reading(artifact, place, what))
+
+
+def agree(first: Fact | None, second: Fact) -> Fact:
+    """Two facts of one thing: the first known value wins, equal values join their readings, others are kept as disputed."""
+    if first is None or (not first.known and second.known):
+        return second
+    if not second.known or (second.value is None and first.value is not None):
+        return first
+    if first.value is None:
+        return second
+    if _same(first.value, second.value):
+        return msgspec.structs.replace(first, readings=first.readings + second.readings)
+    return msgspec.structs.replace(first, disputed=first.disputed + second.readings)
+
+
+def _same(one: Value, other: Value) -> bool:
+    if isinstance(one, str) and isinstance(other, str):
+        return " ".join(one.split()).casefold() == " ".join(other.split()).casefold()
+    return one == other
+
+

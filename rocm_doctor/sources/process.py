@@ -1,0 +1,325 @@
+"""Child processes that cannot harm the doctor: bounded in time and in bytes, never waited for without end.
+
+A GPU tool can print everything and then never exit (rocminfo under WSL, ROCm/librocdxg#17), sleep in the kernel beyond the
+reach of SIGKILL (rocm-smi, ROCm/legacy-rocm-build#5745) or leave a grandchild that keeps the pipe open. `run` and `run_many`
+return in bounded time in all of these cases and keep every byte that was read.
+
+Unix: one selector loop serves all children; every child leads a session of its own, and the whole process group is ended.
+Elsewhere: the same results by `Popen.communicate`, one child after the other, without process groups.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import IO, Literal
+
+State = Literal["finished", "timeout", "capped", "abandoned", "not-found", "denied"]
+"""finished: it exited by itself. timeout: too slow, or silent after output without exiting. capped: it printed too much.
+abandoned: SIGKILL did not end it (uninterruptible sleep). denied: it is there and cannot be executed."""
+
+MIB = 1 << 20
+TERM_GRACE = 0.2
+"""Seconds between SIGTERM and SIGKILL."""
+KILL_GRACE = 0.5
+"""Seconds after SIGKILL until a child counts as unkillable."""
+POLL = 0.02
+"""Seconds between looks at a child where the kernel has no pidfd."""
+CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One program to run. `limit` and `idle_after_output` are seconds, `cap` bytes for each of stdout and stderr.
+
+    `keep`: what happens at `cap`. "head" ends the child, "tail" forgets the oldest bytes and lets it run.
+    """
+
+    argv: Sequence[str]
+    limit: float = 5.0
+    idle_after_output: float | None = None
+    env: Mapping[str, str] | None = None
+    cap: int = 8 * MIB
+    cwd: str | None = None
+    keep: Literal["head", "tail"] = "head"
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of it. `returncode` is None unless the child ended by itself (negative: the signal that ended it)."""
+
+    stdout: str
+    stderr: str
+    returncode: int | None
+    seconds: float
+    state: State
+    pid: int | None = None
+
+
+@dataclass
+class Child:
+    """A running program, and what it has printed so far."""
+
+    ask: Ask
+    started: float
+    proc: subprocess.Popen[bytes] | None = None
+    pidfd: int | None = None
+    out: bytearray = field(default_factory=bytearray)
+    err: bytearray = field(default_factory=bytearray)
+    spoke: float | None = None
+    ended: float | None = None
+    state: State = "finished"
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    limit: float = 5.0,
+    idle_after_output: float | None = None,
+    env: Mapping[str, str] | None = None,
+    cap: int = 8 * MIB,
+    cwd: str | None = None,
+) -> Done:
+    """Run one program to its end, its limit or its cap. Raises nothing for a program that is missing or misbehaves."""
+    return run_many([Ask(argv, limit, idle_after_output, env, cap, cwd)])[0]
+
+
+def run_many(asks: Sequence[Ask]) -> list[Done]:
+    """Run all programs at once; results in the order of `asks`. An interrupt ends every child before it goes on."""
+    if not HAS_GROUPS:
+        return [_run_plain(ask) for ask in asks]
+    children = [start(ask) for ask in asks]
+    try:
+        while pump(children, timeout=0.5):
+            pass
+    finally:
+        for child in children:
+            stop(child)
+    return [done(child) for child in children]
+
+
+def start(ask: Ask) -> Child:
+    """Start a program in a session of its own, without standard input. A failure to start is the child's state."""
+    child = Child(ask, time.monotonic())
+    try:
+        child.proc = subprocess.Popen(
+            list(ask.argv),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=None if ask.env is None else dict(ask.env),
+            cwd=ask.cwd,
+            start_new_session=True,
+        )
+    except OSError as error:
+        child.state = "not-found" if isinstance(error, (FileNotFoundError, NotADirectoryError)) else "denied"
+        child.err += str(error).encode()
+        child.ended = time.monotonic()
+        return child
+    child.pidfd = _pidfd(child.proc.pid)
+    for pipe in _pipes(child):
+        os.set_blocking(pipe.fileno(), False)
+    return child
+
+
+def pump(children: Sequence[Child], timeout: float) -> list[Child]:
+    """Wait up to `timeout` seconds for output or an exit, take it in, end what is over a limit; those still running."""
+    alive = [child for child in children if child.ended is None]
+    if not alive:
+        return []
+    _wait(alive, min(timeout, *(_left(child) for child in alive)))
+    for child in alive:
+        spent = _exited(child)
+        _read(child)
+        if spent:
+            stop(child)
+        elif child.ask.keep == "head" and max(len(child.out), len(child.err)) > child.ask.cap:
+            stop(child, "capped")
+        elif _left(child) <= 0:
+            stop(child, "timeout")
+    return [child for child in alive if child.ended is None]
+
+
+def stop(child: Child, state: State = "finished") -> None:
+    """End the child and its whole process group: SIGTERM, SIGKILL, and away from it if it does not die. Idempotent."""
+    if child.ended is not None or child.proc is None:
+        return
+    child.state = state
+    if not _exited(child):
+        _signal_group(child, signal.SIGTERM)
+        _await_exit(child, TERM_GRACE)
+    # Also after a peaceful exit: a grandchild may hold our pipe. The leader is not reaped yet, so its group id is still its own.
+    _signal_group(child, signal.SIGKILL)
+    if not _await_exit(child, KILL_GRACE):
+        child.state = "abandoned"
+    _close(child)
+
+
+def done(child: Child) -> Done:
+    """The result of a child that has ended."""
+    own_end = child.proc is not None and child.state == "finished"
+    return Done(
+        stdout=bytes(child.out[: child.ask.cap] if child.ask.keep == "head" else child.out).decode("utf-8", "replace"),
+        stderr=bytes(child.err[: child.ask.cap] if child.ask.keep == "head" else child.err).decode("utf-8", "replace"),
+        returncode=child.proc.returncode if own_end and child.proc else None,
+        seconds=(child.ended or time.monotonic()) - child.started,
+        state=child.state,
+        pid=child.proc.pid if child.proc else None,
+    )
+
+
+def asleep_in(pid: int) -> str | None:
+    """Where in the kernel a process sleeps uninterruptibly (state D), such as "amdgpu_mes_lock"; None if it does not."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            state = file.read().rpartition(")")[2].split()[0]
+        if state != "D":
+            return None
+        with open(f"/proc/{pid}/wchan", encoding="utf-8", errors="replace") as file:
+            return file.read().strip() or "unknown"
+    except (OSError, IndexError):
+        return None
+
+
+def _pipes(child: Child) -> list[IO[bytes]]:
+    assert child.proc is not None
+    return [pipe for pipe in (child.proc.stdout, child.proc.stderr) if pipe is not None and not pipe.closed]
+
+
+def _left(child: Child) -> float:
+    """Seconds until a limit of the child is reached."""
+    now, ask = time.monotonic(), child.ask
+    left = child.started + ask.limit - now
+    if ask.idle_after_output is not None and child.spoke is not None:
+        left = min(left, child.spoke + ask.idle_after_output - now)
+    return left
+
+
+def _wait(children: Sequence[Child], timeout: float) -> None:
+    """Sleep until a child prints or exits. Where there is no pidfd, exits are looked for every POLL seconds."""
+    if any(child.pidfd is None for child in children):
+        timeout = min(timeout, POLL)
+    with selectors.DefaultSelector() as selector:
+        for child in children:
+            for pipe in _pipes(child):
+                selector.register(pipe, selectors.EVENT_READ)
+            if child.pidfd is not None:
+                selector.register(child.pidfd, selectors.EVENT_READ)
+        selector.select(max(timeout, 0.0))
+
+
+def _read(child: Child) -> None:
+    """Take in what the pipes hold; a little more than the cap at most, so that a flood cannot hold us here."""
+    assert child.proc is not None
+    for pipe, kept in ((child.proc.stdout, child.out), (child.proc.stderr, child.err)):
+        if pipe is None or pipe.closed:
+            continue
+        for _ in range(child.ask.cap // CHUNK + 2):
+            try:
+                chunk = os.read(pipe.fileno(), CHUNK)
+            except BlockingIOError:
+                break
+            if not chunk:
+                pipe.close()
+                break
+            _take(child, kept, chunk)
+
+
+def _take(child: Child, kept: bytearray, chunk: bytes) -> None:
+    kept += chunk
+    child.spoke = time.monotonic()
+    if child.ask.keep == "tail" and len(kept) > child.ask.cap:
+        del kept[: len(kept) - child.ask.cap]
+
+
+def _pidfd(pid: int) -> int | None:
+    if sys.platform != "linux":
+        return None
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None
+
+
+def _exited(child: Child) -> bool:
+    """Whether the child is dead. It stays unreaped, so that its process group id cannot be given to a stranger."""
+    if child.proc is None or child.proc.returncode is not None:
+        return True
+    if sys.platform == "win32":
+        return child.proc.poll() is not None
+    try:
+        return os.waitid(os.P_PID, child.proc.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:
+        return True
+
+
+def _await_exit(child: Child, seconds: float) -> bool:
+    until = time.monotonic() + seconds
+    while not _exited(child):
+        left = until - time.monotonic()
+        if left <= 0:
+            return False
+        # Its output is read on, else a child blocked on a full pipe could not run its SIGTERM handler.
+        _wait([child], min(left, POLL if child.pidfd is None else left))
+        _read(child)
+    return True
+
+
+def _signal_group(child: Child, number: int) -> None:
+    assert child.proc is not None
+    if sys.platform == "win32":
+        child.proc.kill()
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.proc.pid, number)
+
+
+def _close(child: Child) -> None:
+    """Take the last bytes, give back the descriptors, reap."""
+    assert child.proc is not None
+    _read(child)
+    for pipe in _pipes(child):
+        pipe.close()
+    if child.pidfd is not None:
+        os.close(child.pidfd)
+        child.pidfd = None
+    child.ended = time.monotonic()
+    if child.state == "abandoned":
+        child.proc.returncode = -signal.SIGTERM  # Popen must not wait for it, nor complain: whoever inherits it will reap it.
+    else:
+        child.proc.wait()
+
+
+def _run_plain(ask: Ask) -> Done:
+    """The same without process groups and selectors: limit and cap hold, grandchildren are not ended."""
+    began = time.monotonic()
+    try:
+        proc = subprocess.Popen(
+            list(ask.argv), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=None if ask.env is None else dict(ask.env), cwd=ask.cwd,
+        )  # fmt: skip
+    except OSError as error:
+        missing = isinstance(error, (FileNotFoundError, NotADirectoryError))
+        return Done("", str(error), None, time.monotonic() - began, "not-found" if missing else "denied")
+    state: State = "finished"
+    try:
+        out, err = proc.communicate(timeout=ask.limit)
+    except subprocess.TimeoutExpired as expired:
+        state, out, err = "timeout", expired.stdout or b"", expired.stderr or b""
+        proc.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            out, err = proc.communicate(timeout=KILL_GRACE)
+    if max(len(out), len(err)) > ask.cap:
+        state = "capped"
+    texts = [stream[: ask.cap].decode("utf-8", "replace") for stream in (out, err)]
+    return Done(texts[0], texts[1], proc.returncode if state == "finished" else None, time.monotonic() - began, state, proc.pid)
+
+
+HAS_GROUPS = hasattr(os, "killpg") and hasattr(os, "waitid")
