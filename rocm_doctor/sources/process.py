@@ -18,8 +18,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import IO, Literal
+
+from msgspec import Struct, field
 
 State = Literal["finished", "timeout", "capped", "abandoned", "not-found", "denied"]
 """finished: it exited by itself. timeout: too slow, or silent after output without exiting. capped: it printed too much.
@@ -35,8 +36,7 @@ POLL = 0.02
 CHUNK = 1 << 16
 
 
-@dataclass(frozen=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """One program to run. `limit` and `idle_after_output` are seconds, `cap` bytes for each of stdout and stderr.
 
     `keep`: what happens at `cap`. "head" ends the child, "tail" forgets the oldest bytes and lets it run.
@@ -51,8 +51,7 @@ class Ask:
     keep: Literal["head", "tail"] = "head"
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(Struct, frozen=True):
     """What came of it. `returncode` is None unless the child ended by itself (negative: the signal that ended it)."""
 
     stdout: str
@@ -63,8 +62,7 @@ class Done:
     pid: int | None = None
 
 
-@dataclass
-class Child:
+class Child(Struct):
     """A running program, and what it has printed so far."""
 
     ask: Ask
