@@ -1,0 +1,8 @@
+"""`python -m rocm_doctor` is `rocm-doctor`."""
+
+from __future__ import annotations
+
+from rocm_doctor.cli import main
+
+if __name__ == "__main__":
+    main()

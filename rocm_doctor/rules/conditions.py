@@ -1,0 +1,94 @@
+"""The language of a row's `when`, in three values: True, False, or None where a fact is not known.
+
+`a|b` one of these; `!` in front negates the whole; `absent` and `set`; PEP 440 ranges for versions (`>=2.10,<2.12`); globs for
+words; bounds for numbers (`>=16GiB`); `yes` and `no` for flags; for a list, any element that fits. Logs: see logs.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+from rocm_doctor import versions
+from rocm_doctor.coords import Kind
+from rocm_doctor.model import Fact, Unknown, Value
+
+_UNITS = {"": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
+_NUMBER = re.compile(r"(>=|<=|==|!=|>|<)?\s*(-?(?:0x[0-9a-f]+|\d+(?:\.\d+)?))\s*([kmgt]ib)?$", re.IGNORECASE)
+
+
+def holds(kind: Kind, condition: str, fact: Fact) -> bool | None:
+    """Does the condition hold for the fact? None: the fact is not known (an ambiguous one may still decide).
+
+    Raises ValueError for a condition that the kind cannot have (matrix lint finds these before a user does).
+    """
+    if condition.startswith("!"):
+        inner = holds(kind, condition[1:], fact)
+        return None if inner is None else not inner
+    if isinstance(fact.value, Unknown):
+        return _of_candidates(kind, condition, fact.value)
+    if condition == "absent":
+        return fact.value is None
+    if fact.value is None:
+        return False
+    return True if condition == "set" else any(_one(kind, part.strip(), fact.value) for part in condition.split("|"))
+
+
+def _of_candidates(kind: Kind, condition: str, value: Unknown) -> bool | None:
+    """What a name that fits several targets still decides: true or false when it is so for each of them."""
+    answers = {holds(kind, condition, Fact(c)) for c in value.candidates}
+    return answers.pop() if len(answers) == 1 else None
+
+
+def _one(kind: Kind, part: str, value: Value) -> bool:
+    if isinstance(value, tuple):
+        return any(_TESTS["word"](part, item) for item in value)
+    return _TESTS[kind](part, value)
+
+
+def _version(part: str, value: Value) -> bool:
+    return _version_cached(part, str(value))
+
+
+@lru_cache(maxsize=None)
+def _version_cached(part: str, value: str) -> bool:
+    return bool(versions.contains(part, value))
+
+
+def _word(part: str, value: Value) -> bool:
+    return fnmatchcase(str(value).casefold(), part.casefold())
+
+
+def _flag(part: str, value: Value) -> bool:
+    if part not in ("yes", "no"):
+        raise ValueError(f"a flag is `yes` or `no`, not `{part}`")
+    return bool(value) is (part == "yes")
+
+
+def _number(part: str, value: Value) -> bool:
+    found = _NUMBER.match(part)
+    if not found:
+        raise ValueError(f"`{part}` is no bound on a number")
+    text = found[2]
+    bound = (int(text, 16) if "x" in text.lower() else float(text)) * _UNITS[(found[3] or "").lower()]
+    number = float(value) if isinstance(value, (int, float)) else float("nan")
+    return _COMPARE[found[1] or "=="](number, bound)
+
+
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    ">=": lambda a, b: a >= b,
+    "<=": lambda a, b: a <= b,
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    ">": lambda a, b: a > b,
+    "<": lambda a, b: a < b,
+}
+_TESTS: dict[str, Callable[[str, Value], bool]] = {
+    "version": _version,
+    "word": _word,
+    "list": _word,
+    "flag": _flag,
+    "number": _number,
+}

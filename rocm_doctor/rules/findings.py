@@ -1,0 +1,96 @@
+"""How a finding is made: words from the matrix, evidence from the snapshot, severity from one table."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Row, Severity, Snapshot
+
+SEVERITY: dict[tuple[str, str], Severity] = {
+    ("broken", "official"): "error",
+    ("broken", "upstream"): "error",
+    ("broken", "field"): "warning",
+    ("unsupported", "official"): "warning",
+    ("unsupported", "upstream"): "warning",
+    ("unsupported", "field"): "note",
+    ("degraded", "official"): "warning",
+    ("degraded", "upstream"): "note",
+    ("degraded", "field"): "note",
+    ("works", "official"): "note",
+    ("works", "upstream"): "note",
+    ("works", "field"): "note",
+}
+_LOWERED: dict[Severity, Severity] = {"error": "warning", "warning": "warning", "note": "note"}
+
+
+def finding(
+    matrix: Matrix,
+    diagnosis: str,
+    *,
+    evidence: Iterable[Reading],
+    severity: Severity = "error",
+    confidence: Confidence = "high",
+    subject: str = "",
+    **fields: Any,
+) -> Finding:
+    """A finding of a Python rule. Words that are not given (title, cause, advice, commands, ...) are those of the diagnosis.
+
+    Raises KeyError for an id that the matrix does not have.
+    """
+    known = matrix.diagnoses[diagnosis]
+    words = {name: getattr(known, name) for name in ("title", "cause", "advice", "commands", "verify", "sources", "settle")}
+    made = Finding(id=diagnosis, severity=severity, confidence=confidence, subject=subject, evidence=tuple(evidence), **{**words, **fields})
+    return stamped(made)
+
+
+def from_row(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidence: Confidence, subject: str, settle: str = "") -> Finding:
+    """A finding of a matrix row; what the row does not say (advice, commands, verify) is said by its diagnosis."""
+    known = matrix.diagnoses.get(row.diagnosis)
+    severity: Severity = "note" if row.harmless else SEVERITY[row.status, row.grade]
+    return stamped(
+        Finding(
+            id=row.diagnosis,
+            row=row.key,
+            title=row.title,
+            severity=_LOWERED[severity] if confidence == "low" else severity,
+            confidence=confidence,
+            cause=row.cause,
+            subject=subject,
+            status=row.status,
+            grade=row.grade,
+            evidence=tuple(evidence),
+            advice=row.advice or (known.advice if known and not row.commands else ""),
+            commands=row.commands or (known.commands if known and not row.advice else ()),
+            verify=row.verify or (known.verify if known else ()),
+            sources=row.sources,
+            settle=settle or row.settle,
+            origin=row.origin,
+        )
+    )
+
+
+def stamped(made: Finding) -> Finding:
+    """The same finding with its fingerprint: a hash of what it is about, not of the words or the machine it was seen on."""
+    decisive = "\n".join((made.id, made.row, made.subject))
+    return msgspec.structs.replace(made, fingerprint=hashlib.sha256(decisive.encode()).hexdigest()[:16])
+
+
+def subject_of(gpu: Gpu, number: int) -> str:
+    """How a report names a GPU: `GPU 0 (gfx1100)`."""
+    gfx = gpu.get("gfx").value
+    return f"GPU {number}" + (f" ({gfx})" if isinstance(gfx, str) else "")
+
+
+def quoted(fact: Fact, name: str) -> tuple[Reading, ...]:
+    """The readings of a fact; for one that was looked for and is absent, a reading that says so."""
+    return fact.readings or (Reading("snapshot", name, f"{name}: {fact.value}"),)
+
+
+def readings(snapshot: Snapshot, *names: str) -> tuple[Reading, ...]:
+    """The readings behind these facts of the machine, once each, in this order."""
+    return tuple(dict.fromkeys(r for name in names for r in quoted(snapshot.get(name), name)[:1]))
