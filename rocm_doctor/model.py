@@ -177,5 +177,6 @@ class Report(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...]
     undecided: tuple[Undecided, ...]
     snapshot: Snapshot
+    source: str = "this machine"
     proven: tuple[str, ...] = ()
     disputes: tuple[str, ...] = ()

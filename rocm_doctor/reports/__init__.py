@@ -1,0 +1,37 @@
+"""Renderers: each is a module with a function `render(report, look) -> str`. To add one, write it and name it in this table."""
+
+from __future__ import annotations
+
+import importlib
+from typing import NamedTuple
+
+from rocm_doctor.model import Report
+
+_RENDERERS = {
+    "text": "terminal",
+    "json": "json",
+    "jsonl": "jsonl",
+    "markdown": "markdown",
+    "sarif": "sarif",
+    "junit": "junit",
+    "github": "github",
+    "gitlab": "gitlab",
+    "html": "html",
+}
+FORMATS = tuple(_RENDERERS)
+
+
+class Look(NamedTuple):
+    """How a report is to look: only the terminal uses more than the defaults."""
+
+    width: int = 100
+    color: bool = False
+    verbose: bool = False
+    quiet: bool = False
+
+
+def render(format_: str, report: Report, look: Look) -> str:
+    """The report in that format. Raises KeyError for a format that is not in the table."""
+    module = importlib.import_module(f"rocm_doctor.reports.{_RENDERERS[format_]}")
+    text: str = module.render(report, look)
+    return text

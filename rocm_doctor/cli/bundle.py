@@ -1,0 +1,35 @@
+"""`rocm-doctor bundle`: redacted artefacts and the report in one zip, which `check` replays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rocm_doctor import pipeline
+from rocm_doctor.cli.check import captured, live
+from rocm_doctor.cli.common import load_matrix
+from rocm_doctor.redact import redact_artifacts
+from rocm_doctor.reports import Look, render
+from rocm_doctor.sources import bundle
+
+
+@click.command(epilog="Example:  rocm-doctor bundle -o ticket.zip --log train.log")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), default="rocm-doctor-ticket.zip", show_default=True)
+@click.option("--log", "logs", multiple=True, type=click.Path(exists=True, path_type=Path), help="A failing log to put in.")
+@click.option("--python", help="Examine this interpreter instead of the one that runs the doctor.")
+@click.option("--smoke/--no-smoke", default=False, help="Run the smoke test and put its results in.")
+@click.option("--no-redact", is_flag=True, help="Keep host, user and serials.")
+@click.option("--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True)
+def command(
+    paths: tuple[Path, ...], output: Path, logs: tuple[Path, ...], python: str | None, smoke: bool, no_redact: bool, sysroot: Path | None
+) -> None:
+    """Pack what was read from this machine (or from PATHS) for a bug ticket, without host, user or serials."""
+    matrix = load_matrix(None, ())
+    artifacts = captured(paths, logs, False) if paths else live(python, sysroot, logs, smoke=smoke)
+    shared = artifacts if no_redact else redact_artifacts(artifacts)
+    report = pipeline.judge(shared, matrix, source=output.name)
+    extra = {"report.json": render("json", report, Look()), "report.md": render("markdown", report, Look())}
+    output.write_bytes(bundle.write(shared, extra))
+    click.echo(f"{output}: {len(shared)} artefacts, verdict: {report.summary}")

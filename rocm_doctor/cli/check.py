@@ -1,0 +1,95 @@
+"""`rocm-doctor check`: judge this machine, a bundle, or a pasted text."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rocm_doctor import pipeline
+from rocm_doctor.cli.common import Fault, baselined, deliver, finish, load_matrix, report_options
+from rocm_doctor.model import Artifact, Report
+
+
+@click.command(epilog="Examples:  rocm-doctor check;  rocm-doctor check ticket.zip -v;  some-command 2>&1 | rocm-doctor check -")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--log", "logs", multiple=True, type=click.Path(exists=True, path_type=Path), help="A failing log to judge with the live facts.")
+@click.option("--python", help="Examine this interpreter instead of the one that runs the doctor.")
+@click.option("--no-smoke", is_flag=True, help="Leave out the smoke test.")
+@click.option("--example", is_flag=True, help="Judge a packaged bundle: what a verdict looks like, without an AMD GPU.")
+@click.option("--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True, help="Read this root instead of /.")
+@report_options
+def command(
+    paths: tuple[Path, ...],
+    logs: tuple[Path, ...],
+    python: str | None,
+    no_smoke: bool,
+    example: bool,
+    sysroot: Path | None,
+    matrix_path: Path | None,
+    overlays: tuple[Path, ...],
+    fail_on: str,
+    strict: bool,
+    baseline: Path | None,
+    ignore: tuple[str, ...],
+    **show: Any,
+) -> None:
+    """Judge this machine (no PATH), or captured text: files, folders, archives, or - for standard input.
+
+    Root causes come first, each with what was read, who says so, and the commands that mend it.
+    """
+    matrix = load_matrix(matrix_path, overlays)
+    artifacts = captured(paths, logs, example) if paths or example else live(python, sysroot, logs, smoke=not no_smoke)
+    report = pipeline.judge(artifacts, matrix, source=_source(paths, example), ignore=ignore)
+    _show(baselined(report, baseline), fail_on, strict, **show)
+
+
+def _show(report: Report, fail_on: str, strict: bool, **show: Any) -> None:
+    deliver(report, **show)
+    finish(report, fail_on=fail_on, strict=strict)
+
+
+def _source(paths: tuple[Path, ...], example: bool) -> str:
+    if example:
+        return "the packaged example"
+    return ", ".join("standard input" if str(p) == "-" else p.name or str(p) for p in paths) or "this machine"
+
+
+def captured(paths: tuple[Path, ...], logs: tuple[Path, ...], example: bool) -> list[Artifact]:
+    """Artifacts of the given paths; a path that cannot be read is a usage error."""
+    from rocm_doctor.sources.bundle import BundleError
+
+    try:
+        if example:
+            return pipeline.from_paths([Path(__file__).parent.parent / "data" / "example"], logs)
+        stdin = [a for p in paths if str(p) == "-" for a in _standard_input()]
+        return stdin + pipeline.from_paths([p for p in paths if str(p) != "-"], logs)
+    except BundleError as exc:
+        raise Fault(str(exc)) from exc
+
+
+def _standard_input() -> list[Artifact]:
+    from rocm_doctor.sources.paste import cut, decode
+
+    return cut(decode(sys.stdin.buffer.read()), "standard input")
+
+
+def live(python: str | None, sysroot: Path | None, logs: tuple[Path, ...], *, smoke: bool) -> list[Artifact]:
+    """Artifacts of this machine, with the smoke test's when it is asked for and torch and a GPU are there."""
+    from rocm_doctor.sources.live import collect
+
+    artifacts = collect(python=python, root=sysroot or Path("/"))
+    artifacts += pipeline.from_paths([], logs)
+    if smoke and sysroot is None and can_smoke(artifacts):
+        from rocm_doctor.smoke.runner import run_smoke
+
+        artifacts += run_smoke(python, level=1, device="auto", on_progress=lambda line: click.echo(line, err=True))
+    return artifacts
+
+
+def can_smoke(artifacts: list[Artifact]) -> bool:
+    """A smoke test needs torch and a device that this user can open."""
+    names = {a.name for a in artifacts if not a.missing}
+    return "py/torch/version.py" in names and any(a.name == "dev/kfd" and "exists: yes" in a.text for a in artifacts)

@@ -1,0 +1,111 @@
+"""What every judging command shares: where the matrix comes from, formats and outputs, and the exit code."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import click
+import msgspec
+
+from rocm_doctor.model import Report
+from rocm_doctor.reports import FORMATS, Look, render
+
+F = TypeVar("F", bound=Callable[..., Any])
+FAIL_ON = ("error", "warning", "note", "never")
+
+
+class Fault(click.ClickException):
+    """Something the user gave is wrong (a path, a row): one message that names it and the remedy; exit code 2."""
+
+    exit_code = 2
+
+
+def report_options(command: F) -> F:
+    """--format, -o, --fail-on, --strict, --ignore, --baseline, --no-redact, -v, -q, --matrix, --overlay."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+_OPTIONS: tuple[Callable[[F], F], ...] = (
+    click.option("--format", "formats", multiple=True, type=click.Choice(FORMATS), help="Report format; repeatable. [default: text]"),
+    click.option("-o", "--output", "outputs", multiple=True, type=click.Path(path_type=Path), help="File for the format at the same place."),
+    click.option("--fail-on", type=click.Choice(FAIL_ON), default="error", show_default=True, help="Exit with 1 from this severity on."),
+    click.option("--strict", is_flag=True, help="Exit with 3 when the verdict is undetermined."),
+    click.option("--ignore", multiple=True, metavar="ID[:ROW]", help="Leave out a diagnosis or one row of it; repeatable."),
+    click.option("--baseline", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Leave out what this JSON report has."),
+    click.option("--no-redact", is_flag=True, help="Keep host, user and serials in shared formats."),
+    click.option("-v", "--verbose", is_flag=True, help="Show every reading and what stayed undecided."),
+    click.option("-q", "--quiet", is_flag=True, help="Show the verdict only."),
+    click.option("--matrix", "matrix_path", type=click.Path(exists=True, path_type=Path), help="Use this matrix instead of the packaged one."),
+    click.option("--overlay", "overlays", multiple=True, type=click.Path(exists=True, path_type=Path), help="Add or override rows."),
+)
+
+
+def load_matrix(path: Path | None, overlays: Sequence[Path]) -> Any:
+    """The matrix with its overlays; a bad file is a usage error that names file, line and field."""
+    from rocm_doctor.matrix import MatrixError, load
+
+    try:
+        return load(path, tuple(overlays))
+    except MatrixError as exc:
+        raise Fault(str(exc)) from exc
+
+
+def baselined(report: Report, baseline: Path | None) -> Report:
+    """The report without the findings whose fingerprints an earlier JSON report already has."""
+    if baseline is None:
+        return report
+    try:
+        old = msgspec.json.decode(baseline.read_bytes(), type=Report)
+    except msgspec.DecodeError as exc:
+        raise Fault(f"{baseline}: no report of rocm-doctor ({exc}); make one with --format json -o {baseline}") from exc
+    known = {f.fingerprint for f in old.findings}
+    return msgspec.structs.replace(report, findings=tuple(f for f in report.findings if f.fingerprint not in known))
+
+
+def deliver(report: Report, *, formats: Sequence[str], outputs: Sequence[Path], no_redact: bool, verbose: bool, quiet: bool) -> None:
+    """Write each format to its file; those without a file go to standard output in the order given."""
+    names = tuple(formats) or ("text",)
+    if len(outputs) > len(names):
+        raise Fault(f"{len(outputs)} outputs but {len(names)} formats; give one --format for each -o")
+    for number, name in enumerate(names):
+        to_file = number < len(outputs)
+        look = Look(width=_width(to_file), color=not to_file and _color(), verbose=verbose, quiet=quiet)
+        text = render(name, report if no_redact or (name == "text" and not to_file) else _redacted(report), look)
+        if to_file:
+            outputs[number].write_text(text, encoding="utf-8")
+        else:
+            click.echo(text.rstrip("\n"), color=look.color)
+
+
+def _redacted(report: Report) -> Report:
+    from rocm_doctor.redact import redact_report
+
+    return redact_report(report)
+
+
+def _width(to_file: bool) -> int:
+    return 100 if to_file or not sys.stdout.isatty() else max(40, min(100, shutil.get_terminal_size().columns))
+
+
+def _color() -> bool:
+    import os
+
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def finish(report: Report, *, fail_on: str, strict: bool) -> NoReturn:
+    """End with the exit code that this report has in every format."""
+    sys.exit(exit_code(report, fail_on, strict))
+
+
+def exit_code(report: Report, fail_on: str, strict: bool) -> int:
+    """0 nothing at or above `fail_on`, 1 findings, 3 undetermined under `strict`."""
+    if fail_on != "never" and any(FAIL_ON.index(f.severity) <= FAIL_ON.index(fail_on) for f in report.findings):
+        return 1
+    return 3 if strict and report.verdict == "undetermined" else 0

@@ -1,0 +1,35 @@
+"""What is printed when the doctor itself fails: a block that can be pasted into a ticket as it is."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import traceback
+from pathlib import Path
+
+from rocm_doctor import __version__
+
+_PACKAGE = Path(__file__).parent.parent
+
+
+def ticket(exc: BaseException) -> str:
+    """Version, interpreter, command and traceback; files of other people's folders are named by their last part only."""
+    frames = [f"  {_short(f.filename)}:{f.lineno} in {f.name}" for f in traceback.extract_tb(exc.__traceback__)]
+    lines = [
+        "rocm-doctor itself failed; this says nothing about your machine. Please open a ticket with this block:",
+        "```",
+        f"rocm-doctor {__version__}, Python {platform.python_version()} on {platform.system()} {platform.machine()}",
+        f"command: {' '.join(['rocm-doctor', *(_short(a) for a in sys.argv[1:])])}",
+        f"{type(exc).__name__}: {exc}",
+        *frames[-12:],
+        "```",
+    ]
+    return "\n".join(lines)
+
+
+def _short(path: str) -> str:
+    """A path inside the package from its root; of any other path only the last part."""
+    try:
+        return Path(path).relative_to(_PACKAGE.parent).as_posix()
+    except ValueError:
+        return Path(path).name

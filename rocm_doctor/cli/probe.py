@@ -1,0 +1,63 @@
+"""`rocm-doctor probe`: the facts that were read, without a judgement."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from rocm_doctor import pipeline
+from rocm_doctor.cli.check import captured, live
+from rocm_doctor.cli.common import load_matrix
+from rocm_doctor.model import Fact, Snapshot
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--python", help="Examine this interpreter instead of the one that runs the doctor.")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--values", is_flag=True, help="Plain values instead of facts with their readings (keys: docs/facts.md).")
+@click.option("--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True)
+def command(paths: tuple[Path, ...], python: str | None, format_: str, values: bool, sysroot: Path | None) -> None:
+    """Print what was read from this machine (no PATH) or from captured text, with where it was read."""
+    matrix = load_matrix(None, ())
+    artifacts = captured(paths, (), False) if paths else live(python, sysroot, (), smoke=False)
+    snapshot = pipeline.read_facts(artifacts, matrix)
+    if format_ == "json":
+        body = plain(snapshot) if values else snapshot
+        click.echo(msgspec.json.format(msgspec.json.encode(body), indent=1).decode())
+    else:
+        click.echo("\n".join(_lines(snapshot, values)))
+
+
+def plain(snapshot: Snapshot) -> dict[str, Any]:
+    """The known values by name: `torch.version` becomes `{"torch": {"version": ...}}`; unknown ones are null.
+
+    `pkg.*` stand under `packages`, `env.*` under `env`; `gpus` is a list; `errors` holds what could not be read.
+    """
+    out: dict[str, Any] = {"gpus": [{k: _value(f) for k, f in gpu.facts.items()} for gpu in snapshot.gpus], "packages": {}, "env": {}}
+    for name, fact in snapshot.facts.items():
+        head, _, rest = name.partition(".")
+        if not rest:
+            out[name] = _value(fact)
+        else:
+            out.setdefault("packages" if head == "pkg" else head, {})[rest] = _value(fact)
+    out["errors"] = [f"{e.artifact} {e.place}: {e.quote}".replace(" :", ":") for e in snapshot.errors]
+    return out
+
+
+def _value(fact: Fact) -> Any:
+    return fact.value if fact.known else None
+
+
+def _lines(snapshot: Snapshot, values: bool) -> list[str]:
+    named = [*snapshot.facts.items(), *((f"gpus[{n}].{k}", f) for n, gpu in enumerate(snapshot.gpus) for k, f in gpu.facts.items())]
+    return [_line(name, fact, values) for name, fact in named] + [f"error: {e.artifact}: {e.quote}" for e in snapshot.errors]
+
+
+def _line(name: str, fact: Fact, values: bool) -> str:
+    shown = f"unknown ({getattr(fact.value, 'why', '')})" if not fact.known else "absent" if fact.value is None else str(fact.value)
+    where = "" if values or not fact.readings else f"   [{fact.readings[0].artifact} {fact.readings[0].place}]".replace(" ]", "]")
+    return f"{name}: {shown}{where}"

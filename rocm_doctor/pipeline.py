@@ -1,0 +1,96 @@
+"""The whole line: artifacts to snapshot to report. Every command that judges anything calls `judge`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from rocm_doctor import __version__, snapshot
+from rocm_doctor.catalogue import enrich, gpu_names
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Artifact, Finding, Reading, Report, Snapshot
+from rocm_doctor.probes import PROBES
+from rocm_doctor.probes.notes import Artifacts, Notes
+from rocm_doctor.rules import RULES
+from rocm_doctor.rules.engine import judge as judge_rows
+from rocm_doctor.rules.logs import Logs, readable_logs
+from rocm_doctor.verdict import verdict
+
+SCHEMA_VERSION = 1
+Source = Callable[[], list[Artifact]]
+
+
+def from_paths(paths: Sequence[Path], logs: Sequence[Path] = ()) -> list[Artifact]:
+    """Artifacts of captured files, folders and archives, and of failing logs handed over beside them.
+
+    Raises sources.bundle.BundleError for a path that cannot be read.
+    """
+    from rocm_doctor.sources.bundle import read
+
+    found = [artifact for path in paths for artifact in read(path)]
+    return found + [artifact for path in logs for artifact in as_log(path)]
+
+
+def as_log(path: Path) -> list[Artifact]:
+    """A failing log: one artifact under `log/`, whole, beside the tool output that stands in it."""
+    from rocm_doctor.sources.bundle import read
+
+    parts = read(path)
+    return [Artifact("log/" + path.name, a.origin, a.text) if a.name == "paste/text" else a for a in parts]
+
+
+def read_facts(artifacts: Iterable[Artifact], matrix: Matrix) -> Snapshot:
+    """Run every probe over the artifacts. A probe that breaks is an error in the snapshot and never a pass."""
+    have = Artifacts(artifacts)
+    return snapshot.build(_guarded(name, have, matrix) for name in PROBES)
+
+
+def _guarded(name: str, artifacts: Artifacts, matrix: Matrix) -> Notes:
+    module = importlib.import_module(f"rocm_doctor.probes.{name}")
+    try:
+        notes: Notes = module.probe(artifacts, gpu_names(matrix)) if name == "prose" else module.probe(artifacts)
+    except Exception as exc:
+        notes = Notes()
+        notes.fail(f"probe {name}", f"crashed: {type(exc).__name__}: {exc}; please report this with the input")
+    return notes
+
+
+def judge(
+    artifacts: Sequence[Artifact], matrix: Matrix, *, source: str = "this machine", ignore: Sequence[str] = (), extra: Sequence[Finding] = ()
+) -> Report:
+    """The report on what these artifacts say. `ignore` holds diagnosis ids, row keys, or `ID:row`."""
+    facts = enrich(read_facts(artifacts, matrix), matrix)
+    logs = Logs(readable_logs(artifacts))
+    findings, undecided = judge_rows(facts, logs, matrix, RULES)
+    kept = [f for f in (*extra, *findings) if not _ignored(f, ignore)]
+    word, summary, proven = verdict(facts, kept)
+    return Report(
+        schema_version=SCHEMA_VERSION,
+        tool_version=__version__,
+        matrix_version=matrix.version,
+        verdict=word,
+        summary=summary,
+        findings=tuple(kept),
+        undecided=tuple(u for u in undecided if u.id not in ignore and u.row not in ignore),
+        snapshot=facts,
+        source=source,
+        proven=proven,
+        disputes=tuple(_disputes(facts)),
+    )
+
+
+def _ignored(one: Finding, ignore: Sequence[str]) -> bool:
+    return one.id in ignore or (bool(one.row) and (one.row in ignore or f"{one.id}:{one.row}" in ignore))
+
+
+def _disputes(facts: Snapshot) -> Iterable[str]:
+    """Each fact on which two sources differ, with both sides."""
+    named = [*facts.facts.items(), *((f"gpus[{n}].{k}", f) for n, g in enumerate(facts.gpus) for k, f in g.facts.items())]
+    for name, fact in named:
+        if fact.disputed:
+            yield f"{name}: {fact.value} ({_where(fact.readings)}), but {_where(fact.disputed)} says otherwise"
+
+
+def _where(readings: Sequence[Reading]) -> str:
+    return ", ".join(dict.fromkeys(f"{r.artifact} {r.place}: {r.quote[:80]}".strip() for r in readings[:2]))
