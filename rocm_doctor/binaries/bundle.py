@@ -1,0 +1,210 @@
+"""Clang offload bundles, plain and compressed: which targets does a `.hip_fatbin` section hold?
+
+Layout facts: LLVM's ClangOffloadBundler documentation; checked on released wheels (docs/binaries.md). All numbers little endian.
+Only headers are read: a plain bundle's payload is stepped over, a compressed one is inflated no further than its list of entries.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable
+from typing import NamedTuple
+
+from rocm_doctor.binaries.targets import entry_target
+from rocm_doctor.binaries.view import View
+
+MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
+PACKED_MAGIC = b"CCOB"
+ALIGN = 4096
+MAX_ENTRIES = 1024
+MAX_ID = 512
+MAX_BUNDLES = 65536
+_FIRST = 4096
+_FEED = 16 << 10
+_WINDOW = 1 << 27
+
+Prefix = Callable[[int], bytes]
+
+
+class Damaged(Exception):
+    """Bytes that are no sound bundle; the message says what is wrong with them."""
+
+
+class NoDecoder(Exception):
+    """The bundle is zstd and no decoder is installed."""
+
+
+class Bundle(NamedTuple):
+    """One bundle: offset in the section, size in bytes (0 where the format does not say), how it is packed, its targets."""
+
+    offset: int
+    size: int
+    encoding: str
+    targets: tuple[str, ...]
+
+
+class Packed(NamedTuple):
+    """Header of a compressed bundle. `total` is 0 in version 1, which does not state it."""
+
+    version: int
+    method: str
+    header: int
+    total: int
+    plain_size: int
+
+
+def walk(view: View, start: int, size: int) -> tuple[list[Bundle], str]:
+    """Every bundle of a section of `size` bytes at `start`, and what stopped the walk ("" when it got to the end).
+
+    Bundles start on 4096-byte boundaries of the section. Raises NoDecoder and view.Overread.
+    """
+    bundles: list[Bundle] = []
+    pos, sized = 0, True
+    if start + size > view.size:
+        return bundles, f"the section is {size} bytes long, the file ends after {max(0, view.size - start)} of them"
+    while pos < size:
+        head = view.at(start + pos, 32)
+        if not head.startswith((MAGIC, PACKED_MAGIC)):
+            if sized and head.strip(b"\0"):
+                return bundles, f"no bundle at offset {pos} of the section, and no padding either"
+            pos += ALIGN
+            continue
+        try:
+            bundle = _read(view, start, pos, size - pos)
+        except Damaged as damage:
+            return bundles, f"bundle at offset {pos} of the section: {damage}"
+        bundles.append(bundle)
+        if len(bundles) > MAX_BUNDLES:
+            return bundles, f"more than {MAX_BUNDLES} bundles"
+        sized = bundle.size > 0
+        pos += -(-max(bundle.size, 1) // ALIGN) * ALIGN
+    return bundles, ""
+
+
+def is_bundle(head: bytes) -> bool:
+    """Whether a file that begins with these bytes is a bundle on its own (Tensile's `.co` files often are)."""
+    return head.startswith((MAGIC, PACKED_MAGIC))
+
+
+def _read(view: View, start: int, pos: int, room: int) -> Bundle:
+    at = start + pos
+    if view.at(at, 4) != PACKED_MAGIC:
+        ids, end = _entries(lambda n: view.at(at, min(n, room)), room)
+        return Bundle(pos, end, "plain", ids)
+    packed = packed_header(view.at(at, 32), room)
+    payload = (packed.total or room) - packed.header
+    ids, _ = _entries(lambda n: _inflate(packed, view, at + packed.header, payload, n), packed.plain_size)
+    return Bundle(pos, packed.total, f"ccob{packed.version}-{packed.method}", ids)
+
+
+def packed_header(head: bytes, room: int) -> Packed:
+    """The header of a `CCOB` bundle with `room` bytes left for it. Raises Damaged."""
+    layout = {1: "<IQ", 2: "<IIQ", 3: "<QQQ"}
+    if len(head) < 8:
+        raise Damaged("cut off within the header")
+    version, method = struct.unpack_from("<HH", head, 4)
+    if version not in layout:
+        raise Damaged(f"compressed-bundle version {version} is unknown")
+    if method not in (0, 1):
+        raise Damaged(f"compression method {method} is unknown")
+    header = 8 + struct.calcsize(layout[version])
+    if len(head) < header:
+        raise Damaged("cut off within the header")
+    *total, plain_size, _hash = struct.unpack_from(layout[version], head, 8)
+    if total and not header < total[0] <= room:
+        raise Damaged(f"claims {total[0]} bytes where {room} are left")
+    return Packed(version, ("zlib", "zstd")[method], header, total[0] if total else 0, plain_size)
+
+
+def _entries(prefix: Prefix, room: int) -> tuple[tuple[str, ...], int]:
+    """Targets in the entry table, and the end of the last code object. `prefix(n)` gives the bundle's first n bytes."""
+    table, pos = prefix(_FIRST), len(MAGIC) + 8
+    if len(table) < pos or not table.startswith(MAGIC):
+        raise Damaged("does not hold a bundle header")
+    count = int.from_bytes(table[len(MAGIC) : pos], "little")
+    if count > MAX_ENTRIES:
+        raise Damaged(f"claims {count} entries")
+    spans, targets = [], []
+    for number in range(count):
+        offset, size, entry_id, pos, table = _entry(prefix, table, pos, number)
+        if offset + size > room:
+            raise Damaged(f"entry {number + 1} ends at {offset + size}, the bundle after {room}")
+        spans.append((offset, size))
+        target = entry_target(entry_id)
+        if target and size:
+            targets.append(target)
+    _check_spans(spans, pos)
+    return tuple(dict.fromkeys(targets)), max([pos, *(o + s for o, s in spans)])
+
+
+def _entry(prefix: Prefix, table: bytes, pos: int, number: int) -> tuple[int, int, str, int, bytes]:
+    """One row of the table: offset, size, id, where the next row starts, and the table (longer if more had to be read)."""
+    if len(table) < pos + 24:
+        table = prefix(pos + 24 + MAX_ID)
+    if len(table) < pos + 24:
+        raise Damaged(f"cut off within entry {number + 1}")
+    offset, size, length = struct.unpack_from("<QQQ", table, pos)
+    if length > MAX_ID:
+        raise Damaged(f"entry {number + 1} claims an id of {length} bytes")
+    end = pos + 24 + length
+    if len(table) < end:
+        table = prefix(end + MAX_ID)
+    if len(table) < end:
+        raise Damaged(f"cut off within entry {number + 1}")
+    return offset, size, table[pos + 24 : end].decode("utf-8", "replace"), end, table
+
+
+def _check_spans(spans: list[tuple[int, int]], table_end: int) -> None:
+    """Code objects may share a span as a whole; they must not overlap in part or lie over the entry table."""
+    filled = sorted({span for span in spans if span[1]})
+    if filled and filled[0][0] < table_end:
+        raise Damaged("a code object lies over the entry table")
+    for (offset, size), (following, _) in zip(filled, filled[1:]):
+        if following < offset + size:
+            raise Damaged("code objects overlap")
+
+
+def _inflate(packed: Packed, view: View, at: int, size: int, wanted: int) -> bytes:
+    """The first `wanted` bytes that the payload inflates to (fewer when it ends before). Never inflates more."""
+    wanted = min(wanted, packed.plain_size)
+    return (_zlib if packed.method == "zlib" else _zstd)(_Feed(view, at, size), wanted)
+
+
+class _Feed:
+    """The payload as a stream that ends with it; a decoder cannot read past the bundle."""
+
+    def __init__(self, view: View, at: int, size: int) -> None:
+        self._view, self._at, self._end = view, at, at + size
+
+    def read(self, size: int = _FEED) -> bytes:
+        data = self._view.at(self._at, min(size, _FEED, self._end - self._at))
+        self._at += len(data)
+        return data
+
+
+def _zlib(feed: _Feed, wanted: int) -> bytes:
+    decoder, out = zlib.decompressobj(), b""
+    try:
+        while len(out) < wanted and not decoder.eof:
+            piece = decoder.unconsumed_tail or feed.read()
+            if not piece:
+                break
+            out += decoder.decompress(piece, wanted - len(out))
+    except zlib.error as error:
+        raise Damaged(f"zlib: {error}") from None
+    return out
+
+
+def _zstd(feed: _Feed, wanted: int) -> bytes:
+    try:
+        import zstandard
+    except ImportError:
+        raise NoDecoder from None
+    # Clang packs with long-distance matching, hence windows of up to 128 MiB: reserved by the decoder, touched only as far as used.
+    decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+    try:
+        with decoder.stream_reader(feed, read_size=_FEED) as reader:  # type: ignore[arg-type]
+            return reader.read(wanted)
+    except (zstandard.ZstdError, MemoryError) as error:
+        raise Damaged(f"zstd: {error}") from None

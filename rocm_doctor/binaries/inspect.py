@@ -1,0 +1,126 @@
+"""One file: which GPU code does it hold? ELF and PE libraries, code objects, bundles on their own, kpack archives."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+
+from rocm_doctor.binaries import bundle, container, kpack
+from rocm_doctor.binaries.bundle import Bundle, Damaged, NoDecoder
+from rocm_doctor.binaries.container import Layout, Missing, Span
+from rocm_doctor.binaries.types import Holding
+from rocm_doctor.binaries.view import Overread, View, file_view, member_view
+from rocm_doctor.model import Why
+
+EXTRA = "pip install 'rocm-doctor[binaries]'"
+_UNREADABLE = (OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
+Found = tuple[Holding, "kpack.Contents | None"]
+
+
+def inspect_file(path: Path, library: str, shown: str) -> tuple[Found | None, int]:
+    """What the file holds (None: no GPU code), and the bytes read of it. `shown` is the path to report."""
+    try:
+        with open(path, "rb", buffering=0) as handle:
+            view = file_view(handle, path)
+            return inspect(view, library, shown), view.bytes_read
+    except OSError as error:
+        return (_failed(library, shown, f"{error.strerror or error}", "denied"), None), 0
+
+
+def inspect_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, library: str) -> tuple[Found | None, int]:
+    """The same for a member of a zip, which stays packed."""
+    try:
+        view = member_view(archive, info)
+        return inspect(view, library, info.filename), view.bytes_read
+    except (*_UNREADABLE, Overread) as error:
+        return (_failed(library, info.filename, f"zip: {error}"), None), 0
+
+
+def inspect(view: View, library: str, shown: str) -> Found | None:
+    """What these bytes hold. Never raises for what they say: damage ends up in the holding's `problem`."""
+    try:
+        return _inspect(view, library, shown)
+    except (Damaged, Overread) as error:
+        return _failed(library, shown, str(error)), None
+    except Missing as error:
+        return _failed(library, shown, f"{error} is not installed: {EXTRA}", "no-tool"), None
+    except _UNREADABLE as error:
+        return _failed(library, shown, f"{type(error).__name__}: {error}"), None
+
+
+def _failed(library: str, shown: str, problem: str, why: Why = "unparsed") -> Holding:
+    return Holding(library, shown, "fatbin", problem=problem, why=why)
+
+
+def _inspect(view: View, library: str, shown: str) -> Found | None:
+    head = view.at(0, 24)
+    if head.startswith(b"\x7fELF"):
+        return _elf(view, library, shown) if container.names_gpu_code(view) else None
+    if head.startswith(b"MZ"):
+        return _library(view, container.pe_layout(view), library, shown)
+    if head.startswith(kpack.MAGIC):
+        contents = kpack.read_contents(view)
+        return Holding(library, shown, "kpack", contents.targets(), bundles=len(contents.toc)), contents
+    if bundle.is_bundle(head):
+        return _library(view, Layout((Span(0, view.size),)), library, shown)
+    return None
+
+
+def _elf(view: View, library: str, shown: str) -> Found | None:
+    layout = container.elf_layout(view)
+    if layout.target:
+        return Holding(library, shown, "code-object", (layout.target,)), None
+    return _library(view, layout, library, shown)
+
+
+def _library(view: View, layout: Layout, library: str, shown: str) -> Found | None:
+    if layout.kpack_ref is not None:
+        reference = kpack.read_reference(view, layout.kpack_ref.offset, layout.kpack_ref.size)
+        kept = Holding(library, shown, "split", needed=layout.needed, runpath=layout.runpath, key=reference.kernel_name)
+        return kept, None
+    if not layout.fatbins:
+        return None
+    return _fatbin(view, layout, library, shown), None
+
+
+def _fatbin(view: View, layout: Layout, library: str, shown: str) -> Holding:
+    bundles: list[Bundle] = []
+    problem = ""
+    why: Why = "unparsed"
+    for span in layout.fatbins:
+        if span.empty:
+            problem = "the section is empty and no .rocm_kpack_ref says where its code went"
+            continue
+        try:
+            found, trouble = bundle.walk(view, span.offset, span.size)
+        except NoDecoder:
+            found, trouble, why = [], f"compressed with zstd, and no decoder is installed: {EXTRA}", "no-tool"
+        bundles += found
+        problem = problem or trouble
+    if not problem and layout.wrappers > len(bundles):
+        problem = f"the host code registers {layout.wrappers} fat binaries, {len(bundles)} were found"
+    return _summed(Holding(library, shown, "fatbin", needed=layout.needed, runpath=layout.runpath), bundles, problem, why)
+
+
+def _summed(holding: Holding, bundles: list[Bundle], problem: str, why: Why) -> Holding:
+    counts = Counter(target for b in bundles for target in b.targets)
+    filled = sum(1 for b in bundles if b.targets)
+    return msgspec.structs.replace(
+        holding,
+        targets=tuple(sorted(counts, key=target_order)),
+        partial=tuple(sorted((t for t, n in counts.items() if n < filled), key=target_order)),
+        bundles=len(bundles),
+        encodings=tuple(sorted({b.encoding for b in bundles})),
+        problem=problem,
+        why=why,
+    )
+
+
+def target_order(target: str) -> tuple[int, str]:
+    """Sort key: gfx90a before gfx1030, as people list them."""
+    name = target.split(":")[0].removeprefix("gfx")
+    return len(name.split("-")[0]), target

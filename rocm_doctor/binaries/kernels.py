@@ -1,0 +1,81 @@
+"""Kernel files beside the libraries: their names say which targets they are for. Nothing of them is opened.
+
+Facts: PyTorch's wheel build scripts (torch/lib/rocblas/library and its neighbours), MIOpen's database naming (target, then the
+number of compute units), AOTriton's image folders (one for a family of chips), TheRock's device packages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from rocm_doctor.binaries.inspect import target_order
+from rocm_doctor.binaries.targets import PROCESSORS, parse_target
+from rocm_doctor.binaries.types import Holding
+
+_TENSILE = re.compile(r"(.*?(?:^|/)(rocblas|hipblaslt)/library|torch/lib/library)/(?:.*/)?([^/]+)")
+_NAMED = re.compile(r"[_-](gfx[0-9a-f]{3,5})(?:[-:]?(xnack[+-]))?(?=[._-])")
+_LAZY = re.compile(r"TensileLibrary_lazy_(gfx[0-9a-f]{3,5})\.")
+_MIOPEN = re.compile(r"(.*?(?:^|/)miopen/db)/(gfx[^./]+)\.")
+_AOTRITON = re.compile(r"(.*?(?:^|/)aotriton\.images)/amd-(gfx[0-9a-fx]+)/")
+_DEVICE = re.compile(r"((?:amd_torch|amd_torchvision|rocm_sdk)_device_(gfx\w+?))-[^/]*\.dist-info/")
+
+
+def kernel_holdings(paths: Iterable[str]) -> list[Holding]:
+    """Holdings of all folders of kernel files among these paths ('/' between parts, folders end in one)."""
+    tensile: dict[tuple[str, str], set[str]] = {}
+    lazy: dict[tuple[str, str], set[str]] = {}
+    others: dict[tuple[str, str, str], set[str]] = {}
+    for path in paths:
+        if "gfx" not in path:
+            continue
+        if found := _TENSILE.match(path):
+            place = (found.group(2) or "rocblas", found.group(1))
+            _note_tensile(found.group(3), tensile.setdefault(place, set()), lazy.setdefault(place, set()))
+        elif found := _MIOPEN.match(path):
+            others.setdefault(("miopen", found.group(1), "miopen-db"), set()).update(_miopen_target(found.group(2)))
+        elif found := _AOTRITON.match(path):
+            others.setdefault(("aotriton", found.group(1), "aotriton"), set()).add(found.group(2))
+        elif found := _DEVICE.match(path):
+            library = "torch" if found.group(1).startswith("amd_torch_") else found.group(1).split("_device_")[0].replace("_", "-")
+            others.setdefault((library, found.group(1), "device-wheel"), set()).add(_device_target(found.group(2)))
+    index = {(library, folder, "tensile"): lazy[library, folder] or all_ for (library, folder), all_ in tensile.items()}
+    found_all = {**index, **others}
+    return [Holding(lib, where, kind, _in_order(t), note=_note(kind)) for (lib, where, kind), t in found_all.items() if t]  # type: ignore[arg-type]
+
+
+def _note(kind: str) -> str:
+    return {
+        "tensile": "kernel index files: the targets that can do a matrix multiplication",
+        "miopen-db": "tuned convolutions; a missing target tunes at first use",
+        "aotriton": "one folder for a family: it proves no single member",
+        "device-wheel": "from the package's name",
+    }[kind]
+
+
+def _note_tensile(name: str, targets: set[str], lazy: set[str]) -> None:
+    """The lazy index of a target is what rocBLAS opens for it; without any, every file that names a target counts."""
+    if index := _LAZY.match(name):
+        lazy.add(index.group(1))
+    if found := _NAMED.search(name):
+        targets.add(found.group(1) + (f":{found.group(2)}" if found.group(2) else ""))
+
+
+def _miopen_target(stem: str) -> set[str]:
+    """`gfx906_60` and `gfx90878` (target, then compute units in hex) name gfx906 and gfx908."""
+    first = stem.split("_")[0].split("-")[0]
+    fits = [p for p in PROCESSORS if first == p or (first.startswith(p) and re.fullmatch(r"[0-9a-f]{2,3}", first[len(p) :]))]
+    return {max(fits, key=len)} if fits else set()
+
+
+def _device_target(name: str) -> str:
+    """A device package names a target, or a family: `gfx11` covers gfx11xx, `gfx12_0` gfx120x."""
+    plain = name.replace("_", "")
+    if parse_target(plain) and plain in PROCESSORS:
+        return plain
+    digits = re.match(r"gfx(\d+)", plain)
+    return "gfx" + digits.group(1).ljust(4, "x") if digits else name
+
+
+def _in_order(targets: set[str]) -> tuple[str, ...]:
+    return tuple(sorted(targets, key=target_order))

@@ -1,0 +1,42 @@
+"""Which library a file belongs to, and which files can hold GPU code at all: by path, nothing is opened."""
+
+from __future__ import annotations
+
+import re
+
+# ROCm's own libraries, bundled in torch/lib (family A), in _rocm_sdk_* packages, or in a ROCm folder.
+_ROCM = re.compile(
+    r"(?:lib)?(rocblas|hipblaslt|hipblas|hipsparselt|hipsparse|rocsparse|rocsolver|hipsolver|rocfft|hipfft|rocrand|hiprand|miopen"
+    r"|rccl|hiptensor|magma|aotriton|migraphx\w*|rocalution|rpp|amdhip64|hiprtc|amd_comgr|hsa-runtime64)(?:_v\d+)?[-_.\d]*"
+    r"(?:\.so[.\d]*|\.dll)",
+    re.IGNORECASE,
+)
+
+# Where the folder's name is not the package's.
+_TOP = {
+    "flash_attn_2_cuda": "flash-attn",
+    "flash_attn_3": "flash-attn",
+    "aiter_meta": "aiter",
+    "jax_plugins": "jax-rocm-pjrt",
+    "causal_conv1d_cuda": "causal-conv1d",
+    "selective_scan_cuda": "mamba-ssm",
+}
+_CODE = re.compile(r"\.(?:so(?:\.\d+)*|pyd|dll|co|hsaco|kpack)", re.IGNORECASE)
+_JAX = re.compile(r"jax_rocm\d*_(plugin|pjrt)")
+
+
+def may_hold_code(name: str) -> bool:
+    """A library, code object or kpack archive, by its name (`libtensorflow_cc.so.2` too, `notes.so.txt` not)."""
+    dot = name.find(".")
+    return dot >= 0 and any(_CODE.fullmatch(name, at) for at in range(dot, len(name)) if name[at] == ".")
+
+
+def library_of(path: str) -> str:
+    """The name under which a file's code is filed: `torch`, `rocblas`, `bitsandbytes`, else the package folder's name."""
+    *folders, name = path.split("/")
+    if found := _ROCM.fullmatch(name):
+        return found.group(1).lower()
+    top = folders[0] if folders else name.split(".")[0]
+    if _JAX.fullmatch(top):
+        return "jax-rocm-" + top.rsplit("_", 1)[1]
+    return _TOP.get(top, top.strip("_").replace("_", "-").lower())

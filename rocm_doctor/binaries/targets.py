@@ -1,0 +1,173 @@
+"""Which code object a card can load: target ids, generic targets, feature modifiers, HSA_OVERRIDE_GFX_VERSION.
+
+Facts: LLVM's "User Guide for AMDGPU Backend" (processors, target ids, generic processors, e_flags; LLVM 22 and its main branch
+of 2026), ROCr's libhsakmt for the override. Three values everywhere: True, False, and None for "cannot be told from this".
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+# A generic object runs on each of these. A target that is missing here is unknown, not empty.
+GENERIC: dict[str, tuple[str, ...]] = {
+    "gfx9-generic": ("gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"),
+    "gfx9-4-generic": ("gfx940", "gfx941", "gfx942", "gfx950"),
+    "gfx10-1-generic": ("gfx1010", "gfx1011", "gfx1012", "gfx1013"),
+    "gfx10-3-generic": ("gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"),
+    "gfx11-generic": ("gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"),
+    "gfx12-generic": ("gfx1200", "gfx1201"),
+    "gfx12-5-generic": ("gfx1250", "gfx1251"),
+}
+
+# Processors on which a feature can be on or off; elsewhere an object that names it does not load.
+_XNACK = (*GENERIC["gfx9-generic"], "gfx908", "gfx90a", *GENERIC["gfx9-4-generic"], *GENERIC["gfx10-1-generic"])
+_SRAMECC = ("gfx906", "gfx908", "gfx90a", *GENERIC["gfx9-4-generic"])
+SELECTABLE: dict[str, tuple[str, ...]] = {"xnack": _XNACK, "sramecc": _SRAMECC}
+
+# EF_AMDGPU_MACH: low byte of e_flags of a code object's ELF header.
+MACH: dict[int, str] = {
+    **dict(enumerate(("gfx600", "gfx601"), 0x20)),
+    **dict(enumerate(("gfx700", "gfx701", "gfx702", "gfx703", "gfx704"), 0x22)),
+    **dict(enumerate(("gfx801", "gfx802", "gfx803", "gfx810", "gfx900", "gfx902", "gfx904", "gfx906", "gfx908", "gfx909"), 0x28)),
+    **dict(enumerate(("gfx90c", "gfx1010", "gfx1011", "gfx1012", "gfx1030", "gfx1031", "gfx1032", "gfx1033"), 0x32)),
+    **dict(enumerate(("gfx602", "gfx705", "gfx805", "gfx1035", "gfx1034", "gfx90a", "gfx940", "gfx1100", "gfx1013"), 0x3A)),
+    **dict(enumerate(("gfx1150", "gfx1103", "gfx1036", "gfx1101", "gfx1102", "gfx1200", "gfx1250", "gfx1151"), 0x43)),
+    **dict(enumerate(("gfx941", "gfx942"), 0x4B)),
+    **dict(enumerate(("gfx1201", "gfx950", "gfx1310", "gfx9-generic", "gfx10-1-generic", "gfx10-3-generic"), 0x4E)),
+    **dict(enumerate(("gfx11-generic", "gfx1152"), 0x54)),
+    **dict(enumerate(("gfx1154", "gfx1153", "gfx12-generic", "gfx1251", "gfx12-5-generic", "gfx1172", "gfx1170"), 0x57)),
+    **dict(enumerate(("gfx1171", "gfx9-4-generic"), 0x5E)),
+    **dict(enumerate(("gfx11-7-generic", "gfx13-generic"), 0x62)),
+}
+PROCESSORS = frozenset(name for name in MACH.values() if not name.endswith("-generic"))
+
+_TARGET = re.compile(r"(gfx(?:\d+(?:-\d+)?-generic|\d+x+|\d{1,3}[0-9a-f]{2}))((?::[a-z-]+[+-])*|(?:[+-][a-z-]+)*)")
+_ENTRY = re.compile(r"[a-z0-9]+-amdgcn-amd-amdhsa-(?:unknown)?-?(gfx.+)")
+_FAMILY = re.compile(r"gfx(\d+)(x+)")
+_SPIRV = "amdgcnspirv"
+
+
+class Target(NamedTuple):
+    """A target id: processor (or generic target, or a family such as gfx110x) and the features it states."""
+
+    processor: str
+    features: tuple[tuple[str, bool], ...] = ()
+
+    def __str__(self) -> str:
+        return self.processor + "".join(f":{name}{'+' if on else '-'}" for name, on in self.features)
+
+
+def parse_target(text: str) -> Target | None:
+    """`gfx90a:sramecc+:xnack-`, and the older spelling `gfx902+xnack`; None for anything else."""
+    if text == _SPIRV:
+        return Target(_SPIRV)
+    found = _TARGET.fullmatch(text)
+    if not found:
+        return None
+    processor, modifiers = found.groups()
+    if modifiers.startswith(":"):
+        pairs = [(m[:-1], m[-1] == "+") for m in modifiers[1:].split(":")]
+    else:
+        pairs = [(m[1:].replace("sram-ecc", "sramecc"), m[0] == "+") for m in re.findall(r"[+-][a-z]+(?:-ecc)?", modifiers)]
+    return Target(processor, tuple(sorted(set(pairs))))
+
+
+def entry_target(entry_id: str) -> str | None:
+    """Target id in a bundle entry's id (`hipv4-amdgcn-amd-amdhsa--gfx1100`); None for host entries and other triples."""
+    if entry_id.startswith("host-"):
+        return None
+    if entry_id.endswith("-" + _SPIRV):
+        return _SPIRV
+    found = _ENTRY.fullmatch(entry_id)
+    target = parse_target(found.group(1)) if found else None
+    return str(target) if target else None
+
+
+def flags_target(e_flags: int, abi_version: int) -> str | None:
+    """Target id from an AMDGPU ELF header; None for a machine number that is not in the table.
+
+    Up to ABI version 1 (code object V3) a feature is one bit; from 2 (V4) on it is two: absent, any, off, on.
+    """
+    processor = MACH.get(e_flags & 0xFF)
+    if processor is None:
+        return None
+    if abi_version < 2:
+        features = [(n, True) for n, bit in (("sramecc", 0x200), ("xnack", 0x100)) if e_flags & bit and abi_version == 1]
+    else:
+        states = (("sramecc", e_flags >> 10 & 3), ("xnack", e_flags >> 8 & 3))
+        features = [(name, state == 3) for name, state in states if state > 1]
+    return str(Target(processor, tuple(features)))
+
+
+def overridden(value: str) -> str | None:
+    """The processor that HSA_OVERRIDE_GFX_VERSION names: `10.3.0` is gfx1030, `9.0.10` is gfx90a. None when it is not x.y.z."""
+    found = re.fullmatch(r"\s*(\d{1,2})\.(\d{1,3})\.(\d{1,3})\s*", value, re.ASCII)
+    if not found:
+        return None
+    major, minor, step = (int(g) for g in found.groups())
+    if major > 63 or minor > 15 or step > 15:
+        return None
+    return f"gfx{major}{minor:x}{step:x}"
+
+
+def loads(code_object: str, device: str, override: str | None = None) -> bool | None:
+    """Whether the HIP loader takes this code object for this card.
+
+    `code_object` and `device` are target ids; a feature that the device id does not state may be on or off. With
+    `override` (the value of HSA_OVERRIDE_GFX_VERSION) the loader sees that processor instead; the silicon stays what it is.
+    None: an unknown target, an unstated feature that decides, a family directory, or SPIR-V that the runtime would have to compile.
+    """
+    return covers((code_object,), device, override)
+
+
+def covers(code_objects: Iterable[str], device: str, override: str | None = None) -> bool | None:
+    """Whether any of these code objects loads on the card: True, False, or None where that hangs on something unstated."""
+    card = _seen_by_loader(device, override)
+    if card is None:
+        return None
+    codes = [parse_target(text) for text in code_objects]
+    answers = {_any(_fits(code, state) for code in codes) for state in _states(card)}
+    return answers.pop() if len(answers) == 1 else None
+
+
+def _seen_by_loader(device: str, override: str | None) -> Target | None:
+    card = parse_target(device)
+    if card is None or not override:
+        return card
+    processor = overridden(override)
+    return None if processor is None else Target(processor, card.features)
+
+
+def _states(card: Target) -> list[Target]:
+    """The card with every feature stated: one for each way in which the unstated ones can be set."""
+    stated = dict(card.features)
+    free = [name for name, processors in SELECTABLE.items() if card.processor in processors and name not in stated]
+    combinations = itertools.product((False, True), repeat=len(free))
+    return [Target(card.processor, tuple({**stated, **dict(zip(free, c))}.items())) for c in combinations]
+
+
+def _fits(code: Target | None, card: Target) -> bool | None:
+    if code is None or code.processor == _SPIRV:
+        return None
+    if family := _FAMILY.fullmatch(code.processor):
+        member = rf"gfx{family.group(1)}[0-9a-f]{{{len(family.group(2))}}}"
+        return None if re.fullmatch(member, card.processor) else False
+    same = _same_processor(code.processor, card.processor)
+    state = dict(card.features)
+    return same if not same or all(state.get(name) is on for name, on in code.features) else False
+
+
+def _same_processor(code: str, card: str) -> bool | None:
+    if code == card:
+        return True
+    if not code.endswith("-generic"):
+        return False
+    return card in GENERIC[code] if code in GENERIC else None
+
+
+def _any(answers: Iterable[bool | None]) -> bool | None:
+    seen = set(answers)
+    return True if True in seen else None if None in seen else False

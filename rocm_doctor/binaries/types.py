@@ -1,0 +1,56 @@
+"""What an audit finds, as it is recorded: one holding for each file, or folder of kernel files, that has GPU code."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from rocm_doctor.model import Why
+
+ARTIFACT = "code/audit.json"
+
+Kind = Literal["fatbin", "split", "kpack", "code-object", "tensile", "miopen-db", "aotriton", "device-wheel"]
+PlaceKind = Literal["environment", "folder", "wheel", "file"]
+
+
+class Holding(msgspec.Struct, frozen=True, omit_defaults=True):
+    """GPU code of one library in one place.
+
+    `targets` are target ids, features included; `partial` those that only some of the `bundles` have. `needed` are the ROCm
+    libraries it is linked to. `problem` is set when the file could not be read whole: then `targets` is what was read until there.
+    """
+
+    library: str
+    path: str
+    kind: Kind
+    targets: tuple[str, ...] = ()
+    partial: tuple[str, ...] = ()
+    bundles: int = 0
+    encodings: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
+    runpath: str = ""
+    key: str = ""
+    note: str = ""
+    problem: str = ""
+    why: Why = "unparsed"
+
+
+class Choice(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The library file that bitsandbytes loads for the torch at hand ("" when it has none), and why that one."""
+
+    path: str
+    because: str
+
+
+class Audit(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The result for one place. `torch_hip` is torch.version.hip as torch/version.py states it; `files` were opened, `bytes_read` of them."""
+
+    place: str
+    kind: PlaceKind
+    holdings: tuple[Holding, ...] = ()
+    torch_hip: str = ""
+    versions: dict[str, str] = {}
+    bitsandbytes: Choice | None = None
+    files: int = 0
+    bytes_read: int = 0
