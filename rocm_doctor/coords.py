@@ -29,6 +29,8 @@ COORDS: dict[str, Coord] = {
     "glibc": Coord("version", "C library version"),
     "ram_bytes": Coord("number", "main memory in bytes"),
     "wsl": Coord("flag", "the Windows Subsystem for Linux"),
+    "dxg.exists": Coord("flag", "/dev/dxg exists (WSL)"),
+    "pci.gpus": Coord("number", "AMD display devices on the PCI bus"),
     "container": Coord("word", "docker, podman, lxc, k8s, apptainer, toolbox, distrobox; absent outside of one"),
     "virtual_machine": Coord("word", "hypervisor of the guest; absent on bare metal"),
     "secure_boot": Coord("flag", "UEFI secure boot is on"),

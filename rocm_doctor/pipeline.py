@@ -57,7 +57,12 @@ def _guarded(name: str, artifacts: Artifacts, matrix: Matrix) -> Notes:
 
 
 def judge(
-    artifacts: Sequence[Artifact], matrix: Matrix, *, source: str = "this machine", ignore: Sequence[str] = (), extra: Sequence[Finding] = ()
+    artifacts: Sequence[Artifact],
+    matrix: Matrix,
+    *,
+    source: str = "this machine",
+    ignore: Sequence[str] = (),
+    extra: Sequence[Finding] = (),
 ) -> Report:
     """The report on what these artifacts say. `ignore` holds diagnosis ids, row keys, or `ID:row`."""
     facts = enrich(read_facts(artifacts, matrix), matrix)

@@ -25,7 +25,7 @@ def build(notes: Iterable[Notes]) -> Snapshot:
 
 
 def _join(listings: Sequence[Listing]) -> list[_Facts]:
-    """One list of GPUs out of several tools' lists, complete ones first: by PCI address, else by order, else by what is unique."""
+    """One list of GPUs out of several tools' lists, complete ones first: by PCI address, by order, or by what is unique."""
     joined: list[_Facts] = []
     for listing in sorted(listings, key=lambda item: not item.complete):
         left = [dict(gpu) for gpu in listing.gpus]

@@ -29,12 +29,16 @@ def verdict(snapshot: Snapshot, findings: Sequence[Finding]) -> tuple[Verdict, s
 
 def _proven(snapshot: Snapshot) -> tuple[str, ...]:
     """Smoke stages that passed: what ran, as against what was read."""
-    return tuple(name.removeprefix("smoke.") for name, f in snapshot.facts.items() if name.startswith("smoke.") and f.value == "passed")
+    return tuple(
+        name.removeprefix("smoke.") for name, f in snapshot.facts.items() if name.startswith("smoke.") and f.value == "passed"
+    )
 
 
 def _missing(snapshot: Snapshot) -> list[str]:
     gpu = [] if any(isinstance(g.get("gfx").value, str) for g in snapshot.gpus) else ["which GPU (`rocminfo`)"]
-    return gpu + [hint for name, hint in _NEEDED.items() if not snapshot.get(name).known or snapshot.get(name).value in (None, False)]
+    return gpu + [
+        hint for name, hint in _NEEDED.items() if not snapshot.get(name).known or snapshot.get(name).value in (None, False)
+    ]
 
 
 def _machine(snapshot: Snapshot) -> str:

@@ -16,14 +16,22 @@ from rocm_doctor.sources import bundle
 
 @click.command(epilog="Example:  rocm-doctor bundle -o ticket.zip --log train.log")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), default="rocm-doctor-ticket.zip", show_default=True)
+@click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), default="rocm-doctor-ticket.zip", show_default=True
+)
 @click.option("--log", "logs", multiple=True, type=click.Path(exists=True, path_type=Path), help="A failing log to put in.")
 @click.option("--python", help="Examine this interpreter instead of the one that runs the doctor.")
 @click.option("--smoke/--no-smoke", default=False, help="Run the smoke test and put its results in.")
 @click.option("--no-redact", is_flag=True, help="Keep host, user and serials.")
 @click.option("--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True)
 def command(
-    paths: tuple[Path, ...], output: Path, logs: tuple[Path, ...], python: str | None, smoke: bool, no_redact: bool, sysroot: Path | None
+    paths: tuple[Path, ...],
+    output: Path,
+    logs: tuple[Path, ...],
+    python: str | None,
+    smoke: bool,
+    no_redact: bool,
+    sysroot: Path | None,
 ) -> None:
     """Pack what was read from this machine (or from PATHS) for a bug ticket, without host, user or serials."""
     matrix = load_matrix(None, ())

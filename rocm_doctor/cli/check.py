@@ -15,11 +15,19 @@ from rocm_doctor.model import Artifact, Report
 
 @click.command(epilog="Examples:  rocm-doctor check;  rocm-doctor check ticket.zip -v;  some-command 2>&1 | rocm-doctor check -")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--log", "logs", multiple=True, type=click.Path(exists=True, path_type=Path), help="A failing log to judge with the live facts.")
+@click.option(
+    "--log",
+    "logs",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    help="A failing log to judge with the live facts.",
+)
 @click.option("--python", help="Examine this interpreter instead of the one that runs the doctor.")
 @click.option("--no-smoke", is_flag=True, help="Leave out the smoke test.")
 @click.option("--example", is_flag=True, help="Judge a packaged bundle: what a verdict looks like, without an AMD GPU.")
-@click.option("--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True, help="Read this root instead of /.")
+@click.option(
+    "--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True, help="Read this root instead of /."
+)
 @report_options
 def command(
     paths: tuple[Path, ...],

@@ -32,17 +32,32 @@ def report_options(command: F) -> F:
 
 
 _OPTIONS: tuple[Callable[[F], F], ...] = (
-    click.option("--format", "formats", multiple=True, type=click.Choice(FORMATS), help="Report format; repeatable. [default: text]"),
-    click.option("-o", "--output", "outputs", multiple=True, type=click.Path(path_type=Path), help="File for the format at the same place."),
-    click.option("--fail-on", type=click.Choice(FAIL_ON), default="error", show_default=True, help="Exit with 1 from this severity on."),
+    click.option(
+        "--format", "formats", multiple=True, type=click.Choice(FORMATS), help="Report format; repeatable. [default: text]"
+    ),
+    click.option(
+        "-o", "--output", "outputs", multiple=True, type=click.Path(path_type=Path), help="File for the format at the same place."
+    ),
+    click.option(
+        "--fail-on", type=click.Choice(FAIL_ON), default="error", show_default=True, help="Exit with 1 from this severity on."
+    ),
     click.option("--strict", is_flag=True, help="Exit with 3 when the verdict is undetermined."),
     click.option("--ignore", multiple=True, metavar="ID[:ROW]", help="Leave out a diagnosis or one row of it; repeatable."),
-    click.option("--baseline", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Leave out what this JSON report has."),
+    click.option(
+        "--baseline", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Leave out what this JSON report has."
+    ),
     click.option("--no-redact", is_flag=True, help="Keep host, user and serials in shared formats."),
     click.option("-v", "--verbose", is_flag=True, help="Show every reading and what stayed undecided."),
     click.option("-q", "--quiet", is_flag=True, help="Show the verdict only."),
-    click.option("--matrix", "matrix_path", type=click.Path(exists=True, path_type=Path), help="Use this matrix instead of the packaged one."),
-    click.option("--overlay", "overlays", multiple=True, type=click.Path(exists=True, path_type=Path), help="Add or override rows."),
+    click.option(
+        "--matrix",
+        "matrix_path",
+        type=click.Path(exists=True, path_type=Path),
+        help="Use this matrix instead of the packaged one.",
+    ),
+    click.option(
+        "--overlay", "overlays", multiple=True, type=click.Path(exists=True, path_type=Path), help="Add or override rows."
+    ),
 )
 
 
@@ -68,7 +83,9 @@ def baselined(report: Report, baseline: Path | None) -> Report:
     return msgspec.structs.replace(report, findings=tuple(f for f in report.findings if f.fingerprint not in known))
 
 
-def deliver(report: Report, *, formats: Sequence[str], outputs: Sequence[Path], no_redact: bool, verbose: bool, quiet: bool) -> None:
+def deliver(
+    report: Report, *, formats: Sequence[str], outputs: Sequence[Path], no_redact: bool, verbose: bool, quiet: bool
+) -> None:
     """Write each format to its file; those without a file go to standard output in the order given."""
     names = tuple(formats) or ("text",)
     if len(outputs) > len(names):

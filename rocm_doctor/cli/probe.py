@@ -37,7 +37,11 @@ def plain(snapshot: Snapshot) -> dict[str, Any]:
 
     `pkg.*` stand under `packages`, `env.*` under `env`; `gpus` is a list; `errors` holds what could not be read.
     """
-    out: dict[str, Any] = {"gpus": [{k: _value(f) for k, f in gpu.facts.items()} for gpu in snapshot.gpus], "packages": {}, "env": {}}
+    out: dict[str, Any] = {
+        "gpus": [{k: _value(f) for k, f in gpu.facts.items()} for gpu in snapshot.gpus],
+        "packages": {},
+        "env": {},
+    }
     for name, fact in snapshot.facts.items():
         head, _, rest = name.partition(".")
         if not rest:
@@ -53,11 +57,16 @@ def _value(fact: Fact) -> Any:
 
 
 def _lines(snapshot: Snapshot, values: bool) -> list[str]:
-    named = [*snapshot.facts.items(), *((f"gpus[{n}].{k}", f) for n, gpu in enumerate(snapshot.gpus) for k, f in gpu.facts.items())]
+    named = [
+        *snapshot.facts.items(),
+        *((f"gpus[{n}].{k}", f) for n, gpu in enumerate(snapshot.gpus) for k, f in gpu.facts.items()),
+    ]
     return [_line(name, fact, values) for name, fact in named] + [f"error: {e.artifact}: {e.quote}" for e in snapshot.errors]
 
 
 def _line(name: str, fact: Fact, values: bool) -> str:
-    shown = f"unknown ({getattr(fact.value, 'why', '')})" if not fact.known else "absent" if fact.value is None else str(fact.value)
+    shown = (
+        f"unknown ({getattr(fact.value, 'why', '')})" if not fact.known else "absent" if fact.value is None else str(fact.value)
+    )
     where = "" if values or not fact.readings else f"   [{fact.readings[0].artifact} {fact.readings[0].place}]".replace(" ]", "]")
     return f"{name}: {shown}{where}"

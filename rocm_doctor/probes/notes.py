@@ -87,5 +87,3 @@ def _same(one: Value, other: Value) -> bool:
     if isinstance(one, str) and isinstance(other, str):
         return " ".join(one.split()).casefold() == " ".join(other.split()).casefold()
     return one == other
-
-

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cache
 
 from rocm_doctor import versions
 from rocm_doctor.coords import Kind
@@ -52,7 +52,7 @@ def _version(part: str, value: Value) -> bool:
     return _version_cached(part, str(value))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _version_cached(part: str, value: str) -> bool:
     return bool(versions.contains(part, value))
 

@@ -44,11 +44,15 @@ def finding(
     """
     known = matrix.diagnoses[diagnosis]
     words = {name: getattr(known, name) for name in ("title", "cause", "advice", "commands", "verify", "sources", "settle")}
-    made = Finding(id=diagnosis, severity=severity, confidence=confidence, subject=subject, evidence=tuple(evidence), **{**words, **fields})
+    made = Finding(
+        id=diagnosis, severity=severity, confidence=confidence, subject=subject, evidence=tuple(evidence), **{**words, **fields}
+    )
     return stamped(made)
 
 
-def from_row(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidence: Confidence, subject: str, settle: str = "") -> Finding:
+def from_row(
+    row: Row, matrix: Matrix, evidence: Iterable[Reading], confidence: Confidence, subject: str, settle: str = ""
+) -> Finding:
     """A finding of a matrix row; what the row does not say (advice, commands, verify) is said by its diagnosis."""
     known = matrix.diagnoses.get(row.diagnosis)
     severity: Severity = "note" if row.harmless else SEVERITY[row.status, row.grade]

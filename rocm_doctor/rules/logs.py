@@ -1,14 +1,14 @@
 """Failure lines in logs: find the words of a condition in one line of a text, in time linear in the text.
 
-No regular expression of a row ever runs over a user's text: a condition is a few literal fragments (`a*b`: both, in this order, in
-one line). A large text is first asked which words it holds at all, so that hundreds of signatures cost one pass, not hundreds.
+No regular expression of a row ever runs over a user's text: a condition is a few literal fragments (`a*b`: both, in this order,
+in one line). A large text is first asked which words it holds at all, so that hundreds of signatures cost one pass, not hundreds.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache
 
 from rocm_doctor.model import Artifact, Reading
 
@@ -45,13 +45,15 @@ class Logs:
         return None
 
 
-@lru_cache(maxsize=None)
+@cache
 def fragments(condition: str) -> tuple[tuple[str, ...], ...]:
     """The alternatives of a condition, each as the fragments that must follow one another in one line."""
-    return tuple(tuple(f.strip("\0") for f in alt.strip().split("*") if f.strip()) for alt in _fold(condition).split("|") if alt.strip())
+    return tuple(
+        tuple(f.strip("\0") for f in alt.strip().split("*") if f.strip()) for alt in _fold(condition).split("|") if alt.strip()
+    )
 
 
-@lru_cache(maxsize=None)
+@cache
 def needed_words(parts: tuple[str, ...]) -> frozenset[str]:
     """Words that stand whole inside a fragment: a text that lacks one of them cannot hold the line."""
     inner = (m for part in parts for m in _WORD.finditer(part) if m.start() > 0 and m.end() < len(part))

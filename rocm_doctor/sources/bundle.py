@@ -16,7 +16,23 @@ from rocm_doctor.model import Artifact
 from rocm_doctor.sources.paste import cut, decode
 
 META = "artifacts.json"
-_ROOTS = ("sys/", "proc/", "dev/", "etc/", "opt/", "usr/", "cmd/", "py/", "log/", "kernel/", "smoke/", "code/", "limits/", "user/", "paste/")
+_ROOTS = (
+    "sys/",
+    "proc/",
+    "dev/",
+    "etc/",
+    "opt/",
+    "usr/",
+    "cmd/",
+    "py/",
+    "log/",
+    "kernel/",
+    "smoke/",
+    "code/",
+    "limits/",
+    "user/",
+    "paste/",
+)
 _SINGLE = ("env", "uname")
 _MEMBER_LIMIT = 32 * 2**20
 _COUNT_LIMIT = 20_000
@@ -34,7 +50,9 @@ def read(path: Path) -> list[Artifact]:
     try:
         return _artifacts(path, sorted(_members(path)))
     except OSError as exc:
-        raise BundleError(f"{path}: {exc.strerror or exc}; give a text file, a folder, or a .zip or .tar.gz of captured text") from exc
+        raise BundleError(
+            f"{path}: {exc.strerror or exc}; give a text file, a folder, or a .zip or .tar.gz of captured text"
+        ) from exc
 
 
 def _members(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -123,7 +141,7 @@ def _artifacts(path: Path, members: list[tuple[str, bytes]]) -> list[Artifact]:
     """Known names stay what they are (with what the bundle's own list says of them), anything else is cut as pasted text."""
     members = _without_wrapper(members)
     kept = _meta(next((data for name, data in members if name == META), b""))
-    found: list[Artifact] = list(a for a in kept.values() if a.missing)
+    found: list[Artifact] = [a for a in kept.values() if a.missing]
     for name, data in members:
         if name in kept:
             found.append(msgspec.structs.replace(kept[name], text=decode(data), origin="bundle"))

@@ -1,0 +1,79 @@
+"""What the catalogue adds to a snapshot: a card's target from its PCI id, the family and wavefront of a target.
+
+Kept apart from the probes, which say only what was read. An override shows here: where a tool names another target than
+the PCI id has, the chip wins and the tool's word is kept as `gfx_reported`.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.types import Target
+from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown
+from rocm_doctor.probes.gpu_names import GpuNames
+
+
+def enrich(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
+    """The snapshot with what the catalogue knows of its GPUs."""
+    gpus = tuple(Gpu(_enriched(gpu.facts, matrix)) for gpu in snapshot.gpus)
+    return msgspec.structs.replace(snapshot, gpus=gpus)
+
+
+def _enriched(facts: dict[str, Fact], matrix: Matrix) -> dict[str, Fact]:
+    out = dict(facts)
+    by_id = _targets_of_id(facts.get("device_id"), matrix)
+    stated = facts.get("gfx")
+    if stated is None or not isinstance(stated.value, str):
+        out["gfx"] = _from_names(facts, by_id, matrix) or stated or Fact(Unknown("not-asked"))
+    elif by_id and stated.value not in by_id and not _from_kernel(stated):
+        out["gfx_reported"] = stated
+        out["gfx"] = _chosen(by_id, facts["device_id"])
+    target = matrix.gfx.get(str(out["gfx"].value))
+    return {**_of_target(target, out["gfx"].readings), **out} if target else out
+
+
+def _from_kernel(fact: Fact) -> bool:
+    return any(r.artifact.startswith("sys/class/kfd") for r in fact.readings)
+
+
+def _of_target(target: Target, readings: tuple[Reading, ...]) -> dict[str, Fact]:
+    """Facts that every card of a target shares; a kind that is both (dGPU/APU) is left open."""
+    facts = {"family": Fact(target.family, readings), "wavefront_size": Fact(target.wavefront, readings)}
+    if target.kind in ("APU", "dGPU"):
+        facts["is_apu"] = Fact(target.kind == "APU", readings)
+    return facts
+
+
+def _targets_of_id(fact: Fact | None, matrix: Matrix) -> tuple[str, ...]:
+    if fact is None or not isinstance(fact.value, int):
+        return ()
+    return _by_pci(matrix).get(f"{fact.value:04x}", ())
+
+
+def _by_pci(matrix: Matrix) -> dict[str, tuple[str, ...]]:
+    table: dict[str, tuple[str, ...]] = {}
+    for target in matrix.gfx.values():
+        for pci in target.pci:
+            table[pci] = (*table.get(pci, ()), target.gfx)
+    return table
+
+
+def _from_names(facts: dict[str, Fact], by_id: tuple[str, ...], matrix: Matrix) -> Fact | None:
+    """A target from the PCI id, else from the marketing name; ambiguous when several fit."""
+    if by_id:
+        return _chosen(by_id, facts["device_id"])
+    name = facts.get("marketing_name")
+    found = gpu_names(matrix).of_name(name.value) if name and isinstance(name.value, str) else ()
+    return _chosen(found, name) if found and name else None
+
+
+def _chosen(targets: tuple[str, ...], source: Fact) -> Fact:
+    if len(targets) == 1:
+        return Fact(targets[0], source.readings)
+    return Fact(Unknown("ambiguous", "run rocminfo to tell them apart", targets), source.readings)
+
+
+def gpu_names(matrix: Matrix) -> GpuNames:
+    """The names and PCI ids of the catalogue in the form that the prose probe takes."""
+    return GpuNames.of((t.gfx, t.names, t.pci) for t in matrix.gfx.values())

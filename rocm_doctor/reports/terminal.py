@@ -1,0 +1,160 @@
+"""The report for a person at a terminal: one sentence where all is well, evidence and commands where it is not."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator
+
+import click
+
+from rocm_doctor.model import Fact, Finding, Gpu, Report, Snapshot, Undecided
+from rocm_doctor.reports import Look
+
+_MARK = {"error": ("✗", "red"), "warning": ("!", "yellow"), "note": ("·", "cyan")}
+_VERDICT = {"ready": ("✓", "green"), "problems": ("✗", "red"), "undetermined": ("?", "yellow")}
+
+
+def render(report: Report, look: Look) -> str:
+    """Text of at most `look.width` columns; colours only where `look.color` says so."""
+    text = "\n".join(_verdict_only(report, look) if look.quiet else _whole(report, look)) + "\n"
+    return text if look.color else click.unstyle(text)
+
+
+def _whole(report: Report, look: Look) -> Iterator[str]:
+    shown = [f for f in report.findings if not f.follows_from and (look.verbose or f.severity != "note" or f.status != "works")]
+    if report.verdict == "ready" and not shown and not look.verbose:
+        yield from _verdict_only(report, look)
+        return
+    yield from _machine(report, look)
+    for finding in shown:
+        yield ""
+        yield from _finding(finding, report, look)
+    if look.verbose:
+        yield from _undecided(report.undecided, look)
+        yield from _readings(report.snapshot, look)
+    yield ""
+    yield from _verdict_only(report, look)
+    if report.undecided and not look.verbose:
+        yield click.style(f"  {len(report.undecided)} judgements need facts that were not given; -v lists them", dim=True)
+
+
+def _verdict_only(report: Report, look: Look) -> Iterator[str]:
+    mark, color = _VERDICT[report.verdict]
+    proven = f"; ran: {', '.join(report.proven)}" if report.proven else ""
+    unproven = "; nothing was run" if report.verdict == "ready" and not report.proven else ""
+    yield from _wrap(f"{mark} {report.summary}{proven}{unproven}", look, "", "  ", color)
+
+
+def _machine(report: Report, look: Look) -> Iterator[str]:
+    """What was looked at: the GPUs one a line, then the stack in one."""
+    yield click.style(f"rocm-doctor {report.tool_version}, matrix {report.matrix_version}: {report.source}", dim=True)
+    for number, gpu in enumerate(report.snapshot.gpus):
+        yield from _wrap(f"GPU {number}  {gpu_line(gpu)}", look, "  ", "         ")
+    stack = [f"{label} {value}" for label, value in stack_of(report.snapshot)]
+    if stack:
+        yield from _wrap("stack  " + ", ".join(stack), look, "  ", "         ")
+    for error in report.snapshot.errors:
+        yield from _wrap(f"not read: {error.artifact}: {error.quote}", look, "  ", "    ", "yellow")
+    for dispute in report.disputes if look.verbose else ():
+        yield from _wrap(f"disputed: {dispute}", look, "  ", "    ", "yellow")
+
+
+def gpu_line(gpu: Gpu) -> str:
+    """A GPU in one line: name, target, compute units, memory."""
+    name = gpu.get("marketing_name").value
+    vram = gpu.get("vram_bytes").value
+    parts = [
+        str(name) if isinstance(name, str) and name else "unnamed GPU",
+        f"({shown(gpu.get('gfx'))})",
+        f"{gpu.get('compute_units').value} CUs" if isinstance(gpu.get("compute_units").value, int) else "",
+        f"{vram / 2**30:.1f} GiB" if isinstance(vram, int) else "",
+        "APU" if gpu.get("is_apu").value is True else "",
+    ]
+    return " ".join(p for p in parts if p)
+
+
+def stack_of(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Label and value of the known parts of the stack, from the kernel up."""
+    names = {
+        "kernel": "kernel",
+        "driver.version": "driver",
+        "rocm.version": "ROCm",
+        "torch.version": "torch",
+        "python.version": "Python",
+    }
+    for key, label in names.items():
+        fact = snapshot.get(key)
+        if fact.known and fact.value is not None:
+            yield label, str(fact.value)
+
+
+def shown(fact: Fact) -> str:
+    """A fact's value in words, unknown and absent told apart."""
+    if not fact.known:
+        candidates = getattr(fact.value, "candidates", ())
+        return " or ".join(candidates) if candidates else f"unknown: {getattr(fact.value, 'why', '')}"
+    return "absent" if fact.value is None else str(fact.value)
+
+
+def _finding(finding: Finding, report: Report, look: Look) -> Iterator[str]:
+    mark, color = _MARK[finding.severity]
+    name = finding.id + (f" [{finding.row}]" if finding.row else "")
+    sure = {"high": "", "medium": ", likely", "low": ", a hypothesis"}[finding.confidence]
+    where = f" on {finding.subject}" if finding.subject else ""
+    yield from _wrap(f"{mark} {finding.title}{where}", look, "", "  ", color)
+    yield click.style(f"  {finding.severity}{sure} · {name}", dim=True)
+    yield from _labelled("why", [finding.cause], look)
+    yield from _labelled(
+        "read",
+        [f"{r.artifact} {r.place}: {r.quote}".replace(" :", ":") for r in finding.evidence[: None if look.verbose else 4]],
+        look,
+    )
+    yield from _labelled("not", finding.excluded, look)
+    yield from _labelled("do", [finding.advice], look)
+    yield from (click.style(f"         $ {command}", bold=True) for command in finding.commands)
+    yield from _labelled("then", finding.verify, look, "$ ")
+    yield from _labelled("settle", [finding.settle], look)
+    yield from _labelled("says", [_says(finding)], look)
+    followers = [f.title for f in report.findings if f.follows_from and f.follows_from in (finding.row, finding.id)]
+    yield from _labelled("leads to", followers, look)
+
+
+def _says(finding: Finding) -> str:
+    limit = 2
+    origin = f" (from {finding.origin})" if finding.origin else ""
+    more = f" and {len(finding.sources) - limit} more" if len(finding.sources) > limit else ""
+    return f"{finding.grade}: {'; '.join(finding.sources[:limit])}{more}{origin}" if finding.sources else ""
+
+
+def _labelled(label: str, lines: Iterable[str], look: Look, prefix: str = "") -> Iterator[str]:
+    for line in lines:
+        if line:
+            yield from _wrap(prefix + line, look, f"  {label:<7}", "         ")
+            label = ""
+
+
+def _wrap(text: str, look: Look, first: str, rest: str, color: str | None = None) -> Iterator[str]:
+    lines = textwrap.wrap(
+        " ".join(text.split()), look.width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    )
+    yield from (click.style(line, fg=color, bold=color == "red") if color else line for line in lines)
+
+
+def _undecided(undecided: Iterable[Undecided], look: Look) -> Iterator[str]:
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for one in undecided:
+        groups.setdefault(one.missing, []).append(one.row or one.id)
+    if groups:
+        yield ""
+        yield "Not decided, for want of"
+    for missing, names in groups.items():
+        yield from _wrap(f"{', '.join(missing)}: {', '.join(dict.fromkeys(names))}", look, "  ", "    ")
+
+
+def _readings(snapshot: Snapshot, look: Look) -> Iterator[str]:
+    yield ""
+    yield "Read"
+    named = [*snapshot.facts.items(), *((f"gpus[{n}].{k}", f) for n, g in enumerate(snapshot.gpus) for k, f in g.facts.items())]
+    for name, fact in named:
+        where = f"   [{fact.readings[0].artifact} {fact.readings[0].place}]".replace(" ]", "]") if fact.readings else ""
+        yield from _wrap(f"{name}: {shown(fact)}{where}", look, "  ", "      ")

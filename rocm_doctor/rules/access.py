@@ -1,0 +1,115 @@
+"""Does the process get at the device? The first thing that is in the way is the finding, and what follows is not said twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding, Snapshot
+from rocm_doctor.rules.findings import finding, readings
+
+_DENIED = ("*permission denied*", "*eacces*", "*operation not permitted*", "*eperm*")
+
+
+def access(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+    """At most one finding: the first of no device, no driver, not passed into the container, not permitted."""
+    if snapshot.get("platform").value in ("windows", "macos"):
+        return
+    found = _no_node(snapshot, matrix) or _not_permitted(snapshot, matrix) or _no_gpu_listed(snapshot, matrix)
+    if found:
+        yield found
+
+
+def _no_node(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
+    if snapshot.get("kfd.exists").value is not False or snapshot.get("wsl").value is True:
+        return _wsl(snapshot, matrix)
+    evidence = readings(snapshot, "kfd.exists")
+    if isinstance(snapshot.get("container").value, str):
+        kind = snapshot.get("container").value
+        more = readings(snapshot, "container")
+        return finding(
+            matrix, "access.container", title=f"/dev/kfd is not passed into this {kind} container", evidence=evidence + more
+        )
+    if _unclaimed(snapshot) or snapshot.get("driver.loaded").value is False:
+        return _driver(snapshot, matrix)
+    if snapshot.get("driver.loaded").value is True:
+        return finding(matrix, "access.kfd-missing", evidence=evidence + readings(snapshot, "driver.loaded"))
+    return finding(
+        matrix, "access.kfd-missing", evidence=evidence, confidence="low", settle="lsmod | grep amdgpu; lspci -nn -d 1002:"
+    )
+
+
+def _wsl(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
+    """In WSL there is no /dev/kfd; /dev/dxg takes its place, and only a missing one is a fault that can be read."""
+    if snapshot.get("wsl").value is True and snapshot.get("dxg.exists").value is False:
+        return finding(
+            matrix, "access.wsl", title="/dev/dxg is missing in this WSL", evidence=readings(snapshot, "wsl", "dxg.exists")
+        )
+    return None
+
+
+def _unclaimed(snapshot: Snapshot) -> bool:
+    return any(g.get("driver").known and g.get("driver").value is None and "driver" in g.facts for g in snapshot.gpus)
+
+
+def _driver(snapshot: Snapshot, matrix: Matrix) -> Finding:
+    """amdgpu is not there: with a card in the machine it is the driver, without one there is nothing to drive."""
+    evidence = readings(snapshot, "kfd.exists", "driver.loaded")
+    if snapshot.gpus_listed and not snapshot.gpus:
+        return finding(
+            matrix,
+            "access.no-gpu",
+            title="no AMD GPU visible, because none is on the PCI bus and amdgpu is not loaded",
+            evidence=evidence + readings(snapshot, "pci.gpus"),
+        )
+    reasons = [name for name in ("nomodeset", "secure_boot") if snapshot.get(name).value is True]
+    why = {"nomodeset": "the kernel command line blocks it", "secure_boot": "secure boot may have refused the module"}
+    return finding(
+        matrix,
+        "access.driver-not-loaded",
+        title="amdgpu is not loaded" + (f": {why[reasons[0]]}" if reasons else ""),
+        evidence=evidence + readings(snapshot, *reasons),
+    )
+
+
+def _not_permitted(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
+    from rocm_doctor.rules.conditions import holds
+
+    denied = any(holds("word", p, snapshot.get("kfd.error")) is True for p in _DENIED)
+    if snapshot.get("kfd.openable").value is not False and snapshot.get("render.openable").value is not False and not denied:
+        return None
+    node = "/dev/kfd" if snapshot.get("kfd.openable").value is False or denied else "the render node"
+    name = "kfd" if node == "/dev/kfd" else "render"
+    evidence = readings(
+        snapshot, *(n for n in (f"{name}.openable", f"{name}.error", f"{name}.gid", "user.groups") if _said(snapshot, n))
+    )
+    group, gid = snapshot.get(f"{name}.group").value, snapshot.get(f"{name}.gid").value
+    if isinstance(snapshot.get("container").value, str):
+        commands = (f"docker run --device=/dev/kfd --device=/dev/dri --group-add {gid or '$(stat -c %g /dev/kfd)'} ...",)
+        return finding(
+            matrix,
+            "access.container",
+            title=f"{node} is in the container but closed to this user",
+            evidence=evidence,
+            commands=commands,
+        )
+    commands = (f"sudo usermod -a -G {group if isinstance(group, str) and group != 'root' else 'render,video'} $LOGNAME",)
+    return finding(matrix, "access.permission", title=f"this user may not open {node}", evidence=evidence, commands=commands)
+
+
+def _said(snapshot: Snapshot, name: str) -> bool:
+    fact = snapshot.get(name)
+    return fact.known and fact.value is not None
+
+
+def _no_gpu_listed(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
+    """The node is there and open, and the kernel lists no GPU behind it."""
+    if not snapshot.gpus_listed or snapshot.gpus or snapshot.get("kfd.openable").value is not True:
+        return None
+    return finding(
+        matrix,
+        "access.no-gpu",
+        title="no AMD GPU visible, because the kernel's topology lists none",
+        evidence=readings(snapshot, "kfd.openable"),
+        settle="sudo dmesg | grep -E 'amdgpu|kfd'",
+    )

@@ -1,0 +1,141 @@
+"""Code for the card: is it in torch, is it in torch's rocBLAS, and does an integrated GPU get in the way?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_doctor.binaries.targets import covers, overridden
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.types import Target, TorchBuild
+from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Snapshot
+from rocm_doctor.rules.build import blas, builds_with, compiled, holds_code
+from rocm_doctor.rules.findings import finding, readings, subject_of
+from rocm_doctor.rules.override import NAME
+
+
+def code_for_the_card(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+    """`arch.not-in-build`, `arch.dropped-by-rocm`, `arch.override-needed` or `arch.blas-missing` for each card to train on."""
+    if snapshot.get("torch.build").value != "rocm":
+        return
+    for number, gpu in enumerate(snapshot.gpus):
+        gfx = gpu.get("gfx").value
+        if isinstance(gfx, str) and not (_has_discrete(snapshot) and gpu.get("is_apu").value is True):
+            found = _missing_code(snapshot, matrix, gpu, gfx, subject_of(gpu, number)) or _missing_blas(
+                snapshot, matrix, gpu, gfx, subject_of(gpu, number)
+            )
+            if found:
+                yield found
+
+
+def _has_discrete(snapshot: Snapshot) -> bool:
+    return any(g.get("is_apu").value is False for g in snapshot.gpus)
+
+
+def _missing_code(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subject: str) -> Finding | None:
+    targets, sure = compiled(snapshot, matrix)
+    if targets is None or holds_code(targets, gfx) is not False or _override_helps(snapshot, targets, gfx):
+        return None
+    evidence = (*gpu.get("gfx").readings[:1], *readings(snapshot, "torch.version"), *targets.readings[:1])
+    chip = matrix.gfx.get(gfx)
+    sibling = next((o for o in chip.overrides if o.verdict == "sibling" and covers(targets.value, overridden(o.value) or ""))
+                   if chip and isinstance(targets.value, tuple) else iter(()), None)  # fmt: skip
+    if sibling:
+        return finding(
+            matrix,
+            "arch.override-needed",
+            title=f"this torch has no {gfx} code; {NAME}={sibling.value} makes it run a sibling's",
+            evidence=evidence,
+            confidence=sure,
+            subject=subject,
+            commands=(f"export {NAME}={sibling.value}",),
+            sources=sibling.sources,
+            grade=sibling.grade,
+        )
+    return _not_in_build(snapshot, matrix, chip, gfx, subject, evidence, sure)
+
+
+def _override_helps(snapshot: Snapshot, targets: Fact, gfx: str) -> bool:
+    """The override in force names a target that the build has; whether it is a good one is judged in override.py."""
+    value = snapshot.get("env." + NAME).value
+    return isinstance(value, str) and isinstance(targets.value, tuple) and covers(targets.value, gfx, value) is True
+
+
+def _not_in_build(
+    snapshot: Snapshot,
+    matrix: Matrix,
+    chip: Target | None,
+    gfx: str,
+    subject: str,
+    evidence: tuple[Reading, ...],
+    sure: Confidence,
+) -> Finding:
+    others = builds_with(gfx, matrix, _python(snapshot))
+    dropped = bool(others) and _older(others[0], snapshot)
+    return finding(
+        matrix,
+        "arch.dropped-by-rocm" if dropped else "arch.not-in-build",
+        title=f"torch {snapshot.get('torch.version').value} has no code for {gfx}",
+        evidence=evidence,
+        confidence=sure,
+        subject=subject,
+        commands=install(others[0]) if others else (),
+        sources=others[0].sources if others else matrix.diagnoses["arch.not-in-build"].sources,
+    )
+
+
+def _missing_blas(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subject: str) -> Finding | None:
+    kernels, sure = blas(snapshot, matrix)
+    if kernels is None or holds_code(kernels, gfx) is not False or _override_helps(snapshot, kernels, gfx):
+        return None
+    others = builds_with(gfx, matrix, _python(snapshot))
+    return finding(
+        matrix,
+        "arch.blas-missing",
+        title=f"the rocBLAS of torch {snapshot.get('torch.version').value} has no kernels for {gfx}",
+        evidence=(*gpu.get("gfx").readings[:1], *readings(snapshot, "torch.version"), *kernels.readings[:1]),
+        confidence=sure,
+        subject=subject,
+        commands=install(others[0]) if others else (),
+        sources=others[0].sources if others else matrix.diagnoses["arch.blas-missing"].sources,
+    )
+
+
+def _python(snapshot: Snapshot) -> str:
+    value = snapshot.get("python.version").value
+    return ".".join(str(value).split(".")[:2]) if isinstance(value, str) else ""
+
+
+def _older(build: TorchBuild, snapshot: Snapshot) -> bool:
+    """The newest build that has the card is older than the installed one: the card was there once and is not any more."""
+    from rocm_doctor.versions import contains
+
+    return contains(f">{build.torch}", str(snapshot.get("torch.version").value)) is True
+
+
+def install(build: TorchBuild) -> tuple[str, ...]:
+    """The command that installs a build of the catalogue with its companions."""
+    companions = [f"{n}=={v}" for n, v in (("torchvision", build.torchvision), ("torchaudio", build.torchaudio)) if v]
+    if not build.index.startswith("http"):
+        return ()
+    return (" ".join(["pip install --force-reinstall", f"torch=={build.torch}", *companions, "--index-url", build.index]),)
+
+
+def igpu_beside_dgpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+    """An integrated GPU that torch has no code for, beside a discrete one, with nothing that hides it."""
+    hidden = any(snapshot.get(f"env.{n}").value for n in ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"))
+    discrete = [n for n, g in enumerate(snapshot.gpus) if g.get("is_apu").value is False]
+    for number, gpu in enumerate(snapshot.gpus):
+        if not discrete or hidden or gpu.get("is_apu").value is not True:
+            continue
+        targets, _ = compiled(snapshot, matrix)
+        if holds_code(targets, str(gpu.get("gfx").value)) is not True:
+            yield finding(
+                matrix,
+                "arch.igpu-interferes",
+                severity="note",
+                confidence="low",
+                title="an integrated GPU is visible beside the discrete one",
+                evidence=(*gpu.get("gfx").readings[:1], *gpu.get("is_apu").readings[:1]),
+                subject=subject_of(gpu, number),
+                commands=(f"export HIP_VISIBLE_DEVICES={','.join(map(str, discrete))}",),
+            )

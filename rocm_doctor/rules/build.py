@@ -1,0 +1,57 @@
+"""What the installed torch holds for a card: code objects read from disk, else the printed arch list, else the catalogue."""
+
+from __future__ import annotations
+
+from rocm_doctor.binaries.targets import covers
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.types import TorchBuild
+from rocm_doctor.model import Confidence, Fact, Reading, Snapshot
+
+_SURE: dict[str, Confidence] = {"code.torch": "high", "torch.arch_list": "high", "catalogue": "medium"}
+
+
+def catalogued(snapshot: Snapshot, matrix: Matrix) -> TorchBuild | None:
+    """The catalogue's entry of the installed build, found by its whole local version."""
+    version = snapshot.get("torch.version").value
+    return next((b for b in matrix.torch if b.local == version), None)
+
+
+def compiled(snapshot: Snapshot, matrix: Matrix) -> tuple[Fact | None, Confidence]:
+    """gfx targets that the installed torch was compiled for, best evidence first, and how sure that makes a judgement."""
+    for name in ("code.torch", "torch.arch_list"):
+        fact = snapshot.get(name)
+        if isinstance(fact.value, tuple) and fact.value:
+            return fact, _SURE[name]
+    build = catalogued(snapshot, matrix)
+    if build and build.gfx:
+        return Fact(build.gfx, (_of_catalogue(build, f"compiled for {', '.join(build.gfx)}"),)), _SURE["catalogue"]
+    return None, "low"
+
+
+def blas(snapshot: Snapshot, matrix: Matrix) -> tuple[Fact | None, Confidence]:
+    """gfx targets for which torch's rocBLAS has kernels."""
+    fact = snapshot.get("code.rocblas")
+    if isinstance(fact.value, tuple) and fact.value:
+        return fact, "high"
+    build = catalogued(snapshot, matrix)
+    if build and build.blas:
+        return Fact(build.blas, (_of_catalogue(build, f"rocBLAS kernels for {', '.join(build.blas)}"),)), "medium"
+    return None, "low"
+
+
+def holds_code(targets: Fact | None, gfx: str) -> bool | None:
+    """Whether one of these code objects loads on the card; None when that is not known."""
+    return None if targets is None or not isinstance(targets.value, tuple) else covers(targets.value, gfx)
+
+
+def builds_with(gfx: str, matrix: Matrix, python: str = "") -> list[TorchBuild]:
+    """Builds of the catalogue whose code and rocBLAS serve the card (rocBLAS unknown counts), newest first."""
+    fit = [b for b in matrix.torch if gfx in b.gfx and (not b.blas or gfx in b.blas)]
+    fit = [b for b in fit if not python or not b.pythons or f"cp{python.replace('.', '')}" in b.pythons]
+    return sorted(fit, key=lambda b: tuple(int(n) if n.isdigit() else 0 for n in b.torch.split(".")), reverse=True)
+
+
+def _of_catalogue(build: TorchBuild, words: str) -> Reading:
+    return Reading(
+        "matrix", f"catalog/torch {build.local}", f"{words} ({build.gfx_evidence or build.evidence}; {build.sources[0]})"
+    )

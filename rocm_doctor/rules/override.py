@@ -1,0 +1,164 @@
+"""HSA_OVERRIDE_GFX_VERSION, judged for each card and this build: needed, in use, pointless or harmful. Never silent when set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_doctor.binaries.targets import overridden
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.types import Override, Target
+from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Snapshot
+from rocm_doctor.rules.build import compiled, holds_code
+from rocm_doctor.rules.findings import finding, subject_of
+
+NAME = "HSA_OVERRIDE_GFX_VERSION"
+_UNSET = (f"unset {NAME}",)
+_READER = "ROCm/rocm-systems libhsakmt/src/topology.c"
+
+
+def override(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+    """One finding for each card that the variable touches."""
+    fact = snapshot.get("env." + NAME)
+    if not isinstance(fact.value, str) or not fact.value.strip():
+        return
+    if snapshot.get("platform").value == "windows":
+        yield _pointless(matrix, fact, (), "", "HIP on Windows does not read it", (_READER,))
+        return
+    target = overridden(fact.value)
+    if target is None:
+        yield finding(
+            matrix,
+            "arch.override-wrong",
+            title=f"{NAME}={fact.value} is no version",
+            cause="The HSA runtime wants major.minor.step in decimal (10.3.0); with any other text the node is not initialised.",
+            evidence=fact.readings,
+            commands=_UNSET,
+            sources=(_READER,),
+        )
+        return
+    for number, gpu in enumerate(snapshot.gpus):
+        found = _of_gpu(snapshot, matrix, fact, target, gpu, subject_of(gpu, number))
+        if found:
+            yield found
+    if not snapshot.gpus:
+        yield _unjudged(matrix, fact, target)
+
+
+def _of_gpu(snapshot: Snapshot, matrix: Matrix, fact: Fact, target: str, gpu: Gpu, subject: str) -> Finding | None:
+    gfx = gpu.get("gfx")
+    if not isinstance(gfx.value, str):
+        return _unjudged(matrix, fact, target, subject)
+    evidence = (*fact.readings[:1], *gfx.readings[:1])
+    chip = matrix.gfx.get(gfx.value)
+    known = next((o for o in chip.overrides if o.value == str(fact.value).strip()), None) if chip else None
+    if target == gfx.value:
+        sources = known.sources if known else (_READER,)
+        return _pointless(matrix, fact, evidence, subject, f"it names {gfx.value}, which the chip already is", sources)
+    if not _same_isa(chip, matrix.gfx.get(target)):
+        return _wrong(matrix, fact, evidence, subject, gfx.value, target, known)
+    return _sibling(snapshot, matrix, fact, evidence, subject, gfx.value, target, known)
+
+
+def _same_isa(one: Target | None, other: Target | None) -> bool:
+    """Two targets of one generic ISA run each other's code in practice; without an entry nothing vouches for it."""
+    return bool(one and other and one.generic and one.generic == other.generic)
+
+
+def _sibling(
+    snapshot: Snapshot,
+    matrix: Matrix,
+    fact: Fact,
+    evidence: tuple[Reading, ...],
+    subject: str,
+    gfx: str,
+    target: str,
+    known: Override | None,
+) -> Finding:
+    """An override inside the family: it hides native code where there is some, and is what makes the card run where there is none."""
+    targets, sure = compiled(snapshot, matrix)
+    sources = known.sources if known else (_READER,)
+    native = holds_code(targets, gfx)
+    if native:
+        return finding(
+            matrix,
+            "arch.override-pointless",
+            title=f"{NAME}={fact.value} hides the native {gfx} code of this torch",
+            cause=f"This torch holds code for {gfx}; the override makes the loader take {target} code. {_words(known)}".strip(),
+            severity="warning" if known and known.verdict in ("faulty", "harmful") else "note",
+            confidence=sure,
+            evidence=(*evidence, *(targets.readings[:1] if targets else ())),
+            subject=subject,
+            commands=_UNSET,
+            sources=sources,
+        )
+    if known and known.verdict in ("faulty", "harmful"):
+        return _wrong(matrix, fact, evidence, subject, gfx, target, known)
+    no_code = f"The build has no code for {gfx}." if native is False else "A sibling's code is used."
+    return finding(
+        matrix,
+        "arch.override-in-use",
+        title=f"{gfx} runs {target} code through {NAME}={fact.value}",
+        cause=f"{no_code} {_words(known)}".strip(),
+        severity="note",
+        confidence="medium",
+        evidence=evidence,
+        subject=subject,
+        sources=sources,
+    )
+
+
+def _wrong(
+    matrix: Matrix, fact: Fact, evidence: tuple[Reading, ...], subject: str, gfx: str, target: str, known: Override | None
+) -> Finding:
+    """Another ISA, or one that is reported to fault on this chip."""
+    reported = bool(known and known.verdict in ("faulty", "harmful"))
+    sure: Confidence = "high" if not known or known.grade != "field" or known.verdict == "harmful" else "medium"
+    cause = _words(known) if reported else f"{target} code does not run on {gfx}: it is another ISA."
+    return finding(
+        matrix,
+        "arch.override-wrong",
+        title=f"{NAME}={fact.value} makes {gfx} load {target} code",
+        cause=cause,
+        confidence=sure,
+        severity="warning" if known and known.verdict == "faulty" and known.grade == "field" else "error",
+        evidence=evidence,
+        subject=subject,
+        commands=_UNSET,
+        sources=known.sources if known else (_READER,),
+        grade=known.grade if known else "official",
+    )
+
+
+def _pointless(
+    matrix: Matrix, fact: Fact, evidence: tuple[Reading, ...], subject: str, why: str, sources: tuple[str, ...]
+) -> Finding:
+    return finding(
+        matrix,
+        "arch.override-pointless",
+        title=f"{NAME}={fact.value} has no effect here",
+        cause=f"{why[0].upper()}{why[1:]}.",
+        severity="note",
+        evidence=evidence or fact.readings,
+        subject=subject,
+        commands=_UNSET,
+        sources=sources,
+    )
+
+
+def _unjudged(matrix: Matrix, fact: Fact, target: str, subject: str = "") -> Finding:
+    return finding(
+        matrix,
+        "arch.override-in-use",
+        title=f"{NAME}={fact.value} is set, and the chip is not known",
+        cause=f"The runtime reports every card as {target}. Whether that helps or harms hangs on what the chip really is.",
+        severity="note",
+        confidence="low",
+        evidence=fact.readings,
+        subject=subject,
+        sources=(_READER,),
+        settle=f"env -u {NAME} rocminfo | grep gfx",
+    )
+
+
+def _words(known: Override | None) -> str:
+    return known.words if known else ""

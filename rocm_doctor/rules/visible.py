@@ -1,0 +1,73 @@
+"""*_VISIBLE_DEVICES: which cards are left after ROCR has chosen and HIP has renumbered and chosen again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding, Snapshot
+from rocm_doctor.rules.findings import finding, readings
+
+ROCR = "ROCR_VISIBLE_DEVICES"
+HIP = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+
+
+def visible_devices(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+    """A mask that hides every card, names one that is not there, or is applied twice."""
+    second = next((n for n in HIP if isinstance(snapshot.get(f"env.{n}").value, str)), None)
+    masks = [n for n in (ROCR, second) if n and isinstance(snapshot.get(f"env.{n}").value, str)]
+    left: int | None = len(snapshot.gpus) if snapshot.gpus else None
+    for name in masks:
+        chosen = indices(str(snapshot.get(f"env.{name}").value))
+        if chosen is None:
+            return
+        if not chosen or (left is not None and chosen[0] >= left):
+            yield _hidden(snapshot, matrix, name, masks, left, chosen)
+            return
+        kept = [i for i in chosen if left is None or i < left]
+        if len(kept) < len(chosen):
+            yield _partly(snapshot, matrix, name, masks, left or 0)
+        left = len(kept)
+
+
+def indices(value: str) -> list[int] | None:
+    """The indices of a mask up to the first that is no index (where HIP stops too); None for UUIDs, which cannot be judged."""
+    out: list[int] = []
+    for part in value.split(","):
+        text = part.strip()
+        if text.upper().startswith("GPU-"):
+            return None
+        if not text.isdigit():
+            break
+        out.append(int(text))
+    return out
+
+
+def _hidden(snapshot: Snapshot, matrix: Matrix, name: str, masks: list[str], left: int | None, chosen: list[int]) -> Finding:
+    value = snapshot.get(f"env.{name}").value
+    twice = len(masks) == 2 and name != ROCR and bool(chosen)
+    why = (
+        f"{ROCR} leaves {left}, which HIP numbers from 0; {name}={value} then names one that is gone."
+        if twice
+        else f"{name}={value} leaves none of the {left} cards." if left is not None else f"{name}={value} hides every card."
+    )  # fmt: skip
+    return finding(
+        matrix,
+        "access.visible-devices",
+        title=f"{name}={value} hides every GPU" + (f" after {ROCR}" if twice else ""),
+        cause=why,
+        evidence=readings(snapshot, *(f"env.{n}" for n in masks)),
+        commands=(f"unset {name}",),
+    )
+
+
+def _partly(snapshot: Snapshot, matrix: Matrix, name: str, masks: list[str], left: int) -> Finding:
+    value = snapshot.get(f"env.{name}").value
+    return finding(
+        matrix,
+        "access.visible-devices",
+        severity="warning",
+        title=f"{name}={value} names a card that is not there",
+        cause=f"{left} cards can be chosen from, numbered from 0; what follows an index beyond them is dropped.",
+        evidence=readings(snapshot, *(f"env.{n}" for n in masks)),
+    )
