@@ -1,0 +1,33 @@
+"""The compatibility matrix: who says that what works with what, since when and until when. `load()` gives it."""
+
+from __future__ import annotations
+
+from rocm_doctor.matrix.load import Matrix, decode, load
+from rocm_doctor.matrix.types import (
+    Driver,
+    DriverModule,
+    DriverWindow,
+    EnvVar,
+    Fact,
+    Override,
+    RocmRelease,
+    Support,
+    Target,
+    TorchBuild,
+)
+
+__all__ = [
+    "Driver",
+    "DriverModule",
+    "DriverWindow",
+    "EnvVar",
+    "Fact",
+    "Matrix",
+    "Override",
+    "RocmRelease",
+    "Support",
+    "Target",
+    "TorchBuild",
+    "decode",
+    "load",
+]

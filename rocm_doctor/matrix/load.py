@@ -1,0 +1,167 @@
+"""The matrix in memory: rows and diagnoses at once, each part of the catalogue when it is first asked for.
+
+The wheel carries `rocm_doctor/data/matrix.json`. In a source checkout the YAML beside the package is the truth: it is compiled again
+when a file of it is newer than the JSON. `path` replaces the whole matrix, `overlays` add rows to it or replace rows of the same key.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rocm_doctor.matrix.types import Driver, EnvVar, Fact, RocmRelease, Support, Target, TorchBuild
+from rocm_doctor.model import Diagnosis, Row
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_COMPILED = _PACKAGE / "data" / "matrix.json"
+_SOURCE = _PACKAGE.parent / "compat_matrix"
+
+
+class Matrix(msgspec.Struct, frozen=True, dict=True):
+    """Rows and diagnoses, and the catalogue in `raw` (JSON by section), decoded when it is asked for."""
+
+    version: str = "none"
+    rows: tuple[Row, ...] = ()
+    diagnoses: dict[str, Diagnosis] = {}
+    retired: dict[str, str] = {}
+    raw: dict[str, bytes] = {}
+
+    @cached_property
+    def by_key(self) -> dict[str, Row]:
+        return {row.key: row for row in self.rows}
+
+    def row(self, key: str) -> Row | None:
+        """The row of that key; a retired key gives its successor's row."""
+        return self.by_key.get(key) or self.by_key.get(self.retired.get(key, ""))
+
+    @cached_property
+    def gfx(self) -> dict[str, Target]:
+        return {t.gfx: t for t in self._section("gfx", tuple[Target, ...])}
+
+    @cached_property
+    def rocm(self) -> tuple[RocmRelease, ...]:
+        return self._section("rocm", tuple[RocmRelease, ...])
+
+    @cached_property
+    def torch(self) -> tuple[TorchBuild, ...]:
+        return self._section("torch", tuple[TorchBuild, ...])
+
+    @cached_property
+    def driver(self) -> Driver:
+        return msgspec.json.decode(self.raw.get("driver", b'{"modules":[],"windows":[]}'), type=Driver)
+
+    @cached_property
+    def support(self) -> tuple[Support, ...]:
+        return self._section("support", tuple[Support, ...])
+
+    @cached_property
+    def env(self) -> dict[str, EnvVar]:
+        return {e.name: e for e in self._section("env", tuple[EnvVar, ...])}
+
+    @cached_property
+    def facts(self) -> tuple[Fact, ...]:
+        return self._section("facts", tuple[Fact, ...])
+
+    def plain(self, section: str) -> Any:
+        """A section of the catalogue that has no type here (`models`), as plain values; None when there is none."""
+        return msgspec.json.decode(self.raw[section]) if section in self.raw else None
+
+    def _section(self, name: str, kind: Any) -> Any:
+        return msgspec.json.decode(self.raw.get(name, b"[]"), type=kind)
+
+
+class _Head(msgspec.Struct):
+    version: str
+    schema: int
+    rows: tuple[Row, ...]
+    diagnoses: tuple[Diagnosis, ...]
+    retired: dict[str, str]
+
+
+def load(path: Path | None = None, overlays: Sequence[Path] = ()) -> Matrix:
+    """The matrix: the built-in one, or the one at `path` (a folder like compat_matrix, its compiled JSON, or a YAML list of rows).
+
+    Raises `source.MatrixError`, which names file, line and field of everything that is wrong.
+    """
+    matrix = _replaced(path) if path else decode(_built_in())
+    for overlay in overlays:
+        matrix = _overlaid(matrix, overlay, _rows_of(overlay))
+    return matrix
+
+
+def decode(data: bytes, origin: str = "") -> Matrix:
+    """A compiled matrix. Raises msgspec.ValidationError or msgspec.DecodeError."""
+    head = msgspec.json.decode(data, type=_Head)
+    parts = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    raw = {name: bytes(part) for name, part in parts.items() if name not in _Head.__struct_fields__}
+    rows = tuple(msgspec.structs.replace(r, origin=origin) for r in head.rows) if origin else head.rows
+    return Matrix(head.version, rows, {d.id: d for d in head.diagnoses}, head.retired, raw)
+
+
+def _built_in() -> bytes:
+    if _SOURCE.is_dir() and _stale():
+        from rocm_doctor.matrix.source import compile_json
+
+        data = compile_json(_SOURCE)
+        _write(data)
+        return data
+    return _COMPILED.read_bytes()
+
+
+def _stale() -> bool:
+    """Whether a file of the YAML, or the code that reads it, is newer than the compiled JSON."""
+    if not _COMPILED.is_file():
+        return True
+    made = _COMPILED.stat().st_mtime_ns
+    folders = [_SOURCE, *(_SOURCE / name for name in ("catalog", "rows", "rows/libraries")), Path(__file__).parent]
+    return any(entry.stat().st_mtime_ns >= made for folder in folders if folder.is_dir() for entry in os.scandir(folder))
+
+
+def _write(data: bytes) -> None:
+    """Keep the compiled matrix for the next start; a checkout that cannot be written is compiled anew each time."""
+    beside = _COMPILED.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        beside.parent.mkdir(exist_ok=True)
+        beside.write_bytes(data)
+        beside.replace(_COMPILED)
+    except OSError:
+        beside.unlink(missing_ok=True)
+
+
+def _replaced(path: Path) -> Matrix:
+    from rocm_doctor.matrix.source import MatrixError, Problem, compile_json
+
+    if path.is_dir():
+        return decode(compile_json(path), path.name)
+    if path.suffix in (".yaml", ".yml"):
+        return msgspec.structs.replace(decode(_built_in()), rows=_rows_of(path), version=path.name)
+    try:
+        return decode(path.read_bytes(), path.name)
+    except OSError as exc:
+        raise MatrixError([Problem(str(path), 0, "", exc.strerror or str(exc))]) from exc
+    except msgspec.MsgspecError as exc:
+        raise MatrixError([Problem(str(path), 0, "", f"no compiled matrix: {exc}")]) from exc
+
+
+def _rows_of(path: Path) -> tuple[Row, ...]:
+    """The rows of a YAML file, each with the file's name as its origin. All of them must be sound: a bad overlay is never a pass."""
+    from rocm_doctor.matrix.lint import check_rows
+    from rocm_doctor.matrix.source import MatrixError, entries, read_shorts
+
+    rows, problems = entries(path, Row, read_shorts(_SOURCE), str(path))
+    problems += check_rows(rows, path, str(path))
+    if problems:
+        raise MatrixError(problems)
+    return tuple(msgspec.structs.replace(row, origin=path.name) for row in rows)
+
+
+def _overlaid(matrix: Matrix, path: Path, rows: Sequence[Row]) -> Matrix:
+    """Rows of the overlay first where they are new, in place where they replace one of the same key."""
+    fresh = {row.key: row for row in rows}
+    kept = tuple(fresh.pop(row.key, row) for row in matrix.rows)
+    return msgspec.structs.replace(matrix, rows=(*kept, *fresh.values()), version=f"{matrix.version}+{path.name}")

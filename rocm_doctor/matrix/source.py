@@ -1,0 +1,212 @@
+"""From the YAML that people write to the one JSON that the wheel carries. Every error names the file, the line and the field.
+
+    VERSION                    calendar version of the data, number of the row schema
+    sources.yaml               short names for citations that many entries share
+    diagnoses.yaml             model.Diagnosis
+    retired.yaml               key or id that is no longer in use -> its successor (or an empty text)
+    rows/**/*.yaml             model.Row
+    catalog/<section>.yaml     the types of types.py; a file of another name is carried as it stands
+
+PyYAML is imported here and only here: a wheel never needs it for its own data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from rocm_doctor.matrix.types import Driver, EnvVar, Fact, RocmRelease, Support, Target, TorchBuild
+from rocm_doctor.model import Diagnosis, Row
+
+SCHEMA = 1
+SECTIONS: dict[str, Any] = {
+    "gfx": Target,
+    "rocm": RocmRelease,
+    "torch": TorchBuild,
+    "driver": Driver,
+    "support": Support,
+    "env": EnvVar,
+    "facts": Fact,
+}
+_SHORT = re.compile(r"[a-z0-9][a-z0-9.-]*$")
+_STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
+
+
+class Problem(NamedTuple):
+    """What is wrong with the data: file, line (0: not known), field (may be empty), and the words."""
+
+    file: str
+    line: int
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: " + (f"{self.field}: " if self.field else "") + self.message
+
+
+class MatrixError(ValueError):
+    """The data cannot be used. `problems` says where and why; the text lists them all."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(map(str, self.problems)))
+
+
+def compile_json(root: Path) -> bytes:
+    """The whole of a compat_matrix folder as JSON. Raises MatrixError."""
+    version, schema = read_version(root)
+    shorts = read_shorts(root)
+    problems: list[Problem] = []
+    parts: dict[str, Any] = {"version": version, "schema": schema, "retired": read_yaml(root / "retired.yaml") or {}}
+    parts["diagnoses"] = list(_entries([root / "diagnoses.yaml"], root, Diagnosis, shorts, problems))
+    parts["rows"] = list(_entries(row_files(root), root, Row, shorts, problems))
+    for path in sorted((root / "catalog").glob("*.yaml")):
+        kind = SECTIONS.get(path.stem)
+        if kind is None:
+            parts[path.stem] = read_yaml(path)
+        elif kind is Driver:
+            parts[path.stem] = _driver(path, root, shorts, problems)
+        else:
+            parts[path.stem] = list(_entries([path], root, kind, shorts, problems))
+    if problems:
+        raise MatrixError(problems)
+    return msgspec.json.encode(parts)
+
+
+def row_files(root: Path) -> list[Path]:
+    return sorted((root / "rows").rglob("*.yaml"))
+
+
+def read_version(root: Path) -> tuple[str, int]:
+    """Calendar version and row schema of VERSION (`2026.11.21` and `rows 1`, a line each)."""
+    path = root / "VERSION"
+    lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
+    found = re.fullmatch(r"rows (\d+)", lines[1].strip()) if len(lines) > 1 else None
+    if not found or not re.fullmatch(r"\d{4}\.\d{1,2}\.\d{1,2}(\.\d+)?", lines[0].strip()):
+        raise MatrixError([Problem("VERSION", 1, "", "expected a calendar version and, on the next line, `rows N`")])
+    if int(found[1]) != SCHEMA:
+        raise MatrixError([Problem("VERSION", 2, "", f"row schema {found[1]}; this rocm-doctor reads {SCHEMA}: update one of the two")])
+    return lines[0].strip(), int(found[1])
+
+
+def read_shorts(root: Path) -> dict[str, str]:
+    path = root / "sources.yaml"
+    return dict(read_yaml(path) or {}) if path.is_file() else {}
+
+
+def read_yaml(path: Path, name: str = "") -> Any:
+    """The plain values of a YAML file. Raises MatrixError for a file that is missing or is no YAML."""
+    import yaml
+
+    try:
+        return yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except OSError as exc:
+        raise MatrixError([Problem(name or path.name, 0, "", exc.strerror or str(exc))]) from exc
+    except UnicodeDecodeError as exc:
+        raise MatrixError([Problem(name or path.name, 0, "", f"not UTF-8: {exc.reason}")]) from exc
+    except (yaml.YAMLError, ValueError) as exc:
+        mark = getattr(exc, "problem_mark", None)
+        words = getattr(exc, "problem", None) or str(exc).split("\n")[0]
+        raise MatrixError([Problem(name or path.name, mark.line + 1 if mark else 0, "", f"no YAML: {words}")]) from exc
+
+
+def entries(path: Path, kind: Any, shorts: dict[str, str], name: str = "") -> tuple[list[Any], list[Problem]]:
+    """The entries of one file that can be read, and what is wrong with the others."""
+    problems: list[Problem] = []
+    return list(_entries([path], path.parent, kind, shorts, problems, name)), problems
+
+
+def _entries(
+    paths: Iterable[Path], root: Path, kind: Any, shorts: dict[str, str], problems: list[Problem], name: str = ""
+) -> Iterator[Any]:
+    for path in paths:
+        label = name or path.relative_to(root).as_posix()
+        items = read_yaml(path, label)
+        if items is None:
+            continue
+        if not isinstance(items, list):
+            problems.append(Problem(label, 1, "", "expected a list of entries"))
+            continue
+        for number, item in enumerate(items):
+            made = _convert(item, kind, shorts, path, label, (number,), problems)
+            if made is not None:
+                yield made
+
+
+def _convert(
+    item: Any, kind: Any, shorts: dict[str, str], path: Path, label: str, at: tuple[int | str, ...], problems: list[Problem]
+) -> Any:
+    """One entry as its type; None, and the problem noted, when it is not one."""
+    try:
+        return msgspec.convert(_expanded(item, shorts), kind)
+    except msgspec.ValidationError as exc:
+        words, _, where = str(exc).partition(" - at `$")
+        steps = [name or number for name, number in _STEP.findall(where)]
+        field = ".".join(s for s in steps if s != "...")
+        problems.append(Problem(label, line_of(path, at + tuple(_numbers(steps))), field, words))
+    except KeyError as exc:
+        problems.append(Problem(label, line_of(path, (*at, "sources")), "sources", f"`{exc.args[0]}` is no short name of sources.yaml"))
+    return None
+
+
+def _numbers(steps: Iterable[str]) -> Iterator[int | str]:
+    yield from (int(s) if s.isdigit() else s for s in steps)
+
+
+def _expanded(item: Any, shorts: dict[str, str]) -> Any:
+    """The entry with the short names of its sources (and of its overrides' sources) written out."""
+    if not isinstance(item, dict):
+        return item
+    made = dict(item)
+    if isinstance(made.get("sources"), list):
+        made["sources"] = [shorts[s] if isinstance(s, str) and _SHORT.match(s) else s for s in made["sources"]]
+    if isinstance(made.get("overrides"), list):
+        made["overrides"] = [_expanded(o, shorts) for o in made["overrides"]]
+    return made
+
+
+def _driver(path: Path, root: Path, shorts: dict[str, str], problems: list[Problem]) -> Any:
+    label = path.relative_to(root).as_posix()
+    data = read_yaml(path, label)
+    lists = {name: [_expanded(i, shorts) for i in items] for name, items in data.items()}
+    try:
+        return msgspec.convert(lists, Driver)
+    except msgspec.ValidationError as exc:
+        words, _, where = str(exc).partition(" - at `$")
+        steps = [name or number for name, number in _STEP.findall(where)]
+        problems.append(Problem(label, line_of(path, tuple(_numbers(steps))), ".".join(steps), words))
+        return None
+
+
+def line_of(path: Path, steps: tuple[int | str, ...]) -> int:
+    """The line (from 1) of a value in a YAML file, or of the nearest value around it."""
+    import yaml
+
+    try:
+        node = yaml.compose(path.read_text(encoding="utf-8"), yaml.SafeLoader)
+    except (OSError, ValueError, yaml.YAMLError):
+        return 0
+    line = 1
+    for step in steps:
+        found = _child(node, step)
+        if found is None:
+            return line
+        line, node = found
+    return line
+
+
+def _child(node: Any, step: int | str) -> tuple[int, Any] | None:
+    """Line and node of one step down: an index into a list, a key of a mapping (its line is the key's)."""
+    import yaml
+
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return node.value[step].start_mark.line + 1, node.value[step]
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if key.value == str(step):
+                return key.start_mark.line + 1, value
+    return None

@@ -1,0 +1,190 @@
+"""What the compatibility matrix holds beside `model.Row` and `model.Diagnosis`: the catalogue of what exists.
+
+A statement of the catalogue carries `sources`, `grade` and `checked` like a row; an empty field means "no source says", never "no".
+"""
+
+from __future__ import annotations
+
+import datetime
+from typing import Literal
+
+import msgspec
+
+from rocm_doctor.model import Grade, Layer
+
+OverrideVerdict = Literal["identity", "sibling", "faulty", "not-needed", "last-resort", "disputed", "harmful"]
+SupportState = Literal[
+    "supported", "deprecated", "dropped", "not-listed", "never-listed", "announced", "preview", "release-ready", "build-only",
+    "runtime-only", "works-unofficially", "unstable", "broken", "harmful", "disputed",
+]  # fmt: skip
+
+
+class Override(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One value of HSA_OVERRIDE_GFX_VERSION on one target, and what comes of it.
+
+    identity: names the chip itself; sibling: runs the code of a close relative, used in the field; faulty: that, with reported faults;
+    not-needed: the chip has its own kernels today; last-resort; disputed: sources disagree; harmful: reported to break.
+    """
+
+    value: str
+    verdict: OverrideVerdict
+    grade: Grade
+    words: str
+    sources: tuple[str, ...]
+
+
+class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A gfx target. `kfd` is the kernel's decimal gfx_target_version (major * 10000 + minor * 100 + step, the step printed in hex).
+
+    `names` are marketing names (one may stand at several targets: a name is no key), `processors` globs over the names of APUs,
+    `pci` device ids in hex, `vram` the sizes in GiB by card. `fp16`, `bf16`, `fp8`: what the hardware multiplies; empty: no source.
+    """
+
+    gfx: str
+    family: str
+    kind: Literal["dGPU", "APU", "dGPU/APU"]
+    codename: str
+    names: tuple[str, ...]
+    kfd: int
+    wavefront: int
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: datetime.date
+    generic: str = ""
+    pci: tuple[str, ...] = ()
+    kfd_basis: Literal["kernel", "encoding"] = "kernel"
+    wavefront_modes: tuple[int, ...] = ()
+    xnack: bool = False
+    sramecc: bool = False
+    memory: str = ""
+    vram: dict[str, tuple[float, ...]] = {}
+    processors: tuple[str, ...] = ()
+    matrix_unit: Literal["", "none", "MFMA", "WMMA"] = ""
+    fp16: str = ""
+    bf16: str = ""
+    fp8: str = ""
+    overrides: tuple[Override, ...] = ()
+    notes: str = ""
+
+
+class RocmRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One ROCm release. `stream`: production, preview (TheRock 7.9-7.13), therock (7.14 and later), nightly."""
+
+    version: str
+    stream: Literal["production", "preview", "therock", "nightly", "unknown"]
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: datetime.date
+    date: datetime.date | None = None
+    llvm: str = ""
+    hip: str = ""
+    notes: str = ""
+
+
+class TorchBuild(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One torch wheel for ROCm. `gfx` are the targets compiled into it, `blas` those its rocBLAS has kernels for; empty: not known.
+
+    `evidence` says how the wheel itself is known (listed, observed, build matrix, inferred), `gfx_evidence` the same for its targets.
+    """
+
+    torch: str
+    rocm: str
+    local: str
+    index: str
+    family: Literal["bundled", "rpath-packages", "amd-listing", "therock"]
+    evidence: str
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: datetime.date
+    key: str = ""
+    primary: bool = False
+    pythons: tuple[str, ...] = ()
+    platforms: tuple[str, ...] = ()
+    torchvision: str = ""
+    torchaudio: str = ""
+    triton: str = ""
+    released: datetime.date | None = None
+    gfx: tuple[str, ...] = ()
+    gfx_evidence: str = ""
+    blas: tuple[str, ...] = ()
+    notes: str = ""
+
+
+class DriverModule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The version that the amdgpu DKMS module prints, and the release it belongs to."""
+
+    module: str
+    release: str
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: datetime.date
+
+
+class DriverWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """User space releases that AMD names for a kernel driver. `kind`: rule, listed, tested, windows, exception."""
+
+    key: str
+    kind: Literal["rule", "listed", "tested", "windows", "exception"]
+    driver: str
+    rocm: str
+    scope: str
+    words: str
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: datetime.date
+
+
+class Driver(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    modules: tuple[DriverModule, ...]
+    windows: tuple[DriverWindow, ...]
+
+
+class Support(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What one source says about targets on a range of ROCm releases. `since`/`until` as the source names them; empty `until`: open."""
+
+    key: str
+    gfx: tuple[str, ...]
+    since: str
+    until: str
+    os: Literal["linux", "windows", "wsl"]
+    state: SupportState
+    layer: Layer
+    words: str
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: datetime.date
+    scope: str = ""
+
+
+class EnvVar(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An environment variable. `exists` no: nothing reads it. `use`: what it is for; `harm`: what it costs or breaks."""
+
+    name: str
+    exists: Literal["yes", "no", "deprecated", "build-time", "old"]
+    reader: str
+    platform: str
+    use: Literal["override", "selection", "allocator", "debug", "tuning", "workaround", "communication", "build", "none"]
+    effect: str
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: datetime.date
+    values: str = ""
+    default: str = ""
+    harm: str = ""
+    also: tuple[str, ...] = ()
+
+
+class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A sourced statement about a component, an operating system or a library that no condition is needed for."""
+
+    key: str
+    subject: str
+    scope: str
+    words: str
+    layer: Layer
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: datetime.date
+    gfx: tuple[str, ...] = ()
+    version: str = ""
+    rocm: str = ""
