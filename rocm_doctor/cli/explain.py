@@ -1,0 +1,88 @@
+"""`rocm-doctor explain`: what a diagnosis, a row or an environment variable means, and who says so."""
+
+from __future__ import annotations
+
+import difflib
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from rocm_doctor.cli.common import Fault, load_matrix
+from rocm_doctor.matrix import EnvVar, Matrix
+from rocm_doctor.model import Diagnosis, Row
+
+
+@click.command(epilog="Examples:  rocm-doctor explain arch.not-in-build;  rocm-doctor explain HSA_OVERRIDE_GFX_VERSION")
+@click.argument("name", required=False)
+@click.option("--matrix", "matrix_path", type=click.Path(exists=True, path_type=Path), help="Use this matrix.")
+@click.option("--overlay", "overlays", multiple=True, type=click.Path(exists=True, path_type=Path), help="Add or override rows.")
+def command(name: str | None, matrix_path: Path | None, overlays: Sequence[Path]) -> None:
+    """Explain NAME: a diagnosis id, a row key or a variable. Without NAME, list every diagnosis."""
+    matrix: Matrix = load_matrix(matrix_path, overlays)
+    click.echo("\n".join(_lines(matrix, name) if name else _list(matrix)))
+
+
+def _list(matrix: Matrix) -> Iterator[str]:
+    width = max(len(d) for d in matrix.diagnoses)
+    yield from (f"{d.id:<{width}}  {d.title}" for d in matrix.diagnoses.values())
+
+
+def _lines(matrix: Matrix, name: str) -> Iterable[str]:
+    row = matrix.row(name)
+    if name in matrix.diagnoses:
+        return _diagnosis(matrix, matrix.diagnoses[name])
+    if row:
+        return _row(row)
+    if name in matrix.env:
+        return _variable(matrix.env[name])
+    names = [*matrix.diagnoses, *matrix.by_key, *matrix.env]
+    near = difflib.get_close_matches(name, names, 3, 0.5)
+    raise Fault(
+        f"nothing is called `{name}`" + (f"; did you mean {', '.join(near)}?" if near else "; `rocm-doctor explain` lists all")
+    )
+
+
+def _diagnosis(matrix: Matrix, known: Diagnosis) -> Iterator[str]:
+    yield f"{known.id}: {known.title}"
+    yield from _said("when", known.criterion)
+    yield from _said("why", known.cause)
+    yield from _said("do", known.advice)
+    yield from (f"         $ {c}" for c in known.commands)
+    yield from _all("then", known.verify, "$ ")
+    yield from _all("says", known.sources)
+    rows = [r for r in matrix.rows if r.diagnosis == known.id]
+    if rows:
+        yield ""
+        yield f"  {len(rows)} rows of the matrix judge by it:"
+    yield from (f"    {r.key}: {r.title} ({r.status}, {r.grade}, {r.checked})" for r in rows)
+
+
+def _row(row: Row) -> Iterator[str]:
+    yield f"{row.key}: {row.title}"
+    yield f"  {row.status}, {row.grade}, layer {row.layer}, checked {row.checked}; diagnosis {row.diagnosis}"
+    yield from _all("when", [f"{name}: {condition}" for name, condition in row.when.items()])
+    yield from _said("why", row.cause)
+    yield from _said("do", row.advice)
+    yield from (f"         $ {c}" for c in row.commands)
+    yield from _all("then", row.verify, "$ ")
+    yield from _all("says", row.sources)
+
+
+def _variable(known: EnvVar) -> Iterator[str]:
+    yield f"{known.name}" + (" (nothing reads it)" if known.exists == "no" else f": read by {known.reader}")
+    yield from _said("values", known.values)
+    yield from _said("effect", known.effect)
+    yield from _said("harm", known.harm)
+    yield from _all("says", known.sources)
+
+
+def _said(label: str, text: str) -> list[str]:
+    return textwrap.wrap(text, 100, initial_indent=f"  {label:<7}", subsequent_indent="         ", break_on_hyphens=False)
+
+
+def _all(label: str, lines: Iterable[str], prefix: str = "") -> Iterator[str]:
+    for line in lines:
+        yield from _said(label, prefix + line)
+        label = ""
