@@ -1,0 +1,95 @@
+"""Environment variables: the captured ones, and those that a pasted text sets in a shell, in Python, for a container or in a unit file.
+
+Which variables matter: ROCm/rocm-systems (ROCr, libhsakmt, HIP, RCCL), ROCm/rocm-libraries (rocBLAS, hipBLASLt, MIOpen) and pytorch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rocm_doctor.model import Reading
+from rocm_doctor.probes.notes import Artifacts, Notes
+from rocm_doctor.probes.scan import Line, Page, whole
+
+PREFIXES = (
+    "HSA_", "HIP_", "HIPBLAS", "ROCR_", "ROCM_", "ROC_", "ROCBLAS_", "PYTORCH_", "TORCH_", "MIOPEN_", "NCCL_", "RCCL_", "AMD_", "AMDGPU_", "GPU_",
+    "TRITON_", "FLASH_ATTENTION_", "VLLM_", "AITER_", "SGLANG_", "BNB_", "RAY_", "UNSLOTH_", "CK_", "DISABLE_ADDMM_", "HSAKMT_",
+)  # fmt: skip
+NAMES = (
+    "CUDA_VISIBLE_DEVICES", "CUDA_LAUNCH_BLOCKING", "CUBLAS_WORKSPACE_CONFIG", "LD_LIBRARY_PATH", "LD_PRELOAD", "OMP_NUM_THREADS",
+    "TOKENIZERS_PARALLELISM", "CUDA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX", "DRI_PRIME", "HCC_AMDGPU_TARGET", "PYTHONPATH", "ACCELERATE_USE_FSDP",
+)  # fmt: skip
+NAME = "(" + "|".join(re.escape(p) + "[A-Z0-9_a-z]{1,60}" for p in PREFIXES) + "|" + "|".join(NAMES) + ")"
+_NEEDLES = tuple(n.lower() for n in PREFIXES + NAMES)
+
+_VALUE = r"(\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'|`[^`\n]{0,300}`|[^\s\"'`;,)}\]]{0,300})"
+_BEFORE = r"(?<![\w$%{/.\\-])"
+_SET = re.compile(_BEFORE + NAME + r"\s?=\s?" + _VALUE)
+_PYTHON = re.compile(r"environ(?:\[|\.setdefault\(|\.putenv\()\s*[\"']" + NAME + r"[\"']\s*(?:\]\s*=(?!=)|,)\s*" + _VALUE)
+_QUOTED = re.compile(r"[\"']" + NAME + r"[\"']\s*:\s*" + _VALUE)
+_YAML = re.compile(r"^\s*(?:-\s+)?" + NAME + r"\s*:\s+" + _VALUE + r"\s*$")
+_SPOKEN = re.compile(r"\b(?:ENV|setx|set -g?x|set -x -g|setenv)\s+" + NAME + r"\s+" + _VALUE)
+_POWERSHELL = re.compile(r"\$env:" + NAME + r"\s*=\s*" + _VALUE, re.I)
+_UNSET = re.compile(r"\b(?:unset|env -u|set -e|Remove-Item)\s+(?:-[a-z]+\s+)*(?:Env:\\?)?" + NAME)
+_ADVICE = re.compile(
+    r"(?:try (?:setting|to set|using)|consider (?:passing|setting)|please (?:set|use)|(?:you (?:can|may|should|need to|must)|should|could|need to|instead) set"
+    r"|enable it with|for debugging|recommended|can be (?:set|enabled)|by setting|if you (?:set|use)|e\.g\.|for example|such as|what if|would setting"
+    r"|do i (?:need|have) to|should i)",
+    re.I,
+)
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """env.<NAME> for each variable that is set; None for one that the text says was taken away."""
+    notes = Notes()
+    for item in artifacts.like("env", "paste/*-env"):
+        _listing(notes, Page(item))
+    for page in whole(artifacts):
+        _text(notes, page)
+    return notes
+
+
+def _listing(notes: Notes, page: Page) -> None:
+    """`NAME=value` lines, as `env` prints them; any upper-case name counts in a captured one."""
+    for number, line in enumerate(page.text.splitlines(), 1):
+        found = re.match(r"\s*(?:export\s+|declare -x\s+)?([A-Z][A-Z0-9_]{2,60})=(.*)$", line)
+        if found:
+            notes.say(f"env.{found.group(1)}", _bare(found.group(2)), Reading(page.name, f"line {number}", line.strip()[:200]))
+
+
+def _text(notes: Notes, page: Page) -> None:
+    for line in page.lines_with(*_NEEDLES):
+        for name, value, place in _settings(line):
+            if not _advised(line.text[:place]):
+                notes.say(f"env.{name}", _bare(value), page.reading(line))
+        for found in _UNSET.finditer(line.text):
+            notes.say(f"env.{found.group(1)}", None, page.reading(line))
+
+
+def _settings(line: Line) -> Iterator[tuple[str, str, int]]:
+    """(name, value, place) of each setting in a line, whichever language it is written in."""
+    taken: set[str] = set()
+    for pattern in (_PYTHON, _POWERSHELL, _SPOKEN, _SET, _QUOTED, _YAML):
+        for found in pattern.finditer(line.text):
+            name, value = found.group(1), found.group(2)
+            if name in taken or _is_reference(value) or (not value and pattern is not _SET):
+                continue
+            taken.add(name)
+            yield name, value, found.start()
+
+
+def _is_reference(value: str) -> bool:
+    """A value that stands for another one, a placeholder, or the rest of a comparison (`NAME == ...`)."""
+    bare = value.strip("\"'`")
+    return bare.startswith(("=", "<", "...", "…", "os.", "str(")) or (bare.startswith(("$", "%")) and ":" not in bare)
+
+
+def _advised(before: str) -> bool:
+    """Whether the words before a setting only recommend it, as error messages and questions do."""
+    return _ADVICE.search(before[-90:]) is not None
+
+
+def _bare(value: str) -> str:
+    value = value.strip()
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'`" else value.strip("`")
