@@ -82,21 +82,23 @@ class RocmRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
 
 class TorchBuild(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One torch wheel for ROCm. `gfx` are the targets compiled into it, `blas` those its rocBLAS has kernels for; empty: not known.
+    """One torch wheel for ROCm; `local` is its full version where one is known, and then the key.
+
+    `gfx` are the targets compiled into it (for therock: its device packages), `blas` those its rocBLAS has kernels for; empty: not known.
 
     `evidence` says how the wheel itself is known (listed, observed, build matrix, inferred), `gfx_evidence` the same for its targets.
     """
 
+    key: str
     torch: str
     rocm: str
-    local: str
     index: str
     family: Literal["bundled", "rpath-packages", "amd-listing", "therock"]
     evidence: str
     sources: tuple[str, ...]
     grade: Grade
     checked: datetime.date
-    key: str = ""
+    local: str = ""
     primary: bool = False
     pythons: tuple[str, ...] = ()
     platforms: tuple[str, ...] = ()
