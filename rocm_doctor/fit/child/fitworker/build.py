@@ -1,0 +1,143 @@
+"""Build the model, its adapters and its optimizer from a job: the same code for the meta device and for a GPU.
+
+A job is a dict; its fields are those of `rocm_doctor.fit.job.Job`.
+"""
+import torch
+from torch import nn
+
+from . import states
+
+
+def model_for(job, device):
+    """The model of the job on `device`, in training mode, with adapters and checkpointing as asked; weights are uninitialised."""
+    model = base_model(job, device)
+    if job["quant_bits"]:
+        from .quant import quantise
+
+        quantise(model, job)
+    if job["method"] != "full":
+        model = with_adapters(model, job)
+    if job["checkpointing"]:
+        checkpoint(model, job)
+    return model.train()
+
+
+def base_model(job, device):
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    fields = dict(job["config"])
+    config = AutoConfig.for_model(fields.pop("model_type"), **fields)
+    config.use_cache = False
+    dtype = getattr(torch, job["dtype"])
+    with no_init(), torch.device(device):
+        try:
+            model = AutoModelForCausalLM.from_config(config, dtype=dtype, attn_implementation=job["implementation"])
+        except TypeError:  # transformers before 4.56 calls it torch_dtype
+            model = AutoModelForCausalLM.from_config(config, torch_dtype=dtype, attn_implementation=job["implementation"])
+    model.tie_weights()
+    return model
+
+
+def no_init():
+    """transformers' switch against initialising weights; it moved in 5.0."""
+    try:
+        from transformers.initialization import no_init_weights
+    except ImportError:
+        from transformers.modeling_utils import no_init_weights
+    return no_init_weights()
+
+
+def checkpoint(model, job):
+    """Checkpoint every layer. Frozen embeddings need `enable_input_require_grads`, or no gradient would reach the adapters."""
+    if job["autocast"]:
+        from .kernels import Autocast
+
+        dtype = getattr(torch, job["autocast"])
+        again = lambda: (_nothing(), Autocast(dtype))  # noqa: E731
+        options = {"use_reentrant": False} if job["device"] != "meta" else {"use_reentrant": False, "context_fn": again}
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs=options)
+    else:
+        model.gradient_checkpointing_enable()
+    if job["method"] != "full":
+        model.enable_input_require_grads()
+
+
+def _nothing():
+    import contextlib
+
+    return contextlib.nullcontext()
+
+
+def with_adapters(model, job):
+    """LoRA by peft where it is installed, else by modules that make the same tensors (`Lora`)."""
+    try:
+        from peft import LoraConfig, get_peft_model
+    except ImportError:
+        return inject(model, job)
+    config = LoraConfig(
+        r=job["rank"], lora_alpha=2 * job["rank"], lora_dropout=job["dropout"], target_modules=targets(job), task_type="CAUSAL_LM"
+    )
+    return get_peft_model(model, config)
+
+
+def targets(job):
+    return job["targets"][0] if job["targets"] == ["all-linear"] else list(job["targets"])
+
+
+def inject(model, job):
+    """Freeze the model and put `Lora` in place of its target layers."""
+    for parameter in model.parameters():
+        parameter.requires_grad_(False)
+    for module in list(model.modules()):
+        for name, layer in list(module.named_children()):
+            if _wanted(name, layer, job["targets"]):
+                setattr(module, name, Lora(layer, job["rank"], job["dropout"]))
+    return model
+
+
+def _wanted(name, layer, names):
+    if not hasattr(layer, "in_features"):
+        return False
+    return name != "lm_head" if names == ["all-linear"] else name in names
+
+
+class Lora(nn.Module):
+    """base(x) + B(A(dropout(x))) * 2 with float32 adapters: tensor for tensor what peft's LoRA layer for a linear one makes."""
+
+    def __init__(self, base, rank, dropout):
+        super(Lora, self).__init__()
+        self.base = base
+        options = {"bias": False, "device": base.weight.device, "dtype": torch.float32}
+        self.down = nn.Linear(base.in_features, rank, **options)
+        self.up = nn.Linear(rank, base.out_features, **options)
+        self.dropout = nn.Dropout(dropout) if dropout else nn.Identity()
+
+    def forward(self, x):
+        out = self.base(x)
+        dtype = out.dtype
+        x = x.to(self.down.weight.dtype)
+        out = out + self.up(self.down(self.dropout(x))) * 2.0
+        return out.to(dtype)
+
+
+def optimizer_for(model, job):
+    """The optimizer of the job over the trainable parameters. On a GPU torch takes `foreach` by itself; here it is told to."""
+    trained = [p for p in model.parameters() if p.requires_grad]
+    name, meta = job["optimizer"], job["device"] == "meta"
+    if name == "adamw":
+        return torch.optim.AdamW(trained, lr=1e-4, foreach=True)
+    if name == "sgd":
+        return torch.optim.SGD(trained, lr=1e-4, foreach=True)
+    if name == "adafactor":
+        from transformers.optimization import Adafactor
+
+        return Adafactor(trained, lr=1e-4, relative_step=False, scale_parameter=False)
+    if name == "adamw_fused" and not meta:
+        return torch.optim.AdamW(trained, lr=1e-4, fused=True)
+    if meta:
+        return states.Moments(trained, bits=8 if "8bit" in name else None, paged=name.startswith("paged"))
+    import bitsandbytes
+
+    return {
+        "adamw_8bit": bitsandbytes.optim.AdamW8bit, "paged_adamw_8bit": bitsandbytes.optim.PagedAdamW8bit, "paged_adamw": bitsandbytes.optim.PagedAdamW
+    }[name](trained, lr=1e-4)

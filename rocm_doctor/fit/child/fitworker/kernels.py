@@ -1,0 +1,134 @@
+"""Stand-ins on the meta device for what a GPU does out of the dispatcher's sight: fused attention, autocast, a fused loss.
+
+A fused attention kernel keeps only its output and one float32 logsumexp per query for the backward pass. What each takes as scratch:
+CUDA, aten/src/ATen/native/transformers/cuda (flash_attn/flash_api.cpp, attention_backward.cu): row sums, a float32 dQ, and with
+grouped heads dK and dV of every query head. HIP, hip/flash_attn/aot/mha_all_aot.hip: two rows of float32 per query; groups are native.
+"""
+import torch
+from torch.overrides import TorchFunctionMode
+
+HALF = (torch.float16, torch.bfloat16)
+
+
+def fused_attention(tracker, kernel, hip):
+    """A function (query, key, value) -> output that allocates what the fused `kernel` (flash or efficient) allocates."""
+
+    class Fused(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, query, key, value):
+            batch, heads, queries = query.shape[:3]
+            out = query.new_empty((batch, queries, heads, value.shape[-1])).transpose(1, 2)
+            logsumexp = query.new_empty((batch, heads, queries), dtype=torch.float32)
+            ctx.save_for_backward(query, key, value, out, logsumexp)
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            query, key, value = ctx.saved_tensors[:3]
+            grads = (torch.empty_like(query), torch.empty_like(key), torch.empty_like(value))
+            tracker.transient(backward_scratch(query, key, hip), "attention scores")
+            return grads
+
+    return Fused.apply
+
+
+def backward_scratch(query, key, hip):
+    """Bytes of the buffers that the backward kernel takes beside the three gradients."""
+    batch, heads, queries, dim = query.shape
+    if hip:
+        return [batch * heads * queries * 4] * 2
+    rows = batch * heads * ((queries + 127) // 128 * 128)
+    sizes = [rows * 4]
+    if query.dtype in HALF:
+        sizes.append(rows * ((dim + 31) // 32 * 32) * 4)
+    if key.shape[1] != heads:
+        sizes += [batch * heads * key.shape[2] * dim * query.element_size()] * 2
+    return sizes
+
+
+def pick(card, query, key, value, mask):
+    """The kernel that ATen's chooser takes (native/transformers/cuda/sdp_utils.cpp) among those that `card` has for these inputs."""
+    grouped = query.shape[1] != key.shape[1]
+    same_width = query.shape[-1] == value.shape[-1]
+    if card["flash"] and query.dtype in HALF and mask is None and same_width and query.shape[-1] <= 256 and (not grouped or card["flash_gqa"]):
+        return "flash"
+    if card["efficient"] and (not grouped or card["efficient_gqa"]):
+        return "efficient"
+    return "math"
+
+
+def patched_attention(tracker, card, chosen):
+    """`scaled_dot_product_attention` of the examined card: its fused kernels where they apply, the composite one elsewhere."""
+    composite = torch.nn.functional.scaled_dot_product_attention
+
+    def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+        kernel = pick(card, query, key, value, attn_mask)
+        chosen[kernel] = chosen.get(kernel, 0) + 1
+        if kernel != "math":
+            return fused_attention(tracker, kernel, card["hip"])(query, key, value)
+        options = {"enable_gqa": True} if enable_gqa else {}
+        return composite(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, **options)
+
+    return attention
+
+
+LOWER = frozenset("linear matmul mm bmm addmm baddbmm addbmm __matmul__ __rmatmul__ scaled_dot_product_attention einsum".split())
+RAISE = frozenset("softmax log_softmax cross_entropy nll_loss pow __pow__ rsqrt exp log norm layer_norm sum prod cumsum softplus".split())
+
+
+class Autocast(TorchFunctionMode):
+    """torch.autocast for meta tensors, which the real one passes by: the same lists of operators (aten/src/ATen/autocast_mode.h),
+    and the same cache, that keeps the copy of a trainable weight until the context is left."""
+
+    def __init__(self, dtype):
+        super(Autocast, self).__init__()
+        self.dtype = dtype
+        self.cache = {}
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        name = getattr(func, "__name__", "")
+        kwargs = kwargs or {}
+        if name in LOWER:
+            return func(*[self._lower(a) for a in args], **{k: self._lower(v) for k, v in kwargs.items()})
+        if name in RAISE:
+            return func(*[_raise(a) for a in args], **kwargs)
+        return func(*args, **kwargs)
+
+    def __exit__(self, *exc):
+        self.cache.clear()
+        return super(Autocast, self).__exit__(*exc)
+
+    def _lower(self, value):
+        if not isinstance(value, torch.Tensor) or not value.is_floating_point() or value.dtype == self.dtype:
+            return value
+        if not (value.is_leaf and value.requires_grad):
+            return value.to(self.dtype)
+        if id(value) not in self.cache:
+            self.cache[id(value)] = value.to(self.dtype)
+        return self.cache[id(value)]
+
+
+def _raise(value):
+    return value.float() if isinstance(value, torch.Tensor) and value.dtype in HALF else value
+
+
+def fused_loss(tracker):
+    """Linear layer and cross entropy in one, by chunks, with the gradients made in the forward pass (as Liger-Kernel's does)."""
+
+    class Loss(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, hidden, weight):
+            tokens, width = hidden.shape
+            parts = -(-weight.shape[0] // width)
+            chunk = 1 << max(0, (-(-tokens // parts) - 1).bit_length())
+            grad = torch.empty_like(hidden)
+            wanted = ctx.needs_input_grad[1]
+            tracker.transient([min(chunk, tokens) * weight.shape[0] * hidden.element_size()], "logits and loss")
+            ctx.save_for_backward(grad, torch.empty_like(weight) if wanted else None)
+            return hidden.new_empty((), dtype=torch.float32)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return ctx.saved_tensors
+
+    return Loss.apply

@@ -1,0 +1,46 @@
+"""Entry point: `main(path)` reads a job as JSON from a file and prints one line of JSON, the result or what went wrong."""
+import json
+import os
+import sys
+import warnings
+
+
+def main(path):
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    warnings.simplefilter("ignore")
+    with open(path) as source:
+        job = json.load(source)
+    try:
+        result = run(job)
+    except Exception as error:  # the parent tells the user; a traceback would hide the one line that matters
+        result = {"error": type(error).__name__ + ": " + str(error)[:2000]}
+    sys.stdout.write("\n" + json.dumps(result, separators=(",", ":")) + "\n")
+
+
+def run(job):
+    if job["measure"]:
+        from .measure import measure
+
+        return dict(measure(job), versions=versions())
+    from .simulate import simulate
+
+    return dict(simulate(job), versions=versions(), host_peak=host_peak())
+
+
+def versions():
+    """Versions of what was run, by name; a package that is not there is left out."""
+    found = {}
+    for name in ("torch", "transformers", "peft"):
+        if name in sys.modules:
+            found[name] = getattr(sys.modules[name], "__version__", "")
+    return found
+
+
+def host_peak():
+    """Highest resident memory of this process in bytes; 0 where the platform does not say."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -1,0 +1,69 @@
+"""Linear layers over a 4- or 8-bit base, as bitsandbytes keeps them, for the meta device where bitsandbytes cannot run.
+
+4 bit (bitsandbytes/nn/modules.py Linear4bit, functional.py quantize_4bit): half a byte a weight and, per 64 weights, one scale: float32, or
+with double quantisation one byte and one float32 per 256 scales. Both passes make the whole weight anew in the compute dtype.
+8 bit (Linear8bitLt): one byte a weight and one float32 a row; the backward pass makes the weight anew.
+"""
+import torch
+from torch import nn
+
+
+def quantise(model, job):
+    """Replace every linear layer but the output head; what stays dense becomes float32, as peft's `prepare_model_for_kbit_training` does."""
+    dtype = getattr(torch, job["dtype"])
+    for module in list(model.modules()):
+        for name, layer in list(module.named_children()):
+            if isinstance(layer, nn.Linear) and name != "lm_head":
+                setattr(module, name, QuantLinear(layer, job["quant_bits"], job["double_quant"], dtype))
+    for parameter in model.parameters():
+        parameter.requires_grad_(False)
+        if job["kbit_prepare"] and parameter.is_floating_point() and not hasattr(parameter, "packed"):
+            parameter.data = parameter.data.float()
+
+
+class QuantLinear(nn.Module):
+    """A frozen quantised linear layer; `weight` is the packed storage, `scales` what is needed to unpack it."""
+
+    def __init__(self, layer, bits, double, dtype):
+        super(QuantLinear, self).__init__()
+        self.in_features, self.out_features, self.bits, self.dtype = layer.in_features, layer.out_features, bits, dtype
+        count, device = layer.weight.numel(), layer.weight.device
+        self.weight = packed(torch.empty(count * bits // 8, dtype=torch.uint8, device=device))
+        self.scales = nn.ParameterList([packed(s) for s in scales(layer, bits, double, device)])
+        self.bias = None if layer.bias is None else nn.Parameter(layer.bias.detach(), requires_grad=False)
+
+    def forward(self, x):
+        out = Product.apply(x.to(self.dtype), self.weight, (self.out_features, self.in_features), self.bits)
+        return out if self.bias is None else out + self.bias.to(out.dtype)
+
+
+def packed(tensor):
+    """A parameter that must keep its dtype."""
+    parameter = nn.Parameter(tensor, requires_grad=False)
+    parameter.packed = True
+    return parameter
+
+
+def scales(layer, bits, double, device):
+    if bits == 8:
+        return [torch.empty(layer.out_features, device=device)]
+    blocks = -(-layer.weight.numel() // 64)
+    if not double:
+        return [torch.empty(blocks, device=device)]
+    return [torch.empty(blocks, dtype=torch.uint8, device=device), torch.empty(-(-blocks // 256), device=device)]
+
+
+class Product(torch.autograd.Function):
+    """x @ unpacked(weight).T; the unpacked weight lives only during each pass and is not saved."""
+
+    @staticmethod
+    def forward(ctx, x, weight, shape, bits):
+        ctx.shape = shape
+        if bits == 8:
+            levels = torch.empty(x.shape, dtype=torch.int8, device=x.device)
+            return torch.empty(levels.shape[:-1] + shape[:1], dtype=torch.int32, device=x.device).to(x.dtype)
+        return x @ torch.empty(shape, dtype=x.dtype, device=x.device).t()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad @ torch.empty(ctx.shape, dtype=grad.dtype, device=grad.device), None, None, None

@@ -1,0 +1,66 @@
+"""A whole training step on the meta device, as a list of allocations and frees."""
+import torch
+
+from . import build, kernels
+from .step import loss_of
+from .track import Tracker
+
+
+def simulate(job):
+    """Events of one step. `setup` counts the events before it; what outlives the step (optimizer states) is set up by it.
+
+    Returns a dict: events, labels (by storage number), setup, parameters, trainable, attention (calls by kernel).
+    """
+    job = dict(job, device="meta")
+    model = build.model_for(job, "meta")
+    tracker = Tracker(model.config.vocab_size, job["batch"] * job["seq"], job["seq"])
+    own(tracker, model)
+    setup = len(tracker.events)
+    chosen = {}
+    kept = torch.nn.functional.scaled_dot_product_attention
+    torch.nn.functional.scaled_dot_product_attention = kernels.patched_attention(tracker, job["card"], chosen)
+    try:
+        events = one_step(tracker, model, job)
+    finally:
+        torch.nn.functional.scaled_dot_product_attention = kept
+    trained = [p.numel() for p in model.parameters() if p.requires_grad]
+    return {
+        "events": events, "labels": tracker.labels, "setup": setup, "attention": chosen,
+        "parameters": sum(p.numel() for p in model.parameters()), "trainable": sum(trained),
+    }
+
+
+def own(tracker, model):
+    """What is there before the first step, in the order in which a model is loaded and adapters are added."""
+    full = all(p.requires_grad for p in model.parameters())
+    tracker.relabel([p for p in model.parameters() if full or not p.requires_grad], "weights")
+    tracker.relabel(model.buffers(), "weights")
+    tracker.relabel([p for p in model.parameters() if p.requires_grad and not full], "adapters")
+
+
+def one_step(tracker, model, job):
+    """The events up to the end of one step, while the optimizer and its states are still alive.
+
+    Two micro-batches stand for any number of accumulated ones: the second meets the gradients of the first.
+    """
+    optimizer = build.optimizer_for(model, job)
+    fused = kernels.fused_loss(tracker) if job["fused_loss"] else None
+    with tracker:
+        for _ in range(min(2, job["grad_accum"])):
+            ids = torch.empty((job["batch"], job["seq"]), dtype=torch.long, device="meta")
+            tracker.phase = "activations"
+            loss = loss_of(model, ids, job, fused)
+            tracker.phase = "backward scratch"
+            loss.backward()
+            tracker.relabel([p.grad for p in model.parameters() if p.grad is not None], "gradients")
+        tracker.phase = "optimizer scratch"
+        optimizer.step()
+        tracker.relabel(_tensors(optimizer), "optimizer states")
+        optimizer.zero_grad(set_to_none=True)
+        del loss, ids
+        return list(tracker.events)
+
+
+def _tensors(optimizer):
+    found = [value for state in optimizer.state.values() for value in state.values()]
+    return [value for value in found if isinstance(value, torch.Tensor) and value.device.type == "meta"]

@@ -1,0 +1,26 @@
+"""One training step, the same for the meta device and for a GPU."""
+import contextlib
+
+import torch
+
+
+def loss_of(model, ids, job, fused=None):
+    """The loss of one batch; `fused` replaces output head and cross entropy."""
+    with casting(job):
+        if fused is None:
+            return model(input_ids=ids, labels=ids).loss
+        core = model.get_base_model() if hasattr(model, "get_base_model") else model
+        hidden = core.model(input_ids=ids)[0]
+        return fused(hidden.reshape(-1, hidden.shape[-1]), core.get_output_embeddings().weight)
+
+
+def casting(job):
+    """The autocast context of the job: the real one on a GPU, its stand-in on the meta device."""
+    if not job["autocast"]:
+        return contextlib.nullcontext()
+    dtype = getattr(torch, job["autocast"])
+    if job["device"] == "meta":
+        from .kernels import Autocast
+
+        return Autocast(dtype)
+    return torch.autocast(job["device"], dtype=dtype)

@@ -1,0 +1,75 @@
+"""Follow the lifetime of every storage that an operator makes on the meta device.
+
+An *event* is ``[number, bytes]`` for a storage that comes to life and ``[number, 0]`` for one that dies. The parent replays the
+events through its model of the caching allocator, so nothing is summed up here.
+"""
+import weakref
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten
+
+ITEM = torch.ops.aten._local_scalar_dense.default
+
+
+class Tracker(TorchDispatchMode):
+    """A dispatch mode that writes events. `phase` says what the model is doing; it becomes the label of what is made meanwhile."""
+
+    def __init__(self, vocabulary, tokens, seq):
+        super(Tracker, self).__init__()
+        self.events = []
+        self.labels = {}
+        self.phase = "activations"
+        self._live = {}
+        self._count = 0
+        self._logits = (tokens * vocabulary, vocabulary)
+        self._seq = seq
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func is ITEM and args[0].device.type == "meta":
+            return True  # asked of masks and positions only: "is nothing padded?", "is nothing packed?"
+        out = func(*args, **(kwargs or {}))
+        for leaf in tree_flatten(out)[0]:
+            if isinstance(leaf, torch.Tensor) and leaf.device.type == "meta":
+                self.see(leaf, None)
+        return out
+
+    def see(self, tensor, label):
+        """Note the tensor's storage; does nothing for one already alive or for an empty one."""
+        storage = tensor.untyped_storage()
+        key = id(storage)
+        if key in self._live or storage.nbytes() == 0:
+            return
+        self._count += 1
+        self._live[key] = (self._count, weakref.ref(storage, lambda ref, key=key: self._dead(key)))
+        self.labels[self._count] = label or self._label(tensor)
+        self.events.append([self._count, storage.nbytes()])
+
+    def _dead(self, key):
+        self.events.append([self._live.pop(key)[0], 0])
+
+    def _label(self, tensor):
+        shape = tensor.shape
+        if self.phase != "optimizer scratch" and len(shape) > 1:
+            if shape[-1] == self._logits[1] and tensor.numel() >= self._logits[0] * 0.9:
+                return "logits and loss"
+            if len(shape) > 2 and shape[-1] == shape[-2] == self._seq:
+                return "attention scores"
+        return self.phase
+
+    def relabel(self, tensors, label):
+        """Label the storages of these tensors (parameters, gradients, optimizer states), new or known."""
+        for tensor in tensors:
+            self.see(tensor, label)
+            entry = self._live.get(id(tensor.untyped_storage()))
+            if entry is not None:
+                self.labels[entry[0]] = label
+
+    def transient(self, sizes, label):
+        """Scratch memory in bytes that a GPU kernel takes and gives back within one call."""
+        first = self._count + 1
+        for size in sizes:
+            self._count += 1
+            self.labels[self._count] = label
+            self.events.append([self._count, int(size)])
+        self.events.extend([number, 0] for number in range(first, self._count + 1))

@@ -1,0 +1,104 @@
+"""Start the worker in the examined interpreter and turn what it prints into a `Peak`."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rocm_doctor.fit.allocator import Event, Peak, replay
+from rocm_doctor.fit.job import Job
+from rocm_doctor.sources.process import run
+
+CHILD = Path(__file__).parent / "child"
+START = "import sys; sys.path.insert(0, sys.argv[1]); from fitworker.main import main; main(sys.argv[2])"
+MIB = 1 << 20
+
+
+class WorkerError(Exception):
+    """The worker gave no result; the message says why in one line."""
+
+
+class Simulated(msgspec.Struct, frozen=True):
+    """What the worker found. `events` are [storage, bytes] or [storage, 0]; the first `setup` of them come before the first step."""
+
+    events: list[Event]
+    labels: dict[int, str]
+    setup: int
+    parameters: int
+    trainable: int
+    attention: dict[str, int]
+    versions: dict[str, str]
+    host_peak: int = 0
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """Bytes as torch's allocator counted them over real steps, the fastest step in seconds, the loss of the last."""
+
+    params: int
+    trainable: int
+    weight_bytes: int
+    base_bytes: int
+    peak_allocated: int
+    peak_reserved: int
+    step_s: float
+    loss: float
+    device: str
+    context_bytes: int
+    versions: dict[str, str]
+
+
+def simulate(job: Job, python: str | None = None, limit: float = 120.0) -> Simulated:
+    """One step on the meta device. Raises WorkerError when torch or transformers is missing, cannot build the model, or takes too long."""
+    return _ask(job, False, Simulated, python, limit)
+
+
+def measure(job: Job, python: str | None = None, limit: float = 600.0) -> Measured:
+    """Three real steps on the first visible GPU. Raises WorkerError, out of memory included."""
+    return _ask(job, True, Measured, python, limit)
+
+
+def peak_of(found: Simulated, workspace: int) -> Peak:
+    """Peaks from the second step on, when the optimizer has its states. `workspace` bytes of BLAS scratch live in each of two threads."""
+    shift = len(found.events)
+    again = {storage + shift: label for storage, label in found.labels.items()}
+    return replay(_steady(found, workspace), {**found.labels, **again, -1: "BLAS workspace", -2: "BLAS workspace"})
+
+
+def _steady(found: Simulated, workspace: int) -> Iterator[Event]:
+    """Setup, the step as it was recorded, and the step once more without what it only made the first time."""
+    yield from ((-1, workspace), (-2, workspace))
+    yield from found.events
+    step = found.events[found.setup :]
+    dead = {storage for storage, size in step if not size}
+    shift = len(found.events)
+    yield from ((storage + shift, size) for storage, size in step if storage in dead)
+
+
+def _ask(job: Job, measuring: bool, kind: type[Any], python: str | None, limit: float) -> Any:
+    with tempfile.TemporaryDirectory(prefix="rocm-doctor-fit-") as folder:
+        path = Path(folder) / "job.json"
+        path.write_bytes(msgspec.json.encode(_as_dict(job, measuring)))
+        done = run([python or sys.executable, "-c", START, str(CHILD), str(path)], limit=limit, cap=64 * MIB)
+    if done.state != "finished":
+        raise WorkerError(f"the simulation did not end ({done.state} after {done.seconds:.0f} s)")
+    return _decoded(done.stdout, done.stderr, kind)
+
+
+def _as_dict(job: Job, measuring: bool) -> Mapping[str, Any]:
+    fields = {name: getattr(job, name) for name in job.__struct_fields__ if name != "kernels"}
+    return {**fields, "card": job.kernels, "measure": measuring}
+
+
+def _decoded(stdout: str, stderr: str, kind: type[Any]) -> Any:
+    lines = [line for line in stdout.splitlines() if line.startswith("{")]
+    if not lines:
+        raise WorkerError((stderr.strip().splitlines() or ["the worker printed nothing"])[-1])
+    try:
+        return msgspec.json.decode(lines[-1], type=kind)
+    except msgspec.ValidationError:
+        raise WorkerError(msgspec.json.decode(lines[-1]).get("error", "unreadable result of the worker")) from None
