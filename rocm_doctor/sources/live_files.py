@@ -1,0 +1,94 @@
+"""Reading files of the examined machine into artifacts: bounded, never blocking, never raising, and saying why when there is nothing."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from rocm_doctor.model import Artifact, Why
+
+LIMIT = 1 << 18
+"""Bytes kept of one file: the longest that we ask for (a firmware list, a wheel's head) is a tenth of it."""
+
+Filter = Callable[[str], str]
+
+
+def read(root: Path, name: str, *, note_absent: bool = False, keep: Filter | None = None, limit: int = LIMIT) -> Iterator[Artifact]:
+    """The file as an artifact; one that says `denied` when it cannot be read.
+
+    A file that is not there yields nothing, unless its absence says something (`note_absent`). `keep` picks what is kept of the text.
+    """
+    try:
+        text = _text(os.path.join(root, name), limit)
+    except OSError as error:
+        why = _why(error)
+        if why == "denied" or note_absent:
+            yield Artifact(name, "live", missing=why, note=error.strerror or str(error))
+        return
+    yield Artifact(name, "live", keep(text) if keep else text)
+
+
+def read_all(root: Path, names: Iterable[str]) -> list[Artifact]:
+    """The files of that list that are there."""
+    return [artifact for name in names for artifact in read(root, name)]
+
+
+def text_of(root: Path, name: str, limit: int = LIMIT) -> str:
+    """The file's text, empty when there is none to be had."""
+    return next((a.text for a in read(root, name, limit=limit)), "")
+
+
+def _text(path: str, limit: int) -> str:
+    # O_NONBLOCK: a pipe under that name would hold us for ever.
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0))
+    try:
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise IsADirectoryError(path)
+        parts = bytearray()
+        while len(parts) < limit and (part := os.read(handle, min(1 << 16, limit - len(parts)))):
+            parts += part
+    finally:
+        os.close(handle)
+    return bytes(parts).decode("utf-8", "replace")
+
+
+def _why(error: OSError) -> Why:
+    absent = isinstance(error, (FileNotFoundError, NotADirectoryError, IsADirectoryError))
+    return "absent-source" if absent else "denied"
+
+
+def names_in(root: Path, folder: str) -> list[str]:
+    """Names in a folder, in natural order of their numbers; none when it is not there or cannot be listed."""
+    try:
+        return sorted(os.listdir(os.path.join(root, folder)), key=lambda name: (len(name), name))
+    except OSError:
+        return []
+
+
+def exists(root: Path, name: str) -> bool:
+    return os.path.lexists(os.path.join(root, name))
+
+
+def marker(root: Path, name: str, *, note_absent: bool = False) -> Iterator[Artifact]:
+    """Whether something is there at all, as an artifact under its name."""
+    if exists(root, name):
+        yield Artifact(name, "live", "exists: yes\n")
+    elif note_absent:
+        yield Artifact(name, "live", missing="absent-source", note="No such file or directory")
+
+
+def lines_with(*words: str) -> Filter:
+    """A filter that keeps the lines in which one of the words stands (whatever the case)."""
+
+    def keep(text: str) -> str:
+        return "".join(line for line in text.splitlines(keepends=True) if any(word in line.lower() for word in words))
+
+    return keep
+
+
+def group_names(root: Path) -> dict[int, str]:
+    """Group names by number, from the file alone: a directory server that does not answer must not hold us."""
+    rows = (line.split(":") for line in text_of(root, "etc/group").splitlines())
+    return {int(row[2]): row[0] for row in rows if len(row) >= 3 and row[2].isdigit()}
