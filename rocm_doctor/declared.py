@@ -1,0 +1,147 @@
+"""What a training repository declares, each piece with its file and line; readers fill these, the rules of `rules/repo*.py` judge them.
+
+A `Unit` is one way into the repository: a requirements file that nothing else includes, a project file with its lock, a
+Dockerfile's last stage, a job of a workflow. Its steps are in the order in which they are run.
+"""
+
+from __future__ import annotations
+
+import datetime
+from typing import Literal
+
+import msgspec
+
+from rocm_doctor.model import Reading
+
+Tool = Literal["pip", "uv", "poetry", "conda", "lock"]
+Role = Literal["default", "extra", "find-links", "bound"]
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A file relative to the repository's root, with `/`; a line from 1 on; and the words that stand there."""
+
+    file: str
+    line: int
+    quote: str = ""
+
+    def reading(self) -> Reading:
+        return Reading(self.file, f"line {self.line}", self.quote)
+
+
+class Index(msgspec.Struct, frozen=True):
+    """Where packages may come from. `only` names the packages it is bound to (uv sources, poetry sources); empty: all."""
+
+    url: str
+    role: Role
+    place: Place
+    only: tuple[str, ...] = ()
+
+
+class Requirement(msgspec.Struct, frozen=True):
+    """One package: canonical name, version range (`>=2.1,<3`), where from when a URL is given, marker as text."""
+
+    name: str
+    spec: str
+    place: Place
+    extras: tuple[str, ...] = ()
+    url: str = ""
+    marker: str = ""
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One installation: what is asked for, from where, by which tool. `strategy`: uv's index strategy, where one is set."""
+
+    tool: Tool
+    place: Place
+    requirements: tuple[Requirement, ...] = ()
+    constraints: tuple[Requirement, ...] = ()
+    indexes: tuple[Index, ...] = ()
+    strategy: str = ""
+    upgrade: bool = False
+    no_deps: bool = False
+    python: str = ""
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """A name with its value: an environment variable, or a key of a training configuration (dotted path)."""
+
+    name: str
+    value: str
+    place: Place
+
+
+class Container(msgspec.Struct, frozen=True):
+    """A container that is started: a compose service or a `docker run`. `gpu`: what it runs or mounts says that it wants one."""
+
+    name: str
+    image: str
+    place: Place
+    devices: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    shm: str = ""
+    ipc: str = ""
+    privileged: bool = False
+    nvidia: str = ""
+    gpu: bool = False
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """One way into the repository, with everything that it sets."""
+
+    name: str
+    place: Place
+    image: Setting | None = None
+    steps: tuple[Step, ...] = ()
+    env: tuple[Setting, ...] = ()
+    containers: tuple[Container, ...] = ()
+    config: tuple[Setting, ...] = ()
+    python: Setting | None = None
+    os: str = ""
+
+
+class Trouble(msgspec.Struct, frozen=True):
+    """Something that could not be read, said with its place."""
+
+    place: Place
+    message: str
+
+
+class Target(msgspec.Struct, frozen=True):
+    """The machine that the repository is meant for; an empty field is not declared."""
+
+    name: str
+    gpu: str = ""
+    rocm: str = ""
+    driver: str = ""
+    python: str = ""
+    os: str = "linux"
+    place: Place | None = None
+
+
+class Ignore(msgspec.Struct, frozen=True):
+    """A finding that the repository accepts: diagnosis id or row, the reason, and the day from which on it is reported again."""
+
+    id: str
+    reason: str
+    until: datetime.date | None
+    place: Place
+    file: str = ""
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """`[tool.rocm-doctor]` or rocm-doctor.yaml: named targets, what fails the run, accepted findings, folders left out."""
+
+    targets: tuple[Target, ...] = ()
+    ignores: tuple[Ignore, ...] = ()
+    fail_on: str = ""
+    exclude: tuple[str, ...] = ()
+    troubles: tuple[Trouble, ...] = ()
+
+
+class Repository(msgspec.Struct, frozen=True):
+    """All that was read of one repository. `files`: how many files were looked into."""
+
+    units: tuple[Unit, ...]
+    policy: Policy = Policy()
+    troubles: tuple[Trouble, ...] = ()
+    files: int = 0
