@@ -113,13 +113,14 @@ class TorchBuild(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
 
 class DriverModule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The version that the amdgpu DKMS module prints, and the release it belongs to."""
+    """The version that the amdgpu DKMS module prints, and the release it belongs to: ROCm's up to 6.4, then the driver's own (30.10)."""
 
     module: str
     release: str
     sources: tuple[str, ...]
     grade: Grade
     checked: datetime.date
+    notes: str = ""
 
 
 class DriverWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
