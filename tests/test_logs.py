@@ -1,0 +1,55 @@
+"""Failure lines are found in one line, whatever stands around them, in time linear in the text."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocm_doctor.model import Artifact
+from rocm_doctor.rules.logs import Logs
+
+
+def logs(text: str) -> Logs:
+    return Logs([Artifact("log/x", "paste", text)])
+
+
+def test_the_line_is_quoted_with_its_number() -> None:
+    found = logs("start\nRuntimeError: HIP error: Invalid Device Function\nend").find("hip error: invalid device function")
+    assert found is not None
+    assert (found.place, found.quote) == ("line 2", "RuntimeError: HIP error: Invalid Device Function")
+
+
+def test_fragments_must_stand_in_order_in_one_line() -> None:
+    assert logs("cannot read /x/TensileLibrary.dat for GPU arch : gfx906").find("cannot read*tensilelibrary*gfx906")
+    assert not logs("cannot read /x\nTensileLibrary.dat gfx906").find("cannot read*tensilelibrary")
+    assert not logs("gfx906 cannot read").find("cannot read*gfx906")
+
+
+def test_alternatives() -> None:
+    assert logs("b stands here").find("nothing like it|b stands")
+
+
+@pytest.mark.parametrize("size", [300_000])
+def test_a_large_text_gives_the_same_answer(size: int) -> None:
+    text = "noise of a long run 123\n" * (size // 20) + "hipErrorNoBinaryForGpu: unable to find code object\n"
+    assert logs(text).find("hiperrornobinaryforgpu*unable to find code object for") is None
+    assert logs(text).find("hiperrornobinaryforgpu*find code object")
+
+
+def test_hundreds_of_signatures_over_ten_megabytes_take_under_a_second() -> None:
+    lines = [f"step {n} loss {n % 97}.{n % 13} token_{n * 7919 % 100003}" for n in range(270_000)]
+    text = "\n".join(lines)
+    assert len(text) > 8_000_000
+    start = time.perf_counter()
+    big = logs(text)
+    assert not any(big.find(f"some failure number {n} of library_{n}*with reason") for n in range(400))
+    assert time.perf_counter() - start < 3, "the bound of the issue is 1 s; three leaves room for a busy machine"
+
+
+@given(st.text(max_size=300), st.text(min_size=1, max_size=30))
+def test_any_text_and_condition(text: str, condition: str) -> None:
+    found = logs(text).find(condition)
+    assert found is None or found.artifact == "log/x"
