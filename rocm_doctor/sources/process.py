@@ -74,6 +74,7 @@ class Child(Struct):
     spoke: float | None = None
     ended: float | None = None
     state: State = "finished"
+    returncode: int | None = None
 
 
 def run(
@@ -162,11 +163,11 @@ def stop(child: Child, state: State = "finished") -> None:
 
 def done(child: Child) -> Done:
     """The result of a child that has ended."""
-    own_end = child.proc is not None and child.state == "finished"
+    code = child.proc.returncode if child.proc else child.returncode
     return Done(
         stdout=bytes(child.out[: child.ask.cap] if child.ask.keep == "head" else child.out).decode("utf-8", "replace"),
         stderr=bytes(child.err[: child.ask.cap] if child.ask.keep == "head" else child.err).decode("utf-8", "replace"),
-        returncode=child.proc.returncode if own_end and child.proc else None,
+        returncode=code if child.state == "finished" else None,
         seconds=(child.ended or time.monotonic()) - child.started,
         state=child.state,
         pid=child.proc.pid if child.proc else None,

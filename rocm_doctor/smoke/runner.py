@@ -1,0 +1,173 @@
+"""The smoke test as text: runs the worker in the examined interpreter, one child per GPU, and returns what happened as artifacts.
+
+An artifact `smoke/gpu0.jsonl` (or `smoke/cpu.jsonl`, or `smoke/crew.jsonl` for what all GPUs do together) holds JSON lines:
+
+* `header`: schema, lane, interpreter and its version, device, level, the stages planned, whether the kernel's log was readable;
+* `result`: stage, status (passed, failed, skipped, died, timeout, not-run), reason, message, seconds, details, rank;
+* `stderr`, `kernel`, `traceback`: one line of text each, with the stage that it belongs to;
+* `stragglers`: processes that had to be ended after their parent.
+
+The text is judged like any other, also when it is replayed from a bundle; nothing here decides what it means.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from rocm_doctor.model import Artifact
+from rocm_doctor.smoke import lane as lanes
+from rocm_doctor.smoke import watch
+from rocm_doctor.smoke.lane import Lane, Settings
+from rocm_doctor.smoke.worker.table import BY_NAME, STAGES, Stage
+from rocm_doctor.sources import process
+
+SCHEMA = 1
+TICK = 0.1
+"""Seconds between looks at the children's events."""
+CPU_CREW = 2
+"""Ranks of a crew where there are no GPUs to count."""
+
+
+def run_smoke(
+    python: str | None = None,
+    *,
+    level: int = 1,
+    device: str = "auto",
+    stages: Sequence[str] = (),
+    gpu: int | None = None,
+    memory_limit: int | None = None,
+    limit: float | None = None,
+    prelude: str | None = None,
+    environment: dict[str, str] | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> list[Artifact]:
+    """Run the smoke test up to `level`, or the named stages, in this interpreter (default: the one that runs us); its artifacts.
+
+    `gpu`: this index alone; by default every GPU that torch shows. `memory_limit` is bytes of main memory per child, `limit`
+    seconds per stage instead of the table's. `prelude` is a Python file that the worker runs first, for tests. An interrupt ends
+    the children, and the artifacts say so in their note. Raises KeyError for a stage that does not exist.
+    """
+    plan = planned(level, stages)
+    with tempfile.TemporaryDirectory(prefix="rocm-doctor-smoke-", ignore_cleanup_errors=True) as folder:
+        settings = Settings(
+            python=python or sys.executable,
+            level=max([level, *(stage.level for stage in plan)]),
+            device=device,
+            folder=folder,
+            token=uuid.uuid4().hex,
+            tell=on_progress or (lambda line: None),
+            kernel=watch.KernelLog(),
+            limit=limit,
+            memory_limit=memory_limit,
+            prelude=prelude,
+            environment=environment or {},
+        )
+        done: list[Lane] = []
+        try:
+            return _all_lanes(settings, plan, gpu, done)
+        finally:
+            settings.kernel.close()
+
+
+def planned(level: int, names: Sequence[str]) -> list[Stage]:
+    """The stages of this level and below, or those named; torch and the device come first in any case. Raises KeyError."""
+    wanted = {BY_NAME[name].name for name in names} or {stage.name for stage in STAGES if stage.level <= level}
+    return [stage for stage in STAGES if stage.name in wanted | {"import", "device"}]
+
+
+def _all_lanes(settings: Settings, plan: list[Stage], gpu: int | None, done: list[Lane]) -> list[Artifact]:
+    """The first GPU tells how many there are; the others follow side by side, and then what they do together."""
+    began, note = time.monotonic(), ""
+    alone, together = [s for s in plan if s.crew != "all"], [s for s in plan if s.crew == "all"]
+    try:
+        first = Lane("cpu" if settings.device == "cpu" else f"gpu{gpu or 0}", settings, list(alone), index=gpu or 0)
+        _run([first], done)
+        count = _gpu_count(first)
+        others = [n for n in range(count) if n != first.index] if gpu is None else []
+        _run([Lane(f"gpu{n}", settings, list(alone), index=n) for n in others], done)
+        if together:
+            _run([_crew(settings, together, count if _gpus_shown(first) else CPU_CREW, done)], done)
+    except KeyboardInterrupt:
+        note = "interrupted"
+        for lane in done:
+            lanes.interrupt(lane)
+    seconds = round(time.monotonic() - began, 3)
+    return [_artifact(lane, seconds, note) for lane in done]
+
+
+def _run(some: list[Lane], done: list[Lane]) -> None:
+    """Run lanes side by side to their end."""
+    done += some
+    while any(lane.busy for lane in some):
+        for lane in some:
+            lanes.advance(lane)
+        if process.HAS_GROUPS:
+            running = process.pump([child for lane in some for child in lane.children], timeout=TICK)
+            if not running:
+                time.sleep(0.001)
+
+
+def _device(lane: Lane) -> dict[str, Any]:
+    """What the lane's device stage said of the device; empty where it did not pass."""
+    results = (r for r in lane.records if r["kind"] == "result" and r["stage"] == "device")
+    details = next(results, {}).get("details")
+    return details if isinstance(details, dict) else {}
+
+
+def _gpus_shown(lane: Lane) -> bool:
+    return _device(lane).get("kind") in ("cuda", "hip")
+
+
+def _gpu_count(lane: Lane) -> int:
+    return int(_device(lane).get("count", 1)) if _gpus_shown(lane) else 1
+
+
+def _crew(settings: Settings, stages: list[Stage], world: int, done: list[Lane]) -> Lane:
+    """One process per GPU as ranks of one job. A stage that failed on one GPU counts as failed for what needs it."""
+    states: dict[str, str] = {}
+    for lane in done:
+        for name, status in lane.states.items():
+            if states.get(name, "passed") == "passed":
+                states[name] = status
+    return Lane("crew", settings, list(stages), world=world, states=states)
+
+
+def _artifact(lane: Lane, seconds: float, note: str) -> Artifact:
+    lines = [_header(lane), *lane.records]
+    text = "".join(msgspec.json.encode(line).decode() + "\n" for line in lines)
+    return Artifact(f"smoke/{lane.name}.jsonl", "smoke", text, seconds=seconds, note=note)
+
+
+def _header(lane: Lane) -> dict[str, Any]:
+    torch = next((r.get("details", {}) for r in lane.records if r["kind"] == "result" and r["stage"] == "import"), {})
+    device = _device(lane)
+    return {
+        "kind": "header",
+        "schema": SCHEMA,
+        "lane": lane.name,
+        "interpreter": lane.settings.python,
+        "python": lane.hello.get("python"),
+        "torch": torch.get("torch"),
+        "hip": torch.get("hip"),
+        "cuda": torch.get("cuda"),
+        "device": device.get("kind", lane.settings.device),
+        "name": device.get("name"),
+        "index": lane.index,
+        "world": lane.world,
+        "level": lane.settings.level,
+        "children": lane.crews * lane.world,
+        "kernel_log": "denied"
+        if lane.settings.kernel.denied
+        else "read"
+        if lane.settings.kernel.descriptor is not None
+        else "absent",
+        "system": os.name,
+    }

@@ -1,0 +1,87 @@
+"""What happens around a smoke test: new lines of the kernel's log, memory of a child, processes that outlive their parent."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+from collections.abc import Iterator
+
+KMSG = "/dev/kmsg"
+KMSG_RECORD = 8192
+"""Bytes. The kernel gives one record a read and never more than this (Documentation/ABI/testing/dev-kmsg)."""
+MARK = "ROCM_DOCTOR_SMOKE"
+"""Environment variable by which children of one smoke test, and theirs, are known wherever they end up."""
+
+
+class KernelLog:
+    """The kernel's log from now on. `denied` where this user may not read it."""
+
+    def __init__(self, path: str = KMSG) -> None:
+        self.descriptor: int | None = None
+        self.denied = False
+        try:
+            self.descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+            os.lseek(self.descriptor, 0, os.SEEK_END)
+        except PermissionError:
+            self.denied = True
+        except OSError:
+            pass
+
+    def new_lines(self, most: int = 40) -> list[str]:
+        """Messages since the last call, the latest `most` of them."""
+        return [*self._records()][-most:]
+
+    def _records(self) -> Iterator[str]:
+        while self.descriptor is not None:
+            try:
+                record = os.read(self.descriptor, KMSG_RECORD)
+            except BrokenPipeError:  # records were overwritten before we read them: go on with the oldest that is left
+                continue
+            except OSError:
+                return
+            if not record:
+                return
+            # "6,339,5140900,-;message\n KEY=value ..."; a file in place of the device may hold many.
+            for line in record.decode("utf-8", "replace").splitlines():
+                if not line.startswith(" ") and ";" in line:
+                    yield line.partition(";")[2]
+
+    def close(self) -> None:
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+            self.descriptor = None
+
+
+def resident_bytes(pid: int) -> int | None:
+    """Main memory that a process occupies; None where /proc does not say."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
+            found = re.search(r"^VmRSS:\s+(\d+) kB", file.read(), re.M)
+    except OSError:
+        return None
+    return int(found[1]) * 1024 if found else None
+
+
+def marked(token: str) -> list[int]:
+    """Processes that carry the mark of this smoke test in their environment, whatever session they have moved to."""
+    needle, found = f"{MARK}={token}".encode(), []
+    for entry in os.listdir("/proc") if os.path.isdir("/proc") else []:
+        if entry.isdigit() and int(entry) != os.getpid():
+            with contextlib.suppress(OSError), open(f"/proc/{entry}/environ", "rb") as file:
+                if needle in file.read().split(b"\0"):
+                    found.append(int(entry))
+    return found
+
+
+def end_marked(token: str) -> list[str]:
+    """Kill what is left of a smoke test; what it was, as "pid name"."""
+    ended = []
+    for pid in marked(token):
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+                name = file.read().strip()
+            os.kill(pid, signal.SIGKILL)
+            ended.append(f"{pid} {name}")
+    return ended

@@ -1,0 +1,216 @@
+"""The worker's loop: run the stages that were asked for and append one JSON line per event to the results file.
+
+Lines are appended with `os.write`, unbuffered, so that the last stage that began is known after any death. Nothing is read
+from standard output, which belongs to the libraries under test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import gc
+import importlib
+import json
+import math
+import os
+import platform
+import signal
+import sys
+import time
+import traceback
+import zlib
+from typing import Any, Callable, Dict, List, Optional, Sequence
+
+from .compare import Skip, Wrong
+from .table import BY_NAME
+
+TRACEBACK_CHARS = 3000
+
+
+class Bench:
+    """What a stage works on: torch, the device, seeded random numbers, and a way to say what is being done."""
+
+    def __init__(self, args: argparse.Namespace, emit: Callable[..., None]) -> None:
+        self.args = args
+        self.emit = emit
+        self.torch: Any = None
+        self.device: Any = None
+        self.stage = ""
+        self.level: int = args.level
+        self.rank: int = args.rank
+        self.world: int = args.world
+        self._generator: Any = None
+        self._seeded_for = ""
+
+    @property
+    def on_gpu(self) -> bool:
+        return self.device is not None and self.device.type != "cpu"
+
+    def load(self) -> Any:
+        """torch, imported on first use; a child that starts in the middle of the table has to import it as well."""
+        if self.torch is None:
+            self.torch = importlib.import_module("torch")
+            self.device = self.torch.device(pick_device(self.torch, self.args.device, self.args.gpu))
+        return self.torch
+
+    def doing(self, what: str) -> None:
+        """Say what is being waited for, should it take long."""
+        self.emit(event="doing", stage=self.stage, text=what)
+
+    def random(self, *shape: int, dtype: Any = None) -> Any:
+        """The stage's next normal random numbers, on the CPU, the same in every run; rounded to `dtype` when given."""
+        made = self.torch.randn(*shape, generator=self.generator)
+        return made if dtype is None else made.to(dtype)
+
+    @property
+    def generator(self) -> Any:
+        """One source of random numbers for each stage, so that a stage run alone sees what it sees among the others."""
+        if self._seeded_for != self.stage:
+            self._generator = self.torch.Generator().manual_seed(zlib.crc32(self.stage.encode()))
+            self._seeded_for = self.stage
+        return self._generator
+
+    def put(self, tensor: Any) -> Any:
+        """A fresh copy on the device, also where the device is the CPU."""
+        return self.torch.empty_like(tensor, device=self.device).copy_(tensor)
+
+    def sync(self) -> None:
+        if self.on_gpu:
+            self.torch.cuda.synchronize(self.device)
+
+    def clock(self, action: Callable[[], Any], repeat: int = 1) -> float:
+        """Seconds of one call, device work included."""
+        self.sync()
+        began = time.perf_counter()
+        for _ in range(repeat):
+            action()
+        self.sync()
+        return (time.perf_counter() - began) / repeat
+
+
+def pick_device(torch: Any, wanted: str, index: int) -> str:
+    """The device to test: the GPU where torch was built for one, else the CPU."""
+    if wanted == "cpu":
+        return "cpu"
+    built_for_gpu = bool(getattr(torch.version, "hip", None) or torch.version.cuda)
+    return "cuda:%d" % index if wanted == "cuda" or built_for_gpu else "cpu"
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON can hold it: NaN and infinity as words, everything unknown as its text."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value if isinstance(value, (bool, int, float, str)) or value is None else str(value)
+
+
+def emitter(path: str) -> Callable[..., None]:
+    """A function that appends one event as one line to the results file."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+    def emit(**event: Any) -> None:
+        os.write(descriptor, (json.dumps(plain(event)) + "\n").encode())
+
+    return emit
+
+
+def outcome(bench: Bench, function: Callable[[Bench], Optional[Dict[str, Any]]]) -> Dict[str, Any]:
+    """Run one stage; its end event. The one place where any exception is caught: it is the stage's result."""
+    try:
+        details = function(bench) or {}
+        bench.sync()
+        return {"status": "passed", "details": details}
+    except Skip as skip:
+        return {"status": "skipped", "reason": skip.reason, "message": str(skip)}
+    except Wrong as wrong:
+        return {"status": "failed", "reason": wrong.reason, "message": str(wrong), "details": wrong.details}
+    except Exception as error:
+        text = traceback.format_exc()[-TRACEBACK_CHARS:]
+        return {"status": "failed", "reason": type(error).__name__, "message": str(error)[:1000], "traceback": text}
+
+
+def run_stage(bench: Bench, name: str, functions: Dict[str, Callable[[Bench], Any]]) -> Dict[str, Any]:
+    """One stage from its start line to its end line."""
+    bench.stage = name
+    bench.emit(event="start", stage=name)
+    began = time.perf_counter()
+    end = outcome(bench, functions.get(name) or stage_function(name))
+    bench.emit(event="end", stage=name, seconds=round(time.perf_counter() - began, 3), **end)
+    return end
+
+
+def stage_function(name: str) -> Callable[[Bench], Any]:
+    stage = BY_NAME[name]
+
+    def function(bench: Bench) -> Any:
+        if name != "import":
+            bench.load()
+        module = importlib.import_module("." + stage.module, __package__)
+        return getattr(module, stage.function)(bench)
+
+    return function
+
+
+def unfit(bench: Bench, end: Dict[str, Any]) -> bool:
+    """Whether this process is no place for further stages: after an exception on a GPU its context may be dead for good."""
+    return bench.on_gpu and "traceback" in end
+
+
+def tidy(bench: Bench) -> None:
+    gc.collect()
+    if bench.on_gpu:
+        bench.torch.cuda.empty_cache()
+
+
+def work(bench: Bench, stages: Sequence[str], functions: Dict[str, Callable[[Bench], Any]]) -> None:
+    """All stages, one after the other; one whose need has failed or was skipped here is left to the runner to explain."""
+    barred: List[str] = []
+    for name in stages:
+        if any(need in barred for need in BY_NAME[name].needs):
+            barred.append(name)
+            continue
+        end = run_stage(bench, name, functions)
+        if end["status"] != "passed":
+            barred.append(name)
+        if unfit(bench, end):
+            bench.emit(event="leave", why="an exception on the GPU may have spoilt this process")
+            return
+        tidy(bench)
+    bench.emit(event="bye")
+
+
+def arguments(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="smoke-worker", description="Runs stages of the smoke test in this interpreter.")
+    parser.add_argument("--results", required=True, help="file that events are appended to")
+    parser.add_argument("--stages", required=True, help="stage names, separated by commas")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument("--gpu", type=int, default=0, help="index of the GPU as torch counts")
+    parser.add_argument("--level", type=int, default=1)
+    parser.add_argument("--rank", type=int, default=0)
+    parser.add_argument("--world", type=int, default=1)
+    parser.add_argument("--port", type=int, default=0, help="TCP port on which the ranks of a crew meet")
+    parser.add_argument("--prelude", help="Python file run first, with `stages` (name -> function) to replace; for tests")
+    return parser.parse_args(argv)
+
+
+def prepare_signals() -> None:
+    """Python stacks on stderr when the process crashes, and when the runner asks what it hangs in."""
+    faulthandler.enable()
+    if hasattr(faulthandler, "register"):
+        faulthandler.register(signal.SIGUSR1, all_threads=False)
+
+
+def main(argv: Sequence[str]) -> None:
+    prepare_signals()
+    args = arguments(argv)
+    emit = emitter(args.results)
+    emit(event="hello", pid=os.getpid(), python=platform.python_version(), executable=sys.executable, rank=args.rank)
+    functions: Dict[str, Callable[[Bench], Any]] = {}
+    bench = Bench(args, emit)
+    if args.prelude:
+        with open(args.prelude, encoding="utf-8") as file:
+            exec(compile(file.read(), args.prelude, "exec"), {"stages": functions, "bench": bench})
+    work(bench, args.stages.split(","), functions)

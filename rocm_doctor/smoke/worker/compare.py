@@ -1,0 +1,94 @@
+"""Comparing a device's numbers with float64 numbers of the CPU: what may differ, and how a difference is named.
+
+**Tolerances** follow from the number format and the length of the sums, not from what some card happened to give:
+
+* Every rounding to a format with machine epsilon `eps` moves a value by at most `eps / 2` of itself. An operation that rounds
+  its operands, its partial results and its result `steps` times may be off by `steps * eps / 2`; we allow twice that.
+* A sum of `n` products accumulated in fp32 is off, with probability near one, by at most `LAMBDA * sqrt(n) * u32` of its
+  magnitude (Higham and Mary, "A new approach to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41(5), 2019, theorem
+  2.4; the bound without probability, `n * u32`, is in Higham, "Accuracy and Stability of Numerical Algorithms", section 3.1). All BLAS
+  and attention kernels in question accumulate 16-bit products in fp32.
+
+Operands are rounded to the format first and the reference is computed from the rounded ones, so that the conversion of the
+inputs never counts. Errors are compared in the Frobenius norm, and no single element may be off by more than SPIKE times the
+tolerance in units of (root mean square + own magnitude): six deviations of a normal error over a million elements, and a little.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+LAMBDA = 4.0
+SPIKE = 8.0
+
+
+class Wrong(Exception):
+    """The device gave a wrong result. `reason` is one word: zeros, nan, mismatch, shape, ..."""
+
+    def __init__(self, reason: str, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.details = details
+
+
+class Skip(Exception):
+    """The stage has nothing to test here. `reason` is one word, the message says why."""
+
+    def __init__(self, reason: str, message: str = "") -> None:
+        super().__init__(message or reason)
+        self.reason = reason
+
+
+def tolerance(eps: float, length: int = 1, steps: float = 1.0) -> float:
+    """Allowed relative error (Frobenius) after `steps` roundings to a format of epsilon `eps` and sums of `length` products in fp32."""
+    return steps * eps + LAMBDA * math.sqrt(length) * 2.0**-24
+
+
+def product_size(left: Any, right: Any) -> float:
+    """The norm that a product of such matrices has when its terms do not happen to cancel: errors of a product are relative to this."""
+    return float(left.double().norm() * right.double().norm()) / math.sqrt(left.shape[-1])
+
+
+def check(torch: Any, name: str, got: Any, want: Any, allowed: float, size: float = 0.0) -> float:
+    """Compare a tensor of the device with its reference; the error relative to the reference's norm (or `size`, if that is larger).
+
+    Raises Wrong with a reason that says what the result looks like: shape, nan, zeros, mismatch.
+    """
+    got, want = got.detach().to("cpu").double(), want.detach().to("cpu").double()
+    if got.shape != want.shape:
+        raise Wrong("shape", "%s: shape %s instead of %s" % (name, tuple(got.shape), tuple(want.shape)))
+    if not bool(torch.isfinite(got).all()):
+        bad = int((~torch.isfinite(got)).sum())
+        raise Wrong("nan", "%s: %d of %d values are NaN or infinite" % (name, bad, got.numel()), wrong=bad, of=got.numel())
+    if not bool(got.any()) and bool(want.any()):
+        raise Wrong("zeros", "%s: all %d values are zero" % (name, got.numel()), wrong=got.numel(), of=got.numel())
+    error, size = (got - want).abs(), max(size, float(want.norm()))
+    relative = float(error.norm()) / size if size else float(error.norm())
+    spikes = error > SPIKE * allowed * (size / math.sqrt(max(want.numel(), 1)) + want.abs())
+    if relative > allowed or bool(spikes.any()):
+        bad = int(spikes.sum())
+        text = "%s: relative error %.2g where rounding explains %.2g; %d of %d values far off" % (
+            name,
+            relative,
+            allowed,
+            bad,
+            got.numel(),
+        )
+        raise Wrong("mismatch", text, error=relative, allowed=allowed, wrong=bad, of=got.numel())
+    return relative
+
+
+def same_bits(torch: Any, name: str, got: Any, want: Any) -> None:
+    """Compare two tensors bit for bit. Raises Wrong: zeros where data came back as zeros, else mismatch with the first place."""
+    got, want = got.detach().to("cpu").contiguous(), want.detach().to("cpu").contiguous()
+    if got.shape != want.shape or got.dtype != want.dtype:
+        raise Wrong("shape", "%s: %s %s instead of %s %s" % (name, got.dtype, tuple(got.shape), want.dtype, tuple(want.shape)))
+    got, want = got.view(-1).view(torch.uint8), want.view(-1).view(torch.uint8)
+    differs = (got != want).nonzero().view(-1)
+    if not differs.numel():
+        return
+    first, bad = int(differs[0]), int(differs.numel())
+    zeros = not bool(got[differs].any())
+    text = "%s: %d of %d bytes differ%s, the first at %d" % (name, bad, got.numel(), " (zeros came back)" if zeros else "", first)
+    raise Wrong("zeros" if zeros else "mismatch", text, wrong=bad, of=got.numel(), first=first)

@@ -1,0 +1,97 @@
+"""Everything in which HIP differs from CUDA for the smoke test, in one place.
+
+torch.cuda is the programming interface on ROCm too, so the stages are the same. Only CUDA GPUs were at hand when this was
+written: what stands here for HIP comes from the sources named and is **unproven on AMD hardware**.
+
+| Subject | CUDA | HIP | Source for HIP |
+|---|---|---|---|
+| kernel's view of a GPU | PCI vendor 10de | PCI vendor 1002 | Linux amdgpu driver, pci.ids |
+| PCI address by call | cudaDeviceGetPCIBusId | hipDeviceGetPCIBusId | HIP runtime API reference |
+| chip name | compute capability | gcnArchName, gfx name with feature flags | torch.cuda.get_device_properties |
+| BLAS choices | cublas, cublaslt | the same names mean hipBLAS (rocBLAS) and hipBLASLt | torch.backends.cuda.preferred_blas_library |
+| "nccl" | NCCL | RCCL | torch.distributed documentation |
+| masks | CUDA_VISIBLE_DEVICES | ROCR_VISIBLE_DEVICES, then HIP_ or CUDA_VISIBLE_DEVICES within it | HIP documentation, GPU isolation |
+| tf32-like products | Ampere and later | gfx94x and gfx95x only | torch.cuda.is_tf32_supported |
+| a read past an allocation | often unnoticed | often "Memory access fault by GPU node", SIGABRT | ROCr runtime |
+"""
+
+from __future__ import annotations
+
+import ctypes
+import glob
+import os
+from typing import Any, Dict, List, Optional
+
+MASKS = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
+PCI_DISPLAY = ("0x03", "0x12")
+"""PCI base classes of GPUs: display controller, processing accelerator."""
+
+
+def is_hip(torch: Any) -> bool:
+    return bool(getattr(torch.version, "hip", None))
+
+
+def vendor(torch: Any) -> str:
+    return "0x1002" if is_hip(torch) else "0x10de"
+
+
+def architecture(torch: Any, index: int) -> str:
+    properties = torch.cuda.get_device_properties(index)
+    name = getattr(properties, "gcnArchName", "") if is_hip(torch) else ""
+    return name or "sm_%d%d" % (properties.major, properties.minor)
+
+
+def pci_address(torch: Any, index: int) -> Optional[str]:
+    """The device's PCI address as the runtime gives it ("0000:03:00.0"): from torch, else from the runtime library itself."""
+    properties = torch.cuda.get_device_properties(index)
+    if hasattr(properties, "pci_bus_id") and hasattr(properties, "pci_device_id"):
+        domain = getattr(properties, "pci_domain_id", 0)
+        return "%04x:%02x:%02x.0" % (domain, properties.pci_bus_id, properties.pci_device_id)
+    library, call = ("libamdhip64", "hipDeviceGetPCIBusId") if is_hip(torch) else ("libcudart", "cudaDeviceGetPCIBusId")
+    path = loaded_library(library)
+    if path is None:
+        return None
+    text = ctypes.create_string_buffer(32)
+    status = getattr(ctypes.CDLL(path), call)(text, ctypes.c_int(32), ctypes.c_int(index))
+    return text.value.decode().lower() if status == 0 and text.value else None
+
+
+def loaded_library(stem: str) -> Optional[str]:
+    """Path of a shared library of this process whose file name begins with `stem`."""
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
+            paths = {line.split(None, 5)[5].strip() for line in file if stem in line}
+    except (OSError, IndexError):
+        return None
+    return min((path for path in paths if os.path.basename(path).startswith(stem)), default=None)
+
+
+def kernel_addresses(torch: Any, root: str = "/sys/bus/pci/devices") -> Optional[List[str]]:
+    """PCI addresses of this vendor's GPUs as the kernel lists them; None where the kernel shows no PCI devices."""
+    folders = sorted(glob.glob(os.path.join(root, "*")))
+    if not folders:
+        return None
+    found = []
+    for folder in folders:
+        if read(folder, "vendor") == vendor(torch) and read(folder, "class")[:4] in PCI_DISPLAY:
+            found.append(os.path.basename(folder).lower())
+    return found
+
+
+def read(folder: str, name: str) -> str:
+    try:
+        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+            return file.read().strip().lower()
+    except OSError:
+        return ""
+
+
+def masks() -> Dict[str, str]:
+    return {name: os.environ[name] for name in MASKS if name in os.environ}
+
+
+def blas_choices(torch: Any) -> Dict[str, str]:
+    """Our stage name -> the name torch knows the BLAS library by; empty where torch has no such choice."""
+    if not hasattr(torch.backends.cuda, "preferred_blas_library"):
+        return {}
+    return {"blas": "cublas", "blaslt": "cublaslt"}

@@ -1,0 +1,58 @@
+"""The stages in order of blame: the first that fails is the one to look at. Read by the worker and by the runner."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Tuple
+
+
+class Stage(NamedTuple):
+    """One stage. `limit` is seconds with a cold kernel cache. `needs` names stages without which its result would say nothing.
+
+    `crew`: "one" process, one process per GPU ("all", as ranks of one job), or "fresh" (a process of its own).
+    """
+
+    name: str
+    module: str
+    function: str
+    level: int
+    limit: float
+    needs: Tuple[str, ...]
+    about: str
+    crew: str = "one"
+
+
+# Limits are ten times and more what a healthy machine needs. The first convolution may compile for over four minutes with an
+# empty MIOpen cache (ROCm/MIOpen#2740), hence the long limit of `backward` and `kernels`.
+STAGES = (
+    Stage("import", "basics", "import_torch", 1, 120, (), "import torch"),
+    Stage("device", "basics", "device", 1, 60, ("import",), "start the runtime and read the device's properties"),
+    Stage("copy", "copies", "copy", 1, 60, ("device",), "copies between host and device, bit for bit"),
+    Stage("matmul", "products", "matmul", 1, 120, ("copy",), "matrix products in fp32 against float64"),
+    Stage("fp16", "products", "fp16", 1, 120, ("matmul",), "fp16 conversion, product, reduction"),
+    Stage("bf16", "products", "bf16", 1, 120, ("matmul",), "bf16 conversion, product, reduction"),
+    Stage("tf32", "products", "tf32", 1, 120, ("matmul",), "fp32 products in reduced precision where the chip has it"),
+    Stage("blas", "products", "blas", 1, 120, ("matmul",), "products through cuBLAS or hipBLAS (rocBLAS)"),
+    Stage("blaslt", "products", "blaslt", 1, 120, ("matmul",), "products through cuBLASLt or hipBLASLt"),
+    Stage("attention-math", "attention", "math_backend", 1, 120, ("matmul",), "attention written out"),
+    Stage("attention-efficient", "attention", "efficient_backend", 1, 180, ("matmul",), "memory-efficient attention"),
+    Stage("attention-flash", "attention", "flash_backend", 1, 180, ("matmul",), "flash attention"),
+    Stage("backward", "gradients", "backward", 1, 420, ("matmul",), "gradients of the common layers against float64"),
+    Stage("lora", "lora", "lora", 1, 120, ("matmul",), "a LoRA training loop in plain torch"),
+    Stage("peft", "peft_step", "peft", 1, 240, ("matmul",), "LoRA through transformers and peft"),
+    Stage("lora-shapes", "shapes", "lora_shapes", 1, 180, ("matmul",), "narrow LoRA operands at the end of their allocation"),
+    Stage("bitsandbytes", "quantised", "bitsandbytes", 2, 120, ("matmul",), "8-bit and 4-bit layers of bitsandbytes"),
+    Stage("dataloader", "longer", "dataloader", 2, 120, ("copy",), "DataLoader with 0 and 2 workers, with and without pinning"),
+    Stage("memory", "longer", "memory", 2, 120, ("copy",), "a pattern over 80 % of the free device memory"),
+    Stage("soak", "longer", "soak", 2, 180, ("lora",), "200 training steps, watching the allocator"),
+    Stage("kernels", "longer", "kernels", 2, 420, ("matmul",), "first kernels in a fresh process", "fresh"),
+    Stage("kernels-again", "longer", "kernels", 2, 420, ("kernels",), "the same again: has the kernel cache warmed up?", "fresh"),
+    Stage("together", "several", "together", 3, 180, ("matmul",), "every GPU at once", "all"),
+    Stage("peer", "several", "peer", 3, 120, ("copy",), "copies from GPU to GPU"),
+    Stage("allreduce-gloo", "several", "allreduce_gloo", 3, 120, ("import",), "all-reduce over gloo", "all"),
+    Stage("allreduce-nccl", "several", "allreduce_nccl", 3, 120, ("copy",), "all-reduce over RCCL or NCCL", "all"),
+    Stage("ddp", "several", "ddp", 3, 180, ("lora",), "DistributedDataParallel steps against one GPU", "all"),
+    Stage("fsdp2", "several", "fsdp2", 3, 180, ("lora",), "FSDP2 steps against one GPU", "all"),
+    Stage("dataparallel", "several", "dataparallel", 3, 120, ("lora",), "DataParallel steps against one GPU"),
+)
+
+BY_NAME = {stage.name: stage for stage in STAGES}
