@@ -5,51 +5,86 @@ from __future__ import annotations
 import os
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import msgspec
 
 from rocm_doctor.binaries import bitsandbytes, inspect
-from rocm_doctor.binaries.kernels import kernel_holdings
+from rocm_doctor.binaries.kernels import is_kernel_file, kernel_holdings
 from rocm_doctor.binaries.kpack import Contents
 from rocm_doctor.binaries.names import library_of, may_hold_code
-from rocm_doctor.binaries.types import ARTIFACT, Audit, Choice, Holding, PlaceKind
+from rocm_doctor.binaries.types import ARTIFACT, Audit, Holding, PlaceKind
 from rocm_doctor.model import Artifact, Origin
 
 # The folders of site-packages that training depends on: what `check` looks into. A full audit walks everything.
 RELEVANT = (
-    "torch/lib", "torch", "torch/.kpack", "torch/lib/.kpack", "torch/lib/library", "torch/lib/rocblas/library", "torch/lib/hipblaslt/library",
-    "torch/lib/aotriton.images", "torch/share/miopen/db", "_rocm_sdk_libraries*/lib", "_rocm_sdk_libraries*/bin", "_rocm_sdk_libraries*/.kpack",
-    "_rocm_sdk_libraries*/lib/.kpack", "_rocm_sdk_libraries*/*/rocblas/library", "_rocm_sdk_libraries*/*/hipblaslt/library",
-    "_rocm_sdk_libraries*/share/miopen/db", "bitsandbytes", "xformers", "flash_attn_3", "vllm", "torchvision", "torchaudio/lib", "deepspeed/ops",
+    "torch/lib", "torch", "torch/.kpack", "torch/lib/.kpack", "torch/lib/library", "torch/lib/rocblas/library",
+    "torch/lib/hipblaslt/library", "torch/lib/aotriton.images", "torch/share/miopen/db",
+    "_rocm_sdk_libraries*/lib", "_rocm_sdk_libraries*/bin", "_rocm_sdk_libraries*/.kpack", "_rocm_sdk_libraries*/lib/.kpack",
+    "_rocm_sdk_libraries*/*/rocblas/library", "_rocm_sdk_libraries*/*/hipblaslt/library", "_rocm_sdk_libraries*/share/miopen/db",
+    "bitsandbytes", "xformers", "flash_attn_3", "vllm", "torchvision", "torchaudio/lib", "deepspeed/ops",
 )  # fmt: skip
 RELEVANT_TOP = ("flash_attn_2_cuda*", "xformers*")
 MAX_FILES = 200_000
 _HIP = re.compile(r"^hip(?:\s*:[^=\n]*)?\s*=\s*'([^']*)'", re.MULTILINE)
 _DIST = re.compile(r"(torch|bitsandbytes)-([^-/]+)\.dist-info/?")
 
+# Kernel files of a ROCm outside of Python: what a torch that brings no rocBLAS of its own will load.
+ROCM_FOLDERS = ("lib/rocblas/library", "lib/hipblaslt/library", "share/miopen/db")
+
+_ELSEWHERE = "its code stands in kpack archives"
+_NOWHERE = "its code was split off, and no archive here holds it: a device package is missing"
+
 Read = Callable[[str], "tuple[inspect.Found | None, int]"]
 Progress = Callable[[str], None]
 
 
-def audit_environment(site: Path, torch_hip: str | None = None, *, everything: bool = False, progress: Progress | None = None) -> Audit:
-    """GPU code in a site-packages folder. `torch_hip` is torch.version.hip when it is known already.
+def audit_environment(
+    sites: Path | Sequence[Path],
+    torch_hip: str | None = None,
+    *,
+    everything: bool = False,
+    rocm: Sequence[Path] = (),
+    bnb_override: str = "",
+    progress: Progress | None = None,
+) -> Audit:
+    """GPU code in the site-packages folders of one interpreter, in its search order.
 
-    Without `everything` only the folders of `RELEVANT` are listed: 5 to 30 ms, where a full walk takes 0.1 to 0.5 s.
+    `torch_hip`: torch.version.hip when it is known already ("" for no ROCm build). `rocm`: roots of a ROCm outside of Python; its
+    kernel folders are listed. `bnb_override`: value of BNB_ROCM_VERSION. Without `everything` only the folders of `RELEVANT`
+    are looked into, which is what `check` can afford.
     """
-    paths = list(_walk(site) if everything else _relevant(site))
-    hip = torch_hip if torch_hip is not None else _hip_of(site / "torch" / "version.py")
-    return _audit(str(site), "environment", paths, _reader(site), hip, os.environ.get("BNB_ROCM_VERSION", ""), progress)
+    roots: dict[str, Path] = {}
+    folders = [sites] if isinstance(sites, Path) else list(sites)
+    for site in folders:
+        for path in _walk(site) if everything else _relevant(site):
+            roots.setdefault(path, site)
+    for root in rocm:
+        for folder in ROCM_FOLDERS:
+            for name, _ in _listed(root / folder):
+                roots.setdefault(f"{root.as_posix().lstrip('/')}/{folder}/{name}", root)
+    hip = torch_hip if torch_hip is not None else next(filter(None, (_hip_of(folder) for folder in folders)), "")
+
+    def read(path: str) -> tuple[inspect.Found | None, int]:
+        return inspect.inspect_file(roots[path] / path, library_of(path), path)
+
+    place = os.pathsep.join(map(str, folders))
+    return _audit(place, "environment", list(roots), read, hip, bnb_override, progress)
 
 
-def audit_folder(folder: Path, progress: Progress | None = None) -> Audit:
+def audit_folder(folder: Path, torch_hip: str | None = None, progress: Progress | None = None) -> Audit:
     """GPU code in any folder tree, such as /opt/rocm or an unpacked wheel."""
-    return _audit(str(folder), "folder", list(_walk(folder)), _reader(folder), _hip_of(folder / "torch" / "version.py"), "", progress)
+    hip = torch_hip if torch_hip is not None else _hip_of(folder)
+
+    def read(path: str) -> tuple[inspect.Found | None, int]:
+        return inspect.inspect_file(folder / path, library_of(path), path)
+
+    return _audit(str(folder), "folder", list(_walk(folder)), read, hip, "", progress)
 
 
-def audit_wheel(wheel: Path, torch_hip: str = "", progress: Progress | None = None) -> Audit:
+def audit_wheel(wheel: Path, torch_hip: str | None = None, progress: Progress | None = None) -> Audit:
     """GPU code in a wheel; members are inflated as they are read. Raises OSError or zipfile.BadZipFile when it is no zip."""
     with zipfile.ZipFile(wheel) as archive:
         members = {info.filename: info for info in archive.infolist()[:MAX_FILES]}
@@ -58,7 +93,7 @@ def audit_wheel(wheel: Path, torch_hip: str = "", progress: Progress | None = No
         def read(name: str) -> tuple[inspect.Found | None, int]:
             return inspect.inspect_member(archive, members[name], library_of(name))
 
-        return _audit(str(wheel), "wheel", [*members, *sorted(folders)], read, torch_hip, "", progress)
+        return _audit(str(wheel), "wheel", [*members, *sorted(folders)], read, torch_hip or "", "", progress)
 
 
 def audit_file(path: Path) -> Audit:
@@ -72,12 +107,14 @@ def artifact(audit: Audit, origin: Origin = "live", seconds: float | None = None
     return Artifact(ARTIFACT, origin, msgspec.json.format(msgspec.json.encode(audit), indent=1).decode(), seconds=seconds)
 
 
-def _audit(place: str, kind: PlaceKind, paths: list[str], read: Read, hip: str, override: str, progress: Progress | None) -> Audit:
+def _audit(
+    place: str, kind: PlaceKind, paths: list[str], read: Read, hip: str, override: str, progress: Progress | None
+) -> Audit:
     holdings = kernel_holdings(paths)
     archives: list[Contents] = []
     files = total = 0
     for path in paths:
-        if not may_hold_code(path.rsplit("/", 1)[-1]):
+        if not may_hold_code(path.rsplit("/", 1)[-1]) or is_kernel_file(path):
             continue
         if progress:
             progress(path)
@@ -97,18 +134,13 @@ def _joined(holding: Holding, archives: list[Contents]) -> Holding:
     if holding.kind != "split":
         return holding
     targets = sorted({t for a in archives for t in a.targets(holding.key)}, key=inspect.target_order)
-    note = "its code stands in kpack archives" if targets else "its code was split off, and no archive here holds it: a device package is missing"
-    return msgspec.structs.replace(holding, targets=tuple(targets), note=note)
+    return msgspec.structs.replace(holding, targets=tuple(targets), note=_ELSEWHERE if targets else _NOWHERE)
 
 
-def _reader(root: Path) -> Read:
-    return lambda path: inspect.inspect_file(root / path, library_of(path), path)
-
-
-def _hip_of(version_py: Path) -> str:
+def _hip_of(site: Path) -> str:
     """torch.version.hip from the text of torch/version.py; "" for a build without it."""
     try:
-        found = _HIP.search(version_py.read_text("utf-8", "replace")[:4096])
+        found = _HIP.search((site / "torch" / "version.py").read_text("utf-8", "replace")[:4096])
     except OSError:
         return ""
     return found.group(1) if found else ""

@@ -28,7 +28,7 @@ def choose(paths: Iterable[str], hip: str, version: str = "", override: str = ""
     have = ", ".join(f"{major}.{minor}" for major, minor in sorted(libraries))
     if override:
         named = next((path for v, path in libraries.items() if f"{v[0]}{v[1]}" == override), "")
-        return Choice(named, f"BNB_ROCM_VERSION={override} names it" if named else f"BNB_ROCM_VERSION={override}, the package has {have}")
+        return Choice(named, f"BNB_ROCM_VERSION={override} " + ("names it" if named else f"is none of {have}"))
     if wanted in libraries:
         return Choice(libraries[wanted], f"built for HIP {wanted[0]}.{wanted[1]}, as torch is")
     near = _nearest(libraries, wanted) if (_two(version) or FALLBACK_SINCE) >= FALLBACK_SINCE else None

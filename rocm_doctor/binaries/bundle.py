@@ -6,6 +6,7 @@ Only headers are read: a plain bundle's payload is stepped over, a compressed on
 
 from __future__ import annotations
 
+import itertools
 import struct
 import zlib
 from collections.abc import Callable
@@ -71,7 +72,7 @@ def walk(view: View, start: int, size: int) -> tuple[list[Bundle], str]:
             pos += ALIGN
             continue
         try:
-            bundle = _read(view, start, pos, size - pos)
+            bundle = _read(view, head, start, pos, size - pos)
         except Damaged as damage:
             return bundles, f"bundle at offset {pos} of the section: {damage}"
         bundles.append(bundle)
@@ -87,12 +88,12 @@ def is_bundle(head: bytes) -> bool:
     return head.startswith((MAGIC, PACKED_MAGIC))
 
 
-def _read(view: View, start: int, pos: int, room: int) -> Bundle:
+def _read(view: View, head: bytes, start: int, pos: int, room: int) -> Bundle:
     at = start + pos
-    if view.at(at, 4) != PACKED_MAGIC:
+    if not head.startswith(PACKED_MAGIC):
         ids, end = _entries(lambda n: view.at(at, min(n, room)), room)
         return Bundle(pos, end, "plain", ids)
-    packed = packed_header(view.at(at, 32), room)
+    packed = packed_header(head[:room], room)
     payload = (packed.total or room) - packed.header
     ids, _ = _entries(lambda n: _inflate(packed, view, at + packed.header, payload, n), packed.plain_size)
     return Bundle(pos, packed.total, f"ccob{packed.version}-{packed.method}", ids)
@@ -160,7 +161,7 @@ def _check_spans(spans: list[tuple[int, int]], table_end: int) -> None:
     filled = sorted({span for span in spans if span[1]})
     if filled and filled[0][0] < table_end:
         raise Damaged("a code object lies over the entry table")
-    for (offset, size), (following, _) in zip(filled, filled[1:]):
+    for (offset, size), (following, _) in itertools.pairwise(filled):
         if following < offset + size:
             raise Damaged("code objects overlap")
 
@@ -201,7 +202,7 @@ def _zstd(feed: _Feed, wanted: int) -> bytes:
         import zstandard
     except ImportError:
         raise NoDecoder from None
-    # Clang packs with long-distance matching, hence windows of up to 128 MiB: reserved by the decoder, touched only as far as used.
+    # Clang packs with long-distance matching, hence windows of up to 128 MiB: reserved by the decoder, touched only where used.
     decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
     try:
         with decoder.stream_reader(feed, read_size=_FEED) as reader:  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
 
 from rocm_doctor.binaries.bundle import Damaged
 from rocm_doctor.binaries.targets import flags_target
@@ -76,7 +76,7 @@ def elf_layout(view: View) -> Layout:
     except ImportError:
         raise Missing("pyelftools") from None
     try:
-        return _elf_layout(ELFFile(view), view)
+        return _elf_layout(ELFFile(cast(IO[bytes], view)), view)
     except (ELFError, ValueError, LookupError, AttributeError, TypeError, AssertionError, ArithmeticError, struct.error) as error:
         raise Damaged(f"ELF: {type(error).__name__} {error}".strip()) from None
 
@@ -105,8 +105,8 @@ def _spans(elf: Any, view: View) -> dict[str, list[Span]]:
     """Sections by name. Headers only: pyelftools' section objects read whole hash tables (0.4 s for one TensorFlow library)."""
     from elftools.common.utils import struct_parse
 
-    first, step = elf["e_shoff"], elf["e_shentsize"]
-    headers = [struct_parse(elf.structs.Elf_Shdr, view, first + n * step) for n in range(elf.num_sections())]
+    first, step, stream = elf["e_shoff"], elf["e_shentsize"], cast(IO[bytes], view)
+    headers = [struct_parse(elf.structs.Elf_Shdr, stream, first + n * step) for n in range(elf.num_sections())]
     if not headers:
         return {}
     names = headers[elf.get_shstrndx()]["sh_offset"]
@@ -118,7 +118,7 @@ def _spans(elf: Any, view: View) -> dict[str, list[Span]]:
 
 
 def _dynamic(view: View, spans: dict[str, list[Span]]) -> tuple[tuple[str, ...], str]:
-    """ROCm libraries of DT_NEEDED, and the search path. Strings are read in file order: a zip member is inflated once for them."""
+    """ROCm libraries of DT_NEEDED, and the search path. Strings are read in file order: a zip member is inflated once for all."""
     if ".dynamic" not in spans or ".dynstr" not in spans:
         return (), ""
     table, strings = spans[".dynamic"][0], spans[".dynstr"][0]
@@ -146,8 +146,8 @@ def pe_layout(view: View) -> Layout:
         sections = [(s.Name.rstrip(b"\0").decode("latin-1"), s) for s in pe.sections]
     except (pefile.PEFormatError, ValueError, LookupError, AttributeError, TypeError, struct.error) as error:
         raise Damaged(f"PE: {error}") from None
-    fatbins = tuple(
-        Span(s.PointerToRawData, min(s.SizeOfRawData, s.Misc_VirtualSize), s.SizeOfRawData == 0) for n, s in sections if n == PE_FATBIN
-    )
-    wrappers = sum(min(s.SizeOfRawData, s.Misc_VirtualSize) for n, s in sections if n == PE_WRAPPERS) // WRAPPER_SIZE
-    return Layout(fatbins, wrappers)
+    spans = [
+        (name, Span(s.PointerToRawData, min(s.SizeOfRawData, s.Misc_VirtualSize), s.SizeOfRawData == 0)) for name, s in sections
+    ]
+    wrappers = sum(span.size for name, span in spans if name == PE_WRAPPERS) // WRAPPER_SIZE
+    return Layout(tuple(span for name, span in spans if name == PE_FATBIN), wrappers)

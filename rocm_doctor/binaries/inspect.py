@@ -24,7 +24,7 @@ Found = tuple[Holding, "kpack.Contents | None"]
 def inspect_file(path: Path, library: str, shown: str) -> tuple[Found | None, int]:
     """What the file holds (None: no GPU code), and the bytes read of it. `shown` is the path to report."""
     try:
-        with open(path, "rb", buffering=0) as handle:
+        with path.open("rb", buffering=0) as handle:
             view = file_view(handle, path)
             return inspect(view, library, shown), view.bytes_read
     except OSError as error:

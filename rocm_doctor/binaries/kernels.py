@@ -18,7 +18,12 @@ _NAMED = re.compile(r"[_-](gfx[0-9a-f]{3,5})(?:[-:]?(xnack[+-]))?(?=[._-])")
 _LAZY = re.compile(r"TensileLibrary_lazy_(gfx[0-9a-f]{3,5})\.")
 _MIOPEN = re.compile(r"(.*?(?:^|/)miopen/db)/(gfx[^./]+)\.")
 _AOTRITON = re.compile(r"(.*?(?:^|/)aotriton\.images)/amd-(gfx[0-9a-fx]+)/")
-_DEVICE = re.compile(r"((?:amd_torch|amd_torchvision|rocm_sdk)_device_(gfx\w+?))-[^/]*\.dist-info/")
+_DEVICE = re.compile(r"((amd_torch|amd_torchvision|rocm_sdk)_device_(gfx\w+?))-[^/]*\.dist-info/")
+
+
+def is_kernel_file(path: str) -> bool:
+    """A file of a kernel folder: its name says all, and there are thousands of them."""
+    return bool(_TENSILE.match(path) or "/aotriton.images/" in path)
 
 
 def kernel_holdings(paths: Iterable[str]) -> list[Holding]:
@@ -37,8 +42,8 @@ def kernel_holdings(paths: Iterable[str]) -> list[Holding]:
         elif found := _AOTRITON.match(path):
             others.setdefault(("aotriton", found.group(1), "aotriton"), set()).add(found.group(2))
         elif found := _DEVICE.match(path):
-            library = "torch" if found.group(1).startswith("amd_torch_") else found.group(1).split("_device_")[0].replace("_", "-")
-            others.setdefault((library, found.group(1), "device-wheel"), set()).add(_device_target(found.group(2)))
+            library = {"amd_torch": "torch", "amd_torchvision": "torchvision"}.get(found.group(2), "rocm-sdk")
+            others.setdefault((library, found.group(1), "device-wheel"), set()).add(_device_target(found.group(3)))
     index = {(library, folder, "tensile"): lazy[library, folder] or all_ for (library, folder), all_ in tensile.items()}
     found_all = {**index, **others}
     return [Holding(lib, where, kind, _in_order(t), note=_note(kind)) for (lib, where, kind), t in found_all.items() if t]  # type: ignore[arg-type]

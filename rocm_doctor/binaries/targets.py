@@ -118,7 +118,7 @@ def loads(code_object: str, device: str, override: str | None = None) -> bool | 
 
     `code_object` and `device` are target ids; a feature that the device id does not state may be on or off. With
     `override` (the value of HSA_OVERRIDE_GFX_VERSION) the loader sees that processor instead; the silicon stays what it is.
-    None: an unknown target, an unstated feature that decides, a family directory, or SPIR-V that the runtime would have to compile.
+    None: an unknown target, an unstated feature that decides, a family's folder, or SPIR-V, which the runtime has to compile.
     """
     return covers((code_object,), device, override)
 

@@ -18,7 +18,7 @@ class Holding(msgspec.Struct, frozen=True, omit_defaults=True):
     """GPU code of one library in one place.
 
     `targets` are target ids, features included; `partial` those that only some of the `bundles` have. `needed` are the ROCm
-    libraries it is linked to. `problem` is set when the file could not be read whole: then `targets` is what was read until there.
+    libraries it is linked to. `problem`: the file could not be read whole, and `targets` is what was read until there.
     """
 
     library: str
@@ -44,7 +44,7 @@ class Choice(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Audit(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The result for one place. `torch_hip` is torch.version.hip as torch/version.py states it; `files` were opened, `bytes_read` of them."""
+    """The result for one place. `torch_hip`: torch.version.hip as torch/version.py has it; `files`: how many were opened."""
 
     place: str
     kind: PlaceKind

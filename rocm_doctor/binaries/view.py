@@ -5,7 +5,6 @@ Third-party readers get this instead of the file. It counts what is read and sto
 
 from __future__ import annotations
 
-from collections import deque
 from pathlib import Path
 from typing import IO, Protocol
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
@@ -13,9 +12,9 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 READ_LIMIT = 64 << 20
 BLOCK = 4 << 10
 MAX_BLOCKS = 64
-HEAD = 256 << 10
 TAIL = 4 << 20
 STEP = 1 << 20
+LOOK_BACK = 64 << 10
 MAX_PASSES = 8
 
 
@@ -52,23 +51,26 @@ class Inflated:
     def __init__(self, archive: ZipFile, info: ZipInfo) -> None:
         self._archive, self._info, self._passes = archive, info, 0
         self._restart()
-        self._head = self._stream.read(HEAD)
-        self._at = len(self._head)
-        self._tail = self._read_to_end()
-        self._tail_at = self._at - len(self._tail)
+        while self._advance(TAIL):
+            pass
+        self._tail, self._tail_at = self._kept, self._at
+        self._restart()
+        self._advance(0)
+        self._head = self._kept
 
     def _restart(self) -> None:
         self._passes += 1
         if self._passes > MAX_PASSES:
-            raise Overread(f"{self._info.filename}: inflated {MAX_PASSES} times")
-        self._stream, self._at = self._archive.open(self._info), 0
+            raise Overread(f"had to be inflated more than {MAX_PASSES} times")
+        self._stream, self._kept, self._at = self._archive.open(self._info), b"", 0
 
-    def _read_to_end(self) -> bytes:
-        kept: deque[bytes] = deque(maxlen=TAIL // STEP)
-        while piece := self._stream.read(STEP):
-            self._at += len(piece)
-            kept.append(piece)
-        return b"".join(kept)
+    def _advance(self, keep: int) -> bool:
+        """Inflate the next piece; of what came before it keep at most `keep` bytes. False at the end."""
+        piece = self._stream.read(STEP)
+        if piece:
+            drop = max(0, len(self._kept) - keep)
+            self._kept, self._at = self._kept[drop:] + piece, self._at + drop
+        return bool(piece)
 
     def at(self, offset: int, size: int) -> bytes:
         if offset + size <= len(self._head):
@@ -77,14 +79,9 @@ class Inflated:
             return self._tail[offset - self._tail_at :][:size]
         if offset < self._at:
             self._restart()
-        while self._at < offset:
-            skipped = self._stream.read(min(STEP, offset - self._at))
-            if not skipped:
-                return b""
-            self._at += len(skipped)
-        data = self._stream.read(size)
-        self._at += len(data)
-        return data
+        while self._at + len(self._kept) < offset + size and self._advance(LOOK_BACK):
+            pass
+        return self._kept[offset - self._at :][:size]
 
 
 class View:

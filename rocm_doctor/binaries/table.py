@@ -1,0 +1,120 @@
+"""An audit for a person: library × gfx target, and the holes for given cards. Text of at most `width` columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rocm_doctor.binaries.inspect import target_order
+from rocm_doctor.binaries.targets import covers
+from rocm_doctor.binaries.types import Audit, Holding
+
+# Kinds whose lack of a card's code stops it; the others tune, name a family, or repeat what a library says.
+DECISIVE = ("fatbin", "split", "tensile", "code-object")
+_FOLDERS = ("tensile", "miopen-db", "aotriton")
+_HAS, _SOME, _NOT, _UNKNOWN = "x", "/", ".", "?"
+
+
+def decides(holding: Holding, audit: Audit) -> bool:
+    """Whether a missing target here is a hole: of bitsandbytes' libraries only the one that torch will load counts."""
+    other_bnb = holding.library == "bitsandbytes" and audit.bitsandbytes is not None and audit.bitsandbytes.path != holding.path
+    return holding.kind in DECISIVE and not other_bnb
+
+
+def runs(holding: Holding, gpu: str, override: str | None) -> bool | None:
+    """Whether the card can load this code; None when the file could not be read whole, or it cannot be told."""
+    answer = covers(holding.targets, gpu, override)
+    return answer if answer or not holding.problem else None
+
+
+def lines(audit: Audit, gpus: Sequence[str], override: str | None, width: int) -> Iterator[str]:
+    """The whole text."""
+    if not audit.holdings:
+        yield f"no GPU code in {audit.files} files of {audit.place}"
+        return
+    yield from _verdicts(audit, gpus, override, width) if gpus else _matrix(audit, width)
+    yield from _footnotes(audit)
+    if gpus:
+        yield ""
+        yield from (_summary(audit, gpu, override) for gpu in gpus)
+
+
+def _matrix(audit: Audit, width: int) -> Iterator[str]:
+    """One row for each place, one column for each target; as many columns side by side as fit."""
+    columns = sorted({t for h in audit.holdings for t in h.targets}, key=target_order)
+    labels = [_label(h, audit, width - 24) for h in audit.holdings]
+    left = max(map(len, labels))
+    per_row = max(1, (width - left) // (max((len(c.removeprefix("gfx")) for c in columns), default=0) + 1))
+    for start in range(0, len(columns) or 1, per_row):
+        shown = columns[start : start + per_row]
+        heads = [c.removeprefix("gfx") for c in shown]
+        yield (" " * left + "".join(" " + h for h in heads)).rstrip()
+        for holding, label in zip(audit.holdings, labels):
+            marks = [_mark(holding, c).center(len(h)) for c, h in zip(shown, heads)]
+            yield (label.ljust(left) + "".join(" " + m for m in marks)).rstrip()
+        yield ""
+    yield f"columns: gfx targets; {_HAS} in all bundles, {_SOME} in some of them, {_NOT} not there, {_UNKNOWN} could not be read"
+
+
+def _mark(holding: Holding, target: str) -> str:
+    if target in holding.targets:
+        return _SOME if target in holding.partial else _HAS
+    return _UNKNOWN if holding.problem else _NOT
+
+
+def _verdicts(audit: Audit, gpus: Sequence[str], override: str | None, width: int) -> Iterator[str]:
+    labels = [_label(h, audit, width - 8 * len(gpus) - 1) for h in audit.holdings]
+    left = max(map(len, labels))
+    yield " " * left + "".join(f"  {gpu:<7}" for gpu in gpus)
+    for holding, label in zip(audit.holdings, labels):
+        words = (_word(runs(holding, gpu, override), decides(holding, audit)) for gpu in gpus)
+        yield (label.ljust(left) + "".join(f"  {w:<7}" for w in words)).rstrip()
+
+
+def _word(answer: bool | None, decisive: bool) -> str:
+    return "yes" if answer else "?" if answer is None else "MISSING" if decisive else "no"
+
+
+def _label(holding: Holding, audit: Audit, room: int) -> str:
+    """Library, and its file's name or its folder; of a long one the end, which tells more."""
+    loaded = " (loaded)" if audit.bitsandbytes and audit.bitsandbytes.path == holding.path else ""
+    head = f"{holding.library:<13} "
+    place = (holding.path if holding.kind in _FOLDERS else holding.path.rsplit("/", 1)[-1]) + loaded
+    left = max(12, room - len(head))
+    return head + (place if len(place) <= left else "..." + place[-(left - 3) :])
+
+
+def _footnotes(audit: Audit) -> Iterable[str]:
+    for holding in audit.holdings:
+        if holding.problem:
+            yield f"not read whole: {holding.path}: {holding.problem}"
+        elif holding.kind == "split" and not holding.targets:
+            yield f"{holding.path}: {holding.note}"
+    if audit.bitsandbytes:
+        loaded = audit.bitsandbytes.path or "no library at all"
+        yield f"bitsandbytes loads {loaded}: {audit.bitsandbytes.because}"
+
+
+def holes(audit: Audit, gpu: str, override: str | None) -> list[Holding]:
+    """Places that decide and have no code for the card."""
+    return [h for h in audit.holdings if decides(h, audit) and runs(h, gpu, override) is False]
+
+
+def unknown(audit: Audit, gpu: str, override: str | None) -> list[Holding]:
+    """Places that decide and of which it cannot be said."""
+    return [h for h in audit.holdings if decides(h, audit) and runs(h, gpu, override) is None]
+
+
+def _summary(audit: Audit, gpu: str, override: str | None) -> str:
+    missing, unsure = _named(holes(audit, gpu, override), audit), _named(unknown(audit, gpu, override), audit)
+    card = f"{gpu} under HSA_OVERRIDE_GFX_VERSION={override}" if override else gpu
+    parts = [f"no code in {', '.join(missing)}" if missing else "", f"not known for {', '.join(unsure)}" if unsure else ""]
+    return f"{card}: " + ("; ".join(p for p in parts if p) or "code in every library that has GPU code")
+
+
+def _named(places: Sequence[Holding], audit: Audit) -> list[str]:
+    """A library by its name where all of it is meant, else its files."""
+    names = []
+    for holding in places:
+        whole = all(h in places for h in audit.holdings if h.library == holding.library and decides(h, audit))
+        names.append(holding.library if whole else holding.path.rsplit("/", 1)[-1])
+    return list(dict.fromkeys(names))

@@ -1,0 +1,132 @@
+"""`rocm-doctor audit`: which GPU code do the installed libraries really hold? Nothing is imported, loaded or unpacked."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import msgspec
+
+from rocm_doctor.binaries import audit as audits
+from rocm_doctor.binaries import table
+from rocm_doctor.binaries.targets import overridden, parse_target
+from rocm_doctor.binaries.types import Audit
+from rocm_doctor.cli.common import Fault
+
+ROCM = Path("/opt/rocm")
+QUIET_SECONDS = 2.0
+
+
+@click.command(
+    epilog="Examples:  rocm-doctor audit --gpu gfx906;  rocm-doctor audit bitsandbytes-*.whl;  rocm-doctor audit .venv"
+)
+@click.argument("path", required=False, type=click.Path(path_type=Path))
+@click.option("--gpu", "gpus", multiple=True, metavar="GFX", help="Judge for this target (gfx906, gfx90a:xnack-); repeatable.")
+@click.option("--override", metavar="X.Y.Z", help="Judge as under this HSA_OVERRIDE_GFX_VERSION.")
+@click.option("--hip", metavar="X.Y", help="torch.version.hip to assume: it decides which library bitsandbytes loads.")
+@click.option("--python", help="Audit this interpreter's environment instead of the doctor's own.")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
+@click.option("--strict", is_flag=True, help="Exit with 3 when a library could not be judged for a --gpu.")
+def command(
+    path: Path | None,
+    gpus: tuple[str, ...],
+    override: str | None,
+    hip: str | None,
+    python: str | None,
+    format_: str,
+    output: Path | None,
+    strict: bool,
+) -> None:
+    """Show the gfx targets in the GPU code of an environment, a folder, a wheel or one library (PATH).
+
+    Exit code 1 when a --gpu has no code in a library that needs it.
+    """
+    _check(gpus, override)
+    result = _audit(path, python, hip)
+    if format_ == "json":
+        text = msgspec.json.format(msgspec.json.encode(_as_json(result, gpus, override)), indent=1).decode()
+    else:
+        text = "\n".join(table.lines(result, gpus, override, 100))
+    if output:
+        _write(output, text + "\n")
+    else:
+        click.echo(text)
+    sys.exit(_exit_code(result, gpus, override, strict))
+
+
+def _check(gpus: tuple[str, ...], override: str | None) -> None:
+    for gpu in gpus:
+        if parse_target(gpu) is None:
+            raise Fault(f"--gpu {gpu}: no gfx target; write it as gfx1100 or gfx90a:xnack-")
+    if override and overridden(override) is None:
+        raise Fault(f"--override {override}: the runtime wants major.minor.step in decimal, such as 10.3.0")
+
+
+def _audit(path: Path | None, python: str | None, hip: str | None) -> Audit:
+    """The audit of what PATH names: a wheel, an environment, a folder or a file. Raises Fault for what cannot be read."""
+    progress = _Progress()
+    if path is None:
+        return _environment(python, hip, progress)
+    try:
+        if path.is_dir():
+            return _environment(str(path), hip, progress) if _is_environment(path) else audits.audit_folder(path, hip, progress)
+        if zipfile.is_zipfile(path):
+            return audits.audit_wheel(path, hip, progress)
+        path.open("rb").close()
+    except (OSError, zipfile.BadZipFile) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise Fault(f"{path}: {why}; give an environment, a folder, a wheel or a library") from error
+    return audits.audit_file(path)
+
+
+def _is_environment(path: Path) -> bool:
+    return (path / "pyvenv.cfg").is_file() or (path / "conda-meta").is_dir()
+
+
+def _environment(python: str | None, hip: str | None, progress: Callable[[str], None]) -> Audit:
+    from rocm_doctor.sources.live_python import locate
+
+    found = locate(python, Path("/"), os.environ)
+    if isinstance(found, str):
+        raise Fault(found)
+    folders = [Path(folder) for folder in found.folders]
+    override = os.environ.get("BNB_ROCM_VERSION", "")
+    return audits.audit_environment(folders, hip, everything=True, rocm=[ROCM], bnb_override=override, progress=progress)
+
+
+class _Progress:
+    """Names the file at work on stderr, once the whole has taken over two seconds."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + QUIET_SECONDS
+
+    def __call__(self, path: str) -> None:
+        if time.monotonic() >= self._next:
+            click.echo(f"reading {path}", err=True)
+            self._next = time.monotonic() + QUIET_SECONDS
+
+
+def _as_json(result: Audit, gpus: tuple[str, ...], override: str | None) -> dict[str, object]:
+    """The audit, and for each card whether it can load the code of each place (null: cannot be told)."""
+    cards = {gpu: {h.path: table.runs(h, gpu, override) for h in result.holdings} for gpu in gpus}
+    missing = {gpu: [h.path for h in table.holes(result, gpu, override)] for gpu in gpus}
+    return {"audit": result, "override": override, "gpus": cards, "missing": missing}
+
+
+def _write(output: Path, text: str) -> None:
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Fault(f"{output}: {error.strerror or error}") from error
+
+
+def _exit_code(result: Audit, gpus: tuple[str, ...], override: str | None, strict: bool) -> int:
+    if any(table.holes(result, gpu, override) for gpu in gpus):
+        return 1
+    return 3 if strict and any(table.unknown(result, gpu, override) for gpu in gpus) else 0
