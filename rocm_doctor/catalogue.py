@@ -6,12 +6,16 @@ the PCI id has, the chip wins and the tool's word is kept as `gfx_reported`.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Target
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown
-from rocm_doctor.probes.gpu_names import GpuNames
+
+if TYPE_CHECKING:
+    from rocm_doctor.probes.gpu_names import GpuNames
 
 
 def enrich(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
@@ -76,4 +80,12 @@ def _chosen(targets: tuple[str, ...], source: Fact) -> Fact:
 
 def gpu_names(matrix: Matrix) -> GpuNames:
     """The names and PCI ids of the catalogue in the form that the prose probe takes."""
-    return GpuNames.of((t.gfx, t.names, t.pci) for t in matrix.gfx.values())
+    from rocm_doctor.probes.gpu_names import GpuNames
+
+    targets = matrix.gfx.values()
+    return GpuNames.of(
+        [(t.gfx, t.names, t.pci) for t in targets],
+        codenames=[(t.gfx, t.codename) for t in targets],
+        families=[(t.gfx, t.family) for t in targets],
+        processors=[(t.gfx, t.processors) for t in targets],
+    )

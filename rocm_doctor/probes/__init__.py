@@ -33,8 +33,10 @@ PROBES: tuple[str, ...] = (
     "pip_list",
     "version_files",
     "sysinfo",
+    "lspci",
     "report",
     "kernel_log",
+    "tracebacks",
     # what a person writes
     "prose",
 )
