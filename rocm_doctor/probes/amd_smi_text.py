@@ -1,0 +1,73 @@
+"""amd-smi's trees (`list`, `static`, `metric`), its `monitor` table, and the box that it prints without arguments since ROCm 7.0."""
+
+from __future__ import annotations
+
+import re
+
+from rocm_doctor.model import Artifact, Fact, Reading
+from rocm_doctor.probes.amd_smi_keys import describe
+from rocm_doctor.probes.notes import Notes
+from rocm_doctor.probes.printed import Line, bdf, lines, name, put, quote, size
+
+_BLOCK = re.compile(r"[ \t#>]*([CG]PU): (\d{1,4})$")
+_PAIR = re.compile(r"([ \t#>]*)([A-Z][A-Z0-9_ ]{1,60}):(?: (.*))?$")
+_CELL = re.compile(r"N/A|-?\d+(?:\.\d+)?(?:\s?(?:°C|[A-Za-z%/]+))?")
+_BOX = re.compile(r"[ \t>#]*\|\s*([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])\s+(.*?)\s*(?:\||$)")
+_BOX_SECOND = re.compile(r"[ \t>#]*\|\s*(\d{1,4})\s.*\s(\d+)/(\d+ [KMG]B)\s*\|")
+
+Gpus = dict[int, dict[str, Fact]]
+
+
+def read_tree(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
+    """`GPU: 0` and the indented keys under it; a key without a value opens a section. `CPU: 0` blocks are passed over."""
+    gpu: dict[str, Fact] | None = None
+    section = ""
+    for line in lines(artifact):
+        if head := _BLOCK.match(line.text):
+            gpu = gpus.setdefault(int(head.group(2)), {}) if head.group(1) == "GPU" and line.whole else None
+            section = ""
+        elif gpu is not None and (pair := _PAIR.match(line.text)) and line.whole:
+            section = _take(notes, gpu, section, pair, quote(artifact, line))
+
+
+def _take(notes: Notes, gpu: dict[str, Fact], section: str, pair: re.Match[str], reading: Reading) -> str:
+    """Take one line; the section that the next one is in."""
+    key, value = pair.group(2), (pair.group(3) or "").strip()
+    if not value:
+        return key
+    describe(notes, gpu, section if key not in ("BDF", "UUID", "NODE_ID", "RENDER") else "", key, value, reading)
+    return section
+
+
+def read_table(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
+    """Rows of `monitor` by their heads, and the two lines that a GPU has in the box."""
+    heads: list[str] = []
+    boxed: dict[str, Fact] | None = None
+    for line in lines(artifact):
+        words = line.text.strip(" #>").split()
+        if words[:1] == ["GPU"] and len(words) > 1 and words[1] in ("POWER", "XCP", "GPU_T", "GPU_TEMP", "GFX_UTIL", "GFX_CLK", "VRAM_USED", "VRAM_TOTAL"):
+            heads = words
+        elif heads and words and words[0].isdigit():
+            _monitor_row(notes, gpus, heads, line, quote(artifact, line))
+        elif found := _BOX.match(line.text):
+            boxed = gpus.setdefault(len(gpus), {})
+            _box(notes, boxed, found, quote(artifact, line))
+        elif boxed is not None and (second := _BOX_SECOND.match(line.text)):
+            put(notes, boxed, "vram_bytes", size(second.group(3)) or None, quote(artifact, line))
+            boxed = None
+
+
+def _box(notes: Notes, gpu: dict[str, Fact], found: re.Match[str], reading: Reading) -> None:
+    put(notes, gpu, "pci_bdf", bdf(found.group(1)), reading)
+    if found.group(0).rstrip().endswith("|"):
+        put(notes, gpu, "marketing_name", name(found.group(2)), reading)
+
+
+def _monitor_row(notes: Notes, gpus: Gpus, heads: list[str], line: Line, reading: Reading) -> None:
+    """A row counts as a GPU when it has a cell for each head; it tells the memory where that has a column and a unit."""
+    cells = _CELL.findall(line.text)
+    if len(cells) != len(heads) or not line.whole:
+        return
+    gpu = gpus.setdefault(int(cells[0].split()[0]), {})
+    total = dict(zip(heads, cells)).get("VRAM_TOTAL", "")
+    put(notes, gpu, "vram_bytes", size(total) or None, reading)

@@ -1,0 +1,100 @@
+"""JSON out of a text that need not be JSON: warnings before it, commas too many, `...` for what was left out, an end in the middle."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Union
+
+Json = Union[dict[str, "Json"], list["Json"], str, int, float, bool, None]
+
+_START = re.compile(r"^[ \t#>|]*([\[{])\s*(?=[\]}\"\[{]|\Z)", re.MULTILINE)
+_TOKEN = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|([\[\]{}:,])|([^\s\[\]{}:,\"]+)")
+_WORDS = {"true": True, "false": False, "null": None}
+_DEEPEST = 60
+
+
+def roots(text: str) -> list[Json]:
+    """The objects and lists that begin a line, as far as each goes. Anything that is no JSON is passed over; a word that stands at the
+    very end of the text is not taken, as it may lack its last letters."""
+    found: list[Json] = []
+    place = 0
+    while start := _START.search(text, place):
+        value, place = _Reader(text, start.start(1)).root()
+        found.append(value)
+    return found
+
+
+class _Reader:
+    def __init__(self, text: str, start: int) -> None:
+        self.text = text
+        self.tokens = _TOKEN.finditer(text, start)
+        self.end = start + 1
+
+    def root(self) -> tuple[Json, int]:
+        """The value that starts here, and the place behind it."""
+        first = next(self._marks())
+        return self._open(first[0], 0), self.end
+
+    def _marks(self) -> Iterator[tuple[str, Json]]:
+        """Signs as (sign, None); strings, numbers and words as ("", value)."""
+        for token in self.tokens:
+            self.end = token.end()
+            if token.group(2):
+                yield token.group(2), None
+            elif token.group(1) is not None:
+                yield "", _unescaped(token.group(1))
+            elif token.end() < len(self.text):
+                yield from _word(token.group(3))
+
+    def _open(self, sign: str, depth: int) -> Json:
+        return self._object(depth) if sign == "{" else self._list(depth)
+
+    def _list(self, depth: int) -> Json:
+        out: list[Json] = []
+        for sign, value in self._marks():
+            if sign in ("]", "}"):
+                break
+            if sign in ("[", "{") and depth < _DEEPEST:
+                out.append(self._open(sign, depth + 1))
+            elif not sign:
+                out.append(value)
+        return out
+
+    def _object(self, depth: int) -> Json:
+        """Pairs; the first of two equal keys is kept."""
+        out: dict[str, Json] = {}
+        key: str | None = None
+        awaited = False
+        for sign, value in self._marks():
+            if sign in ("]", "}"):
+                break
+            if sign in ("[", "{") and depth < _DEEPEST:
+                inner = self._open(sign, depth + 1)
+                if awaited and key is not None:
+                    out.setdefault(key, inner)
+                key, awaited = None, False
+            elif sign == ":":
+                awaited = key is not None
+            elif sign == ",":
+                key, awaited = None, False
+            elif not sign and awaited and key is not None:
+                out.setdefault(key, value)
+                key, awaited = None, False
+            elif not sign and isinstance(value, str):
+                key = value
+        return out
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text) if "\\" in text else text
+
+
+def _word(text: str) -> Iterator[tuple[str, Json]]:
+    """A number, true, false or null; `...` and anything else is passed over."""
+    if text in _WORDS:
+        yield "", _WORDS[text]
+    elif re.fullmatch(r"-?\d{1,18}", text):
+        yield "", int(text)
+    elif re.fullmatch(r"-?\d{1,18}\.\d{1,18}", text):
+        yield "", float(text)

@@ -1,0 +1,112 @@
+"""Values as AMD's tools print them: targets, names, sizes, addresses, and the many ways of printing nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rocm_doctor.model import Artifact, Fact, Reading, Value
+from rocm_doctor.probes.notes import Notes
+
+_TARGET = re.compile(r"gfx([1-9][0-9]{0,1}[0-9][0-9a-f])(?=$|[+:\s,;'\")\]])")
+_HEX_ID = re.compile(r"(?:0x)?([0-9a-fA-F]{4})$")
+_BDF = re.compile(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])$")
+_UNITS = {"B": 1, "KB": 2**10, "KIB": 2**10, "MB": 2**20, "MIB": 2**20, "GB": 2**30, "GIB": 2**30}
+_NOTHING = frozenset(("", "n/a", "na", "none", "null", "unknown", "unsupported", "not supported", "not available", "not specified", "undefined"))
+_MASKED = re.compile(r"[<\[(].*(?:redacted|censored|removed|hidden).*[>\])]$|(?:0x)?(?:X{2,}|0+|f+)$|(?:GPU|CPU|AIE)-X+$|[*.\u2026]+$", re.IGNORECASE)
+
+
+class Line(NamedTuple):
+    """One line: its number from 1, its words, and whether its end was seen (a number at the very end of a cut text may lack digits)."""
+
+    number: int
+    text: str
+    whole: bool
+
+
+def lines(artifact: Artifact) -> Iterator[Line]:
+    """The artifact's lines without trailing blanks, empty ones left out."""
+    rows = artifact.text.split("\n")
+    for number, row in enumerate(rows, 1):
+        if row and not row.isspace():
+            whole = number < len(rows) or row != row.rstrip()
+            yield Line(number, row.rstrip(), whole)
+
+
+def quote(artifact: Artifact, line: Line) -> Reading:
+    """The line as evidence."""
+    return Reading(artifact.name, f"line {line.number}", " ".join(line.text.split())[:200])
+
+
+def stated(value: str) -> str | None:
+    """The value without outer blanks and quotes; None where the tool says that it has none, or the poster has struck it out."""
+    value = value.strip().strip("\"'").strip()
+    return None if value.lower() in _NOTHING or _MASKED.match(value) else value
+
+
+def target(value: str) -> str | None:
+    """The plain target at the start of a name (`gfx902+xnack` and `gfx90a:sramecc+` too); generic ones and the CPU's gfx000 are none."""
+    found = _TARGET.match(value.strip())
+    return "gfx" + found.group(1) if found else None
+
+
+def name(value: str) -> str | None:
+    """A marketing name; None for a bare id, for a name cut at its left end, and for nothing."""
+    said = stated(value)
+    if said is None or said.startswith(("...", "\u2026")) or said.endswith(("...", "\u2026")) or hex_id(said) is not None:
+        return None
+    return said
+
+
+def hex_id(value: str) -> int | None:
+    """A PCI device id printed in hex, with or without 0x. AMD's own vendor id, which some releases print in its place, is none."""
+    found = _HEX_ID.match(value.strip().strip("\"'"))
+    number = int(found.group(1), 16) if found else 0
+    return number if number not in (0, 0x1002, 0xFFFF) else None
+
+
+def whole_number(value: str) -> int | None:
+    """A count: `104`, `104(0x68)`."""
+    found = re.match(r"(\d{1,19})(?:\(0x([0-9a-fA-F]{1,16})\))?(?=$|\s|[KMG]B)", value.strip())
+    if found is None or (found.group(2) and int(found.group(2), 16) != int(found.group(1))):
+        return None
+    return int(found.group(1))
+
+
+def size(value: str) -> int | None:
+    """Bytes of `16304 MB` or `33538048(0x1ffc000) KB`; AMD's tools mean powers of two. None without a unit."""
+    found = re.match(r"(\d{1,19})(\(0x[0-9a-fA-F]{1,16}\))?\s*([KMG]i?B|B)$", value.strip(), re.IGNORECASE)
+    number = whole_number(found.group(1) + (found.group(2) or "")) if found else None
+    return number * _UNITS[found.group(3).upper()] if found and number is not None else None
+
+
+def bdf(value: str) -> str | None:
+    """A PCI address in full, in lower case; a missing domain is 0000."""
+    found = _BDF.match(value.strip().strip("\"'"))
+    if not found:
+        return None
+    domain, bus, device, function = found.groups()
+    return f"{int(domain or '0', 16):04x}:{bus}:{device}.{function}".lower()
+
+
+def put(notes: Notes, gpu: dict[str, Fact], key: str, value: Value, reading: Reading) -> None:
+    """Say a fact of a GPU where there is a value."""
+    if value is not None:
+        notes.say(key, value, reading, into=gpu)
+
+
+def put_release(notes: Notes, printed: str, reading: Reading) -> None:
+    """What a tool prints as the driver's version. With the kernel's own amdgpu there is none, and tools print the kernel in its place:
+    its release (rocm-smi, amd-smi 6.x) or `/proc/version` without its blanks (`Linuxversion6.17.0(...`, cut to `Linuxver` in tables)."""
+    if re.fullmatch(r"\d+\.\d+\.\d+(?:\.\d+)?", printed):
+        notes.say("driver.version", printed, reading)
+        notes.say("driver.loaded", True, reading)
+        return
+    kernel = re.match(r"(?:Linuxversion)?(\d+\.\d+\.\d+[\w.+~-]*)(?:\(|$)", printed)
+    if kernel or printed.startswith("Linuxver"):
+        notes.say("driver.version", None, reading)
+        notes.say("driver.builtin", True, reading)
+        notes.say("driver.loaded", True, reading)
+    if kernel:
+        notes.say("kernel", kernel.group(1), reading)
