@@ -29,7 +29,7 @@ RELEVANT = (
 RELEVANT_TOP = ("flash_attn_2_cuda*", "xformers*")
 MAX_FILES = 200_000
 _HIP = re.compile(r"^hip(?:\s*:[^=\n]*)?\s*=\s*'([^']*)'", re.MULTILINE)
-_DIST = re.compile(r"(torch|bitsandbytes)-([^-/]+)\.dist-info/?")
+_DIST = re.compile(r"(torch|bitsandbytes|xformers)-([^-/]+)\.dist-info/?")
 
 # Kernel files of a ROCm outside of Python: what a torch that brings no rocBLAS of its own will load.
 ROCM_FOLDERS = ("lib/rocblas/library", "lib/hipblaslt/library", "share/miopen/db")

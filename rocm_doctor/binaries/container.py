@@ -76,7 +76,7 @@ def elf_layout(view: View) -> Layout:
     except ImportError:
         raise Missing("pyelftools") from None
     try:
-        return _elf_layout(ELFFile(cast(IO[bytes], view)), view)
+        return _elf_layout(ELFFile(cast("IO[bytes]", view)), view)
     except (ELFError, ValueError, LookupError, AttributeError, TypeError, AssertionError, ArithmeticError, struct.error) as error:
         raise Damaged(f"ELF: {type(error).__name__} {error}".strip()) from None
 
@@ -105,7 +105,7 @@ def _spans(elf: Any, view: View) -> dict[str, list[Span]]:
     """Sections by name. Headers only: pyelftools' section objects read whole hash tables (0.4 s for one TensorFlow library)."""
     from elftools.common.utils import struct_parse
 
-    first, step, stream = elf["e_shoff"], elf["e_shentsize"], cast(IO[bytes], view)
+    first, step, stream = elf["e_shoff"], elf["e_shentsize"], cast("IO[bytes]", view)
     headers = [struct_parse(elf.structs.Elf_Shdr, stream, first + n * step) for n in range(elf.num_sections())]
     if not headers:
         return {}

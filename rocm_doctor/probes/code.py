@@ -39,6 +39,9 @@ def probe(artifacts: Artifacts) -> Notes:
         _say(notes, name, _chosen(audit) if name == "bitsandbytes" else _deciding(holdings))
     if "bitsandbytes" in libraries and not _chosen(audit):
         _say_no_choice(notes, audit, libraries["bitsandbytes"])
+    for name in ("bitsandbytes", "xformers"):
+        if name in audit.versions and name not in libraries:
+            notes.say(f"code.{name}", None, Reading(ARTIFACT, name, f"{name} {audit.versions[name]} holds no code for AMD GPUs"))
     return notes
 
 

@@ -1,0 +1,164 @@
+"""What the code objects on disk say of a card: extensions without its code, a torch without any, another ROCm's libraries.
+
+This is read from the files that will be loaded, so it outranks lists of versions; torch itself and its rocBLAS are judged by the
+same evidence in arch.py, the override in override.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from rocm_doctor.binaries.targets import covers
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Fact, Finding, Gpu, Reading, Severity, Snapshot
+from rocm_doctor.rules.findings import finding, readings, subject_of
+
+OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
+_BUNDLER = "https://clang.llvm.org/docs/ClangOffloadBundler.html"
+_OUTRANKS = "Read from the code objects in the installed files, which outrank any list of versions."
+
+# Extensions of torch: the diagnosis when one lacks the card, and how much that matters for training.
+EXTENSIONS: dict[str, tuple[str, Severity]] = {
+    "bitsandbytes": ("lib.bitsandbytes", "warning"),
+    "flash-attn": ("lib.flash-attn", "warning"),
+    "xformers": ("lib.xformers", "warning"),
+    "aiter": ("lib.aiter", "warning"),
+    "deepspeed": ("lib.deepspeed", "warning"),
+    "causal-conv1d": ("arch.not-in-build", "warning"),
+    "mamba-ssm": ("arch.not-in-build", "warning"),
+    "torchvision": ("arch.not-in-build", "note"),
+    "torchaudio": ("arch.not-in-build", "note"),
+    "vllm": ("arch.not-in-build", "note"),
+}
+
+# Sonames that changed with ROCm's major releases -> the HIP majors that have them (checked on released wheels of 6.2 to 10.0).
+SONAMES: dict[str, tuple[int, ...]] = {
+    "libamdhip64.so.5": (5,),
+    "libamdhip64.so.6": (6,),
+    "libamdhip64.so.7": (7,),
+    "librocblas.so.3": (5,),
+    "librocblas.so.4": (6,),
+    "librocblas.so.5": (7,),
+    "libhipblas.so.2": (6,),
+    "libhipblas.so.3": (7,),
+    "libhipblaslt.so.0": (5, 6),
+    "libhipblaslt.so.1": (7,),
+}
+
+
+def extensions_without_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+    """One finding for each card and each installed extension that holds no code for it."""
+    for number, gpu in _to_train_on(snapshot):
+        gfx = str(gpu.get("gfx").value)
+        for name, (diagnosis, severity) in EXTENSIONS.items():
+            fact = snapshot.get(f"code.{name}")
+            if lacks(snapshot, name, gfx):
+                yield finding(
+                    matrix,
+                    diagnosis,
+                    title=f"{name} has no code for {gfx}",
+                    cause=f"The {name} that is installed holds code objects for {_list(fact)}. {_OUTRANKS}",
+                    severity=severity,
+                    evidence=(*gpu.get("gfx").readings[:1], *fact.readings[:1]),
+                    subject=f"{name} on {subject_of(gpu, number)}",
+                    grade="upstream",
+                    sources=(_BUNDLER, *matrix.diagnoses[diagnosis].sources),
+                )
+
+
+def torch_without_device_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+    """torch's libraries were split from their GPU code (TheRock's packages), and no package with the code is installed."""
+    fact = snapshot.get("code.torch")
+    if fact.value != ():
+        return
+    for number, gpu in _to_train_on(snapshot):
+        gfx = gpu.get("gfx").value
+        yield finding(
+            matrix,
+            "arch.not-in-build",
+            title=f"torch is installed without any GPU code; the package for {gfx} is missing",
+            cause="This torch keeps its GPU code in packages of their own, one for each target, and none of them is here: "
+            f"every kernel will fail although torch counts the GPU. {_OUTRANKS}",
+            advice=f"Install the device package for {gfx} (amd-torch-device-{gfx}) in torch's own version, from torch's own index.",
+            commands=(f"pip install 'torch[device-{gfx}]=={snapshot.get('torch.version').value}'",),
+            evidence=(*gpu.get("gfx").readings[:1], *fact.readings[:1]),
+            subject=subject_of(gpu, number),
+            grade="upstream",
+            sources=("https://github.com/ROCm/TheRock/issues/7839", "ROCm/TheRock RELEASES.md@89553ce"),
+        )
+
+
+def built_for_another_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+    """An extension of torch that is linked to the libraries of another ROCm major than torch's."""
+    hip = re.match(r"\d+", str(snapshot.get("torch.hip").value))
+    if not hip:
+        return
+    for name in EXTENSIONS:
+        fact = snapshot.get(f"soname.{name}")
+        other = [s for s in _words(fact) if s in SONAMES and int(hip.group()) not in SONAMES[s]]
+        if other:
+            yield finding(
+                matrix,
+                "version.rocm-mismatch",
+                title=f"{name} is linked to another ROCm than torch: {other[0]}",
+                cause=f"torch is built with HIP {snapshot.get('torch.hip').value}, {name} asks for {', '.join(other)}. "
+                f"Two HIP runtimes in one process do not share devices or memory. {_OUTRANKS}",
+                advice=f"Install a build of {name} for torch's ROCm, or build it in this environment.",
+                commands=(f"pip uninstall -y {name}",),
+                severity=EXTENSIONS[name][1],
+                evidence=(*fact.readings[:1], *readings(snapshot, "torch.hip")),
+                subject=name,
+                grade="upstream",
+            )
+
+
+def lacks(snapshot: Snapshot, library: str, gfx: str) -> bool:
+    """Whether it is certain that no code object of the library loads on the card, the override in force included."""
+    fact = snapshot.get(f"code.{library}.ids")
+    ids = fact if fact.known and fact.value else snapshot.get(f"code.{library}")
+    override = snapshot.get(f"env.{OVERRIDE}").value
+    return isinstance(ids.value, tuple) and covers(_words(ids), gfx, override if isinstance(override, str) else None) is False
+
+
+def holds(snapshot: Snapshot, library: str, gfx: str) -> tuple[Reading, ...]:
+    """The evidence that the library does hold code which this card loads; empty when there is none."""
+    fact = snapshot.get(f"code.{library}")
+    return fact.readings[:1] if isinstance(fact.value, tuple) and covers(_words(fact), gfx) else ()
+
+
+def refuted(found: Iterable[Finding], snapshot: Snapshot, matrix: Matrix) -> list[Finding]:
+    """The findings without those that say, by version alone, that a library lacks a card whose code was read from its files.
+
+    Only rows that name a package and a target and no failure line are weighed; a failure that was seen stays.
+    """
+    return [f for f in found if not _refuted(f, snapshot, matrix)]
+
+
+def _refuted(found: Finding, snapshot: Snapshot, matrix: Matrix) -> bool:
+    row = matrix.row(found.row) if found.row else None
+    if row is None or "gpu.gfx" not in row.when or any(name.startswith("log") for name in row.when):
+        return False
+    if row.status not in ("broken", "unsupported") or not (
+        row.diagnosis.startswith("lib.") or row.diagnosis == "arch.not-in-build"
+    ):
+        return False
+    packages = [name.removeprefix("pkg.") for name in row.when if name.startswith("pkg.")]
+    cards = [str(g.get("gfx").value) for n, g in enumerate(snapshot.gpus) if subject_of(g, n) == found.subject]
+    return bool(packages and cards) and all(holds(snapshot, p, gfx) for p in packages for gfx in cards)
+
+
+def _to_train_on(snapshot: Snapshot) -> Iterator[tuple[int, Gpu]]:
+    """The cards whose target is known, without an integrated GPU that stands beside a discrete one."""
+    discrete = any(g.get("is_apu").value is False for g in snapshot.gpus)
+    for number, gpu in enumerate(snapshot.gpus):
+        if isinstance(gpu.get("gfx").value, str) and not (discrete and gpu.get("is_apu").value is True):
+            yield number, gpu
+
+
+def _words(fact: Fact) -> tuple[str, ...]:
+    return fact.value if isinstance(fact.value, tuple) else ()
+
+
+def _list(fact: Fact) -> str:
+    return ", ".join(_words(fact)) or "no target that torch here would use"
