@@ -32,12 +32,12 @@ def installations(root: Path, env: Mapping[str, str]) -> list[str]:
 
 
 def _links(root: Path) -> Iterator[Artifact]:
-    """Where /opt/rocm points to."""
-    try:
-        yield Artifact("opt/rocm", "live", f"link: {os.readlink(os.path.join(root, 'opt/rocm'))}\n")
-    except OSError:
-        if not exists(root, "opt/rocm"):
-            yield Artifact("opt/rocm", "live", missing="absent-source", note="No such file or directory")
+    """Where /opt/rocm leads in the end (distributions put an alternative between)."""
+    path = os.path.join(root, "opt/rocm")
+    if os.path.islink(path):
+        yield Artifact("opt/rocm", "live", f"link: /{os.path.relpath(os.path.realpath(path), os.path.realpath(root))}\n")
+    elif not exists(root, "opt/rocm"):
+        yield Artifact("opt/rocm", "live", missing="absent-source", note="No such file or directory")
 
 
 def _loader_files(root: Path) -> Iterator[Artifact]:

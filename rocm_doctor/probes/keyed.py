@@ -1,0 +1,55 @@
+"""Texts of `key value` and `key: value` lines, as sysfs and our own records of device nodes write them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rocm_doctor.model import Artifact, Reading
+
+
+class Entry(NamedTuple):
+    value: str
+    reading: Reading
+
+    @property
+    def number(self) -> int | None:
+        """The value as a number, decimal or 0x; None when it is none."""
+        return number(self.value)
+
+
+def keyed(artifact: Artifact | None, separator: str | None = None) -> dict[str, Entry]:
+    """Key to entry of each line that has both; the first of a key counts. `separator` None: white space."""
+    found: dict[str, Entry] = {}
+    if artifact is None or artifact.missing:
+        return found
+    for place, line in enumerate(artifact.text.splitlines(), 1):
+        key, *rest = line.strip().split(separator, 1)
+        if rest and key.strip() and rest[0].strip():
+            found.setdefault(key.strip(), Entry(rest[0].strip(), Reading(artifact.name, f"line {place}", line.strip()[:200])))
+    return found
+
+
+def single(artifact: Artifact | None) -> Entry | None:
+    """The entry of a file that holds one value; None when it is missing or empty."""
+    if artifact is None or artifact.missing or not artifact.text.strip():
+        return None
+    value = artifact.text.strip().splitlines()[0].strip()
+    return Entry(value, Reading(artifact.name, "", value[:200]))
+
+
+def number(text: str) -> int | None:
+    """A whole number of at most 20 digits, decimal or with 0x; None for anything else."""
+    text = text.strip().lower()
+    if text[:1] == "-" and text[1:].isascii() and text[1:].isdigit():
+        return int(text[:21])
+    try:
+        return int(text[:20], 16 if text.startswith("0x") else 10) if text.isascii() and len(text) <= 20 else None
+    except ValueError:
+        return None
+
+
+def absent(artifact: Artifact | None) -> Reading | None:
+    """The reading for something that was looked for and is not there; None when nobody looked, or it is there."""
+    if artifact is None or artifact.missing != "absent-source":
+        return None
+    return Reading(artifact.name, "", artifact.note or "not there")
