@@ -1,0 +1,143 @@
+"""One self-contained HTML page: no script, no outside resource, readable on a phone and in the dark.
+
+Everything that came from outside passes `_e`; a link is made of a source only when it is plain https.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Iterator
+
+from rocm_doctor.model import Fact, Finding, Report
+from rocm_doctor.reports import Look
+from rocm_doctor.reports.html_style import STYLE
+from rocm_doctor.reports.places import name_of
+from rocm_doctor.reports.terminal import gpu_line, shown
+
+_MARK = {"ready": "Ready", "problems": "Problems", "undetermined": "Undetermined"}
+# The facts of the table, from the kernel up; a fact that a finding rests on is shown whether it stands here or not.
+_ROWS = (
+    ("platform", "Platform"), ("kernel", "Kernel"), ("driver.version", "amdgpu driver"), ("kfd.openable", "/dev/kfd opens"),
+    ("rocm.version", "ROCm"), ("python.version", "Python"), ("torch.version", "torch"), ("torch.build", "torch build"),
+    ("torch.rocm", "torch's ROCm"), ("pkg.transformers", "transformers"), ("pkg.peft", "peft"), ("pkg.bitsandbytes", "bitsandbytes"),
+)  # fmt: skip
+_SEVERE = ("error", "warning", "note")
+_LINK = re.compile(r"https://[\w.-]+(?:/[\w./%#?=&+~@:,;()-]*)?")
+
+
+def render(report: Report, look: Look) -> str:
+    """A whole document."""
+    title = _e(f"rocm-doctor: {report.summary}")
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<title>{title}</title><style>{STYLE}</style>"
+    )
+    body = "\n".join(_body(report))
+    return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{body}\n</body>\n</html>\n'
+
+
+def _body(report: Report) -> Iterator[str]:
+    yield f'<header class="{report.verdict}"><p class="mark">{_MARK[report.verdict]}</p><h1>{_e(report.summary)}</h1>'
+    proven = f"; ran: {', '.join(report.proven)}" if report.proven else ""
+    yield f"<p>{_e(report.source)} · rocm-doctor {_e(report.tool_version)} · matrix {_e(report.matrix_version)}{_e(proven)}</p></header>"
+    yield "<main>"
+    roots = [f for f in report.findings if not f.follows_from]
+    if roots:
+        yield f"<section><h2>Findings ({len(roots)})</h2>"
+        for finding in roots:
+            yield from _finding(finding, [f for f in report.findings if f.follows_from and f.follows_from in (finding.row, finding.id)])
+        yield "</section>"
+    yield from _table(report)
+    yield from _list("Not decided, for want of facts", (f"{u.row or u.id}: needs {', '.join(u.missing)}" for u in report.undecided))
+    yield from _list("Readings that disagree", report.disputes)
+    yield from _list("Not read", (f"{e.artifact} {e.place}: {e.quote}" for e in report.snapshot.errors))
+    yield "</main>"
+
+
+def _table(report: Report) -> Iterator[str]:
+    """What was found, fact by fact, and for each the findings that it decided; a fact nobody knows is shown as unknown."""
+    decided = _decided(report)
+    machine = report.snapshot.facts
+    shown_rows = [(label, machine.get(key)) for key, label in _ROWS if key in machine]
+    listed = {key for key, _ in _ROWS}
+    more = [(key, fact) for key, fact in machine.items() if key not in listed and _of(fact, decided)]
+    gpus = [(f"GPU {n}: {gpu_line(gpu)}", gpu) for n, gpu in enumerate(report.snapshot.gpus)]
+    if not (gpus or shown_rows or more):
+        return
+    yield '<section><h2>What decided</h2><div class="scroll"><table><thead><tr><th>Part</th><th>Found</th><th>Read in</th>'
+    yield "<th>Decides</th></tr></thead><tbody>"
+    for label, gpu in gpus:
+        target = gpu.get("gfx")
+        yield _row(label, target, list({f.fingerprint: f for fact in gpu.facts.values() for f in _of(fact, decided)}.values()))
+    for label, fact in [*shown_rows, *more]:
+        if fact is not None:
+            yield _row(label, fact, _of(fact, decided))
+    yield "</tbody></table></div></section>"
+
+
+def _decided(report: Report) -> dict[tuple[str, str, str], list[Finding]]:
+    """Findings by the reading that they rest on."""
+    found: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in report.findings:
+        for r in finding.evidence:
+            found.setdefault((r.artifact, r.place, r.quote), []).append(finding)
+    return found
+
+
+def _of(fact: Fact, decided: dict[tuple[str, str, str], list[Finding]]) -> list[Finding]:
+    hits = [f for r in fact.readings for f in decided.get((r.artifact, r.place, r.quote), [])]
+    return list({id(f): f for f in hits}.values())
+
+
+def _row(label: str, fact: Fact, findings: list[Finding]) -> str:
+    worst = min((_SEVERE.index(f.severity) for f in findings), default=3)
+    state = _SEVERE[worst] if worst < 3 else "plain" if fact.known else "unknown"
+    where = "; ".join(f"{r.artifact} {r.place}".strip() for r in fact.readings[:2])
+    links = ", ".join(f'<a href="#{_anchor(f)}">{_e(f.row or f.id)}</a>' for f in findings)
+    return f'<tr class="{state}"><th scope="row">{_e(label)}</th><td>{_e(_value(fact))}</td><td class="dim">{_e(where)}</td><td>{links}</td></tr>'
+
+
+def _value(fact: Fact) -> str:
+    return {True: "yes", False: "no"}[fact.value] if isinstance(fact.value, bool) else shown(fact)
+
+
+def _anchor(finding: Finding) -> str:
+    return "f-" + (re.sub(r"[^0-9a-zA-Z-]", "-", finding.fingerprint or finding.id) or "x")
+
+
+def _finding(finding: Finding, followers: list[Finding]) -> Iterator[str]:
+    sure = {"high": "", "medium": ", likely", "low": ", a hypothesis"}[finding.confidence]
+    where = f" on {finding.subject}" if finding.subject else ""
+    yield f'<article id="{_anchor(finding)}" class="{finding.severity}"><h3>{_e(finding.title + where)}</h3>'
+    yield f'<p class="dim">{finding.severity}{sure} · {_e(name_of(finding))}</p><p>{_e(finding.cause)}</p>'
+    if finding.advice:
+        yield f"<p>{_e(finding.advice)}</p>"
+    yield from (f"<pre>{_e(command)}</pre>" for command in finding.commands)
+    if finding.verify:
+        yield f"<p>Then:</p><pre>{_e(chr(10).join(finding.verify))}</pre>"
+    if finding.settle:
+        yield f"<p>To settle it: <code>{_e(finding.settle)}</code></p>"
+    read = "".join(f"<li><code>{_e(f'{r.artifact} {r.place}'.strip())}</code> <q>{_e(r.quote)}</q></li>" for r in finding.evidence)
+    says = "".join(f"<li>{finding.grade}: {_source(s)}</li>" for s in finding.sources)
+    yield f"<details><summary>Read, and who says so</summary><ul>{read}{says}</ul></details>"
+    if followers:
+        yield f"<p class=\"dim\">Leads to: {_e('; '.join(f.title for f in followers))}</p>"
+    yield "</article>"
+
+
+def _source(source: str) -> str:
+    return f'<a href="{_e(source)}" rel="noreferrer">{_e(source)}</a>' if _LINK.fullmatch(source) else _e(source)
+
+
+def _list(title: str, lines: Iterable[str]) -> Iterator[str]:
+    body = "".join(f"<li>{_e(line)}</li>" for line in lines)
+    if body:
+        yield f"<section><details><summary>{title}</summary><ul>{body}</ul></details></section>"
+
+
+def _e(text: str) -> str:
+    """Text for an element or a quoted attribute; control characters, which HTML has no place for, are shown as \ufffd."""
+    return html.escape(re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]", "\ufffd", text), quote=True)

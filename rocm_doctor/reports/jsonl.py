@@ -1,0 +1,23 @@
+"""One JSON object a line, for tools that read line by line: first the report's head, then each finding, then what stayed undecided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from rocm_doctor.model import Report
+from rocm_doctor.reports import Look
+
+
+def render(report: Report, look: Look) -> str:
+    """Lines with a `kind` of report, finding or undecided."""
+    head = {name: getattr(report, name) for name in ("schema_version", "tool_version", "matrix_version", "source", "verdict", "summary", "proven")}
+    lines = [_line("report", head)]
+    lines += [_line("finding", msgspec.to_builtins(finding)) for finding in report.findings]
+    lines += [_line("undecided", msgspec.to_builtins(one)) for one in report.undecided]
+    return "".join(lines)
+
+
+def _line(kind: str, values: dict[str, Any]) -> str:
+    return msgspec.json.encode({"kind": kind, **values}).decode() + "\n"

@@ -1,0 +1,91 @@
+"""Markdown for issues, pull requests and job summaries: short, with the long parts folded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from rocm_doctor.model import Finding, Reading, Report
+from rocm_doctor.reports import Look
+from rocm_doctor.reports.places import name_of
+from rocm_doctor.reports.terminal import gpu_line, stack_of
+
+_MARK = {"ready": "✅", "problems": "❌", "undetermined": "❔"}
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~])")
+
+
+def render(report: Report, look: Look) -> str:
+    """GitHub-flavoured Markdown that ends with a newline. Text from outside cannot start markup, HTML or a mention."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: Report) -> Iterator[str]:
+    yield f"## {_MARK[report.verdict]} {escaped(report.summary)}"
+    yield ""
+    yield f"rocm-doctor {escaped(report.tool_version)}, matrix {escaped(report.matrix_version)}, {escaped(report.source)}"
+    yield from _machine(report)
+    for finding in report.findings:
+        if not finding.follows_from:
+            yield from _finding(finding, [f for f in report.findings if f.follows_from and f.follows_from in (finding.row, finding.id)])
+    yield from _folded("Not decided", (f"- {escaped(u.row or u.id)}: needs {escaped(', '.join(u.missing))}" for u in report.undecided))
+    yield from _folded("Disputed", (f"- {escaped(d)}" for d in report.disputes))
+
+
+def _machine(report: Report) -> Iterator[str]:
+    rows = [(f"GPU {n}", gpu_line(gpu)) for n, gpu in enumerate(report.snapshot.gpus)] + list(stack_of(report.snapshot))
+    if rows:
+        yield ""
+        yield "| | |"
+        yield "|---|---|"
+        yield from (f"| {escaped(label)} | {escaped(value)} |" for label, value in rows)
+
+
+def _finding(finding: Finding, followers: list[Finding]) -> Iterator[str]:
+    sure = {"high": "", "medium": ", likely", "low": ", a hypothesis"}[finding.confidence]
+    where = f" on {finding.subject}" if finding.subject else ""
+    yield ""
+    yield f"### {finding.severity}{sure}: {escaped(finding.title + where)}"
+    yield ""
+    yield f"{escaped(finding.cause)} ({_code(name_of(finding))})"
+    if finding.advice:
+        yield f"\n{escaped(finding.advice)}"
+    yield from _block(finding.commands)
+    if finding.verify:
+        yield "\nThen:"
+        yield from _block(finding.verify)
+    if followers:
+        yield "\nLeads to: " + "; ".join(escaped(f.title) for f in followers)
+    evidence = [_reading(r) for r in finding.evidence] + [f"- says ({finding.grade}): {escaped(s)}" for s in finding.sources]
+    yield from _folded("Read, and who says so", evidence)
+
+
+def _reading(reading: Reading) -> str:
+    return f"- {_code(f'{reading.artifact} {reading.place}'.strip())} {_code(reading.quote) if reading.quote else ''}".rstrip()
+
+
+def _block(commands: Iterable[str]) -> Iterator[str]:
+    text = "\n".join(commands)
+    if text:
+        fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
+        yield f"\n{fence}sh\n{text}\n{fence}"
+
+
+def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:
+    body = list(lines)
+    if body:
+        yield f"\n<details><summary>{title}</summary>\n"
+        yield from body
+        yield "\n</details>"
+
+
+def escaped(text: str) -> str:
+    """Text as text: no markup, no HTML, no line break; an invisible blank keeps `@name` from calling somebody."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split())).replace("@", "@\u200b")
+
+
+def _code(text: str) -> str:
+    """An inline code span that its own text cannot close."""
+    flat = " ".join(text.split())
+    fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", flat)), default=0))
+    pad = " " if flat[:1] == "`" or flat[-1:] == "`" else ""
+    return f"{fence}{pad}{flat}{pad}{fence}" if flat else ""

@@ -1,0 +1,41 @@
+"""Where a finding stands, for the formats that open a file at a line."""
+
+from __future__ import annotations
+
+import re
+
+from rocm_doctor.model import Finding, Reading, Report
+
+REPOSITORY = "repository "
+"""How `Report.source` begins when a repository was judged: then a reading's artifact is a file of it."""
+_LINE = re.compile(r"line (\d+)")
+
+
+def of_repository(report: Report) -> bool:
+    return report.source.startswith(REPOSITORY)
+
+
+def line_of(reading: Reading) -> int:
+    """The line of a reading; 0 when its place is no line."""
+    found = _LINE.match(reading.place)
+    return int(found[1]) if found else 0
+
+
+def location(finding: Finding) -> tuple[str, int]:
+    """File and line of the first reading that has a line; without one, the first artifact and 0."""
+    at = next((r for r in finding.evidence if line_of(r)), None)
+    if at:
+        return at.artifact, line_of(at)
+    return (finding.evidence[0].artifact if finding.evidence else "", 0)
+
+
+def name_of(finding: Finding) -> str:
+    """`id [row]`, as `explain` and `--ignore` take them."""
+    return finding.id + (f" [{finding.row}]" if finding.row else "")
+
+
+def message(finding: Finding) -> str:
+    """Title, cause and what to do, in plain text of a few lines."""
+    where = f" ({finding.subject})" if finding.subject else ""
+    parts = [finding.title + where, finding.cause, finding.advice, *(f"$ {command}" for command in finding.commands)]
+    return "\n".join(part for part in parts if part)

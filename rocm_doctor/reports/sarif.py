@@ -1,0 +1,77 @@
+"""SARIF 2.1.0, as code scanning reads it (https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/).
+
+A rule is a diagnosis, its `ruleId` the id; a result stands at the first reading that has a line, the other readings are related
+locations. `partialFingerprints` carries ours, so that an alert lives on when lines move.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from rocm_doctor.model import Finding, Reading, Report
+from rocm_doctor.reports import Look
+from rocm_doctor.reports.places import line_of, location, message, of_repository
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_HOME = "https://github.com/rocm-doctor/rocm-doctor"
+
+
+def render(report: Report, look: Look) -> str:
+    """One run with its rules and results."""
+    ids = list(dict.fromkeys(f.id for f in report.findings))
+    rules = [_rule(next(f for f in report.findings if f.id == id_)) for id_ in ids]
+    driver = {"name": "rocm-doctor", "version": report.tool_version, "informationUri": _HOME, "rules": rules}
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": [_notification(e) for e in report.snapshot.errors]}],
+        "results": [_result(f, ids.index(f.id), of_repository(report)) for f in report.findings],
+        "properties": {"verdict": report.verdict, "summary": report.summary, "matrixVersion": report.matrix_version},
+    }
+    return msgspec.json.format(msgspec.json.encode({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}), indent=1).decode() + "\n"
+
+
+def _rule(finding: Finding) -> dict[str, Any]:
+    rule = {
+        "id": finding.id,
+        "shortDescription": {"text": finding.title},
+        "fullDescription": {"text": finding.cause or finding.title},
+        "help": {"text": f"rocm-doctor explain {finding.id}"},
+        "defaultConfiguration": {"level": finding.severity},
+    }
+    link = next((s for s in finding.sources if s.startswith("https://")), None)
+    return {**rule, "helpUri": quote(link, safe=":/?#[]@!$&'()*+,;=%~")} if link else rule
+
+
+def _result(finding: Finding, index: int, in_repository: bool) -> dict[str, Any]:
+    file, line = location(finding)
+    others = [r for r in finding.evidence if r.artifact and (r.artifact, line_of(r)) != (file, line)]
+    return {
+        "ruleId": finding.id,
+        "ruleIndex": index,
+        "level": finding.severity,
+        "message": {"text": message(finding)},
+        "locations": [_location(file, line, "", in_repository)] if file else [],
+        "relatedLocations": [{"id": n, **_location(r.artifact, line_of(r), r.quote, in_repository)} for n, r in enumerate(others, 1)],
+        "partialFingerprints": {"rocmDoctor/v1": finding.fingerprint},
+        "properties": {
+            "row": finding.row, "subject": finding.subject, "confidence": finding.confidence, "status": finding.status,
+            "grade": finding.grade, "commands": list(finding.commands), "sources": list(finding.sources),
+        },
+    }  # fmt: skip
+
+
+def _location(artifact: str, line: int, words: str, in_repository: bool) -> dict[str, Any]:
+    """A file of the repository is relative to its root; what a machine said is no file there and is a logical location."""
+    said = {"message": {"text": words}} if words else {}
+    if not in_repository:
+        return {"logicalLocations": [{"fullyQualifiedName": artifact + (f" line {line}" if line else ""), "kind": "resource"}], **said}
+    place: dict[str, Any] = {"artifactLocation": {"uri": quote(artifact), "uriBaseId": "%SRCROOT%"}}
+    return {"physicalLocation": {**place, "region": {"startLine": line}} if line else place, **said}
+
+
+def _notification(error: Reading) -> dict[str, Any]:
+    return {"level": "warning", "message": {"text": f"{error.artifact}: {error.quote}"}}
