@@ -118,7 +118,7 @@ def _stale() -> bool:
     if not _COMPILED.is_file():
         return True
     made = _COMPILED.stat().st_mtime_ns
-    folders = [_SOURCE, *(_SOURCE / name for name in ("catalog", "rows", "rows/libraries")), Path(__file__).parent]
+    folders = [_SOURCE, *(_SOURCE / name for name in ("catalog", "rows", "rows/libraries", "rows/signatures")), Path(__file__).parent]
     return any(entry.stat().st_mtime_ns >= made for folder in folders if folder.is_dir() for entry in os.scandir(folder))
 
 

@@ -68,7 +68,7 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
 
 class RocmRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One ROCm release. `stream`: production, preview (TheRock 7.9-7.13), therock (7.14 and later), nightly."""
+    """One ROCm release. `stream`: production, preview (TheRock 7.9 to 7.13), therock (7.14 and later), nightly; `components`: versions."""
 
     version: str
     stream: Literal["production", "preview", "therock", "nightly", "unknown"]
@@ -78,6 +78,7 @@ class RocmRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     date: datetime.date | None = None
     llvm: str = ""
     hip: str = ""
+    components: dict[str, str] = {}
     notes: str = ""
 
 
@@ -182,12 +183,12 @@ class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
 
     key: str
     subject: str
-    scope: str
     words: str
     layer: Layer
     sources: tuple[str, ...]
     grade: Grade
     checked: datetime.date
+    scope: str = ""
     gfx: tuple[str, ...] = ()
     version: str = ""
     rocm: str = ""
