@@ -110,6 +110,7 @@ class TorchBuild(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     gfx: tuple[str, ...] = ()
     gfx_evidence: str = ""
     blas: tuple[str, ...] = ()
+    blas_evidence: str = ""
     notes: str = ""
 
 
