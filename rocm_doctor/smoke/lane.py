@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -27,6 +27,8 @@ END_LIMIT = 20.0
 """Seconds for the interpreter to exit after its last stage."""
 PATIENCE = 10.0
 """Seconds of silence until a line says what is being waited for, and between such lines."""
+CREW_GRACE = 15.0
+"""Seconds that the other ranks have to end a stage after one rank has failed in it: as a rule they wait for it in vain."""
 TAIL_BYTES = 1 << 16
 TAIL_LINES = 40
 WORDS = {
@@ -86,6 +88,7 @@ class Lane(Struct):
     records: list[Record] = field(default_factory=list)
     states: dict[str, str] = field(default_factory=dict)
     hello: Record = field(default_factory=dict)
+    failed_at: dict[str, float] = field(default_factory=dict)
     crews: int = 0
 
     @property
@@ -252,7 +255,9 @@ def _enforce(lane: Lane, worker: Worker) -> None:
 
 def _limit(lane: Lane, worker: Worker) -> float:
     if worker.stage:
-        return lane.settings.limit or next((s.limit for s in lane.batch if s.name == worker.stage), START_LIMIT)
+        limit = lane.settings.limit or next((s.limit for s in lane.batch if s.name == worker.stage), START_LIMIT)
+        failed = lane.failed_at.get(worker.stage)
+        return limit if failed is None else min(limit, failed + CREW_GRACE - worker.since)
     return END_LIMIT if worker.farewell else START_LIMIT
 
 
@@ -343,6 +348,8 @@ def _record(lane: Lane, *, stage: str, status: str, **more: Any) -> None:
     lane.records += [{"kind": "traceback", "stage": stage, "text": line} for line in trace.splitlines() if line.strip()]
     if lane.states.get(stage, "passed") == "passed":
         lane.states[stage] = status
+    if status == "failed":
+        lane.failed_at.setdefault(stage, time.monotonic())
     if status in ("failed", "died", "timeout", "skipped"):
         why = [str(more[key]).partition("\n")[0][:200] for key in ("reason", "message") if more.get(key) and status != "skipped"]
         lane.settings.tell(": ".join([f"{lane.name}: {stage} {WORDS[status]}", *why]))

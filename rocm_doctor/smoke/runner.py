@@ -100,7 +100,7 @@ def _all_lanes(settings: Settings, plan: list[Stage], gpu: int | None, done: lis
         for lane in done:
             lanes.interrupt(lane)
     seconds = round(time.monotonic() - began, 3)
-    return [_artifact(lane, seconds, note) for lane in done]
+    return [_artifact(lane, done[0], seconds, note) for lane in done]
 
 
 def _run(some: list[Lane], done: list[Lane]) -> None:
@@ -115,19 +115,19 @@ def _run(some: list[Lane], done: list[Lane]) -> None:
                 time.sleep(0.001)
 
 
-def _device(lane: Lane) -> dict[str, Any]:
-    """What the lane's device stage said of the device; empty where it did not pass."""
-    results = (r for r in lane.records if r["kind"] == "result" and r["stage"] == "device")
+def _details(lane: Lane, stage: str) -> dict[str, Any]:
+    """What a stage of the lane told beside its status; empty where it told nothing."""
+    results = (r for r in lane.records if r["kind"] == "result" and r["stage"] == stage)
     details = next(results, {}).get("details")
     return details if isinstance(details, dict) else {}
 
 
 def _gpus_shown(lane: Lane) -> bool:
-    return _device(lane).get("kind") in ("cuda", "hip")
+    return _details(lane, "device").get("kind") in ("cuda", "hip")
 
 
 def _gpu_count(lane: Lane) -> int:
-    return int(_device(lane).get("count", 1)) if _gpus_shown(lane) else 1
+    return int(_details(lane, "device").get("count", 1)) if _gpus_shown(lane) else 1
 
 
 def _crew(settings: Settings, stages: list[Stage], world: int, done: list[Lane]) -> Lane:
@@ -140,15 +140,15 @@ def _crew(settings: Settings, stages: list[Stage], world: int, done: list[Lane])
     return Lane("crew", settings, list(stages), world=world, states=states)
 
 
-def _artifact(lane: Lane, seconds: float, note: str) -> Artifact:
-    lines = [_header(lane), *lane.records]
+def _artifact(lane: Lane, first: Lane, seconds: float, note: str) -> Artifact:
+    lines = [_header(lane, lane if lane.world == 1 else first), *lane.records]
     text = "".join(msgspec.json.encode(line).decode() + "\n" for line in lines)
     return Artifact(f"smoke/{lane.name}.jsonl", "smoke", text, seconds=seconds, note=note)
 
 
-def _header(lane: Lane) -> dict[str, Any]:
-    torch = next((r.get("details", {}) for r in lane.records if r["kind"] == "result" and r["stage"] == "import"), {})
-    device = _device(lane)
+def _header(lane: Lane, teller: Lane) -> dict[str, Any]:
+    """Who ran what on what. `teller`: the lane that looked at torch and the device; a crew does not look again."""
+    torch, device = _details(teller, "import"), _details(teller, "device")
     return {
         "kind": "header",
         "schema": SCHEMA,

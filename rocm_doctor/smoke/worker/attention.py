@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import math
 import warnings
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 from .bench import Bench
 from .compare import Skip, check, tolerance
@@ -22,22 +22,22 @@ CASES = ((2, 4, 128, 64, True), (1, 2, 77, 64, False), (1, 2, 96, 128, True))
 NO_KERNEL = ("No available kernel", "No viable backend", "Invalid backend")
 
 
-def math_backend(bench: Bench) -> Dict[str, Any]:
+def math_backend(bench: Bench) -> dict[str, Any]:
     """The backend made of plain products, which every chip has; without it, attention written out here."""
     return backend(bench, "MATH", "enable_math")
 
 
-def efficient_backend(bench: Bench) -> Dict[str, Any]:
+def efficient_backend(bench: Bench) -> dict[str, Any]:
     """The memory-efficient kernel (on ROCm: AOTriton). Skipped, with torch's reason, where there is none for this chip."""
     return backend(bench, "EFFICIENT_ATTENTION", "enable_mem_efficient")
 
 
-def flash_backend(bench: Bench) -> Dict[str, Any]:
+def flash_backend(bench: Bench) -> dict[str, Any]:
     """The flash kernel (on ROCm: AOTriton). NaN in bf16 was seen on gfx1151 (unslothai/unsloth#3385)."""
     return backend(bench, "FLASH_ATTENTION", "enable_flash")
 
 
-def backend(bench: Bench, name: str, switch: str) -> Dict[str, Any]:
+def backend(bench: Bench, name: str, switch: str) -> dict[str, Any]:
     torch = bench.torch
     if name != "MATH" and not hasattr(torch.nn.functional, "scaled_dot_product_attention"):
         raise Skip("no-choice", "this torch has no scaled_dot_product_attention")
@@ -47,7 +47,7 @@ def backend(bench: Bench, name: str, switch: str) -> Dict[str, Any]:
         try:
             worst[str(dtype)[6:]] = max(one_case(bench, name, switch, dtype, *case) for case in CASES)
         except NoKernel as error:
-            refused.append("%s: %s" % (str(dtype)[6:], error))
+            refused.append(f"{str(dtype)[6:]}: {error}")
     if not worst:
         raise Skip("no-kernel", "; ".join(refused)[:1500])
     return {"worst_error": worst, "refused": refused}
@@ -76,11 +76,11 @@ def one_case(
     eps, errors = torch.finfo(dtype).eps, []
     for part, mine, right in zip(("result", "gradient of q", "gradient of k", "gradient of v"), got, want):
         steps = FORWARD_STEPS if part == "result" else BACKWARD_STEPS
-        errors.append(check(torch, "%s of %s" % (part, what), mine, right, tolerance(eps, length, steps)))
+        errors.append(check(torch, f"{part} of {what}", mine, right, tolerance(eps, length, steps)))
     return max(errors)
 
 
-def results(operands: List[Any], action: Any) -> Tuple[Any, ...]:
+def results(operands: list[Any], action: Any) -> tuple[Any, ...]:
     """The action's result on q, k, v, and the gradients for the given gradient of the result."""
     q, k, v = (x.clone().requires_grad_(True) for x in operands[:3])
     result = action(q, k, v)

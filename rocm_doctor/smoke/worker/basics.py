@@ -5,14 +5,14 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import time
-from typing import Any, Dict
+from typing import Any
 
 from . import hip
 from .bench import Bench
 from .compare import Skip, Wrong
 
 
-def import_torch(bench: Bench) -> Dict[str, Any]:
+def import_torch(bench: Bench) -> dict[str, Any]:
     """Import torch. Dies or fails on a missing shared object, a mixed installation, a CPU without the instructions of the build."""
     if importlib.util.find_spec("torch") is None:
         raise Skip("not-installed", "torch is not installed in this interpreter")
@@ -32,7 +32,7 @@ def import_torch(bench: Bench) -> Dict[str, Any]:
     return about
 
 
-def device(bench: Bench) -> Dict[str, Any]:
+def device(bench: Bench) -> dict[str, Any]:
     """Start the runtime, read the properties, and compare the PCI address with the kernel's list.
 
     Fails with: not-available (with the runtime's own words), no-such-index, pci-mismatch (torch's device is none that the
@@ -68,7 +68,7 @@ def runtime_words(torch: Any) -> str:
     try:
         torch.cuda.init()
     except Exception as error:
-        return "%s: %s" % (type(error).__name__, error)
+        return f"{type(error).__name__}: {error}"
     return "torch.cuda.is_available() is False"
 
 
@@ -76,7 +76,7 @@ def integrated(torch: Any, index: int) -> bool:
     return bool(getattr(torch.cuda.get_device_properties(index), "is_integrated", False))
 
 
-def properties(torch: Any, index: int) -> Dict[str, Any]:
+def properties(torch: Any, index: int) -> dict[str, Any]:
     values = torch.cuda.get_device_properties(index)
     free, total = torch.cuda.mem_get_info(index) if hasattr(torch.cuda, "mem_get_info") else (None, values.total_memory)
     return {

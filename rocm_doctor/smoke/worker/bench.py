@@ -19,7 +19,8 @@ import sys
 import time
 import traceback
 import zlib
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, Optional
 
 from .compare import Skip, Wrong
 from .table import BY_NAME
@@ -41,6 +42,7 @@ class Bench:
         self.world: int = args.world
         self._generator: Any = None
         self._seeded_for = ""
+        self._kept: dict[str, Any] = {}
 
     @property
     def on_gpu(self) -> bool:
@@ -77,6 +79,12 @@ class Bench:
     def sync(self) -> None:
         if self.on_gpu:
             self.torch.cuda.synchronize(self.device)
+
+    def keep(self, name: str, make: Callable[[], Any]) -> Any:
+        """Something that is made once and lives as long as the process."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]
 
     def clock(self, action: Callable[[], Any], repeat: int = 1) -> float:
         """Seconds of one call, device work included."""
@@ -117,7 +125,7 @@ def emitter(path: str) -> Callable[..., None]:
     return emit
 
 
-def outcome(bench: Bench, function: Callable[[Bench], Optional[Dict[str, Any]]]) -> Dict[str, Any]:
+def outcome(bench: Bench, function: Callable[[Bench], Optional[dict[str, Any]]]) -> dict[str, Any]:
     """Run one stage; its end event. The one place where any exception is caught: it is the stage's result."""
     try:
         details = function(bench) or {}
@@ -132,7 +140,7 @@ def outcome(bench: Bench, function: Callable[[Bench], Optional[Dict[str, Any]]])
         return {"status": "failed", "reason": type(error).__name__, "message": str(error)[:1000], "traceback": text}
 
 
-def run_stage(bench: Bench, name: str, functions: Dict[str, Callable[[Bench], Any]]) -> Dict[str, Any]:
+def run_stage(bench: Bench, name: str, functions: dict[str, Callable[[Bench], Any]]) -> dict[str, Any]:
     """One stage from its start line to its end line."""
     bench.stage = name
     bench.emit(event="start", stage=name)
@@ -154,7 +162,7 @@ def stage_function(name: str) -> Callable[[Bench], Any]:
     return function
 
 
-def unfit(bench: Bench, end: Dict[str, Any]) -> bool:
+def unfit(bench: Bench, end: dict[str, Any]) -> bool:
     """Whether this process is no place for further stages: after an exception on a GPU its context may be dead for good."""
     return bench.on_gpu and "traceback" in end
 
@@ -165,9 +173,9 @@ def tidy(bench: Bench) -> None:
         bench.torch.cuda.empty_cache()
 
 
-def work(bench: Bench, stages: Sequence[str], functions: Dict[str, Callable[[Bench], Any]]) -> None:
+def work(bench: Bench, stages: Sequence[str], functions: dict[str, Callable[[Bench], Any]]) -> None:
     """All stages, one after the other; one whose need has failed or was skipped here is left to the runner to explain."""
-    barred: List[str] = []
+    barred: list[str] = []
     for name in stages:
         if any(need in barred for need in BY_NAME[name].needs):
             barred.append(name)
@@ -208,7 +216,7 @@ def main(argv: Sequence[str]) -> None:
     args = arguments(argv)
     emit = emitter(args.results)
     emit(event="hello", pid=os.getpid(), python=platform.python_version(), executable=sys.executable, rank=args.rank)
-    functions: Dict[str, Callable[[Bench], Any]] = {}
+    functions: dict[str, Callable[[Bench], Any]] = {}
     bench = Bench(args, emit)
     if args.prelude:
         with open(args.prelude, encoding="utf-8") as file:

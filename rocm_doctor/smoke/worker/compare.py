@@ -57,7 +57,7 @@ def check(torch: Any, name: str, got: Any, want: Any, allowed: float, size: floa
     """
     got, want = got.detach().to("cpu").double(), want.detach().to("cpu").double()
     if got.shape != want.shape:
-        raise Wrong("shape", "%s: shape %s instead of %s" % (name, tuple(got.shape), tuple(want.shape)))
+        raise Wrong("shape", f"{name}: shape {tuple(got.shape)} instead of {tuple(want.shape)}")
     if not bool(torch.isfinite(got).all()):
         bad = int((~torch.isfinite(got)).sum())
         raise Wrong("nan", "%s: %d of %d values are NaN or infinite" % (name, bad, got.numel()), wrong=bad, of=got.numel())
@@ -83,7 +83,7 @@ def same_bits(torch: Any, name: str, got: Any, want: Any) -> None:
     """Compare two tensors bit for bit. Raises Wrong: zeros where data came back as zeros, else mismatch with the first place."""
     got, want = got.detach().to("cpu").contiguous(), want.detach().to("cpu").contiguous()
     if got.shape != want.shape or got.dtype != want.dtype:
-        raise Wrong("shape", "%s: %s %s instead of %s %s" % (name, got.dtype, tuple(got.shape), want.dtype, tuple(want.shape)))
+        raise Wrong("shape", f"{name}: {got.dtype} {tuple(got.shape)} instead of {want.dtype} {tuple(want.shape)}")
     got, want = got.view(-1).view(torch.uint8), want.view(-1).view(torch.uint8)
     differs = (got != want).nonzero().view(-1)
     if not differs.numel():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict
+from collections.abc import Callable
+from typing import Any
 
 from .bench import Bench
 from .compare import Wrong, same_bits
@@ -13,7 +14,7 @@ LARGE = 64 << 20
 """Bytes copied to time the link."""
 
 
-def copy(bench: Bench) -> Dict[str, Any]:
+def copy(bench: Bench) -> dict[str, Any]:
     """There and back by every path, into buffers that held something else before."""
     torch = bench.torch
     for size in SIZES:
@@ -30,7 +31,7 @@ def random_bytes(bench: Bench, size: int) -> Any:
     return bench.torch.randint(1, 256, (size,), dtype=bench.torch.uint8, generator=bench.generator)
 
 
-def paths(bench: Bench) -> Dict[str, Callable[[Any], Any]]:
+def paths(bench: Bench) -> dict[str, Callable[[Any], Any]]:
     """Round trips. The buffer at each end is filled first: a copy that does nothing must not look like one that works."""
     torch = bench.torch
 
@@ -85,7 +86,7 @@ def loader(bench: Bench) -> None:
         raise Wrong("lost-batches", "a DataLoader worker gave %d of %d rows" % (seen, len(rows)))
 
 
-def speeds(bench: Bench) -> Dict[str, Any]:
+def speeds(bench: Bench) -> dict[str, Any]:
     torch = bench.torch
     host = torch.empty(LARGE, dtype=torch.uint8, pin_memory=True)
     there = torch.empty(LARGE, dtype=torch.uint8, device=bench.device)

@@ -12,7 +12,8 @@ and exp, for which the OpenCL C specification (relative error of math functions)
 from __future__ import annotations
 
 import copy
-from typing import Any, Callable, Dict, Tuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from .bench import Bench
 from .compare import check, tolerance
@@ -21,7 +22,7 @@ from .products import precision
 STEPS, FUNCTION_STEPS, CONVOLUTION_STEPS = 8, 32, 128
 
 
-def backward(bench: Bench) -> Dict[str, Any]:
+def backward(bench: Bench) -> dict[str, Any]:
     """Result, gradient of the input and of every parameter, for each layer by name."""
     torch = bench.torch
     torch.backends.cudnn.allow_tf32 = False
@@ -33,13 +34,14 @@ def backward(bench: Bench) -> Dict[str, Any]:
     return {"worst_error": worst}
 
 
-Builder = Callable[[Bench], Tuple[Any, Any]]
+if TYPE_CHECKING:
+    Builder = Callable[[Bench], tuple[Any, Any]]
 
 
-def layers(torch: Any) -> Dict[str, Tuple[Builder, int, float]]:
+def layers(torch: Any) -> dict[str, tuple[Builder, int, float]]:
     """Layer -> how to build it and its input, the longest sum within it, roundings beside the sums."""
     nn = torch.nn
-    table: Dict[str, Tuple[Builder, int, float]] = {
+    table: dict[str, tuple[Builder, int, float]] = {
         "linear": (lambda bench: (nn.Linear(256, 192), bench.random(66, 256)), 256, STEPS),
         "embedding": (lambda bench: (nn.Embedding(100, 64), bench.torch.arange(512) * 7 % 100), 512, STEPS),
         "layer norm": (lambda bench: (nn.LayerNorm(320), bench.random(66, 320)), 320, STEPS),
@@ -89,10 +91,10 @@ def one_layer(bench: Bench, name: str, build: Builder, allowed: float) -> float:
     pull = bench.random(*like.shape)
     want = passes(module.double(), values if name == "embedding" else values.double(), pull.double())
     got = passes(there, bench.put(values), bench.put(pull))
-    return max(check(torch, "%s, %s" % (name, part), got[part], want[part], allowed) for part in want)
+    return max(check(torch, f"{name}, {part}", got[part], want[part], allowed) for part in want)
 
 
-def passes(module: Any, values: Any, pull: Any) -> Dict[str, Any]:
+def passes(module: Any, values: Any, pull: Any) -> dict[str, Any]:
     """Forward and backward; every tensor that comes of it, by name."""
     if values.is_floating_point():
         values.requires_grad_(True)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import ctypes
 import glob
 import os
-from typing import Any, Dict, List, Optional
+from typing import Any, Optional
 
 MASKS = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
 PCI_DISPLAY = ("0x03", "0x12")
@@ -46,7 +46,7 @@ def pci_address(torch: Any, index: int) -> Optional[str]:
     properties = torch.cuda.get_device_properties(index)
     if hasattr(properties, "pci_bus_id") and hasattr(properties, "pci_device_id"):
         domain = getattr(properties, "pci_domain_id", 0)
-        return "%04x:%02x:%02x.0" % (domain, properties.pci_bus_id, properties.pci_device_id)
+        return f"{domain:04x}:{properties.pci_bus_id:02x}:{properties.pci_device_id:02x}.0"
     library, call = ("libamdhip64", "hipDeviceGetPCIBusId") if is_hip(torch) else ("libcudart", "cudaDeviceGetPCIBusId")
     path = loaded_library(library)
     if path is None:
@@ -66,7 +66,7 @@ def loaded_library(stem: str) -> Optional[str]:
     return min((path for path in paths if os.path.basename(path).startswith(stem)), default=None)
 
 
-def kernel_addresses(torch: Any, root: str = "/sys/bus/pci/devices") -> Optional[List[str]]:
+def kernel_addresses(torch: Any, root: str = "/sys/bus/pci/devices") -> Optional[list[str]]:
     """PCI addresses of this vendor's GPUs as the kernel lists them; None where the kernel shows no PCI devices."""
     folders = sorted(glob.glob(os.path.join(root, "*")))
     if not folders:
@@ -86,11 +86,11 @@ def read(folder: str, name: str) -> str:
         return ""
 
 
-def masks() -> Dict[str, str]:
+def masks() -> dict[str, str]:
     return {name: os.environ[name] for name in MASKS if name in os.environ}
 
 
-def blas_choices(torch: Any) -> Dict[str, str]:
+def blas_choices(torch: Any) -> dict[str, str]:
     """Our stage name -> the name torch knows the BLAS library by; empty where torch has no such choice."""
     if not hasattr(torch.backends.cuda, "preferred_blas_library"):
         return {}

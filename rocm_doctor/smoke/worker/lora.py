@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+from typing import Any
 
 from .bench import Bench
 from .compare import Wrong, check, tolerance
@@ -14,7 +14,7 @@ TRAJECTORY_STEPS = 256
 16), and as many again for each earlier step, since the updates of plain gradient descent feed on one another: 6 * 16 * 6 / 2, rounded down."""
 
 
-def build(bench: Bench, width: int = WIDTH, rank: int = RANK) -> Dict[str, Any]:
+def build(bench: Bench, width: int = WIDTH, rank: int = RANK) -> dict[str, Any]:
     """Two frozen layers with adapters: a is random and b zero, as LoRA starts (Hu et al., 2021, section 4.1)."""
     parts = {}
     for n in (1, 2):
@@ -24,14 +24,14 @@ def build(bench: Bench, width: int = WIDTH, rank: int = RANK) -> Dict[str, Any]:
     return parts
 
 
-def forward(torch: Any, parts: Dict[str, Any], x: Any) -> Any:
+def forward(torch: Any, parts: dict[str, Any], x: Any) -> Any:
     for n in ("1", "2"):
         x = x @ parts["w" + n].t() + 2.0 * (x @ parts["a" + n].t()) @ parts["b" + n].t()
         x = torch.nn.functional.gelu(x) if n == "1" else x
     return x
 
 
-def train(bench: Bench, parts: Dict[str, Any], x: Any, y: Any, steps: int = STEPS, rate: float = RATE) -> List[Any]:
+def train(bench: Bench, parts: dict[str, Any], x: Any, y: Any, steps: int = STEPS, rate: float = RATE) -> list[Any]:
     """Plain gradient descent on the adapters, in place; the losses. Plain, because Adam's quotient blows up the rounding of tiny gradients."""
     torch = bench.torch
     adapters = [parts[name].requires_grad_(True) for name in parts if name[0] in "ab"]
@@ -56,7 +56,7 @@ def problem(bench: Bench) -> Any:
     return parts, x, forward(torch, {k: v.double() for k, v in teacher.items()}, x.double()).float()
 
 
-def lora(bench: Bench) -> Dict[str, Any]:
+def lora(bench: Bench) -> dict[str, Any]:
     """fp32 against float64 step by step; then fp16 and bf16 by autocast, whose losses must fall like the reference's."""
     torch = bench.torch
     parts, x, y = problem(bench)
@@ -73,23 +73,23 @@ def lora(bench: Bench) -> Dict[str, Any]:
     return {"first_loss": float(got[0]), "last_loss": ends}
 
 
-def sound(bench: Bench, before: Dict[str, Any], after: Dict[str, Any], losses: Any) -> None:
+def sound(bench: Bench, before: dict[str, Any], after: dict[str, Any], losses: Any) -> None:
     """The loss fell, every adapter has finite gradients that are not all zero, the frozen weights are what they were."""
     torch = bench.torch
     if not float(losses[-1]) < float(losses[0]):
-        raise Wrong("no-progress", "the loss went from %.4g to %.4g" % (float(losses[0]), float(losses[-1])))
+        raise Wrong("no-progress", f"the loss went from {float(losses[0]):.4g} to {float(losses[-1]):.4g}")
     for name, tensor in after.items():
         if name[0] == "w" and not torch.equal(tensor.detach().to("cpu"), before[name]):
-            raise Wrong("base-changed", "the frozen weight %s changed" % name)
+            raise Wrong("base-changed", f"the frozen weight {name} changed")
         if name[0] in "ab":
             gradient = tensor.grad.to("cpu")
             if not bool(torch.isfinite(gradient).all()):
-                raise Wrong("nan", "the gradient of %s is not finite" % name)
+                raise Wrong("nan", f"the gradient of {name} is not finite")
             if not bool(gradient.any()):
-                raise Wrong("zeros", "the gradient of %s is all zero" % name)
+                raise Wrong("zeros", f"the gradient of {name} is all zero")
 
 
-def under_autocast(bench: Bench, dtype: Any, parts: Dict[str, Any], x: Any, y: Any, want: Any) -> float:
+def under_autocast(bench: Bench, dtype: Any, parts: dict[str, Any], x: Any, y: Any, want: Any) -> float:
     """The final loss. Allowed: 16 roundings of the format for each step, as in TRAJECTORY_STEPS, relative to the first loss."""
     torch, short = bench.torch, str(dtype)[6:]
     bench.doing("%d LoRA steps in %s by autocast" % (STEPS, short))
@@ -97,5 +97,5 @@ def under_autocast(bench: Bench, dtype: Any, parts: Dict[str, Any], x: Any, y: A
     with torch.autocast(bench.device.type, dtype=dtype):
         got = torch.stack(train(bench, here, bench.put(x), bench.put(y))).to("cpu").double()
     sound(bench, parts, here, got)
-    check(torch, "loss curve in %s" % short, got, want, tolerance(torch.finfo(dtype).eps, WIDTH, 16))
+    check(torch, f"loss curve in {short}", got, want, tolerance(torch.finfo(dtype).eps, WIDTH, 16))
     return float(got[-1])

@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 import os
 import tempfile
-from typing import Any, Dict, List
+from typing import Any
 
 from .bench import Bench
 from .compare import Skip, Wrong, check, tolerance
@@ -19,7 +19,7 @@ LOGIT_STEPS = 32 * LAYERS
 gated MLP (4) and two sums; twice that, since angles of the rotary position are themselves computed in fp32."""
 
 
-def peft(bench: Bench) -> Dict[str, Any]:
+def peft(bench: Bench) -> dict[str, Any]:
     """Logits against float64, training with and without gradient checkpointing, save and reload. Reasons: see the functions."""
     library, peft_library = package("transformers"), package("peft")
     with precision(bench.torch, "highest"):
@@ -39,11 +39,11 @@ def package(name: str) -> Any:
     """A package, imported. Not installed is no fault; installed and not importable is: reason import-NAME, with the words of the error."""
     os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
     if importlib.util.find_spec(name) is None:
-        raise Skip("not-installed", "%s is not installed" % name)
+        raise Skip("not-installed", f"{name} is not installed")
     try:
         return importlib.import_module(name)
     except Exception as error:
-        raise Wrong("import-" + name, "import %s: %s: %s" % (name, type(error).__name__, error)) from error
+        raise Wrong("import-" + name, f"import {name}: {type(error).__name__}: {error}") from error
 
 
 def part(library: Any, name: str) -> Any:
@@ -51,9 +51,7 @@ def part(library: Any, name: str) -> Any:
     try:
         return getattr(library, name)
     except Exception as error:
-        raise Wrong(
-            "import-" + library.__name__, "%s.%s: %s: %s" % (library.__name__, name, type(error).__name__, error)
-        ) from error
+        raise Wrong("import-" + library.__name__, f"{library.__name__}.{name}: {type(error).__name__}: {error}") from error
 
 
 def small_llama(bench: Bench, library: Any) -> Any:
@@ -93,7 +91,7 @@ def fine_tune(bench: Bench, base: Any, library: Any, words: Any, checkpointing: 
     return model, losses
 
 
-def steps(bench: Bench, model: Any, words: Any) -> List[float]:
+def steps(bench: Bench, model: Any, words: Any) -> list[float]:
     trained = [tensor for tensor in model.parameters() if tensor.requires_grad]
     optimizer = bench.torch.optim.AdamW(trained, lr=RATE)
     losses = []
@@ -106,19 +104,19 @@ def steps(bench: Bench, model: Any, words: Any) -> List[float]:
     return losses
 
 
-def sound(torch: Any, model: Any, base: Any, losses: List[float], name: str) -> None:
+def sound(torch: Any, model: Any, base: Any, losses: list[float], name: str) -> None:
     if not losses[-1] < losses[0]:
-        raise Wrong("no-progress", "%s: the loss went from %.4g to %.4g" % (name, losses[0], losses[-1]))
+        raise Wrong("no-progress", f"{name}: the loss went from {losses[0]:.4g} to {losses[-1]:.4g}")
     for key, tensor in model.named_parameters():
         if tensor.requires_grad and (tensor.grad is None or not bool(tensor.grad.any())):
-            raise Wrong("zeros", "%s: no gradient in %s" % (name, key))
+            raise Wrong("zeros", f"{name}: no gradient in {key}")
         if tensor.requires_grad and not bool(torch.isfinite(tensor.grad).all()):
-            raise Wrong("nan", "%s: the gradient of %s is not finite" % (name, key))
+            raise Wrong("nan", f"{name}: the gradient of {key} is not finite")
     before = base.state_dict()
     for key, tensor in model.get_base_model().state_dict().items():
         plain = before.get(key.replace(".base_layer", ""))
         if "lora_" not in key and plain is not None and not torch.equal(tensor.to("cpu"), plain):
-            raise Wrong("base-changed", "%s: the frozen weight %s changed" % (name, key))
+            raise Wrong("base-changed", f"{name}: the frozen weight {key} changed")
 
 
 def reload(bench: Bench, model: Any, base: Any, library: Any, words: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Tuple
+from typing import NamedTuple
 
 
 class Stage(NamedTuple):
@@ -16,7 +16,7 @@ class Stage(NamedTuple):
     function: str
     level: int
     limit: float
-    needs: Tuple[str, ...]
+    needs: tuple[str, ...]
     about: str
     crew: str = "one"
 
