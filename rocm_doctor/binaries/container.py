@@ -63,9 +63,12 @@ def names_gpu_code(view: View) -> bool:
     table, entry, count, names = struct.unpack_from("<40xQ10xHHH", head)
     if entry != 64 or not names < count <= MAX_SECTIONS:
         return True
-    offset, size = struct.unpack("<24xQQ24x", view.at(table + names * 64, 64).ljust(64, b"\0"))
+    header = view.at(table + names * 64, 64)
+    if len(header) < 64:
+        return True
+    offset, size = struct.unpack("<24xQQ24x", header)
     strings = view.at(offset, min(size, 1 << 20))
-    return len(strings) != size or FATBIN.encode() in strings or KPACK_REF.encode() in strings
+    return not strings or len(strings) != size or FATBIN.encode() in strings or KPACK_REF.encode() in strings
 
 
 def elf_layout(view: View) -> Layout:
