@@ -44,8 +44,9 @@ SIGNS = (
 """From what each container program leaves behind; the first that fits decides."""
 _LOOKED = (".dockerenv", "run/.containerenv")
 _VENDORS = {
-    "qemu": "kvm", "red hat": "kvm", "amazon ec2": "ec2", "google": "gce", "microsoft": "hyper-v", "vmware": "vmware", "innotek": "virtualbox",
-    "xen": "xen", "parallels": "parallels", "openstack": "openstack", "alibaba": "kvm", "digitalocean": "kvm", "nutanix": "nutanix",
+    "qemu": "kvm", "red hat": "kvm", "amazon ec2": "ec2", "google": "gce", "microsoft": "hyper-v", "vmware": "vmware",
+    "innotek": "virtualbox", "xen": "xen", "parallels": "parallels", "openstack": "openstack", "alibaba": "kvm",
+    "digitalocean": "kvm", "nutanix": "nutanix",
 }  # fmt: skip
 _TELLING = (
     ("sys/hypervisor/type", _VENDORS),

@@ -1,4 +1,4 @@
-"""The device nodes that ROCm opens, /dev/kfd and /dev/dri/renderD*: whether they exist, whose they are, and whether this user can open them."""
+"""The device nodes that ROCm opens, /dev/kfd and /dev/dri/renderD*: there or not, whose they are, open to this user or not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The amdgpu kernel driver: loaded or not, the kernel's own or AMD's DKMS build, parameters that were changed, and what keeps it away.
+"""The amdgpu kernel driver: loaded or not, the kernel's own or AMD's DKMS build, changed parameters, and what keeps it away.
 
 Defaults of the parameters: Linux drivers/gpu/drm/amd/amdgpu/amdgpu_drv.c. AMD's DKMS build writes its version to
 /sys/module/amdgpu/version, the kernel's own has no such file. `initstate` exists for loadable modules only.
@@ -15,12 +15,13 @@ from rocm_doctor.probes.scan import version_in
 
 MODULE = "sys/module/amdgpu"
 DEFAULTS = {
-    "noretry": "-1", "gttsize": "-1", "vramlimit": "0", "vis_vramlimit": "0", "gartsize": "-1", "dpm": "-1", "runpm": "-1", "aspm": "-1",
-    "msi": "-1", "bapm": "-1", "gpu_recovery": "-1", "ras_enable": "-1", "vm_size": "-1", "vm_block_size": "-1", "vm_fragment_size": "-1",
-    "vm_fault_stop": "0", "vm_update_mode": "-1", "exp_hw_support": "0", "sched_policy": "0", "cwsr_enable": "1", "ignore_crat": "0",
-    "debug_largebar": "0", "halt_if_hws_hang": "0", "no_system_mem_limit": "N", "send_sigterm": "0", "discovery": "-1", "fw_load_type": "-1",
-    "ip_block_mask": "4294967295", "lockup_timeout": "", "reset_method": "-1", "num_kcq": "-1", "no_queue_eviction_on_vm_fault": "0",
-    "disable_cu": "(null)", "virtual_display": "(null)", "force_asic_type": "-1", "emu_mode": "0", "compute_multipipe": "-1",
+    "noretry": "-1", "gttsize": "-1", "vramlimit": "0", "vis_vramlimit": "0", "gartsize": "-1", "dpm": "-1", "runpm": "-1",
+    "aspm": "-1", "msi": "-1", "bapm": "-1", "gpu_recovery": "-1", "ras_enable": "-1", "vm_size": "-1", "vm_block_size": "-1",
+    "vm_fragment_size": "-1", "vm_fault_stop": "0", "vm_update_mode": "-1", "exp_hw_support": "0", "sched_policy": "0",
+    "cwsr_enable": "1", "ignore_crat": "0", "debug_largebar": "0", "halt_if_hws_hang": "0", "no_system_mem_limit": "N",
+    "send_sigterm": "0", "discovery": "-1", "fw_load_type": "-1", "ip_block_mask": "4294967295", "lockup_timeout": "",
+    "reset_method": "-1", "num_kcq": "-1", "no_queue_eviction_on_vm_fault": "0", "disable_cu": "(null)",
+    "virtual_display": "(null)", "force_asic_type": "-1", "emu_mode": "0", "compute_multipipe": "-1",
 }  # fmt: skip
 """Parameters whose default is the same in all kernels that ROCm supports (gartsize prints as an unsigned -1 in some)."""
 _SAME = {"4294967295": "-1", "0xffffffff": "4294967295", "": "(null)"}

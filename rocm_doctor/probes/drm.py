@@ -20,7 +20,12 @@ _NUMBERS = (
     ("link_max_width", "max_link_width"),
     ("device_id", "device"),
 )
-_WORDS = (("vbios", "vbios_version"), ("link_speed", "current_link_speed"), ("link_max_speed", "max_link_speed"), ("marketing_name", "product_name"))
+_WORDS = (
+    ("vbios", "vbios_version"),
+    ("link_speed", "current_link_speed"),
+    ("link_max_speed", "max_link_speed"),
+    ("marketing_name", "product_name"),
+)
 _Card = dict[str, Artifact]
 
 

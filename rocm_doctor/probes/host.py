@@ -11,7 +11,9 @@ from rocm_doctor.probes.notes import Artifacts, Notes
 _RELEASE = re.compile(r"(\d+\.\d+(?:\.\d+)?[\w.+~-]*)")
 _PLATFORMS = {"linux": "linux", "windows": "windows", "darwin": "macos"}
 _WSL = re.compile(r"microsoft|wsl2", re.IGNORECASE)
-_NO_DRIVER = re.compile(r"^(?:nomodeset|amdgpu\.modeset=0|(?:rd\.)?(?:modprobe|module|driver)[._]blacklist=(?:\S*,)?amdgpu(?:,\S*)?)$")
+_NO_DRIVER = re.compile(
+    r"^(?:nomodeset|amdgpu\.modeset=0|(?:rd\.)?(?:modprobe|module|driver)[._]blacklist=(?:\S*,)?amdgpu(?:,\S*)?)$"
+)
 _IOMMU = {"pt": "pt", "on": "on", "force": "on", "off": "off", "soft": "off", "force_isolation": "on", "nopt": "on"}
 _UNLIMITED = 1 << 60
 """Version 1 of control groups writes "no limit" as the largest number of whole pages."""

@@ -33,7 +33,7 @@ _COMMAND_LINE = re.compile(r"\b(?:Kernel c|C)ommand line: (.+)$")
 
 
 class Event(NamedTuple):
-    """A line that holds one of the words (lower case) is that event. `fault`: it keeps the GPU from computing, or shows that it failed."""
+    """A line that holds one of the words (lower case) is that event. `fault`: the GPU cannot compute, or has failed."""
 
     name: str
     words: tuple[str, ...]
@@ -41,7 +41,10 @@ class Event(NamedTuple):
 
 
 EVENTS = (
-    Event("firmware_missing", ("direct firmware load for amdgpu/", "failed to load gpu_info firmware", "failed to load firmware \"amdgpu/")),
+    Event(
+        "firmware_missing",
+        ("direct firmware load for amdgpu/", "failed to load gpu_info firmware", 'failed to load firmware "amdgpu/'),
+    ),
     Event("gpu_init_failed", ("fatal error during gpu init", "gpu init failed", "amdgpu: probe of ")),
     Event("kfd_device_unsupported", ("is missing in supported_devices", "not supported in kfd", "kgd2kfd_probe failed")),
     Event("pcie_atomics", ("pci rejects atomics",)),
@@ -51,7 +54,15 @@ EVENTS = (
     Event("gpu_reset_failed", ("gpu reset end with ret", "gpu reset(", "asic reset failed"), fault=False),
     Event("vram_lost", ("vram is lost due to gpu reset",)),
     Event("page_fault", ("] page fault (src_id", "retry page fault", "vm_l2_protection_fault_status")),
-    Event("mes_failure", ("mes failed to respond", "mes failed to response", "mes might be in unrecoverable state", "failed to remove hardware queue from mes")),
+    Event(
+        "mes_failure",
+        (
+            "mes failed to respond",
+            "mes failed to response",
+            "mes might be in unrecoverable state",
+            "failed to remove hardware queue from mes",
+        ),
+    ),
     Event("queue_eviction_failed", ("failed to evict queue",)),
     Event("out_of_memory", ("not enough memory for command submission", "oom-kill", "out of memory: killed process")),
     Event("illegal_access", ("illegal register access in command stream", "illegal instruction in command stream")),
@@ -69,7 +80,20 @@ def probe(artifacts: Artifacts) -> Notes:
     """GPUs by address, driver.{version,events,error}, kernel and its command line, out of each log at hand."""
     notes = Notes()
     for page in pages(artifacts, "dmesg", "kernel/log"):
-        lines = list(page.lines_with("amdgpu", "kfd", "[drm", "linux version", "ommand line", "amd-vi", "oom-kill", "memory: killed", "gpu node", most=MOST))
+        lines = list(
+            page.lines_with(
+                "amdgpu",
+                "kfd",
+                "[drm",
+                "linux version",
+                "ommand line",
+                "amd-vi",
+                "oom-kill",
+                "memory: killed",
+                "gpu node",
+                most=MOST,
+            )
+        )
         _events(notes, page, lines)
         _system(notes, page, lines)
         _gpus(notes, page, lines)
@@ -84,7 +108,10 @@ def _message(line: Line) -> str:
 def _is_kernels(line: Line) -> bool:
     """Whether the kernel wrote the line: it carries the kernel's stamp, or begins with the driver's own prefix."""
     start = line.text.lstrip("> `#|")
-    return bool(re.match(r"\[\s*\d+\.\d+\]|\[drm|amdgpu |amdgpu: |kfd kfd|kernel:|AMD-Vi|Memory access fault", start)) or " kernel: " in start[:90]
+    return (
+        bool(re.match(r"\[\s*\d+\.\d+\]|\[drm|amdgpu |amdgpu: |kfd kfd|kernel:|AMD-Vi|Memory access fault", start))
+        or " kernel: " in start[:90]
+    )
 
 
 def _events(notes: Notes, page: Page, lines: list[Line]) -> None:

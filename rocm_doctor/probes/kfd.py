@@ -1,8 +1,8 @@
 """KFD topology: what the kernel's compute driver says of every GPU, with no tool, no permission and no override in between.
 
-Fields: Linux drivers/gpu/drm/amd/amdkfd/kfd_topology.c and the thunk's hsakmttypes.h. A node with SIMDs is a GPU; one that has CPU
-cores as well is an APU of the era in which both shared a node. Newer kernels give an APU a node of its own that looks like a card's:
-then nothing is said. A node whose files refuse to be read (EPERM) belongs to a GPU that the container's device rules keep away.
+Fields: Linux drivers/gpu/drm/amd/amdkfd/kfd_topology.c and the thunk's hsakmttypes.h. A node with SIMDs is a GPU; one
+that has CPU cores as well is an APU of the era in which both shared a node. Newer kernels give an APU a node that looks like a card's: then
+nothing is said. A node whose files refuse to be read (EPERM) belongs to a GPU that the container's device rules keep away.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.keyed import Entry, absent, keyed
 from rocm_doctor.probes.notes import Artifacts, Listing, Notes
 
-_FILE = re.compile(r"(?:^|/)nodes/(\d{1,4})/(properties|gpu_id|mem_banks/\d{1,3}/properties|(?:io|p2p)_links/\d{1,4}/properties)$")
-_HEADING = re.compile(r"(?:==> )?\S*nodes/(\d{1,4})/(properties|gpu_id|mem_banks/\d{1,3}/properties|(?:io|p2p)_links/\d{1,4}/properties)(?: <==|:|$)")
+_INSIDE = r"nodes/(\d{1,4})/(properties|gpu_id|mem_banks/\d{1,3}/properties|(?:io|p2p)_links/\d{1,4}/properties)"
+_FILE = re.compile(rf"(?:^|/){_INSIDE}$")
+_HEADING = re.compile(rf"(?:==> )?\S*?{_INSIDE}(?: <==|:|$)")
 _FRAME_BUFFER = ("1", "2")
 """Heap types of device memory: public (visible to the CPU) and private."""
 _LINKS = {"2": "pcie", "11": "xgmi"}
@@ -111,7 +112,11 @@ def _quotient(whole: int | None, part: int | None) -> int | None:
 def _memory(notes: Notes, node: _Node, properties: dict[str, Entry], into: dict[str, Fact]) -> None:
     """Device memory in bytes: the sum of the node's frame buffer banks; old kernels also state it among the properties."""
     banks = [keyed(artifact) for name, artifact in node.items() if name.startswith("mem_banks/")]
-    sizes = [bank["size_in_bytes"] for bank in banks if "size_in_bytes" in bank and "heap_type" in bank and bank["heap_type"].value in _FRAME_BUFFER]
+    sizes = [
+        bank["size_in_bytes"]
+        for bank in banks
+        if "size_in_bytes" in bank and "heap_type" in bank and bank["heap_type"].value in _FRAME_BUFFER
+    ]
     if not sizes and "local_mem_size" in properties:
         sizes = [properties["local_mem_size"]]
     total = sum(size.number or 0 for size in sizes)

@@ -15,7 +15,7 @@ _Device = dict[str, Artifact]
 
 
 def probe(artifacts: Artifacts) -> Notes:
-    """pci_bdf, device_id and driver of each; pci.gpus. `node` is absent for one that KFD's topology, where it was read, does not list."""
+    """pci_bdf, device_id and driver of each; pci.gpus. `node` is absent for one that KFD's topology does not list."""
     notes = Notes()
     devices = {address: device for address, device in _devices(artifacts).items() if _is_gpu(device)}
     bus = single(artifacts.get(BUS))
@@ -51,7 +51,7 @@ def _ids(device: _Device) -> tuple[int, int, int] | None:
     """Vendor, device and class, from their own files or from uevent; None when one is missing."""
     event = keyed(device.get("uevent"), "=")
     pair = event["PCI_ID"].value.split(":") if "PCI_ID" in event else []
-    spare = [number(f"0x{part}") for part in pair] if len(pair) == 2 else [None, None]
+    spare: list[int | None] = [number(f"0x{part}") for part in pair] if len(pair) == 2 else [None, None]
     spare.append(number(f"0x{event['PCI_CLASS'].value}") if "PCI_CLASS" in event else None)
     stated = [entry.number if (entry := single(device.get(name))) else None for name in ("vendor", "device", "class")]
     vendor, chip, kind = (one if one is not None else other for one, other in zip(stated, spare))

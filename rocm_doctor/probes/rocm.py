@@ -78,7 +78,9 @@ def _stated(artifact: Artifact, artifacts: Artifacts) -> Installation | None:
     release = _RELEASE.match(text)
     place = found.group(1)
     therock = "rocm_sysdeps" in (artifacts.text(f"{place}/lib/.listing") or "") or re.search(r"/core(?:-[\d.]+)?$", place)
-    return Installation(place, release.group(1) if release else None, "therock" if therock else "opt", Reading(artifact.name, "", text[:80]))
+    return Installation(
+        place, release.group(1) if release else None, "therock" if therock else "opt", Reading(artifact.name, "", text[:80])
+    )
 
 
 def _listed(artifact: Artifact) -> Installation | None:
@@ -100,8 +102,10 @@ def _has_runtime(text: str) -> bool:
 
 
 def _loader(notes: Notes, artifacts: Artifacts) -> str | None:
-    """The folder from which the loader takes the HIP runtime: LD_LIBRARY_PATH, then ld.so.conf.d, then the system's own folders."""
-    folders = [found.group(1) for a in artifacts.like("*/.listing") if (found := _LISTING.match(a.name)) and "libamdhip64.so" in a.text]
+    """Where the loader takes the HIP runtime from: LD_LIBRARY_PATH, then ld.so.conf.d, then the system's own folders."""
+    folders = [
+        found.group(1) for a in artifacts.like("*/.listing") if (found := _LISTING.match(a.name)) and "libamdhip64.so" in a.text
+    ]
     for folder, reading in _searched(artifacts):
         if folder in folders:
             notes.say("rocm.loader", f"/{folder}", reading)
@@ -143,7 +147,7 @@ def _holder(found: dict[str, Installation], folder: str) -> Installation | None:
 
 
 def _on_path(notes: Notes, artifacts: Artifacts, found: dict[str, Installation], link: str | None) -> None:
-    """The installations that LD_LIBRARY_PATH leads to, in its order: the loader takes them before what a wheel's RUNPATH names."""
+    """The installations that LD_LIBRARY_PATH leads to, in order: the loader takes them before what a wheel's RUNPATH names."""
     path = keyed(artifacts.get("env"), "=").get("LD_LIBRARY_PATH")
     if path:
         folders = (_real(part.strip("/"), link) for part in path.value.split(":") if part.startswith("/"))
@@ -156,7 +160,9 @@ def _hip(notes: Notes, artifacts: Artifacts, loader: str | None) -> None:
     for artifact in artifacts.like("*share/hip/version", "*bin/.hipVersion"):
         parts = keyed(artifact, "=")
         if {"HIP_VERSION_MAJOR", "HIP_VERSION_MINOR"} <= parts.keys():
-            numbers = [parts[f"HIP_VERSION_{part}"].value for part in ("MAJOR", "MINOR", "PATCH") if f"HIP_VERSION_{part}" in parts]
+            numbers = [
+                parts[f"HIP_VERSION_{part}"].value for part in ("MAJOR", "MINOR", "PATCH") if f"HIP_VERSION_{part}" in parts
+            ]
             notes.say("hip.version", ".".join(numbers), parts["HIP_VERSION_MAJOR"].reading)
             return
     listing = artifacts.text(f"{loader}/.listing") if loader else None

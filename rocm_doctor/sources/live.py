@@ -1,4 +1,4 @@
-"""This machine, read into artifacts: the kernel's files first, tools beside them, the examined Python last. Nothing is judged here."""
+"""This machine, read into artifacts: the kernel's files first, tools beside them, the examined Python last. Nothing is judged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,17 @@ from rocm_doctor.sources.live_host import host_files, process_facts
 from rocm_doctor.sources.live_kernel import KFD, kernel_files, kernel_log
 from rocm_doctor.sources.live_python import python_files
 from rocm_doctor.sources.live_rocm import rocm_files
-from rocm_doctor.sources.live_tools import Asked, Running, end, finish_tools, find, search_path, start_one, start_tools, wait
+from rocm_doctor.sources.live_tools import (
+    NOTHING_ASKED,
+    Running,
+    end,
+    find,
+    finish_tools,
+    search_path,
+    start_one,
+    start_tools,
+    wait,
+)
 from rocm_doctor.sources.process import done
 
 _JOURNAL = "journalctl -k -b -q --no-pager --no-hostname -o short-monotonic"
@@ -28,27 +38,33 @@ def collect(
 ) -> list[Artifact]:
     """Everything that can be read of this machine, as artifacts. Raises nothing for what is missing, refused or hanging.
 
-    `python`: interpreter (or folder of an environment) to examine in place of our own. `root`: where the file system starts (tests).
+    `python`: interpreter (or folder of an environment) to examine in place of our own. `root`: where the file system starts.
     `tools`: start ROCm's tools. `env`: the environment to record and to start tools in; the process's own when None.
     """
     env = os.environ if env is None else env
-    kernel = kernel_files(root)
-    rocm = rocm_files(root, env)
-    nodes = device_nodes(root)
-    log = kernel_log(root)
+    if sys.platform != "linux":
+        return _elsewhere(python, root, tools, env)
+    kernel, rocm, nodes, log = kernel_files(root), rocm_files(root, env), device_nodes(root), kernel_log(root)
     helpers = _start_helpers(root, nodes, log, kernel, env)
-    asked = Asked([], [], [])
+    asked = NOTHING_ASKED
     try:
         if tools:
-            asked = start_tools(root, env, kernel_knows=kernel_knows(kernel), hip_known=_hip_known(rocm), driver=_driver(kernel, nodes))
+            knows, signs = kernel_knows(kernel), _driver_signs(kernel, nodes)
+            asked = start_tools(root, env, kernel_knows=knows, hip_known=_hip_known(rocm), driver=signs)
         rest = [*host_files(root), *process_facts(root), environment(env), *rocm, *python_files(python, root, env)]
         wait(helpers)
         printed = finish_tools(asked, env)
     finally:
         end([*helpers, *asked.running])
-    opened = next((done(one.child) for one in helpers if one.command == "open"), None)
-    devices = describe_nodes(root, nodes, opened.stdout + opened.stderr if opened and opened.state != "not-found" else None)
-    return [*kernel, *devices, _journal(log, helpers), *rest, *printed]
+    devices = describe_nodes(root, nodes, _printed("open", helpers))
+    return [*kernel, *devices, _with_journal(log, helpers), *rest, *printed]
+
+
+def _elsewhere(python: str | None, root: Path, tools: bool, env: Mapping[str, str]) -> list[Artifact]:
+    """Windows and macOS: no sysfs; the Python side, the environment, and what HIP's own program says."""
+    asked = start_tools(root, env, kernel_knows=False, hip_known=False, driver=True) if tools else NOTHING_ASKED
+    rest = [*process_facts(root), environment(env), *python_files(python, root, env)]
+    return [*rest, *finish_tools(asked, env)]
 
 
 def kernel_knows(kernel: Sequence[Artifact]) -> bool:
@@ -60,7 +76,7 @@ def kernel_knows(kernel: Sequence[Artifact]) -> bool:
     return bool(gpus) and named and not any(a.missing for a in nodes) and all(a.name.rpartition("/")[0] in banks for a in gpus)
 
 
-def _driver(kernel: Sequence[Artifact], nodes: Sequence[str]) -> bool:
+def _driver_signs(kernel: Sequence[Artifact], nodes: Sequence[str]) -> bool:
     """Whether anything speaks for a GPU driver: the module, a topology, a device node, or AMD's hardware on the bus."""
     signs = ("sys/module/amdgpu", "sys/class/kfd", "sys/class/drm/card", "sys/bus/pci/devices/")
     return bool(nodes) or any(a.name.startswith(signs) and not a.missing for a in kernel)
@@ -70,22 +86,27 @@ def _hip_known(rocm: Sequence[Artifact]) -> bool:
     return any(a.name.endswith(("/share/hip/version", "/bin/.hipVersion")) and not a.missing for a in rocm)
 
 
-def _start_helpers(root: Path, nodes: Sequence[str], log: Artifact, kernel: Sequence[Artifact], env: Mapping[str, str]) -> list[Running]:
-    """Short commands of the system itself: the opening of the device nodes, and the journal where the kernel's log is closed to us."""
-    if sys.platform == "win32":
-        return []
+def _start_helpers(
+    root: Path, nodes: Sequence[str], log: Artifact, kernel: Sequence[Artifact], env: Mapping[str, str]
+) -> list[Running]:
+    """Short commands of the system itself: opening the device nodes, and the journal where the kernel's log is closed to us."""
     helpers = []
     if nodes and os.access("/bin/sh", os.X_OK):
-        helpers.append(start_one("open", opening(root, nodes), limit=3.0))
+        helpers.append(start_one("open", opening(root, nodes), env, limit=3.0))
     journal = find("journalctl", search_path(root, env))
     has_driver = any(a.name.startswith(("sys/module/amdgpu/", "sys/bus/pci/devices/0")) for a in kernel)
     if log.missing == "denied" and journal and has_driver and exists(root, "run/systemd/journal"):
-        helpers.append(start_one("journal", [journal, *_JOURNAL.split()[1:]], limit=3.0))
+        helpers.append(start_one("journal", [journal, *_JOURNAL.split()[1:]], env, limit=3.0))
     return helpers
 
 
-def _journal(log: Artifact, helpers: Sequence[Running]) -> Artifact:
+def _printed(command: str, helpers: Sequence[Running]) -> str | None:
+    """What a helper printed; None when it was not started."""
+    result = next((done(one.child) for one in helpers if one.command == command), None)
+    return result.stdout + result.stderr if result and result.state != "not-found" else None
+
+
+def _with_journal(log: Artifact, helpers: Sequence[Running]) -> Artifact:
     """The kernel's log, taken from the journal where the journal could be had and the log itself could not."""
-    journal = next((done(one.child) for one in helpers if one.command == "journal"), None)
-    lines = [line for line in journal.stdout.splitlines() if _JOURNAL_WORDS.search(line)] if journal else []
+    lines = [line for line in (_printed("journal", helpers) or "").splitlines() if _JOURNAL_WORDS.search(line)]
     return Artifact("kernel/log", "live", "\n".join(lines) + "\n", note="journalctl -k, lines on GPUs") if lines else log

@@ -14,7 +14,7 @@ from rocm_doctor.sources.live_files import group_names, names_in
 def device_nodes(root: Path) -> list[str]:
     """The nodes that ROCm opens: /dev/kfd and the render nodes, those that exist, as artifact names."""
     nodes = [f"dev/dri/{name}" for name in names_in(root, "dev/dri") if name.startswith("renderD")]
-    return [name for name in ("dev/kfd", *nodes) if os.path.exists(os.path.join(root, name))]
+    return [name for name in ("dev/kfd", *nodes) if (root / name).exists()]
 
 
 def opening(root: Path, nodes: Sequence[str]) -> list[str]:
@@ -23,7 +23,7 @@ def opening(root: Path, nodes: Sequence[str]) -> list[str]:
     A child does it: a driver that hangs may hold the opening process in the kernel for ever, and that must not be us.
     """
     script = 'for node do true <>"$node" && echo "$node: ok"; done'
-    return ["/bin/sh", "-c", script, "sh", *(os.path.join(root, node) for node in nodes)]
+    return ["/bin/sh", "-c", script, "sh", *(str(root / node) for node in nodes)]
 
 
 def describe_nodes(root: Path, nodes: Sequence[str], opened: str | None) -> list[Artifact]:
@@ -37,15 +37,15 @@ def describe_nodes(root: Path, nodes: Sequence[str], opened: str | None) -> list
 
 
 def _node(root: Path, node: str, opened: str | None) -> str:
-    path = os.path.join(root, node)
+    path = root / node
     text = "exists: yes\n"
     try:
-        info = os.stat(path)
+        info = path.stat()
         text += f"mode: {stat.S_IMODE(info.st_mode):04o}\nuid: {info.st_uid}\ngid: {info.st_gid}\n"
         text += f"group: {group_names(root).get(info.st_gid, info.st_gid)}\n"
     except OSError as error:
         text += f"stat: {error.strerror}\n"
-    return text + f"open: {_opened(path, opened)}\n"
+    return text + f"open: {_opened(str(path), opened)}\n"
 
 
 def _opened(path: str, opened: str | None) -> str:

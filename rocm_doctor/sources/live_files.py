@@ -1,4 +1,4 @@
-"""Reading files of the examined machine into artifacts: bounded, never blocking, never raising, and saying why when there is nothing."""
+"""Reading files of the examined machine into artifacts: bounded, never blocking or raising, saying why there is nothing."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ LIMIT = 1 << 18
 Filter = Callable[[str], str]
 
 
-def read(root: Path, name: str, *, note_absent: bool = False, keep: Filter | None = None, limit: int = LIMIT) -> Iterator[Artifact]:
+def read(
+    root: Path, name: str, *, note_absent: bool = False, keep: Filter | None = None, limit: int = LIMIT
+) -> Iterator[Artifact]:
     """The file as an artifact; one that says `denied` when it cannot be read.
 
-    A file that is not there yields nothing, unless its absence says something (`note_absent`). `keep` picks what is kept of the text.
+    A file that is not there yields nothing, unless its absence says something (`note_absent`). `keep` picks what stays.
     """
     try:
-        text = _text(os.path.join(root, name), limit)
+        text = _text(root / name, limit)
     except OSError as error:
         why = _why(error)
         if why == "denied" or note_absent:
@@ -40,12 +42,12 @@ def text_of(root: Path, name: str, limit: int = LIMIT) -> str:
     return next((a.text for a in read(root, name, limit=limit)), "")
 
 
-def _text(path: str, limit: int) -> str:
+def _text(path: Path, limit: int) -> str:
     # O_NONBLOCK: a pipe under that name would hold us for ever.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0))
     try:
         if stat.S_ISDIR(os.fstat(handle).st_mode):
-            raise IsADirectoryError(path)
+            raise IsADirectoryError(str(path))
         parts = bytearray()
         while len(parts) < limit and (part := os.read(handle, min(1 << 16, limit - len(parts)))):
             parts += part
@@ -62,13 +64,14 @@ def _why(error: OSError) -> Why:
 def names_in(root: Path, folder: str) -> list[str]:
     """Names in a folder, in natural order of their numbers; none when it is not there or cannot be listed."""
     try:
-        return sorted(os.listdir(os.path.join(root, folder)), key=lambda name: (len(name), name))
+        with os.scandir(root / folder) as entries:
+            return sorted((entry.name for entry in entries), key=lambda name: (len(name), name))
     except OSError:
         return []
 
 
 def exists(root: Path, name: str) -> bool:
-    return os.path.lexists(os.path.join(root, name))
+    return os.path.lexists(root / name)
 
 
 def marker(root: Path, name: str, *, note_absent: bool = False) -> Iterator[Artifact]:

@@ -12,8 +12,8 @@ from rocm_doctor.sources.live_files import group_names, lines_with, marker, read
 
 _SECURE_BOOT = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 _TEXTS = (
-    "proc/version", "proc/sys/kernel/osrelease", "proc/cmdline", "proc/sys/kernel/numa_balancing", "proc/self/cgroup", "proc/1/cgroup",
-    "sys/hypervisor/type", "sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/product_name",
+    "proc/version", "proc/sys/kernel/osrelease", "proc/cmdline", "proc/sys/kernel/numa_balancing", "proc/self/cgroup",
+    "proc/1/cgroup", "sys/hypervisor/type", "sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/product_name",
 )  # fmt: skip
 
 
@@ -104,7 +104,9 @@ def _user(root: Path) -> str:
         return ""
     gids = sorted({os.getegid(), *os.getgroups()})
     names = group_names(root)
-    return f"uid: {os.geteuid()}\ngids: {' '.join(map(str, gids))}\ngroups: {' '.join(names.get(gid, str(gid)) for gid in gids)}\n"
+    return (
+        f"uid: {os.geteuid()}\ngids: {' '.join(map(str, gids))}\ngroups: {' '.join(names.get(gid, str(gid)) for gid in gids)}\n"
+    )
 
 
 def _memlock() -> int:
@@ -126,7 +128,7 @@ def _shared_memory(root: Path) -> Iterator[Artifact]:
     if sys.platform == "win32":
         return
     try:
-        size = os.statvfs(os.path.join(root, "dev/shm"))
+        size = os.statvfs(root / "dev/shm")
     except OSError:
         return
     yield Artifact("dev/shm", "live", f"exists: yes\nsize: {size.f_frsize * size.f_blocks}\n")

@@ -16,11 +16,13 @@ from rocm_doctor.sources.live_files import exists, marker, names_in, read, read_
 KFD = "sys/class/kfd/kfd/topology/nodes"
 PCI = "sys/bus/pci/devices"
 _DRM_FILES = (
-    "vendor", "device", "class", "uevent", "product_name", "vbios_version", "numa_node", "mem_info_vram_total", "mem_info_vram_used",
-    "mem_info_gtt_total", "current_link_width", "current_link_speed", "max_link_width", "max_link_speed",
+    "vendor", "device", "class", "uevent", "product_name", "vbios_version", "numa_node", "mem_info_vram_total",
+    "mem_info_vram_used", "mem_info_gtt_total", "current_link_width", "current_link_speed", "max_link_width", "max_link_speed",
 )  # fmt: skip
 _MODULE_FILES = ("initstate", "version")
-_PAGE_LIMITS = tuple(f"sys/module/{module}/parameters/{name}" for module in ("ttm", "amdttm") for name in ("pages_limit", "page_pool_size"))
+_PAGE_LIMITS = tuple(
+    f"sys/module/{module}/parameters/{name}" for module in ("ttm", "amdttm") for name in ("pages_limit", "page_pool_size")
+)
 _MODULES = ("amdgpu", "amdkfd", "amdttm", "amdkcl", "radeon", "nvidia", "nouveau", "vfio_pci")
 _AMD = "0x1002"
 _LOG_WORDS = ("amdgpu", "kfd", "drm", "iommu", "amd-vi", "oom", "out of memory", "linux version", "ttm", "radeon")
@@ -107,16 +109,18 @@ def _debugfs(root: Path) -> Iterator[Artifact]:
 def kernel_log(root: Path) -> Artifact:
     """Lines of the kernel's log that concern GPUs, read from /dev/kmsg without waiting for new ones."""
     try:
-        lines = list(_gpu_lines(_records(os.path.join(root, "dev/kmsg"))))
+        lines = list(_gpu_lines(_records(root / "dev/kmsg")))
     except OSError as error:
         absent = isinstance(error, FileNotFoundError)
-        return Artifact("kernel/log", "live", missing="absent-source" if absent else "denied", note=f"/dev/kmsg: {error.strerror}")
+        return Artifact(
+            "kernel/log", "live", missing="absent-source" if absent else "denied", note=f"/dev/kmsg: {error.strerror}"
+        )
     return Artifact("kernel/log", "live", "".join(line + "\n" for line in lines), note="/dev/kmsg, lines on GPUs")
 
 
-def _records(path: str) -> Iterator[str]:
+def _records(path: Path) -> Iterator[str]:
     """Records of /dev/kmsg: each read gives one. EPIPE says that old ones were overwritten meanwhile: go on with the next."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     got = 0
     try:
         while got < _LOG_LIMIT:
@@ -144,4 +148,3 @@ def _gpu_lines(records: Iterable[str]) -> Iterator[str]:
             stamp = head.split(",")
             if semicolon and len(stamp) >= 3 and stamp[2].isdigit() and any(word in message.lower() for word in _LOG_WORDS):
                 yield f"[{int(stamp[2]) / 1e6:12.6f}] {message}"
-

@@ -1,4 +1,4 @@
-"""ROCm installations, found without a tool: version files, the libraries' own names, packages, and the folders the loader searches."""
+"""ROCm installations, found without a tool: version files, names of libraries, packages, and the folders the loader searches."""
 
 from __future__ import annotations
 
@@ -9,10 +9,27 @@ from pathlib import Path
 from rocm_doctor.model import Artifact
 from rocm_doctor.sources.live_files import exists, names_in, read, read_all, text_of
 
-LIBRARIES = ("libamdhip64.so", "libhsa-runtime64.so", "librocm-core.so", "librocblas.so", "libhipblaslt.so", "libMIOpen.so", "librccl.so")
+LIBRARIES = (
+    "libamdhip64.so",
+    "libhsa-runtime64.so",
+    "librocm-core.so",
+    "librocblas.so",
+    "libhipblaslt.so",
+    "libMIOpen.so",
+    "librccl.so",
+)
 _VERSION_FILES = (".info/version", "share/hip/version", "bin/.hipVersion")
 _SYSTEM_FOLDERS = ("usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib64/rocm", "usr/lib", "usr/local/lib")
-_PACKAGES = ("rocm-core", "amdgpu-dkms", "libamdhip64-5", "libamdhip64-6", "libamdhip64-7", "libhsa-runtime64-1", "rocm-dev", "hip-runtime-amd")
+_PACKAGES = (
+    "rocm-core",
+    "amdgpu-dkms",
+    "libamdhip64-5",
+    "libamdhip64-6",
+    "libamdhip64-7",
+    "libhsa-runtime64-1",
+    "rocm-dev",
+    "hip-runtime-amd",
+)
 
 
 def rocm_files(root: Path, env: Mapping[str, str]) -> list[Artifact]:
@@ -24,18 +41,18 @@ def rocm_files(root: Path, env: Mapping[str, str]) -> list[Artifact]:
 
 
 def installations(root: Path, env: Mapping[str, str]) -> list[str]:
-    """Folders that may hold a ROCm, without leading slash: /opt/rocm*, what lies below it in newer layouts, and what the environment names."""
+    """Folders that may hold a ROCm, without leading slash: /opt/rocm*, /opt/rocm/core-*, and what the environment names."""
     opt = [f"opt/{name}" for name in names_in(root, "opt") if name.startswith("rocm")]
     below = [f"{place}/{name}" for place in opt for name in names_in(root, place) if name.startswith("core")]
     named = [env[name].strip("/") for name in ("ROCM_PATH", "ROCM_HOME", "HIP_PATH") if env.get(name, "").startswith("/")]
-    return list(dict.fromkeys(place for place in [*opt, *below, *named] if place and os.path.isdir(os.path.join(root, place))))
+    return list(dict.fromkeys(place for place in [*opt, *below, *named] if place and (root / place).is_dir()))
 
 
 def _links(root: Path) -> Iterator[Artifact]:
     """Where /opt/rocm leads in the end (distributions put an alternative between)."""
-    path = os.path.join(root, "opt/rocm")
-    if os.path.islink(path):
-        yield Artifact("opt/rocm", "live", f"link: /{os.path.relpath(os.path.realpath(path), os.path.realpath(root))}\n")
+    path = root / "opt/rocm"
+    if path.is_symlink():
+        yield Artifact("opt/rocm", "live", f"link: /{os.path.relpath(path.resolve(), root.resolve())}\n")
     elif not exists(root, "opt/rocm"):
         yield Artifact("opt/rocm", "live", missing="absent-source", note="No such file or directory")
 
@@ -57,20 +74,24 @@ def _searched(root: Path, env: Mapping[str, str]) -> Iterator[str]:
 
 def _listings(root: Path, folders: Iterable[str]) -> Iterator[Artifact]:
     """`FOLDER/.listing`: the ROCm libraries in it, one a line, a link with its target (which spells the full version)."""
-    seen: set[str] = set()
+    seen: set[Path] = set()
     for folder in folders:
-        real = os.path.realpath(os.path.join(root, folder))
-        names = [] if real in seen else [name for name in names_in(root, folder) if name.startswith(LIBRARIES) or name == "rocm_sysdeps"]
+        real = (root / folder).resolve()
+        names = (
+            []
+            if real in seen
+            else [name for name in names_in(root, folder) if name.startswith(LIBRARIES) or name == "rocm_sysdeps"]
+        )
         seen.add(real)
         if names:
-            yield Artifact(f"{folder}/.listing", "live", "".join(_entry(os.path.join(root, folder, name)) for name in names))
+            yield Artifact(f"{folder}/.listing", "live", "".join(_entry(root / folder / name) for name in names))
 
 
-def _entry(path: str) -> str:
+def _entry(path: Path) -> str:
     try:
-        return f"{os.path.basename(path)} -> {os.path.basename(os.readlink(path))}\n"
+        return f"{path.name} -> {path.readlink().name}\n"
     except OSError:
-        return f"{os.path.basename(path)}\n"
+        return f"{path.name}\n"
 
 
 def _packages(root: Path) -> Iterator[Artifact]:

@@ -1,10 +1,10 @@
 """ROCm's own tools, started beside our own reading of files, each bounded in time and bytes, and whatever they printed kept.
 
-Which run: `rocminfo` always, since only it tells what the runtime itself sees. The management tools are Python programs of 0.1 to 1 s
-each, and a driver that hangs keeps them in the kernel for ever (ROCm/legacy-rocm-build#5745). They are asked only where they can add
-something: not where the kernel's topology already names every GPU with its target and memory, and not where both sysfs and rocminfo say
-that there is no driver (measured: Debian's rocm-smi takes 0.1 to 0.2 s to print nothing then). Enumerator and clinfo are asked where
-nothing better is installed, hipconfig where no version file tells the same.
+Which run: `rocminfo` always, since only it tells what the runtime itself sees. The management tools are Python programs of 0.1
+to 1 s each, and a driver that hangs keeps them in the kernel for ever (ROCm/legacy-rocm-build#5745). They are asked only where
+they can add something: not where the kernel's topology already names every GPU with its target and memory, and not where sysfs and
+rocminfo both say that there is no driver (measured: Debian's rocm-smi takes 0.1 to 0.2 s to print nothing then). Enumerator and
+clinfo are asked where nothing better is installed, hipconfig where no version file tells the same.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from rocm_doctor.model import Artifact, Why
+from rocm_doctor.sources.live_files import names_in
 from rocm_doctor.sources.process import Ask, Child, Done, asleep_in, done, pump, start, stop
 
 LIMIT = 5.0
-QUIET = 2.0
-"""Seconds of silence after output until a tool that does not exit is ended: it has said what it had to say (ROCm/librocdxg#17)."""
+QUIET = 2.5
+"""Seconds of silence after output until a tool that does not exit is ended: it has said all it had to say (ROCm/librocdxg#17)."""
 CAP = 4 << 20
 """Bytes of one tool's output. 64 partitions of an MI300X fill 0.7 MB of rocminfo."""
 
@@ -51,53 +52,62 @@ class Running(Struct, frozen=True):
 
 
 class Asked(Struct, frozen=True):
-    """What is under way: tools that run, those that wait for rocminfo's first words, and artifacts for those that are not asked."""
+    """What is under way: tools that run, those that wait for rocminfo's word, and artifacts for those that are not asked."""
 
-    running: list[Running]
-    held: list[tuple[str, str]]
-    refused: list[Artifact]
+    running: tuple[Running, ...]
+    held: tuple[tuple[str, str], ...]
+    refused: tuple[Artifact, ...]
+
+
+NOTHING_ASKED = Asked((), (), ())
 
 
 def start_tools(root: Path, env: Mapping[str, str], *, kernel_knows: bool, hip_known: bool, driver: bool) -> Asked:
     """Start what is worth asking.
 
-    `kernel_knows`: the kernel's topology tells all of every GPU. `hip_known`: a file tells the HIP version. `driver`: there is a sign
-    of a GPU driver.
+    `kernel_knows`: the kernel's topology tells all of every GPU. `hip_known`: a file tells the HIP version. `driver`: there is
+    a sign of a GPU driver.
     """
     folders = search_path(root, env)
     found = {name: find(name, folders) for name in _names()}
-    asked = Asked([], [], [])
+    running: list[Running] = []
+    held: list[tuple[str, str]] = []
+    refused: list[Artifact] = []
     for command in _commands():
         path = found[command.split()[0]]
         why, note = _reason(command, found, kernel_knows, hip_known)
         if not path or why:
-            asked.refused.append(Artifact(f"cmd/{command}", "live", missing=why, note=note))
+            refused.append(Artifact(f"cmd/{command}", "live", missing=why, note=note))
         elif command in MANAGEMENT and not driver and found["rocminfo"]:
-            asked.held.append((command, path))
+            held.append((command, path))
         else:
-            asked.running.append(_start(command, path, env))
-    return asked
+            running.append(_start(command, path, env))
+    return Asked(tuple(running), tuple(held), tuple(refused))
 
 
 def _start(command: str, path: str, env: Mapping[str, str]) -> Running:
     return Running(command, path, start(Ask([path, *command.split()[1:]], LIMIT, QUIET, _tool_env(env), CAP)))
 
 
-def start_one(command: str, argv: Sequence[str], limit: float = LIMIT) -> Running:
+def start_one(command: str, argv: Sequence[str], env: Mapping[str, str], limit: float = LIMIT) -> Running:
     """Start some other short command under the same limits."""
-    return Running(command, argv[0], start(Ask(argv, limit, None, None, CAP)))
+    return Running(command, argv[0], start(Ask(argv, limit, None, _tool_env(env), CAP)))
 
 
 def finish_tools(asked: Asked, env: Mapping[str, str]) -> list[Artifact]:
     """Wait for the tools, ask what was held back or not understood, and give everything they printed."""
+    refused: list[Artifact] = []
+    more: list[Running] = []
     if asked.held and _no_driver(asked.running):
-        asked.refused.extend(Artifact(f"cmd/{command}", "live", missing="not-asked", note=_NO_DRIVER) for command, _ in asked.held)
+        refused += [Artifact(f"cmd/{command}", "live", missing="not-asked", note=_NO_DRIVER) for command, _ in asked.held]
     else:
-        asked.running.extend(_start(command, path, env) for command, path in asked.held)
-    wait(asked.running)
-    again = [_start(RETRIES[one.command], one.path, env) for one in asked.running if one.command in RETRIES and _puzzled(done(one.child))]
+        more += [_start(command, path, env) for command, path in asked.held]
+    first = [*asked.running, *more]
+    wait(first)
+    again = [_start(RETRIES[one.command], one.path, env) for one in first if one.command in RETRIES and _puzzled(done(one.child))]
     wait(again)
-    return [*(as_artifact(one.command, one.path, done(one.child)) for one in (*asked.running, *again)), *asked.refused]
+    printed = (as_artifact(one.command, one.path, done(one.child)) for one in (*first, *again))
+    return [*printed, *asked.refused, *refused]
 
 
 _NO_DRIVER = "neither sysfs nor rocminfo knows of a driver, and it reads nothing without one"
@@ -140,7 +150,15 @@ def as_artifact(command: str, path: str, result: Done) -> Artifact:
     if pure and result.stderr.strip():
         notes.append(f"messages: {' '.join(result.stderr.split())[:400]}")
     missing = None if text.strip() else _silence(result)
-    return Artifact(f"cmd/{command}", "live", "" if missing else text + "\n", result.returncode, round(result.seconds, 3), missing, "; ".join(notes))
+    return Artifact(
+        f"cmd/{command}",
+        "live",
+        "" if missing else text + "\n",
+        result.returncode,
+        round(result.seconds, 3),
+        missing,
+        "; ".join(notes),
+    )
 
 
 def _ending(result: Done) -> Iterator[str]:
@@ -191,25 +209,18 @@ def _reason(command: str, found: Mapping[str, str | None], kernel_knows: bool, h
     return None, ""
 
 
-def search_path(root: Path, env: Mapping[str, str]) -> list[str]:
+def search_path(root: Path, env: Mapping[str, str]) -> list[Path]:
     """Folders in which tools are looked for: PATH first, as a user's shell would, then the installations."""
-    optional = sorted(name for name in _listdir(os.path.join(root, "opt")) if name.startswith("rocm"))
-    hip = [os.path.join(env["HIP_PATH"], "bin")] if sys.platform == "win32" and env.get("HIP_PATH") else []
-    return [*filter(None, env.get("PATH", "").split(os.pathsep)), *hip, *(os.path.join(root, "opt", name, "bin") for name in optional)]
+    installed = [root / "opt" / name / "bin" for name in sorted(names_in(root, "opt")) if name.startswith("rocm")]
+    hip = [Path(env["HIP_PATH"], "bin")] if sys.platform == "win32" and env.get("HIP_PATH") else []
+    return [*(Path(part) for part in env.get("PATH", "").split(os.pathsep) if part), *hip, *installed]
 
 
-def find(name: str, folders: Collection[str]) -> str | None:
+def find(name: str, folders: Sequence[Path]) -> str | None:
     """The first executable file of that name (shutil.which costs 6 ms of imports)."""
     file = f"{name}.exe" if sys.platform == "win32" else name
-    paths = (os.path.join(folder, file) for folder in folders)
-    return next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)
-
-
-def _listdir(path: str) -> list[str]:
-    try:
-        return os.listdir(path)
-    except OSError:
-        return []
+    paths = (folder / file for folder in folders)
+    return next((str(path) for path in paths if os.access(path, os.X_OK) and path.is_file()), None)
 
 
 def _tool_env(env: Mapping[str, str]) -> dict[str, str]:
