@@ -42,6 +42,7 @@ COORDS: dict[str, Coord] = {
     "cgroup_memory_bytes": Coord("number", "memory limit of the control group in bytes; absent when there is none"),
     "user.groups": Coord("list", "names (or numeric ids) of the process's groups"),
     "user.gids": Coord("list", "numeric ids of the process's groups"),
+    "user.missing_group": Coord("word", "group that rocminfo or amd-smi says this user is not in"),
     "user.root": Coord("flag", "the process is root"),
     # device nodes and driver
     "kfd.exists": Coord("flag", "/dev/kfd exists"),
@@ -64,6 +65,7 @@ COORDS: dict[str, Coord] = {
     "driver.blacklisted": Coord("word", "file under /etc/modprobe.d that keeps amdgpu from loading"),
     "driver.windows": Coord("version", "Adrenalin version on Windows"),
     "firmware.mes": Coord("word", "MES firmware version"),
+    "firmware.linux": Coord("word", "release (a date) of the linux-firmware package"),
     "ttm.pages_limit": Coord("number", "pages that GPUs may map of main memory"),
     # ROCm and HIP
     "rocm.version": Coord("version", "ROCm release installed on the system (or the SDK wheels), not the one inside torch"),
@@ -116,6 +118,7 @@ COORDS: dict[str, Coord] = {
     "gpu.driver": Coord("word", "kernel driver that has claimed the device; absent when none has"),
     "gpu.node": Coord("number", "KFD topology node"),
     "gpu.render_node": Coord("word", "its /dev/dri/renderD*"),
+    "gpu.uuid": Coord("word", "serial number as rocminfo (GPU-...) or amd-smi prints it; absent texts such as GPU-XX are no value"),
     "gpu.vbios": Coord("word", "video BIOS version"),
     "gpu.link_width": Coord("number", "PCIe lanes in use"),
     "gpu.link_speed": Coord("word", "PCIe transfer rate in use"),

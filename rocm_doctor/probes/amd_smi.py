@@ -9,7 +9,7 @@ from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.amd_smi_json import read_csv, read_json
 from rocm_doctor.probes.amd_smi_text import read_table, read_tree
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.printed import Line, lines, put_release, quote, stated
+from rocm_doctor.probes.printed import Line, elided, lines, put_release, quote, stated
 
 Gpus = dict[int, dict[str, Fact]]
 _READERS: tuple[Callable[[Notes, Artifact, Gpus], None], ...] = (read_json, read_csv, read_tree, read_table)
@@ -30,7 +30,8 @@ def probe(artifacts: Artifacts) -> Notes:
         for read in _READERS:
             read(notes, artifact, gpus)
         if gpus:
-            notes.listing().gpus += [gpus[n] for n in sorted(gpus)]
+            complete = sorted(gpus) == list(range(len(gpus))) and not elided(artifact)
+            notes.listing(complete).gpus += [gpus[n] for n in sorted(gpus)]
     return notes
 
 

@@ -16,6 +16,11 @@ def _render(value: str) -> str | None:
     return value if re.fullmatch(r"renderD\d+", value) else None
 
 
+def _megabytes(value: str) -> int | None:
+    """A size whose unit may stand in the key."""
+    return size(value) or size(value + " MB") or None
+
+
 def _units(value: str) -> int | None:
     return whole_number(value) or None
 
@@ -39,7 +44,9 @@ KEYS: dict[tuple[str, str], tuple[str, Callable[[str], Plain | None]]] = {
     ("", "node_id"): ("node", whole_number),
     ("", "render"): ("render_node", _render),
     ("vram", "size"): ("vram_bytes", size),
+    ("vram", "vram_size_mb"): ("vram_bytes", _megabytes),
     ("mem_usage", "total_vram"): ("vram_bytes", size),
+    ("", "vram_total"): ("vram_bytes", size),
     ("numa", "node"): ("numa_node", whole_number),
     ("vbios", "version"): ("vbios", stated),
     ("ifwi", "version"): ("vbios", stated),
@@ -50,7 +57,7 @@ _ANYWHERE = {key: value for (section, key), value in KEYS.items() if section in 
 def describe(notes: Notes, gpu: dict[str, Fact], section: str, key: str, value: str, reading: Reading) -> None:
     """Say what this key under this section tells of the GPU, or (driver) of the machine."""
     section, key = section.lower(), key.lower()
-    if (section, key) == ("driver", "version") and stated(value):
+    if section == "driver" and key in ("version", "driver_version") and stated(value):
         put_release(notes, value, reading)
     if key in ("uuid", "gpu_uuid") and (found := _UUID.fullmatch(value)):
         put(notes, gpu, "device_id", hex_id(found.group(1)), reading)

@@ -12,7 +12,7 @@ from rocm_doctor.probes.printed import Line, bdf, lines, name, put, quote, size
 _BLOCK = re.compile(r"[ \t#>]*([CG]PU): (\d{1,4})$")
 _PAIR = re.compile(r"([ \t#>]*)([A-Z][A-Z0-9_ ]{1,60}):(?: (.*))?$")
 _CELL = re.compile(r"N/A|-?\d+(?:\.\d+)?(?:\s?(?:°C|[A-Za-z%/]+))?")
-_BOX = re.compile(r"[ \t>#]*\|\s*([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])\s+(.*?)\s*(?:\||$)")
+_BOX = re.compile(r"[ \t>#]*\|\s*([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])\s+([^|]*)(\||$)")
 _BOX_SECOND = re.compile(r"[ \t>#]*\|\s*(\d{1,4})\s.*\s(\d+)/(\d+ [KMG]B)\s*\|")
 
 Gpus = dict[int, dict[str, Fact]]
@@ -43,14 +43,18 @@ def read_table(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
     """Rows of `monitor` by their heads, and the two lines that a GPU has in the box."""
     heads: list[str] = []
     boxed: dict[str, Fact] | None = None
+    count = 0
     for line in lines(artifact):
         words = line.text.strip(" #>").split()
         if words[:1] == ["GPU"] and len(words) > 1 and words[1] in ("POWER", "XCP", "GPU_T", "GPU_TEMP", "GFX_UTIL", "GFX_CLK", "VRAM_USED", "VRAM_TOTAL"):
             heads = words
         elif heads and words and words[0].isdigit():
             _monitor_row(notes, gpus, heads, line, quote(artifact, line))
+        elif "GPU-Name" in line.text:
+            count = 0
         elif found := _BOX.match(line.text):
-            boxed = gpus.setdefault(len(gpus), {})
+            boxed = gpus.setdefault(count, {})
+            count += 1
             _box(notes, boxed, found, quote(artifact, line))
         elif boxed is not None and (second := _BOX_SECOND.match(line.text)):
             put(notes, boxed, "vram_bytes", size(second.group(3)) or None, quote(artifact, line))
@@ -59,7 +63,7 @@ def read_table(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
 
 def _box(notes: Notes, gpu: dict[str, Fact], found: re.Match[str], reading: Reading) -> None:
     put(notes, gpu, "pci_bdf", bdf(found.group(1)), reading)
-    if found.group(0).rstrip().endswith("|"):
+    if found.group(3):
         put(notes, gpu, "marketing_name", name(found.group(2)), reading)
 
 

@@ -51,13 +51,13 @@ def _devices(artifact: Artifact) -> tuple[list[Said], bool]:
     """The devices that state a type, and whether a platform of AMD's was said to have none."""
     devices: list[Said] = []
     current: Said = {}
-    amd = none = False
+    amd, none = True, False  # a fragment without its platform's name is taken for AMD's
     for line in lines(artifact):
         found = _PAIR.match(line.text)
         if not found or not line.whole:
             continue
         key, value = found.group(1), found.group(2).strip()
-        amd = "AMD" in value if key == "Platform Name" else amd
+        amd = _is_amd(value) if key == "Platform Name" else amd
         none = none or key == "Number of devices" and value == "0" and amd
         if _begins(key, value, current):
             current = {}
@@ -65,7 +65,11 @@ def _devices(artifact: Artifact) -> tuple[list[Said], bool]:
             current.setdefault(_ALIASES[key], (value, quote(artifact, line)))
             if key == "Device Type" and amd:
                 devices.append(current)
-    return devices, none
+    return [d for d in devices if "vendor" not in d or _is_amd(d["vendor"][0])], none
+
+
+def _is_amd(words: str) -> bool:
+    return "AMD" in words or "Advanced Micro Devices" in words
 
 
 def _begins(key: str, value: str, current: Said) -> bool:

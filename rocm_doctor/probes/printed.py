@@ -12,9 +12,13 @@ from rocm_doctor.probes.notes import Notes
 _TARGET = re.compile(r"gfx([1-9][0-9]{0,1}[0-9][0-9a-f])(?=$|[+:\s,;'\")\]])")
 _HEX_ID = re.compile(r"(?:0x)?([0-9a-fA-F]{4})$")
 _BDF = re.compile(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])$")
+_ELIDED = re.compile(r"^[ \t#>|*]*(?:\.\.|\u2026|\[?(?:output )?truncated|\[?\.\.\.|-{2,} ?snip|<snip)", re.MULTILINE | re.IGNORECASE)
 _UNITS = {"B": 1, "KB": 2**10, "KIB": 2**10, "MB": 2**20, "MIB": 2**20, "GB": 2**30, "GIB": 2**30}
 _NOTHING = frozenset(("", "n/a", "na", "none", "null", "unknown", "unsupported", "not supported", "not available", "not specified", "undefined"))
-_MASKED = re.compile(r"[<\[(].*(?:redacted|censored|removed|hidden).*[>\])]$|(?:0x)?(?:X{2,}|0+|f+)$|(?:GPU|CPU|AIE)-X+$|[*.\u2026]+$", re.IGNORECASE)
+_MASKED = re.compile(r"[<\[(].*(?:redacted|censored|removed|hidden).*[>\])]$|(?:0x)?(?:X{2,}|0+|f+)$|(?:GPU|CPU|AIE)-(?:X+|0+|f+)$|[*.\u2026]+$", re.IGNORECASE)
+
+_LONGEST = 300
+"""No value is longer; a longer one is several lines run together."""
 
 
 class Line(NamedTuple):
@@ -34,6 +38,11 @@ def lines(artifact: Artifact) -> Iterator[Line]:
             yield Line(number, row.rstrip(), whole)
 
 
+def elided(artifact: Artifact) -> bool:
+    """Its poster left lines out (`...`, `[output truncated]`), or it ends inside a line."""
+    return not artifact.text.endswith("\n") or _ELIDED.search(artifact.text) is not None
+
+
 def quote(artifact: Artifact, line: Line) -> Reading:
     """The line as evidence."""
     return Reading(artifact.name, f"line {line.number}", " ".join(line.text.split())[:200])
@@ -42,7 +51,7 @@ def quote(artifact: Artifact, line: Line) -> Reading:
 def stated(value: str) -> str | None:
     """The value without outer blanks and quotes; None where the tool says that it has none, or the poster has struck it out."""
     value = value.strip().strip("\"'").strip()
-    return None if value.lower() in _NOTHING or _MASKED.match(value) else value
+    return None if value.lower() in _NOTHING or len(value) > _LONGEST or _MASKED.match(value) else value
 
 
 def target(value: str) -> str | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.loose_json import roots
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.printed import Line, lines, put_release, quote
+from rocm_doctor.probes.printed import Line, elided, lines, put_release, quote
 from rocm_doctor.probes.rocm_smi_keys import describe
 from rocm_doctor.probes.rocm_smi_text import read_text
 
@@ -29,8 +29,14 @@ def probe(artifacts: Artifacts) -> Notes:
         _read_csv(notes, artifact, gpus)
         read_text(notes, artifact, gpus)
         if gpus:
-            notes.listing().gpus += [gpus[n] for n in sorted(gpus)]
+            notes.listing(_complete(artifact, gpus)).gpus += [gpus[n] for n in sorted(gpus)]
     return notes
+
+
+def _complete(artifact: Artifact, gpus: Gpus) -> bool:
+    """All GPUs are there: none is missing in the count, nothing was left out, and a listing has its end."""
+    cut_short = "ROCm System Management Interface" in artifact.text and "End of ROCm SMI Log" not in artifact.text
+    return sorted(gpus) == list(range(len(gpus))) and not elided(artifact) and not cut_short
 
 
 def _failures(notes: Notes, artifact: Artifact) -> None:

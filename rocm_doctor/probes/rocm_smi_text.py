@@ -17,6 +17,8 @@ _ROW_HW = re.compile(r"\W{0,12}(\d{1,3})\s+(\d{1,3})\s+(0x[0-9a-fA-F]{4})\s+\d+\
 _ROW_DID = re.compile(r"\W{0,12}(\d{1,3})\s+((?:0x)?[0-9a-fA-F]{4})\s")
 _ROW_OLD = re.compile(r"\W{0,12}(\d{1,3})\s+(?:\d{1,3}\.\d+c|N/A)\s")
 
+_ROW_LINK = re.compile(r"\W{0,12}GPU(\d{1,3})\s+(?!GPU)\S")
+
 Gpus = dict[int, dict[str, Fact]]
 
 
@@ -62,6 +64,8 @@ def _row(notes: Notes, gpus: Gpus, table: _Table, line: Line, reading: Reading) 
         put(notes, gpu, "device_id", hex_id(found.group(3)), reading)
     elif found := _ROW_60.match(line.text):
         table.unnamed = _model(notes, gpus, found, reading)
+    elif found := _ROW_LINK.match(line.text):
+        gpus.setdefault(int(found.group(1)), {})
     elif named is not None and line.text.startswith(" ") and line.whole:
         _second_line(notes, named, line, reading)
     elif table.head.startswith("GPU"):

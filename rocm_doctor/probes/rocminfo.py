@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rocm_doctor.model import Artifact, Reading
+from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.printed import Line, lines, name, put, quote, size, stated, target, whole_number
+from rocm_doctor.probes.printed import Line, elided, lines, name, put, quote, size, stated, target, whole_number
 from rocm_doctor.probes.rocminfo_errors import failures
 
 _KEYS = (
@@ -52,15 +52,16 @@ def probe(artifacts: Artifacts) -> Notes:
 
 def _one(notes: Notes, artifact: Artifact) -> None:
     failures(notes, artifact)
+    whole = not elided(artifact)
     agents: list[_Agent] = []
-    done = elided = False
     for line in _apart(artifact):
-        done = done or "*** Done" in line.text
-        elided = elided or line.text.startswith(("..", "\u2026", "-- snip", "---- snip"))
+        if "*** Done" in line.text or "HSA System Attributes" in line.text:
+            _list(notes, agents, whole and "Done" in line.text)
+            agents = []
         if line.text.startswith("Runtime Version:") and line.whole:
             _runtime(notes, artifact, line)
         _feed(agents, line, quote(artifact, line))
-    _list(notes, agents, done and not elided)
+    _list(notes, agents, False)
 
 
 def _apart(artifact: Artifact) -> Iterator[Line]:
@@ -145,7 +146,7 @@ def _shared_addresses(gpus: list[_Agent]) -> set[str]:
     return {b for b in seen if seen.count(b) > 1}
 
 
-def _gpu(notes: Notes, gpu: dict, agent: _Agent, shared: set[str]) -> None:  # type: ignore[type-arg]
+def _gpu(notes: Notes, gpu: dict[str, Fact], agent: _Agent, shared: set[str]) -> None:
     named = "Name" if target(agent.value("Name")) else "isa"
     for key, source, value in (
         ("gfx", named, target(agent.value(named).removeprefix(_ISA))),

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from rocm_doctor.model import Artifact
 from rocm_doctor.sources.paste_clean import clean, decode
-from rocm_doctor.sources.paste_marks import LINE_MARKS, MARKS, Mark
+from rocm_doctor.sources.paste_marks import ANYWHERE_TABLE, STARTS_INDEX
 
 __all__ = ["cut", "decode"]
 
@@ -22,6 +22,7 @@ MOST = 40
 """Cuttings of one text, at most: each repeats the empty lines before it, and nobody pastes forty tools' output."""
 _TESTED = 300
 """Characters of a line that a pattern sees."""
+_DECORATION = " \t#>|*"
 _FENCE = ("```", "~~~")
 _PROMPT = re.compile(r"^(?:(?:\([\w.-]{1,40}\) )?(?:\[?[\w.-]{1,60}@[^$#%\n]{1,120}[$#%]|[\w./~:-]{0,80}[$%]|PS [A-Z]:[^>\n]{0,120}>) ?\S|\+ [a-z./])")
 
@@ -41,8 +42,8 @@ def cut(text: str, name: str) -> list[Artifact]:
     lines = text.split("\n")
     fences = _fences(lines)
     whole = "\n".join(lines)
-    hits = _hits(whole, lines, MARKS)
-    single = _hits(whole, lines, LINE_MARKS)
+    data = whole.encode(errors="replace")  # one byte a letter: searching does not get slower by the first emoji
+    hits, single = _hits(lines, data).values()
     blocks = _blocks(lines, hits, fences, {n for n, kind in single.items() if kind == "dmesg"})
     found = [Artifact("paste/text", "paste", whole, note=name)]
     for kind, body in [*_bodies(lines, blocks), *_gathered(lines, single)]:
@@ -61,18 +62,31 @@ def _fences(lines: list[str]) -> set[int]:
     return found
 
 
-def _hits(text: str, lines: list[str], marks: Iterable[Mark]) -> dict[int, str]:
-    """Line number (from 0) and kind of every line that a mark fits; an earlier mark goes first."""
-    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
-    found: dict[int, str] = {}
-    for mark in marks:
-        place = text.find(mark.words)
-        while place >= 0:
-            n = bisect_right(starts, place) - 1
-            if n not in found and (mark.fits is None or mark.fits.search(lines[n][:_TESTED])):
-                found[n] = mark.kind
-            place = text.find(mark.words, starts[n + 1])
+def _hits(lines: list[str], data: bytes) -> dict[str, dict[int, str]]:
+    """Line number (from 0) and kind of every line that a mark fits, for tools' blocks and for single lines; an earlier mark goes first."""
+    found: dict[str, dict[int, str]] = {"block": {}, "single": {}}
+    for n, line in enumerate(lines):
+        bare = line.lstrip(_DECORATION)
+        if bare[:3] in STARTS_INDEX:
+            bare = bare[:_TESTED].rstrip()
+            for where, mark in STARTS_INDEX[bare[:3]]:
+                if bare.startswith(mark.words) and (mark.fits is None or mark.fits.match(bare)):
+                    found[where].setdefault(n, mark.kind)
+    ends = list(accumulate(len(row) + 1 for row in data.split(b"\n")))
+    for where, mark in ANYWHERE_TABLE:
+        for n in _places(data, ends, mark.words.encode()):
+            if n not in found[where] and (mark.fits is None or mark.fits.match(lines[n][:_TESTED])):
+                found[where][n] = mark.kind
     return found
+
+
+def _places(data: bytes, ends: list[int], words: bytes) -> Iterator[int]:
+    """The lines that hold these words."""
+    place = data.find(words)
+    while place >= 0:
+        n = bisect_right(ends, place)
+        yield n
+        place = data.find(words, ends[n])
 
 
 def _blocks(lines: list[str], hits: dict[int, str], fences: set[int], foreign: set[int]) -> list[_Block]:

@@ -1,7 +1,7 @@
-"""Telltale words: which line of a pasted text belongs to which tool's output.
+"""Telltale words: which line of a pasted text belongs to which tool's output. Seen in captures of ROCm 1.6 to 7.13.
 
-A mark is found by substring search over the whole text, so its words may stand anywhere in a line (tools' output gets joined, indented,
-commented out); where the words alone could stand in prose, a pattern tests the line. Seen in captures of ROCm 1.6 to 7.13.
+Words of `ANYWHERE` are looked for in the whole text, for output that was joined, quoted or set behind something; words of `STARTS` count
+at the beginning of a line only (behind blanks, `#`, `>`, `|`, `*`). Where the words alone could stand in prose, a pattern tests the line.
 """
 
 from __future__ import annotations
@@ -11,83 +11,106 @@ from typing import NamedTuple
 
 
 class Mark(NamedTuple):
-    """Words that give a tool's output away. `fits`: what the line must also look like."""
+    """Words that give a tool's output away. `fits`: what the line must also look like, from its beginning."""
 
     kind: str
     words: str
     fits: re.Pattern[str] | None = None
 
 
-def _all(kind: str, *words: str) -> tuple[Mark, ...]:
-    return tuple(Mark(kind, w) for w in words)
-
-
-def _fits(kind: str, pattern: str, *words: str) -> tuple[Mark, ...]:
-    return tuple(Mark(kind, w, re.compile(pattern)) for w in words)
+def _marks(kind: str, *words: str, fits: str = "") -> tuple[Mark, ...]:
+    return tuple(Mark(kind, w, re.compile(fits) if fits else None) for w in words)
 
 
 # A command as it stands behind a prompt, behind an assignment, or alone on its line: never in the middle of a sentence.
-_CALL = r"^(?:[^\n]{{0,160}}?(?:[$#%>+:;&|]|\w=\S{{1,40}})\s*)?(?:sudo\s+|srun\s+|time\s+)?(?:[\w./~:\\-]{{0,80}}[/\\])?{0}(?:\.exe)?(?:\s+(?:--?\w|version|list|static|monitor|metric|[|>&;])|\s*$)"
+_BEFORE = r"(?:[^\n]{0,160}?(?:[$#%>+:;&|]|\w=\S{1,40})\s*)?(?:sudo\s+|srun\s+|time\s+)?(?:[\w./~:\\-]{0,80}[/\\])?"
+_BEHIND = r"(?:\.exe)?(?:\s+(?:--?\w|version|list|static|monitor|metric|[|>&;])|\s*$)"
 
 
-def _command(kind: str, name: str) -> tuple[Mark, ...]:
-    return _fits(kind, _CALL.format(re.escape(name)), name)
+def _command(kind: str, *names: str) -> tuple[Mark, ...]:
+    return tuple(Mark(kind, n, re.compile(_BEFORE + re.escape(n) + _BEHIND)) for n in names)
 
 
-MARKS: tuple[Mark, ...] = (
-    *_all(
-        "collect_env", "PyTorch version:", "Is debug build:", "CUDA used to build PyTorch", "ROCM used to build PyTorch", "HIP runtime version:",
-        "MIOpen runtime version:", "GPU models and configuration:", "Is CUDA available:", "Versions of relevant libraries", "[pip3] ", "[conda] ",
-        "Collecting environment information", "CUDA runtime version:", "Is XNNPACK available", "Nvidia driver version:", "Libc version:",
-    ),
-    *_all(
-        "rocminfo", "ROCk module", "HSA System Attributes", "HSA Agents", "Unable to open /dev/kfd", "hsa api call failure at", "hsa_init Failed",
-        "WSL environment detected", "Runtime Ext Version:", "*** Done ***", "Marketing Name:", "Shader Arrs. per Eng.", "the default DRM access group",
-        "Queue Max Size:", "Wavefront Size:", "Alloc Granule:", "BDFID:", "Chip ID:",
-    ),
-    *_fits("rocminfo", r"(?<!\w)Name:\s+(?:amdgcn-amd-amdhsa--)?gfx[0-9]", "Name:"),
-    *_fits("rocminfo", r"Call returned (?:HSA_STATUS|\d)", "Call returned "),
-    *_fits("rocminfo", r"^\W{0,12}Agent \d+\W{0,40}$", "Agent "),
-    *_fits("rocminfo", r"is member of \w+ group|video group membership|render group membership", "member of ", "group membership"),
-    *_all("rocm-smi", "ROCm System Management Interface", "End of ROCm SMI Log", "Driver not initialized (amdgpu not found", "Concise Info", "cardsystem,"),
-    *_fits("rocm-smi", r"GPU\[\d+\]\s*:", "GPU["),
-    *_fits("rocm-smi", r"\"card\d+\":\s*\{", '"card'),
-    *_fits("rocm-smi", r"^\W{0,8}device,\w|^\W{0,8}card\d+,", "device,", "card"),
-    *_fits("rocm-smi", r"^\W{0,8}\d+\s+(?:\d+\s+0x[0-9a-f]{4},\s|\[\S.{0,20} : 0x|[0-9.]+c\s)", "Mhz", "0x"),
-    *_all("amd-smi", "AMDSMI Tool:", "| AMD-SMI ", "AMD System Management Interface |", "MARKET_NAME:", "TARGET_GRAPHICS_VERSION:", '"gpu_data"', '"market_name"'),
-    *_fits("amd-smi", r"^\W{0,8}[GC]PU: \d+\s*$", "PU: "),
-    *_fits("amd-smi", r"^\W{0,8}\"gpu\":\s*\d", '"gpu"'),
-    *_fits("amd-smi", r"^\W{0,8}gpu,\w", "gpu,"),
-    *_fits("amd-smi", r"^\W{0,8}GPU\s+(?:XCP|POWER|GPU_T)", "GPU "),
-    *_fits("amd-smi", r"^\W{0,8}[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d .{0,40}\|", "|"),
-    *_all("clinfo", "Number of platforms", "Platform Name", "Number of devices", "CL_DEVICE_TYPE_", "Device Board Name (AMD)", "Board name:"),
-    *_fits("hipconfig", r"^\W{0,8}(?:HIP version\s*:\s*\d|==\s?hipconfig|==\s?hip-clang|HIP_(?:COMPILER|RUNTIME)\s*:)", "HIP version", "hipconfig", "hip-clang", "HIP_"),
-    *_all("hipinfo", "device#  ", "multiProcessorCount:", "gcnArchName:", "totalGlobalMem:", "memInfo.total:"),
-    *_fits("agents", r"^\W{0,8}gfx(?:000|[1-9]\w{2,3})(?::\S+)?\s*$", "gfx"),
-    *_fits("pip", r"^\W{0,8}Package\s+Version\b|^\W{0,8}Package:? +\| +Version", "Package"),
-    *_fits("pip", r"^\s{0,8}[A-Za-z0-9][\w.-]{0,60}(?:\[[\w,]{1,40}\])?==\d\S*\s*$", "=="),
-    *_fits("pip", r"^\s{0,8}[\w-]*(?:torch|triton|rocm|transformers|accelerate|bitsandbytes|peft|numpy)[\w-]*\s+\d+\.\d\S*(?:\s|$)",
-           "torch", "triton", "rocm", "transformers", "accelerate", "bitsandbytes", "peft", "numpy"),
-    *_fits("kfd", r"^\s{0,8}(?:simd_count|gfx_target_version|cpu_cores_count|lds_size_in_kb|simd_per_cu) \d", "simd_", "gfx_target_version", "cpu_cores_count", "lds_size"),
-    *_fits("sysinfo", r"^\W{0,8}workload_name,\w", "workload_name,"),
+# Decoration is gone from the line that a pattern of STARTS sees.
+STARTS: tuple[Mark, ...] = (
+    *_marks("collect_env", "CUDA used to build PyTorch", "ROCM used to build PyTorch", "HIP runtime version:", "MIOpen runtime version:"),
+    *_marks("collect_env", "GPU models and configuration:", "Is CUDA available:", "Versions of relevant libraries", "[pip3] ", "[conda] "),
+    *_marks("collect_env", "Collecting environment information", "CUDA runtime version:", "Is XNNPACK available", "Libc version:"),
+    *_marks("rocminfo", "hsa api call failure at", "Runtime Ext Version:", "Shader Arrs. per Eng.", "BDFID:", "Chip ID:", "Segment: "),
+    *_marks("rocminfo", "Queue Max Size:", "Wavefront Size:", "Alloc Granule:"),
+    *_marks("rocminfo", "Name:", fits=r"Name:\s+(?:amdgcn-amd-amdhsa--)?gfx[0-9]"),
+    *_marks("rocminfo", "Agent ", fits=r"Agent \d+\W*$"),
+    *_marks("rocm-smi", '"card', fits=r'"card\d+":\s*\{'),
+    *_marks("rocm-smi", "device,", fits=r"device,\w"),
+    *_marks("rocm-smi", "card", fits=r"card(?:\d+|system),"),
+    *_marks("amd-smi", "MARKET_NAME:", "TARGET_GRAPHICS_VERSION:", "AMD-SMI "),
+    *_marks("amd-smi", "GPU: ", "CPU: ", fits=r"[CG]PU: \d+$"),
+    *_marks("amd-smi", '"gpu":', fits=r'"gpu":\s*\d'),
+    *_marks("amd-smi", "gpu,", fits=r"gpu,\w"),
+    *_marks("amd-smi", "GPU ", fits=r"GPU\s+(?:XCP|POWER|GPU_T|GFX_|VRAM_)"),
+    *_marks("clinfo", "Number of platforms", "Number of devices", "Platform Name", "Device Board Name (AMD)", "Board name:"),
+    *_marks("clinfo", "Device Type:", fits=r".*CL_DEVICE_TYPE_"),
+    *_marks("hipconfig", "HIP version", "HIP_COMPILER", "HIP_RUNTIME", fits=r"HIP(?: version|_COMPILER|_RUNTIME)\s*:\s*\w"),
+    *_marks("hipconfig", "==hipconfig", "== hipconfig", "==hip-clang", "== hip-clang"),
+    *_marks("hipinfo", "device#  ", "multiProcessorCount:", "gcnArchName:", "totalGlobalMem:", "memInfo.total:"),
+    *_marks("agents", "gfx", fits=r"gfx(?:000|[1-9]\w{2,3})(?::\S+)?$"),
+    *_marks("pip", "Package", fits=r"Package(?:\s+|:? +\| +)Version\b"),
+    *_marks("pip", "torch", "pytorch-triton", "triton", "rocm", "transformers", "accelerate", "bitsandbytes", "peft", "numpy",
+            fits=r"[\w-]+\s+\d+\.\d\S*(?:\s|$)"),
+    *_marks("kfd", "simd_count ", "gfx_target_version ", "cpu_cores_count ", "lds_size_in_kb ", "simd_per_cu ", fits=r"\w+ \d+$"),
+    *_marks("sysinfo", "workload_name,"),
+)  # fmt: skip
+
+ANYWHERE: tuple[Mark, ...] = (
+    *_marks("collect_env", "PyTorch version:", "Is debug build:"),
+    *_marks("rocminfo", "ROCk module", "HSA System Attributes", "HSA Agents", "Unable to open /dev/kfd", "hsa_init Failed", "*** Done ***"),
+    *_marks("rocminfo", "WSL environment detected", "Marketing Name:", "the default DRM access group", "Call returned HSA_STATUS", "rocminfo.cc"),
+    *_marks("rocminfo", "member of ", "group membership", fits=r".*?(?:is member of \w+ group|(?:video|render) group membership)"),
+    *_marks("rocm-smi", "ROCm System Management Interface", "End of ROCm SMI Log", "Driver not initialized (amdgpu not found", "Concise Info"),
+    *_marks("rocm-smi", "GPU[", fits=r".*?GPU\[\d+\]\s*:"),
+    *_marks("rocm-smi", '"card0"', fits=r'.*?\{\s*"card0"\s*:'),
+    *_marks("rocm-smi", "Mhz", fits=r"\W*\d+\s+(?:\d+\s+0x[0-9a-f]{4},\s|\[\S.{0,20} : 0x|[0-9.]+c\s)"),
+    *_marks("amd-smi", "AMDSMI Tool:", "| AMD-SMI ", "AMD System Management Interface |", '"gpu_data"', '"market_name"'),
+    *_marks("amd-smi", " MB |", fits=r".*?\d/\d+ MB \|"),
+    *_marks("clinfo", "CL_DEVICE_TYPE_GPU"),
+    *_marks("pip", "==", fits=r"\s{0,8}[A-Za-z0-9][\w.-]{0,60}(?:\[[\w,]{1,40}\])?==\d\S*\s*$"),
     *_command("rocminfo", "rocminfo"),
     *_command("rocm-smi", "rocm-smi"),
     *_command("amd-smi", "amd-smi"),
     *_command("clinfo", "clinfo"),
     *_command("hipconfig", "hipconfig"),
-    *_fits("hipinfo", _CALL.format("hip[Ii]nfo"), "hipinfo", "hipInfo"),
+    *_command("hipinfo", "hipinfo", "hipInfo"),
     *_command("agents", "rocm_agent_enumerator"),
 )  # fmt: skip
 
 # Kinds whose lines stand for themselves: all of them go into one artifact, wherever they stand.
-LINE_MARKS: tuple[Mark, ...] = (
-    *_fits("dmesg", r"^\s{0,8}\[\s*\d{1,8}\.\d{2,6}\]|\bkernel: ", "amdgpu", "[drm", "kfd", "iommu", "Linux version", "Out of memory", "kernel: "),
-    *_fits("dmesg", r"^\s{0,8}(?:amdgpu [0-9a-f]{4}:|\[drm[\]:]|kfd kfd: |amdgpu: )|\*ERROR\* ", "amdgpu", "[drm", "kfd kfd: ", "*ERROR*"),
-    *_fits(
-        "env",
-        r"^\W{0,8}(?:export |declare -x |set )?(?:HSA|HIP|ROCR|ROCM|CUDA|GPU|AMD|AMDGPU|HCC|PYTORCH|TORCH|MIOPEN|TRITON|NCCL|RCCL|VLLM|BNB|LD|PYTHON|HF|FLASH)_[A-Z0-9_]+=",
-        "HSA_", "HIP_", "ROCR_", "ROCM_", "CUDA_", "GPU_", "AMD_", "AMDGPU_", "HCC_", "PYTORCH_", "TORCH_", "MIOPEN_", "TRITON_", "NCCL_", "RCCL_", "VLLM_",
-        "BNB_", "LD_", "PYTHON_", "HF_", "FLASH_",
-    ),
-    *_fits("versions", r"^\W{0,8}amdgpu/\d[\w.-]*, |^\W{0,8}Package: \S*(?:rocm|hip|amdgpu|hsa)|feature version: \d+, firmware version: ", "amdgpu/", "Package: ", "feature version: "),
+_VARIABLES = (
+    "export ", "declare -x ", "set ", "HSA_", "HIP_", "ROCR_", "ROCM_", "CUDA_", "GPU_", "AMD_", "AMDGPU_", "HCC_", "PYTORCH_", "TORCH_", "MIOPEN_",
+    "TRITON_", "NCCL_", "RCCL_", "VLLM_", "BNB_", "LD_LIBRARY_PATH=", "PYTHON", "HF_", "FLASH_",
 )  # fmt: skip
+LINE_STARTS: tuple[Mark, ...] = (
+    *_marks("env", *_VARIABLES, fits=r"(?:export |declare -x |set )?[A-Z][A-Z0-9_]*="),
+    *_marks("dmesg", "amdgpu ", "amdgpu: ", "[drm] ", "[drm:", "kfd kfd: ", fits=r"(?:amdgpu(?: [0-9a-f]{4}:|: )|\[drm|kfd kfd: )"),
+    *_marks("versions", "amdgpu/", fits=r"amdgpu/\d[\w.-]*, "),
+    *_marks("versions", "Package: ", fits=r"Package: \S*(?:rocm|hip|amdgpu|hsa)"),
+)
+LINE_ANYWHERE: tuple[Mark, ...] = (
+    *_marks("dmesg", "amdgpu", "[drm", "kfd", "Linux version", "Out of memory", fits=r"\s{0,8}\[\s*\d{1,8}\.\d{2,6}\]"),
+    *_marks("dmesg", " kernel: ", "kernel: amdgpu", "*ERROR* "),
+    *_marks("versions", "feature version: ", fits=r".*?feature version: \d+, firmware version: "),
+)
+
+
+Placed = tuple[str, Mark]
+"""A mark with the kind of artifact that it leads to: `block` (one tool's output) or `single` (lines gathered from everywhere)."""
+
+ANYWHERE_TABLE: tuple[Placed, ...] = (*(("block", m) for m in ANYWHERE), *(("single", m) for m in LINE_ANYWHERE))
+
+
+def _by_beginning(marks: tuple[Placed, ...]) -> dict[str, tuple[Placed, ...]]:
+    """The marks by their first three letters, to look a line up by its own."""
+    keys = dict.fromkeys(mark.words[:3] for _, mark in marks)
+    return {key: tuple((where, m) for where, m in marks if m.words.startswith(key)) for key in keys}
+
+
+STARTS_INDEX = _by_beginning((*(("block", m) for m in STARTS), *(("single", m) for m in LINE_STARTS)))
