@@ -1,7 +1,9 @@
 """Rows × snapshot: three-valued, root cause before consequence, and what could not be decided said aloud.
 
-False settles a row. All true makes a finding. A row whose failure line was seen but whose other facts are unknown makes a
-hypothesis (low confidence). A row without a failure line that lacks a fact is undecided, and named when the rest of it held.
+False settles a row. All true makes a finding. A row that asks for a failure line (`log`) explains something that was seen, so the
+facts that would rule it out (`absent`, `!...`) count as true until something says otherwise; a fact that it needs and nobody
+stated leaves it undecided. Rows that explain the same line are rivals: the one that the most facts speak for is named, the others
+are kept as hypotheses, and those that a fact rules out are named with that fact.
 """
 
 from __future__ import annotations
@@ -15,45 +17,67 @@ from rocm_doctor.coords import coord
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Row, Snapshot, Undecided
 from rocm_doctor.rules.conditions import holds
-from rocm_doctor.rules.findings import from_row, quoted, subject_of
+from rocm_doctor.rules.findings import from_row, lowered, quoted, subject_of
 from rocm_doctor.rules.logs import Logs
 
 Rule = Callable[[Snapshot, Matrix], Iterable[Finding]]
 _RANK = {"error": 0, "warning": 1, "note": 2, "high": 0, "medium": 1, "low": 2}
+_PRIOR = {"common": 2, "possible": 1, "rare": 0}
+_BY_PRIOR: dict[str, Confidence] = {"common": "medium", "possible": "low", "rare": "low"}
 
 
 class Judged(NamedTuple):
-    """One row against one subject: what held (readings), which facts were missing, and how many facts decided."""
+    """One row against one subject: the log lines, the facts that hold and those that are missing, and the one that rules it out."""
 
-    evidence: list[Reading]
-    missing: list[str]
-    decided: int
-    seen: bool
+    lines: tuple[Reading, ...] = ()
+    evidence: tuple[Reading, ...] = ()
+    missing: tuple[str, ...] = ()
+    decided: int = 0
+    ruled_out: str = ""
+
+
+class Candidate(NamedTuple):
+    """A finding with what ranks it: the line that it explains, and how much speaks for it."""
+
+    finding: Finding
+    line: Reading | None
+    weight: int
 
 
 def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule]) -> tuple[list[Finding], list[Undecided]]:
     """All findings, ranked, and all undecided judgements."""
-    findings: list[Finding] = []
+    candidates: list[Candidate] = []
     undecided: list[Undecided] = []
+    excluded: dict[str, list[str]] = {}
     for row in matrix.rows:
-        if row.status != "works":
-            _judge_row(row, snapshot, logs, matrix, findings, undecided)
-    for rule in rules:
-        findings += rule(snapshot, matrix)
-    return ranked(findings, matrix), undecided
+        if row.status != "works" or row.harmless:
+            for subject, gpu in _subjects(row, snapshot):
+                _sort_out(row, _against(row, snapshot, gpu, logs), matrix, subject, candidates, undecided, excluded)
+    candidates += [Candidate(f, None, 4) for rule in rules for f in rule(snapshot, matrix)]
+    return ranked(_rivals(candidates, excluded, matrix), matrix), undecided
 
 
-def _judge_row(
-    row: Row, snapshot: Snapshot, logs: Logs, matrix: Matrix, findings: list[Finding], undecided: list[Undecided]
+def _sort_out(
+    row: Row,
+    judged: Judged | None,
+    matrix: Matrix,
+    subject: str,
+    candidates: list[Candidate],
+    undecided: list[Undecided],
+    excluded: dict[str, list[str]],
 ) -> None:
-    for subject, gpu in _subjects(row, snapshot):
-        judged = _against(row, snapshot, gpu, logs)
-        if judged is None:
-            continue
-        if not judged.missing or judged.seen:
-            findings.append(from_row(row, matrix, judged.evidence, _confidence(row, judged), subject, _settle(row, judged)))
-        elif judged.decided:
-            undecided.append(Undecided(row.diagnosis, row.key, row.title, tuple(judged.missing), _settle(row, judged)))
+    """Put one judgement where it belongs: found, undecided, or ruled out."""
+    if judged is None:
+        return
+    if judged.ruled_out:
+        excluded.setdefault(row.when["log"], []).append(f"{row.diagnosis}, because {judged.ruled_out}")
+    elif judged.missing:
+        if judged.decided or judged.lines:
+            undecided.append(Undecided(row.diagnosis, row.key, row.title, judged.missing, row.settle))
+    else:
+        made = from_row(row, matrix, judged.lines + judged.evidence, _confidence(row, judged), subject)
+        weight = 2 * judged.decided + len(judged.lines) + _PRIOR[row.prior]
+        candidates.append(Candidate(made, judged.lines[0] if judged.lines else None, weight))
 
 
 def _subjects(row: Row, snapshot: Snapshot) -> list[tuple[str, Gpu | None]]:
@@ -66,7 +90,7 @@ def _subjects(row: Row, snapshot: Snapshot) -> list[tuple[str, Gpu | None]]:
 
 
 def _against(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> Judged | None:
-    """None as soon as one condition is false. Facts are asked before logs: they are cheaper."""
+    """None as soon as one condition is false, except that a row whose failure line was seen says which fact rules it out."""
     evidence: list[Reading] = []
     missing: list[str] = []
     decided = 0
@@ -76,14 +100,25 @@ def _against(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> Judge
         fact = _fact(name, snapshot, gpu)
         truth = _holds(name, condition, fact)
         if truth is False:
-            return None
-        if truth is None:
-            missing.append(name)
-        else:
+            return _ruled_out(row, name, fact, logs)
+        if truth:
             decided += 1
             evidence += quoted(fact, name)[:2]
-    seen = _logs(row, logs)
-    return None if seen is None else Judged(seen + evidence, missing, decided, bool(seen))
+        elif not ("log" in row.when and _excludes(condition)):
+            missing.append(name)
+    lines = _lines(row, logs)
+    return None if lines is None else Judged(lines, tuple(evidence), tuple(missing), decided)
+
+
+def _excludes(condition: str) -> bool:
+    """Whether a condition only rules out: it names what must not be there."""
+    return condition == "absent" or condition.startswith("!")
+
+
+def _ruled_out(row: Row, name: str, fact: Fact, logs: Logs) -> Judged | None:
+    if "log" not in row.when or not _lines(row, logs):
+        return None
+    return Judged(ruled_out=f"{name} is {'absent' if fact.value is None else fact.value}")
 
 
 def _fact(name: str, snapshot: Snapshot, gpu: Gpu | None) -> Fact:
@@ -95,7 +130,7 @@ def _holds(name: str, condition: str, fact: Fact) -> bool | None:
     return holds(known.kind, condition, fact) if known else None
 
 
-def _logs(row: Row, logs: Logs) -> list[Reading] | None:
+def _lines(row: Row, logs: Logs) -> tuple[Reading, ...] | None:
     """The lines that the row's log conditions ask for; None when one is not there (or one that must not be there is)."""
     lines: list[Reading] = []
     for name, condition in row.when.items():
@@ -105,20 +140,37 @@ def _logs(row: Row, logs: Logs) -> list[Reading] | None:
         if (line is None) != condition.startswith("!"):
             return None
         lines += [line] if line else []
-    return lines
+    return tuple(lines)
 
 
 def _confidence(row: Row, judged: Judged) -> Confidence:
     """High only when facts of the machine decide; a line alone is medium if it has one common meaning, else low."""
-    if judged.missing:
-        return "low"
-    if judged.decided:
-        return "high" if row.grade != "field" or not judged.seen else "medium"
-    return {"common": "medium", "possible": "low", "rare": "low"}[row.prior]  # type: ignore[return-value]
+    if not judged.decided:
+        return _BY_PRIOR[row.prior]
+    if row.prior == "rare" or (row.grade == "field" and judged.lines):
+        return "medium"
+    return "high"
 
 
-def _settle(row: Row, judged: Judged) -> str:
-    return row.settle or (f"supply {', '.join(judged.missing)}" if judged.missing else "")
+def _rivals(candidates: Sequence[Candidate], excluded: dict[str, list[str]], matrix: Matrix) -> list[Finding]:
+    """Of the findings that explain one line the strongest stays as it is; the others become hypotheses."""
+    strongest: dict[Reading, Candidate] = {}
+    ordered = sorted(candidates, key=_order)
+    for one in ordered:
+        if one.line:
+            strongest.setdefault(one.line, one)
+    named = [one.finding if one.line is None or strongest[one.line] is one else lowered(one.finding) for one in ordered]
+    return [_with_excluded(f, excluded, matrix) for f in named]
+
+
+def _order(one: Candidate) -> tuple[int, int, int]:
+    return (_RANK[one.finding.severity], _RANK[one.finding.confidence], -one.weight)
+
+
+def _with_excluded(one: Finding, excluded: dict[str, list[str]], matrix: Matrix) -> Finding:
+    row = matrix.row(one.row) if one.row else None
+    out = [words for words in excluded.get(row.when.get("log", ""), []) if not words.startswith(one.id)] if row else []
+    return msgspec.structs.replace(one, excluded=tuple(dict.fromkeys(out))) if out else one
 
 
 def ranked(findings: Iterable[Finding], matrix: Matrix) -> list[Finding]:

@@ -50,32 +50,33 @@ def finding(
     return stamped(made)
 
 
-def from_row(
-    row: Row, matrix: Matrix, evidence: Iterable[Reading], confidence: Confidence, subject: str, settle: str = ""
-) -> Finding:
+def from_row(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidence: Confidence, subject: str) -> Finding:
     """A finding of a matrix row; what the row does not say (advice, commands, verify) is said by its diagnosis."""
     known = matrix.diagnoses.get(row.diagnosis)
-    severity: Severity = "note" if row.harmless else SEVERITY[row.status, row.grade]
-    return stamped(
-        Finding(
-            id=row.diagnosis,
-            row=row.key,
-            title=row.title,
-            severity=_LOWERED[severity] if confidence == "low" else severity,
-            confidence=confidence,
-            cause=row.cause,
-            subject=subject,
-            status=row.status,
-            grade=row.grade,
-            evidence=tuple(evidence),
-            advice=row.advice or (known.advice if known and not row.commands else ""),
-            commands=row.commands or (known.commands if known and not row.advice else ()),
-            verify=row.verify or (known.verify if known else ()),
-            sources=row.sources,
-            settle=settle or row.settle,
-            origin=row.origin,
-        )
+    made = Finding(
+        id=row.diagnosis,
+        row=row.key,
+        title=row.title,
+        severity="note" if row.harmless else SEVERITY[row.status, row.grade],
+        confidence=confidence,
+        cause=row.cause,
+        subject=subject,
+        status=row.status,
+        grade=row.grade,
+        evidence=tuple(dict.fromkeys(evidence)),
+        advice=row.advice or (known.advice if known and not row.commands else ""),
+        commands=row.commands or (known.commands if known and not row.advice else ()),
+        verify=row.verify or (known.verify if known else ()),
+        sources=row.sources,
+        settle=row.settle,
+        origin=row.origin,
     )
+    return stamped(lowered(made) if confidence == "low" else made)
+
+
+def lowered(one: Finding) -> Finding:
+    """The same finding as a hypothesis: low confidence, and no error any more."""
+    return msgspec.structs.replace(one, confidence="low", severity=_LOWERED[one.severity])
 
 
 def stamped(made: Finding) -> Finding:

@@ -28,6 +28,7 @@ class Logs:
     def __init__(self, artifacts: Iterable[Artifact]) -> None:
         self.texts = [(a.name, a.text, _fold(a.text)) for a in artifacts if a.text]
         size = sum(len(text) for _, text, _ in self.texts)
+        self._found: dict[str, Reading | None] = {}
         self._words = {w for _, _, low in self.texts for w in _WORD.findall(low)} if size > _LARGE else None
 
     def __bool__(self) -> bool:
@@ -35,14 +36,14 @@ class Logs:
 
     def find(self, condition: str) -> Reading | None:
         """The first line in which one alternative of the condition stands; None when there is none."""
-        for parts in fragments(condition):
-            if self._words is not None and not needed_words(parts) <= self._words:
-                continue
-            for name, text, low in self.texts:
-                reading = _search(name, text, low, parts)
-                if reading:
-                    return reading
-        return None
+        if condition not in self._found:
+            self._found[condition] = next(filter(None, map(self._line_with, fragments(condition))), None)
+        return self._found[condition]
+
+    def _line_with(self, parts: tuple[str, ...]) -> Reading | None:
+        if self._words is not None and not needed_words(parts) <= self._words:
+            return None
+        return next(filter(None, (_search(name, text, low, parts) for name, text, low in self.texts)), None)
 
 
 @cache
