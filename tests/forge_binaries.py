@@ -24,12 +24,12 @@ def plain(ids: Sequence[str], size: int = 64, spans: Sequence[tuple[int, int]] |
     """An uncompressed bundle; the host entry is empty, every other object `size` bytes long."""
     table = 32 + sum(24 + len(i) for i in ids)
     if spans is None:
-        starts = [table + 8 + n * size for n in range(len(ids))]
-        spans = [(start, 0 if i.startswith("host") else size) for start, i in zip(starts, ids)]
+        lengths = [0 if i.startswith("host") else size for i in ids]
+        spans = [(table + 8 + sum(lengths[:n]), length) for n, length in enumerate(lengths)]
     head = MAGIC + struct.pack("<Q", len(ids) if count is None else count)
     for (offset, length), name in zip(spans, ids):
         head += struct.pack("<QQQ", offset, length, len(name)) + name.encode()
-    end = max([len(head), *(o + s for o, s in spans if o + s < 1 << 24)])
+    end = max([len(head), *(o + s for o, s in spans if o + s < 1 << 27)])
     return head.ljust(end, b"\x5a")
 
 
@@ -57,7 +57,7 @@ def padded(*bundles: bytes) -> bytes:
 
 
 def elf(sections: Mapping[str, bytes | int], needed: Sequence[str] = (), runpath: str = "") -> bytes:
-    """A 64-bit little-endian shared object of section headers and data. An int instead of bytes is the size of a NOBITS section."""
+    """A 64-bit little-endian shared object of section headers and data. An int stands for a NOBITS section of that size."""
     strings, dynamic = b"\0", b""
     for tag, text in [*((1, n) for n in needed), *([(29, runpath)] if runpath else [])]:
         dynamic += struct.pack("<qQ", tag, len(strings))
@@ -91,7 +91,7 @@ def code_object(flags: int, abi: int = 3) -> bytes:
 
 
 def pe(sections: Mapping[str, bytes]) -> bytes:
-    """A 64-bit DLL of headers and sections, each at an odd multiple of 512: the boundary of bundles is the section's, not the file's."""
+    """A 64-bit DLL of headers and sections, each at an odd multiple of 512: bundles are aligned in the section, not in the file."""
     count = len(sections)
     dos = b"MZ".ljust(60, b"\0") + struct.pack("<I", 64)
     coff = b"PE\0\0" + struct.pack("<HHIIIHH", 0x8664, count, 0, 0, 0, 240, 0x2022)

@@ -169,9 +169,10 @@ def test_bytes_read_follow_the_headers_not_the_payload() -> None:
 
 def test_the_view_stops_a_reader_that_never_ends() -> None:
     view = view_of(bytes(1 << 20), limit=1 << 16)
+    for _ in range(16):
+        view.at(0, 4096)
     with pytest.raises(Overread):
-        for _ in range(100):
-            view.at(0, 4096)
+        view.at(0, 4096)
 
 
 SAMPLES = [padded(gpu_bundle(*TARGETS), ccob(v, m, gpu_bundle("gfx908", "gfx1201"))) for v, m in PACKINGS]

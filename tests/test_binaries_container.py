@@ -123,6 +123,8 @@ DAMAGE = {
     "elf whose names are in no section": _field(SOUND, 62, "<H", 200),
     "elf whose section is past the end": _field(SOUND, SHOFF + 2 * 64 + 24, "<Q", 1 << 60),
     "elf whose section is absurdly long": _field(SOUND, SHOFF + 2 * 64 + 32, "<Q", 1 << 62),
+    "elf without a section table": SOUND[:40] + bytes(8) + SOUND[48:60] + bytes(4) + SOUND[64:],
+    "elf whose section table is zeros": SOUND[:SHOFF] + bytes(len(SOUND) - SHOFF),
     "elf of an unknown class": _field(SOUND, 4, "<B", 9),
     "code object of an unknown processor": code_object(0x27),
     "kpack cut in its header": kpack({})[:12],
