@@ -105,13 +105,13 @@ def steps(bench: Bench, model: Any, words: Any) -> list[float]:
 
 
 def sound(torch: Any, model: Any, base: Any, losses: list[float], name: str) -> None:
-    if not losses[-1] < losses[0]:
-        raise Wrong("no-progress", f"{name}: the loss went from {losses[0]:.4g} to {losses[-1]:.4g}")
     for key, tensor in model.named_parameters():
         if tensor.requires_grad and (tensor.grad is None or not bool(tensor.grad.any())):
             raise Wrong("zeros", f"{name}: no gradient in {key}")
         if tensor.requires_grad and not bool(torch.isfinite(tensor.grad).all()):
             raise Wrong("nan", f"{name}: the gradient of {key} is not finite")
+    if not losses[-1] < losses[0]:
+        raise Wrong("no-progress", f"{name}: the loss went from {losses[0]:.4g} to {losses[-1]:.4g}")
     before = base.state_dict()
     for key, tensor in model.get_base_model().state_dict().items():
         plain = before.get(key.replace(".base_layer", ""))

@@ -110,8 +110,9 @@ def small_network(torch: Any) -> Any:
 def train(bench: Bench, model: Any, batches: list[Any]) -> None:
     """Plain gradient descent on the mean of squares; one batch a step."""
     for batch in batches:
-        loss = (model(batch) - batch).pow(2).mean()
+        # Before the forward pass: after it FSDP2 may show whole parameters, whose gradients are not the ones that count.
         model.zero_grad(set_to_none=True)
+        loss = (model(batch) - batch).pow(2).mean()
         loss.backward()
         with bench.torch.no_grad():
             for tensor in model.parameters():
