@@ -91,7 +91,7 @@ def code_object(flags: int, abi: int = 3) -> bytes:
 
 
 def pe(sections: Mapping[str, bytes]) -> bytes:
-    """A 64-bit DLL of headers and sections, each at an odd multiple of 512: bundles are aligned in the section, not in the file."""
+    """A 64-bit DLL of headers and sections, each at an odd multiple of 512: bundles are aligned in the section, not the file."""
     count = len(sections)
     dos = b"MZ".ljust(60, b"\0") + struct.pack("<I", 64)
     coff = b"PE\0\0" + struct.pack("<HHIIIHH", 0x8664, count, 0, 0, 0, 240, 0x2022)

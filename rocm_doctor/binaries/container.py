@@ -112,13 +112,13 @@ def _spans(elf: Any, view: View) -> dict[str, list[Span]]:
     headers = [struct_parse(elf.structs.Elf_Shdr, stream, first + n * step) for n in range(elf.num_sections())]
     if not headers:
         raise Damaged("no section table, which would name the GPU code")
-    names = headers[elf.get_shstrndx()]["sh_offset"]
+    names, size = (headers[elf.get_shstrndx()][field] for field in ("sh_offset", "sh_size"))
+    if not size:
+        raise Damaged("the section table names no section")
     spans: dict[str, list[Span]] = {}
     for header in headers:
         name = view.at(names + header["sh_name"], 64).split(b"\0")[0].decode("latin-1")
         spans.setdefault(name, []).append(Span(header["sh_offset"], header["sh_size"], header["sh_type"] == "SHT_NOBITS"))
-    if set(spans) == {""}:
-        raise Damaged("the section table names no section")
     return spans
 
 
