@@ -42,8 +42,11 @@ def _missing(snapshot: Snapshot) -> list[str]:
 
 
 def _machine(snapshot: Snapshot) -> str:
-    names = [str(g.get("marketing_name").value or g.get("gfx").value) for g in snapshot.gpus if g.get("gfx").value]
-    gfx = [str(g.get("gfx").value) for g in snapshot.gpus if g.get("gfx").value]
+    cards = [g for g in snapshot.gpus if isinstance(g.get("gfx").value, str)]
+    gfx = [str(g.get("gfx").value) for g in cards]
+    names = [
+        str(g.get("marketing_name").value) if isinstance(g.get("marketing_name").value, str) else t for g, t in zip(cards, gfx)
+    ]
     unique = dict.fromkeys(f"{n} ({g})" if n != g else g for n, g in zip(names, gfx))
     count = f"{len(names)} × " if len(names) > 1 and len(unique) == 1 else ""
     return f"{count}{', '.join(unique)} with torch {snapshot.get('torch.version').value}"

@@ -35,6 +35,7 @@ def _missing_code(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subjec
     targets, sure = compiled(snapshot, matrix)
     if targets is None or holds_code(targets, gfx) is not False or _override_helps(snapshot, targets, gfx):
         return None
+    sure = _no_surer(sure, gpu)
     evidence = (*gpu.get("gfx").readings[:1], *readings(snapshot, "torch.version"), *targets.readings[:1])
     chip = matrix.gfx.get(gfx)
     sibling = next((o for o in chip.overrides if o.verdict == "sibling" and covers(targets.value, overridden(o.value) or ""))
@@ -52,6 +53,11 @@ def _missing_code(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subjec
             grade=sibling.grade,
         )
     return _not_in_build(snapshot, matrix, chip, gfx, subject, evidence, sure)
+
+
+def _no_surer(sure: Confidence, gpu: Gpu) -> Confidence:
+    """A target inferred from a name in prose and a wheel's content taken from the catalogue make a hypothesis, not a finding."""
+    return "low" if sure != "high" and all(r.artifact == "paste/text" for r in gpu.get("gfx").readings) else sure
 
 
 def _override_helps(snapshot: Snapshot, targets: Fact, gfx: str) -> bool:
@@ -76,6 +82,7 @@ def _not_in_build(
         "arch.dropped-by-rocm" if dropped else "arch.not-in-build",
         title=f"torch {snapshot.get('torch.version').value} has no code for {gfx}",
         evidence=evidence,
+        severity="warning" if sure == "low" else "error",
         confidence=sure,
         subject=subject,
         commands=install(others[0]) if others else (),
@@ -87,10 +94,12 @@ def _missing_blas(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subjec
     kernels, sure = blas(snapshot, matrix)
     if kernels is None or holds_code(kernels, gfx) is not False or _override_helps(snapshot, kernels, gfx):
         return None
+    sure = _no_surer(sure, gpu)
     others = builds_with(gfx, matrix, _python(snapshot))
     return finding(
         matrix,
         "arch.blas-missing",
+        severity="warning" if sure == "low" else "error",
         title=f"the rocBLAS of torch {snapshot.get('torch.version').value} has no kernels for {gfx}",
         evidence=(*gpu.get("gfx").readings[:1], *readings(snapshot, "torch.version"), *kernels.readings[:1]),
         confidence=sure,

@@ -23,11 +23,12 @@ from rocm_doctor.rules.logs import Logs
 Rule = Callable[[Snapshot, Matrix], Iterable[Finding]]
 _RANK = {"error": 0, "warning": 1, "note": 2, "high": 0, "medium": 1, "low": 2}
 _PRIOR = {"common": 2, "possible": 1, "rare": 0}
+_RULE = 6  # a rule compares facts of the machine: it speaks before a row that explains a line
 _BY_PRIOR: dict[str, Confidence] = {"common": "medium", "possible": "low", "rare": "low"}
 
 
 class Judged(NamedTuple):
-    """One row against one subject: the log lines, the facts that hold and those that are missing, and the one that rules it out."""
+    """One row against one subject: log lines, facts that hold, facts that are missing, and the one that rules it out."""
 
     lines: tuple[Reading, ...] = ()
     evidence: tuple[Reading, ...] = ()
@@ -53,7 +54,7 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
         if row.status != "works" or row.harmless:
             for subject, gpu in _subjects(row, snapshot):
                 _sort_out(row, _against(row, snapshot, gpu, logs), matrix, subject, candidates, undecided, excluded)
-    candidates += [Candidate(f, None, 4) for rule in rules for f in rule(snapshot, matrix)]
+    candidates += [Candidate(f, None, _RULE) for rule in rules for f in rule(snapshot, matrix)]
     return ranked(_rivals(candidates, excluded, matrix), matrix), undecided
 
 
@@ -175,13 +176,19 @@ def _with_excluded(one: Finding, excluded: dict[str, list[str]], matrix: Matrix)
 
 def ranked(findings: Iterable[Finding], matrix: Matrix) -> list[Finding]:
     """Each finding once, consequences tied to their cause, root causes first, then the severe and the certain."""
-    unique = list({(f.id, f.row, f.subject): f for f in findings}.values())
+    unique = sorted({(f.id, f.row, f.subject): f for f in findings}.values(), key=_severe_first)
     tied = [_tied(f, unique, matrix) for f in unique]
-    return sorted(tied, key=lambda f: (bool(f.follows_from), _RANK[f.severity], _RANK[f.confidence]))
+    return sorted(tied, key=lambda f: (bool(f.follows_from), *_severe_first(f)))
 
 
-def _tied(one: Finding, all_of_them: Sequence[Finding], matrix: Matrix) -> Finding:
-    """A finding that names what explains it (`after`) follows from that when it was found too."""
+def _severe_first(one: Finding) -> tuple[int, int]:
+    return (_RANK[one.severity], _RANK[one.confidence])
+
+
+def _tied(one: Finding, ordered: Sequence[Finding], matrix: Matrix) -> Finding:
+    """What follows from something else that was found: a consequence by its row's `after`, or the same cause said again."""
     row = matrix.row(one.row) if one.row else None
-    causes = [f for f in all_of_them if row and f is not one and (f.id in row.after or f.row in row.after)]
+    earlier = ordered[: ordered.index(one)]
+    causes = [f for f in ordered if row and f is not one and (f.id in row.after or f.row in row.after)]
+    causes += [f for f in earlier if f.id == one.id and (f.subject == one.subject or not (f.subject and one.subject))]
     return msgspec.structs.replace(one, follows_from=causes[0].row or causes[0].id) if causes else one

@@ -32,6 +32,8 @@ _ROOTS = (
     "limits/",
     "user/",
     "paste/",
+    "run/",
+    ".dockerenv",
 )
 _SINGLE = ("env", "uname")
 _MEMBER_LIMIT = 32 * 2**20
@@ -153,7 +155,7 @@ def _artifacts(path: Path, members: list[tuple[str, bytes]]) -> list[Artifact]:
 
 
 def _is_paste(name: str) -> bool:
-    return name not in (META, "report.json", "report.md", "README.md", "expected.json")
+    return name not in (META, "report.json", "report.md", "README.md", "expected.yaml")
 
 
 def _without_wrapper(members: list[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
