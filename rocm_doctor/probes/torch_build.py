@@ -66,7 +66,9 @@ def say_build(notes: Notes, build: Build, reading: Reading) -> None:
     if kind is None:
         return
     notes.say("torch.build", kind, reading)
-    notes.say("torch.rocm", rocm_of(build) if kind == "rocm" else None, reading)
+    release = rocm_of(build)
+    if release or kind != "rocm":
+        notes.say("torch.rocm", release, reading)
     family = family_of(build) if kind == "rocm" else None
     if family:
         notes.say("torch.family", family, reading)

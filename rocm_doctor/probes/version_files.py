@@ -32,6 +32,7 @@ SAYS = (
     _says("rocm-core", rf"(?:^|\s){_CORE_RPM}", "rocm.version"),
     _says("rocm-core", r"(?:^|\s|/)rocm-core (\d+\.\d+\.\d+)-\d", "rocm.version"),
     _says("rocm-hip-", r"(?:^|\s|/)rocm-hip-(?:runtime|libraries|sdk) (\d+\.\d+\.\d+)-\d", "rocm.version"),
+    _says("pytorch", r"(?:^|\s|/)(?:python-)?pytorch(?:-opt)?-rocm (\d+\.\d+\.\d+)-\d", "torch.version"),
     _says("amdgpu-dkms", r"^ii\s+amdgpu-dkms\s+(?:\d:)?(\d+\.\d+\.\d+)[.-]", "driver.version"),
     _says("amdgpu-dkms", r"(?:^|\s|/)amdgpu-dkms[ -](?:\d:)?(\d+\.\d+\.\d+)[.-]\d", "driver.version"),
     _says("linux version ", rf"^.{{0,60}}Linux version {_KERNEL_RELEASE}", "kernel"),

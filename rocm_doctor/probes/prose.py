@@ -1,0 +1,45 @@
+"""What a person wrote around the output of tools: the least trusted source, and often the only one.
+
+Rules are the grammar of how people state such things (prose_text.py); which GPU a name means is the catalogue's (gpu_names.py).
+Two facts of one name that differ stay disputed; a name that fits several targets stays ambiguous.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rocm_doctor.probes.gpu_names import GpuNames
+from rocm_doctor.probes.notes import Artifacts, Notes
+from rocm_doctor.probes.prose_commands import say_commands
+from rocm_doctor.probes.prose_gpus import say_gpus
+from rocm_doctor.probes.prose_history import say_history
+from rocm_doctor.probes.prose_machine import say_machine
+from rocm_doctor.probes.prose_text import sentences
+from rocm_doctor.probes.prose_versions import say_packages, say_versions
+from rocm_doctor.probes.scan import Page
+
+_COMFYUI = re.compile(r"ROCm version: \((\d{1,2}), (\d{1,2})\)")
+
+
+def probe(artifacts: Artifacts, names: GpuNames) -> Notes:
+    """GPUs, versions, the machine, commands and what works where, out of pasted texts. Only `paste/text` and what lies beside it is read."""
+    notes = Notes()
+    for artifact in artifacts.like("paste/text*"):
+        page = Page(artifact)
+        text = sentences(page)
+        say_versions(notes, text)
+        say_packages(notes, text)
+        say_machine(notes, text)
+        say_commands(notes, page, text)
+        say_history(notes, text)
+        say_gpus(notes, text, names)
+        _say_torchs_rocm(notes, page)
+    return notes
+
+
+def _say_torchs_rocm(notes: Notes, page: Page) -> None:
+    """ComfyUI prints torch's ROCm as `(6, 4)`: the system's too, as long as nothing else is said of that."""
+    for line in page.lines_with("rocm version: (", most=1):
+        found = _COMFYUI.search(line.text)
+        if found and "rocm.version" not in notes.facts:
+            notes.say("rocm.version", f"{found.group(1)}.{found.group(2)}", page.reading(line))

@@ -1,0 +1,161 @@
+"""What a person wrote, cut into sentences and clauses, and what a clause says of the thing named in it: it works, it is broken, it was before.
+
+Grammar only: how people put such statements, whichever software they are about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from rocm_doctor.model import Reading
+from rocm_doctor.probes.scan import Page
+
+HEAD, TAIL = 96_000, 32_000
+"""Characters read at the start and at the end of a text: what a person writes stands around the log, not in the middle of it."""
+LONGEST = 4_000
+
+Stance = Literal["plain", "broken", "works", "past", "elsewhere", "maybe"]
+
+_SENTENCE = re.compile(r"(?<=[.!?])[\"')`*]{0,3}\s+(?=[\"'(`*]{0,3}\w)|;\s+")
+_ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|vs|etc|no|approx|ver|incl|ca|resp|cf|v)|\.\.)\.$", re.I)
+_MARKS = str.maketrans("*`|\u2022", "    ")
+_AUTHOR = re.compile(r"\W{0,6}@?([\w-]{1,39})\W{1,6}(?:commented|wrote|replied|posted|answered)\b")
+_ME_TOO = re.compile(
+    r"\W{0,4}(?:same (?:issue|problem|error|here|thing|behaviou?r)|me too|\+1\b|i (?:also )?have the same|i can confirm|also (?:happening|seeing))",
+    re.I,
+)
+_HEADING = re.compile(
+    r"\s*#{0,6}\s*(?:your |system )?(?:operating system|os|distro|distribution|rocm(?: version)?|python(?: version)?|(?:linux )?kernel(?: version)?|(?:py)?torch(?: version)?"
+    r"|(?:amdgpu |gpu )?driver(?: version)?|adrenalin(?: version)?|hip sdk(?: version)?|gpu|gpu model|graphics card|hardware|cpu)\s*:?\s*$",
+    re.I,
+)
+_CLAUSE = re.compile(
+    r",\s+(?!\d{1,2}(?:st|nd|rd|th)\b)|\s+(?:but|while|whereas|although|though|however|yet|and then)\s+|\s[-–—]{1,2}\s|:\s+"
+    r"|\s+and\s+(?=(?:it|that|this|they|then|with|on|in|since|fails?|breaks?|broke|crash\w*|works?|the|now|also)\b)",
+    re.I,
+)
+_AND = re.compile(r"\s+(?:and|or)\s", re.I)
+_BROKEN = re.compile(
+    r"\b(?:break(?:s|ing)?|broken?|fail(?:s|ed|ing|ure|ures)?|crash(?:es|ed|ing|-loops?)?|seg-?fault\w*|segmentation fault|hangs?|hung|freezes?|froze"
+    r"|regress\w*|nonsense|garbage|gibberish|blank|black (?:image|screen)\w*|wrong|errors? out|throws?|raises?|aborts?|dies|dumps? core|stuck"
+    r"|(?:does|did|do|is|are|was|were|will|would|could|can|has|have)(?:n't|n’t| not| no longer| never) (?:\w+ )?(?:work\w*|run\w*|load\w*|start\w*|detect\w*|see|find"
+    r"|recogni[sz]e\w*|support\w*|possible|able|usable|compile|build|boot|train)|cannot|can't|can’t|unable|no longer|not working|stop(?:s|ped) working|unusable"
+    r"|impossible|(?:is|are) (?:ignored|refused|rejected|slow|slower)|NaNs?\b|slower|refuses?|lose|lost|loses)\b",
+    re.I,
+)
+_WORKS = re.compile(
+    r"\b(?:works?|worked|working|runs? fine|ran fine|(?:is|was|are|were|being) (?:all )?(?:fine|ok|okay|good|right|correct|not affected)|fine|no (?:such )?(?:problem|issue|error)s?"
+    r"|succe(?:ss\w*|eds?)|pass(?:es|ed)|did not|didn't|unaffected|no longer happens|fixed|solved|correct(?:ly)?)\b",
+    re.I,
+)
+_PAST = re.compile(
+    r"\b(?:previous(?:ly)?|earlier|former(?:ly)?|in (?:my|the) (?:old|previous|past)|used to (?:have|use|run|be)|before (?:that|the (?:update|upgrade))"
+    r"|upgraded from|(?:updated|updating|upgrading|coming|migrated|switched|moved|changed|replaced) (?:\w+ ){0,3}from|downgraded from|originally|older)\b",
+    re.I,
+)
+_ELSEWHERE = re.compile(
+    r"\b(?:(?:an?|my|the|on)?\s*(?:other|another|second|different) (?:machine|computer|pc|laptop|notebook|system|box|rig|server|host|workstation|desktop|user|person)"
+    r"|(?:friend|colleague|coworker|brother)(?:'s|s|’s)?|someone else|nvidia hardware|(?:on|under|with|in) (?:windows|linux) (?:\d+ )?(?:it|both|everything|the same|all)"
+    r"|dual[- ]boot\w*|same (?:issue|problem|error|thing|here|behaviou?r)\b.{0,40}\b(?:on|with)\b|other people|others (?:have|report))",
+    re.I,
+)
+_MAYBE = re.compile(
+    r"(?:\b(?:require[sd]?|need(?:s|ed)?|support(?:s|ed)?(?: for| on| in| by)?|wait(?:ing)? for|instead of|unlike|until|compatible with|prior to|before|older than"
+    r"|newer than|later than|than|at least|minimum|upcoming|planned|docs? (?:for|of|says?)|documentation (?:for|of|says?)|according to|says|available (?:for|in|with)"
+    r"|should (?:i )?(?:use|install|try)|would|recommend(?:s|ed)?|only for|meant for|intended for|built against|wants?|expect(?:s|ed|ing)?|not)"
+    r"(?:\s+(?:to|use|the|a|an|with|on|for|in|have|is|version|of|by|only))*\s*$)",
+    re.I,
+)
+_OR_LATER = re.compile(
+    r"(?:\+(?![\w.])|\s+(?:or|and) (?:later|newer|higher|above|greater|up|older|below|earlier|lower)\b|-?x?-?compatible)", re.I
+)
+
+
+class Sentence(NamedTuple):
+    """One sentence (or line of output): its words without marks of emphasis, its line's number from 1, the page it stands on.
+
+    `other`: somebody else than the first writer says it, about a machine of theirs.
+    """
+
+    text: str
+    number: int
+    page: Page
+    other: bool = False
+
+    @property
+    def reading(self) -> Reading:
+        return Reading(self.page.name, f"line {self.number}", " ".join(self.text.split())[:200])
+
+
+def sentences(page: Page) -> list[Sentence]:
+    """The sentences of the text's first and last part, in order."""
+    found: list[Sentence] = []
+    reporter, heading, other = "", "", False
+    for number, line in lines(page.text):
+        author = _AUTHOR.match(line[:120])
+        if author:
+            reporter = reporter or (author.group(1) if not found else "the first writer")
+            other = author.group(1) != reporter
+        text = line[:LONGEST].translate(_MARKS)
+        aside = other or (bool(found) and _ME_TOO.match(text) is not None)
+        found += [Sentence(part, number, page, aside) for part in _split(heading + text) if part.strip()]
+        if text.strip():
+            heading = f"{text.strip(' #:_')}: " if _HEADING.match(text) else ""
+    return found
+
+
+def lines(text: str) -> Iterator[tuple[int, str]]:
+    """(number, line) of the text's first and last part."""
+    if len(text) <= HEAD + TAIL:
+        yield from enumerate(text.split("\n"), 1)
+        return
+    yield from enumerate(text[:HEAD].split("\n"), 1)
+    start = text.find("\n", len(text) - TAIL) + 1 or len(text) - TAIL
+    yield from enumerate(text[start:].split("\n"), 1 + text.count("\n", 0, start))
+
+
+def _split(line: str) -> Iterator[str]:
+    place = 0
+    for gap in _SENTENCE.finditer(line):
+        if gap.group(0)[0] == ";" or not _ABBREVIATED.search(line, max(0, gap.start() - 8), gap.start()):
+            yield line[place : gap.start()]
+            place = gap.end()
+    yield line[place:]
+
+
+def clause_around(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where the clause that holds text[start:end] begins and stops."""
+    first, stop = 0, len(text)
+    for gap in _CLAUSE.finditer(text):
+        if gap.end() <= start:
+            first = gap.end()
+        elif gap.start() >= end:
+            stop = gap.start()
+            break
+    return first, stop
+
+
+def stance(text: str, start: int, end: int) -> Stance:
+    """What the clause around text[start:end] says of the thing that stands there.
+
+    A clause that says nothing shares the verb of the one that `and` joins to it (`with 6.1 and with 6.2 it fails`).
+    """
+    first, stop = clause_around(text, start, end)
+    clause = text[first:stop]
+    if _AND.match(text, stop) and not _BROKEN.search(clause) and not _WORKS.search(clause):
+        clause += text[stop : clause_around(text, stop + 5, stop + 6)[1]]
+    before = text[max(first, start - 60) : start]
+    if _MAYBE.search(before) or _OR_LATER.match(text, end):
+        return "maybe"
+    if _ELSEWHERE.search(clause):
+        return "elsewhere"
+    broken, works = _BROKEN.search(clause), _WORKS.search(clause)
+    if works and re.search(r"\bonly\b", clause[: works.start() + 12], re.I) and not broken:
+        return "works"
+    if broken:
+        return "broken"
+    if works:
+        return "works"
+    return "past" if _PAST.search(text[max(0, start - 60) : start]) else "plain"
