@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 from rocm_doctor.model import Artifact, Fact, Reading
-from rocm_doctor.probes.amd_smi_keys import describe
+from rocm_doctor.probes.amd_smi_keys import KEYS, describe
 from rocm_doctor.probes.notes import Notes
 from rocm_doctor.probes.printed import Line, bdf, lines, name, put, quote, size
 
 _BLOCK = re.compile(r"[ \t#>]*([CG]PU): (\d{1,4})$")
-_PAIR = re.compile(r"([ \t#>]*)([A-Z][A-Z0-9_ ]{1,60}):(?: (.*))?$")
+_PAIR = re.compile(r"[ \t#>]*([A-Z][A-Za-z0-9_ ]{1,60}):(?:\s+(.*))?$")
+_TELLING = ("MARKET_NAME", "NUM_COMPUTE_UNITS", "TARGET_GRAPHICS_VERSION")
 _CELL = re.compile(r"N/A|-?\d+(?:\.\d+)?(?:\s?(?:°C|[A-Za-z%/]+))?")
 _BOX = re.compile(r"[ \t>#]*\|\s*([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])\s+([^|]*)(\||$)")
 _BOX_SECOND = re.compile(r"[ \t>#]*\|\s*(\d{1,4})\s.*\s(\d+)/(\d+ [KMG]B)\s*\|")
@@ -21,20 +22,32 @@ Gpus = dict[int, dict[str, Fact]]
 def read_tree(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
     """`GPU: 0` and the indented keys under it; a key without a value opens a section. `CPU: 0` blocks are passed over."""
     gpu: dict[str, Fact] | None = None
-    section = ""
+    section, headless = "", True
     for line in lines(artifact):
         if head := _BLOCK.match(line.text):
             gpu = gpus.setdefault(int(head.group(2)), {}) if head.group(1) == "GPU" and line.whole else None
-            section = ""
-        elif gpu is not None and (pair := _PAIR.match(line.text)) and line.whole:
-            section = _take(notes, gpu, section, pair, quote(artifact, line))
+            section, headless = "", False
+        elif (pair := _PAIR.match(line.text)) and line.whole:
+            if headless and pair.group(1) in _TELLING:
+                gpu = _next(gpus, pair.group(1))
+            if gpu is not None:
+                section = _take(notes, gpu, section, pair, quote(artifact, line))
+
+
+def _next(gpus: Gpus, key: str) -> dict[str, Fact]:
+    """The GPU that a line picked out with grep belongs to: another one when the last has that key already."""
+    fact = KEYS["asic", key.lower()][0]
+    last = gpus.get(len(gpus) - 1)
+    return gpus.setdefault(len(gpus), {}) if last is None or fact in last else last
 
 
 def _take(notes: Notes, gpu: dict[str, Fact], section: str, pair: re.Match[str], reading: Reading) -> str:
     """Take one line; the section that the next one is in."""
-    key, value = pair.group(2), (pair.group(3) or "").strip()
+    key, value = pair.group(1), (pair.group(2) or "").strip()
     if not value:
         return key
+    if key in _TELLING:
+        section = "ASIC"
     describe(notes, gpu, section if key not in ("BDF", "UUID", "NODE_ID", "RENDER") else "", key, value, reading)
     return section
 

@@ -6,7 +6,7 @@ import re
 
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.printed import bdf, lines, name, put, quote, target
+from rocm_doctor.probes.printed import bdf, elided, hex_id, lines, name, put, quote, target
 
 _PAIR = re.compile(r"[ \t#>]*([A-Za-z][\w /.()-]{1,48}?)(?::\s*|\s{2,}|$)(.*)$")
 _TOPOLOGY = re.compile(r"PCI\[ B#(\d{1,3}), D#(\d{1,2}), F#([0-7]) \]")
@@ -23,6 +23,7 @@ _ALIASES = {
     "Wavefront width": "wavefront",
     "Global memory size": "memory",
     "Unified memory for Host and Device": "unified",
+    "Device PCI-e ID (AMD)": "id",
     "Device Vendor": "vendor",
     "Vendor": "vendor",
 }
@@ -38,34 +39,33 @@ def probe(artifacts: Artifacts) -> Notes:
     """GPUs of AMD's OpenCL platform. No device under a platform means: the runtime is there, and it sees no GPU."""
     notes = Notes()
     for artifact in artifacts.like("cmd/clinfo*", "cmd/*/clinfo*", "paste/*-clinfo"):
-        devices, none = _devices(artifact)
-        gpus = [d for d in devices if "GPU" in d["type"][0]]
+        gpus, none = _devices(artifact)
         if gpus or none:
-            listing = notes.listing()
+            listing = notes.listing(not elided(artifact))
             for said in gpus:
                 _describe(notes, listing.gpu(), said)
     return notes
 
 
 def _devices(artifact: Artifact) -> tuple[list[Said], bool]:
-    """The devices that state a type, and whether a platform of AMD's was said to have none."""
-    devices: list[Said] = []
-    current: Said = {}
-    amd, none = True, False  # a fragment without its platform's name is taken for AMD's
+    """The GPUs, and whether a platform of AMD's was said to have none. A fragment without its platform's name is taken for AMD's;
+    where lines were picked out with grep, each board name is a GPU."""
+    blocks: list[Said] = [{}]
+    amd, none = True, False
     for line in lines(artifact):
         found = _PAIR.match(line.text)
         if not found or not line.whole:
             continue
         key, value = found.group(1), found.group(2).strip()
         amd = _is_amd(value) if key == "Platform Name" else amd
-        none = none or key == "Number of devices" and value == "0" and amd
-        if _begins(key, value, current):
-            current = {}
-        if key in _ALIASES:
-            current.setdefault(_ALIASES[key], (value, quote(artifact, line)))
-            if key == "Device Type" and amd:
-                devices.append(current)
-    return [d for d in devices if "vendor" not in d or _is_amd(d["vendor"][0])], none
+        none = none or (key == "Number of devices" and value == "0" and amd)
+        if _begins(key, value, blocks[-1]):
+            blocks.append({})
+        if amd and key in _ALIASES:
+            blocks[-1].setdefault(_ALIASES[key], (value, quote(artifact, line)))
+    typed = [b for b in blocks if "type" in b]
+    gpus = [b for b in typed if "GPU" in b["type"][0]] if typed else [b for b in blocks if "board" in b]
+    return [b for b in gpus if "vendor" not in b or _is_amd(b["vendor"][0])], none
 
 
 def _is_amd(words: str) -> bool:
@@ -76,7 +76,7 @@ def _begins(key: str, value: str, current: Said) -> bool:
     """AMD's program begins a device with its type, Khronos' with its name."""
     if key == "Device Type":
         return value.startswith("CL_DEVICE_TYPE") or "type" in current
-    return key in ("Device Name", "Number of devices", "Platform Name")
+    return key in ("Device Name", "Number of devices", "Platform Name") or (_ALIASES.get(key) == "board" and "board" in current)
 
 
 def _describe(notes: Notes, gpu: dict[str, Fact], said: Said) -> None:
@@ -87,6 +87,8 @@ def _describe(notes: Notes, gpu: dict[str, Fact], said: Said) -> None:
     for key, source, read in (
         ("gfx", "name", gfx),
         ("marketing_name", "board", name(value("board"))),
+        ("device_id", "board", hex_id(value("board")[7:]) if value("board").startswith("Device ") else None),
+        ("device_id", "id", hex_id(value("id"))),
         ("pci_bdf", "topology", _address(value("topology"))),
         ("wavefront_size", "wavefront", {"32": 32, "64": 64}.get(value("wavefront"))),
         ("compute_units", "units", _number(value("units")) if _counts_units(value("board"), gfx, value("wavefront")) else None),

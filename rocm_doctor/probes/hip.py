@@ -6,7 +6,7 @@ import re
 
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.printed import Line, hex_id, lines, name, put, quote, target
+from rocm_doctor.probes.printed import Line, elided, hex_id, lines, name, put, quote, target
 
 _VERSION = re.compile(r"\W{0,12}HIP version\s*:\s*(\d+\.\d+[\w.+~-]*)$")
 _PAIR = re.compile(r"\W{0,12}(device#|[A-Za-z][\w.]{2,40}:)\s*(.*)$")
@@ -54,14 +54,20 @@ def _info(notes: Notes, artifact: Artifact) -> None:
         found = _PAIR.match(line.text)
         if not found or not line.whole:
             continue
-        if found.group(1) == "device#" and found.group(2).isdigit():
+        if _begins(devices, found.group(1), found.group(2)):
             devices.append({})
-        elif devices:
+        if devices:
             devices[-1].setdefault(found.group(1)[:-1], (found.group(2).strip(), quote(artifact, line)))
-    listing = notes.listing() if devices else None
-    for device in devices:
-        if listing is not None:
+    if devices:
+        listing = notes.listing(not elided(artifact))
+        for device in devices:
             _device(notes, listing.gpu(), device)
+
+
+def _begins(devices: list[dict[str, tuple[str, Reading]]], key: str, value: str) -> bool:
+    """A device's number begins it; where only the lines with targets were picked out, each target is a device."""
+    numbered = bool(devices) and "device" in devices[-1]
+    return (key == "device#" and value.isdigit()) or (key == "gcnArchName:" and not numbered)
 
 
 def _device(notes: Notes, gpu: dict[str, Fact], said: dict[str, tuple[str, Reading]]) -> None:

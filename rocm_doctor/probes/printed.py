@@ -9,12 +9,12 @@ from typing import NamedTuple
 from rocm_doctor.model import Artifact, Fact, Reading, Value
 from rocm_doctor.probes.notes import Notes
 
-_TARGET = re.compile(r"gfx([1-9][0-9]{0,1}[0-9][0-9a-f])(?=$|[+:\s,;'\")\]])")
+_TARGET = re.compile(r"gfx([6-9][0-9][0-9a-f]|1[0-9]{2}[0-9a-f])(?=$|[+:\s,;'\")\]])")
 _HEX_ID = re.compile(r"(?:0x)?([0-9a-fA-F]{4})$")
 _BDF = re.compile(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])$")
 _ELIDED = re.compile(r"^[ \t#>|*]*(?:\.\.|\u2026|\[?(?:output )?truncated|\[?\.\.\.|-{2,} ?snip|<snip)", re.MULTILINE | re.IGNORECASE)
 _UNITS = {"B": 1, "KB": 2**10, "KIB": 2**10, "MB": 2**20, "MIB": 2**20, "GB": 2**30, "GIB": 2**30}
-_NOTHING = frozenset(("", "n/a", "na", "none", "null", "unknown", "unsupported", "not supported", "not available", "not specified", "undefined"))
+_NOTHING = frozenset(("", "n/a", "na", "none", "null", "unknown", "unsupported", "not supported", "not available", "not specified", "undefined", "unknown amd gpu"))
 _MASKED = re.compile(r"[<\[(].*(?:redacted|censored|removed|hidden).*[>\])]$|(?:0x)?(?:X{2,}|0+|f+)$|(?:GPU|CPU|AIE)-(?:X+|0+|f+)$|[*.\u2026]+$", re.IGNORECASE)
 
 _LONGEST = 300
@@ -34,7 +34,7 @@ def lines(artifact: Artifact) -> Iterator[Line]:
     rows = artifact.text.split("\n")
     for number, row in enumerate(rows, 1):
         if row and not row.isspace():
-            whole = number < len(rows) or row != row.rstrip()
+            whole = number < len(rows) or row.endswith("  ")
             yield Line(number, row.rstrip(), whole)
 
 

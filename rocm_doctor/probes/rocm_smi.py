@@ -28,7 +28,7 @@ def probe(artifacts: Artifacts) -> Notes:
         _read_json(notes, artifact, gpus)
         _read_csv(notes, artifact, gpus)
         read_text(notes, artifact, gpus)
-        if gpus:
+        if gpus or "No AMD GPUs specified" in artifact.text:
             notes.listing(_complete(artifact, gpus)).gpus += [gpus[n] for n in sorted(gpus)]
     return notes
 
@@ -41,7 +41,7 @@ def _complete(artifact: Artifact, gpus: Gpus) -> bool:
 
 def _failures(notes: Notes, artifact: Artifact) -> None:
     for line in lines(artifact):
-        if "Driver not initialized (amdgpu not found in modules)" in line.text or "ROCk module is NOT loaded" in line.text:
+        if "river not initialized (amdgpu not found in modules)" in line.text or "ROCk module is NOT loaded" in line.text:
             notes.say("driver.loaded", False, quote(artifact, line))
 
 

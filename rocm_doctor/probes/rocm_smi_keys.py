@@ -20,6 +20,12 @@ def _count(value: str) -> int | None:
     return int(value) if re.fullmatch(r"\d{1,3}", value) else None
 
 
+def _target(value: str) -> str | None:
+    """6.1 and 6.2 print the stepping in decimal: `gfx9010` is gfx90a."""
+    decimal = re.fullmatch(r"gfx(9[0-9])(1[0-5])", value)
+    return f"gfx{decimal.group(1)}{int(decimal.group(2)):x}" if decimal else target(value)
+
+
 def _board(value: str) -> str | None:
     """A name; not one of two that were printed over each other."""
     return None if "Card series:" in value else name(value)
@@ -30,7 +36,7 @@ KEYS: dict[str, tuple[str, Callable[[str], Plain | None]]] = {
     "device id": ("device_id", hex_id),
     "device name": ("marketing_name", _board),
     "card series": ("marketing_name", _board),
-    "gfx version": ("gfx", target),
+    "gfx version": ("gfx", _target),
     "pci bus": ("pci_bdf", bdf),
     "node id": ("node", _count),
     "vbios version": ("vbios", stated),

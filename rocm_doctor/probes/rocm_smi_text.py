@@ -6,16 +6,18 @@ import re
 
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.notes import Notes
-from rocm_doctor.probes.printed import Line, bdf, hex_id, lines, name, put, put_release, quote, target
+from rocm_doctor.probes.printed import Line, bdf, hex_id, lines, name, put, put_release, quote
 from rocm_doctor.probes.rocm_smi_keys import describe, is_accelerator
 
 _ITEM = re.compile(r"GPU\[(\d{1,3})\]\s*:?(.*)")
 _RELEASE = re.compile(r"\W*Driver version:\s+(\S+)$")
 _ROW_61 = re.compile(r"\W{0,12}(\d{1,3})\s+(\d{1,3})\s+(0x[0-9a-fA-F]{4}),(?:\s|$)")
 _ROW_60 = re.compile(r"\W{0,12}(\d{1,3})\s+\[([^:\]]{1,20}?)\s*:\s*0x")
-_ROW_HW = re.compile(r"\W{0,12}(\d{1,3})\s+(\d{1,3})\s+(0x[0-9a-fA-F]{4})\s+\d+\s+(gfx\w+)\s.*?([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.\d)")
+_ROW_HW = re.compile(r"\W{0,12}(\d{1,3})\s+(\d{1,3})\s+(0x[0-9a-fA-F]{4})\s+\d+\s+(gfx\w+)\s")
+_BUS = re.compile(r"\s([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])(?:\s|$)")
+_VBIOS = re.compile(r"\s(\d{3}-[\w.-]{4,30})\s")
 _ROW_DID = re.compile(r"\W{0,12}(\d{1,3})\s+((?:0x)?[0-9a-fA-F]{4})\s")
-_ROW_OLD = re.compile(r"\W{0,12}(\d{1,3})\s+(?:\d{1,3}\.\d+c|N/A)\s")
+_ROW_OLD = re.compile(r"\W{0,12}(\d{1,3})\s+(?:\d{1,3}\.\d+c|N/A|None|unknown)\s")
 
 _ROW_LINK = re.compile(r"\W{0,12}GPU(\d{1,3})\s+(?!GPU)\S")
 
@@ -57,7 +59,7 @@ def _row(notes: Notes, gpus: Gpus, table: _Table, line: Line, reading: Reading) 
     if words[0] in ("GPU", "Device") and len(words) > 3:
         table.head = " ".join(words)
     elif found := _ROW_HW.match(line.text):
-        _hardware(notes, gpus, found, reading)
+        _hardware(notes, gpus, found, line, reading)
     elif found := _ROW_61.match(line.text):
         gpu = gpus.setdefault(int(found.group(1)), {})
         put(notes, gpu, "node", int(found.group(2)), reading)
@@ -72,13 +74,20 @@ def _row(notes: Notes, gpus: Gpus, table: _Table, line: Line, reading: Reading) 
         _old_row(notes, gpus, table.head, line, reading)
 
 
-def _hardware(notes: Notes, gpus: Gpus, found: re.Match[str], reading: Reading) -> None:
+def _hardware(notes: Notes, gpus: Gpus, found: re.Match[str], line: Line, reading: Reading) -> None:
     """`--showhw` since 6.1: GPU, NODE, DID, GUID, GFX VER, ..., BUS, PARTITION ID."""
     gpu = gpus.setdefault(int(found.group(1)), {})
     put(notes, gpu, "node", int(found.group(2)), reading)
     put(notes, gpu, "device_id", hex_id(found.group(3)), reading)
-    put(notes, gpu, "gfx", target(found.group(4)), reading)
-    put(notes, gpu, "pci_bdf", bdf(found.group(5)), reading)
+    describe(notes, gpu, [("GFX Version", found.group(4), reading)])
+    _bus_and_vbios(notes, gpu, line, reading)
+
+
+def _bus_and_vbios(notes: Notes, gpu: dict[str, Fact], line: Line, reading: Reading) -> None:
+    if bus := _BUS.search(line.text):
+        put(notes, gpu, "pci_bdf", bdf(bus.group(1)), reading)
+    if vbios := _VBIOS.search(line.text):
+        put(notes, gpu, "vbios", vbios.group(1), reading)
 
 
 def _model(notes: Notes, gpus: Gpus, found: re.Match[str], reading: Reading) -> dict[str, Fact]:
@@ -103,6 +112,8 @@ def _old_row(notes: Notes, gpus: Gpus, head: str, line: Line, reading: Reading) 
     """Up to 5.7: the index, and in 1.6 and in `--showhw` the device id."""
     if head.startswith("GPU DID"):
         if found := _ROW_DID.match(line.text):
-            put(notes, gpus.setdefault(int(found.group(1)), {}), "device_id", hex_id(found.group(2)), reading)
+            gpu = gpus.setdefault(int(found.group(1)), {})
+            put(notes, gpu, "device_id", hex_id(found.group(2)), reading)
+            _bus_and_vbios(notes, gpu, line, reading)
     elif "Perf" in head and (found := _ROW_OLD.match(line.text)):
         gpus.setdefault(int(found.group(1)), {})

@@ -20,6 +20,8 @@ __all__ = ["cut", "decode"]
 
 MOST = 40
 """Cuttings of one text, at most: each repeats the empty lines before it, and nobody pastes forty tools' output."""
+_BACKWARD = 40
+"""Lines before the first telling one that may go with it."""
 _TESTED = 300
 """Characters of a line that a pattern sees."""
 _DECORATION = " \t#>|*"
@@ -98,16 +100,19 @@ def _blocks(lines: list[str], hits: dict[int, str], fences: set[int], foreign: s
             end = n + 1
             blocks[-1] = last._replace(end=max(last.end, end))
         else:
-            blocks.append(_Block(hits[n], _opening(lines, n), n + 1))
+            blocks.append(_Block(hits[n], _opening(lines, n, last.end if last else 0, fences), n + 1))
     ends = [b.first for b in blocks[1:]] + [len(lines)]
     return [b._replace(end=_tail(lines, b.end, stop, fences, foreign)) for b, stop in zip(blocks, ends)][:MOST]
 
 
-def _opening(lines: list[str], first: int) -> int:
-    """The line where the JSON begins whose first telling line this is."""
-    while first and lines[first - 1].strip() in ("{", "[", "[{"):
-        first -= 1
-    return first
+def _opening(lines: list[str], first: int, floor: int, fences: set[int]) -> int:
+    """Up to where the lines before the first telling one may belong to it: to an empty line, a fence, or the prompt it was typed at."""
+    for n in range(first - 1, max(floor, first - _BACKWARD) - 1, -1):
+        if not lines[n].strip() or n in fences:
+            return n + 1
+        if _is_prompt(lines[n]):
+            return n
+    return max(floor, first - _BACKWARD, 0)
 
 
 def _parted(lines: list[str], start: int, end: int, fences: set[int]) -> bool:
