@@ -35,7 +35,7 @@ _UNSET = re.compile(r"\b(?:unset|env -u|set -e|Remove-Item)\s+(?:-[a-z]+\s+)*(?:
 _ADVICE = re.compile(
     r"(?:try (?:setting|to set|using)|consider (?:passing|setting)|please (?:set|use)|(?:you (?:can|may|should|need to|must)|should|could|need to|instead) set"
     r"|enable it with|for debugging|recommended|can be (?:set|enabled)|by setting|if you (?:set|use)|e\.g\.|for example|such as|what if|would setting"
-    r"|do i (?:need|have) to|should i)",
+    r"|\b(?:tried|trying)\b|do i (?:need|have) to|should i)",
     re.I,
 )
 

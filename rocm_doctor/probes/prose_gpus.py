@@ -38,6 +38,7 @@ _BEFORE_COUNT = re.compile(
     r"(?:\b(\d{1,2})\s?[x×]?|\b(two|dual|pair of|three|four|six|eight|both|twin))\s*(?:(?:of|the|my|amd|radeon|instinct|identical|gpus?:?)\s*)*$",
     re.I,
 )
+_OWNED = re.compile(r"(?:^|\b(?:have|has|with|got|own|run|running|using|are)\s+|[:(]\s?)[2-8]\s+(?:amd |radeon )*$", re.I)
 _AFTER_COUNT = re.compile(
     r"(?:\s+graphics)?\s*(?:\(?\s?[x×]\s?(\d{1,2})\b(?!\s?(?:gb|gib|cm|mm))|\s?\(?(\d) (?:cards|gpus)\b)", re.I
 )
@@ -157,6 +158,8 @@ def _count(text: str, start: int, end: int) -> int:
     if before is None:
         return 1
     number = before.group(1)
+    if number and _OWNED.search(text[max(0, start - 60) : start]):
+        return min(int(number), _MOST)
     if number:
         return int(number) if re.search(r"[x×]\s*(?:\w+\s*)*$", before.group(0)) or before.group(0).strip() != number else 1
     return _COUNTS[before.group(2).lower()]

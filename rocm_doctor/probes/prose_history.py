@@ -59,7 +59,7 @@ def _variables(notes: Notes, sentence: Sentence) -> None:
     text = sentence.text
     for found in _SPOKEN.finditer(text):
         before = text[max(0, found.start() - 40) : found.start()]
-        stated = "set" in found.group(0)[len(found.group(1)) :] or _SETTING.search(before)
+        stated = not _TRIED.search(text) and ("set" in found.group(0)[len(found.group(1)) :] or _SETTING.search(before))
         if stated and found.group(1).isupper() and not _REMOVED.search(before):
             notes.say(f"env.{found.group(1)}", found.group(2).rstrip(".,"), sentence.reading)
     names = list(_NAMES.finditer(text))

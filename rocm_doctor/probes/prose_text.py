@@ -64,12 +64,13 @@ _ELSEWHERE = re.compile(
 _MAYBE = re.compile(
     r"(?:\b(?:require[sd]?|need(?:s|ed)?|support(?:s|ed)?(?: for| on| in| by)?|wait(?:ing)? for|instead of|unlike|until|compatible with|prior to|before|older than"
     r"|newer than|later than|than|at least|minimum|upcoming|planned|docs? (?:for|of|says?)|documentation (?:for|of|says?)|according to|says|available (?:for|in|with)"
-    r"|should (?:i )?(?:use|install|try)|would|recommend(?:s|ed)?|only for|meant for|intended for|built against|wants?|expect(?:s|ed|ing)?|not)"
+    r"|should (?:i )?(?:use|install|try)|would|recommend(?:s|ed)?|only for|meant for|intended for|built against|wants?|tried|trying|expect(?:s|ed|ing)?|not)"
     r"(?:\s+(?:to|use|the|a|an|with|on|for|in|have|is|version|of|by|only))*\s*$)",
     re.I,
 )
 _OR_LATER = re.compile(
-    r"(?:\+(?![\w.])|\s+(?:or|and) (?:later|newer|higher|above|greater|up|older|below|earlier|lower)\b|-?x?-?compatible)", re.I
+    r"(?:\+(?![\w.])|\s+(?:or|and) (?:later|newer|higher|above|greater|up|older|below|earlier|lower)\b|-?x?-?compatible|\s+(?:is |are |being )?(?:needed|required|recommended|supported|necessary)\b)",
+    re.I,
 )
 
 

@@ -58,7 +58,7 @@ _FROM_TO = re.compile(
     r"\bfrom\s+(?:\w+\s+){0,2}?v?(\d+\.\d+(?:\.\d+)?[\w.+]*)\s+(?:up\s+)?to\s+(?:\w+\s+){0,2}?v?(\d+\.\d+(?:\.\d+)?[\w.+]*)", re.I
 )
 _BARE = re.compile(
-    r"(?:\b(?:with|on|in|under|using|since|and|or|vs\.?|versus|both|the|at|than|after|to)\s+|^\s*)v?"
+    r"(?:\b(?:with|on|in|under|using|since|and|or|vs\.?|versus|both|the|at|than|after|to|have|use|run|using|running|currently|got|is)\s+|^\s*)v?"
     r"(\d{1,2}\.\d{1,2}(?:\.\d{1,2}){0,2}(?:(?:a|b|rc)\d+)?(?:\+[\w.]+)?)(?=[\s,;:.)]|$)(?!\.\d)(?!\s*(?:gb|gib|mb|%|s\b|seconds|x\b|tok))", re.I,
 )  # fmt: skip
 _UBUNTU = re.compile(r"(?:ubuntu|mint|fedora|debian|rhel|suse|leap|centos|rocky|alma\w*|windows|from)[\s-]*$", re.I)
@@ -120,7 +120,11 @@ def _stated(text: Iterable[Sentence]) -> Iterator[Stated]:
     last: Subject | None = None
     for sentence in text:
         found = sorted(_named(sentence), key=lambda item: item[0])
+        moved = {m.start(1) for m in _FROM_TO.finditer(sentence.text)}
         for start, end, subject, version in found:
+            if end - len(version) in moved:
+                yield Stated(subject, version, "past", sentence)
+                continue
             yield Stated(_of_wheel(subject, sentence, start, end), version, _stance(sentence, start, end), sentence)
         carried = found[-1][2] if found else last
         if carried is not None:
@@ -161,6 +165,10 @@ def _named(sentence: Sentence) -> Iterator[tuple[int, int, Subject, str]]:
             yield found.start(), found.end(1), _KERNEL_SUBJECT, found.group(1)
 
 
+_MINE = re.compile(
+    r"\b(?:i have|i've got|i'm on|i am on|i use|i run|i'm (?:running|using)|currently(?: on)?|mine is|we (?:have|use|run))\s+(?:\w+\s+)?v?$",
+    re.I,
+)
 _SINCE = re.compile(
     r"\b(?:since|after (?:the |an? )?(?:updat|upgrad|install|mov|switch)\w*|no longer|stopped|regress\w*|used to)\b", re.I
 )
@@ -181,15 +189,15 @@ def _bare(sentence: Sentence, subject: Subject, taken: list[tuple[int, int]]) ->
     """Versions without a name (`works on ROCm 6.2, breaks on 6.3`): they are of what was named last. `from A to B`: A was before."""
     text = sentence.text
     for found in _FROM_TO.finditer(text):
-        for group, side in ((1, "past"), (2, "plain")):
+        for group in (1, 2):
             if not any(s <= found.start(group) < e for s, e in taken):
                 taken.append(found.span(group))
-                yield Stated(subject, found.group(group), "past" if side == "past" else "plain", sentence)
+                yield Stated(subject, found.group(group), "past" if group == 1 else "plain", sentence)
     for found in _BARE.finditer(text):
         if any(s <= found.start(1) < e for s, e in taken) or _UBUNTU.search(text[: found.start(1)]):
             continue
         kind = _stance(sentence, *found.span(1))
-        if kind in ("works", "broken"):
+        if kind in ("works", "broken") or (kind == "plain" and _MINE.search(text[max(0, found.start(1) - 30) : found.start(1)])):
             yield Stated(subject, found.group(1), kind, sentence)
 
 
