@@ -43,12 +43,12 @@ def as_log(path: Path) -> list[Artifact]:
 def read_facts(artifacts: Iterable[Artifact], matrix: Matrix) -> Snapshot:
     """Run every probe over the artifacts. A probe that breaks is an error in the snapshot and never a pass."""
     have = Artifacts(artifacts)
-    return snapshot.build(_guarded(name, have, matrix) for name in PROBES)
+    return snapshot.build(_guarded(name, have, matrix) for name, reads in PROBES if have.mention(*reads))
 
 
 def _guarded(name: str, artifacts: Artifacts, matrix: Matrix) -> Notes:
-    module = importlib.import_module(f"rocm_doctor.probes.{name}")
     try:
+        module = importlib.import_module(f"rocm_doctor.probes.{name}")
         notes: Notes = module.probe(artifacts, gpu_names(matrix)) if name == "prose" else module.probe(artifacts)
     except Exception as exc:
         notes = Notes()

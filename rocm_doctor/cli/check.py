@@ -89,7 +89,7 @@ def live(python: str | None, sysroot: Path | None, logs: tuple[Path, ...], *, sm
     from rocm_doctor.sources.live import collect
 
     artifacts = collect(python=python, root=sysroot or Path("/"))
-    artifacts += pipeline.from_paths([], logs)
+    artifacts += pipeline.from_paths([], logs) if logs else []
     if smoke and sysroot is None and can_smoke(artifacts):
         from rocm_doctor.smoke.runner import run_smoke
 

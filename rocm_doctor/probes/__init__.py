@@ -1,42 +1,45 @@
 """The probes in order of trust: what the kernel says before what a tool prints, tool output before what a person writes.
 
-Each is a module with a pure function `probe(artifacts) -> Notes`. To add one, write the module and put its name into this list.
+Each is a module with a pure function `probe(artifacts) -> Notes`. To add one, write the module and put it into this table with the
+names of the artifacts that it reads: a probe is imported only when one of them is at hand.
 """
 
 from __future__ import annotations
 
-PROBES: tuple[str, ...] = (
+_TEXT = ("paste/*", "log/*")
+
+PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     # the kernel and this machine's own files
-    "kfd",
-    "drm",
-    "pci",
-    "devices",
-    "driver",
-    "host",
-    "container",
+    ("kfd", ("sys/class/kfd*", "paste/*")),
+    ("drm", ("sys/class/drm/*", "paste/*")),
+    ("pci", ("sys/bus/pci*", "sys/class/kfd*")),
+    ("devices", ("dev/*",)),
+    ("driver", ("sys/module/*", "proc/modules", "etc/modprobe.d/*")),
+    ("host", ("*",)),
+    ("container", ("*",)),
     # the examined interpreter's files and environment
-    "interpreter",
-    "torch_build",
-    "packages",
-    "env",
-    "rocm",
-    "code",
-    "smoke",
+    ("interpreter", ("py/*",)),
+    ("torch_build", ("py/*",)),
+    ("packages", ("py/*",)),
+    ("env", ("env", "paste/*")),
+    ("rocm", ("*",)),
+    ("code", ("code/*",)),
+    ("smoke", ("smoke/*",)),
     # what tools print
-    "rocminfo",
-    "amd_smi",
-    "rocm_smi",
-    "hip",
-    "clinfo",
-    "agents",
-    "collect_env",
-    "pip_list",
-    "version_files",
-    "sysinfo",
-    "lspci",
-    "report",
-    "kernel_log",
-    "tracebacks",
+    ("rocminfo", ("cmd/*rocminfo*", "paste/*")),
+    ("amd_smi", ("cmd/*amd-smi*", "paste/*")),
+    ("rocm_smi", ("cmd/*rocm-smi*", "paste/*")),
+    ("hip", ("cmd/*hip*", "paste/*")),
+    ("clinfo", ("cmd/*clinfo*", "paste/*")),
+    ("agents", ("cmd/*rocm_agent_enumerator*", "paste/*")),
+    ("collect_env", _TEXT),
+    ("pip_list", _TEXT),
+    ("version_files", ("cmd/dkms*", *_TEXT)),
+    ("sysinfo", _TEXT),
+    ("lspci", ("cmd/lspci*", *_TEXT)),
+    ("report", _TEXT),
+    ("tracebacks", _TEXT),
+    ("kernel_log", ("kernel/*", "cmd/dmesg*", "cmd/journalctl*", *_TEXT)),
     # what a person writes
-    "prose",
+    ("prose", _TEXT),
 )

@@ -35,6 +35,10 @@ class Artifacts:
         """Readable artifacts whose name fits one of the globs (`*` also spans `/`), in the order given."""
         return [a for a in self.items if not a.missing and any(fnmatchcase(a.name, g) for g in globs)]
 
+    def mention(self, *globs: str) -> bool:
+        """Whether an artifact of such a name is at hand, be it only as "looked, and it is not there"."""
+        return any(fnmatchcase(a.name, g) for a in self.items if a.missing != "no-tool" for g in globs)
+
 
 class Listing:
     """The GPUs that one tool lists, in its order. `complete`: it lists all that it can see (collect_env names one only)."""
