@@ -1,0 +1,86 @@
+"""Write what is generated and checked in: JSON Schemas, pages from the matrix, lists in the README. `--check` fails when one is stale.
+
+    python scripts/regen.py [--check]
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from rocm_doctor.coords import COORDS
+from rocm_doctor.matrix import Matrix, load
+from rocm_doctor.model import Report, Row
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def schema(kind: type, title: str) -> str:
+    body = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **msgspec.json.schema(kind)}
+    return msgspec.json.format(msgspec.json.encode(body), indent=1).decode() + "\n"
+
+
+def facts_page(matrix: Matrix) -> str:
+    """docs/facts.md: every name of the vocabulary, as `probe --values` prints it and rows ask for it."""
+    lines = [
+        "# Facts",
+        "",
+        "Every fact has one name, used by rows, by findings and by `rocm-doctor probe --format json --values`, where a dot is a level",
+        "(`torch.version` is `{\"torch\": {\"version\": ...}}`), `pkg.*` stands under `packages`, and `gpu.*` in each entry of `gpus`.",
+        "A value that is not known is `null` there; the report keeps why. Generated from `rocm_doctor/coords.py`.",
+        "",
+        "| name | compares as | meaning |",
+        "|---|---|---|",
+    ]
+    return "\n".join(lines + [f"| `{n}{'NAME' if n.endswith('.') else ''}` | {c.kind} | {c.meaning} |" for n, c in COORDS.items()]) + "\n"
+
+
+def diagnoses(matrix: Matrix) -> str:
+    counts = {d: sum(r.diagnosis == d for r in matrix.rows) for d in matrix.diagnoses}
+    rows = [f"| `{d.id}` | {d.title} | {counts[d.id]} |" for d in matrix.diagnoses.values()]
+    return "\n".join(["| id | what it says | rows |", "|---|---|--:|", *rows])
+
+
+README_BLOCKS: dict[str, Callable[[Matrix], str]] = {"diagnoses": diagnoses}
+
+
+def readme(matrix: Matrix) -> str:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name, made in README_BLOCKS.items():
+        block = rf"(<!-- generated: {name} -->\n).*?(<!-- end -->)"
+        text = re.sub(block, lambda m, made=made: f"{m[1]}{made(matrix)}\n{m[2]}", text, flags=re.DOTALL)  # type: ignore[misc]
+    return text
+
+
+def generated() -> Iterator[tuple[str, str]]:
+    """Path and text of everything that is generated."""
+    matrix = load()
+    yield "rocm_doctor/schemas/report.json", schema(Report, "rocm-doctor report")
+    yield "rocm_doctor/schemas/row.json", schema(Row, "row of the compatibility matrix")
+    yield "docs/facts.md", facts_page(matrix)
+    yield "README.md", readme(matrix)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 when something is stale")
+    check = parser.parse_args().check
+    stale = []
+    for name, text in generated():
+        path = ROOT / name
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            stale.append(name)
+            if not check:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+    print("\n".join(f"{'stale' if check else 'written'}: {name}" for name in stale) or "up to date")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
