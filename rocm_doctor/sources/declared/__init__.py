@@ -14,6 +14,8 @@ from rocm_doctor.declared import Index, Place, Repository, Setting, Step, Unit
 from rocm_doctor.sources.declared import dockerfile, policy, requirements, services, shell, toml, training
 from rocm_doctor.sources.declared.files import Tree, folder_of
 
+Used = tuple[str, str]
+"""The tool that installs, and the file of the repository that it installs from."""
 _LOCKS = {"uvlock": "uv.lock", "poetrylock": "poetry.lock", "pylock": "pylock.toml"}
 
 
@@ -30,16 +32,12 @@ def read(root: Path) -> Repository:
     for kind, path in listed:
         for unit, files in _contexts(tree, kind, path):
             units.append(_with_projects(tree, unit, files))
-            used |= {*files, *(_file_of(s.place.file, path) for s in unit.steps)}
+            used |= {file for _, file in files}
     units += _alone(tree, listed, used)
     return Repository(tuple(u for u in units if _says_something(u)), rules, (*rules.troubles, *dict.fromkeys(tree.troubles)), len(listed))
 
 
-def _file_of(file: str, path: str) -> str:
-    return "" if file == path else file
-
-
-def _contexts(tree: Tree, kind: str, path: str) -> list[tuple[Unit, list[str]]]:
+def _contexts(tree: Tree, kind: str, path: str) -> list[tuple[Unit, list[Used]]]:
     """Units of files that run something, with the files of the repository that they install from."""
     if kind == "dockerfile":
         made, used = dockerfile.unit(tree, path)
@@ -55,25 +53,31 @@ def _contexts(tree: Tree, kind: str, path: str) -> list[tuple[Unit, list[str]]]:
     return [(made, [])] if made else []
 
 
-def _script(tree: Tree, path: str) -> tuple[Unit, list[str]]:
+def _script(tree: Tree, path: str) -> tuple[Unit, list[Used]]:
     found = shell.new()
-    shell.read(tree.text(path) or "", Place(path, 1), shell.Context(tree, folder_of(path), {}), found)
+    shell.read(tree.text(path) or "", Place(path, 1), shell.Context(tree, folder_of(path), {}, {}), found)
     os = "windows" if path.lower().endswith((".bat", ".cmd", ".ps1")) else ""
     return Unit(path, Place(path, 1), steps=tuple(found.steps), env=tuple(found.env), containers=tuple(found.containers), os=os), found.used
 
 
-def _with_projects(tree: Tree, unit: Unit, files: list[str]) -> Unit:
+def _with_projects(tree: Tree, unit: Unit, files: list[Used]) -> Unit:
     """The unit with the steps of the projects and environment files that its commands install, at the end."""
     steps: list[Step] = []
     python: Setting | None = unit.python
-    for path in dict.fromkeys(files):
+    for tool, path in dict.fromkeys(files):
         if path.endswith("pyproject.toml") and tree.text(path, wanted=False) is not None:
             more, allowed = _project(tree, path)
-            steps += more
+            steps += more if tool != "pip" else _by_pip(tree, path)
             python = python or allowed
         elif path.endswith((".yml", ".yaml")) and (made := services.conda(tree, path)):
             steps += made.steps
     return msgspec.structs.replace(unit, steps=(*unit.steps, *steps), python=python)
+
+
+def _by_pip(tree: Tree, path: str) -> list[Step]:
+    """A project as pip installs it: neither uv's nor poetry's sources and locks count."""
+    steps, _ = toml.project_steps(tree, path)
+    return [msgspec.structs.replace(s, tool="pip", indexes=(), constraints=(), strategy="") for s in steps]
 
 
 def _project(tree: Tree, path: str) -> tuple[list[Step], Setting | None]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rocm_doctor.declared import Place, Setting, Unit
 from rocm_doctor.sources.declared import shell
-from rocm_doctor.sources.declared.files import Tree, folder_of
+from rocm_doctor.sources.declared.files import Tree, folder_of, joined
 
 _INSTRUCTION = re.compile(r"\s*(FROM|ARG|ENV|RUN|COPY|ADD|SHELL|WORKDIR)\s+(.*)", re.I | re.S)
 _FROM = re.compile(r"(?:--\S+\s+)*(\S+)(?:\s+as\s+(\S+))?", re.I)
@@ -29,14 +29,14 @@ class Stage(NamedTuple):
     instructions: list[tuple[str, str, Place]]
 
 
-def unit(tree: Tree, path: str) -> tuple[Unit | None, list[str]]:
+def unit(tree: Tree, path: str) -> tuple[Unit | None, list[tuple[str, str]]]:
     """What building the file's last stage sets and installs, and the files of the repository that it installs from."""
     text = tree.text(path)
     stages, arguments = _stages(path, text or "")
     if not stages:
         return None, []
     chain, image = _chain(stages)
-    context = shell.Context(tree, folder_of(path), dict(arguments))
+    context = shell.Context(tree, folder_of(path), dict(arguments), {})
     found = shell.new()
     for stage in chain:
         for verb, words, place in stage.instructions:
@@ -79,6 +79,10 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
     if verb == "RUN":
         body = re.sub(r"^(?:--\S+\s+)+", "", words)
         shell.read(_exec_form(body), place, context, found)
+    elif verb in ("COPY", "ADD"):
+        named = [w for w in words.split() if not w.startswith("--")]
+        if len(named) == 2 and named[1].startswith("/") and "--from" not in words and (source := joined(context.folder, named[0])):
+            context.copied[named[1].rstrip("/")] = "" if source == "." else source
     elif verb == "ENV":
         pairs = _PAIR.findall(words) or [tuple(words.split(None, 1))] if " " in words or "=" in words else []
         for pair in pairs:

@@ -63,7 +63,7 @@ def _environment(tree: Tree, path: str, node: Node | None) -> Iterator[Setting]:
             yield Setting(name.strip(), text.strip(), yamls.place(tree, path, item.line))
 
 
-def workflow(tree: Tree, path: str) -> Iterator[tuple[Unit, list[str]]]:
+def workflow(tree: Tree, path: str) -> Iterator[tuple[Unit, list[tuple[str, str]]]]:
     """One unit for each job of a GitHub workflow or a GitLab pipeline, with the files that it installs from."""
     for document in yamls.load(tree, path):
         jobs = document.get("jobs")
@@ -73,11 +73,11 @@ def workflow(tree: Tree, path: str) -> Iterator[tuple[Unit, list[str]]]:
                 yield _job(tree, path, name, job, outer)
 
 
-def _job(tree: Tree, path: str, name: str, job: Node, outer: list[Setting]) -> tuple[Unit, list[str]]:
+def _job(tree: Tree, path: str, name: str, job: Node, outer: list[Setting]) -> tuple[Unit, list[tuple[str, str]]]:
     """A job's commands in the order of its steps; the shell starts at the repository's root."""
     env = [*outer, *_environment(tree, path, job.get("env") or job.get("variables"))]
     found = shell.Found([*env], [], [], [])
-    context = shell.Context(tree, "", {s.name: s.value for s in env})
+    context = shell.Context(tree, "", {s.name: s.value for s in env}, {})
     steps = job.get("steps")
     for step in steps.list() if steps else []:
         found.env.extend(_environment(tree, path, step.get("env")))

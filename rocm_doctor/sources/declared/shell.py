@@ -35,20 +35,29 @@ MAX_LINE = 8000
 
 
 class Found(NamedTuple):
-    """What a shell text sets and does, in order. `used`: files of the repository that it installs from."""
+    """What a shell text sets and does, in order. `used`: files that it installs from, and the tool that reads them."""
 
     env: list[Setting]
     steps: list[Step]
     containers: list[Container]
-    used: list[str]
+    used: list[tuple[str, str]]
 
 
 class Context(NamedTuple):
-    """Where a text is run: its tree, the folder that relative names start from, and the variables known so far."""
+    """Where a text is run: its tree, the folder that relative names start from, variables, and folders copied into an image."""
 
     tree: Tree
     folder: str
     names: dict[str, str]
+    copied: dict[str, str]
+
+    def path(self, name: str) -> str | None:
+        """A name of a command as a path of the repository: below a folder that was copied in, or beside the script."""
+        inside = next((name[len(to) :].lstrip("/") for to in self.copied if name == to or name.startswith(to + "/")), None)
+        if inside is not None:
+            to = next(to for to in self.copied if name == to or name.startswith(to + "/"))
+            return joined(self.copied[to], inside or ".")
+        return joined(self.folder, name)
 
 
 def new() -> Found:
@@ -157,12 +166,12 @@ def _install(argv: list[str], place: Place, context: Context, found: Found) -> S
         return _pip("uv" if m[0].startswith("uv") else "pip", words(text[m.end() :]) if m.end() < len(text) else [], place, context, found)
     if re.match(r"uv add\b", text):
         return _pip("uv", argv[2:], place, context, found)
-    if re.match(r"(uv sync|uv run|poetry (install|sync|run)|pdm (install|sync))\b", text):
-        found.used.append(joined(context.folder, "pyproject.toml") or "")
+    if m := re.match(r"(uv|poetry|pdm) (?:sync|run|install)\b", text):
+        found.used.append((m[1], joined(context.folder, "pyproject.toml") or ""))
     if m := re.match(r"(?:micromamba|mamba|conda) (?:install|create) ", text + " "):
         return _conda(words(text[m.end() :]) if m.end() < len(text) else [], place)
     if m := re.search(r"(?:conda|mamba) env (?:create|update).* (?:-f|--file)[ =](\S+)", text):
-        found.used.append(joined(context.folder, m[1]) or "")
+        found.used.append(("conda", context.path(m[1]) or ""))
     return None
 
 
@@ -184,8 +193,8 @@ def _pip(tool: str, argv: list[str], place: Place, context: Context, found: Foun
             options[word] = next(rest, "")
         elif word.startswith("-") and word not in ("-e", "--editable"):
             options[word] = "yes"
-        elif re.match(r"\.(?:[/\\]|\[|$)", word):
-            found.used.append(joined(context.folder, re.sub(r"\[.*", "", word) + "/pyproject.toml") or "")
+        elif re.match(r"\.(?:[/\\]|\[|$)|/", word):
+            found.used.append((tool, context.path(re.sub(r"\[.*", "", word).rstrip("/") + "/pyproject.toml") or ""))
         else:
             needed += requirements.one(word, place)
     if options.get("--torch-backend"):
@@ -196,9 +205,9 @@ def _pip(tool: str, argv: list[str], place: Place, context: Context, found: Foun
 
 def _file(name: str, context: Context, found: Found) -> requirements.Found:
     """A -r file of a command: beside the script, at the root, or wherever the one file of that name stands."""
-    for path in (joined(context.folder, name), joined("", name), name.rsplit("/", 1)[-1]):
+    for path in (context.path(name), joined("", name), joined(context.folder, name.rsplit("/", 1)[-1]), name.rsplit("/", 1)[-1]):
         if path and context.tree.text(path, wanted=False) is not None:
-            found.used.append(path)
+            found.used.append(("pip", path))
             return requirements.read(context.tree, path)
     return requirements.Found([], [], [], [])
 

@@ -1,0 +1,131 @@
+"""`rocm-doctor lint`: judge a training repository for a GPU that need not be here."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rocm_doctor.cli.common import Fault, baselined, deliver, finish, load_matrix, report_options
+from rocm_doctor.declared import Repository, Target
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Report
+
+_OS = ("linux", "windows", "macos")
+
+
+@click.command(epilog="Example:  rocm-doctor lint --gpu gfx906 --rocm 6.3 --python 3.12 --format github")
+@click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.option("--gpu", help="gfx target or product name, e.g. gfx1100 or 'RX 7900 XTX'.")
+@click.option("--rocm", default="", help="ROCm release on the machine, e.g. 6.3.")
+@click.option("--driver", default="", help="Version of the amdgpu DKMS driver, where it is not the kernel's own.")
+@click.option("--python", default="", help="Python version, e.g. 3.12.")
+@click.option("--os", "os_", type=click.Choice(_OS), default="linux", show_default=True, help="Operating system of the machine.")
+@click.option("--target", "names", multiple=True, help="Judge only this target of [tool.rocm-doctor] or rocm-doctor.yaml; repeatable.")
+@report_options
+def command(
+    paths: tuple[Path, ...],
+    gpu: str | None,
+    rocm: str,
+    driver: str,
+    python: str,
+    os_: str,
+    names: tuple[str, ...],
+    matrix_path: Path | None,
+    overlays: tuple[Path, ...],
+    fail_on: str,
+    strict: bool,
+    baseline: Path | None,
+    ignore: tuple[str, ...],
+    **show: Any,
+) -> None:
+    """Judge the requirements, locks, Dockerfiles, workflows and training configurations under PATHS (default: here).
+
+    The target is given by --gpu and its companions, or declared in pyproject.toml or rocm-doctor.yaml.
+    """
+    from rocm_doctor.sources import declared
+
+    matrix = load_matrix(matrix_path, overlays)
+    given = Target("the command line", gpu or "", rocm, driver, python, os_)
+    reports = []
+    for path in paths or (Path(),):
+        repository = declared.read(path if path.is_dir() else path.parent)
+        if click.get_current_context().get_parameter_source("fail_on") == click.core.ParameterSource.DEFAULT:
+            fail_on = repository.policy.fail_on or fail_on
+        reports.append(_judged(path, repository, targets(repository, given, names, matrix), matrix, ignore))
+    report = baselined(merged(reports), baseline)
+    deliver(report, **show)
+    finish(report, fail_on=fail_on, strict=strict)
+
+
+def targets(repository: Repository, given: Target, names: tuple[str, ...], matrix: Matrix) -> list[Target]:
+    """The targets to judge for; a usage error where there is none, or a name or GPU that is not known."""
+    declared = repository.policy.targets
+    if given.gpu:
+        return [known(given, matrix)]
+    unknown = [name for name in names if name not in {t.name for t in declared}]
+    if unknown or not declared:
+        have = ", ".join(t.name for t in declared) or "none"
+        what = f"no target called {unknown[0]}" if unknown else "no target is given"
+        raise Fault(f"{what} (declared: {have}); give --gpu gfx1100, or targets in [tool.rocm-doctor] or rocm-doctor.yaml")
+    return [known(t, matrix) for t in declared if not names or t.name in names]
+
+
+def known(target: Target, matrix: Matrix) -> Target:
+    """The target with the gfx name of its GPU, which may be given as the name of a product."""
+    import msgspec
+
+    from rocm_doctor.catalogue import gpu_names
+
+    if target.os not in _OS:
+        raise Fault(f"target {target.name}: os {target.os} is none of {', '.join(_OS)}")
+    gfx = target.gpu.strip().lower()
+    if gfx in matrix.gfx:
+        return msgspec.structs.replace(target, gpu=gfx)
+    fits = gpu_names(matrix).of_name(target.gpu) if target.gpu else ()
+    if len(fits) != 1:
+        where = f" ({target.place.file}:{target.place.line})" if target.place else ""
+        help_ = f"it may be {' or '.join(fits)}" if fits else f"known are {', '.join(matrix.gfx)}"
+        raise Fault(f"`{target.gpu}`{where} is no single GPU of the catalogue: {help_}")
+    return msgspec.structs.replace(target, gpu=fits[0])
+
+
+def _judged(path: Path, repository: Repository, wanted: list[Target], matrix: Matrix, ignore: tuple[str, ...]) -> Report:
+    from rocm_doctor.lint import lint, rebased
+
+    import msgspec
+
+    folder = path if path.is_dir() else path.parent
+    if path.is_file():
+        only = tuple(u for u in repository.units if u.place.file == path.name or u.name.split(" ")[0] == path.name)
+        repository = msgspec.structs.replace(repository, units=only)
+    name = f"repository {folder.resolve().name} for {', '.join(t.gpu for t in wanted)}"
+    report = lint(repository, wanted, matrix, name=name, today=datetime.datetime.now(datetime.timezone.utc).date(), ignore=ignore)
+    prefix = _from_here(folder)
+    return rebased(report, prefix) if prefix else report
+
+
+def _from_here(folder: Path) -> str:
+    """How the folder is called from where the command runs, so that file:line opens there; empty for a folder elsewhere."""
+    try:
+        relative = folder.resolve().relative_to(Path.cwd().resolve()).as_posix()
+    except ValueError:
+        return ""
+    return "" if relative == "." else relative + "/"
+
+
+def merged(reports: list[Report]) -> Report:
+    """Several repositories in one report: the findings of all, the verdict of the worst."""
+    import msgspec
+
+    if len(reports) == 1:
+        return reports[0]
+    worst = min(reports, key=lambda r: ("problems", "undetermined", "ready").index(r.verdict))
+    return msgspec.structs.replace(
+        worst,
+        findings=tuple(f for r in reports for f in r.findings),
+        undecided=tuple({u.row or u.id: u for r in reports for u in r.undecided}.values()),
+        source="repository " + ", ".join(r.source.removeprefix("repository ") for r in reports),
+    )
