@@ -38,6 +38,10 @@ def build(root: Path, files: Mapping[str, bytes | str]) -> Path:
     return root
 
 
+def hip_of(version: str) -> str:
+    return f"libamdhip64.so.{version.removeprefix('rocm')[0]}"
+
+
 def torch_env(root: Path, hip: str = HIP_63) -> Path:
     """A family A environment: torch has code for gfx906, its rocBLAS has none."""
     return build(
@@ -56,8 +60,11 @@ def torch_env(root: Path, hip: str = HIP_63) -> Path:
             "torch/share/miopen/db/gfx906_60.HIP.fdb.txt": "",
             "torch/share/miopen/db/gfx90878.db.txt": "",
             "bitsandbytes-0.50.2.dist-info/METADATA": "Name: bitsandbytes",
-            **{f"bitsandbytes/libbitsandbytes_{v}.so": library(gpu_bundle("gfx1100", "gfx1201")) for v in BNB},
-            "flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so": library(gpu_bundle("gfx90a"), needed=("libamdhip64.so.6",)),
+            **{
+                f"bitsandbytes/libbitsandbytes_{v}.so": library(gpu_bundle("gfx1100", "gfx1201"), needed=(hip_of(v),))
+                for v in BNB
+            },
+            "flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so": library(gpu_bundle("gfx90a"), needed=("libamdhip64.so.7",)),
             "numpy/core/x.so": elf({".text": b"host"}),
             "other/kernels/gemm.co": code_object(0x3F | 0x300),
         },
@@ -87,7 +94,7 @@ def test_environment(tmp_path: Path, everything: bool) -> None:
     assert found["code.aotriton"] == ("gfx90a", "gfx110x")
     assert found["code.miopen-db"] == ("gfx906", "gfx908")
     assert found["code.flash-attn"] == ("gfx90a",)
-    assert found["soname.flash-attn"] == ("libamdhip64.so.6",)
+    assert found["soname.flash-attn"] == ("libamdhip64.so.7",)
     assert found["code.bitsandbytes"] == ("gfx1100", "gfx1201")
     assert ("code.other" in found) is everything
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 from rocm_doctor.binaries.inspect import target_order
@@ -32,10 +33,9 @@ def lines(audit: Audit, gpus: Sequence[str], override: str | None, width: int) -
         yield f"no GPU code in {audit.files} files of {audit.place}"
         return
     yield from _verdicts(audit, gpus, override, width) if gpus else _matrix(audit, width)
-    yield from _footnotes(audit)
-    if gpus:
-        yield ""
-        yield from (_summary(audit, gpu, override) for gpu in gpus)
+    summary = ["", *(_summary(audit, gpu, override) for gpu in gpus)] if gpus else []
+    for text in (*_footnotes(audit), *summary):
+        yield from textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False) or [""]
 
 
 def _matrix(audit: Audit, width: int) -> Iterator[str]:
@@ -116,5 +116,5 @@ def _named(places: Sequence[Holding], audit: Audit) -> list[str]:
     names = []
     for holding in places:
         whole = all(h in places for h in audit.holdings if h.library == holding.library and decides(h, audit))
-        names.append(holding.library if whole else holding.path.rsplit("/", 1)[-1])
+        names.append(holding.library if whole or holding.kind in _FOLDERS else holding.path.rsplit("/", 1)[-1])
     return list(dict.fromkeys(names))

@@ -80,7 +80,7 @@ def torch_without_device_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Fi
             title=f"torch is installed without any GPU code; the package for {gfx} is missing",
             cause="This torch keeps its GPU code in packages of their own, one for each target, and none of them is here: "
             f"every kernel will fail although torch counts the GPU. {_OUTRANKS}",
-            advice=f"Install the device package for {gfx} (amd-torch-device-{gfx}) in torch's own version, from torch's own index.",
+            advice=f"Install the device package for {gfx} (amd-torch-device-{gfx}) in torch's version, from torch's index.",
             commands=(f"pip install 'torch[device-{gfx}]=={snapshot.get('torch.version').value}'",),
             evidence=(*gpu.get("gfx").readings[:1], *fact.readings[:1]),
             subject=subject_of(gpu, number),

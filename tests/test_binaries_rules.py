@@ -1,0 +1,142 @@
+"""From files on disk to findings: an environment is audited, the audit becomes facts, the rules judge them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from forge_binaries import elf, gpu_bundle, kpack_reference, library
+from test_binaries_audit import HIP_63, build, torch_env
+
+from rocm_doctor.binaries.audit import artifact, audit_environment
+from rocm_doctor.matrix import load
+from rocm_doctor.model import Fact, Finding, Gpu, Reading, Snapshot
+from rocm_doctor.probes import code
+from rocm_doctor.probes.notes import Artifacts
+from rocm_doctor.rules.arch import code_for_the_card
+from rocm_doctor.rules.code import built_for_another_rocm, extensions_without_code, lacks, refuted, torch_without_device_code
+from rocm_doctor.rules.override import override
+
+MATRIX = load()
+
+
+def machine(site: Path, *cards: str, apu: str = "", **env: str) -> Snapshot:
+    """A snapshot of these cards and what was found in the files of the environment."""
+    found = dict(code.probe(Artifacts([artifact(audit_environment(site))])).facts)
+    said = {"torch.build": "rocm", "torch.version": "2.9.1+rocm6.3", "torch.hip": "6.3.42134", "pkg.bitsandbytes": "0.50.2"}
+    facts = {
+        name: Fact(value, (Reading("here", name, value),))
+        for name, value in {**said, **{f"env.{k}": v for k, v in env.items()}}.items()
+    }
+    gpus = [
+        Gpu({"gfx": Fact(c, (Reading("kfd", "gfx", c),)), "is_apu": Fact(c == apu)}) for c in (*cards, *([apu] if apu else []))
+    ]
+    return Snapshot({**facts, **found}, tuple(gpus), True)
+
+
+def test_torch_has_the_card_and_its_rocblas_has_not(tmp_path: Path) -> None:
+    """The trap that an arch list hides: gfx906 code in torch, no gfx906 kernels in rocBLAS, so the first product aborts."""
+    found = list(code_for_the_card(machine(torch_env(tmp_path), "gfx906"), MATRIX))
+    assert [(f.id, f.confidence) for f in found] == [("arch.blas-missing", "high")]
+    assert "torch/lib/rocblas/library" in {e.place for e in found[0].evidence}
+
+
+def test_a_card_that_everything_serves_gives_no_finding(tmp_path: Path) -> None:
+    site = torch_env(tmp_path)
+    (site / "flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so").unlink()
+    snapshot = machine(site, "gfx1100")
+    for rule in (code_for_the_card, extensions_without_code, torch_without_device_code, built_for_another_rocm):
+        assert list(rule(snapshot, MATRIX)) == []
+
+
+def test_bitsandbytes_lacks_the_card(tmp_path: Path) -> None:
+    found = [f for f in extensions_without_code(machine(torch_env(tmp_path), "gfx906"), MATRIX) if f.id == "lib.bitsandbytes"]
+    assert [(f.title, f.severity) for f in found] == [("bitsandbytes has no code for gfx906", "warning")]
+    assert found[0].evidence[-1].place == "bitsandbytes/libbitsandbytes_rocm64.so"
+    assert "outrank" in found[0].cause
+
+
+def test_the_override_decides_what_the_loader_looks_for(tmp_path: Path) -> None:
+    site = torch_env(tmp_path)
+    assert lacks(machine(site, "gfx1101"), "bitsandbytes", "gfx1101")
+    assert not lacks(machine(site, "gfx1101", HSA_OVERRIDE_GFX_VERSION="11.0.0"), "bitsandbytes", "gfx1101")
+    assert lacks(machine(site, "gfx1100", HSA_OVERRIDE_GFX_VERSION="10.3.0"), "bitsandbytes", "gfx1100")
+
+
+def test_override_makes_the_loader_take_code_of_another_isa(tmp_path: Path) -> None:
+    snapshot = machine(torch_env(tmp_path), "gfx906", HSA_OVERRIDE_GFX_VERSION="11.0.0")
+    assert "arch.override-wrong" in [f.id for f in override(snapshot, MATRIX)]
+
+
+def test_extension_for_another_rocm_major(tmp_path: Path) -> None:
+    site = torch_env(tmp_path)
+    found = {f.subject: f for f in built_for_another_rocm(machine(site, "gfx1100"), MATRIX)}
+    assert set(found) == {"flash-attn"}
+    assert found["flash-attn"].id == "version.rocm-mismatch"
+    assert "libamdhip64.so.7" in found["flash-attn"].title
+    assert found["flash-attn"].evidence[0].artifact == "code/audit.json"
+
+
+def test_unknown_sonames_and_torch_without_hip_are_not_judged(tmp_path: Path) -> None:
+    site = build(tmp_path, {"xformers/_C.so": library(gpu_bundle("gfx1100"), needed=("libMIOpen.so.1", "libamdhip64.so"))})
+    snapshot = machine(site, "gfx1100")
+    assert list(built_for_another_rocm(snapshot, MATRIX)) == []
+    no_hip = msgspec.structs.replace(snapshot, facts={**snapshot.facts, "torch.hip": Fact(None)})
+    assert list(built_for_another_rocm(no_hip, MATRIX)) == []
+
+
+def test_torch_whose_code_was_left_out(tmp_path: Path) -> None:
+    split = elf({".hip_fatbin": 1 << 20, ".rocm_kpack_ref": kpack_reference("lib/libtorch_hip.so")})
+    site = build(tmp_path, {"torch/lib/libtorch_hip.so": split, "torch/version.py": HIP_63})
+    found = list(torch_without_device_code(machine(site, "gfx1151"), MATRIX))
+    assert [(f.id, f.severity) for f in found] == [("arch.not-in-build", "error")]
+    assert "amd-torch-device-gfx1151" in found[0].advice
+
+
+def test_integrated_gpu_beside_a_card_is_not_judged(tmp_path: Path) -> None:
+    found = list(extensions_without_code(machine(torch_env(tmp_path), "gfx1100", apu="gfx1036"), MATRIX))
+    assert {f.subject for f in found} == {"flash-attn on GPU 0 (gfx1100)"}
+    alone = list(extensions_without_code(machine(torch_env(tmp_path), apu="gfx1036"), MATRIX))
+    assert {f.id for f in alone} == {"lib.bitsandbytes", "lib.flash-attn"}
+
+
+def test_damaged_or_missing_evidence_accuses_nobody(tmp_path: Path) -> None:
+    site = torch_env(tmp_path)
+    path = site / "bitsandbytes/libbitsandbytes_rocm64.so"
+    path.write_bytes(path.read_bytes()[:-100])
+    found = [f.id for f in extensions_without_code(machine(site, "gfx906"), MATRIX)]
+    assert "lib.bitsandbytes" not in found
+
+
+@pytest.mark.parametrize(("card", "kept"), [("gfx1100", False), ("gfx906", True)])
+def test_code_on_disk_outranks_a_row_by_version(tmp_path: Path, card: str, kept: bool) -> None:
+    """A row that says "this package has no code for this card" falls where the code was read from its file, and only there."""
+    from rocm_doctor.model import Row
+    from rocm_doctor.rules.findings import subject_of
+
+    row = Row(
+        key="made-up-row",
+        diagnosis="lib.bitsandbytes",
+        title="no code in any wheel",
+        when={"gpu.gfx": "gfx1100|gfx906", "pkg.bitsandbytes": "set"},
+        status="unsupported",
+        grade="official",
+        layer="package",
+        cause="",
+        sources=(),
+        checked=MATRIX.diagnoses["lib.bitsandbytes"].checked,
+    )
+    matrix = msgspec.structs.replace(MATRIX, rows=(*MATRIX.rows, row))
+    snapshot = machine(torch_env(tmp_path), card)
+    found = Finding(row.diagnosis, row.title, "warning", "high", "", row=row.key, subject=subject_of(snapshot.gpus[0], 0))
+    other = Finding("access.permission", "x", "error", "high", "")
+    assert refuted([found, other], snapshot, matrix) == ([found, other] if kept else [other])
+
+
+def test_a_row_with_a_failure_line_is_never_refuted(tmp_path: Path) -> None:
+    seen = next(r for r in MATRIX.rows if any(n.startswith("log") for n in r.when)) if MATRIX.rows else None
+    if seen is None or not any(n.startswith("log") for n in seen.when):
+        pytest.skip("the matrix has no row with a failure line yet")
+    found = Finding(seen.diagnosis, seen.title, "warning", "high", "", row=seen.key, subject="GPU 0 (gfx1100)")
+    assert refuted([found], machine(torch_env(tmp_path), "gfx1100"), MATRIX) == [found]
