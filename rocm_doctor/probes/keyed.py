@@ -17,16 +17,23 @@ class Entry(NamedTuple):
         return number(self.value)
 
 
-def keyed(artifact: Artifact | None, separator: str | None = None) -> dict[str, Entry]:
+Entries = dict[str, Entry]
+
+
+def keyed(artifact: Artifact | None, separator: str | None = None) -> Entries:
     """Key to entry of each line that has both; the first of a key counts. `separator` None: white space."""
-    found: dict[str, Entry] = {}
-    if artifact is None or artifact.missing:
-        return found
-    for place, line in enumerate(artifact.text.splitlines(), 1):
-        key, *rest = line.strip().split(separator, 1)
-        if rest and key.strip() and rest[0].strip():
-            found.setdefault(key.strip(), Entry(rest[0].strip(), Reading(artifact.name, f"line {place}", line.strip()[:200])))
+    found: Entries = {}
+    if artifact is not None and not artifact.missing:
+        for place, line in enumerate(artifact.text.splitlines(), 1):
+            add(found, line, Reading(artifact.name, f"line {place}", line.strip()[:200]), separator)
     return found
+
+
+def add(found: Entries, line: str, reading: Reading, separator: str | None = None) -> None:
+    """Take in one line, where it has a key and a value and the key is new."""
+    key, *rest = line.strip().split(separator, 1) or [""]
+    if rest and key.strip() and rest[0].strip():
+        found.setdefault(key.strip(), Entry(rest[0].strip(), reading))
 
 
 def single(artifact: Artifact | None) -> Entry | None:

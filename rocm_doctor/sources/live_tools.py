@@ -2,7 +2,7 @@
 
 Which run: `rocminfo` always, since only it tells what the runtime itself sees. The management tools are Python programs of 0.1
 to 1 s each, and a driver that hangs keeps them in the kernel for ever (ROCm/legacy-rocm-build#5745). They are asked only where
-they can add something: not where the kernel's topology already names every GPU with its target and memory, and not where sysfs and
+they can add something: not where the kernel's topology names every GPU with its target and memory, and not where sysfs and
 rocminfo both say that there is no driver (measured: Debian's rocm-smi takes 0.1 to 0.2 s to print nothing then). Enumerator and
 clinfo are asked where nothing better is installed, hipconfig where no version file tells the same.
 """
@@ -145,7 +145,8 @@ def _puzzled(result: Done) -> bool:
 def as_artifact(command: str, path: str, result: Done) -> Artifact:
     """What the tool printed, however it ended. Its messages follow its output; JSON stays alone, its messages go to the note."""
     pure = "--json" in command and bool(result.stdout.strip())
-    text = result.stdout if pure else "\n".join(part for part in (result.stdout.rstrip("\n"), result.stderr.rstrip("\n")) if part)
+    said = (result.stdout, "" if pure else result.stderr)
+    text = "\n".join(part.rstrip("\n") for part in said if part.strip())
     notes = [f"run as {path}", *_ending(result)]
     if pure and result.stderr.strip():
         notes.append(f"messages: {' '.join(result.stderr.split())[:400]}")

@@ -1,0 +1,61 @@
+"""DRM sysfs: what amdgpu tells of the cards it has claimed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from faketools import KFD, STRIX_HALO, Card, artifacts, machine
+
+from rocm_doctor.probes.drm import probe
+from rocm_doctor.probes.notes import Artifacts
+from rocm_doctor.sources.live_kernel import kernel_files
+
+SEAT = "sys/class/drm/card0/device"
+
+
+def test_a_card(tmp_path: Path) -> None:
+    files = [a for a in kernel_files(machine(tmp_path, Card())) if "kfd" not in a.name]
+    (listing,) = probe(Artifacts(files)).listings
+    (gpu,) = listing.gpus
+    assert {key: fact.value for key, fact in gpu.items()} == {
+        "pci_bdf": "0000:03:00.0", "driver": "amdgpu", "gtt_bytes": 33285996544, "carveout_bytes": 25753026560, "link_width": 16,
+        "vram_bytes": 25753026560, "link_max_width": 16, "device_id": 0x744C, "vbios": "113-X", "link_speed": "16.0 GT/s", "numa_node": None,
+    }  # fmt: skip
+    assert not listing.complete
+
+
+def test_the_topology_decides_what_an_apu_can_allocate(tmp_path: Path) -> None:
+    """DRM tells the carve-out; the memory bank of KFD may hold main memory as well."""
+    (listing,) = probe(Artifacts(kernel_files(machine(tmp_path, STRIX_HALO)))).listings
+    assert listing.gpus[0]["carveout_bytes"].value == 536870912
+    assert "vram_bytes" not in listing.gpus[0]
+
+
+def test_other_vendors_are_left_alone() -> None:
+    assert probe(artifacts({f"{SEAT}/vendor": "0x10de\n", f"{SEAT}/device": "0x2684\n"})).listings == []
+
+
+def test_connectors_are_no_cards() -> None:
+    assert probe(artifacts({"sys/class/drm/card0-DP-1/device/vendor": "0x1002\n"})).listings == []
+
+
+def test_only_what_is_stated() -> None:
+    texts = {
+        f"{SEAT}/vendor": "0x1002\n",
+        f"{SEAT}/current_link_speed": "Unknown\n",
+        f"{SEAT}/mem_info_vram_total": "0\n",
+        f"{SEAT}/product_name": "\n",
+    }
+    (gpu,) = probe(artifacts(texts)).listings[0].gpus
+    assert gpu == {}
+
+
+def test_both_files_of_memory_are_needed_from_the_same_card() -> None:
+    texts = {
+        f"{SEAT}/vendor": "0x1002\n",
+        "sys/class/drm/card1/device/vendor": "0x1002\n",
+        f"{SEAT}/mem_info_vram_total": "8573157376\n",
+    }
+    first, second = probe(artifacts({**texts, f"{KFD}/0/properties": ""})).listings[0].gpus
+    assert first["vram_bytes"].value == 8573157376
+    assert second == {}
