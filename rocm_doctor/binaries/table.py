@@ -41,11 +41,9 @@ def lines(audit: Audit, gpus: Sequence[str], override: str | None, width: int) -
 def _matrix(audit: Audit, width: int) -> Iterator[str]:
     """One row for each place, one column for each target; as many columns side by side as fit."""
     columns = sorted({t for h in audit.holdings for t in h.targets}, key=target_order)
-    labels = [_label(h, audit, width - 24) for h in audit.holdings]
+    labels = [_label(h, audit, width // 2) for h in audit.holdings]
     left = max(map(len, labels))
-    per_row = max(1, (width - left) // (max((len(c.removeprefix("gfx")) for c in columns), default=0) + 1))
-    for start in range(0, len(columns) or 1, per_row):
-        shown = columns[start : start + per_row]
+    for shown in _blocks(columns, width - left):
         heads = [c.removeprefix("gfx") for c in shown]
         yield (" " * left + "".join(" " + h for h in heads)).rstrip()
         for holding, label in zip(audit.holdings, labels):
@@ -53,6 +51,20 @@ def _matrix(audit: Audit, width: int) -> Iterator[str]:
             yield (label.ljust(left) + "".join(" " + m for m in marks)).rstrip()
         yield ""
     yield f"columns: gfx targets; {_HAS} in all bundles, {_SOME} in some of them, {_NOT} not there, {_UNKNOWN} could not be read"
+
+
+def _blocks(columns: Sequence[str], room: int) -> list[list[str]]:
+    """The columns in lines of at most `room` characters; one empty line when there are no columns."""
+    blocks: list[list[str]] = [[]]
+    left = room
+    for column in columns:
+        needs = len(column.removeprefix("gfx")) + 1
+        if needs > left and blocks[-1]:
+            blocks.append([])
+            left = room
+        blocks[-1].append(column)
+        left -= needs
+    return blocks
 
 
 def _mark(holding: Holding, target: str) -> str:
