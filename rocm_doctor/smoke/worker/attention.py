@@ -61,13 +61,7 @@ def one_case(
     bench: Bench, name: str, switch: str, dtype: Any, batch: int, heads: int, length: int, width: int, causal: bool
 ) -> float:
     torch = bench.torch
-    what = "%s attention in %s, length %d, width %d%s" % (
-        name.lower(),
-        str(dtype)[6:],
-        length,
-        width,
-        ", causal" if causal else "",
-    )
+    what = f"{name.lower()} attention in {str(dtype)[6:]}, length {length}, width {width}{', causal' if causal else ''}"
     bench.doing(what + " (kernels may be compiled)")
     operands = [bench.random(batch, heads, length, width, dtype=dtype) for _ in range(4)]
     want = results([x.double() for x in operands], lambda q, k, v: written_out(torch, q, k, v, causal))

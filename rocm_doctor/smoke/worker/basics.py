@@ -45,16 +45,14 @@ def device(bench: Bench) -> dict[str, Any]:
         raise Wrong("not-available", runtime_words(torch), masks=hip.masks())
     count, index = torch.cuda.device_count(), bench.device.index
     if index >= count:
-        raise Wrong("no-such-index", "GPU %d was asked for, torch sees %d" % (index, count), count=count, masks=hip.masks())
+        raise Wrong("no-such-index", f"GPU {index} was asked for, torch sees {count}", count=count, masks=hip.masks())
     bench.doing("first contact with the GPU")
     torch.cuda.set_device(index)
     about = properties(torch, index)
     about.update(count=count, index=index, masks=hip.masks())
     kernel = about["kernel_pci"]
     if kernel and about["pci"] and about["pci"] not in kernel:
-        raise Wrong(
-            "pci-mismatch", "torch's GPU %d is at %s; the kernel lists %s" % (index, about["pci"], ", ".join(kernel)), **about
-        )
+        raise Wrong("pci-mismatch", f"torch's GPU {index} is at {about['pci']}; the kernel lists {', '.join(kernel)}", **about)
     about["discrete_beside"] = [n for n in range(count) if n != index and about["integrated"] and not integrated(torch, n)]
     return about
 
@@ -95,4 +93,4 @@ def properties(torch: Any, index: int) -> dict[str, Any]:
 def need_gpus(bench: Bench, number: int) -> None:
     count = bench.torch.cuda.device_count() if bench.on_gpu else 0
     if count < number:
-        raise Skip("needs-gpus", "needs %d GPUs, %d are visible" % (number, count))
+        raise Skip("needs-gpus", f"needs {number} GPUs, {count} are visible")

@@ -101,7 +101,7 @@ def pick_device(torch: Any, wanted: str, index: int) -> str:
     if wanted == "cpu":
         return "cpu"
     built_for_gpu = bool(getattr(torch.version, "hip", None) or torch.version.cuda)
-    return "cuda:%d" % index if wanted == "cuda" or built_for_gpu else "cpu"
+    return f"cuda:{index}" if wanted == "cuda" or built_for_gpu else "cpu"
 
 
 def plain(value: Any) -> Any:

@@ -2,12 +2,12 @@
 
 **Tolerances** follow from the number format and the length of the sums, not from what some card happened to give:
 
-* Every rounding to a format with machine epsilon `eps` moves a value by at most `eps / 2` of itself. An operation that rounds
-  its operands, its partial results and its result `steps` times may be off by `steps * eps / 2`; we allow twice that.
-* A sum of `n` products accumulated in fp32 is off, with probability near one, by at most `LAMBDA * sqrt(n) * u32` of its
-  magnitude (Higham and Mary, "A new approach to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41(5), 2019, theorem
-  2.4; the bound without probability, `n * u32`, is in Higham, "Accuracy and Stability of Numerical Algorithms", section 3.1). All BLAS
-  and attention kernels in question accumulate 16-bit products in fp32.
+* Rounding to a format of machine epsilon `eps` moves a value by `u = eps / 2` of itself at most. Errors of `n` roundings, one after
+  the other or in one sum, stay below `LAMBDA * sqrt(n) * u` with probability near one: Higham and Mary, "A new approach to
+  probabilistic rounding error analysis", SIAM J. Sci. Comput. 41(5), 2019, theorem 2.4. (The bound without probability is `n * u`:
+  Higham, "Accuracy and Stability of Numerical Algorithms", section 3.1.)
+* An operation rounds its operands, partial results and result `steps` times to its own format; each stage counts them and says how.
+* Its sums of `length` products are accumulated in fp32, as all BLAS and attention kernels in question do for 16-bit operands too.
 
 Operands are rounded to the format first and the reference is computed from the rounded ones, so that the conversion of the
 inputs never counts. Errors are compared in the Frobenius norm, and no single element may be off by more than SPIKE times the
@@ -41,8 +41,8 @@ class Skip(Exception):
 
 
 def tolerance(eps: float, length: int = 1, steps: float = 1.0) -> float:
-    """Allowed relative error (Frobenius) after `steps` roundings to a format of epsilon `eps` and sums of `length` products in fp32."""
-    return steps * eps + LAMBDA * math.sqrt(length) * 2.0**-24
+    """Allowed relative error (Frobenius) after `steps` roundings to a format of epsilon `eps` and sums of `length` terms in fp32."""
+    return LAMBDA * (math.sqrt(steps) * eps / 2 + math.sqrt(length) * 2.0**-24)
 
 
 def product_size(left: Any, right: Any) -> float:
@@ -60,20 +60,16 @@ def check(torch: Any, name: str, got: Any, want: Any, allowed: float, size: floa
         raise Wrong("shape", f"{name}: shape {tuple(got.shape)} instead of {tuple(want.shape)}")
     if not bool(torch.isfinite(got).all()):
         bad = int((~torch.isfinite(got)).sum())
-        raise Wrong("nan", "%s: %d of %d values are NaN or infinite" % (name, bad, got.numel()), wrong=bad, of=got.numel())
+        raise Wrong("nan", f"{name}: {bad} of {got.numel()} values are NaN or infinite", wrong=bad, of=got.numel())
     if not bool(got.any()) and bool(want.any()):
-        raise Wrong("zeros", "%s: all %d values are zero" % (name, got.numel()), wrong=got.numel(), of=got.numel())
+        raise Wrong("zeros", f"{name}: all {got.numel()} values are zero", wrong=got.numel(), of=got.numel())
     error, size = (got - want).abs(), max(size, float(want.norm()))
     relative = float(error.norm()) / size if size else float(error.norm())
     spikes = error > SPIKE * allowed * (size / math.sqrt(max(want.numel(), 1)) + want.abs())
     if relative > allowed or bool(spikes.any()):
         bad = int(spikes.sum())
-        text = "%s: relative error %.2g where rounding explains %.2g; %d of %d values far off" % (
-            name,
-            relative,
-            allowed,
-            bad,
-            got.numel(),
+        text = (
+            f"{name}: relative error {relative:.2g} where rounding explains {allowed:.2g}; {bad} of {got.numel()} values far off"
         )
         raise Wrong("mismatch", text, error=relative, allowed=allowed, wrong=bad, of=got.numel())
     return relative
@@ -90,5 +86,5 @@ def same_bits(torch: Any, name: str, got: Any, want: Any) -> None:
         return
     first, bad = int(differs[0]), int(differs.numel())
     zeros = not bool(got[differs].any())
-    text = "%s: %d of %d bytes differ%s, the first at %d" % (name, bad, got.numel(), " (zeros came back)" if zeros else "", first)
+    text = f"{name}: {bad} of {got.numel()} bytes differ{' (zeros came back)' if zeros else ''}, the first at {first}"
     raise Wrong("zeros" if zeros else "mismatch", text, wrong=bad, of=got.numel(), first=first)

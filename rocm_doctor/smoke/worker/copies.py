@@ -20,8 +20,8 @@ def copy(bench: Bench) -> dict[str, Any]:
     for size in SIZES:
         source = random_bytes(bench, size)
         for name, path in paths(bench).items():
-            bench.doing("%s copy of %d bytes" % (name, size))
-            same_bits(torch, "%s copy of %d bytes" % (name, size), path(source), source)
+            bench.doing(f"{name} copy of {size} bytes")
+            same_bits(torch, f"{name} copy of {size} bytes", path(source), source)
     strided(bench)
     loader(bench)
     return speeds(bench) if bench.on_gpu else {}
@@ -83,7 +83,7 @@ def loader(bench: Bench) -> None:
         same_bits(torch, "batch from a DataLoader worker", got, rows[seen : seen + len(got)])
         seen += len(got)
     if seen != len(rows):
-        raise Wrong("lost-batches", "a DataLoader worker gave %d of %d rows" % (seen, len(rows)))
+        raise Wrong("lost-batches", f"a DataLoader worker gave {seen} of {len(rows)} rows")
 
 
 def speeds(bench: Bench) -> dict[str, Any]:

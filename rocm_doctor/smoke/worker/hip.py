@@ -38,7 +38,7 @@ def vendor(torch: Any) -> str:
 def architecture(torch: Any, index: int) -> str:
     properties = torch.cuda.get_device_properties(index)
     name = getattr(properties, "gcnArchName", "") if is_hip(torch) else ""
-    return name or "sm_%d%d" % (properties.major, properties.minor)
+    return name or f"sm_{properties.major}{properties.minor}"
 
 
 def pci_address(torch: Any, index: int) -> Optional[str]:

@@ -63,7 +63,9 @@ def memory(bench: Bench) -> dict[str, Any]:
             bench.doing(f"reading {n + 1} of {number} blocks of {size >> 20} MiB")
             bad = int((torch.bitwise_xor(chunk, salt(n) ^ flip) != ruler).sum())
             if bad:
-                raise Wrong("bad-memory", f"{bad} of {length} words of block {n} do not hold what was written", wrong=bad, block=n)
+                raise Wrong(
+                    "bad-memory", f"{bad} of {length} words of block {n} do not hold what was written", wrong=bad, block=n
+                )
     return {"tested_bytes": number * size}
 
 
@@ -106,14 +108,22 @@ def soak(bench: Bench) -> dict[str, Any]:
     for name, reason, growth in (("allocated", "leak", GROWTH), ("reserved", "fragmentation", RESERVED_GROWTH)):
         warm, last = max(h[name] for h in held[:SOAK_WARM]), max(h[name] for h in held[-SOAK_WARM:])
         if last > warm * growth:
-            raise Wrong(reason, f"{name} memory grew from {warm} to {last} bytes in {SOAK_STEPS - SOAK_WARM} equal steps", warm=warm, last=last)
+            raise Wrong(
+                reason,
+                f"{name} memory grew from {warm} to {last} bytes in {SOAK_STEPS - SOAK_WARM} equal steps",
+                warm=warm,
+                last=last,
+            )
     return dict(held[-1], steps=SOAK_STEPS, first_loss=float(losses[0]), last_loss=float(losses[-1]))
 
 
 def allocator(bench: Bench) -> dict[str, int]:
     """Bytes held. On a CPU the process's size stands for what is reserved; nothing tells what is allocated in it."""
     if bench.on_gpu:
-        return {"allocated": bench.torch.cuda.memory_allocated(bench.device), "reserved": bench.torch.cuda.memory_reserved(bench.device)}
+        return {
+            "allocated": bench.torch.cuda.memory_allocated(bench.device),
+            "reserved": bench.torch.cuda.memory_reserved(bench.device),
+        }
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             size = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

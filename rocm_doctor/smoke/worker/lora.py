@@ -18,9 +18,9 @@ def build(bench: Bench, width: int = WIDTH, rank: int = RANK) -> dict[str, Any]:
     """Two frozen layers with adapters: a is random and b zero, as LoRA starts (Hu et al., 2021, section 4.1)."""
     parts = {}
     for n in (1, 2):
-        parts["w%d" % n] = bench.random(width, width) / width**0.5
-        parts["a%d" % n] = bench.random(rank, width) / width**0.5
-        parts["b%d" % n] = bench.torch.zeros(width, rank)
+        parts[f"w{n}"] = bench.random(width, width) / width**0.5
+        parts[f"a{n}"] = bench.random(rank, width) / width**0.5
+        parts[f"b{n}"] = bench.torch.zeros(width, rank)
     return parts
 
 
@@ -62,7 +62,7 @@ def lora(bench: Bench) -> dict[str, Any]:
     parts, x, y = problem(bench)
     want = torch.stack(train(bench, {k: v.double() for k, v in parts.items()}, x.double(), y.double()))
     with precision(torch, "highest"):
-        bench.doing("%d LoRA steps in fp32" % STEPS)
+        bench.doing(f"{STEPS} LoRA steps in fp32")
         here = {key: bench.put(value) for key, value in parts.items()}
         got = torch.stack(train(bench, here, bench.put(x), bench.put(y)))
     check(torch, "loss curve in fp32", got, want, tolerance(torch.finfo(torch.float32).eps, WIDTH, TRAJECTORY_STEPS))
@@ -92,7 +92,7 @@ def sound(bench: Bench, before: dict[str, Any], after: dict[str, Any], losses: A
 def under_autocast(bench: Bench, dtype: Any, parts: dict[str, Any], x: Any, y: Any, want: Any) -> float:
     """The final loss. Allowed: 16 roundings of the format for each step, as in TRAJECTORY_STEPS, relative to the first loss."""
     torch, short = bench.torch, str(dtype)[6:]
-    bench.doing("%d LoRA steps in %s by autocast" % (STEPS, short))
+    bench.doing(f"{STEPS} LoRA steps in {short} by autocast")
     here = {key: bench.put(value) for key, value in parts.items()}
     with torch.autocast(bench.device.type, dtype=dtype):
         got = torch.stack(train(bench, here, bench.put(x), bench.put(y))).to("cpu").double()

@@ -76,7 +76,7 @@ def same_logits(bench: Bench, base: Any, words: Any) -> float:
 def fine_tune(bench: Bench, base: Any, library: Any, words: Any, checkpointing: bool, name: str) -> Any:
     """A few AdamW steps. Reasons: no-progress, nan, zeros (an adapter without gradient), base-changed."""
     torch = bench.torch
-    bench.doing("%d training steps through peft, %s" % (STEPS, name))
+    bench.doing(f"{STEPS} training steps through peft, {name}")
     torch.manual_seed(21)
     adapters = part(library, "LoraConfig")(
         r=8, lora_alpha=16, target_modules=["q_proj", "k_proj", "v_proj", "o_proj"], task_type="CAUSAL_LM"

@@ -83,7 +83,7 @@ def products(bench: Bench, dtype: Any, eps: float, steps: float = 1) -> float:
     torch, worst = bench.torch, 0.0
     for rows, length, columns in SHAPES:
         left, right = bench.random(rows, length, dtype=dtype), bench.random(length, columns, dtype=dtype)
-        name = "%s product %d x %d x %d" % (str(dtype)[6:], rows, length, columns)
+        name = f"{str(dtype)[6:]} product {rows} x {length} x {columns}"
         bench.doing(name + " (the first kernel may be compiled)")
         here, there = bench.put(left), bench.put(right)
         got = supported(bench, partial(torch.matmul, here, there))
@@ -105,7 +105,7 @@ def supported(bench: Bench, action: Any) -> Any:
 def large(bench: Bench, dtype: Any, eps: float, steps: float = 1) -> dict[str, Any]:
     """A product of the size of a small model's layers: timed, and eight of its rows compared."""
     edge = LARGE if bench.on_gpu else SMALL
-    bench.doing("%s product %d x %d x %d, timed" % (str(dtype)[6:], edge, edge, edge))
+    bench.doing(f"{str(dtype)[6:]} product {edge} x {edge} x {edge}, timed")
     left, right = bench.random(edge, edge, dtype=dtype), bench.random(edge, edge, dtype=dtype)
     here, there = bench.put(left), bench.put(right)
     got = here @ there

@@ -44,7 +44,10 @@ def four_bits(bench: Bench, library: Any, dtype: Any) -> float:
         held = held.view(weight.shape)
     off = (held.double() - weight.double()).abs().max() / weight.double().abs().max()
     if not bool(torch.isfinite(held).all()) or float(off) > NF4_HALF_GAP * 1.02:
-        raise Wrong("nan" if float(off) != float(off) else "mismatch", f"4-bit weights in {short} come back off by {float(off):.2g} of the largest")
+        raise Wrong(
+            "nan" if float(off) != float(off) else "mismatch",
+            f"4-bit weights in {short} come back off by {float(off):.2g} of the largest",
+        )
     return product(bench, f"4-bit layer in {short}", layer, held.double(), dtype)
 
 
@@ -57,7 +60,9 @@ def product(bench: Bench, name: str, layer: Any, weight: Any, dtype: Any) -> flo
     eps = bench.torch.finfo(dtype).eps
     allowed = tolerance(eps, INPUTS, SPLIT_STEPS)
     forward = check(bench.torch, f"result of the {name}", result, x.double() @ weight.t(), allowed, product_size(x, weight.t()))
-    back = check(bench.torch, f"gradient through the {name}", here.grad, pull.double() @ weight, allowed, product_size(pull, weight))
+    back = check(
+        bench.torch, f"gradient through the {name}", here.grad, pull.double() @ weight, allowed, product_size(pull, weight)
+    )
     return max(forward, back)
 
 

@@ -143,7 +143,9 @@ def against_one(bench: Bench, wrap: Callable[[Any], Any], whole: Callable[[Any],
 def ddp(bench: Bench) -> dict[str, Any]:
     """DistributedDataParallel: gradients are averaged over the ranks."""
     parallel = bench.torch.nn.parallel.DistributedDataParallel
-    return against_one(bench, lambda model: parallel(model, device_ids=[bench.device.index] if bench.on_gpu else None), lambda got: got)
+    return against_one(
+        bench, lambda model: parallel(model, device_ids=[bench.device.index] if bench.on_gpu else None), lambda got: got
+    )
 
 
 def fsdp2(bench: Bench) -> dict[str, Any]:
@@ -182,7 +184,10 @@ def dataparallel(bench: Bench) -> dict[str, Any]:
         warnings.simplefilter("ignore")
         train(bench, model, [rows.to("cuda:0")])
     allowed = tolerance(torch.finfo(torch.float32).eps, WIDTH, TRAINING_STEPS)
-    worst = [check(torch, f"parameter {n} after a step", got, want, allowed) for got, (n, want) in zip(model.parameters(), alone.named_parameters())]
+    worst = [
+        check(torch, f"parameter {n} after a step", got, want, allowed)
+        for got, (n, want) in zip(model.parameters(), alone.named_parameters())
+    ]
     if not worst:
         raise Wrong("shape", "DataParallel shows no parameters")
     return {"gpus": torch.cuda.device_count(), "worst_error": max(worst)}

@@ -41,13 +41,13 @@ def lora_shapes(bench: Bench) -> dict[str, Any]:
 
 def one_rank(bench: Bench, reach: Reach, rank: int, dtype: Any) -> int:
     """All products of one rank; how many."""
-    bench.doing("%s products of rank %d, operands at the end of their allocation" % (str(dtype)[6:], rank))
+    bench.doing(f"{str(dtype)[6:]} products of rank {rank}, operands at the end of their allocation")
     width, tested = WIDTH if bench.level == 1 else WIDE, 0
     x, a = bench.random(max(LENGTHS), width, dtype=dtype), bench.random(rank, width, dtype=dtype)
     h, b = bench.random(max(LENGTHS), rank, dtype=dtype), bench.random(width, rank, dtype=dtype)
     for length in LENGTHS if rank in (1, 8, 64) else LENGTHS[1:3]:
         for name, left, right in operands(x[:length], a, h[:length], b):
-            tested += one_product(bench, reach, "%s, rank %d, length %d" % (name, rank, length), left, right, dtype)
+            tested += one_product(bench, reach, f"{name}, rank {rank}, length {length}", left, right, dtype)
     return tested
 
 
