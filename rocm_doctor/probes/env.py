@@ -23,13 +23,14 @@ NAMES = (
 NAME = "(" + "|".join(re.escape(p) + "[A-Z0-9_a-z]{1,60}" for p in PREFIXES) + "|" + "|".join(NAMES) + ")"
 _NEEDLES = tuple(n.lower() for n in PREFIXES + NAMES)
 
-_VALUE = r"(\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'|`[^`\n]{0,300}`|[^\s\"'`;,)}\]]{0,300})"
+_VALUE = r"(\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'|`[^`\n]{0,300}`|(?:[^\s\"'`;)}\]]|;(?=gfx)){0,300})"
 _BEFORE = r"(?<![\w$%{/.\\-])"
 _SET = re.compile(_BEFORE + NAME + r"\s?=\s?" + _VALUE)
 _PYTHON = re.compile(r"environ(?:\[|\.setdefault\(|\.putenv\()\s*[\"']" + NAME + r"[\"']\s*(?:\]\s*=(?!=)|,)\s*" + _VALUE)
 _QUOTED = re.compile(r"[\"']" + NAME + r"[\"']\s*:\s*" + _VALUE)
 _YAML = re.compile(r"^\s*(?:-\s+)?" + NAME + r"\s*:\s+" + _VALUE + r"\s*$")
 _SPOKEN = re.compile(r"\b(?:ENV|setx|set -g?x|set -x -g|setenv)\s+" + NAME + r"\s+" + _VALUE)
+_OF_HIPCONFIG = frozenset(("HIP_PATH", "HIP_PLATFORM", "HIP_COMPILER", "HIP_RUNTIME", "ROCM_PATH", "HSA_PATH", "HIP_CLANG_PATH"))
 _POWERSHELL = re.compile(r"\$env:" + NAME + r"\s*=\s*" + _VALUE, re.I)
 _UNSET = re.compile(r"\b(?:unset|env -u|set -e|Remove-Item)\s+(?:-[a-z]+\s+)*(?:Env:\\?)?" + NAME)
 _ADVICE = re.compile(
@@ -43,7 +44,7 @@ _ADVICE = re.compile(
 def probe(artifacts: Artifacts) -> Notes:
     """env.<NAME> for each variable that is set; None for one that the text says was taken away."""
     notes = Notes()
-    for item in artifacts.like("env", "paste/*-env"):
+    for item in artifacts.like("env"):
         _listing(notes, Page(item))
     for page in whole(artifacts):
         _text(notes, page)
@@ -73,7 +74,7 @@ def _settings(line: Line) -> Iterator[tuple[str, str, int]]:
     for pattern in (_PYTHON, _POWERSHELL, _SPOKEN, _SET, _QUOTED, _YAML):
         for found in pattern.finditer(line.text):
             name, value = found.group(1), found.group(2)
-            if name in taken or _is_reference(value) or (not value and pattern is not _SET):
+            if name in taken or _is_reference(value) or (not value and pattern is not _SET) or (pattern is _YAML and name in _OF_HIPCONFIG):
                 continue
             taken.add(name)
             yield name, value, found.start()
@@ -91,5 +92,5 @@ def _advised(before: str) -> bool:
 
 
 def _bare(value: str) -> str:
-    value = value.strip()
-    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'`" else value.strip("`")
+    value = value.strip().strip("`")
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value.rstrip(",.\\")

@@ -14,6 +14,7 @@ _TOKEN = re.compile(r"[0-9]+|[a-z]+")
 _MARKS = re.compile(r"\((?:tm|r|c)\)|[™®©]")
 _TIMES = re.compile(r"(?<=\d)[x×](?=(?:mi|rx|w|r|gfx|radeon|amd|instinct)\s?\d|amd|radeon|instinct)")
 _NOISE = frozenset(("amd", "ati", "graphics", "instinct", "gpu", "series"))
+_BRAND = frozenset(("radeon",))
 _OPTIONAL = frozenset(("radeon", "rx", "pro", "ai"))
 _SUFFIX = frozenset(("xt", "xtx", "gre", "m", "s", "x", "a", "p", "lp"))
 _OTHER_SPELLING = {"strix": "stx"}
@@ -201,7 +202,8 @@ def _spellings(words: list[_Word]) -> Iterator[list[_Word]]:
     """The name with and without the words (and the size of memory) that people leave out, unless a mere number is left."""
     if len(words) > 2 and words[-1].word == "gb":
         yield from _spellings(words[:-2])
-    for choice in product(*[((w,), ()) if w.word in _OPTIONAL else ((w,),) for w in words]):
+    optional = _OPTIONAL if any(w.word.isdigit() for w in words) else _BRAND
+    for choice in product(*[((w,), ()) if w.word in optional else ((w,),) for w in words]):
         kept = [w for part in choice for w in part]
         key = [w.word for w in kept]
         if kept and (_says_brand(key) or _distinctive(key)):

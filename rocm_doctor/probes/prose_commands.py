@@ -19,7 +19,7 @@ _PROMPT = re.compile(
 _PROGRAMS = re.compile(
     r"^\s*((?:sudo\s+(?:-\S+\s+)*|time\s+|[A-Z][A-Z0-9_]{2,40}=\S+\s+){0,8}(?:python[\d.]*|py|pip[\d.]*|uv|uvx|conda|mamba|docker|podman|apptainer|distrobox|toolbox|accelerate"
     r"|torchrun|deepspeed|vllm|ollama|llama-\w+|rocminfo|rocm-smi|amd-smi|clinfo|hipconfig|hipcc|apt(?:-get)?|dnf|pacman|yay|wget|curl|git|make|cmake|ninja|bash|sh|export"
-    r"|amdgpu-install|modprobe|\./[\w./-]+|\.\\[\w.\\-]+|axolotl|llamafactory-cli|tune|unsloth)\s+[-\w\"'./~<].*)$"
+    r"|amdgpu-install|modprobe|\./[\w./-]+|\.\\[\w.\\-]+|axolotl|llamafactory-cli|tune|unsloth)\s+(?!\d+\.\d)[-\w\"'./~<].*)$"
 )
 _SPAN = re.compile(r"`([^`\n]{4,300})`")
 _PROSE = re.compile(r"\b(?:is|was|does|did|the|gives?|fails?|works?|says|then|my|it)\b", re.I)

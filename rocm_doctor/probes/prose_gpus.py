@@ -44,10 +44,12 @@ _AFTER_COUNT = re.compile(
 )
 _COUNTS = {"two": 2, "dual": 2, "pair of": 2, "twin": 2, "both": 1, "three": 3, "four": 4, "six": 6, "eight": 8}
 _JOINED = re.compile(
-    r"^\s*(?:\+|&|and|plus|,|/|as well as|together with|with an?)\s*(?:(?:an?|the|my|amd|radeon|rx|instinct|one|another)\s*)*$",
+    r"^\s*(?:\+|&|and|plus|,|as well as|together with|with an?)\s*(?:(?:an?|the|my|amd|radeon|rx|instinct|one|another)\s*)*$",
     re.I,
 )
-_NVIDIA = re.compile(r"\b((?:RTX|GTX)\s?(?:PRO\s)?(?:A)?\d{3,4}(?:\s?(?:Ti|Super))?|Tesla [A-Z]\d{1,3}|[AH][12]00\b|GeForce \w+)")
+_NVIDIA = re.compile(
+    r"\b((?:RTX|GTX)\s?(?:PRO\s)?(?:A)?\d{3,4}(?:\s?(?:Ti|Super))?|Tesla [A-Z]\d{1,3}|(?<![\w-])[AH][12]00\b|GeForce \w+)"
+)
 _IGPU = re.compile(r"\b(?:igpu|integrated (?:gpu|graphics)|onboard graphics|apu)\b", re.I)
 _DISABLED = re.compile(r"\b(?:disabled?|turned off|switched off|deactivated|off in (?:the )?bios|no igpu)\b", re.I)
 _MOST = 16

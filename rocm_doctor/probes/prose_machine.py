@@ -9,11 +9,14 @@ from rocm_doctor.probes.notes import Notes
 from rocm_doctor.probes.prose_text import Sentence, stance
 
 _DISTRIBUTIONS = re.compile(
-    r"(?<![\w/.-])(Ubuntu(?: Server| Desktop)?|Debian|Fedora(?: Linux)?|Arch(?: Linux)?(?=[\s,.;:)]|$)|Manjaro|CachyOS|EndeavourOS|Garuda|NixOS|openSUSE(?: Leap| Tumbleweed)?"
-    r"|SLES|RHEL|Red Hat Enterprise Linux|Rocky(?: Linux)?|AlmaLinux|CentOS(?: Stream)?|Oracle Linux|Linux Mint|Pop!_OS|KDE neon|Proxmox(?: VE)?|Gentoo|Void Linux"
-    r"|Bazzite|SteamOS|Nobara|Kubuntu|Xubuntu|Zorin OS|Alpine|Slackware|Unraid)(?:[\s:-]*(?:version\s*)?[v(]?(\d{1,2}(?:\.\d{1,2}){0,2}(?: LTS)?|rawhide|tumbleweed|testing|sid|stable|unstable))?",
+    r"(?<![\w/.-])(Ubuntu(?: Server| Desktop)?|Debian|Fedora(?: Linux)?|Arch(?: Linux)?|Manjaro|CachyOS|EndeavourOS|Garuda|NixOS"
+    r"|openSUSE(?: Leap| Tumbleweed)?|SLES|RHEL|Red Hat Enterprise Linux|Rocky(?: Linux)?|AlmaLinux|CentOS(?: Stream)?|Oracle Linux"
+    r"|Linux Mint|Pop!_OS|KDE neon|Proxmox(?: VE)?|Gentoo|Void Linux|Bazzite|SteamOS|Nobara|Kubuntu|Xubuntu|Zorin OS|Alpine|Slackware|Unraid)"
+    r"(?![\w@])(?:[\s:-]{1,3}(?:version\s*)?[v(]?"
+    r"(\d{1,2}(?:\.\d{1,2}){0,2}(?![\d.-]*\d)(?: LTS)?|rawhide|tumbleweed|testing|sid|stable|unstable)\b)?(?![.-]\d)",
     re.I,
 )
+_EVERYDAY = frozenset(("arch", "alpine", "rocky", "sles"))
 _WINDOWS = re.compile(r"\bWindows\s?(?:1[01]|Server(?: 20\d\d)?)(?:\s(?:Pro|Home|Enterprise))?|\bWin ?1[01]\b")
 _ON_WINDOWS = re.compile(
     r"\b(?:on|under|for|in) Windows\b|\bPS C:\\|\bC:\\Users|WinError|\.exe\b|\\Scripts\\|\bHIP SDK\b|\bAdrenalin\b|^Windows[,.:]|,\s*Windows[.,]",
@@ -37,7 +40,7 @@ _CONTAINERS = (
     ),
 )
 _NEGATED = re.compile(r"\b(?:no|not|without|never|outside|isn't|non-|instead of|rather than|unlike)\s+(?:\w+\s+){0,3}$", re.I)
-_BARE_METAL = re.compile(r"\bbare[- ]?metal\b", re.I)
+_BARE_METAL = re.compile(r"\bbare[- ]metal\b", re.I)
 _GUEST = re.compile(
     r"\b(?:vfio|pci(?:e)?[- ]passthrough|passed? through|passing .{0,40} through|(?:in|inside|to) (?:a|the|my) (?:vm|virtual machine|guest)|esxi|hyper-v guest)\b",
     re.I,
@@ -80,13 +83,12 @@ def _os(notes: Notes, sentence: Sentence) -> None:
 
 
 def _named_only(text: str, found: re.Match[str]) -> bool:
-    """A distribution that the words only compare with, or one whose name is an everyday word without a number behind it."""
+    """A distribution that the words only compare with, that built a compiler, or whose name is an everyday word without a number."""
+    name, version = found.group(1), found.group(2)
     before = text[max(0, found.start() - 40) : found.start()]
-    if (
-        found.group(1).lower() in ("arch", "alpine", "rocky")
-        and not found.group(2)
-        and not re.search(r"(?:^|on |under |in |host |, )$", before, re.I)
-    ):
+    if not version and (name[0].islower() or re.match(r"[\s:-]{0,3}\(?\d", text[found.end() : found.end() + 6])):
+        return True
+    if name.lower() in _EVERYDAY and not version and not re.search(r"(?:^|on |under |in |host |is |: |, )$", before, re.I):
         return True
     return bool(_BASED_ON.search(before)) or stance(text, *found.span()) in ("elsewhere", "maybe", "past")
 

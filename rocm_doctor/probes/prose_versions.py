@@ -11,9 +11,9 @@ from rocm_doctor.probes.notes import Notes
 from rocm_doctor.probes.prose_text import Sentence, Stance, stance
 from rocm_doctor.probes.torch_build import Build, say_build
 
-_V3 = r"(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?)(?![\d])"
+_V3 = r"(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?)(?!\d|\.\d{3})"
 _TORCH = r"(\d\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?(?:\.(?:dev|post)\d+)?(?:\+[\w.]+)?)(?![\w])"
-_KERNEL = r"(\d\.\d{1,2}(?:\.\d+)?(?:\.\d+)?(?:-[\w.+~-]+)?)"
+_KERNEL = r"([2-9]\.\d{1,2}(?:\.\d+)?(?:\.\d+)?(?:-[\w.+~-]+)?)"
 _PACKAGES = (
     "transformers|peft|accelerate|bitsandbytes|torchvision|torchaudio|torchao|torchtune|triton|triton-rocm|pytorch-triton-rocm|flash[-_]attn|flash[-_]attention"
     "|xformers|deepspeed|unsloth|unsloth_zoo|vllm|sglang|numpy|datasets|trl|aiter|diffusers|ray|onnxruntime|axolotl|llama-factory|comfyui"
@@ -33,13 +33,13 @@ def _subject(fact: str, name: str, pattern: str) -> Subject:
 
 
 SUBJECTS = (
-    _subject("torch.version", "torch", r"(?<![\w/.+])(?:py)?torch(?:\s+(?:version|nightly|build))?(?:\s*(?:==|=|:)\s*|[\s-]+(?:is\s+|was\s+)?v?)" + _TORCH),
+    _subject("torch.version", "torch", r"(?<![\w/.+])(?<!build )(?:py)?torch(?:\s+(?:version|nightly|build))?(?:\s*(?:==|=|:)\s*|[\s-]+(?:is\s+|was\s+)?v?)" + _TORCH),
     _subject("rocm.version", "rocm", r"(?<![\w/.+-])(?:the\s?rock|hip sdk|rocm)\b(?:[\s-]+(?:version|stack|release|runtime|sdk|nightly|installation|preview))?[\s:=-]{1,8}(?:is\s+)?v?" + _V3),
     _subject("rocm.version", "rocm", r"(?<![\w/.+-])rocm\b(?:[\s-]+\w+){0,4}\s+(?:is|at|version|dist|stack|to)\s+v?" + _V3),
     _subject("rocm.version", "rocm", r"(?<![\w/.+])rocm-?" + _V3 + r"(?![\w])"),
     _subject("python.version", "python", r"(?<![\w./])python\s?(?:version\s?)?[:=]?\s*v?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d])"),
     _subject("python.version", "python", r"(?<![\w./])py(?:thon)?[\s-]{0,2}(?:v)?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d])"),
-    _subject("kernel", "kernel", r"(?<![\w/])kernel(?:\s+version)?(?:\s*[:=]\s*|\s+(?:is\s+|linux\s+|release\s+)?)v?" + _KERNEL),
+    _subject("kernel", "kernel", r"(?<![\w/-])kernel(?:\s+version)?(?:\s*[:=]\s*|\s+(?:is\s+|linux\s+|release\s+)?)v?" + _KERNEL),
     _subject("driver.version", "driver", r"(?<![\w/])(?:amdgpu-dkms|amdgpu(?: kernel)?(?: driver| module)?)\s+(?:version\s+)?v?([3-6]\.\d{1,2}\.\d{1,2})(?![\d])"),
     _subject("driver.windows", "driver", r"\badrenalin(?:\s+(?:edition|software|driver|version|pro))*[\s:]+v?(\d\d\.\d{1,2}(?:\.\d{1,2}){0,2})"),
     _subject("driver.windows", "driver", r"\bwindows\s+(?:gpu\s+|graphics\s+|amd\s+)?driver(?:\s+version)?[\s:]+v?(\d\d\.\d{1,2}(?:\.\d{1,2}){0,2})"),
@@ -170,7 +170,7 @@ _MINE = re.compile(
     re.I,
 )
 _SINCE = re.compile(
-    r"\b(?:since|after (?:the |an? )?(?:updat|upgrad|install|mov|switch)\w*|no longer|stopped|regress\w*|used to)\b", re.I
+    r"\b(?:since|after (?:the |an? )?(?:updat|upgrad|install|mov|switch)\w*|no longer|stopped|regress\w*)\b", re.I
 )
 _PULLED = re.compile(r"\s*(?:Downloading|Collecting|Requirement already|Using cached|Found existing|Attempting)\b")
 _WHEEL = re.compile(r"\b(?:wheels?|whl|torch|index|nightly|pip|builds?|packages?|many(?:wheel|linux))\b", re.I)

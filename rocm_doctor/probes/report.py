@@ -24,7 +24,7 @@ _PACKAGES = (
 _TORCH = ("torch", "pytorch")
 _END = r"(?![\w+])"
 _PAIR = re.compile(
-    r"(?<![\w./+-])`?(" + "|".join(re.escape(p) for p in sorted(_PACKAGES + _TORCH, key=len, reverse=True)) + r")`?(?:\s+version)?(?:\s*\(GPU\?\))?"
+    r"(?<![\w./+-])(?<!build )`?(" + "|".join(re.escape(p) for p in sorted(_PACKAGES + _TORCH, key=len, reverse=True)) + r")`?(?:\s+version)?(?:\s*\(GPU\?\))?"
     r"(?:\.__version__)?['\"]?\s{0,20}[:=]\s{0,20}['\"]?" + _V, re.I,
 )  # fmt: skip
 
@@ -50,8 +50,8 @@ SAYS = (
     _says("hip =", r"torch[^\n]{0,80}\bhip\s?=\s?['\"]?" + _V, "torch.hip"),
     _says("hip version", r"(?<!ROCM )(?<!ROC )HIP version\s*:\s*" + _V, "hip.version"),
     _says("torch.version.cuda", r"torch\.version\.cuda['\"]?\s*(?::|=|->)\s*['\"]?" + _V, "torch.cuda"),
-    _says("rocm version", r"ROCm version\s*:\s*(\d+\.\d+(?:\.\d{1,2})?)(?![\d])", "rocm.version"),
-    _says("rocm:", r"(?:^|[-*|\s])ROCm:\s*(\d+\.\d+(?:\.\d{1,2})?)(?![\d])", "rocm.version"),
+    _says("rocm version", r"ROCm version\s*:\s*(\d+\.\d+(?:\.\d{1,2})?)(?!\d|\.\d{3})", "rocm.version"),
+    _says("rocm:", r"(?:^|[-*|\s])ROCm:\s*(\d+\.\d+(?:\.\d{1,2})?)(?!\d|\.\d{3})", "rocm.version"),
     _says("rocm_home", r"ROCM_HOME\s*[:=]\s*\S{0,80}/rocm-(\d+\.\d+(?:\.\d{1,2})?)", "rocm.version"),
     _says("driver version", r"(?:ROCM|amdgpu|AMD GPU|^\s*)\s*driver version\s*:\s*(\d+\.\d+\.\d+)(?![\w-])", "driver.version"),
     _says("amdgpu version", r"amdgpu version\s*:\s*(\d+\.\d+\.\d+)(?![\w-])", "driver.version"),

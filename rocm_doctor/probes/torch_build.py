@@ -102,6 +102,8 @@ def rocm_of(build: Build) -> str | None:
 def family_of(build: Build) -> str | None:
     """Which of the wheel families it is; None where the version alone does not tell."""
     local = build.local
+    if not build.version:
+        return None
     if build.has_init or re.match(r"devrocm|rocmsdk", local) or re.match(r"rocm\d+\.\d+\.\d+(?:a|b|rc)\d", local):
         return "therock"
     if re.search(r"\.git[0-9a-f]{6,}", local) and local.startswith("rocm"):
