@@ -71,11 +71,18 @@ def captured(paths: tuple[Path, ...], logs: tuple[Path, ...], example: bool) -> 
 
     try:
         if example:
-            return pipeline.from_paths([Path(__file__).parent.parent / "data" / "example"], logs)
+            return pipeline.from_paths([example_bundle()], logs)
         stdin = [a for p in paths if str(p) == "-" for a in _standard_input()]
         return stdin + pipeline.from_paths([p for p in paths if str(p) != "-"], logs)
     except BundleError as exc:
         raise Fault(str(exc)) from exc
+
+
+def example_bundle() -> Path:
+    """The packaged example; in a source checkout the fixture that it is made from."""
+    package = Path(__file__).parent.parent
+    packaged = package / "data" / "example"
+    return packaged if packaged.is_dir() else package.parent / "fixtures" / "mi50-wrong-override"
 
 
 def _standard_input() -> list[Artifact]:
