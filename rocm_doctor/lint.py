@@ -12,9 +12,9 @@ import msgspec
 
 from rocm_doctor import __version__
 from rocm_doctor.catalogue import enrich
-from rocm_doctor.declared import Ignore, Policy, Repository, Requirement, Target, Trouble, Unit
+from rocm_doctor.declared import Ignore, Place, Policy, Repository, Requirement, Target, Trouble, Unit
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Severity, Snapshot, Undecided, Unknown, Verdict
+from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Row, Severity, Snapshot, Undecided, Unknown, Verdict
 from rocm_doctor.pipeline import SCHEMA_VERSION
 from rocm_doctor.probes.notes import agree
 from rocm_doctor.rules import RULES
@@ -36,7 +36,8 @@ _DECLARABLE = {"rocm.version": "--rocm", "driver.version": "--driver", "python.v
 def lint(repository: Repository, targets: Sequence[Target], matrix: Matrix, *, name: str, today: datetime.date, ignore: Sequence[str] = ()) -> Report:
     """The report on a repository. `name` is how its source is called; `ignore` holds ids or rows given on the command line."""
     pairs = [(unit, target) for target in targets for unit in _for(target, repository.units)]
-    judged = [_judged(unit, target, matrix, repository.units) for unit, target in pairs]
+    rows = msgspec.structs.replace(matrix, rows=tuple(row for row in matrix.rows if _decidable(row)))
+    judged = [_bare(target, rows) for target in targets] + [_judged(unit, target, rows, repository.units) for unit, target in pairs]
     findings = [f for _, found, _ in judged for f in found] + [_of_trouble(t, matrix) for t in repository.troubles]
     kept, stale = _accepted(findings, repository.policy, today, matrix)
     shown = ranked((f for f in (*kept, *stale) if not {f.id, f.row, f"{f.id}:{f.row}"} & set(ignore)), matrix)
@@ -45,6 +46,24 @@ def lint(repository: Repository, targets: Sequence[Target], matrix: Matrix, *, n
         SCHEMA_VERSION, __version__, matrix.version, verdict, summary, tuple(shown),
         tuple({u.row or u.id: u for _, _, more in judged for u in more}.values()), _joined([s for s, _, _ in judged], targets, matrix), source=name,
     )  # fmt: skip
+
+
+_KNOWN = ("platform", "rocm.version", "driver.version", "python.version", "torch.version", "torch.build", "torch.rocm", "gpu.gfx",
+          "gpu.family", "gpu.wavefront_size", "gpu.is_apu")  # fmt: skip
+
+
+def _decidable(row: Row) -> bool:
+    """A row that asks for a log line or for what only a machine can say is never decided by files: leaving it out here saves most of the time."""
+    return all(name in _KNOWN or name.startswith(("pkg.", "env.", "log.")) for name in row.when)
+
+
+def _bare(target: Target, matrix: Matrix) -> tuple[Snapshot, list[Finding], list[Undecided]]:
+    """What the rows say of the target alone, before any file."""
+    unit = Unit(target.name, target.place or Place("command line", 0))
+    facts = enrich(snapshot_of(unit, target, matrix), matrix)
+    found, undecided = judge(facts, Logs(()), matrix, RULES)
+    lacking = [msgspec.structs.replace(u, hint=_hint(u)) for u in undecided if set(u.missing) <= _DECLARABLE.keys()]
+    return facts, [stamped(msgspec.structs.replace(f, subject=f"target {target.name}")) for f in found], lacking
 
 
 def _for(target: Target, units: Sequence[Unit]) -> Iterator[Unit]:
@@ -62,9 +81,12 @@ def words_of(name: str) -> set[str]:
 def _judged(unit: Unit, target: Target, matrix: Matrix, units: Sequence[Unit]) -> tuple[Snapshot, list[Finding], list[Undecided]]:
     facts = enrich(snapshot_of(unit, target, matrix), matrix)
     own = [f for rule in REPO_RULES for f in rule(unit, target, matrix)]
-    more, undecided = judge(facts, Logs(()), matrix, RULES)
+    speaks = unit.steps or unit.env or unit.image
+    more, undecided = judge(facts, Logs(()), matrix, RULES) if speaks else ([], [])
     ids = {f.id for f in own}
-    found = _folded(own) + [_placed(f, unit, target) for f in more if f.id not in ids]
+    of_target = target_reading(target)
+    here = [f for f in more if f.id not in ids and any(r not in of_target and r.artifact != "matrix" for r in f.evidence)]
+    found = _folded(own) + [_placed(f, unit, target) for f in here]
     lacking = [msgspec.structs.replace(u, hint=_hint(u)) for u in undecided if set(u.missing) <= _DECLARABLE.keys()]
     return facts, [_weighed(f, unit, units) for f in found], lacking
 

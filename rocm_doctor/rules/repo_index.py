@@ -152,8 +152,10 @@ def is_on(build: TorchBuild, rocm: str) -> bool:
 
 def newest(matrix: Matrix, spec: str) -> str:
     """The newest torch release known that a range admits; the pinned version itself for a pin."""
-    known = sorted({b.torch for b in matrix.torch if versions.parse(b.torch) and admits(spec, b.torch)}, key=versions.sort_key)
-    return pinned(spec) or (known[-1] if known else "")
+    if pinned(spec):
+        return pinned(spec)
+    known = {b.torch for b in matrix.torch if versions.parse(b.torch)}
+    return max((v for v in known if admits(spec, v)), key=versions.sort_key, default="")
 
 
 def resolve(step: Step, spec: str, place: Place, matrix: Matrix, target: Target) -> Torch:
