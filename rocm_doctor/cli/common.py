@@ -63,11 +63,13 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
 
 def load_matrix(path: Path | None, overlays: Sequence[Path]) -> Any:
     """The matrix with its overlays; a bad file is a usage error that names file, line and field."""
-    from rocm_doctor.matrix import MatrixError, load
+    from rocm_doctor.matrix import load
 
+    if path is None and not overlays:
+        return load()
     try:
         return load(path, tuple(overlays))
-    except MatrixError as exc:
+    except ValueError as exc:
         raise Fault(str(exc)) from exc
 
 
