@@ -27,8 +27,11 @@ def _whole(report: Report, look: Look) -> Iterator[str]:
         return
     yield from _machine(report, look)
     for finding in shown:
-        yield ""
-        yield from _finding(finding, report, look)
+        if finding.severity != "note" or look.verbose:
+            yield ""
+            yield from _finding(finding, report, look)
+    if not look.verbose:
+        yield from _notes([f for f in shown if f.severity == "note"], look)
     if look.verbose:
         yield from _undecided(report.undecided, look)
         yield from _readings(report.snapshot, look)
@@ -118,6 +121,15 @@ def _finding(finding: Finding, report: Report, look: Look) -> Iterator[str]:
     followers = [f for f in report.findings if f.follows_from and f.follows_from == (finding.row or finding.id)]
     yield from _labelled("also", [f"{f.title} ({_says(f)})" for f in followers if f.id == finding.id], look)
     yield from _labelled("leads to", [f.title for f in followers if f.id != finding.id], look)
+
+
+def _notes(notes: list[Finding], look: Look) -> Iterator[str]:
+    """What is worth knowing and mends nothing: a line each; `explain` and -v tell the rest."""
+    if notes:
+        yield ""
+    for note in notes:
+        where = f" on {note.subject}" if note.subject else ""
+        yield from _wrap(f"{_MARK['note'][0]} {note.title}{where}  [{note.row or note.id}]", look, "", "  ", _MARK["note"][1])
 
 
 def _says(finding: Finding) -> str:

@@ -178,7 +178,13 @@ def ranked(findings: Iterable[Finding], matrix: Matrix) -> list[Finding]:
     """Each finding once, consequences tied to their cause, root causes first, then the severe and the certain."""
     unique = sorted({(f.id, f.row, f.subject): f for f in findings}.values(), key=_severe_first)
     tied = [_tied(f, unique, matrix) for f in unique]
-    return sorted(tied, key=lambda f: (bool(f.follows_from), *_severe_first(f)))
+    return sorted((_with_echoes(f, tied) for f in tied), key=lambda f: (bool(f.follows_from), *_severe_first(f)))
+
+
+def _with_echoes(one: Finding, tied: Sequence[Finding]) -> Finding:
+    """A cause with the readings of the findings that say the same again."""
+    echoes = [r for f in tied if f.id == one.id and f.follows_from and f.follows_from == (one.row or one.id) for r in f.evidence]
+    return msgspec.structs.replace(one, evidence=tuple(dict.fromkeys((*one.evidence, *echoes)))) if echoes else one
 
 
 def _severe_first(one: Finding) -> tuple[int, int]:

@@ -113,7 +113,9 @@ def _wrong(
     """Another ISA, or one that is reported to fault on this chip."""
     reported = bool(known and known.verdict in ("faulty", "harmful"))
     sure: Confidence = "high" if not known or known.grade != "field" or known.verdict == "harmful" else "medium"
-    cause = _words(known) if reported else f"{target} code does not run on {gfx}: it is another ISA."
+    cause = f"The loader takes {target} code for a {gfx} chip. " + (
+        f"Reported: {_words(known)}." if reported else "That is another ISA."
+    )
     return finding(
         matrix,
         "arch.override-wrong",
