@@ -19,7 +19,7 @@ SEVERITY: dict[tuple[str, str], Severity] = {
     ("unsupported", "upstream"): "warning",
     ("unsupported", "field"): "note",
     ("degraded", "official"): "warning",
-    ("degraded", "upstream"): "note",
+    ("degraded", "upstream"): "warning",
     ("degraded", "field"): "note",
     ("works", "official"): "note",
     ("works", "upstream"): "note",
