@@ -14,11 +14,15 @@ from rocm_doctor.probes.scan import Page, canonical, pages, stated, version_in
 from rocm_doctor.probes.torch_build import Build, say_build
 
 KEYS = (
-    "PyTorch version", "Is debug build", "CUDA used to build PyTorch", "ROCM used to build PyTorch", "XPU used to build PyTorch", "OS", "GCC version",
-    "Clang version", "CMake version", "Libc version", "Python version", "Python platform", "Is CUDA available", "CUDA runtime version",
+    "PyTorch version", "Is debug build", "CUDA used to build PyTorch", "ROCM used to build PyTorch",
+    "XPU used to build PyTorch", "OS", "GCC version",
+    "Clang version", "CMake version", "Libc version", "Python version", "Python platform", "Is CUDA available",
+    "CUDA runtime version",
     "CUDA_MODULE_LOADING set to", "GPU models and configuration", "Nvidia driver version", "cuDNN version", "Is XPU available",
-    "HIP runtime version", "MIOpen runtime version", "Is XNNPACK available", "Caching allocator config", "CPU", "Model name", "Architecture",
-    "Versions of relevant libraries", "ROCM Version", "Neuron SDK Version", "vLLM Version", "vLLM Build Flags", "GPU Topology", "Hypervisor vendor",
+    "HIP runtime version", "MIOpen runtime version", "Is XNNPACK available", "Caching allocator config", "CPU",
+    "Model name", "Architecture",
+    "Versions of relevant libraries", "ROCM Version", "Neuron SDK Version", "vLLM Version", "vLLM Build Flags",
+    "GPU Topology", "Hypervisor vendor",
     "Name", "CPU op-mode(s)", "Byte Order", "Address sizes", "Vendor ID", "CPU(s)",
 )  # fmt: skip
 _KEY = re.compile(r"(?:(?<=\s)|(?<=^)|(?<=[)>|]))(" + "|".join(re.escape(k) for k in KEYS) + r")[ \t]*:(?!\S)[ \t]*", re.M)

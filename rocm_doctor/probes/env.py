@@ -1,6 +1,6 @@
-"""Environment variables: the captured ones, and those that a pasted text sets in a shell, in Python, for a container or in a unit file.
+"""Environment variables: the captured ones, and those that a pasted text sets in a shell, in Python or for a container.
 
-Which variables matter: ROCm/rocm-systems (ROCr, libhsakmt, HIP, RCCL), ROCm/rocm-libraries (rocBLAS, hipBLASLt, MIOpen) and pytorch.
+Which of them matter: ROCm/rocm-systems (ROCr, libhsakmt, HIP, RCCL), ROCm/rocm-libraries (rocBLAS, hipBLASLt, MIOpen), pytorch.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from rocm_doctor.probes.notes import Artifacts, Notes
 from rocm_doctor.probes.scan import Line, Page, whole
 
 PREFIXES = (
-    "HSA_", "HIP_", "HIPBLAS", "ROCR_", "ROCM_", "ROC_", "ROCBLAS_", "PYTORCH_", "TORCH_", "MIOPEN_", "NCCL_", "RCCL_", "AMD_", "AMDGPU_", "GPU_",
+    "HSA_", "HIP_", "HIPBLAS", "ROCR_", "ROCM_", "ROC_", "ROCBLAS_", "PYTORCH_", "TORCH_", "MIOPEN_", "NCCL_", "RCCL_",
+    "AMD_", "AMDGPU_", "GPU_",
     "TRITON_", "FLASH_ATTENTION_", "VLLM_", "AITER_", "SGLANG_", "BNB_", "RAY_", "UNSLOTH_", "CK_", "DISABLE_ADDMM_", "HSAKMT_",
 )  # fmt: skip
 NAMES = (
     "CUDA_VISIBLE_DEVICES", "CUDA_LAUNCH_BLOCKING", "CUBLAS_WORKSPACE_CONFIG", "LD_LIBRARY_PATH", "LD_PRELOAD", "OMP_NUM_THREADS",
-    "TOKENIZERS_PARALLELISM", "CUDA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX", "DRI_PRIME", "HCC_AMDGPU_TARGET", "PYTHONPATH", "ACCELERATE_USE_FSDP",
+    "TOKENIZERS_PARALLELISM", "CUDA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX", "DRI_PRIME", "HCC_AMDGPU_TARGET", "PYTHONPATH",
+    "ACCELERATE_USE_FSDP",
 )  # fmt: skip
 NAME = "(" + "|".join(re.escape(p) + "[A-Z0-9_a-z]{1,60}" for p in PREFIXES) + "|" + "|".join(NAMES) + ")"
 _NEEDLES = tuple(n.lower() for n in PREFIXES + NAMES)
@@ -34,8 +36,10 @@ _OF_HIPCONFIG = frozenset(("HIP_PATH", "HIP_PLATFORM", "HIP_COMPILER", "HIP_RUNT
 _POWERSHELL = re.compile(r"\$env:" + NAME + r"\s*=\s*" + _VALUE, re.I)
 _UNSET = re.compile(r"\b(?:unset|env -u|set -e|Remove-Item)\s+(?:-[a-z]+\s+)*(?:Env:\\?)?" + NAME)
 _ADVICE = re.compile(
-    r"(?:try (?:setting|to set|using)|consider (?:passing|setting)|please (?:set|use)|(?:you (?:can|may|should|need to|must)|should|could|need to|instead) set"
-    r"|enable it with|for debugging|recommended|can be (?:set|enabled)|by setting|if you (?:set|use)|e\.g\.|for example|such as|what if|would setting"
+    r"(?:try (?:setting|to set|using)|consider (?:passing|setting)|please (?:set|use)|(?:you (?:can|may|should|need to|must)"
+    r"|should|could|need to|instead) set"
+    r"|enable it with|for debugging|recommended|can be (?:set|enabled)|by setting|if you (?:set|use)|e\.g\.|for example"
+    r"|such as|what if|would setting"
     r"|\b(?:tried|trying)\b|do i (?:need|have) to|should i)",
     re.I,
 )
@@ -74,7 +78,12 @@ def _settings(line: Line) -> Iterator[tuple[str, str, int]]:
     for pattern in (_PYTHON, _POWERSHELL, _SPOKEN, _SET, _QUOTED, _YAML):
         for found in pattern.finditer(line.text):
             name, value = found.group(1), found.group(2)
-            if name in taken or _is_reference(value) or (not value and pattern is not _SET) or (pattern is _YAML and name in _OF_HIPCONFIG):
+            if (
+                name in taken
+                or _is_reference(value)
+                or (not value and pattern is not _SET)
+                or (pattern is _YAML and name in _OF_HIPCONFIG)
+            ):
                 continue
             taken.add(name)
             yield name, value, found.start()

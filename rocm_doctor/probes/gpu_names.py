@@ -235,7 +235,7 @@ def _distinctive(key: Sequence[str]) -> bool:
 
 
 def _glob(glob: str) -> re.Pattern[str]:
-    """A processor's glob as a pattern: a star of its own is the tier (`7`, `7 PRO`) and may be missing, one at the end any suffix."""
+    """A processor's glob as a pattern: a star of its own is the tier (`7`, `7 PRO`) and may be missing, a last one any suffix."""
     out = []
     for word in glob.lower().split():
         body = re.escape(word).replace(r"\?", r"\d").replace(r"\*", r"[\w+]{0,8}")

@@ -9,7 +9,8 @@ from rocm_doctor.probes.notes import Artifacts, Notes
 from rocm_doctor.probes.scan import Line, Page, pages
 
 _DEVICE = re.compile(
-    r"(?:^|\s)((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-1][0-9a-f]\.[0-7]) (?:VGA compatible controller|Display controller|3D controller|Processing accelerators)"
+    r"(?:^|\s)((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-1][0-9a-f]\.[0-7]) (?:VGA compatible controller|Display controller"
+    r"|3D controller|Processing accelerators)"
     r"(?: \[\w{4}\])?: Advanced Micro Devices, Inc\. \[AMD(?:/ATI)?\] ?(.*)$"
 )  # fmt: skip
 _ID = re.compile(r"\[1002:([0-9a-f]{4})\]")

@@ -9,8 +9,10 @@ from rocm_doctor.probes.notes import Artifacts, Notes
 from rocm_doctor.probes.scan import canonical
 
 COMPANIONS = (
-    "torch", "torchvision", "torchaudio", "triton", "triton-rocm", "pytorch-triton-rocm", "transformers", "peft", "accelerate", "datasets",
-    "trl", "bitsandbytes", "torchao", "torchtune", "flash-attn", "xformers", "deepspeed", "unsloth", "unsloth-zoo", "aiter", "amd-aiter",
+    "torch", "torchvision", "torchaudio", "triton", "triton-rocm", "pytorch-triton-rocm", "transformers", "peft",
+    "accelerate", "datasets",
+    "trl", "bitsandbytes", "torchao", "torchtune", "flash-attn", "xformers", "deepspeed", "unsloth", "unsloth-zoo",
+    "aiter", "amd-aiter",
     "vllm", "numpy", "rocm", "rocm-sdk-core",
 )  # fmt: skip
 """Packages of which it is worth knowing that they are not there."""

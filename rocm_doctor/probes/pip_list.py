@@ -24,13 +24,13 @@ _SHOW = re.compile(r"\bpip3? show (?:-\w+ )*" + _NAME)
 _INSTALLED = re.compile(
     r"(?:^|\s)([A-Za-z][A-Za-z0-9_]*(?:[-.][A-Za-z][A-Za-z0-9_]*)*(?:-gfx\w+(?:-\w+)?)?)-" + _VER + r"(?=\s|$)"
 )
-_ALREADY = re.compile(
-    r"Requirement already satisfied: " + _NAME + r"\S* (?:.{0,200} )?in \S+ (?:\(from .{0,200}?\) )?\(" + _VER + r"\)"
-)
-_UV_DIFF = re.compile(r"^\s*\+ " + _NAME + r"==" + _VER)
+_ALREADY = re.compile(r"Requirement already satisfied: " + _NAME)
+_AT_END = re.compile(r"\(" + _VER + r"\)\s*$")
 _MATTERS = re.compile(
-    r"(?:pytorch-)?triton|torch|rocm|amd-torch|amdsmi|transformers|peft|accelerate|bitsandbytes|flash|xformers|deepspeed|unsloth|trl$|vllm"
-    r"|numpy$|datasets$|onnxruntime|aiter|axolotl|llama|nvidia-c|safetensors$|tokenizers$|huggingface|diffusers|lightning|sglang|jax|hipb|miopen"
+    r"(?:pytorch-)?triton|torch|rocm|amd-torch|amdsmi|transformers|peft|accelerate|bitsandbytes|flash|xformers|deepspeed"
+    r"|unsloth|trl$|vllm"
+    r"|numpy$|datasets$|onnxruntime|aiter|axolotl|llama|nvidia-c|safetensors$|tokenizers$|huggingface|diffusers|lightning"
+    r"|sglang|jax|hipb|miopen"
 )
 _RUN = 3
 _NEEDLES = (
@@ -71,7 +71,7 @@ def _page(notes: Notes, page: Page, cut_out: bool) -> None:
 
 
 def _tables(notes: Notes, page: Page, cut_out: bool) -> None:
-    """Rows of two (pip, uv) or four (conda) columns and `name==version` lines. A stray row counts only for a package that matters."""
+    """Rows of two (pip, uv) or four (conda) columns, `name==version` lines. A stray row counts for a package that matters."""
     run: list[tuple[Line, str, str]] = []
     believed = cut_out
     start = 0
@@ -150,8 +150,9 @@ def _install_lines(notes: Notes, page: Page) -> None:
                 page.reading(line, f"Successfully installed … {found.group(0).strip()}"),
             )
     for line in page.lines_with("requirement already satisfied: ", most=200):
-        for found in _ALREADY.finditer(line.text):
-            notes.say(f"pkg.{canonical(found.group(1))}", found.group(2), page.reading(line))
+        name, version = _ALREADY.search(line.text), _AT_END.search(line.text[-80:])
+        if name and version:
+            notes.say(f"pkg.{canonical(name.group(1))}", version.group(1), page.reading(line))
 
 
 def _torch(notes: Notes) -> None:

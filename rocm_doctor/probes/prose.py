@@ -22,7 +22,7 @@ _COMFYUI = re.compile(r"ROCm version: \((\d{1,2}), (\d{1,2})\)")
 
 
 def probe(artifacts: Artifacts, names: GpuNames) -> Notes:
-    """GPUs, versions, the machine, commands and what works where, out of pasted texts. Only `paste/text` and what lies beside it is read."""
+    """GPUs, versions, the machine, commands and what works where, out of pasted texts (`paste/text`)."""
     notes = Notes()
     for artifact in artifacts.like("paste/text*"):
         page = Page(artifact)

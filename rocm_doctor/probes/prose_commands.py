@@ -14,11 +14,14 @@ from rocm_doctor.probes.torch_build import Build, say_build
 
 MOST = 20
 _PROMPT = re.compile(
-    r"^\s*(?:\([\w.-]{1,40}\)\s*)?(?:\[?[\w.-]{1,40}@[\w.-]{1,60}[\]: ][^$#\n]{0,120}[$#]|PS [A-Z]:\\[^>\n]{0,120}>|[A-Z]:\\[^>\n]{0,120}>|[$%❯➜>])\s+(?!>)(\S.*)$"
+    r"^\s*(?:\([\w.-]{1,40}\)\s*)?(?:\[?[\w.-]{1,40}@[\w.-]{1,60}[\]: ][^$#\n]{0,120}[$#]|PS [A-Z]:\\[^>\n]{0,120}>"
+    r"|[A-Z]:\\[^>\n]{0,120}>|[$%❯➜>])\s+(?!>)(\S.*)$"
 )
 _PROGRAMS = re.compile(
-    r"^\s*((?:sudo\s+(?:-\S+\s+)*|time\s+|[A-Z][A-Z0-9_]{2,40}=\S+\s+){0,8}(?:python[\d.]*|py|pip[\d.]*|uv|uvx|conda|mamba|docker|podman|apptainer|distrobox|toolbox|accelerate"
-    r"|torchrun|deepspeed|vllm|ollama|llama-\w+|rocminfo|rocm-smi|amd-smi|clinfo|hipconfig|hipcc|apt(?:-get)?|dnf|pacman|yay|wget|curl|git|make|cmake|ninja|bash|sh|export"
+    r"^\s*((?:sudo\s+(?:-\S+\s+)*|time\s+|[A-Z][A-Z0-9_]{2,40}=\S+\s+){0,8}(?:python[\d.]*|py|pip[\d.]*|uv|uvx|conda|mamba"
+    r"|docker|podman|apptainer|distrobox|toolbox|accelerate"
+    r"|torchrun|deepspeed|vllm|ollama|llama-\w+|rocminfo|rocm-smi|amd-smi|clinfo|hipconfig|hipcc|apt(?:-get)?|dnf|pacman|yay"
+    r"|wget|curl|git|make|cmake|ninja|bash|sh|export"
     r"|amdgpu-install|modprobe|\./[\w./-]+|\.\\[\w.\\-]+|axolotl|llamafactory-cli|tune|unsloth)\s+(?!\d+\.\d)[-\w\"'./~<].*)$"
 )
 _SPAN = re.compile(r"`([^`\n]{4,300})`")
@@ -33,18 +36,21 @@ _INDEX = re.compile(
 _OFFICIAL = re.compile(r"whl/(?:nightly/|test/)?(rocm(\d+\.\d+(?:\.\d+)?)|cu\d+|cpu|xpu)\b")
 _RADEON = re.compile(r"rocm-rel-(\d+\.\d+(?:\.\d+)?)")
 _THEROCK = re.compile(
-    r"rocm\.nightlies\.amd\.com|rocm\.(?:prereleases|devreleases)\.amd\.com|repo\.amd\.com/rocm|/v2(?:-staging)?/gfx|whl-multi-arch|whl-staging-multi-arch"
+    r"rocm\.nightlies\.amd\.com|rocm\.(?:prereleases|devreleases)\.amd\.com|repo\.amd\.com/rocm|/v2(?:-staging)?/gfx"
+    r"|whl-multi-arch|whl-staging-multi-arch"
 )
 _NAMED_INDEX = re.compile(
     r"\b(nightly/)?(rocm(\d+\.\d+(?:\.\d+)?)|cu1[0-9]{2})\s+index\b|\bindex(?: of| for)? (rocm(\d+\.\d+))", re.I
 )
 _FROM_PYPI = re.compile(r"\btorch\b[^,;]{0,30}\bfrom (?:pip|pypi)\b", re.I)
 _WHEEL = re.compile(
-    r"(?<![\w])((?:torch|torchvision|torchaudio|bitsandbytes|triton|pytorch_triton_rocm|flash_attn|xformers|vllm))-(\d[\w.]*(?:(?:\+|%2B)[\w.]+)?)-(?:cp|py)(\d{1,3})"
+    r"(?<![\w])((?:torch|torchvision|torchaudio|bitsandbytes|triton|pytorch_triton_rocm|flash_attn|xformers"
+    r"|vllm))-(\d[\w.]*(?:(?:\+|%2B)[\w.]+)?)-(?:cp|py)(\d{1,3})"
 )
 _PULLED = re.compile(r"^\s*(?:Downloading|Collecting)\s+(?:https?://\S+/)?torch(?:-|==)(\d[\w.]*(?:(?:\+|%2B)[\w.]+)?)")
 _IMAGE = re.compile(
-    r"(?:rocm/(?:pytorch|pytorch-nightly|vllm|vllm-dev|dev-ubuntu-[\d.]+|sgl-dev):([\w.-]{3,120})|(?<![\w/])(rocm\d+\.\d+(?:\.\d+)?_ubuntu[\w.]{3,100}))"
+    r"(?:rocm/(?:pytorch|pytorch-nightly|vllm|vllm-dev|dev-ubuntu-[\d.]+|sgl-dev):([\w.-]{3,120})"
+    r"|(?<![\w/])(rocm\d+\.\d+(?:\.\d+)?_ubuntu[\w.]{3,100}))"
 )
 _ROCM_TAG = re.compile(r"rocm-?_?(\d+\.\d+(?:\.\d+)?)(?=[_-]|$)")
 _INSTALLER = re.compile(
@@ -54,7 +60,7 @@ _INSTALLER = re.compile(
 
 def say_commands(notes: Notes, page: Page, text: list[Sentence]) -> None:
     """said.command, said.install, said.torch_index, and versions that stand in wheels' names, images and installers."""
-    commands = list({command: reading for command, reading in _commands(page)}.items())[:MOST]
+    commands = list(dict(_commands(page)).items())[:MOST]
     if commands:
         notes.say("said.command", tuple(c for c, _ in commands), commands[0][1])
     installs = [(c, r) for c, r in commands if _PIP.search(c)]

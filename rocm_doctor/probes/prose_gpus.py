@@ -17,25 +17,30 @@ from rocm_doctor.probes.notes import Notes
 from rocm_doctor.probes.prose_text import Sentence, Stance, stance
 
 _GFX = re.compile(
-    r"\bgfx(?:([19][0-9]{1,2})[xX]|(?!000)(?:[6-9][0-9a-f]{2}|1[0-9]{3}))(?![0-9a-fA-F])|(?<=[_:])gfx(?:[6-9][0-9a-f]{2}|1[0-9]{3})(?![0-9a-fA-F])"
+    r"\bgfx(?:([19][0-9]{1,2})[xX]|(?!000)(?:[6-9][0-9a-f]{2}|1[0-9]{3}))(?![0-9a-fA-F])|(?<=[_:])gfx(?:[6-9][0-9a-f]{2}"
+    r"|1[0-9]{3})(?![0-9a-fA-F])"
 )
 _INSIDE = re.compile(r"[\w/.+=_'\"-]$")
 _WITHIN = re.compile(r"[\w/_]|-\w|\.\w")
 _PCI = re.compile(r"\b1002:([0-9a-f]{4})\b", re.I)
 _AS_IF = re.compile(
-    r"\b(?:as(?: an?)?|like|not(?: for| an?| the)?|instead of|than|spoof\w*(?: as)?|pretend\w*(?: to be)?|override(?:s|n)?(?: it)?(?: to| with)?|treated as|fak\w+)\s+(?:an?\s+)?$",
+    r"\b(?:as(?: an?)?|like|not(?: for| an?| the)?|instead of|than|spoof\w*(?: as)?|pretend\w*(?: to be)?|override(?:s"
+    r"|n)?(?: it)?(?: to| with)?|treated as|fak\w+)\s+(?:an?\s+)?$",
     re.I,
 )
 _PAST = re.compile(
-    r"\b(?:(?:upgraded|switched|moved|changed|coming|came|migrated|swapped) from|replaced|instead of|unlike|sold|had|compared (?:to|with))\s+(?:my |the |an? |old )*(?:amd |radeon )*$",
+    r"\b(?:(?:upgraded|switched|moved|changed|coming|came|migrated|swapped) from|replaced|instead of|unlike|sold|had"
+    r"|compared (?:to|with))\s+(?:my |the |an? |old )*(?:amd |radeon )*$",
     re.I,
 )
 _LISTED = re.compile(
-    r"\b(?:files?|kernels?|built|compiled|supported|supports|listed|targets?|arch(?:itectures?|s|_list)?|only for|includes?|wheels?)\b",
+    r"\b(?:files?|kernels?|built|compiled|supported|supports|listed|targets?|arch(?:itectures?|s|_list)?|only for|includes?"
+    r"|wheels?)\b",
     re.I,
 )
 _BEFORE_COUNT = re.compile(
-    r"(?:\b(\d{1,2})\s?[x×]?|\b(two|dual|pair of|three|four|six|eight|both|twin))\s*(?:(?:of|the|my|amd|radeon|instinct|identical|gpus?:?)\s*)*$",
+    r"(?:\b(\d{1,2})\s?[x×]?|\b(two|dual|pair of|three|four|six|eight|both|twin))\s*(?:(?:of|the|my|amd|radeon|instinct"
+    r"|identical|gpus?:?)\s*)*$",
     re.I,
 )
 _OWNED = re.compile(r"(?:^|\b(?:have|has|with|got|own|run|running|using|are)\s+|[:(]\s?)[2-8]\s+(?:amd |radeon )*$", re.I)
@@ -77,7 +82,7 @@ class Group(msgspec.Struct):
 
 
 def say_gpus(notes: Notes, text: list[Sentence], names: GpuNames) -> None:
-    """A listing of the GPUs of the reporter's machine; said.works.gpu and said.broken.gpu; said.other.gpu of machines besides it."""
+    """A listing of the GPUs of the reporter's machine; said.works.gpu, said.broken.gpu; said.other.gpu of other machines."""
     named = [n for s in text for n in _named(s, names)]
     here = [n for n in named if n.strong and n.stance not in ("elsewhere", "past")]
     for key, chosen in (
@@ -123,12 +128,14 @@ def _of_mention(sentence: Sentence, mention: Mention) -> Named:
 
 
 def _of_gfx(sentence: Sentence, names: GpuNames) -> Iterator[Named]:
-    """Targets: those that stand alone are devices; in paths, packages and settings they only hint, in lists of what was built not even that."""
+    """Targets: those that stand alone are devices; in paths, packages and settings they only hint, in lists they say nothing."""
     text = sentence.text
-    found = list(_GFX.finditer(text))
-    if len({f.group(0) for f in found}) > (1 if _LISTED.search(text) else 3):
-        found = []
-    for hit in found:
+    found: dict[str, re.Match[str]] = {}
+    for hit in _GFX.finditer(text):
+        found.setdefault(hit.group(0).lower(), hit)
+    if len(found) > (1 if _LISTED.search(text) else 3):
+        return
+    for hit in found.values():
         before = text[max(0, hit.start() - 40) : hit.start()]
         targets = _family(hit.group(1), names) if hit.group(1) else (hit.group(0).lower(),)
         if targets and not _AS_IF.search(before):

@@ -10,24 +10,29 @@ from rocm_doctor.probes.notes import Notes
 from rocm_doctor.probes.prose_text import Sentence
 
 _TRIED = re.compile(
-    r"\b(?:(?:i|we|i've|have|also|already) tried|tried (?:with|setting|using|different|both|various)|attempted|(?:re)?install(?:ed|ing) (?:it )?again|reinstall(?:ed|ing)"
-    r"|(?:did|does|do)(?:n't| not) (?:help|change|make a difference)|no (?:difference|change|luck|effect|success)|without success|to no avail|whatever i tried"
+    r"\b(?:(?:i|we|i've|have|also|already) tried|tried (?:with|setting|using|different|both|various)|attempted"
+    r"|(?:re)?install(?:ed|ing) (?:it )?again|reinstall(?:ed|ing)"
+    r"|(?:did|does|do)(?:n't| not) (?:help|change|make a difference)|no (?:difference|change|luck|effect|success)"
+    r"|without success|to no avail|whatever i tried"
     r"|nothing (?:helps|helped|changes|changed|worked)|same (?:error|result|crash) (?:with|when|after))\b",
     re.I,
 )
 _CHANGED = re.compile(
-    r"\b(?:after|since) (?:the |an? |my )?(?:\w+ ){0,3}?(?:updat|upgrad|install|mov|switch|chang|reboot|restart)\w*|\bsince\b.{0,60}\b(?:came in|was installed|update|build|release)\b",
+    r"\b(?:after|since) (?:the |an? |my )?(?:\w+ ){0,3}?(?:updat|upgrad|install|mov|switch|chang|reboot|restart)\w*"
+    r"|\bsince\b.{0,60}\b(?:came in|was installed|update|build|release)\b",
     re.I,
 )
 _DATE = re.compile(
-    r"(?<![\w./+-])(20[12]\d-[01]\d-[0-3]\d)(?![\w])|\b((?:January|February|March|April|May|June|July|August|September|October|November|December) 20[12]\d)\b"
+    r"(?<![\w./+-])(20[12]\d-[01]\d-[0-3]\d)(?![\w])|\b((?:January|February|March|April|May|June|July|August|September"
+    r"|October|November|December) 20[12]\d)\b"
 )
 _NAMES = re.compile(r"(?<![\w$])" + NAME + r"(?![\w=])")
 _IS_NOT_SET = re.compile(
     r"\b(?:(?:is|are|was|were) (?:not|never|un) ?-?(?:set|defined|exported)|(?:isn't|aren't|wasn't) set|unset|not set)\b", re.I
 )
 _REMOVED = re.compile(
-    r"\b(?:without(?: setting| using)?|unset(?:ting)?|remov(?:e|ed|ing)|(?:do|did)(?:n't| not) (?:set|use|export)|not (?:setting|using)|never set|no)\s+(?:the |any )?(?:\w+ ){0,2}$",
+    r"\b(?:without(?: setting| using)?|unset(?:ting)?|remov(?:e|ed|ing)|(?:do|did)(?:n't| not) (?:set|use|export)"
+    r"|not (?:setting|using)|never set|no)\s+(?:the |any )?(?:\w+ ){0,2}$",
     re.I,
 )
 _SPOKEN = re.compile(
@@ -55,7 +60,7 @@ def say_history(notes: Notes, text: Iterable[Sentence]) -> None:
 
 
 def _variables(notes: Notes, sentence: Sentence) -> None:
-    """`I unset X`, `without X`, `X and Y are not set`: absent. `X set to V`: V. With `only works with X=V` env.py has read the value."""
+    """`I unset X`, `without X`, `X and Y are not set`: absent. `X set to V`: V (`X=V` is read by env.py)."""
     text = sentence.text
     for found in _SPOKEN.finditer(text):
         before = text[max(0, found.start() - 40) : found.start()]

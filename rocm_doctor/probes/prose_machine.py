@@ -10,8 +10,10 @@ from rocm_doctor.probes.prose_text import Sentence, stance
 
 _DISTRIBUTIONS = re.compile(
     r"(?<![\w/.-])(Ubuntu(?: Server| Desktop)?|Debian|Fedora(?: Linux)?|Arch(?: Linux)?|Manjaro|CachyOS|EndeavourOS|Garuda|NixOS"
-    r"|openSUSE(?: Leap| Tumbleweed)?|SLES|RHEL|Red Hat Enterprise Linux|Rocky(?: Linux)?|AlmaLinux|CentOS(?: Stream)?|Oracle Linux"
-    r"|Linux Mint|Pop!_OS|KDE neon|Proxmox(?: VE)?|Gentoo|Void Linux|Bazzite|SteamOS|Nobara|Kubuntu|Xubuntu|Zorin OS|Alpine|Slackware|Unraid)"
+    r"|openSUSE(?: Leap| Tumbleweed)?|SLES|RHEL|Red Hat Enterprise Linux|Rocky(?: Linux)?|AlmaLinux|CentOS(?: Stream)?"
+    r"|Oracle Linux"
+    r"|Linux Mint|Pop!_OS|KDE neon|Proxmox(?: VE)?|Gentoo|Void Linux|Bazzite|SteamOS|Nobara|Kubuntu|Xubuntu|Zorin OS|Alpine"
+    r"|Slackware|Unraid)"
     r"(?![\w@])(?:[\s:-]{1,3}(?:version\s*)?[v(]?"
     r"(\d{1,2}(?:\.\d{1,2}){0,2}(?![\d.-]*\d)(?: LTS)?|rawhide|tumbleweed|testing|sid|stable|unstable)\b)?(?![.-]\d)",
     re.I,
@@ -19,7 +21,8 @@ _DISTRIBUTIONS = re.compile(
 _EVERYDAY = frozenset(("arch", "alpine", "rocky", "sles"))
 _WINDOWS = re.compile(r"\bWindows\s?(?:1[01]|Server(?: 20\d\d)?)(?:\s(?:Pro|Home|Enterprise))?|\bWin ?1[01]\b")
 _ON_WINDOWS = re.compile(
-    r"\b(?:on|under|for|in) Windows\b|\bPS C:\\|\bC:\\Users|WinError|\.exe\b|\\Scripts\\|\bHIP SDK\b|\bAdrenalin\b|^Windows[,.:]|,\s*Windows[.,]",
+    r"\b(?:on|under|for|in) Windows\b|\bPS C:\\|\bC:\\Users|WinError|\.exe\b|\\Scripts\\|\bHIP SDK\b|\bAdrenalin\b"
+    r"|^Windows[,.:]|,\s*Windows[.,]",
     re.I,
 )
 _WSL = re.compile(r"\bWSL\s?2?\b|microsoft-standard|\broc4wsl\b|\blibrocdxg\b|/dev/dxg")
@@ -34,7 +37,8 @@ _CONTAINERS = (
     (
         "container",
         re.compile(
-            r"\b(?:inside (?:the|a) |in (?:the|a) (?:plain |\S+ )?|this |root@)container\b|\bcontainers?\b|\bthe (?:\S+ )?image ran\b",
+            r"\b(?:inside (?:the|a) |in (?:the|a) (?:plain |\S+ )?|this |root@)container\b|\bcontainers?\b"
+            r"|\bthe (?:\S+ )?image ran\b",
             re.I,
         ),
     ),
@@ -42,12 +46,14 @@ _CONTAINERS = (
 _NEGATED = re.compile(r"\b(?:no|not|without|never|outside|isn't|non-|instead of|rather than|unlike)\s+(?:\w+\s+){0,3}$", re.I)
 _BARE_METAL = re.compile(r"\bbare[- ]metal\b", re.I)
 _GUEST = re.compile(
-    r"\b(?:vfio|pci(?:e)?[- ]passthrough|passed? through|passing .{0,40} through|(?:in|inside|to) (?:a|the|my) (?:vm|virtual machine|guest)|esxi|hyper-v guest)\b",
+    r"\b(?:vfio|pci(?:e)?[- ]passthrough|passed? through|passing .{0,40} through|(?:in|inside|to) (?:a|the|my) (?:vm"
+    r"|virtual machine|guest)|esxi|hyper-v guest)\b",
     re.I,
 )
 _BASED_ON = re.compile(r"\b(?:based on|derived from|host(?:ed)? (?:is |runs |on )?)\s*$", re.I)
 _CPU = re.compile(
-    r"\b((?:AMD )?(?:Ryzen(?:\(TM\))? (?:AI )?(?:Threadripper |\d )?(?:PRO |Max\+? |HX )*\d{3,4}\w{0,3}|EPYC \w{2,6}|Threadripper(?: PRO)? \w{4,6}|FX(?:-\d{4})?(?=[\s.,]|$))"
+    r"\b((?:AMD )?(?:Ryzen(?:\(TM\))? (?:AI )?(?:Threadripper |\d )?(?:PRO |Max\+? |HX )*\d{3,4}\w{0,3}|EPYC \w{2,6}"
+    r"|Threadripper(?: PRO)? \w{4,6}|FX(?:-\d{4})?(?=[\s.,]|$))"
     r"|Intel(?:\(R\))? (?:Core(?:\(TM\))? )?(?:Xeon(?:\(R\))? )?[\w-]+(?: \w+-\w+)?|i[3579]-\d{4,5}\w{0,2})"
 )
 
@@ -83,7 +89,7 @@ def _os(notes: Notes, sentence: Sentence) -> None:
 
 
 def _named_only(text: str, found: re.Match[str]) -> bool:
-    """A distribution that the words only compare with, that built a compiler, or whose name is an everyday word without a number."""
+    """A distribution that the words only compare with, that built a compiler, or whose name is an everyday word."""
     name, version = found.group(1), found.group(2)
     before = text[max(0, found.start() - 40) : found.start()]
     if not version and (name[0].islower() or re.match(r"[\s:-]{0,3}\(?\d", text[found.end() : found.end() + 6])):

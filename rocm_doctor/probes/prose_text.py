@@ -1,4 +1,4 @@
-"""What a person wrote, cut into sentences and clauses, and what a clause says of the thing named in it: it works, it is broken, it was before.
+"""What a person wrote, cut into sentences and clauses, and what a clause says of a thing named in it: works, fails, was.
 
 Grammar only: how people put such statements, whichever software they are about.
 """
@@ -23,12 +23,15 @@ _ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|vs|etc|no|approx|ver|incl|ca|resp|
 _MARKS = str.maketrans("*`|\u2022", "    ")
 _AUTHOR = re.compile(r"\W{0,6}@?([\w-]{1,39})\W{1,6}(?:commented|wrote|replied|posted|answered)\b")
 _ME_TOO = re.compile(
-    r"\W{0,4}(?:same (?:issue|problem|error|here|thing|behaviou?r)|me too|\+1\b|i (?:also )?have the same|i can confirm|also (?:happening|seeing))",
+    r"\W{0,4}(?:same (?:issue|problem|error|here|thing|behaviou?r)|me too|\+1\b|i (?:also )?have the same|i can confirm"
+    r"|also (?:happening|seeing))",
     re.I,
 )
 _HEADING = re.compile(
-    r"\s*#{0,6}\s*(?:your |system )?(?:operating system|os|distro|distribution|rocm(?: version)?|python(?: version)?|(?:linux )?kernel(?: version)?|(?:py)?torch(?: version)?"
-    r"|(?:amdgpu |gpu )?driver(?: version)?|adrenalin(?: version)?|hip sdk(?: version)?|gpu|gpu model|graphics card|hardware|cpu)\s*:?\s*$",
+    r"\s*#{0,6}\s*(?:your |system )?(?:operating system|os|distro|distribution|rocm(?: version)?|python(?: version)?"
+    r"|(?:linux )?kernel(?: version)?|(?:py)?torch(?: version)?"
+    r"|(?:amdgpu |gpu )?driver(?: version)?|adrenalin(?: version)?|hip sdk(?: version)?|gpu|gpu model|graphics card|hardware"
+    r"|cpu)\s*:?\s*$",
     re.I,
 )
 _CLAUSE = re.compile(
@@ -38,38 +41,52 @@ _CLAUSE = re.compile(
 )
 _AND = re.compile(r"\s+(?:and|or)\s", re.I)
 _BROKEN = re.compile(
-    r"\b(?:break(?:s|ing)?|broken?|fail(?:s|ed|ing|ure|ures)?|crash(?:es|ed|ing|-loops?)?|seg-?fault\w*|segmentation fault|hangs?|hung|freezes?|froze"
-    r"|regress\w*|nonsense|garbage|gibberish|blank|black (?:image|screen)\w*|wrong|errors? out|throws?|raises?|aborts?|dies|dumps? core|stuck"
-    r"|(?:does|did|do|is|are|was|were|will|would|could|can|has|have)(?:n't|n’t| not| no longer| never) (?:\w+ )?(?:work\w*|run\w*|load\w*|start\w*|detect\w*|see|find"
-    r"|recogni[sz]e\w*|support\w*|possible|able|usable|compile|build|boot|train)|cannot|can't|can’t|unable|no longer|not working|stop(?:s|ped) working|unusable"
+    r"\b(?:break(?:s|ing)?|broken?|fail(?:s|ed|ing|ure|ures)?|crash(?:es|ed|ing|-loops?)?|seg-?fault\w*|segmentation fault"
+    r"|hangs?|hung|freezes?|froze"
+    r"|regress\w*|nonsense|garbage|gibberish|blank|black (?:image|screen)\w*|wrong|errors? out|throws?|raises?|aborts?|dies"
+    r"|dumps? core|stuck"
+    r"|(?:does|did|do|is|are|was|were|will|would|could|can|has|have)(?:n't|n’t| not| no longer| never) (?:\w+ )?(?:work\w*"
+    r"|run\w*|load\w*|start\w*|detect\w*|see|find"
+    r"|recogni[sz]e\w*|support\w*|possible|able|usable|compile|build|boot|train)|cannot|can't|can’t|unable|no longer"
+    r"|not working|stop(?:s|ped) working|unusable"
     r"|impossible|(?:is|are) (?:ignored|refused|rejected|slow|slower)|NaNs?\b|slower|refuses?|lose|lost|loses)\b",
     re.I,
 )
 _WORKS = re.compile(
-    r"\b(?:works?|worked|working|runs? fine|ran fine|(?:is|was|are|were|being) (?:all )?(?:fine|ok|okay|good|right|correct|not affected)|fine|no (?:such )?(?:problem|issue|error)s?"
+    r"\b(?:works?|worked|working|runs? fine|ran fine|(?:is|was|are|were|being) (?:all )?(?:fine|ok|okay|good|right|correct"
+    r"|not affected)|fine|no (?:such )?(?:problem|issue|error)s?"
     r"|succe(?:ss\w*|eds?)|pass(?:es|ed)|did not|didn't|unaffected|no longer happens|fixed|solved|correct(?:ly)?)\b",
     re.I,
 )
 _PAST = re.compile(
-    r"\b(?:previous(?:ly)?|earlier|former(?:ly)?|in (?:my|the) (?:old|previous|past)|used to (?:have|use|run|be)|before (?:that|the (?:update|upgrade))"
-    r"|upgraded from|(?:updated|updating|upgrading|coming|migrated|switched|moved|changed|replaced) (?:\w+ ){0,3}from|downgraded from|originally|older)\b",
+    r"\b(?:previous(?:ly)?|earlier|former(?:ly)?|in (?:my|the) (?:old|previous|past)|used to (?:have|use|run|be)"
+    r"|before (?:that|the (?:update|upgrade))"
+    r"|upgraded from|(?:updated|updating|upgrading|coming|migrated|switched|moved|changed|replaced) (?:\w+ ){0,3}from"
+    r"|downgraded from|originally|older)\b",
     re.I,
 )
 _ELSEWHERE = re.compile(
-    r"\b(?:(?:an?|my|the|on)?\s*(?:other|another|second|different) (?:machine|computer|pc|laptop|notebook|system|box|rig|server|host|workstation|desktop|user|person)"
-    r"|(?:friend|colleague|coworker|brother)(?:'s|s|’s)?|someone else|nvidia hardware|(?:on|under|with|in) (?:windows|linux) (?:\d+ )?(?:it|both|everything|the same|all)"
-    r"|dual[- ]boot\w*|same (?:issue|problem|error|thing|here|behaviou?r)\b.{0,40}\b(?:on|with)\b|other people|others (?:have|report))",
+    r"\b(?:(?:an?|my|the|on)?\s*(?:other|another|second|different) (?:machine|computer|pc|laptop|notebook|system|box|rig"
+    r"|server|host|workstation|desktop|user|person)"
+    r"|(?:friend|colleague|coworker|brother)(?:'s|s|’s)?|someone else|nvidia hardware|(?:on|under|with|in) (?:windows"
+    r"|linux) (?:\d+ )?(?:it|both|everything|the same|all)"
+    r"|dual[- ]boot\w*|same (?:issue|problem|error|thing|here|behaviou?r)\b.{0,40}\b(?:on|with)\b|other people"
+    r"|others (?:have|report))",
     re.I,
 )
 _MAYBE = re.compile(
-    r"(?:\b(?:require[sd]?|need(?:s|ed)?|support(?:s|ed)?(?: for| on| in| by)?|wait(?:ing)? for|instead of|unlike|until|compatible with|prior to|before|older than"
-    r"|newer than|later than|than|at least|minimum|upcoming|planned|docs? (?:for|of|says?)|documentation (?:for|of|says?)|according to|says|available (?:for|in|with)"
-    r"|should (?:i )?(?:use|install|try)|would|recommend(?:s|ed)?|only for|meant for|intended for|built against|wants?|tried|trying|expect(?:s|ed|ing)?|not)"
+    r"(?:\b(?:require[sd]?|need(?:s|ed)?|support(?:s|ed)?(?: for| on| in| by)?|wait(?:ing)? for|instead of|unlike|until"
+    r"|compatible with|prior to|before|older than"
+    r"|newer than|later than|than|at least|minimum|upcoming|planned|docs? (?:for|of|says?)|documentation (?:for|of|says?)"
+    r"|according to|says|available (?:for|in|with)"
+    r"|should (?:i )?(?:use|install|try)|would|recommend(?:s|ed)?|only for|meant for|intended for|built against|wants?|tried"
+    r"|trying|expect(?:s|ed|ing)?|not)"
     r"(?:\s+(?:to|use|the|a|an|with|on|for|in|have|is|version|of|by|only))*\s*$)",
     re.I,
 )
 _OR_LATER = re.compile(
-    r"(?:\+(?![\w.])|\s+(?:or|and) (?:later|newer|higher|above|greater|up|older|below|earlier|lower)\b|-?x?-?compatible|\s+(?:is |are |being )?(?:needed|required|recommended|supported|necessary)\b)",
+    r"(?:\+(?![\w.])|\s+(?:or|and) (?:later|newer|higher|above|greater|up|older|below|earlier|lower)\b|-?x?-?compatible"
+    r"|\s+(?:is |are |being )?(?:needed|required|recommended|supported|necessary)\b)",
     re.I,
 )
 

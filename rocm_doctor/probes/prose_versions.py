@@ -1,4 +1,4 @@
-"""Versions that a person states: of ROCm, torch, Python, the kernel, the drivers and packages, and with which of them it works or breaks."""
+"""Versions that a person states: of ROCm, torch, Python, the kernel, drivers and packages, and which of them works or breaks."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ _V3 = r"(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?)(?!\d|\.\d{3})"
 _TORCH = r"(\d\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?(?:\.(?:dev|post)\d+)?(?:\+[\w.]+)?)(?![\w])"
 _KERNEL = r"([2-9]\.\d{1,2}(?:\.\d+)?(?:\.\d+)?(?:-[\w.+~-]+)?)"
 _PACKAGES = (
-    "transformers|peft|accelerate|bitsandbytes|torchvision|torchaudio|torchao|torchtune|triton|triton-rocm|pytorch-triton-rocm|flash[-_]attn|flash[-_]attention"
-    "|xformers|deepspeed|unsloth|unsloth_zoo|vllm|sglang|numpy|datasets|trl|aiter|diffusers|ray|onnxruntime|axolotl|llama-factory|comfyui"
+    "transformers|peft|accelerate|bitsandbytes|torchvision|torchaudio|torchao|torchtune|triton|triton-rocm"
+    "|pytorch-triton-rocm|flash[-_]attn|flash[-_]attention"
+    "|xformers|deepspeed|unsloth|unsloth_zoo|vllm|sglang|numpy|datasets|trl|aiter|diffusers|ray|onnxruntime|axolotl"
+    "|llama-factory|comfyui"
 )
 
 
@@ -33,33 +35,42 @@ def _subject(fact: str, name: str, pattern: str) -> Subject:
 
 
 SUBJECTS = (
-    _subject("torch.version", "torch", r"(?<![\w/.+])(?<!build )(?:py)?torch(?:\s+(?:version|nightly|build))?(?:\s*(?:==|=|:)\s*|[\s-]+(?:is\s+|was\s+)?v?)" + _TORCH),
-    _subject("rocm.version", "rocm", r"(?<![\w/.+-])(?:the\s?rock|hip sdk|rocm)\b(?:[\s-]+(?:version|stack|release|runtime|sdk|nightly|installation|preview))?[\s:=-]{1,8}(?:is\s+)?v?" + _V3),
+    _subject("torch.version", "torch", r"(?<![\w/.+])(?<!build )(?:py)?torch(?:\s+(?:version|nightly|build))?(?:\s*(?:==|="
+        r"|:)\s*|[\s-]+(?:is\s+|was\s+)?v?)" + _TORCH),
+    _subject("rocm.version", "rocm", r"(?<![\w/.+-])(?:the\s?rock|hip sdk|rocm)\b(?:[\s-]+(?:version|stack|release|runtime"
+        r"|sdk|nightly|installation|preview))?[\s:=-]{1,8}(?:is\s+)?v?" + _V3),
     _subject("rocm.version", "rocm", r"(?<![\w/.+-])rocm\b(?:[\s-]+\w+){0,4}\s+(?:is|at|version|dist|stack|to)\s+v?" + _V3),
     _subject("rocm.version", "rocm", r"(?<![\w/.+])rocm-?" + _V3 + r"(?![\w])"),
     _subject("python.version", "python", r"(?<![\w./])python\s?(?:version\s?)?[:=]?\s*v?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d])"),
     _subject("python.version", "python", r"(?<![\w./])py(?:thon)?[\s-]{0,2}(?:v)?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d])"),
     _subject("kernel", "kernel", r"(?<![\w/-])kernel(?:\s+version)?(?:\s*[:=]\s*|\s+(?:is\s+|linux\s+|release\s+)?)v?" + _KERNEL),
-    _subject("driver.version", "driver", r"(?<![\w/])(?:amdgpu-dkms|amdgpu(?: kernel)?(?: driver| module)?)\s+(?:version\s+)?v?([3-6]\.\d{1,2}\.\d{1,2})(?![\d])"),
-    _subject("driver.windows", "driver", r"\badrenalin(?:\s+(?:edition|software|driver|version|pro))*[\s:]+v?(\d\d\.\d{1,2}(?:\.\d{1,2}){0,2})"),
-    _subject("driver.windows", "driver", r"\bwindows\s+(?:gpu\s+|graphics\s+|amd\s+)?driver(?:\s+version)?[\s:]+v?(\d\d\.\d{1,2}(?:\.\d{1,2}){0,2})"),
-    _subject("firmware.linux", "firmware", r"\blinux-firmware(?:-amdgpu)?(?:\s+(?:version|package))?[\s:=-]+(20\d{6}|1:?20\d{6})"),
+    _subject("driver.version", "driver", r"(?<![\w/])(?:amdgpu-dkms|amdgpu(?: kernel)?(?: driver"
+        r"| module)?)\s+(?:version\s+)?v?([3-6]\.\d{1,2}\.\d{1,2})(?![\d])"),
+    _subject("driver.windows", "driver", r"\badrenalin(?:\s+(?:edition|software|driver|version"
+        r"|pro))*[\s:]+v?(\d\d\.\d{1,2}(?:\.\d{1,2}){0,2})"),
+    _subject("driver.windows", "driver", r"\bwindows\s+(?:gpu\s+|graphics\s+"
+        r"|amd\s+)?driver(?:\s+version)?[\s:]+v?(\d\d\.\d{1,2}(?:\.\d{1,2}){0,2})"),
+    _subject("firmware.linux", "firmware", r"\blinux-firmware(?:-amdgpu)?(?:\s+(?:version|package))?[\s:=-]+(?:1:)?(20\d{6})"),
     _subject("firmware.mes", "firmware", r"\bMES(?:\s+(?:firmware|fw))?(?:\s+version)?[\s:=]+(0x[0-9a-f]{2,8})\b"),
     _subject("hip.version", "hip", r"\bhip(?:config)?(?:\s+(?:version|runtime))?[\s:]+(\d\.\d{1,2}\.\d{5}[\w-]*)"),
     _subject("glibc", "glibc", r"\bglibc[\s-]+(\d\.\d{1,2})"),
 )  # fmt: skip
 _PACKAGE = re.compile(
-    rf"(?<![\w./-])({_PACKAGES})(?:\s+(?:version\s+)?v?|==|\s*:\s*v?)(\d+\.\d+(?:\.\d+)*(?:(?:a|b|rc)\d+)?(?:\.(?:dev|post)\d+)?(?:\+[\w.]+)?)",
+    rf"(?<![\w./-])({_PACKAGES})(?:\s+(?:version\s+)?v?|==|\s*:\s*v?)(\d+\.\d+(?:\.\d+)*(?:(?:a|b|rc)\d+)?(?:\.(?:dev"
+    rf"|post)\d+)?(?:\+[\w.]+)?)",
     re.I,
 )
-_UNAME = re.compile(r"(?<![\w./+-])(\d\.\d{1,2}\.\d+(?:\.\d+)?-[\w.~+-]*?(?:generic|pve|lowlatency|oem|amd64|microsoft-standard[\w-]*|arch\d[\w-]*|zen\d[\w-]*|cachyos[\w-]*"
+_UNAME = re.compile(r"(?<![\w./+-])(\d\.\d{1,2}\.\d+(?:\.\d+)?-[\w.~+-]*?(?:generic|pve|lowlatency|oem|amd64"
+    r"|microsoft-standard[\w-]*|arch\d[\w-]*|zen\d[\w-]*|cachyos[\w-]*"
                     r"|x86_64|azure|aws|default|MANJARO|xanmod\d))(?![\w])")  # fmt: skip
 _FROM_TO = re.compile(
     r"\bfrom\s+(?:\w+\s+){0,2}?v?(\d+\.\d+(?:\.\d+)?[\w.+]*)\s+(?:up\s+)?to\s+(?:\w+\s+){0,2}?v?(\d+\.\d+(?:\.\d+)?[\w.+]*)", re.I
 )
 _BARE = re.compile(
-    r"(?:\b(?:with|on|in|under|using|since|and|or|vs\.?|versus|both|the|at|than|after|to|have|use|run|using|running|currently|got|is)\s+|^\s*)v?"
-    r"(\d{1,2}\.\d{1,2}(?:\.\d{1,2}){0,2}(?:(?:a|b|rc)\d+)?(?:\+[\w.]+)?)(?=[\s,;:.)]|$)(?!\.\d)(?!\s*(?:gb|gib|mb|%|s\b|seconds|x\b|tok))", re.I,
+    r"(?:\b(?:with|on|in|under|using|since|and|or|vs\.?|versus|both|the|at|than|after|to|have|use|run|using|running"
+    r"|currently|got|is)\s+|^\s*)v?"
+    r"(\d{1,2}\.\d{1,2}(?:\.\d{1,2}){0,2}(?:(?:a|b|rc)\d+)?(?:\+[\w.]+)?)(?=[\s,;:.)]|$)(?!\.\d)(?!\s*(?:gb|gib|mb|%|s\b"
+    r"|seconds|x\b|tok))", re.I,
 )  # fmt: skip
 _UBUNTU = re.compile(r"(?:ubuntu|mint|fedora|debian|rhel|suse|leap|centos|rocky|alma\w*|windows|from)[\s-]*$", re.I)
 
@@ -91,7 +102,7 @@ def say_versions(notes: Notes, text: Iterable[Sentence]) -> None:
 
 
 def _current(stated: list[Stated]) -> Stated | None:
-    """The version in use: the one that fails, else the first that is named without praise; of `2.12` and `2.12.0` the fuller one."""
+    """The version in use: the one that fails, else the first named without praise; of `2.12` and `2.12.0` the fuller one."""
     chosen = next((s for s in stated if s.stance == "broken"), None) or next((s for s in stated if s.stance == "plain"), None)
     fuller = [
         s
@@ -146,7 +157,7 @@ def _of_wheel(subject: Subject, sentence: Sentence, start: int, end: int) -> Sub
 
 
 def _named(sentence: Sentence) -> Iterator[tuple[int, int, Subject, str]]:
-    """(start, end, subject, version) of each version that stands with its subject; the first subject to claim a place keeps it."""
+    """(start, end, subject, version) of each version that stands with its subject; the first to claim a place keeps it."""
     text = sentence.text
     if not any(c.isdigit() for c in text) or _PULLED.match(text):
         return
@@ -166,7 +177,8 @@ def _named(sentence: Sentence) -> Iterator[tuple[int, int, Subject, str]]:
 
 
 _MINE = re.compile(
-    r"\b(?:i have|i've got|i'm on|i am on|i use|i run|i'm (?:running|using)|currently(?: on)?|mine is|we (?:have|use|run))\s+(?:\w+\s+)?v?$",
+    r"\b(?:i have|i've got|i'm on|i am on|i use|i run|i'm (?:running|using)|currently(?: on)?|mine is|we (?:have|use"
+    r"|run))\s+(?:\w+\s+)?v?$",
     re.I,
 )
 _SINCE = re.compile(
@@ -176,9 +188,18 @@ _PULLED = re.compile(r"\s*(?:Downloading|Collecting|Requirement already|Using ca
 _WHEEL = re.compile(r"\b(?:wheels?|whl|torch|index|nightly|pip|builds?|packages?|many(?:wheel|linux))\b", re.I)
 _WHEEL_SUBJECT = Subject("torch.rocm", "rocm", re.compile("rocm"))
 _KERNEL_SUBJECT = next(s for s in SUBJECTS if s.fact == "kernel")
-_WORDS = {"torch.version": ("torch",), "rocm.version": ("rocm", "rock", "hip sdk"), "python.version": ("py",), "kernel": ("kernel",),
-          "driver.version": ("amdgpu",), "driver.windows": ("adrenalin", "driver"), "firmware.linux": ("linux-firmware",), "firmware.mes": ("mes",),
-          "hip.version": ("hip",), "glibc": ("glibc",)}  # fmt: skip
+_WORDS = {
+    "torch.version": ("torch",),
+    "rocm.version": ("rocm", "rock", "hip sdk"),
+    "python.version": ("py",),
+    "kernel": ("kernel",),
+    "driver.version": ("amdgpu",),
+    "driver.windows": ("adrenalin", "driver"),
+    "firmware.linux": ("linux-firmware",),
+    "firmware.mes": ("mes",),
+    "hip.version": ("hip",),
+    "glibc": ("glibc",),
+}
 
 
 def _may_hold(subject: Subject, low: str) -> bool:
@@ -186,7 +207,7 @@ def _may_hold(subject: Subject, low: str) -> bool:
 
 
 def _bare(sentence: Sentence, subject: Subject, taken: list[tuple[int, int]]) -> Iterator[Stated]:
-    """Versions without a name (`works on ROCm 6.2, breaks on 6.3`): they are of what was named last. `from A to B`: A was before."""
+    """Versions without a name (`works on ROCm 6.2, breaks on 6.3`) are of what was named last. `from A to B`: A was before."""
     text = sentence.text
     for found in _FROM_TO.finditer(text):
         for group in (1, 2):

@@ -1,6 +1,6 @@
 """Start-up lines and environment reports of the programs that people run: `name: version` in all its spellings.
 
-Read here: ComfyUI, transformers env, accelerate env, bitsandbytes diagnostics, vLLM, SGLang check_env, unsloth, axolotl, llama.cpp, RCCL,
+Read here: ComfyUI, transformers env, accelerate env, bitsandbytes diagnostics, vLLM, SGLang check_env, unsloth, RCCL, and
 one-line prints of torch's versions. The GPUs that such lines name are read by report_gpus.py, JSON by report_json.py.
 """
 
@@ -17,16 +17,20 @@ from rocm_doctor.probes.torch_build import Build, say_build
 
 _V = r"v?(\d+\.\d+(?:\.\d+)*(?:[-.+]?[A-Za-z0-9][\w.+-]*)?)"
 _PACKAGES = (
-    "torchvision", "torchaudio", "torchao", "torchtune", "torchsde", "triton", "pytorch-triton-rocm", "triton-rocm", "transformers", "peft", "accelerate",
-    "bitsandbytes", "numpy", "diffusers", "xformers", "deepspeed", "unsloth", "unsloth_zoo", "vllm", "flash_attn", "flash-attn", "sglang", "aiter",
-    "trl", "datasets", "tokenizers", "safetensors", "huggingface_hub", "huggingface-hub", "axolotl", "ultralytics", "onnxruntime", "sentence-transformers",
+    "torchvision", "torchaudio", "torchao", "torchtune", "torchsde", "triton", "pytorch-triton-rocm", "triton-rocm",
+    "transformers", "peft", "accelerate",
+    "bitsandbytes", "numpy", "diffusers", "xformers", "deepspeed", "unsloth", "unsloth_zoo", "vllm", "flash_attn",
+    "flash-attn", "sglang", "aiter",
+    "trl", "datasets", "tokenizers", "safetensors", "huggingface_hub", "huggingface-hub", "axolotl", "ultralytics",
+    "onnxruntime", "sentence-transformers",
 )  # fmt: skip
 _TORCH = ("torch", "pytorch")
-_END = r"(?![\w+])"
+_NAME = "|".join(re.escape(p) for p in sorted(_PACKAGES + _TORCH, key=len, reverse=True))
 _PAIR = re.compile(
-    r"(?<![\w./+-])(?<!build )`?(" + "|".join(re.escape(p) for p in sorted(_PACKAGES + _TORCH, key=len, reverse=True)) + r")`?(?:\s+version)?(?:\s*\(GPU\?\))?"
-    r"(?:\.__version__)?['\"]?\s{0,20}[:=]\s{0,20}['\"]?" + _V, re.I,
-)  # fmt: skip
+    rf"(?<![\w./+-])(?<!build )`?({_NAME})`?(?:\s+version)?(?:\s*\(GPU\?\))?"
+    r"(?:\.__version__)?['\"]?\s{0,20}[:=]\s{0,20}['\"]?" + _V,
+    re.I,
+)
 
 
 class Says(NamedTuple):
@@ -67,7 +71,8 @@ _AVAILABLE = re.compile(
     re.I,
 )
 _EXPRESSIONS = {
-    "torch.__version__": "torch.version", "torch.version.hip": "torch.hip", "torch.version.cuda": "torch.cuda", "torch.cuda.is_available()": "torch.available",
+    "torch.__version__": "torch.version", "torch.version.hip": "torch.hip", "torch.version.cuda": "torch.cuda",
+    "torch.cuda.is_available()": "torch.available",
 }  # fmt: skip
 _PRINT = re.compile(r"print\(((?:[^()\"']|\(\d?\)){1,200})\)")
 

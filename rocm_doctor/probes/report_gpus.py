@@ -14,14 +14,15 @@ from rocm_doctor.probes.scan import Line, Page
 
 MIB = 1024**2
 _CPU = re.compile(
-    r"(?:AMD )?(?:Ryzen|EPYC|Threadripper|Athlon|FX)\b|(?:\d+th Gen )?Intel|.*\bProcessor$|.*\bCPU\b|cpu$|NVIDIA|GeForce|mps$|cuda(?::\d)?$",
+    r"(?:AMD )?(?:Ryzen|EPYC|Threadripper|Athlon|FX)\b|(?:\d+th Gen )?Intel|.*\bProcessor$|.*\bCPU\b|cpu$|NVIDIA|GeForce"
+    r"|mps$|cuda(?::\d)?$",
     re.I,
 )
 _GFX = r"gfx[0-9a-f]{3,5}"
 
 
 class Names(NamedTuple):
-    """A line that names a GPU: a word to look for (lower case), and a pattern with `name`, perhaps `index`, `gfx`, `mib`, `gb`, `count`."""
+    """A line that names a GPU: a word to look for (lower case), and a pattern with `name` and perhaps more groups."""
 
     needle: str
     pattern: re.Pattern[str]
@@ -35,7 +36,8 @@ NAMES = (
     _names("device: cuda:", r"^.{0,60}?Device: cuda:(?P<index>\d+) (?P<name>[^:\n]+?)(?: : \w+)?\s*$"),
     _names(
         "device ",
-        rf"^.{{0,40}}?Device (?P<index>\d+): (?P<name>[^,\n]+), (?:(?P<gfx>{_GFX})|compute capability)(?:.*\bVRAM: (?P<mib>\d+) MiB)?",
+        rf"^.{{0,40}}?Device (?P<index>\d+): (?P<name>[^,\n]+), (?:(?P<gfx>{_GFX})"
+        rf"|compute capability)(?:.*\bVRAM: (?P<mib>\d+) MiB)?",
     ),
     _names("device ", r"^\s*Device (?P<index>\d+) name:(?P<name>.*)$"),
     _names("gpu ", r"^GPU (?P<count>\d+(?:,\d+){0,63}): (?P<name>[A-Za-z][^\n]*)$"),

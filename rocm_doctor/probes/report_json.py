@@ -1,4 +1,4 @@
-"""JSON inside a pasted text: headers of benchmarks (torch, rocm, python and device names under various keys) and amdgpu_top's dump."""
+"""JSON inside a pasted text: headers of benchmarks (torch, rocm, python, device names under various keys), amdgpu_top's dump."""
 
 from __future__ import annotations
 
@@ -23,8 +23,19 @@ _FACTS = {
 _DEVICES = ("torch.devices", "devices", "gpus", "gpu_names", "gpu_name", "gpu", "device_name", "device")
 
 
+_OF_AMDGPU_TOP = (
+    ("gfx", "gfx_target_version", str),
+    ("marketing_name", "DeviceName", str),
+    ("pci_bdf", "PCI", str),
+    ("device_id", "DeviceID", int),
+    ("compute_units", "Total Compute Unit", int),
+    ("vram_bytes", "VRAM Size", int),
+    ("gtt_bytes", "GTT Size", int),
+)
+
+
 def say_json(notes: Notes, page: Page) -> None:
-    """Facts out of every JSON value that stands in the text (not those of amd-smi and rocm-smi: they have probes of their own)."""
+    """Facts out of the JSON values that stand in the text (amd-smi and rocm-smi have probes of their own)."""
     for place, value in _values(page.text):
         reading = Reading(page.name, f"line {page.text.count(chr(10), 0, place) + 1}")
         if isinstance(value, list) and any(isinstance(v, dict) and "gfx_target_version" in v for v in value):
@@ -100,9 +111,7 @@ def _amdgpu_top(notes: Notes, devices: list[dict[str, Any]], reading: Reading) -
 
 
 def _fields(device: dict[str, Any]) -> Iterator[tuple[str, bool | int | str]]:
-    plain = (("gfx", "gfx_target_version", str), ("marketing_name", "DeviceName", str), ("pci_bdf", "PCI", str), ("device_id", "DeviceID", int),
-             ("compute_units", "Total Compute Unit", int), ("vram_bytes", "VRAM Size", int), ("gtt_bytes", "GTT Size", int))  # fmt: skip
-    for key, name, kind in plain:
+    for key, name, kind in _OF_AMDGPU_TOP:
         value = device.get(name)
         if isinstance(value, kind) and not isinstance(value, bool):
             yield key, value

@@ -1,4 +1,4 @@
-"""Ways around a text that may be large: the lines that hold a word, found by substring search, never by a pattern over the whole."""
+"""Ways around a text that may be large: the lines that hold a word, found by substring search, not by a pattern over all."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ from rocm_doctor.probes.notes import Artifacts
 WINDOW = 1200
 """Characters kept on each side of a hit in a line without end (tool output pasted as one line)."""
 MOST = 400
-"""Lines looked at for one word: what a person needs to be told stands in the first of them; the rest is a hostile or looping log."""
+"""Lines looked at for one word: what matters stands in the first of them; the rest is a hostile or looping log."""
 
 _NOT_STATED = frozenset(
-    ("", "n/a", "na", "none", "null", "unknown", "unsupported", "not set", "not available", "not applicable", "not installed", "not found",
-     "could not collect", "no cuda", "module not found", "<redacted>", "[censored]", "false", "<fill in>", "?", "-", "nan")
+    ("", "n/a", "na", "none", "null", "unknown", "unsupported", "not set", "not available", "not applicable", "not installed",
+     "not found", "could not collect", "no cuda", "module not found", "<redacted>", "[censored]", "false", "<fill in>", "?", "-", "nan")
 )  # fmt: skip
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)*(?:[-.+_]?[A-Za-z0-9][\w.+~-]*)?)", re.ASCII)
+
+
+KEPT = 1_000_000
+"""Characters read at the start and the end of a text: what programs say of themselves stands there, not in mid-log."""
 
 
 class Line(NamedTuple):
@@ -35,7 +39,7 @@ class Page:
 
     def __init__(self, artifact: Artifact) -> None:
         self.name = artifact.name
-        self.text = artifact.text
+        self.text = _shortened(artifact.text)
 
     @cached_property
     def low(self) -> str:
@@ -81,6 +85,13 @@ class Page:
 
     def reading(self, line: Line, quote: str = "") -> Reading:
         return Reading(self.name, f"line {line.number}" if line.number else "", " ".join((quote or line.text).split())[:200])
+
+
+def _shortened(text: str) -> str:
+    """The text without the middle of a very long one; empty lines keep the numbers of those behind it."""
+    if len(text) <= 2 * KEPT:
+        return text
+    return text[:KEPT] + "\n" * text.count("\n", KEPT, len(text) - KEPT) + text[-KEPT:]
 
 
 def pages(artifacts: Artifacts, kind: str, *globs: str) -> list[Page]:

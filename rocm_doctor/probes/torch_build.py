@@ -86,7 +86,7 @@ def kind_of(build: Build) -> str | None:
 def rocm_of(build: Build) -> str | None:
     """The ROCm release of the build: its local version says so first, then version.rocm, then version.hip.
 
-    The number of HIP is that of ROCm in its first two parts, except that ROCm 10.0 reports HIP 7.15 (TheRock, from 2.13.0+rocm10.0.0 on).
+    The number of HIP is that of ROCm in its first two parts, except that ROCm 10.0 reports HIP 7.15 (TheRock, 2.13.0+rocm10.0.0).
     """
     local = _LOCAL_ROCM.search(build.local)
     if local:

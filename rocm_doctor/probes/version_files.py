@@ -1,4 +1,4 @@
-"""Versions out of small files and package managers: dkms, `.info/version`, apt, dpkg, rpm, pacman, firmware lists, lsmod, uname, os-release."""
+"""Versions out of small files and package managers: dkms, `.info/version`, apt, dpkg, rpm, pacman, firmware, lsmod, uname."""
 
 from __future__ import annotations
 
