@@ -1,4 +1,4 @@
-"""Machines and tools that are not there: a file system root with AMD GPUs in it, and programs that behave as badly as real ones do."""
+"""Machines and tools that are not there: a file system root with AMD GPUs in it, and programs as ill-behaved as real ones."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def artifacts(texts: Mapping[str, str], missing: Mapping[str, Why] | None = None
 
 
 def machine(root: Path, *cards: Card, dkms: str | None = None) -> Path:
-    """A root with these cards, claimed by amdgpu, readable and openable by everyone; `dkms`: version of AMD's own driver build."""
+    """A root with these cards, claimed by amdgpu, open to everyone; `dkms`: version of AMD's own driver build."""
     write(root, _host())
     write(root, _cpu_node())
     for number, card in enumerate(cards):
@@ -86,8 +86,8 @@ def _host() -> dict[str, str]:
         "proc/cmdline": "BOOT_IMAGE=/boot/vmlinuz-6.8.0-45-generic ro quiet iommu=pt\n",
         "proc/sys/kernel/numa_balancing": "1\n",
         "proc/modules": "amdgpu 17100800 12 - Live 0x0000000000000000\nttm 110592 1 amdgpu, Live 0x0000000000000000\n",
-        "proc/meminfo": "MemTotal:       65011712 kB\nMemFree:        50000000 kB\nMemAvailable:   60000000 kB\nSwapTotal: 0 kB\n",
-        "proc/cpuinfo": "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD Ryzen 9 7950X\nflags\t\t: fpu vme avx2\n\nprocessor\t: 1\n",
+        "proc/meminfo": "MemTotal:       65011712 kB\nMemFree: 50000000 kB\nMemAvailable: 60000000 kB\nSwapTotal: 0 kB\n",
+        "proc/cpuinfo": "processor\t: 0\nmodel name\t: AMD Ryzen 9 7950X\nflags\t\t: fpu avx2\n\nprocessor\t: 1\n",
         "proc/self/cgroup": "0::/user.slice/session.scope\n",
         "sys/fs/cgroup/user.slice/memory.max": "34359738368\n",
         "sys/fs/cgroup/user.slice/session.scope/memory.max": "max\n",
@@ -105,9 +105,10 @@ def _cpu_node() -> dict[str, str]:
 def _kfd_node(number: int, card: Card) -> dict[str, str]:
     node = f"{KFD}/{number}"
     properties = {
-        "cpu_cores_count": 0, "simd_count": card.units * card.simds_per_unit, "mem_banks_count": 1, "wave_front_size": card.wavefront,
-        "simd_per_cu": card.simds_per_unit, "gfx_target_version": card.target, "vendor_id": 4098, "device_id": card.device,
-        "location_id": card.location, "domain": int(card.slot.split(":")[0], 16), "drm_render_minor": card.minor, "num_xcc": 1,
+        "cpu_cores_count": 0, "simd_count": card.units * card.simds_per_unit, "mem_banks_count": 1,
+        "wave_front_size": card.wavefront, "simd_per_cu": card.simds_per_unit, "gfx_target_version": card.target,
+        "vendor_id": 4098, "device_id": card.device, "location_id": card.location,
+        "domain": int(card.slot.split(":")[0], 16), "drm_render_minor": card.minor, "num_xcc": 1,
     }  # fmt: skip
     return {
         f"{node}/properties": "".join(f"{key} {value}\n" for key, value in properties.items()),
@@ -224,5 +225,5 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
     for name in ("sh", "cat", "sleep", "kill", "printf", "echo"):
         source = next((p for p in (Path("/bin", name), Path("/usr/bin", name)) if p.exists()), None)
         if source and not (system / name).exists():
-            os.symlink(source, system / name)
+            (system / name).symlink_to(source)
     return {"PATH": f"{folder}{os.pathsep}{system}", "HOME": str(folder), **more}

@@ -1,4 +1,4 @@
-"""The examined interpreter, found from files: virtual environments, conda, Debian's layout, user folders, and shims that must be started."""
+"""The examined interpreter, found from files: virtual environments, conda, user folders, and shims that must be started."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from faketools import KFD, MI50, STRIX_HALO, Card, bare_machine, environment, ma
 from rocm_doctor.model import Artifact
 from rocm_doctor.sources import live, live_tools
 from rocm_doctor.sources.live import collect
+from rocm_doctor.sources.live_kernel import kernel_files
 
 
 @pytest.fixture
@@ -142,7 +143,8 @@ def test_large_files_are_trimmed_to_what_counts(tmp_path: Path, bin_: Path) -> N
 def test_secrets_stay_out_of_the_environment(tmp_path: Path, bin_: Path) -> None:
     env = {
         "HSA_OVERRIDE_GFX_VERSION": "11.0.0", "VLLM_API_KEY": "geheim1", "TORCH_AUTH_TOKEN": "geheim2", "HF_TOKEN": "geheim3",
-        "TOKENIZERS_PARALLELISM": "false", "ROCM_PATH": "https://me:geheim4@example.com", "TRITON_X": "hf_geheim5", "EDITOR": "vi",
+        "TOKENIZERS_PARALLELISM": "false", "ROCM_PATH": "https://me:geheim4@example.com", "TRITON_X": "hf_geheim5",
+        "EDITOR": "vi",
         "KUBERNETES_SERVICE_HOST": "10.96.0.1",
     }  # fmt: skip
     text = read(bare_machine(tmp_path / "root"), bin_, **env)["env"].text
@@ -175,12 +177,10 @@ def test_rocm_installations(tmp_path: Path, bin_: Path) -> None:
 
 
 def test_packages_of_the_distribution(tmp_path: Path, bin_: Path) -> None:
-    record = "Package: zlib\nStatus: install ok installed\nVersion: 1\n\nPackage: rocm-core\nStatus: install ok installed\nVersion: 6.4.1.60401-83\nDepends: x\n"
+    core = "Package: rocm-core\nStatus: install ok installed\nVersion: 6.4.1.60401-83\n"
+    record = f"Package: zlib\nStatus: install ok installed\nVersion: 1\n\n{core}Depends: x\n"
     root = write(bare_machine(tmp_path / "root"), {"var/lib/dpkg/status": record, "var/lib/dpkg/info/rocm-core.list": "/.\n"})
-    assert (
-        read(root, bin_)["var/lib/dpkg/status"].text
-        == "Package: rocm-core\nStatus: install ok installed\nVersion: 6.4.1.60401-83\n"
-    )
+    assert read(root, bin_)["var/lib/dpkg/status"].text == core
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_packages_of_the_distribution(tmp_path: Path, bin_: Path) -> None:
     [((Card(),), True), ((MI50, STRIX_HALO), True), ((), False), ((Card(target=0),), False), ((Card(vram=0),), True)],
 )
 def test_when_the_topology_is_enough(tmp_path: Path, cards: tuple[Card, ...], known: bool) -> None:
-    assert live.kernel_knows(live.kernel_files(machine(tmp_path, *cards))) is known
+    assert live.kernel_knows(kernel_files(machine(tmp_path, *cards))) is known
 
 
 def test_this_machine_whatever_it_is() -> None:

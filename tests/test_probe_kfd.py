@@ -14,7 +14,11 @@ from rocm_doctor.probes.kfd import address, gfx_name, probe
 from rocm_doctor.probes.notes import Artifacts, Notes
 from rocm_doctor.sources.live_kernel import kernel_files
 
-NODE = "cpu_cores_count 0\nsimd_count 416\nsimd_per_cu 4\nwave_front_size 64\ngfx_target_version 90010\ndevice_id 29711\nlocation_id 25344\n"
+NODE = (
+    "cpu_cores_count 0\nsimd_count 416\nsimd_per_cu 4\nwave_front_size 64\n"
+    "gfx_target_version 90010\ndevice_id 29711\nlocation_id 25344\n"
+)
+TREE = "/sys/class/kfd/kfd/topology/nodes"
 
 
 def gpus(notes: Notes) -> list[dict[str, Fact]]:
@@ -113,8 +117,8 @@ def test_a_node_kept_away_by_the_container() -> None:
     "text",
     [
         f"cpu_cores_count 32\nsimd_count 0\n{NODE}",
-        f"==> /sys/class/kfd/kfd/topology/nodes/0/properties <==\nsimd_count 0\n\n==> /sys/class/kfd/kfd/topology/nodes/1/properties <==\n{NODE}",
-        "".join(f"/sys/class/kfd/kfd/topology/nodes/1/properties:{line}\n" for line in NODE.splitlines()),
+        f"==> {TREE}/0/properties <==\nsimd_count 0\n\n==> {TREE}/1/properties <==\n{NODE}",
+        "".join(f"{TREE}/1/properties:{line}\n" for line in NODE.splitlines()),
     ],
 )
 def test_printed_topologies(text: str) -> None:

@@ -24,7 +24,8 @@ _PACKAGES = ("site-packages", "dist-packages")
 _PROGRAMS = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
 _START = (
     "import sys, json, sysconfig; p = sysconfig.get_paths(); print(json.dumps({'version': sys.version.split()[0], "
-    "'prefix': sys.prefix, 'base_prefix': sys.base_prefix, 'executable': sys.executable, 'folders': [p['purelib'], p['platlib']]}))"
+    "'prefix': sys.prefix, 'base_prefix': sys.base_prefix, 'executable': sys.executable, "
+    "'folders': [p['purelib'], p['platlib']]}))"
 )
 _TORCH_LISTINGS = ("torch/lib", "torch/lib/rocblas/library", "torch/lib/hipblaslt/library", "torch/lib/aotriton.images")
 _TORCH_TEXTS = ("torch/_rocm_init.py", "rocm_sdk/_dist_info.py")

@@ -1,0 +1,87 @@
+"""The kernel driver: loaded, whose, with which parameters, and kept away by what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from faketools import Card, artifacts, bare_machine, machine
+
+from rocm_doctor.model import Why
+from rocm_doctor.probes.driver import DEFAULTS, MODULE, probe
+from rocm_doctor.probes.notes import Artifacts
+from rocm_doctor.sources.live_kernel import kernel_files
+
+
+def values(texts: dict[str, str], missing: dict[str, Why] | None = None) -> dict[str, object]:
+    return {key: fact.value for key, fact in probe(artifacts(texts, missing)).facts.items()}
+
+
+def test_dkms(tmp_path: Path) -> None:
+    facts = probe(Artifacts(kernel_files(machine(tmp_path, Card(), dkms="6.12.12")))).facts
+    got = {key: facts[key].value for key in ("driver.loaded", "driver.version", "driver.builtin", "driver.parameters")}
+    assert got == {"driver.loaded": True, "driver.version": "6.12.12", "driver.builtin": False, "driver.parameters": ()}
+
+
+def test_the_kernels_own(tmp_path: Path) -> None:
+    facts = probe(Artifacts(kernel_files(machine(tmp_path, Card())))).facts
+    assert (facts["driver.version"].value, facts["driver.builtin"].value) == (None, True)
+
+
+def test_not_loaded(tmp_path: Path) -> None:
+    facts = probe(Artifacts(kernel_files(bare_machine(tmp_path)))).facts
+    assert facts["driver.loaded"].value is False
+    assert "driver.version" not in facts
+
+
+@pytest.mark.parametrize(
+    ("texts", "missing", "loaded"),
+    [
+        ({"proc/modules": "amdgpu 17100800 12 - Live 0x0\n"}, {}, True),
+        ({f"{MODULE}/parameters/dpm": "-1\n"}, {}, True),
+        ({f"{MODULE}/initstate": "coming\n"}, {}, False),
+        ({}, {MODULE: "absent-source", "proc/modules": "absent-source"}, False),
+        ({}, {"proc/modules": "absent-source"}, None),
+        ({}, {MODULE: "denied"}, None),
+    ],
+)
+def test_who_says_that_it_is_loaded(texts: dict[str, str], missing: dict[str, Why], loaded: bool | None) -> None:
+    """No list of modules says nothing; no folder of the module says that it is neither loaded nor built in."""
+    assert values(texts, missing).get("driver.loaded") is loaded
+
+
+def test_changed_parameters() -> None:
+    texts = {"noretry": "0\n", "gttsize": "-1\n", "cwsr_enable": "0\n", "invented_later": "7\n", "virtual_display": "\n"}
+    got = values({f"{MODULE}/parameters/{name}": text for name, text in texts.items()})
+    assert got["driver.parameters"] == ("noretry=0", "cwsr_enable=0")
+
+
+@pytest.mark.parametrize("spelling", ["-1", "4294967295", "0xffffffff"])
+def test_spellings_of_a_default(spelling: str) -> None:
+    got = values({f"{MODULE}/parameters/{name}": f"{spelling}\n" for name in ("gartsize", "ip_block_mask")})
+    assert got["driver.parameters"] == ()
+
+
+def test_defaults_are_at_their_defaults() -> None:
+    assert values({f"{MODULE}/parameters/{name}": f"{text}\n" for name, text in DEFAULTS.items()})["driver.parameters"] == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "kept_away"),
+    [
+        ("blacklist amdgpu", True),
+        ("install amdgpu /bin/false", True),
+        ("# blacklist amdgpu", False),
+        ("options amdgpu noretry=0", False),
+    ],
+)
+def test_blacklists(line: str, kept_away: bool) -> None:
+    got = values({"etc/modprobe.d/blacklist.conf": f"{line}\n"})
+    assert got.get("driver.blacklisted") == ("etc/modprobe.d/blacklist.conf" if kept_away else None)
+
+
+def test_pages_for_gpus() -> None:
+    got = values(
+        {"sys/module/ttm/parameters/pages_limit": "16302454\n", "sys/module/amdttm/parameters/pages_limit": "27648000\n"}
+    )
+    assert got["ttm.pages_limit"] == 27648000
