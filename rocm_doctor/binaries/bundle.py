@@ -10,6 +10,7 @@ import itertools
 import struct
 import zlib
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 from rocm_doctor.binaries.targets import entry_target
@@ -25,7 +26,11 @@ _FIRST = 4096
 _FEED = 16 << 10
 _WINDOW = 1 << 27
 
+_TABLE = len(MAGIC) + 8
+_ROW = struct.Struct("<QQQ")
+
 Prefix = Callable[[int], bytes]
+Row = tuple[int, int, bytes]
 
 
 class Damaged(Exception):
@@ -120,45 +125,50 @@ def packed_header(head: bytes, room: int) -> Packed:
 
 def _entries(prefix: Prefix, room: int) -> tuple[tuple[str, ...], int]:
     """Targets in the entry table, and the end of the last code object. `prefix(n)` gives the bundle's first n bytes."""
-    table, pos = prefix(_FIRST), len(MAGIC) + 8
-    if len(table) < pos or not table.startswith(MAGIC):
+    table = prefix(_FIRST)
+    if len(table) < _TABLE or not table.startswith(MAGIC):
         raise Damaged("does not hold a bundle header")
-    count = int.from_bytes(table[len(MAGIC) : pos], "little")
+    count = int.from_bytes(table[len(MAGIC) : _TABLE], "little")
     if count > MAX_ENTRIES:
         raise Damaged(f"claims {count} entries")
-    spans, targets = [], []
-    for number in range(count):
-        offset, size, entry_id, pos, table = _entry(prefix, table, pos, number)
-        if offset + size > room:
-            raise Damaged(f"entry {number + 1} ends at {offset + size}, the bundle after {room}")
-        spans.append((offset, size))
-        target = entry_target(entry_id)
-        if target and size:
-            targets.append(target)
-    _check_spans(spans, pos)
-    return tuple(dict.fromkeys(targets)), max([pos, *(o + s for o, s in spans)])
+    rows, end = _rows(table, count)
+    if len(rows) < count:
+        rows, end = _rows(prefix(_TABLE + count * (_ROW.size + MAX_ID)), count)
+    if len(rows) < count:
+        raise Damaged(f"cut off within entry {len(rows) + 1}")
+    last = max((offset + size for offset, size, _ in rows), default=0)
+    if last > room:
+        raise Damaged(f"its code objects end at {last}, the bundle after {room}")
+    _check_spans(rows, end)
+    targets = (_target(entry_id) for _, size, entry_id in rows if size)
+    return tuple(dict.fromkeys(filter(None, targets))), max(end, last)
 
 
-def _entry(prefix: Prefix, table: bytes, pos: int, number: int) -> tuple[int, int, str, int, bytes]:
-    """One row of the table: offset, size, id, where the next row starts, and the table (longer if more had to be read)."""
-    if len(table) < pos + 24:
-        table = prefix(pos + 24 + MAX_ID)
-    if len(table) < pos + 24:
-        raise Damaged(f"cut off within entry {number + 1}")
-    offset, size, length = struct.unpack_from("<QQQ", table, pos)
-    if length > MAX_ID:
-        raise Damaged(f"entry {number + 1} claims an id of {length} bytes")
-    end = pos + 24 + length
-    if len(table) < end:
-        table = prefix(end + MAX_ID)
-    if len(table) < end:
-        raise Damaged(f"cut off within entry {number + 1}")
-    return offset, size, table[pos + 24 : end].decode("utf-8", "replace"), end, table
+def _rows(table: bytes, count: int) -> tuple[list[Row], int]:
+    """Offset, size and id of each entry, as many as the bytes hold, and where they end."""
+    rows: list[Row] = []
+    pos = _TABLE
+    while len(rows) < count and pos + _ROW.size <= len(table):
+        offset, size, length = _ROW.unpack_from(table, pos)
+        if length > MAX_ID:
+            raise Damaged(f"entry {len(rows) + 1} claims an id of {length} bytes")
+        end = pos + _ROW.size + length
+        if end > len(table):
+            break
+        rows.append((offset, size, table[pos + _ROW.size : end]))
+        pos = end
+    return rows, pos
 
 
-def _check_spans(spans: list[tuple[int, int]], table_end: int) -> None:
+@lru_cache(maxsize=1024)
+def _target(entry_id: bytes) -> str | None:
+    """The id's target; a library repeats the same few ids in each of its bundles."""
+    return entry_target(entry_id.decode("utf-8", "replace"))
+
+
+def _check_spans(rows: list[Row], table_end: int) -> None:
     """Code objects may share a span as a whole; they must not overlap in part or lie over the entry table."""
-    filled = sorted({span for span in spans if span[1]})
+    filled = sorted({(offset, size) for offset, size, _ in rows if size})
     if filled and filled[0][0] < table_end:
         raise Damaged("a code object lies over the entry table")
     for (offset, size), (following, _) in itertools.pairwise(filled):
