@@ -30,12 +30,21 @@ def base_model(job, device):
     config.use_cache = False
     dtype = getattr(torch, job["dtype"])
     with no_init(), torch.device(device):
-        try:
-            model = AutoModelForCausalLM.from_config(config, dtype=dtype, attn_implementation=job["implementation"])
-        except TypeError:  # transformers before 4.56 calls it torch_dtype
-            model = AutoModelForCausalLM.from_config(config, torch_dtype=dtype, attn_implementation=job["implementation"])
+        model = from_config(AutoModelForCausalLM, config, dtype, job["implementation"])
     model.tie_weights()
     return model
+
+
+def from_config(auto, config, dtype, implementation):
+    """The model; eager attention where this model type refuses the other one (Gemma 2), `torch_dtype` before transformers 4.56."""
+    try:
+        return auto.from_config(config, dtype=dtype, attn_implementation=implementation)
+    except TypeError:
+        return auto.from_config(config, torch_dtype=dtype, attn_implementation=implementation)
+    except ValueError:
+        if implementation == "eager":
+            raise
+        return from_config(auto, config, dtype, "eager")
 
 
 def no_init():
@@ -70,6 +79,8 @@ def _nothing():
 
 def with_adapters(model, job):
     """LoRA by peft where it is installed, else by modules that make the same tensors (`Lora`)."""
+    if job["quant_bits"] and job["device"] == "meta":
+        return inject(model, job)  # peft refuses the stand-ins for bitsandbytes' layers
     try:
         from peft import LoraConfig, get_peft_model
     except ImportError:
@@ -81,7 +92,8 @@ def with_adapters(model, job):
 
 
 def targets(job):
-    return job["targets"][0] if job["targets"] == ["all-linear"] else list(job["targets"])
+    names = list(job["targets"])
+    return "all-linear" if names == ["all-linear"] else names
 
 
 def inject(model, job):
@@ -98,7 +110,7 @@ def inject(model, job):
 def _wanted(name, layer, names):
     if not hasattr(layer, "in_features"):
         return False
-    return name != "lm_head" if names == ["all-linear"] else name in names
+    return name != "lm_head" if list(names) == ["all-linear"] else name in names
 
 
 class Lora(nn.Module):

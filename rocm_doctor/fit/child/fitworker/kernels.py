@@ -5,21 +5,25 @@ CUDA, aten/src/ATen/native/transformers/cuda (flash_attn/flash_api.cpp, attentio
 grouped heads dK and dV of every query head. HIP, hip/flash_attn/aot/mha_all_aot.hip: two rows of float32 per query; groups are native.
 """
 import torch
-from torch.overrides import TorchFunctionMode
+from torch.overrides import TorchFunctionMode, wrap_torch_function
 
 HALF = (torch.float16, torch.bfloat16)
 
 
 def fused_attention(tracker, kernel, hip):
-    """A function (query, key, value) -> output that allocates what the fused `kernel` (flash or efficient) allocates."""
+    """A function (query, key, value, mask) -> output that allocates what the fused `kernel` (flash or efficient) allocates.
+
+    A boolean mask is turned into one of the query's dtype, in every layer, and kept (ATen's `convert_boolean_attn_mask`).
+    """
 
     class Fused(torch.autograd.Function):
         @staticmethod
-        def forward(ctx, query, key, value):
+        def forward(ctx, query, key, value, mask):
             batch, heads, queries = query.shape[:3]
             out = query.new_empty((batch, queries, heads, value.shape[-1])).transpose(1, 2)
             logsumexp = query.new_empty((batch, heads, queries), dtype=torch.float32)
-            ctx.save_for_backward(query, key, value, out, logsumexp)
+            bias = mask if mask is None or mask.dtype != torch.bool else query.new_empty(mask.shape)
+            ctx.save_for_backward(query, key, value, out, logsumexp, bias)
             return out
 
         @staticmethod
@@ -27,7 +31,7 @@ def fused_attention(tracker, kernel, hip):
             query, key, value = ctx.saved_tensors[:3]
             grads = (torch.empty_like(query), torch.empty_like(key), torch.empty_like(value))
             tracker.transient(backward_scratch(query, key, hip), "attention scores")
-            return grads
+            return grads + (None,)
 
     return Fused.apply
 
@@ -61,15 +65,16 @@ def patched_attention(tracker, card, chosen):
     """`scaled_dot_product_attention` of the examined card: its fused kernels where they apply, the composite one elsewhere."""
     composite = torch.nn.functional.scaled_dot_product_attention
 
-    def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    @wrap_torch_function(lambda query, key, value, *args, **kwargs: (query, key, value))
+    def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
         kernel = pick(card, query, key, value, attn_mask)
         chosen[kernel] = chosen.get(kernel, 0) + 1
         if kernel != "math":
-            return fused_attention(tracker, kernel, card["hip"])(query, key, value)
+            return fused_attention(tracker, kernel, card["hip"])(query, key, value, attn_mask)
         options = {"enable_gqa": True} if enable_gqa else {}
         return composite(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, **options)
 
-    return attention
+    return scaled_dot_product_attention
 
 
 LOWER = frozenset("linear matmul mm bmm addmm baddbmm addbmm __matmul__ __rmatmul__ scaled_dot_product_attention einsum".split())

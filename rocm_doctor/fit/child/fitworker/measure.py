@@ -14,10 +14,10 @@ def measure(job):
     job = dict(job, device="cuda")
     torch.manual_seed(0)
     warm_up()
-    torch.cuda.empty_cache()
-    torch.cuda.reset_peak_memory_stats()
     model = build.model_for(job, "cuda")
     fill(model)
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
     base = torch.cuda.memory_allocated()
     optimizer = build.optimizer_for(model, job)
     seconds, loss = [], 0.0

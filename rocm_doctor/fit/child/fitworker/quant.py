@@ -34,7 +34,7 @@ class QuantLinear(nn.Module):
 
     def forward(self, x):
         out = Product.apply(x.to(self.dtype), self.weight, (self.out_features, self.in_features), self.bits)
-        return out if self.bias is None else out + self.bias.to(out.dtype)
+        return (out if self.bias is None else out + self.bias.to(out.dtype)).to(x.dtype)
 
 
 def packed(tensor):

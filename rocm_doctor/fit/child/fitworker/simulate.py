@@ -13,7 +13,7 @@ def simulate(job):
     """
     job = dict(job, device="meta")
     model = build.model_for(job, "meta")
-    tracker = Tracker(model.config.vocab_size, job["batch"] * job["seq"], job["seq"])
+    tracker = Tracker(model.config.vocab_size, job["batch"], job["seq"])
     own(tracker, model)
     setup = len(tracker.events)
     chosen = {}

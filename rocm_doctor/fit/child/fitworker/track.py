@@ -10,20 +10,20 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
 ITEM = torch.ops.aten._local_scalar_dense.default
+SOFTMAX_BACKWARD = torch.ops.aten._softmax_backward_data.default
 
 
 class Tracker(TorchDispatchMode):
     """A dispatch mode that writes events. `phase` says what the model is doing; it becomes the label of what is made meanwhile."""
 
-    def __init__(self, vocabulary, tokens, seq):
+    def __init__(self, vocabulary, batch, seq):
         super(Tracker, self).__init__()
         self.events = []
         self.labels = {}
         self.phase = "activations"
         self._live = {}
         self._count = 0
-        self._logits = (tokens * vocabulary, vocabulary)
-        self._seq = seq
+        self._vocabulary, self._batch, self._seq = vocabulary, batch, seq
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         if func is ITEM and args[0].device.type == "meta":
@@ -32,6 +32,8 @@ class Tracker(TorchDispatchMode):
         for leaf in tree_flatten(out)[0]:
             if isinstance(leaf, torch.Tensor) and leaf.device.type == "meta":
                 self.see(leaf, None)
+        if func is SOFTMAX_BACKWARD:  # the GPU kernel first makes grad * output (aten/src/ATen/native/cuda/SoftMax.cu)
+            self.transient([args[0].numel() * args[0].element_size()], "attention scores")
         return out
 
     def see(self, tensor, label):
@@ -49,13 +51,14 @@ class Tracker(TorchDispatchMode):
         self.events.append([self._live.pop(key)[0], 0])
 
     def _label(self, tensor):
+        """By shape where that tells: a row of the vocabulary per token, or a square of the sequence per head."""
         shape = tensor.shape
-        if self.phase != "optimizer scratch" and len(shape) > 1:
-            if shape[-1] == self._logits[1] and tensor.numel() >= self._logits[0] * 0.9:
-                return "logits and loss"
-            if len(shape) > 2 and shape[-1] == shape[-2] == self._seq:
-                return "attention scores"
-        return self.phase
+        if self.phase == "optimizer scratch" or len(shape) < 2:
+            return self.phase
+        if shape[-1] == self._vocabulary and tensor.numel() >= 0.9 * self._batch * self._seq * self._vocabulary:
+            return "logits and loss"
+        square = shape[-1] == shape[-2] == self._seq
+        return "attention scores" if square and (len(shape) == 4 or len(shape) == 3 and shape[0] != self._batch) else self.phase
 
     def relabel(self, tensors, label):
         """Label the storages of these tensors (parameters, gradients, optimizer states), new or known."""

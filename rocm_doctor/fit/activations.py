@@ -1,0 +1,141 @@
+"""What one decoder layer keeps for its backward pass, in bytes, counted operator by operator as transformers' modules run them.
+
+Every term follows from what autograd saves: a norm keeps its input in float32; a projection keeps its input only if its weight
+trains; peft's LoRA casts the input of each target to float32 and keeps that; rotary embedding keeps nothing; SwiGLU keeps gate, its
+activation and up. The counts were checked against the simulation (tests/test_fit_closed_form.py), not fitted to measurements.
+"""
+
+from __future__ import annotations
+
+from rocm_doctor.fit.job import BYTES, Job
+from rocm_doctor.fit.shape import Shape
+
+
+def kernel_of(shape: Shape, job: Job) -> str:
+    """The attention path of this run: flash, efficient, math or eager (the rules of `fitworker/kernels.py`)."""
+    card, masked = job.kernels, 0 < shape.window <= job.seq
+    grouped = shape.heads != shape.kv_heads and not masked
+    if job.implementation == "eager" or shape.softcap:
+        return "eager"
+    half = compute_bytes(job) == 2
+    if card.flash and half and not masked and shape.head_dim <= 256 and (not grouped or card.flash_gqa):
+        return "flash"
+    return "efficient" if card.efficient and (not grouped or card.efficient_gqa) else "math"
+
+
+def compute_bytes(job: Job) -> int:
+    """Bytes of a value that comes out of a matrix product."""
+    return BYTES[job.autocast or job.dtype]
+
+
+def lowers(job: Job) -> bool:
+    """Whether autocast makes copies of the weights and of the residual stream in another dtype."""
+    return job.autocast is not None and job.autocast != job.dtype
+
+
+def stream_bytes(job: Job) -> int:
+    """Bytes of a value of the residual stream: peft's preparation for k-bit training makes it float32."""
+    return 4 if job.method == "qlora" and job.kbit_prepare else BYTES[job.dtype]
+
+
+def saved(shape: Shape, job: Job) -> int:
+    """All that one layer keeps when it is not checkpointed."""
+    return _norms(shape, job) + _inputs(shape, job) + attention_saved(shape, job) + _mlp(shape, job)
+
+
+def _norms(shape: Shape, job: Job) -> int:
+    """Each norm keeps its input in float32 and, when its weight trains, the normalised value as well."""
+    normalised = 4 if shape.gemma_norm else stream_bytes(job)
+    trained = normalised if job.method == "full" else 0
+    per_token = shape.norms * shape.hidden * (4 + trained)
+    if shape.qk_norm:
+        per_token += (shape.query_width + shape.kv_width) * (4 + trained)
+    return job.tokens * per_token
+
+
+def _inputs(shape: Shape, job: Job) -> int:
+    """Inputs of the projections, and under autocast the lowered copies of their weights, which the product saves as well."""
+    adapted = shape.adapted(job.targets)
+    total = sum(_group_inputs(shape, job, group, sum(name in adapted for name in group)) for group in _groups(shape))
+    return job.tokens * total + (shape.linear_weights * compute_bytes(job) if lowers(job) else 0)
+
+
+def _group_inputs(shape: Shape, job: Job, group: tuple[str, ...], targets: int) -> int:
+    """Bytes per token that projections with a common input keep of it: one value for all, or a copy for each where a cast comes between."""
+    width, compute = shape.linears[group[0]][0], compute_bytes(job)
+    # The attention kernel has kept its output already, and the projection that follows shares it unless a cast comes between.
+    kept = group == ("o_proj",) and kernel_of(shape, job) in ("flash", "efficient")
+    if job.method == "full":
+        lowered = lowers(job) and group[0] not in ("o_proj", "down_proj")
+        return 0 if kept else width * compute * (len(group) if lowered else 1)
+    if not targets:
+        return 0
+    if job.autocast:
+        return targets * (width + job.rank) * compute + _dropped(job, width, targets, 2)
+    copies = targets if stream_bytes(job) != 4 else 0 if kept and compute == 4 else 1
+    return copies * width * 4 + targets * job.rank * 4 + _dropped(job, width, targets, 4 if stream_bytes(job) == 4 else 0)
+
+
+def _dropped(job: Job, width: int, targets: int, value: int) -> int:
+    """Dropout keeps a mask of one byte a value, and its output is a tensor of its own where the input was shared."""
+    return targets * width * (1 + value) if job.dropout else 0
+
+
+def _groups(shape: Shape) -> list[tuple[str, ...]]:
+    """Projections by the input that they share."""
+    names = tuple(shape.linears)
+    if "qkv_proj" in names:
+        return [(name,) for name in names]
+    return [names[:3], names[3:4], names[4:-1], names[-1:]]
+
+
+def attention_saved(shape: Shape, job: Job) -> int:
+    """Query, key, value and output, with a logsumexp (fused) or the probabilities of every pair of tokens (math, eager)."""
+    compute, kernel = compute_bytes(job), kernel_of(shape, job)
+    query, kv = job.tokens * shape.query_width, job.tokens * shape.kv_width
+    if kernel in ("flash", "efficient"):
+        kv = _kept_values(shape, job, query, kv)
+        return (2 * query + 2 * kv) * compute + job.batch * shape.heads * job.seq * 4 + _mask(shape, job)
+    if kernel == "math":
+        return 3 * query * 4 + score_bytes(shape, job)
+    return (2 * query + (query if shape.heads != shape.kv_heads else kv)) * compute + eager_scores(shape, job)
+
+
+def _kept_values(shape: Shape, job: Job, query: int, kv: int) -> int:
+    """Keys (and as many values) per token: of every query head under a mask; a slice of a fused projection keeps the whole of it."""
+    if 0 < shape.window <= job.seq and shape.heads != shape.kv_heads:
+        return query
+    return kv + (query + kv) // 2 if shape.fused_qkv else kv
+
+
+def _mask(shape: Shape, job: Job) -> int:
+    """The boolean mask of a sliding window, which each layer turns into one of its own dtype and keeps."""
+    return job.seq * job.seq * compute_bytes(job) if 0 < shape.window <= job.seq else 0
+
+
+def score_bytes(shape: Shape, job: Job) -> int:
+    """One matrix of scores of all heads in float32 (the composite kernel computes in float32 whatever comes in)."""
+    return job.batch * shape.heads * job.seq * job.seq * 4
+
+
+def eager_scores(shape: Shape, job: Job) -> int:
+    """transformers' eager attention: the softmax in float32, its cast for the product with the values, the soft cap's tanh."""
+    compute, pairs = compute_bytes(job), job.batch * shape.heads * job.seq * job.seq
+    return pairs * (4 + (compute if compute < 4 else 0) + (compute if shape.softcap else 0))
+
+
+def _mlp(shape: Shape, job: Job) -> int:
+    """Gate, its activation and up (two tensors without a gate). GELU's tanh form keeps as much."""
+    return job.tokens * shape.inner * compute_bytes(job) * (3 if shape.gated else 1)
+
+
+def backward_scratch(shape: Shape, job: Job) -> int:
+    """The largest set of gradients alive at once inside one layer's backward pass: of its MLP, or of its attention scores
+    (the gradient before and after the softmax, and the product that its kernel makes first)."""
+    width = 4 if job.method != "full" else compute_bytes(job)
+    mlp = job.tokens * shape.inner * (width + 2 * compute_bytes(job))
+    kernel = kernel_of(shape, job)
+    if kernel in ("flash", "efficient"):
+        return mlp
+    pairs = job.batch * shape.heads * job.seq * job.seq
+    return max(mlp, pairs * 4 * 3)

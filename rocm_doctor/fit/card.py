@@ -1,0 +1,91 @@
+"""What the card has for a run: its memory, less what others, the display and the runtime hold; and how a run is spread over several.
+
+BLAS scratch per thread (torch aten/src/ATen/cuda/CublasHandlePool.cpp): 32 MiB for ROCm, 128 MiB on gfx94x and gfx95x, and 76 MiB more
+where torch takes hipBLASLt by default. The allocator counts it as allocated.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from rocm_doctor.fit.allocator import GIB, MIB
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Gpu, Snapshot
+
+Strategy = Literal["single", "ddp", "fsdp2", "zero2", "zero3"]
+LT_BY_DEFAULT = ("gfx90a", "gfx942", "gfx950", "gfx1200", "gfx1201")
+"""torch >= 2.11, CUDAHooks::getHipblasltPreferredArchs (pytorch/pytorch#172791)."""
+CONTEXT = 512 * MIB
+"""An allowance for the HIP runtime, its queues and the code objects that torch loads; nobody has published a measurement to cite."""
+
+
+class Card(msgspec.Struct, frozen=True):
+    """Bytes of one GPU. `total` is what the GPU can address, None when nobody knows; `used` is held by others; `notes` say where from."""
+
+    gfx: str
+    name: str
+    total: int | None
+    used: int
+    context: int
+    workspace: int
+    count: int = 1
+    notes: tuple[str, ...] = ()
+
+    @property
+    def available(self) -> int | None:
+        """What torch's allocator can reserve."""
+        return None if self.total is None else max(0, self.total - self.used - self.context)
+
+
+def workspace_of(gfx: str) -> int:
+    """Bytes of BLAS scratch in each of the two threads (forward, backward)."""
+    if gfx.startswith("sm_9"):
+        return 32 * MIB
+    large = gfx.startswith(("gfx94", "gfx95"))
+    return (128 if large else 32) * MIB + (76 * MIB if gfx in LT_BY_DEFAULT else 0)
+
+
+def declared(gfx: str, vram: int | None, matrix: Matrix) -> Card:
+    """A card that is not here: its memory from `vram` bytes, or from the catalogue where all cards of the target have the same."""
+    target = matrix.gfx.get(gfx)
+    sizes = sorted({size for sizes in target.vram.values() for size in sizes}) if target else []
+    notes = []
+    if vram is None and len(sizes) == 1:
+        vram = int(sizes[0] * GIB)
+        notes.append(f"{sizes[0]:g} GiB: every {gfx} card of the catalogue has it")
+    elif vram is None and sizes:
+        notes.append(f"{gfx} cards have {', '.join(f'{s:g}' for s in sizes)} GiB; say which with --vram")
+    return Card(gfx, target.codename if target else "", vram, 0, CONTEXT, workspace_of(gfx), notes=(*notes, "declared: nothing else on it"))
+
+
+def present(snapshot: Snapshot) -> list[Card]:
+    """The AMD GPUs of this machine that torch would see."""
+    return [_of_gpu(gpu) for gpu in snapshot.gpus if gpu.get("visible").value is not False]
+
+
+def _of_gpu(gpu: Gpu) -> Card:
+    gfx, name = gpu.get("gfx").value, gpu.get("marketing_name").value
+    total, notes = _total(gpu)
+    used = _number(gpu, "vram_used_bytes")
+    notes.append("memory in use by others is not known" if used is None else f"{used / GIB:.1f} GiB in use by others now (a display counts)")
+    gfx = gfx if isinstance(gfx, str) else ""
+    return Card(gfx, name if isinstance(name, str) else "", total, used or 0, CONTEXT, workspace_of(gfx), notes=tuple(notes))
+
+
+def _total(gpu: Gpu) -> tuple[int | None, list[str]]:
+    """What the kernel tells HIP: VRAM, and on an APU the carve-out or, with `apu_prefer_gtt`, the main memory that the driver maps."""
+    vram, gtt, carveout = (_number(gpu, key) for key in ("vram_bytes", "gtt_bytes", "carveout_bytes"))
+    if gpu.get("is_apu").value is not True:
+        return vram, []
+    if vram is None:
+        return carveout, ["an APU: the carve-out counts, which the firmware sets"]
+    if gtt is not None and vram >= gtt:
+        return vram, [f"an APU: {vram / GIB:.1f} GiB of main memory are mapped for the GPU; ttm.pages_limit sets how much"]
+    return vram, [f"an APU: the runtime offers the carve-out of {vram / GIB:.1f} GiB, though the driver could map {(gtt or 0) / GIB:.1f} GiB"]
+
+
+def _number(gpu: Gpu, key: str) -> int | None:
+    value = gpu.get(key).value
+    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None

@@ -1,0 +1,129 @@
+"""Peak memory by arithmetic: for machines without torch, and for trying many settings at once. Pure Python, well under a millisecond.
+
+A step is highest at one of four moments: when the loss is differentiated, in the backward pass of a layer, at its end, or inside the
+optimizer. The highest is the answer; what stays all the time (weights, adapters, optimizer states) counts in each.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from rocm_doctor.fit import activations
+from rocm_doctor.fit.allocator import Peak
+from rocm_doctor.fit.job import BYTES, Job
+from rocm_doctor.fit.shape import Shape, shape_of
+
+EIGHT_BIT = 1 + 4 / 256
+"""Bytes per value of a blockwise 8-bit state: the value and its share of a float32 scale per 256 of them."""
+
+
+class Held(msgspec.Struct, frozen=True):
+    """Bytes by purpose. `trainable` counts parameters; a gradient has the dtype of its parameter."""
+
+    weights: int
+    adapters: int
+    states: int
+    gradients: int
+    trainable: int
+
+
+def predict(job: Job, workspace: int) -> Peak:
+    """The highest moment of a step. `workspace`: bytes of BLAS scratch in each of two threads. Raises shape.ShapeError."""
+    shape = shape_of(job.config)
+    held = held_of(shape, job)
+    fixed = {"BLAS workspace": 2 * workspace, "weights": held.weights, "adapters": held.adapters, "optimizer states": held.states}
+    moments = (_loss(shape, job, held), _layer(shape, job, held), _end(shape, job, held), _optimizer(shape, job, held))
+    highest = max(moments, key=lambda moment: sum(moment.values()))
+    breakdown = {name: int(size) for name, size in {**fixed, **highest}.items() if size}
+    allocated = sum(breakdown.values())
+    return Peak(allocated, allocated + unused(shape, job), breakdown)
+
+
+def held_of(shape: Shape, job: Job) -> Held:
+    """Weights, adapters, optimizer states and gradients. Adapters and their states are float32, as peft makes them by default."""
+    if job.method == "full":
+        dense = shape.parameters * BYTES[job.dtype]
+        return Held(dense, 0, _states(job, shape.parameters, BYTES[job.dtype]), dense, shape.parameters)
+    count = shape.layers * job.rank * sum(a + b for a, b in shape.adapted(job.targets).values())
+    return Held(_frozen(shape, job), 4 * count, _states(job, count, 4), 4 * count, count)
+
+
+def _frozen(shape: Shape, job: Job) -> int:
+    """The base under adapters: dense, or its projections in 4 or 8 bits with their scales and the rest as k-bit preparation leaves it."""
+    if not job.quant_bits:
+        return shape.parameters * BYTES[job.dtype]
+    packed = shape.layers * shape.linear_weights
+    scales = 4 / shape.hidden if job.quant_bits == 8 else (1 + 4 / 256) / 64 if job.double_quant else 4 / 64
+    rest = shape.parameters - packed
+    return int(packed * (job.quant_bits / 8 + scales)) + rest * activations.stream_bytes(job)
+
+
+def _states(job: Job, count: int, size: int) -> int:
+    """AdamW has two per parameter; paged ones are in host memory; Adafactor's are a row and a column; plain SGD has none."""
+    if job.optimizer in ("adamw", "adamw_fused"):
+        return 2 * count * size
+    return int(2 * count * EIGHT_BIT) if job.optimizer == "adamw_8bit" else 0
+
+
+def _kept(shape: Shape, job: Job) -> dict[str, int]:
+    """What the forward pass leaves: all activations, or under checkpointing each layer's input; the final norm's input in float32;
+    under autocast the lowered copy of the output head."""
+    stream = activations.stream_bytes(job)
+    layer = job.tokens * shape.hidden * stream if job.checkpointing else activations.saved(shape, job)
+    final = job.tokens * shape.hidden * (4 + (stream if job.method == "full" else 0))
+    head = shape.vocabulary * shape.hidden * activations.compute_bytes(job) if activations.lowers(job) else 0
+    return {"activations": shape.layers * layer + final + head}
+
+
+def _accumulated(job: Job, held: Held) -> int:
+    """Gradients of earlier micro-batches are there all through a later one."""
+    return held.gradients if job.grad_accum > 1 else 0
+
+
+def _loss(shape: Shape, job: Job, held: Held) -> dict[str, int]:
+    """Three float32 tensors of tokens x vocabulary (log-probabilities and two gradients); Gemma 2's soft cap keeps one more."""
+    logits = job.tokens * shape.vocabulary * (12 + (activations.compute_bytes(job) if shape.softcap else 0))
+    if job.fused_loss:
+        chunks = -(-shape.vocabulary // shape.hidden)
+        logits = -(-job.tokens // chunks) * shape.vocabulary * BYTES[job.dtype] + job.tokens * shape.hidden * BYTES[job.dtype]
+    return {**_kept(shape, job), "logits and loss": logits, "gradients": _accumulated(job, held)}
+
+
+def _layer(shape: Shape, job: Job, held: Held) -> dict[str, int]:
+    """Backward pass of the last layer: recomputed first when checkpointed; the gradient of the output head is there already."""
+    head = shape.vocabulary * shape.hidden * BYTES[job.dtype] if job.method == "full" else 0
+    again = activations.saved(shape, job) if job.checkpointing else 0
+    kept = _kept(shape, job)["activations"]
+    return {
+        "activations": kept + again, "gradients": max(head, _accumulated(job, held)), "backward scratch": _scratch(shape, job),
+    }  # fmt: skip
+
+
+def _scratch(shape: Shape, job: Job) -> int:
+    """Scratch of one layer's backward pass; a quantised weight is unpacked for it."""
+    unpacked = max(a * b for a, b in shape.linears.values()) * activations.compute_bytes(job) if job.quant_bits else 0
+    return activations.backward_scratch(shape, job) + unpacked
+
+
+def _end(shape: Shape, job: Job, held: Held) -> dict[str, int]:
+    """All gradients are there, and beside them the first layer's activations or, for tied embeddings, a second gradient of theirs."""
+    embedding = shape.vocabulary * shape.hidden * BYTES[job.dtype] if job.method == "full" and shape.tied else 0
+    layer = activations.saved(shape, job) + _scratch(shape, job)
+    return {"gradients": held.gradients, "activations": layer if layer > embedding else 0, "backward scratch": max(0, embedding - layer) and embedding}
+
+
+def _optimizer(shape: Shape, job: Job, held: Held) -> dict[str, int]:
+    """torch's foreach AdamW takes the square roots of all second moments at once; Adafactor works on one parameter after another."""
+    scratch = 0
+    if job.optimizer == "adamw":
+        scratch = held.states // 2
+    elif job.optimizer == "adafactor":
+        largest = shape.vocabulary * shape.hidden if job.method == "full" else max(max(s) for s in shape.linears.values()) * job.rank
+        scratch = 4 * largest * (2 if held.gradients == 4 * held.trainable else 4)
+    return {"gradients": held.gradients, "optimizer scratch": scratch}
+
+
+def unused(shape: Shape, job: Job) -> int:
+    """Reserved but not allocated at the peak: mostly the block of the logits themselves, which is free again but fits nothing larger."""
+    logits = 0 if job.fused_loss else job.tokens * shape.vocabulary * activations.compute_bytes(job)
+    return logits + activations.backward_scratch(shape, job) // 2

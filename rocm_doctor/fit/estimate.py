@@ -1,0 +1,77 @@
+"""One answer from one job and one card: predicted peaks, how sure, whether it fits, and what would change that."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from rocm_doctor.fit import closed_form
+from rocm_doctor.fit.allocator import Peak
+from rocm_doctor.fit.card import Card, Strategy
+from rocm_doctor.fit.job import Job
+from rocm_doctor.fit.runner import Simulated, peak_of
+from rocm_doctor.fit.shape import shape_of
+from rocm_doctor.fit.sharding import per_card
+
+How = Literal["simulation", "closed form"]
+Verdict = Literal["fits", "tight", "too close to call", "does not fit", "unknown"]
+
+
+class Bound(msgspec.Struct, frozen=True):
+    """How far the prediction may be off, as a fraction. The worst case of the measured rows rounded up, see docs/fit.md."""
+
+    allocated: float
+    reserved: float
+    basis: str
+
+
+MEASURED_ON = "worst case against steps measured on an NVIDIA H200 (docs/fit.md); no AMD GPU was measured"
+BOUNDS: dict[How, Bound] = {"simulation": Bound(0.03, 0.10, MEASURED_ON), "closed form": Bound(0.15, 0.25, MEASURED_ON)}
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """Bytes. `peak_reserved_bytes` is what nvidia-smi or rocm-smi would show, less the runtime's context."""
+
+    how: How
+    peak_allocated_bytes: int
+    peak_reserved_bytes: int
+    breakdown: dict[str, int]
+    error_bound: Bound
+
+
+def by_simulation(job: Job, card: Card, found: Simulated, strategy: Strategy = "single") -> Estimate:
+    return _spread("simulation", peak_of(found, card.workspace), job, card, strategy)
+
+
+def by_arithmetic(job: Job, card: Card, strategy: Strategy = "single") -> Estimate:
+    """Raises shape.ShapeError for an architecture that the closed form does not cover."""
+    return _spread("closed form", closed_form.predict(job, card.workspace), job, card, strategy)
+
+
+def _spread(how: How, peak: Peak, job: Job, card: Card, strategy: Strategy) -> Estimate:
+    """The peak of one card; sharding changes the parts, and what is reserved beyond them stays in proportion."""
+    if strategy == "single" or card.count < 2:
+        return Estimate(how, peak.allocated, peak.reserved, peak.breakdown, BOUNDS[how])
+    parts = per_card(peak.breakdown, job, shape_of(job.config), card.count, strategy)
+    allocated = sum(parts.values())
+    bound = Bound(0.25, 0.30, "derived from how the scheme works; sharded runs were not measured")
+    return Estimate(how, allocated, int(allocated * peak.reserved / peak.allocated), parts, bound)
+
+
+def verdict(estimate: Estimate, card: Card) -> Verdict:
+    """fits: even what the allocator would reserve fits, error included. tight: it fits once the allocator gives cached blocks back."""
+    room = card.available
+    if room is None:
+        return "unknown"
+    bound = estimate.error_bound
+    if estimate.peak_reserved_bytes * (1 + bound.reserved) <= room:
+        return "fits"
+    if estimate.peak_allocated_bytes * (1 + bound.allocated) <= room:
+        return "tight"
+    return "too close to call" if estimate.peak_allocated_bytes * (1 - bound.allocated) <= room else "does not fit"
+
+
+def margin(estimate: Estimate, card: Card) -> int | None:
+    """Bytes left over (negative: missing) when nothing that is allocated can be given back."""
+    return None if card.available is None else card.available - estimate.peak_allocated_bytes

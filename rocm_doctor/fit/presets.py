@@ -1,0 +1,69 @@
+"""From what a user names (a preset, a hub id, a config.json, a local folder) to the fields of a config.json. Nothing is downloaded."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rocm_doctor.matrix import Matrix
+
+_SUFFIX = re.compile(r"-(instruct|chat|base|it|hf|v0\.[0-9]+|[0-9]+t|2[0-9]{3}|4k|128k|meta|intermediate-step.*|bnb-4bit|unsloth|gptq|awq)(?=-|$)", re.I)
+
+
+class ModelError(ValueError):
+    """No model of that name; the message says what can be given."""
+
+
+def config_of(name: str, matrix: Matrix) -> tuple[dict[str, Any], str]:
+    """Fields of config.json and where they come from. Raises ModelError."""
+    path = Path(name)
+    if path.is_dir() or path.suffix == ".json":
+        return _from_file(path / "config.json" if path.is_dir() else path)
+    presets: Mapping[str, Any] = matrix.plain("models") or {}
+    found = preset_key(name, presets)
+    if found:
+        return dict(presets[found]["config"]), f"preset {found}"
+    cached = hub_copy(name)
+    if cached:
+        return _from_file(cached)
+    raise ModelError(f"{name}: no preset, file or folder of that name; give the model's config.json, or one of: {', '.join(presets)}")
+
+
+def preset_key(name: str, presets: Mapping[str, Any]) -> str | None:
+    """`meta-llama/Llama-3.2-1B-Instruct` and `llama-3.2-1b` both mean Llama-3.2-1B; sizes and versions must match."""
+    wanted = _plain(name)
+    for key, entry in presets.items():
+        if wanted in (_plain(key), *(_plain(also) for also in entry.get("names", ()))):
+            return key
+    return None
+
+
+def _plain(name: str) -> str:
+    tail = name.rsplit("/", 1)[-1].lower().removeprefix("meta-")
+    previous = ""
+    while previous != tail:
+        previous, tail = tail, _SUFFIX.sub("", tail)
+    return re.sub(r"[^a-z0-9.]", "", tail)
+
+
+def hub_copy(name: str) -> Path | None:
+    """config.json of a model that Hugging Face's cache already holds."""
+    home = os.environ.get("HF_HUB_CACHE") or Path(os.environ.get("HF_HOME", Path.home() / ".cache" / "huggingface")) / "hub"
+    copies = sorted(Path(home).glob(f"models--{name.replace('/', '--')}/snapshots/*/config.json"))
+    return copies[-1] if copies else None
+
+
+def _from_file(path: Path) -> tuple[dict[str, Any], str]:
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as exc:
+        raise ModelError(f"{path}: {exc.strerror}; give a config.json or a folder that holds one") from exc
+    except ValueError as exc:
+        raise ModelError(f"{path}: no JSON ({exc})") from exc
+    if not isinstance(fields, dict) or "model_type" not in fields.get("text_config", fields):
+        raise ModelError(f"{path}: no model_type in it; is this the config.json of a transformers model?")
+    return dict(fields.get("text_config") or fields), str(path)

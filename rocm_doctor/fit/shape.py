@@ -1,0 +1,112 @@
+"""What a config.json says about sizes, in one vocabulary for all decoder-only model types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from rocm_doctor.fit.job import SEVEN
+
+QK_NORM = ("qwen3", "gemma3_text", "olmo2")
+FUSED = {"phi3": ("qkv_proj", "o_proj", "gate_up_proj", "down_proj")}
+GEMMA = ("gemma2", "gemma3_text")
+"""Four norms a layer instead of two, each of which multiplies by 1 + weight in float32."""
+WINDOWED = ("mistral", "phi3", "gemma3_text")
+"""Types that apply `sliding_window`. A longer sequence then needs a mask, and with a mask neither flash nor grouped heads are used."""
+
+
+class ShapeError(ValueError):
+    """The config lacks a size, or describes a model that the closed form does not cover (experts, for one)."""
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """Sizes of a decoder-only transformer. `linears` are the projections of one layer: name -> (inputs, outputs)."""
+
+    layers: int
+    hidden: int
+    inner: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    vocabulary: int
+    tied: bool
+    linears: dict[str, tuple[int, int]]
+    biases: int
+    norms: int
+    qk_norm: bool
+    softcap: bool
+    gated: bool
+    gemma_norm: bool
+    fused_qkv: bool
+    window: int
+
+    @property
+    def query_width(self) -> int:
+        return self.heads * self.head_dim
+
+    @property
+    def kv_width(self) -> int:
+        return self.kv_heads * self.head_dim
+
+    @property
+    def linear_weights(self) -> int:
+        """Weights of all projections of one layer."""
+        return sum(a * b for a, b in self.linears.values())
+
+    @property
+    def layer_parameters(self) -> int:
+        return self.linear_weights + self.biases + self.norms * self.hidden + (2 * self.head_dim if self.qk_norm else 0)
+
+    @property
+    def embedding_parameters(self) -> int:
+        return self.vocabulary * self.hidden * (1 if self.tied else 2)
+
+    @property
+    def parameters(self) -> int:
+        return self.layers * self.layer_parameters + self.embedding_parameters + self.hidden
+
+    def adapted(self, targets: tuple[str, ...]) -> dict[str, tuple[int, int]]:
+        """The linears that LoRA adapts; `all-linear` stands for every projection."""
+        return self.linears if targets == ("all-linear",) else {n: s for n, s in self.linears.items() if n in targets}
+
+
+def shape_of(config: Mapping[str, Any]) -> Shape:
+    """Sizes from the fields of config.json. Raises ShapeError when one is missing or the architecture is another."""
+    kind = config.get("model_type", "")
+    if any(config.get(key) for key in ("num_experts", "num_local_experts", "n_routed_experts")):
+        raise ShapeError(f"{kind}: mixture-of-experts models are beyond the closed form; install torch and transformers to simulate")
+    hidden, heads = _size(config, "hidden_size"), _size(config, "num_attention_heads")
+    kv_heads, inner = config.get("num_key_value_heads") or heads, _size(config, "intermediate_size")
+    dim = config.get("head_dim") or hidden // heads
+    gated = kind not in ("gpt_neox", "gpt2", "opt", "phi", "starcoder2")
+    linears = _linears(kind, hidden, inner, heads * dim, kv_heads * dim, gated)
+    return Shape(
+        layers=_size(config, "num_hidden_layers"), hidden=hidden, inner=inner, heads=heads, kv_heads=kv_heads, head_dim=dim,
+        vocabulary=_size(config, "vocab_size"), tied=_tied(config, kind), linears=linears,
+        biases=(heads + 2 * kv_heads) * dim if kind == "qwen2" else 0, norms=4 if kind in GEMMA else 2, qk_norm=kind in QK_NORM,
+        softcap=kind == "gemma2", gated=gated, gemma_norm=kind in GEMMA, fused_qkv=kind in FUSED,
+        window=int(config.get("sliding_window") or 0) if kind in WINDOWED else 0,
+    )  # fmt: skip
+
+
+def _tied(config: Mapping[str, Any], kind: str) -> bool:
+    """Absent means the default of the model type: tied for Gemma, untied for the others here."""
+    return bool(config.get("tie_word_embeddings", kind.startswith("gemma")))
+
+
+def _size(config: Mapping[str, Any], key: str) -> int:
+    value = config.get(key)
+    if not isinstance(value, int) or value <= 0:
+        raise ShapeError(f"config.json has no usable {key}")
+    return value
+
+
+def _linears(kind: str, hidden: int, inner: int, query: int, kv: int, gated: bool) -> dict[str, tuple[int, int]]:
+    if kind in FUSED:
+        sizes = [(hidden, query + 2 * kv), (query, hidden), (hidden, 2 * inner), (inner, hidden)]
+        return dict(zip(FUSED[kind], sizes))
+    sizes = [(hidden, query), (hidden, kv), (hidden, kv), (query, hidden), (hidden, inner), (hidden, inner), (inner, hidden)]
+    both = dict(zip(SEVEN, sizes))
+    return both if gated else {name: size for name, size in both.items() if name != "gate_proj"}
