@@ -16,9 +16,35 @@ MOST = 400
 """Lines looked at for one word: what matters stands in the first of them; the rest is a hostile or looping log."""
 
 _NOT_STATED = frozenset(
-    ("", "n/a", "na", "none", "null", "unknown", "unsupported", "not set", "not available", "not applicable", "not installed",
-     "not found", "could not collect", "no cuda", "module not found", "<redacted>", "[censored]", "false", "<fill in>", "?", "-", "nan")
-)  # fmt: skip
+    (
+        *(
+            "",
+            "n/a",
+            "na",
+            "none",
+            "null",
+            "unknown",
+            "unsupported",
+            "false",
+            "<fill in>",
+            "<redacted>",
+            "[censored]",
+            "?",
+            "-",
+            "nan",
+        ),
+        *(
+            "not set",
+            "not available",
+            "not applicable",
+            "not installed",
+            "not found",
+            "could not collect",
+            "no cuda",
+            "module not found",
+        ),
+    )
+)
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)*(?:[-.+_]?[A-Za-z0-9][\w.+~-]*)?)", re.ASCII)
 
 
