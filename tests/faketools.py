@@ -218,6 +218,18 @@ def _runs(pid: int) -> bool:
         return False
 
 
+def left_behind(mark: str) -> list[str]:
+    """Command lines of processes that still run with `MARK=<mark>` in their environment, wherever they were adopted."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"MARK={mark}".encode() in (process / "environ").read_bytes() and alive(int(process.name)):
+                found.append((process / "cmdline").read_text(errors="replace"))
+        except OSError:
+            continue
+    return found
+
+
 def environment(folder: Path, **more: str) -> dict[str, str]:
     """An environment whose PATH leads to the fake tools first and to a shell after that, and to no ROCm."""
     system = folder.parent / "system-bin"

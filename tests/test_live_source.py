@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import socket
 import sys
@@ -10,10 +11,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from faketools import KFD, MI50, STRIX_HALO, Card, bare_machine, environment, machine, script, tool, write
+from faketools import (
+    KFD,
+    MI50,
+    STRIX_HALO,
+    Card,
+    alive,
+    bare_machine,
+    environment,
+    hanging,
+    left_behind,
+    machine,
+    pid_of,
+    script,
+    tool,
+    write,
+)
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.sources import live, live_tools
+from rocm_doctor.probes.notes import Artifacts
+from rocm_doctor.sources import bundle, live, live_tools
 from rocm_doctor.sources.live import collect
 from rocm_doctor.sources.live_kernel import kernel_files
 
@@ -191,6 +208,33 @@ def test_when_the_topology_is_enough(tmp_path: Path, cards: tuple[Card, ...], kn
     assert live.kernel_knows(kernel_files(machine(tmp_path, *cards))) is known
 
 
+@pytest.mark.parametrize("path", [os.environ.get("PATH", ""), ""])
+def test_the_tools_that_are_really_here(tmp_path: Path, path: str) -> None:
+    """With whatever ROCm tools this machine has, and without any: artifacts, and no child that outlives us."""
+    mark = tmp_path.name
+    got = by_name(collect(env={**os.environ, "PATH": path, "MARK": mark}))
+    assert left_behind(mark) == []
+    tools = {name for name, a in got.items() if name.startswith("cmd/") and a.missing != "no-tool"}
+    assert path or not tools or Path("/opt").exists()
+
+
+def test_the_way_through_a_bundle(tmp_path: Path, bin_: Path) -> None:
+    """Live, then written and read again: every probe says the same."""
+    tool(bin_, "rocminfo", out="ROCk module is loaded\n", status=1)
+    root = machine(tmp_path / "root", Card(), MI50._replace(minor=129), dkms="6.12.12")
+    artifacts = collect(root=root, env=environment(bin_, HSA_XNACK="1"))
+    (tmp_path / "b.zip").write_bytes(bundle.write(artifacts, {}))
+    again = bundle.read(tmp_path / "b.zip")
+    assert {a.name: (a.text, a.missing, a.note, a.returncode) for a in again} == {
+        a.name: (a.text, a.missing, a.note, a.returncode) for a in artifacts
+    }
+    here, there = (Artifacts(sorted(each, key=lambda a: a.name)) for each in (artifacts, again))
+    for name in ("kfd", "drm", "pci", "devices", "driver", "host", "container", "rocm", "kernel_log", "packages", "rocminfo"):
+        probe = importlib.import_module(f"rocm_doctor.probes.{name}").probe
+        assert probe(here).facts == probe(there).facts
+        assert [one.gpus for one in probe(here).listings] == [one.gpus for one in probe(there).listings]
+
+
 def test_this_machine_whatever_it_is() -> None:
     artifacts = collect()
     assert len({a.name for a in artifacts}) == len(artifacts)
@@ -218,8 +262,6 @@ def test_other_systems_give_what_they_have(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def test_an_interrupt_leaves_no_child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, bin_: Path) -> None:
-    from faketools import alive, hanging, pid_of
-
     hanging(bin_, "rocminfo", out="x\n")
 
     def interrupted(*_: object) -> list[Artifact]:

@@ -10,7 +10,7 @@ from rocm_doctor.probes.devices import probe
 KFD = "exists: yes\nmode: 0660\nuid: 0\ngid: 109\ngroup: render\nopen: {}\n"
 
 
-def values(texts: dict[str, str], **missing: str) -> dict[str, object]:
+def values(texts: dict[str, str]) -> dict[str, object]:
     return {key: fact.value for key, fact in probe(artifacts(texts)).facts.items()}
 
 
@@ -81,3 +81,4 @@ def test_listings_in_pasted_text(line: str, key: str, value: object) -> None:
 
 def test_wsl_device() -> None:
     assert values({"dev/dxg": "exists: yes\n"}) == {"dxg.exists": True}
+    assert probe(artifacts({}, {"dev/dxg": "absent-source"})).facts["dxg.exists"].value is False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from faketools import KFD, STRIX_HALO, Card, artifacts, machine
+from faketools import KFD, STRIX_HALO, Card, artifacts, machine, write
 
 from rocm_doctor.probes.drm import probe
 from rocm_doctor.probes.notes import Artifacts
@@ -30,6 +30,27 @@ def test_the_topology_decides_what_an_apu_can_allocate(tmp_path: Path) -> None:
     (listing,) = probe(Artifacts(kernel_files(machine(tmp_path, STRIX_HALO)))).listings
     assert listing.gpus[0]["carveout_bytes"].value == 536870912
     assert "vram_bytes" not in listing.gpus[0]
+
+
+def test_the_slot_and_not_the_cards_own_switch(tmp_path: Path) -> None:
+    """Behind the switch of the card the link is always x16; what counts is the link of the slot above it."""
+    machine(tmp_path, Card())
+    bridge = {"vendor": "0x1002\n", "class": "0x060400\n", "current_link_width": "16\n"}
+    upstream = "sys/devices/pci0000:00/0000:00:01.1/0000:01:00.0"
+    place = f"{upstream}/0000:02:00.0/0000:03:00.0"
+    write(
+        tmp_path,
+        {
+            f"{upstream}/{name}": text
+            for name, text in {**bridge, "current_link_width": "4\n", "current_link_speed": "8.0 GT/s PCIe\n"}.items()
+        },
+    )
+    write(tmp_path, {f"{upstream}/0000:02:00.0/{name}": text for name, text in bridge.items()})
+    (tmp_path / SEAT).rename(tmp_path / place)
+    (tmp_path / SEAT).symlink_to(tmp_path / place)
+    (gpu,) = probe(Artifacts(kernel_files(tmp_path))).listings[0].gpus
+    assert (gpu["link_width"].value, gpu["link_speed"].value) == (4, "8.0 GT/s")
+    assert gpu["link_width"].readings[0].artifact == f"{SEAT}/.link"
 
 
 def test_other_vendors_are_left_alone() -> None:

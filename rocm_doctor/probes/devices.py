@@ -21,12 +21,20 @@ def probe(artifacts: Artifacts) -> Notes:
     notes = Notes()
     _kfd(notes, artifacts)
     _render(notes, artifacts)
-    dxg = artifacts.get("dev/dxg")
-    if dxg and not dxg.missing:
-        notes.say("dxg.exists", True, Reading(dxg.name, "", "exists"))
+    _dxg(notes, artifacts)
     for page in whole(artifacts):
         _listed(notes, page)
     return notes
+
+
+def _dxg(notes: Notes, artifacts: Artifacts) -> None:
+    """The device that takes the place of all others in WSL; it is looked for there only."""
+    node = artifacts.get("dev/dxg")
+    nothing = absent(node)
+    if nothing:
+        notes.say("dxg.exists", False, nothing)
+    elif node and not node.missing:
+        notes.say("dxg.exists", True, Reading(node.name, "", "exists"))
 
 
 def _kfd(notes: Notes, artifacts: Artifacts) -> None:

@@ -12,19 +12,14 @@ from rocm_doctor.model import Artifact, Fact
 from rocm_doctor.probes.keyed import Entry, keyed, single
 from rocm_doctor.probes.notes import Artifacts, Notes
 
-_FILE = re.compile(r"(?:^|/)(?:drm/)?card(\d{1,3})/device/(\w+)$")
-_NUMBERS = (
-    ("gtt_bytes", "mem_info_gtt_total"),
-    ("carveout_bytes", "mem_info_vram_total"),
+_FILE = re.compile(r"(?:^|/)(?:drm/)?card(\d{1,3})/device/(\w+|\.link)$")
+_NUMBERS = (("gtt_bytes", "mem_info_gtt_total"), ("carveout_bytes", "mem_info_vram_total"), ("device_id", "device"))
+_WORDS = (("vbios", "vbios_version"), ("marketing_name", "product_name"))
+_LINK = (
     ("link_width", "current_link_width"),
     ("link_max_width", "max_link_width"),
-    ("device_id", "device"),
-)
-_WORDS = (
-    ("vbios", "vbios_version"),
     ("link_speed", "current_link_speed"),
     ("link_max_speed", "max_link_speed"),
-    ("marketing_name", "product_name"),
 )
 _Card = dict[str, Artifact]
 
@@ -70,9 +65,21 @@ def _gpu(notes: Notes, card: _Card, has_banks: bool, into: dict[str, Fact]) -> N
                 notes.say("vram_bytes", entry.number, entry.reading, into)
     for key, name in _WORDS:
         entry = single(card.get(name))
-        if entry and not entry.value.lower().startswith(("unknown", "n/a")):
-            notes.say(key, entry.value.removesuffix(" PCIe"), entry.reading, into)
+        if entry:
+            notes.say(key, entry.value, entry.reading, into)
+    _link(notes, card, into)
     _numa(notes, single(card.get("numa_node")), into)
+
+
+def _link(notes: Notes, card: _Card, into: dict[str, Fact]) -> None:
+    """The PCIe link: of the slot where that was recorded, else what the GPU says of its own port."""
+    slot = keyed(card.get(".link"), ":")
+    for key, name in _LINK:
+        entry = slot.get(name) or single(card.get(name))
+        if entry and key.endswith("speed") and entry.value[0].isdigit():
+            notes.say(key, entry.value.removesuffix(" PCIe"), entry.reading, into)
+        elif entry and key.endswith("width") and (entry.number or 0) > 0:
+            notes.say(key, entry.number, entry.reading, into)
 
 
 def _numa(notes: Notes, entry: Entry | None, into: dict[str, Fact]) -> None:

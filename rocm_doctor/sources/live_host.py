@@ -50,7 +50,7 @@ def _containers(root: Path) -> Iterator[Artifact]:
     yield from read(root, "run/.containerenv", note_absent=True, keep=lines_with("engine=", "rootless="))
     yield from marker(root, "run/.toolboxenv")
     yield from read(root, "run/systemd/container")
-    yield from marker(root, "dev/dxg")
+    yield from marker(root, "dev/dxg", note_absent="microsoft" in text_of(root, "proc/version").lower())
     for variables in read(root, "proc/1/environ", keep=_container_variable):
         if variables.text:
             yield variables

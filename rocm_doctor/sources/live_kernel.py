@@ -15,9 +15,10 @@ from rocm_doctor.sources.live_files import exists, marker, names_in, read, read_
 
 KFD = "sys/class/kfd/kfd/topology/nodes"
 PCI = "sys/bus/pci/devices"
+_LINK_FILES = ("current_link_width", "current_link_speed", "max_link_width", "max_link_speed")
 _DRM_FILES = (
     "vendor", "device", "class", "uevent", "product_name", "vbios_version", "numa_node", "mem_info_vram_total",
-    "mem_info_vram_used", "mem_info_gtt_total", "current_link_width", "current_link_speed", "max_link_width", "max_link_speed",
+    "mem_info_vram_used", "mem_info_gtt_total", *_LINK_FILES,
 )  # fmt: skip
 _MODULE_FILES = ("initstate", "version")
 _PAGE_LIMITS = tuple(
@@ -53,8 +54,22 @@ def _drm(root: Path) -> Iterator[Artifact]:
     for name in names_in(root, "sys/class/drm"):
         if name.startswith("card") and name[4:].isdigit() and _is_amd(root, f"sys/class/drm/{name}/device"):
             yield from read_all(root, (f"sys/class/drm/{name}/device/{file}" for file in _DRM_FILES))
+            yield from _slot_link(root, f"sys/class/drm/{name}/device")
         elif name.startswith("renderD"):
             yield from read(root, f"sys/class/drm/{name}/device/uevent")
+
+
+def _slot_link(root: Path, device: str) -> Iterator[Artifact]:
+    """`.link`: the PCIe link of the slot. A card with a switch of its own tells only the link behind that, always full width.
+
+    The card's upstream port is the topmost of AMD's bridges above the GPU.
+    """
+    path, port = (root / device).resolve().parent, None
+    while text_of(path, "vendor").strip() == _AMD and text_of(path, "class").startswith("0x0604"):
+        path, port = path.parent, path
+    if port:
+        told = "".join(f"{name}: {text_of(port, name).strip()}\n" for name in _LINK_FILES)
+        yield Artifact(f"{device}/.link", "live", f"port: {port.name}\n{told}")
 
 
 def _is_amd(root: Path, device: str) -> bool:
