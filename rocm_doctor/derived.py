@@ -1,4 +1,5 @@
-"""Facts that follow from other facts by a rule of the software itself, so that a row can ask for the effect and not for the spelling."""
+"""Facts that follow from other facts by a rule of the software itself, so that a row can ask for the effect and not for the
+spelling."""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
 """All version arithmetic. Texts come from kernels, distributions, wheels and AMD's tools, and few of them are PEP 440.
 
-A text is cut into four parts: `6.8.0-45-generic` is release 6.8.0 and build 45; `7.12.0a20260203` is release 7.12.0 and pre `a20260203`;
-`2.4.1+rocm6.0` has the local part `rocm6.0`; `7.0.0.70000-17~24.04` is release 7.0.0 (AMD's packages repeat the release as 70000).
+A text is cut into four parts: `6.8.0-45-generic` is release 6.8.0 and build 45; `7.12.0a20260203` is release 7.12.0 and pre
+`a20260203`; `2.4.1+rocm6.0` has the local part `rocm6.0`; `7.0.0.70000-17~24.04` is release 7.0.0 (AMD's packages repeat the
+release as 70000).
 
-A bound compares exactly the parts that it names: `>=2.11` looks at the release alone, so that 2.11.0a0+rocm7.11.0a20260106 counts as
-2.11 code and a nightly is not older than every release; `<7.11.0a20260119` also looks at the pre-release, `>=6.17.0-19` at the build.
+A bound compares exactly the parts that it names: `>=2.11` looks at the release alone, so that 2.11.0a0+rocm7.11.0a20260106
+counts as 2.11 code and a nightly is not older than every release; `<7.11.0a20260119` also looks at the pre-release,
+`>=6.17.0-19` at the build.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ def _without_package_code(numbers: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _build(rest: str) -> tuple[int, ...]:
-    """The leading numbers of what follows the release: `-45-generic` gives (45,), `-19.19~24.04.2` (19, 19), `-a9a80e791` nothing."""
+    """The leading numbers behind the release: `-45-generic` gives (45,), `-19.19~24.04.2` (19, 19), `-a9a80e791` nothing."""
     found = re.match(r"[-~.:_ ](\d+(?:\.\d+)*)(?![0-9a-z])", rest, re.IGNORECASE)
     return tuple(int(n) for n in found[1].split(".")) if found else ()
 
@@ -85,8 +87,9 @@ def series(text: str, parts: int = 2) -> str | None:
 def contains(spec: str, text: str) -> bool | None:
     """Does the version stand in the range? None when the text is no version.
 
-    `spec`: clauses joined by commas (all must hold): `>=2.10,<2.12`, `==2.4.*`, `!=7.14.1`; a bare `2.4` is equality of the release
-    part (2.4 and 2.4.0 are equal, 2.4.1 is not), a bare `2.4.*` a prefix. Raises ValueError for a spec that cannot be read.
+    `spec`: clauses joined by commas (all must hold): `>=2.10,<2.12`, `==2.4.*`, `!=7.14.1`; a bare `2.4` is equality of the
+    release part (2.4 and 2.4.0 are equal, 2.4.1 is not), a bare `2.4.*` a prefix. Raises ValueError for a spec that cannot be
+    read.
     """
     clauses = parse_spec(spec)
     version = parse(text)
@@ -152,21 +155,22 @@ _COMPARE: dict[str, Callable[[int], bool]] = {
 
 
 def sort_key(text: str) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...], tuple[int, ...]]:
-    """For sorting releases, oldest first; a text that is no version sorts before all. The local part plays no role:
+    """For sorting releases, oldest first; a text that is no version sorts before all.
 
-    PEP 440 compares `rocm10.0` and `rocm7.0` as text and takes the newer for the older; compare the ROCm part on its own."""
+    The local part plays no role: PEP 440 compares `rocm10.0` and `rocm7.0` as text and takes the newer for the older.
+    """
     version = parse(text)
     return (version.release, version.pre or _FINAL, version.build) if version else ((), (), ())
 
 
 def rocm_of_local(text: str) -> str | None:
-    """The ROCm release in a wheel's local part: `7.2.0` of `2.9.1+rocm7.2.0.lw.git7e1940d4`; None for `+rocmsdk20260116` or none."""
+    """The ROCm release in a wheel's local part: `7.2.0` of `2.9.1+rocm7.2.0.lw.git7e1940d4`; None for `+rocmsdk20260116`."""
     found = _ROCM_IN_LOCAL.search(text.partition("+")[2])
     return found[1] if found else None
 
 
 def rocm_of_hip(hip: str) -> str | None:
-    """The ROCm series that a HIP version belongs to. ROCm 10.0 reports HIP 7.15, and 6.0 printed builds 6.1.3283x; else they agree."""
+    """The ROCm series that a HIP version belongs to: ROCm 10.0 reports HIP 7.15 and 6.0 printed 6.1.3283x, else they agree."""
     numbers = release(hip)
     if not numbers or len(numbers) < 2:
         return None

@@ -1,7 +1,8 @@
 """The matrix in memory: rows and diagnoses at once, each part of the catalogue when it is first asked for.
 
-The wheel carries `rocm_doctor/data/matrix.json`. In a source checkout the YAML beside the package is the truth: it is compiled again
-when a file of it is newer than the JSON. `path` replaces the whole matrix, `overlays` add rows to it or replace rows of the same key.
+The wheel carries `rocm_doctor/data/matrix.json`. In a source checkout the YAML beside the package is the truth: it is compiled
+again when a file of it is newer than the JSON. `path` replaces the whole matrix, `overlays` add rows to it or replace rows of
+the same key.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,6 +21,7 @@ from rocm_doctor.model import Diagnosis, Row
 _PACKAGE = Path(__file__).resolve().parents[1]
 _COMPILED = _PACKAGE / "data" / "matrix.json"
 _SOURCE = _PACKAGE.parent / "compat_matrix"
+_T = TypeVar("_T")
 
 
 class Matrix(msgspec.Struct, frozen=True, dict=True):
@@ -41,15 +43,15 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def gfx(self) -> dict[str, Target]:
-        return {t.gfx: t for t in self._section("gfx", tuple[Target, ...])}
+        return {t.gfx: t for t in _decoded(self.raw, "gfx", tuple[Target, ...])}
 
     @cached_property
     def rocm(self) -> tuple[RocmRelease, ...]:
-        return self._section("rocm", tuple[RocmRelease, ...])
+        return _decoded(self.raw, "rocm", tuple[RocmRelease, ...])
 
     @cached_property
     def torch(self) -> tuple[TorchBuild, ...]:
-        return self._section("torch", tuple[TorchBuild, ...])
+        return _decoded(self.raw, "torch", tuple[TorchBuild, ...])
 
     @cached_property
     def driver(self) -> Driver:
@@ -57,22 +59,23 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def support(self) -> tuple[Support, ...]:
-        return self._section("support", tuple[Support, ...])
+        return _decoded(self.raw, "support", tuple[Support, ...])
 
     @cached_property
     def env(self) -> dict[str, EnvVar]:
-        return {e.name: e for e in self._section("env", tuple[EnvVar, ...])}
+        return {e.name: e for e in _decoded(self.raw, "env", tuple[EnvVar, ...])}
 
     @cached_property
     def facts(self) -> tuple[Fact, ...]:
-        return self._section("facts", tuple[Fact, ...])
+        return _decoded(self.raw, "facts", tuple[Fact, ...])
 
     def plain(self, section: str) -> Any:
         """A section of the catalogue that has no type here (`models`), as plain values; None when there is none."""
         return msgspec.json.decode(self.raw[section]) if section in self.raw else None
 
-    def _section(self, name: str, kind: Any) -> Any:
-        return msgspec.json.decode(self.raw.get(name, b"[]"), type=kind)
+
+def _decoded(raw: dict[str, bytes], section: str, kind: type[_T]) -> _T:
+    return msgspec.json.decode(raw.get(section, b"[]"), type=kind)
 
 
 class _Head(msgspec.Struct):
@@ -84,7 +87,8 @@ class _Head(msgspec.Struct):
 
 
 def load(path: Path | None = None, overlays: Sequence[Path] = ()) -> Matrix:
-    """The matrix: the built-in one, or the one at `path` (a folder like compat_matrix, its compiled JSON, or a YAML list of rows).
+    """The matrix: the built-in one, or the one at `path` (a folder like compat_matrix, its compiled JSON, or a YAML list of
+    rows).
 
     Raises `source.MatrixError`, which names file, line and field of everything that is wrong.
     """
@@ -118,7 +122,11 @@ def _stale() -> bool:
     if not _COMPILED.is_file():
         return True
     made = _COMPILED.stat().st_mtime_ns
-    folders = [_SOURCE, *(_SOURCE / name for name in ("catalog", "rows", "rows/libraries", "rows/signatures")), Path(__file__).parent]
+    folders = [
+        _SOURCE,
+        *(_SOURCE / name for name in ("catalog", "rows", "rows/libraries", "rows/signatures")),
+        Path(__file__).parent,
+    ]
     return any(entry.stat().st_mtime_ns >= made for folder in folders if folder.is_dir() for entry in os.scandir(folder))
 
 
@@ -149,7 +157,8 @@ def _replaced(path: Path) -> Matrix:
 
 
 def _rows_of(path: Path) -> tuple[Row, ...]:
-    """The rows of a YAML file, each with the file's name as its origin. All of them must be sound: a bad overlay is never a pass."""
+    """The rows of a YAML file, each with the file's name as its origin. All of them must be sound: a bad overlay is never a
+    pass."""
     from rocm_doctor.matrix.lint import check_rows
     from rocm_doctor.matrix.source import MatrixError, entries, read_shorts
 

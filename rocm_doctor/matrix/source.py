@@ -89,7 +89,9 @@ def read_version(root: Path) -> tuple[str, int]:
     if not found or not re.fullmatch(r"\d{4}\.\d{1,2}\.\d{1,2}(\.\d+)?", lines[0].strip()):
         raise MatrixError([Problem("VERSION", 1, "", "expected a calendar version and, on the next line, `rows N`")])
     if int(found[1]) != SCHEMA:
-        raise MatrixError([Problem("VERSION", 2, "", f"row schema {found[1]}; this rocm-doctor reads {SCHEMA}: update one of the two")])
+        raise MatrixError(
+            [Problem("VERSION", 2, "", f"row schema {found[1]}; this rocm-doctor reads {SCHEMA}: update one of the two")]
+        )
     return lines[0].strip(), int(found[1])
 
 
@@ -149,7 +151,9 @@ def _convert(
         field = ".".join(s for s in steps if s != "...")
         problems.append(Problem(label, line_of(path, at + tuple(_numbers(steps))), field, words))
     except KeyError as exc:
-        problems.append(Problem(label, line_of(path, (*at, "sources")), "sources", f"`{exc.args[0]}` is no short name of sources.yaml"))
+        problems.append(
+            Problem(label, line_of(path, (*at, "sources")), "sources", f"`{exc.args[0]}` is no short name of sources.yaml")
+        )
     return None
 
 

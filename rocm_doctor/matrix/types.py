@@ -1,6 +1,7 @@
 """What the compatibility matrix holds beside `model.Row` and `model.Diagnosis`: the catalogue of what exists.
 
-A statement of the catalogue carries `sources`, `grade` and `checked` like a row; an empty field means "no source says", never "no".
+A statement of the catalogue carries `sources`, `grade` and `checked` like a row; an empty field means "no source says", never
+"no".
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ SupportState = Literal[
 class Override(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One value of HSA_OVERRIDE_GFX_VERSION on one target, and what comes of it.
 
-    identity: names the chip itself; sibling: runs the code of a close relative, used in the field; faulty: that, with reported faults;
-    not-needed: the chip has its own kernels today; last-resort; disputed: sources disagree; harmful: reported to break.
+    identity: names the chip itself; sibling: runs the code of a close relative, used in the field; faulty: that, with reported
+    faults; not-needed: the chip has its own kernels today; last-resort; disputed: sources disagree; harmful: reported to break.
     """
 
     value: str
@@ -34,10 +35,12 @@ class Override(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A gfx target. `kfd` is the kernel's decimal gfx_target_version (major * 10000 + minor * 100 + step, the step printed in hex).
+    """A gfx target. `kfd` is the kernel's decimal gfx_target_version (major * 10000 + minor * 100 + step, the step printed in
+    hex).
 
     `names` are marketing names (one may stand at several targets: a name is no key), `processors` globs over the names of APUs,
-    `pci` device ids in hex, `vram` the sizes in GiB by card. `fp16`, `bf16`, `fp8`: what the hardware multiplies; empty: no source.
+    `pci` device ids in hex, `vram` the sizes in GiB by card. `fp16`, `bf16`, `fp8`: what the hardware multiplies; empty: no
+    source.
     """
 
     gfx: str
@@ -68,7 +71,8 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
 
 class RocmRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One ROCm release. `stream`: production, preview (TheRock 7.9 to 7.13), therock (7.14 and later), nightly; `components`: versions."""
+    """One ROCm release. `stream`: production, preview (TheRock 7.9 to 7.13), therock (7.14 and later), nightly; `components`:
+    versions."""
 
     version: str
     stream: Literal["production", "preview", "therock", "nightly", "unknown"]
@@ -85,9 +89,11 @@ class RocmRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 class TorchBuild(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One torch wheel for ROCm; `local` is its full version where one is known, and then the key.
 
-    `gfx` are the targets compiled into it (for therock: its device packages), `blas` those its rocBLAS has kernels for; empty: not known.
+    `gfx` are the targets compiled into it (for therock: its device packages), `blas` those its rocBLAS has kernels for; empty:
+    not known.
 
-    `evidence` says how the wheel itself is known (listed, observed, build matrix, inferred), `gfx_evidence` the same for its targets.
+    `evidence` says how the wheel itself is known (listed, observed, build matrix, inferred), `gfx_evidence` the same for its
+    targets.
     """
 
     key: str
@@ -115,7 +121,8 @@ class TorchBuild(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
 
 class DriverModule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The version that the amdgpu DKMS module prints, and the release it belongs to: ROCm's up to 6.4, then the driver's own (30.10)."""
+    """The version that the amdgpu DKMS module prints, and the release it belongs to: ROCm's up to 6.4, then the driver's own
+    (30.10)."""
 
     module: str
     release: str
@@ -145,7 +152,8 @@ class Driver(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Support(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What one source says about targets on a range of ROCm releases. `since`/`until` as the source names them; empty `until`: open."""
+    """What one source says about targets on a range of ROCm releases. `since`/`until` as the source names them; empty `until`:
+    open."""
 
     key: str
     gfx: tuple[str, ...]

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from rocm_doctor.rules.access import access
 from rocm_doctor.rules.arch import code_for_the_card, igpu_beside_dgpu
+from rocm_doctor.rules.driver_window import driver_window
 from rocm_doctor.rules.engine import Rule
 from rocm_doctor.rules.override import override
+from rocm_doctor.rules.rocm_family import rocm_of_the_family
+from rocm_doctor.rules.versions import companions, no_wheel_for_python, torch_not_rocm
 from rocm_doctor.rules.visible import visible_devices
 
 RULES: tuple[Rule, ...] = (
     access,
     visible_devices,
+    torch_not_rocm,
+    no_wheel_for_python,
     code_for_the_card,
     override,
     igpu_beside_dgpu,
+    companions,
+    rocm_of_the_family,
+    driver_window,
 )

@@ -1,0 +1,121 @@
+"""Is the amdgpu driver within the window that AMD names for the ROCm in use?
+
+The machine prints the version of the module; the catalogue (driver.yaml) maps it to a release and says which user spaces AMD
+names for that. Up to 6.3 a driver goes with two releases either way, from 6.4 on with a year. Outside of it things often work:
+a note, and a warning only where the driver is the older one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+
+from rocm_doctor.matrix import DriverWindow, Matrix
+from rocm_doctor.model import Finding, Severity, Snapshot
+from rocm_doctor.rules.findings import finding, readings
+from rocm_doctor.versions import parse, release, series, sort_key
+
+_YEAR = 400
+"""Days: a year and a little, since AMD's tables go by month."""
+_OF_DRIVER = {"30.10": "7.0.0", "30.20": "7.1.0", "30.30": "7.2.0"}
+"""The ROCm release that a driver came out with, from 30.10 on (user-kernel-space-compat-matrix, 7.1 and 7.2 matrices)."""
+_OWN_ROCM = ("bundled", "rpath-packages", "therock")
+
+
+def driver_window(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+    """`version.driver-mismatch` for a DKMS driver, or for an Adrenalin driver that is older than the one AMD names."""
+    name, rocm = _user_space(snapshot)
+    if not rocm:
+        return
+    if snapshot.get("platform").value == "windows":
+        yield from _windows(snapshot, matrix, name, rocm)
+        return
+    driver = driver_release(str(snapshot.get("driver.version").value or ""), matrix)
+    side = outside(driver, rocm, matrix) if driver else None
+    if side:
+        severity: Severity = "warning" if side == "older" else "note"
+        yield finding(
+            matrix,
+            "version.driver-mismatch",
+            title=f"the amdgpu driver {driver} is {side} than what AMD names for ROCm {rocm}",
+            cause=_WORDS[side],
+            evidence=readings(snapshot, "driver.version", name),
+            severity=severity,
+            confidence="medium",
+            sources=(matrix.driver.windows[0].sources if matrix.driver.windows else ()),
+        )
+
+
+_WORDS = {
+    "older": "The driver is from before the window in which AMD tests this ROCm; user space may ask for what it lacks.",
+    "newer": "The driver is from after the window in which AMD tests this ROCm. It often works: "
+    "an MI50 user runs ROCm 6.0 wheels on the driver of 7.1.",
+}
+
+
+def _user_space(snapshot: Snapshot) -> tuple[str, str]:
+    """The ROCm that will be loaded: the wheel's own where it has one, else the system's. (name of the fact, version)."""
+    name = "torch.rocm" if snapshot.get("torch.family").value in _OWN_ROCM else "rocm.version"
+    value = snapshot.get(name).value
+    return name, value if isinstance(value, str) else ""
+
+
+def driver_release(module: str, matrix: Matrix) -> str | None:
+    """The release of a DKMS module: by module and build, else by the module alone when all its builds are of one series."""
+    version = parse(module)
+    known = [m for m in matrix.driver.modules if version and release(m.module) == version.release]
+    exact = [m for m in known if version and version.build and (p := parse(m.module)) and p.build == version.build[:1]]
+    names = {series(m.release.replace(".x", "")) for m in exact or known}
+    return names.pop() if len(names) == 1 else None
+
+
+def outside(driver: str, rocm: str, matrix: Matrix) -> str | None:
+    """`older` or `newer` when the driver is outside of the window of that ROCm; None inside, or where no table says."""
+    windows = [w for w in matrix.driver.windows if w.kind in ("listed", "tested") and _names(w.driver, driver)]
+    if any(_names(w.rocm, rocm) for w in windows):
+        return None
+    if (sort_key(driver) >= sort_key("6.4")) and not _apart(driver, rocm, matrix):
+        return None
+    return _side(driver, rocm, windows)
+
+
+def _names(listed: str, version: str) -> bool:
+    """Whether a cell of a table (`6.3.x|6.4.x|30.20.0-2`) has the version or its series."""
+    mine = series(version) or version
+    cells = [cell.split("-")[0] for cell in listed.split("|")]
+    return any(fnmatchcase(version, c.replace("x", "*")) or series(c.replace(".x", ".0")) == mine for c in cells)
+
+
+def _apart(driver: str, rocm: str, matrix: Matrix) -> bool:
+    """More than a year between the two releases; False when a date is not known."""
+    dates = {series(r.version): r.date for r in reversed(matrix.rocm) if r.date}
+    one, other = dates.get(series(_OF_DRIVER.get(driver, driver))), dates.get(series(rocm))
+    return bool(one and other and abs((one - other).days) > _YEAR)
+
+
+def _side(driver: str, rocm: str, windows: list[DriverWindow]) -> str | None:
+    """Which of the two is the older one; None when no table of this driver was read."""
+    if not windows:
+        return None
+    return "older" if sort_key(_OF_DRIVER.get(driver, driver)) < sort_key(rocm) else "newer"
+
+
+def _windows(snapshot: Snapshot, matrix: Matrix, name: str, rocm: str) -> Iterator[Finding]:
+    """Adrenalin numbers are year.month.patch: compare with the one that AMD names for the release."""
+    mine = release(str(snapshot.get("driver.windows").value or ""))
+    for window in matrix.driver.windows:
+        wanted = release(window.driver.split("|")[0].removeprefix("Adrenalin ")) if window.kind == "windows" else None
+        if not wanted or not mine or len(mine) != 3 or len(wanted) != 3 or series(window.rocm) != series(rocm) or mine >= wanted:
+            continue
+        yield finding(
+            matrix,
+            "version.driver-mismatch",
+            title=f"the display driver is older than the {window.driver.split('|')[0]} that AMD names for ROCm {window.rocm}",
+            cause="Each ROCm release for Windows is tested with the display driver of its time.",
+            evidence=readings(snapshot, "driver.windows", name),
+            severity="warning",
+            confidence="medium",
+            sources=window.sources,
+            advice="Update the display driver.",
+            commands=(),
+        )

@@ -1,0 +1,116 @@
+"""Does the ROCm that torch will load fit torch? That depends on where the wheel has its ROCm, and is asked for each family apart.
+
+    bundled          ROCm lies inside the wheel: whatever the system has is no mismatch, unless LD_LIBRARY_PATH brings it in
+    rpath-packages   pip packages of one series, found by RPATH
+    therock          pip packages pinned to one exact build
+    source           the system's ROCm
+    amd-listing      not established where these find it: nothing is said
+
+Sources: pytorch RFC 191688, ROCm/TheRock docs/packaging, ROCm/pytorch issue 1340, pytorch issue 118457.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding, Severity, Snapshot
+from rocm_doctor.rules.findings import finding, readings
+from rocm_doctor.versions import parse, series
+
+_MIXED = ("https://github.com/ROCm/pytorch/issues/1340", "https://github.com/pytorch/pytorch/issues/118457")
+_PINS = ("ROCm/TheRock docs/packaging/python_packaging.md@89553ce", "https://github.com/pytorch/pytorch/pull/190276")
+_PACKAGES = ("pkg.rocm-sdk-core", "pkg.rocm")
+
+
+def rocm_of_the_family(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+    """`version.rocm-mismatch`, judged by the family of the wheel."""
+    family, mine = snapshot.get("torch.family").value, snapshot.get("torch.rocm").value
+    if not isinstance(mine, str):
+        return
+    if family == "bundled":
+        yield from _loader_path(snapshot, matrix, mine)
+    elif family in ("rpath-packages", "therock"):
+        yield from _packages(snapshot, matrix, mine, exact=family == "therock")
+    elif family == "source":
+        yield from _system(snapshot, matrix, mine)
+
+
+def _loader_path(snapshot: Snapshot, matrix: Matrix, mine: str) -> Iterator[Finding]:
+    """Another ROCm on LD_LIBRARY_PATH, which the loader may mix with the one in the wheel."""
+    others = [entry for entry in _entries(snapshot.get("rocm.on_path").value) if _differs(entry.rpartition("=")[2], mine)]
+    if others:
+        yield finding(
+            matrix,
+            "version.rocm-mismatch",
+            title=f"LD_LIBRARY_PATH leads to another ROCm than the {series(mine)} inside torch",
+            cause=f"This wheel brings ROCm {mine}. LD_LIBRARY_PATH offers {', '.join(others)} to the loader and to every "
+            "extension, so that libraries of two releases may meet in the process.",
+            evidence=readings(snapshot, "torch.version", "rocm.on_path", "env.LD_LIBRARY_PATH"),
+            severity="warning",
+            confidence="medium",
+            sources=_MIXED,
+            commands=("unset LD_LIBRARY_PATH",),
+        )
+
+
+def _entries(value: object) -> tuple[str, ...]:
+    return value if isinstance(value, tuple) else ()
+
+
+def _packages(snapshot: Snapshot, matrix: Matrix, mine: str, *, exact: bool) -> Iterator[Finding]:
+    """The pip packages that hold this torch's ROCm are of another build (exact) or series."""
+    name = next((n for n in _PACKAGES if isinstance(snapshot.get(n).value, str)), None)
+    other = str(snapshot.get(name).value) if name else ""
+    if not name or not (_unequal(other, mine) if exact else _differs(other, mine)):
+        return
+    severity: Severity = "error" if _differs(other, mine) else "warning"
+    yield finding(
+        matrix,
+        "version.rocm-mismatch",
+        title=f"torch wants the ROCm packages of {mine}, installed are those of {other}",
+        cause="A torch of this family has no ROCm of its own: it loads the pip packages, and it was built against "
+        + ("exactly one build of them." if exact else "one series of them."),
+        evidence=readings(snapshot, "torch.version", name),
+        severity=severity,
+        sources=_PINS,
+        advice="Install torch and the rocm packages from the same index in one command, so that the pin is kept.",
+        commands=(f'pip install "rocm[libraries]=={mine}"',)
+        if exact
+        else (f'pip install "rocm[libraries,device-all]=={series(mine)}.*"',),
+        verify=("pip check",),
+    )
+
+
+def _system(snapshot: Snapshot, matrix: Matrix, mine: str) -> Iterator[Finding]:
+    """A torch built on a machine uses the ROCm of the system."""
+    other = snapshot.get("rocm.version").value
+    if not isinstance(other, str) or snapshot.get("rocm.source").value == "wheels" or not _differs(other, mine):
+        return
+    severity: Severity = "error" if series(other, 1) != series(mine, 1) else "warning"
+    yield finding(
+        matrix,
+        "version.rocm-mismatch",
+        title=f"torch was built with ROCm {mine}, the system has {other}",
+        cause="This torch brings no ROCm and loads the system's libraries, which are of another release than it was built with.",
+        evidence=readings(snapshot, "torch.version", "rocm.version"),
+        severity=severity,
+        sources=_MIXED,
+        advice="Build torch against the installed ROCm, or install a wheel that brings its own.",
+        commands=("rocm-doctor plan",),
+    )
+
+
+def _differs(one: str, other: str) -> bool:
+    """Another series (major.minor); False when one of them is no version."""
+    a, b = series(one), series(other)
+    return a is not None and b is not None and a != b
+
+
+def _unequal(one: str, other: str) -> bool:
+    """Another build: release or pre-release differ, over the parts that both name (7.14 and 7.14.0 are equal)."""
+    a, b = parse(one), parse(other)
+    if a is None or b is None:
+        return False
+    length = min(len(a.release), len(b.release))
+    return a.release[:length] != b.release[:length] or a.pre != b.pre

@@ -1,0 +1,150 @@
+"""Versions that a row cannot compare: torch against the GPU, against this Python, and against its companions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_doctor.matrix import Matrix, TorchBuild
+from rocm_doctor.model import Confidence, Fact, Finding, Snapshot
+from rocm_doctor.rules.findings import finding, readings
+from rocm_doctor.versions import parse, release, rocm_of_local, sort_key
+
+# AMD's PyTorch for Windows: 7.14 and 10.1 compatibility matrices (catalog/facts.yaml os-7.14-windows, os-10.1-windows).
+_WINDOWS_PYTHON = ((3, 11), (3, 14))
+_PINNED_UNTIL = (2, 14)
+"""From torch 2.14 on torchvision asks for torch>=2.14.0 and no longer for one release."""
+
+
+def torch_not_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+    """A CUDA or CPU build of torch where there is an AMD GPU (or nobody looked for one)."""
+    build = snapshot.get("torch.build").value
+    if build not in ("cuda", "cpu") or (snapshot.gpus_listed and not snapshot.gpus):
+        return
+    sure: Confidence = "high" if snapshot.gpus else "medium"
+    gpu = snapshot.gpus[0].get("gfx").readings[:1] if snapshot.gpus else ()
+    yield finding(
+        matrix,
+        "version.torch-not-rocm",
+        title=f"torch {snapshot.get('torch.version').value or ''} is a {str(build).upper()} build".replace("  ", " "),
+        evidence=(*readings(snapshot, "torch.version", "torch.build"), *gpu),
+        confidence=sure,
+        excluded=("not a driver fault: such a build never looks for an AMD GPU",),
+    )
+
+
+def no_wheel_for_python(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+    """There is no torch here, and no current ROCm wheel for this Python."""
+    python = snapshot.get("python.version")
+    numbers = release(str(python.value)) if isinstance(python.value, str) else None
+    torch = snapshot.get("torch.version")
+    if not numbers or len(numbers) < 2 or not (torch.known and torch.value is None):
+        return
+    served = _served(snapshot.get("platform").value == "windows", matrix)
+    if served and not served[0] <= numbers[:2] <= served[-1]:
+        names = f"{_dotted(served[0])} to {_dotted(served[-1])}"
+        yield finding(
+            matrix,
+            "version.python-unsupported",
+            title=f"no current ROCm wheel of torch is made for Python {_dotted(numbers[:2])}",
+            cause=f"The newest ROCm wheels in the catalogue are for Python {names}.",
+            evidence=readings(snapshot, "python.version", "torch.version"),
+            commands=("python3.12 -m venv .venv",),
+        )
+
+
+def _served(windows: bool, matrix: Matrix) -> list[tuple[int, ...]]:
+    """The Pythons that the three newest torch releases of the PyTorch index are built for, oldest first."""
+    if windows:
+        return list(_WINDOWS_PYTHON)
+    builds = [b for b in matrix.torch if b.primary and b.pythons]
+    newest = sorted({b.torch for b in builds}, key=sort_key)[-3:]
+    tags = {tag.removesuffix("t") for b in builds if b.torch in newest for tag in b.pythons}
+    return sorted((int(tag[2]), int(tag[3:])) for tag in tags)
+
+
+def companions(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+    """torchvision, torchaudio or triton of another torch, or of a CUDA or CPU build, beside a ROCm torch."""
+    torch = snapshot.get("torch.version").value
+    if snapshot.get("torch.build").value != "rocm" or not isinstance(torch, str):
+        return
+    build = _catalogued(torch, matrix)
+    for name in ("torchvision", "torchaudio"):
+        why = _unfit(name, snapshot.get(f"pkg.{name}"), torch, getattr(build, name, ""))
+        if why:
+            yield _companion(snapshot, matrix, name, why, build)
+    why = _wrong_triton(snapshot, build)
+    if why:
+        yield _companion(snapshot, matrix, "triton", why, build)
+
+
+def _catalogued(torch: str, matrix: Matrix) -> TorchBuild | None:
+    """The build itself, or any of the same torch release (companions go by release)."""
+    exact = next((b for b in matrix.torch if b.local == torch), None)
+    version = parse(torch)
+    if exact or version is None or version.is_prerelease:
+        return exact
+    return next(
+        (b for b in matrix.torch if release(b.torch) == version.release and b.torchvision and "+" not in b.torchvision), None
+    )
+
+
+def _unfit(name: str, fact: Fact, torch: str, expected: str) -> str:
+    """Why a companion does not belong to this torch; empty when it does or nothing says so."""
+    if not isinstance(fact.value, str):
+        return ""
+    local = fact.value.partition("+")[2]
+    if local.startswith("cu") or local == "cpu":
+        return f"{name} {fact.value} is built for {'CUDA' if local.startswith('cu') else 'the CPU'}"
+    if not local and rocm_of_local(torch) and _from_a_list(fact) and name == "torchvision":
+        return f"{name} {fact.value} is the plain wheel, whose operators are not built for this torch"
+    mine, wanted, of_torch = release(fact.value), release(expected), release(torch)
+    if not mine or not wanted or not of_torch or of_torch[:2] >= _PINNED_UNTIL:
+        return ""
+    pinned = name == "torchvision" or of_torch[:2] <= (2, 11)
+    return f"torch {torch} goes with {name} {expected}, not {fact.value}" if pinned and mine[:3] != wanted[:3] else ""
+
+
+def _from_a_list(fact: Fact) -> bool:
+    """Read from a list of installed packages, which prints local versions; prose leaves them out."""
+    return any(r.artifact == "py/packages" or "pip" in r.artifact for r in fact.readings)
+
+
+def _wrong_triton(snapshot: Snapshot, build: TorchBuild | None) -> str:
+    """The wheel names its Triton package; another one alone in its place is the CUDA one."""
+    name, _, version = build.triton.partition("==") if build else ("", "", "")
+    if name not in ("pytorch-triton-rocm", "triton-rocm") or build is None or build.family != "bundled":
+        return ""
+    mine, plain = snapshot.get(f"pkg.{name}"), snapshot.get("pkg.triton")
+    if mine.known and mine.value is None and isinstance(plain.value, str) and "rocm" not in plain.value:
+        return f"torch wants {name}, and only triton {plain.value} (for CUDA) is installed"
+    if isinstance(mine.value, str) and version and release(mine.value) != release(version):
+        return f"torch wants {name} {version}, not {mine.value}"
+    return ""
+
+
+def _companion(snapshot: Snapshot, matrix: Matrix, name: str, why: str, build: TorchBuild | None) -> Finding:
+    return finding(
+        matrix,
+        "version.companion-mismatch",
+        title=why,
+        evidence=readings(snapshot, "torch.version", f"pkg.{name}"),
+        subject=name,
+        confidence="high" if build else "medium",
+        severity="warning" if name == "triton" else "error",
+        commands=_reinstall(build) or matrix.diagnoses["version.companion-mismatch"].commands,
+    )
+
+
+def _reinstall(build: TorchBuild | None) -> tuple[str, ...]:
+    if build is None or not build.index.startswith("https"):
+        return ()
+    pins = [
+        f"{n}=={v}"
+        for n, v in (("torch", build.torch), ("torchvision", build.torchvision), ("torchaudio", build.torchaudio))
+        if v
+    ]
+    return (f"pip install --force-reinstall {' '.join(pins)} --index-url {build.index}",)
+
+
+def _dotted(numbers: tuple[int, ...]) -> str:
+    return ".".join(map(str, numbers))
