@@ -35,7 +35,12 @@ def _enriched(facts: dict[str, Fact], matrix: Matrix) -> dict[str, Fact]:
         out["gfx_reported"] = stated
         out["gfx"] = _chosen(by_id, facts["device_id"])
     target = matrix.gfx.get(str(out["gfx"].value))
-    return {**_of_target(target, out["gfx"].readings), **out} if target else out
+    return {**out, **_unsaid(_of_target(target, out["gfx"].readings), out)} if target else out
+
+
+def _unsaid(known: dict[str, Fact], said: dict[str, Fact]) -> dict[str, Fact]:
+    """Of what the catalogue knows, that on which nothing was read."""
+    return {k: f for k, f in known.items() if k not in said or said[k].value is None or not said[k].known}
 
 
 def _from_kernel(fact: Fact) -> bool:

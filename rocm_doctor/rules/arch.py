@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.binaries.targets import covers, overridden
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.types import Target, TorchBuild
+from rocm_doctor.matrix.types import Override, Target, TorchBuild
 from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Snapshot
 from rocm_doctor.rules.build import blas, builds_with, compiled, holds_code
 from rocm_doctor.rules.findings import finding, readings, subject_of
@@ -38,8 +38,7 @@ def _missing_code(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subjec
     sure = _no_surer(sure, gpu)
     evidence = (*gpu.get("gfx").readings[:1], *readings(snapshot, "torch.version"), *targets.readings[:1])
     chip = matrix.gfx.get(gfx)
-    sibling = next((o for o in chip.overrides if o.verdict == "sibling" and covers(targets.value, overridden(o.value) or ""))
-                   if chip and isinstance(targets.value, tuple) else iter(()), None)  # fmt: skip
+    sibling = _sibling(chip, targets, matrix)
     if sibling:
         return finding(
             matrix,
@@ -53,6 +52,18 @@ def _missing_code(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subjec
             grade=sibling.grade,
         )
     return _not_in_build(snapshot, matrix, chip, gfx, subject, evidence, sure)
+
+
+def _sibling(chip: Target | None, targets: Fact, matrix: Matrix) -> Override | None:
+    """An override to a target of the same ISA that the build holds and that people run this chip with."""
+    if chip is None:
+        return None
+    for one in chip.overrides:
+        target = matrix.gfx.get(overridden(one.value) or "")
+        same_isa = target is not None and target.generic == chip.generic and holds_code(targets, target.gfx)
+        if same_isa and one.verdict in ("sibling", "faulty"):
+            return one
+    return None
 
 
 def _no_surer(sure: Confidence, gpu: Gpu) -> Confidence:
@@ -124,8 +135,6 @@ def _older(build: TorchBuild, snapshot: Snapshot) -> bool:
 def install(build: TorchBuild) -> tuple[str, ...]:
     """The command that installs a build of the catalogue with its companions."""
     companions = [f"{n}=={v}" for n, v in (("torchvision", build.torchvision), ("torchaudio", build.torchaudio)) if v]
-    if not build.index.startswith("http"):
-        return ()
     return (" ".join(["pip install --force-reinstall", f"torch=={build.torch}", *companions, "--index-url", build.index]),)
 
 

@@ -45,8 +45,8 @@ def holds_code(targets: Fact | None, gfx: str) -> bool | None:
 
 
 def builds_with(gfx: str, matrix: Matrix, python: str = "") -> list[TorchBuild]:
-    """Builds of the catalogue whose code and rocBLAS serve the card (rocBLAS unknown counts), newest first."""
-    fit = [b for b in matrix.torch if gfx in b.gfx and (not b.blas or gfx in b.blas)]
+    """Builds at an index of their own whose code and rocBLAS serve the card (rocBLAS unknown counts), newest first."""
+    fit = [b for b in matrix.torch if b.index.startswith("http") and gfx in b.gfx and (not b.blas or gfx in b.blas)]
     fit = [b for b in fit if not python or not b.pythons or f"cp{python.replace('.', '')}" in b.pythons]
     return sorted(fit, key=lambda b: tuple(int(n) if n.isdigit() else 0 for n in b.torch.split(".")), reverse=True)
 

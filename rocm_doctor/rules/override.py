@@ -74,7 +74,7 @@ def _sibling(
     target: str,
     known: Override | None,
 ) -> Finding:
-    """An override inside the family: it hides native code where there is some, and is what makes the card run where there is none."""
+    """An override inside the family hides native code where there is some, and makes the card run where there is none."""
     targets, sure = compiled(snapshot, matrix)
     sources = known.sources if known else (_READER,)
     native = holds_code(targets, gfx)
@@ -91,7 +91,7 @@ def _sibling(
             commands=_UNSET,
             sources=sources,
         )
-    if known and known.verdict in ("faulty", "harmful"):
+    if known and known.verdict == "harmful":
         return _wrong(matrix, fact, evidence, subject, gfx, target, known)
     no_code = f"The build has no code for {gfx}." if native is False else "A sibling's code is used."
     return finding(

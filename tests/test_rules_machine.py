@@ -1,0 +1,142 @@
+"""Access, code for the card, the override, masks and an integrated GPU: each judgement from text to finding."""
+
+from __future__ import annotations
+
+import pytest
+from machines import card, env, judge, named, open_nodes, serious, torch
+
+from rocm_doctor.model import Artifact
+from rocm_doctor.rules.visible import indices
+
+
+def container(kind: str = "docker") -> list[Artifact]:
+    return [Artifact(".dockerenv", "bundle", "exists: yes\n")] if kind == "docker" else []
+
+
+def missing(name: str) -> list[Artifact]:
+    return [Artifact(name, "bundle", missing="absent-source")]
+
+
+# access
+
+
+def test_a_healthy_machine_gets_one_sentence() -> None:
+    report = judge(open_nodes(), card("gfx1100"), torch("2.9.1+rocm6.4"))
+    assert report.verdict == "ready"
+    assert not report.findings
+
+
+def test_no_gpu_and_no_driver_says_why() -> None:
+    report = judge(missing("dev/kfd"), missing("sys/class/kfd"), missing("sys/module/amdgpu"), missing("sys/bus/pci/devices"))
+    assert named(report, "access.no-gpu").title.startswith("no AMD GPU visible, because")
+
+
+def test_a_container_without_the_node() -> None:
+    assert named(judge(missing("dev/kfd"), container()), "access.container").severity == "error"
+
+
+def test_a_closed_node_names_its_group() -> None:
+    finding = named(judge(open_nodes(open="EACCES Permission denied"), card("gfx1100")), "access.permission")
+    assert "render" in finding.commands[0]
+    assert any("gid" in r.quote or "Permission denied" in r.quote for r in finding.evidence)
+
+
+def test_a_closed_node_in_a_container_names_the_numeric_group() -> None:
+    finding = named(judge(open_nodes(open="EACCES Permission denied"), container(), card("gfx1100")), "access.container")
+    assert "--group-add 993" in finding.commands[0]
+
+
+# code for the card
+
+
+def test_a_build_without_the_card() -> None:
+    finding = named(judge(open_nodes(), card("gfx1201"), torch("2.5.1+rocm6.2")), "arch.not-in-build")
+    assert finding.severity == "error"
+    assert any("pip install" in c for c in finding.commands)
+
+
+def test_listed_but_no_blas_kernels() -> None:
+    report = judge(open_nodes(), card("gfx906"), torch("2.9.1+rocm6.4"))
+    assert named(report, "arch.blas-missing").severity == "error"
+    assert "2.9.1" in named(report, "arch.blas-missing").commands[0]
+
+
+def test_the_last_good_index_for_gfx906_is_clean() -> None:
+    assert not serious(judge(open_nodes(), card("gfx906"), torch("2.9.1+rocm6.3", "6.3.42131-fa1d09cbd")))
+
+
+def test_what_the_binary_holds_outranks_the_catalogue() -> None:
+    audit = [Artifact("paste/text", "paste", "")]
+    assert not serious(judge(open_nodes(), card("gfx1100"), torch("2.9.1+rocm6.4"), audit))
+
+
+# HSA_OVERRIDE_GFX_VERSION
+
+
+@pytest.mark.parametrize(
+    ("gfx", "build", "value", "id_", "severity"),
+    [
+        ("gfx1151", "2.10.0+rocm7.1", "11.5.1", "arch.override-pointless", "note"),
+        ("gfx906", "2.9.1+rocm6.3", "9.0.6", "arch.override-pointless", "note"),
+        ("gfx906", "2.9.1+rocm6.3", "10.3.0", "arch.override-wrong", "error"),
+        ("gfx1100", "2.9.1+rocm6.4", "10.3.0", "arch.override-wrong", "error"),
+        ("gfx1031", "2.9.1+rocm6.4", "10.3.0", "arch.override-in-use", "note"),
+        ("gfx1100", "2.9.1+rocm6.4", "eleven", "arch.override-wrong", "error"),
+    ],
+)
+def test_an_override_is_never_passed_over(gfx: str, build: str, value: str, id_: str, severity: str) -> None:
+    report = judge(open_nodes(), card(gfx), torch(build), env(HSA_OVERRIDE_GFX_VERSION=value))
+    assert named(report, id_).severity == severity
+
+
+def test_an_override_that_is_needed_and_not_set() -> None:
+    finding = named(judge(open_nodes(), card("gfx1031"), torch("2.9.1+rocm6.4")), "arch.override-needed")
+    assert finding.commands == ("export HSA_OVERRIDE_GFX_VERSION=10.3.0",)
+
+
+def test_an_override_for_an_unknown_chip_is_said_to_be_unjudged() -> None:
+    assert named(judge(env(HSA_OVERRIDE_GFX_VERSION="10.3.0")), "arch.override-in-use").confidence == "low"
+
+
+# masks
+
+
+@pytest.mark.parametrize(
+    ("masks", "bad"),
+    [
+        ({"HIP_VISIBLE_DEVICES": "0"}, False),
+        ({"HIP_VISIBLE_DEVICES": "-1"}, True),
+        ({"HIP_VISIBLE_DEVICES": ""}, True),
+        ({"CUDA_VISIBLE_DEVICES": "1"}, True),
+        ({"ROCR_VISIBLE_DEVICES": "0", "HIP_VISIBLE_DEVICES": "0"}, False),
+        ({"ROCR_VISIBLE_DEVICES": "GPU-abc", "HIP_VISIBLE_DEVICES": "7"}, False),
+    ],
+)
+def test_masks_over_one_card(masks: dict[str, str], bad: bool) -> None:
+    report = judge(open_nodes(), card("gfx1100"), torch("2.9.1+rocm6.4"), env(**masks))
+    assert ("access.visible-devices" in serious(report)) is bad
+
+
+def test_the_same_list_twice_hides_what_the_first_renumbered() -> None:
+    two = [*card("gfx1100", 1), *card("gfx1100", 2)]
+    report = judge(open_nodes(), two, torch("2.9.1+rocm6.4"), env(ROCR_VISIBLE_DEVICES="1", HIP_VISIBLE_DEVICES="1"))
+    assert "after ROCR_VISIBLE_DEVICES" in named(report, "access.visible-devices").title
+
+
+@pytest.mark.parametrize(("mask", "left"), [("0,2", [0, 2]), ("0,-1,1", [0]), ("", []), ("GPU-1,0", None), (" 1 , 0 ", [1, 0])])
+def test_a_mask_ends_at_the_first_that_is_no_index(mask: str, left: list[int] | None) -> None:
+    assert indices(mask) == left
+
+
+# an integrated GPU
+
+
+def test_an_integrated_gpu_beside_a_card_is_worth_a_note_and_no_more() -> None:
+    report = judge(open_nodes(), [*card("gfx1100", 1), *card("gfx1036", 2)], torch("2.9.1+rocm6.4"))
+    assert named(report, "arch.igpu-interferes").severity == "note"
+    assert report.verdict == "ready"
+
+
+def test_a_mask_that_hides_it_silences_the_note() -> None:
+    report = judge(open_nodes(), [*card("gfx1100", 1), *card("gfx1036", 2)], torch("2.9.1+rocm6.4"), env(HIP_VISIBLE_DEVICES="0"))
+    assert "arch.igpu-interferes" not in [f.id for f in report.findings]
