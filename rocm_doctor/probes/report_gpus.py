@@ -44,7 +44,7 @@ NAMES = (
     _names("gpu type:", r"^[-*\s]*GPU type:\s*(?P<name>\S.*)$"),
     _names(
         "num gpus =",
-        r"^\W{0,12}(?:GPU: )?(?P<name>[A-Za-z][^\n]*?)\. Num GPUs = (?P<times>\d+)\.(?: Max memory: (?P<gb>[\d.]+) GB)?",
+        r"^\W{0,30}(?:GPU: )?(?P<name>[A-Za-z][^\n]*?)\. Num GPUs = (?P<times>\d+)\.(?: Max memory: (?P<gb>[\d.]+) GB)?",
     ),
     _names("device:", r"^\s*Device:\s+(?P<name>[A-Za-z][^:\n]*)$"),
     _names("torch device:", r"Using torch device: (?P<name>[A-Za-z].*)$"),
