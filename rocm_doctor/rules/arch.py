@@ -17,18 +17,12 @@ def code_for_the_card(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """`arch.not-in-build`, `arch.dropped-by-rocm`, `arch.override-needed` or `arch.blas-missing` for each card to train on."""
     if snapshot.get("torch.build").value != "rocm":
         return
-    for number, gpu in enumerate(snapshot.gpus):
+    for subject, gpu in to_train_on(snapshot):
         gfx = gpu.get("gfx").value
-        if isinstance(gfx, str) and not (_has_discrete(snapshot) and gpu.get("is_apu").value is True):
-            found = _missing_code(snapshot, matrix, gpu, gfx, subject_of(gpu, number)) or _missing_blas(
-                snapshot, matrix, gpu, gfx, subject_of(gpu, number)
-            )
+        if isinstance(gfx, str):
+            found = _missing_code(snapshot, matrix, gpu, gfx, subject) or _missing_blas(snapshot, matrix, gpu, gfx, subject)
             if found:
                 yield found
-
-
-def _has_discrete(snapshot: Snapshot) -> bool:
-    return any(g.get("is_apu").value is False for g in snapshot.gpus)
 
 
 def _missing_code(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subject: str) -> Finding | None:
@@ -140,7 +134,10 @@ def install(build: TorchBuild) -> tuple[str, ...]:
 
 def igpu_beside_dgpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """An integrated GPU that torch has no code for, beside a discrete one, with nothing that hides it."""
-    hidden = any(snapshot.get(f"env.{n}").value for n in ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"))
+    hidden = any(
+        isinstance(snapshot.get(f"env.{n}").value, str)
+        for n in ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+    )
     discrete = [n for n, g in enumerate(snapshot.gpus) if g.get("is_apu").value is False]
     for number, gpu in enumerate(snapshot.gpus):
         if not discrete or hidden or gpu.get("is_apu").value is not True:

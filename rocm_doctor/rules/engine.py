@@ -17,7 +17,7 @@ from rocm_doctor.coords import coord
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Row, Snapshot, Undecided
 from rocm_doctor.rules.conditions import holds
-from rocm_doctor.rules.findings import from_row, lowered, quoted, subject_of
+from rocm_doctor.rules.findings import from_row, lowered, quoted, to_train_on
 from rocm_doctor.rules.logs import Logs
 
 Rule = Callable[[Snapshot, Matrix], Iterable[Finding]]
@@ -82,12 +82,12 @@ def _sort_out(
 
 
 def _subjects(row: Row, snapshot: Snapshot) -> list[tuple[str, Gpu | None]]:
-    """What a row speaks of: the machine, or each GPU when a condition is about one (an unknown GPU when none was listed)."""
+    """What a row speaks of: the machine, or each GPU to train on when a condition is about one (an unknown GPU when none was listed)."""
     if not any(name.startswith("gpu.") for name in row.when):
         return [("", None)]
     if not snapshot.gpus and not snapshot.gpus_listed:
         return [("", Gpu())]
-    return [(subject_of(gpu, n), gpu) for n, gpu in enumerate(snapshot.gpus)]
+    return list(to_train_on(snapshot))
 
 
 def _against(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> Judged | None:

@@ -91,6 +91,12 @@ def subject_of(gpu: Gpu, number: int) -> str:
     return f"GPU {number}" + (f" ({gfx})" if isinstance(gfx, str) else "")
 
 
+def to_train_on(snapshot: Snapshot) -> list[tuple[str, Gpu]]:
+    """The GPUs that a run would use, each with its subject: an integrated one beside a card is not one of them."""
+    cards = any(g.get("is_apu").value is False for g in snapshot.gpus)
+    return [(subject_of(g, n), g) for n, g in enumerate(snapshot.gpus) if not (cards and g.get("is_apu").value is True)]
+
+
 def quoted(fact: Fact, name: str) -> tuple[Reading, ...]:
     """The readings of a fact; for one that was looked for and is absent, a reading that says so."""
     return fact.readings or (Reading("snapshot", name, f"{name}: {fact.value}"),)
