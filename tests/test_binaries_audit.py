@@ -21,6 +21,7 @@ from rocm_doctor.binaries import bitsandbytes
 from rocm_doctor.binaries.kernels import kernel_holdings
 from rocm_doctor.binaries.names import library_of, may_hold_code
 from rocm_doctor.binaries.types import Audit, Holding
+from rocm_doctor.binaries.wheel import audit_wheel
 from rocm_doctor.model import Fact, Unknown
 from rocm_doctor.probes import code
 from rocm_doctor.probes.notes import Artifacts
@@ -209,7 +210,7 @@ def test_wheel_is_read_without_unpacking(tmp_path: Path, compression: int) -> No
     wheel = tmp_path / "x.whl"
     wheel.write_bytes(packed(files, compression))
     before = sorted(tmp_path.iterdir())
-    audit = audits.audit_wheel(wheel, "6.3.1")
+    audit = audit_wheel(wheel, "6.3.1")
     assert by_path(audit) == by_path(audits.audit_environment(site, everything=True))
     assert audit.bitsandbytes is not None
     assert sorted(tmp_path.iterdir()) == before
@@ -234,7 +235,7 @@ def test_damaged_member_is_unknown_and_the_others_are_read(tmp_path: Path) -> No
     data[60:75] = b"\xff" * 15
     wheel = tmp_path / "x.whl"
     wheel.write_bytes(bytes(data))
-    found = by_path(audits.audit_wheel(wheel))
+    found = by_path(audit_wheel(wheel))
     assert found["a/one.so"].problem
     assert found["b/two.so"].targets == ("gfx1100",)
 
@@ -271,8 +272,9 @@ def test_an_environment_of_1_4_gb_is_read_by_its_headers(tmp_path: Path) -> None
 def in_child(place: Path, function: str) -> dict[str, Any]:
     """An audit in a process of its own, with its time and its peak memory (VmHWM: ru_maxrss would carry over the parent's)."""
     script = (
-        "import json, sys, time; from pathlib import Path; from rocm_doctor.binaries import audit\n"
-        "start = time.perf_counter(); a = getattr(audit, sys.argv[2])(Path(sys.argv[1])); took = time.perf_counter() - start\n"
+        "import json, sys, time; from pathlib import Path; from rocm_doctor.binaries import audit, wheel\n"
+        "run = getattr(wheel if 'wheel' in sys.argv[2] else audit, sys.argv[2])\n"
+        "start = time.perf_counter(); a = run(Path(sys.argv[1])); took = time.perf_counter() - start\n"
         "peak = next(int(l.split()[1]) for l in open('/proc/self/status') if l.startswith('VmHWM'))\n"
         "print(json.dumps(dict(seconds=took, peak_kib=peak, bytes_read=a.bytes_read, bundles=[h.bundles for h in a.holdings],"
         " problems=[h.problem for h in a.holdings])))"

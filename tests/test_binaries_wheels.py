@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from rocm_doctor.binaries.audit import audit_wheel
 from rocm_doctor.binaries.inspect import inspect_file
 from rocm_doctor.binaries.names import library_of
 from rocm_doctor.binaries.types import Audit
+from rocm_doctor.binaries.wheel import audit_wheel
 
 SMALLEST = "jax-rocm7-plugin==0.10.2"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -71,7 +70,7 @@ def audit_environment(
         return inspect.inspect_file(roots[path] / path, library_of(path), path)
 
     place = os.pathsep.join(map(str, folders))
-    return _audit(place, "environment", list(roots), read, hip, bnb_override, progress)
+    return audit_paths(place, "environment", list(roots), read, hip, bnb_override, progress)
 
 
 def audit_folder(folder: Path, torch_hip: str | None = None, progress: Progress | None = None) -> Audit:
@@ -81,19 +80,7 @@ def audit_folder(folder: Path, torch_hip: str | None = None, progress: Progress 
     def read(path: str) -> tuple[inspect.Found | None, int]:
         return inspect.inspect_file(folder / path, library_of(path), path)
 
-    return _audit(str(folder), "folder", list(_walk(folder)), read, hip, "", progress)
-
-
-def audit_wheel(wheel: Path, torch_hip: str | None = None, progress: Progress | None = None) -> Audit:
-    """GPU code in a wheel; members are inflated as they are read. Raises OSError or zipfile.BadZipFile when it is no zip."""
-    with zipfile.ZipFile(wheel) as archive:
-        members = {info.filename: info for info in archive.infolist()[:MAX_FILES]}
-        folders = {name.rsplit("/", 1)[0] + "/" for name in members if "/" in name}
-
-        def read(name: str) -> tuple[inspect.Found | None, int]:
-            return inspect.inspect_member(archive, members[name], library_of(name))
-
-        return _audit(str(wheel), "wheel", [*members, *sorted(folders)], read, torch_hip or "", "", progress)
+    return audit_paths(str(folder), "folder", list(_walk(folder)), read, hip, "", progress)
 
 
 def audit_file(path: Path) -> Audit:
@@ -107,7 +94,7 @@ def artifact(audit: Audit, origin: Origin = "live", seconds: float | None = None
     return Artifact(ARTIFACT, origin, msgspec.json.format(msgspec.json.encode(audit), indent=1).decode(), seconds=seconds)
 
 
-def _audit(
+def audit_paths(
     place: str, kind: PlaceKind, paths: list[str], read: Read, hip: str, override: str, progress: Progress | None
 ) -> Audit:
     holdings = kernel_holdings(paths)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections import Counter
 from pathlib import Path
 
@@ -13,11 +11,10 @@ from rocm_doctor.binaries import bundle, container, kpack
 from rocm_doctor.binaries.bundle import Bundle, Damaged, NoDecoder
 from rocm_doctor.binaries.container import Layout, Missing, Span
 from rocm_doctor.binaries.types import Holding
-from rocm_doctor.binaries.view import Overread, View, file_view, member_view
+from rocm_doctor.binaries.view import Overread, View, file_view
 from rocm_doctor.model import Why
 
 EXTRA = "pip install 'rocm-doctor[binaries]'"
-_UNREADABLE = (OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
 Found = tuple[Holding, "kpack.Contents | None"]
 
 
@@ -28,16 +25,7 @@ def inspect_file(path: Path, library: str, shown: str) -> tuple[Found | None, in
             view = file_view(handle, path)
             return inspect(view, library, shown), view.bytes_read
     except OSError as error:
-        return (_failed(library, shown, f"{error.strerror or error}", "denied"), None), 0
-
-
-def inspect_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, library: str) -> tuple[Found | None, int]:
-    """The same for a member of a zip, which stays packed."""
-    try:
-        view = member_view(archive, info)
-        return inspect(view, library, info.filename), view.bytes_read
-    except (*_UNREADABLE, Overread) as error:
-        return (_failed(library, info.filename, f"zip: {error}"), None), 0
+        return (failed(library, shown, f"{error.strerror or error}", "denied"), None), 0
 
 
 def inspect(view: View, library: str, shown: str) -> Found | None:
@@ -45,14 +33,12 @@ def inspect(view: View, library: str, shown: str) -> Found | None:
     try:
         return _inspect(view, library, shown)
     except (Damaged, Overread) as error:
-        return _failed(library, shown, str(error)), None
+        return failed(library, shown, str(error)), None
     except Missing as error:
-        return _failed(library, shown, f"{error} is not installed: {EXTRA}", "no-tool"), None
-    except _UNREADABLE as error:
-        return _failed(library, shown, f"{type(error).__name__}: {error}"), None
+        return failed(library, shown, f"{error} is not installed: {EXTRA}", "no-tool"), None
 
 
-def _failed(library: str, shown: str, problem: str, why: Why = "unparsed") -> Holding:
+def failed(library: str, shown: str, problem: str, why: Why = "unparsed") -> Holding:
     return Holding(library, shown, "fatbin", problem=problem, why=why)
 
 

@@ -7,15 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import IO, Protocol
-from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 READ_LIMIT = 64 << 20
 BLOCK = 4 << 10
 MAX_BLOCKS = 64
-TAIL = 4 << 20
-STEP = 1 << 20
-LOOK_BACK = 64 << 10
-MAX_PASSES = 8
 
 
 class Overread(Exception):
@@ -40,48 +35,6 @@ class Slice:
             return b""
         self._handle.seek(self._start + offset)
         return self._handle.read(size)
-
-
-class Inflated:
-    """A deflated zip member without unpacking it: head and tail are kept, the middle is inflated again when it is asked for.
-
-    An ELF file names its sections at its end, so the first pass runs to the end; reads in ascending order then cost one more.
-    """
-
-    def __init__(self, archive: ZipFile, info: ZipInfo) -> None:
-        self._archive, self._info, self._passes = archive, info, 0
-        self._restart()
-        while self._advance(TAIL):
-            pass
-        self._tail, self._tail_at = self._kept, self._at
-        self._restart()
-        self._advance(0)
-        self._head = self._kept
-
-    def _restart(self) -> None:
-        self._passes += 1
-        if self._passes > MAX_PASSES:
-            raise Overread(f"had to be inflated more than {MAX_PASSES} times")
-        self._stream, self._kept, self._at = self._archive.open(self._info), b"", 0
-
-    def _advance(self, keep: int) -> bool:
-        """Inflate the next piece; of what came before it keep at most `keep` bytes. False at the end."""
-        piece = self._stream.read(STEP)
-        if piece:
-            drop = max(0, len(self._kept) - keep)
-            self._kept, self._at = self._kept[drop:] + piece, self._at + drop
-        return bool(piece)
-
-    def at(self, offset: int, size: int) -> bytes:
-        if offset + size <= len(self._head):
-            return self._head[offset : offset + size]
-        if offset >= self._tail_at:
-            return self._tail[offset - self._tail_at :][:size]
-        if offset < self._at:
-            self._restart()
-        while self._at + len(self._kept) < offset + size and self._advance(LOOK_BACK):
-            pass
-        return self._kept[offset - self._at :][:size]
 
 
 class View:
@@ -134,16 +87,3 @@ def file_view(handle: IO[bytes], path: Path) -> View:
     """View of a whole file that was opened unbuffered."""
     size = path.stat().st_size
     return View(Slice(handle, 0, size), size)
-
-
-def member_view(archive: ZipFile, info: ZipInfo) -> View:
-    """View of a member of a zip that stays packed. Raises zipfile.BadZipFile, zlib.error or OSError on a damaged one."""
-    if info.compress_type != ZIP_STORED or info.flag_bits & 1:
-        return View(Inflated(archive, info), info.file_size)
-    handle = archive.fp
-    if handle is None:
-        raise ValueError("closed archive")
-    handle.seek(info.header_offset + 26)
-    extra = handle.read(4)
-    start = info.header_offset + 30 + int.from_bytes(extra[:2], "little") + int.from_bytes(extra[2:], "little")
-    return View(Slice(handle, start, info.file_size), info.file_size)

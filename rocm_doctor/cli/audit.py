@@ -16,6 +16,7 @@ from rocm_doctor.binaries import audit as audits
 from rocm_doctor.binaries import table
 from rocm_doctor.binaries.targets import overridden, parse_target
 from rocm_doctor.binaries.types import Audit
+from rocm_doctor.binaries.wheel import audit_wheel
 from rocm_doctor.cli.common import Fault
 
 ROCM = Path("/opt/rocm")
@@ -77,7 +78,7 @@ def _audit(path: Path | None, python: str | None, hip: str | None) -> Audit:
         if path.is_dir():
             return _environment(str(path), hip, progress) if _is_environment(path) else audits.audit_folder(path, hip, progress)
         if zipfile.is_zipfile(path):
-            return audits.audit_wheel(path, hip, progress)
+            return audit_wheel(path, hip, progress)
         path.open("rb").close()
     except (OSError, zipfile.BadZipFile) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
