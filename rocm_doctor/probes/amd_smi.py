@@ -1,4 +1,4 @@
-"""amd-smi of ROCm 6.0 to 7.2: text trees, the boxed table, `monitor`, `--json` and `--csv`, and the line of versions in all of them."""
+"""amd-smi of ROCm 6.0 to 7.2: text trees, the boxed table, `monitor`, `--json`, `--csv`, and the line of versions in each."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def probe(artifacts: Artifacts) -> Notes:
 
 
 def _versions(notes: Notes, line: Line, reading: Reading) -> None:
-    """`AMDSMI Tool: ... | ROCm version: 6.4.0 | amdgpu version: 6.12.12 | ...`, the table's head, or the usage text's. The last value
-    of a line that is not whole may lack digits."""
+    """`AMDSMI Tool: ... | ROCm version: 6.4.0 | amdgpu version: 6.12.12 | ...`, the table's head, or the usage text's. The
+    last value of a line that is not whole may lack digits."""
     rocm = _ROCM.search(line.text)
     if rocm and (line.whole or rocm.end() < len(line.text)):
         notes.say("rocm.version", rocm.group(1), reading)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.amd_smi_keys import describe
 from rocm_doctor.probes.loose_json import Json, roots
 from rocm_doctor.probes.notes import Notes
-from rocm_doctor.probes.printed import lines, put, put_release, quote, size
+from rocm_doctor.probes.printed import fields, lines, put, put_release, quote, size
 
 Gpus = dict[int, dict[str, Fact]]
 
@@ -31,7 +30,9 @@ def read_json(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
 
 def _entry(notes: Notes, artifact: Artifact, gpu: dict[str, Fact], entry: dict[str, Json], place: str) -> None:
     for section, key, value in _leaves(entry):
-        describe(notes, gpu, section, key, value, Reading(artifact.name, f"{place}: {section or key}", f'"{key}": "{value}"'[:200]))
+        describe(
+            notes, gpu, section, key, value, Reading(artifact.name, f"{place}: {section or key}", f'"{key}": "{value}"'[:200])
+        )
 
 
 def _leaves(entry: dict[str, Json]) -> Iterator[tuple[str, str, str]]:
@@ -63,15 +64,26 @@ def _versions(notes: Notes, artifact: Artifact, entry: dict[str, Json]) -> None:
 def _memory(notes: Notes, artifact: Artifact, gpus: Gpus, entry: dict[str, Json]) -> None:
     """The `vram` part of one GPU on its own, picked out with jq."""
     kind = entry.get("type")
-    if "size" in entry and "vendor" in entry and isinstance(kind, str) and kind.upper().startswith(("HBM", "GDDR", "DDR", "LPDDR")):
-        put(notes, gpus.setdefault(0, {}), "vram_bytes", size(_text(entry["size"])) or None, Reading(artifact.name, "size", _text(entry["size"])))
+    if (
+        "size" in entry
+        and "vendor" in entry
+        and isinstance(kind, str)
+        and kind.upper().startswith(("HBM", "GDDR", "DDR", "LPDDR"))
+    ):
+        put(
+            notes,
+            gpus.setdefault(0, {}),
+            "vram_bytes",
+            size(_text(entry["size"])) or None,
+            Reading(artifact.name, "size", _text(entry["size"])),
+        )
 
 
 def read_csv(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
     """A table under `gpu,...`. Without units, a number of bytes is not told from one of megabytes, so sizes are left alone."""
     head: list[str] = []
     for line in lines(artifact):
-        row = next(csv.reader([line.text.strip(" #>")]), [])
+        row = fields(line.text)
         if row[:1] == ["gpu"] and len(row) > 1:
             head = row
         elif head and len(row) == len(head) and row[0].isdigit() and len(row[0]) < 5 and line.whole:

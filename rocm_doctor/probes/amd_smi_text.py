@@ -1,4 +1,4 @@
-"""amd-smi's trees (`list`, `static`, `metric`), its `monitor` table, and the box that it prints without arguments since ROCm 7.0."""
+"""amd-smi's trees (`list`, `static`, `metric`), its `monitor` table, and the box that it prints by itself since ROCm 7.0."""
 
 from __future__ import annotations
 
@@ -59,7 +59,11 @@ def read_table(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
     count = 0
     for line in lines(artifact):
         words = line.text.strip(" #>").split()
-        if words[:1] == ["GPU"] and len(words) > 1 and words[1] in ("POWER", "XCP", "GPU_T", "GPU_TEMP", "GFX_UTIL", "GFX_CLK", "VRAM_USED", "VRAM_TOTAL"):
+        if (
+            words[:1] == ["GPU"]
+            and len(words) > 1
+            and words[1] in ("POWER", "XCP", "GPU_T", "GPU_TEMP", "GFX_UTIL", "GFX_CLK", "VRAM_USED", "VRAM_TOTAL")
+        ):
             heads = words
         elif heads and words and words[0].isdigit():
             _monitor_row(notes, gpus, heads, line, quote(artifact, line))

@@ -9,6 +9,7 @@ from rocm_doctor.probes.notes import Artifacts, Notes
 from rocm_doctor.probes.printed import bdf, elided, hex_id, lines, name, put, quote, target
 
 _PAIR = re.compile(r"[ \t#>]*([A-Za-z][\w /.()-]{1,48}?)(?::\s*|\s{2,}|$)(.*)$")
+_LISTED = re.compile(r"[\s#>|`+-]*(Device|Platform) #\d{1,3}: (.+)$")
 _TOPOLOGY = re.compile(r"PCI\[ B#(\d{1,3}), D#(\d{1,2}), F#([0-7]) \]")
 _ALIASES = {
     "Device Type": "type",
@@ -17,6 +18,7 @@ _ALIASES = {
     "Device Topology (AMD)": "topology",
     "Device Topology": "topology",
     "Device Name": "name",
+    "Device": "listed",
     "Name": "name",
     "Max compute units": "units",
     "Wavefront width (AMD)": "wavefront",
@@ -29,8 +31,23 @@ _ALIASES = {
 }
 _NO_WGP = ("vega", "instinct", "fiji", "ellesmere", "polaris", "hawaii", "radeon vii")
 """Boards of the GCN and CDNA lines, which OpenCL counts in compute units; on RDNA it counts WGPs, half as many."""
-_APU_TARGETS = ("gfx902", "gfx909", "gfx90c", "gfx1013", "gfx1033", "gfx1035", "gfx1036", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153")
-_APU_NAMES = re.compile(r"ryzen|mobile gfx|radeon(?:\(tm\))? (?:vega \d+ |\d{3,4}[ms] )?graphics|\b\d{3}m\b|8060s|8050s", re.IGNORECASE)
+_APU_TARGETS = (
+    "gfx902",
+    "gfx909",
+    "gfx90c",
+    "gfx1013",
+    "gfx1033",
+    "gfx1035",
+    "gfx1036",
+    "gfx1103",
+    "gfx1150",
+    "gfx1151",
+    "gfx1152",
+    "gfx1153",
+)
+_APU_NAMES = re.compile(
+    r"ryzen|mobile gfx|radeon(?:\(tm\))? (?:vega \d+ |\d{3,4}[ms] )?graphics|\b\d{3}m\b|8060s|8050s", re.IGNORECASE
+)
 
 Said = dict[str, tuple[str, Reading]]
 
@@ -53,18 +70,18 @@ def _devices(artifact: Artifact) -> tuple[list[Said], bool]:
     blocks: list[Said] = [{}]
     amd, none = True, False
     for line in lines(artifact):
-        found = _PAIR.match(line.text)
+        found = _LISTED.match(line.text) or _PAIR.match(line.text)
         if not found or not line.whole:
             continue
         key, value = found.group(1), found.group(2).strip()
-        amd = _is_amd(value) if key == "Platform Name" else amd
+        amd = _is_amd(value) if key in ("Platform Name", "Platform") else amd
         none = none or (key == "Number of devices" and value == "0" and amd)
         if _begins(key, value, blocks[-1]):
             blocks.append({})
         if amd and key in _ALIASES:
             blocks[-1].setdefault(_ALIASES[key], (value, quote(artifact, line)))
     typed = [b for b in blocks if "type" in b]
-    gpus = [b for b in typed if "GPU" in b["type"][0]] if typed else [b for b in blocks if "board" in b]
+    gpus = [b for b in typed if "GPU" in b["type"][0]] if typed else [b for b in blocks if "board" in b or "listed" in b]
     return [b for b in gpus if "vendor" not in b or _is_amd(b["vendor"][0])], none
 
 
@@ -76,7 +93,9 @@ def _begins(key: str, value: str, current: Said) -> bool:
     """AMD's program begins a device with its type, Khronos' with its name."""
     if key == "Device Type":
         return value.startswith("CL_DEVICE_TYPE") or "type" in current
-    return key in ("Device Name", "Number of devices", "Platform Name") or (_ALIASES.get(key) == "board" and "board" in current)
+    return key in ("Device Name", "Device", "Number of devices", "Platform Name") or (
+        _ALIASES.get(key) == "board" and "board" in current
+    )
 
 
 def _describe(notes: Notes, gpu: dict[str, Fact], said: Said) -> None:
@@ -86,6 +105,7 @@ def _describe(notes: Notes, gpu: dict[str, Fact], said: Said) -> None:
     gfx = target(value("name"))
     for key, source, read in (
         ("gfx", "name", gfx),
+        ("gfx", "listed", target(value("listed"))),
         ("marketing_name", "board", name(value("board"))),
         ("device_id", "board", hex_id(value("board")[7:]) if value("board").startswith("Device ") else None),
         ("device_id", "id", hex_id(value("id"))),

@@ -102,13 +102,18 @@ def _units(printed: str, gfx: str | None, warp: str) -> int | None:
 
 
 def _memory(printed: str) -> int | None:
-    """`23.98 GB` is rounded to a hundredth. Under 256 MiB it is a known slip of the Windows runtime (0.16 GB on an RX 6950 XT)."""
+    """`23.98 GB` is rounded to a hundredth. Under 256 MiB it is a slip of the Windows runtime (0.16 GB on an RX 6950 XT)."""
     found = re.fullmatch(r"(\d{1,5}\.\d\d) GB", printed)
     return round(float(found.group(1)) * 2**30) if found and float(found.group(1)) >= 0.25 else None
 
 
 def _address(domain: str, bus: str, device: str) -> str | None:
     """Bus and device are decimal here; the function is always 0."""
-    if not (domain.isdigit() and bus.isdigit() and device.isdigit()) or int(bus) > 255 or int(device) > 31 or int(bus) == int(device) == 0:
+    if (
+        not (domain.isdigit() and bus.isdigit() and device.isdigit())
+        or int(bus) > 255
+        or int(device) > 31
+        or int(bus) == int(device) == 0
+    ):
         return None
     return f"{int(domain) & 0xFFFF:04x}:{int(bus):02x}:{int(device):02x}.0"

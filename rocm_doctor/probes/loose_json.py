@@ -1,4 +1,4 @@
-"""JSON out of a text that need not be JSON: warnings before it, commas too many, `...` for what was left out, an end in the middle."""
+"""JSON out of a text that need not be JSON: warnings before it, commas too many, `...` for what was left out, an early end."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Union
 Json = Union[dict[str, "Json"], list["Json"], str, int, float, bool, None]
 
 _START = re.compile(r"^[ \t#>|]*([\[{])\s*(?=[\]}\"\[{]|\Z)", re.MULTILINE)
-_TOKEN = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|([\[\]{}:,])|([^\s\[\]{}:,\"]+)")
+_TOKEN = re.compile(r"\"((?:[^\"\\\n]|\\.){0,4000})\"|([\[\]{}:,])|([^\s\[\]{}:,\"]+)")
 _WORDS = {"true": True, "false": False, "null": None}
 _DEEPEST = 60
 
 
 def roots(text: str) -> list[Json]:
-    """The objects and lists that begin a line, as far as each goes. Anything that is no JSON is passed over; a word that stands at the
+    """The objects and lists that begin a line, as far as each goes. Anything that is no JSON is passed over; a word at the
     very end of the text is not taken, as it may lack its last letters."""
     found: list[Json] = []
     place = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,17 +13,37 @@ from rocm_doctor.probes.notes import Notes
 _TARGET = re.compile(r"gfx([6-9][0-9][0-9a-f]|1[0-9]{2}[0-9a-f])(?=$|[+:\s,;'\")\]])")
 _HEX_ID = re.compile(r"(?:0x)?([0-9a-fA-F]{4})$")
 _BDF = re.compile(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])$")
-_ELIDED = re.compile(r"^[ \t#>|*]*(?:\.\.|\u2026|\[?(?:output )?truncated|\[?\.\.\.|-{2,} ?snip|<snip)", re.MULTILINE | re.IGNORECASE)
+_ELIDED = re.compile(
+    r"^[ \t#>|*]*(?:\.\.|\u2026|\[?(?:output )?truncated|\[?\.\.\.|-{2,} ?snip|<snip)", re.MULTILINE | re.IGNORECASE
+)
 _UNITS = {"B": 1, "KB": 2**10, "KIB": 2**10, "MB": 2**20, "MIB": 2**20, "GB": 2**30, "GIB": 2**30}
-_NOTHING = frozenset(("", "n/a", "na", "none", "null", "unknown", "unsupported", "not supported", "not available", "not specified", "undefined", "unknown amd gpu"))
-_MASKED = re.compile(r"[<\[(].*(?:redacted|censored|removed|hidden).*[>\])]$|(?:0x)?(?:X{2,}|0+|f+)$|(?:GPU|CPU|AIE)-(?:X+|0+|f+)$|[*.\u2026]+$", re.IGNORECASE)
+_NOTHING = frozenset(
+    (
+        "",
+        "n/a",
+        "na",
+        "none",
+        "null",
+        "unknown",
+        "unsupported",
+        "not supported",
+        "not available",
+        "not specified",
+        "undefined",
+        "unknown amd gpu",
+    )
+)
+_MASKED = re.compile(
+    r"[<\[(].*(?:redacted|censored|removed|hidden).*[>\])]$|(?:0x)?(?:X{2,}|0+|f+)$|(?:GPU|CPU|AIE)-(?:X+|0+|f+)$|[*.\u2026]+$",
+    re.IGNORECASE,
+)
 
 _LONGEST = 300
 """No value is longer; a longer one is several lines run together."""
 
 
 class Line(NamedTuple):
-    """One line: its number from 1, its words, and whether its end was seen (a number at the very end of a cut text may lack digits)."""
+    """One line: its number from 1, its words, and whether its end was seen (the last number of a cut text may lack digits)."""
 
     number: int
     text: str
@@ -55,7 +76,7 @@ def stated(value: str) -> str | None:
 
 
 def target(value: str) -> str | None:
-    """The plain target at the start of a name (`gfx902+xnack` and `gfx90a:sramecc+` too); generic ones and the CPU's gfx000 are none."""
+    """The plain target at the start of a name (`gfx902+xnack`, `gfx90a:sramecc+`); generic ones and the CPU's gfx000 are none."""
     found = _TARGET.match(value.strip())
     return "gfx" + found.group(1) if found else None
 
@@ -63,13 +84,18 @@ def target(value: str) -> str | None:
 def name(value: str) -> str | None:
     """A marketing name; None for a bare id, for a name cut at its left end, and for nothing."""
     said = stated(value)
-    if said is None or said.startswith(("...", "\u2026")) or said.endswith(("...", "\u2026")) or hex_id(said) is not None:
+    if (
+        said is None
+        or said.startswith(("...", "\u2026"))
+        or said.endswith(("...", "\u2026"))
+        or re.fullmatch(r"(?:0x)?[0-9a-fA-F]{4}", said)
+    ):
         return None
     return said
 
 
 def hex_id(value: str) -> int | None:
-    """A PCI device id printed in hex, with or without 0x. AMD's own vendor id, which some releases print in its place, is none."""
+    """A PCI device id printed in hex, with or without 0x. AMD's vendor id, which some releases print in its place, is none."""
     found = _HEX_ID.match(value.strip().strip("\"'"))
     number = int(found.group(1), 16) if found else 0
     return number if number not in (0, 0x1002, 0xFFFF) else None
@@ -99,6 +125,14 @@ def bdf(value: str) -> str | None:
     return f"{int(domain or '0', 16):04x}:{bus}:{device}.{function}".lower()
 
 
+def fields(text: str) -> list[str]:
+    """The cells of a line of CSV; none of a line too long to be one."""
+    text = text.strip(" #>\t").replace("\r", " ").replace("\0", "")
+    if len(text) > 20_000:
+        return []
+    return next(csv.reader([text]), []) if '"' in text else text.split(",")
+
+
 def put(notes: Notes, gpu: dict[str, Fact], key: str, value: Value, reading: Reading) -> None:
     """Say a fact of a GPU where there is a value."""
     if value is not None:
@@ -106,8 +140,8 @@ def put(notes: Notes, gpu: dict[str, Fact], key: str, value: Value, reading: Rea
 
 
 def put_release(notes: Notes, printed: str, reading: Reading) -> None:
-    """What a tool prints as the driver's version. With the kernel's own amdgpu there is none, and tools print the kernel in its place:
-    its release (rocm-smi, amd-smi 6.x) or `/proc/version` without its blanks (`Linuxversion6.17.0(...`, cut to `Linuxver` in tables)."""
+    """What a tool prints as the driver's version. With the kernel's own amdgpu there is none, and tools print the kernel in its
+    place: its release (rocm-smi, amd-smi 6.x) or `/proc/version` without blanks (`Linuxversion6.17.0(...`, or `Linuxver`)."""
     if re.fullmatch(r"\d+\.\d+\.\d+(?:\.\d+)?", printed):
         notes.say("driver.version", printed, reading)
         notes.say("driver.loaded", True, reading)

@@ -1,18 +1,18 @@
 """rocm-smi: lists, tables, `--json` and `--csv` of ROCm 1.6 to 7.x.
 
-One GPU of a listing for each index that the output names, whatever it says of it. Text goes to rocm_smi_text, JSON and CSV are read here.
+One GPU of a listing for each index that the output names, whatever it says of it. Text goes to rocm_smi_text; JSON and CSV are
+read here.
 """
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.loose_json import roots
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.printed import Line, elided, lines, put_release, quote
+from rocm_doctor.probes.printed import Line, elided, fields, lines, put_release, quote
 from rocm_doctor.probes.rocm_smi_keys import describe
 from rocm_doctor.probes.rocm_smi_text import read_text
 
@@ -51,7 +51,11 @@ def _read_json(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
         for card, keys in root.items() if isinstance(root, dict) else ():
             if not isinstance(keys, dict):
                 continue
-            pairs = [(k, v, Reading(artifact.name, f"{card}.{k}", f'"{k}": "{v}"'[:200])) for k, v in keys.items() if isinstance(v, str)]
+            pairs = [
+                (k, v, Reading(artifact.name, f"{card}.{k}", f'"{k}": "{v}"'[:200]))
+                for k, v in keys.items()
+                if isinstance(v, str)
+            ]
             if re.fullmatch(r"card\d+", card):
                 describe(notes, gpus.setdefault(int(card[4:]), {}), pairs)
             elif card == "system":
@@ -81,13 +85,9 @@ def _rows(artifact: Artifact) -> Iterator[tuple[list[str], list[str], Line]]:
     for line in lines(artifact):
         text = line.text.strip()
         if text.startswith("device,"):
-            head = _fields(text)
+            head = fields(text)
         elif head and re.match(r"card(?:\d{1,3}|system),", text):
-            yield *_aligned(head, _fields(text)), line
-
-
-def _fields(text: str) -> list[str]:
-    return next(csv.reader([text.replace('"', "")]), [])
+            yield *_aligned(head, fields(text)), line
 
 
 def _aligned(head: list[str], row: list[str]) -> tuple[list[str], list[str]]:
@@ -96,5 +96,5 @@ def _aligned(head: list[str], row: list[str]) -> tuple[list[str], list[str]]:
     excess = len(row) - len(head)
     if excess > 0 and "card vendor" in lower:
         at = lower.index("card vendor")
-        return head, row[:at] + [",".join(row[at : at + excess + 1])] + row[at + excess + 1 :]
+        return head, [*row[:at], ",".join(row[at : at + excess + 1]), *row[at + excess + 1 :]]
     return (head, row) if excess == 0 else (head[:1], row[:1])

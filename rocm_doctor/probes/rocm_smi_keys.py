@@ -58,8 +58,8 @@ def describe(notes: Notes, gpu: dict[str, Fact], pairs: Iterable[Pair]) -> None:
 
 
 def _id_in_place_of(key: str, value: str, gpu: dict[str, Fact]) -> int | None:
-    """Device ids under other keys. `Card Model` holds it since ROCm 6.1 and the subsystem's id before (`Card model`), except that the
-    accelerators 0x7400 to 0x75ff carry their device id as the subsystem's. A series without a name in pci.ids is printed as its id."""
+    """Device ids under other keys. `Card Model` holds it since ROCm 6.1 and the subsystem's id before (`Card model`), except
+    that accelerators carry their device id as the subsystem's. A series without a name in pci.ids is printed as its id."""
     number = hex_id(value)
     if number is None or "device_id" in gpu:
         return None

@@ -100,7 +100,7 @@ def _model(notes: Notes, gpus: Gpus, found: re.Match[str], reading: Reading) -> 
 
 
 def _second_line(notes: Notes, gpu: dict[str, Fact], line: Line, reading: Reading) -> None:
-    """6.0: the name under it, cut at 20 characters: only a shorter one is known to be whole. Without a name it is the device id."""
+    """6.0: the name under it, cut at 20 characters: only a shorter one is surely whole. Without a name it is the device id."""
     text = line.text.strip()
     if hex_id(text) is not None:
         put(notes, gpu, "device_id", hex_id(text), reading)

@@ -1,11 +1,13 @@
 """rocminfo's text, of ROCm 1.x to 7.x and of WSL: the agents it lists, and the words it fails with.
 
-Layouts differ by release, and posters cut, grep and join lines, so every key is looked for on its own and nothing rests on its line number.
+Layouts differ by release, and posters cut, grep and join lines, so every key is looked for on its own and nothing
+rests on its line number.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from rocm_doctor.model import Artifact, Fact, Reading
@@ -14,16 +16,19 @@ from rocm_doctor.probes.printed import Line, elided, lines, name, put, quote, si
 from rocm_doctor.probes.rocminfo_errors import failures
 
 _KEYS = (
-    "Name", "Uuid", "Marketing Name", "Vendor Name", "Feature", "Node", "Device Type", "Chip ID", "BDFID", "Compute Unit", "Wavefront Size",
-    "Memory Properties", "Segment", "Size", "Runtime Version", "Internal Node ID", "Max Clock Freq. (MHz)", "Pool Info", "ISA Info",
+    "Name", "Uuid", "Marketing Name", "Vendor Name", "Node", "Device Type", "Chip ID", "BDFID", "Compute Unit", "Wavefront Size",
+    "Memory Properties", "Segment", "Size",
 )  # fmt: skip
-_KEY = re.compile(r"(" + "|".join(map(re.escape, _KEYS)) + r"):(.*)")
+_KEY = re.compile(r"(" + "|".join(_KEYS) + r"):(.*)")
 _AGENT = re.compile(r"Agent \d+\W{0,40}$")
 _NEXT = re.compile(
-    r"\s(?=(?:Marketing Name|Vendor Name|Uuid|Device Type|Chip ID|BDFID|Compute Unit|Wavefront Size|Memory Properties|Features|Feature|Segment|Size"
-    r"|Queue Type|Queue Max Size|Node|Max Clock Freq\. \(MHz\)|Allocatable|Fast F16 Operation|Pool Info|ISA Info):"
-    r"|Agent \d+\b|Pool \d\b|ISA \d\b|(?<!Marketing )(?<!Vendor )Name:|\*{7}|\*\*\* Done)"
+    r"\s(?=(?:Marketing Name|Vendor Name|Uuid|Device Type|Chip ID|BDFID|Compute Unit|Wavefront Size|Memory Properties"
+    r"|Features|Feature|Segment|Queue Type|Queue Max Size|Node|Max Clock Freq\. \(MHz\)|Allocatable|Fast F16 Operation|Pool Info|ISA Info):"
+    r"|(?<!Marketing )(?<!Vendor )Name:|(?<!Wavefront )(?<!Max )(?<!Min )(?<!Cacheline )Size:"
+    r"|Agent \d+\b|Pool \d\b|ISA \d\b|\*{7}|\*\*\* Done)"
 )
+"""Where the next line begins in lines that were joined."""
+_OTHER = re.compile(r"\s{2,}(?=[A-Z][\w.()/-]{0,20}(?: [\w.()/-]{1,20}){0,4}:)")
 _ISA = "amdgcn-amd-amdhsa--"
 
 
@@ -67,7 +72,10 @@ def _one(notes: Notes, artifact: Artifact) -> None:
 def _apart(artifact: Artifact) -> Iterator[Line]:
     """The lines; several that were joined to one are taken apart again."""
     for line in lines(artifact):
-        parts = _NEXT.split(line.text) if line.text.count(":") > 1 and _NEXT.search(line.text) else [line.text]
+        parts = [line.text]
+        if line.text.count(":") > 1 and _NEXT.search(line.text.lstrip()):
+            narrow = re.sub(r"\s{3,}", "  ", line.text)
+            parts = [part for piece in _NEXT.split(narrow) for part in _OTHER.split(piece)]
         for n, part in enumerate(parts, 1):
             yield Line(line.number, part.strip(" \t#>|"), line.whole or n < len(parts))
 
@@ -92,7 +100,7 @@ def _feed(agents: list[_Agent], line: Line, reading: Reading) -> None:
     key, value = found.group(1), found.group(2).strip().rstrip("\\").strip()
     if key == "Name" and value.startswith(_ISA):
         _feed_isa(agents, value[len(_ISA) :], reading)
-    elif key not in ("Runtime Version", "Pool Info", "ISA Info"):
+    else:
         if _begins_another(agents, key):
             agents.append(_Agent())
         _feed_key(agents[-1], key, value, reading)
@@ -102,13 +110,13 @@ def _begins_another(agents: list[_Agent], key: str) -> bool:
     if not agents:
         return True
     last = agents[-1].said
-    return key == "Name" and ("Name" in last or "Marketing Name" in last) or key in ("Uuid", "Marketing Name") and key in last
+    return (key == "Name" and ("Name" in last or "Marketing Name" in last)) or (key in ("Uuid", "Marketing Name") and key in last)
 
 
 def _feed_isa(agents: list[_Agent], value: str, reading: Reading) -> None:
     if target(value) is None:
         return  # a generic ISA (gfx11-generic) is no device
-    if not agents or "isa" in agents[-1].said and agents[-1].isa_number < 2:
+    if not agents or ("isa" in agents[-1].said and agents[-1].isa_number < 2):
         agents.append(_Agent())
     agents[-1].keep("isa", _ISA + value, reading)
 
@@ -127,7 +135,9 @@ def _feed_key(agent: _Agent, key: str, value: str, reading: Reading) -> None:
 def _is_gpu(agent: _Agent) -> bool:
     """A GPU says so, or is called gfx-something. NPUs are agents of type DSP (`aie2`)."""
     kind = agent.value("Device Type")
-    return kind == "GPU" or not kind and (target(agent.value("Name")) is not None or "Name" not in agent.said and "isa" in agent.said)
+    return kind == "GPU" or (
+        not kind and (target(agent.value("Name")) is not None or ("Name" not in agent.said and "isa" in agent.said))
+    )
 
 
 def _list(notes: Notes, agents: list[_Agent], complete: bool) -> None:
@@ -142,8 +152,7 @@ def _list(notes: Notes, agents: list[_Agent], complete: bool) -> None:
 
 def _shared_addresses(gpus: list[_Agent]) -> set[str]:
     """BDFID lacks the PCI domain: boards of several domains (MI300A) print the same one, which then is no address."""
-    seen = [a.value("BDFID") for a in gpus]
-    return {b for b in seen if seen.count(b) > 1}
+    return {address for address, count in Counter(a.value("BDFID") for a in gpus).items() if count > 1}
 
 
 def _gpu(notes: Notes, gpu: dict[str, Fact], agent: _Agent, shared: set[str]) -> None:

@@ -17,7 +17,10 @@ _HSA = {
     0x100B: "HSA_STATUS_ERROR_NOT_INITIALIZED",
 }
 """Numbers of hsa.h, which rocminfo of ROCm 1.x and 2.x printed in place of the names."""
-_OPEN = re.compile(r"Unable to open /dev/kfd read-write: ([A-Z][A-Za-z ,/'-]{3,60}?)(?= {2}|\.|$| [a-z0-9_.-]{1,32} is (?:not )?member| Failed to)")
+_OPEN = re.compile(
+    r"Unable to open /dev/kfd read-write: ([A-Z][A-Za-z ,/'-]{3,60}?)"
+    r"(?= {2}|\.|$| [a-z0-9_.-]{1,32} is (?:not )?member| Failed to)"
+)
 _MODULE = re.compile(r"ROCk module version (\d+(?:\.\d+){1,3}) is loaded")
 _MISSING = re.compile(r"is not member of \"?([a-z]*)\"? group")
 _STATUS = re.compile(r"(?:Call returned|returned|code:) (HSA_STATUS_ERROR\w*|\d{4})")

@@ -1,7 +1,7 @@
 """Free text cut into artifacts: a bug report, a log, any mix of tools' output. Linear in the length of the text.
 
-Line numbers are kept: a cutting begins with as many empty lines as stood before it, so `line 120` of `paste/2-rocminfo` is line 120
-of the text that the user handed over.
+Line numbers are kept: a cutting begins with as many empty lines as stood before it, so `line 120` of `paste/2-rocminfo` is line
+120 of the text that the user handed over.
 """
 
 from __future__ import annotations
@@ -26,7 +26,11 @@ _TESTED = 300
 """Characters of a line that a pattern sees."""
 _DECORATION = " \t#>|*"
 _FENCE = ("```", "~~~")
-_PROMPT = re.compile(r"^(?:(?:\([\w.-]{1,40}\) )?(?:\[?[\w.-]{1,60}@[^$#%\n]{1,120}[$#%]|[\w./~:-]{0,80}[$%]|PS [A-Z]:[^>\n]{0,120}>) ?\S|\+ [a-z./])")
+_PROMPT = re.compile(
+    r"(?:\([\w.-]{1,40}\) )?"
+    r"(?:\[?[\w.-]{1,60}@[^$#%\n]{1,120}[$#%]|[\w./~:-]{0,80}[$%]|PS [A-Z]:[^>\n]{0,120}>) ?\S"
+    r"|\+ [a-z./]"
+)
 
 
 class _Block(NamedTuple):
@@ -36,7 +40,7 @@ class _Block(NamedTuple):
 
 
 def cut(text: str, name: str) -> list[Artifact]:
-    """The whole text cleaned (`paste/text`), then each tool's output found in it (`paste/1-rocminfo`, ...), in the order of the text.
+    """The whole text cleaned (`paste/text`), then each tool's output found in it (`paste/1-rocminfo`, ...) in the text's order.
 
     `name` is what the text came from, kept in each artifact's note.
     """
@@ -65,7 +69,7 @@ def _fences(lines: list[str]) -> set[int]:
 
 
 def _hits(lines: list[str], data: bytes) -> dict[str, dict[int, str]]:
-    """Line number (from 0) and kind of every line that a mark fits, for tools' blocks and for single lines; an earlier mark goes first."""
+    """Line number (from 0) and kind of every line that a mark fits, for tools' blocks and for single lines."""
     found: dict[str, dict[int, str]] = {"block": {}, "single": {}}
     for n, line in enumerate(lines):
         bare = line.lstrip(_DECORATION)
@@ -96,17 +100,21 @@ def _blocks(lines: list[str], hits: dict[int, str], fences: set[int], foreign: s
     blocks: list[_Block] = []
     for n in sorted(hits):
         last = blocks[-1] if blocks else None
-        if last and last.kind == hits[n] and (n < last.end or not _parted(lines, last.end, n, fences)):
-            end = n + 1
-            blocks[-1] = last._replace(end=max(last.end, end))
+        if last and _belongs(lines[n], hits[n], last.kind) and (n < last.end or not _parted(lines, last.end, n, fences)):
+            blocks[-1] = last._replace(end=max(last.end, n + 1))
         else:
             blocks.append(_Block(hits[n], _opening(lines, n, last.end if last else 0, fences), n + 1))
     ends = [b.first for b in blocks[1:]] + [len(lines)]
     return [b._replace(end=_tail(lines, b.end, stop, fences, foreign)) for b, stop in zip(blocks, ends)][:MOST]
 
 
+def _belongs(line: str, kind: str, block: str) -> bool:
+    """The line goes on with this block: it is of its kind, or a key that rocminfo and AMD's clinfo both print."""
+    return kind == block or (block == "clinfo" and kind == "rocminfo" and line.lstrip(_DECORATION).startswith("Name:"))
+
+
 def _opening(lines: list[str], first: int, floor: int, fences: set[int]) -> int:
-    """Up to where the lines before the first telling one may belong to it: to an empty line, a fence, or the prompt it was typed at."""
+    """Where the lines before the first telling one may begin: behind an empty line or a fence, or at the prompt it was typed at."""
     for n in range(first - 1, max(floor, first - _BACKWARD) - 1, -1):
         if not lines[n].strip() or n in fences:
             return n + 1

@@ -22,7 +22,7 @@ _QUOTING = re.compile(r"^(?:[ \t]{0,3}>(?!>> )[ \t]?)+", re.MULTILINE)
 _STAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7,9}Z ", re.MULTILINE)
 _BLANKS = "\u00a0\u2007\u202f\u200b\u2060\ufeff"
 _BREAKS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
-# What is no text goes; what `str.splitlines` takes for a line end becomes a blank, so that line numbers stay those of the user's editor.
+# What is no text goes; what `str.splitlines` takes for a line end becomes a blank, so that line numbers stay those of an editor.
 _CONTROLS = {
     **dict.fromkeys((c for c in range(0x20) if c not in (0x09, 0x0A)), None),
     **dict.fromkeys((0x7F, *range(0x80, 0xA0)), None),
@@ -32,7 +32,7 @@ _CONTROL = re.compile("[" + re.escape("".join(map(chr, _CONTROLS))) + "]")
 
 
 def decode(data: bytes) -> str:
-    """Bytes of any origin as text: UTF-8 with or without BOM, UTF-16 as PowerShell's `>` writes it, else Latin-1. Never raises."""
+    """Bytes of any origin as text: UTF-8 with or without BOM, UTF-16 as PowerShell's `>` writes it, else Latin-1."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16", errors="replace").replace("\0", "")
     sample = data[:4096]
@@ -46,11 +46,11 @@ def decode(data: bytes) -> str:
 
 
 def _mostly_utf8(data: bytes) -> str:
-    """UTF-8 with a few broken places (a log cut inside a letter) stays UTF-8; anything else is read as Latin-1."""
+    """UTF-8 with few broken places, or cut inside a letter at an end, stays UTF-8; anything else is read as Latin-1."""
     text = data.decode("utf-8", errors="replace").removeprefix("\ufeff")
-    broken = text.count("\ufffd")
+    broken = text.strip("\ufffd").count("\ufffd")
     letters = sum(map(len, re.findall(r"[^\x00-\x7f\ufffd]+", text)))
-    return text if broken <= max(2, letters) else data.decode("latin-1")
+    return text if broken <= letters else data.decode("latin-1")
 
 
 def clean(text: str) -> str:

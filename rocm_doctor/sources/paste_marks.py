@@ -1,7 +1,8 @@
 """Telltale words: which line of a pasted text belongs to which tool's output. Seen in captures of ROCm 1.6 to 7.13.
 
-Words of `ANYWHERE` are looked for in the whole text, for output that was joined, quoted or set behind something; words of `STARTS` count
-at the beginning of a line only (behind blanks, `#`, `>`, `|`, `*`). Where the words alone could stand in prose, a pattern tests the line.
+Words of `ANYWHERE` are looked for in the whole text, for output that was joined, quoted or set behind something; words of
+`STARTS` count at the beginning of a line only (behind blanks, `#`, `>`, `|`, `*`). Where the words could stand in prose, a pattern
+tests the line.
 """
 
 from __future__ import annotations
@@ -33,11 +34,12 @@ def _command(kind: str, *names: str) -> tuple[Mark, ...]:
 
 # Decoration is gone from the line that a pattern of STARTS sees.
 STARTS: tuple[Mark, ...] = (
-    *_marks("collect_env", "CUDA used to build PyTorch", "ROCM used to build PyTorch", "HIP runtime version:", "MIOpen runtime version:"),
-    *_marks("collect_env", "GPU models and configuration:", "Is CUDA available:", "Versions of relevant libraries", "[pip3] ", "[conda] "),
-    *_marks("collect_env", "Collecting environment information", "CUDA runtime version:", "Is XNNPACK available", "Libc version:"),
-    *_marks("rocminfo", "hsa api call failure at", "Runtime Ext Version:", "Shader Arrs. per Eng.", "BDFID:", "Chip ID:", "Segment: "),
-    *_marks("rocminfo", "Queue Max Size:", "Wavefront Size:", "Alloc Granule:"),
+    *_marks("collect_env", "CUDA used to build PyTorch", "ROCM used to build PyTorch", "HIP runtime version:"),
+    *_marks("collect_env", "MIOpen runtime version:", "GPU models and configuration:", "Is CUDA available:", "[pip3] "),
+    *_marks("collect_env", "Versions of relevant libraries", "Collecting environment information", "CUDA runtime version:"),
+    *_marks("collect_env", "Is XNNPACK available", "Libc version:", "[conda] "),
+    *_marks("rocminfo", "hsa api call failure at", "Runtime Ext Version:", "Shader Arrs. per Eng.", "BDFID:", "Chip ID:"),
+    *_marks("rocminfo", "Segment: ", "Queue Max Size:", "Wavefront Size:", "Alloc Granule:"),
     *_marks("rocminfo", "Name:", fits=r"Name:\s+(?:amdgcn-amd-amdhsa--)?gfx[0-9]"),
     *_marks("rocminfo", "Agent ", fits=r"Agent \d+\W*$"),
     *_marks("rocm-smi", '"card', fits=r'"card\d+":\s*\{'),
@@ -49,7 +51,8 @@ STARTS: tuple[Mark, ...] = (
     *_marks("amd-smi", "gpu,", fits=r"gpu,\w"),
     *_marks("amd-smi", "GPU ", fits=r"GPU\s+(?:XCP|POWER|GPU_T|GFX_|VRAM_)"),
     *_marks("clinfo", "Number of platforms", "Number of devices", "Platform Name", "Device Board Name (AMD)", "Board name:"),
-    *_marks("clinfo", "Device Name", "Device Topology", "Max compute units", "Global memory size", fits=r"[A-Z][\w ()]+(?::|\s{2})\s*\S"),
+    *_marks("clinfo", "Device Name", "Device Topology", "Max compute units", "Global memory size",
+            fits=r"[A-Z][\w ()]+(?::|\s{2})\s*\S"),
     *_marks("clinfo", "Device Type:", fits=r".*CL_DEVICE_TYPE_"),
     *_marks("hipconfig", "HIP version", "HIP_COMPILER", "HIP_RUNTIME", fits=r"HIP(?: version|_COMPILER|_RUNTIME)\s*:\s*\w"),
     *_marks("hipconfig", "==hipconfig", "== hipconfig", "==hip-clang", "== hip-clang"),
@@ -64,16 +67,21 @@ STARTS: tuple[Mark, ...] = (
 
 ANYWHERE: tuple[Mark, ...] = (
     *_marks("collect_env", "PyTorch version:", "Is debug build:"),
-    *_marks("rocminfo", "ROCk module", "HSA System Attributes", "HSA Agents", "Unable to open /dev/kfd", "hsa_init Failed", "*** Done ***"),
-    *_marks("rocminfo", "WSL environment detected", "Marketing Name:", "the default DRM access group", "Call returned HSA_STATUS", "rocminfo.cc"),
-    *_marks("rocminfo", "member of ", "group membership", fits=r".*?(?:is member of \w+ group|(?:video|render) group membership)"),
-    *_marks("rocm-smi", "ROCm System Management Interface", "End of ROCm SMI Log", "Driver not initialized (amdgpu not found", "Concise Info"),
+    *_marks("rocminfo", "ROCk module", "HSA System Attributes", "HSA Agents", "Unable to open /dev/kfd", "hsa_init Failed"),
+    *_marks("rocminfo", "*** Done ***", "WSL environment detected", "Marketing Name:", "the default DRM access group"),
+    *_marks("rocminfo", "Call returned HSA_STATUS", "rocminfo.cc"),
+    *_marks("rocminfo", "member of ", "group membership",
+            fits=r".*?(?:is member of \w+ group|(?:video|render) group membership)"),
+    *_marks("rocm-smi", "ROCm System Management Interface", "End of ROCm SMI Log", "Concise Info"),
+    *_marks("rocm-smi", "Driver not initialized (amdgpu not found"),
     *_marks("rocm-smi", "GPU[", fits=r".*?GPU\[\d+\]\s*:"),
     *_marks("rocm-smi", '"card0"', fits=r'.*?\{\s*"card0"\s*:'),
     *_marks("rocm-smi", "Mhz", fits=r"\W*\d+\s+(?:\d+\s+0x[0-9a-f]{4},\s|\[\S.{0,20} : 0x|[0-9.]+c\s)"),
-    *_marks("amd-smi", "AMDSMI Tool:", "| AMD-SMI ", "AMD System Management Interface |", "Unable to detect any GPU devices", '"gpu_data"', '"market_name"'),
+    *_marks("amd-smi", "AMDSMI Tool:", "| AMD-SMI ", "AMD System Management Interface |", '"gpu_data"', '"market_name"'),
+    *_marks("amd-smi", "Unable to detect any GPU devices"),
     *_marks("amd-smi", " MB |", fits=r".*?\d/\d+ MB \|"),
     *_marks("clinfo", "CL_DEVICE_TYPE_GPU"),
+    *_marks("clinfo", "-- Device #", "Platform #", fits=r"[\s#>|`+-]*(?:Device|Platform) #\d+: \S"),
     *_marks("pip", "==", fits=r"\s{0,8}[A-Za-z0-9][\w.-]{0,60}(?:\[[\w,]{1,40}\])?==\d\S*\s*$"),
     *_command("rocminfo", "rocminfo"),
     *_command("rocm-smi", "rocm-smi"),
@@ -86,12 +94,14 @@ ANYWHERE: tuple[Mark, ...] = (
 
 # Kinds whose lines stand for themselves: all of them go into one artifact, wherever they stand.
 _VARIABLES = (
-    "export ", "declare -x ", "set ", "HSA_", "HIP_", "ROCR_", "ROCM_", "CUDA_", "GPU_", "AMD_", "AMDGPU_", "HCC_", "PYTORCH_", "TORCH_", "MIOPEN_",
-    "TRITON_", "NCCL_", "RCCL_", "VLLM_", "BNB_", "LD_LIBRARY_PATH=", "PYTHON", "HF_", "FLASH_",
+    "export ", "declare -x ", "set ", "HSA_", "HIP_", "ROCR_", "ROCM_", "CUDA_", "GPU_", "AMD_", "AMDGPU_", "HCC_", "PYTORCH_",
+    "TORCH_", "MIOPEN_", "TRITON_", "NCCL_", "RCCL_", "VLLM_", "BNB_", "LD_LIBRARY_PATH=", "PYTHON", "HF_", "FLASH_",
 )  # fmt: skip
 LINE_STARTS: tuple[Mark, ...] = (
     *_marks("env", *_VARIABLES, fits=r"(?:export |declare -x |set )?[A-Z][A-Z0-9_]*="),
-    *_marks("dmesg", "amdgpu ", "amdgpu: ", "[drm] ", "[drm:", "kfd kfd: ", fits=r"(?:amdgpu(?: [0-9a-f]{4}:|: )|\[drm|kfd kfd: )"),
+    *_marks(
+        "dmesg", "amdgpu ", "amdgpu: ", "[drm] ", "[drm:", "kfd kfd: ", fits=r"(?:amdgpu(?: [0-9a-f]{4}:|: )|\[drm|kfd kfd: )"
+    ),
     *_marks("versions", "amdgpu/", fits=r"amdgpu/\d[\w.-]*, "),
     *_marks("versions", "Package: ", fits=r"Package: \S*(?:rocm|hip|amdgpu|hsa)"),
 )
