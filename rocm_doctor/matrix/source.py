@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -37,12 +37,15 @@ _STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
 
 
 class Problem(NamedTuple):
-    """What is wrong with the data: file, line (0: not known), field (may be empty), and the words."""
+    """What is wrong with the data: file, line (0: not known), field (may be empty), the words, and which check says so."""
 
     file: str
     line: int
     field: str
     message: str
+    check: str = "schema"
+    key: str = ""
+    level: Literal["error", "warning"] = "error"
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: " + (f"{self.field}: " if self.field else "") + self.message
@@ -144,7 +147,7 @@ def _convert(
 ) -> Any:
     """One entry as its type; None, and the problem noted, when it is not one."""
     try:
-        return msgspec.convert(_expanded(item, shorts), kind)
+        return msgspec.convert(expanded(item, shorts), kind)
     except msgspec.ValidationError as exc:
         words, _, where = str(exc).partition(" - at `$")
         steps = [name or number for name, number in _STEP.findall(where)]
@@ -161,7 +164,7 @@ def _numbers(steps: Iterable[str]) -> Iterator[int | str]:
     yield from (int(s) if s.isdigit() else s for s in steps)
 
 
-def _expanded(item: Any, shorts: dict[str, str]) -> Any:
+def expanded(item: Any, shorts: dict[str, str]) -> Any:
     """The entry with the short names of its sources (and of its overrides' sources) written out."""
     if not isinstance(item, dict):
         return item
@@ -169,14 +172,14 @@ def _expanded(item: Any, shorts: dict[str, str]) -> Any:
     if isinstance(made.get("sources"), list):
         made["sources"] = [shorts[s] if isinstance(s, str) and _SHORT.match(s) else s for s in made["sources"]]
     if isinstance(made.get("overrides"), list):
-        made["overrides"] = [_expanded(o, shorts) for o in made["overrides"]]
+        made["overrides"] = [expanded(o, shorts) for o in made["overrides"]]
     return made
 
 
 def _driver(path: Path, root: Path, shorts: dict[str, str], problems: list[Problem]) -> Any:
     label = path.relative_to(root).as_posix()
     data = read_yaml(path, label)
-    lists = {name: [_expanded(i, shorts) for i in items] for name, items in data.items()}
+    lists = {name: [expanded(i, shorts) for i in items] for name, items in data.items()}
     try:
         return msgspec.convert(lists, Driver)
     except msgspec.ValidationError as exc:

@@ -1,0 +1,78 @@
+"""Checks of the catalogue against itself: targets, wheels, support, variables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rocm_doctor.matrix.types import EnvVar, Support, Target, TorchBuild
+from rocm_doctor.matrix.types import Fact as Statement
+from rocm_doctor.versions import release
+
+_NOT_CATALOGUED = {"gfx803", "gfx940", "gfx941", "gfx1250"}
+"""Targets that sources name and that no entry describes: too old, early silicon, not on sale."""
+_ENV = re.compile(r"[A-Z][A-Z0-9_]+(?:_<node>)?$")
+
+
+def faults(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
+    """(number of the entry, field, message) for each."""
+    targets = {e.gfx for e in entries if isinstance(e, Target)}
+    yield from _unique(entries)
+    yield from _pci(entries)
+    for number, entry in enumerate(entries):
+        if isinstance(entry, Target):
+            yield from ((number, field, words) for field, words in _target(entry))
+        elif isinstance(entry, TorchBuild):
+            yield from ((number, field, words) for field, words in _torch(entry))
+        elif isinstance(entry, EnvVar) and not _ENV.match(entry.name):
+            yield number, "name", f"`{entry.name}` is no name of a variable"
+        for field in ("gfx", "blas"):
+            named = getattr(entry, field, ()) if isinstance(entry, (TorchBuild, Support, Statement)) else ()
+            yield from ((number, field, f"`{g}` is not in catalog/gfx.yaml") for g in named if g not in targets | _NOT_CATALOGUED)
+
+
+def _unique(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
+    """No two entries of one type under one name; keys of support, facts and driver windows differ across types too."""
+    seen: set[tuple[str, str]] = set()
+    for number, entry in enumerate(entries):
+        field = next((f for f in ("key", "id", "gfx", "module", "name", "version") if f in entry.__struct_fields__), "")
+        name = (type(entry).__name__, str(getattr(entry, field)))
+        if name in seen and type(entry).__name__ != "Row":
+            yield number, field, f"`{name[1]}` stands twice"
+        seen.add(name)
+
+
+def _pci(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
+    owner: dict[str, str] = {}
+    for number, entry in enumerate(entries):
+        for pci in entry.pci if isinstance(entry, Target) else ():
+            if owner.setdefault(pci, entry.gfx) != entry.gfx:
+                yield number, "pci", f"device {pci} stands at {owner[pci]} too"
+            if not re.fullmatch(r"[0-9a-f]{4}", pci):
+                yield number, "pci", f"`{pci}` is no device id: four hex digits"
+
+
+def _target(entry: Target) -> Iterator[tuple[str, str]]:
+    """The kernel's number and the name say the same: the last two characters of the name are minor and step in hex."""
+    major, minor, step = entry.gfx[3:-2], entry.gfx[-2], entry.gfx[-1]
+    if entry.kfd != int(major) * 10000 + int(minor, 16) * 100 + int(step, 16):
+        yield "kfd", f"{entry.kfd} is not the number of {entry.gfx}"
+    if entry.wavefront_modes and entry.wavefront not in entry.wavefront_modes:
+        yield "wavefront", f"{entry.wavefront} is not among the modes"
+    for override in entry.overrides:
+        names_itself = release(override.value) == (int(major), int(minor, 16), int(step, 16))
+        if names_itself is not (override.verdict == "identity"):
+            yield (
+                "overrides",
+                f"{override.value} {'names the chip itself' if names_itself else 'is another target'}: not {override.verdict}",
+            )
+
+
+def _torch(entry: TorchBuild) -> Iterator[tuple[str, str]]:
+    if entry.local and not entry.local.startswith(entry.torch + "+"):
+        yield "local", f"`{entry.local}` is no build of torch {entry.torch}"
+    if entry.family == "bundled" and not set(entry.blas) <= set(entry.gfx):
+        yield "blas", "rocBLAS targets that torch is not compiled for"
+    if (entry.gfx and not entry.gfx_evidence) or (entry.blas and not entry.blas_evidence):
+        yield "gfx_evidence", "a list of targets says how it is known"

@@ -1,0 +1,134 @@
+"""Checks of rows: keys, conditions, remedies, references, and rows of one grade that contradict each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations
+
+from rocm_doctor.coords import Kind, coord
+from rocm_doctor.model import Row
+from rocm_doctor.versions import contains, parse_spec
+
+_KEY = re.compile(r"[a-z0-9]+(?:[.+-][a-z0-9]+)*$")
+_NUMBER = re.compile(r"(>=|<=|==|!=|>|<)?\s*-?(0x[0-9a-f]+|\d+(\.\d+)?)\s*([kmgt]ib)?$", re.IGNORECASE)
+_BOUND = re.compile(r"\d+(?:\.\d+)*")
+
+
+def key_form(row: Row) -> Iterator[tuple[str, str]]:
+    if not _KEY.match(row.key):
+        yield "key", f"`{row.key}` is no key: small letters, digits, and - . + between them"
+
+
+def coordinates(row: Row) -> Iterator[tuple[str, str]]:
+    if not row.when:
+        yield "when", "a row without conditions would hold everywhere"
+    for name in row.when:
+        if coord(name) is None:
+            yield f"when.{name}", f"`{name}` is no fact that anything reads (coords.py has the list)"
+
+
+def conditions(row: Row) -> Iterator[tuple[str, str]]:
+    for name, condition in row.when.items():
+        known = coord(name)
+        if known and (fault := condition_fault(known.kind, condition)):
+            yield f"when.{name}", fault
+
+
+def condition_fault(kind: Kind, condition: str) -> str:
+    """Why a condition cannot be read; empty when it can."""
+    inner = condition.removeprefix("!")
+    if not inner.strip() or inner.startswith("!"):
+        return f"`{condition}` is empty"
+    if inner in ("absent", "set"):
+        return (
+            ""
+            if kind != "log"
+            else "a log line is neither absent nor set: write the words, with ! for a line that must not be there"
+        )
+    parts = [p.strip() for p in inner.split("|")]
+    if any(not p for p in parts) or any(p in ("absent", "set") for p in parts):
+        return f"`{condition}` has an alternative that is empty, `absent` or `set`"
+    return next((fault for part in parts if (fault := _part_fault(kind, part))), "")
+
+
+def _part_fault(kind: Kind, part: str) -> str:
+    if kind == "version":
+        try:
+            parse_spec(part)
+        except ValueError as exc:
+            return str(exc)
+    if kind == "number" and not _NUMBER.match(part):
+        return f"`{part}` is no bound on a number"
+    if kind == "flag" and part not in ("yes", "no"):
+        return f"a flag is `yes` or `no`, not `{part}`"
+    if kind == "log" and not part.replace("*", "").strip():
+        return f"`{part}` has no words"
+    return ""
+
+
+def title_form(row: Row) -> Iterator[tuple[str, str]]:
+    if "\n" in row.title or row.title.endswith(".") or len(row.title) > 120:
+        yield "title", "a title is one line of at most 120 characters without a full stop"
+
+
+def remedies(rows: Sequence[Row], with_commands: Collection[str]) -> Iterator[tuple[int, str, str]]:
+    """A fault comes with a cause, and with something to do: the row's own, its diagnosis's commands, or "no known fix"."""
+    for number, row in enumerate(rows):
+        if not row.cause.strip():
+            yield number, "cause", "a row says why"
+        said = row.advice or row.commands or row.settle or "no known fix" in row.cause or row.diagnosis in with_commands
+        if row.status in ("broken", "degraded") and not said:
+            yield number, "advice", 'broken and degraded rows say what to do, or "no known fix"'
+
+
+def duplicates(rows: Sequence[Row]) -> Iterator[tuple[int, str, str]]:
+    seen: set[str] = set()
+    for number, row in enumerate(rows):
+        if row.key in seen:
+            yield number, "key", f"`{row.key}` stands twice"
+        seen.add(row.key)
+
+
+def references(rows: Sequence[Row], ids: Collection[str], retired: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
+    keys = {row.key for row in rows}
+    for number, row in enumerate(rows):
+        if row.diagnosis not in ids:
+            yield number, "diagnosis", f"`{row.diagnosis}` is no diagnosis"
+        if row.key in retired:
+            yield number, "key", f"`{row.key}` is retired (successor: {retired[row.key] or 'none'})"
+        for name in row.after:
+            if name not in ids and name not in keys:
+                yield number, "after", f"`{name}` is neither a diagnosis nor a row"
+
+
+def contradictions(rows: Sequence[Row]) -> Iterator[tuple[int, str, str]]:
+    """Two rows of one grade about one subject: where their ranges meet, one says works and the other broken."""
+    numbered = [(n, row) for n, row in enumerate(rows) if not any(c.startswith("log") for c in row.when)]
+    for (_, one), (number, other) in combinations(numbered, 2):
+        if one.diagnosis == other.diagnosis and one.grade == other.grade and {one.status, other.status} == {"works", "broken"}:
+            if _meet(one.when, other.when) and not (one.harmless or other.harmless):
+                yield (
+                    number,
+                    "status",
+                    f"says {other.status}, and `{one.key}` of the same grade says {one.status} where both hold",
+                )
+
+
+def _meet(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Whether one machine can satisfy both, judged only when both ask for the same facts (else the narrower one stands)."""
+    return one.keys() == other.keys() and all(_overlap(name, one[name], other[name]) for name in one)
+
+
+def _overlap(name: str, one: str, other: str) -> bool:
+    known = coord(name)
+    if known is None or known.kind != "version":
+        return one == other or bool(set(one.split("|")) & set(other.split("|")))
+    points = {p for bound in _BOUND.findall(f"{one} {other}") for p in (bound, f"{bound}.1", f"{bound}.999")} | {"0.1", "999"}
+    return any(_fits(one, p) and _fits(other, p) for p in points)
+
+
+def _fits(condition: str, version: str) -> bool:
+    inner = condition.removeprefix("!")
+    holds = inner == "set" or any(contains(part, version) for part in inner.split("|"))
+    return holds is not condition.startswith("!")

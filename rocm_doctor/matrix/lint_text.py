@@ -1,0 +1,122 @@
+"""Checks of any entry's words: sources, personal data, commands, age, and the formatting of the files."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from rocm_doctor.matrix.source import Problem
+
+_FORMS = (
+    re.compile(r"https://[\w.-]+\.[a-z]{2,}/\S*$"),
+    re.compile(r"[\w.-]+/[\w.-]+ .*\S(@\S+|\(.*\)|#L?\d+)$"),
+    re.compile(r"[\w.-]+/[\w.-]+ (commits? |@|\S+/|\S+\.\w+|target lists)\S?.*$"),
+    re.compile(
+        r"field report: .+\(.*20\d\d.*\)$|field report: .+, issue \d+$|field report: .+issue \d+.*$|field report: .+\d.*$"
+    ),
+    re.compile(r"PyPI (wheels?|metadata) .+"),
+    re.compile(r"rocm[-_]doctor[ /]\S+\.(md|py).*"),
+    re.compile(r"[A-Z]\w+.* (19|20)\d\d, .{12,}"),
+    re.compile(r"(ROCm|Linux kernel|libdrm|pci\.ids|pytorch\.github\.io|xformers|pytorch\.org) ?.*[\d/].*"),
+)
+_PERSONAL = (
+    (re.compile(r"/home/[\w.-]+|/root/|/Users/[\w.-]+|C:\\Users\\[\w.-]+|/work/|/tmp/v\b"), "a path of somebody's machine"),
+    (re.compile(r"[\w.+-]+@[\w-]+\.(?:com|org|net|de|io|edu)\b"), "an e-mail address"),
+    (re.compile(r"\b(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}\b(?!\.)"), "a private network address"),
+)
+_YEAR = datetime.timedelta(days=366)
+
+
+def source_form(entry: Any) -> Iterator[tuple[str, str]]:
+    """Every entry has a source, and each is a URL, `owner/repo path@commit`, a dated field report, or an opened package."""
+    sources = getattr(entry, "sources", ())
+    if not sources:
+        yield "sources", "no source: what nobody says does not belong here"
+    for override in getattr(entry, "overrides", ()):
+        sources += override.sources
+    for source in sources:
+        if not any(form.match(source) for form in _FORMS):
+            yield "sources", f"`{source}` is no citation: give a URL, `owner/repo path@commit` or `field report: what (date)`"
+
+
+def personal_data(entry: Any) -> Iterator[tuple[str, str]]:
+    for name, text in _texts(entry):
+        for pattern, what in _PERSONAL:
+            if found := pattern.search(text):
+                yield name, f"`{found[0]}` is {what}"
+
+
+def _texts(entry: Any) -> Iterator[tuple[str, str]]:
+    for name in entry.__struct_fields__:
+        value = getattr(entry, name)
+        values = (*value, *value.values()) if isinstance(value, dict) else value if isinstance(value, tuple) else (value,)
+        yield from ((name, v) for v in values if isinstance(v, str))
+
+
+def commands_parse(entry: Any) -> Iterator[tuple[str, str]]:
+    """Each command can be pasted: a shell would not wait for the rest of it."""
+    for name in ("commands", "verify"):
+        for command in getattr(entry, name, ()):
+            try:
+                words = shlex.split(command)
+            except ValueError as exc:
+                yield name, f"`{command}` does not parse: {exc}"
+                continue
+            if not words or any(re.fullmatch(r"[\w.-]+[<>]=?[\d.]+", w) and w not in _quoted(command) for w in words):
+                yield name, f"`{command}` would redirect into a file: quote the version"
+
+
+def _quoted(command: str) -> set[str]:
+    return {a or b for a, b in re.findall(r"\"([^\"]*)\"|'([^']*)'", command)}
+
+
+def age(entry: Any, today: datetime.date) -> Iterator[tuple[Literal["error", "warning"], str]]:
+    checked = getattr(entry, "checked", None)
+    if checked and checked > today:
+        yield "error", f"{checked} lies in the future"
+    elif checked and today - checked > _YEAR:
+        yield "warning", f"last checked on {checked}, more than a year ago: look at its sources again"
+
+
+def formatting(files: Iterable[Path], root: Path) -> Iterator[Problem]:
+    """The files as text: no tabs, no blanks at line ends, one newline at the end, no key twice in a mapping."""
+    for path in files:
+        name, text = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
+        for number, line in enumerate(text.split("\n"), 1):
+            if "\t" in line or line != line.rstrip():
+                yield Problem(name, number, "", "a tab or a blank at the end of the line", "format", name)
+        if not text.endswith("\n") or text.endswith("\n\n"):
+            yield Problem(name, text.count("\n"), "", "the file must end with one newline", "format", name)
+        yield from (Problem(name, line, key, "stands twice in this mapping", "format", name) for line, key in _twice(text))
+
+
+def _twice(text: str) -> Iterator[tuple[int, str]]:
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    todo: list[Any] = [yaml.compose(text, loader)]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, yaml.MappingNode):
+            keys = [key.value for key, _ in node.value]
+            yield from ((k.start_mark.line + 1, k.value) for n, (k, _) in enumerate(node.value) if k.value in keys[:n])
+            todo += [value for _, value in node.value]
+        elif isinstance(node, yaml.SequenceNode):
+            todo += node.value
+
+
+def uses(text: str, name: str) -> bool:
+    """Whether a short name stands in a list of sources somewhere in these files."""
+    return re.search(rf"(?:^|[\[,\s-]){re.escape(name)}(?=[\],\s]|$)", text, re.MULTILINE) is not None
+
+
+def plain(entry: Any) -> dict[str, Any]:
+    """An entry as plain values, for comparisons between two versions of the data."""
+    made: dict[str, Any] = msgspec.to_builtins(entry)
+    return made
