@@ -9,7 +9,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Override, Target, TorchBuild
 from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Snapshot
 from rocm_doctor.rules.build import blas, builds_with, compiled, holds_code
-from rocm_doctor.rules.findings import finding, readings, subject_of
+from rocm_doctor.rules.findings import finding, readings, subject_of, to_train_on
 from rocm_doctor.rules.override import NAME
 
 

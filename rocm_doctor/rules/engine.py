@@ -82,7 +82,7 @@ def _sort_out(
 
 
 def _subjects(row: Row, snapshot: Snapshot) -> list[tuple[str, Gpu | None]]:
-    """What a row speaks of: the machine, or each GPU to train on when a condition is about one (an unknown GPU when none was listed)."""
+    """The machine, or each GPU to train on when a condition is about one (an unknown GPU when nobody listed any)."""
     if not any(name.startswith("gpu.") for name in row.when):
         return [("", None)]
     if not snapshot.gpus and not snapshot.gpus_listed:
