@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from pathlib import Path
 
@@ -224,6 +225,24 @@ def test_the_users_override_reaches_the_tools(root: Path, bin_: Path) -> None:
 def test_without_tools_nothing_is_started(root: Path, bin_: Path) -> None:
     tool(bin_, "rocminfo", out=AGENT)
     assert not any(a.name.startswith("cmd/") for a in collect(root=root, tools=False, env=environment(bin_)))
+
+
+def test_an_interrupt_while_the_held_tools_run(root: Path, bin_: Path) -> None:
+    tool(bin_, "rocminfo", out=AGENT)
+    hanging(bin_, "rocm-smi")
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.6)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(root, bin_)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert not alive(pid_of(bin_, "rocm-smi"))
 
 
 @pytest.mark.slow

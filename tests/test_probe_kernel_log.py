@@ -99,6 +99,14 @@ def test_two_gpus_get_only_their_own() -> None:
     assert gpus(text) == [{"pci_bdf": "0000:0b:00.0", "compute_units": 72}, {"pci_bdf": "0000:0e:00.0", "vram_bytes": 512 << 20}]
 
 
+def test_two_device_ids_and_one_address_are_not_laid_together() -> None:
+    text = (
+        "[ 8.1] amdgpu 0000:0b:00.0: amdgpu: SMU is initialized successfully!\n"
+        "[ 8.4] kfd kfd: amdgpu: added device 1002:73bf\n[ 8.5] kfd kfd: amdgpu: added device 1002:164e\n"
+    )
+    assert gpus(text) == [{"pci_bdf": "0000:0b:00.0"}]
+
+
 def test_an_address_cut_short() -> None:
     assert gpus("kernel: amdgpu 0000:03:00: Fatal error during GPU init\n") == [{"pci_bdf": "0000:03:00.0"}]
 

@@ -45,6 +45,7 @@ def test_target_names(version: int, name: str | None) -> None:
     [
         (0, 25344, "0000:63:00.0"), (1, 0x4300 | 2 << 3 | 1, "0001:43:02.1"), (0, 0, None), (-1, 25344, None), (0, 1 << 20, None),
         (0x10000, 768, "10000:03:00.0"),
+        (0, 0x0300 | 31 << 3, "0000:03:1f.0"),
     ],
 )  # fmt: skip
 def test_addresses(domain: int, location: int, text: str | None) -> None:

@@ -67,6 +67,13 @@ def test_a_distributions_libraries_spell_their_release() -> None:
     )  # fmt: skip
 
 
+def test_the_distributions_own_before_opt() -> None:
+    """No path leads to /opt/rocm: the loader takes what lies in the system's folders, and that release counts."""
+    own = {"usr/lib64/.listing": "libamdhip64.so.6 -> libamdhip64.so.6.3.42131\nlibrocm-core.so.1.0.60302\n"}
+    got = values({**own, "opt/rocm-6.4.1/.info/version": "6.4.1-83\n", "opt/rocm": "link: /opt/rocm-6.4.1\n"})
+    assert (got["rocm.loader"], got["rocm.version"], got["rocm.source"]) == ("/usr/lib64", "6.3.2", "distribution")
+
+
 def test_a_runtime_without_hip_is_an_installation_of_unknown_release() -> None:
     got = values({"usr/lib/x86_64-linux-gnu/.listing": "libhsa-runtime64.so.1 -> libhsa-runtime64.so.1.5.0\n"})
     assert got == {"rocm.installations": ("/usr/lib/x86_64-linux-gnu=?",), "rocm.source": "distribution"}
