@@ -19,7 +19,9 @@ _QUOTE = 240
 
 def readable_logs(artifacts: Iterable[Artifact]) -> list[Artifact]:
     """The artifacts in which a failure line may stand: pasted text, logs, the kernel's log, and what a smoke test printed."""
-    return [a for a in artifacts if not a.missing and a.name.startswith(("paste/text", "log/", "kernel/log", "smoke/"))]
+    places = ("paste/text", "log/", "kernel/log", "smoke/")
+    # smoke/*.jsonl holds results, not words: what a smoke test printed stands in smoke/*.log.
+    return [a for a in artifacts if not a.missing and a.name.startswith(places) and not a.name.endswith(".jsonl")]
 
 
 class Logs:

@@ -25,20 +25,16 @@ START_LIMIT = 60.0
 """Seconds for the interpreter itself, before its first stage."""
 END_LIMIT = 20.0
 """Seconds for the interpreter to exit after its last stage."""
+STACK_TIME = 0.3
+"""Seconds that a child has to print its Python stack before it is ended."""
 PATIENCE = 10.0
 """Seconds of silence until a line says what is being waited for, and between such lines."""
 CREW_GRACE = 15.0
 """Seconds that the other ranks have to end a stage after one rank has failed in it: as a rule they wait for it in vain."""
 TAIL_BYTES = 1 << 16
 TAIL_LINES = 40
-WORDS = {
-    "passed": "passed",
-    "failed": "FAILED",
-    "skipped": "skipped",
-    "died": "DIED",
-    "timeout": "TIMED OUT",
-    "not-run": "not run",
-}
+WORDS = {"failed": "FAILED", "skipped": "skipped", "died": "DIED", "timeout": "TIMED OUT"}
+UNITS = (("tflops", "TFLOP/s"), ("to_device_gb_s", "GB/s to the device"), ("to_host_gb_s", "GB/s back"))
 
 Record = dict[str, Any]
 
@@ -76,7 +72,7 @@ class Worker(Struct):
 
 
 class Lane(Struct):
-    """The stages of one GPU. `records` is what its artifact will hold; `states` the worst status of each stage so far."""
+    """The stages of one GPU. `records` and `words` are what its artifacts will hold, `states` the worst status of each stage so far."""
 
     name: str
     settings: Settings
@@ -86,6 +82,7 @@ class Lane(Struct):
     workers: list[Worker] = field(default_factory=list)
     batch: list[Stage] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
     states: dict[str, str] = field(default_factory=dict)
     hello: Record = field(default_factory=dict)
     failed_at: dict[str, float] = field(default_factory=dict)
@@ -266,7 +263,9 @@ def _ask_for_stack(worker: Worker) -> None:
     assert worker.child.proc is not None
     if worker.ended or worker.stage:
         os.kill(worker.child.proc.pid, signal.SIGUSR1)
-        process.pump([worker.child], timeout=0.3)
+        until = time.monotonic() + STACK_TIME
+        while worker.child.ended is None and time.monotonic() < until:
+            process.pump([worker.child], timeout=STACK_TIME / 5)
 
 
 def _remind(lane: Lane, worker: Worker) -> None:
@@ -322,8 +321,7 @@ def _mourn(lane: Lane, worker: Worker) -> None:
     _record(
         lane, stage=stage, rank=worker.rank, seconds=_elapsed(worker), doing=worker.doing, stderr_bytes=len(done.stderr), **how
     )
-    lane.records += [{"kind": "stderr", "stage": stage, "text": line[:1000]} for line in words]
-    lane.records += [{"kind": "kernel", "stage": stage, "text": line[:1000]} for line in kernel]
+    lane.words += [line[:1000] for line in words] + [f"kernel: {line[:1000]}" for line in kernel]
 
 
 def _how(done: process.Done) -> Record:
@@ -338,18 +336,24 @@ def _how(done: process.Done) -> Record:
 
 
 def _record(lane: Lane, *, stage: str, status: str, **more: Any) -> None:
-    """Add a result; a stage's state is the worst of its ranks'. A traceback becomes lines of its own, to be found like those of a log."""
+    """Add a result; a stage's state is the worst of its ranks'. What a failure says goes to the words as well, to be searched like a log."""
     trace = str(more.pop("traceback", ""))
-    if lane.world == 1 or more.get("rank") is None:
+    if lane.world == 1:
         more.pop("rank", None)
-    lane.records.append(
-        {"kind": "result", "stage": stage, "status": status} | {k: v for k, v in more.items() if v not in ("", None)}
-    )
-    lane.records += [{"kind": "traceback", "stage": stage, "text": line} for line in trace.splitlines() if line.strip()]
+    lane.records.append({"kind": "result", "stage": stage, "status": status} | {k: v for k, v in more.items() if v not in ("", None)})
     if lane.states.get(stage, "passed") == "passed":
         lane.states[stage] = status
-    if status == "failed":
+    why = ": ".join(str(more[key]) for key in ("reason", "message") if more.get(key))
+    if status in ("failed", "died", "timeout"):
         lane.failed_at.setdefault(stage, time.monotonic())
-    if status in ("failed", "died", "timeout", "skipped"):
-        why = [str(more[key]).partition("\n")[0][:200] for key in ("reason", "message") if more.get(key) and status != "skipped"]
-        lane.settings.tell(": ".join([f"{lane.name}: {stage} {WORDS[status]}", *why]))
+        lane.words += [f"== {stage} {WORDS[status]}: {why}", *(line for line in trace.splitlines() if line.strip())]
+    _tell(lane, stage, status, why, more.get("details"))
+
+
+def _tell(lane: Lane, stage: str, status: str, why: str, details: Any) -> None:
+    """A line for what did not pass, and for what was measured."""
+    measured = [f"{details[key]} {unit}" for key, unit in UNITS if key in details] if isinstance(details, dict) else []
+    if status == "passed" and measured:
+        lane.settings.tell(f"{lane.name}: {stage} passed, {', '.join(measured)}")
+    elif status not in ("passed", "not-run"):
+        lane.settings.tell(": ".join([f"{lane.name}: {stage} {WORDS[status]}", *([why.partition("\n")[0][:300]] if why else [])]))

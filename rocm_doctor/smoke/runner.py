@@ -4,10 +4,9 @@ An artifact `smoke/gpu0.jsonl` (or `smoke/cpu.jsonl`, or `smoke/crew.jsonl` for 
 
 * `header`: schema, lane, interpreter and its version, device, level, the stages planned, whether the kernel's log was readable;
 * `result`: stage, status (passed, failed, skipped, died, timeout, not-run), reason, message, seconds, details, rank;
-* `stderr`, `kernel`, `traceback`: one line of text each, with the stage that it belongs to;
 * `stragglers`: processes that had to be ended after their parent.
 
-The text is judged like any other, also when it is replayed from a bundle; nothing here decides what it means.
+What was printed by stages that failed (the end of stderr, tracebacks, new lines of the kernel's log) stands in `smoke/gpu0.log`. The text is judged like any other, also when it is replayed from a bundle; nothing here decides what it means.
 """
 
 from __future__ import annotations
@@ -75,6 +74,8 @@ def run_smoke(
             return _all_lanes(settings, plan, gpu, done)
         finally:
             settings.kernel.close()
+            for child in (child for lane in done for child in lane.children):
+                process.stop(child)
 
 
 def planned(level: int, names: Sequence[str]) -> list[Stage]:
@@ -100,7 +101,7 @@ def _all_lanes(settings: Settings, plan: list[Stage], gpu: int | None, done: lis
         for lane in done:
             lanes.interrupt(lane)
     seconds = round(time.monotonic() - began, 3)
-    return [_artifact(lane, done[0], seconds, note) for lane in done]
+    return [artifact for lane in done for artifact in _artifacts(lane, done[0], seconds, note)]
 
 
 def _run(some: list[Lane], done: list[Lane]) -> None:
@@ -140,10 +141,11 @@ def _crew(settings: Settings, stages: list[Stage], world: int, done: list[Lane])
     return Lane("crew", settings, list(stages), world=world, states=states)
 
 
-def _artifact(lane: Lane, first: Lane, seconds: float, note: str) -> Artifact:
+def _artifacts(lane: Lane, first: Lane, seconds: float, note: str) -> list[Artifact]:
     lines = [_header(lane, lane if lane.world == 1 else first), *lane.records]
     text = "".join(msgspec.json.encode(line).decode() + "\n" for line in lines)
-    return Artifact(f"smoke/{lane.name}.jsonl", "smoke", text, seconds=seconds, note=note)
+    results = Artifact(f"smoke/{lane.name}.jsonl", "smoke", text, seconds=seconds, note=note)
+    return [results] + ([Artifact(f"smoke/{lane.name}.log", "smoke", "\n".join(lane.words) + "\n")] if lane.words else [])
 
 
 def _header(lane: Lane, teller: Lane) -> dict[str, Any]:

@@ -1,0 +1,79 @@
+"""`rocm-doctor smoke`: run the smoke test and judge what comes of it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rocm_doctor import pipeline
+from rocm_doctor.cli.common import Fault, baselined, deliver, finish, load_matrix, report_options
+from rocm_doctor.model import Artifact
+from rocm_doctor.smoke.worker.table import STAGES
+
+MIB = 1 << 20
+
+
+@click.command(epilog="Examples:  rocm-doctor smoke;  rocm-doctor smoke --device cpu;  rocm-doctor smoke --stage bf16 --gpu 1")
+@click.option("--level", type=click.IntRange(1, 3), default=1, show_default=True, help="1: 15 s. 2: 2 min. 3: 15 min, all GPUs together.")
+@click.option("--stage", "stages", multiple=True, metavar="NAME", help="This stage only; repeatable. --stage list shows them.")
+@click.option("--device", type=click.Choice(("auto", "cpu", "cuda")), default="auto", help="cuda is the name of ROCm GPUs in torch too.")
+@click.option("--gpu", type=click.IntRange(0), metavar="INDEX", help="This GPU only, as torch counts. [default: every GPU]")
+@click.option("--python", help="Test with this interpreter instead of the one that runs the doctor.")
+@click.option("--stage-limit", type=click.FloatRange(1), metavar="SECONDS", help="Time limit of each stage, instead of its own.")
+@click.option("--memory-limit", type=click.IntRange(256), metavar="MIB", help="End a child that takes more main memory.")
+@report_options
+def command(
+    level: int,
+    stages: tuple[str, ...],
+    device: str,
+    gpu: int | None,
+    python: str | None,
+    stage_limit: float | None,
+    memory_limit: int | None,
+    matrix_path: Path | None,
+    overlays: tuple[Path, ...],
+    fail_on: str,
+    strict: bool,
+    baseline: Path | None,
+    ignore: tuple[str, ...],
+    **show: Any,
+) -> None:
+    """Run short steps of training, from a copy to LoRA, in child processes that may die, hang or calculate wrongly.
+
+    Nothing is downloaded. Results are compared with float64 on the CPU; the first stage that fails is the one to look at.
+    """
+    if "list" in stages:
+        click.echo("\n".join(f"{stage.name:<20} level {stage.level}  {stage.about}" for stage in STAGES))
+        return
+    unknown = [name for name in stages if name not in {stage.name for stage in STAGES}]
+    if unknown:
+        raise Fault(f"no stage is called {', '.join(unknown)}; `rocm-doctor smoke --stage list` shows them")
+    matrix = load_matrix(matrix_path, overlays)
+    artifacts = facts_beside(python, device) + tested(
+        python, level=level, device=device, stages=stages, gpu=gpu, limit=stage_limit, memory_limit=memory_limit and memory_limit * MIB
+    )
+    report = baselined(pipeline.judge(artifacts, matrix, source="the smoke test on this machine", ignore=ignore), baseline)
+    deliver(report, **show)
+    if any(artifact.note == "interrupted" for artifact in artifacts):
+        click.echo("interrupted: the report above holds what was known by then", err=True)
+        sys.exit(130)
+    finish(report, fail_on=fail_on, strict=strict)
+
+
+def facts_beside(python: str | None, device: str) -> list[Artifact]:
+    """The facts of the machine, which the results are judged with; a test on the CPU says nothing of its GPU, nor they of it."""
+    if device == "cpu":
+        return []
+    from rocm_doctor.sources.live import collect
+
+    return collect(python=python)
+
+
+def tested(python: str | None, **options: Any) -> list[Artifact]:
+    """The smoke test's artifacts, with a line for each stage on standard error while it runs."""
+    from rocm_doctor.smoke.runner import run_smoke
+
+    return run_smoke(python, on_progress=lambda line: click.echo(line, err=True), **options)
