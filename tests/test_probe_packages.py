@@ -27,7 +27,10 @@ def test_rocm_in_wheels() -> None:
 
 
 def test_interpreter() -> None:
-    text = "version: 3.12.3\nprefix: /home/user/venv\nbase_prefix: /usr\nexecutable: /home/user/venv/bin/python\nplatform: linux\nglibc: 2.39\n"
+    text = (
+        "version: 3.12.3\nprefix: /home/user/venv\nbase_prefix: /usr\nexecutable: /home/user/venv/bin/python\nplatform:"
+        " linux\nglibc: 2.39\n"
+    )
     found = facts(interpreter, ("py/interpreter", text))
     assert found == {"python.version": "3.12.3", "python.prefix": "/home/user/venv", "python.env": "venv", "glibc": "2.39"}
 

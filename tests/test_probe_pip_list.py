@@ -37,7 +37,8 @@ def test_pip_list() -> None:
         "torch @ https://example.org/whl/torch-2.8.0+rocm6.4-cp312-cp312-manylinux_2_28_x86_64.whl#sha256=abc\n",
         "Name: torch\nVersion: 2.8.0+rocm6.4\nSummary: Tensors\n",
         "$ pip show torch | grep Version\nVersion: 2.8.0+rocm6.4\n",
-        "# Name                    Version                   Build  Channel\ntorch                     2.8.0+rocm6.4            pypi_0    pypi\n",
+        "# Name                    Version                   Build  Channel\ntorch                     2.8.0+rocm6.4        "
+        "    pypi_0    pypi\n",
         "[pip3] torch==2.8.0+rocm6.4\n",
         "Successfully installed filelock-3.13.1 torch-2.8.0+rocm6.4 pytorch-triton-rocm-3.4.0\n",
         "Requirement already satisfied: torch in ./venv/lib/python3.12/site-packages (2.8.0+rocm6.4)\n",

@@ -157,7 +157,10 @@ def test_single_lines(line: str, fact: str, value: object) -> None:
 
 
 def test_prints_of_a_one_liner() -> None:
-    text = '$ python -c "import torch; print(torch.__version__, torch.version.hip)"\namdgpu.ids: No such file or directory\n2.12.0+cu130 None\n'
+    text = (
+        '$ python -c "import torch; print(torch.__version__, torch.version.hip)"\namdgpu.ids: No such file or'
+        " directory\n2.12.0+cu130 None\n"
+    )
     found = facts(report, text)
     assert (found["torch.version"], found["torch.hip"], found["torch.build"]) == ("2.12.0+cu130", None, "cuda")
     text = "$ python3 -c 'import torch; print(torch.__version__); print(torch.cuda.is_available())'\n2.8.0+rocm6.4\nFalse\n"
@@ -177,8 +180,8 @@ def test_processor_is_no_gpu() -> None:
 
 
 def test_json_header() -> None:
-    header = {"python": "3.12.3", "torch": {"version": "2.8.0+rocm6.4", "hip": "6.4.43482", "devices": ["AMD Instinct MI300X"] * 8},
-              "rocm": {"version": "6.4.1", "driver": "6.12.12"}}  # fmt: skip
+    torch = {"version": "2.8.0+rocm6.4", "hip": "6.4.43482", "devices": ["AMD Instinct MI300X"] * 8}
+    header = {"python": "3.12.3", "torch": torch, "rocm": {"version": "6.4.1", "driver": "6.12.12"}}
     found = facts(report, f"words <!-- {json.dumps(header)} --> words")
     assert (found["torch.version"], found["torch.hip"], found["rocm.version"]) == ("2.8.0+rocm6.4", "6.4.43482", "6.4.1")
     assert (found["driver.version"], found["python.version"]) == ("6.12.12", "3.12.3")
@@ -186,13 +189,28 @@ def test_json_header() -> None:
 
 
 def test_dump_of_amdgpu_top() -> None:
-    device = {"DeviceName": "AMD Radeon RX 9070 XT", "DeviceID": 30032, "PCI": "0000:03:00.0", "gfx_target_version": "gfx1201", "GPU Type": "dGPU",
-              "Total Compute Unit": 64, "VRAM Size": 17095983104, "ROCm Version": "7.2.0"}  # fmt: skip
+    device = {
+        "DeviceName": "AMD Radeon RX 9070 XT",
+        "DeviceID": 30032,
+        "PCI": "0000:03:00.0",
+        "gfx_target_version": "gfx1201",
+        "GPU Type": "dGPU",
+        "Total Compute Unit": 64,
+        "VRAM Size": 17095983104,
+        "ROCm Version": "7.2.0",
+    }
     text = json.dumps([device], indent=2)
     assert gpus(report, text) == [
-        {"gfx": "gfx1201", "marketing_name": "AMD Radeon RX 9070 XT", "pci_bdf": "0000:03:00.0", "device_id": 30032, "compute_units": 64,
-         "vram_bytes": 17095983104, "is_apu": False}
-    ]  # fmt: skip
+        {
+            "gfx": "gfx1201",
+            "marketing_name": "AMD Radeon RX 9070 XT",
+            "pci_bdf": "0000:03:00.0",
+            "device_id": 30032,
+            "compute_units": 64,
+            "vram_bytes": 17095983104,
+            "is_apu": False,
+        }
+    ]
     assert facts(report, text)["rocm.version"] == "7.2.0"
 
 

@@ -8,7 +8,7 @@ from rocm_doctor.probes import sysinfo
 
 NEW = """\
 workload_name,command,hostname,cpu_model,sbios,linux_distro,linux_kernel_version,amd_gpu_kernel_version,rocm_version,vbios,gpu_model,gpu_arch,cu_per_gpu,wave_size
-job,./x -n 1,node1,AMD EPYC 9654 96-Core Processor,"Vendor, Inc. 1.0",Ubuntu 24.04.1 LTS,6.8.0-45-generic,,6.3.1-48,113-M000-1,MI300X_A1,gfx942,304,64
+job,./x,node1,AMD EPYC 9654,"Vendor, 1.0",Ubuntu 24.04.1 LTS,6.8.0-45-generic,,6.3.1-48,113-M000-1,MI300X_A1,gfx942,304,64
 """
 OLD = """\
 workload_name,host_name,host_cpu,host_distro,host_kernel,host_rocmver,date,gpu_soc,numSE,numCU,waveSize,name
@@ -20,7 +20,7 @@ def test_newer_columns_with_a_comma_inside_quotes() -> None:
         "rocm.version": "6.3.1-48",
         "kernel": "6.8.0-45-generic",
         "os": "Ubuntu 24.04.1 LTS",
-        "cpu": "AMD EPYC 9654 96-Core Processor",
+        "cpu": "AMD EPYC 9654",
     }
     assert gpus(sysinfo, NEW) == [
         {"gfx": "gfx942", "marketing_name": "MI300X_A1", "compute_units": 304, "wavefront_size": 64, "vbios": "113-M000-1"}

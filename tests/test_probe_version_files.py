@@ -9,7 +9,7 @@ from rocm_doctor.probes import lspci, tracebacks, version_files
 
 LSPCI = """\
 00:02.0 VGA compatible controller [0300]: Intel Corporation UHD Graphics 730 [8086:4692] (rev 0c)
-03:00.0 VGA compatible controller [0300]: Advanced Micro Devices, Inc. [AMD/ATI] Navi 31 [Radeon RX 7900 XT/7900 XTX] [1002:744c] (rev c8)
+03:00.0 VGA compatible controller [0300]: Advanced Micro Devices, Inc. [AMD/ATI] Navi 31 [Radeon RX 7900 XT] [1002:744c] (rev c8)
 \tSubsystem: Sapphire Technology Limited NITRO+ [1da2:e471]
 \tKernel driver in use: amdgpu
 \tKernel modules: amdgpu
@@ -59,13 +59,16 @@ def test_two_kernels_with_the_module_leave_the_kernel_open() -> None:
 
 def test_lspci() -> None:
     assert gpus(lspci, LSPCI) == [
-        {"pci_bdf": "0000:03:00.0", "device_id": 0x744C, "marketing_name": "Radeon RX 7900 XT/7900 XTX", "driver": "amdgpu"},
+        {"pci_bdf": "0000:03:00.0", "device_id": 0x744C, "marketing_name": "Radeon RX 7900 XT", "driver": "amdgpu"},
         {"pci_bdf": "0000:83:00.0", "device_id": 0x74A1},
     ]
 
 
 def test_traceback_tells_python_and_its_home() -> None:
-    text = 'Traceback (most recent call last):\n  File "/home/user/train/venv/lib/python3.12/site-packages/torch/__init__.py", line 1, in f\n'
+    text = (
+        "Traceback (most recent call last):\n  File"
+        ' "/home/user/train/venv/lib/python3.12/site-packages/torch/__init__.py", line 1, in f\n'
+    )
     assert facts(tracebacks, text) == {"python.version": "3.12", "python.prefix": "/home/user/train/venv", "python.env": "venv"}
     assert facts(tracebacks, text.replace("/home/user/train/venv", "…/envs/py312")) == {"python.version": "3.12"}
     assert (

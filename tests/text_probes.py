@@ -36,7 +36,7 @@ NAMES = GpuNames.of(
         ("gfx1200", ["Radeon RX 9060 XT"], ["7590"]),
         ("gfx1201", ["Radeon RX 9070 XT", "Radeon AI PRO R9700"], ["7550", "7551"]),
     ],
-    codenames=[("gfx1100", "Navi 31"), ("gfx1151", "Strix Halo"), ("gfx90c", "Renoir / Cezanne / Barcelo"), ("gfx900", "Vega 10")],
+    codenames=[("gfx1100", "Navi 31"), ("gfx1151", "Strix Halo"), ("gfx90c", "Renoir / Cezanne"), ("gfx900", "Vega 10")],
     families=[("gfx1030", "RDNA2"), ("gfx1031", "RDNA2"), ("gfx1032", "RDNA2"), ("gfx1200", "RDNA4"), ("gfx1201", "RDNA4")],
     processors=[("gfx1103", ["Ryzen * 7?40*"]), ("gfx1151", ["Ryzen AI Max*"])],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.notes import Notes
@@ -60,7 +61,7 @@ _INSTALLER = re.compile(
 
 def say_commands(notes: Notes, page: Page, text: list[Sentence]) -> None:
     """said.command, said.install, said.torch_index, and versions that stand in wheels' names, images and installers."""
-    commands = list(dict(_commands(page)).items())[:MOST]
+    commands = list(dict(islice(_commands(page), MOST)).items())
     if commands:
         notes.say("said.command", tuple(c for c, _ in commands), commands[0][1])
     installs = [(c, r) for c, r in commands if _PIP.search(c)]

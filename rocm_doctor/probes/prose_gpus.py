@@ -103,7 +103,7 @@ def say_gpus(notes: Notes, text: list[Sentence], names: GpuNames) -> None:
 
 def _named(sentence: Sentence, names: GpuNames) -> Iterator[Named]:
     text = sentence.text
-    for mention in names.find(text):
+    for mention in names.find(text)[:_MOST]:
         yield _of_mention(sentence, mention)
     low = text.lower()
     if "gfx" in low:

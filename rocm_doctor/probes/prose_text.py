@@ -144,14 +144,13 @@ def _split(line: str) -> Iterator[str]:
 
 
 def clause_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """Where the clause that holds text[start:end] begins and stops."""
-    first, stop = 0, len(text)
-    for gap in _CLAUSE.finditer(text):
+    """Where the clause that holds text[start:end] begins and stops, 300 characters away at most."""
+    first, stop = max(0, start - 300), min(len(text), end + 300)
+    for gap in _CLAUSE.finditer(text, first, stop):
         if gap.end() <= start:
             first = gap.end()
         elif gap.start() >= end:
-            stop = gap.start()
-            break
+            return first, gap.start()
     return first, stop
 
 
