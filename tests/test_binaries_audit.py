@@ -156,6 +156,21 @@ def test_unreadable_file_is_denied_not_absent(tmp_path: Path) -> None:
     assert (holding.why, bool(holding.problem)) == ("denied", True)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+@pytest.mark.parametrize("everything", [False, True])
+def test_links(tmp_path: Path, everything: bool) -> None:
+    """Some installers link whole packages, ROCm links versions of a library; a link to a parent is followed once."""
+    cache = build(tmp_path / "cache", {"torch/lib/libtorch_hip.so.1": library(gpu_bundle("gfx1100"))})
+    (cache / "torch/lib/libtorch_hip.so").symlink_to("libtorch_hip.so.1")
+    (cache / "torch/loop").symlink_to(cache)
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "torch").symlink_to(cache / "torch")
+    audit = audits.audit_environment(site, everything=everything)
+    assert [h.path for h in audit.holdings if "loop" not in h.path] == ["torch/lib/libtorch_hip.so.1"]
+    assert len(audit.holdings) <= 2
+
+
 def test_partial_targets_are_told_in_the_reading(tmp_path: Path) -> None:
     reading = facts(audits.audit_environment(torch_env(tmp_path)))["code.torch"].readings[0]
     assert reading.artifact == "code/audit.json"

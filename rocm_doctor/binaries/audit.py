@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -13,26 +12,16 @@ import msgspec
 from rocm_doctor.binaries import bitsandbytes, inspect
 from rocm_doctor.binaries.kernels import is_kernel_file, kernel_holdings
 from rocm_doctor.binaries.kpack import Contents
+from rocm_doctor.binaries.listing import listed, relevant, walk
 from rocm_doctor.binaries.names import library_of, may_hold_code
 from rocm_doctor.binaries.types import ARTIFACT, Audit, Holding, PlaceKind
 from rocm_doctor.model import Artifact, Origin
 
-# The folders of site-packages that training depends on: what `check` looks into. A full audit walks everything.
-RELEVANT = (
-    "torch/lib", "torch", "torch/.kpack", "torch/lib/.kpack", "torch/lib/library", "torch/lib/rocblas/library",
-    "torch/lib/hipblaslt/library", "torch/lib/aotriton.images", "torch/share/miopen/db",
-    "_rocm_sdk_libraries*/lib", "_rocm_sdk_libraries*/bin", "_rocm_sdk_libraries*/.kpack", "_rocm_sdk_libraries*/lib/.kpack",
-    "_rocm_sdk_libraries*/*/rocblas/library", "_rocm_sdk_libraries*/*/hipblaslt/library", "_rocm_sdk_libraries*/share/miopen/db",
-    "bitsandbytes", "xformers", "flash_attn_3", "vllm", "torchvision", "torchaudio/lib", "deepspeed/ops",
-)  # fmt: skip
-RELEVANT_TOP = ("flash_attn_2_cuda*", "xformers*")
-MAX_FILES = 200_000
-_HIP = re.compile(r"^hip(?:\s*:[^=\n]*)?\s*=\s*'([^']*)'", re.MULTILINE)
-_DIST = re.compile(r"(torch|bitsandbytes|xformers)-([^-/]+)\.dist-info/?")
-
 # Kernel files of a ROCm outside of Python: what a torch that brings no rocBLAS of its own will load.
 ROCM_FOLDERS = ("lib/rocblas/library", "lib/hipblaslt/library", "share/miopen/db")
 
+_HIP = re.compile(r"^hip(?:\s*:[^=\n]*)?\s*=\s*'([^']*)'", re.MULTILINE)
+_DIST = re.compile(r"(torch|bitsandbytes|xformers)-([^-/]+)\.dist-info/?")
 _ELSEWHERE = "its code stands in kpack archives"
 _NOWHERE = "its code was split off, and no archive here holds it: a device package is missing"
 
@@ -58,11 +47,11 @@ def audit_environment(
     roots: dict[str, Path] = {}
     folders = [sites] if isinstance(sites, Path) else list(sites)
     for site in folders:
-        for path in _walk(site) if everything else _relevant(site):
+        for path in walk(site) if everything else relevant(site):
             roots.setdefault(path, site)
     for root in rocm:
         for folder in ROCM_FOLDERS:
-            for name, _ in _listed(root / folder):
+            for name, _ in listed(root / folder):
                 roots.setdefault(f"{root.as_posix().lstrip('/')}/{folder}/{name}", root)
     hip = torch_hip if torch_hip is not None else next(filter(None, (_hip_of(folder) for folder in folders)), "")
 
@@ -80,7 +69,7 @@ def audit_folder(folder: Path, torch_hip: str | None = None, progress: Progress 
     def read(path: str) -> tuple[inspect.Found | None, int]:
         return inspect.inspect_file(folder / path, library_of(path), path)
 
-    return audit_paths(str(folder), "folder", list(_walk(folder)), read, hip, "", progress)
+    return audit_paths(str(folder), "folder", list(walk(folder)), read, hip, "", progress)
 
 
 def audit_file(path: Path) -> Audit:
@@ -131,50 +120,3 @@ def _hip_of(site: Path) -> str:
     except OSError:
         return ""
     return found.group(1) if found else ""
-
-
-def _walk(root: Path) -> Iterator[str]:
-    """Files below `root` as relative paths, and folders with a '/' at the end. Links are not followed; stops at MAX_FILES."""
-    pending = [""]
-    seen = 0
-    while pending and seen < MAX_FILES:
-        folder = pending.pop()
-        for name, is_folder in _listed(root / folder):
-            seen += 1
-            if is_folder:
-                if name not in ("__pycache__", "node_modules"):
-                    pending.append(f"{folder}{name}/")
-                    yield f"{folder}{name}/"
-            else:
-                yield folder + name
-
-
-def _relevant(site: Path) -> Iterator[str]:
-    top = _listed(site)
-    for name, is_folder in top:
-        if not is_folder and any(fnmatchcase(name, glob) for glob in RELEVANT_TOP):
-            yield name
-        elif name.endswith(".dist-info"):
-            yield name + "/"
-    names = [name for name, is_folder in top if is_folder]
-    for glob in RELEVANT:
-        for folder in _expand(site, glob, names):
-            yield from (f"{folder}/{name}" + ("/" if is_folder else "") for name, is_folder in _listed(site / folder))
-
-
-def _expand(site: Path, glob: str, names: Iterable[str]) -> list[str]:
-    """Folders that fit; only the first part, whose candidates are known, and single stars are looked up."""
-    first, _, rest = glob.partition("/")
-    tops = [name for name in names if fnmatchcase(name, first)]
-    if "*" not in rest:
-        return [f"{top}/{rest}".rstrip("/") for top in tops]
-    return [p.relative_to(site).as_posix() for top in tops for p in (site / top).glob(rest)]
-
-
-def _listed(folder: Path) -> list[tuple[str, bool]]:
-    """Names in a folder and whether each is one itself; nothing for one that is not there or not readable."""
-    try:
-        with os.scandir(folder) as entries:
-            return [(e.name, e.is_dir(follow_symlinks=False)) for e in entries if not (e.is_symlink() and e.is_dir())]
-    except OSError:
-        return []

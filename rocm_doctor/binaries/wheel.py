@@ -7,8 +7,9 @@ import zlib
 from pathlib import Path
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
-from rocm_doctor.binaries.audit import MAX_FILES, Progress, audit_paths
+from rocm_doctor.binaries.audit import Progress, audit_paths
 from rocm_doctor.binaries.inspect import Found, failed, inspect
+from rocm_doctor.binaries.listing import MAX_FILES
 from rocm_doctor.binaries.names import library_of
 from rocm_doctor.binaries.types import Audit
 from rocm_doctor.binaries.view import Overread, Slice, View
