@@ -127,7 +127,7 @@ def _stale() -> bool:
         *(_SOURCE / name for name in ("catalog", "rows", "rows/libraries", "rows/signatures")),
         Path(__file__).parent,
     ]
-    return any(entry.stat().st_mtime_ns >= made for folder in folders if folder.is_dir() for entry in os.scandir(folder))
+    return any(entry.stat().st_mtime_ns >= made for folder in folders if folder.is_dir() for entry in list(os.scandir(folder)))
 
 
 def _write(data: bytes) -> None:
