@@ -16,6 +16,7 @@ from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.smoke import lane, watch
 from rocm_doctor.smoke.runner import planned, run_smoke
+from rocm_doctor.smoke.worker.table import all_needs
 from rocm_doctor.sources import process
 
 pytestmark = pytest.mark.skipif(not process.HAS_GROUPS, reason="needs process groups")
@@ -75,15 +76,9 @@ def test_a_stage_that_dies(fault: str) -> None:
     if diagnosis:
         assert diagnosis in [f.id for f in report.findings if not f.follows_from], [(f.id, f.row) for f in report.findings]
     for other in planned(2, ()):
-        wanted = "not-run" if stage in _all_needs(other.name) else "passed"
+        wanted = "not-run" if stage in all_needs(other.name) else "passed"
         assert other.name == stage or found[other.name]["status"] == wanted, other.name
     assert children() == []
-
-
-def _all_needs(name: str) -> set[str]:
-    needs = {s.name: s.needs for s in planned(3, ())}
-    direct = set(needs[name])
-    return direct.union(*(_all_needs(need) for need in direct)) if direct else direct
 
 
 @pytest.mark.parametrize("fault", ["hang", "deaf"])

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct, field
 
 from rocm_doctor.smoke import watch
-from rocm_doctor.smoke.worker.table import Stage
+from rocm_doctor.smoke.worker.table import Stage, all_needs
 from rocm_doctor.sources import process
 
 WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker")
@@ -132,7 +132,7 @@ def interrupt(lane: Lane) -> None:
 def _bar(lane: Lane) -> None:
     """Take from the pending stages those whose result would say nothing, with the stage to blame."""
     for stage in list(lane.pending):
-        blame = next((need for need in stage.needs if lane.states.get(need, "passed") != "passed"), None)
+        blame = next((need for need in all_needs(stage.name) if lane.states.get(need, "passed") != "passed"), None)
         if blame is not None:
             lane.pending.remove(stage)
             _record(

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Optional
 
 from .compare import Skip, Wrong
-from .table import BY_NAME
+from .table import BY_NAME, all_needs
 
 TRACEBACK_CHARS = 3000
 
@@ -177,7 +177,7 @@ def work(bench: Bench, stages: Sequence[str], functions: dict[str, Callable[[Ben
     """All stages, one after the other; one whose need has failed or was skipped here is left to the runner to explain."""
     barred: list[str] = []
     for name in stages:
-        if any(need in barred for need in BY_NAME[name].needs):
+        if any(need in barred for need in all_needs(name)):
             barred.append(name)
             continue
         end = run_stage(bench, name, functions)

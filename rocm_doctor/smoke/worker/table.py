@@ -56,3 +56,9 @@ STAGES = (
 )
 
 BY_NAME = {stage.name: stage for stage in STAGES}
+
+
+def all_needs(name: str) -> tuple[str, ...]:
+    """What a stage needs, and what that needs in turn, nearest first."""
+    direct = BY_NAME[name].needs
+    return direct + tuple(further for need in direct for further in all_needs(need))
