@@ -1,0 +1,179 @@
+"""The command line as a user meets it: a child process, exit codes, errors that name the remedy."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import jsonschema
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rocm_doctor.cli import COMMANDS
+from rocm_doctor.cli.common import exit_code
+from rocm_doctor.model import Finding, Report, Snapshot
+
+ROOT = Path(__file__).parent.parent
+FIXTURES = ROOT / "fixtures"
+REPORT_SCHEMA = json.loads((ROOT / "rocm_doctor" / "schemas" / "report.json").read_text(encoding="utf-8"))
+
+
+def run(*args: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+    """The doctor in a child process, as `python -m rocm_doctor`."""
+    argv = [sys.executable, "-m", "rocm_doctor", *args]
+    return subprocess.run(argv, input=stdin, capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **env})
+
+
+def test_help_has_every_command_and_examples() -> None:
+    text = run("--help").stdout
+    assert all(name in text for name in COMMANDS)
+    assert "rocm-doctor check --example" in text
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_explains_itself(name: str) -> None:
+    done = run(name, "--help")
+    assert done.returncode == 0, done.stderr
+    assert "Usage: rocm-doctor" in done.stdout
+
+
+def test_the_example_gives_a_whole_verdict() -> None:
+    done = run("check", "--example")
+    assert done.returncode == 1
+    assert "arch.override-wrong" in done.stdout
+    assert "unset HSA_OVERRIDE_GFX_VERSION" in done.stdout
+
+
+def test_a_healthy_machine_gets_one_line() -> None:
+    done = run("check", str(FIXTURES / "rx7900xtx-ready"))
+    assert done.returncode == 0
+    assert done.stdout.startswith("✓ ready to train")
+    assert len(done.stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize("format_", ["json", "jsonl", "markdown", "sarif", "junit", "github", "gitlab", "html", "text"])
+def test_the_exit_code_is_the_same_in_every_format(format_: str) -> None:
+    assert run("check", str(FIXTURES / "windows-cpu-wheel"), "--format", format_).returncode == 1
+    assert run("check", str(FIXTURES / "rx7900xtx-ready"), "--format", format_).returncode == 0
+
+
+def test_json_keeps_to_its_schema() -> None:
+    for fixture in ("mi50-wrong-override", "rx7900xtx-ready"):
+        jsonschema.validate(json.loads(run("check", str(FIXTURES / fixture), "--format", "json").stdout), REPORT_SCHEMA)
+
+
+def test_several_formats_at_once(tmp_path: Path) -> None:
+    a, b = tmp_path / "a.sarif", tmp_path / "b.json"
+    done = run("check", "--example", "--format", "sarif", "-o", str(a), "--format", "json", "-o", str(b))
+    assert done.returncode == 1
+    assert json.loads(a.read_text(encoding="utf-8"))["version"] == "2.1.0"
+    assert json.loads(b.read_text(encoding="utf-8"))["verdict"] == "problems"
+
+
+def test_a_pasted_report_from_standard_input() -> None:
+    done = run("check", "-", "--format", "json", stdin="RX 6600\nRuntimeError: Found no NVIDIA driver on your system.\n")
+    assert json.loads(done.stdout)["findings"][0]["id"] == "version.torch-not-rocm"
+
+
+def test_fail_on_and_ignore_decide_the_exit_code() -> None:
+    path = str(FIXTURES / "windows-cpu-wheel")
+    assert run("check", path, "--fail-on", "never").returncode == 0
+    assert run("check", path, "--ignore", "version.torch-not-rocm").returncode == 0
+
+
+def test_strict_tells_undetermined_from_ready() -> None:
+    assert run("check", "-", stdin="hello").returncode == 0
+    assert run("check", "-", "--strict", stdin="hello").returncode == 3
+
+
+def test_a_baseline_leaves_out_what_is_known(tmp_path: Path) -> None:
+    path, base = str(FIXTURES / "windows-cpu-wheel"), tmp_path / "base.json"
+    run("check", path, "--format", "json", "-o", str(base))
+    assert run("check", path, "--baseline", str(base)).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["check", "no-such-file.txt"], "no-such-file.txt"),
+        (["check", "--format", "pdf"], "pdf"),
+        (["explain", "arch.not-in-buil"], "did you mean arch.not-in-build"),
+        (["no-such-command"], "no-such-command"),
+        (["check", "--example", "-o", "a", "-o", "b"], "one --format for each -o"),
+    ],
+)
+def test_usage_errors_name_the_fault(args: list[str], words: str) -> None:
+    done = run(*args)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_broken_overlay_is_never_a_pass(tmp_path: Path) -> None:
+    bad = tmp_path / "site.yaml"
+    bad.write_text("- key: x\n  diagnosis: nope\n", encoding="utf-8")
+    done = run("check", "--example", "--overlay", str(bad))
+    assert done.returncode == 2
+    assert "site.yaml" in done.stderr
+
+
+def test_a_damaged_bundle_says_so(tmp_path: Path) -> None:
+    bad = tmp_path / "ticket.zip"
+    bad.write_bytes(b"PK\x03\x04 and nothing of a zip")
+    done = run("check", str(bad))
+    assert (done.returncode, "ticket.zip" in done.stderr) == (2, True)
+
+
+def test_a_fault_of_our_own_is_a_ticket() -> None:
+    code = "import rocm_doctor.cli.check as c, rocm_doctor.cli as m, sys; c.pipeline.judge = None; sys.argv[1:] = ['check', '--example']; m.main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 4
+    assert "```" in done.stderr
+    assert str(ROOT.parent) not in done.stderr, "no path of this machine"
+
+
+def test_a_bundle_is_redacted_and_replays(tmp_path: Path) -> None:
+    ticket = tmp_path / "ticket.zip"
+    assert run("bundle", str(FIXTURES / "two-rx7900xt-rccl-hang"), "-o", str(ticket)).returncode == 0
+    assert {"report.json", "report.md", "artifacts.json"} <= set(zipfile.ZipFile(ticket).namelist())
+    ids = [f["id"] for f in json.loads(run("check", str(ticket), "--format", "json").stdout)["findings"]]
+    assert ids[0] == "platform.iommu"
+
+
+def test_no_colour_codes_into_a_pipe() -> None:
+    assert "\x1b" not in run("check", "--example").stdout
+
+
+def test_completion_scripts() -> None:
+    for shell in ("bash", "zsh", "fish"):
+        assert "rocm-doctor" in run("completion", shell).stdout
+
+
+def test_a_reader_that_goes_away_is_no_fault() -> None:
+    done = subprocess.run(f"{sys.executable} -m rocm_doctor check --example -v | head -1", shell=True, capture_output=True, text=True, timeout=60)
+    assert "Traceback" not in done.stderr
+    assert "itself failed" not in done.stderr
+
+
+def _report(severities: list[str], verdict: str) -> Report:
+    found = tuple(Finding(id="x", title="t", severity=s, confidence="high", cause="c") for s in severities)  # type: ignore[arg-type]
+    return Report(1, "0", "0", verdict, "s", found, (), Snapshot())  # type: ignore[arg-type]
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(st.sampled_from(["error", "warning", "note"])),
+    st.sampled_from(["ready", "problems", "undetermined"]),
+    st.sampled_from(["error", "warning", "note", "never"]),
+    st.booleans(),
+)
+def test_the_exit_code_is_a_function_of_the_report(severities: list[str], verdict: str, fail_on: str, strict: bool) -> None:
+    order = ["error", "warning", "note"]
+    reached = fail_on != "never" and any(order.index(s) <= order.index(fail_on) for s in severities)
+    want = 1 if reached else 3 if strict and verdict == "undetermined" else 0
+    assert exit_code(_report(severities, verdict), fail_on, strict) == want
