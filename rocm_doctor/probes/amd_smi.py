@@ -22,13 +22,13 @@ def probe(artifacts: Artifacts) -> Notes:
     """GPUs, rocm.version, driver.version, driver.loaded, virtual_machine, user.missing_group."""
     notes = Notes()
     for artifact in artifacts.like("cmd/amd-smi*", "cmd/*/amd-smi*", "paste/*-amd-smi"):
-        for line in lines(artifact):
-            if "ersion:" in line.text:
-                _versions(notes, line, quote(artifact, line))
-            _state(notes, line, quote(artifact, line))
         gpus: Gpus = {}
         for read in _READERS:
             read(notes, artifact, gpus)
+        for line in lines(artifact):
+            if "ersion:" in line.text:
+                _versions(notes, line, quote(artifact, line))
+            _state(notes, line, quote(artifact, line), bool(gpus))
         if gpus:
             complete = sorted(gpus) == list(range(len(gpus))) and not elided(artifact)
             notes.listing(complete).gpus += [gpus[n] for n in sorted(gpus)]
@@ -46,8 +46,9 @@ def _versions(notes: Notes, line: Line, reading: Reading) -> None:
         put_release(notes, driver.group(1), reading)
 
 
-def _state(notes: Notes, line: Line, reading: Reading) -> None:
-    if "not found in modules" in line.text and "amdgpu" in line.text:
+def _state(notes: Notes, line: Line, reading: Reading, lists_gpus: bool) -> None:
+    """The line about the module is also printed, and wrong, where amdgpu is built into the kernel: not believed beside GPUs."""
+    if "amdgpu not found in modules" in line.text and not lists_gpus:
         notes.say("driver.loaded", False, reading)
     if "Platform: Linux Baremetal" in line.text:
         notes.say("virtual_machine", None, reading)

@@ -24,10 +24,11 @@ def probe(artifacts: Artifacts) -> Notes:
     notes = Notes()
     for artifact in artifacts.like("cmd/rocm-smi*", "cmd/*/rocm-smi*", "paste/*-rocm-smi"):
         gpus: Gpus = {}
-        _failures(notes, artifact)
         _read_json(notes, artifact, gpus)
         _read_csv(notes, artifact, gpus)
         read_text(notes, artifact, gpus)
+        if not gpus:
+            _failures(notes, artifact)
         if gpus or "No AMD GPUs specified" in artifact.text:
             notes.listing(_complete(artifact, gpus)).gpus += [gpus[n] for n in sorted(gpus)]
     return notes

@@ -23,7 +23,8 @@ _KEY = re.compile(r"(" + "|".join(_KEYS) + r"):(.*)")
 _AGENT = re.compile(r"Agent \d+\W{0,40}$")
 _NEXT = re.compile(
     r"\s(?=(?:Marketing Name|Vendor Name|Uuid|Device Type|Chip ID|BDFID|Compute Unit|Wavefront Size|Memory Properties"
-    r"|Features|Feature|Segment|Queue Type|Queue Max Size|Node|Max Clock Freq\. \(MHz\)|Allocatable|Fast F16 Operation|Pool Info|ISA Info):"
+    r"|Features|Feature|Segment|Queue Type|Queue Max Size|Node|Max Clock Freq\. \(MHz\)|Allocatable|Fast F16 Operation"
+    r"|Pool Info|ISA Info):"
     r"|(?<!Marketing )(?<!Vendor )Name:|(?<!Wavefront )(?<!Max )(?<!Min )(?<!Cacheline )Size:"
     r"|Agent \d+\b|Pool \d\b|ISA \d\b|\*{7}|\*\*\* Done)"
 )

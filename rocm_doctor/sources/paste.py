@@ -114,7 +114,7 @@ def _belongs(line: str, kind: str, block: str) -> bool:
 
 
 def _opening(lines: list[str], first: int, floor: int, fences: set[int]) -> int:
-    """Where the lines before the first telling one may begin: behind an empty line or a fence, or at the prompt it was typed at."""
+    """Where the lines before the first telling one may begin: behind an empty line or a fence, or at the prompt before them."""
     for n in range(first - 1, max(floor, first - _BACKWARD) - 1, -1):
         if not lines[n].strip() or n in fences:
             return n + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 
 _ESCAPES = re.compile(
@@ -19,6 +20,7 @@ _TAGS = re.compile(
 )
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|nbsp|apos|#\d{1,5}|#x[0-9a-fA-F]{1,4});")
 _QUOTING = re.compile(r"^(?:[ \t]{0,3}>(?!>> )[ \t]?)+", re.MULTILINE)
+_CELL_LINE = re.compile(r"\s*\"((?:[^\"\\]|\\.)*)\",?\s*$")
 _STAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7,9}Z ", re.MULTILINE)
 _BLANKS = "\u00a0\u2007\u202f\u200b\u2060\ufeff"
 _BREAKS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
@@ -56,6 +58,8 @@ def _mostly_utf8(data: bytes) -> str:
 def clean(text: str) -> str:
     """The text without terminal codes, markup and quoting, with as many lines as before."""
     text = _unix_lines(text)
+    if '"cell_type"' in text and '"cells"' in text:
+        text = "\n".join(map(_out_of_notebook, text.split("\n")))
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     if _LOST_ESCAPES.search(text):
@@ -78,6 +82,15 @@ def _unix_lines(text: str) -> str:
     if "\n" not in text and text.count("\r") > 1:
         return text.replace("\r", "\n")
     return re.sub(r"\r+\n", "\n", text).replace("\r", " ")
+
+
+def _out_of_notebook(line: str) -> str:
+    """A line of a Jupyter notebook's cell or output, which stands there as a JSON string."""
+    found = _CELL_LINE.match(line)
+    try:
+        return str(json.loads(f'"{found.group(1)}"')).rstrip("\n").replace("\n", " ") if found else line
+    except ValueError:
+        return line
 
 
 def _without_lost_escapes(text: str) -> str:
