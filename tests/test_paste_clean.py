@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (lines as long as notebooks have them)
 from __future__ import annotations
 
 import pytest
