@@ -25,8 +25,8 @@ Verdict = Literal["ready", "problems", "undetermined"]
 class Artifact(msgspec.Struct, frozen=True):
     """What was read, verbatim: one file, one command's output, one piece of a pasted text.
 
-    `name` says what it is whichever way it came: a path without its leading slash (`sys/module/amdgpu/version`), `cmd/rocminfo` for
-    a command's output, `env`, `log/train.log`, `paste/2-rocminfo`. `missing` is set when there is nothing to read, and says why.
+    `name` says what it is whichever way it came: a path without its leading slash (`sys/module/amdgpu/version`), `cmd/rocminfo`
+    for a command's output, `env`, `log/train.log`, `paste/2-rocminfo`. `missing` is set when there is nothing to read, and says why.
     """
 
     name: str
@@ -83,7 +83,10 @@ class Gpu(msgspec.Struct, frozen=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """Everything known of one machine at one time. `gpus_listed` tells "no GPU is there" (True, empty) from "nobody looked"."""
+    """Everything known of one machine at one time. `gpus_listed` tells "no GPU is there" (True, empty) from "nobody looked".
+
+    A family that was listed whole has a fact under its own name (`env.`): a member that is not among the facts is then absent.
+    """
 
     facts: dict[str, Fact] = {}
     gpus: tuple[Gpu, ...] = ()
@@ -91,7 +94,9 @@ class Snapshot(msgspec.Struct, frozen=True):
     errors: tuple[Reading, ...] = ()
 
     def get(self, key: str) -> Fact:
-        return self.facts.get(key, NOT_ASKED)
+        """The fact of that name; NOT_ASKED when nobody looked."""
+        listed = self.facts.get(key[: key.find(".") + 1])
+        return self.facts.get(key) or (Fact(None, listed.readings) if listed else NOT_ASKED)
 
 
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

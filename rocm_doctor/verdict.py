@@ -36,6 +36,8 @@ def _proven(snapshot: Snapshot) -> tuple[str, ...]:
 
 def _missing(snapshot: Snapshot) -> list[str]:
     gpu = [] if any(isinstance(g.get("gfx").value, str) for g in snapshot.gpus) else ["which GPU (`rocminfo`)"]
+    if snapshot.get("torch.version").value is None:
+        return [*gpu, "torch, which is not installed in the examined environment (`rocm-doctor plan`)"]
     return gpu + [
         hint for name, hint in _NEEDED.items() if not snapshot.get(name).known or snapshot.get(name).value in (None, False)
     ]

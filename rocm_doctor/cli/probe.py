@@ -43,6 +43,8 @@ def plain(snapshot: Snapshot) -> dict[str, Any]:
         "env": {},
     }
     for name, fact in snapshot.facts.items():
+        if name.endswith("."):
+            continue
         head, _, rest = name.partition(".")
         if not rest:
             out[name] = _value(fact)

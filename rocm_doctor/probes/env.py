@@ -49,6 +49,7 @@ def probe(artifacts: Artifacts) -> Notes:
     """env.<NAME> for each variable that is set; None for one that the text says was taken away."""
     notes = Notes()
     for item in artifacts.like("env"):
+        notes.say("env.", True, Reading(item.name, "", "every variable that matters"))
         _listing(notes, Page(item))
     for page in whole(artifacts):
         _text(notes, page)

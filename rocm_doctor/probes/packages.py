@@ -33,6 +33,8 @@ def probe(artifacts: Artifacts) -> Notes:
         if found and name not in found:
             notes.say(f"pkg.{name}", None, Reading(source.name, "", f"{len(found)} packages, {name} is not among them"))
     say_wheels(notes, found)
+    if found and "torch.device_dists" not in notes.facts:
+        notes.say("torch.device_dists", None, Reading(source.name, "", "no device wheel among the packages"))
     return notes
 
 

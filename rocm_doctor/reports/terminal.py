@@ -136,7 +136,8 @@ def _says(finding: Finding) -> str:
     limit = 2
     origin = f" (from {finding.origin})" if finding.origin else ""
     more = f" and {len(finding.sources) - limit} more" if len(finding.sources) > limit else ""
-    return f"{finding.grade}: {'; '.join(finding.sources[:limit])}{more}{origin}" if finding.sources else ""
+    grade = f"{finding.grade}: " if finding.row else ""
+    return f"{grade}{'; '.join(finding.sources[:limit])}{more}{origin}" if finding.sources else ""
 
 
 def _labelled(label: str, lines: Iterable[str], look: Look, prefix: str = "") -> Iterator[str]:

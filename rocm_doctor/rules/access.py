@@ -10,6 +10,12 @@ from rocm_doctor.rules.findings import finding, readings
 
 _DENIED = ("*permission denied*", "*eacces*", "*operation not permitted*", "*eperm*")
 
+_WHY_NOT_LOADED = {
+    "driver.blacklisted": "a file of modprobe.d keeps it out",
+    "nomodeset": "the kernel command line blocks it",
+    "secure_boot": "secure boot may have refused the module",
+}
+
 
 def access(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """At most one finding: the first of no device, no driver, not passed into the container, not permitted."""
@@ -24,12 +30,11 @@ def _no_node(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
     if snapshot.get("kfd.exists").value is not False or snapshot.get("wsl").value is True:
         return _wsl(snapshot, matrix)
     evidence = readings(snapshot, "kfd.exists")
+    if snapshot.get("pci.gpus").value == 0:
+        return _nothing_there(snapshot, matrix)
     if isinstance(snapshot.get("container").value, str):
-        kind = snapshot.get("container").value
-        more = readings(snapshot, "container")
-        return finding(
-            matrix, "access.container", title=f"/dev/kfd is not passed into this {kind} container", evidence=evidence + more
-        )
+        title = f"no AMD GPU visible, because /dev/kfd is not passed into this {snapshot.get('container').value} container"
+        return finding(matrix, "access.container", title=title, evidence=evidence + readings(snapshot, "container"))
     if _unclaimed(snapshot) or snapshot.get("driver.loaded").value is False:
         return _driver(snapshot, matrix)
     if snapshot.get("driver.loaded").value is True:
@@ -52,23 +57,26 @@ def _unclaimed(snapshot: Snapshot) -> bool:
     return any(g.get("driver").known and g.get("driver").value is None and "driver" in g.facts for g in snapshot.gpus)
 
 
+def _nothing_there(snapshot: Snapshot, matrix: Matrix) -> Finding:
+    return finding(
+        matrix,
+        "access.no-gpu",
+        title="no AMD GPU visible, because no AMD display device is on the PCI bus",
+        evidence=readings(snapshot, "pci.gpus", "kfd.exists"),
+    )
+
+
 def _driver(snapshot: Snapshot, matrix: Matrix) -> Finding:
     """amdgpu is not there: with a card in the machine it is the driver, without one there is nothing to drive."""
     evidence = readings(snapshot, "kfd.exists", "driver.loaded")
     if snapshot.gpus_listed and not snapshot.gpus:
-        return finding(
-            matrix,
-            "access.no-gpu",
-            title="no AMD GPU visible, because none is on the PCI bus and amdgpu is not loaded",
-            evidence=evidence + readings(snapshot, "pci.gpus"),
-        )
-    reasons = [name for name in ("nomodeset", "secure_boot") if snapshot.get(name).value is True]
-    why = {"nomodeset": "the kernel command line blocks it", "secure_boot": "secure boot may have refused the module"}
+        title = "no AMD GPU visible, because the kernel lists none and amdgpu is not loaded"
+        return finding(matrix, "access.no-gpu", title=title, evidence=evidence)
+    why = next((words for name, words in _WHY_NOT_LOADED.items() if snapshot.get(name).value not in (None, False)
+                and snapshot.get(name).known), "")  # fmt: skip
+    more = readings(snapshot, *(n for n in _WHY_NOT_LOADED if _said(snapshot, n) and snapshot.get(n).value is not False))
     return finding(
-        matrix,
-        "access.driver-not-loaded",
-        title="amdgpu is not loaded" + (f": {why[reasons[0]]}" if reasons else ""),
-        evidence=evidence + readings(snapshot, *reasons),
+        matrix, "access.driver-not-loaded", title="amdgpu is not loaded" + (f": {why}" if why else ""), evidence=evidence + more
     )
 
 

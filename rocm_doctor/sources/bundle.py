@@ -32,6 +32,7 @@ _ROOTS = (
     "limits/",
     "user/",
     "paste/",
+    "var/",
     "run/",
     ".dockerenv",
 )
