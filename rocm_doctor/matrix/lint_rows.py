@@ -106,13 +106,13 @@ def contradictions(rows: Sequence[Row]) -> Iterator[tuple[int, str, str]]:
     """Two rows of one grade about one subject: where their ranges meet, one says works and the other broken."""
     numbered = [(n, row) for n, row in enumerate(rows) if not any(c.startswith("log") for c in row.when)]
     for (_, one), (number, other) in combinations(numbered, 2):
-        if one.diagnosis == other.diagnosis and one.grade == other.grade and {one.status, other.status} == {"works", "broken"}:
-            if _meet(one.when, other.when) and not (one.harmless or other.harmless):
-                yield (
-                    number,
-                    "status",
-                    f"says {other.status}, and `{one.key}` of the same grade says {one.status} where both hold",
-                )
+        if _opposed(one, other) and _meet(one.when, other.when):
+            yield number, "status", f"says {other.status}, and `{one.key}` of the same grade says {one.status} where both hold"
+
+
+def _opposed(one: Row, other: Row) -> bool:
+    same = one.diagnosis == other.diagnosis and one.grade == other.grade and not (one.harmless or other.harmless)
+    return same and {one.status, other.status} == {"works", "broken"}
 
 
 def _meet(one: Mapping[str, str], other: Mapping[str, str]) -> bool:

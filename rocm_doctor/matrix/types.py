@@ -115,6 +115,7 @@ class TorchBuild(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     released: datetime.date | None = None
     gfx: tuple[str, ...] = ()
     gfx_evidence: str = ""
+    gfx_grade: Grade = "upstream"
     blas: tuple[str, ...] = ()
     blas_evidence: str = ""
     notes: str = ""
