@@ -85,17 +85,18 @@ def planned(level: int, names: Sequence[str]) -> list[Stage]:
 
 
 def _all_lanes(settings: Settings, plan: list[Stage], gpu: int | None, done: list[Lane]) -> list[Artifact]:
-    """The first GPU tells how many there are; the others follow side by side, and then what they do together."""
+    """The first GPU tells how many there are; the others join it side by side, and then comes what they do together."""
     began, note = time.monotonic(), ""
     alone, together = [s for s in plan if s.crew != "all"], [s for s in plan if s.crew == "all"]
     try:
-        first = Lane("cpu" if settings.device == "cpu" else f"gpu{gpu or 0}", settings, list(alone), index=gpu or 0)
-        _run([first], done)
-        count = _gpu_count(first)
-        others = [n for n in range(count) if n != first.index] if gpu is None else []
-        _run([Lane(f"gpu{n}", settings, list(alone), index=n) for n in others], done)
+        done.append(Lane("cpu" if settings.device == "cpu" else f"gpu{gpu or 0}", settings, list(alone), index=gpu or 0))
+        while _tick(done) or (gpu is None and len(done) < _gpu_count(done[0])):
+            if gpu is None and len(done) < _gpu_count(done[0]):
+                done += [Lane(f"gpu{n}", settings, list(alone), index=n) for n in range(1, _gpu_count(done[0]))]
         if together:
-            _run([_crew(settings, together, count if _gpus_shown(first) else CPU_CREW, done)], done)
+            done.append(_crew(settings, together, _gpu_count(done[0]) if _gpus_shown(done[0]) else CPU_CREW, done))
+        while _tick(done):
+            pass
     except KeyboardInterrupt:
         note = "interrupted"
         for lane in done:
@@ -104,16 +105,13 @@ def _all_lanes(settings: Settings, plan: list[Stage], gpu: int | None, done: lis
     return [artifact for lane in done for artifact in _artifacts(lane, done[0], seconds, note)]
 
 
-def _run(some: list[Lane], done: list[Lane]) -> None:
-    """Run lanes side by side to their end."""
-    done += some
-    while any(lane.busy for lane in some):
-        for lane in some:
-            lanes.advance(lane)
-        if process.HAS_GROUPS:
-            running = process.pump([child for lane in some for child in lane.children], timeout=TICK)
-            if not running:
-                time.sleep(0.001)
+def _tick(some: list[Lane]) -> bool:
+    """One look at all lanes, and a short wait for their children; whether there is more to come."""
+    for lane in some:
+        lanes.advance(lane)
+    if process.HAS_GROUPS:
+        process.pump([child for lane in some for child in lane.children], timeout=TICK)
+    return any(lane.busy for lane in some)
 
 
 def _details(lane: Lane, stage: str) -> dict[str, Any]:

@@ -47,7 +47,6 @@ def device(bench: Bench) -> dict[str, Any]:
     if index >= count:
         raise Wrong("no-such-index", f"GPU {index} was asked for, torch sees {count}", count=count, masks=hip.masks())
     bench.doing("first contact with the GPU")
-    torch.cuda.set_device(index)
     about = properties(torch, index)
     about.update(count=count, index=index, masks=hip.masks())
     kernel = about["kernel_pci"]

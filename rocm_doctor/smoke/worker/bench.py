@@ -53,6 +53,8 @@ class Bench:
         if self.torch is None:
             self.torch = importlib.import_module("torch")
             self.device = self.torch.device(pick_device(self.torch, self.args.device, self.args.gpu))
+            if self.on_gpu and self.torch.cuda.is_available() and self.device.index < self.torch.cuda.device_count():
+                self.torch.cuda.set_device(self.device)
         return self.torch
 
     def doing(self, what: str) -> None:
