@@ -7,6 +7,8 @@ paths other than homes are left alone; what a pattern of redact_patterns.py take
 
 from __future__ import annotations
 
+import os
+import platform
 import re
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -91,6 +93,13 @@ class Redactor:
         return value.replace(secret, self._pseudonym(kind, secret))
 
 
+def of_this_machine() -> Redactor:
+    """A redactor that knows this machine's host, user and home, whatever the texts give away."""
+    user = os.environ.get("USER") or os.environ.get("LOGNAME") or os.environ.get("USERNAME") or ""
+    home = os.path.expanduser("~")  # noqa: PTH111 Path.home() raises where a container's user has no entry
+    return Redactor(platform.node(), user, home if home != "~" else "")
+
+
 def _replace(text: str, spans: Iterable[tuple[int, int]], pseudonym: Callable[[str], str]) -> str:
     pieces, done = [], 0
     for start, end in spans:
@@ -119,27 +128,29 @@ def _whole(artifact: Artifact, redactor: Redactor) -> str:
 def redact_report(report: Report, redactor: Redactor | None = None) -> Report:
     """The report with every string that may carry a secret redacted; fact names, ids, versions of ours and sources stay."""
     redactor = redactor or Redactor()
+    # What stands at a file and line of a repository must still open there; the names of its own files are no secret to its readers.
+    keep = _KEEP_FIELDS | {"artifact"} if report.source.startswith("repository ") else _KEEP_FIELDS
 
     def learn(text: str) -> str:
         redactor.learn(text)
         return text
 
-    _walk(report, learn, redactor)
-    return cast("Report", _walk(report, redactor.text, redactor))
+    _walk(report, learn, redactor, keep)
+    return cast("Report", _walk(report, redactor.text, redactor, keep))
 
 
-def _walk(value: object, change: Callable[[str], str], redactor: Redactor, key: str = "") -> object:
+def _walk(value: object, change: Callable[[str], str], redactor: Redactor, keep: frozenset[str], key: str = "") -> object:
     """`value` with `change` run over every string in it. `key` is the fact's name: a fact called uuid is a secret as a whole."""
     if isinstance(value, str):
         kind = patterns.SECRET_KEYS.get(key)
         return change(redactor.whole(kind, value) if kind else value)
     if isinstance(value, tuple):
-        return tuple(_walk(item, change, redactor, key) for item in value)
+        return tuple(_walk(item, change, redactor, keep, key) for item in value)
     if isinstance(value, dict):
-        return {name: _walk(item, change, redactor, name.rsplit(".", 1)[-1]) for name, item in value.items()}
+        return {name: _walk(item, change, redactor, keep, name.rsplit(".", 1)[-1]) for name, item in value.items()}
     if isinstance(value, msgspec.Struct):
         # A fact hands its key down to its value; a reading's words stand beside it and are free text.
-        fields = {f: _walk(getattr(value, f), change, redactor, key if isinstance(value, Fact) and f == "value" else "")
-                  for f in value.__struct_fields__ if f not in _KEEP_FIELDS}
+        fields = {f: _walk(getattr(value, f), change, redactor, keep, key if isinstance(value, Fact) and f == "value" else "")
+                  for f in value.__struct_fields__ if f not in keep}
         return msgspec.structs.replace(value, **fields)
     return value

@@ -74,6 +74,7 @@ class Tree:
         self.exclude = exclude
         self.troubles: list[Trouble] = []
         self._texts: dict[str, str | None] = {}
+        self._lines: dict[str, list[str]] = {}
 
     def listed(self) -> Iterator[tuple[str, str]]:
         """Kind and relative path of each file that a reader wants, in a stable order."""
@@ -104,6 +105,12 @@ class Tree:
             if why and wanted:
                 self.troubles.append(Trouble(Place(path, 1), why))
         return self._texts[path]
+
+    def lines(self, path: str) -> list[str]:
+        """The lines of a file that was read."""
+        if path not in self._lines:
+            self._lines[path] = (self._texts.get(path) or "").splitlines()
+        return self._lines[path]
 
     def _read(self, path: str) -> tuple[str | None, str]:
         try:

@@ -23,9 +23,13 @@ _ROLES: dict[str, Role] = {
     "-i": "default", "--index-url": "default", "--extra-index-url": "extra", "-f": "find-links", "--find-links": "find-links",
 }  # fmt: skip
 _WHEEL = re.compile(r"([A-Za-z0-9_.]+?)-([0-9][^-/]*)-(?:[^-/]+-)?[^-/]+-[^-/]+-[^-/]+\.whl")
-_TAIL = re.compile(r"\s+--(?:hash|config-settings|global-option)[= ].*$|\s+\\?$")
+_TAIL = re.compile(r" --(?:hash|config-settings|global-option)[= ].*")
+_COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 MAX_LINE = 4000
+MAX_LINES = 10_000
+MAX_REQUIREMENT = 500
 MAX_DEPTH = 40
+MAX_TROUBLES = 20
 
 
 class Found(NamedTuple):
@@ -54,7 +58,10 @@ def _read(tree: Tree, path: str, found: Found, into: list[Requirement], chain: t
 
 
 def _lines(tree: Tree, lines: Iterable[tuple[Place, str]], found: Found, into: list[Requirement], chain: tuple[str, ...]) -> None:
-    for place, line in lines:
+    for number, (place, line) in enumerate(lines):
+        if number >= MAX_LINES:
+            tree.troubles.append(Trouble(place, f"more than {MAX_LINES} lines; the rest was not looked at"))
+            return
         option = _OPTION.match(line)
         if option and option[1] in ("-r", "-c", "--requirement", "--constraint"):
             _include(tree, option[2], place, found, found.constraints if "c" in option[1].lstrip("-")[:1] else into, chain)
@@ -72,6 +79,9 @@ def _include(tree: Tree, name: str, place: Place, found: Found, into: list[Requi
     if "://" in name or path is None:
         tree.troubles.append(Trouble(place, f"{name} is outside of the repository and is not read"))
     elif path in chain or len(chain) > MAX_DEPTH:
+        if path in found.included:
+            return
+        found.included.append(path)
         tree.troubles.append(Trouble(place, f"{path} includes itself: {' -> '.join((*chain, path)[-4:])}"))
     elif path not in found.included:
         found.included.append(path)
@@ -85,7 +95,7 @@ def logical_lines(file: str, text: str) -> Iterator[tuple[Place, str]]:
     """Lines without comments, continued ones joined; each with the place of its first."""
     start, parts = 0, []
     for number, raw in enumerate(text.splitlines(), 1):
-        line = re.sub(r"(?:^|\s)#.*$", "", raw[:MAX_LINE]).rstrip()
+        line = _COMMENT.sub("", raw[:MAX_LINE]).rstrip()
         start = start or number
         parts.append(line.removesuffix("\\"))
         if line.endswith("\\"):
@@ -98,7 +108,9 @@ def logical_lines(file: str, text: str) -> Iterator[tuple[Place, str]]:
 
 def one(text: str, place: Place, troubles: list[Trouble] | None = None) -> list[Requirement]:
     """The requirement of one line or argument: PEP 508, a wheel's URL or file; a folder or a bare URL asks for nothing we know."""
-    text = _TAIL.sub("", text.strip()).strip("\"' ")
+    text = _TAIL.sub("", " ".join(text[:MAX_LINE].split())).strip("\"' ")
+    if len(text) > MAX_REQUIREMENT:
+        return _refused(place, f"{len(text)} characters long", troubles)
     wheel = _WHEEL.search(text)
     if wheel and " @ " not in text:
         version = wheel[2].replace("%2B", "+").replace("%2b", "+")
@@ -108,10 +120,15 @@ def one(text: str, place: Place, troubles: list[Trouble] | None = None) -> list[
     try:
         parsed = Parsed(re.sub(r"\$\{?\w+\}?", "0", text) if "$" in text else text)
     except InvalidRequirement as exc:
-        if troubles is not None:
-            troubles.append(Trouble(place, f"no requirement that pip would take: {str(exc).splitlines()[0][:120]}"))
-        return []
+        return _refused(place, str(exc).splitlines()[0][:120], troubles)
     return [of_parsed(parsed, place)]
+
+
+def _refused(place: Place, why: str, troubles: list[Trouble] | None) -> list[Requirement]:
+    """No requirement; noted for the first such lines of a file, of which one says enough."""
+    if troubles is not None and sum(t.place.file == place.file for t in troubles[-MAX_TROUBLES:]) < MAX_TROUBLES:
+        troubles.append(Trouble(place, f"no requirement that pip would take: {why}"))
+    return []
 
 
 def of_parsed(parsed: Parsed, place: Place) -> Requirement:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 import shlex
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from rocm_doctor.declared import Container, Index, Place, Requirement, Role, Setting, Step
@@ -16,7 +18,8 @@ from rocm_doctor.sources.declared import requirements
 from rocm_doctor.sources.declared.files import Tree, joined
 
 _NAME = re.compile(r"\$(?:\{(\w+)(?::-([^}]*))?\}|(\w+))|%(\w+)%")
-_SEPARATOR = re.compile(r"\s*(?:&&|\|\||;|\|(?!\|))\s*")
+_SEPARATOR = re.compile(r"(?:&&|\|\||;|\|) ?")
+_COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 _ASSIGN = re.compile(r"([A-Za-z_]\w*)=(.*)", re.S)
 _INDEX_OPTIONS: dict[str, Role] = {
     "-i": "default", "--index-url": "default", "--default-index": "default", "--extra-index-url": "extra", "--index": "extra",
@@ -32,6 +35,9 @@ _ENV_INDEX: dict[str, Role] = {
     "UV_EXTRA_INDEX_URL": "extra", "UV_INDEX": "extra", "PIP_FIND_LINKS": "find-links", "UV_FIND_LINKS": "find-links",
 }  # fmt: skip
 MAX_LINE = 8000
+MAX_COMMAND = 100_000
+MAX_COMMANDS = 10_000
+MAX_VALUE = 500
 
 
 class Found(NamedTuple):
@@ -80,17 +86,21 @@ def commands(file: str, text: str, first: int = 1) -> Iterator[tuple[Place, str]
 
 def _cut(place: Place, parts: list[tuple[int, str]]) -> Iterator[tuple[Place, str]]:
     """The commands of one logical line, each at the line on which it begins."""
-    whole, starts = "", []
+    offsets, numbers, pieces, size = [], [], [], 0
     for number, part in parts:
-        starts.append((len(whole), number))
-        whole += part.strip() + " "
+        text = " ".join(_COMMENT.sub("", part).split())
+        if text:
+            offsets.append(size)
+            numbers.append(number)
+            pieces.append(text + " ")
+            size += len(text) + 1
+    whole = "".join(pieces)[:MAX_COMMAND]
     at = 0
-    for piece in _SEPARATOR.split(re.sub(r"\s#.*$", "", whole)):
-        at = max(at, whole.find(piece, at))
-        line = next((number for offset, number in reversed(starts) if offset <= at), place.line)
-        if piece.strip():
-            yield Place(place.file, line, piece.strip()[:200]), piece.strip()
-        at += len(piece)
+    for end in [m.span() for m in _SEPARATOR.finditer(whole)] + [(len(whole), len(whole))]:
+        piece = whole[at : end[0]].strip()
+        if piece:
+            yield Place(place.file, numbers[bisect_right(offsets, at) - 1], piece[:200]), piece
+        at = end[1]
 
 
 def words(command: str) -> list[str]:
@@ -107,12 +117,12 @@ def filled(text: str, names: dict[str, str]) -> str:
         name = m[1] or m[3] or m[4]
         return names.get(name, m[2] if m[2] is not None else m[0])
 
-    return _NAME.sub(value, text)
+    return _NAME.sub(value, text)[:MAX_LINE]
 
 
 def read(text: str, place: Place, context: Context, found: Found) -> None:
     """Read a text's commands, in order, into `found`; `place` is that of its first line."""
-    for at, command in commands(place.file, text, place.line):
+    for at, command in islice(commands(place.file, text, place.line), MAX_COMMANDS):
         _command(words(filled(command, context.names)), at, context, found)
 
 
@@ -150,7 +160,7 @@ def _exports(argv: list[str], place: Place, context: Context, found: Found) -> N
 
 
 def _set(name: str, value: str, place: Place, context: Context, found: Found) -> None:
-    context.names[name] = filled(value, context.names)
+    context.names[name] = filled(value, context.names)[:MAX_VALUE]
     found.env.append(Setting(name, context.names[name], place))
 
 

@@ -93,7 +93,7 @@ def _pairs(node: Any, budget: list[int], depth: int) -> Iterator[tuple[str, Node
 
 def place(tree: Tree, path: str, line: int) -> Place:
     """The place of a line of a file, with its words."""
-    lines = (tree.text(path) or "").splitlines()
+    lines = tree.lines(path)
     return Place(path, line, lines[line - 1].strip()[:200] if 0 < line <= len(lines) else "")
 
 

@@ -1,0 +1,53 @@
+"""`rocm-doctor diff`: two reports or bundles, likely causes first."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+
+from rocm_doctor import pipeline
+from rocm_doctor.cli.common import Fault, load_matrix
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Report
+
+
+@click.command(epilog="Example:  rocm-doctor diff yesterday.json today.json")
+@click.argument("before", type=click.Path(exists=True, path_type=Path))
+@click.argument("after", type=click.Path(exists=True, path_type=Path))
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--no-redact", is_flag=True, help="Keep host, user and serials in JSON.")
+@click.option("-v", "--verbose", is_flag=True, help="Show every difference.")
+def command(before: Path, after: Path, format_: str, no_redact: bool, verbose: bool) -> None:
+    """Compare two reports (--format json) or bundles: what changed, and what of it can explain a finding.
+
+    Ends with 1 when AFTER has an error that BEFORE has not, else with 0.
+    """
+    from rocm_doctor.diff import as_text, compare
+
+    matrix = load_matrix(None, ())
+    found = compare(_report(before, matrix, no_redact), _report(after, matrix, no_redact), matrix)
+    if format_ == "json":
+        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=1).decode())
+    else:
+        click.echo(as_text(found, limit=10**6 if verbose else 15), nl=False)
+    sys.exit(1 if any(f.severity == "error" for f in found.new) else 0)
+
+
+def _report(path: Path, matrix: Matrix, no_redact: bool) -> Report:
+    """The report of a JSON file, or that of judging a bundle; a usage error for what is neither."""
+    from rocm_doctor.redact import redact_report
+    from rocm_doctor.sources.bundle import BundleError
+
+    if path.suffix == ".json" and path.is_file():
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Report)
+        except (OSError, msgspec.DecodeError) as exc:
+            raise Fault(f"{path}: no report of rocm-doctor ({exc}); make one with `check --format json -o {path.name}`") from exc
+    try:
+        report = pipeline.judge(pipeline.from_paths([path]), matrix, source=path.name)
+    except BundleError as exc:
+        raise Fault(str(exc)) from exc
+    return report if no_redact else redact_report(report)

@@ -1,0 +1,135 @@
+"""Two reports side by side ("worked yesterday", "works on the other box"): what differs, likely causes of what broke first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Fact, Finding, Reading, Report
+
+# Parts of the stack in the order in which a change of one is worth a look when no finding names it. A family ends in `.`.
+_STACK = (
+    "torch.", "rocm.version", "rocm.", "driver.version", "driver.", "kernel", "firmware.", "gpus", "env.", "pkg.bitsandbytes", "pkg.triton",
+    "pkg.", "code.", "python.", "cmdline", "container", "kfd.", "render.", "user.", "smoke.",
+)  # fmt: skip
+_SEVERE = ("error", "warning", "note")
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """One fact that is not the same. `explains` names the findings that rest on it; `rank` 0 explains one, 1 is of the stack, 2 the rest."""
+
+    name: str
+    before: str
+    after: str
+    rank: int
+    explains: tuple[str, ...] = ()
+    readings: tuple[Reading, ...] = ()
+
+
+class Diff(msgspec.Struct, frozen=True):
+    """`new` and `gone`: findings that only the second, only the first report has. Differences are ranked."""
+
+    before: str
+    after: str
+    new: tuple[Finding, ...]
+    gone: tuple[Finding, ...]
+    differences: tuple[Difference, ...]
+
+
+def compare(first: Report, second: Report, matrix: Matrix) -> Diff:
+    """What changed from the first report to the second."""
+    new = _only(second.findings, first.findings)
+    gone = _only(first.findings, second.findings)
+    ours, theirs = dict(_facts(first)), dict(_facts(second))
+    names = [*theirs, *(name for name in ours if name not in theirs)]
+    found = [_difference(n, ours.get(n), theirs.get(n), (*new, *gone), matrix) for n in names if _differ(ours.get(n), theirs.get(n))]
+    return Diff(_called(first), _called(second), new, gone, _ranked(found, (*new, *gone)))
+
+
+def _called(report: Report) -> str:
+    return f"{report.source}: {report.summary}"
+
+
+def _only(these: Sequence[Finding], those: Sequence[Finding]) -> tuple[Finding, ...]:
+    known = {f.fingerprint for f in those}
+    return tuple(f for f in these if f.fingerprint not in known)
+
+
+def _facts(report: Report) -> Iterator[tuple[str, Fact]]:
+    """Every fact by name; those of a GPU as `gpus[0000:03:00.0].vram_bytes`, by address where it is known, so that a new order is none."""
+    yield from report.snapshot.facts.items()
+    for number, gpu in enumerate(report.snapshot.gpus):
+        address = gpu.get("pci_bdf").value
+        where = address if isinstance(address, str) else str(number)
+        yield from ((f"gpus[{where}].{key}", fact) for key, fact in gpu.facts.items())
+
+
+def _differ(one: Fact | None, other: Fact | None) -> bool:
+    return told(one) != told(other) and not (_silent(one) and _silent(other))
+
+
+def _silent(fact: Fact | None) -> bool:
+    """Nobody looked, or it could not be had: no side of a difference by itself."""
+    return fact is None or not fact.known
+
+
+def told(fact: Fact | None) -> str:
+    """A value in words; what was not looked at is `not known`, what is not there is `absent`."""
+    if fact is None or not fact.known:
+        return "not known"
+    if fact.value is None:
+        return "absent"
+    return ", ".join(fact.value) if isinstance(fact.value, tuple) else str(fact.value)
+
+
+def _difference(name: str, one: Fact | None, other: Fact | None, findings: Sequence[Finding], matrix: Matrix) -> Difference:
+    explains = tuple(dict.fromkeys(f.row or f.id for f in findings if _rests_on(f, name, one, other, matrix)))
+    silent = _silent(one) or _silent(other)
+    rank = 0 if explains else 1 if _stack_place(name) < len(_STACK) and not silent else 2
+    readings = (*(one.readings[:1] if one else ()), *(other.readings[:1] if other else ()))
+    return Difference(name, told(one), told(other), rank, explains, readings)
+
+
+def _rests_on(finding: Finding, name: str, one: Fact | None, other: Fact | None, matrix: Matrix) -> bool:
+    """A finding rests on a fact that its row asks for, or whose readings are its evidence."""
+    row = matrix.row(finding.row) if finding.row else None
+    key = "gpu." + name.rsplit("].", 1)[1] if name.startswith("gpus[") else name
+    if row is not None and key in row.when:
+        return True
+    readings = {(r.artifact, r.place, r.quote) for fact in (one, other) if fact for r in fact.readings}
+    return any((r.artifact, r.place, r.quote) in readings for r in finding.evidence)
+
+
+def _stack_place(name: str) -> int:
+    return next((n for n, part in enumerate(_STACK) if name.startswith(part)), len(_STACK))
+
+
+def _ranked(differences: Sequence[Difference], findings: Sequence[Finding]) -> tuple[Difference, ...]:
+    """Those that explain the most severe finding first, then by the place in the stack."""
+    severe = {f.row or f.id: _SEVERE.index(f.severity) for f in reversed(findings)}
+
+    def order(one: Difference) -> tuple[int, int, int, str]:
+        worst = min((severe.get(name, len(_SEVERE)) for name in one.explains), default=len(_SEVERE))
+        return one.rank, worst, _stack_place(one.name), one.name
+
+    return tuple(sorted(differences, key=order))
+
+
+def as_text(diff: Diff, limit: int = 40) -> str:
+    """The comparison for a person: new findings, then the differences, likely causes first."""
+    lines = [f"before  {diff.before}", f"after   {diff.after}"]
+    lines += [f"new     {f.severity}: {f.title} ({f.row or f.id})" for f in diff.new]
+    lines += [f"gone    {f.severity}: {f.title} ({f.row or f.id})" for f in diff.gone]
+    titles = ("can explain it", "of the stack", "the rest")
+    for rank, title in enumerate(titles):
+        group = [d for d in diff.differences if d.rank == rank]
+        lines += ["", f"Differences, {title}:"] if group else []
+        lines += [_line(d) for d in group[:limit]] + ([f"  and {len(group) - limit} more"] if len(group) > limit else [])
+    return "\n".join(lines if diff.differences else [*lines, "", "No fact differs that both know."]) + "\n"
+
+
+def _line(one: Difference) -> str:
+    why = f"   explains {', '.join(one.explains)}" if one.explains else ""
+    return f"  {one.name}: {one.before} -> {one.after}{why}"
