@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-import pytest
 from forge_binaries import elf, gpu_bundle, kpack_reference, library
 from test_binaries_audit import HIP_63, build, torch_env
 
 from rocm_doctor.binaries.audit import artifact, audit_environment
 from rocm_doctor.matrix import load
-from rocm_doctor.model import Fact, Finding, Gpu, Reading, Snapshot
+from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
 from rocm_doctor.probes import code
 from rocm_doctor.probes.notes import Artifacts
 from rocm_doctor.rules.arch import code_for_the_card
-from rocm_doctor.rules.code import built_for_another_rocm, extensions_without_code, lacks, refuted, torch_without_device_code
+from rocm_doctor.rules.code import built_for_another_rocm, extensions_without_code, lacks, torch_without_device_code
+from rocm_doctor.rules.engine import judge
+from rocm_doctor.rules.logs import Logs
 from rocm_doctor.rules.override import override
 
 MATRIX = load()
@@ -96,7 +97,7 @@ def test_torch_whose_code_was_left_out(tmp_path: Path) -> None:
 
 def test_integrated_gpu_beside_a_card_is_not_judged(tmp_path: Path) -> None:
     found = list(extensions_without_code(machine(torch_env(tmp_path), "gfx1100", apu="gfx1036"), MATRIX))
-    assert {f.subject for f in found} == {"flash-attn on GPU 0 (gfx1100)"}
+    assert {(f.id, f.subject) for f in found} == {("lib.flash-attn", "GPU 0 (gfx1100)")}
     alone = list(extensions_without_code(machine(torch_env(tmp_path), apu="gfx1036"), MATRIX))
     assert {f.id for f in alone} == {"lib.bitsandbytes", "lib.flash-attn"}
 
@@ -109,34 +110,10 @@ def test_damaged_or_missing_evidence_accuses_nobody(tmp_path: Path) -> None:
     assert "lib.bitsandbytes" not in found
 
 
-@pytest.mark.parametrize(("card", "kept"), [("gfx1100", False), ("gfx906", True)])
-def test_code_on_disk_outranks_a_row_by_version(tmp_path: Path, card: str, kept: bool) -> None:
-    """A row that says "this package has no code for this card" falls where the code was read from its file, and only there."""
-    from rocm_doctor.model import Row
-    from rocm_doctor.rules.findings import subject_of
-
-    row = Row(
-        key="made-up-row",
-        diagnosis="lib.bitsandbytes",
-        title="no code in any wheel",
-        when={"gpu.gfx": "gfx1100|gfx906", "pkg.bitsandbytes": "set"},
-        status="unsupported",
-        grade="official",
-        layer="package",
-        cause="",
-        sources=(),
-        checked=MATRIX.diagnoses["lib.bitsandbytes"].checked,
-    )
-    matrix = msgspec.structs.replace(MATRIX, rows=(*MATRIX.rows, row))
-    snapshot = machine(torch_env(tmp_path), card)
-    found = Finding(row.diagnosis, row.title, "warning", "high", "", row=row.key, subject=subject_of(snapshot.gpus[0], 0))
-    other = Finding("access.permission", "x", "error", "high", "")
-    assert refuted([found, other], snapshot, matrix) == ([found, other] if kept else [other])
-
-
-def test_a_row_with_a_failure_line_is_never_refuted(tmp_path: Path) -> None:
-    seen = next(r for r in MATRIX.rows if any(n.startswith("log") for n in r.when)) if MATRIX.rows else None
-    if seen is None or not any(n.startswith("log") for n in seen.when):
-        pytest.skip("the matrix has no row with a failure line yet")
-    found = Finding(seen.diagnosis, seen.title, "warning", "high", "", row=seen.key, subject="GPU 0 (gfx1100)")
-    assert refuted([found], machine(torch_env(tmp_path), "gfx1100"), MATRIX) == [found]
+def test_a_row_and_the_files_that_say_the_same_are_one_finding(tmp_path: Path) -> None:
+    """The row by version and the rule by code objects name one cause on one card: the second is folded under the first."""
+    snapshot = machine(torch_env(tmp_path), "gfx906")
+    found, _ = judge(snapshot, Logs([]), MATRIX, [extensions_without_code])
+    ours = [f for f in found if f.id == "lib.bitsandbytes"]
+    assert len([f for f in ours if not f.follows_from]) == 1
+    assert {"code/audit.json"} <= {e.artifact for f in ours for e in f.evidence}

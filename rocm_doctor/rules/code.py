@@ -7,12 +7,12 @@ same evidence in arch.py, the override in override.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Fact, Finding, Gpu, Reading, Severity, Snapshot
-from rocm_doctor.rules.findings import finding, readings, subject_of
+from rocm_doctor.model import Fact, Finding, Gpu, Severity, Snapshot
+from rocm_doctor.rules.findings import finding, readings, to_train_on
 
 OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 _BUNDLER = "https://clang.llvm.org/docs/ClangOffloadBundler.html"
@@ -49,7 +49,7 @@ SONAMES: dict[str, tuple[int, ...]] = {
 
 def extensions_without_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """One finding for each card and each installed extension that holds no code for it."""
-    for number, gpu in _to_train_on(snapshot):
+    for subject, gpu in _known(snapshot):
         gfx = str(gpu.get("gfx").value)
         for name, (diagnosis, severity) in EXTENSIONS.items():
             fact = snapshot.get(f"code.{name}")
@@ -61,7 +61,7 @@ def extensions_without_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Find
                     cause=f"The {name} that is installed holds code objects for {_list(fact)}. {_OUTRANKS}",
                     severity=severity,
                     evidence=(*gpu.get("gfx").readings[:1], *fact.readings[:1]),
-                    subject=f"{name} on {subject_of(gpu, number)}",
+                    subject=subject if diagnosis.startswith("lib.") else f"{name} on {subject}",
                     grade="upstream",
                     sources=(_BUNDLER, *matrix.diagnoses[diagnosis].sources),
                 )
@@ -72,7 +72,7 @@ def torch_without_device_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Fi
     fact = snapshot.get("code.torch")
     if fact.value != ():
         return
-    for number, gpu in _to_train_on(snapshot):
+    for subject, gpu in _known(snapshot):
         gfx = gpu.get("gfx").value
         yield finding(
             matrix,
@@ -83,7 +83,7 @@ def torch_without_device_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Fi
             advice=f"Install the device package for {gfx} (amd-torch-device-{gfx}) in torch's version, from torch's index.",
             commands=(f"pip install 'torch[device-{gfx}]=={snapshot.get('torch.version').value}'",),
             evidence=(*gpu.get("gfx").readings[:1], *fact.readings[:1]),
-            subject=subject_of(gpu, number),
+            subject=subject,
             grade="upstream",
             sources=("https://github.com/ROCm/TheRock/issues/7839", "ROCm/TheRock RELEASES.md@89553ce"),
         )
@@ -121,39 +121,8 @@ def lacks(snapshot: Snapshot, library: str, gfx: str) -> bool:
     return isinstance(ids.value, tuple) and covers(_words(ids), gfx, override if isinstance(override, str) else None) is False
 
 
-def holds(snapshot: Snapshot, library: str, gfx: str) -> tuple[Reading, ...]:
-    """The evidence that the library does hold code which this card loads; empty when there is none."""
-    fact = snapshot.get(f"code.{library}")
-    return fact.readings[:1] if isinstance(fact.value, tuple) and covers(_words(fact), gfx) else ()
-
-
-def refuted(found: Iterable[Finding], snapshot: Snapshot, matrix: Matrix) -> list[Finding]:
-    """The findings without those that say, by version alone, that a library lacks a card whose code was read from its files.
-
-    Only rows that name a package and a target and no failure line are weighed; a failure that was seen stays.
-    """
-    return [f for f in found if not _refuted(f, snapshot, matrix)]
-
-
-def _refuted(found: Finding, snapshot: Snapshot, matrix: Matrix) -> bool:
-    row = matrix.row(found.row) if found.row else None
-    if row is None or "gpu.gfx" not in row.when or any(name.startswith("log") for name in row.when):
-        return False
-    if row.status not in ("broken", "unsupported") or not (
-        row.diagnosis.startswith("lib.") or row.diagnosis == "arch.not-in-build"
-    ):
-        return False
-    packages = [name.removeprefix("pkg.") for name in row.when if name.startswith("pkg.")]
-    cards = [str(g.get("gfx").value) for n, g in enumerate(snapshot.gpus) if subject_of(g, n) == found.subject]
-    return bool(packages and cards) and all(holds(snapshot, p, gfx) for p in packages for gfx in cards)
-
-
-def _to_train_on(snapshot: Snapshot) -> Iterator[tuple[int, Gpu]]:
-    """The cards whose target is known, without an integrated GPU that stands beside a discrete one."""
-    discrete = any(g.get("is_apu").value is False for g in snapshot.gpus)
-    for number, gpu in enumerate(snapshot.gpus):
-        if isinstance(gpu.get("gfx").value, str) and not (discrete and gpu.get("is_apu").value is True):
-            yield number, gpu
+def _known(snapshot: Snapshot) -> list[tuple[str, Gpu]]:
+    return [(subject, gpu) for subject, gpu in to_train_on(snapshot) if isinstance(gpu.get("gfx").value, str)]
 
 
 def _words(fact: Fact) -> tuple[str, ...]:
