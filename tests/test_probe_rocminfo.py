@@ -121,8 +121,8 @@ def test_reduced_by_grep(text: str, want: list[str]) -> None:
     assert [gpu["gfx"] for gpu in gpus(read(text))] == want
 
 
-def test_joined_to_one_line() -> None:
-    joined = " ".join(ROCMINFO.split("\n")) + "\n"
+@pytest.mark.parametrize("joined", [" ".join(ROCMINFO.split("\n")) + "\n", " ".join(ROCMINFO.split()) + "\n"])
+def test_joined_to_one_line(joined: str) -> None:
     assert gpus(read(joined)) == gpus(read(ROCMINFO))
 
 

@@ -7,8 +7,9 @@ import re
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.amd_smi_keys import KEYS, describe
 from rocm_doctor.probes.notes import Notes
-from rocm_doctor.probes.printed import Line, bdf, lines, name, put, quote, size
+from rocm_doctor.probes.printed import Line, apart, bdf, lines, name, put, quote, size
 
+_NEXT = re.compile(r"\s(?=[A-Z][A-Z0-9_]{2,40}:(?:\s|$))")
 _BLOCK = re.compile(r"[ \t#>]*([CG]PU): (\d{1,4})$")
 _PAIR = re.compile(r"[ \t#>]*([A-Z][A-Za-z0-9_ ]{1,60}):(?:\s+(.*))?$")
 _TELLING = ("MARKET_NAME", "NUM_COMPUTE_UNITS", "TARGET_GRAPHICS_VERSION")
@@ -23,7 +24,7 @@ def read_tree(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
     """`GPU: 0` and the indented keys under it; a key without a value opens a section. `CPU: 0` blocks are passed over."""
     gpu: dict[str, Fact] | None = None
     section, headless = "", True
-    for line in lines(artifact):
+    for line in apart(artifact, _NEXT):
         if head := _BLOCK.match(line.text):
             gpu = gpus.setdefault(int(head.group(2)), {}) if head.group(1) == "GPU" and line.whole else None
             section, headless = "", False

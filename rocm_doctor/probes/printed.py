@@ -59,6 +59,16 @@ def lines(artifact: Artifact) -> Iterator[Line]:
             yield Line(number, row.rstrip(), whole)
 
 
+def apart(artifact: Artifact, boundary: re.Pattern[str]) -> Iterator[Line]:
+    """The artifact's lines; one that was joined from several is taken apart where the boundary fits."""
+    for line in lines(artifact):
+        parts = boundary.split(line.text) if line.text.count(":") > 1 else [line.text]
+        for n, part in enumerate(parts, 1):
+            words = part.rstrip(" \t#>|") if len(parts) > 1 else part
+            if words.strip():
+                yield Line(line.number, words, line.whole or n < len(parts))
+
+
 def elided(artifact: Artifact) -> bool:
     """Its poster left lines out (`...`, `[output truncated]`), or it ends inside a line."""
     return not artifact.text.endswith("\n") or _ELIDED.search(artifact.text) is not None

@@ -6,9 +6,12 @@ import re
 
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.notes import Notes
-from rocm_doctor.probes.printed import Line, bdf, hex_id, lines, name, put, put_release, quote
+from rocm_doctor.probes.printed import Line, apart, bdf, hex_id, name, put, put_release, quote
 from rocm_doctor.probes.rocm_smi_keys import describe, is_accelerator
 
+_CUT = 20
+"""Letters that the table of ROCm 6.0 leaves of a name."""
+_NEXT = re.compile(r"\s(?=GPU\[\d{1,3}\]|Driver version:|={4})")
 _ITEM = re.compile(r"GPU\[(\d{1,3})\]\s*:?(.*)")
 _RELEASE = re.compile(r"\W*Driver version:\s+(\S+)$")
 _ROW_61 = re.compile(r"\W{0,12}(\d{1,3})\s+(\d{1,3})\s+(0x[0-9a-fA-F]{4}),(?:\s|$)")
@@ -34,7 +37,7 @@ class _Table:
 def read_text(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
     """Add what the lines say to the GPUs by their index."""
     table = _Table()
-    for line in lines(artifact):
+    for line in apart(artifact, _NEXT):
         reading = quote(artifact, line)
         if item := _ITEM.search(line.text):
             _item(notes, gpus, item, line, reading)
@@ -68,7 +71,7 @@ def _row(notes: Notes, gpus: Gpus, table: _Table, line: Line, reading: Reading) 
         table.unnamed = _model(notes, gpus, found, reading)
     elif found := _ROW_LINK.match(line.text):
         gpus.setdefault(int(found.group(1)), {})
-    elif named is not None and line.text.startswith(" ") and line.whole:
+    elif named is not None and line.whole and len(line.text.strip(" #>")) <= _CUT and "==" not in line.text:
         _second_line(notes, named, line, reading)
     elif table.head.startswith("GPU"):
         _old_row(notes, gpus, table.head, line, reading)
@@ -101,10 +104,10 @@ def _model(notes: Notes, gpus: Gpus, found: re.Match[str], reading: Reading) -> 
 
 def _second_line(notes: Notes, gpu: dict[str, Fact], line: Line, reading: Reading) -> None:
     """6.0: the name under it, cut at 20 characters: only a shorter one is surely whole. Without a name it is the device id."""
-    text = line.text.strip()
+    text = line.text.strip(" #>")
     if hex_id(text) is not None:
         put(notes, gpu, "device_id", hex_id(text), reading)
-    elif len(text) < 20:
+    elif len(text) < _CUT:
         put(notes, gpu, "marketing_name", name(text), reading)
 
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.printed import Line, elided, lines, name, put, quote, size, stated, target, whole_number
+from rocm_doctor.probes.printed import Line, apart, elided, name, put, quote, size, stated, target, whole_number
 from rocm_doctor.probes.rocminfo_errors import failures
 
 _KEYS = (
@@ -21,15 +20,20 @@ _KEYS = (
 )  # fmt: skip
 _KEY = re.compile(r"(" + "|".join(_KEYS) + r"):(.*)")
 _AGENT = re.compile(r"Agent \d+\W{0,40}$")
+_FOLLOWERS = (
+    "Uuid", "Marketing Name", "Vendor Name", "Features", "Feature", "Profile", "Float Round Mode", "Max Queue Number",
+    "Queue Min Size", "Queue Max Size", "Queue Type", "Node", "Device Type", "Cache Info", "Chip ID", "ASIC Revision",
+    "Cacheline Size", "Max Clock Freq. (MHz)", "BDFID", "Internal Node ID", "Compute Unit", "SIMDs per CU", "Shader Engines",
+    "WatchPts on Addr. Ranges", "Coherent Host Access", "Memory Properties", "Fast F16 Operation", "Wavefront Size",
+    "Workgroup Max Size", "Max Waves Per CU", "Pool Info", "Segment", "Allocatable", "ISA Info", "Machine Models",
+    "Runtime Ext Version", "System Timestamp Freq.",
+)  # fmt: skip
 _NEXT = re.compile(
-    r"\s(?=(?:Marketing Name|Vendor Name|Uuid|Device Type|Chip ID|BDFID|Compute Unit|Wavefront Size|Memory Properties"
-    r"|Features|Feature|Segment|Queue Type|Queue Max Size|Node|Max Clock Freq\. \(MHz\)|Allocatable|Fast F16 Operation"
-    r"|Pool Info|ISA Info):"
+    r"\s(?=(?:" + "|".join(map(re.escape, _FOLLOWERS)) + r"):"
     r"|(?<!Marketing )(?<!Vendor )Name:|(?<!Wavefront )(?<!Max )(?<!Min )(?<!Cacheline )Size:"
     r"|Agent \d+\b|Pool \d\b|ISA \d\b|\*{7}|\*\*\* Done)"
 )
 """Where the next line begins in lines that were joined."""
-_OTHER = re.compile(r"\s{2,}(?=[A-Z][\w.()/-]{0,20}(?: [\w.()/-]{1,20}){0,4}:)")
 _ISA = "amdgcn-amd-amdhsa--"
 
 
@@ -60,7 +64,8 @@ def _one(notes: Notes, artifact: Artifact) -> None:
     failures(notes, artifact)
     whole = not elided(artifact)
     agents: list[_Agent] = []
-    for line in _apart(artifact):
+    for line in apart(artifact, _NEXT):
+        line = line._replace(text=line.text.strip(" \t#>|"))
         if "*** Done" in line.text or "HSA System Attributes" in line.text:
             _list(notes, agents, whole and "Done" in line.text)
             agents = []
@@ -68,17 +73,6 @@ def _one(notes: Notes, artifact: Artifact) -> None:
             _runtime(notes, artifact, line)
         _feed(agents, line, quote(artifact, line))
     _list(notes, agents, False)
-
-
-def _apart(artifact: Artifact) -> Iterator[Line]:
-    """The lines; several that were joined to one are taken apart again."""
-    for line in lines(artifact):
-        parts = [line.text]
-        if line.text.count(":") > 1 and _NEXT.search(line.text.lstrip()):
-            narrow = re.sub(r"\s{3,}", "  ", line.text)
-            parts = [part for piece in _NEXT.split(narrow) for part in _OTHER.split(piece)]
-        for n, part in enumerate(parts, 1):
-            yield Line(line.number, part.strip(" \t#>|"), line.whole or n < len(parts))
 
 
 def _runtime(notes: Notes, artifact: Artifact, line: Line) -> None:
