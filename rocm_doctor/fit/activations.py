@@ -17,20 +17,25 @@ def kernel_of(shape: Shape, job: Job) -> str:
     grouped = shape.heads != shape.kv_heads and not masked
     if job.implementation == "eager" or shape.softcap:
         return "eager"
-    half = compute_bytes(job) == 2
+    half = attention_bytes(job) == 2
     if card.flash and half and not masked and shape.head_dim <= 256 and (not grouped or card.flash_gqa):
         return "flash"
     return "efficient" if card.efficient and (not grouped or card.efficient_gqa) else "math"
 
 
 def compute_bytes(job: Job) -> int:
-    """Bytes of a value that comes out of a matrix product."""
-    return BYTES[job.autocast or job.dtype]
+    """Bytes of a value that comes out of a projection. A quantised one gives back the dtype that it was given: the stream's."""
+    return stream_bytes(job) if job.quant_bits else BYTES[job.autocast or job.dtype]
+
+
+def attention_bytes(job: Job) -> int:
+    """Bytes of a value inside attention, which autocast lowers in any case."""
+    return BYTES[job.autocast] if job.autocast else compute_bytes(job)
 
 
 def lowers(job: Job) -> bool:
     """Whether autocast makes copies of the weights and of the residual stream in another dtype."""
-    return job.autocast is not None and job.autocast != job.dtype
+    return job.autocast is not None and job.autocast != job.dtype and not job.quant_bits
 
 
 def stream_bytes(job: Job) -> int:
@@ -40,24 +45,37 @@ def stream_bytes(job: Job) -> int:
 
 def saved(shape: Shape, job: Job) -> int:
     """All that one layer keeps when it is not checkpointed."""
-    return _norms(shape, job) + _inputs(shape, job) + attention_saved(shape, job) + _mlp(shape, job)
+    return saved_by_attention(shape, job) + saved_by_mlp(shape, job)
+
+
+def saved_by_attention(shape: Shape, job: Job) -> int:
+    groups = [group for group in _groups(shape) if group[0] in ("q_proj", "qkv_proj", "o_proj")]
+    qk = (shape.query_width + shape.kv_width) * _norm_bytes(shape, job) * job.tokens if shape.qk_norm else 0
+    return _norms(shape, job) + qk + _inputs(shape, job, groups) + attention_saved(shape, job)
+
+
+def saved_by_mlp(shape: Shape, job: Job) -> int:
+    groups = [group for group in _groups(shape) if group[0] not in ("q_proj", "qkv_proj", "o_proj")]
+    return _norms(shape, job) + _inputs(shape, job, groups) + _mlp(shape, job)
 
 
 def _norms(shape: Shape, job: Job) -> int:
-    """Each norm keeps its input in float32 and, when its weight trains, the normalised value as well."""
+    """The norms of one half of a layer."""
+    return job.tokens * shape.norms // 2 * shape.hidden * _norm_bytes(shape, job)
+
+
+def _norm_bytes(shape: Shape, job: Job) -> int:
+    """A norm keeps its input in float32 and, when its weight trains, the normalised value as well."""
     normalised = 4 if shape.gemma_norm else stream_bytes(job)
-    trained = normalised if job.method == "full" else 0
-    per_token = shape.norms * shape.hidden * (4 + trained)
-    if shape.qk_norm:
-        per_token += (shape.query_width + shape.kv_width) * (4 + trained)
-    return job.tokens * per_token
+    return 4 + (normalised if job.method == "full" else 0)
 
 
-def _inputs(shape: Shape, job: Job) -> int:
-    """Inputs of the projections, and under autocast the lowered copies of their weights, which the product saves as well."""
+def _inputs(shape: Shape, job: Job, groups: list[tuple[str, ...]]) -> int:
+    """Inputs of these projections, and under autocast the lowered copies of their weights, which the product keeps as well."""
     adapted = shape.adapted(job.targets)
-    total = sum(_group_inputs(shape, job, group, sum(name in adapted for name in group)) for group in _groups(shape))
-    return job.tokens * total + (shape.linear_weights * compute_bytes(job) if lowers(job) else 0)
+    total = sum(_group_inputs(shape, job, group, sum(name in adapted for name in group)) for group in groups)
+    weights = sum(shape.linears[name][0] * shape.linears[name][1] for group in groups for name in group)
+    return job.tokens * total + (weights * compute_bytes(job) if lowers(job) else 0)
 
 
 def _group_inputs(shape: Shape, job: Job, group: tuple[str, ...], targets: int) -> int:
@@ -71,14 +89,14 @@ def _group_inputs(shape: Shape, job: Job, group: tuple[str, ...], targets: int) 
     if not targets:
         return 0
     if job.autocast:
-        return targets * (width + job.rank) * compute + _dropped(job, width, targets, 2)
-    copies = targets if stream_bytes(job) != 4 else 0 if kept and compute == 4 else 1
-    return copies * width * 4 + targets * job.rank * 4 + _dropped(job, width, targets, 4 if stream_bytes(job) == 4 else 0)
+        return targets * (width + job.rank) * BYTES[job.autocast] + _dropped(job, width, targets)
+    copies = targets if stream_bytes(job) != 4 or job.dropout else 0 if kept else 1
+    return copies * width * 4 + targets * job.rank * 4 + _dropped(job, width, targets)
 
 
-def _dropped(job: Job, width: int, targets: int, value: int) -> int:
-    """Dropout keeps a mask of one byte a value, and its output is a tensor of its own where the input was shared."""
-    return targets * width * (1 + value) if job.dropout else 0
+def _dropped(job: Job, width: int, targets: int) -> int:
+    """Dropout's mask, one byte a value. What it gives out is then the input that is kept, one for each target."""
+    return targets * width if job.dropout else 0
 
 
 def _groups(shape: Shape) -> list[tuple[str, ...]]:
@@ -91,7 +109,7 @@ def _groups(shape: Shape) -> list[tuple[str, ...]]:
 
 def attention_saved(shape: Shape, job: Job) -> int:
     """Query, key, value and output, with a logsumexp (fused) or the probabilities of every pair of tokens (math, eager)."""
-    compute, kernel = compute_bytes(job), kernel_of(shape, job)
+    compute, kernel = attention_bytes(job), kernel_of(shape, job)
     query, kv = job.tokens * shape.query_width, job.tokens * shape.kv_width
     if kernel in ("flash", "efficient"):
         kv = _kept_values(shape, job, query, kv)
@@ -110,7 +128,7 @@ def _kept_values(shape: Shape, job: Job, query: int, kv: int) -> int:
 
 def _mask(shape: Shape, job: Job) -> int:
     """The boolean mask of a sliding window, which each layer turns into one of its own dtype and keeps."""
-    return job.seq * job.seq * compute_bytes(job) if 0 < shape.window <= job.seq else 0
+    return job.seq * job.seq * attention_bytes(job) if 0 < shape.window <= job.seq else 0
 
 
 def score_bytes(shape: Shape, job: Job) -> int:
@@ -120,7 +138,7 @@ def score_bytes(shape: Shape, job: Job) -> int:
 
 def eager_scores(shape: Shape, job: Job) -> int:
     """transformers' eager attention: the softmax in float32, its cast for the product with the values, the soft cap's tanh."""
-    compute, pairs = compute_bytes(job), job.batch * shape.heads * job.seq * job.seq
+    compute, pairs = attention_bytes(job), job.batch * shape.heads * job.seq * job.seq
     return pairs * (4 + (compute if compute < 4 else 0) + (compute if shape.softcap else 0))
 
 
@@ -129,13 +147,22 @@ def _mlp(shape: Shape, job: Job) -> int:
     return job.tokens * shape.inner * compute_bytes(job) * (3 if shape.gated else 1)
 
 
-def backward_scratch(shape: Shape, job: Job) -> int:
-    """The largest set of gradients alive at once inside one layer's backward pass: of its MLP, or of its attention scores
-    (the gradient before and after the softmax, and the product that its kernel makes first)."""
+def layer_peak(shape: Shape, job: Job) -> tuple[int, int]:
+    """What a layer keeps, and its gradients, at the higher of two moments of its backward pass: in the MLP, and in attention, when what
+    the MLP kept is free again."""
+    attention = saved_by_attention(shape, job)
+    mlp = attention + saved_by_mlp(shape, job)
+    return max((mlp, mlp_scratch(shape, job)), (attention, attention_scratch(shape, job)), key=sum)
+
+
+def mlp_scratch(shape: Shape, job: Job) -> int:
+    """Gradients of the MLP's product and of gate and up, the former in float32 where an adapter brings it."""
     width = 4 if job.method != "full" else compute_bytes(job)
-    mlp = job.tokens * shape.inner * (width + 2 * compute_bytes(job))
-    kernel = kernel_of(shape, job)
-    if kernel in ("flash", "efficient"):
-        return mlp
-    pairs = job.batch * shape.heads * job.seq * job.seq
-    return max(mlp, pairs * 4 * 3)
+    return job.tokens * shape.inner * (width + 2 * compute_bytes(job))
+
+
+def attention_scratch(shape: Shape, job: Job) -> int:
+    """Gradients of the scores after and before the softmax, and the product that its kernel makes first; a fused kernel has none."""
+    if kernel_of(shape, job) in ("flash", "efficient"):
+        return 0
+    return 3 * score_bytes(shape, job)

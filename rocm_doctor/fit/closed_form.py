@@ -36,7 +36,7 @@ def predict(job: Job, workspace: int) -> Peak:
     highest = max(moments, key=lambda moment: sum(moment.values()))
     breakdown = {name: int(size) for name, size in {**fixed, **highest}.items() if size}
     allocated = sum(breakdown.values())
-    return Peak(allocated, allocated + unused(shape, job), breakdown)
+    return Peak(allocated, reserved(shape, job, held, allocated), breakdown)
 
 
 def held_of(shape: Shape, job: Job) -> Held:
@@ -92,24 +92,25 @@ def _loss(shape: Shape, job: Job, held: Held) -> dict[str, int]:
 def _layer(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     """Backward pass of the last layer: recomputed first when checkpointed; the gradient of the output head is there already."""
     head = shape.vocabulary * shape.hidden * BYTES[job.dtype] if job.method == "full" else 0
-    again = activations.saved(shape, job) if job.checkpointing else 0
-    kept = _kept(shape, job)["activations"]
-    return {
-        "activations": kept + again, "gradients": max(head, _accumulated(job, held)), "backward scratch": _scratch(shape, job),
-    }  # fmt: skip
+    again, scratch = _one_layer(shape, job)
+    kept = _kept(shape, job)["activations"] + (again if job.checkpointing else 0)
+    return {"activations": kept, "gradients": max(head, _accumulated(job, held)), "backward scratch": scratch}
 
 
-def _scratch(shape: Shape, job: Job) -> int:
-    """Scratch of one layer's backward pass; a quantised weight is unpacked for it."""
-    unpacked = max(a * b for a, b in shape.linears.values()) * activations.compute_bytes(job) if job.quant_bits else 0
-    return activations.backward_scratch(shape, job) + unpacked
+def _one_layer(shape: Shape, job: Job) -> tuple[int, int]:
+    """What one layer keeps and takes in its backward pass; a quantised weight is unpacked for it."""
+    kept, scratch = activations.layer_peak(shape, job)
+    largest = max(a * b for a, b in shape.linears.values())
+    return kept, scratch + (largest * BYTES[job.dtype] if job.quant_bits else 0)
 
 
 def _end(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     """All gradients are there, and beside them the first layer's activations or, for tied embeddings, a second gradient of theirs."""
     embedding = shape.vocabulary * shape.hidden * BYTES[job.dtype] if job.method == "full" and shape.tied else 0
-    layer = activations.saved(shape, job) + _scratch(shape, job)
-    return {"gradients": held.gradients, "activations": layer if layer > embedding else 0, "backward scratch": max(0, embedding - layer) and embedding}
+    kept, scratch = _one_layer(shape, job)
+    if embedding > kept + scratch:
+        return {"gradients": held.gradients, "backward scratch": embedding}
+    return {"gradients": held.gradients, "activations": kept, "backward scratch": scratch}
 
 
 def _optimizer(shape: Shape, job: Job, held: Held) -> dict[str, int]:
@@ -123,7 +124,15 @@ def _optimizer(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     return {"gradients": held.gradients, "optimizer scratch": scratch}
 
 
-def unused(shape: Shape, job: Job) -> int:
-    """Reserved but not allocated at the peak: mostly the block of the logits themselves, which is free again but fits nothing larger."""
+def reserved(shape: Shape, job: Job, held: Held, allocated: int) -> int:
+    """What the allocator holds at the peak, free blocks included.
+
+    The logits' own block is free again by then and fits nothing larger. And the first optimizer step puts its states into the blocks that
+    the first step's logits left, so that the next step has to reserve new ones: as much as the smaller of the two.
+    """
     logits = 0 if job.fused_loss else job.tokens * shape.vocabulary * activations.compute_bytes(job)
-    return logits + activations.backward_scratch(shape, job) // 2
+    loose = logits + _one_layer(shape, job)[1] // 2
+    first = sum(_loss(shape, job, held).values()) + logits
+    later = sum(_optimizer(shape, job, held).values()) + held.states
+    fixed = held.weights + held.adapters
+    return max(allocated + loose if first >= later else allocated, fixed + max(first, later) + min(held.states, 4 * loose))

@@ -77,6 +77,23 @@ def patched_attention(tracker, card, chosen):
     return scaled_dot_product_attention
 
 
+class Dropout(torch.autograd.Function):
+    """The fused dropout of a GPU, which keeps a mask of one byte a value; the meta device would take the composite one."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x.new_empty(x.shape, dtype=torch.bool))
+        return torch.empty_like(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return torch.empty_like(grad)
+
+
+def dropout(input, p=0.5, training=True, inplace=False):
+    return Dropout.apply(input) if training and p > 0 else input
+
+
 LOWER = frozenset("linear matmul mm bmm addmm baddbmm addbmm __matmul__ __rmatmul__ scaled_dot_product_attention einsum".split())
 RAISE = frozenset("softmax log_softmax cross_entropy nll_loss pow __pow__ rsqrt exp log norm layer_norm sum prod cumsum softplus".split())
 

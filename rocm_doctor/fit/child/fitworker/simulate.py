@@ -1,4 +1,6 @@
 """A whole training step on the meta device, as a list of allocations and frees."""
+import contextlib
+
 import torch
 
 from . import build, kernels
@@ -17,17 +19,26 @@ def simulate(job):
     own(tracker, model)
     setup = len(tracker.events)
     chosen = {}
-    kept = torch.nn.functional.scaled_dot_product_attention
-    torch.nn.functional.scaled_dot_product_attention = kernels.patched_attention(tracker, job["card"], chosen)
-    try:
+    with stand_ins(scaled_dot_product_attention=kernels.patched_attention(tracker, job["card"], chosen), dropout=kernels.dropout):
         events = one_step(tracker, model, job)
-    finally:
-        torch.nn.functional.scaled_dot_product_attention = kept
     trained = [p.numel() for p in model.parameters() if p.requires_grad]
     return {
         "events": events, "labels": tracker.labels, "setup": setup, "attention": chosen,
         "parameters": sum(p.numel() for p in model.parameters()), "trainable": sum(trained),
     }
+
+
+@contextlib.contextmanager
+def stand_ins(**functions):
+    """Replace functions of torch.nn.functional for a while."""
+    kept = {name: getattr(torch.nn.functional, name) for name in functions}
+    try:
+        for name, function in functions.items():
+            setattr(torch.nn.functional, name, function)
+        yield
+    finally:
+        for name, function in kept.items():
+            setattr(torch.nn.functional, name, function)
 
 
 def own(tracker, model):
