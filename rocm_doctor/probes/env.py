@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.notes import Artifacts, Notes
+from rocm_doctor.probes.prose_text import stance
 from rocm_doctor.probes.scan import Line, Page, whole
 
 PREFIXES = (
@@ -35,6 +36,7 @@ _SPOKEN = re.compile(r"\b(?:ENV|setx|set -g?x|set -x -g|setenv)\s+" + NAME + r"\
 _OF_HIPCONFIG = frozenset(("HIP_PATH", "HIP_PLATFORM", "HIP_COMPILER", "HIP_RUNTIME", "ROCM_PATH", "HSA_PATH", "HIP_CLANG_PATH"))
 _POWERSHELL = re.compile(r"\$env:" + NAME + r"\s*=\s*" + _VALUE, re.I)
 _UNSET = re.compile(r"\b(?:unset|env -u|set -e|Remove-Item)\s+(?:-[a-z]+\s+)*(?:Env:\\?)?" + NAME)
+_SENTENCE = re.compile(r"[^=$#>{\[]{0,200}\b(?:with|setting|using|adding|after|when|it|if)\b", re.I)
 _ADVICE = re.compile(
     r"(?:try (?:setting|to set|using)|consider (?:passing|setting)|please (?:set|use)|(?:you (?:can|may|should|need to|must)"
     r"|should|could|need to|instead) set"
@@ -46,7 +48,7 @@ _ADVICE = re.compile(
 
 
 def probe(artifacts: Artifacts) -> Notes:
-    """env.<NAME> for each variable that is set; None for one that the text says was taken away."""
+    """env.<NAME> for each variable that is set; None for one that was taken away; said.works.<NAME> where it is the cure."""
     notes = Notes()
     for item in artifacts.like("env"):
         notes.say("env.", True, Reading(item.name, "", "every variable that matters"))
@@ -67,7 +69,9 @@ def _listing(notes: Notes, page: Page) -> None:
 def _text(notes: Notes, page: Page) -> None:
     for line in page.lines_with(*_NEEDLES):
         for name, value, place in _settings(line):
-            if not _advised(line.text[:place]):
+            if _cures(line.text, place, place + len(name) + len(value)):
+                notes.say(f"said.works.{name}", _bare(value), page.reading(line))
+            elif not _advised(line.text[:place]):
                 notes.say(f"env.{name}", _bare(value), page.reading(line))
         for found in _UNSET.finditer(line.text):
             notes.say(f"env.{found.group(1)}", None, page.reading(line))
@@ -99,6 +103,11 @@ def _is_reference(value: str) -> bool:
 def _advised(before: str) -> bool:
     """Whether the words before a setting only recommend it, as error messages and questions do."""
     return _ADVICE.search(before[-90:]) is not None
+
+
+def _cures(text: str, start: int, end: int) -> bool:
+    """Whether a sentence says that it works with the setting: then it is the cure, and not how the failing run was set."""
+    return _SENTENCE.match(text) is not None and stance(text, start, end) == "works"
 
 
 def _bare(value: str) -> str:

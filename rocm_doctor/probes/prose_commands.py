@@ -55,7 +55,8 @@ _IMAGE = re.compile(
 )
 _ROCM_TAG = re.compile(r"rocm-?_?(\d+\.\d+(?:\.\d+)?)(?=[_-]|$)")
 _INSTALLER = re.compile(
-    r"amdgpu-install_(\d+\.\d+(?:\.\d+)?)\.\d{5,6}|/amdgpu-install/(\d+\.\d+(?:\.\d+)?)/|rocm/apt/(\d+\.\d+(?:\.\d+)?)"
+    r"amdgpu-install_(\d+\.\d+(?:\.\d+)?)\.\d{5,6}|/amdgpu-install/(\d+\.\d+(?:\.\d+)?)/"
+    r"|therock-dist-\w+-gfx\w+-(\d+\.\d+\.\d+\w*)|rocm/apt/(\d+\.\d+(?:\.\d+)?)"
 )
 
 

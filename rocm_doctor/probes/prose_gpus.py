@@ -43,6 +43,7 @@ _BEFORE_COUNT = re.compile(
     r"|identical|gpus?:?)\s*)*$",
     re.I,
 )
+_CARDS = re.compile(r"\s*(?:gpus|cards|accelerators|devices)\b", re.I)
 _OWNED = re.compile(r"(?:^|\b(?:have|has|with|got|own|run|running|using|are)\s+|[:(]\s?)[2-8]\s+(?:amd |radeon )*$", re.I)
 _AFTER_COUNT = re.compile(
     r"(?:\s+graphics)?\s*(?:\(?\s?[x×]\s?(\d{1,2})\b(?!\s?(?:gb|gib|cm|mm))|\s?\(?(\d) (?:cards|gpus)\b)", re.I
@@ -55,7 +56,7 @@ _JOINED = re.compile(
 _NVIDIA = re.compile(
     r"\b((?:RTX|GTX)\s?(?:PRO\s)?(?:A)?\d{3,4}(?:\s?(?:Ti|Super))?|Tesla [A-Z]\d{1,3}|(?<![\w-])[AH][12]00\b|GeForce \w+)"
 )
-_IGPU = re.compile(r"\b(?:igpu|integrated (?:gpu|graphics)|onboard graphics|apu)\b", re.I)
+_IGPU = re.compile(r"\b(?:igpu|integrated (?:gpu|graphics|one|card)|onboard graphics|apu)\b", re.I)
 _DISABLED = re.compile(r"\b(?:disabled?|turned off|switched off|deactivated|off in (?:the )?bios|no igpu)\b", re.I)
 _MOST = 16
 
@@ -167,6 +168,8 @@ def _count(text: str, start: int, end: int) -> int:
     if before is None:
         return 1
     number = before.group(1)
+    if number and _CARDS.match(text, end):
+        return min(int(number), _MOST)
     if number and _OWNED.search(text[max(0, start - 60) : start]):
         return min(int(number), _MOST)
     if number:

@@ -12,7 +12,7 @@ from rocm_doctor.probes.prose_text import Sentence, Stance, stance
 from rocm_doctor.probes.torch_build import Build, say_build
 
 _V3 = r"(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?)(?!\d|\.\d{3})"
-_TORCH = r"(\d\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?(?:\.(?:dev|post)\d+)?(?:\+[\w.]+)?)(?![\w])"
+_TORCH = r"([0-2]\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?(?:\.(?:dev|post)\d+)?(?:\+[\w.]+)?)(?![\w])"
 _KERNEL = r"([2-9]\.\d{1,2}(?:\.\d+)?(?:\.\d+)?(?:-[\w.+~-]+)?)"
 _PACKAGES = (
     "transformers|peft|accelerate|bitsandbytes|torchvision|torchaudio|torchao|torchtune|triton|triton-rocm"

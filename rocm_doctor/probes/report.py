@@ -128,7 +128,7 @@ def _say_prints(notes: Notes, page: Page) -> None:
             answer = next(output, None)
             while answer is not None and _is_noise(answer.text):
                 answer = next(output, None)
-            words = answer.text.split() if answer else []
+            words = answer.text.split() if answer and len(asked) > 1 else [answer.text.strip()] if answer else []
             if answer is None or len(words) != len(asked) or not all(a.startswith("torch.") for a in asked):
                 break
             for expression, word in zip(asked, words):
@@ -142,6 +142,8 @@ def _is_noise(text: str) -> bool:
 def _say_printed(notes: Notes, page: Page, line: Line, expression: str, word: str) -> None:
     fact = _EXPRESSIONS.get(expression)
     reading = page.reading(line, f"{expression}: {word}")
+    if expression.startswith("torch.cuda.get_device_name") and "Radeon" in word:
+        notes.say("said.torch_device", word, reading)
     if fact == "torch.available" and word in ("True", "False"):
         notes.say(fact, word == "True", reading)
     elif fact in ("torch.hip", "torch.cuda") and word == "None":
