@@ -178,6 +178,15 @@ def test_partial_targets_are_told_in_the_reading(tmp_path: Path) -> None:
     assert "only in some of them: gfx906" in reading.quote
 
 
+def test_without_the_extra_the_names_of_kernel_files_still_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "elftools.elf.elffile", None)
+    found = facts(audits.audit_environment(torch_env(tmp_path)))
+    torch = found["code.torch"].value
+    assert isinstance(torch, Unknown)
+    assert (torch.why, "rocm-doctor[binaries]" in torch.hint) == ("no-tool", True)
+    assert found["code.rocblas"].value == ("gfx1030", "gfx1100")
+
+
 def test_environment_without_gpu_code(tmp_path: Path) -> None:
     site = build(tmp_path, {"torch/lib/libtorch_cpu.so": elf({".text": b"x"}), "torch/version.py": "hip = None\n"})
     audit = audits.audit_environment(site)

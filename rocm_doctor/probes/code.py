@@ -63,7 +63,7 @@ def _say_no_choice(notes: Notes, audit: Audit, libraries: list[Holding]) -> None
 def _deciding(holdings: list[Holding]) -> list[Holding]:
     """Those of the first kind; of them torch's main library, or the copy that torch loads: its own, else the SDK packages'."""
     kind = min((h.kind for h in holdings), key=_ORDER.index) if all(h.kind in _ORDER for h in holdings) else holdings[0].kind
-    same = [h for h in holdings if h.kind == kind or (h.problem and h.kind == "fatbin")]
+    same = [h for h in holdings if h.kind == kind or (h.problem and kind != "tensile")]
     for part in _PREFERRED:
         preferred = [h for h in same if part in h.path]
         if preferred:
