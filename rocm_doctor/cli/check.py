@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -95,13 +97,28 @@ def live(python: str | None, sysroot: Path | None, logs: tuple[Path, ...], *, sm
     """Artifacts of this machine, with the smoke test's when it is asked for and torch and a GPU are there."""
     from rocm_doctor.sources.live import collect
 
-    artifacts = collect(python=python, root=sysroot or Path("/"))
+    with said_when_slow("still reading this machine: a tool has not answered yet"):
+        artifacts = collect(python=python, root=sysroot or Path("/"))
     artifacts += pipeline.from_paths([], logs) if logs else []
     if smoke and sysroot is None and can_smoke(artifacts):
         from rocm_doctor.smoke.runner import run_smoke
 
         artifacts += run_smoke(python, level=1, device="auto", on_progress=lambda line: click.echo(line, err=True))
     return artifacts
+
+
+@contextmanager
+def said_when_slow(words: str, after: float = 2.0) -> Iterator[None]:
+    """Print `words` on standard error when the block takes longer than `after` seconds."""
+    import threading
+
+    timer = threading.Timer(after, lambda: click.echo(words, err=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def can_smoke(artifacts: list[Artifact]) -> bool:
