@@ -16,7 +16,7 @@ from rocm_doctor.model import Reading, Unknown, Value
 from rocm_doctor.probes.notes import Artifacts, Notes
 
 # A library's kernels can lie in several kinds of place; the first kind that is there decides what it can run.
-_ORDER = ("tensile", "fatbin", "split", "code-object", "kpack", "aotriton", "device-wheel")
+_ORDER = ("tensile", "fatbin", "split", "code-object", "kpack", "aotriton", "device-wheel", "miopen-db")
 _PREFERRED = ("torch/lib/libtorch_hip.", "torch/lib/torch_hip.", "torch/", "_rocm_sdk_libraries")
 
 
@@ -62,7 +62,7 @@ def _say_no_choice(notes: Notes, audit: Audit, libraries: list[Holding]) -> None
 
 def _deciding(holdings: list[Holding]) -> list[Holding]:
     """Those of the first kind; of them torch's main library, or the copy that torch loads: its own, else the SDK packages'."""
-    kind = min((h.kind for h in holdings), key=_ORDER.index) if all(h.kind in _ORDER for h in holdings) else holdings[0].kind
+    kind = min((h.kind for h in holdings), key=_ORDER.index)
     same = [h for h in holdings if h.kind == kind or (h.problem and kind != "tensile")]
     for part in _PREFERRED:
         preferred = [h for h in same if part in h.path]
