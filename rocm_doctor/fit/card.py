@@ -42,7 +42,7 @@ class Card(msgspec.Struct, frozen=True):
 def workspace_of(gfx: str) -> int:
     """Bytes of BLAS scratch in each of the two threads (forward, backward)."""
     if gfx.startswith("sm_9"):
-        return 32 * MIB
+        return 33 * MIB  # cuBLAS 32 MiB on Hopper, cuBLASLt 1 MiB
     large = gfx.startswith(("gfx94", "gfx95"))
     return (128 if large else 32) * MIB + (76 * MIB if gfx in LT_BY_DEFAULT else 0)
 
@@ -58,6 +58,11 @@ def declared(gfx: str, vram: int | None, matrix: Matrix) -> Card:
     elif vram is None and sizes:
         notes.append(f"{gfx} cards have {', '.join(f'{s:g}' for s in sizes)} GiB; say which with --vram")
     return Card(gfx, target.codename if target else "", vram, 0, CONTEXT, workspace_of(gfx), notes=(*notes, "declared: nothing else on it"))
+
+
+def measured(gfx: str, name: str, total: int, context: int) -> Card:
+    """The card that a measurement ran on; its context is what was in use beside torch's allocator."""
+    return Card(gfx, name, total, 0, context, workspace_of(gfx), notes=("the runtime's share is measured, whatever else is on the card included",))
 
 
 def present(snapshot: Snapshot) -> list[Card]:

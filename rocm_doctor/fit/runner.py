@@ -48,6 +48,8 @@ class Measured(msgspec.Struct, frozen=True):
     step_s: float
     loss: float
     device: str
+    gfx: str
+    total_bytes: int
     context_bytes: int
     versions: dict[str, str]
 

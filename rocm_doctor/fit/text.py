@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rocm_doctor.fit.advice import Change, Limits
 from rocm_doctor.fit.allocator import GIB
+from rocm_doctor.fit.answer import Answer
 from rocm_doctor.fit.card import Card
 from rocm_doctor.fit.estimate import Estimate, Verdict, margin
 from rocm_doctor.fit.job import Job
@@ -16,6 +17,19 @@ BAR = 32
 
 def gib(size: int) -> str:
     return f"{size / GIB:.2f} GiB"
+
+
+def page(answer: Answer, measured: Measured | None) -> str:
+    """The whole answer; what was decided on the way stands below the peak."""
+    job = answer.run.job
+    parts = [
+        heading(answer.run.source, job, answer.card),
+        [*breakdown(answer.estimate), *(f"  {note}" for note in answer.notes)],
+        room(answer.estimate, answer.card, answer.verdict),
+        outlook(answer.limits, answer.changes, job),
+        comparison(answer.estimate, measured) if measured else [],
+    ]
+    return "\n\n".join("\n".join(part) for part in parts if part)
 
 
 def heading(source: str, job: Job, card: Card) -> list[str]:

@@ -29,7 +29,8 @@ def measure(job):
         "params": sum(p.numel() for p in model.parameters()), "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "weight_bytes": sum(p.numel() * p.element_size() for p in model.parameters() if not p.requires_grad or job["method"] == "full"),
         "base_bytes": base, "peak_allocated": torch.cuda.max_memory_allocated(), "peak_reserved": torch.cuda.max_memory_reserved(),
-        "step_s": min(seconds), "loss": loss, "device": torch.cuda.get_device_name(), "context_bytes": context(),
+        "step_s": min(seconds), "loss": loss, "device": torch.cuda.get_device_name(), "context_bytes": context(), "gfx": target(),
+        "total_bytes": torch.cuda.mem_get_info()[1],
     }
 
 
@@ -59,6 +60,13 @@ def step(model, optimizer, job):
     optimizer.zero_grad(set_to_none=True)
     torch.cuda.synchronize()
     return float(total)
+
+
+def target():
+    """gfx906 on AMD, sm_90 on NVIDIA."""
+    if torch.version.hip:
+        return torch.cuda.get_device_properties(0).gcnArchName.split(":")[0]
+    return "sm_%d%d" % torch.cuda.get_device_capability()
 
 
 def context():

@@ -1,0 +1,128 @@
+"""`rocm-doctor fit`: will this fine-tuning run fit into the card's memory?"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+import msgspec
+
+from rocm_doctor.cli.common import Fault, load_matrix
+from rocm_doctor.fit import answer as answers
+from rocm_doctor.fit import card as cards
+from rocm_doctor.fit import resolve, runner, text
+from rocm_doctor.fit.job import Dtype, Method, Optimizer
+from rocm_doctor.matrix import Matrix
+
+UNITS = {"": 1 << 30, "g": 1 << 30, "gib": 1 << 30, "gb": 10**9, "mib": 1 << 20, "mb": 10**6}
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def size(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
+    """`24`, `24GiB`, `24GB`, `512MiB` in bytes."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", value.lower())
+    if not found or found[2] not in UNITS:
+        raise click.BadParameter(f"{value} is no size; write 24GiB, 24GB or 512MiB")
+    return int(float(found[1]) * UNITS[found[2]])
+
+
+def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    return tuple(part.strip() for part in value.split(",")) if value else None
+
+
+@click.command(epilog="Examples:  rocm-doctor fit --model Qwen2.5-3B --gpu gfx906 --vram 32GiB;  rocm-doctor fit --config axolotl.yml")
+@click.option("--model", help="A preset, a hub id of one, a config.json, or a folder that holds one.")
+@click.option("--config", "file", type=FILE, help="A TrainingArguments, axolotl or LLaMA-Factory file (YAML or JSON).")
+@click.option("--method", type=click.Choice(get_args(Method)), help="[default: lora]")
+@click.option("--rank", type=click.IntRange(1), help="LoRA rank. [default: 16]")
+@click.option("--targets", callback=names, help="Layers that LoRA adapts: q_proj,v_proj or all-linear. [default: the projections]")
+@click.option("--dropout", type=click.FloatRange(0, 1), help="LoRA dropout. [default: 0]")
+@click.option("--dtype", type=click.Choice(get_args(Dtype)), help="Of the weights. [default: bfloat16]")
+@click.option("--autocast", type=click.Choice(get_args(Dtype)), help="Of the matrix products (Trainer's bf16, fp16). [default: none]")
+@click.option("--batch", type=click.IntRange(1), help="Micro-batch per card. [default: 1]")
+@click.option("--seq", type=click.IntRange(1), help="Tokens per sequence, padding included. [default: 1024]")
+@click.option("--grad-accum", type=click.IntRange(1), help="Micro-batches per optimizer step. [default: 1]")
+@click.option("--checkpointing/--no-checkpointing", default=None, help="Recompute activations. [default: yes]")
+@click.option("--attention", type=click.Choice(["auto", "math", "flash", "eager"]), help="auto: what torch has for the card. [default: auto]")
+@click.option("--optimizer", type=click.Choice(get_args(Optimizer)), help="[default: adamw]")
+@click.option("--fused-loss/--no-fused-loss", default=None, help="Output head and loss in one kernel, as Liger-Kernel's. [default: no]")
+@click.option("--quant-bits", type=click.IntRange(4, 8), help="Bits of a QLoRA base, 4 or 8. [default: 4]")
+@click.option("--double-quant/--no-double-quant", default=None, help="Quantised scales as well. [default: no]")
+@click.option("--kbit-prepare/--no-kbit-prepare", default=None, help="peft's preparation: what is not quantised in float32. [default: yes]")
+@click.option("--gpu", default="auto", show_default=True, help="A gfx target, or auto: the first GPU of this machine.")
+@click.option("--vram", callback=size, help="Memory of the card: 24GiB.")
+@click.option("--gpus", default=1, show_default=True, type=click.IntRange(1), help="How many such cards.")
+@click.option("--strategy", type=click.Choice(get_args(cards.Strategy)), default="ddp", show_default=True, help="How several cards share a run.")
+@click.option("--torch", "torch", help="Judge the kernels of this torch version instead of the installed one.")
+@click.option("--python", help="Simulate with this interpreter's torch and transformers.")
+@click.option("--fast", is_flag=True, help="Arithmetic only: no torch needed, wider error.")
+@click.option("--measure", is_flag=True, help="Run three real steps on the GPU; print predicted against measured.")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(file: Path | None, attention: str | None, gpu: str, vram: int | None, gpus: int, strategy: cards.Strategy, torch: str | None,
+            python: str | None, fast: bool, measure: bool, format_: str, **options: Any) -> None:  # fmt: skip
+    """Predict the peak memory of a fine-tuning run, without a GPU and without weights.
+
+    The real model is built without memory and one training step is followed through it; without torch, arithmetic takes its place.
+    Exit code 1 when it does not fit.
+    """
+    matrix = load_matrix(None, ())
+    asked = resolve.Asked({k: v for k, v in options.items() if v is not None}, file, attention, torch)
+    try:
+        measured = measured_step(asked, python, matrix) if measure else None
+        card, installed = machine(gpu, vram, python, matrix) if measured is None else of_measured(measured)
+        card = msgspec.structs.replace(card, count=gpus)
+        run = resolve.resolve(asked, card.gfx, installed, matrix)
+        told("Following one training step through the model, on the CPU ..." if not fast else "")
+        answer = answers.answer(run, card, strategy if gpus > 1 else "single", python, fast)
+    except (ValueError, runner.WorkerError) as exc:
+        raise Fault(str(exc)) from exc
+    click.echo(as_json(answer, measured) if format_ == "json" else text.page(answer, measured))
+    sys.exit(1 if answer.verdict == "does not fit" else 0)
+
+
+def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> tuple[cards.Card, str | None]:
+    """The card, and the torch version installed beside it (None where the card is declared)."""
+    if gpu != "auto":
+        return cards.declared(gpu, vram, matrix), None
+    from rocm_doctor import pipeline
+    from rocm_doctor.catalogue import enrich
+    from rocm_doctor.cli.check import live
+
+    snapshot = enrich(pipeline.read_facts(live(python, None, (), smoke=False), matrix), matrix)
+    found = cards.present(snapshot) or [cards.declared("", vram, matrix)]
+    version = snapshot.get("torch.version").value
+    card = found[0] if vram is None else msgspec.structs.replace(found[0], total=vram)
+    return card, version if isinstance(version, str) else None
+
+
+def measured_step(asked: resolve.Asked, python: str | None, matrix: Matrix) -> runner.Measured:
+    """Real steps; which kernels the prediction takes does not matter to them."""
+    told("Running three training steps on the GPU ...")
+    return runner.measure(resolve.resolve(asked, "", None, matrix).job, python)
+
+
+def of_measured(measured: runner.Measured) -> tuple[cards.Card, str | None]:
+    card = cards.measured(measured.gfx, measured.device, measured.total_bytes, measured.context_bytes)
+    return card, measured.versions.get("torch")
+
+
+def told(words: str) -> None:
+    """Progress, on stderr and for people only."""
+    if words and sys.stderr.isatty():
+        click.echo(words, err=True)
+
+
+def as_json(answer: answers.Answer, measured: runner.Measured | None) -> str:
+    """The answer with the estimate's fields at the top."""
+    body = {
+        **msgspec.to_builtins(answer.estimate), "verdict": answer.verdict, "margin_bytes": answer.margin_bytes, "model": answer.run.source,
+        "job": msgspec.to_builtins(answer.run.job), "card": msgspec.to_builtins(answer.card), "available_bytes": answer.card.available,
+        "limits": msgspec.to_builtins(answer.limits), "changes": msgspec.to_builtins(answer.changes), "notes": answer.notes,
+        "measured": msgspec.to_builtins(measured),
+    }  # fmt: skip
+    return msgspec.json.format(msgspec.json.encode(body), indent=1).decode()
