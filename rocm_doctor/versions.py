@@ -154,7 +154,10 @@ _COMPARE: dict[str, Callable[[int], bool]] = {
 }
 
 
-def sort_key(text: str) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...], tuple[int, ...]]:
+SortKey = tuple[tuple[int, ...], tuple[tuple[int, int], ...], tuple[int, ...]]
+
+
+def sort_key(text: str) -> SortKey:
     """For sorting releases, oldest first; a text that is no version sorts before all.
 
     The local part plays no role: PEP 440 compares `rocm10.0` and `rocm7.0` as text and takes the newer for the older.

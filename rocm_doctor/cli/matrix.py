@@ -1,0 +1,183 @@
+"""`rocm-doctor matrix`: show, check, compare and extend the compatibility matrix."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rocm_doctor.cli.common import Fault, load_matrix
+
+if TYPE_CHECKING:
+    from rocm_doctor.matrix.show import Table
+
+_PATH = click.Path(exists=True, path_type=Path)
+_SOURCE = Path(__file__).resolve().parents[2] / "compat_matrix"
+
+
+@click.group(name="matrix")
+def command() -> None:
+    """What works with what, since when and until when, and who says so."""
+
+
+def _which(function: Callable[..., Any]) -> Callable[..., Any]:
+    """--matrix, --overlay and --format for the commands that read the matrix."""
+    for option in (
+        click.option("--format", "style", type=click.Choice(("text", "json", "markdown")), default="text", show_default=True),
+        click.option("--overlay", "overlays", multiple=True, type=_PATH, help="Add or override rows."),
+        click.option("--matrix", "matrix_path", type=_PATH, help="Use this matrix instead of the packaged one."),
+    ):
+        function = option(function)
+    return function
+
+
+@command.command(
+    epilog="Examples:  matrix show gfx906;  matrix show torch 2.9.1;  matrix show bitsandbytes;  matrix show 'RX 7900 XTX'"
+)
+@click.argument("subject")
+@click.argument("version", default="")
+@_which
+def show(subject: str, version: str, matrix_path: Path | None, overlays: Sequence[Path], style: str) -> None:
+    """What is known of SUBJECT, by layer: a gfx target or card, torch, rocm, driver, a package or a variable."""
+    from rocm_doctor.matrix.show import show as tables_of
+
+    matrix = load_matrix(matrix_path, overlays)
+    tables = tables_of(matrix, subject, version)
+    if not tables:
+        raise Fault(f"the matrix knows nothing of `{f'{subject} {version}'.strip()}`; `matrix coverage` lists what it knows")
+    _print(tables, style)
+
+
+@command.command()
+@_which
+def coverage(matrix_path: Path | None, overlays: Sequence[Path], style: str) -> None:
+    """What is known, not known, contradictory and stale."""
+    from rocm_doctor.matrix.coverage import coverage as tables_of
+
+    _print(tables_of(load_matrix(matrix_path, overlays), datetime.date.today()), style)
+
+
+@command.command()
+@click.argument("old", type=_PATH)
+@click.argument("new", type=_PATH, required=False)
+@click.option("--format", "style", type=click.Choice(("text", "json", "markdown")), default="text", show_default=True)
+def diff(old: Path, new: Path | None, style: str) -> None:
+    """What came, went and changed from OLD to NEW (default: the packaged matrix)."""
+    from rocm_doctor.matrix.coverage import diff as tables_of
+
+    _print(tables_of(load_matrix(old, ()), load_matrix(new, ())), style)
+
+
+@command.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), required=False)
+@click.option("--strict", is_flag=True, help="Warnings count too.")
+def lint(folder: Path | None, strict: bool) -> None:
+    """Check the data in FOLDER (default: compat_matrix of this checkout). Exit 1 on an error."""
+    from rocm_doctor.matrix.lint import lint as problems_of
+
+    root = folder or _SOURCE
+    if not (root / "VERSION").is_file():
+        raise Fault(f"{root} holds no matrix sources (no VERSION): give the folder, or run this in a checkout")
+    problems = problems_of(root)
+    for problem in problems:
+        click.echo(f"{problem} [{problem.check}]" + ("" if problem.level == "error" else " (warning)"))
+    errors = sum(p.level == "error" for p in problems)
+    click.echo(f"{errors} errors, {len(problems) - errors} warnings", err=True)
+    if errors or (strict and problems):
+        sys.exit(1)
+
+
+_ASKED = (
+    ("key", "Key (small letters, digits, hyphens)"),
+    ("diagnosis", "Diagnosis id (see `rocm-doctor explain`)"),
+    ("title", "Title: the fault in one line"),
+    ("status", "Status: works, degraded, broken, unsupported"),
+    ("grade", "Grade: official, upstream, field"),
+    ("layer", "Layer: driver, runtime, compiler, library, framework, package, machine"),
+    ("cause", "Cause: one or two sentences"),
+    ("advice", "Advice: starts with a verb (may be empty)"),
+)
+
+
+@command.command()
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="File of rows to add to.")
+@click.option("--when", multiple=True, metavar="FACT=CONDITION", help="A condition; repeatable. Asked for when it is not given.")
+@click.option("--source", "sources", multiple=True, help="A citation; repeatable. Asked for when it is not given.")
+@click.option("--command", "commands", multiple=True, help="What to type; repeatable.")
+def new(output: Path, when: Sequence[str], sources: Sequence[str], commands: Sequence[str]) -> None:
+    """Ask for the fields of a row, check it, and add it to a file (of the matrix, or an overlay)."""
+    from rocm_doctor.matrix import draft
+    from rocm_doctor.matrix.source import read_shorts
+
+    fields: dict[str, object] = {
+        name: click.prompt(words, default="" if "empty" in words else None, show_default=False) for name, words in _ASKED
+    }
+    fields["when"] = dict(_pair(c) for c in when or _many("Condition as FACT=CONDITION (torch.version=>=2.10,<2.12)"))
+    fields["sources"] = list(sources or _many("Source (URL, `owner/repo path@commit`, `field report: what (date)`)"))
+    fields["commands"] = list(commands)
+    fields["checked"] = datetime.date.today().isoformat()
+    text = draft.as_yaml(fields)
+    matrix = load_matrix(None, ())
+    problems = draft.faults(text, matrix.diagnoses, matrix.by_key, read_shorts(_SOURCE))
+    if problems:
+        raise Fault(
+            "the row was not written:\n" + "\n".join(f"  {p.field or 'row'}: {p.message}" for p in problems) + f"\n\n{text}"
+        )
+    draft.append(output, text)
+    click.echo(f"{text}\nadded to {output}")
+
+
+def _many(words: str) -> list[str]:
+    """Answers until an empty one."""
+    answers: list[str] = []
+    while answer := click.prompt(words if not answers else "Another (empty: enough)", default="", show_default=False):
+        answers.append(answer)
+    return answers
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, condition = text.partition("=")
+    if not equals:
+        raise Fault(f"`{text}` is no condition: write FACT=CONDITION, such as gpu.gfx=gfx1100")
+    return name.strip(), condition.strip()
+
+
+def _print(tables: Sequence[Table], style: str) -> None:
+    if style == "json":
+        rows = [{"title": t.title, "rows": [dict(zip(t.columns, line)) for line in t.lines]} for t in tables if any(t.columns)]
+        about = [{"title": t.title, "about": {line[0]: line[1] for line in t.lines}} for t in tables if not any(t.columns)]
+        click.echo(json.dumps([*about, *rows], indent=2, ensure_ascii=False))
+        return
+    for table in tables:
+        click.echo(click.style(table.title, bold=True) + "\n" + _grid(table, style) + "\n")
+
+
+def _grid(table: Table, style: str) -> str:
+    """The table within the width of the terminal: columns wider than their share are wrapped."""
+    from tabulate import tabulate
+
+    if style == "markdown":
+        return tabulate(table.lines, headers=table.columns, tablefmt="github", disable_numparse=True)
+    width = max(80, shutil.get_terminal_size((120, 24)).columns)
+    longest = [max([len(c), *(len(line[n]) for line in table.lines)]) for n, c in enumerate(table.columns)]
+    if not table.lines:
+        return "  nothing known"
+    return tabulate(
+        table.lines, headers=table.columns, tablefmt="simple", maxcolwidths=_shares(longest, width), disable_numparse=True
+    )
+
+
+def _shares(longest: Sequence[int], width: int) -> list[int]:
+    """Columns that fit an even share keep their size; the others divide what is left."""
+    left, open_columns = width - 2 * len(longest), sorted(range(len(longest)), key=lambda n: longest[n])
+    shares = [0] * len(longest)
+    for taken, number in enumerate(open_columns):
+        shares[number] = max(8, min(longest[number], left // (len(longest) - taken)))
+        left -= shares[number]
+    return shares
