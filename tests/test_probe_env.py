@@ -11,6 +11,7 @@ from rocm_doctor.probes import env
 def test_captured_listing() -> None:
     found = facts(env, ("env", "HIP_VISIBLE_DEVICES=0,1\nHSA_XNACK=1\nLD_LIBRARY_PATH=/opt/rocm/lib:/x\nOTHER_NAME=a b=c\n"))
     assert found == {
+        "env.": True,
         "env.HIP_VISIBLE_DEVICES": "0,1",
         "env.HSA_XNACK": "1",
         "env.LD_LIBRARY_PATH": "/opt/rocm/lib:/x",

@@ -8,20 +8,12 @@ from rocm_doctor.model import Artifact, Reading
 from rocm_doctor.probes.notes import Artifacts, Notes
 from rocm_doctor.probes.scan import canonical
 
-COMPANIONS = (
-    "torch", "torchvision", "torchaudio", "triton", "triton-rocm", "pytorch-triton-rocm", "transformers", "peft",
-    "accelerate", "datasets",
-    "trl", "bitsandbytes", "torchao", "torchtune", "flash-attn", "xformers", "deepspeed", "unsloth", "unsloth-zoo",
-    "aiter", "amd-aiter",
-    "vllm", "numpy", "rocm", "rocm-sdk-core",
-)  # fmt: skip
-"""Packages of which it is worth knowing that they are not there."""
 _DEVICE = re.compile(r"(?:amd-torch-device|rocm-sdk-device)-(gfx[0-9a-z-]+)")
 _SDK = ("rocm-sdk-core", "rocm")
 
 
 def probe(artifacts: Artifacts) -> Notes:
-    """pkg.<name> for every line `name==version`; a readable list also says what is absent."""
+    """pkg.<name> for every line `name==version`; the list is whole, so that a package that is not in it is absent."""
     notes = Notes()
     source = artifacts.get("py/packages")
     if source is None or source.missing:
@@ -29,9 +21,8 @@ def probe(artifacts: Artifacts) -> Notes:
     found = _read(source)
     for name, (version, reading) in found.items():
         notes.say(f"pkg.{name}", version, reading)
-    for name in COMPANIONS:
-        if found and name not in found:
-            notes.say(f"pkg.{name}", None, Reading(source.name, "", f"{len(found)} packages, {name} is not among them"))
+    if found:
+        notes.say("pkg.", True, Reading(source.name, "", f"all {len(found)} packages"))
     say_wheels(notes, found)
     if found and "torch.device_dists" not in notes.facts:
         notes.say("torch.device_dists", None, Reading(source.name, "", "no device wheel among the packages"))
