@@ -102,6 +102,14 @@ def test_integrated_gpu_beside_a_card_is_not_judged(tmp_path: Path) -> None:
     assert {f.id for f in alone} == {"lib.bitsandbytes", "lib.flash-attn"}
 
 
+def test_rccl_counts_where_there_are_several_cards(tmp_path: Path) -> None:
+    site = torch_env(tmp_path)
+    build(site, {"torch/lib/librccl.so": library(gpu_bundle("gfx1100", "gfx90a"))})
+    assert "dist.rccl" not in {f.id for f in extensions_without_code(machine(site, "gfx1103"), MATRIX)}
+    both = [f for f in extensions_without_code(machine(site, "gfx1103", "gfx1100"), MATRIX) if f.id == "dist.rccl"]
+    assert [f.subject for f in both] == ["GPU 0 (gfx1103)"]
+
+
 def test_damaged_or_missing_evidence_accuses_nobody(tmp_path: Path) -> None:
     site = torch_env(tmp_path)
     path = site / "bitsandbytes/libbitsandbytes_rocm64.so"

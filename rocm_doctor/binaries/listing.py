@@ -15,9 +15,9 @@ RELEVANT = (
     "torch/lib/hipblaslt/library", "torch/lib/aotriton.images", "torch/share/miopen/db",
     "_rocm_sdk_libraries*/lib", "_rocm_sdk_libraries*/bin", "_rocm_sdk_libraries*/.kpack", "_rocm_sdk_libraries*/lib/.kpack",
     "_rocm_sdk_libraries*/*/rocblas/library", "_rocm_sdk_libraries*/*/hipblaslt/library", "_rocm_sdk_libraries*/share/miopen/db",
-    "bitsandbytes", "xformers", "flash_attn_3", "vllm", "torchvision", "torchaudio/lib", "deepspeed/ops",
+    "bitsandbytes", "xformers", "flash_attn_3", "vllm", "torchvision", "torchaudio/lib", "deepspeed/ops", "aiter/jit",
 )  # fmt: skip
-RELEVANT_TOP = ("flash_attn_2_cuda*", "xformers*")
+RELEVANT_TOP = ("flash_attn_2_cuda*", "causal_conv1d_cuda*", "selective_scan_cuda*")
 
 
 def walk(root: Path) -> Iterator[str]:

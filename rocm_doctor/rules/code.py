@@ -32,6 +32,9 @@ EXTENSIONS: dict[str, tuple[str, Severity]] = {
     "vllm": ("arch.not-in-build", "note"),
 }
 
+# What only a run on several cards needs.
+BETWEEN_CARDS: dict[str, tuple[str, Severity]] = {"rccl": ("dist.rccl", "warning")}
+
 # Sonames that changed with ROCm's major releases -> the HIP majors that have them (checked on released wheels of 6.2 to 10.0).
 SONAMES: dict[str, tuple[int, ...]] = {
     "libamdhip64.so.5": (5,),
@@ -48,10 +51,12 @@ SONAMES: dict[str, tuple[int, ...]] = {
 
 
 def extensions_without_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """One finding for each card and each installed extension that holds no code for it."""
-    for subject, gpu in _known(snapshot):
+    """One finding for each card and each installed extension that holds no code for it; RCCL counts where there are several cards."""
+    cards = _known(snapshot)
+    judged = {**EXTENSIONS, **(BETWEEN_CARDS if len(cards) > 1 else {})}
+    for subject, gpu in cards:
         gfx = str(gpu.get("gfx").value)
-        for name, (diagnosis, severity) in EXTENSIONS.items():
+        for name, (diagnosis, severity) in judged.items():
             fact = snapshot.get(f"code.{name}")
             if lacks(snapshot, name, gfx):
                 yield finding(
