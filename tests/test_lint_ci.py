@@ -1,0 +1,150 @@
+"""What docs/ci.md tells people to paste: the action, the hook and the snippets are run, or held against their schemas."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+ACTION = ROOT / ".github" / "actions" / "rocm-doctor"
+REPOS = ROOT / "fixtures" / "repos"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / "ci.md").read_text("utf-8"), re.S)
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Path:
+    """A folder with the command on it, as an installed package would give it."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    script(folder / "rocm-doctor", f'PYTHONPATH="{ROOT}" exec "{sys.executable}" -m rocm_doctor "$@"')
+    return folder
+
+
+def script(path: Path, text: str) -> None:
+    path.write_text("#!/bin/sh\n" + text + "\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def run(command: list[str], tools: Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    whole = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", **env}
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=whole, timeout=120, check=False)
+
+
+def test_the_action_annotates_summarises_and_keeps_the_exit_code(tools: Path, tmp_path: Path) -> None:
+    env = {"RUNNER_TEMP": str(tmp_path), "GITHUB_STEP_SUMMARY": str(tmp_path / "s.md"), "GITHUB_OUTPUT": str(tmp_path / "out"),
+           "GPU": "gfx1100", "ROCM": "6.3", "SARIF": str(tmp_path / "r.sarif"), "PATHS": ".\n"}  # fmt: skip
+    done = run(["bash", str(ACTION / "lint.sh")], tools, REPOS / "pip-extra-index", **env)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("::error file=requirements.txt,line=3,")
+    assert (tmp_path / "out").read_text() == "verdict=problems\n"
+    assert (tmp_path / "s.md").read_text().startswith("## ")
+    result = json.loads((tmp_path / "r.sarif").read_text())["runs"][0]["results"][0]
+    assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 3
+
+
+def test_the_action_takes_the_policy_of_the_repository(tools: Path, tmp_path: Path) -> None:
+    done = run(["bash", str(ACTION / "lint.sh")], tools, REPOS / "healthy-uv", RUNNER_TEMP=str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_input_of_the_action_reaches_a_shell_as_text() -> None:
+    action = yaml.safe_load((ACTION / "action.yml").read_text("utf-8"))
+    for step in action["runs"]["steps"]:
+        assert "inputs." not in step["run"]
+    named = set(re.findall(r"inputs\.([\w-]+)", (ACTION / "action.yml").read_text("utf-8")))
+    assert named == set(action["inputs"])
+
+
+def schema(name: str) -> Any:
+    found = pytest.importorskip("check_jsonschema", reason="check-jsonschema is not installed")
+    path = Path(found.__file__).parent / "builtin_schemas" / "vendor" / f"{name}.json"
+    return json.loads(path.read_text("utf-8"))
+
+
+def valid(data: Any, name: str) -> None:
+    import jsonschema
+
+    kind = jsonschema.validators.validator_for(schema(name))
+    kind(schema(name)).validate(data)
+
+
+def test_the_action_and_the_snippets_fit_the_schemas_of_their_services() -> None:
+    valid(yaml.safe_load((ACTION / "action.yml").read_text("utf-8")), "github-actions")
+    snippets = [yaml.load(block, yaml.BaseLoader) for block in blocks("yaml")]
+    valid(next(s for s in snippets if "jobs" in s), "github-workflows")
+    valid(next(s for s in snippets if "rocm-doctor" in s), "gitlab-ci")
+
+
+def test_the_gitlab_command_writes_what_its_artifacts_name(tools: Path, tmp_path: Path) -> None:
+    job = next(yaml.safe_load(b) for b in blocks("yaml") if b.startswith("rocm-doctor:"))["rocm-doctor"]
+    shutil.copytree(REPOS / "uv-unbound", tmp_path / "repo")
+    done = run(["bash", "-c", job["script"][1]], tools, tmp_path / "repo")
+    assert done.returncode == 1, done.stderr
+    for path in job["artifacts"]["reports"].values():
+        assert (tmp_path / "repo" / path).stat().st_size > 100
+    entry = json.loads((tmp_path / "repo" / "gl-code-quality-report.json").read_text())[0]
+    assert entry["location"] == {"path": "uv.lock", "lines": {"begin": 15}}
+
+
+def test_the_hook_is_one_that_pre_commit_takes(tools: Path) -> None:
+    hook = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))[0]
+    wanted = re.compile(hook["files"])
+    hits = ["requirements.txt", "a/requirements-dev.in", "pyproject.toml", "uv.lock", "docker/Dockerfile.rocm", "x.dockerfile", "train.yaml", ".env"]
+    assert all(wanted.search(name) for name in hits)
+    assert not any(wanted.search(name) for name in ("train.py", "README.md", "data.csv"))
+    assert hook["pass_filenames"] is False
+    assert run(hook["entry"].split(), tools, REPOS / "healthy-uv").returncode == 0
+    assert run(hook["entry"].split(), tools, REPOS / "mixed-monorepo").returncode == 1
+
+
+@pytest.mark.parametrize(("code", "drained"), [(0, False), (1, True), (4, False), (127, False)])
+def test_the_prolog_drains_a_node_only_for_findings(code: int, drained: bool, tmp_path: Path) -> None:
+    prolog = next(b for b in blocks("bash") if "scontrol" in b).replace("/var/log", str(tmp_path))
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    if code != 127:
+        script(folder / "rocm-doctor", f'''for a; do last="$a"; done; printf '{{\\n "summary": "no kfd",\\n}}\\n' > "$last"; exit {code}''')
+    script(folder / "scontrol", f'echo "$@" > {tmp_path}/drained')
+    clean = f"{folder}:/usr/bin:/bin"
+    done = subprocess.run(["bash", "-c", prolog], env={"PATH": clean, "SLURM_JOB_ID": "7", "SLURMD_NODENAME": "n1"}, timeout=60, check=False)
+    assert done.returncode == int(drained)
+    assert (tmp_path / "drained").exists() is drained
+    if drained:
+        assert "Reason=rocm-doctor: no kfd" in (tmp_path / "drained").read_text()
+
+
+def test_the_policies_of_the_documentation_say_the_same(tmp_path: Path) -> None:
+    from rocm_doctor.sources.declared import policy
+    from rocm_doctor.sources.declared.files import Tree
+
+    read = []
+    for name, text in (("pyproject.toml", blocks("toml")[0]), ("rocm-doctor.yaml", next(b for b in blocks("yaml") if "targets:" in b))):
+        folder = tmp_path / name.split(".")[0]
+        folder.mkdir()
+        (folder / name).write_text(text)
+        read.append(policy.read(Tree(folder)))
+    one, other = read
+    assert not one.troubles
+    assert not other.troubles
+    assert [(t.name, t.gpu, t.rocm, t.python) for t in one.targets] == [(t.name, t.gpu, t.rocm, t.python) for t in other.targets]
+    assert [(i.id, i.reason, i.until) for i in one.ignores] == [(i.id, i.reason, i.until) for i in other.ignores]
+    assert (one.fail_on, one.exclude) == (other.fail_on, other.exclude) == ("warning", ("third_party/*",))
+
+
+def test_the_python_snippet_is_the_one_that_exists() -> None:
+    code = blocks("python")[0].replace('require(target="gfx1100", fail_on="error")', "print(require.__name__)")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60, check=True)
+    assert done.stdout.strip() == "require"
