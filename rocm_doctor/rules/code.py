@@ -51,7 +51,7 @@ SONAMES: dict[str, tuple[int, ...]] = {
 
 
 def extensions_without_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """One finding for each card and each installed extension that holds no code for it; RCCL counts where there are several cards."""
+    """One finding for each card and each extension that holds no code for it; RCCL counts where there are several cards."""
     cards = _known(snapshot)
     judged = {**EXTENSIONS, **(BETWEEN_CARDS if len(cards) > 1 else {})}
     for subject, gpu in cards:
@@ -66,7 +66,7 @@ def extensions_without_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Find
                     cause=f"The {name} that is installed holds code objects for {_list(fact)}. {_OUTRANKS}",
                     severity=severity,
                     evidence=(*gpu.get("gfx").readings[:1], *fact.readings[:1]),
-                    subject=subject if diagnosis.startswith("lib.") else f"{name} on {subject}",
+                    subject=f"{name} on {subject}" if diagnosis == "arch.not-in-build" else subject,
                     grade="upstream",
                     sources=(_BUNDLER, *matrix.diagnoses[diagnosis].sources),
                 )
