@@ -6,7 +6,7 @@ import re
 
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.printed import lines, put, quote, target
+from rocm_doctor.probes.printed import lines, outputs, put, quote, target
 
 _LINE = re.compile(r"\W{0,12}(gfx\w{3,4})((?::[a-z]+[+-])*)$")
 
@@ -14,7 +14,7 @@ _LINE = re.compile(r"\W{0,12}(gfx\w{3,4})((?::[a-z]+[+-])*)$")
 def probe(artifacts: Artifacts) -> Notes:
     """The GPUs by their target alone. A list with only `gfx000` says that there is no GPU."""
     notes = Notes()
-    for artifact in artifacts.like("cmd/rocm_agent_enumerator*", "cmd/*/rocm_agent_enumerator*", "paste/*-agents"):
+    for artifact in outputs(notes, artifacts, "agents", "rocm_agent_enumerator"):
         seen: list[tuple[str, str, Reading]] = []
         for line in lines(artifact):
             found = _LINE.match(line.text)

@@ -9,7 +9,7 @@ from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.amd_smi_json import read_csv, read_json
 from rocm_doctor.probes.amd_smi_text import read_table, read_tree
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.printed import Line, elided, lines, put_release, quote, stated
+from rocm_doctor.probes.printed import Line, elided, lines, outputs, put_release, quote, stated
 
 Gpus = dict[int, dict[str, Fact]]
 _READERS: tuple[Callable[[Notes, Artifact, Gpus], None], ...] = (read_json, read_csv, read_tree, read_table)
@@ -21,7 +21,7 @@ _GROUPS = re.compile(r"missing the following required groups?:\s*([a-z, ]+)\.")
 def probe(artifacts: Artifacts) -> Notes:
     """GPUs, rocm.version, driver.version, driver.loaded, virtual_machine, user.missing_group."""
     notes = Notes()
-    for artifact in artifacts.like("cmd/amd-smi*", "cmd/*/amd-smi*", "paste/*-amd-smi"):
+    for artifact in outputs(notes, artifacts, "amd-smi"):
         gpus: Gpus = {}
         for read in _READERS:
             read(notes, artifact, gpus)

@@ -6,7 +6,7 @@ import re
 
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.printed import bdf, elided, hex_id, lines, name, put, quote, target
+from rocm_doctor.probes.printed import bdf, elided, hex_id, lines, name, outputs, put, quote, target
 
 _PAIR = re.compile(r"[ \t#>]*([A-Za-z][\w /.()-]{1,48}?)(?::\s*|\s{2,}|$)(.*)$")
 _LISTED = re.compile(r"[\s#>|`+-]*(Device|Platform) #\d{1,3}: (.+)$")
@@ -55,7 +55,7 @@ Said = dict[str, tuple[str, Reading]]
 def probe(artifacts: Artifacts) -> Notes:
     """GPUs of AMD's OpenCL platform. No device under a platform means: the runtime is there, and it sees no GPU."""
     notes = Notes()
-    for artifact in artifacts.like("cmd/clinfo*", "cmd/*/clinfo*", "paste/*-clinfo"):
+    for artifact in outputs(notes, artifacts, "clinfo"):
         gpus, none = _devices(artifact)
         if gpus or none:
             listing = notes.listing(not elided(artifact))

@@ -6,7 +6,7 @@ import re
 
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.printed import Line, elided, hex_id, lines, name, put, quote, target
+from rocm_doctor.probes.printed import Line, elided, hex_id, lines, name, outputs, put, quote, target
 
 _VERSION = re.compile(r"\W{0,12}HIP version\s*:\s*(\d+\.\d+[\w.+~-]*)$")
 _PAIR = re.compile(r"\W{0,12}(device#|[A-Za-z][\w.]{2,40}:)\s*(.*)$")
@@ -18,9 +18,9 @@ _RDNA = re.compile(r"gfx1\d{3}$")
 def probe(artifacts: Artifacts) -> Notes:
     """hip.version, and from hipconfig's full report env.*, kernel and os; GPUs from hipInfo."""
     notes = Notes()
-    for artifact in artifacts.like("cmd/hipconfig*", "cmd/*/hipconfig*", "paste/*-hipconfig"):
+    for artifact in outputs(notes, artifacts, "hipconfig"):
         _config(notes, artifact)
-    for artifact in artifacts.like("cmd/hipinfo*", "cmd/hipInfo*", "cmd/*/hip[Ii]nfo*", "paste/*-hipinfo"):
+    for artifact in outputs(notes, artifacts, "hipinfo", "hipInfo"):
         _info(notes, artifact)
     return notes
 

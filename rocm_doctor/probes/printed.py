@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rocm_doctor.model import Artifact, Fact, Reading, Value
-from rocm_doctor.probes.notes import Notes
+from rocm_doctor.probes.notes import Artifacts, Notes
 
 _TARGET = re.compile(r"gfx([6-9][0-9][0-9a-f]|1[0-9]{2}[0-9a-f])(?=$|[+:\s,;'\")\]])")
 _HEX_ID = re.compile(r"(?:0x)?([0-9a-fA-F]{4})$")
@@ -16,6 +16,7 @@ _BDF = re.compile(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.(
 _ELIDED = re.compile(
     r"^[ \t#>|*]*(?:\.\.|\u2026|\[?(?:output )?truncated|\[?\.\.\.|-{2,} ?snip|<snip)", re.MULTILINE | re.IGNORECASE
 )
+_NOTHING_TO_LIST = ("No JSON data to report", "Number of platforms", "usage:")
 _UNITS = {"B": 1, "KB": 2**10, "KIB": 2**10, "MB": 2**20, "MIB": 2**20, "GB": 2**30, "GIB": 2**30}
 _NOTHING = frozenset(
     (
@@ -48,6 +49,19 @@ class Line(NamedTuple):
     number: int
     text: str
     whole: bool
+
+
+def outputs(notes: Notes, artifacts: Artifacts, tool: str, *others: str) -> Iterator[Artifact]:
+    """A tool's output, however it came: as a command's (by any path to it) or cut out of a text. A command's that the caller
+    could make nothing of is noted as not read; that it has nothing to list is no trouble."""
+    for artifact in artifacts.like(
+        f"paste/*-{tool}", *(glob for name in (tool, *others) for glob in (f"cmd/{name}*", f"cmd/*/{name}*"))
+    ):
+        before = len(notes.facts), len(notes.listings)
+        yield artifact
+        nothing = not artifact.text.strip() or any(words in artifact.text for words in _NOTHING_TO_LIST)
+        if before == (len(notes.facts), len(notes.listings)) and artifact.name.startswith("cmd/") and not nothing:
+            notes.fail(artifact.name, f"not understood: {' '.join(artifact.text.split())[:100]}", "line 1")
 
 
 def lines(artifact: Artifact) -> Iterator[Line]:

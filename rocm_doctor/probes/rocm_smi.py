@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.loose_json import roots
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.printed import Line, elided, fields, lines, put_release, quote
+from rocm_doctor.probes.printed import Line, elided, fields, lines, outputs, put_release, quote
 from rocm_doctor.probes.rocm_smi_keys import describe
 from rocm_doctor.probes.rocm_smi_text import read_text
 
@@ -22,7 +22,7 @@ Gpus = dict[int, dict[str, Fact]]
 def probe(artifacts: Artifacts) -> Notes:
     """GPUs, driver.version, driver.loaded."""
     notes = Notes()
-    for artifact in artifacts.like("cmd/rocm-smi*", "cmd/*/rocm-smi*", "paste/*-rocm-smi"):
+    for artifact in outputs(notes, artifacts, "rocm-smi"):
         gpus: Gpus = {}
         _read_json(notes, artifact, gpus)
         _read_csv(notes, artifact, gpus)

@@ -11,7 +11,7 @@ from collections import Counter
 
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.printed import Line, apart, elided, name, put, quote, size, stated, target, whole_number
+from rocm_doctor.probes.printed import Line, apart, elided, name, outputs, put, quote, size, stated, target, whole_number
 from rocm_doctor.probes.rocminfo_errors import failures
 
 _KEYS = (
@@ -55,7 +55,7 @@ class _Agent:
 def probe(artifacts: Artifacts) -> Notes:
     """GPUs, runtime.version, driver.version, driver.loaded, kfd.error, hsa.status, wsl, user.missing_group."""
     notes = Notes()
-    for artifact in artifacts.like("cmd/rocminfo*", "cmd/*/rocminfo*", "paste/*-rocminfo"):
+    for artifact in outputs(notes, artifacts, "rocminfo"):
         _one(notes, artifact)
     return notes
 
