@@ -280,7 +280,7 @@ def test_zip_bomb_costs_its_own_inflation_and_no_memory(tmp_path: Path) -> None:
 def test_an_environment_of_1_4_gb_is_read_by_its_headers(tmp_path: Path) -> None:
     """Sparse libraries of 1.4 GB with 300 bundles: what is read is a few KiB a bundle, within 0.5 s and 64 MiB.
 
-    The time limit is three times the target, for a busy machine; scripts/bench_audit.py measures it on real wheels.
+    The time is the processor's, so that a busy machine does not fail it; scripts/bench_audit.py measures both sides on real wheels.
     """
     site = build(tmp_path, {"torch/version.py": HIP_63})
     for name, bundles in (("torch/lib/libtorch_hip.so", 250), ("torch/lib/librocblas.so", 50)):
@@ -288,7 +288,7 @@ def test_an_environment_of_1_4_gb_is_read_by_its_headers(tmp_path: Path) -> None
     assert sum(p.stat().st_size for p in site.rglob("*.so")) > 1_400_000_000
     said = in_child(site, "audit_environment")
     assert (said["bundles"], said["problems"]) == ([50, 250], ["", ""])
-    assert said["seconds"] < 1.5
+    assert said["seconds"] < 0.5
     assert said["peak_kib"] < 64 << 10
     assert said["bytes_read"] < 300 * 8192 + (1 << 20)
 
@@ -298,7 +298,7 @@ def in_child(place: Path, function: str) -> dict[str, Any]:
     script = (
         "import json, sys, time; from pathlib import Path; from rocm_doctor.binaries import audit, wheel\n"
         "run = getattr(wheel if 'wheel' in sys.argv[2] else audit, sys.argv[2])\n"
-        "start = time.perf_counter(); a = run(Path(sys.argv[1])); took = time.perf_counter() - start\n"
+        "start = time.process_time(); a = run(Path(sys.argv[1])); took = time.process_time() - start\n"
         "peak = next(int(l.split()[1]) for l in open('/proc/self/status') if l.startswith('VmHWM'))\n"
         "print(json.dumps(dict(seconds=took, peak_kib=peak, bytes_read=a.bytes_read, bundles=[h.bundles for h in a.holdings],"
         " problems=[h.problem for h in a.holdings])))"
