@@ -280,7 +280,7 @@ def test_zip_bomb_costs_its_own_inflation_and_no_memory(tmp_path: Path) -> None:
 def test_an_environment_of_1_4_gb_is_read_by_its_headers(tmp_path: Path) -> None:
     """Sparse libraries of 1.4 GB with 300 bundles: what is read is a few KiB a bundle, within 0.5 s and 64 MiB.
 
-    The time is the processor's, so that a busy machine does not fail it; scripts/bench_audit.py measures both sides on real wheels.
+    The time is the processor's, so that a busy machine does not fail it; scripts/bench_audit.py measures real wheels.
     """
     site = build(tmp_path, {"torch/version.py": HIP_63})
     for name, bundles in (("torch/lib/libtorch_hip.so", 250), ("torch/lib/librocblas.so", 50)):
