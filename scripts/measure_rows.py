@@ -1,4 +1,5 @@
-"""Measure the settings of a CSV on this machine's GPU, with the code of `rocm-doctor fit --measure`, and write them with the figures.
+"""Measure the settings of a CSV on this machine's GPU, with the code of `rocm-doctor fit --measure`, and write them with the
+figures.
 
     python scripts/measure_rows.py settings.csv measured.csv
 

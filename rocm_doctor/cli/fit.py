@@ -35,39 +35,72 @@ def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tu
     return tuple(part.strip() for part in value.split(",")) if value else None
 
 
-@click.command(epilog="Examples:  rocm-doctor fit --model Qwen2.5-3B --gpu gfx906 --vram 32GiB;  rocm-doctor fit --config axolotl.yml")
+@click.command(
+    epilog="Examples:  rocm-doctor fit --model Qwen2.5-3B --gpu gfx906 --vram 32GiB;  rocm-doctor fit --config axolotl.yml"
+)
 @click.option("--model", help="A preset, a hub id of one, a config.json, or a folder that holds one.")
 @click.option("--config", "file", type=FILE, help="A TrainingArguments, axolotl or LLaMA-Factory file (YAML or JSON).")
 @click.option("--method", type=click.Choice(get_args(Method)), help="[default: lora]")
 @click.option("--rank", type=click.IntRange(1), help="LoRA rank. [default: 16]")
-@click.option("--targets", callback=names, help="Layers that LoRA adapts: q_proj,v_proj or all-linear. [default: the projections]")
+@click.option(
+    "--targets", callback=names, help="Layers that LoRA adapts: q_proj,v_proj or all-linear. [default: the projections]"
+)
 @click.option("--dropout", type=click.FloatRange(0, 1), help="LoRA dropout. [default: 0]")
 @click.option("--dtype", type=click.Choice(get_args(Dtype)), help="Of the weights. [default: bfloat16]")
-@click.option("--autocast", type=click.Choice(get_args(Dtype)), help="Of the matrix products (Trainer's bf16, fp16). [default: none]")
+@click.option(
+    "--autocast", type=click.Choice(get_args(Dtype)), help="Of the matrix products (Trainer's bf16, fp16). [default: none]"
+)
 @click.option("--batch", type=click.IntRange(1), help="Micro-batch per card. [default: 1]")
 @click.option("--seq", type=click.IntRange(1), help="Tokens per sequence, padding included. [default: 1024]")
 @click.option("--grad-accum", type=click.IntRange(1), help="Micro-batches per optimizer step. [default: 1]")
 @click.option("--checkpointing/--no-checkpointing", default=None, help="Recompute activations. [default: yes]")
-@click.option("--attention", type=click.Choice(["auto", "math", "flash", "eager"]), help="auto: what torch has for the card. [default: auto]")
+@click.option(
+    "--attention",
+    type=click.Choice(["auto", "math", "flash", "eager"]),
+    help="auto: what torch has for the card. [default: auto]",
+)
 @click.option("--optimizer", type=click.Choice(get_args(Optimizer)), help="[default: adamw]")
-@click.option("--fused-loss/--no-fused-loss", default=None, help="Output head and loss in one kernel, as Liger-Kernel's. [default: no]")
+@click.option(
+    "--fused-loss/--no-fused-loss", default=None, help="Output head and loss in one kernel, as Liger-Kernel's. [default: no]"
+)
 @click.option("--quant-bits", type=click.IntRange(4, 8), help="Bits of a QLoRA base, 4 or 8. [default: 4]")
 @click.option("--double-quant/--no-double-quant", default=None, help="Quantised scales as well. [default: no]")
-@click.option("--kbit-prepare/--no-kbit-prepare", default=None, help="peft's preparation: what is not quantised in float32. [default: yes]")
+@click.option(
+    "--kbit-prepare/--no-kbit-prepare", default=None, help="peft's preparation: what is not quantised in float32. [default: yes]"
+)
 @click.option("--gpu", default="auto", show_default=True, help="A gfx target, or auto: the first GPU of this machine.")
 @click.option("--vram", callback=size, help="Memory of the card: 24GiB.")
 @click.option("--gpus", default=1, show_default=True, type=click.IntRange(1), help="How many such cards.")
-@click.option("--strategy", type=click.Choice(get_args(cards.Strategy)), default="ddp", show_default=True, help="How several cards share a run.")
+@click.option(
+    "--strategy",
+    type=click.Choice(get_args(cards.Strategy)),
+    default="ddp",
+    show_default=True,
+    help="How several cards share a run.",
+)
 @click.option("--torch", "torch", help="Judge the kernels of this torch version instead of the installed one.")
 @click.option("--python", help="Simulate with this interpreter's torch and transformers.")
 @click.option("--fast", is_flag=True, help="Arithmetic only: no torch needed, wider error.")
 @click.option("--measure", is_flag=True, help="Run three real steps on the GPU; print predicted against measured.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def command(file: Path | None, attention: str | None, gpu: str, vram: int | None, gpus: int, strategy: cards.Strategy, torch: str | None,
-            python: str | None, fast: bool, measure: bool, format_: str, **options: Any) -> None:  # fmt: skip
+def command(
+    file: Path | None,
+    attention: str | None,
+    gpu: str,
+    vram: int | None,
+    gpus: int,
+    strategy: cards.Strategy,
+    torch: str | None,
+    python: str | None,
+    fast: bool,
+    measure: bool,
+    format_: str,
+    **options: Any,
+) -> None:
     """Predict the peak memory of a fine-tuning run, without a GPU and without weights.
 
-    The real model is built without memory and one training step is followed through it; without torch, arithmetic takes its place.
+    The real model is built without memory and one training step is followed through it; without torch, arithmetic takes its
+    place.
     Exit code 1 when it does not fit.
     """
     matrix = load_matrix(None, ())
@@ -120,9 +153,16 @@ def told(words: str) -> None:
 def as_json(answer: answers.Answer, measured: runner.Measured | None) -> str:
     """The answer with the estimate's fields at the top."""
     body = {
-        **msgspec.to_builtins(answer.estimate), "verdict": answer.verdict, "margin_bytes": answer.margin_bytes, "model": answer.run.source,
-        "job": msgspec.to_builtins(answer.run.job), "card": msgspec.to_builtins(answer.card), "available_bytes": answer.card.available,
-        "limits": msgspec.to_builtins(answer.limits), "changes": msgspec.to_builtins(answer.changes), "notes": answer.notes,
-        "measured": msgspec.to_builtins(measured),
-    }  # fmt: skip
+        **msgspec.to_builtins(answer.estimate),
+        "verdict": answer.verdict,
+        "margin_bytes": answer.margin_bytes,
+        "available_bytes": answer.card.available,
+        "model": answer.run.source,
+        "job": answer.run.job,
+        "card": answer.card,
+        "limits": answer.limits,
+        "changes": answer.changes,
+        "notes": answer.notes,
+        "measured": measured,
+    }
     return msgspec.json.format(msgspec.json.encode(body), indent=1).decode()

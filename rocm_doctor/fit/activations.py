@@ -1,7 +1,8 @@
 """What one decoder layer keeps for its backward pass, in bytes, counted operator by operator as transformers' modules run them.
 
 Every term follows from what autograd saves: a norm keeps its input in float32; a projection keeps its input only if its weight
-trains; peft's LoRA casts the input of each target to float32 and keeps that; rotary embedding keeps nothing; SwiGLU keeps gate, its
+trains; peft's LoRA casts the input of each target to float32 and keeps that; rotary embedding keeps nothing; SwiGLU keeps gate,
+its
 activation and up. The counts were checked against the simulation (tests/test_fit_closed_form.py), not fitted to measurements.
 """
 
@@ -79,7 +80,8 @@ def _inputs(shape: Shape, job: Job, groups: list[tuple[str, ...]]) -> int:
 
 
 def _group_inputs(shape: Shape, job: Job, group: tuple[str, ...], targets: int) -> int:
-    """Bytes per token that projections with a common input keep of it: one value for all, or a copy for each where a cast comes between."""
+    """Bytes per token that projections with a common input keep of it: one value for all, or a copy for each where a cast comes
+    between."""
     width, compute = shape.linears[group[0]][0], compute_bytes(job)
     # The attention kernel has kept its output already, and the projection that follows shares it unless a cast comes between.
     kept = group == ("o_proj",) and kernel_of(shape, job) in ("flash", "efficient")
@@ -120,7 +122,8 @@ def attention_saved(shape: Shape, job: Job) -> int:
 
 
 def _kept_values(shape: Shape, job: Job, query: int, kv: int) -> int:
-    """Keys (and as many values) per token: of every query head under a mask; a slice of a fused projection keeps the whole of it."""
+    """Keys (and as many values) per token: of every query head under a mask; a slice of a fused projection keeps the whole of
+    it."""
     if 0 < shape.window <= job.seq and shape.heads != shape.kv_heads:
         return query
     return kv + (query + kv) // 2 if shape.fused_qkv else kv
@@ -148,7 +151,8 @@ def _mlp(shape: Shape, job: Job) -> int:
 
 
 def layer_peak(shape: Shape, job: Job) -> tuple[int, int]:
-    """What a layer keeps, and its gradients, at the higher of two moments of its backward pass: in the MLP, and in attention, when what
+    """What a layer keeps, and its gradients, at the higher of two moments of its backward pass: in the MLP, and in attention,
+    when what
     the MLP kept is free again."""
     attention = saved_by_attention(shape, job)
     mlp = attention + saved_by_mlp(shape, job)
@@ -162,7 +166,8 @@ def mlp_scratch(shape: Shape, job: Job) -> int:
 
 
 def attention_scratch(shape: Shape, job: Job) -> int:
-    """Gradients of the scores after and before the softmax, and the product that its kernel makes first; a fused kernel has none."""
+    """Gradients of the scores after and before the softmax, and the product that its kernel makes first; a fused kernel has
+    none."""
     if kernel_of(shape, job) in ("flash", "efficient"):
         return 0
     return 3 * score_bytes(shape, job)

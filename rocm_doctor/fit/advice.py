@@ -27,7 +27,8 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """The largest micro-batch at this sequence length, and the longest sequence at this micro-batch, that still fit; 0: none does."""
+    """The largest micro-batch at this sequence length, and the longest sequence at this micro-batch, that still fit; 0: none
+    does."""
 
     batch: int
     seq: int
@@ -80,7 +81,11 @@ def _neighbours(job: Job) -> Iterator[tuple[str, str, Job]]:
     if job.seq > 2 * STEP:
         yield f"sequences of {job.seq // 2} tokens", f"--seq {job.seq // 2}", _with(job, seq=job.seq // 2)
     if job.dtype == "float32":
-        yield "weights in bfloat16 (float16 where the card lacks it)", "--dtype bfloat16", _with(job, dtype="bfloat16", autocast=None)
+        yield (
+            "weights in bfloat16 (float16 where the card lacks it)",
+            "--dtype bfloat16",
+            _with(job, dtype="bfloat16", autocast=None),
+        )
     if job.method == "full":
         yield "LoRA instead of training every weight", "--method lora", _with(job, method="lora")
     if job.method == "full" and job.optimizer == "adamw":

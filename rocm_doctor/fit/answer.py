@@ -14,7 +14,8 @@ from rocm_doctor.fit.shape import ShapeError
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """`margin_bytes` is what is left on the card beside what the run allocates (negative: missing; None: the card is not known)."""
+    """`margin_bytes` is what is left on the card beside what the run allocates (negative: missing; None: the card is not
+    known)."""
 
     run: Resolved
     card: Card

@@ -1,6 +1,8 @@
-"""What the card has for a run: its memory, less what others, the display and the runtime hold; and how a run is spread over several.
+"""What the card has for a run: its memory, less what others, the display and the runtime hold; and how a run is spread over
+several.
 
-BLAS scratch per thread (torch aten/src/ATen/cuda/CublasHandlePool.cpp): 32 MiB for ROCm, 128 MiB on gfx94x and gfx95x, and 76 MiB more
+BLAS scratch per thread (torch aten/src/ATen/cuda/CublasHandlePool.cpp): 32 MiB for ROCm, 128 MiB on gfx94x and gfx95x, and 76
+MiB more
 where torch takes hipBLASLt by default. The allocator counts it as allocated.
 """
 
@@ -18,11 +20,13 @@ Strategy = Literal["single", "ddp", "fsdp2", "zero2", "zero3"]
 LT_BY_DEFAULT = ("gfx90a", "gfx942", "gfx950", "gfx1200", "gfx1201")
 """torch >= 2.11, CUDAHooks::getHipblasltPreferredArchs (pytorch/pytorch#172791)."""
 CONTEXT = 512 * MIB
-"""An allowance for the HIP runtime, its queues and the code objects that torch loads; nobody has published a measurement to cite."""
+"""An allowance for the HIP runtime, its queues and the code objects that torch loads; nobody has published a measurement to
+cite."""
 
 
 class Card(msgspec.Struct, frozen=True):
-    """Bytes of one GPU. `total` is what the GPU can address, None when nobody knows; `used` is held by others; `notes` say where from."""
+    """Bytes of one GPU. `total` is what the GPU can address, None when nobody knows; `used` is held by others; `notes` say
+    where from."""
 
     gfx: str
     name: str
@@ -48,7 +52,8 @@ def workspace_of(gfx: str) -> int:
 
 
 def declared(gfx: str, vram: int | None, matrix: Matrix) -> Card:
-    """A card that is not here: its memory from `vram` bytes, or from the catalogue where all cards of the target have the same."""
+    """A card that is not here: its memory from `vram` bytes, or from the catalogue where all cards of the target have the
+    same."""
     target = matrix.gfx.get(gfx)
     sizes = sorted({size for sizes in target.vram.values() for size in sizes}) if target else []
     notes = []
@@ -57,12 +62,28 @@ def declared(gfx: str, vram: int | None, matrix: Matrix) -> Card:
         notes.append(f"{sizes[0]:g} GiB: every {gfx} card of the catalogue has it")
     elif vram is None and sizes:
         notes.append(f"{gfx} cards have {', '.join(f'{s:g}' for s in sizes)} GiB; say which with --vram")
-    return Card(gfx, target.codename if target else "", vram, 0, CONTEXT, workspace_of(gfx), notes=(*notes, "declared: nothing else on it"))
+    return Card(
+        gfx,
+        target.codename if target else "",
+        vram,
+        0,
+        CONTEXT,
+        workspace_of(gfx),
+        notes=(*notes, "declared: nothing else on it"),
+    )
 
 
 def measured(gfx: str, name: str, total: int, context: int) -> Card:
     """The card that a measurement ran on; its context is what was in use beside torch's allocator."""
-    return Card(gfx, name, total, 0, context, workspace_of(gfx), notes=("the runtime's share is measured, whatever else is on the card included",))
+    return Card(
+        gfx,
+        name,
+        total,
+        0,
+        context,
+        workspace_of(gfx),
+        notes=("the runtime's share is measured, whatever else is on the card included",),
+    )
 
 
 def present(snapshot: Snapshot) -> list[Card]:
@@ -74,13 +95,18 @@ def _of_gpu(gpu: Gpu) -> Card:
     gfx, name = gpu.get("gfx").value, gpu.get("marketing_name").value
     total, notes = _total(gpu)
     used = _number(gpu, "vram_used_bytes")
-    notes.append("memory in use by others is not known" if used is None else f"{used / GIB:.1f} GiB in use by others now (a display counts)")
+    notes.append(
+        "memory in use by others is not known"
+        if used is None
+        else f"{used / GIB:.1f} GiB in use by others now (a display counts)"
+    )
     gfx = gfx if isinstance(gfx, str) else ""
     return Card(gfx, name if isinstance(name, str) else "", total, used or 0, CONTEXT, workspace_of(gfx), notes=tuple(notes))
 
 
 def _total(gpu: Gpu) -> tuple[int | None, list[str]]:
-    """What the kernel tells HIP: VRAM, and on an APU the carve-out or, with `apu_prefer_gtt`, the main memory that the driver maps."""
+    """What the kernel tells HIP: VRAM, and on an APU the carve-out or, with `apu_prefer_gtt`, the main memory that the driver
+    maps."""
     vram, gtt, carveout = (_number(gpu, key) for key in ("vram_bytes", "gtt_bytes", "carveout_bytes"))
     if gpu.get("is_apu").value is not True:
         return vram, []
@@ -88,7 +114,8 @@ def _total(gpu: Gpu) -> tuple[int | None, list[str]]:
         return carveout, ["an APU: the carve-out counts, which the firmware sets"]
     if gtt is not None and vram >= gtt:
         return vram, [f"an APU: {vram / GIB:.1f} GiB of main memory are mapped for the GPU; ttm.pages_limit sets how much"]
-    return vram, [f"an APU: the runtime offers the carve-out of {vram / GIB:.1f} GiB, though the driver could map {(gtt or 0) / GIB:.1f} GiB"]
+    mapped = f"though the driver could map {(gtt or 0) / GIB:.1f} GiB"
+    return vram, [f"an APU: the runtime offers the carve-out of {vram / GIB:.1f} GiB, {mapped}"]
 
 
 def _number(gpu: Gpu, key: str) -> int | None:

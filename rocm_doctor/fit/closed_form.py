@@ -1,6 +1,8 @@
-"""Peak memory by arithmetic: for machines without torch, and for trying many settings at once. Pure Python, well under a millisecond.
+"""Peak memory by arithmetic: for machines without torch, and for trying many settings at once. Pure Python, well under a
+millisecond.
 
-A step is highest at one of four moments: when the loss is differentiated, in the backward pass of a layer, at its end, or inside the
+A step is highest at one of four moments: when the loss is differentiated, in the backward pass of a layer, at its end, or
+inside the
 optimizer. The highest is the answer; what stays all the time (weights, adapters, optimizer states) counts in each.
 """
 
@@ -49,7 +51,8 @@ def held_of(shape: Shape, job: Job) -> Held:
 
 
 def _frozen(shape: Shape, job: Job) -> int:
-    """The base under adapters: dense, or its projections in 4 or 8 bits with their scales and the rest as k-bit preparation leaves it."""
+    """The base under adapters: dense, or its projections in 4 or 8 bits with their scales and the rest as k-bit preparation
+    leaves it."""
     if not job.quant_bits:
         return shape.parameters * BYTES[job.dtype]
     packed = shape.layers * shape.linear_weights
@@ -66,7 +69,8 @@ def _states(job: Job, count: int, size: int) -> int:
 
 
 def _kept(shape: Shape, job: Job) -> dict[str, int]:
-    """What the forward pass leaves: all activations, or under checkpointing each layer's input; the final norm's input in float32;
+    """What the forward pass leaves: all activations, or under checkpointing each layer's input; the final norm's input in
+    float32;
     under autocast the lowered copy of the output head."""
     stream = activations.stream_bytes(job)
     layer = job.tokens * shape.hidden * stream if job.checkpointing else activations.saved(shape, job)
@@ -105,7 +109,8 @@ def _one_layer(shape: Shape, job: Job) -> tuple[int, int]:
 
 
 def _end(shape: Shape, job: Job, held: Held) -> dict[str, int]:
-    """All gradients are there, and beside them the first layer's activations or, for tied embeddings, a second gradient of theirs."""
+    """All gradients are there, and beside them the first layer's activations or, for tied embeddings, a second gradient of
+    theirs."""
     embedding = shape.vocabulary * shape.hidden * BYTES[job.dtype] if job.method == "full" and shape.tied else 0
     kept, scratch = _one_layer(shape, job)
     if embedding > kept + scratch:
@@ -114,12 +119,15 @@ def _end(shape: Shape, job: Job, held: Held) -> dict[str, int]:
 
 
 def _optimizer(shape: Shape, job: Job, held: Held) -> dict[str, int]:
-    """torch's foreach AdamW takes the square roots of all second moments at once; Adafactor works on one parameter after another."""
+    """torch's foreach AdamW takes the square roots of all second moments at once; Adafactor works on one parameter after
+    another."""
     scratch = 0
     if job.optimizer == "adamw":
         scratch = held.states // 2
     elif job.optimizer == "adafactor":
-        largest = shape.vocabulary * shape.hidden if job.method == "full" else max(max(s) for s in shape.linears.values()) * job.rank
+        largest = (
+            shape.vocabulary * shape.hidden if job.method == "full" else max(max(s) for s in shape.linears.values()) * job.rank
+        )
         scratch = 4 * largest * (2 if held.gradients == 4 * held.trainable else 4)
     return {"gradients": held.gradients, "optimizer scratch": scratch}
 
@@ -127,7 +135,8 @@ def _optimizer(shape: Shape, job: Job, held: Held) -> dict[str, int]:
 def reserved(shape: Shape, job: Job, held: Held, allocated: int) -> int:
     """What the allocator holds at the peak, free blocks included.
 
-    The logits' own block is free again by then and fits nothing larger. And the first optimizer step puts its states into the blocks that
+    The logits' own block is free again by then and fits nothing larger. And the first optimizer step puts its states into the
+    blocks that
     the first step's logits left, so that the next step has to reserve new ones: as much as the smaller of the two.
     """
     logits = 0 if job.fused_loss else job.tokens * shape.vocabulary * activations.compute_bytes(job)

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
+from rocm_doctor.fit.job import Optimizer
 
 Framework = Literal["axolotl", "LLaMA-Factory", "transformers"]
-OPTIMIZERS = {
-    "adamw_torch": "adamw", "adamw_hf": "adamw", "adamw_torch_fused": "adamw_fused", "adamw_8bit": "adamw_8bit", "adamw_bnb_8bit": "adamw_8bit",
-    "paged_adamw_8bit": "paged_adamw_8bit", "paged_adamw_32bit": "paged_adamw", "paged_adamw": "paged_adamw", "adafactor": "adafactor", "sgd": "sgd",
-    "adamw": "adamw", "adamw_fused": "adamw_fused",
-}  # fmt: skip
+OPTIMIZERS = {name: name for name in get_args(Optimizer)} | {
+    "adamw_torch": "adamw",
+    "adamw_hf": "adamw",
+    "adamw_torch_fused": "adamw_fused",
+    "adamw_bnb_8bit": "adamw_8bit",
+    "paged_adamw_32bit": "paged_adamw",
+}
 
 
 class ConfigError(ValueError):
@@ -69,7 +72,9 @@ def _common(data: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]
     optimizer = data.get("optim") or data.get("optimizer")
     if optimizer is not None:
         if str(optimizer) not in OPTIMIZERS:
-            raise ValueError(f"optimizer `{optimizer}` is not modelled; give the nearest of {', '.join(sorted(set(OPTIMIZERS.values())))}")
+            raise ValueError(
+                f"optimizer `{optimizer}` is not modelled; give the nearest of {', '.join(sorted(set(OPTIMIZERS.values())))}"
+            )
         fields["optimizer"] = OPTIMIZERS[str(optimizer)]
     for key, dtype in (("bf16", "bfloat16"), ("fp16", "float16")):
         if data.get(key) in (True, "auto", "full"):
@@ -133,7 +138,9 @@ def _factory(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _transformers(data: Mapping[str, Any]) -> dict[str, Any]:
-    length = next((key for key in ("max_length", "max_seq_length", "model_max_length") if data.get(key) is not None), "max_length")
+    length = next(
+        (key for key in ("max_length", "max_seq_length", "model_max_length") if data.get(key) is not None), "max_length"
+    )
     fields = _common(data, {"batch": "per_device_train_batch_size", "seq": length, "grad_accum": "gradient_accumulation_steps"})
     fields = {"batch": 8, "optimizer": "adamw_fused", **fields}
     fields.update(_lora(data, "lora_r", "lora_target_modules", "lora_dropout"))

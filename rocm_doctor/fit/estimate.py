@@ -60,7 +60,8 @@ def _spread(how: How, peak: Peak, job: Job, card: Card, strategy: Strategy) -> E
 
 
 def verdict(estimate: Estimate, card: Card) -> Verdict:
-    """fits: even what the allocator would reserve fits, error included. tight: it fits once the allocator gives cached blocks back."""
+    """fits: even what the allocator would reserve fits, error included. tight: it fits once the allocator gives cached blocks
+    back."""
     room = card.available
     if room is None:
         return "unknown"

@@ -16,7 +16,8 @@ SEVEN = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_p
 
 
 class Kernels(msgspec.Struct, frozen=True):
-    """Which fused attention kernels torch has for the card, whether they take grouped heads, and whose they are (`hip`: AOTriton's)."""
+    """Which fused attention kernels torch has for the card, whether they take grouped heads, and whose they are (`hip`:
+    AOTriton's)."""
 
     flash: bool = False
     efficient: bool = False
@@ -31,7 +32,8 @@ CUDA = Kernels(flash=True, efficient=True, flash_gqa=True, efficient_gqa=False, 
 
 
 class Job(msgspec.Struct, frozen=True):
-    """One fine-tuning run. `config` has the fields of a Hugging Face config.json; `dtype` is that of the weights, `autocast` that of
+    """One fine-tuning run. `config` has the fields of a Hugging Face config.json; `dtype` is that of the weights, `autocast`
+    that of
     the matrix products where it differs (Trainer's `bf16=True` over float32 weights); `seq` is in tokens, after padding."""
 
     config: Mapping[str, Any]

@@ -1,4 +1,5 @@
-"""From what a user names (a preset, a hub id, a config.json, a local folder) to the fields of a config.json. Nothing is downloaded."""
+"""From what a user names (a preset, a hub id, a config.json, a local folder) to the fields of a config.json. Nothing is
+downloaded."""
 
 from __future__ import annotations
 
@@ -11,7 +12,10 @@ from typing import Any
 
 from rocm_doctor.matrix import Matrix
 
-_SUFFIX = re.compile(r"-(instruct|chat|base|it|hf|v0\.[0-9]+|[0-9]+t|2[0-9]{3}|4k|128k|meta|intermediate-step.*|bnb-4bit|unsloth|gptq|awq)(?=-|$)", re.I)
+_SUFFIX = re.compile(
+    r"-(instruct|chat|base|it|hf|v0\.[0-9]+|[0-9]+t|2[0-9]{3}|4k|128k|meta|intermediate-step.*|bnb-4bit|unsloth|gptq|awq)(?=-|$)",
+    re.I,
+)
 
 
 class ModelError(ValueError):
@@ -30,7 +34,9 @@ def config_of(name: str, matrix: Matrix) -> tuple[dict[str, Any], str]:
     cached = hub_copy(name)
     if cached:
         return _from_file(cached)
-    raise ModelError(f"{name}: no preset, file or folder of that name; give the model's config.json, or one of: {', '.join(presets)}")
+    raise ModelError(
+        f"{name}: no preset, file or folder of that name; give the model's config.json, or one of: {', '.join(presets)}"
+    )
 
 
 def preset_key(name: str, presets: Mapping[str, Any]) -> str | None:

@@ -16,7 +16,8 @@ from rocm_doctor.matrix import Matrix
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What the user said: `options` are fields of `Job` and `model`; `attention` is auto, math, flash or eager; `torch` a version."""
+    """What the user said: `options` are fields of `Job` and `model`; `attention` is auto, math, flash or eager; `torch` a
+    version."""
 
     options: Mapping[str, Any]
     file: Path | None = None

@@ -1,7 +1,10 @@
-"""Measured steps as CSV: one row a run, settings and what the allocator said (bytes, seconds). Lines that begin with # are comments.
+"""Measured steps as CSV: one row a run, settings and what the allocator said (bytes, seconds). Lines that begin with # are
+comments.
 
-Columns: model (preset), method, dtype, targets (joined by +), rank, batch, seq, checkpointing, attn, optimizer, params, trainable,
-weight_bytes, base_bytes, peak_allocated, peak_reserved, step_s, loss; after these, where a run has them: autocast, grad_accum, dropout.
+Columns: model (preset), method, dtype, targets (joined by +), rank, batch, seq, checkpointing, attn, optimizer, params,
+trainable,
+weight_bytes, base_bytes, peak_allocated, peak_reserved, step_s, loss; after these, where a run has them: autocast, grad_accum,
+dropout.
 """
 
 from __future__ import annotations

@@ -24,7 +24,8 @@ class WorkerError(Exception):
 
 
 class Simulated(msgspec.Struct, frozen=True):
-    """What the worker found. `events` are [storage, bytes] or [storage, 0]; the first `setup` of them come before the first step."""
+    """What the worker found. `events` are [storage, bytes] or [storage, 0]; the first `setup` of them come before the first
+    step."""
 
     events: list[Event]
     labels: dict[int, str]
@@ -55,17 +56,21 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 def simulate(job: Job, python: str | None = None, limit: float = 120.0) -> Simulated:
-    """One step on the meta device. Raises WorkerError when torch or transformers is missing, cannot build the model, or takes too long."""
-    return _ask(job, False, Simulated, python, limit)
+    """One step on the meta device. Raises WorkerError when torch or transformers is missing, cannot build the model, or takes
+    too long."""
+    found: Simulated = _ask(job, False, Simulated, python, limit)
+    return found
 
 
 def measure(job: Job, python: str | None = None, limit: float = 600.0) -> Measured:
     """Three real steps on the first visible GPU. Raises WorkerError, out of memory included."""
-    return _ask(job, True, Measured, python, limit)
+    found: Measured = _ask(job, True, Measured, python, limit)
+    return found
 
 
 def peak_of(found: Simulated, workspace: int) -> Peak:
-    """Peaks from the second step on, when the optimizer has its states. `workspace` bytes of BLAS scratch live in each of two threads."""
+    """Peaks from the second step on, when the optimizer has its states. `workspace` bytes of BLAS scratch live in each of two
+    threads."""
     shift = len(found.events)
     again = {storage + shift: label for storage, label in found.labels.items()}
     return replay(_steady(found, workspace), {**found.labels, **again, -1: "BLAS workspace", -2: "BLAS workspace"})

@@ -14,7 +14,8 @@ FUSED = {"phi3": ("qkv_proj", "o_proj", "gate_up_proj", "down_proj")}
 GEMMA = ("gemma2", "gemma3_text")
 """Four norms a layer instead of two, each of which multiplies by 1 + weight in float32."""
 WINDOWED = ("mistral", "phi3", "gemma3_text")
-"""Types that apply `sliding_window`. A longer sequence then needs a mask, and with a mask neither flash nor grouped heads are used."""
+"""Types that apply `sliding_window`. A longer sequence then needs a mask, and with a mask neither flash nor grouped heads are
+used."""
 
 
 class ShapeError(ValueError):
@@ -76,7 +77,9 @@ def shape_of(config: Mapping[str, Any]) -> Shape:
     """Sizes from the fields of config.json. Raises ShapeError when one is missing or the architecture is another."""
     kind = config.get("model_type", "")
     if any(config.get(key) for key in ("num_experts", "num_local_experts", "n_routed_experts")):
-        raise ShapeError(f"{kind}: mixture-of-experts models are beyond the closed form; install torch and transformers to simulate")
+        raise ShapeError(
+            f"{kind}: mixture-of-experts models are beyond the closed form; install torch and transformers to simulate"
+        )
     hidden, heads = _size(config, "hidden_size"), _size(config, "num_attention_heads")
     kv_heads, inner = config.get("num_key_value_heads") or heads, _size(config, "intermediate_size")
     dim = config.get("head_dim") or hidden // heads

@@ -1,4 +1,5 @@
-"""A run over several cards: what each of them holds. From the documented behaviour of each scheme; none of it was measured by us."""
+"""A run over several cards: what each of them holds. From the documented behaviour of each scheme; none of it was measured by
+us."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ SHARDED: dict[Strategy, tuple[str, ...]] = {
 
 
 def _buffers(breakdown: dict[str, int], job: Job, shape: Shape, strategy: Strategy) -> int:
-    """DDP: a second copy of the gradients in buckets. ZeRO: its buckets. FSDP2: two whole layers (one prefetched) and the root's own."""
+    """DDP: a second copy of the gradients in buckets. ZeRO: its buckets. FSDP2: two whole layers (one prefetched) and the
+    root's own."""
     size = BYTES[job.dtype]
     trainable = shape.parameters if job.method == "full" else breakdown.get("adapters", 0) // 4
     if strategy == "ddp":

@@ -38,7 +38,8 @@ def heading(source: str, job: Job, card: Card) -> list[str]:
     saved = "checkpointed" if job.checkpointing else "not checkpointed"
     cards = f"{card.count} x " if card.count > 1 else ""
     return [
-        f"{source}: {how}, {job.dtype}{cast}, {job.batch} x {job.seq} tokens, accumulation {job.grad_accum}, {saved}, {job.optimizer}",
+        f"{source}: {how}, {job.dtype}{cast}, {job.batch} x {job.seq} tokens, accumulation {job.grad_accum},",
+        f"{saved}, {job.optimizer}",
         f"on {cards}{card.gfx or 'an unnamed GPU'} {card.name}".rstrip(),
     ]
 
@@ -47,7 +48,9 @@ def breakdown(estimate: Estimate) -> list[str]:
     """One line per part of the peak, largest first, with a bar; parts under a thousandth are left out."""
     whole = estimate.peak_allocated_bytes
     parts = sorted(estimate.breakdown.items(), key=lambda part: -part[1])
-    lines = [f"  {name:<20}{gib(size):>12}  {'█' * max(1, round(BAR * size / whole))}" for name, size in parts if size > whole / 1000]
+    lines = [
+        f"  {name:<20}{gib(size):>12}  {'█' * max(1, round(BAR * size / whole))}" for name, size in parts if size > whole / 1000
+    ]
     bound = estimate.error_bound
     return [
         f"Peak by {estimate.how}", *lines,
@@ -62,11 +65,9 @@ def room(estimate: Estimate, card: Card, verdict: Verdict) -> list[str]:
         return ["The card's memory is not known; give it with --vram.", *(f"  {note}" for note in card.notes)]
     left = margin(estimate, card) or 0
     short = f"{gib(left)} left" if left >= 0 else f"{gib(-left)} missing"
-    lines = [
-        f"Card  {gib(card.total)}, of which {gib(card.used)} used by others and {gib(card.context)} for the runtime; {gib(card.available)} available",
-        *(f"  {note}" for note in card.notes), "", f"{WORDS[verdict]} ({short})",
-    ]  # fmt: skip
-    return lines
+    less = f"less {gib(card.used)} used by others and {gib(card.context)} for the runtime"
+    notes = [f"  {note}" for note in card.notes]
+    return [f"Card  {gib(card.total)}, {less}: {gib(card.available)} available", *notes, "", f"{WORDS[verdict]} ({short})"]
 
 
 WORDS: dict[Verdict, str] = {
@@ -81,7 +82,8 @@ WORDS: dict[Verdict, str] = {
 def outlook(limits: Limits | None, changes: Sequence[Change], job: Job) -> list[str]:
     lines = []
     if limits:
-        lines.append(f"Largest micro-batch at {job.seq} tokens: {limits.batch or 'none'}; longest sequence at micro-batch {job.batch}: {limits.seq or 'none'}")
+        lines.append(f"Largest micro-batch at {job.seq} tokens: {limits.batch or 'none'}")
+        lines.append(f"Longest sequence at micro-batch {job.batch}: {limits.seq or 'none'}")
     if changes:
         lines += ["", "What one change would save"]
         lines += [f"  {gib(c.saved_bytes):>12}  {c.words}  [{c.option}]" for c in changes[:4]]

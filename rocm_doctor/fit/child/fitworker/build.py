@@ -2,13 +2,18 @@
 
 A job is a dict; its fields are those of `rocm_doctor.fit.job.Job`.
 """
+
+from __future__ import annotations
+
+from typing import Any
+
 import torch
 from torch import nn
 
 from . import states
 
 
-def model_for(job, device):
+def model_for(job: dict[str, Any], device: str) -> Any:
     """The model of the job on `device`, in training mode, with adapters and checkpointing as asked; weights are uninitialised."""
     model = base_model(job, device)
     if job["quant_bits"]:
@@ -22,7 +27,7 @@ def model_for(job, device):
     return model.train()
 
 
-def base_model(job, device):
+def base_model(job: dict[str, Any], device: str) -> Any:
     from transformers import AutoConfig, AutoModelForCausalLM
 
     fields = dict(job["config"])
@@ -35,8 +40,9 @@ def base_model(job, device):
     return model
 
 
-def from_config(auto, config, dtype, implementation):
-    """The model; eager attention where this model type refuses the other one (Gemma 2), `torch_dtype` before transformers 4.56."""
+def from_config(auto: Any, config: Any, dtype: Any, implementation: str) -> Any:
+    """The model; eager attention where this model type refuses the other one (Gemma 2), `torch_dtype` before transformers
+    4.56."""
     try:
         return auto.from_config(config, dtype=dtype, attn_implementation=implementation)
     except TypeError:
@@ -47,16 +53,18 @@ def from_config(auto, config, dtype, implementation):
         return from_config(auto, config, dtype, "eager")
 
 
-def no_init():
+def no_init() -> Any:
     """transformers' switch against initialising weights; it moved in 5.0."""
+    import importlib
+
     try:
-        from transformers.initialization import no_init_weights
+        place = importlib.import_module("transformers.initialization")
     except ImportError:
-        from transformers.modeling_utils import no_init_weights
-    return no_init_weights()
+        place = importlib.import_module("transformers.modeling_utils")
+    return place.no_init_weights()
 
 
-def checkpoint(model, job):
+def checkpoint(model: Any, job: dict[str, Any]) -> None:
     """Checkpoint every layer. Frozen embeddings need `enable_input_require_grads`, or no gradient would reach the adapters."""
     if job["autocast"]:
         from .kernels import Autocast
@@ -71,13 +79,13 @@ def checkpoint(model, job):
         model.enable_input_require_grads()
 
 
-def _nothing():
+def _nothing() -> Any:
     import contextlib
 
     return contextlib.nullcontext()
 
 
-def with_adapters(model, job):
+def with_adapters(model: Any, job: dict[str, Any]) -> Any:
     """LoRA by peft where it is installed, else by modules that make the same tensors (`Lora`)."""
     if job["quant_bits"] and job["device"] == "meta":
         return inject(model, job)  # peft refuses the stand-ins for bitsandbytes' layers
@@ -91,12 +99,12 @@ def with_adapters(model, job):
     return get_peft_model(model, config)
 
 
-def targets(job):
+def targets(job: dict[str, Any]) -> str | list[str]:
     names = list(job["targets"])
     return "all-linear" if names == ["all-linear"] else names
 
 
-def inject(model, job):
+def inject(model: Any, job: dict[str, Any]) -> Any:
     """Freeze the model and put `Lora` in place of its target layers."""
     for parameter in model.parameters():
         parameter.requires_grad_(False)
@@ -107,7 +115,7 @@ def inject(model, job):
     return model
 
 
-def _wanted(name, layer, names):
+def _wanted(name: str, layer: Any, names: list[str]) -> bool:
     if not hasattr(layer, "in_features"):
         return False
     return name != "lm_head" if list(names) == ["all-linear"] else name in names
@@ -116,15 +124,15 @@ def _wanted(name, layer, names):
 class Lora(nn.Module):
     """base(x) + B(A(dropout(x))) * 2 with float32 adapters: tensor for tensor what peft's LoRA layer for a linear one makes."""
 
-    def __init__(self, base, rank, dropout):
-        super(Lora, self).__init__()
+    def __init__(self, base: Any, rank: int, dropout: float) -> None:
+        super().__init__()
         self.base = base
         options = {"bias": False, "device": base.weight.device, "dtype": torch.float32}
         self.down = nn.Linear(base.in_features, rank, **options)
         self.up = nn.Linear(rank, base.out_features, **options)
         self.dropout = nn.Dropout(dropout) if dropout else nn.Identity()
 
-    def forward(self, x):
+    def forward(self, x: Any) -> Any:
         out = self.base(x)
         dtype = out.dtype
         x = x.to(self.down.weight.dtype)
@@ -132,7 +140,7 @@ class Lora(nn.Module):
         return out.to(dtype)
 
 
-def optimizer_for(model, job):
+def optimizer_for(model: Any, job: dict[str, Any]) -> Any:
     """The optimizer of the job over the trainable parameters. On a GPU torch takes `foreach` by itself; here it is told to."""
     trained = [p for p in model.parameters() if p.requires_grad]
     name, meta = job["optimizer"], job["device"] == "meta"
@@ -151,5 +159,7 @@ def optimizer_for(model, job):
     import bitsandbytes
 
     return {
-        "adamw_8bit": bitsandbytes.optim.AdamW8bit, "paged_adamw_8bit": bitsandbytes.optim.PagedAdamW8bit, "paged_adamw": bitsandbytes.optim.PagedAdamW
+        "adamw_8bit": bitsandbytes.optim.AdamW8bit,
+        "paged_adamw_8bit": bitsandbytes.optim.PagedAdamW8bit,
+        "paged_adamw": bitsandbytes.optim.PagedAdamW,
     }[name](trained, lr=1e-4)

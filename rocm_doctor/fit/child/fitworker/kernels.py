@@ -1,24 +1,31 @@
 """Stand-ins on the meta device for what a GPU does out of the dispatcher's sight: fused attention, autocast, a fused loss.
 
-A fused attention kernel keeps only its output and one float32 logsumexp per query for the backward pass. What each takes as scratch:
+A fused attention kernel keeps only its output and one float32 logsumexp per query for the backward pass. What each takes as
+scratch:
 CUDA, aten/src/ATen/native/transformers/cuda (flash_attn/flash_api.cpp, attention_backward.cu): row sums, a float32 dQ, and with
-grouped heads dK and dV of every query head. HIP, hip/flash_attn/aot/mha_all_aot.hip: two rows of float32 per query; groups are native.
+grouped heads dK and dV of every query head. HIP, hip/flash_attn/aot/mha_all_aot.hip: two rows of float32 per query; groups are
+native.
 """
+
+from __future__ import annotations
+
+from typing import Any
+
 import torch
 from torch.overrides import TorchFunctionMode, wrap_torch_function
 
 HALF = (torch.float16, torch.bfloat16)
 
 
-def fused_attention(tracker, kernel, hip):
-    """A function (query, key, value, mask) -> output that allocates what the fused `kernel` (flash or efficient) allocates.
+def fused_attention(tracker: Any, hip: bool) -> Any:
+    """A function (query, key, value, mask) -> output that allocates what a fused kernel does.
 
     A boolean mask is turned into one of the query's dtype, in every layer, and kept (ATen's `convert_boolean_attn_mask`).
     """
 
     class Fused(torch.autograd.Function):
         @staticmethod
-        def forward(ctx, query, key, value, mask):
+        def forward(ctx: Any, query: Any, key: Any, value: Any, mask: Any) -> Any:
             batch, heads, queries = query.shape[:3]
             out = query.new_empty((batch, queries, heads, value.shape[-1])).transpose(1, 2)
             logsumexp = query.new_empty((batch, heads, queries), dtype=torch.float32)
@@ -27,16 +34,16 @@ def fused_attention(tracker, kernel, hip):
             return out
 
         @staticmethod
-        def backward(ctx, grad):
+        def backward(ctx: Any, grad: Any) -> Any:
             query, key, value = ctx.saved_tensors[:3]
             grads = (torch.empty_like(query), torch.empty_like(key), torch.empty_like(value))
             tracker.transient(backward_scratch(query, key, hip), "attention scores")
-            return grads + (None,)
+            return (*grads, None)
 
     return Fused.apply
 
 
-def backward_scratch(query, key, hip):
+def backward_scratch(query: Any, key: Any, hip: bool) -> list[int]:
     """Bytes of the buffers that the backward kernel takes beside the three gradients."""
     batch, heads, queries, dim = query.shape
     if hip:
@@ -50,27 +57,44 @@ def backward_scratch(query, key, hip):
     return sizes
 
 
-def pick(card, query, key, value, mask):
-    """The kernel that ATen's chooser takes (native/transformers/cuda/sdp_utils.cpp) among those that `card` has for these inputs."""
+def pick(card: dict[str, bool], query: Any, key: Any, value: Any, mask: Any) -> str:
+    """The kernel that ATen's chooser takes (native/transformers/cuda/sdp_utils.cpp) among those that `card` has for these
+    inputs."""
     grouped = query.shape[1] != key.shape[1]
     same_width = query.shape[-1] == value.shape[-1]
-    if card["flash"] and query.dtype in HALF and mask is None and same_width and query.shape[-1] <= 256 and (not grouped or card["flash_gqa"]):
+    if (
+        card["flash"]
+        and query.dtype in HALF
+        and mask is None
+        and same_width
+        and query.shape[-1] <= 256
+        and (not grouped or card["flash_gqa"])
+    ):
         return "flash"
     if card["efficient"] and (not grouped or card["efficient_gqa"]):
         return "efficient"
     return "math"
 
 
-def patched_attention(tracker, card, chosen):
+def patched_attention(tracker: Any, card: dict[str, bool], chosen: dict[str, int]) -> Any:
     """`scaled_dot_product_attention` of the examined card: its fused kernels where they apply, the composite one elsewhere."""
     composite = torch.nn.functional.scaled_dot_product_attention
 
     @wrap_torch_function(lambda query, key, value, *args, **kwargs: (query, key, value))
-    def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    def scaled_dot_product_attention(
+        query: Any,
+        key: Any,
+        value: Any,
+        attn_mask: Any = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        scale: Any = None,
+        enable_gqa: bool = False,
+    ) -> Any:
         kernel = pick(card, query, key, value, attn_mask)
         chosen[kernel] = chosen.get(kernel, 0) + 1
         if kernel != "math":
-            return fused_attention(tracker, kernel, card["hip"])(query, key, value, attn_mask)
+            return fused_attention(tracker, card["hip"])(query, key, value, attn_mask)
         options = {"enable_gqa": True} if enable_gqa else {}
         return composite(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, **options)
 
@@ -81,33 +105,65 @@ class Dropout(torch.autograd.Function):
     """The fused dropout of a GPU, which keeps a mask of one byte a value; the meta device would take the composite one."""
 
     @staticmethod
-    def forward(ctx, x):
+    def forward(ctx: Any, x: Any) -> Any:
         ctx.save_for_backward(x.new_empty(x.shape, dtype=torch.bool))
         return torch.empty_like(x)
 
     @staticmethod
-    def backward(ctx, grad):
+    def backward(ctx: Any, grad: Any) -> Any:
         return torch.empty_like(grad)
 
 
-def dropout(input, p=0.5, training=True, inplace=False):
+def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     return Dropout.apply(input) if training and p > 0 else input
 
 
-LOWER = frozenset("linear matmul mm bmm addmm baddbmm addbmm __matmul__ __rmatmul__ scaled_dot_product_attention einsum".split())
-RAISE = frozenset("softmax log_softmax cross_entropy nll_loss pow __pow__ rsqrt exp log norm layer_norm sum prod cumsum softplus".split())
+LOWER = frozenset(
+    [
+        "linear",
+        "matmul",
+        "mm",
+        "bmm",
+        "addmm",
+        "baddbmm",
+        "addbmm",
+        "__matmul__",
+        "__rmatmul__",
+        "scaled_dot_product_attention",
+        "einsum",
+    ]
+)
+RAISE = frozenset(
+    [
+        "softmax",
+        "log_softmax",
+        "cross_entropy",
+        "nll_loss",
+        "pow",
+        "__pow__",
+        "rsqrt",
+        "exp",
+        "log",
+        "norm",
+        "layer_norm",
+        "sum",
+        "prod",
+        "cumsum",
+        "softplus",
+    ]
+)
 
 
 class Autocast(TorchFunctionMode):
     """torch.autocast for meta tensors, which the real one passes by: the same lists of operators (aten/src/ATen/autocast_mode.h),
     and the same cache, that keeps the copy of a trainable weight until the context is left."""
 
-    def __init__(self, dtype):
-        super(Autocast, self).__init__()
+    def __init__(self, dtype: Any) -> None:
+        super().__init__()
         self.dtype = dtype
-        self.cache = {}
+        self.cache: dict[int, Any] = {}
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "")
         kwargs = kwargs or {}
         if name in LOWER:
@@ -116,11 +172,11 @@ class Autocast(TorchFunctionMode):
             return func(*[_raise(a) for a in args], **kwargs)
         return func(*args, **kwargs)
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: Any) -> Any:
         self.cache.clear()
-        return super(Autocast, self).__exit__(*exc)
+        return super().__exit__(*exc)
 
-    def _lower(self, value):
+    def _lower(self, value: Any) -> Any:
         if not isinstance(value, torch.Tensor) or not value.is_floating_point() or value.dtype == self.dtype:
             return value
         if not (value.is_leaf and value.requires_grad):
@@ -130,16 +186,16 @@ class Autocast(TorchFunctionMode):
         return self.cache[id(value)]
 
 
-def _raise(value):
+def _raise(value: Any) -> Any:
     return value.float() if isinstance(value, torch.Tensor) and value.dtype in HALF else value
 
 
-def fused_loss(tracker):
+def fused_loss(tracker: Any) -> Any:
     """Linear layer and cross entropy in one, by chunks, with the gradients made in the forward pass (as Liger-Kernel's does)."""
 
     class Loss(torch.autograd.Function):
         @staticmethod
-        def forward(ctx, hidden, weight):
+        def forward(ctx: Any, hidden: Any, weight: Any) -> Any:
             tokens, width = hidden.shape
             parts = -(-weight.shape[0] // width)
             chunk = 1 << max(0, (-(-tokens // parts) - 1).bit_length())
@@ -150,7 +206,7 @@ def fused_loss(tracker):
             return hidden.new_empty((), dtype=torch.float32)
 
         @staticmethod
-        def backward(ctx, grad):
+        def backward(ctx: Any, grad: Any) -> Any:
             return ctx.saved_tensors
 
     return Loss.apply

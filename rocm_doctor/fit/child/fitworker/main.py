@@ -1,16 +1,20 @@
 """Entry point: `main(path)` reads a job as JSON from a file and prints one line of JSON, the result or what went wrong."""
+
+from __future__ import annotations
+
 import json
 import os
+import pathlib
 import sys
 import warnings
+from typing import Any
 
 
-def main(path):
+def main(path: str) -> None:
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ["HF_HUB_OFFLINE"] = "1"
     warnings.simplefilter("ignore")
-    with open(path) as source:
-        job = json.load(source)
+    job = json.loads(pathlib.Path(path).read_text())
     try:
         result = run(job)
     except Exception as error:  # the parent tells the user; a traceback would hide the one line that matters
@@ -18,7 +22,7 @@ def main(path):
     sys.stdout.write("\n" + json.dumps(result, separators=(",", ":")) + "\n")
 
 
-def run(job):
+def run(job: dict[str, Any]) -> dict[str, Any]:
     if job["measure"]:
         from .measure import measure
 
@@ -28,16 +32,16 @@ def run(job):
     return dict(simulate(job), versions=versions(), host_peak=host_peak())
 
 
-def versions():
+def versions() -> dict[str, str]:
     """Versions of what was run, by name; a package that is not there is left out."""
-    found = {}
+    found: dict[str, str] = {}
     for name in ("torch", "transformers", "peft"):
         if name in sys.modules:
             found[name] = getattr(sys.modules[name], "__version__", "")
     return found
 
 
-def host_peak():
+def host_peak() -> int:
     """Highest resident memory of this process in bytes; 0 where the platform does not say."""
     try:
         import resource

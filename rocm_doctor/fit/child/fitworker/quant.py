@@ -1,15 +1,22 @@
 """Linear layers over a 4- or 8-bit base, as bitsandbytes keeps them, for the meta device where bitsandbytes cannot run.
 
-4 bit (bitsandbytes/nn/modules.py Linear4bit, functional.py quantize_4bit): half a byte a weight and, per 64 weights, one scale: float32, or
+4 bit (bitsandbytes/nn/modules.py Linear4bit, functional.py quantize_4bit): half a byte a weight and, per 64 weights, one scale:
+float32, or
 with double quantisation one byte and one float32 per 256 scales. Both passes make the whole weight anew in the compute dtype.
 8 bit (Linear8bitLt): one byte a weight and one float32 a row; the backward pass makes the weight anew.
 """
+
+from __future__ import annotations
+
+from typing import Any
+
 import torch
 from torch import nn
 
 
-def quantise(model, job):
-    """Replace every linear layer but the output head; what stays dense becomes float32, as peft's `prepare_model_for_kbit_training` does."""
+def quantise(model: Any, job: dict[str, Any]) -> None:
+    """Replace every linear layer but the output head; what stays dense becomes float32, as peft's
+    `prepare_model_for_kbit_training` does."""
     dtype = getattr(torch, job["dtype"])
     for module in list(model.modules()):
         for name, layer in list(module.named_children()):
@@ -24,27 +31,27 @@ def quantise(model, job):
 class QuantLinear(nn.Module):
     """A frozen quantised linear layer; `weight` is the packed storage, `scales` what is needed to unpack it."""
 
-    def __init__(self, layer, bits, double, dtype):
-        super(QuantLinear, self).__init__()
+    def __init__(self, layer: Any, bits: int, double: bool, dtype: Any) -> None:
+        super().__init__()
         self.in_features, self.out_features, self.bits, self.dtype = layer.in_features, layer.out_features, bits, dtype
         count, device = layer.weight.numel(), layer.weight.device
         self.weight = packed(torch.empty(count * bits // 8, dtype=torch.uint8, device=device))
         self.scales = nn.ParameterList([packed(s) for s in scales(layer, bits, double, device)])
         self.bias = None if layer.bias is None else nn.Parameter(layer.bias.detach(), requires_grad=False)
 
-    def forward(self, x):
+    def forward(self, x: Any) -> Any:
         out = Product.apply(x.to(self.dtype), self.weight, (self.out_features, self.in_features), self.bits)
         return (out if self.bias is None else out + self.bias.to(out.dtype)).to(x.dtype)
 
 
-def packed(tensor):
+def packed(tensor: Any) -> Any:
     """A parameter that must keep its dtype."""
-    parameter = nn.Parameter(tensor, requires_grad=False)
+    parameter: Any = nn.Parameter(tensor, requires_grad=False)
     parameter.packed = True
     return parameter
 
 
-def scales(layer, bits, double, device):
+def scales(layer: Any, bits: int, double: bool, device: Any) -> list[Any]:
     if bits == 8:
         return [torch.empty(layer.out_features, device=device)]
     blocks = -(-layer.weight.numel() // 64)
@@ -57,7 +64,7 @@ class Product(torch.autograd.Function):
     """x @ unpacked(weight).T; the unpacked weight lives only during each pass and is not saved."""
 
     @staticmethod
-    def forward(ctx, x, weight, shape, bits):
+    def forward(ctx: Any, x: Any, weight: Any, shape: tuple[int, int], bits: int) -> Any:
         ctx.shape = shape
         if bits == 8:
             levels = torch.empty(x.shape, dtype=torch.int8, device=x.device)
@@ -65,5 +72,5 @@ class Product(torch.autograd.Function):
         return x @ torch.empty(shape, dtype=x.dtype, device=x.device).t()
 
     @staticmethod
-    def backward(ctx, grad):
+    def backward(ctx: Any, grad: Any) -> Any:
         return grad @ torch.empty(ctx.shape, dtype=grad.dtype, device=grad.device), None, None, None

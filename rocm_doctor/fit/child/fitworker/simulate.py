@@ -1,5 +1,10 @@
 """A whole training step on the meta device, as a list of allocations and frees."""
+
+from __future__ import annotations
+
 import contextlib
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 
@@ -8,7 +13,7 @@ from .step import loss_of
 from .track import Tracker
 
 
-def simulate(job):
+def simulate(job: dict[str, Any]) -> dict[str, Any]:
     """Events of one step. `setup` counts the events before it; what outlives the step (optimizer states) is set up by it.
 
     Returns a dict: events, labels (by storage number), setup, parameters, trainable, attention (calls by kernel).
@@ -18,18 +23,22 @@ def simulate(job):
     tracker = Tracker(model.config.vocab_size, job["batch"], job["seq"])
     own(tracker, model)
     setup = len(tracker.events)
-    chosen = {}
+    chosen: dict[str, int] = {}
     with stand_ins(scaled_dot_product_attention=kernels.patched_attention(tracker, job["card"], chosen), dropout=kernels.dropout):
         events = one_step(tracker, model, job)
     trained = [p.numel() for p in model.parameters() if p.requires_grad]
     return {
-        "events": events, "labels": tracker.labels, "setup": setup, "attention": chosen,
-        "parameters": sum(p.numel() for p in model.parameters()), "trainable": sum(trained),
+        "events": events,
+        "labels": tracker.labels,
+        "setup": setup,
+        "attention": chosen,
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "trainable": sum(trained),
     }
 
 
 @contextlib.contextmanager
-def stand_ins(**functions):
+def stand_ins(**functions: Any) -> Iterator[None]:
     """Replace functions of torch.nn.functional for a while."""
     kept = {name: getattr(torch.nn.functional, name) for name in functions}
     try:
@@ -41,7 +50,7 @@ def stand_ins(**functions):
             setattr(torch.nn.functional, name, function)
 
 
-def own(tracker, model):
+def own(tracker: Tracker, model: Any) -> None:
     """What is there before the first step, in the order in which a model is loaded and adapters are added."""
     full = all(p.requires_grad for p in model.parameters())
     tracker.relabel([p for p in model.parameters() if full or not p.requires_grad], "weights")
@@ -49,7 +58,7 @@ def own(tracker, model):
     tracker.relabel([p for p in model.parameters() if p.requires_grad and not full], "adapters")
 
 
-def one_step(tracker, model, job):
+def one_step(tracker: Tracker, model: Any, job: dict[str, Any]) -> list[list[int]]:
     """The events up to the end of one step, while the optimizer and its states are still alive.
 
     Two micro-batches stand for any number of accumulated ones: the second meets the gradients of the first.
@@ -72,6 +81,6 @@ def one_step(tracker, model, job):
         return list(tracker.events)
 
 
-def _tensors(optimizer):
+def _tensors(optimizer: Any) -> list[Any]:
     found = [value for state in optimizer.state.values() for value in state.values()]
     return [value for value in found if isinstance(value, torch.Tensor) and value.device.type == "meta"]

@@ -1,10 +1,14 @@
 """One training step, the same for the meta device and for a GPU."""
+
+from __future__ import annotations
+
 import contextlib
+from typing import Any
 
 import torch
 
 
-def loss_of(model, ids, job, fused=None):
+def loss_of(model: Any, ids: Any, job: dict[str, Any], fused: Any = None) -> Any:
     """The loss of one batch; `fused` replaces output head and cross entropy."""
     with casting(job):
         if fused is None:
@@ -14,7 +18,7 @@ def loss_of(model, ids, job, fused=None):
         return fused(hidden.reshape(-1, hidden.shape[-1]), core.get_output_embeddings().weight)
 
 
-def casting(job):
+def casting(job: dict[str, Any]) -> Any:
     """The autocast context of the job: the real one on a GPU, its stand-in on the meta device."""
     if not job["autocast"]:
         return contextlib.nullcontext()
