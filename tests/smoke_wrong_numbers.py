@@ -31,16 +31,21 @@ def damage(tensor: Any, kind: str) -> None:
         tensor.view(torch.uint8).view(-1)[tensor.numel() // 2] ^= 4
 
 
-class Wrong(TorchDispatchMode):
+class Wrong(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self, operator: str, dtype: str, kind: str) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.operator, self.dtype, self.kind, self.left = operator, getattr(torch, dtype), kind, 1
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         if str(func).split(".")[1] == self.operator and self.left:
             for one in result if isinstance(result, (tuple, list)) else [result]:
-                if isinstance(one, torch.Tensor) and one.dtype == self.dtype and one.device.type == bench.device.type and one.numel():
+                if (
+                    isinstance(one, torch.Tensor)
+                    and one.dtype == self.dtype
+                    and one.device.type == bench.device.type
+                    and one.numel()
+                ):
                     self.left = 0
                     damage(one, self.kind)
         return result

@@ -14,17 +14,18 @@ import pytest
 from rocm_doctor import pipeline
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact, Report
-from rocm_doctor.smoke import lane, watch
+from rocm_doctor.smoke import endings, watch
 from rocm_doctor.smoke.runner import planned, run_smoke
 from rocm_doctor.smoke.worker.table import all_needs
 from rocm_doctor.sources import process
 
 pytestmark = pytest.mark.skipif(not process.HAS_GROUPS, reason="needs process groups")
+OURS = f"pytest-{os.getpid()}"
 PRELUDE = str(Path(__file__).with_name("smoke_faults.py"))
 
 
 def smoke(fault: str = "", **options: Any) -> list[Artifact]:
-    return run_smoke(prelude=PRELUDE, environment={"FAULT": fault}, **{"gpu": 0, **options})
+    return run_smoke(prelude=PRELUDE, environment={"FAULT": fault, "SMOKE_TEST": OURS}, **{"gpu": 0, **options})
 
 
 def results(artifacts: list[Artifact], lane_name: str = "gpu0") -> dict[str, dict[str, Any]]:
@@ -45,7 +46,7 @@ def children() -> list[str]:
     found = []
     for entry in Path("/proc").iterdir():
         try:
-            if entry.name.isdigit() and int(entry.name) != os.getpid() and watch.MARK.encode() in (entry / "environ").read_bytes():
+            if entry.name.isdigit() and f"SMOKE_TEST={OURS}".encode() in (entry / "environ").read_bytes():
                 found.append((entry / "comm").read_text())
         except OSError:
             continue
@@ -148,7 +149,7 @@ def test_interrupt_keeps_what_is_known(tmp_path: Path) -> None:
         "def tell(line):\n    if 'bf16 (' in line: threading.Timer(0.3, _thread.interrupt_main).start()\n"
         f"for a in run_smoke(gpu=0, stages=['fp16', 'bf16', 'lora'], prelude={PRELUDE!r}, on_progress=tell): print(a.note); print(a.text)"
     )
-    env = {**os.environ, "FAULT": "bf16 hang"}
+    env = {**os.environ, "FAULT": "bf16 hang", "SMOKE_TEST": OURS}
     done = process.run([sys.executable, "-c", code], limit=20, env=env, cwd=str(Path(__file__).parent.parent))
     note, *lines = done.stdout.splitlines()
     found = {r["stage"]: r for r in map(msgspec.json.decode, filter(None, lines)) if r["kind"] == "result"}
@@ -158,7 +159,7 @@ def test_interrupt_keeps_what_is_known(tmp_path: Path) -> None:
 
 
 def test_progress_says_what_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lane, "PATIENCE", 0.5)
+    monkeypatch.setattr(endings, "PATIENCE", 0.5)
     told: list[str] = []
     smoke("bf16 hang", stages=["bf16"], limit=1.5, on_progress=told.append)
     assert any("waiting for: counting sheep" in line for line in told), told

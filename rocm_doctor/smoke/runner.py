@@ -1,4 +1,5 @@
-"""The smoke test as text: runs the worker in the examined interpreter, one child per GPU, and returns what happened as artifacts.
+"""The smoke test as text: runs the worker in the examined interpreter, one child per GPU, and returns what happened as
+artifacts.
 
 An artifact `smoke/gpu0.jsonl` (or `smoke/cpu.jsonl`, or `smoke/crew.jsonl` for what all GPUs do together) holds JSON lines:
 
@@ -6,7 +7,8 @@ An artifact `smoke/gpu0.jsonl` (or `smoke/cpu.jsonl`, or `smoke/crew.jsonl` for 
 * `result`: stage, status (passed, failed, skipped, died, timeout, not-run), reason, message, seconds, details, rank;
 * `stragglers`: processes that had to be ended after their parent.
 
-What was printed by stages that failed (the end of stderr, tracebacks, new lines of the kernel's log) stands in `smoke/gpu0.log`. The text is judged like any other, also when it is replayed from a bundle; nothing here decides what it means.
+What was printed by stages that failed (the end of stderr, tracebacks, new lines of the kernel's log) stands in
+`smoke/gpu0.log`. The text is judged like any other, also when it is replayed from a bundle; nothing here decides what it means.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import msgspec
 from rocm_doctor.model import Artifact
 from rocm_doctor.smoke import lane as lanes
 from rocm_doctor.smoke import watch
-from rocm_doctor.smoke.lane import Lane, Settings
+from rocm_doctor.smoke.state import Lane, Settings
 from rocm_doctor.smoke.worker.table import BY_NAME, STAGES, Stage
 from rocm_doctor.sources import process
 

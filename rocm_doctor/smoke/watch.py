@@ -7,6 +7,7 @@ import os
 import re
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 KMSG = "/dev/kmsg"
 KMSG_RECORD = 8192
@@ -57,8 +58,7 @@ class KernelLog:
 def resident_bytes(pid: int) -> int | None:
     """Main memory that a process occupies; None where /proc does not say."""
     try:
-        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
-            found = re.search(r"^VmRSS:\s+(\d+) kB", file.read(), re.M)
+        found = re.search(r"^VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(errors="replace"), re.M)
     except OSError:
         return None
     return int(found[1]) * 1024 if found else None
@@ -67,11 +67,10 @@ def resident_bytes(pid: int) -> int | None:
 def marked(token: str) -> list[int]:
     """Processes that carry the mark of this smoke test in their environment, whatever session they have moved to."""
     needle, found = f"{MARK}={token}".encode(), []
-    for entry in os.listdir("/proc") if os.path.isdir("/proc") else []:
-        if entry.isdigit() and int(entry) != os.getpid():
-            with contextlib.suppress(OSError), open(f"/proc/{entry}/environ", "rb") as file:
-                if needle in file.read().split(b"\0"):
-                    found.append(int(entry))
+    for folder in Path("/proc").glob("[1-9]*"):
+        with contextlib.suppress(OSError):
+            if int(folder.name) != os.getpid() and needle in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
     return found
 
 
@@ -80,8 +79,7 @@ def end_marked(token: str) -> list[str]:
     ended = []
     for pid in marked(token):
         with contextlib.suppress(OSError):
-            with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
-                name = file.read().strip()
+            name = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
             os.kill(pid, signal.SIGKILL)
             ended.append(f"{pid} {name}")
     return ended

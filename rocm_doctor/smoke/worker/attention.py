@@ -2,8 +2,8 @@
 
 **Tolerances**, in roundings to the format (see compare.py), with scores of at most about 4 in size because queries and keys are
 normal and scaled: rounding the scores, and the two halves of the scale, moves the exponent by 4 * 1.5 roundings; then the
-probabilities and the result are rounded: 7 in all for the forward pass. The backward pass repeats the forward error in the probabilities, rounds the
-gradient of the probabilities, cancels its row mean (a factor of two) and rounds the product: 16.
+probabilities and the result are rounded: 7 in all for the forward pass. The backward pass repeats the forward error in the
+probabilities, rounds their gradient, cancels its row mean (a factor of two) and rounds the product: 16.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def backend(bench: Bench, name: str, switch: str) -> dict[str, Any]:
     if name != "MATH" and not hasattr(torch.nn.functional, "scaled_dot_product_attention"):
         raise Skip("no-choice", "this torch has no scaled_dot_product_attention")
     dtypes = [torch.float16, torch.bfloat16] + ([] if name == "FLASH_ATTENTION" else [torch.float32])
-    worst, refused = {}, []  # type: Dict[str, float], List[str]
+    worst: dict[str, float] = {}
+    refused: list[str] = []
     for dtype in dtypes:
         try:
             worst[str(dtype)[6:]] = max(one_case(bench, name, switch, dtype, *case) for case in CASES)

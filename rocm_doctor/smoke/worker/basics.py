@@ -13,7 +13,7 @@ from .compare import Skip, Wrong
 
 
 def import_torch(bench: Bench) -> dict[str, Any]:
-    """Import torch. Dies or fails on a missing shared object, a mixed installation, a CPU without the instructions of the build."""
+    """Import torch. Fails on a missing shared object, a mixed installation, a CPU that lacks instructions of the build."""
     if importlib.util.find_spec("torch") is None:
         raise Skip("not-installed", "torch is not installed in this interpreter")
     began = time.perf_counter()

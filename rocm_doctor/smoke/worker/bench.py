@@ -20,12 +20,15 @@ import time
 import traceback
 import zlib
 from collections.abc import Callable, Sequence
-from typing import Any, Optional
+from pathlib import Path
+from typing import Any
 
 from .compare import Skip, Wrong
 from .table import BY_NAME, all_needs
 
 TRACEBACK_CHARS = 3000
+THREADS = 4
+"""Threads for the CPU's part. Children for several GPUs run side by side, and small products wait for one another with more."""
 
 
 class Bench:
@@ -52,6 +55,7 @@ class Bench:
         """torch, imported on first use; a child that starts in the middle of the table has to import it as well."""
         if self.torch is None:
             self.torch = importlib.import_module("torch")
+            self.torch.set_num_threads(min(THREADS, self.torch.get_num_threads()))
             self.device = self.torch.device(pick_device(self.torch, self.args.device, self.args.gpu))
             if self.on_gpu and self.torch.cuda.is_available() and self.device.index < self.torch.cuda.device_count():
                 self.torch.cuda.set_device(self.device)
@@ -127,7 +131,7 @@ def emitter(path: str) -> Callable[..., None]:
     return emit
 
 
-def outcome(bench: Bench, function: Callable[[Bench], Optional[dict[str, Any]]]) -> dict[str, Any]:
+def outcome(bench: Bench, function: Callable[[Bench], dict[str, Any] | None]) -> dict[str, Any]:
     """Run one stage; its end event. The one place where any exception is caught: it is the stage's result."""
     try:
         details = function(bench) or {}
@@ -221,6 +225,6 @@ def main(argv: Sequence[str]) -> None:
     functions: dict[str, Callable[[Bench], Any]] = {}
     bench = Bench(args, emit)
     if args.prelude:
-        with open(args.prelude, encoding="utf-8") as file:
-            exec(compile(file.read(), args.prelude, "exec"), {"stages": functions, "bench": bench})
+        text = Path(args.prelude).read_text(encoding="utf-8")
+        exec(compile(text, args.prelude, "exec"), {"stages": functions, "bench": bench})
     work(bench, args.stages.split(","), functions)

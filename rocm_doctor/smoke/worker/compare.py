@@ -2,16 +2,19 @@
 
 **Tolerances** follow from the number format and the length of the sums, not from what some card happened to give:
 
-* Rounding to a format of machine epsilon `eps` moves a value by `u = eps / 2` of itself at most. Errors of `n` roundings, one after
-  the other or in one sum, stay below `LAMBDA * sqrt(n) * u` with probability near one: Higham and Mary, "A new approach to
-  probabilistic rounding error analysis", SIAM J. Sci. Comput. 41(5), 2019, theorem 2.4. (The bound without probability is `n * u`:
-  Higham, "Accuracy and Stability of Numerical Algorithms", section 3.1.)
-* An operation rounds its operands, partial results and result `steps` times to its own format; each stage counts them and says how.
-* Its sums of `length` products are accumulated in fp32, as all BLAS and attention kernels in question do for 16-bit operands too.
+* Rounding to a format of machine epsilon `eps` moves a value by `u = eps / 2` of itself at most. Errors of `n` roundings, one
+  after the other or in one sum, stay below `LAMBDA * sqrt(n) * u` with probability near one: Higham and Mary, "A new approach
+  to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41(5), 2019, theorem 2.4. (The bound without probability is `n
+  * u`: Higham, "Accuracy and Stability of Numerical Algorithms", section 3.1.)
+* An operation rounds its operands, partial results and result `steps` times to its own format; each stage counts them and says
+  how.
+* Its sums of `length` products are accumulated in fp32, as all BLAS and attention kernels in question do for 16-bit operands
+  too.
 
 Operands are rounded to the format first and the reference is computed from the rounded ones, so that the conversion of the
 inputs never counts. Errors are compared in the Frobenius norm, and no single element may be off by more than SPIKE times the
-tolerance in units of (root mean square + own magnitude): six deviations of a normal error over a million elements, and a little.
+tolerance in units of (root mean square + own magnitude): six deviations of a normal error over a million elements, and a
+little.
 """
 
 from __future__ import annotations
@@ -41,17 +44,22 @@ class Skip(Exception):
 
 
 def tolerance(eps: float, length: int = 1, steps: float = 1.0) -> float:
-    """Allowed relative error (Frobenius) after `steps` roundings to a format of epsilon `eps` and sums of `length` terms in fp32."""
+    """Allowed relative error (Frobenius) after `steps` roundings to a format of epsilon `eps` and sums of `length` terms in
+    fp32.
+    """
     return LAMBDA * (math.sqrt(steps) * eps / 2 + math.sqrt(length) * 2.0**-24)
 
 
 def product_size(left: Any, right: Any) -> float:
-    """The norm that a product of such matrices has when its terms do not happen to cancel: errors of a product are relative to this."""
+    """The norm that a product of such matrices has when its terms do not happen to cancel: errors of a product are relative to
+    this.
+    """
     return float(left.double().norm() * right.double().norm()) / math.sqrt(left.shape[-1])
 
 
 def check(torch: Any, name: str, got: Any, want: Any, allowed: float, size: float = 0.0) -> float:
-    """Compare a tensor of the device with its reference; the error relative to the reference's norm (or `size`, if that is larger).
+    """Compare a tensor of the device with its reference; the error relative to the reference's norm (or `size`, if that is
+    larger).
 
     Raises Wrong with a reason that says what the result looks like: shape, nan, zeros, mismatch.
     """

@@ -54,7 +54,7 @@ def paths(bench: Bench) -> dict[str, Callable[[Any], Any]]:
         bench.sync()
         return back
 
-    both = {"pageable": pageable, "on-device": on_device}
+    both: dict[str, Callable[[Any], Any]] = {"pageable": pageable, "on-device": on_device}
     return dict(both, pinned=pinned, non_blocking=non_blocking) if bench.on_gpu else both
 
 

@@ -1,12 +1,14 @@
 """Gradients of the layers that fine-tuning goes through, against float64 on the CPU.
 
-gfx1033 passes every forward test and trains wrongly: the same seed gives a loss of 0.11 on the CPU and NaN on the GPU, and gradcheck
-fails even in float64 (measured by a maintainer in unslothai/unsloth#8412). Hence every gradient is compared, not only results.
+gfx1033 passes every forward test and trains wrongly: the same seed gives a loss of 0.11 on the CPU and NaN on the GPU, and
+gradcheck fails even in float64 (measured by a maintainer in unslothai/unsloth#8412). Hence every gradient is compared, not only
+results.
 
-**Tolerances** (fp32): a layer and its backward pass round each value at most 8 times apart from the sums (normalisation: mean, difference, variance,
-root, quotient, scale, and twice more on the way back). Convolutions may use Winograd's algorithm, whose transforms of 4 x 4 tiles lose up to
-two decimal digits (Lavin and Gray, "Fast algorithms for convolutional neural networks", 2016): 128 roundings. GELU and SiLU go through erf
-and exp, for which the OpenCL C specification (relative error of math functions) allows 16 and 3 units in the last place: 32 roundings.
+**Tolerances** (fp32): a layer and its backward pass round each value at most 8 times apart from the sums (normalisation: mean,
+difference, variance, root, quotient, scale, and twice more on the way back). Convolutions may use Winograd's algorithm, whose
+transforms of 4 x 4 tiles lose up to two decimal digits (Lavin and Gray, "Fast algorithms for convolutional neural networks",
+2016): 128 roundings. GELU and SiLU go through erf and exp, for which the OpenCL C specification (relative error of math
+functions) allows 16 and 3 units in the last place: 32 roundings.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ def rms_norm(torch: Any, width: int) -> Any:
     if hasattr(torch.nn, "RMSNorm"):
         return torch.nn.RMSNorm(width, eps=1e-6)
 
-    class RMSNorm(torch.nn.Module):  # type: ignore[misc,name-defined]
+    class RMSNorm(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.weight = torch.nn.Parameter(torch.ones(width))
@@ -73,7 +75,7 @@ def rms_norm(torch: Any, width: int) -> Any:
 def cross_entropy(torch: Any) -> Any:
     """Softmax cross entropy per row, with the targets as part of the layer."""
 
-    class CrossEntropy(torch.nn.Module):  # type: ignore[misc,name-defined]
+    class CrossEntropy(torch.nn.Module):  # type: ignore[misc]
         def forward(self, x: Any) -> Any:
             targets = torch.arange(len(x), device=x.device) * 13 % x.shape[1]
             return torch.nn.functional.cross_entropy(x, targets, reduction="none")

@@ -8,9 +8,9 @@ written: what stands here for HIP comes from the sources named and is **unproven
 | kernel's view of a GPU | PCI vendor 10de | PCI vendor 1002 | Linux amdgpu driver, pci.ids |
 | PCI address by call | cudaDeviceGetPCIBusId | hipDeviceGetPCIBusId | HIP runtime API reference |
 | chip name | compute capability | gcnArchName, gfx name with feature flags | torch.cuda.get_device_properties |
-| BLAS choices | cublas, cublaslt | the same names mean hipBLAS (rocBLAS) and hipBLASLt | torch.backends.cuda.preferred_blas_library |
+| BLAS choices | cublas, cublaslt | the same names mean hipBLAS (rocBLAS), hipBLASLt | torch's preferred_blas_library |
 | "nccl" | NCCL | RCCL | torch.distributed documentation |
-| masks | CUDA_VISIBLE_DEVICES | ROCR_VISIBLE_DEVICES, then HIP_ or CUDA_VISIBLE_DEVICES within it | HIP documentation, GPU isolation |
+| masks | CUDA_VISIBLE_DEVICES | ROCR_VISIBLE_DEVICES, then HIP_ or CUDA_VISIBLE_DEVICES within it | HIP, GPU isolation |
 | tf32-like products | Ampere and later | gfx94x and gfx95x only | torch.cuda.is_tf32_supported |
 | a read past an allocation | often unnoticed | often "Memory access fault by GPU node", SIGABRT | ROCr runtime |
 """
@@ -18,9 +18,9 @@ written: what stands here for HIP comes from the sources named and is **unproven
 from __future__ import annotations
 
 import ctypes
-import glob
 import os
-from typing import Any, Optional
+from pathlib import Path
+from typing import Any
 
 MASKS = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
 PCI_DISPLAY = ("0x03", "0x12")
@@ -41,7 +41,7 @@ def architecture(torch: Any, index: int) -> str:
     return name or f"sm_{properties.major}{properties.minor}"
 
 
-def pci_address(torch: Any, index: int) -> Optional[str]:
+def pci_address(torch: Any, index: int) -> str | None:
     """The device's PCI address as the runtime gives it ("0000:03:00.0"): from torch, else from the runtime library itself."""
     properties = torch.cuda.get_device_properties(index)
     if hasattr(properties, "pci_bus_id") and hasattr(properties, "pci_device_id"):
@@ -56,32 +56,31 @@ def pci_address(torch: Any, index: int) -> Optional[str]:
     return text.value.decode().lower() if status == 0 and text.value else None
 
 
-def loaded_library(stem: str) -> Optional[str]:
+def loaded_library(stem: str) -> str | None:
     """Path of a shared library of this process whose file name begins with `stem`."""
     try:
-        with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
-            paths = {line.split(None, 5)[5].strip() for line in file if stem in line}
+        lines = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines()
+        paths = {line.split(None, 5)[5].strip() for line in lines if stem in line}
     except (OSError, IndexError):
         return None
-    return min((path for path in paths if os.path.basename(path).startswith(stem)), default=None)
+    return min((path for path in paths if Path(path).name.startswith(stem)), default=None)
 
 
-def kernel_addresses(torch: Any, root: str = "/sys/bus/pci/devices") -> Optional[list[str]]:
+def kernel_addresses(torch: Any, root: str = "/sys/bus/pci/devices") -> list[str] | None:
     """PCI addresses of this vendor's GPUs as the kernel lists them; None where the kernel shows no PCI devices."""
-    folders = sorted(glob.glob(os.path.join(root, "*")))
+    folders = sorted(Path(root).glob("*"))
     if not folders:
         return None
     found = []
     for folder in folders:
         if read(folder, "vendor") == vendor(torch) and read(folder, "class")[:4] in PCI_DISPLAY:
-            found.append(os.path.basename(folder).lower())
+            found.append(folder.name.lower())
     return found
 
 
-def read(folder: str, name: str) -> str:
+def read(folder: Path, name: str) -> str:
     try:
-        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
-            return file.read().strip().lower()
+        return (folder / name).read_text(encoding="utf-8", errors="replace").strip().lower()
     except OSError:
         return ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 from . import lora
@@ -20,7 +21,7 @@ GROWTH = 1.05
 """Allocated memory may not grow by more than this between the warm step and the last: the same shapes come round and round."""
 RESERVED_GROWTH = 1.25
 WARM_SECONDS, WARM_SHARE = 10.0, 0.5
-"""A second start is cold when it takes this many seconds for its first kernels, and at least this share of what the first took."""
+"""A second start is cold when its first kernels take this many seconds, and at least this share of what the first start took."""
 
 
 def dataloader(bench: Bench) -> dict[str, Any]:
@@ -75,10 +76,12 @@ def salt(block: int) -> int:
 
 
 def free_bytes(bench: Bench) -> float:
-    """What the memory test may take. An integrated GPU shares main memory with everything else: half of what is available at most."""
+    """What the memory test may take. An integrated GPU shares main memory with everything else: half of what is available at
+    most.
+    """
     if not bench.on_gpu:
         return CPU_BLOCKS * CPU_CHUNK
-    free = bench.torch.cuda.mem_get_info(bench.device)[0]
+    free: int = bench.torch.cuda.mem_get_info(bench.device)[0]
     integrated = getattr(bench.torch.cuda.get_device_properties(bench.device), "is_integrated", False)
     room = SHARE * free - 4 * CHUNK  # the ruler, the comparison, and its result
     return min(room, 0.5 * main_memory_available()) if integrated else room
@@ -86,14 +89,16 @@ def free_bytes(bench: Bench) -> float:
 
 def main_memory_available() -> float:
     try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            return next(float(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable"))
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return next(float(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
     except (OSError, StopIteration):
         return float("inf")
 
 
 def soak(bench: Bench) -> dict[str, Any]:
-    """200 LoRA steps with batches of changing size. Reasons: leak (allocated memory grows), fragmentation (reserved grows), nan."""
+    """200 LoRA steps with batches of changing size. Reasons: leak (allocated memory grows), fragmentation (reserved grows),
+    nan.
+    """
     torch = bench.torch
     parts = {key: bench.put(value) for key, value in lora.build(bench, 512, 16).items()}
     rows = bench.put(bench.random(512, 512))
@@ -125,8 +130,7 @@ def allocator(bench: Bench) -> dict[str, int]:
             "reserved": bench.torch.cuda.memory_reserved(bench.device),
         }
     try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            size = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        size = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, AttributeError):
         size = 0
     return {"allocated": 0, "reserved": size}
@@ -144,10 +148,9 @@ def kernels(bench: Bench) -> dict[str, Any]:
         bench.doing(f"first {name} of a fresh process (kernels may be compiled)")
         first_calls[name] = round(bench.clock(action), 3)
     total = sum(first_calls.values())
-    note = os.path.join(os.path.dirname(bench.args.results), f"kernels-{bench.device.type}-{bench.args.gpu}")
+    note = Path(bench.args.results).parent / f"kernels-{bench.device.type}-{bench.args.gpu}"
     before = recall(note)
-    with open(note, "w", encoding="ascii") as file:
-        file.write(str(total))
+    note.write_text(str(total), encoding="ascii")
     if before is not None and total > WARM_SECONDS and total > WARM_SHARE * before:
         text = f"the first kernels took {total:.1f} s in a second process, {before:.1f} s in the first: no kernel cache is kept"
         raise Wrong("cold-again", text, seconds=total, before=before)
@@ -165,9 +168,8 @@ def first_kernels(bench: Bench) -> list[Any]:
     ]
 
 
-def recall(path: str) -> float | None:
+def recall(path: Path) -> float | None:
     try:
-        with open(path, encoding="ascii") as file:
-            return float(file.read())
+        return float(path.read_text(encoding="ascii"))
     except (OSError, ValueError):
         return None

@@ -10,8 +10,10 @@ from .products import precision
 
 WIDTH, RANK, ROWS, STEPS, RATE = 128, 8, 64, 6, 1.0
 TRAJECTORY_STEPS = 256
-"""Roundings allowed along the loss curve: 6 steps, each through 2 layers of 2 products forward and 4 backward and the update (about
-16), and as many again for each earlier step, since the updates of plain gradient descent feed on one another: 6 * 16 * 6 / 2, rounded down."""
+"""Roundings allowed along the loss curve: 6 steps, each through 2 layers of 2 products forward and 4 backward and the update
+(about 16), and as many again for each earlier step, since the updates of plain gradient descent feed on one another: 6 * 16 * 6
+/ 2, rounded down.
+"""
 
 
 def build(bench: Bench, width: int = WIDTH, rank: int = RANK) -> dict[str, Any]:
@@ -32,7 +34,9 @@ def forward(torch: Any, parts: dict[str, Any], x: Any) -> Any:
 
 
 def train(bench: Bench, parts: dict[str, Any], x: Any, y: Any, steps: int = STEPS, rate: float = RATE) -> list[Any]:
-    """Plain gradient descent on the adapters, in place; the losses. Plain, because Adam's quotient blows up the rounding of tiny gradients."""
+    """Plain gradient descent on the adapters, in place; the losses. Plain, because Adam's quotient blows up the rounding of
+    tiny gradients.
+    """
     torch = bench.torch
     adapters = [parts[name].requires_grad_(True) for name in parts if name[0] in "ab"]
     losses = []

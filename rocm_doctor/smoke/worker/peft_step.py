@@ -1,4 +1,6 @@
-"""LoRA the way people train it: a small Llama of transformers, adapters of peft. Built from a configuration, nothing is downloaded."""
+"""LoRA the way people train it: a small Llama of transformers, adapters of peft. Built from a configuration, nothing is
+downloaded.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,9 @@ from .products import precision
 
 LAYERS, WIDTH, WORDS, LENGTH, STEPS, RATE = 2, 64, 256, 33, 5, 1e-2
 LOGIT_STEPS = 32 * LAYERS
-"""Roundings in fp32 on the way to a logit: a Llama layer has two norms (4 each), rotary position (4), attention (7, see attention.py), the
-gated MLP (4) and two sums; twice that, since angles of the rotary position are themselves computed in fp32."""
+"""Roundings in fp32 on the way to a logit: a Llama layer has two norms (4 each), rotary position (4), attention (7, see
+attention.py), the gated MLP (4) and two sums; twice that, since angles of the rotary position are themselves computed in fp32.
+"""
 
 
 def peft(bench: Bench) -> dict[str, Any]:
@@ -36,7 +39,9 @@ def peft(bench: Bench) -> dict[str, Any]:
 
 
 def package(name: str) -> Any:
-    """A package, imported. Not installed is no fault; installed and not importable is: reason import-NAME, with the words of the error."""
+    """A package, imported. Not installed is no fault; installed and not importable is: reason import-NAME, with the words of
+    the error.
+    """
     os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
     if importlib.util.find_spec(name) is None:
         raise Skip("not-installed", f"{name} is not installed")
@@ -56,9 +61,13 @@ def part(library: Any, name: str) -> Any:
 
 def small_llama(bench: Bench, library: Any) -> Any:
     bench.doing("building a small Llama from its configuration")
-    shape = dict(
-        hidden_size=WIDTH, intermediate_size=2 * WIDTH, num_hidden_layers=LAYERS, num_attention_heads=4, num_key_value_heads=2
-    )
+    shape = {
+        "hidden_size": WIDTH,
+        "intermediate_size": 2 * WIDTH,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+    }
     configuration = part(library, "LlamaConfig")(vocab_size=WORDS, max_position_embeddings=2 * LENGTH, use_cache=False, **shape)
     bench.torch.manual_seed(20)
     return part(library, "LlamaForCausalLM")(configuration)
@@ -120,7 +129,9 @@ def sound(torch: Any, model: Any, base: Any, losses: list[float], name: str) -> 
 
 
 def reload(bench: Bench, model: Any, base: Any, library: Any, words: Any) -> None:
-    """Save the adapter, load it onto a fresh copy of the base: the logits are equal up to the order of sums. Reason: reload-mismatch."""
+    """Save the adapter, load it onto a fresh copy of the base: the logits are equal up to the order of sums. Reason:
+    reload-mismatch.
+    """
     torch = bench.torch
     bench.doing("saving and reloading the adapter")
     model.eval()

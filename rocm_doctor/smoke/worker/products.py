@@ -15,8 +15,10 @@ SHAPES = ((256, 256, 256), (129, 515, 255), (1, 1024, 64), (333, 64, 1))
 LARGE, SMALL = 4096, 512
 """Edge of the timed product, on a GPU and on a CPU."""
 SPLIT_STEPS = 4
-"""Roundings of a 16-bit product. torch lets BLAS libraries split a sum and add the parts in 16 bits (allow_fp16_reduced_precision_reduction
-and its bf16 twin are on by default): eight parts added pairwise are three roundings, and the result is one more."""
+"""Roundings of a 16-bit product. torch lets BLAS libraries split a sum and add the parts in 16 bits
+(allow_fp16_reduced_precision_reduction and its bf16 twin are on by default): eight parts added pairwise are three roundings,
+and the result is one more.
+"""
 TF32_EPS = 2.0**-10
 """TF32 keeps ten bits of mantissa (NVIDIA A100 whitepaper; AMD's xf32 in the CDNA3 instruction set manual keeps as many)."""
 

@@ -1,9 +1,10 @@
 """The 8-bit and 4-bit layers of bitsandbytes, forward and backward, against plain arithmetic on the weights they really hold.
 
-The 4-bit check comes in two halves that need no knowledge of the library's blocks or codebook. First, the weights it gives back are close to
-those it took: NF4's widest gap lies between its codes -1 and -0.6962 (Dettmers et al., "QLoRA", 2023, appendix E), so no weight is
-off by more than 0.152 of its block's largest. Second, its product equals the product with the weights it gives back, up to the rounding of
-the 16-bit format. On wave64 and wave32 chips the block sizes differ, and wrong wavefront assumptions show in the first half.
+The 4-bit check comes in two halves that need no knowledge of the library's blocks or codebook. First, the weights it gives back
+are close to those it took: NF4's widest gap lies between its codes -1 and -0.6962 (Dettmers et al., "QLoRA", 2023, appendix E),
+so no weight is off by more than 0.152 of its block's largest. Second, its product equals the product with the weights it gives
+back, up to the rounding of the 16-bit format. On wave64 and wave32 chips the block sizes differ, and wrong wavefront
+assumptions show in the first half.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ INT8_STEPS = 127
 
 
 def bitsandbytes(bench: Bench) -> dict[str, Any]:
-    """Both layer kinds in fp16 and, for 4 bits, bf16. Reasons: import-bitsandbytes, mismatch, nan (4-bit NaN up to 0.49 on ROCm)."""
+    """Both layer kinds in fp16 and, for 4 bits, bf16. Reasons: import-bitsandbytes, mismatch, nan (4-bit NaN up to 0.49 on
+    ROCm).
+    """
     torch, library = bench.torch, package("bitsandbytes")
     worst = {}
     for dtype in (torch.float16, torch.bfloat16):
@@ -67,7 +70,9 @@ def product(bench: Bench, name: str, layer: Any, weight: Any, dtype: Any) -> flo
 
 
 def eight_bits(bench: Bench, library: Any) -> float:
-    """Allowed: both operands are rounded to 127 steps of their row's largest value; a uniform error of one step has a deviation of 1/sqrt(12)."""
+    """Allowed: both operands are rounded to 127 steps of their row's largest value; a uniform error of one step has a deviation
+    of 1/sqrt(12).
+    """
     torch = bench.torch
     bench.doing("8-bit layer")
     weight, x = bench.random(OUTPUTS, INPUTS, dtype=torch.float16), bench.random(ROWS, INPUTS, dtype=torch.float16)

@@ -23,7 +23,9 @@ PATIENCE = datetime.timedelta(seconds=60)
 LENGTHS = (1, 1003, 1 << 20)
 STEPS, RATE, ROWS, WIDTH = 3, 0.1, 32, 64
 TRAINING_STEPS = 96
-"""Roundings of the parameters after three steps of two layers: about 16 a step (products forward and backward, update), feeding on one another."""
+"""Roundings of the parameters after three steps of two layers: about 16 a step (products forward and backward, update), feeding
+on one another.
+"""
 
 
 def together(bench: Bench) -> dict[str, Any]:
@@ -36,7 +38,9 @@ def together(bench: Bench) -> dict[str, Any]:
 
 
 def peer(bench: Bench) -> dict[str, Any]:
-    """Copies between every two GPUs, both ways, bit for bit. Without peer access the driver goes through the host; that must work too."""
+    """Copies between every two GPUs, both ways, bit for bit. Without peer access the driver goes through the host; that must
+    work too.
+    """
     need_gpus(bench, 2)
     torch = bench.torch
     count, access = torch.cuda.device_count(), {}
@@ -98,7 +102,9 @@ def in_group(bench: Bench, backend: str, body: Callable[[Any], None]) -> None:
 
 
 def meeting_point(bench: Bench) -> Any:
-    """The one store of this process. Stages use it one after the other: one store each would let a fast rank meet a slow one's old store."""
+    """The one store of this process. Stages use it one after the other: one store each would let a fast rank meet a slow one's
+    old store.
+    """
     return bench.torch.distributed.TCPStore("127.0.0.1", bench.args.port, bench.world, bench.rank == 0, timeout=PATIENCE)
 
 

@@ -1,14 +1,16 @@
-"""Narrow LoRA operands where a kernel that reads or writes past them is caught: at the very end of an allocation, and beside NaN.
+"""Narrow LoRA operands where a kernel that reads or writes past them is caught: at the very end of an allocation, and beside
+NaN.
 
-On gfx1200 and gfx1201 with ROCm 7.2 and later hipBLASLt takes a tile of 64 columns for an operand of 16 and reads past its end without
-the bounds check that older releases had (ROCm/rocm-libraries#7992 and #11714). Training dies at a step that depends on the data; a
-plain product and one tiny step can pass on such a machine. Each product of a LoRA layer is made twice:
+On gfx1200 and gfx1201 with ROCm 7.2 and later hipBLASLt takes a tile of 64 columns for an operand of 16 and reads past its end
+without the bounds check that older releases had (ROCm/rocm-libraries#7992 and #11714). Training dies at a step that depends on
+the data; a plain product and one tiny step can pass on such a machine. Each product of a LoRA layer is made twice:
 
 * both operands end where their allocation ends, so that a read beyond touches what may not be mapped (a memory fault, SIGABRT);
 * both are followed by NaN within a larger buffer, so that a read beyond which is used shows in the result, and the result is
   written in front of a guard, so that a write beyond shows in the guard.
 
-The first can only fault when the memory after the allocation is unmapped: a pass is no proof, which is why a version row speaks too.
+The first can only fault when the memory after the allocation is unmapped: a pass is no proof, which is why a version row speaks
+too.
 """
 
 from __future__ import annotations
@@ -25,12 +27,16 @@ LENGTHS = (1, 7, 33, 257)
 WIDTH, WIDE = 1024, 4096
 """Width of the layer at level 1 and from level 2 on."""
 SEGMENT = 24 << 20
-"""Bytes. torch gives an allocation of 10 MiB and more, in whole multiples of 2 MiB, a segment of its own: its end is the end of the mapping."""
+"""Bytes. torch gives an allocation of 10 MiB and more, in whole multiples of 2 MiB, a segment of its own: its end is the end of
+the mapping.
+"""
 GUARD = 1024
 
 
 def lora_shapes(bench: Bench) -> dict[str, Any]:
-    """x a^T, h b^T and their gradients for all ranks and lengths. Reasons: mismatch, nan, zeros, wrote-beyond, or the process dies."""
+    """x a^T, h b^T and their gradients for all ranks and lengths. Reasons: mismatch, nan, zeros, wrote-beyond, or the process
+    dies.
+    """
     torch = bench.torch
     tested: dict[str, Any] = {}
     # A CPU has no such kernels, and an old one adds single rows up in 16 bits: there fp32 exercises the stage itself.

@@ -1,0 +1,108 @@
+"""What a smoke test knows while it runs: its settings, its children, and one lane of stages for each GPU."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+
+from rocm_doctor.smoke import watch
+from rocm_doctor.smoke.worker.table import Stage
+from rocm_doctor.sources import process
+
+WORDS = {"failed": "FAILED", "skipped": "skipped", "died": "DIED", "timeout": "TIMED OUT"}
+UNITS = (("tflops", "TFLOP/s"), ("to_device_gb_s", "GB/s to the device"), ("to_host_gb_s", "GB/s back"))
+
+Record = dict[str, Any]
+
+
+class Settings(Struct, frozen=True):
+    """What holds for the whole smoke test. `limit` replaces every stage's limit, `memory_limit` is bytes of main memory per
+    child.
+    """
+
+    python: str
+    level: int
+    device: str
+    folder: str
+    token: str
+    tell: Callable[[str], None]
+    kernel: watch.KernelLog
+    limit: float | None = None
+    memory_limit: int | None = None
+    prelude: str | None = None
+    environment: Mapping[str, str] = {}
+
+
+class Worker(Struct):
+    """One child and how far it has come."""
+
+    child: process.Child
+    results: Path
+    rank: int
+    offset: int = 0
+    stage: str = ""
+    doing: str = ""
+    since: float = field(default_factory=time.monotonic)
+    told: float = field(default_factory=time.monotonic)
+    ended: set[str] = field(default_factory=set)
+    farewell: str = ""
+    verdict: Record | None = None
+
+
+class Lane(Struct):
+    """The stages of one GPU. `records` and `words` are what its artifacts will hold, `states` the worst status of each stage so
+    far.
+    """
+
+    name: str
+    settings: Settings
+    pending: list[Stage]
+    index: int = 0
+    world: int = 1
+    workers: list[Worker] = field(default_factory=list)
+    batch: list[Stage] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    states: dict[str, str] = field(default_factory=dict)
+    hello: Record = field(default_factory=dict)
+    failed_at: dict[str, float] = field(default_factory=dict)
+    crews: int = 0
+
+    @property
+    def busy(self) -> bool:
+        return bool(self.workers or self.pending)
+
+    @property
+    def children(self) -> list[process.Child]:
+        return [worker.child for worker in self.workers]
+
+
+def record(lane: Lane, *, stage: str, status: str, **more: Any) -> None:
+    """Add a result; a stage's state is the worst of its ranks'. What a failure says goes to the words as well, to be searched
+    like a log.
+    """
+    trace = str(more.pop("traceback", ""))
+    if lane.world == 1:
+        more.pop("rank", None)
+    told = {key: value for key, value in more.items() if value not in ("", None)}
+    lane.records.append({"kind": "result", "stage": stage, "status": status} | told)
+    if lane.states.get(stage, "passed") == "passed":
+        lane.states[stage] = status
+    why = ": ".join(str(more[key]) for key in ("reason", "message") if more.get(key))
+    if status in ("failed", "died", "timeout"):
+        lane.failed_at.setdefault(stage, time.monotonic())
+        lane.words += [f"== {stage} {WORDS[status]}: {why}", *(line for line in trace.splitlines() if line.strip())]
+    _tell(lane, stage, status, why, more.get("details"))
+
+
+def _tell(lane: Lane, stage: str, status: str, why: str, details: Any) -> None:
+    """A line for what did not pass, and for what was measured."""
+    measured = [f"{details[key]} {unit}" for key, unit in UNITS if key in details] if isinstance(details, dict) else []
+    if status == "passed" and measured:
+        lane.settings.tell(f"{lane.name}: {stage} passed, {', '.join(measured)}")
+    elif status not in ("passed", "not-run"):
+        lane.settings.tell(": ".join([f"{lane.name}: {stage} {WORDS[status]}", *([why.partition("\n")[0][:300]] if why else [])]))
