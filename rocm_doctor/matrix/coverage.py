@@ -104,14 +104,12 @@ def _sections(old: Matrix, new: Matrix) -> Iterator[tuple[str, Mapping[str, obje
 
 
 def _change(before: object, after: object) -> str:
+    """What is different between two entries of one name; where a row was read from does not count."""
     if before is None or after is None:
         return "added" if before is None else "removed"
-    if before == after:
-        return ""
-    a, b = msgspec.to_builtins(before), msgspec.to_builtins(after)
-    return "changed: " + ", ".join(
-        f"{k} ({_short(a.get(k))} -> {_short(b.get(k))})" for k in sorted(a.keys() | b.keys()) if a.get(k) != b.get(k)
-    )
+    a, b = ({**msgspec.to_builtins(entry), "origin": ""} for entry in (before, after))
+    changed = [k for k in sorted(a.keys() | b.keys()) if a.get(k) != b.get(k)]
+    return "changed: " + ", ".join(f"{k} ({_short(a.get(k))} -> {_short(b.get(k))})" for k in changed) if changed else ""
 
 
 def _short(value: object) -> str:
