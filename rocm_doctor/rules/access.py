@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Snapshot
+from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.findings import finding, readings
 
 _DENIED = ("*permission denied*", "*eacces*", "*operation not permitted*", "*eperm*")
@@ -21,7 +22,12 @@ def access(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """At most one finding: the first of no device, no driver, not passed into the container, not permitted."""
     if snapshot.get("platform").value in ("windows", "macos"):
         return
-    found = _no_node(snapshot, matrix) or _not_permitted(snapshot, matrix) or _no_gpu_listed(snapshot, matrix)
+    found = (
+        _no_node(snapshot, matrix)
+        or _refused_by_driver(snapshot, matrix)
+        or _not_permitted(snapshot, matrix)
+        or _no_gpu_listed(snapshot, matrix)
+    )
     if found:
         yield found
 
@@ -80,10 +86,31 @@ def _driver(snapshot: Snapshot, matrix: Matrix) -> Finding:
     )
 
 
-def _not_permitted(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
-    from rocm_doctor.rules.conditions import holds
+def _refused_by_driver(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
+    """The node is there and the open fails for another reason than its permissions: the driver did not take the GPU for compute."""
+    error = snapshot.get("kfd.error")
+    if not isinstance(error.value, str) or _denied(snapshot) or "no such file" in error.value.casefold():
+        return None
+    return finding(
+        matrix,
+        "access.driver-not-loaded",
+        title=f"no AMD GPU visible, because the driver refuses to open /dev/kfd ({error.value})",
+        cause="Permissions are not what is in the way. amdgpu is there and did not start this GPU for compute; its log says why.",
+        evidence=readings(snapshot, "kfd.error"),
+        severity="warning",
+        confidence="low",
+        advice="Read what the kernel says of kfd and amdgpu.",
+        commands=(),
+        settle="sudo dmesg | grep -E 'kfd|amdgpu'",
+    )
 
-    denied = any(holds("word", p, snapshot.get("kfd.error")) is True for p in _DENIED)
+
+def _denied(snapshot: Snapshot) -> bool:
+    return any(holds("word", p, snapshot.get("kfd.error")) is True for p in _DENIED)
+
+
+def _not_permitted(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
+    denied = _denied(snapshot)
     if snapshot.get("kfd.openable").value is not False and snapshot.get("render.openable").value is not False and not denied:
         return None
     node = "/dev/kfd" if snapshot.get("kfd.openable").value is False or denied else "the render node"

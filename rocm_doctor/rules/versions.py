@@ -101,7 +101,8 @@ def _unfit(name: str, fact: Fact, torch: str, expected: str) -> str:
     if not mine or not wanted or not of_torch or of_torch[:2] >= _PINNED_UNTIL:
         return ""
     pinned = name == "torchvision" or of_torch[:2] <= (2, 11)
-    return f"torch {torch} goes with {name} {expected}, not {fact.value}" if pinned and mine[:3] != wanted[:3] else ""
+    # AMD's own listings pair other patch releases than the PyTorch index does: only the series must agree.
+    return f"torch {torch} goes with {name} {expected}, not {fact.value}" if pinned and mine[:2] != wanted[:2] else ""
 
 
 def _from_a_list(fact: Fact) -> bool:
