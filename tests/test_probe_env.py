@@ -83,6 +83,13 @@ def test_unset_is_absent_and_empty_is_empty() -> None:
     assert facts(env, 'export ROCR_VISIBLE_DEVICES=""')["env.ROCR_VISIBLE_DEVICES"] == ""
 
 
+def test_cure_is_not_how_the_failing_run_was_set() -> None:
+    assert facts(env, "With HSA_XNACK=1 it works.") == {"said.works.HSA_XNACK": "1"}
+    assert facts(env, "With HSA_XNACK=1 it crashes.") == {"env.HSA_XNACK": "1"}
+    assert facts(env, "If I don't set HSA_XNACK=1 it crashes.") == {"env.HSA_XNACK": None}
+    assert facts(env, "I tried HSA_XNACK=1 without success.") == {}
+
+
 def test_two_values_are_a_dispute() -> None:
     fact = notes(env, "export HSA_XNACK=1\nexport HSA_XNACK=0\n").facts["env.HSA_XNACK"]
     assert (fact.value, len(fact.disputed)) == ("1", 1)

@@ -36,6 +36,9 @@ _SPOKEN = re.compile(r"\b(?:ENV|setx|set -g?x|set -x -g|setenv)\s+" + NAME + r"\
 _OF_HIPCONFIG = frozenset(("HIP_PATH", "HIP_PLATFORM", "HIP_COMPILER", "HIP_RUNTIME", "ROCM_PATH", "HSA_PATH", "HIP_CLANG_PATH"))
 _POWERSHELL = re.compile(r"\$env:" + NAME + r"\s*=\s*" + _VALUE, re.I)
 _UNSET = re.compile(r"\b(?:unset|env -u|set -e|Remove-Item)\s+(?:-[a-z]+\s+)*(?:Env:\\?)?" + NAME)
+_WITHOUT = re.compile(
+    r"\b(?:without(?: setting)?|(?:do|did|does)(?:n't| not) (?:set|use|export)|not (?:setting|using))\s+[`\"']?$", re.I
+)
 _SENTENCE = re.compile(r"[^=$#>{\[]{0,200}\b(?:with|setting|using|adding|after|when|it|if)\b", re.I)
 _ADVICE = re.compile(
     r"(?:try (?:setting|to set|using)|consider (?:passing|setting)|please (?:set|use)|(?:you (?:can|may|should|need to|must)"
@@ -71,6 +74,8 @@ def _text(notes: Notes, page: Page) -> None:
         for name, value, place in _settings(line):
             if _cures(line.text, place, place + len(name) + len(value)):
                 notes.say(f"said.works.{name}", _bare(value), page.reading(line))
+            elif _WITHOUT.search(line.text[max(0, place - 40) : place]):
+                notes.say(f"env.{name}", None, page.reading(line))
             elif not _advised(line.text[:place]):
                 notes.say(f"env.{name}", _bare(value), page.reading(line))
         for found in _UNSET.finditer(line.text):

@@ -14,6 +14,7 @@ from rocm_doctor.probes.prose_commands import say_commands
 from rocm_doctor.probes.prose_gpus import say_gpus
 from rocm_doctor.probes.prose_history import say_history
 from rocm_doctor.probes.prose_machine import say_machine
+from rocm_doctor.probes.prose_os import say_os
 from rocm_doctor.probes.prose_text import sentences
 from rocm_doctor.probes.prose_versions import say_packages, say_versions
 from rocm_doctor.probes.scan import Page
@@ -27,11 +28,13 @@ def probe(artifacts: Artifacts, names: GpuNames) -> Notes:
     for artifact in artifacts.like("paste/text*"):
         page = Page(artifact)
         text = sentences(page)
+        mine = [sentence for sentence in text if not sentence.other]
         say_versions(notes, text)
         say_packages(notes, text)
-        say_machine(notes, text)
-        say_commands(notes, page, text)
-        say_history(notes, text)
+        say_os(notes, mine)
+        say_machine(notes, mine)
+        say_commands(notes, page, mine)
+        say_history(notes, mine)
         say_gpus(notes, text, names)
         _say_torchs_rocm(notes, page)
     return notes

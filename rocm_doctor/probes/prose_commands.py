@@ -122,7 +122,7 @@ def _indexes(notes: Notes, sentence: Sentence) -> None:
             say_build(notes, Build(f"0+{tag.lower()}"), reading)
     elif "radeon.com" in text and _RADEON.search(text):
         notes.say("said.torch_index", "repo.radeon.com", reading)
-        notes.say("torch.build", "rocm", reading)
+        say_build(notes, Build(f"0+rocm{_RADEON.findall(text)[0]}"), reading)
     elif _THEROCK.search(text):
         notes.say("said.torch_index", "therock", reading)
         notes.say("torch.build", "rocm", reading)

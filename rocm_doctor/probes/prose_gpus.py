@@ -14,6 +14,7 @@ import msgspec
 from rocm_doctor.model import Fact, Unknown
 from rocm_doctor.probes.gpu_names import GpuNames, Mention
 from rocm_doctor.probes.notes import Notes
+from rocm_doctor.probes.prose_counts import MOST, count_at
 from rocm_doctor.probes.prose_text import Sentence, Stance, stance
 
 _GFX = re.compile(
@@ -38,17 +39,6 @@ _LISTED = re.compile(
     r"|wheels?)\b",
     re.I,
 )
-_BEFORE_COUNT = re.compile(
-    r"(?:\b(\d{1,2})\s?[x×]?|\b(two|dual|pair of|three|four|six|eight|both|twin))\s*(?:(?:of|the|my|amd|radeon|instinct"
-    r"|identical|gpus?:?)\s*)*$",
-    re.I,
-)
-_CARDS = re.compile(r"\s*(?:gpus|cards|accelerators|devices)\b", re.I)
-_OWNED = re.compile(r"(?:^|\b(?:have|has|with|got|own|run|running|using|are)\s+|[:(]\s?)[2-8]\s+(?:amd |radeon )*$", re.I)
-_AFTER_COUNT = re.compile(
-    r"(?:\s+graphics)?\s*(?:\(?\s?[x×]\s?(\d{1,2})\b(?!\s?(?:gb|gib|cm|mm))|\s?\(?(\d) (?:cards|gpus)\b)", re.I
-)
-_COUNTS = {"two": 2, "dual": 2, "pair of": 2, "twin": 2, "both": 1, "three": 3, "four": 4, "six": 6, "eight": 8}
 _JOINED = re.compile(
     r"^\s*(?:\+|&|and|plus|,|as well as|together with|with an?)\s*(?:(?:an?|the|my|amd|radeon|rx|instinct|one|another)\s*)*$",
     re.I,
@@ -58,7 +48,6 @@ _NVIDIA = re.compile(
 )
 _IGPU = re.compile(r"\b(?:igpu|integrated (?:gpu|graphics|one|card)|onboard graphics|apu)\b", re.I)
 _DISABLED = re.compile(r"\b(?:disabled?|turned off|switched off|deactivated|off in (?:the )?bios|no igpu)\b", re.I)
-_MOST = 16
 
 
 class Named(NamedTuple):
@@ -95,8 +84,8 @@ def say_gpus(notes: Notes, text: list[Sentence], names: GpuNames) -> None:
     groups = _groups(here) or _groups([n for n in named if not n.strong])
     if groups:
         listing = notes.listing(complete=False)
-        for group in groups[:_MOST]:
-            for _ in range(min(_MOST, group.count)):
+        for group in groups[:MOST]:
+            for _ in range(min(MOST, group.count)):
                 _describe(notes, group, listing.gpu())
         _say_sides(notes, groups)
     _say_others(notes, text)
@@ -104,7 +93,7 @@ def say_gpus(notes: Notes, text: list[Sentence], names: GpuNames) -> None:
 
 def _named(sentence: Sentence, names: GpuNames) -> Iterator[Named]:
     text = sentence.text
-    for mention in names.find(text)[:_MOST]:
+    for mention in names.find(text)[:MOST]:
         yield _of_mention(sentence, mention)
     low = text.lower()
     if "gfx" in low:
@@ -124,7 +113,13 @@ def _of_mention(sentence: Sentence, mention: Mention) -> Named:
     before = sentence.text[max(0, mention.start - 60) : mention.start]
     side = "past" if _PAST.search(before) else _stance(sentence, mention.start, mention.end)
     return Named(
-        mention.gfx, mention.kind, mention.text, _count(sentence.text, mention.start, mention.end), side, sentence, mention.start
+        mention.gfx,
+        mention.kind,
+        mention.text,
+        count_at(sentence.text, mention.start, mention.end),
+        side,
+        sentence,
+        mention.start,
     )
 
 
@@ -146,7 +141,7 @@ def _of_gfx(sentence: Sentence, names: GpuNames) -> Iterator[Named]:
                 targets,
                 "gfx",
                 hit.group(0),
-                _count(text, *hit.span()),
+                count_at(text, *hit.span()),
                 side if strong else "plain",
                 sentence,
                 hit.start(),
@@ -158,23 +153,6 @@ def _family(digits: str, names: GpuNames) -> tuple[str, ...]:
     """All targets of the catalogue that begin so: gfx110x is gfx1100 to gfx1103."""
     known = dict.fromkeys(g for entry in names.entries.values() for g in entry.gfx)
     return tuple(sorted(g for g in known if g.startswith("gfx" + digits) and len(g) == len(digits) + 4))
-
-
-def _count(text: str, start: int, end: int) -> int:
-    after = _AFTER_COUNT.match(text, end)
-    if after:
-        return int(after.group(1) or after.group(2))
-    before = _BEFORE_COUNT.search(text[max(0, start - 40) : start])
-    if before is None:
-        return 1
-    number = before.group(1)
-    if number and _CARDS.match(text, end):
-        return min(int(number), _MOST)
-    if number and _OWNED.search(text[max(0, start - 60) : start]):
-        return min(int(number), _MOST)
-    if number:
-        return int(number) if re.search(r"[x×]\s*(?:\w+\s*)*$", before.group(0)) or before.group(0).strip() != number else 1
-    return _COUNTS[before.group(2).lower()]
 
 
 def _groups(named: Iterable[Named]) -> list[Group]:

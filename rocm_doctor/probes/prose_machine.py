@@ -1,4 +1,4 @@
-"""The machine that a person describes: distribution, Windows, WSL, container, virtual machine, processor."""
+"""The machine that a person describes: container, virtual machine, processor, groups, and outright statements on its state."""
 
 from __future__ import annotations
 
@@ -7,27 +7,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from rocm_doctor.probes.notes import Notes
-from rocm_doctor.probes.prose_text import Sentence, stance
+from rocm_doctor.probes.prose_text import NEGATED, Sentence, stance
 
-_DISTRIBUTIONS = re.compile(
-    r"(?<![\w/.-])(Ubuntu(?: Server| Desktop)?|Debian|Fedora(?: Linux)?|Arch(?: Linux)?|Manjaro|CachyOS|EndeavourOS|Garuda|NixOS"
-    r"|openSUSE(?: Leap| Tumbleweed)?|SLES|RHEL|Red Hat Enterprise Linux|Rocky(?: Linux)?|AlmaLinux|CentOS(?: Stream)?"
-    r"|Oracle Linux"
-    r"|Linux Mint|Pop!_OS|KDE neon|Proxmox(?: VE)?|Gentoo|Void Linux|Bazzite|SteamOS|Nobara(?: Linux)?|Kubuntu|Xubuntu"
-    r"|Zorin OS|Alpine"
-    r"|Slackware|Unraid)"
-    r"(?![\w@]|-based)(?:[\s:-]{1,3}(?:version\s*)?[v(]?"
-    r"(\d{1,2}(?:\.\d{1,2}){0,2}(?![\d.-]*\d)(?: LTS)?|rawhide|tumbleweed|testing|sid|stable|unstable)\b)?(?![.-]\d)",
-    re.I,
-)
-_EVERYDAY = frozenset(("arch", "alpine", "rocky", "sles"))
-_WINDOWS = re.compile(r"\bWindows\s?(?:1[01]|Server(?: 20\d\d)?)(?:\s(?:Pro|Home|Enterprise))?|\bWin ?1[01]\b")
-_ON_WINDOWS = re.compile(
-    r"\b(?:on|under|for|in) Windows\b|\bPS C:\\|\bC:\\Users|WinError|\.exe\b|\\Scripts\\|\bHIP SDK\b|\bAdrenalin\b"
-    r"|^Windows[,.:]|,\s*Windows[.,]",
-    re.I,
-)
-_WSL = re.compile(r"\bWSL\s?2?\b|microsoft-standard|\broc4wsl\b|\blibrocdxg\b|/dev/dxg")
 _CONTAINERS = (
     ("apptainer", re.compile(r"\b(?:apptainer|singularity)\b", re.I)),
     ("podman", re.compile(r"\bpodman\b", re.I)),
@@ -45,7 +26,6 @@ _CONTAINERS = (
         ),
     ),
 )
-_NEGATED = re.compile(r"\b(?:no|not|without|never|outside|isn't|non-|instead of|rather than|unlike)\s+(?:\w+\s+){0,3}$", re.I)
 _BARE_METAL = re.compile(r"\bbare[- ]metal\b", re.I)
 
 
@@ -99,7 +79,6 @@ _GROUPS = re.compile(
     r"|render)\b)?.{0,3} groups?\b",
     re.I,
 )
-_BASED_ON = re.compile(r"\b(?:based on|derived from|host(?:ed)? (?:is |runs |on )?)\s*$", re.I)
 _CPU = re.compile(
     r"\b((?:AMD )?(?:Ryzen(?:\(TM\))? (?:AI )?(?:Threadripper |\d )?(?:PRO |Max\+? |HX )*\d{3,4}\w{0,3}|EPYC \w{2,6}"
     r"|Threadripper(?: PRO)? \w{4,6}|FX(?:-\d{4})?(?=[\s.,]|$))"
@@ -108,9 +87,8 @@ _CPU = re.compile(
 
 
 def say_machine(notes: Notes, text: Iterable[Sentence]) -> None:
-    """os, platform, wsl, container, cpu, said.groups, and what the table of states holds."""
+    """container, cpu, said.groups, and what the table of states holds."""
     for sentence in text:
-        _os(notes, sentence)
         _container(notes, sentence)
         groups = _GROUPS.search(sentence.text) if "group" in sentence.text else None
         if groups and not re.search(r"\b(?:not|n't|never)\b", sentence.text[: groups.start() + 3]):
@@ -123,34 +101,6 @@ def say_machine(notes: Notes, text: Iterable[Sentence]) -> None:
                 notes.say(row.fact, row.value, sentence.reading)
 
 
-def _os(notes: Notes, sentence: Sentence) -> None:
-    text = sentence.text
-    wsl = _WSL.search(text)
-    if wsl:
-        notes.say("wsl", not _NEGATED.search(text[: wsl.start()]), sentence.reading)
-        notes.say("platform", "linux", sentence.reading)
-    found = next((f for f in _DISTRIBUTIONS.finditer(text) if not _named_only(text, f)), None)
-    if found and (found.group(2) or "os" not in notes.facts):
-        notes.say("os", " ".join(p for p in (found.group(1), found.group(2)) if p), sentence.reading)
-        notes.say("platform", "linux", sentence.reading)
-    windows = _WINDOWS.search(text) or _ON_WINDOWS.search(text)
-    if windows and not wsl and stance(text, *windows.span()) != "elsewhere":
-        if _WINDOWS.match(windows.group(0)):
-            notes.say("os", windows.group(0), sentence.reading)
-        notes.say("platform", "windows", sentence.reading)
-
-
-def _named_only(text: str, found: re.Match[str]) -> bool:
-    """A distribution that the words only compare with, that built a compiler, or whose name is an everyday word."""
-    name, version = found.group(1), found.group(2)
-    before = text[max(0, found.start() - 40) : found.start()]
-    if not version and (name[0].islower() or re.match(r"[\s:-]{0,3}\(?\d", text[found.end() : found.end() + 6])):
-        return True
-    if name.lower() in _EVERYDAY and not version and not re.search(r"(?:^|on |under |in |host |is |: |, )$", before, re.I):
-        return True
-    return bool(_BASED_ON.search(before)) or stance(text, *found.span()) in ("elsewhere", "maybe", "past")
-
-
 def _container(notes: Notes, sentence: Sentence) -> None:
     if _BARE_METAL.search(sentence.text):
         notes.say("container", None, sentence.reading)
@@ -160,5 +110,5 @@ def _container(notes: Notes, sentence: Sentence) -> None:
         found = pattern.search(sentence.text)
         if found is None or stance(sentence.text, *found.span()) == "elsewhere" or (kind == "container" and kind_known):
             continue
-        notes.say("container", None if _NEGATED.search(sentence.text[: found.start()]) else kind, sentence.reading)
+        notes.say("container", None if NEGATED.search(sentence.text[: found.start()]) else kind, sentence.reading)
         return

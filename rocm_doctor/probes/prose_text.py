@@ -20,6 +20,7 @@ Stance = Literal["plain", "broken", "works", "past", "elsewhere", "maybe"]
 
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')`*]{0,3}\s+(?=[\"'(`*]{0,3}\w)|;\s+")
 _ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|vs|etc|no|approx|ver|incl|ca|resp|cf|v)|\.\.)\.$", re.I)
+_EXAMPLE = re.compile(r"\((?:e\.g\.|for example|such as)[^()]{0,120}\)", re.I)
 _MARKS = str.maketrans("*`|\u2022", "    ")
 _AUTHOR = re.compile(r"\W{0,6}@?([\w-]{1,39})\W{1,6}(?:commented|wrote|replied|posted|answered)\b")
 _ME_TOO = re.compile(
@@ -28,7 +29,8 @@ _ME_TOO = re.compile(
     re.I,
 )
 _HEADING = re.compile(
-    r"\s*#{0,6}\s*(?:your |system )?(?:operating system|os|distro|distribution|rocm(?: version)?|python(?: version)?"
+    r"\s*#{0,6}\s*(?:your |system )?(?:operating system(?: version)?|os(?: version)?|distro|distribution|rocm(?: version)?"
+    r"|python(?: version)?"
     r"|(?:linux )?kernel(?: version)?|(?:py)?torch(?: version)?"
     r"|(?:amdgpu |gpu )?driver(?: version)?|adrenalin(?: version)?|hip sdk(?: version)?|gpu|gpu model|graphics card|hardware"
     r"|cpu)\s*:?\s*$",
@@ -47,15 +49,16 @@ _BROKEN = re.compile(
     r"|dumps? core|stuck"
     r"|(?:does|did|do|is|are|was|were|will|would|could|can|has|have)(?:n't|n’t| not| no longer| never) (?:\w+ )?(?:work\w*"
     r"|run\w*|load\w*|start\w*|detect\w*|see|find"
-    r"|recogni[sz]e\w*|support\w*|possible|able|usable|compile|build|boot|train)|cannot|can't|can’t|unable|no longer"
+    r"|recogni[sz]e\w*|support\w*|possible|able|usable|compile|build|boot|train|help)|cannot|can't|can’t|unable|no longer"
     r"|not working|stop(?:s|ped) working|unusable"
     r"|impossible|(?:is|are) (?:ignored|refused|rejected|slow|slower)|NaNs?\b|slower|refuses?|lose|lost|loses)\b",
     re.I,
 )
 _WORKS = re.compile(
     r"\b(?:works?|worked|working|runs? fine|ran fine|(?:is|was|are|were|being) (?:all )?(?:fine|ok|okay|good|right|correct"
-    r"|not affected)|fine|no (?:such )?(?:problem|issue|error)s?"
-    r"|succe(?:ss\w*|eds?)|pass(?:es|ed)|did not|didn't|unaffected|no longer happens|fixed|solved|correct(?:ly)?)\b",
+    r"|not affected)|fine(?![\s-]?tun)|no (?:such )?(?:problem|issue|error)s?"
+    r"|succe(?:ss\w*|eds?)|pass(?:es|ed)|did not|didn't|unaffected|no longer happens|fixed|solved|resolved|helps|helped"
+    r"|go(?:es)? away|went away|correct(?:ly)?)\b",
     re.I,
 )
 _PAST = re.compile(
@@ -80,7 +83,7 @@ _MAYBE = re.compile(
     r"|newer than|later than|than|at least|minimum|upcoming|planned|docs? (?:for|of|says?)|documentation (?:for|of|says?)"
     r"|according to|says|available (?:for|in|with)"
     r"|should (?:i )?(?:use|install|try)|would|recommend(?:s|ed)?|only for|meant for|intended for|built against|wants?|tried"
-    r"|trying|expect(?:s|ed|ing)?|not)"
+    r"|trying|expect(?:s|ed|ing)?|not|no(?: \w+)?)"
     r"(?:\s+(?:to|use|the|a|an|with|on|for|in|have|is|version|of|by|only))*\s*$)",
     re.I,
 )
@@ -89,6 +92,10 @@ _OR_LATER = re.compile(
     r"|\s+(?:is |are |being )?(?:needed|required|recommended|supported|necessary)\b)",
     re.I,
 )
+
+
+NEGATED = re.compile(r"\b(?:no|not|without|never|outside|isn't|non-|instead of|rather than|unlike)\s+(?:\w+\s+){0,3}$", re.I)
+"""At the end of the words before a thing: it is said not to be there."""
 
 
 class Sentence(NamedTuple):
@@ -116,7 +123,7 @@ def sentences(page: Page) -> list[Sentence]:
         if author:
             reporter = reporter or (author.group(1) if not found else "the first writer")
             other = author.group(1) != reporter
-        text = line[:LONGEST].translate(_MARKS)
+        text = _EXAMPLE.sub(" ", line[:LONGEST].translate(_MARKS))
         aside = other or (bool(found) and _ME_TOO.match(text) is not None)
         found += [Sentence(part, number, page, aside) for part in _split(heading + text) if part.strip()]
         if text.strip():

@@ -41,7 +41,7 @@ SUBJECTS = (
         r"|sdk|nightly|installation|preview))?[\s:=-]{1,8}(?:is\s+)?v?" + _V3),
     _subject("rocm.version", "rocm", r"(?<![\w/.+-])rocm\b(?:[\s-]+\w+){0,4}\s+(?:is|at|version|dist|stack|to)\s+v?" + _V3),
     _subject("rocm.version", "rocm", r"(?<![\w/.+])rocm-?" + _V3 + r"(?![\w])"),
-    _subject("python.version", "python", r"(?<![\w./])python\s?(?:version\s?)?[:=]?\s*v?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d])"),
+    _subject("python.version", "python", r"(?<![\w./])python\s?(?:version\s?)?[:=]{0,2}\s*v?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d])"),
     _subject("python.version", "python", r"(?<![\w./])py(?:thon)?[\s-]{0,2}(?:v)?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d])"),
     _subject("kernel", "kernel", r"(?<![\w/-])kernel(?:\s+version)?(?:\s*[:=]\s*|\s+(?:is\s+|linux\s+|release\s+)?)v?" + _KERNEL),
     _subject("driver.version", "driver", r"(?<![\w/])(?:amdgpu-dkms|amdgpu(?: kernel)?(?: driver"

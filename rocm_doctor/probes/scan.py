@@ -15,39 +15,12 @@ WINDOW = 1200
 MOST = 400
 """Lines looked at for one word: what matters stands in the first of them; the rest is a hostile or looping log."""
 
-_NOT_STATED = frozenset(
-    (
-        *(
-            "",
-            "n/a",
-            "na",
-            "none",
-            "null",
-            "unknown",
-            "unsupported",
-            "false",
-            "<fill in>",
-            "<redacted>",
-            "[censored]",
-            "?",
-            "-",
-            "nan",
-        ),
-        *(
-            "not set",
-            "not available",
-            "not applicable",
-            "not installed",
-            "not found",
-            "could not collect",
-            "no cuda",
-            "module not found",
-        ),
-    )
-)
+_NOT_STATED = frozenset((
+    "", "n/a", "na", "none", "null", "unknown", "unsupported", "false", "<fill in>", "<redacted>", "[censored]", "?", "-", "nan",
+    "not set", "not available", "not applicable", "not installed", "not found", "could not collect", "no cuda", "module not"
+    " found",
+))  # fmt: skip
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)*(?:[-.+_]?[A-Za-z0-9][\w.+~-]*)?)", re.ASCII)
-
-
 KEPT = 1_000_000
 """Characters read at the start and the end of a text: what programs say of themselves stands there, not in mid-log."""
 
