@@ -49,7 +49,9 @@ def require(
     stayed open counts too.
     """
     report = check(*paths, ignore=ignore)
-    reasons = [_said(f.title, f.cause, f.commands) for f in report.findings if _RANK[f.severity] <= _RANK[fail_on] and not f.follows_from]
+    reasons = [
+        _said(f.title, f.cause, f.commands) for f in report.findings if _RANK[f.severity] <= _RANK[fail_on] and not f.follows_from
+    ]
     seen = [str(gpu.get("gfx").value) for gpu in report.snapshot.gpus if gpu.get("gfx").known]
     if target and target not in seen:
         reasons.insert(0, f"{target} is required, and {', '.join(seen) or 'no AMD GPU'} is what this machine has")

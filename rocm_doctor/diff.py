@@ -44,7 +44,9 @@ def compare(first: Report, second: Report, matrix: Matrix) -> Diff:
     gone = _only(first.findings, second.findings)
     ours, theirs = dict(_facts(first)), dict(_facts(second))
     names = [*theirs, *(name for name in ours if name not in theirs)]
-    found = [_difference(n, ours.get(n), theirs.get(n), (*new, *gone), matrix) for n in names if _differ(ours.get(n), theirs.get(n))]
+    found = [
+        _difference(n, ours.get(n), theirs.get(n), (*new, *gone), matrix) for n in names if _differ(ours.get(n), theirs.get(n))
+    ]
     return Diff(_called(first), _called(second), new, gone, _ranked(found, (*new, *gone)))
 
 

@@ -27,18 +27,48 @@ from rocm_doctor.rules.repo_torch import image_facts, states
 from rocm_doctor.rules.repo_words import subject, target_reading
 
 # Words in a file's name which say that it is meant for other hardware than a ROCm GPU.
-_OTHER_HARDWARE = frozenset(("cuda", "nvidia", "cpu", "mac", "macos", "metal", "mps", "xpu", "npu", "ascend", "intel", "tpu", "cu118", "cu121", "cu124", "cu126", "cu128"))
+_OTHER_HARDWARE = frozenset(
+    (
+        "cuda",
+        "nvidia",
+        "cpu",
+        "mac",
+        "macos",
+        "metal",
+        "mps",
+        "xpu",
+        "npu",
+        "ascend",
+        "intel",
+        "tpu",
+        "cu118",
+        "cu121",
+        "cu124",
+        "cu126",
+        "cu128",
+    )
+)
 _OURS = frozenset(("rocm", "amd", "hip", "amdgpu"))
 # What a target can still declare; a judgement that lacks anything else of a machine is no business of a repository.
 _DECLARABLE = {"rocm.version": "--rocm", "driver.version": "--driver", "python.version": "--python"}
 
 
-def lint(repository: Repository, targets: Sequence[Target], matrix: Matrix, *, name: str, today: datetime.date, ignore: Sequence[str] = ()) -> Report:
+def lint(
+    repository: Repository,
+    targets: Sequence[Target],
+    matrix: Matrix,
+    *,
+    name: str,
+    today: datetime.date,
+    ignore: Sequence[str] = (),
+) -> Report:
     """The report on a repository. `name` is how its source is called; `ignore` holds ids or rows given on the command line."""
     pairs = [(unit, target) for target in targets for unit in _for(target, repository.units)]
     rows = msgspec.structs.replace(matrix, rows=tuple(row for row in matrix.rows if _decidable(row)))
-    judged = [_bare(target, rows) for target in targets] + [_judged(unit, target, rows, repository.units) for unit, target in pairs]
-    findings = [f for _, found, _ in judged for f in found] + [_of_trouble(t, matrix) for t in repository.troubles]
+    judged = [_bare(target, rows) for target in targets] + [
+        _judged(unit, target, rows, repository.units) for unit, target in pairs
+    ]
+    findings = _once(f for _, found, _ in judged for f in found) + [_of_trouble(t, matrix) for t in repository.troubles]
     kept, stale = _accepted(findings, repository.policy, today, matrix)
     shown = ranked((f for f in (*kept, *stale) if not {f.id, f.row, f"{f.id}:{f.row}"} & set(ignore)), matrix)
     verdict, summary = _verdict(shown, targets, repository)
@@ -52,6 +82,10 @@ _KNOWN = ("platform", "rocm.version", "driver.version", "python.version", "torch
           "gpu.family", "gpu.wavefront_size", "gpu.is_apu")  # fmt: skip
 
 
+# Judged by how many cards there are and who may open them, which no repository says (what it says of containers is judged by its own rule).
+_OF_MACHINES = ("access.", "platform.", "hw.")
+
+
 def _decidable(row: Row) -> bool:
     """A row that asks for a log line or for what only a machine can say is never decided by files: leaving it out here saves most of the time."""
     return all(name in _KNOWN or name.startswith(("pkg.", "env.", "log.")) for name in row.when)
@@ -63,13 +97,13 @@ def _bare(target: Target, matrix: Matrix) -> tuple[Snapshot, list[Finding], list
     facts = enrich(snapshot_of(unit, target, matrix), matrix)
     found, undecided = judge(facts, Logs(()), matrix, RULES)
     lacking = [msgspec.structs.replace(u, hint=_hint(u)) for u in undecided if set(u.missing) <= _DECLARABLE.keys()]
-    return facts, [stamped(msgspec.structs.replace(f, subject=f"target {target.name}")) for f in found], lacking
+    return facts, [stamped(msgspec.structs.replace(f, subject=f"target {target.name if target.place else target.gpu}")) for f in found], lacking
 
 
 def _for(target: Target, units: Sequence[Unit]) -> Iterator[Unit]:
     """The units that are meant for the target: not those that are named for other hardware or run on another system."""
     for unit in units:
-        if not words_of(unit.name) & _OTHER_HARDWARE and (not unit.os or unit.os == target.os or unit.name.count(" job ")):
+        if not words_of(unit.name) & _OTHER_HARDWARE and (not unit.os or unit.os == target.os):
             yield unit
 
 
@@ -86,6 +120,7 @@ def _judged(unit: Unit, target: Target, matrix: Matrix, units: Sequence[Unit]) -
     ids = {f.id for f in own}
     of_target = target_reading(target)
     here = [f for f in more if f.id not in ids and any(r not in of_target and r.artifact != "matrix" for r in f.evidence)]
+    here = [f for f in here if not f.id.startswith(_OF_MACHINES)]
     found = _folded(own) + [_placed(f, unit, target) for f in here]
     lacking = [msgspec.structs.replace(u, hint=_hint(u)) for u in undecided if set(u.missing) <= _DECLARABLE.keys()]
     return facts, [_weighed(f, unit, units) for f in found], lacking
@@ -98,8 +133,34 @@ def _folded(findings: Iterable[Finding]) -> list[Finding]:
         key = (one.id, one.severity, one.subject)
         first = kept.get(key)
         joined = tuple(dict.fromkeys((*first.evidence, *one.evidence))) if first else one.evidence
-        kept[key] = msgspec.structs.replace(first or one, evidence=tuple(sorted(joined, key=lambda r: r.artifact == "command line")))
+        kept[key] = msgspec.structs.replace(
+            first or one, evidence=tuple(sorted(joined, key=lambda r: r.artifact == "command line"))
+        )
     return list(kept.values())
+
+
+# Severity of what a hosted runner installs: it has no GPU, and a job on it is a test, not the training.
+_JOB = " job "
+
+
+def _once(findings: Iterable[Finding]) -> list[Finding]:
+    """One line that several environments install is one finding; notes of one kind are one, with the places of all."""
+    kept: dict[tuple[object, ...], Finding] = {}
+    for one in findings:
+        target = one.evidence[-1:]
+        key = (one.id, one.row, target) if one.severity == "note" else (one.id, one.row, one.title, target, one.evidence[:1])
+        first = kept.setdefault(key, one)
+        if first is not one and one.severity == "note":
+            evidence = tuple(dict.fromkeys((*first.evidence, *one.evidence)))
+            kept[key] = msgspec.structs.replace(first, evidence=(*_repository_first(evidence)[:_MOST_PLACES], *target))
+    return list(kept.values())
+
+
+_MOST_PLACES = 25
+
+
+def _repository_first(evidence: Iterable[Reading]) -> tuple[Reading, ...]:
+    return tuple(r for r in evidence if r.place.startswith("line ") and r.artifact != "matrix" and not r.quote.startswith("target "))
 
 
 def _hint(one: Undecided) -> str:
@@ -108,7 +169,11 @@ def _hint(one: Undecided) -> str:
 
 def _weighed(one: Finding, unit: Unit, units: Sequence[Unit]) -> Finding:
     """A general file beside one that is named for ROCm (requirements.txt beside requirements-rocm.txt) only gets notes on its torch."""
-    beside = unit.name.count("/") == 0 and any(words_of(u.name) & _OURS and _kind(u) == _kind(unit) for u in units if u is not unit)
+    if _JOB in unit.name and unit.os and one.severity != "note":
+        return stamped(msgspec.structs.replace(one, severity="note"))
+    beside = unit.name.count("/") == 0 and any(
+        words_of(u.name) & _OURS and _kind(u) == _kind(unit) for u in units if u is not unit
+    )
     if beside and one.id == "version.torch-not-rocm" and not words_of(unit.name) & _OURS:
         return stamped(msgspec.structs.replace(one, severity="note"))
     return one
@@ -149,10 +214,12 @@ def _version_of(r: Requirement) -> Fact:
 
 def _torch_facts(last: Sequence[Torch]) -> dict[str, Fact]:
     """The torch that the unit ends up with, where it is decided."""
-    if not last or last[0].build not in ("rocm", "cuda", "cpu"):
+    if not last or last[0].build not in ("rocm", "cuda", "cpu") or (last[0].build == "cpu" and last[0].explicit):
         return {}
     torch = last[0]
-    reading = Reading(torch.place.file, f"line {torch.place.line}", torch.place.quote or f"torch as {said(torch.build)}: {torch.why}")
+    reading = Reading(
+        torch.place.file, f"line {torch.place.line}", torch.place.quote or f"torch as {said(torch.build)}: {torch.why}"
+    )
     facts = {"torch.build": Fact(torch.build, (reading,))}
     if torch.version:
         facts["torch.version"] = Fact(torch.local, (reading,))
@@ -177,8 +244,8 @@ _SOFT = ("not UTF-8", "no requirement", "unknown key")
 def _of_trouble(trouble: Trouble, matrix: Matrix) -> Finding:
     severity: Severity = "note" if trouble.message.startswith(_SOFT) else "warning"
     at = Reading(trouble.place.file, f"line {max(1, trouble.place.line)}", trouble.place.quote)
-    return finding(matrix, "repo.unreadable", evidence=[at], severity=severity, title=f"{trouble.place.file}: {trouble.message}",
-                   subject=f"{trouble.place.file}:{trouble.place.line} {trouble.message[:40]}")  # fmt: skip
+    return finding(matrix, "repo.unreadable", evidence=[at], severity=severity, title=trouble.message,
+                   subject=f"{trouble.place.file}:{trouble.place.line}")  # fmt: skip
 
 
 def _accepted(
@@ -222,6 +289,7 @@ def _verdict(findings: Sequence[Finding], targets: Sequence[Target], repository:
 
 def rebased(report: Report, prefix: str) -> Report:
     """The report with the files of the repository named from another folder (`prefix` ends in `/`)."""
+
     def move(r: Reading) -> Reading:
         ours = r.place.startswith("line ") and r.artifact not in ("matrix", "command line")
         return msgspec.structs.replace(r, artifact=prefix + r.artifact) if ours else r
@@ -232,4 +300,6 @@ def rebased(report: Report, prefix: str) -> Report:
     facts = {k: fact(f) for k, f in report.snapshot.facts.items()}
     gpus = tuple(Gpu({k: fact(f) for k, f in g.facts.items()}) for g in report.snapshot.gpus)
     found = tuple(msgspec.structs.replace(f, evidence=tuple(map(move, f.evidence))) for f in report.findings)
-    return msgspec.structs.replace(report, findings=found, snapshot=msgspec.structs.replace(report.snapshot, facts=facts, gpus=gpus))
+    return msgspec.structs.replace(
+        report, findings=found, snapshot=msgspec.structs.replace(report.snapshot, facts=facts, gpus=gpus)
+    )

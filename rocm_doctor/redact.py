@@ -19,10 +19,24 @@ import msgspec
 from rocm_doctor import redact_patterns as patterns
 from rocm_doctor.model import Artifact, Fact, Report
 
-_KEEP_FIELDS = frozenset({
-    "id", "row", "fingerprint", "follows_from", "severity", "confidence", "status", "grade", "why", "origin",
-    "tool_version", "matrix_version", "verdict", "sources",
-})
+_KEEP_FIELDS = frozenset(
+    {
+        "id",
+        "row",
+        "fingerprint",
+        "follows_from",
+        "severity",
+        "confidence",
+        "status",
+        "grade",
+        "why",
+        "origin",
+        "tool_version",
+        "matrix_version",
+        "verdict",
+        "sources",
+    }
+)
 _WHOLE_FILE = re.compile(r"(?:^|/)(unique_id|serial_number|\w+_serial|machine-id|boot_id|hostname|product_uuid)$")
 # Names are searched one by one; a text that gives away more of them than any real one is caught by the patterns alone.
 _MOST_NAMES = 300
@@ -115,8 +129,10 @@ def redact_artifacts(artifacts: list[Artifact], redactor: Redactor | None = None
         redactor.learn(item.name)
         redactor.learn(item.text)
     whole = [_whole(a, redactor) for a in artifacts]
-    return [msgspec.structs.replace(a, name=redactor.text(a.name), text=redactor.text(text), note=redactor.text(a.note))
-            for a, text in zip(artifacts, whole)]
+    return [
+        msgspec.structs.replace(a, name=redactor.text(a.name), text=redactor.text(text), note=redactor.text(a.note))
+        for a, text in zip(artifacts, whole)
+    ]
 
 
 def _whole(artifact: Artifact, redactor: Redactor) -> str:
@@ -150,7 +166,10 @@ def _walk(value: object, change: Callable[[str], str], redactor: Redactor, keep:
         return {name: _walk(item, change, redactor, keep, name.rsplit(".", 1)[-1]) for name, item in value.items()}
     if isinstance(value, msgspec.Struct):
         # A fact hands its key down to its value; a reading's words stand beside it and are free text.
-        fields = {f: _walk(getattr(value, f), change, redactor, keep, key if isinstance(value, Fact) and f == "value" else "")
-                  for f in value.__struct_fields__ if f not in keep}
+        fields = {
+            f: _walk(getattr(value, f), change, redactor, keep, key if isinstance(value, Fact) and f == "value" else "")
+            for f in value.__struct_fields__
+            if f not in keep
+        }
         return msgspec.structs.replace(value, **fields)
     return value

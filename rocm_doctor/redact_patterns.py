@@ -13,18 +13,30 @@ from collections.abc import Callable, Iterator
 Spans = Iterator[tuple[int, int]]
 
 # Names that identify nobody, and words of the field that would be torn out of every log if a user were called so.
-COMMON = frozenset(re.findall(r"\S+", """
+COMMON = frozenset(
+    re.findall(
+        r"\S+",
+        """
 root user users admin administrator ubuntu debian fedora centos rocky arch nixos localhost localdomain local default public docker
 container runner jenkins gitlab-runner vscode codespace jovyan conda miniconda venv app nobody amd rocm gpu gpus cpu hip hsa torch
 pytorch python linux windows render video kernel driver model train test data home work workspace node name max min host version
 info error true false none null dev sys proc opt usr tmp var env log card device memory size type value key serial guest
-"""))
+""",
+    )
+)
 
 PSEUDONYM = re.compile(r"<(?:user|host|home|email|token|uuid|serial|ip|mac)[- ]\d+>")
 ENDS = r"(?![A-Za-z0-9_.-])"
 _HEX = "0123456789abcdefABCDEF"
-SECRET_KEYS = {"uuid": "uuid", "unique_id": "uuid", "serial": "serial", "asic_serial": "serial", "product_serial": "serial",
-               "machine_id": "serial", "hostname": "host"}
+SECRET_KEYS = {
+    "uuid": "uuid",
+    "unique_id": "uuid",
+    "serial": "serial",
+    "asic_serial": "serial",
+    "product_serial": "serial",
+    "machine_id": "serial",
+    "hostname": "host",
+}
 
 
 def bounded(name: str, edge: str = "") -> str:
@@ -35,7 +47,7 @@ def bounded(name: str, edge: str = "") -> str:
     if len(name) < 3:
         return f"{re.escape(name)}(?<=[@/\\\\=(]{re.escape(name)})(?=[@:\\s/\\\\)]|$)"
     edge = edge or ("A-Za-z0-9" if len(name) >= 5 else "A-Za-z0-9_")
-    return f"{re.escape(name)}(?<![{edge}]{re.escape(name)})(?![{edge}])(?!\"\\s*:)"
+    return f'{re.escape(name)}(?<![{edge}]{re.escape(name)})(?![{edge}])(?!"\\s*:)'
 
 
 def canonical(kind: str, secret: str) -> str:
@@ -98,8 +110,10 @@ def names(text: str) -> Iterator[tuple[str, str]]:
 
 
 _ID_WORDS = ("serial", "unique", "machine", "boot_id", "boot-id", "boot id", "asset")
-_SERIAL = re.compile(r"(?i:serial(?:[ _-]?(?:number|no|num))?|unique[ _-]?id|machine[ _-]?id|boot[ _-]?id|asset[ _-]?tag)"
-                     r"[\"']?\s*(?:[:=]\s*|\s)[\"']?((?:0x)?[A-Za-z0-9][A-Za-z0-9-]{5,})(?![\w:.])")
+_SERIAL = re.compile(
+    r"(?i:serial(?:[ _-]?(?:number|no|num))?|unique[ _-]?id|machine[ _-]?id|boot[ _-]?id|asset[ _-]?tag)"
+    r"[\"']?\s*(?:[:=]\s*|\s)[\"']?((?:0x)?[A-Za-z0-9][A-Za-z0-9-]{5,})(?![\w:.])"
+)
 
 
 def serials(text: str) -> Iterator[str]:
@@ -110,12 +124,14 @@ def serials(text: str) -> Iterator[str]:
 
 _TOKEN_SHAPES = re.compile(
     r"hf_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{20,}|glpat-[\w-]{16,}|sk-[\w-]{20,}|xox[abprs]-[\w-]{10,}"
-    r"|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]+|pypi-[\w-]{30,}|npm_[A-Za-z0-9]{30,}|wandb_v1_\w{20,}")
+    r"|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]+|pypi-[\w-]{30,}|npm_[A-Za-z0-9]{30,}|wandb_v1_\w{20,}"
+)
 _TOKEN_HINTS = ("hf_", "gh", "glpat-", "sk-", "xox", "AKIA", "AIza", "eyJ", "pypi-", "npm_", "wandb_v1_")
 _KEY_WORDS = ("token", "secret", "passw", "passphrase", "api_key", "apikey", "access", "private", "credential")
 _SECRET_KEY = re.compile(
     r"(?i:TOKEN|SECRET|PASSW(?:OR)?D|PASSPHRASE|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIALS?)(?:_ID)?[\"']?(?:\s*[:=]\s*|\s+)[\"']?"
-    r"(?i:bearer )?([^\s\"'<>,;$&|()]{6,})")
+    r"(?i:bearer )?([^\s\"'<>,;$&|()]{6,})"
+)
 _BEARER = re.compile(r"(?:Bearer|bearer|Basic|basic) ([\w.~+/=-]{12,})")
 _URL_LOGIN = re.compile(r"://(?!<)([^\s/@:<>]*:[^\s/@<>]+|[^\s/@:<>]{12,})@")
 _PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----(.*?)-----END", re.S)
@@ -179,7 +195,9 @@ def macs(text: str) -> Spans:
 _QUAD = re.compile(r"\.(?<=\d\.)\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w.+~-]|\.\d)|\.(?<=\d\.)\d{1,3}\.\d{1,3}\.\d{1,3}(?=\.(?:\s|$))")
 _VERSION_BEFORE = re.compile(
     r"(?:[<>=!~]=|[<>~^@]|[\w+~.-]|\b(?:version|ver|release|rocm|hip|hsa|driver|amdgpu|firmware|kernel|python|torch|library|adrenalin)"
-    r"\b[\w\s]{0,12}[\"')]*\s*[:=]?\s*[\"'(]?v?)$", re.I)
+    r"\b[\w\s]{0,12}[\"')]*\s*[:=]?\s*[\"'(]?v?)$",
+    re.I,
+)
 _PRIVATE = ("192.168.", "169.254.", *(f"172.{n}." for n in range(16, 32)))
 
 
@@ -258,5 +276,10 @@ def homes(text: str) -> Spans:
 
 
 FINDERS: tuple[tuple[str, Callable[[str], Spans]], ...] = (
-    ("user", homes), ("token", tokens), ("uuid", uuids), ("mac", macs), ("ip", ips), ("email", emails),
+    ("user", homes),
+    ("token", tokens),
+    ("uuid", uuids),
+    ("mac", macs),
+    ("ip", ips),
+    ("email", emails),
 )

@@ -27,7 +27,9 @@ def report_of(path: Path) -> Report:
 def with_env(path: Path, **env: str) -> Report:
     artifacts = [a for a in pipeline.from_paths([path]) if a.name not in ("env", "log/train.log")]
     text = "".join(f"{k}={v}\n" for k, v in env.items())
-    return pipeline.judge([*artifacts, msgspec.structs.replace(artifacts[0], name="env", text=text, missing=None)], load(), source="after")
+    return pipeline.judge(
+        [*artifacts, msgspec.structs.replace(artifacts[0], name="env", text=text, missing=None)], load(), source="after"
+    )
 
 
 def test_the_variable_that_broke_it_stands_first() -> None:
@@ -51,7 +53,9 @@ def test_a_report_does_not_differ_from_itself(name: str) -> None:
 
 
 NAMES = ["torch.version", "kernel", "env.A", "glibc", "pkg.x"]
-SNAPSHOTS = st.dictionaries(st.sampled_from(NAMES), st.sampled_from(["1", "2", None]).map(lambda v: Fact(v, (Reading("a", "", str(v)),))))
+SNAPSHOTS = st.dictionaries(
+    st.sampled_from(NAMES), st.sampled_from(["1", "2", None]).map(lambda v: Fact(v, (Reading("a", "", str(v)),)))
+)
 
 
 def bare(facts: dict[str, Fact]) -> Report:

@@ -28,7 +28,11 @@ from rocm_doctor.reports import FORMATS, Look, render
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMAS = Path(os.environ.get("ROCM_DOCTOR_SCHEMAS", "/nonexistent"))
 EVIL = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(2)>\r\n::error::x ]]> \x00\x1b[31m `` ``` @team | [a](javascript:x) %0A"
-TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=40) | st.just(EVIL) | st.sampled_from(["", "a, b: c", "x%y", "&amp;"])
+TEXT = (
+    st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=40)
+    | st.just(EVIL)
+    | st.sampled_from(["", "a, b: c", "x%y", "&amp;"])
+)
 READINGS = st.builds(Reading, TEXT, st.sampled_from(["", "line 3", "line 12", "key"]), TEXT)
 FINDINGS = st.builds(
     Finding, id=st.sampled_from(["arch.not-in-build", "access.container"]), title=TEXT, severity=st.sampled_from(["error", "warning", "note"]),
@@ -94,7 +98,11 @@ def test_junit_counts_what_it_holds(report: Report) -> None:
     assert [child.tag for child in suite][-2:] == ["system-out", "system-err"]
     cases = suite.findall("testcase")
     assert int(suite.attrib["tests"]) == len(cases) >= 1
-    assert int(suite.attrib["failures"]) == len(suite.findall("testcase/failure")) == sum(f.severity != "note" for f in report.findings)
+    assert (
+        int(suite.attrib["failures"])
+        == len(suite.findall("testcase/failure"))
+        == sum(f.severity != "note" for f in report.findings)
+    )
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", suite.attrib["timestamp"])
     assert all({"name", "classname", "time"} <= case.attrib.keys() for case in cases)
 
@@ -139,7 +147,9 @@ def test_a_github_annotation_opens_the_line_of_a_repository() -> None:
 @given(REPORTS)
 def test_jsonl_and_json_read_back(report: Report) -> None:
     lines = [json.loads(line) for line in shown(report, "jsonl").split("\n")[:-1]]
-    assert [line["kind"] for line in lines] == ["report"] + ["finding"] * len(report.findings) + ["undecided"] * len(report.undecided)
+    assert [line["kind"] for line in lines] == ["report"] + ["finding"] * len(report.findings) + ["undecided"] * len(
+        report.undecided
+    )
     assert msgspec.json.decode(shown(report, "json"), type=Report) == report
 
 

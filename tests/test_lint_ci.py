@@ -102,7 +102,16 @@ def test_the_gitlab_command_writes_what_its_artifacts_name(tools: Path, tmp_path
 def test_the_hook_is_one_that_pre_commit_takes(tools: Path) -> None:
     hook = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))[0]
     wanted = re.compile(hook["files"])
-    hits = ["requirements.txt", "a/requirements-dev.in", "pyproject.toml", "uv.lock", "docker/Dockerfile.rocm", "x.dockerfile", "train.yaml", ".env"]
+    hits = [
+        "requirements.txt",
+        "a/requirements-dev.in",
+        "pyproject.toml",
+        "uv.lock",
+        "docker/Dockerfile.rocm",
+        "x.dockerfile",
+        "train.yaml",
+        ".env",
+    ]
     assert all(wanted.search(name) for name in hits)
     assert not any(wanted.search(name) for name in ("train.py", "README.md", "data.csv"))
     assert hook["pass_filenames"] is False
@@ -116,10 +125,15 @@ def test_the_prolog_drains_a_node_only_for_findings(code: int, drained: bool, tm
     folder = tmp_path / "bin"
     folder.mkdir()
     if code != 127:
-        script(folder / "rocm-doctor", f'''for a; do last="$a"; done; printf '{{\\n "summary": "no kfd",\\n}}\\n' > "$last"; exit {code}''')
+        script(
+            folder / "rocm-doctor",
+            f"""for a; do last="$a"; done; printf '{{\\n "summary": "no kfd",\\n}}\\n' > "$last"; exit {code}""",
+        )
     script(folder / "scontrol", f'echo "$@" > {tmp_path}/drained')
     clean = f"{folder}:/usr/bin:/bin"
-    done = subprocess.run(["bash", "-c", prolog], env={"PATH": clean, "SLURM_JOB_ID": "7", "SLURMD_NODENAME": "n1"}, timeout=60, check=False)
+    done = subprocess.run(
+        ["bash", "-c", prolog], env={"PATH": clean, "SLURM_JOB_ID": "7", "SLURMD_NODENAME": "n1"}, timeout=60, check=False
+    )
     assert done.returncode == int(drained)
     assert (tmp_path / "drained").exists() is drained
     if drained:
@@ -131,7 +145,10 @@ def test_the_policies_of_the_documentation_say_the_same(tmp_path: Path) -> None:
     from rocm_doctor.sources.declared.files import Tree
 
     read = []
-    for name, text in (("pyproject.toml", blocks("toml")[0]), ("rocm-doctor.yaml", next(b for b in blocks("yaml") if "targets:" in b))):
+    for name, text in (
+        ("pyproject.toml", blocks("toml")[0]),
+        ("rocm-doctor.yaml", next(b for b in blocks("yaml") if "targets:" in b)),
+    ):
         folder = tmp_path / name.split(".")[0]
         folder.mkdir()
         (folder / name).write_text(text)

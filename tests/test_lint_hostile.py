@@ -72,7 +72,12 @@ def test_links_in_a_circle_and_out_of_the_repository(tmp_path: Path) -> None:
     (root / "requirements-dev.txt").symlink_to(root / "requirements-dev.txt")
     (root / "requirements-up.txt").write_text("-r ../secret.txt\n-r /etc/passwd\n")
     found = {(t[0], t[1]): t[2] for t in troubles(root)}
-    assert set(found) == {("requirements.txt", 1), ("requirements-dev.txt", 1), ("requirements-up.txt", 1), ("requirements-up.txt", 2)}
+    assert set(found) == {
+        ("requirements.txt", 1),
+        ("requirements-dev.txt", 1),
+        ("requirements-up.txt", 1),
+        ("requirements-up.txt", 2),
+    }
     assert "outside" in found["requirements.txt", 1]
     assert "6.6.6" not in repr(declared.read(root))
 

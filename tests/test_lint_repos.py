@@ -108,11 +108,16 @@ def test_an_ignore_holds_until_its_day(tmp_path: Path, until: str, left: int, st
 
 
 def test_an_ignore_without_a_reason_or_a_day_does_not_hold(tmp_path: Path) -> None:
-    policy = "targets:\n  a: {gpu: gfx1100}\nignores:\n  - {id: version.torch-not-rocm, until: 2099-01-01}\n  - {id: x, reason: y}\n"
+    policy = (
+        "targets:\n  a: {gpu: gfx1100}\nignores:\n  - {id: version.torch-not-rocm, until: 2099-01-01}\n  - {id: x, reason: y}\n"
+    )
     write(tmp_path, requirements_DOT_txt="torch==2.9.1\n", **{"rocm-doctor_DOT_yaml": policy})
     code, report = lint(str(tmp_path))
     assert code == 1
-    assert [place(f).rsplit("/", 1)[-1] for f in report["findings"] if f["id"] == "repo.unreadable"] == ["rocm-doctor.yaml:4", "rocm-doctor.yaml:5"]
+    assert [place(f).rsplit("/", 1)[-1] for f in report["findings"] if f["id"] == "repo.unreadable"] == [
+        "rocm-doctor.yaml:4",
+        "rocm-doctor.yaml:5",
+    ]
 
 
 def resolved(tmp_path: Path, *args: str, **files: str) -> list[tuple[str, str]]:

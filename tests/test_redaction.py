@@ -24,32 +24,34 @@ def _hex(n: int) -> st.SearchStrategy[str]:
     return st.text(HEX, min_size=n, max_size=n).filter(lambda t: len(set(t)) > 3 and any(c.isdigit() for c in t))
 
 
-SECRETS = st.fixed_dictionaries({
-    "host": NAME.map(lambda n: n + "-ws7"),
-    "user": NAME.map(lambda n: n + "q9"),
-    "hf": st.from_regex(r"[A-Za-z0-9]{34}", fullmatch=True).map(lambda t: "hf_" + t),
-    "key": _hex(40),
-    "serial": st.from_regex(r"PCB[0-9]{6}-[0-9]{4}", fullmatch=True),
-    "uuid": st.uuids().map(str).filter(lambda u: len(set(u)) > 4),
-    "gpu": _hex(16),
-    "ip": st.ip_addresses(v=4).map(str).filter(lambda a: a.split(".")[0] not in ("0", "127", "255")),
-    "ip6": st.tuples(_hex(4), _hex(4), _hex(4)).map(lambda g: f"2001:db8:{g[0]}::{g[1]}:{g[2]}".replace(":0", ":1")),
-    "mac": st.lists(st.text(HEX, min_size=2, max_size=2), min_size=6, max_size=6).map(":".join),
-})
+SECRETS = st.fixed_dictionaries(
+    {
+        "host": NAME.map(lambda n: n + "-ws7"),
+        "user": NAME.map(lambda n: n + "q9"),
+        "hf": st.from_regex(r"[A-Za-z0-9]{34}", fullmatch=True).map(lambda t: "hf_" + t),
+        "key": _hex(40),
+        "serial": st.from_regex(r"PCB[0-9]{6}-[0-9]{4}", fullmatch=True),
+        "uuid": st.uuids().map(str).filter(lambda u: len(set(u)) > 4),
+        "gpu": _hex(16),
+        "ip": st.ip_addresses(v=4).map(str).filter(lambda a: a.split(".")[0] not in ("0", "127", "255")),
+        "ip6": st.tuples(_hex(4), _hex(4), _hex(4)).map(lambda g: f"2001:db8:{g[0]}::{g[1]}:{g[2]}".replace(":0", ":1")),
+        "mac": st.lists(st.text(HEX, min_size=2, max_size=2), min_size=6, max_size=6).map(":".join),
+    }
+)
 
 
 def _text(s: dict[str, str]) -> str:
-    return f"""{s['user']}@{s['host']}:~/lora$ python train.py
-Linux {s['host']} 6.8.0-45-generic #45-Ubuntu SMP
-File "/home/{s['user']}/lora/train.py", line 12, in <module>
-  Uuid:                    GPU-{s['gpu']}
-ROCR_VISIBLE_DEVICES=GPU-{s['gpu']}
-root=UUID={s['uuid']} ro quiet
-"Serial Number": "{s['serial']}", card {s['serial']}
-HF_TOKEN={s['hf']} and again {s['hf']}
-WANDB_API_KEY: {s['key']}
-MASTER_ADDR={s['ip']}  inet {s['ip']}/24  tcp://{s['ip']}:29500
-inet6 {s['ip6']}/64  link/ether {s['mac']} brd ff:ff:ff:ff:ff:ff
+    return f"""{s["user"]}@{s["host"]}:~/lora$ python train.py
+Linux {s["host"]} 6.8.0-45-generic #45-Ubuntu SMP
+File "/home/{s["user"]}/lora/train.py", line 12, in <module>
+  Uuid:                    GPU-{s["gpu"]}
+ROCR_VISIBLE_DEVICES=GPU-{s["gpu"]}
+root=UUID={s["uuid"]} ro quiet
+"Serial Number": "{s["serial"]}", card {s["serial"]}
+HF_TOKEN={s["hf"]} and again {s["hf"]}
+WANDB_API_KEY: {s["key"]}
+MASTER_ADDR={s["ip"]}  inet {s["ip"]}/24  tcp://{s["ip"]}:29500
+inet6 {s["ip6"]}/64  link/ether {s["mac"]} brd ff:ff:ff:ff:ff:ff
 """
 
 
@@ -71,35 +73,74 @@ def test_names_are_learnt_from_the_text_itself(secrets: dict[str, str]) -> None:
 
 
 def test_the_same_secret_gets_the_same_pseudonym() -> None:
-    out = Redactor("", "", "").text("Uuid: GPU-5f2a1b3c4d5e6f70\nROCR_VISIBLE_DEVICES=GPU-5f2a1b3c4d5e6f70\nUnique ID: 0x5f2a1b3c4d5e6f70\n"
-                                    "unique_id 6857323328435023728\nUuid: GPU-5f2a1b3c4d5e6f71\n")
+    out = Redactor("", "", "").text(
+        "Uuid: GPU-5f2a1b3c4d5e6f70\nROCR_VISIBLE_DEVICES=GPU-5f2a1b3c4d5e6f70\nUnique ID: 0x5f2a1b3c4d5e6f70\n"
+        "unique_id 6857323328435023728\nUuid: GPU-5f2a1b3c4d5e6f71\n"
+    )
     tails = [line.split()[-1].rsplit("=", 1)[-1].removeprefix("GPU-") for line in out.splitlines()]
     assert len(set(tails[:4])) == 1, out
     assert tails[4] != tails[0]
 
 
-@pytest.mark.parametrize("kept", [
-    "ROCm version : 6.3.0.1", "AMDSMI Library version: 24.2.0.0", "pytorch-triton-rocm==3.0.0.1", "Version: 5.7.0.50700-63~22.04",
-    "torch>=2.9.1.0", "rocm 6.3.0.1", "SMC firmware version: 00.54.29.00", "Linux-5.15.167.4-microsoft-standard-WSL2",
-    "0000:03:00.0 VGA", "pci_bdf 0000:c1:00.0", "gfx906:sramecc+:xnack-", "gfx90a", "HSA_OVERRIDE_GFX_VERSION=10.3.0",
-    "at::native::gpu_kernel c10::hip::HIPException c10::Error", "12:34:56 step 4", "max_new_tokens=25600000 pad_token_id: 151645a7",
-    '"eos_token": "<|im_end|>"', "listening on 127.0.0.1:8000 and 0.0.0.0", "/opt/rocm-6.3.0/lib/librocblas.so.4.3.60300",
-    "uses: actions/checkout@v4.1.7", "git+ssh://git@github.com/ROCm/flash-attention", "Serial Number: N/A", "Uuid: GPU-XX",
-    "DMI: Gigabyte X570", "root@", "/root/train.py", "tokenizer.json sha", "VBIOS 113-D1640200-043", "unique_id 0", "uid=0(root)",
-])
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "ROCm version : 6.3.0.1",
+        "AMDSMI Library version: 24.2.0.0",
+        "pytorch-triton-rocm==3.0.0.1",
+        "Version: 5.7.0.50700-63~22.04",
+        "torch>=2.9.1.0",
+        "rocm 6.3.0.1",
+        "SMC firmware version: 00.54.29.00",
+        "Linux-5.15.167.4-microsoft-standard-WSL2",
+        "0000:03:00.0 VGA",
+        "pci_bdf 0000:c1:00.0",
+        "gfx906:sramecc+:xnack-",
+        "gfx90a",
+        "HSA_OVERRIDE_GFX_VERSION=10.3.0",
+        "at::native::gpu_kernel c10::hip::HIPException c10::Error",
+        "12:34:56 step 4",
+        "max_new_tokens=25600000 pad_token_id: 151645a7",
+        '"eos_token": "<|im_end|>"',
+        "listening on 127.0.0.1:8000 and 0.0.0.0",
+        "/opt/rocm-6.3.0/lib/librocblas.so.4.3.60300",
+        "uses: actions/checkout@v4.1.7",
+        "git+ssh://git@github.com/ROCm/flash-attention",
+        "Serial Number: N/A",
+        "Uuid: GPU-XX",
+        "DMI: Gigabyte X570",
+        "root@",
+        "/root/train.py",
+        "tokenizer.json sha",
+        "VBIOS 113-D1640200-043",
+        "unique_id 0",
+        "uid=0(root)",
+    ],
+)
 def test_what_only_looks_like_a_secret_stays(kept: str) -> None:
     assert Redactor("wavebox", "jmiller", "/home/jmiller").text(kept) == kept
 
 
-@pytest.mark.parametrize(("text", "secret"), [
-    ("Driver: 32.0.1.2 at 192.168.4.17", "192.168.4.17"), ("https://bob:s3cretpw@pypi.example.org/simple", "s3cretpw"),
-    ("https://ghp_abcdefghijklmnop1234@github.com/x", "ghp_abcdefghijklmnop1234"), ("password=hunter22", "hunter22"),
-    ("Authorization: Bearer abcdef0123456789", "abcdef0123456789"), ("C:\\Users\\Jane Roe\\train.py", "Jane Roe"),
-    ("mail jane.roe@example.org now", "jane.roe@example.org"), ("[jroe@box7 ~]$ rocminfo", "jroe"),
-    ("Nov 21 09:01:02 mybox7 kernel: amdgpu: reset", "mybox7"), ("/Users/jroe/x.py", "jroe"), ("uid=1000(jroe) gid", "jroe"),
-    ("[c10d] connect to 10.20.30.40:29500 failed", "10.20.30.40"), ("IPv6 fe80::1ff:fe23:4567:890a", "fe80::1ff:fe23:4567:890a"),
-    ("aa-bb-cc-dd-ee-0f", "aa-bb-cc-dd-ee-0f"), ("wandb login 0123456789abcdef0123456789abcdef01234567 token: x1y2z3w4v5", "x1y2z3w4v5"),
-])
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("Driver: 32.0.1.2 at 192.168.4.17", "192.168.4.17"),
+        ("https://bob:s3cretpw@pypi.example.org/simple", "s3cretpw"),
+        ("https://ghp_abcdefghijklmnop1234@github.com/x", "ghp_abcdefghijklmnop1234"),
+        ("password=hunter22", "hunter22"),
+        ("Authorization: Bearer abcdef0123456789", "abcdef0123456789"),
+        ("C:\\Users\\Jane Roe\\train.py", "Jane Roe"),
+        ("mail jane.roe@example.org now", "jane.roe@example.org"),
+        ("[jroe@box7 ~]$ rocminfo", "jroe"),
+        ("Nov 21 09:01:02 mybox7 kernel: amdgpu: reset", "mybox7"),
+        ("/Users/jroe/x.py", "jroe"),
+        ("uid=1000(jroe) gid", "jroe"),
+        ("[c10d] connect to 10.20.30.40:29500 failed", "10.20.30.40"),
+        ("IPv6 fe80::1ff:fe23:4567:890a", "fe80::1ff:fe23:4567:890a"),
+        ("aa-bb-cc-dd-ee-0f", "aa-bb-cc-dd-ee-0f"),
+        ("wandb login 0123456789abcdef0123456789abcdef01234567 token: x1y2z3w4v5", "x1y2z3w4v5"),
+    ],
+)
 def test_secrets_in_their_usual_dress(text: str, secret: str) -> None:
     assert secret not in Redactor().text(text)
 
@@ -110,17 +151,21 @@ def test_a_blank_in_a_home_stays_a_blank() -> None:
 
 def test_a_json_key_is_never_touched() -> None:
     out = Redactor("wavebox", "jmiller", "/data/people/jmiller").text(
-        json.dumps({"jmiller": "jmiller", "ip": "10.1.2.3", "home": "/data/people/jmiller/x"}))
+        json.dumps({"jmiller": "jmiller", "ip": "10.1.2.3", "home": "/data/people/jmiller/x"})
+    )
     assert list(json.loads(out)) == ["jmiller", "ip", "home"]
     assert json.loads(out)["home"] == "/home/<user-1>/x"
     assert json.loads(out)["jmiller"] == "<user-1>"
 
 
 def test_artifacts_learn_from_each_other() -> None:
-    artifacts = [Artifact("log/jmiller-run.log", "bundle", "jmiller's run on wavebox"), Artifact("etc/hostname", "bundle", "wavebox\n"),
-                 Artifact("py/interpreter", "bundle", "prefix: /home/jmiller/venv"),
-                 Artifact("sys/class/drm/card0/device/unique_id", "live", "5f2a1b3c4d5e6f70\n"),
-                 Artifact("cmd/rocminfo", "live", "Uuid: GPU-5f2a1b3c4d5e6f70")]
+    artifacts = [
+        Artifact("log/jmiller-run.log", "bundle", "jmiller's run on wavebox"),
+        Artifact("etc/hostname", "bundle", "wavebox\n"),
+        Artifact("py/interpreter", "bundle", "prefix: /home/jmiller/venv"),
+        Artifact("sys/class/drm/card0/device/unique_id", "live", "5f2a1b3c4d5e6f70\n"),
+        Artifact("cmd/rocminfo", "live", "Uuid: GPU-5f2a1b3c4d5e6f70"),
+    ]
     clean = redact_artifacts(artifacts)
     whole = "\n".join(a.name + a.text for a in clean)
     assert "jmiller" not in whole
@@ -131,8 +176,16 @@ def test_artifacts_learn_from_each_other() -> None:
 
 def _report(text: str, gpu_id: str) -> Report:
     snapshot = Snapshot({"env.TORCH_HOME": Fact(text, (Reading("env", "line 1", text),))}, (Gpu({"uuid": Fact(gpu_id)}),), True)
-    finding = Finding("access.permission", "t " + text, "error", "high", text, evidence=(Reading("env", "line 1", text),),
-                      sources=("https://example.org/10.1.2.3",), fingerprint="10.9.9.9")
+    finding = Finding(
+        "access.permission",
+        "t " + text,
+        "error",
+        "high",
+        text,
+        evidence=(Reading("env", "line 1", text),),
+        sources=("https://example.org/10.1.2.3",),
+        fingerprint="10.9.9.9",
+    )
     return Report(1, "0.1.0", "2026.11", "problems", text, (finding,), (), snapshot)
 
 
@@ -148,7 +201,9 @@ def test_a_report_keeps_its_keys_and_loses_its_secrets() -> None:
 
 
 def test_ten_megabytes_of_log_take_about_a_second() -> None:
-    line = "[rank0] 12:00:01 amdgpu 0000:03:00.0: at::native::kernel(10.3.0) /home/jmiller/t.py key=value, serial none token 3.14\n"
+    line = (
+        "[rank0] 12:00:01 amdgpu 0000:03:00.0: at::native::kernel(10.3.0) /home/jmiller/t.py key=value, serial none token 3.14\n"
+    )
     text = line * (10_000_000 // len(line))
     start = time.process_time()
     out = Redactor("wavebox", "jmiller", "/home/jmiller").text(text)

@@ -23,7 +23,9 @@ _OS = ("linux", "windows", "macos")
 @click.option("--driver", default="", help="Version of the amdgpu DKMS driver, where it is not the kernel's own.")
 @click.option("--python", default="", help="Python version, e.g. 3.12.")
 @click.option("--os", "os_", type=click.Choice(_OS), default="linux", show_default=True, help="Operating system of the machine.")
-@click.option("--target", "names", multiple=True, help="Judge only this target of [tool.rocm-doctor] or rocm-doctor.yaml; repeatable.")
+@click.option(
+    "--target", "names", multiple=True, help="Judge only this target of [tool.rocm-doctor] or rocm-doctor.yaml; repeatable."
+)
 @report_options
 def command(
     paths: tuple[Path, ...],

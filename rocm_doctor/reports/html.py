@@ -48,10 +48,14 @@ def _body(report: Report) -> Iterator[str]:
     if roots:
         yield f"<section><h2>Findings ({len(roots)})</h2>"
         for finding in roots:
-            yield from _finding(finding, [f for f in report.findings if f.follows_from and f.follows_from in (finding.row, finding.id)])
+            yield from _finding(
+                finding, [f for f in report.findings if f.follows_from and f.follows_from in (finding.row, finding.id)]
+            )
         yield "</section>"
     yield from _table(report)
-    yield from _list("Not decided, for want of facts", (f"{u.row or u.id}: needs {', '.join(u.missing)}" for u in report.undecided))
+    yield from _list(
+        "Not decided, for want of facts", (f"{u.row or u.id}: needs {', '.join(u.missing)}" for u in report.undecided)
+    )
     yield from _list("Readings that disagree", report.disputes)
     yield from _list("Not read", (f"{e.artifact} {e.place}: {e.quote}" for e in report.snapshot.errors))
     yield "</main>"
@@ -120,11 +124,13 @@ def _finding(finding: Finding, followers: list[Finding]) -> Iterator[str]:
         yield f"<p>Then:</p><pre>{_e(chr(10).join(finding.verify))}</pre>"
     if finding.settle:
         yield f"<p>To settle it: <code>{_e(finding.settle)}</code></p>"
-    read = "".join(f"<li><code>{_e(f'{r.artifact} {r.place}'.strip())}</code> <q>{_e(r.quote)}</q></li>" for r in finding.evidence)
+    read = "".join(
+        f"<li><code>{_e(f'{r.artifact} {r.place}'.strip())}</code> <q>{_e(r.quote)}</q></li>" for r in finding.evidence
+    )
     says = "".join(f"<li>{finding.grade}: {_source(s)}</li>" for s in finding.sources)
     yield f"<details><summary>Read, and who says so</summary><ul>{read}{says}</ul></details>"
     if followers:
-        yield f"<p class=\"dim\">Leads to: {_e('; '.join(f.title for f in followers))}</p>"
+        yield f'<p class="dim">Leads to: {_e("; ".join(f.title for f in followers))}</p>'
     yield "</article>"
 
 

@@ -12,7 +12,10 @@ from rocm_doctor.reports import Look
 
 def render(report: Report, look: Look) -> str:
     """Lines with a `kind` of report, finding or undecided."""
-    head = {name: getattr(report, name) for name in ("schema_version", "tool_version", "matrix_version", "source", "verdict", "summary", "proven")}
+    head = {
+        name: getattr(report, name)
+        for name in ("schema_version", "tool_version", "matrix_version", "source", "verdict", "summary", "proven")
+    }
     lines = [_line("report", head)]
     lines += [_line("finding", msgspec.to_builtins(finding)) for finding in report.findings]
     lines += [_line("undecided", msgspec.to_builtins(one)) for one in report.undecided]

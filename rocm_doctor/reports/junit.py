@@ -20,7 +20,9 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 def render(report: Report, look: Look) -> str:
     """A `testsuites` document. Times are 0: nothing of a report is a duration."""
-    cases = [_case(f) for f in report.findings] or [f"<testcase classname={_attr('rocm-doctor')} name={_attr(report.summary)} time=\"0\"/>"]
+    cases = [_case(f) for f in report.findings] or [
+        f'<testcase classname={_attr("rocm-doctor")} name={_attr(report.summary)} time="0"/>'
+    ]
     failures = sum(f.severity != "note" for f in report.findings)
     now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
     counts = f'tests="{len(cases)}" failures="{failures}" errors="0"'
@@ -33,7 +35,12 @@ def render(report: Report, look: Look) -> str:
 
 
 def _properties(report: Report) -> list[tuple[str, str]]:
-    return [("tool", report.tool_version), ("matrix", report.matrix_version), ("verdict", report.verdict), ("source", report.source)]
+    return [
+        ("tool", report.tool_version),
+        ("matrix", report.matrix_version),
+        ("verdict", report.verdict),
+        ("source", report.source),
+    ]
 
 
 def _undecided(report: Report) -> str:

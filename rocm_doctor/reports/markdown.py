@@ -26,8 +26,12 @@ def _lines(report: Report) -> Iterator[str]:
     yield from _machine(report)
     for finding in report.findings:
         if not finding.follows_from:
-            yield from _finding(finding, [f for f in report.findings if f.follows_from and f.follows_from in (finding.row, finding.id)])
-    yield from _folded("Not decided", (f"- {escaped(u.row or u.id)}: needs {escaped(', '.join(u.missing))}" for u in report.undecided))
+            yield from _finding(
+                finding, [f for f in report.findings if f.follows_from and f.follows_from in (finding.row, finding.id)]
+            )
+    yield from _folded(
+        "Not decided", (f"- {escaped(u.row or u.id)}: needs {escaped(', '.join(u.missing))}" for u in report.undecided)
+    )
     yield from _folded("Disputed", (f"- {escaped(d)}" for d in report.disputes))
 
 

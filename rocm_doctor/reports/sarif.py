@@ -27,11 +27,16 @@ def render(report: Report, look: Look) -> str:
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": [_notification(e) for e in report.snapshot.errors]}],
+        "invocations": [
+            {"executionSuccessful": True, "toolExecutionNotifications": [_notification(e) for e in report.snapshot.errors]}
+        ],
         "results": [_result(f, ids.index(f.id), of_repository(report)) for f in report.findings],
         "properties": {"verdict": report.verdict, "summary": report.summary, "matrixVersion": report.matrix_version},
     }
-    return msgspec.json.format(msgspec.json.encode({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}), indent=1).decode() + "\n"
+    return (
+        msgspec.json.format(msgspec.json.encode({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}), indent=1).decode()
+        + "\n"
+    )
 
 
 def _rule(finding: Finding) -> dict[str, Any]:
@@ -68,7 +73,10 @@ def _location(artifact: str, line: int, words: str, in_repository: bool) -> dict
     """A file of the repository is relative to its root; what a machine said is no file there and is a logical location."""
     said = {"message": {"text": words}} if words else {}
     if not in_repository:
-        return {"logicalLocations": [{"fullyQualifiedName": artifact + (f" line {line}" if line else ""), "kind": "resource"}], **said}
+        return {
+            "logicalLocations": [{"fullyQualifiedName": artifact + (f" line {line}" if line else ""), "kind": "resource"}],
+            **said,
+        }
     place: dict[str, Any] = {"artifactLocation": {"uri": quote(artifact), "uriBaseId": "%SRCROOT%"}}
     return {"physicalLocation": {**place, "region": {"startLine": line}} if line else place, **said}
 

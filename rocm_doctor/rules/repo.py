@@ -147,7 +147,14 @@ def pythons(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
     )
     given = (python or target.python).split(".")[:2]
     build = next((b for b in matrix.torch if last and b.local == last[-1][2].local), None)
-    if len(given) == 2 and build and build.local and build.pythons and last[-1][0] is not None and f"cp{''.join(given)}" not in build.pythons:
+    if (
+        len(given) == 2
+        and build
+        and build.local
+        and build.pythons
+        and last[-1][0] is not None
+        and f"cp{''.join(given)}" not in build.pythons
+    ):
         places = [last[-1][2].place, *([unit.python.place] if unit.python and python else [])]
         yield found(
             matrix, "version.python-unsupported", unit, target, places, title=f"torch {build.local} has no wheel for Python {'.'.join(given)}",
@@ -162,7 +169,11 @@ def base_image(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
     repo, _ = image_parts(unit.image.value)
     last = list(states(unit, matrix, target))[-1:]
     brings = of_image(unit.image)
-    if repo.startswith("nvidia/") or "nvcr.io" in unit.image.value or (brings and brings.build == "cuda" and last[0][2].build != "rocm"):
+    if (
+        repo.startswith("nvidia/")
+        or "nvcr.io" in unit.image.value
+        or (brings and brings.build == "cuda" and last[0][2].build != "rocm")
+    ):
         yield found(
             matrix, "version.torch-not-rocm", unit, target, [unit.image.place], row="", title=f"the base image {unit.image.value} is for NVIDIA GPUs",
             cause="It brings CUDA libraries and no HIP runtime.", advice="Start from a rocm/ image whose tag names your ROCm release.",

@@ -21,6 +21,8 @@ _TRITON_SWITCH = "FLASH_ATTENTION_TRITON_AMD_ENABLE"
 _BF16_SOURCE = "LLVM AMDGPU backend: bf16 arithmetic begins with gfx90a and gfx11 (gfx908 has it in MFMA only)"
 _COMPILE_SOURCE = "https://github.com/unslothai/unsloth/pull/7354"
 
+# 8-bit optimizers of bitsandbytes as transformers names them; adamw_torch_8bit is torchao's.
+_BNB_OPTIMIZER = re.compile(r"bnb|^(?!.*torch).*_8bit")
 _YES = frozenset(("true", "yes", "auto", "1", "on"))
 _BF16_KEYS = frozenset(("bf16", "use_bf16", "bf16.enabled", "bfloat16.enabled"))
 _DTYPE_KEYS = frozenset(("mixed_precision", "dtype", "torch_dtype", "compute_dtype", "bnb_4bit_compute_dtype", "precision"))
@@ -63,7 +65,7 @@ def _is_quantised(last: str, value: str) -> bool:
         or (last == "adapter" and value == "qlora")
         or (last == "quantization_bit" and value in ("4", "8"))
         or (last in ("quantization_method", "quant_method") and value in ("bitsandbytes", "bnb"))
-        or (last in ("optim", "optimizer") and ("8bit" in value or "bnb" in value))
+        or bool(last in ("optim", "optimizer") and _BNB_OPTIMIZER.search(value))
     )
 
 

@@ -54,7 +54,8 @@ def source_of(index: Index, os: str) -> Source:
     """What an index holds of torch, by its address."""
     url = index.url.rstrip("/") + "/" if not index.url.startswith("torch-backend") else index.url
     if m := _ROCM.search(url):
-        return Source("rocm", m[1], index)
+        # What lies on a nightly or test index changes daily: it has what is asked for, as far as anybody knows.
+        return Source("rocm", "" if "/nightly/" in url or "/test/" in url else m[1], index)
     if _AMD.search(url):
         return Source("rocm", "", index)
     if _CUDA.search(url):

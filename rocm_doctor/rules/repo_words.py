@@ -18,7 +18,8 @@ def found(matrix: Matrix, diagnosis: str, unit: Unit, target: Target, places: Se
 
 
 def subject(unit: Unit, target: Target) -> str:
-    return f"{unit.name} for {target.name}"
+    """How a finding names its unit; the target is named where it was declared by name."""
+    return f"{unit.name} for {target.name}" if target.place else unit.name
 
 
 def target_reading(target: Target) -> list[Reading]:

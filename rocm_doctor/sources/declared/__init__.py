@@ -32,9 +32,12 @@ def read(root: Path) -> Repository:
     for kind, path in listed:
         for unit, files in _contexts(tree, kind, path):
             units.append(_with_projects(tree, unit, files))
-            used |= {file for _, file in files}
+            # A job on a hosted runner is a test: what it installs is judged on its own as well.
+            used |= {file for _, file in files} if kind != "workflow" or not unit.os else set()
     units += _alone(tree, listed, used)
-    return Repository(tuple(u for u in units if _says_something(u)), rules, (*rules.troubles, *dict.fromkeys(tree.troubles)), len(listed))
+    return Repository(
+        tuple(u for u in units if _says_something(u)), rules, (*rules.troubles, *dict.fromkeys(tree.troubles)), len(listed)
+    )
 
 
 def _contexts(tree: Tree, kind: str, path: str) -> list[tuple[Unit, list[Used]]]:
@@ -57,7 +60,9 @@ def _script(tree: Tree, path: str) -> tuple[Unit, list[Used]]:
     found = shell.new()
     shell.read(tree.text(path) or "", Place(path, 1), shell.Context(tree, folder_of(path), {}, {}), found)
     os = "windows" if path.lower().endswith((".bat", ".cmd", ".ps1")) else ""
-    return Unit(path, Place(path, 1), steps=tuple(found.steps), env=tuple(found.env), containers=tuple(found.containers), os=os), found.used
+    return Unit(
+        path, Place(path, 1), steps=tuple(found.steps), env=tuple(found.env), containers=tuple(found.containers), os=os
+    ), found.used
 
 
 def _with_projects(tree: Tree, unit: Unit, files: list[Used]) -> Unit:
@@ -103,7 +108,11 @@ def _alone(tree: Tree, listed: list[tuple[str, str]], used: set[str]) -> list[Un
     found = {path: requirements.read(tree, path) for path in files}
     used = used | {name for one in found.values() for name in one.included}
     units = [
-        Unit(path, Place(path, 1), steps=(Step("pip", Place(path, 1), tuple(one.requirements), tuple(one.constraints), tuple(one.indexes)),))
+        Unit(
+            path,
+            Place(path, 1),
+            steps=(Step("pip", Place(path, 1), tuple(one.requirements), tuple(one.constraints), tuple(one.indexes)),),
+        )
         for path, one in found.items()
         if path not in used and not path.rsplit("/", 1)[-1].startswith("constraints")
     ]

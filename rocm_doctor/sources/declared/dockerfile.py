@@ -41,7 +41,9 @@ def unit(tree: Tree, path: str) -> tuple[Unit | None, list[tuple[str, str]]]:
     for stage in chain:
         for verb, words, place in stage.instructions:
             _run(verb, words, place, context, found)
-    made = Unit(path, image.place, image=image, steps=tuple(found.steps), env=tuple(_last(found.env)), containers=tuple(found.containers))
+    made = Unit(
+        path, image.place, image=image, steps=tuple(found.steps), env=tuple(_last(found.env)), containers=tuple(found.containers)
+    )
     return made, found.used
 
 
@@ -81,7 +83,12 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
         shell.read(_exec_form(body), place, context, found)
     elif verb in ("COPY", "ADD"):
         named = [w for w in words.split() if not w.startswith("--")]
-        if len(named) == 2 and named[1].startswith("/") and "--from" not in words and (source := joined(context.folder, named[0])):
+        if (
+            len(named) == 2
+            and named[1].startswith("/")
+            and "--from" not in words
+            and (source := joined(context.folder, named[0]))
+        ):
             context.copied[named[1].rstrip("/")] = "" if source == "." else source
     elif verb == "ENV":
         pairs = _PAIR.findall(words) or [tuple(words.split(None, 1))] if " " in words or "=" in words else []

@@ -18,7 +18,7 @@ from rocm_doctor.declared import Place, Trouble
 MAX_BYTES = 4 * 2**20
 MAX_FILES = 200_000
 _SKIP = frozenset((
-    ".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", "site-packages", ".mypy_cache",
+    ".git", ".vscode", ".idea", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", "site-packages", ".mypy_cache",
     ".pytest_cache", ".ruff_cache", ".hypothesis", ".eggs", "wandb", "mlruns",
 ))  # fmt: skip
 # Which reader a file name belongs to; the first that fits. Patterns are of the lower-case path and, after `/`, of its last part.
@@ -59,11 +59,14 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("deepspeed", "/*.json"),
 )  # fmt: skip
 _NEVER = ("*.dockerignore", "*/package.json", "*/package-lock.json", "*/tsconfig*.json", "*.min.json")
-_SUFFIXES = re.compile(r"\.(?:txt|in|toml|lock|ya?ml|json|sh|bash|slurm|sbatch|bat|cmd|ps1|env)$|dockerfile|containerfile|(?:^|/)\.env")
+_SUFFIXES = re.compile(
+    r"\.(?:txt|in|toml|lock|ya?ml|json|sh|bash|slurm|sbatch|bat|cmd|ps1|env)$|dockerfile|containerfile|(?:^|/)\.env"
+)
 # A YAML or JSON file is parsed only when a word of a training configuration stands in it: data files cost one look.
 _CONFIG_WORDS = re.compile(
     r"base_model|model_name_or_path|mixed_precision|compute_environment|finetuning_type|load_in_4bit|attn_implementation|flash_attn"
-    r"|flash_attention|per_device_train_batch_size|micro_batch_size|bnb_4bit|quantization_bit|zero_optimization|\"bf16\"|quantization_config")
+    r"|flash_attention|per_device_train_batch_size|micro_batch_size|bnb_4bit|quantization_bit|zero_optimization|\"bf16\"|quantization_config"
+)
 
 
 class Tree:
@@ -123,7 +126,10 @@ class Tree:
         if not stat.S_ISREG(info.st_mode):
             return None, "not read: no regular file"
         if info.st_size > MAX_BYTES:
-            return None, f"not read: {info.st_size / 2**20:.0f} MiB, more than the {MAX_BYTES // 2**20} MiB that such a file may have"
+            return (
+                None,
+                f"not read: {info.st_size / 2**20:.0f} MiB, more than the {MAX_BYTES // 2**20} MiB that such a file may have",
+            )
         try:
             return decoded(real.read_bytes())
         except OSError as exc:

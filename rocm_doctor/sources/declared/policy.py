@@ -1,11 +1,11 @@
 """`[tool.rocm-doctor]` in pyproject.toml or `rocm-doctor.yaml`: named targets, accepted findings, folders left out.
 
-    fail-on: warning
-    exclude: ["third_party/*"]
-    targets:
-      mi50: {gpu: gfx906, rocm: "6.3", python: "3.12"}
-    ignores:
-      - {id: lib.bitsandbytes, reason: "only used on the CUDA box", until: 2027-01-31}
+fail-on: warning
+exclude: ["third_party/*"]
+targets:
+  mi50: {gpu: gfx906, rocm: "6.3", python: "3.12"}
+ignores:
+  - {id: lib.bitsandbytes, reason: "only used on the CUDA box", until: 2027-01-31}
 """
 
 from __future__ import annotations
@@ -45,21 +45,32 @@ def _as_node(value: Any, lines: toml.Lines, line: int = 1) -> Node:
 
 
 def _policy(root: Node, file: str) -> Policy:
-    troubles = [Trouble(Place(file, n.line), f"unknown key `{k}`: known are {', '.join(_FIELDS)}") for k, n in root.items() if k not in _FIELDS]
+    troubles = [
+        Trouble(Place(file, n.line), f"unknown key `{k}`: known are {', '.join(_FIELDS)}")
+        for k, n in root.items()
+        if k not in _FIELDS
+    ]
     targets_node, ignores_node, exclude = root.get("targets"), root.get("ignores"), root.get("exclude")
     fail_on = root.get("fail-on")
     if fail_on and fail_on.text() not in _FAIL_ON:
         troubles.append(Trouble(Place(file, fail_on.line), f"`fail-on: {fail_on.text()}`: one of {', '.join(_FAIL_ON)}"))
     targets = tuple(_target(name, node, file, troubles) for name, node in (targets_node.items() if targets_node else []))
     ignores = tuple(i for node in (ignores_node.list() if ignores_node else []) if (i := _ignore(node, file, troubles)))
-    return Policy(targets, ignores, fail_on.text() if fail_on and fail_on.text() in _FAIL_ON else "",
-                  tuple(n.text() for n in exclude.list()) if exclude else (), tuple(troubles))
+    return Policy(
+        targets,
+        ignores,
+        fail_on.text() if fail_on and fail_on.text() in _FAIL_ON else "",
+        tuple(n.text() for n in exclude.list()) if exclude else (),
+        tuple(troubles),
+    )
 
 
 def _target(name: str, node: Node, file: str, troubles: list[Trouble]) -> Target:
     for key, value in node.items():
         if key not in _TARGET_FIELDS:
-            troubles.append(Trouble(Place(file, value.line), f"unknown key `{key}` of target {name}: known are {', '.join(_TARGET_FIELDS)}"))
+            troubles.append(
+                Trouble(Place(file, value.line), f"unknown key `{key}` of target {name}: known are {', '.join(_TARGET_FIELDS)}")
+            )
     values = {key: found.text() for key in _TARGET_FIELDS if (found := node.get(key))}
     return Target(name, place=Place(file, node.line, name), **values)
 
@@ -73,7 +84,9 @@ def _ignore(node: Node, file: str, troubles: list[Trouble]) -> Ignore | None:
         return None
     until = day(found.get("until", ""))
     if until is None:
-        troubles.append(Trouble(place, f"the ignore of {found['id']} needs `until: YYYY-MM-DD`, the day from which on it is looked at again"))
+        troubles.append(
+            Trouble(place, f"the ignore of {found['id']} needs `until: YYYY-MM-DD`, the day from which on it is looked at again")
+        )
         return None
     return Ignore(found["id"], found["reason"], until, place, found.get("file", ""))
 

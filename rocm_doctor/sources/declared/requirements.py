@@ -18,7 +18,8 @@ from rocm_doctor.declared import Index, Place, Requirement, Role, Trouble
 from rocm_doctor.sources.declared.files import Tree, folder_of, joined
 
 _OPTION = re.compile(
-    r"(--index-url|--extra-index-url|--find-links|--requirement|--constraint|--editable|--no-index|--pre|-i|-f|-r|-c|-e)(?:\s*=\s*|\s+|$)(.*)")
+    r"(--index-url|--extra-index-url|--find-links|--requirement|--constraint|--editable|--no-index|--pre|-i|-f|-r|-c|-e)(?:\s*=\s*|\s+|$)(.*)"
+)
 _ROLES: dict[str, Role] = {
     "-i": "default", "--index-url": "default", "--extra-index-url": "extra", "-f": "find-links", "--find-links": "find-links",
 }  # fmt: skip
@@ -108,7 +109,7 @@ def logical_lines(file: str, text: str) -> Iterator[tuple[Place, str]]:
 
 def one(text: str, place: Place, troubles: list[Trouble] | None = None) -> list[Requirement]:
     """The requirement of one line or argument: PEP 508, a wheel's URL or file; a folder or a bare URL asks for nothing we know."""
-    text = _TAIL.sub("", " ".join(text[:MAX_LINE].split())).strip("\"' ")
+    text = _unquoted(_TAIL.sub("", " ".join(text[:MAX_LINE].split())))
     if len(text) > MAX_REQUIREMENT:
         return _refused(place, f"{len(text)} characters long", troubles)
     wheel = _WHEEL.search(text)
@@ -124,6 +125,11 @@ def one(text: str, place: Place, troubles: list[Trouble] | None = None) -> list[
     return [of_parsed(parsed, place)]
 
 
+def _unquoted(text: str) -> str:
+    """Without the quotes around the whole; those of a marker at the end (`sys_platform == 'linux'`) stay."""
+    return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
+
+
 def _refused(place: Place, why: str, troubles: list[Trouble] | None) -> list[Requirement]:
     """No requirement; noted for the first such lines of a file, of which one says enough."""
     if troubles is not None and sum(t.place.file == place.file for t in troubles[-MAX_TROUBLES:]) < MAX_TROUBLES:
@@ -136,4 +142,5 @@ def of_parsed(parsed: Parsed, place: Place) -> Requirement:
     wheel = _WHEEL.search(parsed.url or "")
     spec = f"=={wheel[2].replace('%2B', '+').replace('%2b', '+')}" if wheel else str(parsed.specifier)
     return Requirement(
-        str(canonicalize_name(parsed.name)), spec, place, tuple(sorted(parsed.extras)), parsed.url or "", str(parsed.marker or ""))
+        str(canonicalize_name(parsed.name)), spec, place, tuple(sorted(parsed.extras)), parsed.url or "", str(parsed.marker or "")
+    )

@@ -124,7 +124,9 @@ def conda(tree: Tree, path: str) -> Unit | None:
     if listed is None:
         return None
     channels_node = documents[0].get("channels")
-    channels = tuple(Index(c.text(), "extra", yamls.place(tree, path, c.line)) for c in (channels_node.list() if channels_node else []))
+    channels = tuple(
+        Index(c.text(), "extra", yamls.place(tree, path, c.line)) for c in (channels_node.list() if channels_node else [])
+    )
     needed: list[Requirement] = []
     steps: list[Step] = []
     for item in listed.list():
@@ -133,7 +135,10 @@ def conda(tree: Tree, path: str) -> Unit | None:
         pip = item.get("pip")
         if pip:
             steps.append(_pip_section(tree, path, pip))
-    python = next((Setting("python", r.spec.removeprefix("=="), r.place) for r in needed if r.name == "python" and r.spec.startswith("==")), None)
+    python = next(
+        (Setting("python", r.spec.removeprefix("=="), r.place) for r in needed if r.name == "python" and r.spec.startswith("==")),
+        None,
+    )
     first = Step("conda", yamls.place(tree, path, listed.line), tuple(needed), (), channels)
     return Unit(path, yamls.place(tree, path, listed.line), steps=(first, *steps), python=python)
 
@@ -142,4 +147,6 @@ def _pip_section(tree: Tree, path: str, pip: Node) -> Step:
     """conda hands this list to pip as a requirements file."""
     found = requirements.Found([], [], [], [])
     requirements.read_lines(tree, [(yamls.place(tree, path, item.line), item.text()) for item in pip.list()], found)
-    return Step("pip", yamls.place(tree, path, pip.line), tuple(found.requirements), tuple(found.constraints), tuple(found.indexes))
+    return Step(
+        "pip", yamls.place(tree, path, pip.line), tuple(found.requirements), tuple(found.constraints), tuple(found.indexes)
+    )

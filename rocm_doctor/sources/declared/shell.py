@@ -113,6 +113,7 @@ def words(command: str) -> list[str]:
 
 def filled(text: str, names: dict[str, str]) -> str:
     """`$NAME`, `${NAME:-default}` and `%NAME%` replaced where the name is known or has a default."""
+
     def value(m: re.Match[str]) -> str:
         name = m[1] or m[3] or m[4]
         return names.get(name, m[2] if m[2] is not None else m[0])
@@ -146,7 +147,22 @@ def _command(argv: list[str], place: Place, context: Context, found: Found) -> N
 
 
 def _without_prefixes(argv: list[str]) -> list[str]:
-    while argv and argv[0] in ("sudo", "-E", "exec", "time", "nice", "env", "then", "do", "else", "if", "RUN", "srun", "call", "@"):
+    while argv and argv[0] in (
+        "sudo",
+        "-E",
+        "exec",
+        "time",
+        "nice",
+        "env",
+        "then",
+        "do",
+        "else",
+        "if",
+        "RUN",
+        "srun",
+        "call",
+        "@",
+    ):
         argv = argv[1:]
     return argv
 
@@ -166,14 +182,20 @@ def _set(name: str, value: str, place: Place, context: Context, found: Found) ->
 
 def env_indexes(env: Iterable[Setting]) -> list[Index]:
     """The indexes that pip and uv take from the environment."""
-    return [Index(url, _ENV_INDEX[s.name], s.place) for s in env if s.name in _ENV_INDEX for url in s.value.split() if "://" in url]
+    return [
+        Index(url, _ENV_INDEX[s.name], s.place) for s in env if s.name in _ENV_INDEX for url in s.value.split() if "://" in url
+    ]
 
 
 def _install(argv: list[str], place: Place, context: Context, found: Found) -> Step | None:
     """The install that a command is: pip, python -m pip, uv pip, uv add, uv sync, poetry install, conda install."""
     text = " ".join(argv)
     if m := re.match(r"(?:\S*/)?(?:pip[\d.]*|python\S*(?: -\w)* -m pip|py(?: -[\d.]+)? -m pip|uv pip) install ", text + " "):
-        return _pip("uv" if m[0].startswith("uv") else "pip", words(text[m.end() :]) if m.end() < len(text) else [], place, context, found)
+        return _pip(
+            "uv" if m[0].startswith("uv") else "pip", words(text[m.end() :]) if m.end() < len(text) else [], place, context, found
+        )
+    if m := re.match(r"(?:\S*/)?pip[\d.]* config set global\.(index-url|extra-index-url|find-links) (\S+)", text):
+        found.env.append(Setting("PIP_" + m[1].upper().replace("-", "_"), m[2], place))
     if re.match(r"uv add\b", text):
         return _pip("uv", argv[2:], place, context, found)
     if m := re.match(r"(uv|poetry|pdm) (?:sync|run|install)\b", text):
@@ -208,9 +230,19 @@ def _pip(tool: str, argv: list[str], place: Place, context: Context, found: Foun
         else:
             needed += requirements.one(word, place)
     if options.get("--torch-backend"):
-        indexes.append(Index("torch-backend:" + options["--torch-backend"], "bound", place, ("torch", "torchvision", "torchaudio")))
-    return Step("uv" if tool == "uv" else "pip", place, tuple(needed), tuple(constraints), tuple(indexes), options.get("--index-strategy", ""),
-                bool({"-U", "--upgrade", "--force-reinstall"} & options.keys()), "--no-deps" in options)
+        indexes.append(
+            Index("torch-backend:" + options["--torch-backend"], "bound", place, ("torch", "torchvision", "torchaudio"))
+        )
+    return Step(
+        "uv" if tool == "uv" else "pip",
+        place,
+        tuple(needed),
+        tuple(constraints),
+        tuple(indexes),
+        options.get("--index-strategy", ""),
+        bool({"-U", "--upgrade", "--force-reinstall"} & options.keys()),
+        "--no-deps" in options,
+    )
 
 
 def _file(name: str, context: Context, found: Found) -> requirements.Found:
@@ -225,7 +257,9 @@ def _file(name: str, context: Context, found: Found) -> requirements.Found:
 def _conda(argv: list[str], place: Place) -> Step:
     needed = [r for word in argv if re.match(r"[a-z][\w.-]*(?:[=<>!]|$)", word) for r in conda_requirement(word, place)]
     channels = [argv[n + 1] for n, word in enumerate(argv[:-1]) if word in ("-c", "--channel")]
-    return Step("conda", place, tuple(r for r in needed if r.name not in channels), (), tuple(Index(c, "extra", place) for c in channels))
+    return Step(
+        "conda", place, tuple(r for r in needed if r.name not in channels), (), tuple(Index(c, "extra", place) for c in channels)
+    )
 
 
 def conda_requirement(text: str, place: Place) -> list[Requirement]:
@@ -245,12 +279,24 @@ _GPU_WORDS = re.compile(r"rocm|pytorch|torch|amdgpu|/dev/kfd|/dev/dri|vllm|axolo
 
 def _container(argv: list[str], place: Place) -> Container:
     """A `docker run`."""
-    pairs = [word.split("=", 1) if word.startswith("--") and "=" in word else [word, *argv[n + 1 : n + 2]] for n, word in enumerate(argv)]
+    pairs = [
+        word.split("=", 1) if word.startswith("--") and "=" in word else [word, *argv[n + 1 : n + 2]]
+        for n, word in enumerate(argv)
+    ]
     options = [(p[0], p[1] if len(p) > 1 else "") for p in pairs if p[0].startswith("-")]
     devices = tuple(v for o, v in options if o == "--device")
     groups = tuple(v for o, v in options if o == "--group-add")
     single = dict(options)
     image = next((w for w in argv if re.fullmatch(r"[a-z0-9.]+(?::\d+)?/[\w./-]+(?:[:@][\w.:-]+)?|[a-z][\w.-]*:[\w.-]+", w)), "")
-    return Container(image or "docker run", image, place, devices, groups, single.get("--shm-size", ""), single.get("--ipc", ""),
-                     "--privileged" in single, single.get("--gpus", "") or ("nvidia" if single.get("--runtime") == "nvidia" else ""),
-                     bool(devices) or bool(_GPU_WORDS.search(image)))
+    return Container(
+        image or "docker run",
+        image,
+        place,
+        devices,
+        groups,
+        single.get("--shm-size", ""),
+        single.get("--ipc", ""),
+        "--privileged" in single,
+        single.get("--gpus", "") or ("nvidia" if single.get("--runtime") == "nvidia" else ""),
+        bool(devices) or bool(_GPU_WORDS.search(image)),
+    )

@@ -93,9 +93,12 @@ def _uv_step(data: dict[str, Any], lines: Lines, tree: Tree) -> Step:
     needed = [r for text in texts for r in requirements.one(text, lines.place(_name(text), text[:60]), tree.troubles)]
     place = lines.place("[tool.uv") if uv else lines.place("[project")
     bound = dict(_sources(uv))
-    indexes = [*_uv_indexes(uv, bound, lines)]
-    constraints = [r for text in _strings(uv.get("constraint-dependencies")) + _strings(uv.get("override-dependencies"))
-                   for r in requirements.one(text, lines.place(text))]
+    indexes = [*_uv_indexes(uv, bound, lines), *_pdm_indexes(data, lines)]
+    constraints = [
+        r
+        for text in _strings(uv.get("constraint-dependencies")) + _strings(uv.get("override-dependencies"))
+        for r in requirements.one(text, lines.place(text))
+    ]
     strategy = uv.get("index-strategy") if isinstance(uv.get("index-strategy"), str) else table(uv, "pip").get("index-strategy")
     return Step("uv" if uv else "pip", place, tuple(needed), tuple(constraints), tuple(indexes), str(strategy or ""))
 
@@ -105,12 +108,16 @@ def _name(text: str) -> str:
     return found[1] if found else text[:20]
 
 
+# Extras that a person who trains on a ROCm GPU installs; others (dev tools, other vendors' kernels) are a choice that nobody made yet.
+_TAKEN = frozenset(("rocm", "amd", "hip", "torch", "train", "training", "gpu", "all"))
+
+
 def _texts(data: dict[str, Any]) -> list[str]:
-    """Requirement strings in the order of the file: main, extras, groups."""
+    """Requirement strings in the order of the file: main, the extras that are taken, groups."""
     project = table(data, "project")
     found = _strings(project.get("dependencies"))
-    for group in table(project, "optional-dependencies").values():
-        found += _strings(group)
+    for name, extra in table(project, "optional-dependencies").items():
+        found += _strings(extra) if name.lower() in _TAKEN else []
     for group in table(data, "dependency-groups").values():
         found += _strings(group)
     return found + _strings(table(data, "tool", "uv").get("dev-dependencies"))
@@ -148,6 +155,13 @@ def _flat_uv_indexes(uv: dict[str, Any], lines: Lines) -> Iterator[Index]:
     yield from (Index(url, "find-links", lines.place(url)) for url in _strings(uv.get("find-links")))
 
 
+def _pdm_indexes(data: dict[str, Any], lines: Lines) -> Iterator[Index]:
+    """PDM's sources: one called pypi takes the place of the default, the others are asked as well."""
+    for entry in items(table(data, "tool", "pdm").get("source")):
+        if isinstance(entry.get("url"), str):
+            yield Index(entry["url"], "default" if entry.get("name") == "pypi" else "extra", lines.place(entry["url"]))
+
+
 def _poetry_step(data: dict[str, Any], lines: Lines) -> Step:
     """Poetry's own tables: dependencies by name, sources with priorities (docs: python-poetry.org/docs/repositories)."""
     poetry = table(data, "tool", "poetry")
@@ -170,7 +184,13 @@ def _poetry_requirement(name: str, entry: Any, lines: Lines) -> Requirement:
     version, url = str(entry.get("version") or "*"), str(entry.get("url") or entry.get("file") or "")
     direct = requirements.one(url, Place("", 0)) if url else []
     place = lines.place(name, "=", url or version)
-    return Requirement(str(canonicalize_name(name)), direct[0].spec if direct else _caret(version), place, tuple(_strings(entry.get("extras"))), url)
+    return Requirement(
+        str(canonicalize_name(name)),
+        direct[0].spec if direct else _caret(version),
+        place,
+        tuple(_strings(entry.get("extras"))),
+        url,
+    )
 
 
 def _poetry_index(entry: dict[str, Any], bound: dict[str, list[str]], lines: Lines) -> Index:

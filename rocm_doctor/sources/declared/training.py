@@ -10,6 +10,8 @@ from rocm_doctor.sources.declared import yamls
 from rocm_doctor.sources.declared.files import Tree, is_config
 
 MAX_SETTINGS = 400
+# JSON with comments is common; only a file that is called like a DeepSpeed or training configuration has to be plain.
+_NAMED = re.compile(r"ds|deepspeed|zero|quant|config|train")
 _KEY = re.compile(r'"([^"\\\n]{1,80})"\s*:')
 
 
@@ -34,7 +36,8 @@ def deepspeed(tree: Tree, path: str) -> Unit | None:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as exc:
-        tree.troubles.append(Trouble(Place(path, getattr(exc, "lineno", 1)), f"no JSON: {str(exc)[:100] or 'nested too deep'}"))
+        if _NAMED.search(path.rsplit("/", 1)[-1].lower()):
+            tree.troubles.append(Trouble(Place(path, getattr(exc, "lineno", 1)), f"no JSON: {str(exc)[:100] or 'nested too deep'}"))
         return None
     if not isinstance(data, dict):
         return None

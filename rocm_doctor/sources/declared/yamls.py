@@ -58,7 +58,9 @@ def load(tree: Tree, path: str) -> list[Node]:
         words = getattr(exc, "problem", None) or "no YAML"
         tree.troubles.append(Trouble(Place(path, mark.line + 1 if mark else 1), f"no YAML: {words}"))
     except (_TooMuch, RecursionError):
-        tree.troubles.append(Trouble(Place(path, 1), "not read: its aliases or its depth multiply beyond any honest file (a YAML bomb?)"))
+        tree.troubles.append(
+            Trouble(Place(path, 1), "not read: its aliases or its depth multiply beyond any honest file (a YAML bomb?)")
+        )
     except ValueError as exc:
         tree.troubles.append(Trouble(Place(path, 1), f"no YAML: {str(exc)[:100]}"))
     return []
