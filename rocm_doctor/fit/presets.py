@@ -12,10 +12,10 @@ from typing import Any
 
 from rocm_doctor.matrix import Matrix
 
-_SUFFIX = re.compile(
-    r"-(instruct|chat|base|it|hf|v0\.[0-9]+|[0-9]+t|2[0-9]{3}|4k|128k|meta|intermediate-step.*|bnb-4bit|unsloth|gptq|awq)(?=-|$)",
-    re.I,
+_TUNED = re.compile(
+    r"-(instruct|chat|base|it|hf|[0-9]+t|2[0-9]{3}|[0-9]+k|intermediate-step.*|bnb-4bit|unsloth|gptq|awq)(?=-|$)", re.I
 )
+_VERSION = re.compile(r"-v[0-9.]+$")
 
 
 class ModelError(ValueError):
@@ -40,20 +40,18 @@ def config_of(name: str, matrix: Matrix) -> tuple[dict[str, Any], str]:
 
 
 def preset_key(name: str, presets: Mapping[str, Any]) -> str | None:
-    """`meta-llama/Llama-3.2-1B-Instruct` and `llama-3.2-1b` both mean Llama-3.2-1B; sizes and versions must match."""
+    """`meta-llama/Llama-3.2-1B-Instruct` and `llama-3.2-1b` both mean Llama-3.2-1B; a version counts where presets differ by it."""
+    known = {_plain(also): key for key, entry in presets.items() for also in (key, *entry.get("names", ()))}
     wanted = _plain(name)
-    for key, entry in presets.items():
-        if wanted in (_plain(key), *(_plain(also) for also in entry.get("names", ()))):
-            return key
-    return None
+    return known.get(wanted) or known.get(_VERSION.sub("", wanted))
 
 
 def _plain(name: str) -> str:
-    tail = name.rsplit("/", 1)[-1].lower().removeprefix("meta-")
-    previous = ""
+    """The hub id without its owner and without what says only how it was tuned or packed."""
+    tail, previous = name.rsplit("/", 1)[-1].lower().removeprefix("meta-"), ""
     while previous != tail:
-        previous, tail = tail, _SUFFIX.sub("", tail)
-    return re.sub(r"[^a-z0-9.]", "", tail)
+        previous, tail = tail, _TUNED.sub("", tail)
+    return tail
 
 
 def hub_copy(name: str) -> Path | None:
