@@ -183,7 +183,7 @@ def test_without_the_extra_the_names_of_kernel_files_still_count(tmp_path: Path,
     found = facts(audits.audit_environment(torch_env(tmp_path)))
     torch = found["code.torch"].value
     assert isinstance(torch, Unknown)
-    assert (torch.why, "rocm-doctor[binaries]" in torch.hint) == ("no-tool", True)
+    assert (torch.why, "pip install pyelftools" in torch.hint) == ("no-tool", True)
     assert found["code.rocblas"].value == ("gfx1030", "gfx1100")
 
 

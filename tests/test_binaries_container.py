@@ -158,7 +158,7 @@ def test_without_the_extra_it_is_unknown_and_the_remedy_named(module: str, data:
     monkeypatch.setitem(sys.modules, module, None)
     holding = sure(data)
     assert holding.why == "no-tool"
-    assert "rocm-doctor[binaries]" in holding.problem
+    assert "pip install pyelftools" in holding.problem
     assert holding.targets == ()
 
 

@@ -14,7 +14,7 @@ from rocm_doctor.binaries.types import Holding
 from rocm_doctor.binaries.view import Overread, View, file_view
 from rocm_doctor.model import Why
 
-EXTRA = "pip install 'rocm-doctor[binaries]'"
+EXTRA = "pip install pyelftools pefile zstandard"
 Found = tuple[Holding, "kpack.Contents | None"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rocm_doctor.rules.access import access
 from rocm_doctor.rules.arch import code_for_the_card, igpu_beside_dgpu
+from rocm_doctor.rules.code import built_for_another_rocm, extensions_without_code, torch_without_device_code
 from rocm_doctor.rules.driver_window import driver_window
 from rocm_doctor.rules.engine import Rule
 from rocm_doctor.rules.override import override
@@ -17,6 +18,9 @@ RULES: tuple[Rule, ...] = (
     torch_not_rocm,
     no_wheel_for_python,
     code_for_the_card,
+    torch_without_device_code,
+    extensions_without_code,
+    built_for_another_rocm,
     override,
     igpu_beside_dgpu,
     companions,

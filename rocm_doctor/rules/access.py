@@ -87,7 +87,7 @@ def _driver(snapshot: Snapshot, matrix: Matrix) -> Finding:
 
 
 def _refused_by_driver(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
-    """The node is there and the open fails for another reason than its permissions: the driver did not take the GPU for compute."""
+    """The node is there, and the open fails for another reason than permissions: the driver did not take the GPU for compute."""
     error = snapshot.get("kfd.error")
     if not isinstance(error.value, str) or _denied(snapshot) or "no such file" in error.value.casefold():
         return None

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rocm_doctor.model import Artifact
+from rocm_doctor.sources.live_code import code_objects
 from rocm_doctor.sources.live_devices import describe_nodes, device_nodes, opening
 from rocm_doctor.sources.live_env import environment
 from rocm_doctor.sources.live_files import exists
@@ -51,7 +52,8 @@ def collect(
         if tools:
             knows, signs = kernel_knows(kernel), _driver_signs(kernel, nodes)
             asked = start_tools(root, env, kernel_knows=knows, hip_known=_hip_known(rocm), driver=signs)
-        rest = [*host_files(root), *process_facts(root), environment(env), *rocm, *python_files(python, root, env)]
+        installed = python_files(python, root, env)
+        rest = [*host_files(root), *process_facts(root), environment(env), *rocm, *installed, *code_objects(installed, root, env)]
         wait(helpers)
         printed = finish_tools(asked, env)
     finally:
@@ -63,7 +65,8 @@ def collect(
 def _elsewhere(python: str | None, root: Path, tools: bool, env: Mapping[str, str]) -> list[Artifact]:
     """Windows and macOS: no sysfs; the Python side, the environment, and what HIP's own program says."""
     asked = start_tools(root, env, kernel_knows=False, hip_known=False, driver=True) if tools else NOTHING_ASKED
-    rest = [*process_facts(root), environment(env), *python_files(python, root, env)]
+    installed = python_files(python, root, env)
+    rest = [*process_facts(root), environment(env), *installed, *code_objects(installed, root, env)]
     return [*rest, *finish_tools(asked, env)]
 
 

@@ -1,0 +1,29 @@
+"""The code objects inside the examined environment's GPU libraries, recorded as an artifact like any other text."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rocm_doctor.model import Artifact
+
+_HIP = re.compile(r"^hip\b[^=\n]*=\s*'([^'\n]+)'", re.MULTILINE)
+_FOLDERS = re.compile(r"^folders:(.*)$", re.MULTILINE)
+
+
+def code_objects(python: Sequence[Artifact], root: Path, env: Mapping[str, str]) -> list[Artifact]:
+    """`code/audit.json` when torch is a ROCm build; nothing otherwise, since then no library would be asked for GPU code.
+
+    `python` are the artifacts of the interpreter: its folders of packages stand in `py/interpreter`.
+    """
+    texts = {a.name: a.text for a in python if not a.missing}
+    hip = _HIP.search(texts.get("py/torch/version.py", ""))
+    folders = _FOLDERS.search(texts.get("py/interpreter", ""))
+    if not hip or not folders:
+        return []
+    from rocm_doctor.binaries.audit import artifact, audit_environment
+
+    sites = [Path(folder) for folder in folders[1].strip().split(os.pathsep) if folder]
+    return [artifact(audit_environment(sites, rocm=[root / "opt/rocm"], bnb_override=env.get("BNB_ROCM_VERSION", "")))]
