@@ -49,7 +49,8 @@ def _from_kernel(fact: Fact) -> bool:
 
 def _of_target(target: Target, readings: tuple[Reading, ...]) -> dict[str, Fact]:
     """Facts that every card of a target shares; a kind that is both (dGPU/APU) is left open."""
-    facts = {"family": Fact(target.family, readings), "wavefront_size": Fact(target.wavefront, readings)}
+    shared = {"family": target.family, "codename": target.codename, "wavefront_size": target.wavefront}
+    facts = {name: Fact(value, readings) for name, value in shared.items()}
     if target.kind in ("APU", "dGPU"):
         facts["is_apu"] = Fact(target.kind == "APU", readings)
     return facts

@@ -107,6 +107,7 @@ COORDS: dict[str, Coord] = {
     "gpu.gfx_reported": Coord("word", "gfx target that the runtime reports, where an override changed it"),
     "gpu.isa": Coord("word", "full ISA name with feature flags"),
     "gpu.family": Coord("word", "family of the catalogue: GCN5.1, CDNA3, RDNA2, ..."),
+    "gpu.codename": Coord("word", "chip's codename of the catalogue: Navi 31, Strix Halo"),
     "gpu.marketing_name": Coord("word", "name as the tool prints it"),
     "gpu.device_id": Coord("number", "PCI device id"),
     "gpu.pci_bdf": Coord("word", "PCI address, domain:bus:device.function"),

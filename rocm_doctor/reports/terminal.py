@@ -38,7 +38,8 @@ def _whole(report: Report, look: Look) -> Iterator[str]:
     yield ""
     yield from _verdict_only(report, look)
     if report.undecided and not look.verbose:
-        yield click.style(f"  {len(report.undecided)} judgements need facts that were not given; -v lists them", dim=True)
+        count = f"{len(report.undecided)} judgement{'s need' if len(report.undecided) > 1 else ' needs'}"
+        yield click.style(f"  {count} facts that were not given; -v lists them", dim=True)
 
 
 def _verdict_only(report: Report, look: Look) -> Iterator[str]:
@@ -64,10 +65,10 @@ def _machine(report: Report, look: Look) -> Iterator[str]:
 
 def gpu_line(gpu: Gpu) -> str:
     """A GPU in one line: name, target, compute units, memory."""
-    name = gpu.get("marketing_name").value
+    name = next((v for k in ("marketing_name", "codename") if isinstance(v := gpu.get(k).value, str) and v), "GPU")
     vram = gpu.get("vram_bytes").value
     parts = [
-        str(name) if isinstance(name, str) and name else "unnamed GPU",
+        name,
         f"({shown(gpu.get('gfx'))})",
         f"{gpu.get('compute_units').value} CUs" if isinstance(gpu.get("compute_units").value, int) else "",
         f"{vram / 2**30:.1f} GiB" if isinstance(vram, int) else "",
