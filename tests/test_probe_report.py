@@ -150,6 +150,8 @@ def test_sglang_check_env() -> None:
         ("print(torch.version.hip) -> torch.version.hip: 6.4.43482-0f2d60242", "torch.hip", "6.4.43482-0f2d60242"),
         ("torch.cuda.is_available(): False", "torch.available", False),
         ("requires transformers: >=4.40", "pkg.transformers", None),
+        ("it only works with torch=1.13.0+rocm5.2", "torch.version", None),
+        ("torch.__version__ = 2.8.0+rocm6.4", "torch.version", "2.8.0+rocm6.4"),
     ],
 )
 def test_single_lines(line: str, fact: str, value: object) -> None:

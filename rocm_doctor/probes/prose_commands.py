@@ -8,6 +8,7 @@ from itertools import islice
 
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.notes import Notes
+from rocm_doctor.probes.packages import say_wheels
 from rocm_doctor.probes.pip_list import installed
 from rocm_doctor.probes.prose_text import Sentence, lines
 from rocm_doctor.probes.scan import Page
@@ -100,8 +101,10 @@ def _continued(command: str, number: int, lines: dict[int, str]) -> str:
 
 def _install(notes: Notes, command: str, reading: Reading) -> None:
     """Where torch came from, and what was pinned."""
-    for name, version in installed(command):
+    pinned = dict(installed(command))
+    for name, version in pinned.items():
         notes.say("torch.version" if name == "torch" else f"pkg.{name}", version, reading)
+    say_wheels(notes, {name: (version, reading) for name, version in pinned.items()})
     if _TORCH_WORD.search(command) and not _INDEX.search(command) and ".whl" not in command:
         notes.say("said.torch_index", "pypi", reading)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.notes import Notes
@@ -27,6 +27,11 @@ _ON_WINDOWS = re.compile(
     r"|^Windows[,.:]|,\s*Windows[.,]",
     re.I,
 )
+_ON_LINUX = re.compile(
+    r"/opt/rocm|/opt/amdgpu|/dev/(?:kfd|dri)|/sys/|\b(?:dmesg|modprobe|amdgpu-dkms|dkms|sudo|apt|apt-get|dnf|pacman"
+    r"|systemctl|manylinux\w*|linux_x86_64)\b"
+    r"|/home/|/usr/(?:lib|local|bin)|/lib/python3|\.so(?:\.\d+)*\b|\bLinux\b|\bkernel:? \d\.\d|\bkernel \d\.\d"
+)
 _WSL = re.compile(r"\bWSL\s?2?\b|microsoft-standard|\broc4wsl\b|\blibrocdxg\b|/dev/dxg")
 _BASED_ON = re.compile(r"\b(?:based on|derived from|host(?:ed)? (?:is |runs |on )?)\s*$", re.I)
 _VERSION_ALONE = re.compile(r"\s*(?:operating system|os|ubuntu|distro) version\s*:\s*(\d\d\.\d\d(?:\.\d)?)", re.I)
@@ -34,7 +39,7 @@ _VERSION_ALONE = re.compile(r"\s*(?:operating system|os|ubuntu|distro) version\s
 Named = tuple[str, Reading]
 
 
-def say_os(notes: Notes, text: Iterable[Sentence]) -> None:
+def say_os(notes: Notes, text: Sequence[Sentence]) -> None:
     """os, platform and wsl. Inside WSL the system is the Linux; else the one named first, with its version where it has one."""
     linux: list[Named] = []
     windows: list[Named] = []
@@ -52,6 +57,10 @@ def say_os(notes: Notes, text: Iterable[Sentence]) -> None:
     elif first:
         chosen = linux if first == "linux" else windows
         _say(notes, first, chosen, chosen[0][1])
+    else:
+        sign = next((s for s in text if _ON_LINUX.search(s.text)), None)
+        if sign:
+            notes.say("platform", "linux", sign.reading)
 
 
 def _say(notes: Notes, platform: str, named: list[Named], reading: Reading) -> None:

@@ -39,7 +39,8 @@ SUBJECTS = (
         r"|:)\s*|[\s-]+(?:is\s+|was\s+)?v?)" + _TORCH),
     _subject("rocm.version", "rocm", r"(?<![\w/.+-])(?:the\s?rock|hip sdk|rocm)\b(?:[\s-]+(?:version|stack|release|runtime"
         r"|sdk|nightly|installation|preview))?[\s:=-]{1,8}(?:is\s+)?v?" + _V3),
-    _subject("rocm.version", "rocm", r"(?<![\w/.+-])rocm\b(?:[\s-]+\w+){0,4}\s+(?:is|at|version|dist|stack|to)\s+v?" + _V3),
+    _subject("rocm.version", "rocm", r"(?<![\w/.+-])(?:rocm|the\s?rock)\b(?:[\s-]+\w+){0,4}\s+(?:is|at|version|dist|stack"
+        r"|to)\s+v?" + _V3),
     _subject("rocm.version", "rocm", r"(?<![\w/.+])rocm-?" + _V3 + r"(?![\w])"),
     _subject("python.version", "python", r"(?<![\w./])python\s?(?:version\s?)?[:=]{0,2}\s*v?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d])"),
     _subject("python.version", "python", r"(?<![\w./])py(?:thon)?[\s-]{0,2}(?:v)?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d])"),

@@ -28,7 +28,7 @@ _TORCH = ("torch", "pytorch")
 _NAME = "|".join(re.escape(p) for p in sorted(_PACKAGES + _TORCH, key=len, reverse=True))
 _PAIR = re.compile(
     rf"(?<![\w./+-])(?<!build )`?({_NAME})`?(?:\s+version)?(?:\s*\(\w{{2,14}}\?\))?"
-    r"(?:\.__version__)?['\"]?\s{0,20}[:=]\s{0,20}['\"]?" + _V,
+    r"(?:\.__version__)?['\"]?(?:\s{0,20}:|\s=)\s{0,20}['\"]?" + _V,
     re.I,
 )
 
