@@ -238,6 +238,12 @@ def test_any_brackets_are_survived(text: str) -> None:
     notes(report, text)
 
 
+def test_line_numbers_behind_the_middle_of_a_long_text() -> None:
+    text = "PyTorch: 2.8.0+rocm6.4\n" + "x\n" * 1_500_000 + "triton: 3.4.0\n"
+    result = notes(report, text).facts
+    assert [result[key].readings[0].place for key in ("torch.version", "pkg.triton")] == ["line 1", "line 1500002"]
+
+
 def test_deep_nesting_is_survived() -> None:
     notes(report, '[{"a":' * 100_000)
     notes(report, '{"' * 100_000)

@@ -70,7 +70,7 @@ def _read(notes: Notes, page: Page, start: int, end: int) -> None:
             default=end,
         )
         value = page.text[hit.end() : stop].strip()
-        place = page.line(hit.start())._replace(number=page.text.count("\n", 0, hit.start()) + 1)
+        place = page.line(hit.start())._replace(number=page.number_at(hit.start()))
         if stop == end == len(page.text) and value.endswith(("...", "…")):
             continue
         values.setdefault(hit.group(1), (value, page.reading(place, f"{hit.group(1)}: {value}")))
@@ -152,5 +152,5 @@ def _gpu(notes: Notes, values: Values) -> None:
 def _packages(notes: Notes, page: Page, start: int, end: int) -> None:
     for pattern in (_PIP, _CONDA):
         for found in pattern.finditer(page.text, start, end):
-            line = page.line(found.start())._replace(number=page.text.count("\n", 0, found.start()) + 1)
+            line = page.line(found.start())._replace(number=page.number_at(found.start()))
             notes.say(f"pkg.{canonical(found.group(1))}", found.group(2), page.reading(line, found.group(0)))

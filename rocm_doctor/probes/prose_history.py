@@ -50,7 +50,7 @@ def say_history(notes: Notes, text: Iterable[Sentence]) -> None:
             tried.append(sentence)
         if _CHANGED.search(sentence.text):
             notes.say("said.changed", sentence.reading.quote, sentence.reading)
-        date = _DATE.search(sentence.text)
+        date = _DATE.search(sentence.text) if "20" in sentence.text else None
         if date:
             notes.say("said.date", date.group(1) or date.group(2), sentence.reading)
         if "_" in sentence.text:

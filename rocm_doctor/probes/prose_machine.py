@@ -9,6 +9,25 @@ from typing import NamedTuple
 from rocm_doctor.probes.notes import Notes
 from rocm_doctor.probes.prose_text import NEGATED, Sentence, stance
 
+_CONTAINER_WORDS = (
+    *(
+        "metal",
+        "apptainer",
+        "singularity",
+        "podman",
+        "tool",
+        "distrobox",
+        "kube",
+        "k8s",
+        "k3s",
+        "lx",
+        "incus",
+        "docker",
+        "rocm/",
+        "container",
+    ),
+    " image ran",
+)
 _CONTAINERS = (
     ("apptainer", re.compile(r"\b(?:apptainer|singularity)\b", re.I)),
     ("podman", re.compile(r"\bpodman\b", re.I)),
@@ -34,43 +53,68 @@ class State(NamedTuple):
 
     fact: str
     value: bool | str
+    needles: tuple[str, ...]
     pattern: re.Pattern[str]
 
 
-def _state(fact: str, value: bool | str, pattern: str) -> State:
-    return State(fact, value, re.compile(pattern, re.I))
+def _state(fact: str, value: bool | str, needles: str, pattern: str) -> State:
+    """`needles`: words in lower case, one of which is in every sentence that fits (a cheap test before the dear one)."""
+    return State(fact, value, tuple(needles.split("|")), re.compile(pattern, re.I))
 
 
 _IS_NOT = r"(?:is|was|does|did|do|are|has|have|can|could)(?:n't|n’t| not)"
 STATES = (
-    _state("virtual_machine", "guest", r"\b(?:vfio|pci(?:e)?[- ]passthrough|passed? through to|passing .{0,40} through)\b"),
-    _state("virtual_machine", "guest", r"\b(?:(?:in|inside|to) (?:a|the|my) (?:vm|virtual machine|guest)|esxi|hyper-v guest)\b"),
+    _state(
+        "virtual_machine",
+        "guest",
+        "vfio|pass",
+        r"\b(?:vfio|pci(?:e)?[- ]passthrough|passed? through to|passing .{0,40} through)\b",
+    ),
+    _state(
+        "virtual_machine",
+        "guest",
+        "vm|virtual|guest|esxi",
+        r"\b(?:(?:in|inside|to) (?:a|the|my) (?:vm|virtual machine|guest)|esxi|hyper-v guest)\b",
+    ),
     _state(
         "kfd.exists",
         False,
+        "/dev/kfd",
         rf"\b(?:no|missing) /dev/kfd\b|/dev/kfd .{{0,12}}{_IS_NOT} (?:exist|there|present)|/dev/kfd is missing",
     ),
-    _state("kfd.exists", True, r"/dev/kfd (?:does |also )?(?:exists?|is there|is present)\b"),
-    _state("driver.loaded", False, rf"\b(?:amdgpu|driver|module)\b.{{0,12}} {_IS_NOT} loaded|\bunable to load (?:the )?amdgpu"),
-    _state("driver.loaded", True, r"\b(?:amdgpu(?: module| driver)?|kernel (?:driver|module)) is loaded\b"),
-    _state("secure_boot", True, r"\bsecure ?boot (?:is |was )?(?:enabled|on|active)\b|\bwith secure ?boot\b"),
-    _state("secure_boot", False, r"\bsecure ?boot (?:is |was )?(?:disabled|off|inactive)\b|\bwithout secure ?boot\b"),
-    _state("iommu", "pt", r"(?<!missing \")(?<!without )\biommu=pt\b(?!.{0,40}\bmissing\b)"),
-    _state("iommu", "off", r"\biommu(?: is| was)? (?:disabled|off)\b|\biommu=off\b"),
-    _state("iommu", "on", r"\biommu(?: is| was)? (?:enabled|on)\b"),
-    _state("said.rebar", "on", r"\b(?:re-?bar|resizable bar)(?: is| was)? (?:enabled|on)\b"),
-    _state("said.rebar", "off", r"\b(?:re-?bar|resizable bar)(?: is| was)? (?:disabled|off|not)\b"),
-    _state("said.slot", "chipset", r"\b(?:chipset|pch)\b.{0,40}\b(?:slot|lanes?)\b|\b(?:slot|lanes?)\b.{0,40}\bchipset\b"),
-    _state("said.slot", "riser", r"\b(?:riser|x1 (?:slot|adapter)|mining (?:board|rig))\b"),
-    _state("said.slot", "external", r"\b(?:e-?gpu|thunderbolt|oculink|usb4)\b"),
+    _state("kfd.exists", True, "/dev/kfd", r"/dev/kfd (?:does |also )?(?:exists?|is there|is present)\b"),
+    _state(
+        "driver.loaded",
+        False,
+        "load",
+        rf"\b(?:amdgpu|driver|module)\b.{{0,12}} {_IS_NOT} loaded|\bunable to load (?:the )?amdgpu",
+    ),
+    _state("driver.loaded", True, "loaded", r"\b(?:amdgpu(?: module| driver)?|kernel (?:driver|module)) is loaded\b"),
+    _state("secure_boot", True, "secure", r"\bsecure ?boot (?:is |was )?(?:enabled|on|active)\b|\bwith secure ?boot\b"),
+    _state("secure_boot", False, "secure", r"\bsecure ?boot (?:is |was )?(?:disabled|off|inactive)\b|\bwithout secure ?boot\b"),
+    _state("iommu", "pt", "iommu", r"(?<!missing \")(?<!without )\biommu=pt\b(?!.{0,40}\bmissing\b)"),
+    _state("iommu", "off", "iommu", r"\biommu(?: is| was)? (?:disabled|off)\b|\biommu=off\b"),
+    _state("iommu", "on", "iommu", r"\biommu(?: is| was)? (?:enabled|on)\b"),
+    _state("said.rebar", "on", "rebar|re-bar|resizable", r"\b(?:re-?bar|resizable bar)(?: is| was)? (?:enabled|on)\b"),
+    _state("said.rebar", "off", "rebar|re-bar|resizable", r"\b(?:re-?bar|resizable bar)(?: is| was)? (?:disabled|off|not)\b"),
+    _state(
+        "said.slot",
+        "chipset",
+        "chipset|pch",
+        r"\b(?:chipset|pch)\b.{0,40}\b(?:slot|lanes?)\b|\b(?:slot|lanes?)\b.{0,40}\bchipset\b",
+    ),
+    _state("said.slot", "riser", "riser|mining|x1 ", r"\b(?:riser|x1 (?:slot|adapter)|mining (?:board|rig))\b"),
+    _state("said.slot", "external", "gpu|thunderbolt|oculink|usb4", r"\b(?:e-?gpu|thunderbolt|oculink|usb4)\b"),
     _state(
         "said.works.root",
         True,
+        "root|sudo",
         r"\b(?:as root|with sudo|using sudo)\b.{0,30}\b(?:it (?:is|does|works)|works?|shows?|lists?|fine|detects?|finds?)\b",
     ),
     _state(
         "said.works.root",
         True,
+        "root|sudo",
         r"\b(?:works?|lists?|shows?|detected|visible|found)\b.{0,30}\b(?:only )?(?:as root|with sudo|using sudo)\b",
     ),
 )
@@ -79,6 +123,7 @@ _GROUPS = re.compile(
     r"|render)\b)?.{0,3} groups?\b",
     re.I,
 )
+_CPU_WORDS = ("ryzen", "epyc", "threadripper", "fx", "intel", "i3-", "i5-", "i7-", "i9-")
 _CPU = re.compile(
     r"\b((?:AMD )?(?:Ryzen(?:\(TM\))? (?:AI )?(?:Threadripper |\d )?(?:PRO |Max\+? |HX )*\d{3,4}\w{0,3}|EPYC \w{2,6}"
     r"|Threadripper(?: PRO)? \w{4,6}|FX(?:-\d{4})?(?=[\s.,]|$))"
@@ -89,15 +134,17 @@ _CPU = re.compile(
 def say_machine(notes: Notes, text: Iterable[Sentence]) -> None:
     """container, cpu, said.groups, and what the table of states holds."""
     for sentence in text:
-        _container(notes, sentence)
+        low = sentence.text.lower()
+        if any(word in low for word in _CONTAINER_WORDS):
+            _container(notes, sentence)
         groups = _GROUPS.search(sentence.text) if "group" in sentence.text else None
         if groups and not re.search(r"\b(?:not|n't|never)\b", sentence.text[: groups.start() + 3]):
             notes.say("said.groups", tuple(g.lower() for g in groups.groups() if g), sentence.reading)
-        cpu = _CPU.search(sentence.text)
+        cpu = _CPU.search(sentence.text) if any(word in low for word in _CPU_WORDS) else None
         if cpu:
             notes.say("cpu", cpu.group(1), sentence.reading)
         for row in STATES:
-            if row.fact not in notes.facts and row.pattern.search(sentence.text):
+            if row.fact not in notes.facts and any(n in low for n in row.needles) and row.pattern.search(sentence.text):
                 notes.say(row.fact, row.value, sentence.reading)
 
 

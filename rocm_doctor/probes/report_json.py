@@ -37,7 +37,7 @@ _OF_AMDGPU_TOP = (
 def say_json(notes: Notes, page: Page) -> None:
     """Facts out of the JSON values that stand in the text (amd-smi and rocm-smi have probes of their own)."""
     for place, value in _values(page.text):
-        reading = Reading(page.name, f"line {page.text.count(chr(10), 0, place) + 1}")
+        reading = Reading(page.name, f"line {page.number_at(place)}")
         if isinstance(value, list) and any(isinstance(v, dict) and "gfx_target_version" in v for v in value):
             _amdgpu_top(notes, [v for v in value if isinstance(v, dict)], reading)
         elif isinstance(value, dict) and "gfx_target_version" in value:

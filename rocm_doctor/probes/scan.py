@@ -34,16 +34,22 @@ class Line(NamedTuple):
 
 
 class Page:
-    """One artifact's text with its lines found on demand."""
+    """One artifact's text with its lines found on demand; of a very long one the first and the last part (KEPT)."""
 
     def __init__(self, artifact: Artifact) -> None:
         self.name = artifact.name
-        self.text = _shortened(artifact.text)
+        text = artifact.text
+        self.text = text if len(text) <= 2 * KEPT else text[:KEPT] + "\n" + text[-KEPT:]
+        self.hidden = 0 if len(text) <= 2 * KEPT else text.count("\n", KEPT, len(text) - KEPT) - 1
 
     @cached_property
     def low(self) -> str:
         """The text in lower case, every character at its old place (a dotted capital I would become two)."""
         return self.text.replace("\u0130", "I").lower()
+
+    def number_at(self, place: int) -> int:
+        """The number of the line at that place, from 1, as the user's editor counts them."""
+        return self.text.count("\n", 0, place) + 1 + (self.hidden if place > KEPT else 0)
 
     def has(self, *needles: str) -> bool:
         """Whether one of the words (in lower case) occurs."""
@@ -63,7 +69,7 @@ class Page:
         for place in places[:most]:
             number += self.text.count("\n", at, place)
             at = place
-            yield self.line(place)._replace(number=number)
+            yield self.line(place)._replace(number=number + (self.hidden if place > KEPT else 0))
 
     def _hits(self, needle: str, most: int) -> Iterator[Line]:
         place = self.low.find(needle)
@@ -84,13 +90,6 @@ class Page:
 
     def reading(self, line: Line, quote: str = "") -> Reading:
         return Reading(self.name, f"line {line.number}" if line.number else "", " ".join((quote or line.text).split())[:200])
-
-
-def _shortened(text: str) -> str:
-    """The text without the middle of a very long one; empty lines keep the numbers of those behind it."""
-    if len(text) <= 2 * KEPT:
-        return text
-    return text[:KEPT] + "\n" * text.count("\n", KEPT, len(text) - KEPT) + text[-KEPT:]
 
 
 def pages(artifacts: Artifacts, kind: str, *globs: str) -> list[Page]:
