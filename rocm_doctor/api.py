@@ -45,8 +45,8 @@ def require(
 ) -> Report:
     """The report, when this machine (or what the paths captured) is fit to train; else NotReady with the findings.
 
-    `target`: a GPU of this gfx target must be there. `fail_on`: the severity from which on a finding counts. `strict`: a verdict that
-    stayed open counts too.
+    `target`: a GPU of this gfx target must be there. `fail_on`: the severity from which on a finding counts. `strict`: a verdict
+    that stayed open counts too.
     """
     report = check(*paths, ignore=ignore)
     reasons = [

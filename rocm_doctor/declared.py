@@ -1,4 +1,4 @@
-"""What a training repository declares, each piece with its file and line; readers fill these, the rules of `rules/repo*.py` judge them.
+"""What a training repository declares, each piece with its file and line: readers fill these, `rules/repo*.py` judge them.
 
 A `Unit` is one way into the repository: a requirements file that nothing else includes, a project file with its lock, a
 Dockerfile's last stage, a job of a workflow. Its steps are in the order in which they are run.

@@ -11,14 +11,16 @@ from rocm_doctor.model import Fact, Finding, Reading, Report
 
 # Parts of the stack in the order in which a change of one is worth a look when no finding names it. A family ends in `.`.
 _STACK = (
-    "torch.", "rocm.version", "rocm.", "driver.version", "driver.", "kernel", "firmware.", "gpus", "env.", "pkg.bitsandbytes", "pkg.triton",
-    "pkg.", "code.", "python.", "cmdline", "container", "kfd.", "render.", "user.", "smoke.",
+    "torch.", "rocm.version", "rocm.", "driver.version", "driver.", "kernel", "firmware.", "gpus", "env.", "pkg.bitsandbytes",
+    "pkg.triton", "pkg.", "code.", "python.", "cmdline", "container", "kfd.", "render.", "user.", "smoke.",
 )  # fmt: skip
 _SEVERE = ("error", "warning", "note")
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One fact that is not the same. `explains` names the findings that rest on it; `rank` 0 explains one, 1 is of the stack, 2 the rest."""
+    """One fact that is not the same. `explains` names the findings that rest on it; `rank` 0 explains one, 1 is of the stack,
+    2 the rest.
+    """
 
     name: str
     before: str
@@ -60,7 +62,9 @@ def _only(these: Sequence[Finding], those: Sequence[Finding]) -> tuple[Finding, 
 
 
 def _facts(report: Report) -> Iterator[tuple[str, Fact]]:
-    """Every fact by name; those of a GPU as `gpus[0000:03:00.0].vram_bytes`, by address where it is known, so that a new order is none."""
+    """Every fact by name; those of a GPU as `gpus[0000:03:00.0].vram_bytes`, by address where it is known, so that a new
+    order is none.
+    """
     yield from report.snapshot.facts.items()
     for number, gpu in enumerate(report.snapshot.gpus):
         address = gpu.get("pci_bdf").value

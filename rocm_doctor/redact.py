@@ -16,6 +16,7 @@ from typing import cast
 
 import msgspec
 
+from rocm_doctor import redact_addresses as addresses
 from rocm_doctor import redact_patterns as patterns
 from rocm_doctor.model import Artifact, Fact, Report
 
@@ -101,7 +102,7 @@ class Redactor:
         """The pseudonym of a value that is a secret as a whole, remembered wherever else it stands."""
         secret = value.strip().removeprefix("GPU-")
         named = kind == "host" and secret and secret.casefold() not in patterns.COMMON
-        if patterns.PSEUDONYM.search(secret) or not (named or patterns.identifies(secret)):
+        if patterns.PSEUDONYM.search(secret) or not (named or addresses.identifies(secret)):
             return value
         self._remember(kind, secret)
         return value.replace(secret, self._pseudonym(kind, secret))
@@ -144,7 +145,8 @@ def _whole(artifact: Artifact, redactor: Redactor) -> str:
 def redact_report(report: Report, redactor: Redactor | None = None) -> Report:
     """The report with every string that may carry a secret redacted; fact names, ids, versions of ours and sources stay."""
     redactor = redactor or Redactor()
-    # What stands at a file and line of a repository must still open there; the names of its own files are no secret to its readers.
+    # What stands at a file and line of a repository must still open there; the names of its own files are no secret to its
+    # readers.
     keep = _KEEP_FIELDS | {"artifact"} if report.source.startswith("repository ") else _KEEP_FIELDS
 
     def learn(text: str) -> str:

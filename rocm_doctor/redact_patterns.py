@@ -6,11 +6,11 @@ character instead of trying every position, which makes the difference between 0
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Callable, Iterator
 
-Spans = Iterator[tuple[int, int]]
+from rocm_doctor import redact_addresses as addresses
+from rocm_doctor.redact_addresses import Spans, disjoint, identifies
 
 # Names that identify nobody, and words of the field that would be torn out of every log if a user were called so.
 COMMON = frozenset(
@@ -27,7 +27,6 @@ info error true false none null dev sys proc opt usr tmp var env log card device
 
 PSEUDONYM = re.compile(r"<(?:user|host|home|email|token|uuid|serial|ip|mac)[- ]\d+>")
 ENDS = r"(?![A-Za-z0-9_.-])"
-_HEX = "0123456789abcdefABCDEF"
 SECRET_KEYS = {
     "uuid": "uuid",
     "unique_id": "uuid",
@@ -59,11 +58,6 @@ def canonical(kind: str, secret: str) -> str:
     if re.fullmatch(r"\d{17,20}", digits):
         return str(int(digits))
     return str(int(digits, 16)) if re.fullmatch(r"[0-9a-f]{8,}", digits) else bare
-
-
-def identifies(value: str) -> bool:
-    """Whether an id or serial says anything: `0`, `N/A`, `GPU-XX` and all-zero ids name no card."""
-    return len(value) >= 5 and any(c.isdigit() for c in value) and len(set(value.removeprefix("0x")) - {"-"}) > 1
 
 
 def lower(text: str) -> str:
@@ -147,7 +141,7 @@ def tokens(text: str) -> Spans:
     for hint, pattern in (("://", _URL_LOGIN), ("earer ", _BEARER), ("uthorization", _BEARER), ("PRIVATE KEY", _PEM)):
         if hint in text:
             found += [m.span(1) for m in pattern.finditer(text)]
-    return _disjoint(found)
+    return disjoint(found)
 
 
 def _looks_secret(match: re.Match[str]) -> bool:
@@ -161,115 +155,6 @@ def _looks_secret(match: re.Match[str]) -> bool:
     return mixed and len(value) >= (8 if assigned else 20) and not re.search(r"[/\\.]", value[:4])
 
 
-def _disjoint(spans: list[tuple[int, int]]) -> Spans:
-    end = 0
-    for start, stop in sorted(spans, key=lambda s: (s[0], -s[1])):
-        if start >= end:
-            yield start, stop
-            end = stop
-
-
-_UUID = re.compile(r"-(?<=[0-9a-fA-F]{8}-)[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}(?![0-9a-fA-F])")
-_GPU_UUID = re.compile(r"GPU-[0-9a-fA-F]{16}(?![0-9a-fA-F])")
-
-
-def uuids(text: str) -> Spans:
-    """UUIDs in the usual form, and the 16 digits of the runtime's `GPU-...`; ids of one repeated digit name nothing and stay."""
-    found = [(m.start() - 8, m.end()) for m in _UUID.finditer(text)] if "-" in text else []
-    if "GPU-" in text:
-        found += [(m.start() + 4, m.end()) for m in _GPU_UUID.finditer(text)]
-    return _disjoint([(start, end) for start, end in found if identifies(text[start:end])])
-
-
-_MAC = re.compile(r"([:-])(?<=[0-9a-fA-F]{2}[:-])[0-9a-fA-F]{2}(?:\1[0-9a-fA-F]{2}){4}(?![0-9a-fA-F:-])")
-
-
-def macs(text: str) -> Spans:
-    """Ethernet addresses. A PCI address has only one colon before its dot and never fits."""
-    for m in _MAC.finditer(text):
-        start = m.start() - 2
-        if start == 0 or not (text[start - 1].isalnum() or text[start - 1] in ":-"):
-            yield start, m.end()
-
-
-_QUAD = re.compile(r"\.(?<=\d\.)\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w.+~-]|\.\d)|\.(?<=\d\.)\d{1,3}\.\d{1,3}\.\d{1,3}(?=\.(?:\s|$))")
-_VERSION_BEFORE = re.compile(
-    r"(?:[<>=!~]=|[<>~^@]|[\w+~.-]|\b(?:version|ver|release|rocm|hip|hsa|driver|amdgpu|firmware|kernel|python|torch|library|adrenalin)"
-    r"\b[\w\s]{0,12}[\"')]*\s*[:=]?\s*[\"'(]?v?)$",
-    re.I,
-)
-_PRIVATE = ("192.168.", "169.254.", *(f"172.{n}." for n in range(16, 32)))
-
-
-def ips(text: str) -> Spans:
-    """Addresses of machines. Four numbers after a version's word or operator, or with leading zeros, are a version: 6.3.0.1."""
-    return _disjoint([*_ipv4(text), *_ipv6(text)])
-
-
-def _ipv4(text: str) -> Spans:
-    for m in _QUAD.finditer(text):
-        start = m.start()
-        while start and text[start - 1].isdigit():
-            start -= 1
-        value = text[start : m.end()]
-        if _is_ipv4(value) and not (text[max(0, start - 1) : start] or " ").isalnum():
-            before = text[max(0, start - 40) : start].rsplit("\n", 1)[-1]
-            private = value.startswith(_PRIVATE) and not before.endswith("==")
-            if private or not _VERSION_BEFORE.search(before):
-                yield start, m.end()
-
-
-def _is_ipv4(value: str) -> bool:
-    parts = value.split(".")
-    plain = all(p == str(int(p)) and int(p) < 256 for p in parts)
-    return plain and parts[0] not in ("0", "127", "255")
-
-
-_DOUBLE_COLON = re.compile(r"::|:[0-9a-fA-F]{1,4}:[0-9a-fA-F]{1,4}:[0-9a-fA-F]{1,4}:")
-
-
-def _ipv6(text: str) -> Spans:
-    done = 0
-    for m in _DOUBLE_COLON.finditer(text):
-        if m.start() < done:
-            continue
-        start, end = m.span()
-        while start and text[start - 1] in _HEX + ":":
-            start -= 1
-        while end < len(text) and text[end] in _HEX + ":":
-            end += 1
-        done = end
-        if text[start:end].endswith(":") and not text[start:end].endswith("::"):
-            end -= 1
-        if _is_ipv6(text[start:end], text[max(0, start - 1) : start], text[end : end + 1]):
-            yield start, end
-
-
-def _is_ipv6(value: str, before: str, after: str) -> bool:
-    """A written IPv6 address, and no piece of C++ (`c10::d`, `a::b`) or a time: it has a group of four digits or many colons."""
-    if before.isalnum() or before == "_" or after.isalnum() or after == "_" or not any(c.isdigit() for c in value):
-        return False
-    if value.count(":") < 3 and not re.match(r"[0-9a-fA-F]{4}:", value):
-        return False
-    try:
-        return not ipaddress.IPv6Address(value).is_loopback
-    except ValueError:
-        return False
-
-
-_EMAIL = re.compile(r"@(?<=[\w.+-]@)[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}(?![\w@/])")
-
-
-def emails(text: str) -> Spans:
-    """Mail addresses; the login `git@` of a forge is nobody's."""
-    for m in _EMAIL.finditer(text):
-        start = m.start()
-        while start and (text[start - 1].isalnum() or text[start - 1] in "._+-"):
-            start -= 1
-        if text[start : m.start()] not in ("git", ""):
-            yield start, m.end()
-
-
 def homes(text: str) -> Spans:
     """The names of home folders, for those that were not learnt (see `Redactor`: it keeps a bounded number of names)."""
     yield from (m.span(1) for m in _HOMES.finditer(text) if m[1].casefold() not in COMMON)
@@ -278,8 +163,8 @@ def homes(text: str) -> Spans:
 FINDERS: tuple[tuple[str, Callable[[str], Spans]], ...] = (
     ("user", homes),
     ("token", tokens),
-    ("uuid", uuids),
-    ("mac", macs),
-    ("ip", ips),
-    ("email", emails),
+    ("uuid", addresses.uuids),
+    ("mac", addresses.macs),
+    ("ip", addresses.ips),
+    ("email", addresses.emails),
 )

@@ -52,7 +52,8 @@ def test_strict_wants_a_verdict(tmp_path: Path) -> None:
 def test_a_script_ends_at_the_top_and_torch_is_not_imported(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(
-        f"import sys\nfrom rocm_doctor import require\ntry:\n    require({WRONG!r})\nfinally:\n    print('torch' in sys.modules)\n"
+        "import sys\nfrom rocm_doctor import require\n"
+        f"try:\n    require({WRONG!r})\nfinally:\n    print('torch' in sys.modules)\n"
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False, env=ENV)
     assert done.returncode == 1

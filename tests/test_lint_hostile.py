@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocm_doctor.cli import cli
-from rocm_doctor.declared import Repository
+from rocm_doctor.declared import Place, Repository
 from rocm_doctor.sources import declared
 from rocm_doctor.sources.declared import requirements, shell
 from rocm_doctor.sources.declared.files import MAX_BYTES
@@ -92,7 +92,12 @@ def test_no_file_outside_is_ever_opened(tmp_path: Path, monkeypatch: pytest.Monk
     (root / "Dockerfile").write_text("FROM x\nRUN pip install -r ../outside/requirements.txt\n")
     opened: list[str] = []
     real = Path.read_bytes
-    monkeypatch.setattr(Path, "read_bytes", lambda self: opened.append(os.path.realpath(self)) or real(self))
+
+    def watched(self: Path) -> bytes:
+        opened.append(os.path.realpath(self))
+        return real(self)
+
+    monkeypatch.setattr(Path, "read_bytes", watched)
     declared.read(root)
     assert opened
     assert all(name.startswith(os.path.realpath(root) + os.sep) for name in opened)
@@ -138,11 +143,29 @@ def test_broken_files_are_findings_with_a_place(tmp_path: Path) -> None:
 
 
 JUNK = st.text(max_size=400) | st.lists(st.sampled_from([
-    "FROM", "RUN", "pip install", "-r", "-r requirements.txt", "torch==", "&&", "\\\n", "<<EOF", "\n", "$X", "${", "'", '"', "#", "ENV a", "export",
-    "- ", ": ", "&a", "*a", "[", "]", "{", "}", "services", "jobs", "dependencies", "pip", "--index-url", "docker run", "base_model", "!!python/object",
+    "FROM", "RUN", "pip install", "-r", "-r requirements.txt", "torch==", "&&", "\\\n", "<<EOF", "\n", "$X", "${", "'", '"',
+    "#", "ENV a", "export", "- ", ": ", "&a", "*a", "[", "]", "{", "}", "services", "jobs", "dependencies", "pip",
+    "--index-url", "docker run", "base_model", "!!python/object",
 ]), max_size=40).map(" ".join)  # fmt: skip
-FILES = st.sampled_from(["requirements.txt", "pyproject.toml", "uv.lock", "poetry.lock", "pylock.toml", "environment.yml", "Dockerfile", "compose.yaml",
-                         "run.sh", ".env", ".github/workflows/ci.yml", "train.yaml", "ds.json", "rocm-doctor.yaml", "x.bat"])  # fmt: skip
+FILES = st.sampled_from(
+    [
+        "requirements.txt",
+        "pyproject.toml",
+        "uv.lock",
+        "poetry.lock",
+        "pylock.toml",
+        "environment.yml",
+        "Dockerfile",
+        "compose.yaml",
+        "run.sh",
+        ".env",
+        ".github/workflows/ci.yml",
+        "train.yaml",
+        "ds.json",
+        "rocm-doctor.yaml",
+        "x.bat",
+    ]
+)
 
 
 @settings(max_examples=150, deadline=None)
@@ -158,7 +181,7 @@ def test_no_text_breaks_a_reader(tmp_path_factory: pytest.TempPathFactory, name:
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=300))
 def test_no_line_breaks_the_small_parsers(text: str) -> None:
-    requirements.one(text, declared.Place("f", 1))
+    requirements.one(text, Place("f", 1))
     list(shell.commands("f", text))
     shell.words(text)
     shell.filled(text, {"A": "b"})

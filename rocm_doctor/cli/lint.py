@@ -95,9 +95,9 @@ def known(target: Target, matrix: Matrix) -> Target:
 
 
 def _judged(path: Path, repository: Repository, wanted: list[Target], matrix: Matrix, ignore: tuple[str, ...]) -> Report:
-    from rocm_doctor.lint import lint, rebased
-
     import msgspec
+
+    from rocm_doctor.lint import lint, rebased
 
     folder = path if path.is_dir() else path.parent
     if path.is_file():

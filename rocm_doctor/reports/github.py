@@ -1,7 +1,7 @@
 """GitHub workflow commands: one annotation for each finding.
 
-Form and escapes: https://docs.github.com/actions/reference/workflow-commands-for-github-actions ; at most ten errors and ten warnings
-of one step are shown, so the report's order (root causes first) decides which.
+Form and escapes: https://docs.github.com/actions/reference/workflow-commands-for-github-actions ; at most ten errors and ten
+warnings of one step are shown, so the report's order (root causes first) decides which.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""GitLab's code quality report: a JSON array, shape at https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format"""
+"""GitLab's code quality report: a JSON array, shape at
+https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
+"""
 
 from __future__ import annotations
 

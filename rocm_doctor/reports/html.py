@@ -20,7 +20,8 @@ _MARK = {"ready": "Ready", "problems": "Problems", "undetermined": "Undetermined
 _ROWS = (
     ("platform", "Platform"), ("kernel", "Kernel"), ("driver.version", "amdgpu driver"), ("kfd.openable", "/dev/kfd opens"),
     ("rocm.version", "ROCm"), ("python.version", "Python"), ("torch.version", "torch"), ("torch.build", "torch build"),
-    ("torch.rocm", "torch's ROCm"), ("pkg.transformers", "transformers"), ("pkg.peft", "peft"), ("pkg.bitsandbytes", "bitsandbytes"),
+    ("torch.rocm", "torch's ROCm"), ("pkg.transformers", "transformers"), ("pkg.peft", "peft"),
+    ("pkg.bitsandbytes", "bitsandbytes"),
 )  # fmt: skip
 _SEVERE = ("error", "warning", "note")
 _LINK = re.compile(r"https://[\w.-]+(?:/[\w./%#?=&+~@:,;()-]*)?")
@@ -42,7 +43,8 @@ def render(report: Report, look: Look) -> str:
 def _body(report: Report) -> Iterator[str]:
     yield f'<header class="{report.verdict}"><p class="mark">{_MARK[report.verdict]}</p><h1>{_e(report.summary)}</h1>'
     proven = f"; ran: {', '.join(report.proven)}" if report.proven else ""
-    yield f"<p>{_e(report.source)} · rocm-doctor {_e(report.tool_version)} · matrix {_e(report.matrix_version)}{_e(proven)}</p></header>"
+    versions = f"rocm-doctor {report.tool_version} · matrix {report.matrix_version}{proven}"
+    yield f"<p>{_e(report.source)} · {_e(versions)}</p></header>"
     yield "<main>"
     roots = [f for f in report.findings if not f.follows_from]
     if roots:
@@ -101,7 +103,8 @@ def _row(label: str, fact: Fact, findings: list[Finding]) -> str:
     state = _SEVERE[worst] if worst < 3 else "plain" if fact.known else "unknown"
     where = "; ".join(f"{r.artifact} {r.place}".strip() for r in fact.readings[:2])
     links = ", ".join(f'<a href="#{_anchor(f)}">{_e(f.row or f.id)}</a>' for f in findings)
-    return f'<tr class="{state}"><th scope="row">{_e(label)}</th><td>{_e(_value(fact))}</td><td class="dim">{_e(where)}</td><td>{links}</td></tr>'
+    cells = f'<td>{_e(_value(fact))}</td><td class="dim">{_e(where)}</td><td>{links}</td>'
+    return f'<tr class="{state}"><th scope="row">{_e(label)}</th>{cells}</tr>'
 
 
 def _value(fact: Fact) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 STYLE = """
 :root { --bg: #fbfbfa; --fg: #1b1c1e; --dim: #5d6168; --line: #dcdee2; --card: #fff; --link: #0b57b0; --pre: #f0f1f3;
-  --error: #b3261e; --warning: #8a5a00; --note: #24618f; --ready: #1b6b35; --error-bg: #fdeceb; --warning-bg: #fdf4e1; --note-bg: #e9f2fa; }
+  --error: #b3261e; --warning: #8a5a00; --note: #24618f; --ready: #1b6b35; --error-bg: #fdeceb;
+  --warning-bg: #fdf4e1; --note-bg: #e9f2fa; }
 @media (prefers-color-scheme: dark) { :root { --bg: #141517; --fg: #e6e7e9; --dim: #a0a5ad; --line: #34373c; --card: #1c1e21;
   --link: #8ab8f5; --pre: #0e0f10; --error: #f2938c; --warning: #e7b75a; --note: #8fc1ea; --ready: #7fce97;
   --error-bg: #3a1d1b; --warning-bg: #37290f; --note-bg: #172a3a; } }
@@ -31,8 +32,8 @@ pre { background: var(--pre); padding: .6rem .8rem; border-radius: .3rem; white-
 pre, code { font-family: ui-monospace, monospace; font-size: .875rem; } ul { padding-left: 1.2rem; }
 summary { cursor: pointer; } a { color: var(--link); } q { quotes: none; color: var(--dim); }
 td:nth-child(2) { min-width: 8rem; }
-@media (max-width: 40rem) { body { padding: .7rem; } thead { display: none; } tr { display: block; padding: .3rem 0; border-bottom:
-  1px solid var(--line); } th, td { display: block; border: 0; padding: .1rem .6rem; }
-  tbody th { border: 0; } td:empty { display: none; } }
+@media (max-width: 40rem) { body { padding: .7rem; } thead { display: none; }
+  tr { display: block; padding: .3rem 0; border-bottom: 1px solid var(--line); }
+  th, td { display: block; border: 0; padding: .1rem .6rem; } tbody th { border: 0; } td:empty { display: none; } }
 @media print { details { display: block; } article { break-inside: avoid; } }
 """

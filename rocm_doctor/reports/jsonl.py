@@ -1,4 +1,6 @@
-"""One JSON object a line, for tools that read line by line: first the report's head, then each finding, then what stayed undecided."""
+"""One JSON object a line, for tools that read line by line: first the report's head, then each finding, then what stayed
+undecided.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """JUnit XML: one suite, one test case a finding; a report without findings is one case that passed.
 
-There is no one schema. This keeps to what the two common ones share: Jenkins' junit-10.xsd and the Ant schema (windyroad JUnit-Schema).
+There is no one schema. This keeps to what the two common ones share: Jenkins' junit-10.xsd and the Ant schema of windyroad.
 An error or a warning is a failure (its type says which), a note is a case that passed, with the words in the suite's system-out.
 """
 
@@ -54,7 +54,8 @@ def _case(finding: Finding) -> str:
     if finding.severity == "note":
         return head + "/>"
     read = "\n".join(f"read: {r.artifact} {r.place}: {r.quote}" for r in finding.evidence)
-    return f"{head}><failure type={_attr(finding.severity)} message={_attr(finding.title)}>{_text(message(finding))}\n{_text(read)}</failure></testcase>"
+    failure = f"<failure type={_attr(finding.severity)} message={_attr(finding.title)}>"
+    return f"{head}>{failure}{_text(message(finding))}\n{_text(read)}</failure></testcase>"
 
 
 def _attr(text: str) -> str:

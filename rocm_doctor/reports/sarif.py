@@ -54,13 +54,14 @@ def _rule(finding: Finding) -> dict[str, Any]:
 def _result(finding: Finding, index: int, in_repository: bool) -> dict[str, Any]:
     file, line = location(finding)
     others = [r for r in finding.evidence if r.artifact and (r.artifact, line_of(r)) != (file, line)]
+    related = [{"id": n, **_location(r.artifact, line_of(r), r.quote, in_repository)} for n, r in enumerate(others, 1)]
     return {
         "ruleId": finding.id,
         "ruleIndex": index,
         "level": finding.severity,
         "message": {"text": message(finding)},
         "locations": [_location(file, line, "", in_repository)] if file else [],
-        "relatedLocations": [{"id": n, **_location(r.artifact, line_of(r), r.quote, in_repository)} for n, r in enumerate(others, 1)],
+        "relatedLocations": related,
         "partialFingerprints": {"rocmDoctor/v1": finding.fingerprint},
         "properties": {
             "row": finding.row, "subject": finding.subject, "confidence": finding.confidence, "status": finding.status,

@@ -14,7 +14,8 @@ from rocm_doctor.rules.repo_words import found
 # bitsandbytes: no wheel of any release holds these targets (wheels 0.49.0 to 0.50.2 opened, entries of .hip_fatbin).
 _NO_BNB = frozenset(("gfx900", "gfx906"))
 _BNB_SOURCE = "bitsandbytes wheels 0.49.0 to 0.50.2 on the package index: targets inside libbitsandbytes_rocm*.so"
-# flash-attn: Composable Kernel builds up to 2.8.3 allow gfx90a, gfx942 and gfx950; the Triton backend serves MI200, MI300 and RDNA.
+# flash-attn: Composable Kernel builds up to 2.8.3 allow gfx90a, gfx942 and gfx950; the Triton backend serves MI200, MI300 and
+# RDNA.
 _CK = frozenset(("gfx90a", "gfx940", "gfx941", "gfx942", "gfx950"))
 _FA_SOURCE = "Dao-AILab/flash-attention setup.py@v2.8.3 (allowed_archs) and README (AMD ROCm support)"
 _TRITON_SWITCH = "FLASH_ATTENTION_TRITON_AMD_ENABLE"
@@ -46,10 +47,8 @@ def config(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
 
 
 def _is_bf16(key: str, last: str, value: str) -> bool:
-    return (
-        (key in _BF16_KEYS or last in ("bf16", "use_bf16"))
-        and value in _YES
-        or (last in _DTYPE_KEYS and value in ("bf16", "bfloat16", "bf16-true", "bf16-mixed", "torch.bfloat16"))
+    return ((key in _BF16_KEYS or last in ("bf16", "use_bf16")) and value in _YES) or (
+        last in _DTYPE_KEYS and value in ("bf16", "bfloat16", "bf16-true", "bf16-mixed", "torch.bfloat16")
     )
 
 
@@ -73,11 +72,17 @@ def _bf16(unit: Unit, setting: Setting, target: Target, matrix: Matrix) -> Itera
     if not re.fullmatch(r"gfx10\d\d", target.gpu) or setting.value.strip().lower() == "auto":
         return
     yield found(
-        matrix, "numeric.bf16-or-fp16", unit, target, [setting.place], severity="warning",
+        matrix,
+        "numeric.bf16-or-fp16",
+        unit,
+        target,
+        [setting.place],
+        severity="warning",
         title=f"bf16 is asked for, and {target.gpu} has no bf16 arithmetic",
-        cause="RDNA 1 and 2 convert every bf16 operation to fp32; torch.cuda.is_bf16_supported() says True on every ROCm GPU all the same.",
-        advice="Use fp16 with loss scaling, or fp32.", sources=(_BF16_SOURCE,),
-    )  # fmt: skip
+        cause="RDNA 1 and 2 convert every bf16 operation to fp32; torch.cuda.is_bf16_supported() is True on every ROCm GPU.",
+        advice="Use fp16 with loss scaling, or fp32.",
+        sources=(_BF16_SOURCE,),
+    )
 
 
 def _flash(unit: Unit, place: Place, target: Target, matrix: Matrix, words: str) -> Iterator[Finding]:
@@ -95,10 +100,17 @@ def _flash(unit: Unit, place: Place, target: Target, matrix: Matrix, words: str)
         else f"flash-attn has no kernels for {target.gpu} in either of its ROCm backends."
     )
     yield found(
-        matrix, "lib.flash-attn", unit, target, [place], severity=severity, title=f"flash-attention 2 ({words}) on {target.gpu}", cause=why,
+        matrix,
+        "lib.flash-attn",
+        unit,
+        target,
+        [place],
+        severity=severity,
+        title=f"flash-attention 2 ({words}) on {target.gpu}",
+        cause=why,
         advice="Use attn_implementation: sdpa." + (f" Or export {_TRITON_SWITCH}=TRUE at build and run time." if rdna else ""),
         sources=(_FA_SOURCE,),
-    )  # fmt: skip
+    )
 
 
 def _quantised(unit: Unit, place: Place, target: Target, matrix: Matrix, words: str) -> Iterator[Finding]:
@@ -108,19 +120,33 @@ def _quantised(unit: Unit, place: Place, target: Target, matrix: Matrix, words: 
 
 def _no_bnb(unit: Unit, places: list[Place], target: Target, matrix: Matrix, title: str, sure: Confidence = "high") -> Finding:
     return found(
-        matrix, "lib.bitsandbytes", unit, target, places, confidence=sure, title=title,
+        matrix,
+        "lib.bitsandbytes",
+        unit,
+        target,
+        places,
+        confidence=sure,
+        title=title,
         cause=f"No wheel of bitsandbytes holds code for {target.gpu}; its kernels end in `invalid device function`.",
-        advice=f"Train LoRA in fp16 without quantisation and with torch's own optimizers, or build bitsandbytes with BNB_ROCM_ARCH={target.gpu}.",
+        advice="Train LoRA in fp16 without quantisation and with torch's own optimizers, or build bitsandbytes with "
+        f"BNB_ROCM_ARCH={target.gpu}.",
         sources=(_BNB_SOURCE,),
-    )  # fmt: skip
+    )
 
 
 def _compile(unit: Unit, setting: Setting, target: Target, matrix: Matrix) -> Finding:
     return found(
-        matrix, "lib.triton", unit, target, [setting.place], severity="warning", title=f"torch_compile on {target.gpu}",
-        cause=f"Triton, which torch.compile needs, does not serve {target.gpu} in practice.", advice="Leave torch_compile off.",
+        matrix,
+        "lib.triton",
+        unit,
+        target,
+        [setting.place],
+        severity="warning",
+        title=f"torch_compile on {target.gpu}",
+        cause=f"Triton, which torch.compile needs, does not serve {target.gpu} in practice.",
+        advice="Leave torch_compile off.",
         sources=(_COMPILE_SOURCE,),
-    )  # fmt: skip
+    )
 
 
 def packages(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:

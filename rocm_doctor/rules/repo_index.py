@@ -1,8 +1,8 @@
 """What a package index holds, judged from its address, and what torch the installers would take from several of them.
 
-pip looks at all of its indexes and takes the highest version, wherever it is; a local part (+rocm6.3) beats the same version without
-one (https://pip.pypa.io/en/stable/cli/pip_install/#finding-packages, PEP 440). uv takes a package from the first index that has it,
-extra indexes first, unless the strategy is an `unsafe` one (https://docs.astral.sh/uv/concepts/indexes/).
+pip looks at all of its indexes and takes the highest version, wherever it is; a local part (+rocm6.3) beats the same version
+without one (https://pip.pypa.io/en/stable/cli/pip_install/#finding-packages, PEP 440). uv takes a package from the first index
+that has it, extra indexes first, unless the strategy is an `unsafe` one (https://docs.astral.sh/uv/concepts/indexes/).
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class Source(NamedTuple):
 
 
 class Torch(NamedTuple):
-    """The torch that an environment ends up with. `version` is public, `rocm` the release it was built for (both may be unknown)."""
+    """The torch that an environment ends up with. `version` is public, `rocm` the release it was built for (both may be
+    unknown).
+    """
 
     build: Build
     version: str
@@ -96,7 +98,8 @@ def applies(marker: str, target: Target) -> bool:
 
     system = {"linux": "Linux", "windows": "Windows", "macos": "Darwin"}[target.os]
     env = {"sys_platform": {"linux": "linux", "windows": "win32", "macos": "darwin"}[target.os], "platform_system": system,
-           "platform_machine": "arm64" if target.os == "macos" else "x86_64", "os_name": "nt" if target.os == "windows" else "posix",
+           "platform_machine": "arm64" if target.os == "macos" else "x86_64",
+           "os_name": "nt" if target.os == "windows" else "posix",
            "extra": ""}  # fmt: skip
     if target.python:
         env |= {"python_version": ".".join(target.python.split(".")[:2]), "python_full_version": target.python}

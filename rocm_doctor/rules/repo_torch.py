@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rocm_doctor.declared import Place, Requirement, Setting, Step, Target, Unit
+from rocm_doctor.declared import Requirement, Setting, Step, Target, Unit
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.rules.repo_index import Build, Torch, admits, marked, of_local, pinned, resolve, wanted
 
@@ -13,8 +13,9 @@ from rocm_doctor.rules.repo_index import Build, Torch, admits, marked, of_local,
 EXACT = ("torchvision", "torchaudio", "xformers", "vllm")
 # Packages that require torch with a lower bound: they bring one only where there is none.
 PULLS = frozenset((
-    "transformers[torch]", "accelerate", "peft", "trl", "bitsandbytes", "deepspeed", "unsloth", "axolotl", "llamafactory", "torchtune",
-    "sentence-transformers", "lightning", "pytorch-lightning", "timm", "liger-kernel", "flash-attn", "torchao", "torchmetrics",
+    "transformers[torch]", "accelerate", "peft", "trl", "bitsandbytes", "deepspeed", "unsloth", "axolotl", "llamafactory",
+    "torchtune", "sentence-transformers", "lightning", "pytorch-lightning", "timm", "liger-kernel", "flash-attn", "torchao",
+    "torchmetrics",
 ))  # fmt: skip
 _IMAGE = re.compile(r"(?:^|/)(?P<repo>[\w.-]+/[\w.-]+)(?::(?P<tag>[\w.-]+))?(?:@\S+)?$")
 _TAG_TORCH = re.compile(r"pytorch_(?:release[_-])?(\d+\.\d+(?:\.\d+)?)")
@@ -64,7 +65,9 @@ def of_image(image: Setting | None) -> Torch | None:
 
 
 def states(unit: Unit, matrix: Matrix, target: Target) -> Iterator[tuple[Step | None, Torch | None, Torch]]:
-    """Each change of torch in the order of the steps: the step (None: the base image), what was there before, what is there then."""
+    """Each change of torch in the order of the steps: the step (None: the base image), what was there before, what is there
+    then.
+    """
     now = of_image(unit.image)
     if now:
         yield None, None, now

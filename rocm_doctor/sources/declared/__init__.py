@@ -1,7 +1,7 @@
 """What a training repository declares: every file that says something about the stack, read without running any of it.
 
-`read` gives a `Repository` of units. A requirements file or a project that a Dockerfile, a script or a workflow installs is judged
-there, in its context (base image, indexes, what was installed before), and not once more on its own.
+`read` gives a `Repository` of units. A requirements file or a project that a Dockerfile, a script or a workflow installs is
+judged there, in its context (base image, indexes, what was installed before), and not once more on its own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from rocm_doctor.declared import Index, Place, Repository, Setting, Step, Unit
-from rocm_doctor.sources.declared import dockerfile, policy, requirements, services, shell, toml, training
+from rocm_doctor.sources.declared import dockerfile, policy, requirements, script, services, shell, toml, training
 from rocm_doctor.sources.declared.files import Tree, folder_of
 
 Used = tuple[str, str]
@@ -58,7 +58,7 @@ def _contexts(tree: Tree, kind: str, path: str) -> list[tuple[Unit, list[Used]]]
 
 def _script(tree: Tree, path: str) -> tuple[Unit, list[Used]]:
     found = shell.new()
-    shell.read(tree.text(path) or "", Place(path, 1), shell.Context(tree, folder_of(path), {}, {}), found)
+    script.read(tree.text(path) or "", Place(path, 1), shell.Context(tree, folder_of(path), {}, {}), found)
     os = "windows" if path.lower().endswith((".bat", ".cmd", ".ps1")) else ""
     return Unit(
         path, Place(path, 1), steps=tuple(found.steps), env=tuple(found.env), containers=tuple(found.containers), os=os

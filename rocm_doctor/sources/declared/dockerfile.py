@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rocm_doctor.declared import Place, Setting, Unit
-from rocm_doctor.sources.declared import shell
+from rocm_doctor.sources.declared import script, shell
 from rocm_doctor.sources.declared.files import Tree, folder_of, joined
 
 _INSTRUCTION = re.compile(r"\s*(FROM|ARG|ENV|RUN|COPY|ADD|SHELL|WORKDIR)\s+(.*)", re.I | re.S)
@@ -80,7 +80,7 @@ def _chain(stages: list[Stage]) -> tuple[list[Stage], Setting]:
 def _run(verb: str, words: str, place: Place, context: shell.Context, found: shell.Found) -> None:
     if verb == "RUN":
         body = re.sub(r"^(?:--\S+\s+)+", "", words)
-        shell.read(_exec_form(body), place, context, found)
+        script.read(_exec_form(body), place, context, found)
     elif verb in ("COPY", "ADD"):
         named = [w for w in words.split() if not w.startswith("--")]
         if (

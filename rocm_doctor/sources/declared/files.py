@@ -18,8 +18,8 @@ from rocm_doctor.declared import Place, Trouble
 MAX_BYTES = 4 * 2**20
 MAX_FILES = 200_000
 _SKIP = frozenset((
-    ".git", ".vscode", ".idea", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", "site-packages", ".mypy_cache",
-    ".pytest_cache", ".ruff_cache", ".hypothesis", ".eggs", "wandb", "mlruns",
+    ".git", ".vscode", ".idea", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", "site-packages",
+    ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".eggs", "wandb", "mlruns",
 ))  # fmt: skip
 # Which reader a file name belongs to; the first that fits. Patterns are of the lower-case path and, after `/`, of its last part.
 KINDS: tuple[tuple[str, str], ...] = (

@@ -108,7 +108,9 @@ def logical_lines(file: str, text: str) -> Iterator[tuple[Place, str]]:
 
 
 def one(text: str, place: Place, troubles: list[Trouble] | None = None) -> list[Requirement]:
-    """The requirement of one line or argument: PEP 508, a wheel's URL or file; a folder or a bare URL asks for nothing we know."""
+    """The requirement of one line or argument: PEP 508, a wheel's URL or file; a folder or a bare URL asks for nothing we
+    know.
+    """
     text = _unquoted(_TAIL.sub("", " ".join(text[:MAX_LINE].split())))
     if len(text) > MAX_REQUIREMENT:
         return _refused(place, f"{len(text)} characters long", troubles)

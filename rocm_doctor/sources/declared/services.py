@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from rocm_doctor.declared import Container, Index, Requirement, Setting, Step, Unit
-from rocm_doctor.sources.declared import requirements, shell, yamls
+from rocm_doctor.sources.declared import installs, requirements, script, shell, yamls
 from rocm_doctor.sources.declared.files import Tree
 from rocm_doctor.sources.declared.yamls import Node
 
@@ -28,11 +28,17 @@ def _service(tree: Tree, path: str, name: str, service: Node) -> Unit:
     image = service.get("image")
     said = " ".join(node.text() for _, node in yamls.scalars(service)) + " ".join(s.name for s in env)
     container = Container(
-        name, image.text() if image else "", at,
-        devices=tuple(_words(service.get("devices"))), groups=tuple(_words(service.get("group_add"))),
-        shm=_text(service, "shm_size"), ipc=_text(service, "ipc"), privileged=_text(service, "privileged").lower() in ("true", "yes"),
-        nvidia=_nvidia(service), gpu=bool(_GPU_SERVICE.search(said)),
-    )  # fmt: skip
+        name,
+        image.text() if image else "",
+        at,
+        devices=tuple(_words(service.get("devices"))),
+        groups=tuple(_words(service.get("group_add"))),
+        shm=_text(service, "shm_size"),
+        ipc=_text(service, "ipc"),
+        privileged=_text(service, "privileged").lower() in ("true", "yes"),
+        nvidia=_nvidia(service),
+        gpu=bool(_GPU_SERVICE.search(said)),
+    )
     base = Setting("image", image.text(), yamls.place(tree, path, image.line)) if image else None
     return Unit(f"{path} service {name}", at, image=base, env=env, containers=(container,))
 
@@ -89,10 +95,15 @@ def _job(tree: Tree, path: str, name: str, job: Node, outer: list[Setting]) -> t
     container = job.get("container") or job.get("image")
     image = container.text() or _text(container, "image") if container else ""
     made = Unit(
-        f"{path} job {name}", yamls.place(tree, path, job.line), steps=tuple(found.steps), env=tuple(found.env),
-        containers=tuple(found.containers), image=Setting("container", image, yamls.place(tree, path, container.line)) if container else None,
-        python=_python(tree, path, job), os=_os(_text(job, "runs-on")),
-    )  # fmt: skip
+        f"{path} job {name}",
+        yamls.place(tree, path, job.line),
+        steps=tuple(found.steps),
+        env=tuple(found.env),
+        containers=tuple(found.containers),
+        image=Setting("container", image, yamls.place(tree, path, container.line)) if container else None,
+        python=_python(tree, path, job),
+        os=_os(_text(job, "runs-on")),
+    )
     return made, found.used
 
 
@@ -102,7 +113,7 @@ def _commands(tree: Tree, path: str, node: Node | None, context: shell.Context, 
         return
     at = yamls.place(tree, path, node.line)
     block = re.search(r"[|>][+-]?\d?\s*$", at.quote) is not None
-    shell.read(node.text(), yamls.place(tree, path, node.line + 1) if block else at, context, found)
+    script.read(node.text(), yamls.place(tree, path, node.line + 1) if block else at, context, found)
 
 
 def _python(tree: Tree, path: str, job: Node) -> Setting | None:
@@ -131,7 +142,7 @@ def conda(tree: Tree, path: str) -> Unit | None:
     steps: list[Step] = []
     for item in listed.list():
         at = yamls.place(tree, path, item.line)
-        needed += shell.conda_requirement(item.text(), at)
+        needed += installs.conda_requirement(item.text(), at)
         pip = item.get("pip")
         if pip:
             steps.append(_pip_section(tree, path, pip))

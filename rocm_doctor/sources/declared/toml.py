@@ -1,25 +1,20 @@
 """pyproject.toml (PEP 621, groups, uv, poetry) and the locks uv.lock, poetry.lock, pylock.toml: steps with file and line.
 
-tomllib gives values without positions; each value is looked up in the text again, in order, to name its line.
+The parser gives values without positions; each value is looked up in the text again, in order, to name its line.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 from packaging.utils import canonicalize_name
 
 from rocm_doctor.declared import Index, Place, Requirement, Role, Setting, Step, Trouble
 from rocm_doctor.sources.declared import requirements
 from rocm_doctor.sources.declared.files import Tree
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 class Lines:
@@ -49,8 +44,8 @@ def load(tree: Tree, path: str) -> tuple[dict[str, Any], Lines] | None:
     if text is None:
         return None
     try:
-        return tomllib.loads(text), Lines(path, text)
-    except (tomllib.TOMLDecodeError, RecursionError) as exc:
+        return msgspec.toml.decode(text, type=dict[str, Any]), Lines(path, text)
+    except (msgspec.DecodeError, RecursionError) as exc:
         line = re.search(r"at line (\d+)", str(exc))
         tree.troubles.append(Trouble(Place(path, int(line[1]) if line else 1), f"no TOML: {str(exc)[:120] or 'nested too deep'}"))
         return None
@@ -108,7 +103,8 @@ def _name(text: str) -> str:
     return found[1] if found else text[:20]
 
 
-# Extras that a person who trains on a ROCm GPU installs; others (dev tools, other vendors' kernels) are a choice that nobody made yet.
+# Extras that a person who trains on a ROCm GPU installs; others (dev tools, other vendors' kernels) are a choice that nobody
+# made yet.
 _TAKEN = frozenset(("rocm", "amd", "hip", "torch", "train", "training", "gpu", "all"))
 
 

@@ -37,7 +37,9 @@ def deepspeed(tree: Tree, path: str) -> Unit | None:
         data = json.loads(text)
     except (ValueError, RecursionError) as exc:
         if _NAMED.search(path.rsplit("/", 1)[-1].lower()):
-            tree.troubles.append(Trouble(Place(path, getattr(exc, "lineno", 1)), f"no JSON: {str(exc)[:100] or 'nested too deep'}"))
+            tree.troubles.append(
+                Trouble(Place(path, getattr(exc, "lineno", 1)), f"no JSON: {str(exc)[:100] or 'nested too deep'}")
+            )
         return None
     if not isinstance(data, dict):
         return None

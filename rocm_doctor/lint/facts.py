@@ -1,0 +1,62 @@
+"""The machine that a unit of a repository makes of a target: facts with the files and lines that declare them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rocm_doctor.catalogue import enrich
+from rocm_doctor.declared import Requirement, Target, Unit
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown
+from rocm_doctor.probes.notes import agree
+from rocm_doctor.rules.repo_index import Torch, applies, pinned, said
+from rocm_doctor.rules.repo_torch import image_facts, states
+from rocm_doctor.rules.repo_words import target_reading
+
+
+def snapshot_of(unit: Unit, target: Target, matrix: Matrix) -> Snapshot:
+    """The machine that a unit makes of a target, as facts with their files and lines; what nobody declares is unknown."""
+    reading = tuple(target_reading(target))
+    facts: dict[str, Fact] = {"platform": Fact(target.os, reading)}
+    declared = {"rocm.version": target.rocm, "driver.version": target.driver, "python.version": target.python}
+    facts |= {name: Fact(value, reading) for name, value in declared.items() if value}
+    if unit.image:
+        brought = image_facts(unit.image.value)
+        at = (unit.image.place.reading(),)
+        facts |= {f"{n}.version": Fact(brought[n], at) for n in ("rocm", "python") if n in brought}
+    for step in unit.steps:
+        facts |= {f"pkg.{r.name}": _version_of(r) for r in step.requirements if r.name != "torch" and applies(r.marker, target)}
+    facts |= {f"env.{s.name}": Fact(s.value, (s.place.reading(),)) for s in unit.env if "$" not in s.value}
+    facts |= _torch_facts([t for _, _, t in states(unit, matrix, target)][-1:])
+    return Snapshot(facts, (Gpu({"gfx": Fact(target.gpu, reading)}),) if target.gpu else (), bool(target.gpu))
+
+
+def _version_of(r: Requirement) -> Fact:
+    version = pinned(r.spec)
+    return Fact(version or Unknown("not-declared", f"pin {r.name}"), (r.place.reading(),))
+
+
+def _torch_facts(last: Sequence[Torch]) -> dict[str, Fact]:
+    """The torch that the unit ends up with, where it is decided."""
+    if not last or last[0].build not in ("rocm", "cuda", "cpu") or (last[0].build == "cpu" and last[0].explicit):
+        return {}
+    torch = last[0]
+    reading = Reading(
+        torch.place.file, f"line {torch.place.line}", torch.place.quote or f"torch as {said(torch.build)}: {torch.why}"
+    )
+    facts = {"torch.build": Fact(torch.build, (reading,))}
+    if torch.version:
+        facts["torch.version"] = Fact(torch.local, (reading,))
+    if torch.build == "rocm" and torch.rocm:
+        facts["torch.rocm"] = Fact(torch.rocm, (reading,))
+    return facts
+
+
+def joined(snapshots: Sequence[Snapshot], targets: Sequence[Target], matrix: Matrix) -> Snapshot:
+    """All units in one snapshot, for reports: the first value of each fact, with the others as disputed."""
+    facts: dict[str, Fact] = {}
+    for one in snapshots:
+        for key, fact in one.facts.items():
+            facts[key] = agree(facts.get(key), fact)
+    gpus = tuple(Gpu({"gfx": Fact(t.gpu, tuple(target_reading(t)))}) for t in targets if t.gpu)
+    return enrich(Snapshot(facts, gpus, bool(gpus)), matrix)

@@ -1,0 +1,93 @@
+"""What has to fit the torch that was chosen: torchvision, torchaudio, and the Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_doctor.declared import Requirement, Step, Target, Unit
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding
+from rocm_doctor.rules.repo_index import Torch, applies, of_local, pinned, said, sources
+from rocm_doctor.rules.repo_torch import image_facts, states
+from rocm_doctor.rules.repo_words import found
+
+
+def companions(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """torchvision or torchaudio of another torch release, or from an index that torch does not come from."""
+    last = list(states(unit, matrix, target))
+    if not last or last[-1][2].build != "rocm":
+        return
+    torch = last[-1][2]
+    build = next((b for b in matrix.torch if b.local == torch.local), None) or next(
+        (b for b in matrix.torch if b.torch == torch.version), None
+    )
+    for step in unit.steps:
+        for r in step.requirements:
+            if r.name in ("torchvision", "torchaudio") and applies(r.marker, target):
+                right = getattr(build, r.name).split("+")[0] if build else ""
+                yield from _companion(unit, target, matrix, step, r, torch, right)
+
+
+def _companion(
+    unit: Unit, target: Target, matrix: Matrix, step: Step, r: Requirement, torch: Torch, right: str
+) -> Iterator[Finding]:
+    version = pinned(r.spec)
+    if version and right and torch.version and version != right:
+        yield found(
+            matrix,
+            "version.companion-mismatch",
+            unit,
+            target,
+            [r.place, torch.place],
+            row="",
+            title=f"{r.name} {version} does not belong to torch {torch.version}; {right} does",
+            commands=(f'pip install "{r.name}=={right}"',),
+        )
+        return
+    origin = of_local(r.spec, r.url)
+    asked, first = sources(step, r.name, target.os)
+    build = origin[0] if origin else asked[0].build if first or len(asked) == 1 else "unknown"
+    if build in ("cuda", "cpu"):
+        yield found(
+            matrix,
+            "version.companion-mismatch",
+            unit,
+            target,
+            [r.place, torch.place],
+            title=f"{r.name} comes as {said(build)}, torch as a ROCm build",
+            cause=f"{r.name} is not bound to the index of torch: its compiled operators do not load beside a ROCm torch.",
+            advice=f"Bind {r.name} to the ROCm index as well.",
+        )
+
+
+def pythons(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """The Python of the unit (or of the target) for which the chosen torch build has no wheel."""
+    last = list(states(unit, matrix, target))
+    python = (
+        unit.python.value
+        if unit.python and unit.python.value[:1].isdigit()
+        else image_facts(unit.image.value).get("python", "")
+        if unit.image
+        else ""
+    )
+    given = (python or target.python).split(".")[:2]
+    build = next((b for b in matrix.torch if last and b.local == last[-1][2].local), None)
+    if (
+        len(given) == 2
+        and build
+        and build.local
+        and build.pythons
+        and last[-1][0] is not None
+        and f"cp{''.join(given)}" not in build.pythons
+    ):
+        places = [last[-1][2].place, *([unit.python.place] if unit.python and python else [])]
+        yield found(
+            matrix,
+            "version.python-unsupported",
+            unit,
+            target,
+            places,
+            title=f"torch {build.local} has no wheel for Python {'.'.join(given)}",
+            cause=f"Its wheels are for {', '.join(build.pythons)}.",
+            sources=build.sources,
+        )

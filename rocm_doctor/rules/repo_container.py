@@ -1,0 +1,131 @@
+"""Base images and containers: is the image for this GPU, and does the container get the devices?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_doctor import versions
+from rocm_doctor.declared import Container, Target, Unit
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding
+from rocm_doctor.rules.repo_torch import image_facts, image_parts, of_image, states
+from rocm_doctor.rules.repo_words import found
+
+_DEVICES = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html"
+
+
+def base_image(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A CUDA base image, or a ROCm image of a release that dropped the target."""
+    if unit.image is None or not unit.image.value:
+        return
+    repo, _ = image_parts(unit.image.value)
+    last = list(states(unit, matrix, target))[-1:]
+    brings = of_image(unit.image)
+    if (
+        repo.startswith("nvidia/")
+        or "nvcr.io" in unit.image.value
+        or (brings and brings.build == "cuda" and last[0][2].build != "rocm")
+    ):
+        yield found(
+            matrix,
+            "version.torch-not-rocm",
+            unit,
+            target,
+            [unit.image.place],
+            row="",
+            title=f"the base image {unit.image.value} is for NVIDIA GPUs",
+            cause="It brings CUDA libraries and no HIP runtime.",
+            advice="Start from a rocm/ image whose tag names your ROCm release.",
+        )
+    rocm = image_facts(unit.image.value).get("rocm", "")
+    for said_so in matrix.support if rocm else ():
+        if (
+            target.gpu in said_so.gfx
+            and said_so.os == target.os
+            and said_so.state in ("dropped", "broken")
+            and _within(rocm, said_so.since, said_so.until)
+        ):
+            yield found(
+                matrix,
+                "arch.dropped-by-rocm",
+                unit,
+                target,
+                [unit.image.place],
+                severity="warning",
+                confidence="medium",
+                title=f"the base image has ROCm {rocm}, which no longer has {target.gpu}",
+                cause=said_so.words,
+                sources=said_so.sources,
+                grade=said_so.grade,
+                advice=f"Take an image of a ROCm release that lists {target.gpu}.",
+            )
+            return
+
+
+def _within(version: str, since: str, until: str) -> bool:
+    try:
+        return versions.contains(f">={since}", version) is True and (
+            not until or versions.contains(f"<={until}", version) is True
+        )
+    except ValueError:
+        return False
+
+
+def containers(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """Containers that train but do not get the devices, or ask for another vendor's."""
+    if target.os != "linux":
+        return
+    for container in unit.containers:
+        if container.nvidia:
+            yield found(
+                matrix,
+                "access.container",
+                unit,
+                target,
+                [container.place],
+                title=f"{container.name} asks for an NVIDIA GPU",
+                cause="The NVIDIA runtime passes no AMD device into a container.",
+                commands=(_passed(container),),
+                sources=(_DEVICES,),
+            )
+        elif container.gpu and not container.privileged:
+            yield from _devices(unit, target, matrix, container)
+
+
+def _devices(unit: Unit, target: Target, matrix: Matrix, container: Container) -> Iterator[Finding]:
+    have = {d.split(":")[0].rstrip("/") for d in container.devices}
+    missing = [
+        d for d in ("/dev/kfd", "/dev/dri") if not any(h == d or h.startswith(d + "/") or d.startswith(h + "/") for h in have)
+    ]
+    if missing:
+        yield found(
+            matrix,
+            "access.container",
+            unit,
+            target,
+            [container.place],
+            title=f"{container.name} does not get {' and '.join(missing)}",
+            cause="Without /dev/kfd and the render nodes under /dev/dri the HIP runtime in the container finds no GPU.",
+            commands=(_passed(container),),
+            sources=(_DEVICES,),
+        )
+    elif not container.shm and container.ipc != "host":
+        yield found(
+            matrix,
+            "access.container",
+            unit,
+            target,
+            [container.place],
+            severity="note",
+            row="",
+            title=f"{container.name} has the default 64 MB of shared memory",
+            cause="Data loader workers and RCCL use /dev/shm and die with a bus error when it is full.",
+            commands=(),
+            sources=(_DEVICES,),
+            advice="Set ipc: host or shm_size (16G is usual).",
+        )
+
+
+def _passed(container: Container) -> str:
+    image = container.image or "IMAGE"
+    return f"docker run --device=/dev/kfd --device=/dev/dri --group-add video --group-add render --ipc=host {image}"
