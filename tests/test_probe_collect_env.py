@@ -85,6 +85,21 @@ def test_same_on_one_line_and_behind_a_warning() -> None:
     assert gpus(collect_env, line) == [GPU]
 
 
+def test_padded_keys_and_banners_of_newer_vllm() -> None:
+    text = re.sub(r"^([A-Z][\w ]+): ", lambda m: f"{m[1]:<29}: ", REPORT, flags=re.M)
+    text = text.replace("OS   ", "=====\n System Info\n=====\nOS   ").replace(
+        "Python version", "\n=====\n Python\n=====\nPython version"
+    )
+    assert facts(collect_env, text) == EXPECTED
+    assert gpus(collect_env, text) == [GPU]
+
+
+def test_what_the_cutting_lost_is_in_the_whole_text() -> None:
+    cutting = "paste/1-collect_env", REPORT[REPORT.index("Is CUDA") :]
+    assert facts(collect_env, cutting, REPORT) == EXPECTED
+    assert gpus(collect_env, cutting, REPORT) == [GPU]
+
+
 def test_cut_head_loses_only_what_was_cut() -> None:
     text = REPORT[REPORT.index("PyTorch: 6.4") :]
     found = facts(collect_env, text)

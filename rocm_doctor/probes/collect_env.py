@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from rocm_doctor.model import Fact, Reading
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.scan import Page, canonical, pages, stated, version_in
+from rocm_doctor.probes.scan import Page, canonical, pages, stated, version_in, whole
 from rocm_doctor.probes.torch_build import Build, say_build
 
 KEYS = (
@@ -27,12 +27,12 @@ KEYS = (
 )  # fmt: skip
 _KEY = re.compile(r"(?:(?<=\s)|(?<=^)|(?<=[)>|]))(" + "|".join(re.escape(k) for k in KEYS) + r")[ \t]*:(?!\S)[ \t]*", re.M)
 _LANDMARKS = (
-    "pytorch version:",
-    "used to build pytorch:",
-    "gpu models and configuration:",
-    "hip runtime version:",
-    "is cuda available:",
-    "python platform:",
+    "pytorch version",
+    "used to build pytorch",
+    "gpu models and configuration",
+    "hip runtime version",
+    "is cuda available",
+    "python platform",
 )
 _BEFORE, _AFTER = 300, 40_000
 _KERNEL = re.compile(r"Linux-(\S+?)-(?:x86_64|aarch64|ppc64le|amd64)\b")
@@ -47,10 +47,17 @@ def probe(artifacts: Artifacts) -> Notes:
     """torch, hip, python, kernel, os, the one GPU it names, and the packages that it lists."""
     notes = Notes()
     for page in pages(artifacts, "collect_env", "cmd/*collect_env*"):
-        block = _block(page)
-        if block is not None:
-            _read(notes, page, *block)
+        _read_page(notes, page)
+    if not {"os", "torch.version"} <= notes.facts.keys():
+        for page in whole(artifacts):
+            _read_page(notes, page)
     return notes
+
+
+def _read_page(notes: Notes, page: Page) -> None:
+    block = _block(page)
+    if block is not None:
+        _read(notes, page, *block)
 
 
 def _block(page: Page) -> tuple[int, int] | None:
@@ -139,8 +146,10 @@ def _machine(notes: Notes, values: Values) -> None:
 def _gpu(notes: Notes, values: Values) -> None:
     """The first GPU, the only one that it names. Its name ends in the gfx target from torch 2.2 on."""
     value, reading = _get(values, "GPU models and configuration")
-    found = _GPU.fullmatch(value) if value else None
+    found = _GPU.fullmatch(value[:200]) if value else None
     if found is None or not found.group(1) or "NVIDIA" in found.group(1).upper():
+        return
+    if notes.listings:
         return
     gpu: dict[str, Fact] = notes.listing(complete=False).gpu()
     notes.say("marketing_name", found.group(1), reading, gpu)
