@@ -1,4 +1,4 @@
-"""Every row can hold, and every condition of it counts: a row that no machine can meet, or that ignores a condition, fails here."""
+"""Every row can hold, and every condition of it counts: a row that no machine can meet, or that ignores one, fails here."""
 
 from __future__ import annotations
 

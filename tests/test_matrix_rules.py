@@ -25,7 +25,13 @@ def test_a_cuda_or_cpu_torch_beside_an_amd_gpu(version: str, build: str) -> None
 
 @pytest.mark.parametrize(
     ("python", "platform", "unsupported"),
-    [("3.12.3", "linux", False), ("3.8.10", "linux", True), ("3.16.0", "linux", True), ("3.10.4", "windows", True), ("3.12.1", "windows", False)],
+    [
+        ("3.12.3", "linux", False),
+        ("3.8.10", "linux", True),
+        ("3.16.0", "linux", True),
+        ("3.10.4", "windows", True),
+        ("3.12.1", "windows", False),
+    ],
 )
 def test_a_python_without_wheels(python: str, platform: str, unsupported: bool) -> None:
     facts: Facts = {"torch.version": None, "python.version": python, "platform": platform}
@@ -45,7 +51,7 @@ def test_a_python_without_wheels(python: str, platform: str, unsupported: bool) 
         ({}, []),
     ],
 )
-def test_companions(packages: dict[str, str | None], wrong: list[str]) -> None:
+def test_companions(packages: dict[str, Any], wrong: list[str]) -> None:
     found = findings(torch("2.9.1+rocm6.4", **packages), NAVI31)
     assert [f.subject for f in found if f.id == "version.companion-mismatch"] == wrong
 
@@ -61,9 +67,9 @@ def test_a_bundled_wheel_never_mismatches_the_system(system: str | None) -> None
 
 
 def test_a_bundled_wheel_with_another_rocm_on_the_loader_path() -> None:
-    more = {"rocm__on_path": ("/opt/rocm-7.1.0/lib=7.1.0",), "env__LD_LIBRARY_PATH": "/opt/rocm-7.1.0/lib"}
+    more: dict[str, Any] = {"rocm__on_path": ("/opt/rocm-7.1.0/lib=7.1.0",), "env__LD_LIBRARY_PATH": "/opt/rocm-7.1.0/lib"}
     assert ids(findings(torch("2.9.1+rocm6.4", **more), NAVI31), "version.rocm") == [("version.rocm-mismatch", "warning")]
-    same = {"rocm__on_path": ("/opt/rocm-6.4.1/lib=6.4.1",)}
+    same: dict[str, Any] = {"rocm__on_path": ("/opt/rocm-6.4.1/lib=6.4.1",)}
     assert ids(findings(torch("2.9.1+rocm6.4", **same), NAVI31), "version.rocm") == []
 
 
@@ -80,14 +86,17 @@ def test_a_bundled_wheel_with_another_rocm_on_the_loader_path() -> None:
     ],
 )
 def test_rocm_packages_beside_their_torch(version: str, family: str, packages: str, severity: str) -> None:
-    more = {"pkg__rocm-sdk-core": packages, "rocm__version": packages, "rocm__source": "wheels", "torch__device_dists": ("gfx1100",)}
+    more: dict[str, Any] = {
+        "pkg__rocm-sdk-core": packages,
+        "rocm__version": packages,
+        "rocm__source": "wheels",
+        "torch__device_dists": ("gfx1100",),
+    }
     found = findings(torch(version, family, **more), NAVI31)
     assert [f.severity for f in found if f.id == "version.rocm-mismatch" and not f.row] == ([severity] if severity else [])
 
 
-@pytest.mark.parametrize(
-    ("system", "severity"), [("6.4.1", ""), ("6.3.0", "warning"), ("7.1.0", "error"), (None, "")]
-)
+@pytest.mark.parametrize(("system", "severity"), [("6.4.1", ""), ("6.3.0", "warning"), ("7.1.0", "error"), (None, "")])
 def test_a_source_build_uses_the_system(system: str | None, severity: str) -> None:
     facts = {**torch("2.9.1", "source", rocm__version=system), "torch.rocm": "6.4", "torch.hip": "6.4.43483"}
     found = [f for f in findings(facts, NAVI31) if f.id == "version.rocm-mismatch"]

@@ -95,7 +95,8 @@ def test_rocm_of_a_local_part(text: str, rocm: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("hip", "rocm"), [("7.15.26333", "10.0"), ("7.14.60850", "7.14"), ("6.1.32830", "6.0"), ("6.1.40091-a8dbc0c19", "6.1"), ("?", None)]
+    ("hip", "rocm"),
+    [("7.15.26333", "10.0"), ("7.14.60850", "7.14"), ("6.1.32830", "6.0"), ("6.1.40091-a8dbc0c19", "6.1"), ("?", None)],
 )
 def test_rocm_of_a_hip_version(hip: str, rocm: str | None) -> None:
     assert rocm_of_hip(hip) == rocm

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocm_doctor.matrix.load import Matrix, decode, load
+from rocm_doctor.matrix.store import Matrix, decode, load
 from rocm_doctor.matrix.types import (
     Driver,
     DriverModule,

@@ -131,7 +131,7 @@ def _together(entries: Sequence[Entry], root: Path) -> Iterator[Problem]:
     retired = read_yaml(root / "retired.yaml") or {}
     values = [e.value for e in rows]
     yield from _said(rows, lint_rows.duplicates(values), "key-unique")
-    yield from _said(rows, lint_rows.remedies(values, {d.id for d in known if d.commands}), "remedy-given")
+    yield from _said(rows, lint_rows.remedies(values, {d.id for d in known if d.advice or d.commands}), "remedy-given")
     yield from _said(rows, lint_rows.references(values, ids, retired), "reference-known")
     yield from _said(rows, lint_rows.contradictions(values), "contradiction")
     yield from _said(entries, lint_catalog.faults([e.value for e in entries]), "catalogue")
@@ -153,9 +153,9 @@ def _problem(entry: Entry, field: str, message: str, check: str) -> Problem:
 
 def _shorts(root: Path) -> Iterator[Problem]:
     """A short name of sources.yaml that nothing uses."""
-    text = "\n".join(p.read_text(encoding="utf-8") for p in _files(root) if p.name != "sources.yaml")
+    used = lint_text.words("\n".join(p.read_text(encoding="utf-8") for p in _files(root) if p.name != "sources.yaml"))
     for name in read_shorts(root):
-        if not lint_text.uses(text, name):
+        if name not in used:
             yield Problem(
                 "sources.yaml", line_of(root / "sources.yaml", (name,)), name, "no entry uses this source", "source-used", name
             )

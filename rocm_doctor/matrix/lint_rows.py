@@ -72,12 +72,12 @@ def title_form(row: Row) -> Iterator[tuple[str, str]]:
         yield "title", "a title is one line of at most 120 characters without a full stop"
 
 
-def remedies(rows: Sequence[Row], with_commands: Collection[str]) -> Iterator[tuple[int, str, str]]:
-    """A fault comes with a cause, and with something to do: the row's own, its diagnosis's commands, or "no known fix"."""
+def remedies(rows: Sequence[Row], with_advice: Collection[str]) -> Iterator[tuple[int, str, str]]:
+    """A fault comes with a cause, and with something to do: the row's own, its diagnosis's, or "no known fix"."""
     for number, row in enumerate(rows):
         if not row.cause.strip():
             yield number, "cause", "a row says why"
-        said = row.advice or row.commands or row.settle or "no known fix" in row.cause or row.diagnosis in with_commands
+        said = row.advice or row.commands or row.settle or "no known fix" in row.cause or row.diagnosis in with_advice
         if row.status in ("broken", "degraded") and not said:
             yield number, "advice", 'broken and degraded rows say what to do, or "no known fix"'
 

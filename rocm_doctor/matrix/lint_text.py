@@ -9,9 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
-
-from rocm_doctor.matrix.source import Problem
+from rocm_doctor.matrix.source import Problem, nodes
 
 _FORMS = (
     re.compile(r"https://[\w.-]+\.[a-z]{2,}/\S*$"),
@@ -64,7 +62,7 @@ def commands_parse(entry: Any) -> Iterator[tuple[str, str]]:
     for name in ("commands", "verify"):
         for command in getattr(entry, name, ()):
             try:
-                words = shlex.split(command)
+                words = shlex.split(command, comments=True)
             except ValueError as exc:
                 yield name, f"`{command}` does not parse: {exc}"
                 continue
@@ -99,8 +97,7 @@ def formatting(files: Iterable[Path], root: Path) -> Iterator[Problem]:
 def _twice(text: str) -> Iterator[tuple[int, str]]:
     import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    todo: list[Any] = [yaml.compose(text, loader)]
+    todo: list[Any] = [nodes(text)]
     while todo:
         node = todo.pop()
         if isinstance(node, yaml.MappingNode):
@@ -111,12 +108,6 @@ def _twice(text: str) -> Iterator[tuple[int, str]]:
             todo += node.value
 
 
-def uses(text: str, name: str) -> bool:
-    """Whether a short name stands in a list of sources somewhere in these files."""
-    return re.search(rf"(?:^|[\[,\s-]){re.escape(name)}(?=[\],\s]|$)", text, re.MULTILINE) is not None
-
-
-def plain(entry: Any) -> dict[str, Any]:
-    """An entry as plain values, for comparisons between two versions of the data."""
-    made: dict[str, Any] = msgspec.to_builtins(entry)
-    return made
+def words(text: str) -> set[str]:
+    """The words that may be short names of sources."""
+    return set(re.findall(r"[a-z0-9][a-z0-9.-]*[a-z0-9]", text))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from rocm_doctor.matrix.load import Matrix
+from rocm_doctor.matrix.store import Matrix
 from rocm_doctor.matrix.types import Fact, Support, Target, TorchBuild
 from rocm_doctor.model import Row
 from rocm_doctor.versions import SortKey, contains, parse, sort_key

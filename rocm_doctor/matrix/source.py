@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -108,7 +109,7 @@ def read_yaml(path: Path, name: str = "") -> Any:
     import yaml
 
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        return _parsed(path.read_text(encoding="utf-8"))
     except OSError as exc:
         raise MatrixError([Problem(name or path.name, 0, "", exc.strerror or str(exc))]) from exc
     except UnicodeDecodeError as exc:
@@ -117,6 +118,14 @@ def read_yaml(path: Path, name: str = "") -> Any:
         mark = getattr(exc, "problem_mark", None)
         words = getattr(exc, "problem", None) or str(exc).split("\n")[0]
         raise MatrixError([Problem(name or path.name, mark.line + 1 if mark else 0, "", f"no YAML: {words}")]) from exc
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> Any:
+    """The values of a text, shared by all who ask: nobody may change them."""
+    import yaml
+
+    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def entries(path: Path, kind: Any, shorts: dict[str, str], name: str = "") -> tuple[list[Any], list[Problem]]:
@@ -190,12 +199,10 @@ def _driver(path: Path, root: Path, shorts: dict[str, str], problems: list[Probl
 
 
 def line_of(path: Path, steps: tuple[int | str, ...]) -> int:
-    """The line (from 1) of a value in a YAML file, or of the nearest value around it."""
-    import yaml
-
+    """The line (from 1) of a value in a YAML file, or of the nearest value around it; 0 when the file cannot be read."""
     try:
-        node = yaml.compose(path.read_text(encoding="utf-8"), yaml.SafeLoader)
-    except (OSError, ValueError, yaml.YAMLError):
+        node = nodes(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return 0
     line = 1
     for step in steps:
@@ -204,6 +211,17 @@ def line_of(path: Path, steps: tuple[int | str, ...]) -> int:
             return line
         line, node = found
     return line
+
+
+@lru_cache(maxsize=64)
+def nodes(text: str) -> Any:
+    """The tree of a YAML text with its marks. Raises ValueError for a text that is no YAML."""
+    import yaml
+
+    try:
+        return yaml.compose(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError as exc:
+        raise ValueError(str(exc)) from exc
 
 
 def _child(node: Any, step: int | str) -> tuple[int, Any] | None:

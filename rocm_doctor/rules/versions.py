@@ -97,6 +97,8 @@ def _unfit(name: str, fact: Fact, torch: str, expected: str) -> str:
         return f"{name} {fact.value} is built for {'CUDA' if local.startswith('cu') else 'the CPU'}"
     if not local and rocm_of_local(torch) and _from_a_list(fact) and name == "torchvision":
         return f"{name} {fact.value} is the plain wheel, whose operators are not built for this torch"
+    if local and "rocm" not in local:
+        return ""  # built on purpose (0.16.1+fdea156): against which torch, its number does not tell
     mine, wanted, of_torch = release(fact.value), release(expected), release(torch)
     if not mine or not wanted or not of_torch or of_torch[:2] >= _PINNED_UNTIL:
         return ""

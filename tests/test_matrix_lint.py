@@ -1,0 +1,149 @@
+"""`matrix lint`: the data at hand is clean, and a planted error of every kind is found."""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+from pathlib import Path
+
+import pytest
+
+from rocm_doctor.matrix.lint import lint
+from rocm_doctor.matrix.lint_text import words
+
+SOURCE = Path(__file__).resolve().parents[1] / "compat_matrix"
+TODAY = datetime.date(2026, 11, 21)
+
+
+KEPT = ("VERSION", "diagnoses.yaml", "retired.yaml", "rows/stacks.yaml", "rows/code.yaml", "catalog/gfx.yaml")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A part of the data that is sound by itself, so that a hundred lints take seconds."""
+    folder: Path = tmp_path_factory.mktemp("small")
+    for name in KEPT:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(SOURCE / name, folder / name)
+    for name in ("rocm", "torch", "support", "env", "facts"):
+        entries = (SOURCE / f"catalog/{name}.yaml").read_text(encoding="utf-8").rstrip("\n").split("\n\n")
+        keep = entries[:4] if name != "env" else [e for e in entries if "name: HSA_XNACK" in e]
+        (folder / f"catalog/{name}.yaml").write_text("\n\n".join(keep) + "\n", encoding="utf-8")
+    used = words("\n".join(p.read_text(encoding="utf-8") for p in folder.rglob("*.yaml")))
+    shorts = [x for x in (SOURCE / "sources.yaml").read_text(encoding="utf-8").splitlines() if x.partition(":")[0] in used]
+    (folder / "sources.yaml").write_text("\n".join(shorts) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def copy(tmp_path: Path, small: Path) -> Path:
+    return Path(shutil.copytree(small, tmp_path / "compat_matrix"))
+
+
+def test_the_data_is_clean() -> None:
+    assert [str(p) for p in lint(SOURCE, TODAY) if p.level == "error"] == []
+
+
+def test_the_small_part_is_clean(small: Path) -> None:
+    assert [str(p) for p in lint(small, TODAY) if p.level == "error"] == []
+
+
+def plant(folder: Path, file: str, old: str, new: str) -> None:
+    path = folder / file
+    text = path.read_text(encoding="utf-8")
+    assert old in text, f"{file} no longer holds {old!r}"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+STACKS, GFX, TORCH = "rows/stacks.yaml", "catalog/gfx.yaml", "catalog/torch.yaml"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "check", "words"),
+    [
+        (STACKS, "- key: mi50-working", "- key: MI50 works", "key-form", "no key"),
+        (STACKS, "- key: mi50-working", "- key: gfx906-rocm6.3", "key-unique", "stands twice"),
+        (STACKS, "diagnosis: arch.blas-missing", "diagnosis: arch.nothing", "reference-known", "no diagnosis"),
+        (STACKS, "torch.version: ", "torch.verison: ", "coordinate-known", "no fact"),
+        (STACKS, 'torch.rocm: "6.3.*"', 'torch.rocm: ">=x"', "condition-parses", "no bound"),
+        (STACKS, 'torch.rocm: "6.3.*"', 'torch.rocm: ""', "condition-parses", "empty"),
+        (STACKS, "title: torch 2.9.1+rocm6.3 works on MI50", "title: It works.", "title-form", "full stop"),
+        (STACKS, "https://github.com/unslothai/unsloth/pull/7354", "a friend", "source-form", "no citation"),
+        (STACKS, "  sources: [https://github.com/unslothai/unsloth/pull/7354]", "  sources: []", "source-form", "no source"),
+        (STACKS, "checked: 2026-11-20", "checked: 2030-01-01", "age", "future"),
+        (
+            STACKS,
+            "title: torch 2.9.1+rocm6.3 works on MI50",
+            "title: works in /home/anna/x",
+            "personal-data",
+            "somebody's machine",
+        ),
+        (STACKS, "title: torch 2.9.1+rocm6.3 works on MI50", "title: works for anna@example.org", "personal-data", "e-mail"),
+        (STACKS, "  checked", "  commands: [pip install torch>=2.9]\n  checked", "command-parses", "redirect"),
+        (STACKS, "  checked", "  commands: ['echo \"open']\n  checked", "command-parses", "does not parse"),
+        (STACKS, "  checked", "  after: [no-such-row]\n  checked", "reference-known", "neither"),
+        (STACKS, "  status: works", "  status: wroks", "schema", "wroks"),
+        (STACKS, "  grade: field", "  grade: field\n  colour: red", "schema", "colour"),
+        (STACKS, "  layer: framework", "  layer: framework \n  prior: common", "format", "blank"),
+        (STACKS, "  layer: framework", "  layer: framework\n  layer: framework", "format", "twice"),
+        (GFX, "kfd: 90006", "kfd: 90060", "catalogue", "not the number"),
+        (GFX, '"66a0"', '"73bf"', "catalogue", "stands at"),
+        (GFX, "verdict: identity", "verdict: harmful", "catalogue", "names the chip itself"),
+        (TORCH, "gfx: [gfx900,", "gfx: [gfx999,", "catalogue", "not in catalog"),
+        (TORCH, 'local: "1.13.0+rocm5.2"', 'local: "1.12.0+rocm5.2"', "catalogue", "no build of torch"),
+        ("catalog/support.yaml", "state: supported", "state: fine", "schema", "fine"),
+        ("catalog/env.yaml", "name: HSA_XNACK", "name: HSA xnack", "catalogue", "no name of a variable"),
+        ("catalog/facts.yaml", "sources: [rocblas-cmake]", "sources: [no-such-short]", "schema", "no short name"),
+        ("sources.yaml", "gpu-specs:", "never-used: https://example.org/x\ngpu-specs:", "source-used", "no entry uses"),
+        ("retired.yaml", "{}", "old-key: nowhere", "retired", "unknown"),
+        ("retired.yaml", "{}", "mi50-working: gfx906-rocm6.3", "reference-known", "is retired"),
+        ("VERSION", "2026.11.21", "next week", "schema", "calendar version"),
+    ],
+)
+def test_a_planted_error_is_found(copy: Path, file: str, old: str, new: str, check: str, words: str) -> None:
+    plant(copy, file, old, new)
+    found = [p for p in lint(copy, TODAY) if p.check == check and p.level == "error" and words in p.message]
+    assert found, [str(p) for p in lint(copy, TODAY)][:5]
+    assert found[0].file == file or check == "reference-known"
+    assert found[0].line > 0
+
+
+def test_a_fault_without_a_remedy(copy: Path) -> None:
+    plant(copy, "diagnoses.yaml", "  advice: Remove xformers", '  advice: ""\n  settle: Remove xformers')
+    plant(copy, "diagnoses.yaml", "  commands: [pip uninstall -y xformers]\n", "")
+    plant(copy, "rows/code.yaml", "  advice: Remove it", "  origin: Remove it")
+    text = (copy / "rows/code.yaml").read_text(encoding="utf-8")
+    bare = text.replace("  commands: [pip uninstall -y xformers]\n", "").replace("  settle: rocm-doctor audit\n", "")
+    (copy / "rows/code.yaml").write_text(bare, encoding="utf-8")
+    assert any(p.check == "remedy-given" for p in lint(copy, TODAY))
+
+
+def test_rows_of_one_grade_that_contradict_each_other(copy: Path) -> None:
+    text = (copy / STACKS).read_text(encoding="utf-8")
+    row = text[text.index("- key: gfx906-rocm6.3") :].split("\n\n")[0]
+    broken = (
+        row.replace("gfx906-rocm6.3", "gfx906-rocm6.3-broken").replace("works\n", "broken\n", 1).replace('"6.3.*"', '">=6.3.2"')
+    )
+    (copy / STACKS).write_text(f"{text}\n{broken}\n  advice: None.\n", encoding="utf-8")
+    assert any(p.check == "contradiction" for p in lint(copy, TODAY))
+    other = broken.replace("grade: field", "grade: official")
+    (copy / STACKS).write_text(f"{text}\n{other}\n  advice: None.\n", encoding="utf-8")
+    assert not any(p.check == "contradiction" for p in lint(copy, TODAY))
+
+
+def test_old_entries_are_a_warning(copy: Path) -> None:
+    later = TODAY + datetime.timedelta(days=400)
+    found = [p for p in lint(copy, later) if p.check == "age"]
+    assert len(found) > 50
+    assert {p.level for p in found} == {"warning"}
+
+
+def test_an_exception_silences_and_one_for_nothing_is_an_error(copy: Path) -> None:
+    plant(copy, STACKS, "https://github.com/unslothai/unsloth/pull/7354", "a friend")
+    path = copy / "lint_exceptions.yaml"
+    path.write_text("- {check: source-form, key: mi50-working, reason: a test}\n", encoding="utf-8")
+    assert not [p for p in lint(copy, TODAY) if p.level == "error"]
+    path.write_text("- {check: source-form, key: gfx906-rocm6.3, reason: a test}\n", encoding="utf-8")
+    assert {p.check for p in lint(copy, TODAY) if p.level == "error"} == {"source-form", "exception"}
+    path.write_text("- {check: source-form, key: mi50-working}\n", encoding="utf-8")
+    assert "exception" in {p.check for p in lint(copy, TODAY)}
