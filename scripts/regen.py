@@ -15,6 +15,7 @@ import msgspec
 
 from rocm_doctor.coords import COORDS
 from rocm_doctor.matrix import Matrix, load
+from rocm_doctor.matrix.pages import pages
 from rocm_doctor.model import Report, Row
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -64,6 +65,7 @@ def generated() -> Iterator[tuple[str, str]]:
     yield "rocm_doctor/schemas/row.json", schema(Row, "row of the compatibility matrix")
     yield "docs/facts.md", facts_page(matrix)
     yield "README.md", readme(matrix)
+    yield from pages(matrix)
 
 
 def main() -> int:

@@ -1,0 +1,61 @@
+"""A page for each diagnosis, from the data: docs/diagnoses/<id>.md, and an index. scripts/regen.py writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_doctor.matrix.store import Matrix
+from rocm_doctor.model import Diagnosis, Row
+
+FOLDER = "docs/diagnoses"
+
+
+def pages(matrix: Matrix) -> Iterator[tuple[str, str]]:
+    """(path from the root of the checkout, text) of every page."""
+    yield f"{FOLDER}/README.md", _index(matrix)
+    for known in matrix.diagnoses.values():
+        rows = [row for row in matrix.rows if row.diagnosis == known.id]
+        yield f"{FOLDER}/{known.id}.md", "\n".join(_page(known, rows)) + "\n"
+
+
+def _index(matrix: Matrix) -> str:
+    families: dict[str, list[Diagnosis]] = {}
+    for known in matrix.diagnoses.values():
+        families.setdefault(known.id.partition(".")[0], []).append(known)
+    lines = ["# Diagnoses", "", "Generated from compat_matrix/diagnoses.yaml. An id is never given to another cause.", ""]
+    for family, members in families.items():
+        lines += [f"## {family}", "", *(f"- [`{d.id}`]({d.id}.md): {d.title}" for d in members), ""]
+    retired = [f"- `{old}`: {f'now `{new}`' if new else 'without a successor'}" for old, new in matrix.retired.items()]
+    return "\n".join([*lines, *(["## Retired", "", *retired, ""] if retired else [])])
+
+
+def _page(known: Diagnosis, rows: list[Row]) -> Iterator[str]:
+    yield from (f"# {known.id}", "", f"{known.title}.", "", f"**When it is this one.** {known.criterion}", "")
+    yield from (f"**Why.** {known.cause}", "", f"**What to do.** {known.advice}", "")
+    if known.commands:
+        yield from ("```sh", *known.commands, "```", "")
+    if known.verify:
+        yield from ("Then, to see that it is cured:", "", "```sh", *known.verify, "```", "")
+    yield from ("**Who says so**", "", *(f"- {_linked(s)}" for s in known.sources), "", f"Checked on {known.checked}.")
+    if rows:
+        yield from (
+            "",
+            "## What the matrix judges by it",
+            "",
+            "| row | when | status | grade | who says so |",
+            "|---|---|---|---|---|",
+        )
+        yield from map(_line, rows)
+
+
+def _line(row: Row) -> str:
+    when = "<br>".join(f"`{name}`: `{_cell(condition)}`" for name, condition in row.when.items())
+    return f"| `{row.key}`: {_cell(row.title)} | {when} | {row.status} | {row.grade}, {row.checked} | {_linked(row.sources[0])} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _linked(source: str) -> str:
+    return f"<{source}>" if source.startswith("https://") else _cell(source)
