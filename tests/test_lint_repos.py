@@ -155,7 +155,8 @@ UV = '[project]\nname = "x"\nversion = "1"\ndependencies = ["torch"]\n[tool.uv]\
     (UV.format("", ""), []),  # the first index that has it settles it
     (UV.format('index-strategy = "unsafe-best-match"', ""), [NOT_ROCM]),
     (UV.format("", "explicit = true"), [NOT_ROCM]),
-    (UV.format("", 'explicit = true\n[tool.uv.sources]\ntorch = { index = "r" }'), []),
+    (UV.format("", '[tool.uv.sources]\ntorch = { index = "r" }'), []),
+    (UV.format("", 'explicit = true\n[tool.uv.sources]\ntorch = { index = "r" }'), [("version.wheel-missing", "error")]),
 ])  # fmt: skip
 def test_what_uv_would_take(tmp_path: Path, text: str, expected: list[tuple[str, str]]) -> None:
     assert resolved(tmp_path, pyproject_DOT_toml=text) == expected

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from rocm_doctor.model import Artifact, Fact, Finding, Gpu, Reading, Report, Snapshot
 from rocm_doctor.redact import Redactor, redact_artifacts, redact_report
 from rocm_doctor.redact_patterns import COMMON
+from rocm_doctor.reports import FORMATS, Look, render
 
 CAPTURES = Path(__file__).resolve().parents[2] / "shared" / "corpus" / "captures"
 NAME = st.from_regex(r"[a-z][a-z0-9]{3,9}", fullmatch=True).filter(lambda n: n not in COMMON and not n.startswith("gfx"))
@@ -198,6 +199,22 @@ def test_a_report_keeps_its_keys_and_loses_its_secrets() -> None:
     assert clean.findings[0].sources == report.findings[0].sources
     assert clean.findings[0].fingerprint == "10.9.9.9"
     assert clean.summary == clean.findings[0].cause
+
+
+@settings(max_examples=15, deadline=None)
+@given(SECRETS)
+def test_no_seeded_secret_is_in_any_shared_format(secrets: dict[str, str]) -> None:
+    text = _text(secrets)
+    readings = tuple(Reading("paste/text", f"line {n}", line) for n, line in enumerate(text.splitlines(), 1))
+    finding = Finding(
+        "access.permission", text, "error", "high", text, evidence=readings, advice=text, commands=(text,), settle=text
+    )
+    snapshot = Snapshot({"env.ROCR_VISIBLE_DEVICES": Fact(f"GPU-{secrets['gpu']}", readings)}, (), True, readings)
+    report = Report(1, "0.1.0", "m", "problems", text, (finding,), (), snapshot, disputes=(text,))
+    clean = redact_report(report, Redactor(secrets["host"], secrets["user"], f"/home/{secrets['user']}"))
+    for name in FORMATS:
+        shared = render(name, clean, Look(verbose=True))
+        assert [kind for kind, secret in secrets.items() if secret in shared] == [], name
 
 
 def test_ten_megabytes_of_log_take_about_a_second() -> None:

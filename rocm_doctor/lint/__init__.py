@@ -22,7 +22,7 @@ from rocm_doctor.rules.engine import judge, ranked
 from rocm_doctor.rules.findings import finding, stamped
 from rocm_doctor.rules.logs import Logs
 from rocm_doctor.rules.repo import REPO_RULES
-from rocm_doctor.rules.repo_words import subject, target_reading
+from rocm_doctor.rules.repo_words import of_file, subject
 
 Judged = tuple[Snapshot, list[Finding], list[Undecided]]
 
@@ -34,7 +34,7 @@ _OTHER_HARDWARE = frozenset((
 # What a target can still declare; a judgement that lacks anything else of a machine is no business of a repository.
 _DECLARABLE = {"rocm.version": "--rocm", "driver.version": "--driver", "python.version": "--python"}
 _KNOWN = frozenset((
-    "platform", "rocm.version", "driver.version", "python.version", "torch.version", "torch.build", "torch.rocm", "gpu.gfx",
+    "platform", "rocm.version", "driver.version", "python.version", "torch.version", "torch.build", "torch.rocm", "torch.family", "torch.expandable_segments", "gpu.gfx",
     "gpu.family", "gpu.wavefront_size", "gpu.is_apu",
 ))  # fmt: skip
 # Judged by how many cards there are and who may open them, which no repository says; containers have a rule of their own.
@@ -101,9 +101,7 @@ def _judged(unit: Unit, target: Target, matrix: Matrix, units: Sequence[Unit]) -
     speaks = unit.steps or unit.env or unit.image
     more, undecided = judge(facts, Logs(()), matrix, RULES) if speaks else ([], [])
     ids = {f.id for f in own}
-    of_target = target_reading(target)
-    here = [f for f in more if f.id not in ids and any(r not in of_target and r.artifact != "matrix" for r in f.evidence)]
-    here = [f for f in here if not f.id.startswith(_OF_MACHINES)]
+    here = [f for f in more if f.id not in ids and not f.id.startswith(_OF_MACHINES) and any(map(of_file, f.evidence))]
     found = folded(own) + [_placed(f, unit, target) for f in here]
     return facts, [weighed(f, unit, units) for f in found], _lacking(undecided)
 
@@ -119,8 +117,7 @@ def _hint(one: Undecided) -> str:
 
 def _placed(one: Finding, unit: Unit, target: Target) -> Finding:
     """A finding of the rules for machines: what stands in the repository comes first, the target last."""
-    where = target.place.file if target.place else "command line"
-    evidence = sorted(one.evidence, key=lambda r: (r.artifact == "matrix") + 2 * (r.artifact == where))
+    evidence = sorted(one.evidence, key=lambda r: (not of_file(r), r.artifact != "matrix"))
     return stamped(msgspec.structs.replace(one, evidence=tuple(evidence), subject=subject(unit, target)))
 
 

@@ -11,15 +11,15 @@ from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown
 from rocm_doctor.probes.notes import agree
 from rocm_doctor.rules.repo_index import Torch, applies, pinned, said
 from rocm_doctor.rules.repo_torch import image_facts, states
-from rocm_doctor.rules.repo_words import target_reading
+from rocm_doctor.rules.repo_words import field_reading, target_reading
 
 
 def snapshot_of(unit: Unit, target: Target, matrix: Matrix) -> Snapshot:
     """The machine that a unit makes of a target, as facts with their files and lines; what nobody declares is unknown."""
     reading = tuple(target_reading(target))
-    facts: dict[str, Fact] = {"platform": Fact(target.os, reading)}
-    declared = {"rocm.version": target.rocm, "driver.version": target.driver, "python.version": target.python}
-    facts |= {name: Fact(value, reading) for name, value in declared.items() if value}
+    given = {"platform": ("os", target.os), "rocm.version": ("rocm", target.rocm), "driver.version": ("driver", target.driver),
+             "python.version": ("python", target.python)}  # fmt: skip
+    facts = {key: Fact(value, (field_reading(target, name, value),)) for key, (name, value) in given.items() if value}
     if unit.image:
         brought = image_facts(unit.image.value)
         at = (unit.image.place.reading(),)
@@ -27,7 +27,7 @@ def snapshot_of(unit: Unit, target: Target, matrix: Matrix) -> Snapshot:
     for step in unit.steps:
         facts |= {f"pkg.{r.name}": _version_of(r) for r in step.requirements if r.name != "torch" and applies(r.marker, target)}
     facts |= {f"env.{s.name}": Fact(s.value, (s.place.reading(),)) for s in unit.env if "$" not in s.value}
-    facts |= _torch_facts([t for _, _, t in states(unit, matrix, target)][-1:])
+    facts |= _torch_facts([t for _, _, t in states(unit, matrix, target)][-1:], matrix)
     return Snapshot(facts, (Gpu({"gfx": Fact(target.gpu, reading)}),) if target.gpu else (), bool(target.gpu))
 
 
@@ -36,7 +36,7 @@ def _version_of(r: Requirement) -> Fact:
     return Fact(version or Unknown("not-declared", f"pin {r.name}"), (r.place.reading(),))
 
 
-def _torch_facts(last: Sequence[Torch]) -> dict[str, Fact]:
+def _torch_facts(last: Sequence[Torch], matrix: Matrix) -> dict[str, Fact]:
     """The torch that the unit ends up with, where it is decided."""
     if not last or last[0].build not in ("rocm", "cuda", "cpu") or (last[0].build == "cpu" and last[0].explicit):
         return {}
@@ -49,6 +49,9 @@ def _torch_facts(last: Sequence[Torch]) -> dict[str, Fact]:
         facts["torch.version"] = Fact(torch.local, (reading,))
     if torch.build == "rocm" and torch.rocm:
         facts["torch.rocm"] = Fact(torch.rocm, (reading,))
+    build = next((b for b in matrix.torch if b.local == torch.local), None)
+    if build:
+        facts["torch.family"] = Fact(build.family, (reading,))
     return facts
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from rocm_doctor.model import Fact, Finding, Report
 from rocm_doctor.reports import Look
 from rocm_doctor.reports.html_style import STYLE
-from rocm_doctor.reports.places import name_of
+from rocm_doctor.reports.places import location, name_of
 from rocm_doctor.reports.terminal import gpu_line, shown
 
 _MARK = {"ready": "Ready", "problems": "Problems", "undetermined": "Undetermined"}
@@ -119,7 +119,9 @@ def _finding(finding: Finding, followers: list[Finding]) -> Iterator[str]:
     sure = {"high": "", "medium": ", likely", "low": ", a hypothesis"}[finding.confidence]
     where = f" on {finding.subject}" if finding.subject else ""
     yield f'<article id="{_anchor(finding)}" class="{finding.severity}"><h3>{_e(finding.title + where)}</h3>'
-    yield f'<p class="dim">{finding.severity}{sure} · {_e(name_of(finding))}</p><p>{_e(finding.cause)}</p>'
+    file, line = location(finding)
+    at = f"{_e(file)}:{line} · " if line else ""
+    yield f'<p class="dim">{at}{finding.severity}{sure} · {_e(name_of(finding))}</p><p>{_e(finding.cause)}</p>'
     if finding.advice:
         yield f"<p>{_e(finding.advice)}</p>"
     yield from (f"<pre>{_e(command)}</pre>" for command in finding.commands)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from rocm_doctor.model import Finding, Reading, Report
 from rocm_doctor.reports import Look
-from rocm_doctor.reports.places import name_of
+from rocm_doctor.reports.places import location, name_of
 from rocm_doctor.reports.terminal import gpu_line, stack_of
 
 _MARK = {"ready": "✅", "problems": "❌", "undetermined": "❔"}
@@ -50,7 +50,9 @@ def _finding(finding: Finding, followers: list[Finding]) -> Iterator[str]:
     yield ""
     yield f"### {finding.severity}{sure}: {escaped(finding.title + where)}"
     yield ""
-    yield f"{escaped(finding.cause)} ({_code(name_of(finding))})"
+    file, line = location(finding)
+    at = f", {_code(f'{file}:{line}')}" if line else ""
+    yield f"{escaped(finding.cause)} ({_code(name_of(finding))}{at})"
     if finding.advice:
         yield f"\n{escaped(finding.advice)}"
     yield from _block(finding.commands)

@@ -10,7 +10,7 @@ from rocm_doctor import versions
 from rocm_doctor.declared import Step, Target, Unit
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Severity
-from rocm_doctor.rules.repo_companions import companions, pythons
+from rocm_doctor.rules.repo_companions import companions, pythons, triton
 from rocm_doctor.rules.repo_config import config, packages
 from rocm_doctor.rules.repo_container import base_image, containers
 from rocm_doctor.rules.repo_index import Torch, of_local, pinned, said, sources, wanted
@@ -43,7 +43,7 @@ def torch_build(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]
         places,
         severity=_weight(unit, step),
         title=title,
-        cause=f"{last.why[0].upper()}{last.why[1:]}.",
+        cause=_sentence(last.why),
         advice=_advice(step, replaced),
         commands=_command(step, last, matrix, target),
         sources=(_PIP, *matrix.diagnoses["version.torch-not-rocm"].sources),
@@ -54,6 +54,12 @@ def _weight(unit: Unit, step: Step) -> Severity:
     """A list that names no torch may be meant to be installed beside one: that is a note, all else is an error."""
     named = any(r.name == "torch" or r.name in EXACT for r in step.requirements)
     return "error" if named or unit.image or step.tool == "lock" else "note"
+
+
+def _sentence(words: str) -> str:
+    """Words as a sentence; the name of a package at its beginning stays as it is written."""
+    begins = words.startswith(("it ", "the ", "an "))
+    return f"{words[0].upper() if begins else words[0]}{words[1:]}."
 
 
 def _advice(step: Step, replaced: bool) -> str:
@@ -89,7 +95,7 @@ def _no_wheel(unit: Unit, target: Target, matrix: Matrix, last: Torch) -> Findin
         target,
         [last.place, *([last.origin.place] if last.origin else [])],
         title=f"no torch can be installed here: {last.why}",
-        cause=f"{last.why[0].upper()}{last.why[1:]}.",
+        cause=_sentence(last.why),
         commands=_command(None, last, matrix, target),
     )
 
@@ -120,4 +126,14 @@ def unsafe_indexes(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Findi
         )
 
 
-REPO_RULES: tuple[RepoRule, ...] = (torch_build, unsafe_indexes, companions, pythons, base_image, containers, packages, config)
+REPO_RULES: tuple[RepoRule, ...] = (
+    torch_build,
+    unsafe_indexes,
+    companions,
+    triton,
+    pythons,
+    base_image,
+    containers,
+    packages,
+    config,
+)

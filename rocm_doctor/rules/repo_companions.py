@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from rocm_doctor.declared import Requirement, Step, Target, Unit
@@ -58,6 +59,35 @@ def _companion(
             cause=f"{r.name} is not bound to the index of torch: its compiled operators do not load beside a ROCm torch.",
             advice=f"Bind {r.name} to the ROCm index as well.",
         )
+
+
+def triton(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """uv and an explicit ROCm index: torch's own triton package is on that index only, and uv asks it for named packages only.
+
+    Source: https://docs.astral.sh/uv/guides/integration/pytorch/ (the ROCm example names the triton package as well).
+    """
+    for step in unit.steps:
+        torch = next((i for i in step.indexes if i.role == "bound" and "torch" in i.only), None)
+        last = list(states(unit, matrix, target))[-1:]
+        if step.tool != "uv" or torch is None or not last or last[0][2].build != "rocm":
+            continue
+        open_too = any(i.url == torch.url and i.role != "bound" for i in step.indexes)
+        build = next((b for b in matrix.torch if b.local == last[0][2].local), None)
+        package = re.split(r"[=<>~ ]", build.triton)[0] if build else ""
+        bound = any(package in i.only for i in step.indexes) and any(r.name == package for r in step.requirements)
+        if package and package != "triton" and not open_too and not bound:
+            yield found(
+                matrix,
+                "version.wheel-missing",
+                unit,
+                target,
+                [last[0][2].place, torch.place],
+                title=f"uv cannot find {package}, which torch {last[0][2].local} requires",
+                confidence="medium",
+                cause=f"The index is explicit: uv asks it only for packages that are named, and {package} is on no other index.",
+                advice=f"Name {package} in dependencies and bind it in [tool.uv.sources] like torch, or drop `explicit`.",
+                sources=("https://docs.astral.sh/uv/guides/integration/pytorch/",),
+            )
 
 
 def pythons(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:

@@ -12,9 +12,11 @@ from rocm_doctor.rules.findings import finding
 
 
 def found(matrix: Matrix, diagnosis: str, unit: Unit, target: Target, places: Sequence[Place], **fields: Any) -> Finding:
-    """A finding at the first of the places. Its subject is the unit (and the target, when several are named)."""
+    """A finding at the first of the places; its subject is the unit. What the diagnosis says of a machine to type is left out."""
     evidence = [*(p.reading() for p in dict.fromkeys(places)), *target_reading(target)]
-    return finding(matrix, diagnosis, evidence=evidence, subject=subject(unit, target), **fields)
+    return finding(
+        matrix, diagnosis, evidence=evidence, subject=subject(unit, target), **{"commands": (), "verify": (), **fields}
+    )
 
 
 def subject(unit: Unit, target: Target) -> str:
@@ -22,8 +24,20 @@ def subject(unit: Unit, target: Target) -> str:
     return f"{unit.name} for {target.name}" if target.place else unit.name
 
 
+def of_file(reading: Reading) -> bool:
+    """Whether a reading is of a file that declares something, and not of the target or of the catalogue."""
+    return reading.artifact != "matrix" and not reading.quote.startswith("target ")
+
+
+def field_reading(target: Target, name: str, value: str) -> Reading:
+    """Where one field of the target was declared."""
+    if target.place:
+        return Reading(target.place.file, f"line {target.place.line}", f"target {target.name}: {name} {value}")
+    return Reading("command line", f"--{name}", f"target {name} {value}")
+
+
 def target_reading(target: Target) -> list[Reading]:
-    """Where the target was declared: a line of the policy, or the command line."""
+    """Where the target as a whole was declared: a line of the policy, or the command line."""
     said = ", ".join(
         f"{k} {v}" for k, v in (("", target.gpu), ("ROCm", target.rocm), ("Python", target.python), ("", target.os)) if v
     )

@@ -138,8 +138,11 @@ def _uv_indexes(uv: dict[str, Any], bound: dict[str, str], lines: Lines) -> Iter
         if not isinstance(url, str):
             continue
         only = tuple(package for package, source in bound.items() if source == name)
-        role: Role = "default" if entry.get("default") is True else "bound" if entry.get("explicit") is True or only else "extra"
-        yield Index(url, role, lines.place(url), only)
+        place = lines.place(url)
+        if only or entry.get("explicit") is True:
+            yield Index(url, "bound", place, only)
+        if entry.get("explicit") is not True:
+            yield Index(url, "default" if entry.get("default") is True else "extra", place)
     yield from _flat_uv_indexes({**uv, **table(uv, "pip")}, lines)
     yield from (Index(url, "bound", lines.place(url), (package,)) for package, url in bound.items() if "://" in url)
 

@@ -1,0 +1,82 @@
+"""The HTML report in a real browser: nothing of a hostile report runs, nothing is fetched, and a phone's width is not overrun."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Snapshot
+from rocm_doctor.reports import Look, render
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason="no chromium here")]
+QUIET = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--hide-scrollbars"),
+]
+EVIL = (
+    "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\">"
+    "<svg onload=\"document.title='owned'\"></style></title><iframe src=javascript:document.title='owned'>"
+)
+
+
+def hostile() -> Report:
+    reading = Reading(EVIL, "line 3", EVIL)
+    finding = Finding(
+        EVIL,
+        EVIL,
+        "error",
+        "low",
+        EVIL,
+        subject=EVIL,
+        evidence=(reading,),
+        advice=EVIL,
+        commands=(EVIL, "x" * 400),
+        verify=(EVIL,),
+        sources=("javascript:document.title='owned'", 'https://a.example/"onclick=alert(1)', EVIL),
+        settle=EVIL,
+        fingerprint=EVIL,
+    )
+    snapshot = Snapshot(
+        {EVIL: Fact(EVIL, (reading,)), "torch.version": Fact("x" * 300)}, (Gpu({"gfx": Fact(EVIL, (reading,))}),), True
+    )
+    return Report(1, EVIL, EVIL, "problems", EVIL, (finding,), (), snapshot, EVIL, disputes=(EVIL,))
+
+
+def browse(tmp_path: Path, page: str, *options: str) -> str:
+    path = tmp_path / "page.html"
+    path.write_text(page, "utf-8")
+    command = [str(BROWSER), *QUIET, f"--user-data-dir={tmp_path / 'profile'}", *options, path.as_uri()]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+
+
+def test_a_hostile_report_stays_text(tmp_path: Path) -> None:
+    dom = browse(tmp_path, render("html", hostile(), Look()), "--virtual-time-budget=2000", "--dump-dom")
+    assert "<title>rocm-doctor:" in dom
+    assert not re.search(r"<(?:script|img|svg|iframe)", dom)
+    assert "onclick=alert" not in re.sub(r">[^<]*<", "><", dom)
+    assert "javascript:" not in re.sub(r">[^<]*<", "><", dom)
+
+
+def test_the_page_would_run_a_script_if_one_got_through(tmp_path: Path) -> None:
+    page = render("html", hostile(), Look()).replace("</main>", "<script>document.body.dataset.ran = 'yes'</script></main>")
+    unguarded = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
+    assert 'data-ran="yes"' in browse(tmp_path, unguarded, "--dump-dom")
+    assert 'data-ran="yes"' not in browse(tmp_path, page, "--dump-dom")
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_nothing_is_wider_than_the_screen(width: int, tmp_path: Path) -> None:
+    page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", render("html", hostile(), Look()))
+    frame = f"<!doctype html><iframe id=f style='border:0;width:{width}px;height:900px' src='inner.html'></iframe>"
+    (tmp_path / "inner.html").write_text(page, "utf-8")
+    script = "<script>onload = () => { const d = document.getElementById('f').contentDocument.documentElement; "
+    script += "document.body.dataset.width = d.scrollWidth }</script>"
+    dom = browse(tmp_path, frame + script, "--allow-file-access-from-files", "--virtual-time-budget=3000", "--dump-dom")
+    found = re.search(r'data-width="(\d+)"', dom)
+    assert found, dom[-400:]
+    assert int(found[1]) <= width
