@@ -93,16 +93,33 @@ def _whole(data: Mapping[str, Any], key: str) -> int:
 def _lora(data: Mapping[str, Any], rank: str, target: str, dropout: str) -> dict[str, Any]:
     fields: dict[str, Any] = {"rank": _whole(data, rank)} if data.get(rank) is not None else {}
     if data.get(dropout):
-        fields["dropout"] = float(data[dropout])
+        fields["dropout"] = _fraction(data, dropout)
     found = data.get(target)
     if data.get("lora_target_linear") or found in ("all", "all-linear"):
         fields["targets"] = ("all-linear",)
     elif found:
-        fields["targets"] = tuple(found.split(",")) if isinstance(found, str) else tuple(map(str, found))
+        fields["targets"] = _names(data, target)
     return fields
 
 
+def _fraction(data: Mapping[str, Any], key: str) -> float:
+    value = data[key]
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
+        raise ValueError(f"`{key}: {value}` is no fraction below one")
+    return float(value)
+
+
+def _names(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    value = data[key]
+    names = value.split(",") if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"`{key}: {value}` is no list of layer names")
+    return tuple(name.strip() for name in names)
+
+
 def _quantised(bits: int, double: bool) -> dict[str, Any]:
+    if bits not in (4, 8):
+        raise ValueError(f"a base in {bits} bits is not modelled; 4 and 8 are")
     return {"method": "qlora", "quant_bits": bits, "double_quant": double, "dtype": "bfloat16"}
 
 

@@ -1,0 +1,156 @@
+"""The card: its memory, its attention kernels, and several of them."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from rocm_doctor.fit import advice, card, closed_form, estimate, sharding
+from rocm_doctor.fit.attention import FLAG, kernels_of
+from rocm_doctor.fit.job import MATH, Job, Kernels
+from rocm_doctor.fit.shape import shape_of
+from rocm_doctor.matrix import load
+from rocm_doctor.model import Fact, Gpu, Snapshot
+from rocm_doctor.versions import parse
+
+GIB = 1 << 30
+MATRIX = load()
+
+
+def job(model: str = "Qwen2.5-7B", **fields: object) -> Job:
+    return msgspec.structs.replace(Job(config=MATRIX.plain("models")[model]["config"]), **fields)
+
+
+@pytest.mark.parametrize(
+    ("gfx", "torch", "experimental", "fused"),
+    [
+        ("gfx906", "2.4.1+rocm6.0", False, False), ("gfx906", "2.15.0", True, False), ("gfx1030", "2.11.0", True, False),
+        ("gfx942", "2.4.1+rocm6.1", False, True), ("gfx90a", "2.2.2", False, False), ("gfx1201", "2.7.0", False, False),
+        ("gfx1201", "2.7.0", True, True), ("gfx1201", "2.9.1", False, True), ("gfx1151", "2.12.0", False, False),
+        ("gfx1151", "2.13.0+rocm7.2", False, True), ("gfx1100", "2.10.0", False, False),
+        ("gfx1100", "2.11.0a0+rocm7.11.0a20260106", False, True),
+    ],
+)  # fmt: skip
+def test_fused_attention_by_target_and_torch(gfx: str, torch: str, experimental: bool, fused: bool) -> None:
+    kernels, words = kernels_of(gfx, torch, experimental, MATRIX)
+    assert (kernels.flash, kernels.efficient) == (fused, fused)
+    assert gfx in words
+
+
+def test_the_flag_is_named_where_it_would_help() -> None:
+    assert FLAG in kernels_of("gfx1200", "2.11.0", False, MATRIX)[1]
+
+
+def test_grouped_heads_need_torch_26() -> None:
+    """transformers hands grouped heads to torch as they are, and AOTriton took them from 0.8b on."""
+    assert not kernels_of("gfx942", "2.5.1", False, MATRIX)[0].flash_gqa
+    assert kernels_of("gfx942", "2.6.0", False, MATRIX)[0].flash_gqa
+
+
+def test_every_torch_of_the_catalogue_has_an_entry() -> None:
+    for build in (build for build in MATRIX.torch if parse(build.torch)):
+        assert "no entry" not in kernels_of("gfx90a", build.torch, False, MATRIX)[1], build.key
+
+
+@pytest.mark.parametrize(("gfx", "mib"), [("gfx906", 32), ("gfx1100", 32), ("gfx90a", 108), ("gfx942", 204), ("sm_90", 33)])
+def test_blas_scratch(gfx: str, mib: int) -> None:
+    assert card.workspace_of(gfx) == mib << 20
+
+
+def gpu(**facts: object) -> Gpu:
+    return Gpu({name: Fact(value) for name, value in facts.items()})  # type: ignore[arg-type]
+
+
+def test_a_card_of_this_machine() -> None:
+    found = card.present(Snapshot(gpus=(gpu(gfx="gfx1100", vram_bytes=24 * GIB, vram_used_bytes=2 * GIB, is_apu=False),)))[0]
+    assert found.available == 22 * GIB - card.CONTEXT
+    assert "2.0 GiB in use by others" in found.notes[-1]
+
+
+def test_a_hidden_gpu_does_not_count_and_unknown_memory_stays_unknown() -> None:
+    found = card.present(Snapshot(gpus=(gpu(gfx="gfx1036", visible=False), gpu(gfx="gfx1100"))))
+    assert [c.gfx for c in found] == ["gfx1100"]
+    assert found[0].available is None
+
+
+@pytest.mark.parametrize(
+    ("vram", "gtt", "words"),
+    [(16, 60, "the runtime offers the carve-out of 16.0 GiB"), (62, 60, "of main memory are mapped"), (96, 15, "")],
+)
+def test_an_apu_counts_what_the_kernel_offers(vram: int, gtt: int, words: str) -> None:
+    found = card.present(Snapshot(gpus=(gpu(gfx="gfx1151", vram_bytes=vram * GIB, gtt_bytes=gtt * GIB, is_apu=True),)))[0]
+    assert found.total == vram * GIB
+    assert words in found.notes[0]
+
+
+def test_a_declared_card_with_one_size_knows_it_and_with_several_asks() -> None:
+    assert card.declared("gfx908", None, MATRIX).total == 32 * GIB
+    several = card.declared("gfx906", None, MATRIX)
+    assert several.total is None
+    assert "--vram" in several.notes[0]
+
+
+def answer(left: float, how: estimate.How = "simulation") -> str:
+    bound = estimate.BOUNDS[how]
+    made = estimate.Estimate(how, 10 * GIB, 11 * GIB, {}, bound)
+    return estimate.verdict(made, card.Card("gfx1100", "", int(left * GIB), 0, 0, 0))
+
+
+def test_a_verdict_keeps_the_error_in_mind() -> None:
+    assert [answer(room) for room in (13, 11, 10.1, 9.8, 9)] == [
+        "fits",
+        "tight",
+        "too close to call",
+        "too close to call",
+        "does not fit",
+    ]
+    unknown = card.Card("", "", None, 0, 0, 0)
+    assert estimate.verdict(estimate.Estimate("simulation", 1, 1, {}, estimate.BOUNDS["simulation"]), unknown) == "unknown"
+
+
+@pytest.mark.parametrize("strategy", ["ddp", "zero2", "fsdp2", "zero3"])
+def test_sharding_takes_from_each_card_what_it_says(strategy: card.Strategy) -> None:
+    run = job("Llama-3.1-8B", method="full")
+    whole = closed_form.predict(run, 0).breakdown
+    four = sharding.per_card(whole, run, shape_of(run.config), 4, strategy)
+    for part, size in whole.items():
+        assert four[part] == (-(-size // 4) if part in sharding.SHARDED[strategy] else size)
+    assert (sum(four.values()) < sum(whole.values())) == (strategy != "ddp")
+
+
+def test_one_card_is_not_sharded() -> None:
+    run = job()
+    whole = closed_form.predict(run, 0).breakdown
+    assert sharding.per_card(whole, run, shape_of(run.config), 1, "zero3") == whole
+
+
+def test_limits_fit_and_one_more_does_not() -> None:
+    run, place = job("Qwen2.5-1.5B"), card.declared("gfx1100", 24 * GIB, MATRIX)
+    now = estimate.by_arithmetic(run, place)
+    peak = advice.scaled(run, place, now, "single")
+    found = advice.limits(run, place, peak, 0.0)
+    assert found is not None
+    assert place.available is not None
+    at_limit, beyond = (peak(msgspec.structs.replace(run, batch=n)) for n in (found.batch, found.batch + 1))
+    assert at_limit <= place.available < beyond
+    assert peak(msgspec.structs.replace(run, seq=found.seq)) <= place.available
+
+
+def test_the_best_single_change_is_first_and_true() -> None:
+    run = job("Qwen2.5-3B", dtype="float32", batch=4, seq=4096, kernels=MATH)
+    place = card.declared("gfx906", 32 * GIB, MATRIX)
+    now = estimate.by_arithmetic(run, place)
+    found = advice.changes(run, now, advice.scaled(run, place, now, "single"))
+    assert [c.saved_bytes for c in found] == sorted((c.saved_bytes for c in found), reverse=True)
+    assert {"--fused-loss", "--batch 2", "--seq 2048"} <= {c.option for c in found[:4]}
+    halved = msgspec.structs.replace(run, batch=2, grad_accum=2)
+    assert estimate.by_arithmetic(halved, place).peak_allocated_bytes == pytest.approx(
+        next(c.peak_allocated_bytes for c in found if c.option == "--batch 2"), rel=0.001
+    )
+
+
+def test_a_change_that_saves_nothing_is_not_offered() -> None:
+    run = job("Qwen2.5-0.5B", kernels=Kernels(flash=True, efficient=True, flash_gqa=True))
+    place = card.declared("gfx942", 192 * GIB, MATRIX)
+    now = estimate.by_arithmetic(run, place)
+    assert all(c.saved_bytes > 0 for c in advice.changes(run, now, advice.scaled(run, place, now, "single")))

@@ -1,0 +1,109 @@
+"""`rocm-doctor fit` as a user calls it, in a child process where torch is hidden or not asked for."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+WORKER = ROOT / "rocm_doctor" / "fit" / "child" / "fitworker"
+KEYS = {"peak_allocated_bytes", "peak_reserved_bytes", "breakdown", "error_bound", "verdict", "margin_bytes", "limits", "changes"}
+
+
+def fit(*arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    full = [sys.executable, "-m", "rocm_doctor", "fit", *arguments]
+    return subprocess.run(
+        full, capture_output=True, text=True, cwd=ROOT, env={**os.environ, **(env or {})}, timeout=120, check=False
+    )
+
+
+def answer(*arguments: str) -> dict[str, Any]:
+    done = fit("--fast", "--format", "json", *arguments)
+    assert done.returncode in (0, 1), done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_json_has_what_is_promised() -> None:
+    found = answer("--model", "Qwen2.5-3B", "--gpu", "gfx906", "--vram", "32GiB", "--dtype", "float32")
+    assert found.keys() >= KEYS
+    assert found["how"] == "closed form"
+    assert sum(found["breakdown"].values()) == found["peak_allocated_bytes"] <= found["peak_reserved_bytes"]
+    assert found["margin_bytes"] == found["available_bytes"] - found["peak_allocated_bytes"]
+    assert 0 < found["error_bound"]["allocated"] < found["error_bound"]["reserved"] < 1
+
+
+def test_exit_code_says_whether_it_fits() -> None:
+    arguments = ("--fast", "--model", "Llama-3.1-8B", "--gpu", "gfx1100", "--vram", "24GiB", "--seq", "2048")
+    assert fit(*arguments).returncode == 0
+    too_much = fit(*arguments, "--method", "full")
+    assert too_much.returncode == 1
+    assert "It does not fit (" in too_much.stdout
+    assert "LoRA instead of training every weight  [--method lora]" in too_much.stdout
+
+
+def test_math_attention_takes_more_than_fused() -> None:
+    common = ("--model", "Qwen2.5-1.5B", "--no-checkpointing", "--seq", "4096", "--vram", "64")
+    old, new = answer(*common, "--gpu", "gfx906"), answer(*common, "--gpu", "gfx942")
+    assert old["peak_allocated_bytes"] > 1.5 * new["peak_allocated_bytes"]
+    assert answer(*common, "--gpu", "gfx906", "--attention", "flash")["peak_allocated_bytes"] < old["peak_allocated_bytes"]
+
+
+def test_a_configuration_file(tmp_path: Path) -> None:
+    path = tmp_path / "axolotl.yml"
+    path.write_text(
+        "base_model: Qwen/Qwen2.5-7B\nadapter: qlora\nsequence_len: 2048\nmicro_batch_size: 2\nlora_r: 8\n", encoding="utf-8"
+    )
+    found = answer("--config", str(path), "--gpu", "gfx1100", "--vram", "24")
+    assert (found["job"]["method"], found["job"]["batch"], found["job"]["rank"]) == ("qlora", 2, 8)
+    assert "read from axolotl.yml (axolotl)" in found["notes"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--model", "no-such-model"), "no preset, file or folder of that name"),
+        ((), "which model?"),
+        (("--model", "Qwen2.5-3B", "--vram", "lots"), "write 24GiB"),
+        (("--model", "Qwen2.5-3B", "--optimizer", "lion"), "--optimizer"),
+    ],
+)
+def test_a_usage_error_says_what_to_give(arguments: tuple[str, ...], words: str) -> None:
+    done = fit("--fast", "--gpu", "gfx906", *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_without_torch_arithmetic_takes_its_place(tmp_path: Path) -> None:
+    """An interpreter that has no torch: the answer says so and gives the wider error."""
+    (tmp_path / "torch.py").write_text("raise ImportError('no torch here')\n", encoding="utf-8")
+    done = fit(
+        "--model", "SmolLM2-135M", "--gpu", "gfx906", "--vram", "16", "--format", "json", env={"PYTHONPATH": str(tmp_path)}
+    )
+    found = json.loads(done.stdout)
+    assert found["how"] == "closed form"
+    assert any("not simulated: ImportError: no torch here" in note for note in found["notes"])
+
+
+def test_measuring_without_a_gpu_is_a_plain_message(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise ImportError('no torch here')\n", encoding="utf-8")
+    done = fit("--model", "SmolLM2-135M", "--measure", env={"PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 2
+    assert "no torch here" in done.stderr
+
+
+@pytest.mark.parametrize("path", sorted(WORKER.glob("*.py")), ids=lambda path: path.name)
+def test_the_worker_is_stand_alone_python_38(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 8))
+    names = [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and not n.level]
+    names += [alias.name for n in ast.walk(tree) if isinstance(n, ast.Import) for alias in n.names]
+    assert not [name for name in names if name.startswith("rocm_doctor")]
+    assert not [n for n in ast.walk(tree) if isinstance(n, ast.Match)]

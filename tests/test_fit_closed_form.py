@@ -1,0 +1,141 @@
+"""The arithmetic against real steps, and against what the shapes themselves say."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocm_doctor.fit import closed_form, rows
+from rocm_doctor.fit.allocator import MIB
+from rocm_doctor.fit.card import workspace_of
+from rocm_doctor.fit.estimate import BOUNDS
+from rocm_doctor.fit.job import CUDA, MATH, Job, Kernels
+from rocm_doctor.fit.shape import ShapeError, shape_of
+from rocm_doctor.matrix import load
+
+ROOT = Path(__file__).resolve().parents[1]
+OWN = ROOT / "compat_matrix" / "measured" / "memory_h200.csv"
+SHARED = ROOT.parent / "shared" / "facts" / "memory_measured.csv"
+MATRIX = load()
+FUSED = Kernels(flash=True, efficient=True, flash_gqa=True)
+
+
+def errors(path: Path) -> tuple[list[float], list[float]]:
+    """Errors of allocated and reserved of each row, as fractions."""
+    allocated, reserved = [], []
+    for row in rows.read(path):
+        peak = closed_form.predict(rows.job_of(row, MATRIX, CUDA), workspace_of("sm_90"))
+        allocated.append(abs(peak.allocated / int(row["peak_allocated"]) - 1))
+        reserved.append(abs(peak.reserved / int(row["peak_reserved"]) - 1))
+    return allocated, reserved
+
+
+@pytest.mark.parametrize("path", [OWN, SHARED], ids=["own", "shared"])
+def test_accuracy_against_real_steps(path: Path) -> None:
+    if not path.exists():
+        pytest.skip(f"{path.name} is not beside this checkout")
+    allocated, reserved = errors(path)
+    assert len(allocated) >= 10
+    assert statistics.median(allocated) < 0.10
+    assert max(allocated) < 0.25
+    assert statistics.median(reserved) < 0.12
+
+
+@pytest.mark.parametrize("path", [OWN, SHARED], ids=["own", "shared"])
+def test_the_stated_error_is_no_smaller_than_the_worst_one_seen(path: Path) -> None:
+    if not path.exists():
+        pytest.skip(f"{path.name} is not beside this checkout")
+    allocated, reserved = errors(path)
+    assert max(allocated) <= BOUNDS["closed form"].allocated
+    assert max(reserved) <= BOUNDS["closed form"].reserved
+
+
+def test_parameters_are_counted_to_the_last_one() -> None:
+    for row in rows.read(OWN):
+        job = rows.job_of(row, MATRIX, CUDA)
+        shape = shape_of(job.config)
+        trained = closed_form.held_of(shape, job).trainable
+        assert trained == int(row["trainable"]), row["model"]
+        assert shape.parameters + (trained if job.method != "full" else 0) == int(row["params"]), row["model"]
+
+
+def test_every_preset_has_a_shape() -> None:
+    presets = MATRIX.plain("models")
+    assert len(presets) >= 16
+    for name, entry in presets.items():
+        billions = shape_of(entry["config"]).parameters / 1e9
+        stated = float(name.rsplit("-", 1)[-1].rstrip("BM")) if name[-1] in "BM" else None
+        if stated is not None:
+            assert billions == pytest.approx(stated / (1000 if name.endswith("M") else 1), rel=0.35), name
+
+
+def test_it_is_fast() -> None:
+    job = example("Qwen2.5-7B")
+    started = time.perf_counter()
+    for _ in range(20):
+        closed_form.predict(job, 0)
+    assert (time.perf_counter() - started) / 20 < 0.05
+
+
+def example(model: str, **fields: object) -> Job:
+    return msgspec.structs.replace(Job(config=MATRIX.plain("models")[model]["config"], kernels=FUSED), **fields)
+
+
+def test_without_fused_attention_memory_grows_with_the_square_of_the_sequence() -> None:
+    """gfx906 against gfx942: the same run, all scores kept."""
+    fused = [closed_form.predict(example("Qwen2.5-1.5B", checkpointing=False, seq=n), 0).allocated for n in (2048, 4096, 8192)]
+    math = [
+        closed_form.predict(example("Qwen2.5-1.5B", checkpointing=False, seq=n, kernels=MATH), 0).allocated
+        for n in (2048, 4096, 8192)
+    ]
+    assert fused[2] - fused[1] == pytest.approx(2 * (fused[1] - fused[0]), rel=0.01)
+    assert math[2] - math[1] > 3 * (math[1] - math[0])
+    assert math[2] > 2.5 * fused[2]
+
+
+def test_a_quantised_base_is_small_and_its_head_is_not() -> None:
+    dense = closed_form.held_of(shape_of(example("Qwen2.5-7B").config), example("Qwen2.5-7B"))
+    packed_job = example("Qwen2.5-7B", method="qlora", quant_bits=4)
+    packed = closed_form.held_of(shape_of(packed_job.config), packed_job)
+    assert packed.weights < 0.55 * dense.weights
+    assert packed.weights > 152064 * 3584 * 2 * 4  # both embeddings, in float32 after peft's preparation
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "per_parameter"), [("adamw", 8), ("adamw_fused", 8), ("adamw_8bit", 2.03), ("paged_adamw_8bit", 0), ("sgd", 0)]
+)
+def test_optimizer_states(optimizer: str, per_parameter: float) -> None:
+    job = example("Qwen2.5-0.5B", method="full", dtype="float32", optimizer=optimizer)
+    shape = shape_of(job.config)
+    assert closed_form.held_of(shape, job).states == pytest.approx(per_parameter * shape.parameters, rel=0.01)
+
+
+@given(st.sampled_from(sorted(MATRIX.plain("models"))), st.integers(1, 16), st.integers(16, 8192), st.booleans(), st.booleans())
+def test_more_never_takes_less(model: str, batch: int, seq: int, checkpointing: bool, full: bool) -> None:
+    """A larger batch or sequence, no checkpointing, no fused loss, more memory; and the parts add up."""
+    job = example(model, batch=batch, seq=seq, checkpointing=checkpointing, method="full" if full else "lora")
+    peak = closed_form.predict(job, 32 * MIB)
+    assert sum(peak.breakdown.values()) == peak.allocated <= peak.reserved
+    for change in ({"batch": batch + 1}, {"seq": seq + 64}, {"checkpointing": False}, {"grad_accum": 2}, {"dtype": "float32"}):
+        assert closed_form.predict(msgspec.structs.replace(job, **change), 32 * MIB).allocated >= 0.999 * peak.allocated, change
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["hidden_size", "num_hidden_layers", "vocab_size", "model_type"]), st.one_of(st.integers(), st.text())
+    )
+)
+def test_a_config_that_lacks_sizes_is_refused(config: dict[str, object]) -> None:
+    with pytest.raises(ShapeError):
+        shape_of(config)
+
+
+def test_experts_are_refused_rather_than_guessed() -> None:
+    with pytest.raises(ShapeError, match="mixture-of-experts"):
+        shape_of({**MATRIX.plain("models")["Mistral-7B"]["config"], "model_type": "mixtral", "num_local_experts": 8})

@@ -1,0 +1,139 @@
+"""The simulation against real steps, and against what was measured on an AMD card by others."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rocm_doctor.fit import closed_form, rows, runner
+from rocm_doctor.fit.allocator import Peak, replay
+from rocm_doctor.fit.card import workspace_of
+from rocm_doctor.fit.estimate import BOUNDS
+from rocm_doctor.fit.job import CUDA, MATH, Job, Kernels
+from rocm_doctor.matrix import load
+
+pytestmark = pytest.mark.torch
+for needed in ("torch", "transformers", "peft"):
+    pytest.importorskip(needed)
+
+ROOT = Path(__file__).resolve().parents[1]
+OWN = ROOT / "compat_matrix" / "measured" / "memory_h200.csv"
+SHARED = ROOT.parent / "shared" / "facts" / "memory_measured.csv"
+MATRIX = load()
+HOPPER = workspace_of("sm_90")
+FUSED = Kernels(flash=True, efficient=True, flash_gqa=True)
+GIB = 1 << 30
+
+
+def small(**fields: object) -> Job:
+    """A model of two layers, which simulates in the time that importing takes."""
+    config = {**MATRIX.plain("models")["Qwen2.5-0.5B"]["config"], "num_hidden_layers": 2}
+    return msgspec.structs.replace(Job(config=config, kernels=FUSED), **fields)
+
+
+def peak(job: Job) -> Peak:
+    return runner.peak_of(runner.simulate(job), HOPPER)
+
+
+def errors(path: Path, picked: slice = slice(None)) -> tuple[list[float], list[float]]:
+    allocated, reserved = [], []
+    for row in rows.read(path)[picked]:
+        found = peak(rows.job_of(row, MATRIX, CUDA))
+        allocated.append(abs(found.allocated / int(row["peak_allocated"]) - 1))
+        reserved.append(abs(found.reserved / int(row["peak_reserved"]) - 1))
+    return allocated, reserved
+
+
+def test_a_measured_step_to_a_hundredth() -> None:
+    """SmolLM2-135M, LoRA in float32 with eager attention: the quickest row of the table."""
+    allocated, reserved = errors(OWN, slice(0, 1))
+    assert allocated[0] < 0.01
+    assert reserved[0] < 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [OWN, SHARED], ids=["own", "shared"])
+def test_all_measured_steps(path: Path) -> None:
+    if not path.exists():
+        pytest.skip(f"{path.name} is not beside this checkout")
+    allocated, reserved = errors(path)
+    bound = BOUNDS["simulation"]
+    assert statistics.median(allocated) < 0.03
+    assert max(allocated) < min(0.08, bound.allocated)
+    assert statistics.median(reserved) < 0.12
+    assert max(reserved) < bound.reserved
+
+
+@pytest.mark.slow
+def test_a_7b_model_takes_seconds_and_little_memory() -> None:
+    job = Job(config=MATRIX.plain("models")["Qwen2.5-7B"]["config"], kernels=FUSED)
+    started = time.monotonic()
+    found = runner.simulate(job)
+    assert time.monotonic() - started < 10
+    assert found.host_peak < 1.5 * GIB
+    assert found.parameters == 7615616512 + found.trainable
+
+
+def test_the_attention_kernel_decides() -> None:
+    """What gfx906 takes and gfx942 does not."""
+    fused, math = (runner.simulate(small(seq=1024, checkpointing=False, kernels=kernels)) for kernels in (FUSED, MATH))
+    assert set(fused.attention) == {"flash"}
+    assert set(math.attention) == {"math"}
+    assert runner.peak_of(math, 0).breakdown["attention scores"] >= 2 * 14 * 1024 * 1024 * 4
+
+
+@pytest.mark.parametrize(("tokens", "difference"), [(1024, 0.51), (2048, 2.01), (4096, 8.03)])
+def test_what_the_math_path_costs_as_measured_on_a_radeon(tokens: int, difference: float) -> None:
+    """Peak with the math path less peak with flash attention in GiB, on somebody's gfx1200 (torch 2.11.0+rocm7.13.0): 32 heads
+    of 128
+    columns, bf16, causal, forward and backward. https://github.com/unslothai/unsloth/pull/8821"""
+    import torch
+
+    from rocm_doctor.fit.child.fitworker import kernels, track
+
+    def attention_peak(card: Kernels) -> float:
+        tracker = track.Tracker(1, 1, tokens)
+        attention = kernels.patched_attention(tracker, msgspec.to_builtins(card), {})
+        shape = (1, 32, tokens, 128)
+        inputs = [torch.empty(shape, dtype=torch.bfloat16, device="meta", requires_grad=True) for _ in range(3)]
+        with tracker:
+            tracker.relabel(inputs, "inputs")
+            out = attention(*inputs, is_causal=True)
+            out.backward(torch.empty_like(out))
+        return replay([(n, size) for n, size in tracker.events], tracker.labels).allocated / GIB
+
+    assert attention_peak(MATH) - attention_peak(FUSED) == pytest.approx(difference, rel=0.03)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"method": "full", "optimizer": "adafactor"}, {"method": "full", "optimizer": "adamw_8bit", "grad_accum": 2},
+        {"method": "qlora", "quant_bits": 4}, {"autocast": "bfloat16", "dropout": 0.05}, {"fused_loss": True, "batch": 4},
+    ],
+    ids=["adafactor", "8bit", "qlora", "autocast", "fused loss"],
+)  # fmt: skip
+def test_the_closed_form_agrees(fields: dict[str, object]) -> None:
+    """What nobody measured for us at least agrees between two ways of counting."""
+    job = small(seq=512, **fields)
+    assert closed_form.predict(job, HOPPER).allocated == pytest.approx(peak(job).allocated, rel=0.10)
+
+
+@pytest.mark.slow
+def test_without_peft_our_own_adapters_take_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_peft = peak(small())
+    (tmp_path / "peft.py").write_text("raise ImportError('hidden')\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    found = runner.simulate(small())
+    assert "peft" not in found.versions
+    assert runner.peak_of(found, HOPPER).allocated == pytest.approx(with_peft.allocated, rel=0.001)
+
+
+def test_what_cannot_be_built_is_said_in_one_line() -> None:
+    with pytest.raises(runner.WorkerError, match="no_such_type"):
+        runner.simulate(Job(config={"model_type": "no_such_type"}))
