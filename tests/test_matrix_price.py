@@ -1,0 +1,73 @@
+"""What one more piece of knowledge costs: at most two files and about 25 lines, no Python, and it works at once."""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+from pathlib import Path
+
+import pytest
+from matrix_machines import findings, rows, torch
+
+from rocm_doctor.matrix import Matrix, load
+from rocm_doctor.matrix.lint import lint
+
+ROOT = Path(__file__).resolve().parents[1]
+PRICE = ROOT / "docs" / "price"
+
+
+def additions(patch: str) -> dict[str, list[str]]:
+    """The lines that a patch adds, by file."""
+    out: dict[str, list[str]] = {}
+    for line in (PRICE / patch).read_text(encoding="utf-8").splitlines():
+        if line.startswith("+++ b/"):
+            out[line.removeprefix("+++ b/")] = []
+        elif line.startswith("+"):
+            out[list(out)[-1]].append(line[1:])
+    return out
+
+
+def patched(patch: str, folder: Path) -> Matrix:
+    """The matrix with the lines added at the end of their files; it must still be clean."""
+    root = Path(shutil.copytree(ROOT / "compat_matrix", folder / "compat_matrix"))
+    for name, lines in additions(patch).items():
+        if name.startswith("compat_matrix/"):
+            path = folder / name
+            before = path.read_text(encoding="utf-8") if path.is_file() else ""
+            path.write_text(before + "\n".join(lines) + "\n", encoding="utf-8")
+    assert [str(p) for p in lint(root, datetime.date(2026, 11, 21)) if p.level == "error"] == []
+    return load(root)
+
+
+@pytest.mark.parametrize("patch", ["gpu.patch", "torch.patch", "library.patch", "signature.patch"])
+def test_two_files_and_about_25_lines(patch: str) -> None:
+    files = additions(patch)
+    assert len(files) <= 2
+    assert sum(map(len, files.values())) <= 25
+    assert not any(name.endswith(".py") for name in files)
+
+
+def test_a_gpu(tmp_path: Path) -> None:
+    matrix = patched("gpu.patch", tmp_path)
+    found = findings(torch("2.9.1+rocm6.4"), {"device_id": 0x75FF}, matrix=matrix)
+    assert [f.id for f in found if f.severity == "error"] == ["arch.not-in-build"]
+    assert "gfx1299" in found[0].title
+
+
+def test_a_torch_release(tmp_path: Path) -> None:
+    matrix = patched("torch.patch", tmp_path)
+    found = findings(torch("2.99.0+rocm7.2"), {"gfx": "gfx1201"}, matrix=matrix)
+    assert [f.id for f in found if f.severity == "error"] == ["arch.blas-missing"]
+
+
+def test_a_rule_about_a_library(tmp_path: Path) -> None:
+    matrix = patched("library.patch", tmp_path)
+    found = findings(torch("2.9.1+rocm6.4", pkg__fastlora="3.1"), {"gfx": "gfx1100"}, matrix=matrix)
+    assert "fastlora-old-torch" in rows(found)
+
+
+def test_a_failure_signature(tmp_path: Path) -> None:
+    matrix = patched("signature.patch", tmp_path)
+    report = "\n".join(next(lines for name, lines in additions("signature.patch").items() if name.startswith("fixtures")))
+    assert "sig-fastlora-wave" in rows(findings(torch("2.12.0+rocm7.2"), {"gfx": "gfx90a"}, log=report, matrix=matrix))
+    assert "sig-fastlora-wave" not in rows(findings(torch("2.12.0+rocm7.2"), {"gfx": "gfx1100"}, log=report, matrix=matrix))
