@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from text_probes import facts, notes
 
-from rocm_doctor.probes import env
+from rocm_doctor.probes import env, env_text
 
 
 def test_captured_listing() -> None:
@@ -46,7 +46,7 @@ def test_captured_listing() -> None:
     ],
 )
 def test_every_language_that_sets_a_variable(line: str) -> None:
-    assert facts(env, f"before\n{line}\nafter")["env.HSA_OVERRIDE_GFX_VERSION"] == "11.0.0"
+    assert facts(env_text, f"before\n{line}\nafter")["env.HSA_OVERRIDE_GFX_VERSION"] == "11.0.0"
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_every_language_that_sets_a_variable(line: str) -> None:
     ],
 )
 def test_what_sets_nothing(line: str) -> None:
-    assert "env.HSA_OVERRIDE_GFX_VERSION" not in facts(env, line)
+    assert "env.HSA_OVERRIDE_GFX_VERSION" not in facts(env_text, line)
 
 
 def test_lists_keep_their_commas_and_sentences_lose_theirs() -> None:
@@ -78,29 +78,29 @@ def test_lists_keep_their_commas_and_sentences_lose_theirs() -> None:
 
 
 def test_unset_is_absent_and_empty_is_empty() -> None:
-    assert facts(env, "unset HSA_XNACK")["env.HSA_XNACK"] is None
-    assert facts(env, "env -u HSA_XNACK python x.py")["env.HSA_XNACK"] is None
-    assert facts(env, 'export ROCR_VISIBLE_DEVICES=""')["env.ROCR_VISIBLE_DEVICES"] == ""
+    assert facts(env_text, "unset HSA_XNACK")["env.HSA_XNACK"] is None
+    assert facts(env_text, "env -u HSA_XNACK python x.py")["env.HSA_XNACK"] is None
+    assert facts(env_text, 'export ROCR_VISIBLE_DEVICES=""')["env.ROCR_VISIBLE_DEVICES"] == ""
 
 
 def test_cure_is_not_how_the_failing_run_was_set() -> None:
-    assert facts(env, "With HSA_XNACK=1 it works.") == {"said.works.HSA_XNACK": "1"}
-    assert facts(env, "With HSA_XNACK=1 it crashes.") == {"env.HSA_XNACK": "1"}
-    assert facts(env, "If I don't set HSA_XNACK=1 it crashes.") == {"env.HSA_XNACK": None}
-    assert facts(env, "I tried HSA_XNACK=1 without success.") == {}
+    assert facts(env_text, "With HSA_XNACK=1 it works.") == {"said.works.HSA_XNACK": "1"}
+    assert facts(env_text, "With HSA_XNACK=1 it crashes.") == {"env.HSA_XNACK": "1"}
+    assert facts(env_text, "If I don't set HSA_XNACK=1 it crashes.") == {"env.HSA_XNACK": None}
+    assert facts(env_text, "I tried HSA_XNACK=1 without success.") == {}
 
 
 def test_two_values_are_a_dispute() -> None:
-    fact = notes(env, "export HSA_XNACK=1\nexport HSA_XNACK=0\n").facts["env.HSA_XNACK"]
+    fact = notes(env_text, "export HSA_XNACK=1\nexport HSA_XNACK=0\n").facts["env.HSA_XNACK"]
     assert (fact.value, len(fact.disputed)) == ("1", 1)
     assert fact.disputed[0].place == "line 2"
 
 
 def test_configuration_that_hipconfig_prints_is_no_environment() -> None:
-    assert facts(env, "HIP_PLATFORM : amd\nHIP_RUNTIME  : rocclr\n") == {}
+    assert facts(env_text, "HIP_PLATFORM : amd\nHIP_RUNTIME  : rocclr\n") == {}
 
 
 @given(st.text(), st.sampled_from(["export HSA_XNACK=", "$env:HIP_PATH=", "unset ROCR_", "os.environ['HSA_XNACK']="]))
 def test_any_text_gives_facts_or_nothing(text: str, start: str) -> None:
-    notes(env, start + text)
-    notes(env, ("env", text))
+    notes(env_text, start + text)
+    notes(env_text, ("env", text))

@@ -21,7 +21,7 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("interpreter", ("py/*",)),
     ("torch_build", ("py/*",)),
     ("packages", ("py/*",)),
-    ("env", ("env", "paste/*")),
+    ("env", ("env",)),
     ("rocm", ("*",)),
     ("code", ("code/*",)),
     ("smoke", ("smoke/*",)),
@@ -39,6 +39,7 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("lspci", ("cmd/lspci*", *_TEXT)),
     ("report", _TEXT),
     ("tracebacks", _TEXT),
+    ("env_text", _TEXT),
     ("kernel_log", ("kernel/*", "cmd/dmesg*", "cmd/journalctl*", *_TEXT)),
     # what a person writes
     ("prose", _TEXT),

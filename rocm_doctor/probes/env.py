@@ -1,120 +1,33 @@
-"""Environment variables: the captured ones, and those that a pasted text sets in a shell, in Python or for a container.
-
-Which of them matter: ROCm/rocm-systems (ROCr, libhsakmt, HIP, RCCL), ROCm/rocm-libraries (rocBLAS, hipBLASLt, MIOpen), pytorch.
-"""
+"""Environment variables as the examined process sees them: the captured list, which is whole."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from rocm_doctor.model import Reading
+from rocm_doctor.model import Artifact, Reading
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.prose_text import stance
-from rocm_doctor.probes.scan import Line, Page, whole
 
-PREFIXES = (
-    "HSA_", "HIP_", "HIPBLAS", "ROCR_", "ROCM_", "ROC_", "ROCBLAS_", "PYTORCH_", "TORCH_", "MIOPEN_", "NCCL_", "RCCL_",
-    "AMD_", "AMDGPU_", "GPU_",
-    "TRITON_", "FLASH_ATTENTION_", "VLLM_", "AITER_", "SGLANG_", "BNB_", "RAY_", "UNSLOTH_", "CK_", "DISABLE_ADDMM_", "HSAKMT_",
-)  # fmt: skip
-NAMES = (
-    "CUDA_VISIBLE_DEVICES", "CUDA_LAUNCH_BLOCKING", "CUBLAS_WORKSPACE_CONFIG", "LD_LIBRARY_PATH", "LD_PRELOAD", "OMP_NUM_THREADS",
-    "TOKENIZERS_PARALLELISM", "CUDA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX", "DRI_PRIME", "HCC_AMDGPU_TARGET", "PYTHONPATH",
-    "ACCELERATE_USE_FSDP",
-)  # fmt: skip
-NAME = "(" + "|".join(re.escape(p) + "[A-Z0-9_a-z]{1,60}" for p in PREFIXES) + "|" + "|".join(NAMES) + ")"
-_NEEDLES = tuple(n.lower() for n in PREFIXES + NAMES)
-
-_VALUE = r"(\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'|`[^`\n]{0,300}`|(?:[^\s\"'`;)}\]]|;(?=gfx)){0,300})"
-_BEFORE = r"(?<![\w$%{/.\\-])"
-_SET = re.compile(_BEFORE + NAME + r"\s?=\s?" + _VALUE)
-_PYTHON = re.compile(r"environ(?:\[|\.setdefault\(|\.putenv\()\s*[\"']" + NAME + r"[\"']\s*(?:\]\s*=(?!=)|,)\s*" + _VALUE)
-_QUOTED = re.compile(r"[\"']" + NAME + r"[\"']\s*:\s*" + _VALUE)
-_YAML = re.compile(r"^\s*(?:-\s+)?" + NAME + r"\s*:\s+" + _VALUE + r"\s*$")
-_SPOKEN = re.compile(r"\b(?:ENV|setx|set -g?x|set -x -g|setenv)\s+" + NAME + r"\s+" + _VALUE)
-_OF_HIPCONFIG = frozenset(("HIP_PATH", "HIP_PLATFORM", "HIP_COMPILER", "HIP_RUNTIME", "ROCM_PATH", "HSA_PATH", "HIP_CLANG_PATH"))
-_POWERSHELL = re.compile(r"\$env:" + NAME + r"\s*=\s*" + _VALUE, re.I)
-_UNSET = re.compile(r"\b(?:unset|env -u|set -e|Remove-Item)\s+(?:-[a-z]+\s+)*(?:Env:\\?)?" + NAME)
-_WITHOUT = re.compile(
-    r"\b(?:without(?: setting)?|(?:do|did|does)(?:n't| not) (?:set|use|export)|not (?:setting|using))\s+[`\"']?$", re.I
-)
-_SENTENCE = re.compile(r"[^=$#>{\[]{0,200}\b(?:with|setting|using|adding|after|when|it|if)\b", re.I)
-_ADVICE = re.compile(
-    r"(?:try (?:setting|to set|using)|consider (?:passing|setting)|please (?:set|use)|(?:you (?:can|may|should|need to|must)"
-    r"|should|could|need to|instead) set"
-    r"|enable it with|for debugging|recommended|can be (?:set|enabled)|by setting|if you (?:set|use)|e\.g\.|for example"
-    r"|such as|what if|would setting"
-    r"|\b(?:tried|trying)\b|do i (?:need|have) to|should i)",
-    re.I,
-)
+_LINE = re.compile(r"\s*(?:export\s+|declare -x\s+)?([A-Z][A-Z0-9_]{2,60})=(.*)$")
 
 
 def probe(artifacts: Artifacts) -> Notes:
-    """env.<NAME> for each variable that is set; None for one that was taken away; said.works.<NAME> where it is the cure."""
+    """env.<NAME> for each variable of the list; the list is whole, so that any other is absent."""
     notes = Notes()
     for item in artifacts.like("env"):
         notes.say("env.", True, Reading(item.name, "", "every variable that matters"))
-        _listing(notes, Page(item))
-    for page in whole(artifacts):
-        _text(notes, page)
+        _listing(notes, item)
     return notes
 
 
-def _listing(notes: Notes, page: Page) -> None:
+def _listing(notes: Notes, item: Artifact) -> None:
     """`NAME=value` lines, as `env` prints them; any upper-case name counts in a captured one."""
-    for number, line in enumerate(page.text.splitlines(), 1):
-        found = re.match(r"\s*(?:export\s+|declare -x\s+)?([A-Z][A-Z0-9_]{2,60})=(.*)$", line)
+    for number, line in enumerate(item.text.splitlines(), 1):
+        found = _LINE.match(line)
         if found:
-            notes.say(f"env.{found.group(1)}", _bare(found.group(2)), Reading(page.name, f"line {number}", line.strip()[:200]))
+            notes.say(f"env.{found.group(1)}", bare(found.group(2)), Reading(item.name, f"line {number}", line.strip()[:200]))
 
 
-def _text(notes: Notes, page: Page) -> None:
-    for line in page.lines_with(*_NEEDLES):
-        for name, value, place in _settings(line):
-            if _cures(line.text, place, place + len(name) + len(value)):
-                notes.say(f"said.works.{name}", _bare(value), page.reading(line))
-            elif _WITHOUT.search(line.text[max(0, place - 40) : place]):
-                notes.say(f"env.{name}", None, page.reading(line))
-            elif not _advised(line.text[:place]):
-                notes.say(f"env.{name}", _bare(value), page.reading(line))
-        for found in _UNSET.finditer(line.text):
-            notes.say(f"env.{found.group(1)}", None, page.reading(line))
-
-
-def _settings(line: Line) -> Iterator[tuple[str, str, int]]:
-    """(name, value, place) of each setting in a line, whichever language it is written in."""
-    taken: set[str] = set()
-    for pattern in (_PYTHON, _POWERSHELL, _SPOKEN, _SET, _QUOTED, _YAML):
-        for found in pattern.finditer(line.text):
-            name, value = found.group(1), found.group(2)
-            if (
-                name in taken
-                or _is_reference(value)
-                or (not value and pattern is not _SET)
-                or (pattern is _YAML and name in _OF_HIPCONFIG)
-            ):
-                continue
-            taken.add(name)
-            yield name, value, found.start()
-
-
-def _is_reference(value: str) -> bool:
-    """A value that stands for another one, a placeholder, or the rest of a comparison (`NAME == ...`)."""
-    bare = value.strip("\"'`")
-    return bare.startswith(("=", "<", "...", "…", "os.", "str(")) or (bare.startswith(("$", "%")) and ":" not in bare)
-
-
-def _advised(before: str) -> bool:
-    """Whether the words before a setting only recommend it, as error messages and questions do."""
-    return _ADVICE.search(before[-90:]) is not None
-
-
-def _cures(text: str, start: int, end: int) -> bool:
-    """Whether a sentence says that it works with the setting: then it is the cure, and not how the failing run was set."""
-    return _SENTENCE.match(text) is not None and stance(text, start, end) == "works"
-
-
-def _bare(value: str) -> str:
+def bare(value: str) -> str:
+    """A value without the quotes around it and what a sentence leaves behind it."""
     value = value.strip().strip("`")
     return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value.rstrip(",.\\")

@@ -75,7 +75,10 @@ class Notes:
 
 
 def agree(first: Fact | None, second: Fact) -> Fact:
-    """Two facts of one thing: the first known value wins, equal values join their readings, others are kept as disputed."""
+    """Two facts of one thing: the first known value wins, equal values join their readings, others are kept as disputed.
+
+    A version that is the leading part of another (`3.12` and `3.12.3`) agrees with it, and the longer one is kept.
+    """
     if first is None or (not first.known and second.known):
         return second
     if not second.known or (second.value is None and first.value is not None):
@@ -84,6 +87,10 @@ def agree(first: Fact | None, second: Fact) -> Fact:
         return second
     if _same(first.value, second.value):
         return msgspec.structs.replace(first, readings=first.readings + second.readings)
+    if _leads(first.value, second.value):
+        return msgspec.structs.replace(second, readings=second.readings + first.readings, disputed=first.disputed)
+    if _leads(second.value, first.value):
+        return msgspec.structs.replace(first, readings=first.readings + second.readings)
     return msgspec.structs.replace(first, disputed=first.disputed + second.readings)
 
 
@@ -91,3 +98,10 @@ def _same(one: Value, other: Value) -> bool:
     if isinstance(one, str) and isinstance(other, str):
         return " ".join(one.split()).casefold() == " ".join(other.split()).casefold()
     return one == other
+
+
+def _leads(short: Value, long: Value) -> bool:
+    """Whether one version is the beginning of another."""
+    if not (isinstance(short, str) and isinstance(long, str) and short[:1].isdigit()):
+        return False
+    return long.startswith(short) and long[len(short) : len(short) + 1] in (".", "+", "-")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from rocm_doctor.probes.env import NAME
+from rocm_doctor.probes.env_text import NAME
 from rocm_doctor.probes.notes import Notes
 from rocm_doctor.probes.prose_text import Sentence
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.probes.env import NAMES, PREFIXES
+from rocm_doctor.probes.variables import NAMES, PREFIXES
 
 ALSO = (
     "PYTHONNOUSERSITE", "CONDA_DEFAULT_ENV", "WSL_DISTRO_NAME", "container", "APPTAINER_NAME", "SINGULARITY_NAME", "TOOLBOX_PATH",
