@@ -14,7 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 stages: dict[str, Any] = globals()["stages"]
-PAGE_FAULT = "Memory access fault by GPU node-1 (Agent handle: 0x5581) on address 0x7f12. Reason: Page not present or supervisor privilege."
+PAGE_FAULT = (
+    "Memory access fault by GPU node-1 (Agent handle: 0x55) on address 0x7f. Reason: Page not present or supervisor privilege."
+)
 
 
 def fine(bench: Any) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""Whatever a stage does to its process: the stage, the signal and a diagnosis come out, other stages go on, nothing is left running."""
+"""Whatever a stage does to its process: the stage, the signal and a diagnosis come out, other stages go on, nothing is left
+running.
+"""
 
 from __future__ import annotations
 
@@ -87,15 +89,19 @@ def test_a_stage_that_hangs(fault: str) -> None:
     began = time.monotonic()
     artifacts = smoke(f"bf16 {fault}", stages=["bf16", "lora"], limit=1.0)
     found = results(artifacts)
-    assert found["bf16"]["status"] == "timeout" and found["bf16"]["doing"] == "counting sheep"
+    assert found["bf16"]["status"] == "timeout"
+    assert found["bf16"]["doing"] == "counting sheep"
     assert found["lora"]["status"] == "passed"
     assert "in hang" in words(artifacts), "the Python stack says where it hung"
     assert "numeric.bf16-or-fp16" in [f.id for f in judged(artifacts).findings]
-    assert time.monotonic() - began < 8 and children() == []
+    assert time.monotonic() - began < 8
+    assert children() == []
 
 
 def test_an_unkillable_child_is_abandoned_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Uninterruptible sleep cannot be made here: signals are swallowed, and the kernel is made to say what it says of such a process."""
+    """Uninterruptible sleep cannot be made here: signals are swallowed, and the kernel is made to say what it says of such a
+    process.
+    """
     pids: list[int] = []
     with monkeypatch.context() as patch:
         patch.setattr(os, "killpg", lambda group, number: pids.append(group))
@@ -124,14 +130,17 @@ def test_a_process_that_outlives_its_parent_is_ended() -> None:
 def test_memory_ceiling() -> None:
     found = results(smoke("lora hog", stages=["lora", "peft"], memory_limit=400 << 20))
     assert (found["lora"]["status"], found["lora"]["reason"]) == ("died", "memory-limit")
-    assert found["lora"]["resident_bytes"] > 400 << 20 and found["peft"]["status"] == "passed"
+    assert found["lora"]["resident_bytes"] > 400 << 20
+    assert found["peft"]["status"] == "passed"
 
 
 @pytest.mark.parametrize("python", ["/nonexistent/python", "/etc/passwd"])
 def test_an_interpreter_that_does_not_start(python: str) -> None:
     found = results(smoke(python=python, stages=["matmul"]))
-    assert found["import"]["status"] == "died" and found["import"]["reason"].startswith("interpreter-")
-    assert python in found["import"]["message"] and found["matmul"]["reason"] == "needs-device"
+    assert found["import"]["status"] == "died"
+    assert found["import"]["reason"].startswith("interpreter-")
+    assert python in found["import"]["message"]
+    assert found["matmul"]["reason"] == "needs-device"
 
 
 def test_a_crew_loses_a_member() -> None:
@@ -147,13 +156,13 @@ def test_interrupt_keeps_what_is_known(tmp_path: Path) -> None:
     code = (
         "import _thread, sys, threading\nfrom rocm_doctor.smoke.runner import run_smoke\n"
         "def tell(line):\n    if 'bf16 (' in line: threading.Timer(0.3, _thread.interrupt_main).start()\n"
-        f"for a in run_smoke(gpu=0, stages=['fp16', 'bf16', 'lora'], prelude={PRELUDE!r}, on_progress=tell): print(a.note); print(a.text)"
+        f"for a in run_smoke(gpu=0, stages=['fp16', 'bf16', 'lora'], prelude={PRELUDE!r}, on_progress=tell): print(a.note, a.text, sep=chr(10))"
     )
     env = {**os.environ, "FAULT": "bf16 hang", "SMOKE_TEST": OURS}
     done = process.run([sys.executable, "-c", code], limit=20, env=env, cwd=str(Path(__file__).parent.parent))
     note, *lines = done.stdout.splitlines()
     found = {r["stage"]: r for r in map(msgspec.json.decode, filter(None, lines)) if r["kind"] == "result"}
-    assert note == "interrupted" and found["fp16"]["status"] == "passed", done.stderr
+    assert (note, found["fp16"]["status"]) == ("interrupted", "passed"), done.stderr
     assert found["bf16"]["reason"] == found["lora"]["reason"] == "interrupted"
     assert children() == []
 
@@ -177,14 +186,16 @@ def test_new_kernel_lines_stand_beside_a_death(tmp_path: Path, monkeypatch: pyte
                 file.write("3,2,2,-;amdgpu 0000:03:00.0: [gfxhub] page fault (src_id:0 ring:40 vmid:8)\n")
 
     said = words(smoke("matmul page-fault", stages=["matmul"], on_progress=tell))
-    assert "kernel: amdgpu 0000:03:00.0: [gfxhub] page fault" in said and "old line" not in said
+    assert "kernel: amdgpu 0000:03:00.0: [gfxhub] page fault" in said
+    assert "old line" not in said
 
 
 def test_two_gpus_run_side_by_side_and_one_fails() -> None:
     """The first GPU tells that there are two; each has its artifact, the worst counts, and what all do together needs both."""
     artifacts = smoke("device two-gpus\nlora second-gpu-dies", gpu=None, stages=["lora", "peft", "together", "ddp"])
     assert results(artifacts, "gpu0")["lora"]["status"] == "passed"
-    assert results(artifacts, "gpu1")["lora"]["status"] == "died" and results(artifacts, "gpu1")["peft"]["status"] == "passed"
+    assert results(artifacts, "gpu1")["lora"]["status"] == "died"
+    assert results(artifacts, "gpu1")["peft"]["status"] == "passed"
     assert results(artifacts, "crew")["together"]["status"] == "passed"
     assert results(artifacts, "crew")["ddp"]["reason"] == "needs-lora"
     assert judged(artifacts).snapshot.get("smoke.lora").value == "died:SIGSEGV"

@@ -38,7 +38,8 @@ def wait_gone(pid: int, seconds: float = 2.0) -> bool:
 def test_text_is_kept_as_it_is() -> None:
     done = run(py("import os; os.write(1, b' a\\n\\xff\\n'); os.write(2, b'warn \\n'); os._exit(3)"))
     assert (done.stdout, done.stderr, done.returncode, done.state) == (" a\n\ufffd\n", "warn \n", 3, "finished")
-    assert done.pid is not None and done.seconds < 3
+    assert done.pid is not None
+    assert done.seconds < 3
 
 
 def test_signal_shows_as_negative_code() -> None:
@@ -50,28 +51,35 @@ def test_missing_and_forbidden(tmp_path: Path) -> None:
     plain.write_text("data")
     assert run(["/nonexistent/rocminfo"]).state == "not-found"
     done = run([str(plain)])
-    assert (done.state, done.returncode) == ("denied", None) and str(plain) in done.stderr
+    assert (done.state, done.returncode) == ("denied", None)
+    assert str(plain) in done.stderr
 
 
 def test_big_output_on_both_pipes_does_not_deadlock() -> None:
     done = run(py("import os; [os.write(n, b'x' * 65536) for _ in range(20) for n in (1, 2)]"))
-    assert done.state == "finished" and len(done.stdout) == len(done.stderr) == 20 * 65536
+    assert done.state == "finished"
+    assert len(done.stdout) == len(done.stderr) == 20 * 65536
 
 
 def test_flood_is_capped() -> None:
     done = run(py("import os\nwhile True: os.write(1, b'y' * 65536)"), cap=100_000, limit=10)
-    assert done.state == "capped" and len(done.stdout) == 100_000 and done.seconds < 3
+    assert done.state == "capped"
+    assert len(done.stdout) == 100_000
+    assert done.seconds < 3
 
 
 def test_tail_keeps_the_end_of_a_flood() -> None:
     code = "import os\nfor i in range(400): os.write(2, b'z' * 65536)\nos.write(2, b'the end')"
     done = run_many([Ask(py(code), limit=20, cap=4096, keep="tail")])[0]
-    assert done.state == "finished" and done.stderr.endswith("the end") and len(done.stderr) <= 4096
+    assert done.state == "finished"
+    assert done.stderr.endswith("the end")
+    assert len(done.stderr) <= 4096
 
 
 def test_prints_all_and_never_exits() -> None:
     done = run(py("import os, time; os.write(1, b'all of it'); time.sleep(60)"), limit=30, idle_after_output=0.3)
-    assert (done.stdout, done.state, done.returncode) == ("all of it", "timeout", None) and done.seconds < 3
+    assert (done.stdout, done.state, done.returncode) == ("all of it", "timeout", None)
+    assert done.seconds < 3
 
 
 def test_silent_start_is_not_idleness() -> None:
@@ -82,7 +90,10 @@ def test_silent_start_is_not_idleness() -> None:
 def test_deaf_to_sigterm() -> None:
     code = "import os, signal, time; signal.signal(15, signal.SIG_IGN); os.write(1, b'deaf'); time.sleep(60)"
     done = run(py(code), limit=1.0)
-    assert done.state == "timeout" and done.seconds < 3 and done.pid is not None and wait_gone(done.pid)
+    assert done.state == "timeout"
+    assert done.seconds < 3
+    assert done.pid is not None
+    assert wait_gone(done.pid)
 
 
 def test_last_words_after_sigterm_are_read() -> None:
@@ -93,7 +104,9 @@ def test_last_words_after_sigterm_are_read() -> None:
 def test_grandchild_that_holds_the_pipe_is_ended() -> None:
     code = "import os, time\npid = os.fork()\nif pid: os.write(1, b'%d' % pid); os._exit(0)\ntime.sleep(60)"
     done = run(py(code), limit=20)
-    assert done.state == "finished" and done.seconds < 3 and wait_gone(int(done.stdout))
+    assert done.state == "finished"
+    assert done.seconds < 3
+    assert wait_gone(int(done.stdout))
 
 
 def test_unkillable_child_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +114,8 @@ def test_unkillable_child_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(os, "killpg", lambda group, number: None)
         done = run(py("import os, time; os.write(1, b'partial'); time.sleep(60)"), limit=0.5)
-    assert (done.state, done.stdout, done.returncode) == ("abandoned", "partial", None) and done.seconds < 3
+    assert (done.state, done.stdout, done.returncode) == ("abandoned", "partial", None)
+    assert done.seconds < 3
     assert done.pid is not None
     os.killpg(done.pid, signal.SIGKILL)
     os.waitpid(done.pid, 0)
@@ -111,7 +125,8 @@ def test_many_run_at_once_in_order() -> None:
     asks = [Ask(py(f"import time; time.sleep(0.5); print({n})")) for n in range(4)]
     began = time.monotonic()
     results = run_many([*asks, Ask(["/nonexistent"])])
-    assert [done.stdout for done in results[:4]] == ["0\n", "1\n", "2\n", "3\n"] and results[4].state == "not-found"
+    assert [done.stdout for done in results[:4]] == ["0\n", "1\n", "2\n", "3\n"]
+    assert results[4].state == "not-found"
     assert time.monotonic() - began < 1.9
 
 

@@ -17,9 +17,13 @@ MIB = 1 << 20
 
 
 @click.command(epilog="Examples:  rocm-doctor smoke;  rocm-doctor smoke --device cpu;  rocm-doctor smoke --stage bf16 --gpu 1")
-@click.option("--level", type=click.IntRange(1, 3), default=1, show_default=True, help="1: 15 s. 2: 2 min. 3: 15 min, all GPUs together.")
+@click.option(
+    "--level", type=click.IntRange(1, 3), default=1, show_default=True, help="1: 15 s. 2: 2 min. 3: 15 min, all GPUs together."
+)
 @click.option("--stage", "stages", multiple=True, metavar="NAME", help="This stage only; repeatable. --stage list shows them.")
-@click.option("--device", type=click.Choice(("auto", "cpu", "cuda")), default="auto", help="cuda is the name of ROCm GPUs in torch too.")
+@click.option(
+    "--device", type=click.Choice(("auto", "cpu", "cuda")), default="auto", help="cuda is the name of ROCm GPUs in torch too."
+)
 @click.option("--gpu", type=click.IntRange(0), metavar="INDEX", help="This GPU only, as torch counts. [default: every GPU]")
 @click.option("--python", help="Test with this interpreter instead of the one that runs the doctor.")
 @click.option("--stage-limit", type=click.FloatRange(1), metavar="SECONDS", help="Time limit of each stage, instead of its own.")
@@ -48,12 +52,16 @@ def command(
     if "list" in stages:
         click.echo("\n".join(f"{stage.name:<20} level {stage.level}  {stage.about}" for stage in STAGES))
         return
-    unknown = [name for name in stages if name not in {stage.name for stage in STAGES}]
-    if unknown:
-        raise Fault(f"no stage is called {', '.join(unknown)}; `rocm-doctor smoke --stage list` shows them")
+    known(stages)
     matrix = load_matrix(matrix_path, overlays)
     artifacts = facts_beside(python, device) + tested(
-        python, level=level, device=device, stages=stages, gpu=gpu, limit=stage_limit, memory_limit=memory_limit and memory_limit * MIB
+        python,
+        level=level,
+        device=device,
+        stages=stages,
+        gpu=gpu,
+        limit=stage_limit,
+        memory_limit=memory_limit and memory_limit * MIB,
     )
     report = baselined(pipeline.judge(artifacts, matrix, source="the smoke test on this machine", ignore=ignore), baseline)
     deliver(report, **show)
@@ -61,6 +69,17 @@ def command(
         click.echo("interrupted: the report above holds what was known by then", err=True)
         sys.exit(130)
     finish(report, fail_on=fail_on, strict=strict)
+
+
+def known(names: tuple[str, ...]) -> None:
+    """Raises Fault for a name that no stage has."""
+    from rocm_doctor.smoke.runner import matching
+
+    for name in names:
+        try:
+            matching(name)
+        except KeyError:
+            raise Fault(f"no stage is called {name}; `rocm-doctor smoke --stage list` shows them") from None
 
 
 def facts_beside(python: str | None, device: str) -> list[Artifact]:

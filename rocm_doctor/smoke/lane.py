@@ -49,6 +49,7 @@ def interrupt(lane: Lane) -> None:
         _follow(lane, worker)
         if worker.stage:
             record(lane, stage=worker.stage, status="not-run", reason="interrupted", seconds=elapsed(worker), rank=worker.rank)
+    watch.end_marked(_mark(lane))
     lane.workers = []
     for stage in lane.pending:
         if stage.name not in lane.states:

@@ -82,8 +82,17 @@ def run_smoke(
 
 def planned(level: int, names: Sequence[str]) -> list[Stage]:
     """The stages of this level and below, or those named; torch and the device come first in any case. Raises KeyError."""
-    wanted = {BY_NAME[name].name for name in names} or {stage.name for stage in STAGES if stage.level <= level}
+    wanted = {full for name in names for full in matching(name)} or {stage.name for stage in STAGES if stage.level <= level}
     return [stage for stage in STAGES if stage.name in wanted | {"import", "device"}]
+
+
+def matching(name: str) -> list[str]:
+    """The stage of that name, or the stages of that family: `attention` is all whose name begins so. Raises KeyError for none."""
+    name = name.replace("_", "-")
+    found = [name] if name in BY_NAME else [full for full in BY_NAME if full.startswith(name + "-")]
+    if not found:
+        raise KeyError(name)
+    return found
 
 
 def _all_lanes(settings: Settings, plan: list[Stage], gpu: int | None, done: list[Lane]) -> list[Artifact]:

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import IO, Literal
 
 from msgspec import Struct, field
@@ -177,12 +178,9 @@ def done(child: Child) -> Done:
 def asleep_in(pid: int) -> str | None:
     """Where in the kernel a process sleeps uninterruptibly (state D), such as "amdgpu_mes_lock"; None if it does not."""
     try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            state = file.read().rpartition(")")[2].split()[0]
-        if state != "D":
-            return None
-        with open(f"/proc/{pid}/wchan", encoding="utf-8", errors="replace") as file:
-            return file.read().strip() or "unknown"
+        folder = Path(f"/proc/{pid}")
+        state = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+        return (folder / "wchan").read_text(errors="replace").strip() or "unknown" if state == "D" else None
     except (OSError, IndexError):
         return None
 

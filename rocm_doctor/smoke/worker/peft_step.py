@@ -108,17 +108,27 @@ def steps(bench: Bench, model: Any, words: Any) -> list[float]:
         optimizer.zero_grad()
         loss = model(input_ids=words, labels=words).loss
         loss.backward()
+        check_gradients(bench.torch, trained)
         optimizer.step()
         losses.append(float(loss.detach()))
     return losses
 
 
+def check_gradients(torch: Any, trained: list[Any]) -> None:
+    """Every gradient is finite, and they are not all zero. (Those of the first factor are at the first step: the second is
+    zero.)
+    """
+    gradients = [tensor.grad for tensor in trained if tensor.grad is not None]
+    if not all(bool(torch.isfinite(gradient).all()) for gradient in gradients):
+        raise Wrong("nan", "a gradient of the adapters is not finite")
+    if not any(bool(gradient.any()) for gradient in gradients):
+        raise Wrong("zeros", "the gradients of all adapters are zero")
+
+
 def sound(torch: Any, model: Any, base: Any, losses: list[float], name: str) -> None:
     for key, tensor in model.named_parameters():
         if tensor.requires_grad and (tensor.grad is None or not bool(tensor.grad.any())):
-            raise Wrong("zeros", f"{name}: no gradient in {key}")
-        if tensor.requires_grad and not bool(torch.isfinite(tensor.grad).all()):
-            raise Wrong("nan", f"{name}: the gradient of {key} is not finite")
+            raise Wrong("zeros", f"{name}: no gradient in {key} at the last step")
     if not losses[-1] < losses[0]:
         raise Wrong("no-progress", f"{name}: the loss went from {losses[0]:.4g} to {losses[-1]:.4g}")
     before = base.state_dict()

@@ -1,0 +1,226 @@
+"""Parts of the smoke test one by one: tolerances, comparisons, what HIP does differently, watching the machine, the table."""
+
+from __future__ import annotations
+
+import ast
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rocm_doctor.smoke import watch
+from rocm_doctor.smoke.runner import planned
+from rocm_doctor.smoke.worker import basics, bench, compare, hip
+from rocm_doctor.smoke.worker.compare import Wrong, tolerance
+from rocm_doctor.smoke.worker.table import BY_NAME, STAGES, all_needs
+
+WORKER = Path(compare.__file__ or "").parent
+
+
+@pytest.mark.parametrize("path", sorted(WORKER.glob("*.py")), ids=lambda path: path.name)
+def test_worker_is_python_3_8_and_imports_only_the_standard_library(path: Path) -> None:
+    tree = ast.parse(path.read_text(), feature_version=(3, 8))
+    allowed = {
+        "__future__", "argparse", "contextlib", "collections", "copy", "ctypes", "datetime", "faulthandler", "functools", "gc",
+        "importlib", "json", "math", "os", "pathlib", "platform", "signal", "sys", "tempfile", "time", "traceback", "types",
+        "typing", "warnings", "zlib",
+    }  # fmt: skip
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            assert {alias.name.split(".")[0] for alias in node.names} <= allowed
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            assert (node.module or "").split(".")[0] in allowed
+
+
+def test_no_annotation_is_evaluated_in_the_worker() -> None:
+    """`dict[str, int]` is no expression in 3.8: it may stand in annotations only, and those are never evaluated."""
+    for path in WORKER.glob("*.py"):
+        assert "from __future__ import annotations" in path.read_text() or path.name == "__init__.py", path.name
+
+
+def test_table_is_in_order_of_blame() -> None:
+    for number, stage in enumerate(STAGES):
+        assert set(stage.needs) <= {earlier.name for earlier in STAGES[:number]}, stage.name
+        assert (WORKER / f"{stage.module}.py").is_file()
+        assert f"def {stage.function}(" in (WORKER / f"{stage.module}.py").read_text()
+    assert [stage.level for stage in STAGES] == sorted(stage.level for stage in STAGES)
+
+
+def test_all_needs_goes_all_the_way() -> None:
+    assert set(all_needs("soak")) == {"lora", "matmul", "copy", "device", "import"}
+    assert all_needs("import") == ()
+
+
+def test_planned_stages() -> None:
+    assert [s.name for s in planned(3, ["bf16"])] == ["import", "device", "bf16"]
+    assert {s.level for s in planned(2, ())} == {1, 2}
+    assert [s.name for s in planned(1, ["attention", "lora_shapes"])][2:] == [
+        "attention-math",
+        "attention-efficient",
+        "attention-flash",
+        "lora-shapes",
+    ]
+    with pytest.raises(KeyError):
+        planned(1, ["bf17"])
+
+
+def test_tolerance_grows_with_the_root_of_length_and_steps() -> None:
+    fp32, bf16 = 2.0**-23, 2.0**-7
+    assert tolerance(fp32, 400, 0) == pytest.approx(2 * tolerance(fp32, 100, 0))
+    assert tolerance(bf16, 1, 4) == pytest.approx(compare.LAMBDA * (bf16 + 2.0**-24))
+    assert tolerance(bf16, 1024, 16) < 0.1, "a tenth off is caught in every format"
+
+
+def torch_or_skip() -> Any:
+    return pytest.importorskip("torch")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda t: t * 0, "zeros"),
+        (lambda t: t * math.nan, "nan"),
+        (lambda t: t * math.inf, "nan"),
+        (lambda t: t * 1.001, "mismatch"),
+        (lambda t: t[:-1], "shape"),
+        (lambda t: t.index_fill(0, t.argmax(), 9.0), "mismatch"),
+    ],
+)
+def test_check_names_what_it_sees(spoil: Any, reason: str) -> None:
+    torch = torch_or_skip()
+    want = torch.randn(5000, generator=torch.Generator().manual_seed(1))
+    compare.check(torch, "same", want * (1 + 1e-7), want.double(), 1e-5)
+    with pytest.raises(Wrong) as caught:
+        compare.check(torch, "spoilt", spoil(want), want.double(), 1e-5)
+    assert caught.value.reason == reason
+    assert "spoilt" in str(caught.value)
+
+
+@pytest.mark.torch
+def test_same_bits_tells_zeros_from_damage() -> None:
+    torch = torch_or_skip()
+    want = torch.arange(1, 5, dtype=torch.float32)
+    compare.same_bits(torch, "same", want.clone(), want)
+    for got, reason in ((want * torch.tensor([1.0, 1, 1, 0]), "zeros"), (-want, "mismatch"), (want.double(), "shape")):
+        with pytest.raises(Wrong) as caught:
+            compare.same_bits(torch, "copy", got, want)
+        assert caught.value.reason == reason
+    negative_zero = torch.tensor([-0.0])
+    with pytest.raises(Wrong):
+        compare.same_bits(torch, "sign of zero", negative_zero.abs(), negative_zero)
+
+
+def fake_torch(*, hip_version: str | None = "7.0", available: bool = True, count: int = 1, **properties: Any) -> Any:
+    """As much of torch.cuda as the device stage asks for."""
+    values = {
+        "name": "Radeon",
+        "major": 11,
+        "minor": 0,
+        "multi_processor_count": 48,
+        "total_memory": 1 << 34,
+        "gcnArchName": "gfx1100",
+        **properties,
+    }
+
+    def init() -> None:
+        raise RuntimeError("No HIP GPUs are available")
+
+    cuda = SimpleNamespace(
+        is_available=lambda: available, device_count=lambda: count, init=init, mem_get_info=lambda index: (1, 2),
+        get_device_properties=lambda index: SimpleNamespace(**(values | {"is_integrated": index == 0 and count > 1})),
+    )  # fmt: skip
+    return SimpleNamespace(cuda=cuda, version=SimpleNamespace(hip=hip_version, cuda=None), get_num_threads=lambda: 2)
+
+
+def a_bench(torch: Any, index: int = 0) -> bench.Bench:
+    args = bench.arguments(["--results", "x", "--stages", "device", "--gpu", str(index)])
+    made = bench.Bench(args, lambda **event: None)
+    made.torch, made.device = torch, SimpleNamespace(type="cuda", index=index)
+    return made
+
+
+def device_of(torch: Any, monkeypatch: pytest.MonkeyPatch, kernel: list[str] | None, index: int = 0) -> dict[str, Any]:
+    monkeypatch.setattr(hip, "kernel_addresses", lambda torch: kernel)
+    return basics.device(a_bench(torch, index))
+
+
+PCI: dict[str, Any] = {"pci_bus_id": 3, "pci_device_id": 0, "pci_domain_id": 0}
+
+
+def test_device_matches_the_kernel_by_pci_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = device_of(fake_torch(**PCI), monkeypatch, ["0000:03:00.0"])
+    assert (found["kind"], found["architecture"], found["pci"]) == ("hip", "gfx1100", "0000:03:00.0")
+    with pytest.raises(Wrong) as caught:
+        device_of(fake_torch(**PCI), monkeypatch, ["0000:0b:00.0"])
+    assert caught.value.reason == "pci-mismatch"
+    assert "0000:0b:00.0" in str(caught.value)
+    assert device_of(fake_torch(**PCI), monkeypatch, None)["pci"] == "0000:03:00.0", "no PCI devices to see decides nothing"
+
+
+def test_device_says_why_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HIP_VISIBLE_DEVICES", "7")
+    with pytest.raises(Wrong) as caught:
+        device_of(fake_torch(available=False), monkeypatch, [])
+    assert caught.value.reason == "not-available"
+    assert "No HIP GPUs are available" in str(caught.value)
+    assert caught.value.details["masks"] == {"HIP_VISIBLE_DEVICES": "7"}
+    with pytest.raises(Wrong) as caught:
+        device_of(fake_torch(**PCI), monkeypatch, [], index=3)
+    assert caught.value.reason == "no-such-index"
+
+
+def test_an_integrated_gpu_before_a_discrete_one_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert device_of(fake_torch(count=2, **PCI), monkeypatch, None)["discrete_beside"] == [1]
+    assert device_of(fake_torch(count=2, **PCI), monkeypatch, None, index=1)["discrete_beside"] == []
+
+
+def test_kernel_addresses_are_gpus_of_the_vendor(tmp_path: Path) -> None:
+    for address, vendor, kind in (
+        ("0000:03:00.0", "0x1002", "0x030000"),
+        ("0000:03:00.1", "0x1002", "0x040300"),
+        ("0000:01:00.0", "0x10de", "0x030200"),
+        ("0000:c1:00.0", "0x1002", "0x120000"),
+    ):
+        (tmp_path / address).mkdir()
+        (tmp_path / address / "vendor").write_text(vendor + "\n")
+        (tmp_path / address / "class").write_text(kind + "\n")
+    assert hip.kernel_addresses(fake_torch(), str(tmp_path)) == ["0000:03:00.0", "0000:c1:00.0"]
+    assert hip.kernel_addresses(fake_torch(hip_version=None), str(tmp_path)) == ["0000:01:00.0"]
+    assert hip.kernel_addresses(fake_torch(), str(tmp_path / "none")) is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "hip_version", "device"),
+    [("auto", "7.0", "cuda:1"), ("auto", None, "cpu"), ("cuda", None, "cuda:1"), ("cpu", "7.0", "cpu")],
+)
+def test_which_device_is_tested(wanted: str, hip_version: str | None, device: str) -> None:
+    assert bench.pick_device(fake_torch(hip_version=hip_version), wanted, 1) == device
+
+
+def test_events_are_json_whatever_they_hold(tmp_path: Path) -> None:
+    emit = bench.emitter(str(tmp_path / "events"))
+    emit(event="end", error=math.nan, shape=(1, 2), odd={3: object}, path=tmp_path)
+    line = (tmp_path / "events").read_text()
+    assert line.endswith("\n")
+    assert line.count("\n") == 1
+    assert "NaN" not in line
+
+
+def test_kernel_log_reads_only_what_is_new(tmp_path: Path) -> None:
+    file = tmp_path / "kmsg"
+    file.write_text("6,1,1,-;before\n")
+    log = watch.KernelLog(str(file))
+    assert log.new_lines() == []
+    with file.open("a") as more:
+        more.write("3,2,9,-;amdgpu: [gfxhub] page fault\n SUBSYSTEM=pci\n3,3,9,-;second\n")
+    assert log.new_lines() == ["amdgpu: [gfxhub] page fault", "second"]
+    assert log.new_lines() == []
+    log.close()
+    assert watch.KernelLog(str(tmp_path / "none")).new_lines() == []
+
+
+def test_every_stage_can_be_named() -> None:
+    assert [stage.name for stage in STAGES] == list(BY_NAME)
