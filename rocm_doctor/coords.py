@@ -116,6 +116,7 @@ COORDS: dict[str, Coord] = {
     "gpu.vram_bytes": Coord("number", "device memory in bytes (on an APU the carve-out)"),
     "gpu.carveout_bytes": Coord("number", "memory that the firmware set aside for the GPU (DRM); on a card the same as vram_bytes"),
     "gpu.gtt_bytes": Coord("number", "GTT limit in bytes"),
+    "gpu.vram_used_bytes": Coord("number", "device memory in use by anybody when it was read, in bytes"),
     "gpu.is_apu": Coord("flag", "integrated with the CPU"),
     "gpu.driver": Coord("word", "kernel driver that has claimed the device; absent when none has"),
     "gpu.node": Coord("number", "KFD topology node"),

@@ -13,7 +13,12 @@ from rocm_doctor.probes.keyed import Entry, keyed, single
 from rocm_doctor.probes.notes import Artifacts, Notes
 
 _FILE = re.compile(r"(?:^|/)(?:drm/)?card(\d{1,3})/device/(\w+|\.link)$")
-_NUMBERS = (("gtt_bytes", "mem_info_gtt_total"), ("carveout_bytes", "mem_info_vram_total"), ("device_id", "device"))
+_NUMBERS = (
+    ("gtt_bytes", "mem_info_gtt_total"),
+    ("carveout_bytes", "mem_info_vram_total"),
+    ("vram_used_bytes", "mem_info_vram_used"),
+    ("device_id", "device"),
+)
 _WORDS = (("vbios", "vbios_version"), ("marketing_name", "product_name"))
 _LINK = (
     ("link_width", "current_link_width"),
@@ -25,7 +30,7 @@ _Card = dict[str, Artifact]
 
 
 def probe(artifacts: Artifacts) -> Notes:
-    """pci_bdf, device_id, vram_bytes, carveout_bytes, gtt_bytes, vbios, link_*, numa_node and driver of each AMD card."""
+    """pci_bdf, device_id, vram_*, carveout_bytes, gtt_bytes, vbios, link_*, numa_node and driver of each AMD card."""
     notes = Notes()
     cards = {number: card for number, card in _cards(artifacts).items() if _is_amd(card)}
     if not cards:
