@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rocm_doctor import versions
 from rocm_doctor.declared import Container, Target, Unit
 from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.types import Support
 from rocm_doctor.model import Finding
 from rocm_doctor.rules.repo_torch import image_facts, image_parts, of_image, states
 from rocm_doctor.rules.repo_words import found
@@ -38,37 +39,34 @@ def base_image(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
             advice="Start from a rocm/ image whose tag names your ROCm release.",
         )
     rocm = image_facts(unit.image.value).get("rocm", "")
-    for said_so in matrix.support if rocm else ():
-        if (
-            target.gpu in said_so.gfx
-            and said_so.os == target.os
-            and said_so.state in ("dropped", "broken")
-            and _within(rocm, said_so.since, said_so.until)
-        ):
-            yield found(
-                matrix,
-                "arch.dropped-by-rocm",
-                unit,
-                target,
-                [unit.image.place],
-                severity="warning",
-                confidence="medium",
-                title=f"the base image has ROCm {rocm}, which no longer has {target.gpu}",
-                cause=said_so.words,
-                sources=said_so.sources,
-                grade=said_so.grade,
-                advice=f"Take an image of a ROCm release that lists {target.gpu}.",
-            )
-            return
-
-
-def _within(version: str, since: str, until: str) -> bool:
-    try:
-        return versions.contains(f">={since}", version) is True and (
-            not until or versions.contains(f"<={until}", version) is True
+    word = _last_word(rocm, target, matrix) if rocm else None
+    if word is not None and word.state in _AGAINST:
+        yield found(
+            matrix,
+            "arch.dropped-by-rocm",
+            unit,
+            target,
+            [unit.image.place],
+            severity="warning",
+            confidence="medium",
+            title=f"the base image has ROCm {rocm}, which no longer serves {target.gpu}",
+            cause=f"ROCm {word.since}: {word.words}",
+            sources=word.sources,
+            grade=word.grade,
+            advice=f"Take an image of a ROCm release that lists {target.gpu}.",
         )
-    except ValueError:
-        return False
+
+
+# Statements that settle whether a release runs a target; absence from a table (not-listed) settles nothing.
+_FOR = ("supported", "deprecated", "works-unofficially", "release-ready", "preview")
+_AGAINST = ("dropped", "broken")
+
+
+def _last_word(rocm: str, target: Target, matrix: Matrix) -> Support | None:
+    """The statement on the target that comes last among those on releases up to this one."""
+    said = [s for s in matrix.support if target.gpu in s.gfx and s.os == target.os and s.state in _FOR + _AGAINST]
+    so_far = [s for s in said if versions.contains(f"<={rocm}", s.since)]
+    return max(so_far, key=lambda s: versions.sort_key(s.since), default=None)
 
 
 def containers(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:

@@ -1,0 +1,173 @@
+"""Each rule on repositories: a case that it is for, and the nearest case that it must leave alone."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+from rocm_doctor.declared import Target
+from rocm_doctor.lint import lint
+from rocm_doctor.matrix import load
+from rocm_doctor.model import Finding
+from rocm_doctor.sources import declared
+
+TODAY = datetime.date(2026, 11, 21)
+ROCM = "--index-url https://download.pytorch.org/whl/rocm6.3"
+
+
+def judged(root: Path, gpu: str = "gfx1100", python: str = "3.12", **files: str) -> list[Finding]:
+    for name, text in files.items():
+        path = root / name.replace("__", "/").replace("_DOT_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    target = Target("t", gpu, "6.3", python=python)
+    return list(lint(declared.read(root), [target], load(), name="repository x", today=TODAY).findings)
+
+
+def ids(found: list[Finding], *, notes: bool = False) -> set[str]:
+    return {f.id for f in found if notes or f.severity != "note"}
+
+
+@pytest.mark.parametrize(("line", "expected"), [
+    ("bf16: true", {"numeric.bf16-or-fp16"}), ("bf16: auto", set()), ("bf16: false", set()), ("fp16: true", set()),
+    ("mixed_precision: bf16", {"numeric.bf16-or-fp16"}), ("torch_dtype: bfloat16", {"numeric.bf16-or-fp16"}),
+    ("dtype: float16", set()), ("some_bf16_note: true", set()),
+])  # fmt: skip
+def test_bf16(tmp_path: Path, line: str, expected: set[str]) -> None:
+    text = f"base_model: x\n{line}\n"
+    assert ids(judged(tmp_path, "gfx1031", train_DOT_yaml=text)) == expected
+    assert ids(judged(tmp_path, "gfx1100", train_DOT_yaml=text)) == set()
+
+
+@pytest.mark.parametrize(("line", "gpu", "expected"), [
+    ("flash_attention: true", "gfx906", "error"), ("attn_implementation: flash_attention_2", "gfx908", "error"),
+    ("flash_attn: fa2", "gfx1201", "note"), ("flash_attn: fa2", "gfx942", ""), ("flash_attn: sdpa", "gfx906", ""),
+    ("flash_attention: false", "gfx906", ""), ("flash_attn: auto", "gfx906", ""),
+])  # fmt: skip
+def test_flash_attention(tmp_path: Path, line: str, gpu: str, expected: str) -> None:
+    found = judged(tmp_path, gpu, train_DOT_yaml=f"base_model: x\n{line}\n")
+    assert [f.severity for f in found if f.id == "lib.flash-attn"] == ([expected] if expected else [])
+
+
+@pytest.mark.parametrize(("line", "hit"), [
+    ("load_in_4bit: true", True), ("load_in_4bit: false", False), ("adapter: qlora", True), ("adapter: lora", False),
+    ("quantization_bit: 4", True), ("optim: paged_adamw_8bit", True), ("optimizer: adamw_bnb_8bit", True),
+    ("optimizer: adamw_torch_8bit", False), ("optim: adamw_torch", False), ("quantization_method: hqq", False),
+])  # fmt: skip
+def test_what_needs_bitsandbytes(tmp_path: Path, line: str, hit: bool) -> None:
+    found = judged(tmp_path, "gfx906", train_DOT_yaml=f"base_model: x\n{line}\n")
+    assert ("lib.bitsandbytes" in ids(found)) is hit
+    assert "lib.bitsandbytes" not in ids(judged(tmp_path, "gfx1100"))
+
+
+def test_a_deepspeed_file_is_read_with_its_lines(tmp_path: Path) -> None:
+    found = judged(
+        tmp_path, "gfx1030", ds_DOT_json='{\n "zero_optimization": {"stage": 2},\n "bf16": {\n  "enabled": true\n }\n}\n'
+    )
+    assert [(f.id, f.evidence[0].place) for f in found] == [("numeric.bf16-or-fp16", "line 4")]
+
+
+RUN = "docker run --rm {} rocm/pytorch:latest python train.py\n"
+
+
+@pytest.mark.parametrize(("options", "expected"), [
+    ("", "does not get /dev/kfd and /dev/dri"), ("--device=/dev/kfd", "does not get /dev/dri"),
+    ("--device /dev/kfd --device /dev/dri --ipc=host", ""), ("--privileged", ""), ("--gpus all", "asks for an NVIDIA GPU"),
+    ("--device=/dev/kfd --device=/dev/dri/renderD128 --shm-size 16G", ""),
+    ("--device=/dev/kfd --device=/dev/dri", "64 MB of shared memory"),
+])  # fmt: skip
+def test_a_container_that_a_script_starts(tmp_path: Path, options: str, expected: str) -> None:
+    found = [f.title for f in judged(tmp_path, run_DOT_sh=RUN.format(options)) if f.id == "access.container"]
+    assert len(found) == bool(expected)
+    assert not expected or expected in found[0]
+
+
+def test_a_container_without_a_gpu_in_mind_is_left_alone(tmp_path: Path) -> None:
+    text = "services:\n  web:\n    image: nginx:1.27\n  db:\n    image: postgres:17\n"
+    assert judged(tmp_path, compose_DOT_yaml=text) == []
+
+
+def test_a_dropped_target_in_the_base_image(tmp_path: Path) -> None:
+    old = "FROM rocm/pytorch:rocm{}_ubuntu22.04_py3.10_pytorch_release_2.3.0\n"
+    assert "arch.dropped-by-rocm" in ids(judged(tmp_path, "gfx906", Dockerfile=old.format("7.0")))
+    assert "arch.dropped-by-rocm" not in ids(judged(tmp_path, "gfx942", Dockerfile=old.format("7.0")))
+
+
+def test_a_python_without_a_wheel(tmp_path: Path) -> None:
+    text = ROCM + "\ntorch==2.4.1+rocm6.0\n"
+    assert "version.python-unsupported" in ids(judged(tmp_path, python="3.13", requirements_DOT_txt=text))
+    assert "version.python-unsupported" not in ids(judged(tmp_path, python="3.11", requirements_DOT_txt=text))
+
+
+def test_a_companion_from_another_index(tmp_path: Path) -> None:
+    text = f"pip install torch==2.9.1 {ROCM}\npip install torchvision=={{}}\n"
+    assert ids(judged(tmp_path, setup_DOT_sh=text.format("0.24.1"))) == {"version.companion-mismatch"}
+    assert ids(judged(tmp_path, setup_DOT_sh=text.format(f"0.24.1 {ROCM}"))) == set()
+
+
+def test_an_override_of_another_family(tmp_path: Path) -> None:
+    text = "export HSA_OVERRIDE_GFX_VERSION={}\npython train.py\n"
+    assert "arch.override-wrong" in ids(judged(tmp_path, "gfx1100", run_DOT_sh=text.format("10.3.0")))
+    assert "arch.override-wrong" not in ids(judged(tmp_path, "gfx1100", run_DOT_sh=text.format("11.0.0")))
+
+
+def test_code_objects_that_the_wheel_lacks(tmp_path: Path) -> None:
+    text = "--index-url https://download.pytorch.org/whl/rocm{}\ntorch=={}\n"
+    assert ids(judged(tmp_path, "gfx1201", requirements_DOT_txt=text.format("6.2", "2.5.1"))) & {"arch.not-in-build"}
+    assert not ids(judged(tmp_path, "gfx1201", requirements_DOT_txt=text.format("6.4", "2.9.1"))) & {"arch.not-in-build"}
+    assert "arch.blas-missing" in ids(judged(tmp_path, "gfx906", requirements_DOT_txt=text.format("6.4", "2.9.1")))
+
+
+JOB = """
+jobs:
+  a:
+    runs-on: {}
+    steps:
+      - run: |
+          echo hello
+          pip install torch
+"""
+
+
+def test_a_job_is_judged_by_where_it_runs(tmp_path: Path) -> None:
+    name = "_DOT_github__workflows__ci_DOT_yml"
+    own = judged(tmp_path, **{name: JOB.format("[self-hosted, rocm]")})
+    assert [(f.id, f.severity, f.evidence[0].place) for f in own] == [("version.torch-not-rocm", "error", "line 8")]
+    hosted = judged(tmp_path, **{name: JOB.format("ubuntu-24.04")})
+    assert [f.severity for f in hosted] == ["note"]
+
+
+def test_a_general_list_beside_one_for_rocm_only_gets_notes(tmp_path: Path) -> None:
+    files = {"requirements_DOT_txt": "torch==2.9.1\n", "requirements-rocm_DOT_txt": ROCM + "\ntorch==2.9.1\n"}
+    assert ids(judged(tmp_path, **files)) == set()
+
+
+def test_a_list_that_names_no_torch_is_a_note(tmp_path: Path) -> None:
+    assert ids(judged(tmp_path, requirements_DOT_txt="peft\ntransformers\n")) == set()
+    assert ids(judged(tmp_path), notes=True) == {"version.torch-not-rocm"}
+
+
+def test_what_a_later_stage_inherits_and_what_it_does_not(tmp_path: Path) -> None:
+    text = f"FROM rocm/dev-ubuntu-24.04:6.3 AS a\nRUN pip install torch==2.9.1 {ROCM}\nFROM {{}}\nRUN pip install torch>=2.5\n"
+    assert ids(judged(tmp_path, Dockerfile=text.format("a"))) == set()
+    assert ids(judged(tmp_path, Dockerfile=text.format("ubuntu:24.04"))) == {"version.torch-not-rocm"}
+
+
+def test_a_fingerprint_outlives_moved_lines_but_not_another_file(tmp_path: Path) -> None:
+    def prints(**files: str) -> set[str]:
+        root = tmp_path / str(len(list(tmp_path.iterdir())))
+        return {f.fingerprint for f in judged(root, **files)}
+
+    first = prints(requirements_DOT_txt="torch\n")
+    assert first == prints(requirements_DOT_txt="# moved\n\n\ntorch\n")
+    assert not first & prints(**{"requirements-train_DOT_txt": "torch\n"})
+
+
+def test_several_targets_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("--index-url https://download.pytorch.org/whl/rocm6.4\ntorch==2.9.1\n")
+    (tmp_path / "rocm-doctor.yaml").write_text("targets:\n  old: {gpu: gfx906}\n  new: {gpu: gfx1201}\n")
+    repository = declared.read(tmp_path)
+    found = lint(repository, repository.policy.targets, load(), name="repository x", today=TODAY).findings
+    assert {f.subject for f in found if f.severity == "error"} == {"requirements.txt for old"}
