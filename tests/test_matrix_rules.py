@@ -148,3 +148,20 @@ def test_an_old_display_driver_on_windows() -> None:
     assert ids(findings(facts, NAVI31), "version.driver") == [("version.driver-mismatch", "warning")]
     facts["driver.windows"] = "26.8.1"
     assert ids(findings(facts, NAVI31), "version.driver") == []
+
+
+@pytest.mark.parametrize(
+    ("gfx", "version", "noted"),
+    [
+        ("gfx906", "2.9.1+rocm6.3", "the field says"),
+        ("gfx906", "2.4.1+rocm6.0", "another page of AMD's has it as deprecated"),
+        ("gfx1100", "2.9.1+rocm6.3", ""),
+        ("gfx942", "2.13.0+rocm7.2", ""),
+        ("gfx1151", "2.13.0+rocm7.2", ""),
+        ("gfx1031", "2.9.1+rocm6.3", "AMD does not list"),
+    ],
+)
+def test_tables_that_leave_a_card_out_are_a_note_beside_what_others_say(gfx: str, version: str, noted: str) -> None:
+    found = [f for f in findings(torch(version), {"gfx": gfx}) if f.id == "arch.not-listed"]
+    assert [f.severity for f in found] == (["note"] if noted else [])
+    assert all(noted in f.title and len(f.sources) >= 1 and any(r.artifact == "matrix" for r in f.evidence) for f in found)

@@ -9,6 +9,7 @@ from rocm_doctor.rules.driver_window import driver_window
 from rocm_doctor.rules.engine import Rule
 from rocm_doctor.rules.override import override
 from rocm_doctor.rules.rocm_family import rocm_of_the_family
+from rocm_doctor.rules.support import not_listed
 from rocm_doctor.rules.versions import companions, no_wheel_for_python, torch_not_rocm
 from rocm_doctor.rules.visible import visible_devices
 
@@ -26,4 +27,5 @@ RULES: tuple[Rule, ...] = (
     companions,
     rocm_of_the_family,
     driver_window,
+    not_listed,
 )

@@ -1,0 +1,61 @@
+"""AMD's tables on a card and the ROCm in use, beside what others say of the same pair: a note, because absence from a table
+breaks nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rocm_doctor.matrix import Matrix, Support
+from rocm_doctor.model import Finding, Reading, Snapshot
+from rocm_doctor.rules.findings import finding, readings, to_train_on
+from rocm_doctor.versions import release
+
+_NO = ("dropped", "not-listed", "never-listed")
+_YES = ("supported", "deprecated", "preview", "works-unofficially", "release-ready", "runtime-only")
+_OWN_ROCM = ("bundled", "rpath-packages", "therock")
+
+
+def not_listed(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+    """`arch.not-listed` for each card to train on that AMD's tables leave out for this ROCm and system."""
+    name = "torch.rocm" if snapshot.get("torch.family").value in _OWN_ROCM else "rocm.version"
+    rocm = snapshot.get(name).value
+    system = "wsl" if snapshot.get("wsl").value is True else snapshot.get("platform").value
+    if not isinstance(rocm, str):
+        return
+    for subject, gpu in to_train_on(snapshot):
+        gfx = gpu.get("gfx").value
+        said = [s for s in matrix.support if gfx in s.gfx and s.os == system and _covers(s, rocm)]
+        no = [s for s in said if s.state in _NO and s.grade == "official"]
+        yes = [s for s in said if s.state in _YES]
+        if no and all(s.state != "supported" for s in yes):
+            others = f"; {_who(yes)}" if yes else ""
+            yield finding(
+                matrix,
+                "arch.not-listed",
+                title=f"AMD does not list {gfx} for ROCm {rocm}{others}",
+                severity="note",
+                subject=subject,
+                evidence=(*gpu.get("gfx").readings[:1], *readings(snapshot, name), *map(_reading, (*no[:2], *yes[:2]))),
+                sources=tuple(dict.fromkeys(source for s in (*no, *yes) for source in s.sources[:1])),
+                status="unsupported",
+                grade="official",
+            )
+
+
+def _covers(one: Support, rocm: str) -> bool:
+    """Whether a statement speaks of this release (`6.4.x` is its series); open ends and development branches do not."""
+    if "dev" in one.since or not one.until:
+        return False
+    mine = (release(rocm) or ())[:3]
+    since, until = (release(text.replace(".x", end)) or () for text, end in ((one.since, ".0"), (one.until, ".99")))
+    return bool(mine) and since[: len(mine)] <= mine <= until[: len(mine)]
+
+
+def _who(statements: Sequence[Support]) -> str:
+    """Who says otherwise: AMD itself on another page, or those who run it."""
+    official = next((s.state for s in statements if s.grade == "official"), None)
+    return f"another page of AMD's has it as {official}" if official else "the field says that it works"
+
+
+def _reading(one: Support) -> Reading:
+    return Reading("matrix", f"catalog/support {one.key}", f"{one.words} ({one.state}, {one.grade}, {one.sources[0]})")
