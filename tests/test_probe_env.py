@@ -69,7 +69,7 @@ def test_what_sets_nothing(line: str) -> None:
 
 def test_lists_keep_their_commas_and_sentences_lose_theirs() -> None:
     found = facts(
-        env, "HIP_VISIBLE_DEVICES=0,2, ROCR_VISIBLE_DEVICES=0,3,4\nPYTORCH_ROCM_ARCH=gfx90a;gfx942\nexport HSA_XNACK=1;ls\n"
+        env_text, "HIP_VISIBLE_DEVICES=0,2, ROCR_VISIBLE_DEVICES=0,3,4\nPYTORCH_ROCM_ARCH=gfx90a;gfx942\nexport HSA_XNACK=1;ls\n"
     )
     assert found["env.HIP_VISIBLE_DEVICES"] == "0,2"
     assert found["env.ROCR_VISIBLE_DEVICES"] == "0,3,4"
