@@ -13,7 +13,7 @@ import msgspec
 from rocm_doctor.derived import derived
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Target
-from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown
+from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown, Value
 
 if TYPE_CHECKING:
     from rocm_doctor.probes.gpu_names import GpuNames
@@ -49,7 +49,7 @@ def _from_kernel(fact: Fact) -> bool:
 
 def _of_target(target: Target, readings: tuple[Reading, ...]) -> dict[str, Fact]:
     """Facts that every card of a target shares; a kind that is both (dGPU/APU) is left open."""
-    shared = {"family": target.family, "codename": target.codename, "wavefront_size": target.wavefront}
+    shared: dict[str, Value] = {"family": target.family, "codename": target.codename, "wavefront_size": target.wavefront}
     facts = {name: Fact(value, readings) for name, value in shared.items()}
     if target.kind in ("APU", "dGPU"):
         facts["is_apu"] = Fact(target.kind == "APU", readings)
