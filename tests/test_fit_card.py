@@ -154,3 +154,14 @@ def test_a_change_that_saves_nothing_is_not_offered() -> None:
     place = card.declared("gfx942", 192 * GIB, MATRIX)
     now = estimate.by_arithmetic(run, place)
     assert all(c.saved_bytes > 0 for c in advice.changes(run, now, advice.scaled(run, place, now, "single")))
+
+
+def test_several_cards_are_judged_at_their_own_highest_moment() -> None:
+    """Shared out over eight cards the optimizer's moment shrinks below that of the logits, which nobody shares."""
+    run = job("Llama-3.1-8B", method="full", seq=8192, kernels=Kernels(flash=True, efficient=True, flash_gqa=True))
+    eight = msgspec.structs.replace(card.declared("gfx942", 192 * GIB, MATRIX), count=8)
+    found = estimate.by_arithmetic(run, eight, "fsdp2")
+    assert "logits and loss" in found.breakdown
+    assert "optimizer scratch" not in found.breakdown
+    assert found.peak_allocated_bytes < 0.5 * estimate.by_arithmetic(run, eight, "ddp").peak_allocated_bytes
+    assert found.error_bound.allocated > estimate.BOUNDS["closed form"].allocated

@@ -8,6 +8,8 @@ optimizer. The highest is the answer; what stays all the time (weights, adapters
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from rocm_doctor.fit import activations
@@ -29,14 +31,20 @@ class Held(msgspec.Struct, frozen=True):
     trainable: int
 
 
-def predict(job: Job, workspace: int) -> Peak:
-    """The highest moment of a step. `workspace`: bytes of BLAS scratch in each of two threads. Raises shape.ShapeError."""
+def predict(job: Job, workspace: int, spread: Callable[[dict[str, int]], dict[str, int]] = dict) -> Peak:
+    """The highest moment of a step. `workspace`: bytes of BLAS scratch in each of two threads; `spread`: what becomes of a
+    moment's
+    parts on one of several cards. Raises shape.ShapeError."""
     shape = shape_of(job.config)
     held = held_of(shape, job)
-    fixed = {"BLAS workspace": 2 * workspace, "weights": held.weights, "adapters": held.adapters, "optimizer states": held.states}
-    moments = (_loss(shape, job, held), _layer(shape, job, held), _end(shape, job, held), _optimizer(shape, job, held))
-    highest = max(moments, key=lambda moment: sum(moment.values()))
-    breakdown = {name: int(size) for name, size in {**fixed, **highest}.items() if size}
+    fixed = {
+        "BLAS workspace": 2 * workspace,
+        "weights": held.weights,
+        "adapters": held.adapters,
+        "optimizer states": held.states,
+    }
+    moments = [spread({**fixed, **moment(shape, job, held)}) for moment in (_loss, _layer, _end, _optimizer)]
+    breakdown = {name: int(size) for name, size in max(moments, key=lambda parts: sum(parts.values())).items() if size}
     allocated = sum(breakdown.values())
     return Peak(allocated, reserved(shape, job, held, allocated), breakdown)
 

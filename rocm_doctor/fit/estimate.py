@@ -32,6 +32,9 @@ BOUNDS: dict[How, Bound] = {"simulation": Bound(0.03, 0.10, BASIS), "closed form
 rows."""
 
 
+SHARDED = Bound(0.25, 0.40, "derived from how the scheme works; runs over several cards were not measured")
+
+
 class Estimate(msgspec.Struct, frozen=True):
     """Bytes. `peak_reserved_bytes` is what nvidia-smi or rocm-smi would show, less the runtime's context."""
 
@@ -52,13 +55,16 @@ def by_arithmetic(job: Job, card: Card, strategy: Strategy = "single") -> Estima
 
 
 def _spread(how: How, peak: Peak, job: Job, card: Card, strategy: Strategy) -> Estimate:
-    """The peak of one card; sharding changes the parts, and what is reserved beyond them stays in proportion."""
+    """The peak of one card. Another moment may be the highest once parts are shared out, so that the closed form finds it anew;
+    it is
+    scaled by how far it was from `peak` on one card."""
     if strategy == "single" or card.count < 2:
         return Estimate(how, peak.allocated, peak.reserved, peak.breakdown, BOUNDS[how])
-    parts = per_card(peak.breakdown, job, shape_of(job.config), card.count, strategy)
-    allocated = sum(parts.values())
-    bound = Bound(0.25, 0.30, "derived from how the scheme works; sharded runs were not measured")
-    return Estimate(how, allocated, int(allocated * peak.reserved / peak.allocated), parts, bound)
+    shape = shape_of(job.config)
+    parts = closed_form.predict(job, card.workspace, lambda moment: per_card(moment, job, shape, card.count, strategy)).breakdown
+    scale = peak.allocated / closed_form.predict(job, card.workspace).allocated
+    allocated = int(sum(parts.values()) * scale)
+    return Estimate(how, allocated, int(allocated * peak.reserved / peak.allocated), parts, SHARDED)
 
 
 def verdict(estimate: Estimate, card: Card) -> Verdict:

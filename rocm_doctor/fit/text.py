@@ -85,7 +85,7 @@ def outlook(limits: Limits | None, changes: Sequence[Change], job: Job) -> list[
         lines.append(f"Largest micro-batch at {job.seq} tokens: {limits.batch or 'none'}")
         lines.append(f"Longest sequence at micro-batch {job.batch}: {limits.seq or 'none'}")
     if changes:
-        lines += ["", "What one change would save"]
+        lines += ["", "What one change would save"] if lines else ["What one change would save"]
         lines += [f"  {gib(c.saved_bytes):>12}  {c.words}  [{c.option}]" for c in changes[:4]]
     return lines
 
