@@ -122,12 +122,15 @@ def _stale() -> bool:
     if not _COMPILED.is_file():
         return True
     made = _COMPILED.stat().st_mtime_ns
-    folders = [
-        _SOURCE,
-        *(_SOURCE / name for name in ("catalog", "rows", "rows/libraries", "rows/signatures")),
-        Path(__file__).parent,
-    ]
-    return any(entry.stat().st_mtime_ns >= made for folder in folders if folder.is_dir() for entry in list(os.scandir(folder)))
+    rows = [folder for folder, _, _ in os.walk(_SOURCE / "rows")]
+    folders = [_SOURCE, _SOURCE / "catalog", *map(Path, rows), Path(__file__).parent, _PACKAGE / "model.py"]
+    return any(_newer(folder, made) for folder in folders)
+
+
+def _newer(path: Path, than: int) -> bool:
+    """A file, or any file of a folder, that was changed after that time."""
+    entries = os.scandir(path) if path.is_dir() else (path,)
+    return any(entry.stat().st_mtime_ns >= than for entry in entries)
 
 
 def _write(data: bytes) -> None:
