@@ -37,7 +37,7 @@ def check(*paths: str | Path, ignore: Sequence[str] = (), python: str | None = N
         return pipeline.judge(artifacts, load(), source=", ".join(map(str, paths)), ignore=ignore)
     from rocm_doctor.sources.live import collect
 
-    return pipeline.judge(collect(python=python), load(), ignore=ignore)
+    return pipeline.judge(collect(python=python, tools=False), load(), ignore=ignore)
 
 
 def require(
