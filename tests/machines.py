@@ -23,7 +23,10 @@ def card(gfx: str, node: int = 1) -> list[Artifact]:
     target, device, wave, simds = CARDS[gfx]
     text = f"simd_count {simds}\nsimd_per_cu {4 if wave == 64 else 2}\nwave_front_size {wave}\ngfx_target_version {target}\n"
     text += f"vendor_id 4098\ndevice_id {device}\nlocation_id {node << 8}\ndomain 0\ncpu_cores_count 0\n"
-    return [Artifact(f"{NODES}/{node}/gpu_id", "bundle", str(1000 + node)), Artifact(f"{NODES}/{node}/properties", "bundle", text)]
+    return [
+        Artifact(f"{NODES}/{node}/gpu_id", "bundle", str(1000 + node)),
+        Artifact(f"{NODES}/{node}/properties", "bundle", text),
+    ]
 
 
 def torch(version: str, hip: str | None = "6.4.43484-123eb5128") -> list[Artifact]:

@@ -1,6 +1,7 @@
-"""A prelude for the smoke worker that needs no torch: every stage is a stand-in, and the one named in FAULT goes wrong as it says.
+"""A prelude for the smoke worker that needs no torch: every stage is a stand-in, and the one named in FAULT goes wrong.
 
-`FAULT` in the environment: `stage fault`. The stand-in of `device` claims a HIP GPU, so that the rows about GPUs judge the outcome.
+`FAULT` in the environment: `stage fault`. The stand-in of `device` claims a HIP GPU, so that the rows about GPUs judge the
+outcome.
 """
 
 from __future__ import annotations

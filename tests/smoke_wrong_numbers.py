@@ -1,7 +1,8 @@
 """A prelude for the smoke worker that makes the machine calculate wrongly, below torch's operators and before any comparison.
 
-`WRONG` in the environment: one `stage operator dtype kind` a line. The first call of that operator that gives such a tensor on the device
-under test returns a damaged result: `zeros`, `nan`, `spike` (one element), `scale` (all elements, by a tenth), `flip` (one byte).
+`WRONG` in the environment: one `stage operator dtype kind` a line. The first call of that operator that gives such a tensor
+on the device under test returns a damaged result: `zeros`, `nan`, `spike` (one element), `scale` (all elements, by a tenth),
+`flip` (one byte).
 """
 
 from __future__ import annotations

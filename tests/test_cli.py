@@ -155,7 +155,9 @@ def test_completion_scripts() -> None:
 
 
 def test_a_reader_that_goes_away_is_no_fault() -> None:
-    done = subprocess.run(f"{sys.executable} -m rocm_doctor check --example -v | head -1", shell=True, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        f"{sys.executable} -m rocm_doctor check --example -v | head -1", shell=True, capture_output=True, text=True, timeout=60
+    )
     assert "Traceback" not in done.stderr
     assert "itself failed" not in done.stderr
 

@@ -116,6 +116,13 @@ def test_an_unkillable_child_is_abandoned_and_named(monkeypatch: pytest.MonkeyPa
     assert any("amdgpu_vm_wait_idle" in reading.quote and str(pids[0]) in reading.quote for reading in finding.evidence)
 
 
+def test_without_process_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the system has none: one blocking call for each child, and the same results."""
+    monkeypatch.setattr(process, "HAS_GROUPS", False)
+    found = results(smoke("fp16 segv", stages=["fp16", "bf16"]))
+    assert (found["fp16"]["reason"], found["bf16"]["status"]) == ("SIGSEGV", "passed")
+
+
 def test_garbage_on_stdout_is_no_result() -> None:
     found = results(smoke("fp16 garbage", stages=["fp16", "bf16"]))
     assert found["fp16"]["status"] == found["bf16"]["status"] == "passed"
@@ -156,7 +163,8 @@ def test_interrupt_keeps_what_is_known(tmp_path: Path) -> None:
     code = (
         "import _thread, sys, threading\nfrom rocm_doctor.smoke.runner import run_smoke\n"
         "def tell(line):\n    if 'bf16 (' in line: threading.Timer(0.3, _thread.interrupt_main).start()\n"
-        f"for a in run_smoke(gpu=0, stages=['fp16', 'bf16', 'lora'], prelude={PRELUDE!r}, on_progress=tell): print(a.note, a.text, sep=chr(10))"
+        f"for a in run_smoke(gpu=0, stages=['fp16', 'bf16', 'lora'], prelude={PRELUDE!r}, on_progress=tell):\n"
+        "    print(a.note, a.text, sep=chr(10))"
     )
     env = {**os.environ, "FAULT": "bf16 hang", "SMOKE_TEST": OURS}
     done = process.run([sys.executable, "-c", code], limit=20, env=env, cwd=str(Path(__file__).parent.parent))
@@ -192,7 +200,9 @@ def test_new_kernel_lines_stand_beside_a_death(tmp_path: Path, monkeypatch: pyte
 
 def test_two_gpus_run_side_by_side_and_one_fails() -> None:
     """The first GPU tells that there are two; each has its artifact, the worst counts, and what all do together needs both."""
-    artifacts = smoke("device two-gpus\nlora second-gpu-dies", gpu=None, stages=["lora", "peft", "together", "ddp"])
+    artifacts = smoke("device two-gpus\nlora second-gpu-dies", gpu=None, stages=["lora", "peft", "peer", "together", "ddp"])
+    assert "peer" in results(artifacts, "gpu0")
+    assert "peer" not in results(artifacts, "gpu1"), "one process is enough for what one process does with all GPUs"
     assert results(artifacts, "gpu0")["lora"]["status"] == "passed"
     assert results(artifacts, "gpu1")["lora"]["status"] == "died"
     assert results(artifacts, "gpu1")["peft"]["status"] == "passed"

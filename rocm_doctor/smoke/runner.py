@@ -103,7 +103,8 @@ def _all_lanes(settings: Settings, plan: list[Stage], gpu: int | None, done: lis
         done.append(Lane("cpu" if settings.device == "cpu" else f"gpu{gpu or 0}", settings, list(alone), index=gpu or 0))
         while _tick(done) or (gpu is None and len(done) < _gpu_count(done[0])):
             if gpu is None and len(done) < _gpu_count(done[0]):
-                done += [Lane(f"gpu{n}", settings, list(alone), index=n) for n in range(1, _gpu_count(done[0]))]
+                each = [stage for stage in alone if stage.crew != "first"]
+                done += [Lane(f"gpu{n}", settings, list(each), index=n) for n in range(1, _gpu_count(done[0]))]
         if together:
             done.append(_crew(settings, together, _gpu_count(done[0]) if _gpus_shown(done[0]) else CPU_CREW, done))
         while _tick(done):

@@ -8,7 +8,8 @@ from typing import NamedTuple
 class Stage(NamedTuple):
     """One stage. `limit` is seconds with a cold kernel cache. `needs` names stages without which its result would say nothing.
 
-    `crew`: "one" process, one process per GPU ("all", as ranks of one job), or "fresh" (a process of its own).
+    `crew`: in "one" process for each GPU, in that of the "first" GPU alone, in "all" of them as ranks of one job, or in a "fresh"
+    process of its own.
     """
 
     name: str
@@ -47,12 +48,12 @@ STAGES = (
     Stage("kernels", "longer", "kernels", 2, 420, ("matmul",), "first kernels in a fresh process", "fresh"),
     Stage("kernels-again", "longer", "kernels", 2, 420, ("kernels",), "the same again: has the kernel cache warmed up?", "fresh"),
     Stage("together", "several", "together", 3, 180, ("matmul",), "every GPU at once", "all"),
-    Stage("peer", "several", "peer", 3, 120, ("copy",), "copies from GPU to GPU"),
+    Stage("peer", "several", "peer", 3, 120, ("copy",), "copies from GPU to GPU", "first"),
     Stage("allreduce-gloo", "several", "allreduce_gloo", 3, 120, ("import",), "all-reduce over gloo", "all"),
     Stage("allreduce-nccl", "several", "allreduce_nccl", 3, 120, ("copy",), "all-reduce over RCCL or NCCL", "all"),
     Stage("ddp", "several", "ddp", 3, 180, ("lora",), "DistributedDataParallel steps against one GPU", "all"),
     Stage("fsdp2", "several", "fsdp2", 3, 180, ("lora",), "FSDP2 steps against one GPU", "all"),
-    Stage("dataparallel", "several", "dataparallel", 3, 120, ("lora",), "DataParallel steps against one GPU"),
+    Stage("dataparallel", "several", "dataparallel", 3, 120, ("lora",), "DataParallel steps against one GPU", "first"),
 )
 
 BY_NAME = {stage.name: stage for stage in STAGES}
