@@ -1,5 +1,4 @@
-"""Facts that follow from other facts by a rule of the software itself, so that a row can ask for the effect and not for the
-spelling."""
+"""Facts that follow from other facts by a rule of the software itself: a row asks for the effect and not for the spelling."""
 
 from __future__ import annotations
 
@@ -16,6 +15,7 @@ def derived(snapshot: Snapshot) -> dict[str, Fact]:
     facts = [snapshot.get(name) for name in _ALLOCATOR]
     chosen = next((f for f in facts if isinstance(f.value, str)), None)
     if chosen is None:
-        return {}
+        listed = snapshot.get("env.")
+        return {"torch.expandable_segments": Fact(None, listed.readings)} if listed.value is True else {}
     found = re.search(r"expandable_segments\s*:\s*(True|False)", str(chosen.value))
     return {"torch.expandable_segments": Fact(found[1] == "True" if found else None, chosen.readings)}

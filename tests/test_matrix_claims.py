@@ -75,6 +75,13 @@ def test_the_allocator_name_that_wins_decides() -> None:
     assert "expandable-unsupported" not in rows(found)
 
 
+def test_no_allocator_variable_in_a_whole_environment_settles_it() -> None:
+    from matrix_machines import machine
+
+    assert machine({"env.": True}).get("torch.expandable_segments").value is None
+    assert not machine({}).get("torch.expandable_segments").known
+
+
 def test_miopen_find_enforce_1_forces_nothing() -> None:
     found = findings(torch("2.9.1+rocm6.4", env__MIOPEN_FIND_ENFORCE="1"), NAVI31)
     assert "it is the default" in cited(found, "env-miopen-find-enforce")
