@@ -125,7 +125,7 @@ def _replace(text: str, spans: Iterable[tuple[int, int]], pseudonym: Callable[[s
 
 def redact_artifacts(artifacts: list[Artifact], redactor: Redactor | None = None) -> list[Artifact]:
     """The artifacts with text, note and name redacted: names are learnt from all of them before any is changed."""
-    redactor = redactor or Redactor()
+    redactor = redactor or of_this_machine()
     for item in artifacts:
         redactor.learn(item.name)
         redactor.learn(item.text)
@@ -144,7 +144,7 @@ def _whole(artifact: Artifact, redactor: Redactor) -> str:
 
 def redact_report(report: Report, redactor: Redactor | None = None) -> Report:
     """The report with every string that may carry a secret redacted; fact names, ids, versions of ours and sources stay."""
-    redactor = redactor or Redactor()
+    redactor = redactor or of_this_machine()
     # What stands at a file and line of a repository must still open there; the names of its own files are no secret to its
     # readers.
     keep = _KEEP_FIELDS | {"artifact"} if report.source.startswith("repository ") else _KEEP_FIELDS

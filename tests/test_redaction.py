@@ -243,3 +243,11 @@ def test_real_captures_keep_their_line_count_and_their_gpus() -> None:
         out = Redactor("wavebox", "jmiller", "/home/jmiller").text(text)
         assert out.count("\n") == text.count("\n"), path
         assert out.count("gfx") == text.count("gfx"), path
+
+
+def test_this_machine_is_known_without_being_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("USER", "jmiller")
+    monkeypatch.setenv("HOME", "/data/people/jmiller")
+    monkeypatch.setattr("platform.node", lambda: "wavebox.lab.example")
+    clean = redact_artifacts([Artifact("log/x", "live", "jmiller on wavebox: /data/people/jmiller/train.py, wavebox.lab.example")])
+    assert clean[0].text == "<user-1> on <host-2>: /home/<user-1>/train.py, <host-1>"
