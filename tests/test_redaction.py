@@ -249,5 +249,6 @@ def test_this_machine_is_known_without_being_told(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("USER", "jmiller")
     monkeypatch.setenv("HOME", "/data/people/jmiller")
     monkeypatch.setattr("platform.node", lambda: "wavebox.lab.example")
-    clean = redact_artifacts([Artifact("log/x", "live", "jmiller on wavebox: /data/people/jmiller/train.py, wavebox.lab.example")])
+    text = "jmiller on wavebox: /data/people/jmiller/train.py, wavebox.lab.example"
+    clean = redact_artifacts([Artifact("log/x", "live", text)])
     assert clean[0].text == "<user-1> on <host-2>: /home/<user-1>/train.py, <host-1>"
