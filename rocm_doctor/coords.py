@@ -1,10 +1,10 @@
-"""The vocabulary: every fact has one name, and rows, probes and reports all use it. One line each: name, how it compares, meaning.
+"""The vocabulary: every fact has one name that rows, probes and reports use. One line each: name, how it compares, meaning.
 
-A fact of the machine is named as it stands in `Snapshot.facts` (`torch.version`); a fact of a GPU carries the prefix `gpu.`
-in conditions (`gpu.gfx`) and stands in `Gpu.facts` without it. A family ends in `.` and takes any name after it (`env.HIP_VISIBLE_DEVICES`).
+A fact of the machine is named as it stands in `Snapshot.facts` (`torch.version`); a fact of a GPU carries the prefix `gpu.` in
+conditions (`gpu.gfx`) and stands in `Gpu.facts` without it. A family ends in `.` and takes any name (`env.HIP_VISIBLE_DEVICES`).
 
-How a value compares (`Kind`): `version` (PEP 440 ranges, see versions.py), `word` (globs, case does not matter), `number` (bounds, with
-optional KiB/MiB/GiB), `flag` (yes or no), `list` (true when any element fits), `log` (words that stand in one line of a log).
+How a value compares (`Kind`): `version` (PEP 440 ranges, see versions.py), `word` (globs, any case), `number` (bounds,
+with optional KiB/MiB/GiB), `flag` (yes or no), `list` (true when any element fits), `log` (words in one line of a log).
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ COORDS: dict[str, Coord] = {
     "kfd.gid": Coord("word", "numeric owner group of /dev/kfd"),
     "kfd.group": Coord("word", "name of the owner group of /dev/kfd"),
     "kfd.nodes": Coord("number", "GPU nodes of the KFD topology; 0 also when there is no topology"),
-    "kfd.denied": Coord("list", "nodes of the KFD topology that may not be read: GPUs that the container's device rules keep away"),
+    "kfd.denied": Coord(
+        "list", "nodes of the KFD topology that may not be read: GPUs that the container's device rules keep away"
+    ),
     "render.nodes": Coord("list", "/dev/dri/renderD* that exist"),
     "render.openable": Coord("flag", "this user can open every render node that belongs to an AMD GPU"),
     "render.gid": Coord("word", "numeric owner group of the render nodes"),
@@ -61,7 +63,9 @@ COORDS: dict[str, Coord] = {
     "driver.version": Coord("version", "version of the DKMS amdgpu module (6.12.12); absent with the kernel's own"),
     "driver.parameters": Coord("list", "amdgpu module parameters that differ from their defaults, name=value"),
     "driver.error": Coord("word", "first error of amdgpu or kfd in the kernel log"),
-    "driver.events": Coord("list", "what the kernel log tells of the GPU: driver_load, ring_timeout, gpu_reset, page_fault, firmware_missing, ..."),
+    "driver.events": Coord(
+        "list", "what the kernel log tells of the GPU: driver_load, ring_timeout, gpu_reset, page_fault, firmware_missing, ..."
+    ),
     "driver.blacklisted": Coord("word", "file under /etc/modprobe.d that keeps amdgpu from loading"),
     "driver.windows": Coord("version", "Adrenalin version on Windows"),
     "firmware.mes": Coord("word", "MES firmware version"),
@@ -90,7 +94,9 @@ COORDS: dict[str, Coord] = {
     "torch.arch_list": Coord("list", "gfx targets as torch.cuda.get_arch_list() printed them"),
     "torch.available": Coord("flag", "torch.cuda.is_available() as it was printed"),
     "torch.device_dists": Coord("list", "gfx targets of installed device wheels (amd-torch-device-*, rocm-sdk-device-*)"),
-    "torch.expandable_segments": Coord("flag", "the allocator option expandable_segments as the environment sets it (derived.py)"),
+    "torch.expandable_segments": Coord(
+        "flag", "the allocator option expandable_segments as the environment sets it (derived.py)"
+    ),
     # environment
     "env.": Coord("word", "environment variable as the process sees it; absent when it is not set"),
     # evidence from binaries and runs
@@ -114,14 +120,18 @@ COORDS: dict[str, Coord] = {
     "gpu.compute_units": Coord("number", "compute units (CUs, not WGPs)"),
     "gpu.wavefront_size": Coord("number", "32 or 64"),
     "gpu.vram_bytes": Coord("number", "device memory in bytes (on an APU the carve-out)"),
-    "gpu.carveout_bytes": Coord("number", "memory that the firmware set aside for the GPU (DRM); on a card the same as vram_bytes"),
+    "gpu.carveout_bytes": Coord(
+        "number", "memory that the firmware set aside for the GPU (DRM); on a card the same as vram_bytes"
+    ),
     "gpu.gtt_bytes": Coord("number", "GTT limit in bytes"),
     "gpu.vram_used_bytes": Coord("number", "device memory in use by anybody when it was read, in bytes"),
     "gpu.is_apu": Coord("flag", "integrated with the CPU"),
     "gpu.driver": Coord("word", "kernel driver that has claimed the device; absent when none has"),
     "gpu.node": Coord("number", "KFD topology node"),
     "gpu.render_node": Coord("word", "its /dev/dri/renderD*"),
-    "gpu.uuid": Coord("word", "serial number as rocminfo (GPU-...) or amd-smi prints it; absent texts such as GPU-XX are no value"),
+    "gpu.uuid": Coord(
+        "word", "serial number as rocminfo (GPU-...) or amd-smi prints it; absent texts such as GPU-XX are no value"
+    ),
     "gpu.vbios": Coord("word", "video BIOS version"),
     "gpu.link_width": Coord("number", "PCIe lanes in use"),
     "gpu.link_speed": Coord("word", "PCIe transfer rate in use"),

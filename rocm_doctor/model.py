@@ -26,7 +26,7 @@ class Artifact(msgspec.Struct, frozen=True):
     """What was read, verbatim: one file, one command's output, one piece of a pasted text.
 
     `name` says what it is whichever way it came: a path without its leading slash (`sys/module/amdgpu/version`), `cmd/rocminfo`
-    for a command's output, `env`, `log/train.log`, `paste/2-rocminfo`. `missing` is set when there is nothing to read, and says why.
+    for a command's output, `env`, `log/train.log`, `paste/2-rocminfo`. `missing` is set when there is nothing to read: why.
     """
 
     name: str

@@ -2,8 +2,9 @@
 
     python scripts/bench_check.py [--runs 15]
 
-Commands run in turn, so that a machine that drifts drifts for all of them; medians and the median of the pairwise ratios are printed.
-Peak memory is the operating system's figure for the finished child. Limits (issue A): check 150 ms, 45 MiB, 8 times faster; --help 100 ms.
+Commands run in turn, so that a machine that drifts drifts for all of them; medians and the median of the pairwise ratios are
+printed. Peak memory is the operating system's figure for the finished child. Aims: check 150 ms, 45 MiB, 8 times faster;
+--help 100 ms.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ def main() -> int:
     for name, all_runs in taken.items():
         times = [r.seconds * 1000 for r in all_runs]
         peak = max(r.mebibytes for r in all_runs)
-        print(f"{name:12} median {statistics.median(times):7.1f} ms  min {min(times):7.1f}  max {max(times):7.1f}  peak {peak:6.1f} MiB")
+        spread = f"min {min(times):7.1f}  max {max(times):7.1f}"
+        print(f"{name:12} median {statistics.median(times):7.1f} ms  {spread}  peak {peak:6.1f} MiB")
     ratio = statistics.median(slow.seconds / fast.seconds for slow, fast in zip(taken["collect_env"], taken["check"]))
     print(f"collect_env / check: {ratio:.1f} times (median of {runs} pairs)")
     print(f"heavy modules imported by check: {', '.join(imported()) or 'none'}")

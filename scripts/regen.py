@@ -1,6 +1,6 @@
-"""Write what is generated and checked in: JSON Schemas, pages from the matrix, lists in the README. `--check` fails when one is stale.
+"""Write what is generated and checked in: JSON Schemas, pages from the matrix, lists in the README. `--check` finds the stale.
 
-    python scripts/regen.py [--check]
+python scripts/regen.py [--check]
 """
 
 from __future__ import annotations
@@ -31,14 +31,17 @@ def facts_page(matrix: Matrix) -> str:
     lines = [
         "# Facts",
         "",
-        "Every fact has one name, used by rows, by findings and by `rocm-doctor probe --format json --values`, where a dot is a level",
-        "(`torch.version` is `{\"torch\": {\"version\": ...}}`), `pkg.*` stands under `packages`, and `gpu.*` in each entry of `gpus`.",
+        "Every fact has one name, used by rows, findings and `rocm-doctor probe --format json --values`, a dot is a level",
+        '(`torch.version` is `{"torch": {"version": ...}}`), `pkg.*` stands under `packages`, and `gpu.*` in each of `gpus`.',
         "A value that is not known is `null` there; the report keeps why. Generated from `rocm_doctor/coords.py`.",
         "",
         "| name | compares as | meaning |",
         "|---|---|---|",
     ]
-    return "\n".join(lines + [f"| `{n}{'NAME' if n.endswith('.') else ''}` | {c.kind} | {c.meaning} |" for n, c in COORDS.items()]) + "\n"
+    return (
+        "\n".join(lines + [f"| `{n}{'NAME' if n.endswith('.') else ''}` | {c.kind} | {c.meaning} |" for n, c in COORDS.items()])
+        + "\n"
+    )
 
 
 def diagnoses(matrix: Matrix) -> str:

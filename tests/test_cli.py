@@ -130,7 +130,8 @@ def test_a_damaged_bundle_says_so(tmp_path: Path) -> None:
 
 
 def test_a_fault_of_our_own_is_a_ticket() -> None:
-    code = "import rocm_doctor.cli.check as c, rocm_doctor.cli as m, sys; c.pipeline.judge = None; sys.argv[1:] = ['check', '--example']; m.main()"
+    code = "import rocm_doctor.cli.check as c, rocm_doctor.cli as m, sys; c.pipeline.judge = None; "
+    code += "sys.argv[1:] = ['check', '--example']; m.main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 4
     assert "```" in done.stderr
