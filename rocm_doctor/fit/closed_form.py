@@ -83,7 +83,7 @@ def _kept(shape: Shape, job: Job) -> dict[str, int]:
     stream = activations.stream_bytes(job)
     layer = job.tokens * shape.hidden * stream if job.checkpointing else activations.saved(shape, job)
     final = job.tokens * shape.hidden * (4 + (stream if job.method == "full" else 0))
-    head = shape.vocabulary * shape.hidden * activations.compute_bytes(job) if activations.lowers(job) else 0
+    head = shape.vocabulary * shape.hidden * BYTES[job.autocast] if job.autocast and activations.stream_bytes(job) == 4 else 0
     return {"activations": shape.layers * layer + final + head}
 
 
@@ -117,9 +117,9 @@ def _one_layer(shape: Shape, job: Job) -> tuple[int, int]:
 
 
 def _end(shape: Shape, job: Job, held: Held) -> dict[str, int]:
-    """All gradients are there, and beside them the first layer's activations or, for tied embeddings, a second gradient of
-    theirs."""
-    embedding = shape.vocabulary * shape.hidden * BYTES[job.dtype] if job.method == "full" and shape.tied else 0
+    """All gradients are there, and beside them the first layer's activations or, for tied embeddings, the two
+    gradients whose sum is theirs."""
+    embedding = 2 * shape.vocabulary * shape.hidden * BYTES[job.dtype] if job.method == "full" and shape.tied else 0
     kept, scratch = _one_layer(shape, job)
     if embedding > kept + scratch:
         return {"gradients": held.gradients, "backward scratch": embedding}

@@ -22,7 +22,7 @@ from rocm_doctor.matrix import Matrix
 
 SETTINGS = ("model", "method", "dtype", "targets", "rank", "batch", "seq", "checkpointing", "attn", "optimizer")
 FIGURES = ("params", "trainable", "weight_bytes", "base_bytes", "peak_allocated", "peak_reserved", "step_s", "loss")
-FURTHER = ("autocast", "grad_accum", "dropout")
+FURTHER = ("autocast", "grad_accum", "dropout", "quant_bits", "double_quant", "kbit_prepare")
 COLUMNS = (*SETTINGS, *FIGURES, *FURTHER)
 
 
@@ -39,5 +39,7 @@ def job_of(row: Mapping[str, str], matrix: Matrix, kernels: Kernels) -> Job:
         "batch": int(row["batch"]), "seq": int(row["seq"]), "checkpointing": row["checkpointing"] == "True",
         "implementation": row["attn"], "optimizer": row["optimizer"], "autocast": row.get("autocast") or None,
         "grad_accum": int(row.get("grad_accum") or 1), "dropout": float(row.get("dropout") or 0),
+        "quant_bits": int(row.get("quant_bits") or 0), "double_quant": row.get("double_quant") == "True",
+        "kbit_prepare": row.get("kbit_prepare") != "False",
     }  # fmt: skip
     return msgspec.convert(fields, Job)

@@ -58,7 +58,7 @@ def fill(model: Any) -> None:
     """Small random weights: uninitialised memory could hold NaN and, on some GPUs, runs at another speed."""
     with torch.no_grad():
         for parameter in model.parameters():
-            if parameter.is_floating_point():
+            if parameter.is_floating_point() and not hasattr(parameter, "quant_state"):
                 parameter.normal_(0.0, 0.02)
 
 

@@ -16,16 +16,39 @@ from torch import nn
 
 def quantise(model: Any, job: dict[str, Any]) -> None:
     """Replace every linear layer but the output head; what stays dense becomes float32, as peft's
-    `prepare_model_for_kbit_training` does."""
-    dtype = getattr(torch, job["dtype"])
+    `prepare_model_for_kbit_training` does. On a GPU the layers are bitsandbytes' own."""
+    make = stand_in if job["device"] == "meta" else bitsandbytes_layer
     for module in list(model.modules()):
         for name, layer in list(module.named_children()):
             if isinstance(layer, nn.Linear) and name != "lm_head":
-                setattr(module, name, QuantLinear(layer, job["quant_bits"], job["double_quant"], dtype))
+                setattr(module, name, make(layer, job))
     for parameter in model.parameters():
         parameter.requires_grad_(False)
-        if job["kbit_prepare"] and parameter.is_floating_point() and not hasattr(parameter, "packed"):
+        if job["kbit_prepare"] and parameter.dtype in (torch.float16, torch.bfloat16) and not hasattr(parameter, "packed"):
             parameter.data = parameter.data.float()
+
+
+def stand_in(layer: Any, job: dict[str, Any]) -> Any:
+    return QuantLinear(layer, job["quant_bits"], job["double_quant"], getattr(torch, job["dtype"]))
+
+
+def bitsandbytes_layer(layer: Any, job: dict[str, Any]) -> Any:
+    """A layer of bitsandbytes with small random weights, quantised as they move to the GPU."""
+    import bitsandbytes.nn as bnb
+
+    weight = torch.randn(layer.weight.shape, dtype=getattr(torch, job["dtype"])) * 0.02
+    sizes, bias = (layer.in_features, layer.out_features), layer.bias is not None
+    if job["quant_bits"] == 4:
+        made = bnb.Linear4bit(
+            *sizes, bias=bias, compute_dtype=weight.dtype, compress_statistics=job["double_quant"], quant_type="nf4"
+        )
+        made.weight = bnb.Params4bit(weight, requires_grad=False, compress_statistics=job["double_quant"], quant_type="nf4")
+    else:
+        made = bnb.Linear8bitLt(*sizes, bias=bias, has_fp16_weights=False)
+        made.weight = bnb.Int8Params(weight, requires_grad=False, has_fp16_weights=False)
+    if bias:
+        made.bias = nn.Parameter(torch.zeros(layer.out_features, dtype=weight.dtype), requires_grad=False)
+    return made.to("cuda")
 
 
 class QuantLinear(nn.Module):
