@@ -118,6 +118,12 @@ def test_a_fault_without_a_remedy(copy: Path) -> None:
     assert any(p.check == "remedy-given" for p in lint(copy, TODAY))
 
 
+def test_lists_without_a_type_carry_provenance_too(copy: Path) -> None:
+    (copy / "catalog/extra.yaml").write_text("- name: one\n  sources: [https://example.org/x]\n  grade: field\n", encoding="utf-8")
+    found = [p for p in lint(copy, TODAY) if p.check == "provenance"]
+    assert [(p.file, p.line, p.field) for p in found] == [("catalog/extra.yaml", 1, "checked")]
+
+
 def test_rows_of_one_grade_that_contradict_each_other(copy: Path) -> None:
     text = (copy / STACKS).read_text(encoding="utf-8")
     row = text[text.index("- key: gfx906-rocm6.3") :].split("\n\n")[0]

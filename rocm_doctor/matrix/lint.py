@@ -52,7 +52,8 @@ def lint(root: Path, today: datetime.date | None = None) -> list[Problem]:
     except MatrixError as exc:
         return list(exc.problems)
     entries = list(_entries(root))
-    problems = [*_each(entries, day), *_together(entries, root), *lint_text.formatting(_files(root), root), *_shorts(root)]
+    problems = [*_each(entries, day), *_together(entries, root), *_untyped(root)]
+    problems += [*lint_text.formatting(_files(root), root), *_shorts(root)]
     return sorted(_excepted(problems, root), key=lambda p: (p.level != "error", p.file, p.line))
 
 
@@ -149,6 +150,17 @@ def _said(entries: Sequence[Entry], complaints: Iterable[tuple[int, str, str]], 
 def _problem(entry: Entry, field: str, message: str, check: str) -> Problem:
     steps = (*entry.at, *(field.split(".", 1) if field.startswith("when.") else [field] if field else []))
     return Problem(entry.file, line_of(entry.path, steps), field, message, check, entry.key)
+
+
+def _untyped(root: Path) -> Iterator[Problem]:
+    """Lists of the catalogue that have no type here carry provenance all the same."""
+    for path in sorted((root / "catalog").glob("*.yaml")):
+        items = read_yaml(path) if path.stem not in SECTIONS else None
+        for number, item in enumerate(items if isinstance(items, list) else ()):
+            for field in ("sources", "grade", "checked"):
+                if not item.get(field):
+                    line = line_of(path, (number,))
+                    yield Problem(f"catalog/{path.name}", line, field, "is missing", "provenance", str(item.get("name", number)))
 
 
 def _shorts(root: Path) -> Iterator[Problem]:
