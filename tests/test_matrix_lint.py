@@ -119,7 +119,8 @@ def test_a_fault_without_a_remedy(copy: Path) -> None:
 
 
 def test_lists_without_a_type_carry_provenance_too(copy: Path) -> None:
-    (copy / "catalog/extra.yaml").write_text("- name: one\n  sources: [https://example.org/x]\n  grade: field\n", encoding="utf-8")
+    text = "- name: one\n  sources: [https://example.org/x]\n  grade: field\n"
+    (copy / "catalog/extra.yaml").write_text(text, encoding="utf-8")
     found = [p for p in lint(copy, TODAY) if p.check == "provenance"]
     assert [(p.file, p.line, p.field) for p in found] == [("catalog/extra.yaml", 1, "checked")]
 

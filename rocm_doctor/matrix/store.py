@@ -129,8 +129,10 @@ def _stale() -> bool:
 
 def _newer(path: Path, than: int) -> bool:
     """A file, or any file of a folder, that was changed after that time."""
-    entries = os.scandir(path) if path.is_dir() else (path,)
-    return any(entry.stat().st_mtime_ns >= than for entry in entries)
+    if not path.is_dir():
+        return path.stat().st_mtime_ns >= than
+    with os.scandir(path) as entries:
+        return any(entry.stat().st_mtime_ns >= than for entry in entries)
 
 
 def _write(data: bytes) -> None:
