@@ -81,8 +81,12 @@ def baselined(report: Report, baseline: Path | None) -> Report:
         old = msgspec.json.decode(baseline.read_bytes(), type=Report)
     except msgspec.DecodeError as exc:
         raise Fault(f"{baseline}: no report of rocm-doctor ({exc}); make one with --format json -o {baseline}") from exc
+    from rocm_doctor.verdict import verdict
+
     known = {f.fingerprint for f in old.findings}
-    return msgspec.structs.replace(report, findings=tuple(f for f in report.findings if f.fingerprint not in known))
+    fresh = tuple(f for f in report.findings if f.fingerprint not in known)
+    word, summary, proven = verdict(report.snapshot, fresh)
+    return msgspec.structs.replace(report, findings=fresh, verdict=word, summary=summary, proven=proven)
 
 
 def deliver(
