@@ -15,7 +15,7 @@ import click
 from rocm_doctor.cli.common import Fault, load_matrix
 
 if TYPE_CHECKING:
-    from rocm_doctor.matrix.show import Table
+    from rocm_doctor.matrix.tables import Table
 
 _PATH = click.Path(exists=True, path_type=Path)
 _SOURCE = Path(__file__).resolve().parents[2] / "compat_matrix"

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from rocm_doctor.matrix.show import LAYERS, Table, opposed
 from rocm_doctor.matrix.store import Matrix
+from rocm_doctor.matrix.tables import LAYERS, Table, opposed
 from rocm_doctor.matrix.types import Support
 
 _STALE = datetime.timedelta(days=366)
