@@ -1,0 +1,157 @@
+"""The torch builds that a machine could run, each with who says so, best first; and what rules the others out at a glance."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rocm_doctor.binaries.targets import covers
+from rocm_doctor.matrix.types import Override, TorchBuild
+from rocm_doctor.model import Grade
+from rocm_doctor.plan.evidence import GRADES, Said, speaks_against, speaks_for
+from rocm_doctor.plan.known import Index, Known
+from rocm_doctor.plan.machine import Machine
+from rocm_doctor.rules.override import NAME as OVERRIDE
+from rocm_doctor.versions import release
+
+_PLATFORM = {"linux": ("linux", "manylinux"), "wsl": ("linux", "manylinux"), "windows": ("win",)}
+_GLIBC = {"manylinux_2_28_x86_64": (2, 28)}
+_UNSAID = {
+    "windows": "nobody says that it runs on this target on Windows",
+    "wsl": "nobody says that it runs on this target in WSL, where the runtime has to find the GPU behind /dev/dxg",
+}
+_DXG = "HSA_ENABLE_DXG_DETECTION"
+
+
+class Rejected(msgspec.Struct, frozen=True):
+    """A candidate and the first thing that speaks against it, with its source."""
+
+    build: TorchBuild
+    why: str
+    source: str = ""
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A build with code for the card. `override`: a sibling's code, reached through HSA_OVERRIDE_GFX_VERSION."""
+
+    build: TorchBuild
+    index: Index
+    grade: Grade
+    said: tuple[Said, ...]
+    override: Override | None = None
+    env: dict[str, str] = {}
+
+    @property
+    def known_good(self) -> bool:
+        return any(s.known_good for s in self.said)
+
+
+class Unfit(Exception):
+    """What rules a build out, with its source."""
+
+    def __init__(self, why: str, source: str = "") -> None:
+        super().__init__(why)
+        self.why, self.source = why, source
+
+
+def candidates(machine: Machine, known: Known) -> tuple[list[Candidate], list[Rejected]]:
+    """All builds of the catalogue: those that are worth judging, best first, and those that are not, each with its reason."""
+    fit: list[Candidate] = []
+    out: list[Rejected] = []
+    for build in known.matrix.torch:
+        try:
+            fit.append(_candidate(build, machine, known))
+        except Unfit as exc:
+            out.append(Rejected(build, exc.why, exc.source or build.sources[0]))
+    return sorted(fit, key=rank), out
+
+
+def rank(one: Candidate) -> tuple[object, ...]:
+    """Releases before nightlies, official before upstream before field, native code before a sibling's; then wheels that were seen before
+    those that are inferred, the main build of a release or one that somebody runs before its other builds, and the newest torch and ROCm."""
+    return (
+        one.index.nightly,
+        GRADES.index(one.grade),
+        one.override is not None,
+        one.build.evidence in ("inferred", "build matrix") and not one.build.primary,
+        not (one.build.primary or one.known_good),
+        tuple(-n for n in release(one.build.torch) or ()),
+        one.index.extras,
+        tuple(-n for n in release(one.build.rocm) or ()),
+    )
+
+
+def _candidate(build: TorchBuild, machine: Machine, known: Known) -> Candidate:
+    index = known.index_of(build)
+    if index is None or index.kind == "files":
+        raise Unfit("AMD lists it as single files, not as a package index" if index else "no address of its index is known")
+    _fits_system(build, index, machine)
+    targets = build.gfx or index.devices
+    override = _code(build, targets, machine, known)
+    said = _voices(build, index, override, machine, known)
+    if not said:
+        raise Unfit(f"no page says that the nightlies run on {machine.gfx}, only that a device package is built", index.sources[0])
+    best = min((GRADES.index(s.grade) for s in said))
+    spoken = min((GRADES.index(s.grade) for s in said if not s.of_code), default=len(GRADES))
+    for voice in speaks_against(build, machine, known.matrix):
+        if GRADES.index(voice.grade) <= spoken:
+            raise Unfit(voice.words, voice.source)
+    if machine.system != "linux" and all(s.of_code for s in said):
+        raise Unfit(_UNSAID[machine.system], index.sources[0])
+    return Candidate(build, index, GRADES[best], tuple(said), override, _env(override, machine, build))
+
+
+def _fits_system(build: TorchBuild, index: Index, machine: Machine) -> None:
+    platforms, pythons = build.platforms or index.platforms, build.pythons or index.pythons
+    if not any(p.startswith(_PLATFORM[machine.system]) for p in platforms):
+        raise Unfit(f"no wheel for {machine.system}" if platforms else "which systems it is for is not known")
+    if machine.python and pythons and f"cp{machine.python.replace('.', '')}" not in pythons:
+        raise Unfit(f"no wheel for Python {machine.python}")
+    wanted = _GLIBC.get(platforms[0])
+    mine = release(machine.glibc)
+    if wanted and mine and mine[:2] < wanted:
+        raise Unfit(f"its wheel asks for glibc {wanted[0]}.{wanted[1]}, here is {machine.glibc}")
+
+
+def _code(build: TorchBuild, targets: tuple[str, ...], machine: Machine, known: Known) -> Override | None:
+    """None when the build has code and BLAS kernels for the card; else the override that reaches a sibling's. Raises Unfit."""
+    if not targets:
+        raise Unfit("which targets torch was compiled for is not known")
+    lacks = _lacks(build, targets, machine.gfx, None)
+    if not lacks:
+        return None
+    chip = known.matrix.gfx[machine.gfx]
+    for one in chip.overrides if machine.system == "linux" else ():
+        sibling = one.verdict in ("sibling", "faulty") and covers(targets, machine.gfx) is False
+        if sibling and not _lacks(build, targets, machine.gfx, one.value):
+            return one
+    raise Unfit(lacks)
+
+
+def _lacks(build: TorchBuild, targets: tuple[str, ...], gfx: str, override: str | None) -> str:
+    if covers(targets, gfx, override) is not True:
+        return f"no code for {gfx} in it"
+    if build.blas and covers(build.blas, gfx, override) is False:
+        return f"its rocBLAS has no kernels for {gfx}"
+    return ""
+
+
+def _voices(build: TorchBuild, index: Index, override: Override | None, machine: Machine, known: Known) -> list[Said]:
+    """Who speaks for it. A sibling's code is spoken for by those who run it; native code by the list of targets itself."""
+    if override:
+        return [Said(override.grade if override.grade == "field" else "field", override.words, override.sources[0])]
+    said = list(speaks_for(build, machine, known.matrix))
+    if build.gfx and not index.nightly:
+        where = f" ({build.gfx_evidence})" if build.gfx_evidence else ""
+        said.append(Said(build.gfx_grade, f"it holds code for {machine.gfx}{where}", build.sources[-1], of_code=True))
+    elif index.devices:
+        said.append(Said("upstream", f"its index has device code for {machine.gfx}", index.sources[0], of_code=True))
+    return said
+
+
+def _env(override: Override | None, machine: Machine, build: TorchBuild) -> dict[str, str]:
+    needed: dict[str, str] = {OVERRIDE: override.value} if override else {}
+    rocm = release(build.rocm)
+    if machine.system == "wsl" and rocm and rocm[:2] < (10, 1):
+        needed[_DXG] = "1"
+    return needed
+

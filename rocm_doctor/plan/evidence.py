@@ -1,0 +1,99 @@
+"""Who says that a ROCm release runs, or does not, on a target and a system: support statements and known stacks of the matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rocm_doctor.matrix import Matrix, Support, TorchBuild
+from rocm_doctor.model import Grade
+from rocm_doctor.plan.machine import Machine
+from rocm_doctor.versions import contains, release
+
+GRADES: tuple[Grade, ...] = ("official", "upstream", "field")
+_FOR = ("supported", "release-ready", "works-unofficially", "preview")
+_AGAINST = ("broken", "harmful", "build-only", "unstable")
+_NIGHTLY = (999,)
+"""Newer than every release; tables of a development branch end with `dev`."""
+
+
+class Said(NamedTuple):
+    """One voice. `known_good`: someone ran this very build on this target; `of_code`: read off the targets, nobody says that it runs."""
+
+    grade: Grade
+    words: str
+    source: str
+    known_good: bool = False
+    of_code: bool = False
+
+
+def speaks_for(build: TorchBuild, machine: Machine, matrix: Matrix) -> Iterator[Said]:
+    """Statements that this ROCm runs there, and rows about this build on this target. Deprecated is not supported."""
+    history = ended(machine, matrix)
+    for one in matrix.support:
+        if one.state in _FOR and _about(one, build, machine):
+            words = f"ROCm {_rocm(build)} is {one.state} on {machine.gfx}" + _scope(one, machine.gfx)
+            if history and one.grade == "official":
+                yield Said("upstream", f"{words}; AMD has ended that since", one.sources[0])
+            else:
+                yield Said(one.grade, words, one.sources[0])
+    for row in matrix.rows:
+        if row.status == "works" and not row.harmless and _names(row.when, build, machine):
+            yield Said(row.grade, row.title, row.sources[0], known_good=True)
+
+
+def speaks_against(build: TorchBuild, machine: Machine, matrix: Matrix) -> Iterator[Said]:
+    """Statements that this ROCm does not run there, or was only built."""
+    for one in matrix.support:
+        if one.state in _AGAINST and _about(one, build, machine):
+            words = f"ROCm {_rocm(build)} is {one.state} on {machine.gfx}: {one.words}"
+            yield Said(one.grade, words.rstrip("."), one.sources[0])
+
+
+def ended(machine: Machine, matrix: Matrix) -> bool:
+    """Whether AMD's latest word on the target and system is no longer support: what it said of older releases is history then."""
+    words = [s for s in matrix.support if s.grade == "official" and machine.gfx in s.gfx and s.os == machine.system]
+    latest = max((_numbers(s.until or "dev") for s in words), default=())
+    return bool(words) and not any(s.state in ("supported", "preview") for s in words if _numbers(s.until or "dev") == latest)
+
+
+def _rocm(build: TorchBuild) -> str:
+    return "of the nightlies" if build.rocm == "nightly" else build.rocm
+
+
+def _scope(one: Support, gfx: str) -> str:
+    """The cards that a statement names for the target; a scope may list them as `gfx1100: ...; gfx1101: ...`."""
+    parts = one.scope.split("; ")
+    mine = next((p.partition(": ")[2] for p in parts if p.startswith(f"{gfx}:")), one.scope if len(parts) == 1 else "")
+    return f" ({mine})" if mine else ""
+
+
+def _about(one: Support, build: TorchBuild, machine: Machine) -> bool:
+    return machine.gfx in one.gfx and one.os == machine.system and spans(one.since, one.until, build.rocm)
+
+
+def spans(since: str, until: str, rocm: str) -> bool:
+    """Whether a release lies in the range of a table, over the parts that both name: the wheels of `7.2` are built with some 7.2.x."""
+    mine, low, high = (_numbers(text) for text in (rocm, since, until or "dev"))
+    if not mine or not low or not high:
+        return False
+    return low[: len(mine)] <= mine and mine[: len(high)] <= high
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return _NIGHTLY if text in ("nightly", "dev") else release(text.replace(".x", "")) or ()
+
+
+def _names(when: dict[str, str], build: TorchBuild, machine: Machine) -> bool:
+    """Whether a row is about this build on this target: it names both, and what else it asks of torch holds."""
+    facts = {"gpu.gfx": machine.gfx, "torch.version": build.torch, "torch.rocm": build.rocm, "torch.family": build.family}
+    asked = {name: condition for name, condition in when.items() if name in facts}
+    if "gpu.gfx" not in asked or not {"torch.version", "torch.family"} & set(asked):
+        return False
+    return all(_holds(name, condition, facts[name]) for name, condition in asked.items())
+
+
+def _holds(name: str, condition: str, value: str) -> bool:
+    if name in ("gpu.gfx", "torch.family"):
+        return value in condition.split("|")
+    return any(contains(part, value) is True for part in condition.split("|"))

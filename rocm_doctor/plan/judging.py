@@ -1,0 +1,128 @@
+"""A stack judged as if it were installed, by the engine of `check`, over the rows that this machine leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from rocm_doctor.coords import coord
+from rocm_doctor.matrix import Matrix, TorchBuild
+from rocm_doctor.model import Fact, Finding, Reading, Row
+from rocm_doctor.plan.candidates import Candidate
+from rocm_doctor.plan.known import Known, Release
+from rocm_doctor.plan.machine import Machine, with_stack
+from rocm_doctor.rules import RULES
+from rocm_doctor.rules.conditions import holds
+from rocm_doctor.rules.engine import judge
+from rocm_doctor.rules.logs import Logs
+from rocm_doctor.versions import release, rocm_of_hip
+
+_NO_LOGS = Logs(())
+_OF_STACK = ("torch.", "pkg.", "code.", "soname.", "smoke.", "env.", "rocm.", "log", "said.")
+_DISTS = {"therock": ("rocm", "rocm-sdk-core", "rocm-sdk-libraries"), "rpath-packages": ("rocm", "rocm-sdk-core", "rocm-sdk-libraries")}
+
+
+class Bench(msgspec.Struct, frozen=True):
+    """A machine with the rows that can still apply to it. `before`: what is wrong with the machine whatever is installed."""
+
+    machine: Machine
+    known: Known
+    matrix: Matrix
+    before: frozenset[str] = frozenset()
+
+    def judge(self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str]) -> list[Finding]:
+        """What `check` would say of this stack on this machine, without what it says of the machine alone."""
+        facts = stack_facts(candidate, self.machine, chosen, env, self.known)
+        found, _ = judge(with_stack(self.machine, facts, chosen), _NO_LOGS, self.matrix, RULES)
+        return [f for f in found if f.fingerprint not in self.before]
+
+
+def bench(machine: Machine, known: Known) -> Bench:
+    """Rows that ask for a log line, or for something that this machine is not, are settled once for all stacks."""
+    rows = tuple(row for row in known.matrix.rows if not _settled(row, machine))
+    matrix = msgspec.structs.replace(known.matrix, rows=rows)
+    matrix.__dict__.update({name: value for name, value in known.matrix.__dict__.items() if name != "by_key"})
+    found, _ = judge(with_stack(machine, {}), _NO_LOGS, matrix, RULES) if machine.probed else ([], [])
+    return Bench(machine, known, matrix, frozenset(f.fingerprint for f in found))
+
+
+def _settled(row: Row, machine: Machine) -> bool:
+    """Whether a condition of the row is false for every stack on this machine."""
+    if row.status == "works" and not row.harmless:
+        return True
+    return any(_false(name, condition, machine) for name, condition in row.when.items())
+
+
+def _false(name: str, condition: str, machine: Machine) -> bool:
+    if name.startswith("log"):
+        return not condition.startswith("!")
+    known = coord(name)
+    if known is None or name.startswith(_OF_STACK):
+        return False
+    if name.startswith("gpu."):
+        return all(holds(known.kind, condition, g.get(name[4:])) is False for g in machine.base.gpus) and bool(machine.base.gpus)
+    return holds(known.kind, condition, machine.base.get(name)) is False
+
+
+def stack_facts(
+    candidate: Candidate, machine: Machine, chosen: Mapping[str, Release], env: Mapping[str, str], known: Known
+) -> dict[str, Fact]:
+    """The facts that probes would read with this stack installed and these variables set."""
+    build = candidate.build
+    values: dict[str, str | bool | tuple[str, ...] | None] = {
+        "torch.version": build.local or build.torch,
+        "torch.build": "rocm",
+        "torch.family": build.family,
+        "env.": True,
+        **({} if candidate.index.nightly else {"torch.rocm": build.rocm}),
+        **{f"pkg.{name}": version for name, version in companions(candidate).items() if version},
+        **{f"pkg.{name}": one.version for name, one in chosen.items()},
+        **{f"code.{name}": held for name, one in chosen.items() if (held := held_code(one, name, candidate, machine, known)) is not None},
+        **{f"env.{name}": value for name, value in env.items()},
+    }
+    if candidate.index.extras:
+        values["torch.device_dists"] = (machine.gfx,)
+    here = (Reading("plan", build.key, "as it would be installed"),)
+    return {name: Fact(value, here) for name, value in values.items()}
+
+
+def companions(candidate: Candidate) -> dict[str, str]:
+    """torchvision, torchaudio, Triton and the ROCm packages that come with a build, at its versions; a version may be empty."""
+    build = candidate.build
+    triton, _, version = build.triton.partition("==")
+    found = {"torchvision": local(build.torchvision, build), "torchaudio": local(build.torchaudio, build)}
+    found |= {triton: version} if version else {}
+    exact = {} if candidate.index.nightly else {name: build.rocm for name in _DISTS.get(build.family, ())}
+    return {**found, **exact}
+
+
+def local(version: str, build: TorchBuild) -> str:
+    """A companion's version as the PyTorch index has it: with the same local part as torch."""
+    if not version or "+" in version or not build.index.startswith("http") or build.family != "bundled":
+        return version
+    return f"{version}+{build.local.partition('+')[2]}"
+
+
+def held_code(one: Release, name: str, candidate: Candidate, machine: Machine, known: Known) -> tuple[str, ...] | None:
+    """Targets in the GPU library that a package loads beside this torch: empty when it has none for it, None when it has no GPU code."""
+    tables = one.code_windows if machine.system == "windows" else one.code
+    if not tables:
+        return None
+    hip = release(candidate.index.hip or _hip(candidate.build.rocm)) or ()
+    exact = next((targets for minor, targets in tables.items() if release(minor) == hip[:2]), None)
+    if exact is not None or not known.packages[name].nearest or one.version.startswith("0.49"):
+        return exact or ()
+    return _nearest(tables, hip)
+
+
+def _hip(rocm: str) -> str:
+    """ROCm 10.0 reports HIP 7.15 (versions.rocm_of_hip); up to there the two numbers agree."""
+    return "7.15" if rocm_of_hip("7.15") == ".".join(rocm.split(".")[:2]) else rocm
+
+
+def _nearest(tables: dict[str, tuple[str, ...]], hip: tuple[int, ...]) -> tuple[str, ...]:
+    """The library of the same major below the runtime's, else the lowest above it."""
+    same = sorted((release(m) or (), targets) for m, targets in tables.items() if (release(m) or (0,))[:1] == hip[:1])
+    below = [targets for minor, targets in same if minor <= hip]
+    return below[-1] if below else same[0][1] if same else ()

@@ -1,0 +1,82 @@
+"""What plans are made of, beside the torch builds of the matrix: indexes, packages and their releases (catalog/indexes.yaml, packages.yaml)."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Literal
+
+import msgspec
+
+from rocm_doctor.matrix import Matrix, TorchBuild
+from rocm_doctor.model import Grade
+
+System = Literal["linux", "windows", "wsl"]
+_EVERYWHERE: tuple[System, ...] = ("linux", "wsl", "windows")
+
+
+class Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A place that torch wheels come from. `extras`: device code is asked for as torch[device-gfxNNNN]; `hip`: what a nightly serves."""
+
+    name: str
+    url: str
+    kind: Literal["index", "files"]
+    words: str = ""
+    sources: tuple[str, ...] = ()
+    grade: Grade = "official"
+    checked: datetime.date | None = None
+    extras: bool = False
+    nightly: bool = False
+    hip: str = ""
+    devices: tuple[str, ...] = ()
+    pythons: tuple[str, ...] = ()
+    platforms: tuple[str, ...] = ()
+
+
+class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One release of a package: what it takes beside it, and the targets in its GPU libraries by HIP minor (see packages.yaml)."""
+
+    version: str
+    torch: str
+    python: str
+    needs: dict[str, str] = {}
+    systems: tuple[System, ...] = _EVERYWHERE
+    code: dict[str, tuple[str, ...]] = {}
+    code_windows: dict[str, tuple[str, ...]] = {}
+    built: bool = False
+    native: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    env_why: str = ""
+
+
+class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A library by its name at the package index, its releases newest first."""
+
+    name: str
+    what: str
+    releases: tuple[Release, ...]
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: datetime.date
+    nearest: bool = False
+    always: str = ""
+
+
+class Known(msgspec.Struct, frozen=True):
+    """The matrix with indexes and packages by name."""
+
+    matrix: Matrix
+    indexes: dict[str, Index]
+    packages: dict[str, Package]
+
+    def index_of(self, build: TorchBuild) -> Index | None:
+        """Where a build comes from; None when no source gives an address."""
+        if build.index.startswith("http"):
+            return Index(build.index, build.index, "index", sources=build.sources)
+        return self.indexes.get(build.index)
+
+
+def known(matrix: Matrix) -> Known:
+    """Indexes and packages of this matrix; a matrix without these sections (an old one) gives none."""
+    indexes = msgspec.json.decode(matrix.raw.get("indexes", b"[]"), type=tuple[Index, ...])
+    packages = msgspec.json.decode(matrix.raw.get("packages", b"[]"), type=tuple[Package, ...])
+    return Known(matrix, {i.name: i for i in indexes}, {p.name: p for p in packages})

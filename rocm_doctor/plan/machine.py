@@ -1,0 +1,102 @@
+"""The machine that a plan is for: probed, or declared by a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+import msgspec
+
+from rocm_doctor.catalogue import enrich
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
+from rocm_doctor.plan.known import System
+
+DECLARED = Reading("declared", "", "given on the command line")
+INBOX = "inbox"
+"""The kernel's own amdgpu, which bears no version."""
+
+TORCH = ("torch", "torchvision", "torchaudio", "triton", "pytorch-triton-rocm", "triton-rocm")
+"""What a new torch replaces."""
+_OF_TORCH = ("torch.", "code.torch", "code.rocblas", "smoke.", "env.", "pkg.rocm", "pkg.amd-torch")
+
+
+class Machine(msgspec.Struct, frozen=True):
+    """What decides between stacks. `driver` is the DKMS module's version; empty texts are not known. `base` are the facts beside the stack;
+    `probed`: they were read here, and what they say of packages is installed."""
+
+    gfx: str
+    python: str
+    system: System = "linux"
+    driver: str = ""
+    kernel: str = ""
+    glibc: str = ""
+    base: Snapshot = Snapshot()
+    probed: bool = False
+
+    def installed(self, name: str) -> str:
+        """The version of a package that is installed; empty when it is not, or nobody looked."""
+        return _text(self.base, f"pkg.{name}")
+
+    def words(self) -> str:
+        """How the plan names it."""
+        parts = [self.gfx, self.system, f"Python {self.python}" if self.python else "Python not known"]
+        return ", ".join([*parts, *([f"driver {self.driver}"] if self.driver else []), *([f"kernel {self.kernel}"] if self.kernel else [])])
+
+
+def declared(gfx: str, python: str, matrix: Matrix, system: System = "linux", driver: str = "", kernel: str = "", glibc: str = "") -> Machine:
+    """A machine with one card of that target and nothing in its way. `driver`: `inbox` for the kernel's own, empty for not known."""
+    facts: dict[str, Fact] = {}
+    _say(facts, "platform", "windows" if system == "windows" else "linux")
+    _say(facts, "wsl", system == "wsl")
+    for name, value in (("python.version", python), ("kernel", kernel), ("glibc", glibc)):
+        if value:
+            _say(facts, name, value)
+    if driver:
+        name = "driver.windows" if system == "windows" else "driver.version"
+        _say(facts, name, None if driver == INBOX else driver)
+    for name in {"linux": ("kfd.exists", "kfd.openable"), "wsl": ("dxg.exists",), "windows": ()}[system]:
+        _say(facts, name, True)
+    snapshot = Snapshot(facts, (Gpu({"gfx": Fact(gfx, (DECLARED,))}),), gpus_listed=True)
+    return Machine(gfx, python, system, driver, kernel, glibc, enrich(snapshot, matrix))
+
+
+def _say(facts: dict[str, Fact], name: str, value: str | bool | None) -> None:
+    facts[name] = Fact(value, (DECLARED,))
+
+
+def probed(snapshot: Snapshot) -> Machine | None:
+    """The machine of a snapshot: its first discrete GPU, else its first; None when no target is known."""
+    cards = sorted((g for g in snapshot.gpus if isinstance(g.get("gfx").value, str)), key=lambda g: g.get("is_apu").value is True)
+    if not cards:
+        return None
+    system: System = "windows" if _text(snapshot, "platform") == "windows" else "wsl" if snapshot.get("wsl").value is True else "linux"
+    return Machine(
+        str(cards[0].get("gfx").value),
+        ".".join(_text(snapshot, "python.version").split(".")[:2]),
+        system,
+        _text(snapshot, "driver.version"),
+        _text(snapshot, "kernel"),
+        _text(snapshot, "glibc"),
+        snapshot,
+        probed=True,
+    )
+
+
+def _text(snapshot: Snapshot, name: str) -> str:
+    value = snapshot.get(name).value
+    return value if isinstance(value, str) else ""
+
+
+def with_stack(machine: Machine, facts: dict[str, Fact], replaced: Container[str] = ()) -> Snapshot:
+    """The machine as it would be with another stack installed: what belongs to the old one is gone, other packages stay.
+
+    `replaced`: names of packages that are installed anew, whose code and links are no longer those that were read.
+    """
+    kept = {name: fact for name, fact in machine.base.facts.items() if not _gone(name, replaced)}
+    return msgspec.structs.replace(machine.base, facts={**kept, **facts})
+
+
+def _gone(name: str, replaced: Container[str]) -> bool:
+    family, _, rest = name.partition(".")
+    package = rest.removesuffix(".ids")
+    return name.startswith(_OF_TORCH) or (family in ("pkg", "code", "soname") and (package in TORCH or package in replaced))

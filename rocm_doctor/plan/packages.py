@@ -1,0 +1,117 @@
+"""The packages of a wish, at releases that go with torch, with this Python, with the card and with one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from rocm_doctor.model import Finding
+from rocm_doctor.plan.candidates import Candidate
+from rocm_doctor.plan.judging import Bench
+from rocm_doctor.plan.known import Known, Package, Release
+from rocm_doctor.versions import contains
+
+TRAIN = {
+    "full": ("transformers", "accelerate"),
+    "lora": ("transformers", "peft", "accelerate"),
+    "qlora": ("transformers", "peft", "accelerate", "bitsandbytes"),
+}
+"""What a way of fine-tuning takes beside torch."""
+_TRIES = 64
+"""Sets of releases that are judged before the search gives up."""
+
+
+class Unsatisfied(Exception):
+    """No set of releases fits. `package`: the one that could not be placed; `why` with its source."""
+
+    def __init__(self, package: str, why: str, source: str = "") -> None:
+        super().__init__(why)
+        self.package, self.why, self.source = package, why, source
+
+
+def wished(packages: Sequence[str], train: str) -> tuple[str, ...]:
+    """The packages of `--with` and `--train`, once each, those that others hang on first."""
+    order = ["transformers", "peft", "accelerate", "trl"]
+    names = dict.fromkeys((*TRAIN.get(train, ()), *packages))
+    return tuple(sorted(names, key=lambda n: order.index(n) if n in order else len(order)))
+
+
+def choose(bench: Bench, candidate: Candidate, wish: Sequence[str], env: dict[str, str]) -> tuple[dict[str, Release], list[Finding]]:
+    """The newest releases that fit together, and what `check` would note of them. Raises Unsatisfied.
+
+    Each package is judged alone first, so that the search is among releases that work on this card beside this torch.
+    """
+    packages = bench.known.packages
+    also = [p.name for p in packages.values() if p.always and contains(p.always, candidate.build.torch) and p.name not in wish]
+    viable = {name: _viable(packages[name], candidate, bench, env) for name in (*wish, *also)}
+    why = Unsatisfied(next(iter(viable), ""), "no releases of these packages go together")
+    for chosen in islice(_together(tuple(viable.items()), {}), _TRIES):
+        found = bench.judge(candidate, chosen, {**env, **needed_env(chosen, bench)})
+        serious = [f for f in found if f.severity != "note"]
+        if not serious:
+            return chosen, found
+        why = Unsatisfied(serious[0].subject, serious[0].title, next(iter(serious[0].sources), ""))
+    raise why
+
+
+def needed_env(chosen: dict[str, Release], bench: Bench) -> dict[str, str]:
+    """Variables that packages need on a card that their default does not serve."""
+    gfx = bench.machine.gfx
+    return {name: value for one in chosen.values() if gfx not in one.native for name, value in one.env.items()}
+
+
+def _viable(package: Package, candidate: Candidate, bench: Bench, env: dict[str, str]) -> list[Release]:
+    """The releases that work beside this torch on this card, newest first. Raises Unsatisfied when none does."""
+    fit: list[Release] = []
+    why = Unsatisfied(package.name, "")
+    for one in package.releases:
+        outright = next(_outright(one, package, candidate, bench), "")
+        if outright:
+            why = why if why.why else Unsatisfied(package.name, f"{package.name} {one.version} {outright}", package.sources[0])
+            continue
+        alone = {package.name: one}
+        serious = [f for f in bench.judge(candidate, alone, {**env, **needed_env(alone, bench)}) if f.severity != "note"]
+        if serious:
+            # What is said of the card says more than a range of versions.
+            why = Unsatisfied(package.name, f"{package.name} {one.version}: {serious[0].title}", next(iter(serious[0].sources), ""))
+        else:
+            fit.append(one)
+    if not fit:
+        raise why
+    return fit
+
+
+def _together(viable: tuple[tuple[str, list[Release]], ...], chosen: dict[str, Release]) -> Iterator[dict[str, Release]]:
+    """Every set of releases whose declared ranges hold, newest first."""
+    if not viable:
+        yield chosen
+        return
+    (name, releases), *rest = viable
+    for one in releases:
+        if not _refused(name, one, chosen):
+            yield from _together(tuple(rest), {**chosen, name: one})
+
+
+def _outright(one: Release, package: Package, candidate: Candidate, bench: Bench) -> Iterator[str]:
+    """What the release itself excludes: system, Python, torch."""
+    machine = bench.machine
+    if machine.system not in one.systems:
+        yield f"has nothing for {machine.system}"
+    if machine.python and contains(one.python, machine.python) is False:
+        yield f"wants Python {one.python}"
+    if contains(one.torch, candidate.build.torch) is not True:
+        yield f"wants torch {one.torch}"
+
+
+def _refused(name: str, one: Release, chosen: dict[str, Release]) -> bool:
+    """Whether a range between two packages does not hold, in either direction."""
+    return any(
+        (other in one.needs and contains(one.needs[other], release.version) is False)
+        or (name in release.needs and contains(release.needs[name], one.version) is False)
+        for other, release in chosen.items()
+    )
+
+
+def unknown_names(packages: Sequence[str], known: Known) -> list[str]:
+    """Names of a wish that nothing is known of."""
+    return [name for name in packages if name not in known.packages]

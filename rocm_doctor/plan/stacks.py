@@ -1,0 +1,74 @@
+"""Stacks that work on a machine for a wish, best first, and why the others do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from rocm_doctor.model import Finding, Grade
+from rocm_doctor.plan.candidates import Candidate, Rejected, candidates
+from rocm_doctor.plan.judging import Bench, bench
+from rocm_doctor.plan.known import Known, Release
+from rocm_doctor.plan.machine import Machine
+from rocm_doctor.plan.packages import Unsatisfied, choose, needed_env
+
+
+class Stack(msgspec.Struct, frozen=True):
+    """A torch build with what goes beside it: packages at their releases, variables, and what `check` would note of it."""
+
+    candidate: Candidate
+    packages: dict[str, Release]
+    env: dict[str, str]
+    notes: tuple[Finding, ...] = ()
+
+    @property
+    def grade(self) -> Grade:
+        return self.candidate.grade
+
+    @property
+    def name(self) -> str:
+        """How a stack is spoken of: `torch 2.9.1+rocm6.3`, with the override where it needs one."""
+        build = self.candidate.build
+        extra = f" with HSA_OVERRIDE_GFX_VERSION={self.candidate.override.value}" if self.candidate.override else ""
+        return f"torch {build.local or build.torch + ' nightly'}{extra}"
+
+
+class Resolver:
+    """Candidates of one machine, judged for one wish when they are asked for."""
+
+    def __init__(self, machine: Machine, known: Known, wish: Sequence[str] = ()) -> None:
+        self.wish = tuple(wish)
+        self.bench: Bench = bench(machine, known)
+        self.candidates, self.rejected = candidates(machine, known)
+
+    def stacks(self) -> Iterator[Stack]:
+        """Those that work, best first; a candidate that does not goes to `rejected` when it is reached."""
+        for one in self.candidates:
+            result = self._judged(one)
+            if isinstance(result, Stack):
+                yield result
+            else:
+                self.rejected.append(result)
+
+    def _judged(self, one: Candidate) -> Stack | Rejected:
+        env = dict(one.env)
+        serious = [f for f in self.bench.judge(one, {}, env) if f.severity != "note"]
+        if serious:
+            return Rejected(one.build, serious[0].title, next(iter(serious[0].sources), ""))
+        try:
+            packages, notes = choose(self.bench, one, self.wish, env)
+        except Unsatisfied as exc:
+            return Rejected(one.build, exc.why, exc.source)
+        return Stack(one, packages, {**env, **needed_env(packages, self.bench)}, tuple(notes))
+
+
+def resolve(machine: Machine, known: Known, wish: Sequence[str] = ()) -> tuple[list[Stack], list[Rejected]]:
+    """All stacks that work, best first, and every other build with its reason."""
+    resolver = Resolver(machine, known, wish)
+    return list(resolver.stacks()), resolver.rejected
+
+
+def best(machine: Machine, known: Known, wish: Sequence[str] = ()) -> Stack | None:
+    """The first stack that works; the rest is not judged."""
+    return next(Resolver(machine, known, wish).stacks(), None)
