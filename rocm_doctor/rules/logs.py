@@ -1,7 +1,7 @@
 """Failure lines in logs: find the words of a condition in one line of a text, in time linear in the text.
 
 No regular expression of a row ever runs over a user's text: a condition is a few literal fragments (`a*b`: both, in this order,
-in one line). A large text is first asked which words it holds at all, so that hundreds of signatures cost one pass, not hundreds.
+in one line; `{crash}`: a complaint as complaints.py spells it). A large text is first asked which words it holds at all, so that hundreds of signatures cost one pass, not hundreds.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from rocm_doctor.model import Artifact, Reading
+from rocm_doctor.rules.complaints import expanded
 
 _WORD = re.compile(r"[a-z0-9_]{4,}")
 _LARGE = 200_000
@@ -51,9 +52,8 @@ class Logs:
 @cache
 def fragments(condition: str) -> tuple[tuple[str, ...], ...]:
     """The alternatives of a condition, each as the fragments that must follow one another in one line."""
-    return tuple(
-        tuple(f.strip("\0") for f in alt.strip().split("*") if f.strip()) for alt in _fold(condition).split("|") if alt.strip()
-    )
+    alternatives = expanded(_fold(condition)).split("|")
+    return tuple(tuple(f for f in alt.split("*") if f.strip()) for alt in alternatives if alt.strip("* "))
 
 
 @cache

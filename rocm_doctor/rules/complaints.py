@@ -1,0 +1,58 @@
+"""How people and programs put a complaint, whichever program it is about: a row names one of these as `{crash}`.
+
+Kept in one place, so that a row states a cause and not the phrases of the reports in which it was first seen.
+"""
+
+from __future__ import annotations
+
+import re
+
+COMPLAINTS: dict[str, str] = {
+    "crash": "segfault|segmentation fault|sigsegv|core dump|dumps core|dumped core|exit code 139|exit code: 139|exit 139"
+    "|exit status 139|exit code -11|signal 11|access violation|0xc0000005|crashes immediately|crashes instantly",
+    "no-gpu": "no hip gpus are available|no cuda gpus are available|hiperrornodevice|no rocm-capable device|no devices found"
+    "|is_available()*false|is_available*false|available: false|device_count*0|device count: 0|zero devices|found 0 rocm"
+    "|gpu is not detected|gpu isn't detected|gpu not detected|gpu not found|no gpu detected|no gpu found|no gpu is found|no gpu"
+    "|not find*gpu|not detect*gpu|not see*gpu|cannot find*gpu|can't find*gpu|cannot detect*gpu|cannot see*gpu|can't see*gpu"
+    "|gpu*not detected|gpu*not recogni|gpu*not visible|not find*card|not detect*card|not being enumerated|not enumerated"
+    "|no compatible gpus|failed to infer device type|unsupported gpu|only the cpu|rocminfo*fails|call returned 4104"
+    "|hsa_status_error_out_of_resources|hsa_status_error: |hsa_init failed",
+    "on-cpu": "uses the cpu|use the cpu|using the cpu|using cpu|runs on the cpu|runs on cpu|running on cpu|running on the cpu"
+    "|on cpu instead|on the cpu instead|falls back to cpu|falls back to the cpu|falling back to cpu|fallback to cpu|device: cpu"
+    "|device=cpu|device is cpu|device is the cpu|device*cpu|100% cpu|cpu only|cpu mode|only uses cpu|not using the gpu"
+    "|not using gpu|not using my gpu|not using it|not use the gpu|not use my gpu|gpu is not used|gpu is idle|gpu stays idle",
+    "wrong": "nan loss|loss*nan| nan |nans|=nan|: nan|'nan'|nan,|inf or nan|black image|gray image|grey image|blank image"
+    "|noise image|images are gray|images are grey|images are black|gray screen|grey screen|black screen|prints black|all zeros"
+    "|set to zeros|only zeros|returns zeros|garbage|gibberish|nonsense|wrong result|wrong answer|result is wrong"
+    "|results are wrong|incorrect result|corrupt|probability tensor contains",
+    "hang": " hang|hangs|stuck|deadlock|freez|never return|never finish|never end|not finish|watchdog caught|unresponsive"
+    "|no response|locks up|lockup",
+    "worked": "worked before|worked with|worked fine|used to work|was fine|were fine|it was right|last version that worked"
+    "|last working|previous version|previous release|earlier version|older version|older build|older torch|older rocm"
+    "|earlier rocm|no longer works|stopped working|it worked|works with the previous|regression|broke after|since updat"
+    "|since upgrad|since the upda|since the upgr|after updat|after upgrad|after the upda|after the upgr|after an upda|downgrad"
+    "|did not happen|since i updated|since i upgraded|driver before|release before|version before|build before",
+    "fine": "everything works|everything else works|otherwise works|works otherwise|works anyway|works fine otherwise"
+    "|results are right|results are correct|results look right|result is right|output is right|output is correct"
+    "|right numbers|correct numbers|trains fine|training goes on|training continues|training works|the server runs"
+    "|just a warning|only a warning|safe to ignore|can i ignore|can be ignored|is it harmless|harmless?|runs fine",
+    "trouble": "error|fail|crash|not work|doesn't work|cannot|can't|segfault|abort| hang|hangs|stuck|problem|exception|not support"
+    "|not detect|not start|not run|killed|unusable",
+    "train": "train|fine-tun|finetun|lora|sft|optimizer|backward|epoch|grad_norm|'loss'|peft|unsloth",
+    "torch": "torch|tensor|diffusion|comfyui|webui|transformers|train|whisper|libamdhip64|python",
+    "attention": "attention|attn|sdpa|flash",
+    "container": "docker|podman|container|kubernetes|toolbox|distrobox|apptainer|singularity|lxc|compose",
+    "guest": "vfio|proxmox|passthrough|pass-through|passed through|passing through|passing the|pass through|qemu|kvm|esxi|hyper-v"
+    "|vmware|virtual machine|guest vm|inside a vm|in a vm|guest|hypervisor|unraid",
+    "gpu-init": "fatal error during gpu init|gpu init failed|probe of*failed with error|discovery_init failed|psp*failed"
+    "|device_ip_init failed|hw_init of ip block*failed|atombios stuck in loop|ack should not assert|after bus reset|after flr"
+    "|unable to power on device|stuck in d3|reset bug",
+}
+"""Alternatives of each complaint, in the language of a log condition (see logs.py), lower case."""
+
+_NAME = re.compile(r"\{([a-z-]+)\}")
+
+
+def expanded(condition: str) -> str:
+    """The condition with each `{name}` replaced by its alternatives; a name that is not in the table stays as it stands."""
+    return _NAME.sub(lambda found: COMPLAINTS.get(found[1], found[0]), condition)
