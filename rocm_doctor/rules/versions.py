@@ -47,6 +47,7 @@ def no_wheel_for_python(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]
             "version.python-unsupported",
             title=f"no current ROCm wheel of torch is made for Python {_dotted(numbers[:2])}",
             cause=f"The newest ROCm wheels in the catalogue are for Python {names}.",
+            severity="warning" if numbers[:2] < served[0] else "error",
             evidence=readings(snapshot, "python.version", "torch.version"),
             commands=("python3.12 -m venv .venv",),
         )
