@@ -5,6 +5,7 @@ from __future__ import annotations
 from rocm_doctor.rules.access import access
 from rocm_doctor.rules.arch import code_for_the_card, igpu_beside_dgpu
 from rocm_doctor.rules.code import built_for_another_rocm, extensions_without_code, torch_without_device_code
+from rocm_doctor.rules.disguise import disguised
 from rocm_doctor.rules.driver_window import driver_window
 from rocm_doctor.rules.engine import Rule
 from rocm_doctor.rules.override import override
@@ -23,6 +24,7 @@ RULES: tuple[Rule, ...] = (
     extensions_without_code,
     built_for_another_rocm,
     override,
+    disguised,
     igpu_beside_dgpu,
     companions,
     rocm_of_the_family,

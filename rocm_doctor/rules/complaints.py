@@ -15,11 +15,12 @@ COMPLAINTS: dict[str, str] = {
     "|gpu is not detected|gpu isn't detected|gpu not detected|gpu not found|no gpu detected|no gpu found|no gpu is found|no gpu"
     "|not find*gpu|not detect*gpu|not see*gpu|cannot find*gpu|can't find*gpu|cannot detect*gpu|cannot see*gpu|can't see*gpu"
     "|gpu*not detected|gpu*not recogni|gpu*not visible|not find*card|not detect*card|not being enumerated|not enumerated"
+    "|rocm*not usable|rocm*no longer usable|rocm*not available|lose*rocm|lost*rocm|cannot use*gpu|can't use*gpu"
     "|no compatible gpus|failed to infer device type|unsupported gpu|only the cpu|rocminfo*fails|call returned 4104"
     "|hsa_status_error_out_of_resources|hsa_status_error: |hsa_init failed",
     "on-cpu": "uses the cpu|use the cpu|using the cpu|using cpu|runs on the cpu|runs on cpu|running on cpu|running on the cpu"
     "|on cpu instead|on the cpu instead|falls back to cpu|falls back to the cpu|falling back to cpu|fallback to cpu|device: cpu"
-    "|device=cpu|device is cpu|device is the cpu|device*cpu|100% cpu|cpu only|cpu mode|only uses cpu|not using the gpu"
+    "|device=cpu|device is cpu|device is the cpu|100% cpu|cpu only|cpu mode|only uses cpu|not using the gpu"
     "|not using gpu|not using my gpu|not using it|not use the gpu|not use my gpu|gpu is not used|gpu is idle|gpu stays idle",
     "wrong": "nan loss|loss*nan| nan |nans|=nan|: nan|'nan'|nan,|inf or nan|black image|gray image|grey image|blank image"
     "|noise image|images are gray|images are grey|images are black|gray screen|grey screen|black screen|prints black|all zeros"

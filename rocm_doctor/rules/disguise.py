@@ -1,0 +1,39 @@
+"""A card that goes by another target than its name: an override that is still set, where no PCI id shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_doctor.catalogue import gpu_names
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding, Gpu, Snapshot
+from rocm_doctor.rules.findings import finding, subject_of
+
+_UNSET = ("unset HSA_OVERRIDE_GFX_VERSION", "grep -rs HSA_OVERRIDE ~/.bashrc ~/.profile /etc/environment /etc/profile.d")
+
+
+def disguised(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+    """`arch.override-wrong` where a tool prints a target of another ISA beside the name of a card that has one target only."""
+    for number, gpu in enumerate(snapshot.gpus):
+        chip = _named(gpu, matrix)
+        if chip:
+            yield finding(
+                matrix,
+                "arch.override-wrong",
+                title=f"a {gpu.get('marketing_name').value} ({chip}) goes by {gpu.get('gfx').value}",
+                cause="Only HSA_OVERRIDE_GFX_VERSION makes the runtime report a target of another instruction set; its code faults.",
+                evidence=(*gpu.get("gfx").readings[:1], *gpu.get("marketing_name").readings[:1]),
+                confidence="medium",
+                subject=subject_of(gpu, number),
+                commands=_UNSET,
+            )
+
+
+def _named(gpu: Gpu, matrix: Matrix) -> str:
+    """The one target that the card's name means, when what was printed is of another generic ISA; else nothing."""
+    gfx, name = gpu.get("gfx").value, gpu.get("marketing_name").value
+    if not isinstance(gfx, str) or not isinstance(name, str) or gfx not in matrix.gfx:
+        return ""
+    meant = gpu_names(matrix).of_name(name)
+    other = len(meant) == 1 and meant[0] in matrix.gfx and matrix.gfx[meant[0]].generic != matrix.gfx[gfx].generic
+    return meant[0] if other else ""
