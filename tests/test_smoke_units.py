@@ -129,9 +129,14 @@ def fake_torch(*, hip_version: str | None = "7.0", available: bool = True, count
         raise RuntimeError("No HIP GPUs are available")
 
     cuda = SimpleNamespace(
-        is_available=lambda: available, device_count=lambda: count, init=init, mem_get_info=lambda index: (1, 2),
+        is_available=lambda: available,
+        device_count=lambda: count,
+        init=init,
+        set_device=lambda device: None,
+        get_arch_list=lambda: ["gfx1100"],
+        mem_get_info=lambda index: (1, 2),
         get_device_properties=lambda index: SimpleNamespace(**(values | {"is_integrated": index == 0 and count > 1})),
-    )  # fmt: skip
+    )
     return SimpleNamespace(cuda=cuda, version=SimpleNamespace(hip=hip_version, cuda=None), get_num_threads=lambda: 2)
 
 

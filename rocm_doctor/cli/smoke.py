@@ -54,7 +54,7 @@ def command(
         return
     known(stages)
     matrix = load_matrix(matrix_path, overlays)
-    artifacts = facts_beside(python, device) + tested(
+    artifacts = tested(
         python,
         level=level,
         device=device,
@@ -63,6 +63,7 @@ def command(
         limit=stage_limit,
         memory_limit=memory_limit and memory_limit * MIB,
     )
+    artifacts += facts_beside(python, artifacts)
     report = baselined(pipeline.judge(artifacts, matrix, source="the smoke test on this machine", ignore=ignore), baseline)
     deliver(report, **show)
     if any(artifact.note == "interrupted" for artifact in artifacts):
@@ -82,9 +83,13 @@ def known(names: tuple[str, ...]) -> None:
             raise Fault(f"no stage is called {name}; `rocm-doctor smoke --stage list` shows them") from None
 
 
-def facts_beside(python: str | None, device: str) -> list[Artifact]:
-    """The facts of the machine, which the results are judged with; a test on the CPU says nothing of its GPU, nor they of it."""
-    if device == "cpu":
+def facts_beside(python: str | None, results: list[Artifact]) -> list[Artifact]:
+    """The facts of the machine, which the results are judged with. A test on the CPU or a CUDA GPU says nothing of an AMD GPU."""
+    from rocm_doctor.probes.notes import Artifacts
+    from rocm_doctor.probes.smoke import probe
+
+    kind = probe(Artifacts(results)).facts.get("smoke.kind")
+    if kind and kind.value in ("cpu", "cuda"):
         return []
     from rocm_doctor.sources.live import collect
 

@@ -170,7 +170,7 @@ def _header(lane: Lane, teller: Lane) -> dict[str, Any]:
         "torch": torch.get("torch"),
         "hip": torch.get("hip"),
         "cuda": torch.get("cuda"),
-        "device": device.get("kind", lane.settings.device),
+        "device": device.get("kind") or ("hip" if torch.get("hip") else lane.settings.device),
         "name": device.get("name"),
         "index": lane.index,
         "world": lane.world,

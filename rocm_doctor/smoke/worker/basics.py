@@ -28,7 +28,6 @@ def import_torch(bench: Bench) -> dict[str, Any]:
         "cuda": version.cuda,
         "import_seconds": round(seconds, 3),
     }
-    about["built_for"] = list(torch.cuda.get_arch_list()) if version.cuda or about["hip"] else []
     return about
 
 
@@ -39,6 +38,7 @@ def device(bench: Bench) -> dict[str, Any]:
     kernel lists). Tells when the index is an integrated GPU and a discrete one is there too.
     """
     torch = bench.load()
+    bench.doing("first contact with the GPU")
     if not bench.on_gpu:
         return {"kind": "cpu", "threads": torch.get_num_threads(), "why": cpu_reason(bench)}
     if not torch.cuda.is_available():
@@ -46,7 +46,7 @@ def device(bench: Bench) -> dict[str, Any]:
     count, index = torch.cuda.device_count(), bench.device.index
     if index >= count:
         raise Wrong("no-such-index", f"GPU {index} was asked for, torch sees {count}", count=count, masks=hip.masks())
-    bench.doing("first contact with the GPU")
+    bench.take_device()
     about = properties(torch, index)
     about.update(count=count, index=index, masks=hip.masks())
     kernel = about["kernel_pci"]
@@ -80,6 +80,7 @@ def properties(torch: Any, index: int) -> dict[str, Any]:
         "kind": "hip" if hip.is_hip(torch) else "cuda",
         "name": values.name,
         "architecture": hip.architecture(torch, index),
+        "built_for": list(torch.cuda.get_arch_list()),
         "compute_units": values.multi_processor_count,
         "total_bytes": total,
         "free_bytes": free,

@@ -57,9 +57,12 @@ class Bench:
             self.torch = importlib.import_module("torch")
             self.torch.set_num_threads(min(THREADS, self.torch.get_num_threads()))
             self.device = self.torch.device(pick_device(self.torch, self.args.device, self.args.gpu))
-            if self.on_gpu and self.torch.cuda.is_available() and self.device.index < self.torch.cuda.device_count():
-                self.torch.cuda.set_device(self.device)
         return self.torch
+
+    def take_device(self) -> None:
+        """Make the GPU under test the current one of this process: the first contact with the runtime."""
+        if self.on_gpu:
+            self.torch.cuda.set_device(self.device)
 
     def doing(self, what: str) -> None:
         """Say what is being waited for, should it take long."""
@@ -83,7 +86,7 @@ class Bench:
         return self.torch.empty_like(tensor, device=self.device).copy_(tensor)
 
     def sync(self) -> None:
-        if self.on_gpu:
+        if self.on_gpu and self.torch.cuda.is_initialized():
             self.torch.cuda.synchronize(self.device)
 
     def keep(self, name: str, make: Callable[[], Any]) -> Any:
@@ -160,8 +163,9 @@ def stage_function(name: str) -> Callable[[Bench], Any]:
     stage = BY_NAME[name]
 
     def function(bench: Bench) -> Any:
-        if name != "import":
+        if name not in ("import", "device"):  # these two begin what the others find begun
             bench.load()
+            bench.take_device()
         module = importlib.import_module("." + stage.module, __package__)
         return getattr(module, stage.function)(bench)
 
