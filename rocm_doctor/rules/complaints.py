@@ -11,7 +11,7 @@ COMPLAINTS: dict[str, str] = {
     "crash": "segfault|segmentation fault|sigsegv|core dump|dumps core|dumped core|exit code 139|exit code: 139|exit 139"
     "|exit status 139|exit code -11|signal 11|access violation|0xc0000005|crashes immediately|crashes instantly",
     "no-gpu": "no hip gpus are available|no cuda gpus are available|hiperrornodevice|no rocm-capable device|no devices found"
-    "|is_available()*false|is_available*false|available: false|device_count*0|device count: 0|zero devices|found 0 rocm"
+    "|is_available()*false|is_available*false|cuda available: false|rocm available: false|gpu available: false|device_count*0|device count: 0|zero devices|found 0 rocm"
     "|gpu is not detected|gpu isn't detected|gpu not detected|gpu not found|no gpu detected|no gpu found|no gpu is found|no gpu"
     "|not find*gpu|not detect*gpu|not see*gpu|cannot find*gpu|can't find*gpu|cannot detect*gpu|cannot see*gpu|can't see*gpu"
     "|gpu*not detected|gpu*not recogni|gpu*not visible|not find*card|not detect*card|not being enumerated|not enumerated"
@@ -37,7 +37,7 @@ COMPLAINTS: dict[str, str] = {
     "|results are right|results are correct|results look right|result is right|output is right|output is correct"
     "|right numbers|correct numbers|trains fine|training goes on|training continues|training works|the server runs"
     "|just a warning|only a warning|safe to ignore|can i ignore|can be ignored|is it harmless|harmless?|runs fine",
-    "trouble": "error|fail|crash|not work|doesn't work|cannot|can't|segfault|abort| hang|hangs|stuck|problem|exception|not support"
+    "trouble": "error|fail|crash|not work|doesn't work|cannot|can't|segfault|aborted|aborting| hang|hangs|stuck|problem|exception|not support"
     "|not detect|not start|not run|killed|unusable",
     "train": "train|fine-tun|finetun|lora|sft|optimizer|backward|epoch|grad_norm|'loss'|peft|unsloth",
     "torch": "torch|tensor|diffusion|comfyui|webui|transformers|train|whisper|libamdhip64|python",
