@@ -175,6 +175,23 @@ def test_interrupt_keeps_what_is_known(tmp_path: Path) -> None:
     assert children() == []
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the Linux kernel")
+def test_children_go_when_the_doctor_is_killed() -> None:
+    code = (
+        "import os, signal\nfrom rocm_doctor.smoke.runner import run_smoke\n"
+        "def tell(line):\n    if 'counting' in line: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "from rocm_doctor.smoke import endings\nendings.PATIENCE = 0.3\n"
+        f"run_smoke(gpu=0, stages=['bf16'], prelude={PRELUDE!r}, on_progress=tell)"
+    )
+    env = {**os.environ, "FAULT": "bf16 hang", "SMOKE_TEST": OURS}
+    done = process.run([sys.executable, "-c", code], limit=20, env=env, cwd=str(Path(__file__).parent.parent))
+    assert done.returncode == -9, done
+    until = time.monotonic() + 2
+    while children() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert children() == []
+
+
 def test_progress_says_what_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endings, "PATIENCE", 0.5)
     told: list[str] = []
