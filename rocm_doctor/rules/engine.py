@@ -50,10 +50,11 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
     candidates: list[Candidate] = []
     undecided: list[Undecided] = []
     excluded: dict[str, list[str]] = {}
+    calm = logs.find("{fine}") is not None
     for row in matrix.rows:
         if row.status != "works" or row.harmless:
             for subject, gpu in _subjects(row, snapshot):
-                _sort_out(row, _against(row, snapshot, gpu, logs), matrix, subject, candidates, undecided, excluded)
+                _sort_out(row, _against(row, snapshot, gpu, logs), matrix, subject, candidates, undecided, excluded, calm)
     candidates += [Candidate(f, None, _RULE) for rule in rules for f in rule(snapshot, matrix)]
     return ranked(_rivals(candidates, excluded, matrix), matrix), undecided
 
@@ -66,6 +67,7 @@ def _sort_out(
     candidates: list[Candidate],
     undecided: list[Undecided],
     excluded: dict[str, list[str]],
+    calm: bool,
 ) -> None:
     """Put one judgement where it belongs: found, undecided, or ruled out."""
     if judged is None:
@@ -76,7 +78,7 @@ def _sort_out(
         if judged.decided or judged.lines:
             undecided.append(Undecided(row.diagnosis, row.key, row.title, judged.missing, row.settle))
     else:
-        made = from_row(row, matrix, judged.lines + judged.evidence, _confidence(row, judged), subject)
+        made = from_row(row, matrix, judged.lines + judged.evidence, _confidence(row, judged, calm), subject)
         weight = 2 * judged.decided + len(judged.lines) + _PRIOR[row.prior]
         candidates.append(Candidate(made, judged.lines[0] if judged.lines else None, weight))
 
@@ -144,10 +146,15 @@ def _lines(row: Row, logs: Logs) -> tuple[Reading, ...] | None:
     return tuple(lines)
 
 
-def _confidence(row: Row, judged: Judged) -> Confidence:
-    """High only when facts of the machine decide; a line alone is medium if it has one common meaning, else low."""
+def _confidence(row: Row, judged: Judged, calm: bool) -> Confidence:
+    """High only when facts of the machine decide; a line alone is medium if it has one common meaning, else low.
+
+    `calm`: the text says that all works beside the line. Then a line alone makes a hypothesis, whatever it usually means.
+    """
     if not judged.decided:
-        return _BY_PRIOR[row.prior]
+        return "low" if calm else _BY_PRIOR[row.prior]
+    if judged.lines and (row.prior == "rare" or (row.grade == "field" and row.prior == "possible")):
+        return "low"
     if row.prior == "rare" or (row.grade == "field" and judged.lines):
         return "medium"
     return "high"
