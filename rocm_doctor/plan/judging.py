@@ -13,56 +13,82 @@ from rocm_doctor.plan.candidates import Candidate
 from rocm_doctor.plan.known import Known, Release
 from rocm_doctor.plan.machine import Machine, with_stack
 from rocm_doctor.rules import RULES
+from rocm_doctor.rules.code import extensions_without_code
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.engine import judge
 from rocm_doctor.rules.logs import Logs
 from rocm_doctor.versions import release, rocm_of_hip
 
 _NO_LOGS = Logs(())
-_OF_STACK = ("torch.", "pkg.", "code.", "soname.", "smoke.", "env.", "rocm.", "log", "said.")
+_STATED = ("torch.version", "torch.build", "torch.family", "torch.rocm", "torch.device_dists", "torch.expandable_segments")
+_STATED_FAMILIES = ("pkg.", "code.", "soname.", "env.")
+_ROCM = Fact("rocm")
+"""torch.build of every stack of a plan."""
+_AFTERWARDS = ("torch.", "smoke.")
 _DISTS = {"therock": ("rocm", "rocm-sdk-core", "rocm-sdk-libraries"), "rpath-packages": ("rocm", "rocm-sdk-core", "rocm-sdk-libraries")}
 
 
 class Bench(msgspec.Struct, frozen=True):
-    """A machine with the rows that can still apply to it. `before`: what is wrong with the machine whatever is installed."""
+    """A machine with the rows that can still apply to it. `before`: what is wrong with the machine whatever is installed;
+    `about`: for each package the rows that name it."""
 
     machine: Machine
     known: Known
     matrix: Matrix
+    about: dict[str, Matrix]
     before: frozenset[str] = frozenset()
 
-    def judge(self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str]) -> list[Finding]:
-        """What `check` would say of this stack on this machine, without what it says of the machine alone."""
+    def judge(self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str], about: str = "") -> list[Finding]:
+        """What `check` would say of this stack on this machine, without what it says of the machine alone.
+
+        With `about`, only what it says of that package: rows that name it, and its code for the card.
+        """
         facts = stack_facts(candidate, self.machine, chosen, env, self.known)
-        found, _ = judge(with_stack(self.machine, facts, chosen), _NO_LOGS, self.matrix, RULES)
+        snapshot = with_stack(self.machine, facts, chosen)
+        if about:
+            rules = (extensions_without_code,) if any(one.code for one in chosen.values()) else ()
+            found, _ = judge(snapshot, _NO_LOGS, self.about[about], rules)
+        else:
+            found, _ = judge(snapshot, _NO_LOGS, self.matrix, RULES)
         return [f for f in found if f.fingerprint not in self.before]
 
 
 def bench(machine: Machine, known: Known) -> Bench:
     """Rows that ask for a log line, or for something that this machine is not, are settled once for all stacks."""
-    rows = tuple(row for row in known.matrix.rows if not _settled(row, machine))
-    matrix = msgspec.structs.replace(known.matrix, rows=rows)
-    matrix.__dict__.update({name: value for name, value in known.matrix.__dict__.items() if name != "by_key"})
+    matrix = _with_rows(known.matrix, tuple(row for row in known.matrix.rows if not _settled(row, machine)))
+    about = {name: _with_rows(matrix, tuple(r for r in matrix.rows if f"pkg.{name}" in r.when)) for name in known.packages}
     found, _ = judge(with_stack(machine, {}), _NO_LOGS, matrix, RULES) if machine.probed else ([], [])
-    return Bench(machine, known, matrix, frozenset(f.fingerprint for f in found))
+    return Bench(machine, known, matrix, about, frozenset(f.fingerprint for f in found))
+
+
+def _with_rows(matrix: Matrix, rows: tuple[Row, ...]) -> Matrix:
+    """The same matrix with fewer rows; what of its catalogue is already decoded stays decoded."""
+    fewer = msgspec.structs.replace(matrix, rows=rows)
+    fewer.__dict__.update({name: value for name, value in matrix.__dict__.items() if name != "by_key"})
+    return fewer
 
 
 def _settled(row: Row, machine: Machine) -> bool:
-    """Whether a condition of the row is false for every stack on this machine."""
+    """Whether no stack on this machine can make a finding of the row: a condition is false, or asks for what nobody can know before
+    it is installed (such a row stays undecided in `check`, too)."""
     if row.status == "works" and not row.harmless:
         return True
-    return any(_false(name, condition, machine) for name, condition in row.when.items())
+    return any(_never(name, condition, machine) for name, condition in row.when.items())
 
 
-def _false(name: str, condition: str, machine: Machine) -> bool:
+def _never(name: str, condition: str, machine: Machine) -> bool:
+    if name in _STATED or name.startswith(_STATED_FAMILIES):
+        return name == "torch.build" and holds("word", condition, _ROCM) is False
     if name.startswith("log"):
         return not condition.startswith("!")
+    if name.startswith(_AFTERWARDS):
+        return True
     known = coord(name)
-    if known is None or name.startswith(_OF_STACK):
+    if known is None:
         return False
     if name.startswith("gpu."):
-        return all(holds(known.kind, condition, g.get(name[4:])) is False for g in machine.base.gpus) and bool(machine.base.gpus)
-    return holds(known.kind, condition, machine.base.get(name)) is False
+        return not any(holds(known.kind, condition, gpu.get(name[4:])) for gpu in machine.base.gpus)
+    return holds(known.kind, condition, machine.base.get(name)) is not True
 
 
 def stack_facts(

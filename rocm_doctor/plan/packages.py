@@ -43,15 +43,16 @@ def choose(bench: Bench, candidate: Candidate, wish: Sequence[str], env: dict[st
     """
     packages = bench.known.packages
     also = [p.name for p in packages.values() if p.always and contains(p.always, candidate.build.torch) and p.name not in wish]
-    viable = {name: _viable(packages[name], candidate, bench, env) for name in (*wish, *also)}
-    why = Unsatisfied(next(iter(viable), ""), "no releases of these packages go together")
+    viable = {name: _Viable(packages[name], candidate, bench, env) for name in (*wish, *also)}
+    why: Unsatisfied | None = None
     for chosen in islice(_together(tuple(viable.items()), {}), _TRIES):
         found = bench.judge(candidate, chosen, {**env, **needed_env(chosen, bench)})
         serious = [f for f in found if f.severity != "note"]
         if not serious:
             return chosen, found
-        why = Unsatisfied(serious[0].subject, serious[0].title, next(iter(serious[0].sources), ""))
-    raise why
+        why = why or Unsatisfied(serious[0].subject, serious[0].title, next(iter(serious[0].sources), ""))
+    none = next((one.why for one in viable.values() if not any(True for _ in one.releases())), None)
+    raise none or why or Unsatisfied(next(iter(viable), ""), "no releases of these packages go together")
 
 
 def needed_env(chosen: dict[str, Release], bench: Bench) -> dict[str, str]:
@@ -60,34 +61,44 @@ def needed_env(chosen: dict[str, Release], bench: Bench) -> dict[str, str]:
     return {name: value for one in chosen.values() if gfx not in one.native for name, value in one.env.items()}
 
 
-def _viable(package: Package, candidate: Candidate, bench: Bench, env: dict[str, str]) -> list[Release]:
-    """The releases that work beside this torch on this card, newest first. Raises Unsatisfied when none does."""
-    fit: list[Release] = []
-    why = Unsatisfied(package.name, "")
-    for one in package.releases:
-        outright = next(_outright(one, package, candidate, bench), "")
+class _Viable:
+    """The releases of one package that work beside a torch on a card, newest first, each judged when it is reached; `why` the others do not."""
+
+    def __init__(self, package: Package, candidate: Candidate, bench: Bench, env: dict[str, str]) -> None:
+        self.package, self.candidate, self.bench, self.env = package, candidate, bench, env
+        self.known: list[Release] = []
+        self.rest = iter(package.releases)
+        self.why: Unsatisfied | None = None
+
+    def releases(self) -> Iterator[Release]:
+        yield from self.known
+        for one in self.rest:
+            if self._works(one):
+                self.known.append(one)
+                yield one
+
+    def _works(self, one: Release) -> bool:
+        name = self.package.name
+        outright = next(_outright(one, self.package, self.candidate, self.bench), "")
         if outright:
-            why = why if why.why else Unsatisfied(package.name, f"{package.name} {one.version} {outright}", package.sources[0])
-            continue
-        alone = {package.name: one}
-        serious = [f for f in bench.judge(candidate, alone, {**env, **needed_env(alone, bench)}) if f.severity != "note"]
+            self.why = self.why or Unsatisfied(name, f"{name} {one.version} {outright}", self.package.sources[0])
+            return False
+        alone = {name: one}
+        found = self.bench.judge(self.candidate, alone, {**self.env, **needed_env(alone, self.bench)}, about=name)
+        serious = [f for f in found if f.severity != "note"]
         if serious:
             # What is said of the card says more than a range of versions.
-            why = Unsatisfied(package.name, f"{package.name} {one.version}: {serious[0].title}", next(iter(serious[0].sources), ""))
-        else:
-            fit.append(one)
-    if not fit:
-        raise why
-    return fit
+            self.why = Unsatisfied(name, f"{name} {one.version}: {serious[0].title}", next(iter(serious[0].sources), ""))
+        return not serious
 
 
-def _together(viable: tuple[tuple[str, list[Release]], ...], chosen: dict[str, Release]) -> Iterator[dict[str, Release]]:
+def _together(viable: tuple[tuple[str, _Viable], ...], chosen: dict[str, Release]) -> Iterator[dict[str, Release]]:
     """Every set of releases whose declared ranges hold, newest first."""
     if not viable:
         yield chosen
         return
     (name, releases), *rest = viable
-    for one in releases:
+    for one in releases.releases():
         if not _refused(name, one, chosen):
             yield from _together(tuple(rest), {**chosen, name: one})
 

@@ -1,0 +1,127 @@
+"""`rocm-doctor plan`: what should I install?"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from rocm_doctor.cli.common import Fault, load_matrix
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.plan.answer import Plan, answer
+from rocm_doctor.plan.formats import FORMATS, NoSuchForm
+from rocm_doctor.plan.known import Known, known
+from rocm_doctor.plan.machine import INBOX, Machine, declared, probed
+from rocm_doctor.plan.packages import TRAIN, unknown_names, wished
+from rocm_doctor.plan.text import text
+from rocm_doctor.versions import parse
+
+F = TypeVar("F", bound=Callable[..., Any])
+_OVERLAY = click.Path(exists=True, path_type=Path)
+_OPTIONS: tuple[Callable[[F], F], ...] = (
+    click.option("--gpu", help="Plan for this target (gfx1100) instead of this machine's card."),
+    click.option("--python", help="Python version to plan for (3.12), or an interpreter of this machine to plan around."),
+    click.option("--os", "system", type=click.Choice(("linux", "windows", "wsl")), help="System to plan for. [default: this one]"),
+    click.option("--driver", help="Version of the amdgpu module (6.12.12), `inbox` for the kernel's own; on Windows the Adrenalin version."),
+    click.option("--kernel", help="Kernel release, as uname -r prints it."),
+    click.option("--with", "packages", metavar="NAMES", help="Packages to have beside torch, by comma (bitsandbytes,flash-attn)."),
+    click.option("--train", type=click.Choice(tuple(TRAIN)), help="What this way of fine-tuning needs."),
+    click.option("--index", "index", default="", metavar="TEXT", help="Only stacks whose index or version holds this text (rocm6.3)."),
+    click.option("--matrix", "matrix_path", type=_OVERLAY, help="Use this matrix instead of the packaged one."),
+    click.option("--overlay", "overlays", multiple=True, type=_OVERLAY, help="Add or override rows."),
+)
+
+
+def plan_options(command: F) -> F:
+    """--gpu, --python, --os, --driver, --kernel, --with, --train, --index, --matrix, --overlay."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.command(
+    epilog="Examples:  rocm-doctor plan;  rocm-doctor plan --gpu gfx906 --python 3.12 --train lora;  "
+    "rocm-doctor plan --gpu gfx1100 --with bitsandbytes --format requirements -o requirements.txt"
+)
+@plan_options
+@click.option("--format", "form", type=click.Choice(("text", *FORMATS)), default="text", show_default=True)
+@click.option("--tool", type=click.Choice(("pip", "uv")), default="pip", show_default=True, help="Which installer the commands use.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
+@click.option("-v", "--verbose", is_flag=True, help="Say why each other build is out.")
+def command(form: str, tool: str, output: Path | None, verbose: bool, **asked: Any) -> None:
+    """The stacks that work for this GPU, best first, as commands that can be pasted.
+
+    Each is judged as if it were installed, by the rules of `check`. Exit code 1 when nothing is known to work.
+    """
+    plan = planned(**asked)
+    try:
+        if form == "text" or (not plan.best and form != "json"):
+            words = text(plan, verbose=verbose, tool=tool)
+        else:
+            words = FORMATS[form](plan)
+    except NoSuchForm as exc:
+        raise Fault(f"--format {form}: {exc}") from exc
+    if output and (plan.best or form == "json"):
+        output.write_text(words, encoding="utf-8")
+    else:
+        click.echo(words, nl=False)
+    sys.exit(0 if plan.best else 1)
+
+
+def planned(
+    *, gpu: str | None, python: str | None, system: str | None, driver: str | None, kernel: str | None,
+    packages: str | None, train: str | None, index: str, matrix_path: Path | None, overlays: Sequence[Path],
+) -> Plan:  # fmt: skip
+    """The plan that the options ask for. Raises Fault for what cannot be planned."""
+    matrix = load_matrix(matrix_path, overlays)
+    known_of = known(matrix)
+    names = [name.strip() for name in (packages or "").split(",") if name.strip()]
+    if strange := unknown_names(names, known_of):
+        raise Fault(f"--with {','.join(strange)}: nothing is known of it; known are {', '.join(known_of.packages)}")
+    machine = _declared(gpu, python, system, driver, kernel, matrix) if gpu else _here(python, matrix)
+    return answer(machine, known_of, wished(names, train or ""), index)
+
+
+def _declared(gpu: str, python: str | None, system: str | None, driver: str | None, kernel: str | None, matrix: Matrix) -> Machine:
+    if gpu not in matrix.gfx:
+        raise Fault(f"--gpu {gpu}: no target of the catalogue; known are {', '.join(matrix.gfx)}")
+    version = python or f"{sys.version_info.major}.{sys.version_info.minor}"
+    if not re.fullmatch(r"3\.\d+(\.\d+)?", version):
+        version = _version_of(version)
+    if driver and driver != INBOX and parse(driver) is None:
+        raise Fault(f"--driver {driver}: no version; give the amdgpu module's (cat /sys/module/amdgpu/version) or `inbox`")
+    chosen = system or ("windows" if sys.platform == "win32" else "linux")
+    minor = ".".join(version.split(".")[:2])
+    return declared(gpu, minor, matrix, chosen, driver or "", kernel or "")  # type: ignore[arg-type]
+
+
+def _version_of(python: str) -> str:
+    from rocm_doctor.plan.fix import NotHere, environment
+
+    try:
+        return environment(python).version
+    except NotHere as exc:
+        raise Fault(f"--python {python}: {exc}") from exc
+
+
+def _here(python: str | None, matrix: Matrix) -> Machine:
+    """This machine, with the interpreter that is asked for."""
+    from rocm_doctor.catalogue import enrich
+    from rocm_doctor.cli.check import said_when_slow
+    from rocm_doctor.pipeline import read_facts
+    from rocm_doctor.sources.live import collect
+
+    if python and re.fullmatch(r"3\.\d+", python):
+        raise Fault(f"--python {python}: a version goes with --gpu; for this machine give an interpreter (.venv/bin/python)")
+    with said_when_slow("still reading this machine: a tool has not answered yet"):
+        machine = probed(enrich(read_facts(collect(python=python), matrix), matrix))
+    if machine is None:
+        raise Fault("no AMD GPU with a known target was found here; name one: rocm-doctor plan --gpu gfx1100 (see rocm-doctor check)")
+    return machine
+
+
+__all__ = ["Known", "command", "plan_options", "planned"]

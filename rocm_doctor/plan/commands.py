@@ -1,0 +1,78 @@
+"""A stack as requirements and as the commands that install it. Every command is a list of words; text is made of it by shlex."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from rocm_doctor.plan.candidates import Candidate
+from rocm_doctor.plan.judging import local
+from rocm_doctor.plan.machine import TORCH, Machine
+from rocm_doctor.plan.stacks import Stack
+
+Tool = Literal["pip", "uv"]
+Command = tuple[str, ...]
+
+
+def torch_requirements(one: Candidate, gfx: str) -> list[str]:
+    """torch and its companions, pinned to this build where it bears a number of its own."""
+    extra = f"[device-{gfx}]" if one.index.extras else ""
+    build = one.build
+    found = [_pin("torch", extra, build.local or build.torch, one)]
+    found += [_pin("torchvision", extra, local(build.torchvision, build), one)] if build.torchvision else []
+    return found + ([_pin("torchaudio", "", local(build.torchaudio, build), one)] if build.torchaudio else [])
+
+
+def _pin(name: str, extra: str, version: str, one: Candidate) -> str:
+    return f"{name}{extra}=={version}" + (".*" if one.index.nightly else "")
+
+
+def package_requirements(stack: Stack, *, built: bool) -> list[str]:
+    """The packages of the wish; with `built` those that are compiled on the machine, else the others."""
+    return [f"{name}=={one.version}" for name, one in stack.packages.items() if one.built is built]
+
+
+def install(stack: Stack, machine: Machine, tool: Tool = "pip", python: str = "") -> list[Command]:
+    """What to run, in this order. The pin of torch goes into every command, so that none of them can replace it.
+
+    `python`: the interpreter to install for; empty for the one of the shell.
+    """
+    one = stack.candidate
+    torch = torch_requirements(one, machine.gfx)
+    add, remove = _verbs(tool, python)
+    gone = [name for name in TORCH if machine.probed and machine.installed(name)]
+    commands: list[Command] = [(*remove, *gone)] if gone and not _there(stack, machine) else []
+    commands.append((*add, *torch, "--index-url", one.index.url))
+    pin = _pin("torch", "", one.build.local or one.build.torch, one)
+    for built in (False, True):
+        packages = package_requirements(stack, built=built)
+        if packages:
+            commands.append((*add, *(("--no-build-isolation",) if built else ()), pin, *packages))
+    return commands
+
+
+def _verbs(tool: Tool, python: str) -> tuple[Command, Command]:
+    if tool == "uv":
+        at = ("--python", python) if python else ()
+        return ("uv", "pip", "install", *at), ("uv", "pip", "uninstall", *at)
+    pip = (python, "-m", "pip") if python else ("pip",)
+    return (*pip, "install"), (*pip, "uninstall", "-y")
+
+
+def _there(stack: Stack, machine: Machine) -> bool:
+    """Whether this very torch is installed already."""
+    return bool(stack.candidate.build.local) and machine.installed("torch") == stack.candidate.build.local
+
+
+def replaces(stack: Stack, machine: Machine) -> list[str]:
+    """What is installed here and will not stay as it is, in words: `torch 2.5.0+cu124 by 2.9.1+rocm6.3`."""
+    build = stack.candidate.build
+    wanted = {"torch": build.local or build.torch, "torchvision": local(build.torchvision, build)}
+    wanted |= {"torchaudio": local(build.torchaudio, build), **{name: one.version for name, one in stack.packages.items()}}
+    pairs = [(name, machine.installed(name), version) for name, version in wanted.items() if version]
+    return [f"{name} {mine} by {version}" for name, mine, version in pairs if mine and mine != version]
+
+
+def verify(machine: Machine) -> Sequence[Command]:
+    """What to run afterwards."""
+    return (("rocm-doctor", "check"), ("rocm-doctor", "smoke")) if machine.system != "windows" else (("rocm-doctor", "check"),)

@@ -1,0 +1,106 @@
+"""When nothing works: the nearest things that would change it, each tried and with the stack that it leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from rocm_doctor.plan.known import Known
+from rocm_doctor.plan.machine import INBOX, Machine, declared
+from rocm_doctor.plan.stacks import Stack, best
+from rocm_doctor.rules.conditions import holds
+from rocm_doctor.model import Fact
+from rocm_doctor.versions import sort_key
+
+PYTHONS = ("3.12", "3.13", "3.11", "3.10", "3.14", "3.9")
+
+
+class Change(msgspec.Struct, frozen=True):
+    """Something else than what was asked for, what comes of it, and who says so. `commands`: only for what is done by hand."""
+
+    what: str
+    then: str
+    source: str = ""
+    commands: tuple[str, ...] = ()
+
+
+def nearest(machine: Machine, known: Known, wish: Sequence[str]) -> tuple[Change, ...]:
+    """Fewer packages, another Python, driver, kernel or system, and the next card: the first of each that leads to a stack."""
+    return (
+        *_without_package(machine, known, wish),
+        *_from_source(machine, known, wish),
+        *_other_python(machine, known, wish),
+        *_other_driver(machine, known, wish),
+        *_other_system(machine, known, wish),
+        *_other_card(machine, known, wish),
+    )
+
+
+def _led(what: str, stack: Stack | None) -> Iterator[Change]:
+    if stack is not None:
+        said = stack.candidate.said[0]
+        yield Change(what, f"{stack.name} ({stack.grade}): {said.words}", said.source)
+
+
+def _without_package(machine: Machine, known: Known, wish: Sequence[str]) -> Iterator[Change]:
+    found = [c for name in wish for c in _led(f"without {name}", best(machine, known, [w for w in wish if w != name]))]
+    yield from found or _led("with torch alone", best(machine, known) if wish else None)
+
+
+def _from_source(machine: Machine, known: Known, wish: Sequence[str]) -> Iterator[Change]:
+    """Rows that say how a package is built for a card that its wheels do not serve."""
+    card = Fact(machine.gfx)
+    for row in known.matrix.rows:
+        about = next((n for n in wish if f"pkg.{n}" in row.when), "")
+        by_hand = [c for c in row.commands if not c.startswith(("pip install", "pip uninstall", "export "))]
+        if about and by_hand and row.status == "unsupported" and holds("word", row.when.get("gpu.gfx", ""), card):
+            yield Change(f"{about} built from source", row.advice or row.title, row.sources[0], tuple(by_hand))
+
+
+def _other_python(machine: Machine, known: Known, wish: Sequence[str]) -> Iterator[Change]:
+    for python in PYTHONS:
+        if python != machine.python:
+            found = list(_led(f"with Python {python}", best(_altered(machine, known, python=python), known, wish)))
+            if found:
+                yield found[0]
+                return
+
+
+def _other_driver(machine: Machine, known: Known, wish: Sequence[str]) -> Iterator[Change]:
+    if machine.system == "linux" and machine.driver not in ("", INBOX):
+        newest = max((m.module for m in known.matrix.driver.modules), key=sort_key, default="")
+        yield from _led("with the driver of the kernel itself", best(_altered(machine, known, driver=INBOX), known, wish))
+        yield from _led(f"with the driver module {newest}", best(_altered(machine, known, driver=newest), known, wish))
+    if machine.kernel:
+        yield from _led("with another kernel", best(_altered(machine, known, kernel=""), known, wish))
+
+
+def _other_system(machine: Machine, known: Known, wish: Sequence[str]) -> Iterator[Change]:
+    if machine.system != "linux":
+        other = declared(machine.gfx, machine.python, known.matrix)
+        yield from _led("on Linux", best(other, known, wish))
+
+
+def _other_card(machine: Machine, known: Known, wish: Sequence[str]) -> Iterator[Change]:
+    """The first card of the same family that has a stack here; else the first that AMD supports."""
+    mine = known.matrix.gfx[machine.gfx]
+    others = sorted((t for t in known.matrix.gfx.values() if t.gfx != mine.gfx), key=lambda t: (t.family != mine.family, t.kind != mine.kind))
+    for target in others:
+        stack = best(_altered(machine, known, gfx=target.gfx), known, wish)
+        if stack and (stack.grade == "official" or target.family == mine.family):
+            yield from _led(f"with a {target.gfx} card ({', '.join(target.names[:2])})", stack)
+            return
+
+
+def _altered(machine: Machine, known: Known, *, gfx: str = "", python: str = "", driver: str | None = None, kernel: str | None = None) -> Machine:
+    """The same machine with one thing changed, declared anew."""
+    return declared(
+        gfx or machine.gfx,
+        python or machine.python,
+        known.matrix,
+        machine.system,
+        machine.driver if driver is None else driver,
+        machine.kernel if kernel is None else kernel,
+        machine.glibc,
+    )

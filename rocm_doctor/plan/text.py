@@ -1,0 +1,94 @@
+"""A plan for a person at a terminal: what to type, why, who says so; and when nothing is known, what would change that."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Iterator
+
+from rocm_doctor.plan.answer import Plan
+from rocm_doctor.plan.commands import install, replaces, verify
+from rocm_doctor.plan.stacks import Stack
+from rocm_doctor.plan.variables import Variable, lines
+
+WIDTH = 100
+
+
+def text(plan: Plan, *, verbose: bool = False, tool: str = "pip") -> str:
+    """The plan in words and commands; with `verbose` also why each other build is out."""
+    body = _found(plan, tool) if plan.best else _nothing(plan)
+    return "\n".join([*body, *(_why_not(plan) if verbose or not plan.best else ())]) + "\n"
+
+
+def _found(plan: Plan, tool: str) -> Iterator[str]:
+    stack = plan.stacks[0]
+    yield from _wrap(f"{stack.name} for {plan.machine.words()} ({stack.grade})", "", "  ")
+    for said in stack.candidate.said:
+        yield from _wrap(f"{said.words} ({said.grade}; {said.source})", "  because ", "          ")
+    for note in stack.notes:
+        yield from _wrap(f"{note.title} ({next(iter(note.sources), '')})", "  note    ", "          ")
+    if stack.candidate.index.nightly:
+        yield from _wrap(stack.candidate.index.words, "  note    ", "          ")
+    yield from (line for said in replaces(stack, plan.machine) for line in _wrap(said, "  replaces ", "          "))
+    yield ""
+    yield from _commands(plan, stack, tool)
+    others = plan.alternatives()
+    if others:
+        yield ""
+        yield f"Also: {len(plan.stacks) - 1} other stacks work; the next ones, and those that somebody runs:"
+        yield from (line for other in others for line in _alternative(other))
+    yield ""
+    yield f"{len(plan.rejected)} builds of the catalogue are out; -v says why each. Matrix {plan.matrix_version}."
+
+
+def _commands(plan: Plan, stack: Stack, tool: str) -> Iterator[str]:
+    """What can be pasted: variables, installation, and how to see that it worked."""
+    shell = "powershell" if plan.machine.system == "windows" else "bash"
+    python = f"python{plan.machine.python}" if plan.machine.system != "windows" else f"py -{plan.machine.python}"
+    if not plan.machine.probed and plan.machine.python:
+        yield f"  {python} -m venv .venv"
+        yield "  .venv\\Scripts\\Activate.ps1" if shell == "powershell" else "  . .venv/bin/activate"
+    yield from (f"  {line}" for line in lines(plan.variables, shell))
+    yield from (f"  {shlex.join(command)}" for command in install(stack, plan.machine, "uv" if tool == "uv" else "pip"))
+    yield from (f"  {shlex.join(command)}" for command in verify(plan.machine))
+
+
+def _alternative(stack: Stack) -> Iterator[str]:
+    said = next((s for s in stack.candidate.said if s.known_good), stack.candidate.said[0])
+    with_ = "".join(f", {name} {one.version}" for name, one in stack.packages.items())
+    yield from _wrap(f"{stack.name}{with_} ({stack.grade}): {said.words} ({said.grade}; {said.source})", "  ", "      ")
+
+
+def _nothing(plan: Plan) -> Iterator[str]:
+    wish = f" with {', '.join(plan.wish)}" if plan.wish else ""
+    yield from _wrap(f"Nothing is known to work for {plan.machine.words()}{wish}.", "", "  ")
+    yield ""
+    yield "What would change that:" if plan.nearest else "Nothing near to it is known to work either."
+    for change in plan.nearest:
+        yield from _wrap(f"{change.what}: {change.then}" + (f" ({change.source})" if change.source else ""), "  ", "      ")
+        yield from (f"      {command}" for command in change.commands)
+    yield ""
+
+
+def _why_not(plan: Plan) -> Iterator[str]:
+    """The builds that are out, grouped by reason, each reason with its source."""
+    groups: dict[str, list[str]] = {}
+    sources: dict[str, str] = {}
+    for one in plan.rejected:
+        groups.setdefault(one.why, []).append(one.build.key)
+        sources.setdefault(one.why, one.source)
+    yield "Why not the others:"
+    for why, keys in sorted(groups.items(), key=lambda item: -len(item[1])):
+        yield from _wrap(f"{why} ({sources[why]})", "  ", "    ")
+        yield from _wrap(", ".join(keys), "      ", "      ")
+
+
+def variables_text(found: tuple[Variable, ...], shell: str) -> str:
+    """Lines of one shell; empty when nothing is to be set or unset."""
+    return "".join(f"{line}\n" for line in lines(found, shell))
+
+
+def _wrap(line: str, first: str, rest: str) -> list[str]:
+    return textwrap.wrap(
+        line, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    )

@@ -1,0 +1,122 @@
+"""Environment variables of a stack: what to set and what to unset, each with its reason and who says so, in four spellings."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Fact, Finding
+from rocm_doctor.plan.judging import Bench, stack_facts
+from rocm_doctor.plan.known import Known
+from rocm_doctor.plan.machine import Machine, with_stack
+from rocm_doctor.plan.stacks import Stack
+from rocm_doctor.rules import RULES
+from rocm_doctor.rules.engine import judge
+from rocm_doctor.rules.logs import Logs
+from rocm_doctor.rules.override import NAME as OVERRIDE
+
+_READ = ("yes", "deprecated", "old")
+
+
+class Variable(msgspec.Struct, frozen=True):
+    """One variable. `value` None: unset it."""
+
+    name: str
+    value: str | None
+    why: str
+    source: str = ""
+
+
+def variables(stack: Stack, bench: Bench) -> tuple[Variable, ...]:
+    """What to set for this stack, then what to unset. A name that nothing reads is never set."""
+    known = bench.known
+    found = [*_needed(stack, known), *_advised(stack.notes, known.matrix), *_to_unset(stack, bench)]
+    return tuple({v.name: v for v in reversed(found)}.values())[::-1]
+
+
+def _needed(stack: Stack, known: Known) -> Iterator[Variable]:
+    override = stack.candidate.override
+    for name, value in stack.env.items():
+        entry = known.matrix.env.get(name)
+        of_package = next(((p, r) for p, r in stack.packages.items() if name in r.env), None)
+        if override and name == OVERRIDE:
+            yield Variable(name, value, f"no wheel here holds this card's code; {override.words}", override.sources[0])
+        elif of_package:
+            yield Variable(name, value, of_package[1].env_why, known.packages[of_package[0]].sources[0])
+        elif entry:
+            yield Variable(name, value, entry.effect, entry.sources[0])
+
+
+def _advised(notes: tuple[Finding, ...], matrix: Matrix) -> Iterator[Variable]:
+    """Settings that a note on this stack recommends, where the catalogue knows a reader."""
+    for note in notes:
+        for name, value in _exports(note):
+            entry = matrix.env.get(name)
+            if entry and entry.exists in _READ:
+                yield Variable(name, value, note.title, next(iter(note.sources), ""))
+
+
+def _exports(note: Finding) -> Iterator[tuple[str, str]]:
+    for command in note.commands:
+        if command.startswith("export "):
+            for word in shlex.split(command)[1:]:
+                name, _, value = word.partition("=")
+                yield name, value
+
+
+def _to_unset(stack: Stack, bench: Bench) -> Iterator[Variable]:
+    machine, matrix = bench.machine, bench.known.matrix
+    if machine.probed:
+        yield from _set_here(stack, bench)
+    elif machine.system == "linux" and OVERRIDE not in stack.env:
+        chip = matrix.gfx[machine.gfx]
+        bad = next((o for o in chip.overrides if o.verdict in ("harmful", "faulty", "not-needed")), None)
+        if bad:
+            yield Variable(OVERRIDE, None, f"this torch has {machine.gfx} code; {bad.value}: {bad.words}", bad.sources[0])
+
+
+def _set_here(stack: Stack, bench: Bench) -> Iterator[Variable]:
+    """Variables of this shell that `check` would complain of beside the new stack, and those that nothing reads."""
+    machine, matrix = bench.machine, bench.known.matrix
+    here = {name: fact for name, fact in machine.base.facts.items() if name.startswith("env.") and isinstance(fact.value, str)}
+    facts: dict[str, Fact] = {**here, **stack_facts(stack.candidate, machine, stack.packages, stack.env, bench.known)}
+    found, _ = judge(with_stack(machine, facts, stack.packages), Logs(()), matrix, RULES)
+    for one in found:
+        for command in one.commands:
+            name = command.removeprefix("unset ")
+            if command.startswith("unset ") and f"env.{name}" in here and name not in stack.env:
+                yield Variable(name, None, one.title, next(iter(one.sources), ""))
+    for name in (n.removeprefix("env.") for n in here):
+        entry = matrix.env.get(name)
+        if entry and entry.exists == "no":
+            yield Variable(name, None, f"nothing reads it: {entry.effect}", entry.sources[0])
+
+
+
+def _bash(v: Variable) -> str:
+    return f"unset {v.name}" if v.value is None else f"export {v.name}={shlex.quote(v.value)}"
+
+
+def _fish(v: Variable) -> str:
+    return f"set -e {v.name}" if v.value is None else f"set -gx {v.name} {shlex.quote(v.value)}"
+
+
+def _powershell(v: Variable) -> str:
+    if v.value is None:
+        return f"Remove-Item Env:{v.name} -ErrorAction SilentlyContinue"
+    return f"$env:{v.name} = '{v.value.replace(chr(39), chr(39) * 2)}'"
+
+
+def _dotenv(v: Variable) -> str:
+    return f"# leave out {v.name}" if v.value is None else f'{v.name}="{v.value}"'
+
+
+SHELLS: dict[str, Callable[[Variable], str]] = {"bash": _bash, "fish": _fish, "powershell": _powershell, "dotenv": _dotenv}
+
+
+def lines(found: tuple[Variable, ...], shell: str) -> list[str]:
+    """Each variable as a line of that shell, under a line of comment with its reason and source."""
+    return [line for v in found for line in (f"# {' '.join(v.why.split())}" + (f" [{v.source}]" if v.source else ""), SHELLS[shell](v))]
