@@ -12,7 +12,7 @@ from rocm_doctor.plan.text import variables_text
 from rocm_doctor.plan.variables import SHELLS
 
 
-@click.command(epilog="Examples:  eval \"$(rocm-doctor env)\";  rocm-doctor env --gpu gfx1032 --shell fish | source")
+@click.command(epilog='Examples:  eval "$(rocm-doctor env)";  rocm-doctor env --gpu gfx1032 --shell fish | source')
 @plan_options
 @click.option("--shell", type=click.Choice(tuple(SHELLS)), default="bash", show_default=True, help="Spelling of the lines.")
 def command(shell: str, **asked: Any) -> None:

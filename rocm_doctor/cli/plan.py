@@ -14,7 +14,7 @@ from rocm_doctor.cli.common import Fault, load_matrix
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.formats import FORMATS, NoSuchForm
-from rocm_doctor.plan.known import Known, known
+from rocm_doctor.plan.known import known
 from rocm_doctor.plan.machine import INBOX, Machine, declared, probed
 from rocm_doctor.plan.packages import TRAIN, unknown_names, wished
 from rocm_doctor.plan.text import text
@@ -25,12 +25,20 @@ _OVERLAY = click.Path(exists=True, path_type=Path)
 _OPTIONS: tuple[Callable[[F], F], ...] = (
     click.option("--gpu", help="Plan for this target (gfx1100) instead of this machine's card."),
     click.option("--python", help="Python version to plan for (3.12), or an interpreter of this machine to plan around."),
-    click.option("--os", "system", type=click.Choice(("linux", "windows", "wsl")), help="System to plan for. [default: this one]"),
-    click.option("--driver", help="Version of the amdgpu module (6.12.12), `inbox` for the kernel's own; on Windows the Adrenalin version."),
+    click.option(
+        "--os", "system", type=click.Choice(("linux", "windows", "wsl")), help="System to plan for. [default: this one]"
+    ),
+    click.option(
+        "--driver", help="Version of the amdgpu module (6.12.12), `inbox` for the kernel's own; on Windows the Adrenalin version."
+    ),
     click.option("--kernel", help="Kernel release, as uname -r prints it."),
-    click.option("--with", "packages", metavar="NAMES", help="Packages to have beside torch, by comma (bitsandbytes,flash-attn)."),
+    click.option(
+        "--with", "packages", metavar="NAMES", help="Packages to have beside torch, by comma (bitsandbytes,flash-attn)."
+    ),
     click.option("--train", type=click.Choice(tuple(TRAIN)), help="What this way of fine-tuning needs."),
-    click.option("--index", "index", default="", metavar="TEXT", help="Only stacks whose index or version holds this text (rocm6.3)."),
+    click.option(
+        "--index", "index", default="", metavar="TEXT", help="Only stacks whose index or version holds this text (rocm6.3)."
+    ),
     click.option("--matrix", "matrix_path", type=_OVERLAY, help="Use this matrix instead of the packaged one."),
     click.option("--overlay", "overlays", multiple=True, type=_OVERLAY, help="Add or override rows."),
 )
@@ -49,7 +57,9 @@ def plan_options(command: F) -> F:
 )
 @plan_options
 @click.option("--format", "form", type=click.Choice(("text", *FORMATS)), default="text", show_default=True)
-@click.option("--tool", type=click.Choice(("pip", "uv")), default="pip", show_default=True, help="Which installer the commands use.")
+@click.option(
+    "--tool", type=click.Choice(("pip", "uv")), default="pip", show_default=True, help="Which installer the commands use."
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 @click.option("-v", "--verbose", is_flag=True, help="Say why each other build is out.")
 def command(form: str, tool: str, output: Path | None, verbose: bool, **asked: Any) -> None:
@@ -86,7 +96,9 @@ def planned(
     return answer(machine, known_of, wished(names, train or ""), index)
 
 
-def _declared(gpu: str, python: str | None, system: str | None, driver: str | None, kernel: str | None, matrix: Matrix) -> Machine:
+def _declared(
+    gpu: str, python: str | None, system: str | None, driver: str | None, kernel: str | None, matrix: Matrix
+) -> Machine:
     if gpu not in matrix.gfx:
         raise Fault(f"--gpu {gpu}: no target of the catalogue; known are {', '.join(matrix.gfx)}")
     version = python or f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -120,8 +132,7 @@ def _here(python: str | None, matrix: Matrix) -> Machine:
     with said_when_slow("still reading this machine: a tool has not answered yet"):
         machine = probed(enrich(read_facts(collect(python=python), matrix), matrix))
     if machine is None:
-        raise Fault("no AMD GPU with a known target was found here; name one: rocm-doctor plan --gpu gfx1100 (see rocm-doctor check)")
+        raise Fault(
+            "no AMD GPU with a known target was found here; name one: rocm-doctor plan --gpu gfx1100 (see rocm-doctor check)"
+        )
     return machine
-
-
-__all__ = ["Known", "command", "plan_options", "planned"]

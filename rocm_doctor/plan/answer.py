@@ -15,7 +15,7 @@ from rocm_doctor.plan.variables import Variable, variables
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """`stacks` best first; when there is none, `nearest` says what would change that. `variables` are those of the first stack."""
+    """`stacks` best first, with the `variables` of the first; when there is none, `nearest` says what would change that."""
 
     machine: Machine
     wish: tuple[str, ...]

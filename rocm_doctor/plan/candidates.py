@@ -66,8 +66,11 @@ def candidates(machine: Machine, known: Known) -> tuple[list[Candidate], list[Re
 
 
 def rank(one: Candidate) -> tuple[object, ...]:
-    """Releases before nightlies, official before upstream before field, native code before a sibling's; then wheels that were seen before
-    those that are inferred, the main build of a release or one that somebody runs before its other builds, and the newest torch and ROCm."""
+    """Releases before nightlies, official before upstream before field, native code before a sibling's.
+
+    Then wheels that were seen before those that are inferred, the main build of a release or one that somebody runs before its
+    other builds, and the newest torch and ROCm.
+    """
     return (
         one.index.nightly,
         GRADES.index(one.grade),
@@ -89,8 +92,10 @@ def _candidate(build: TorchBuild, machine: Machine, known: Known) -> Candidate:
     override = _code(build, targets, machine, known)
     said = _voices(build, index, override, machine, known)
     if not said:
-        raise Unfit(f"no page says that the nightlies run on {machine.gfx}, only that a device package is built", index.sources[0])
-    best = min((GRADES.index(s.grade) for s in said))
+        raise Unfit(
+            f"no page says that the nightlies run on {machine.gfx}, only that a device package is built", index.sources[0]
+        )
+    best = min(GRADES.index(s.grade) for s in said)
     spoken = min((GRADES.index(s.grade) for s in said if not s.of_code), default=len(GRADES))
     for voice in speaks_against(build, machine, known.matrix):
         if GRADES.index(voice.grade) <= spoken:
@@ -154,4 +159,3 @@ def _env(override: Override | None, machine: Machine, build: TorchBuild) -> dict
     if machine.system == "wsl" and rocm and rocm[:2] < (10, 1):
         needed[_DXG] = "1"
     return needed
-

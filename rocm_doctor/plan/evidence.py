@@ -18,7 +18,7 @@ _NIGHTLY = (999,)
 
 
 class Said(NamedTuple):
-    """One voice. `known_good`: someone ran this very build on this target; `of_code`: read off the targets, nobody says that it runs."""
+    """One voice. `known_good`: someone ran this very build on this target; `of_code`: the targets say so, and nobody ran it."""
 
     grade: Grade
     words: str
@@ -73,7 +73,7 @@ def _about(one: Support, build: TorchBuild, machine: Machine) -> bool:
 
 
 def spans(since: str, until: str, rocm: str) -> bool:
-    """Whether a release lies in the range of a table, over the parts that both name: the wheels of `7.2` are built with some 7.2.x."""
+    """Whether a release lies in the range of a table, over the parts that both name: `7.2` is built with some 7.2.x."""
     mine, low, high = (_numbers(text) for text in (rocm, since, until or "dev"))
     if not mine or not low or not high:
         return False

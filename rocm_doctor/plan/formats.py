@@ -73,7 +73,9 @@ def _requirements(plan: Plan) -> Iterator[str]:
     yield f"--extra-index-url {stack.candidate.index.url}"
     yield from torch_requirements(stack.candidate, plan.machine.gfx)
     yield from package_requirements(stack, built=False)
-    yield from (f"# afterwards, compiled here: pip install --no-build-isolation {n}" for n in package_requirements(stack, built=True))
+    yield from (
+        f"# afterwards, compiled here: pip install --no-build-isolation {n}" for n in package_requirements(stack, built=True)
+    )
 
 
 def _heading(plan: Plan) -> Iterator[str]:
@@ -82,7 +84,8 @@ def _heading(plan: Plan) -> Iterator[str]:
     for said in stack.candidate.said[:2]:
         yield f"# {' '.join(said.words.split())} [{said.source}]"
     for variable in plan.variables:
-        yield f"# {'unset ' + variable.name if variable.value is None else f'{variable.name}={variable.value}'}: see rocm-doctor env"
+        setting = f"unset {variable.name}" if variable.value is None else f"{variable.name}={variable.value}"
+        yield f"# {setting}: see rocm-doctor env"
 
 
 def uv(plan: Plan) -> str:
@@ -117,7 +120,7 @@ def uv(plan: Plan) -> str:
 
 
 def conda(plan: Plan) -> str:
-    """environment.yml: Python from conda, torch and its company from pip, because no conda channel has ROCm builds of this catalogue."""
+    """environment.yml: Python from conda, torch and its company from pip, because the catalogue knows of no channel with ROCm builds."""
     stack = plan.stacks[0]
     pip = [line for line in _requirements(plan) if not line.startswith("#")]
     python = f"={plan.machine.python}" if plan.machine.python else ""
@@ -127,18 +130,21 @@ def conda(plan: Plan) -> str:
 
 
 _DEVICES = {
-    "linux": "--device=/dev/kfd --device=/dev/dri --group-add $(stat -c %g /dev/kfd) --group-add $(stat -c %g /dev/dri/renderD128)",
+    "linux": "--device=/dev/kfd --device=/dev/dri --group-add $(stat -c %g /dev/kfd) "
+    "--group-add $(stat -c %g /dev/dri/renderD128)",
     "wsl": "--device=/dev/dxg -v /usr/lib/wsl/lib:/usr/lib/wsl/lib -v /opt/rocm/lib/librocdxg.so:/usr/lib/librocdxg.so",
 }
 
 
 def dockerfile(plan: Plan) -> str:
-    """A Dockerfile on a plain Python image: these wheels bring their ROCm; the kernel's driver is the host's. Raises NoSuchForm."""
+    """A Dockerfile on a plain Python image: these wheels bring their ROCm, the driver is the host's. Raises NoSuchForm."""
     stack, machine = plan.stacks[0], plan.machine
     if machine.system == "windows":
         raise NoSuchForm("a Linux container on Windows has no HIP device; plan for --os wsl or linux")
     if package_requirements(stack, built=True):
-        raise NoSuchForm(f"{', '.join(package_requirements(stack, built=True))} is compiled with hipcc, which a plain Python image lacks")
+        raise NoSuchForm(
+            f"{', '.join(package_requirements(stack, built=True))} is compiled with hipcc, which a plain Python image lacks"
+        )
     env = [f"ENV {name}={shlex.quote(value)}" for name, value in stack.env.items()]
     runs = [f"RUN {shlex.join((*command[:2], '--no-cache-dir', *command[2:]))}" for command in install(stack, machine)]
     run = f"# docker run --rm -it {_DEVICES[machine.system]} --ipc=host --security-opt seccomp=unconfined IMAGE"

@@ -25,7 +25,10 @@ _STATED_FAMILIES = ("pkg.", "code.", "soname.", "env.")
 _ROCM = Fact("rocm")
 """torch.build of every stack of a plan."""
 _AFTERWARDS = ("torch.", "smoke.")
-_DISTS = {"therock": ("rocm", "rocm-sdk-core", "rocm-sdk-libraries"), "rpath-packages": ("rocm", "rocm-sdk-core", "rocm-sdk-libraries")}
+_DISTS = {
+    "therock": ("rocm", "rocm-sdk-core", "rocm-sdk-libraries"),
+    "rpath-packages": ("rocm", "rocm-sdk-core", "rocm-sdk-libraries"),
+}
 
 
 class Bench(msgspec.Struct, frozen=True):
@@ -38,7 +41,9 @@ class Bench(msgspec.Struct, frozen=True):
     about: dict[str, Matrix]
     before: frozenset[str] = frozenset()
 
-    def judge(self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str], about: str = "") -> list[Finding]:
+    def judge(
+        self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str], about: str = ""
+    ) -> list[Finding]:
         """What `check` would say of this stack on this machine, without what it says of the machine alone.
 
         With `about`, only what it says of that package: rows that name it, and its code for the card.
@@ -69,8 +74,8 @@ def _with_rows(matrix: Matrix, rows: tuple[Row, ...]) -> Matrix:
 
 
 def _settled(row: Row, machine: Machine) -> bool:
-    """Whether no stack on this machine can make a finding of the row: a condition is false, or asks for what nobody can know before
-    it is installed (such a row stays undecided in `check`, too)."""
+    """Whether no stack on this machine can make a finding of the row: a condition is false, or asks for what nobody can know
+    before it is installed (such a row stays undecided in `check`, too)."""
     if row.status == "works" and not row.harmless:
         return True
     return any(_never(name, condition, machine) for name, condition in row.when.items())
@@ -104,7 +109,11 @@ def stack_facts(
         **({} if candidate.index.nightly else {"torch.rocm": build.rocm}),
         **{f"pkg.{name}": version for name, version in companions(candidate).items() if version},
         **{f"pkg.{name}": one.version for name, one in chosen.items()},
-        **{f"code.{name}": held for name, one in chosen.items() if (held := held_code(one, name, candidate, machine, known)) is not None},
+        **{
+            f"code.{name}": held
+            for name, one in chosen.items()
+            if (held := held_code(one, name, candidate, machine, known)) is not None
+        },
         **{f"env.{name}": value for name, value in env.items()},
     }
     if candidate.index.extras:
@@ -119,7 +128,7 @@ def companions(candidate: Candidate) -> dict[str, str]:
     triton, _, version = build.triton.partition("==")
     found = {"torchvision": local(build.torchvision, build), "torchaudio": local(build.torchaudio, build)}
     found |= {triton: version} if version else {}
-    exact = {} if candidate.index.nightly else {name: build.rocm for name in _DISTS.get(build.family, ())}
+    exact = {} if candidate.index.nightly else dict.fromkeys(_DISTS.get(build.family, ()), build.rocm)
     return {**found, **exact}
 
 
@@ -131,7 +140,7 @@ def local(version: str, build: TorchBuild) -> str:
 
 
 def held_code(one: Release, name: str, candidate: Candidate, machine: Machine, known: Known) -> tuple[str, ...] | None:
-    """Targets in the GPU library that a package loads beside this torch: empty when it has none for it, None when it has no GPU code."""
+    """Targets in the GPU library that a package loads beside this torch: empty without one for it, None without GPU code."""
     tables = one.code_windows if machine.system == "windows" else one.code
     if not tables:
         return None

@@ -1,4 +1,7 @@
-"""What plans are made of, beside the torch builds of the matrix: indexes, packages and their releases (catalog/indexes.yaml, packages.yaml)."""
+"""What plans are made of, beside the torch builds of the matrix: indexes, and packages with their releases.
+
+They stand in catalog/indexes.yaml and catalog/packages.yaml, where each field is described.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _EVERYWHERE: tuple[System, ...] = ("linux", "wsl", "windows")
 
 
 class Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A place that torch wheels come from. `extras`: device code is asked for as torch[device-gfxNNNN]; `hip`: what a nightly serves."""
+    """A place that torch wheels come from. `extras`: device code is an extra of torch; `hip`: the minor that a nightly serves."""
 
     name: str
     url: str
@@ -33,7 +36,7 @@ class Index(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One release of a package: what it takes beside it, and the targets in its GPU libraries by HIP minor (see packages.yaml)."""
+    """One release of a package: what it takes beside it, and the targets in its GPU libraries by HIP minor."""
 
     version: str
     torch: str

@@ -21,8 +21,10 @@ _OF_TORCH = ("torch.", "code.torch", "code.rocblas", "smoke.", "env.", "pkg.rocm
 
 
 class Machine(msgspec.Struct, frozen=True):
-    """What decides between stacks. `driver` is the DKMS module's version; empty texts are not known. `base` are the facts beside the stack;
-    `probed`: they were read here, and what they say of packages is installed."""
+    """What decides between stacks. `driver` is the DKMS module's version; empty texts are not known.
+
+    `base` are the facts beside the stack; `probed`: they were read here, and what they say of packages is installed.
+    """
 
     gfx: str
     python: str
@@ -40,11 +42,15 @@ class Machine(msgspec.Struct, frozen=True):
     def words(self) -> str:
         """How the plan names it."""
         parts = [self.gfx, self.system, f"Python {self.python}" if self.python else "Python not known"]
-        return ", ".join([*parts, *([f"driver {self.driver}"] if self.driver else []), *([f"kernel {self.kernel}"] if self.kernel else [])])
+        return ", ".join(
+            [*parts, *([f"driver {self.driver}"] if self.driver else []), *([f"kernel {self.kernel}"] if self.kernel else [])]
+        )
 
 
-def declared(gfx: str, python: str, matrix: Matrix, system: System = "linux", driver: str = "", kernel: str = "", glibc: str = "") -> Machine:
-    """A machine with one card of that target and nothing in its way. `driver`: `inbox` for the kernel's own, empty for not known."""
+def declared(
+    gfx: str, python: str, matrix: Matrix, system: System = "linux", driver: str = "", kernel: str = "", glibc: str = ""
+) -> Machine:
+    """A machine with one card of that target and nothing in its way. `driver`: `inbox` is the kernel's own, empty not known."""
     facts: dict[str, Fact] = {}
     _say(facts, "platform", "windows" if system == "windows" else "linux")
     _say(facts, "wsl", system == "wsl")
@@ -69,7 +75,9 @@ def probed(snapshot: Snapshot) -> Machine | None:
     cards = sorted((g for g in snapshot.gpus if isinstance(g.get("gfx").value, str)), key=lambda g: g.get("is_apu").value is True)
     if not cards:
         return None
-    system: System = "windows" if _text(snapshot, "platform") == "windows" else "wsl" if snapshot.get("wsl").value is True else "linux"
+    system: System = (
+        "windows" if _text(snapshot, "platform") == "windows" else "wsl" if snapshot.get("wsl").value is True else "linux"
+    )
     return Machine(
         str(cards[0].get("gfx").value),
         ".".join(_text(snapshot, "python.version").split(".")[:2]),

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from rocm_doctor.model import Fact
 from rocm_doctor.plan.known import Known
 from rocm_doctor.plan.machine import INBOX, Machine, declared
 from rocm_doctor.plan.stacks import Stack, best
 from rocm_doctor.rules.conditions import holds
-from rocm_doctor.model import Fact
 from rocm_doctor.versions import sort_key
 
 PYTHONS = ("3.12", "3.13", "3.11", "3.10", "3.14", "3.9")
@@ -85,7 +85,9 @@ def _other_system(machine: Machine, known: Known, wish: Sequence[str]) -> Iterat
 def _other_card(machine: Machine, known: Known, wish: Sequence[str]) -> Iterator[Change]:
     """The first card of the same family that has a stack here; else the first that AMD supports."""
     mine = known.matrix.gfx[machine.gfx]
-    others = sorted((t for t in known.matrix.gfx.values() if t.gfx != mine.gfx), key=lambda t: (t.family != mine.family, t.kind != mine.kind))
+    others = sorted(
+        (t for t in known.matrix.gfx.values() if t.gfx != mine.gfx), key=lambda t: (t.family != mine.family, t.kind != mine.kind)
+    )
     for target in others:
         stack = best(_altered(machine, known, gfx=target.gfx), known, wish)
         if stack and (stack.grade == "official" or target.family == mine.family):
@@ -93,7 +95,9 @@ def _other_card(machine: Machine, known: Known, wish: Sequence[str]) -> Iterator
             return
 
 
-def _altered(machine: Machine, known: Known, *, gfx: str = "", python: str = "", driver: str | None = None, kernel: str | None = None) -> Machine:
+def _altered(
+    machine: Machine, known: Known, *, gfx: str = "", python: str = "", driver: str | None = None, kernel: str | None = None
+) -> Machine:
     """The same machine with one thing changed, declared anew."""
     return declared(
         gfx or machine.gfx,

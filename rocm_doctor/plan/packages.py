@@ -36,7 +36,9 @@ def wished(packages: Sequence[str], train: str) -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda n: order.index(n) if n in order else len(order)))
 
 
-def choose(bench: Bench, candidate: Candidate, wish: Sequence[str], env: dict[str, str]) -> tuple[dict[str, Release], list[Finding]]:
+def choose(
+    bench: Bench, candidate: Candidate, wish: Sequence[str], env: dict[str, str]
+) -> tuple[dict[str, Release], list[Finding]]:
     """The newest releases that fit together, and what `check` would note of them. Raises Unsatisfied.
 
     Each package is judged alone first, so that the search is among releases that work on this card beside this torch.
@@ -62,7 +64,10 @@ def needed_env(chosen: dict[str, Release], bench: Bench) -> dict[str, str]:
 
 
 class _Viable:
-    """The releases of one package that work beside a torch on a card, newest first, each judged when it is reached; `why` the others do not."""
+    """The releases of one package that work beside a torch on a card, newest first, each judged when it is reached.
+
+    `why`: what speaks against the others.
+    """
 
     def __init__(self, package: Package, candidate: Candidate, bench: Bench, env: dict[str, str]) -> None:
         self.package, self.candidate, self.bench, self.env = package, candidate, bench, env

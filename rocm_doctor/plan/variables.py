@@ -11,7 +11,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding
 from rocm_doctor.plan.judging import Bench, stack_facts
 from rocm_doctor.plan.known import Known
-from rocm_doctor.plan.machine import Machine, with_stack
+from rocm_doctor.plan.machine import with_stack
 from rocm_doctor.plan.stacks import Stack
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.engine import judge
@@ -95,7 +95,6 @@ def _set_here(stack: Stack, bench: Bench) -> Iterator[Variable]:
             yield Variable(name, None, f"nothing reads it: {entry.effect}", entry.sources[0])
 
 
-
 def _bash(v: Variable) -> str:
     return f"unset {v.name}" if v.value is None else f"export {v.name}={shlex.quote(v.value)}"
 
@@ -119,4 +118,8 @@ SHELLS: dict[str, Callable[[Variable], str]] = {"bash": _bash, "fish": _fish, "p
 
 def lines(found: tuple[Variable, ...], shell: str) -> list[str]:
     """Each variable as a line of that shell, under a line of comment with its reason and source."""
-    return [line for v in found for line in (f"# {' '.join(v.why.split())}" + (f" [{v.source}]" if v.source else ""), SHELLS[shell](v))]
+    return [
+        line
+        for v in found
+        for line in (f"# {' '.join(v.why.split())}" + (f" [{v.source}]" if v.source else ""), SHELLS[shell](v))
+    ]

@@ -1,0 +1,93 @@
+"""`rocm-doctor fix`: apply a plan inside a virtual environment, or undo that."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import Any
+
+import click
+
+from rocm_doctor.cli.common import Fault
+from rocm_doctor.cli.plan import plan_options, planned
+from rocm_doctor.plan.answer import Plan
+from rocm_doctor.plan.commands import install, replaces
+from rocm_doctor.plan.fix import RECORD, Environment, NotHere, Run, apply, installed, read_record, undo, undoing, writable
+from rocm_doctor.plan.text import text
+
+
+@click.command(
+    epilog="Examples:  rocm-doctor fix --train lora;  rocm-doctor fix --python .venv --train lora --apply;  "
+    "rocm-doctor fix --python .venv --undo --apply"
+)
+@plan_options
+@click.option("--apply", "go", is_flag=True, help="Do it. Without this, only what would be run is printed.")
+@click.option("--dry-run", is_flag=True, help="Print what would be run. [default]")
+@click.option("--undo", "back", is_flag=True, help="Bring back what was there before the last run.")
+def command(go: bool, dry_run: bool, back: bool, **asked: Any) -> None:
+    """Install the stack that `plan` puts first, in the virtual environment of --python (the current one by default).
+
+    Only pip or uv is run, only inside a virtual environment; drivers and system files are never touched. What was there is
+    kept in rocm-doctor-fix.json inside the environment, from which --undo brings it back.
+    """
+    if go and dry_run:
+        raise Fault("--apply and --dry-run exclude each other")
+    try:
+        place = writable(asked["python"] or sys.executable)
+        sys.exit(_undo(place, go) if back else _fix(place, go, asked))
+    except NotHere as exc:
+        raise Fault(str(exc)) from exc
+
+
+def _fix(place: Environment, go: bool, asked: dict[str, Any]) -> int:
+    plan = planned(**{**asked, "python": place.version if asked["gpu"] else place.executable})
+    if plan.best is None:
+        click.echo(text(plan), nl=False)
+        return 1
+    commands = install(plan.best, plan.machine, place.tool, place.executable)
+    _announce(plan, place)
+    if not go:
+        _would(commands)
+        return 0
+    return _ended(apply(place, commands, plan.best.name, plan.best.candidate.index.url, _say), place)
+
+
+def _undo(place: Environment, go: bool) -> int:
+    if go:
+        return _ended(undo(place, _say), place)
+    last = next((r for r in reversed(read_record(place).runs) if r.state != "undone"), None)
+    if last is None:
+        raise NotHere(f"{place.prefix}: nothing was applied here that could be undone")
+    click.echo(f"back to what was in {place.prefix} before {last.stack} ({last.started})")
+    _would(undoing(place, last, installed(place)))
+    return 0
+
+
+def _announce(plan: Plan, place: Environment) -> None:
+    assert plan.best is not None
+    click.echo(f"{plan.best.name} for {plan.machine.words()} ({plan.best.grade}), in {place.prefix}")
+    for line in replaces(plan.best, plan.machine):
+        click.echo(f"  replaces {line}")
+
+
+def _would(commands: list[tuple[str, ...]]) -> None:
+    for command_ in commands:
+        click.echo(f"  {shlex.join(command_)}")
+    click.echo("nothing was run; --apply does it" if commands else "nothing to do")
+
+
+def _ended(ran: Run, place: Environment) -> int:
+    """Say how it ended. 0 done, 1 a command failed."""
+    if ran.state == "failed":
+        click.echo(
+            f"a command failed; rocm-doctor fix --python {shlex.quote(place.prefix)} --undo --apply brings back what was there",
+            err=True,
+        )
+        return 1
+    changed = sorted(set(ran.after) ^ set(ran.before))
+    click.echo(f"{ran.state}; {len(changed)} lines of the package list differ from before; recorded in {place.prefix}/{RECORD}")
+    return 0
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
