@@ -88,12 +88,21 @@ def _group_inputs(shape: Shape, job: Job, group: tuple[str, ...], targets: int) 
     if job.method == "full":
         lowered = lowers(job) and group[0] not in ("o_proj", "down_proj")
         return 0 if kept else width * compute * (len(group) if lowered else 1)
+    base = _kept_by_8bit(shape, job, group, targets)
     if not targets:
-        return 0
+        return base
     if job.autocast:
-        return targets * (width + job.rank) * BYTES[job.autocast] + _dropped(job, width, targets)
+        return base + targets * (width + job.rank) * BYTES[job.autocast] + _dropped(job, width, targets)
     copies = targets if stream_bytes(job) != 4 or job.dropout else 0 if kept else 1
-    return copies * width * 4 + targets * job.rank * 4 + _dropped(job, width, targets)
+    return base + copies * width * 4 + targets * job.rank * 4 + _dropped(job, width, targets)
+
+
+def _kept_by_8bit(shape: Shape, job: Job, group: tuple[str, ...], targets: int) -> int:
+    """bitsandbytes' 8-bit layer keeps its input; an adapter may share it, and attention's output is kept already."""
+    shared = targets > 0 and stream_bytes(job) == 4 and not job.autocast and not job.dropout
+    if job.quant_bits != 8 or shared or group == ("o_proj",):
+        return 0
+    return shape.linears[group[0]][0] * stream_bytes(job)
 
 
 def _dropped(job: Job, width: int, targets: int) -> int:

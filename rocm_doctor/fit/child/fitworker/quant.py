@@ -3,7 +3,8 @@
 4 bit (bitsandbytes/nn/modules.py Linear4bit, functional.py quantize_4bit): half a byte a weight and, per 64 weights, one scale:
 float32, or
 with double quantisation one byte and one float32 per 256 scales. Both passes make the whole weight anew in the compute dtype.
-8 bit (Linear8bitLt): one byte a weight and one float32 a row; the backward pass makes the weight anew.
+8 bit (Linear8bitLt, autograd/_functions.py MatMul8bitLt): one byte a weight and one float32 a row; its input is kept, though only
+a trained weight would need it, and the backward pass makes the weight anew.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ class QuantLinear(nn.Module):
         self.bias = None if layer.bias is None else nn.Parameter(layer.bias.detach(), requires_grad=False)
 
     def forward(self, x: Any) -> Any:
-        out = Product.apply(x.to(self.dtype), self.weight, (self.out_features, self.in_features), self.bits)
+        shape = (self.out_features, self.in_features)
+        out = Product8.apply(x, self.weight, shape) if self.bits == 8 else Product4.apply(x.to(self.dtype), self.weight, shape)
         return (out if self.bias is None else out + self.bias.to(out.dtype)).to(x.dtype)
 
 
@@ -83,17 +85,30 @@ def scales(layer: Any, bits: int, double: bool, device: Any) -> list[Any]:
     return [torch.empty(blocks, dtype=torch.uint8, device=device), torch.empty(-(-blocks // 256), device=device)]
 
 
-class Product(torch.autograd.Function):
+class Product4(torch.autograd.Function):
     """x @ unpacked(weight).T; the unpacked weight lives only during each pass and is not saved."""
 
     @staticmethod
-    def forward(ctx: Any, x: Any, weight: Any, shape: tuple[int, int], bits: int) -> Any:
+    def forward(ctx: Any, x: Any, weight: Any, shape: tuple[int, int]) -> Any:
         ctx.shape = shape
-        if bits == 8:
-            levels = torch.empty(x.shape, dtype=torch.int8, device=x.device)
-            return torch.empty(levels.shape[:-1] + shape[:1], dtype=torch.int32, device=x.device).to(x.dtype)
         return x @ torch.empty(shape, dtype=x.dtype, device=x.device).t()
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
-        return grad @ torch.empty(ctx.shape, dtype=grad.dtype, device=grad.device), None, None, None
+        return grad @ torch.empty(ctx.shape, dtype=grad.dtype, device=grad.device), None, None
+
+
+class Product8(torch.autograd.Function):
+    """The input rounded to int8, an int32 product, and that scaled back."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, weight: Any, shape: tuple[int, int]) -> Any:
+        ctx.kept, ctx.shape = x, shape
+        half = x.to(torch.float16)
+        levels = torch.empty(half.shape, dtype=torch.int8, device=x.device)
+        exact = torch.empty(levels.shape[:-1] + shape[:1], dtype=torch.int32, device=x.device)
+        return exact.to(torch.float16).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad.to(ctx.kept.dtype) @ torch.empty(ctx.shape, dtype=ctx.kept.dtype, device=grad.device), None, None
