@@ -1,19 +1,21 @@
 """Failure lines in logs: find the words of a condition in one line of a text, in time linear in the text.
 
 No regular expression of a row ever runs over a user's text: a condition is a few literal fragments (`a*b`: both, in this order,
-in one line; `{crash}`: a complaint as complaints.py spells it). A large text is first asked which words it holds at all, so that hundreds of signatures cost one pass, not hundreds.
+in one line; `{crash}`: a complaint as complaints.py spells it). A large text is first asked which words it holds at all: these are
+few, so that a thousand fragments cost one pass over the text and not a thousand.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from rocm_doctor.model import Artifact, Reading
 from rocm_doctor.rules.complaints import expanded
 
-_WORD = re.compile(r"[a-z0-9_]{4,}")
+_LETTERS = re.compile(r"[a-z]+")
+_BLANKED = bytes(c if chr(c).islower() and c < 128 else 32 for c in range(256))
 _LARGE = 200_000
 _QUOTE = 240
 
@@ -32,7 +34,7 @@ class Logs:
         self.texts = [(a.name, a.text, _fold(a.text)) for a in artifacts if a.text]
         size = sum(len(text) for _, text, _ in self.texts)
         self._found: dict[str, Reading | None] = {}
-        self._words = {w for _, _, low in self.texts for w in _WORD.findall(low)} if size > _LARGE else None
+        self._words = _vocabulary(low for _, _, low in self.texts) if size > _LARGE else ""
 
     def __bool__(self) -> bool:
         return bool(self.texts)
@@ -44,7 +46,7 @@ class Logs:
         return self._found[condition]
 
     def _line_with(self, parts: tuple[str, ...]) -> Reading | None:
-        if self._words is not None and not needed_words(parts) <= self._words:
+        if self._words and not all(word in self._words for word in needed_words(parts)):
             return None
         return next(filter(None, (_search(name, text, low, parts) for name, text, low in self.texts)), None)
 
@@ -57,10 +59,19 @@ def fragments(condition: str) -> tuple[tuple[str, ...], ...]:
 
 
 @cache
-def needed_words(parts: tuple[str, ...]) -> frozenset[str]:
-    """Words that stand whole inside a fragment: a text that lacks one of them cannot hold the line."""
-    inner = (m for part in parts for m in _WORD.finditer(part) if m.start() > 0 and m.end() < len(part))
-    return frozenset(m[0] for m in inner)
+def needed_words(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Runs of letters that a line with these fragments holds; a blank stands where a run is known to begin or to end."""
+    runs = ((part, found) for part in parts for found in _LETTERS.finditer(part))
+    return tuple((" " if f.start() else "") + f[0] + (" " if f.end() < len(part) else "") for part, f in runs)
+
+
+def _vocabulary(texts: Iterable[str]) -> str:
+    """Every run of letters of these texts (in lower case), once, between blanks."""
+    return " ".join(["", *sorted({w for low in texts for w in _runs(low)}), ""])
+
+
+def _runs(low: str) -> Iterator[str]:
+    return map(bytes.decode, set(low.encode("ascii", "replace").translate(_BLANKED).split()))
 
 
 def _fold(text: str) -> str:
