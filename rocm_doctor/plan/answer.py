@@ -45,6 +45,6 @@ def answer(machine: Machine, known: Known, wish: Sequence[str] = (), index: str 
         stacks,
         tuple(resolver.rejected),
         variables(stacks[0], resolver.bench) if stacks else (),
-        () if stacks else nearest(machine, known, wish),
+        () if stacks else nearest(machine, known, wish, resolver.rejected),
         known.matrix.version,
     )

@@ -6,7 +6,7 @@ import msgspec
 
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.matrix.types import Override, TorchBuild
-from rocm_doctor.model import Grade
+from rocm_doctor.model import Finding, Grade
 from rocm_doctor.plan.evidence import GRADES, Said, speaks_against, speaks_for
 from rocm_doctor.plan.known import Index, Known
 from rocm_doctor.plan.machine import Machine
@@ -23,11 +23,12 @@ _DXG = "HSA_ENABLE_DXG_DETECTION"
 
 
 class Rejected(msgspec.Struct, frozen=True):
-    """A candidate and the first thing that speaks against it, with its source."""
+    """A candidate and the first thing that speaks against it, with its source; `finding` where it was judged."""
 
     build: TorchBuild
     why: str
     source: str = ""
+    finding: Finding | None = None
 
 
 class Candidate(msgspec.Struct, frozen=True):

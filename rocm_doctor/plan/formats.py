@@ -120,7 +120,7 @@ def uv(plan: Plan) -> str:
 
 
 def conda(plan: Plan) -> str:
-    """environment.yml: Python from conda, torch and its company from pip, because the catalogue knows of no channel with ROCm builds."""
+    """environment.yml: Python from conda, torch and its company from pip: no channel with ROCm builds is in the catalogue."""
     stack = plan.stacks[0]
     pip = [line for line in _requirements(plan) if not line.startswith("#")]
     python = f"={plan.machine.python}" if plan.machine.python else ""

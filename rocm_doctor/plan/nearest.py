@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from rocm_doctor.model import Fact
+from rocm_doctor.plan.candidates import Rejected
 from rocm_doctor.plan.known import Known
 from rocm_doctor.plan.machine import INBOX, Machine, declared
 from rocm_doctor.plan.stacks import Stack, best
@@ -25,9 +26,11 @@ class Change(msgspec.Struct, frozen=True):
     commands: tuple[str, ...] = ()
 
 
-def nearest(machine: Machine, known: Known, wish: Sequence[str]) -> tuple[Change, ...]:
-    """Fewer packages, another Python, driver, kernel or system, and the next card: the first of each that leads to a stack."""
+def nearest(machine: Machine, known: Known, wish: Sequence[str], rejected: Sequence[Rejected] = ()) -> tuple[Change, ...]:
+    """A way around what is in the way, fewer packages, another Python, driver, kernel or system, and the next card: the first of
+    each that leads to a stack."""
     return (
+        *_around(machine, rejected),
         *_without_package(machine, known, wish),
         *_from_source(machine, known, wish),
         *_other_python(machine, known, wish),
@@ -41,6 +44,15 @@ def _led(what: str, stack: Stack | None) -> Iterator[Change]:
     if stack is not None:
         said = stack.candidate.said[0]
         yield Change(what, f"{stack.name} ({stack.grade}): {said.words}", said.source)
+
+
+def _around(machine: Machine, rejected: Sequence[Rejected]) -> Iterator[Change]:
+    """The newest build that only a fault with a known setting against it keeps out, with that setting."""
+    for one in rejected:
+        exports = tuple(c for c in one.finding.commands if c.startswith("export ")) if one.finding else ()
+        if one.finding and exports and one.finding.status == "degraded" and one.build.index:
+            yield Change(f"{one.build.key} with a setting against its fault", f"{one.why}; {one.finding.advice}", one.source, exports)
+            return
 
 
 def _without_package(machine: Machine, known: Known, wish: Sequence[str]) -> Iterator[Change]:

@@ -22,11 +22,11 @@ _TRIES = 64
 
 
 class Unsatisfied(Exception):
-    """No set of releases fits. `package`: the one that could not be placed; `why` with its source."""
+    """No set of releases fits: why, who says so, and the finding where one was made."""
 
-    def __init__(self, package: str, why: str, source: str = "") -> None:
+    def __init__(self, why: str, source: str = "", finding: Finding | None = None) -> None:
         super().__init__(why)
-        self.package, self.why, self.source = package, why, source
+        self.why, self.source, self.finding = why, source, finding
 
 
 def wished(packages: Sequence[str], train: str) -> tuple[str, ...]:
@@ -52,15 +52,19 @@ def choose(
         serious = [f for f in found if f.severity != "note"]
         if not serious:
             return chosen, found
-        why = why or Unsatisfied(serious[0].subject, serious[0].title, next(iter(serious[0].sources), ""))
+        why = why or _found_against("", serious[0])
     none = next((one.why for one in viable.values() if not any(True for _ in one.releases())), None)
-    raise none or why or Unsatisfied(next(iter(viable), ""), "no releases of these packages go together")
+    raise none or why or Unsatisfied("no releases of these packages go together")
 
 
 def needed_env(chosen: dict[str, Release], bench: Bench) -> dict[str, str]:
     """Variables that packages need on a card that their default does not serve."""
     gfx = bench.machine.gfx
     return {name: value for one in chosen.values() if gfx not in one.native for name, value in one.env.items()}
+
+
+def _found_against(who: str, finding: Finding) -> Unsatisfied:
+    return Unsatisfied(who + finding.title, next(iter(finding.sources), ""), finding)
 
 
 class _Viable:
@@ -86,14 +90,14 @@ class _Viable:
         name = self.package.name
         outright = next(_outright(one, self.package, self.candidate, self.bench), "")
         if outright:
-            self.why = self.why or Unsatisfied(name, f"{name} {one.version} {outright}", self.package.sources[0])
+            self.why = self.why or Unsatisfied(f"{name} {one.version} {outright}", self.package.sources[0])
             return False
         alone = {name: one}
         found = self.bench.judge(self.candidate, alone, {**self.env, **needed_env(alone, self.bench)}, about=name)
         serious = [f for f in found if f.severity != "note"]
         if serious:
             # What is said of the card says more than a range of versions.
-            self.why = Unsatisfied(name, f"{name} {one.version}: {serious[0].title}", next(iter(serious[0].sources), ""))
+            self.why = _found_against(f"{name} {one.version}: ", serious[0])
         return not serious
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 
 import msgspec
 
@@ -42,6 +43,12 @@ class Resolver:
         self.bench: Bench = bench(machine, known)
         self.candidates, self.rejected = candidates(machine, known)
 
+    def wishing(self, wish: Sequence[str]) -> Resolver:
+        """The same machine and candidates for another wish."""
+        other = copy(self)
+        other.wish, other.rejected = tuple(wish), list(self.rejected)
+        return other
+
     def stacks(self) -> Iterator[Stack]:
         """Those that work, best first; a candidate that does not goes to `rejected` when it is reached."""
         for one in self.candidates:
@@ -55,11 +62,11 @@ class Resolver:
         env = dict(one.env)
         serious = [f for f in self.bench.judge(one, {}, env) if f.severity != "note"]
         if serious:
-            return Rejected(one.build, serious[0].title, next(iter(serious[0].sources), ""))
+            return Rejected(one.build, serious[0].title, next(iter(serious[0].sources), ""), serious[0])
         try:
             packages, notes = choose(self.bench, one, self.wish, env)
         except Unsatisfied as exc:
-            return Rejected(one.build, exc.why, exc.source)
+            return Rejected(one.build, exc.why, exc.source, exc.finding)
         return Stack(one, packages, {**env, **needed_env(packages, self.bench)}, tuple(notes))
 
 

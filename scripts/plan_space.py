@@ -1,0 +1,145 @@
+"""Every plan must pass `check` on the machine it was made for: the whole space, in two processes, in under a minute.
+
+    python scripts/plan_space.py [--gfx gfx906,gfx1100] [--jobs 2]
+
+Space: every target of the catalogue, Python 3.9 to 3.14, three systems, five driver ages, four wishes. For each the first stack and
+those that the text shows beside it are built up as facts and judged by the whole engine; anything above a note is a failure. Where
+there is no stack, each build of the catalogue must have a reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice, product
+from typing import NamedTuple
+
+from rocm_doctor.matrix import Matrix, load
+from rocm_doctor.model import Finding
+from rocm_doctor.plan.judging import stack_facts
+from rocm_doctor.plan.known import Known, System, known
+from rocm_doctor.plan.machine import INBOX, Machine, declared, with_stack
+from rocm_doctor.plan.packages import wished
+from rocm_doctor.plan.stacks import Resolver, Stack
+from rocm_doctor.rules import RULES
+from rocm_doctor.rules.engine import judge
+from rocm_doctor.rules.logs import Logs
+
+PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14")
+SYSTEMS: tuple[System, ...] = ("linux", "windows", "wsl")
+DRIVERS = {
+    "linux": (INBOX, "6.3.6", "6.8.5", "6.12.12-2133686", "6.16.6"),
+    "windows": ("", "24.12.1", "25.8.1", "26.1.1", "26.8.1"),
+    "wsl": ("",) * 5,
+}
+"""Driver ages: the kernel's own and modules of the amdgpu package; Adrenalin releases; in WSL the driver is the one of Windows, unseen."""
+WISHES = (wished((), ""), wished((), "lora"), wished((), "qlora"), wished(("flash-attn", "torchao"), "full"))
+
+
+class Result(NamedTuple):
+    """What came of one target: plans, machines and wishes for which nothing is known, failures, first stacks by name, seconds."""
+
+    gfx: str
+    plans: int
+    nothing: int
+    judged: int
+    failures: list[str]
+    first: Counter[str]
+    cpu: float
+
+
+def complaints(stack: Stack, machine: Machine, known_of: Known) -> list[Finding]:
+    """What `check` says above a note of a machine with this stack installed and its variables set, over all rows of the matrix."""
+    facts = stack_facts(stack.candidate, machine, stack.packages, stack.env, known_of)
+    found, _ = judge(with_stack(machine, facts, stack.packages), Logs(()), known_of.matrix, RULES)
+    return [f for f in found if f.severity != "note"]
+
+
+def machines(gfx: str, matrix: Matrix) -> Iterator[Machine]:
+    for python, system in product(PYTHONS, SYSTEMS):
+        for driver in DRIVERS[system]:
+            yield declared(gfx, python, matrix, system, driver)
+
+
+def of_target(gfx: str, known_of: Known, shown: int = 4) -> Result:
+    """All machines and wishes of one target. A stack is judged once for each machine that differs in what judgements look at."""
+    began = time.process_time()
+    found: dict[tuple[object, ...], Answer] = {}
+    judged: set[tuple[object, ...]] = set()
+    answers: list[Answer] = []
+    for machine in machines(gfx, known_of.matrix):
+        same = (machine.python, machine.system, machine.driver)
+        if (same, WISHES[0]) not in found:
+            resolver = Resolver(machine, known_of)
+            found |= {(same, wish): _asked(resolver.wishing(wish), machine, known_of, shown, judged) for wish in WISHES}
+        answers += [found[same, wish] for wish in WISHES]
+    first = Counter(answer.first for answer in answers)
+    failures = [f for answer in found.values() for f in answer.failures]
+    return Result(gfx, len(answers), first["nothing"], len(judged), failures, first, time.process_time() - began)
+
+
+class Answer(NamedTuple):
+    """The first stack of one plan, and what is wrong with those that it shows."""
+
+    first: str
+    failures: list[str]
+
+
+def _asked(asked: Resolver, machine: Machine, known_of: Known, shown: int, judged: set[tuple[object, ...]]) -> Answer:
+    stacks = list(islice(asked.stacks(), shown))
+    failures: list[str] = []
+    if not stacks and not _reasons(asked, known_of):
+        failures.append(f"{machine.words()}: a build without a reason among {len(asked.rejected)}")
+    for stack in stacks:
+        key = (machine.words(), stack.name, tuple((n, r.version) for n, r in stack.packages.items()))
+        if key not in judged:
+            judged.add(key)
+            failures += [f"{machine.words()}: {stack.name}: {f.title}" for f in complaints(stack, machine, known_of)]
+    return Answer(stacks[0].name if stacks else "nothing", failures)
+
+
+def _reasons(asked: Resolver, known_of: Known) -> bool:
+    """Whether every build of the catalogue has its reason."""
+    return len(asked.rejected) == len(known_of.matrix.torch) and all(r.why for r in asked.rejected)
+
+
+_KNOWN: list[Known] = []
+
+
+def _start() -> None:
+    _KNOWN.append(known(load()))
+
+
+def _job(gfx: str) -> Result:
+    return of_target(gfx, _KNOWN[0])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--gfx", help="only these targets, by comma")
+    parser.add_argument("--jobs", type=int, default=2)
+    asked = parser.parse_args()
+    targets = asked.gfx.split(",") if asked.gfx else list(load().gfx)
+    began = time.monotonic()
+    with multiprocessing.Pool(asked.jobs, _start) as pool:
+        results = list(pool.imap_unordered(_job, targets))
+    for one in sorted(results, key=lambda r: r.gfx):
+        best = ", ".join(f"{name} ({count})" for name, count in one.first.most_common(2))
+        print(
+            f"{one.gfx:8} {one.plans} plans, {one.nothing} with nothing known, {one.judged} stacks judged, {one.cpu:.1f} s CPU; {best}"
+        )
+    failures = [f for one in results for f in one.failures]
+    print(*failures[:40], sep="\n")
+    cpu = sum(one.cpu for one in results)
+    print(
+        f"{sum(r.plans for r in results)} plans, {len(failures)} failures; {time.monotonic() - began:.0f} s, {cpu:.0f} s of CPU"
+    )
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
