@@ -121,7 +121,7 @@ def _finding(finding: Finding, report: Report, look: Look) -> Iterator[str]:
     yield from _labelled("says", [_says(finding)], look)
     followers = [f for f in report.findings if f.follows_from and f.follows_from == (finding.row or finding.id)]
     yield from _labelled("also", [f"{f.title} ({_says(f)})" for f in followers if f.id == finding.id], look)
-    yield from _labelled("leads to", [f.title for f in followers if f.id != finding.id], look)
+    yield from _labelled("causes", [f.title for f in followers if f.id != finding.id], look)
 
 
 def _notes(notes: list[Finding], look: Look) -> Iterator[str]:
