@@ -1,0 +1,199 @@
+"""What `plan` answers for the cards of the field reports, and what it refuses."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from rocm_doctor.matrix import load
+from rocm_doctor.plan.answer import Plan, answer
+from rocm_doctor.plan.evidence import spans
+from rocm_doctor.plan.known import Known, System, known
+from rocm_doctor.plan.machine import declared
+from rocm_doctor.plan.packages import wished
+
+
+@cache
+def known_of() -> Known:
+    return known(load())
+
+
+@cache
+def plan_for(gfx: str, train: str = "", system: System = "linux", python: str = "3.12", driver: str = "", more: str = "") -> Plan:
+    machine = declared(gfx, python, known_of().matrix, system, driver)
+    return answer(machine, known_of(), wished(more.split(",") if more else (), train))
+
+
+def named(plan: Plan) -> list[str]:
+    return [stack.name for stack in plan.stacks]
+
+
+def why_not(plan: Plan, build: str) -> str:
+    return next(r.why for r in plan.rejected if r.build.key == build)
+
+
+def test_mi50_gets_rocm_6_3_first_and_the_field_report_beside_it() -> None:
+    plan = plan_for("gfx906", "lora")
+    assert plan.best is not None
+    assert (plan.best.name, plan.best.grade) == ("torch 2.9.1+rocm6.3", "upstream")
+    shown = {s.name: s for s in plan.alternatives()}
+    reported = shown["torch 2.4.1+rocm6.0"]
+    assert reported.packages["transformers"].version.startswith("5.10."), "5.16 and later switch torch 2.4 off"
+    assert reported.candidate.known_good
+
+
+@pytest.mark.parametrize("build", ["2.9.1+rocm6.4", "2.10.0+rocm7.0", "2.13.0+rocm7.2"])
+def test_mi50_is_not_given_an_index_whose_rocblas_lacks_it(build: str) -> None:
+    assert "rocBLAS has no kernels for gfx906" in why_not(plan_for("gfx906"), build)
+
+
+def test_support_that_has_ended_does_not_outrank() -> None:
+    """AMD supported gfx906 up to ROCm 5.7 and calls it deprecated or leaves it out since: 5.7 must not come first."""
+    assert all(s.grade != "official" for s in plan_for("gfx906").stacks)
+
+
+def test_mi50_cannot_have_bitsandbytes_and_is_told_how_to_come_near() -> None:
+    plan = plan_for("gfx906", "qlora")
+    assert not plan.stacks
+    assert "no bitsandbytes wheel holds code for this GPU" in why_not(plan, "2.9.1+rocm6.3")
+    changes = {c.what: c for c in plan.nearest}
+    assert changes["without bitsandbytes"].then.startswith("torch 2.9.1+rocm6.3")
+    assert any("BNB_ROCM_ARCH=gfx906" in c for c in changes["bitsandbytes built from source"].commands)
+    assert all(c.source for c in plan.nearest)
+
+
+@pytest.mark.parametrize(
+    ("gfx", "system", "best"),
+    [
+        ("gfx1151", "linux", "torch 2.13.0+rocm7.2"),
+        ("gfx1100", "linux", "torch 2.13.0+rocm7.2"),
+        ("gfx1100", "windows", "torch 2.13.0+rocm10.0.0"),
+        ("gfx1151", "wsl", "torch 2.13.0+rocm10.0.0"),
+        ("gfx1103", "linux", "torch 2.13.0+rocm10.0.0"),
+    ],
+)
+def test_supported_cards_get_an_official_stack(gfx: str, system: System, best: str) -> None:
+    plan = plan_for(gfx, "lora", system)
+    assert plan.best is not None
+    assert (plan.best.name, plan.best.grade) == (best, "official")
+
+
+def test_rdna4_stays_below_the_rocm_whose_hipblaslt_reads_past_lora_operands() -> None:
+    plan = plan_for("gfx1201", "lora")
+    assert plan.best is not None
+    assert plan.best.candidate.build.rocm == "7.1"
+    assert "narrow LoRA operands" in why_not(plan, "2.13.0+rocm7.2")
+
+
+def test_rdna4_on_windows_is_told_of_the_setting() -> None:
+    plan = plan_for("gfx1201", "lora", "windows")
+    assert not plan.stacks
+    assert any("TORCH_BLAS_PREFER_HIPBLASLT=0" in c for change in plan.nearest for c in change.commands)
+
+
+def test_amds_index_is_asked_for_device_code() -> None:
+    from rocm_doctor.plan.commands import install
+
+    plan = plan_for("gfx1103")
+    assert plan.best is not None
+    assert "torch[device-gfx1103]==2.13.0+rocm10.0.0" in install(plan.best, plan.machine)[0]
+
+
+def test_a_card_without_native_code_runs_a_siblings() -> None:
+    plan = plan_for("gfx1035")
+    overrides = [s for s in plan.stacks if s.candidate.override]
+    assert overrides
+    assert all(s.grade == "field" and s.env["HSA_OVERRIDE_GFX_VERSION"] == "10.3.0" for s in overrides)
+    assert not any(s.candidate.override for s in plan_for("gfx1035", system="windows").stacks), "Windows does not read it"
+
+
+def test_native_code_comes_before_a_siblings() -> None:
+    plan = plan_for("gfx1031")
+    assert plan.best is not None
+    assert plan.best.candidate.override is None
+
+
+def test_a_harmful_override_is_never_planned() -> None:
+    assert not plan_for("gfx1033").stacks
+    assert "gradients" in why_not(plan_for("gfx1033"), "2.12.0+rocm7.14.0")
+
+
+def test_nightlies_come_last_and_only_where_their_page_has_the_target() -> None:
+    order = [s.candidate.index.nightly for s in plan_for("gfx1100").stacks]
+    assert order == sorted(order)
+    assert "only that a device package is built" in why_not(plan_for("gfx906"), "therock-nightly-2.14")
+
+
+def test_an_old_driver_keeps_new_rocm_out() -> None:
+    old = plan_for("gfx1100", driver="6.8.5")
+    assert old.best is not None
+    assert old.best.candidate.build.rocm.startswith("6.")
+    assert "driver" in why_not(old, "2.13.0+rocm7.2")
+
+
+def test_python_decides_the_packages() -> None:
+    plan = plan_for("gfx1100", "lora", python="3.9")
+    assert plan.best is not None
+    versions = {name: one.version for name, one in plan.best.packages.items()}
+    assert versions["transformers"] == "4.57.6"
+    assert versions["peft"] == "0.17.1"
+    assert plan.best.candidate.build.torch == "2.8.0", "the last with wheels for 3.9"
+
+
+def test_flash_attn_gets_its_back_end_by_card() -> None:
+    with_triton, with_ck = plan_for("gfx1100", more="flash-attn"), plan_for("gfx942", more="flash-attn")
+    assert with_triton.best is not None
+    assert with_ck.best is not None
+    assert with_triton.best.env == {"FLASH_ATTENTION_TRITON_AMD_ENABLE": "TRUE"}
+    assert with_ck.best.env == {}
+
+
+def test_old_torch_brings_numpy_1() -> None:
+    plan = plan_for("gfx906")
+    old = next(s for s in plan.stacks if s.candidate.build.torch == "2.2.2")
+    assert old.packages["numpy"].version == "1.26.4"
+
+
+@pytest.mark.parametrize("gfx", ["gfx906", "gfx1036", "gfx1201", "gfx950"])
+def test_every_build_is_a_stack_or_has_a_reason_with_its_source(gfx: str) -> None:
+    plan = plan_for(gfx)
+    assert len(plan.stacks) + len(plan.rejected) == len(known_of().matrix.torch)
+    assert all(r.why and r.source for r in plan.rejected)
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "rocm", "inside"),
+    [
+        ("7.2.1", "7.2.4", "7.2", True),
+        ("7.2.1", "7.2.4", "7.2.5", False),
+        ("6.0.0", "6.3.1", "6.3", True),
+        ("6.0.0", "6.3.1", "6.4", False),
+        ("10.1.0", "dev", "nightly", True),
+        ("10.1.0", "dev", "10.0.0", False),
+        ("7.11.0", "", "nightly", True),
+        ("6.x", "", "7.2", True),
+        ("7.0.2", "7.2.x", "7.2.9", True),
+    ],
+)
+def test_ranges_are_compared_over_the_parts_that_both_name(since: str, until: str, rocm: str, inside: bool) -> None:
+    assert spans(since, until, rocm) is inside
+
+
+def test_indexes_name_what_the_builds_name() -> None:
+    words = {b.index for b in known_of().matrix.torch if not b.index.startswith("http")}
+    assert set(known_of().indexes) <= words
+
+
+def test_packages_stand_newest_first_with_ranges_that_parse() -> None:
+    from rocm_doctor.versions import contains, sort_key
+
+    for package in known_of().packages.values():
+        versions = [r.version for r in package.releases]
+        if not package.always:
+            assert versions == sorted(versions, key=sort_key, reverse=True), package.name
+        for one in package.releases:
+            assert contains(one.torch, "2.9.1") is not None
+            assert contains(one.python, "3.12") is not None
+            assert set(one.needs) <= set(known_of().packages)
+            assert set(one.env) <= set(known_of().matrix.env)
