@@ -20,7 +20,7 @@ def disguised(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
             yield finding(
                 matrix,
                 "arch.override-wrong",
-                title=f"a {gpu.get('marketing_name').value} ({chip}) goes by {gpu.get('gfx').value}",
+                title=f"the card named {gpu.get('marketing_name').value} ({chip}) goes by {gpu.get('gfx').value}",
                 cause="Only HSA_OVERRIDE_GFX_VERSION makes the runtime report a target of another instruction set; its code faults.",
                 evidence=(*gpu.get("gfx").readings[:1], *gpu.get("marketing_name").readings[:1]),
                 confidence="medium",

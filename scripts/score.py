@@ -1,0 +1,199 @@
+"""How often does the doctor name the confirmed cause of a bug report? On cases of your own as well as on ours.
+
+    python scripts/score.py CASES_DIR [--misses] [--ablate] [--save NAME --note TEXT]
+
+A case is a folder with `case.md` (what a person could paste before knowing the answer; nothing else is read) and `label.yaml`:
+`primary` (the diagnosis id that is right, or `none` where the environment is fine), `acceptable` (others that a fair judge takes),
+and for the tables `determinable` (yes, partly, no), `gfx` (a list), `year`. The answer is the list of ids of the findings that are
+errors or warnings, in the order given. `--save` keeps the figures under a name in docs/accuracy.json, from which
+scripts/regen.py makes docs/accuracy.md and the block in the README; no text of a case is kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from rocm_doctor import pipeline
+from rocm_doctor.catalogue import enrich
+from rocm_doctor.matrix import Matrix, load
+from rocm_doctor.model import Artifact, Finding, Snapshot
+from rocm_doctor.rules import RULES
+from rocm_doctor.rules.engine import judge
+from rocm_doctor.rules.logs import Logs, readable_logs
+
+SAVED = Path(__file__).resolve().parent.parent / "docs" / "accuracy.json"
+Judge = Callable[[Sequence[Artifact], Matrix], list[Finding]]
+
+
+class Result(NamedTuple):
+    """One case: what was right, what the doctor said, and whether it was loud (an error, or a warning above low confidence)."""
+
+    case: str
+    primary: str
+    right: frozenset[str]
+    determinable: str
+    gfx: tuple[str, ...]
+    year: str
+    said: tuple[str, ...]
+    loud: bool
+
+    @property
+    def control(self) -> bool:
+        return self.primary == "none"
+
+    @property
+    def first(self) -> bool:
+        return bool(self.said) and self.said[0] in self.right
+
+    @property
+    def among_three(self) -> bool:
+        return any(s in self.right for s in self.said[:3])
+
+    @property
+    def alarm(self) -> bool:
+        return self.control and self.loud and not self.first
+
+
+def whole(artifacts: Sequence[Artifact], matrix: Matrix) -> list[Finding]:
+    return list(pipeline.judge(artifacts, matrix).findings)
+
+
+def lines_only(artifacts: Sequence[Artifact], matrix: Matrix) -> list[Finding]:
+    """Failure lines alone: the rows that ask for one, judged without a single fact."""
+    return judge(Snapshot(), Logs(readable_logs(artifacts)), _with_lines(matrix), ())[0]
+
+
+def lines_and_facts(artifacts: Sequence[Artifact], matrix: Matrix) -> list[Finding]:
+    """Failure lines and the facts that tell their meanings apart, without the rows and rules that compare versions and builds."""
+    facts = enrich(pipeline.read_facts(artifacts, matrix), matrix)
+    return judge(facts, Logs(readable_logs(artifacts)), _with_lines(matrix), ())[0]
+
+
+def no_rules(artifacts: Sequence[Artifact], matrix: Matrix) -> list[Finding]:
+    """All rows, version arithmetic among them, and none of the rules written in Python."""
+    facts = enrich(pipeline.read_facts(artifacts, matrix), matrix)
+    return judge(facts, Logs(readable_logs(artifacts)), matrix, ())[0]
+
+
+STEPS: dict[str, Judge] = {
+    "failure lines only": lines_only,
+    "+ facts": lines_and_facts,
+    "+ rows on versions": no_rules,
+    f"+ {len(RULES)} rules (all)": whole,
+}
+
+
+def _with_lines(matrix: Matrix) -> Matrix:
+    import msgspec
+
+    return msgspec.structs.replace(matrix, rows=tuple(r for r in matrix.rows if "log" in r.when))
+
+
+def ask(folder: Path, matrix: Matrix, how: Judge) -> Result:
+    label = yaml.safe_load((folder / "label.yaml").read_text(encoding="utf-8"))
+    found = [f for f in how(pipeline.from_paths([folder / "case.md"]), matrix) if f.severity in ("error", "warning")]
+    sure = str(label.get("determinable", "yes")).lower()
+    return Result(
+        folder.name,
+        label["primary"],
+        frozenset([label["primary"], *(label.get("acceptable") or [])]),
+        {"true": "yes", "false": "no"}.get(sure, sure),
+        tuple(label.get("gfx") or ()),
+        str(label.get("year", "unknown")),
+        tuple(dict.fromkeys(f.id for f in found)),
+        any(f.severity == "error" or f.confidence != "low" for f in found),
+    )
+
+
+def score(cases: Path, how: Judge = whole) -> list[Result]:
+    """Every case under the folder, by name."""
+    matrix = load()
+    return [ask(path.parent, matrix, how) for path in sorted(cases.glob("*/label.yaml"))]
+
+
+def tally(results: Iterable[Result]) -> dict[str, int]:
+    """Counts of a group of cases that have something wrong."""
+    group = list(results)
+    counts = {"n": len(group), "first": sum(r.first for r in group), "three": sum(r.among_three for r in group)}
+    return {**counts, "silent": sum(not r.said for r in group)}
+
+
+def figures(results: Sequence[Result], matrix: Matrix) -> dict[str, Any]:
+    """All tables: the whole, by determinability, by label, by GPU generation, by year, and the controls."""
+    faulty = [r for r in results if not r.control]
+    controls = [r for r in results if r.control]
+
+    def by(keys: Callable[[Result], Iterable[str]]) -> dict[str, dict[str, int]]:
+        names = sorted({k for r in faulty for k in keys(r)})
+        return {name: tally(r for r in faulty if name in keys(r)) for name in names}
+
+    return {
+        "all": tally(faulty),
+        "determinable": by(lambda r: [r.determinable]),
+        "label": by(lambda r: [r.primary]),
+        "generation": by(lambda r: sorted({matrix.gfx[g].family if g in matrix.gfx else "other" for g in r.gfx}) or ["not stated"]),
+        "year": by(lambda r: [r.year]),
+        "controls": {"n": len(controls), "alarms": sum(r.alarm for r in controls)},
+    }
+
+
+def table(made: dict[str, Any]) -> str:
+    rows = [("all", made["all"])] + [(f"{kind} {k}", v) for kind in ("determinable", "label", "generation", "year") for k, v in made[kind].items()]
+    lines = [f"{'':42}{'n':>4}{'first':>8}{'top 3':>8}{'silent':>8}"]
+    lines += [f"{name:42}{v['n']:4}{_share(v, 'first'):>8}{_share(v, 'three'):>8}{_share(v, 'silent'):>8}" for name, v in rows]
+    return "\n".join([*lines, f"controls {made['controls']['n']}, false alarms {made['controls']['alarms']}"])
+
+
+def _share(counts: dict[str, int], name: str) -> str:
+    return f"{100 * counts[name] / counts['n']:.0f} %" if counts["n"] else "-"
+
+
+def ablation(cases: Path) -> dict[str, dict[str, int]]:
+    """What each kind of evidence adds, step by step."""
+    steps = {}
+    for name, how in STEPS.items():
+        results = score(cases, how)
+        steps[name] = {**tally(r for r in results if not r.control), "alarms": sum(r.alarm for r in results)}
+    return steps
+
+
+def save(name: str, note: str, made: dict[str, Any]) -> None:
+    kept = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.is_file() else {}
+    kept[name] = {"note": note, "date": datetime.date.today().isoformat(), **made}
+    SAVED.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", type=Path)
+    parser.add_argument("--misses", action="store_true", help="list what was not right at first place, and the false alarms")
+    parser.add_argument("--ablate", action="store_true", help="what failure lines alone find, and what each further kind of evidence adds")
+    parser.add_argument("--save", metavar="NAME", help="keep the figures in docs/accuracy.json under this name")
+    parser.add_argument("--note", default="", help="what these cases are, kept beside the figures")
+    args = parser.parse_args()
+    results = score(args.cases)
+    if not results:
+        parser.error(f"{args.cases} holds no folder with a label.yaml")
+    made = figures(results, load())
+    print(table(made))
+    if args.ablate:
+        made["ablation"] = ablation(args.cases)
+        print(*(f"{name:24}{_share(v, 'first'):>8}{_share(v, 'three'):>8}  alarms {v['alarms']}" for name, v in made["ablation"].items()), sep="\n")
+    if args.misses:
+        missed = [r for r in results if r.alarm or not (r.control or r.first)]
+        print(*(f"{r.case}: wanted {r.primary}, said {', '.join(r.said[:3]) or 'nothing'}" for r in missed), sep="\n")
+    if args.save:
+        save(args.save, args.note, made)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

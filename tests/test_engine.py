@@ -1,0 +1,109 @@
+"""Three-valued rows: what is found, what stays open, what a fact rules out, and in which order it is said."""
+
+from __future__ import annotations
+
+import datetime
+
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Artifact, Diagnosis, Fact, Finding, Reading, Row, Snapshot
+from rocm_doctor.rules.engine import judge
+from rocm_doctor.rules.logs import Logs
+
+TODAY = datetime.date(2026, 11, 21)
+READ = (Reading("cmd/x", "line 1", "as read"),)
+
+
+def row(key: str, diagnosis: str, when: dict[str, str], **more: object) -> Row:
+    fields = {"title": key, "status": "broken", "grade": "official", "layer": "library", "cause": "c", "sources": ("s",), **more}
+    return Row(key=key, diagnosis=diagnosis, when=when, checked=TODAY, **fields)  # type: ignore[arg-type]
+
+
+def run(rows: list[Row], log: str = "", **facts: Fact) -> tuple[list[Finding], list[str]]:
+    words = {r.diagnosis: Diagnosis(r.diagnosis, "t", "c", "c", "a", ("s",), TODAY) for r in rows}
+    named = {name.replace("__", "."): fact for name, fact in facts.items()}
+    found, open_ = judge(Snapshot(named), Logs([Artifact("log/x", "paste", log)]), Matrix(rows=tuple(rows), diagnoses=words), ())
+    return found, [u.row for u in open_]
+
+
+LINE = "boom at last\n"
+TORCH = Fact("2.9.1+rocm6.4", READ)
+
+
+def test_a_line_with_one_common_meaning_is_likely_and_quoted() -> None:
+    found, _ = run([row("r", "d.one", {"log": "boom"}, prior="common")], LINE)
+    assert (found[0].severity, found[0].confidence) == ("error", "medium")
+    assert found[0].evidence[0].quote == "boom at last"
+
+
+def test_a_line_with_many_meanings_is_a_hypothesis_and_no_error() -> None:
+    found, _ = run([row("r", "d.one", {"log": "boom"})], LINE)
+    assert (found[0].severity, found[0].confidence) == ("warning", "low")
+
+
+def test_a_fact_decides() -> None:
+    found, _ = run([row("r", "d.one", {"log": "boom", "torch.version": ">=2.9"})], LINE, torch__version=TORCH)
+    assert (found[0].severity, found[0].confidence) == ("error", "high")
+    assert READ[0] in found[0].evidence
+
+
+def test_false_settles_and_a_missing_fact_leaves_it_open() -> None:
+    asked = row("r", "d.one", {"log": "boom", "torch.version": ">=2.10"})
+    assert run([asked], LINE, torch__version=TORCH) == ([], [])
+    assert run([asked], LINE) == ([], ["r"])
+    assert run([asked], "nothing of the kind") == ([], [])
+
+
+def test_what_only_rules_out_counts_as_true_until_something_says_otherwise() -> None:
+    asked = row("r", "d.one", {"log": "boom", "container": "absent", "wsl": "!yes"}, prior="common")
+    assert [f.id for f in run([asked], LINE)[0]] == ["d.one"]
+    assert not run([asked], LINE, container=Fact("docker", READ))[0]
+
+
+def test_of_rivals_the_one_that_facts_speak_for_is_named_and_the_other_is_a_hypothesis() -> None:
+    rows = [
+        row("plain", "d.plain", {"log": "boom"}, prior="common"),
+        row("told", "d.told", {"log": "boom", "torch.version": ">=2.9"}),
+    ]
+    found, _ = run(rows, LINE, torch__version=TORCH)
+    assert [(f.id, f.confidence) for f in found] == [("d.told", "high"), ("d.plain", "low")]
+
+
+def test_a_cause_that_a_fact_rules_out_is_named_with_the_fact() -> None:
+    rows = [
+        row("plain", "d.plain", {"log": "boom"}, prior="common"),
+        row("other", "d.other", {"log": "boom", "torch.version": "<2.0"}),
+    ]
+    found, _ = run(rows, LINE, torch__version=TORCH)
+    assert [f.id for f in found] == ["d.plain"]
+    assert found[0].excluded == ("d.other, because torch.version is 2.9.1+rocm6.4",)
+
+
+def test_a_consequence_is_folded_under_its_cause() -> None:
+    rows = [
+        row("effect", "d.effect", {"log": "boom"}, prior="common", after=("d.cause",)),
+        row("cause", "d.cause", {"torch.version": ">=2.9"}),
+    ]
+    found, _ = run(rows, LINE, torch__version=TORCH)
+    assert [(f.id, f.follows_from) for f in found] == [("d.cause", ""), ("d.effect", "cause")]
+
+
+def test_the_same_cause_from_two_lines_is_said_once() -> None:
+    rows = [row("a", "d.one", {"log": "boom"}, prior="common"), row("b", "d.one", {"log": "crash"}, prior="common")]
+    found, _ = run(rows, "boom\ncrash\n")
+    assert [f.follows_from for f in found] == ["", "a"]
+    assert {r.quote for r in found[0].evidence} == {"boom", "crash"}
+
+
+def test_a_guess_on_grounds_of_experience_stays_low_even_beside_a_fact() -> None:
+    guess = row("g", "d.one", {"log": "boom", "torch.version": "set"}, grade="field", prior="possible")
+    assert run([guess], LINE, torch__version=TORCH)[0][0].confidence == "low"
+
+
+def test_where_the_text_says_that_all_works_a_line_alone_is_a_hypothesis() -> None:
+    asked = row("r", "d.one", {"log": "boom"}, prior="common")
+    assert run([asked], LINE + "Everything works, can I ignore it?")[0][0].confidence == "low"
+
+
+def test_a_harmless_row_is_a_note() -> None:
+    found, _ = run([row("r", "d.one", {"log": "boom"}, status="works", harmless=True)], LINE)
+    assert found[0].severity == "note"

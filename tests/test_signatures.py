@@ -1,0 +1,152 @@
+"""Failure lines as programs print them, in reports written for this test, and the cause that a maintainer would name first."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from rocm_doctor import pipeline
+from rocm_doctor.matrix import load
+from rocm_doctor.model import Finding, Report
+from rocm_doctor.rules.complaints import COMPLAINTS
+from rocm_doctor.rules.logs import fragments
+from rocm_doctor.sources.paste import cut
+
+
+def read(text: str) -> Report:
+    return pipeline.judge(cut(text, "test"), load())
+
+
+def serious(text: str) -> list[Finding]:
+    return [f for f in read(text).findings if f.severity != "note"]
+
+
+IDF = "RuntimeError: HIP error: invalid device function"
+NO_GPU = "RuntimeError: No HIP GPUs are available"
+CRASH = "Segmentation fault (core dumped)"
+FAULT = "Memory access fault by GPU node-1 (Agent handle: 0x55) on address 0x7f00. Reason: Page not present or supervisor privilege."
+TENSILE = "rocBLAS error: Cannot read {}/rocblas/library/TensileLibrary.dat: Illegal seek for GPU arch : {}"
+
+LINES: tuple[tuple[str, str], ...] = (
+    # device code: one line, and the fact that tells its meanings apart
+    (f"gfx1151, torch 2.9.1+rocm6.4\n{IDF}", "arch.not-in-build"),
+    (f"GPU: RX 6700 XT\n{IDF}", "arch.not-in-build|arch.override-needed"),
+    ("GPU: RX 580\nhipErrorNoBinaryForGpu: Unable to find code object for all current devices!", "arch.dropped-by-rocm"),
+    ("RX 6600\nhipErrorNoBinaryForGpu: Unable to find code object for all current devices!", "arch.override-needed|arch.not-in-build"),
+    ("No compatible code objects found for: gfx1152, value of HIP_FORCE_SPIRV_CODEOBJECT: 0", "arch.not-in-build"),
+    ("torch.AcceleratorError: CUDA error: device kernel image is invalid", "arch.not-in-build"),
+    (TENSILE.format("torch/lib", "gfx906"), "arch.blas-missing"),
+    ("GPU: RX 7900 XTX\n" + TENSILE.format("torch/lib", "gfx1036"), "arch.igpu-interferes"),
+    (f"RX 6800 XT\nexport HSA_OVERRIDE_GFX_VERSION=11.0.0\n{FAULT}", "arch.override-wrong"),
+    ("  Name:                    gfx1030\n  Marketing Name:          AMD Instinct MI210\n  Device Type:             GPU\n" + FAULT,
+     "arch.override-wrong"),
+    (f"Ryzen 9 7950X, RX 7900 XTX, torch\n{CRASH}", "arch.igpu-interferes"),
+    # versions
+    ("RuntimeError: Found no NVIDIA driver on your system.", "version.torch-not-rocm"),
+    ("AssertionError: Torch not compiled with CUDA enabled", "version.torch-not-rocm"),
+    (" - torch==2.11.0+rocm7.13.0\n + torch==2.10.0", "version.torch-not-rocm"),
+    ("Python 3.14\nERROR: No matching distribution found for torch", "version.python-unsupported"),
+    ("RuntimeError: operator torchvision::nms does not exist", "version.companion-mismatch"),
+    ("librocsolver.so.0: undefined symbol: rocblas_set_stream", "version.rocm-mismatch"),
+    ("ImportError: libamdhip64.so.6: cannot open shared object file: No such file or directory", "version.rocm-mismatch"),
+    ("Error! Bad return status for module build on kernel: 6.14.0-24-generic (x86_64)", "version.driver-mismatch"),
+    ("$ dkms status\namdgpu, 6.10-1: added", "version.driver-mismatch"),
+    ("[drm:psp_hw_init [amdgpu]] *ERROR* PSP firmware loading failed", "version.driver-mismatch"),
+    ("It broke after the linux-firmware update: GPU hang", "version.firmware-regression"),
+    # access
+    (f"Started with docker run -it rocm/pytorch\n{NO_GPU}", "access.container"),
+    (f"Ray and vllm, HIP_VISIBLE_DEVICES=0,1\n{NO_GPU}", "access.visible-devices"),
+    (f"On Ubuntu, no container.\n{NO_GPU}", "access.permission"),
+    ("Unable to open /dev/kfd read-write: Permission denied", "access.permission"),
+    ("Unable to open /dev/kfd read-write: No such file or directory", "access.kfd-missing"),
+    ("ROCk module is NOT loaded, possibly no GPU devices", "access.driver-not-loaded"),
+    ("Windows 11, WSL2, torch 2.6.0+rocm6.2\n>>> torch.cuda.is_available()\nFalse", "access.wsl"),
+    ("RuntimeError: HIP error: invalid device ordinal", "access.visible-devices"),
+    # platform
+    ("kfd kfd: amdgpu: skipped device 1002:67df, PCI rejects atomics", "platform.pcie-atomics"),
+    ("amdgpu 0000:09:00.0: BAR 0: no space for [mem size 0x800000000 64bit pref]", "platform.bios"),
+    ("VM under Proxmox, card passed through.\namdgpu 0000:01:00.0: amdgpu: Fatal error during GPU init", "platform.vm-passthrough"),
+    ('NCCL WARN Missing "iommu=pt" from kernel command line which can lead to system instablity or hang!', "platform.iommu"),
+    ("iommu=pt is set. Two GPUs, rccl: all_reduce hangs", "dist.p2p"),
+    # memory, numbers, hardware
+    ("torch.OutOfMemoryError: HIP out of memory. Tried to allocate 1 GiB. GPU 0 has a total capacity of 23.98 GiB", "memory.oom"),
+    ("Strix Halo, 128 GB. amdgpu: 63968M of GTT memory ready. Only half of it can be used", "memory.gtt-limit"),
+    ("LLVM ERROR: Cannot select: intrinsic %llvm.amdgcn.fdot2.bf16.bf16", "numeric.bf16-or-fp16"),
+    ("RX 5700 XT: gray screen in fp16, fp32 is right", "numeric.bf16-or-fp16"),
+    ("amdgpu: MES failed to respond to msg=SUSPEND\namdgpu: MODE2 reset", "hw.gpu-reset-or-hang"),
+    ("amdgpu: uncorrectable hardware error(ERREVENT_ATHUB_INTERRUPT) detected!", "hw.ecc-or-faulty"),
+    # libraries
+    ("RuntimeError: Configured ROCm binary not found at /x/bitsandbytes/libbitsandbytes_rocm84.so", "lib.bitsandbytes"),
+    ("FlashAttention only supports AMD MI200 GPUs or newer.", "lib.flash-attn"),
+    ("RuntimeError: No available kernel. Aborting execution.", "lib.flash-attn"),
+    ("triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 165888, Hardware limit: 163840.", "lib.triton"),
+    ("NotImplementedError: No operator found for `memory_efficient_attention_forward` with inputs:", "lib.xformers"),
+    ("KeyError: 'Unknown GPU architecture: gfx1201'\n  File aiter/jit/core.py", "lib.aiter"),
+    ("RuntimeError: miopenStatusUnknownError", "lib.miopen"),
+    ("RuntimeError: CUDA error: HIPBLAS_STATUS_NOT_SUPPORTED when calling hipblasLtMatmul", "lib.hipblaslt"),
+    ("AttributeError: module 'torch' has no attribute 'int1'", "lib.torchao"),
+    ("ImportError: libMIOpen.so.1: cannot open shared object file: No such file or directory", "lib.missing-shared-object"),
+    ('OSError: [WinError 126] Error loading "C:\\torch\\lib\\shm.dll" or one of its dependencies.', "lib.missing-shared-object"),
+    ("MIOpen Error: sqlite_db.hpp: Internal error while accessing SQLite database: disk I/O error", "env.cache-storage"),
+    ("deepspeed: AttributeError: 'NoneType' object has no attribute 'split' in torch.version.cuda.split", "lib.deepspeed"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "wanted"), LINES, ids=[f"{n}-{w.split('|')[0]}" for n, (_, w) in enumerate(LINES)])
+def test_the_cause_is_named_first_with_its_line(text: str, wanted: str) -> None:
+    found = serious(text)
+    assert found, "nothing was said"
+    assert found[0].id in wanted.split("|"), [(f.id, f.row, f.confidence) for f in found]
+    assert found[0].evidence, "a finding shows what was read"
+    assert any(reading.quote.split()[-1] in text for reading in found[0].evidence if reading.quote)
+    assert found[0].sources
+
+
+CONTROLS = (
+    "/opt/amdgpu/share/libdrm/amdgpu.ids: No such file or directory\nTrue",
+    "MIOpen(HIP): Warning [IsEnoughWorkspace] workspace required: 1, provided ptr: 0 size: 0",
+    "UserWarning: Attempting to use hipBLASLt on an unsupported architecture! Overriding blas backend to hipblas\nTraining goes on.",
+    "gfx1201, torch 2.9.1+rocm6.4\nModuleNotFoundError: No module named 'requests'",
+    "UserWarning: expandable_segments not supported on this platform",
+    "VAE load device: cuda:0, offload device: cpu, dtype: torch.bfloat16\nTypeError: forward() got an unexpected keyword argument 'x'",
+    "ERROR: No matching distribution found for ttransformers==4.24.0",
+    "step 10 loss 1.2\nstep 20 loss 1.1\nsaved to output/financial-nano",
+    "Marketing Name: AMD Radeon RX 7900 XTX\nXGMI_WAFL: DISABLED\nFast F16: TRUE",
+)
+
+
+@pytest.mark.parametrize("text", CONTROLS)
+def test_a_healthy_environment_gives_no_alarm(text: str) -> None:
+    assert not [(f.id, f.row) for f in serious(text) if f.severity == "error" or f.confidence != "low"]
+
+
+def test_a_word_that_all_works_makes_a_hypothesis_of_a_line() -> None:
+    line = "FlashAttention only supports AMD MI200 GPUs or newer."
+    assert serious(line)[0].confidence == "medium"
+    calm = serious(line + "\nEverything else works, is it harmless?")[0]
+    assert (calm.severity, calm.confidence) == ("warning", "low")
+
+
+def test_a_rival_is_a_hypothesis_and_an_excluded_cause_names_the_fact() -> None:
+    found = read(f"docker run --device=/dev/kfd rocm/pytorch\n{NO_GPU}").findings
+    assert [f.id for f in found if f.severity == "error"] == ["access.container"]
+    assert any("wsl" in why or "container" in why for f in found for why in f.excluded) or all(f.confidence == "low" for f in found[1:])
+
+
+def test_rows_name_only_complaints_that_exist() -> None:
+    named = {name for row in load().rows for k, c in row.when.items() if k.startswith("log") for name in re.findall(r"\{([a-z-]+)\}", c)}
+    assert named <= set(COMPLAINTS)
+    assert named, "rows use the table"
+
+
+def test_no_fragment_is_so_short_that_any_text_holds_it() -> None:
+    rows = [row for row in load().rows if "log" in row.when]
+    short = [(r.key, alt) for r in rows for alt in fragments(r.when["log"]) if len(max(alt, key=len).strip()) < 3]
+    assert not short
+
+
+def test_signature_rows_have_settling_commands_where_they_guess() -> None:
+    rows = [r for r in load().rows if r.key.startswith("sig-") and r.prior == "common" and r.status == "broken"]
+    assert all(r.advice or r.commands for r in rows)
+    assert all(r.sources for r in rows)
