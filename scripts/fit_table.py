@@ -3,12 +3,12 @@
     python scripts/fit_table.py [--fast] [--python PATH] [measured.csv ...]
 
 Takes any CSV in the format of compat_matrix/measured/memory_h200.csv (rocm_doctor/fit/rows.py), by default that one. The
-simulation
-needs torch, transformers and peft in PATH's interpreter; --fast leaves it out. The rows count as measured on an
+simulation needs torch, transformers and peft in PATH's interpreter; --fast leaves it out. The rows count as measured on an
 NVIDIA GPU.
 
-accelerate: what `accelerate estimate-memory` prints as "Training using Adam" (its own function, on the parameters of the model).
-peft-doctor: the formula of peft-doctor 0.9.2, `estimator.py`, told the true parameter count, width and depth; it knows LoRA only.
+accelerate: what `accelerate estimate-memory` prints as "Training using Adam" (its own function, on the parameters of the
+model). peft-doctor: the formula of peft-doctor 0.9.2, `estimator.py`, told the true parameter count, width and depth; it knows
+LoRA only.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Every memory claim of the five field reports from which this project started, answered.
 
 The claims: an MI50 (gfx906, 32 GB, so the math path of attention) with Qwen2.5-3B, 1.5B and Qwen3-0.6B, and an R9700 (gfx1201,
-32 GB)
-with Qwen2.5-7B. What a comment calls measured was measured on an NVIDIA H200.
+32 GB) with Qwen2.5-7B. What a comment calls measured was measured on an NVIDIA H200.
 """
 
 from __future__ import annotations

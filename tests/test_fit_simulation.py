@@ -89,8 +89,7 @@ def test_the_attention_kernel_decides() -> None:
 @pytest.mark.parametrize(("tokens", "difference"), [(1024, 0.51), (2048, 2.01), (4096, 8.03)])
 def test_what_the_math_path_costs_as_measured_on_a_radeon(tokens: int, difference: float) -> None:
     """Peak with the math path less peak with flash attention in GiB, on somebody's gfx1200 (torch 2.11.0+rocm7.13.0): 32 heads
-    of 128
-    columns, bf16, causal, forward and backward. https://github.com/unslothai/unsloth/pull/8821"""
+    of 128 columns, bf16, causal, forward and backward. https://github.com/unslothai/unsloth/pull/8821"""
     import torch
 
     from rocm_doctor.fit.child.fitworker import kernels, track

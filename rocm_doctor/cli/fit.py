@@ -100,8 +100,7 @@ def command(
     """Predict the peak memory of a fine-tuning run, without a GPU and without weights.
 
     The real model is built without memory and one training step is followed through it; without torch, arithmetic takes its
-    place.
-    Exit code 1 when it does not fit.
+    place. Exit code 1 when it does not fit.
     """
     matrix = load_matrix(None, ())
     asked = resolve.Asked({k: v for k, v in options.items() if v is not None}, file, attention, torch)

@@ -2,8 +2,8 @@
 
 Every term follows from what autograd saves: a norm keeps its input in float32; a projection keeps its input only if its weight
 trains; peft's LoRA casts the input of each target to float32 and keeps that; rotary embedding keeps nothing; SwiGLU keeps gate,
-its
-activation and up. The counts were checked against the simulation (tests/test_fit_closed_form.py), not fitted to measurements.
+its activation and up. The counts were checked against the simulation (tests/test_fit_closed_form.py), not fitted to
+measurements.
 """
 
 from __future__ import annotations
@@ -161,8 +161,7 @@ def _mlp(shape: Shape, job: Job) -> int:
 
 def layer_peak(shape: Shape, job: Job) -> tuple[int, int]:
     """What a layer keeps, and its gradients, at the higher of two moments of its backward pass: in the MLP, and in attention,
-    when what
-    the MLP kept is free again."""
+    when what the MLP kept is free again."""
     attention = saved_by_attention(shape, job)
     mlp = attention + saved_by_mlp(shape, job)
     return max((mlp, mlp_scratch(shape, job)), (attention, attention_scratch(shape, job)), key=sum)

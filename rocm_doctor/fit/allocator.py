@@ -1,12 +1,10 @@
 """PyTorch's caching allocator, replayed over a list of allocations and frees.
 
 The rules are those of `c10/cuda/CUDACachingAllocator.cpp` (unchanged in these points from torch 2.0 to 2.15, the same file
-serves HIP):
-sizes round up to 512 B; up to 1 MiB lives in 2 MiB segments; below 10 MiB a 20 MiB segment is taken; above, the size rounded up
-to
-2 MiB; the best-fitting free block is reused, and split when more than 1 MiB (512 B among small blocks) would be left over. What
-is not
-split off counts as allocated: that is why `max_memory_allocated` is larger than the sum of the tensors.
+serves HIP): sizes round up to 512 B; up to 1 MiB lives in 2 MiB segments; below 10 MiB a 20 MiB segment is taken; above, the
+size rounded up to 2 MiB; the best-fitting free block is reused, and split when more than 1 MiB (512 B among small blocks) would
+be left over. What is not split off counts as allocated: that is why `max_memory_allocated` is larger than the sum of the
+tensors.
 """
 
 from __future__ import annotations

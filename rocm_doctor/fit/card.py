@@ -2,8 +2,7 @@
 several.
 
 BLAS scratch per thread (torch aten/src/ATen/cuda/CublasHandlePool.cpp): 32 MiB for ROCm, 128 MiB on gfx94x and gfx95x, and 76
-MiB more
-where torch takes hipBLASLt by default. The allocator counts it as allocated.
+MiB more where torch takes hipBLASLt by default. The allocator counts it as allocated.
 """
 
 from __future__ import annotations
@@ -52,8 +51,7 @@ def workspace_of(gfx: str) -> int:
 
 
 def declared(gfx: str, vram: int | None, matrix: Matrix) -> Card:
-    """A card that is not here: its memory from `vram` bytes, or from the catalogue where all cards of the target have the
-    same."""
+    """A card that is not here: its memory from `vram` bytes, or from the catalogue where all of its cards have the same."""
     target = matrix.gfx.get(gfx)
     sizes = sorted({size for sizes in target.vram.values() for size in sizes}) if target else []
     notes = []

@@ -1,9 +1,9 @@
 """Peak memory by arithmetic: for machines without torch, and for trying many settings at once. Pure Python, well under a
 millisecond.
 
-A step is highest at one of four moments: when the loss is differentiated, in the backward pass of a layer, at its end, or
-inside the
-optimizer. The highest is the answer; what stays all the time (weights, adapters, optimizer states) counts in each.
+A step is highest at one of five moments: at the end of the forward pass, when the loss is differentiated, in the backward pass
+of a layer, at its end, or inside the optimizer. The highest is the answer; what stays all the time (weights, adapters,
+optimizer states) counts in each.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ class Held(msgspec.Struct, frozen=True):
 
 def predict(job: Job, workspace: int, spread: Callable[[dict[str, int]], dict[str, int]] = dict) -> Peak:
     """The highest moment of a step. `workspace`: bytes of BLAS scratch in each of two threads; `spread`: what becomes of a
-    moment's
-    parts on one of several cards. Raises shape.ShapeError."""
+    moment's parts on one of several cards. Raises shape.ShapeError."""
     shape = shape_of(job.config)
     held = held_of(shape, job)
     fixed = {
@@ -43,7 +42,7 @@ def predict(job: Job, workspace: int, spread: Callable[[dict[str, int]], dict[st
         "adapters": held.adapters,
         "optimizer states": held.states,
     }
-    moments = [spread({**fixed, **moment(shape, job, held)}) for moment in (_loss, _layer, _end, _optimizer)]
+    moments = [spread({**fixed, **moment(shape, job, held)}) for moment in MOMENTS]
     breakdown = {name: int(size) for name, size in max(moments, key=lambda parts: sum(parts.values())).items() if size}
     allocated = sum(breakdown.values())
     return Peak(allocated, reserved(shape, job, held, allocated), breakdown)
@@ -78,8 +77,7 @@ def _states(job: Job, count: int, size: int) -> int:
 
 def _kept(shape: Shape, job: Job) -> dict[str, int]:
     """What the forward pass leaves: all activations, or under checkpointing each layer's input; the final norm's input in
-    float32;
-    under autocast the lowered copy of the output head."""
+    float32; under autocast the lowered copy of the output head."""
     stream = activations.stream_bytes(job)
     layer = job.tokens * shape.hidden * stream if job.checkpointing else activations.saved(shape, job)
     final = job.tokens * shape.hidden * (4 + (stream if job.method == "full" else 0))
@@ -101,6 +99,16 @@ def _loss(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     return {**_kept(shape, job), "logits and loss": logits, "gradients": _accumulated(job, held)}
 
 
+def _forward(shape: Shape, job: Job, held: Held) -> dict[str, int]:
+    """End of the forward pass under autocast, which has kept a lowered copy of every trained weight until now."""
+    if job.method != "full" or not activations.lowers(job):
+        return {}
+    lowered = shape.layers * shape.linear_weights * activations.compute_bytes(job) if job.checkpointing else 0
+    logits = 0 if job.fused_loss else job.tokens * shape.vocabulary * (8 + activations.compute_bytes(job))
+    kept = _kept(shape, job)["activations"] + lowered
+    return {"activations": kept, "logits and loss": logits, "gradients": _accumulated(job, held)}
+
+
 def _layer(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     """Backward pass of the last layer: recomputed first when checkpointed; the gradient of the output head is there already."""
     head = shape.vocabulary * shape.hidden * BYTES[job.dtype] if job.method == "full" else 0
@@ -117,8 +125,8 @@ def _one_layer(shape: Shape, job: Job) -> tuple[int, int]:
 
 
 def _end(shape: Shape, job: Job, held: Held) -> dict[str, int]:
-    """All gradients are there, and beside them the first layer's activations or, for tied embeddings, the two
-    gradients whose sum is theirs."""
+    """All gradients are there, and beside them the first layer's activations or, for tied embeddings, the two gradients whose
+    sum is theirs."""
     embedding = 2 * shape.vocabulary * shape.hidden * BYTES[job.dtype] if job.method == "full" and shape.tied else 0
     kept, scratch = _one_layer(shape, job)
     if embedding > kept + scratch:
@@ -144,8 +152,7 @@ def reserved(shape: Shape, job: Job, held: Held, allocated: int) -> int:
     """What the allocator holds at the peak, free blocks included.
 
     The logits' own block is free again by then and fits nothing larger. And the first optimizer step puts its states into the
-    blocks that
-    the first step's logits left, so that the next step has to reserve new ones: as much as the smaller of the two.
+    blocks that the first step's logits left, so that the next step has to reserve new ones: as much as the smaller of the two.
     """
     logits = 0 if job.fused_loss else job.tokens * shape.vocabulary * activations.compute_bytes(job)
     loose = logits + _one_layer(shape, job)[1] // 2
@@ -153,3 +160,6 @@ def reserved(shape: Shape, job: Job, held: Held, allocated: int) -> int:
     later = sum(_optimizer(shape, job, held).values()) + held.states
     fixed = held.weights + held.adapters
     return max(allocated + loose if first >= later else allocated, fixed + max(first, later) + min(held.states, 4 * loose))
+
+
+MOMENTS = (_forward, _loss, _layer, _end, _optimizer)

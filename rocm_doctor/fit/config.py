@@ -1,6 +1,7 @@
 """Training configurations of others read as ours: Hugging Face TrainingArguments (and TRL), axolotl, LLaMA-Factory.
 
-Only what decides memory is read. A key that is there and cannot be understood is an error that names file and key, never a guess.
+Only what decides memory is read. A key that is there and cannot be understood is an error that names file and key, never a
+guess.
 """
 
 from __future__ import annotations

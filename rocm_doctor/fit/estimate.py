@@ -56,8 +56,7 @@ def by_arithmetic(job: Job, card: Card, strategy: Strategy = "single") -> Estima
 
 def _spread(how: How, peak: Peak, job: Job, card: Card, strategy: Strategy) -> Estimate:
     """The peak of one card. Another moment may be the highest once parts are shared out, so that the closed form finds it anew;
-    it is
-    scaled by how far it was from `peak` on one card."""
+    it is scaled by how far it was from `peak` on one card."""
     if strategy == "single" or card.count < 2:
         return Estimate(how, peak.allocated, peak.reserved, peak.breakdown, BOUNDS[how])
     shape = shape_of(job.config)

@@ -33,8 +33,8 @@ CUDA = Kernels(flash=True, efficient=True, flash_gqa=True, efficient_gqa=False, 
 
 class Job(msgspec.Struct, frozen=True):
     """One fine-tuning run. `config` has the fields of a Hugging Face config.json; `dtype` is that of the weights, `autocast`
-    that of
-    the matrix products where it differs (Trainer's `bf16=True` over float32 weights); `seq` is in tokens, after padding."""
+    that of the matrix products where it differs (Trainer's `bf16=True` over float32 weights); `seq` is in tokens, after
+    padding."""
 
     config: Mapping[str, Any]
     method: Method = "lora"

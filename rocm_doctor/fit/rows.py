@@ -2,9 +2,9 @@
 comments.
 
 Columns: model (preset), method, dtype, targets (joined by +), rank, batch, seq, checkpointing, attn, optimizer, params,
-trainable,
-weight_bytes, base_bytes, peak_allocated, peak_reserved, step_s, loss; after these, where a run has them: autocast, grad_accum,
-dropout.
+trainable, weight_bytes, base_bytes, peak_allocated, peak_reserved, step_s, loss; after these, where a run has them: autocast,
+grad_accum, dropout, quant_bits, double_quant,
+kbit_prepare.
 """
 
 from __future__ import annotations

@@ -41,8 +41,7 @@ def base_model(job: dict[str, Any], device: str) -> Any:
 
 
 def from_config(auto: Any, config: Any, dtype: Any, implementation: str) -> Any:
-    """The model; eager attention where this model type refuses the other one (Gemma 2), `torch_dtype` before transformers
-    4.56."""
+    """The model; eager attention where its type refuses the other one (Gemma 2), `torch_dtype` before transformers 4.56."""
     try:
         return auto.from_config(config, dtype=dtype, attn_implementation=implementation)
     except TypeError:

@@ -1,10 +1,9 @@
 """Stand-ins on the meta device for what a GPU does out of the dispatcher's sight: fused attention, autocast, a fused loss.
 
 A fused attention kernel keeps only its output and one float32 logsumexp per query for the backward pass. What each takes as
-scratch:
-CUDA, aten/src/ATen/native/transformers/cuda (flash_attn/flash_api.cpp, attention_backward.cu): row sums, a float32 dQ, and with
-grouped heads dK and dV of every query head. HIP, hip/flash_attn/aot/mha_all_aot.hip: two rows of float32 per query; groups are
-native.
+scratch: CUDA, aten/src/ATen/native/transformers/cuda (flash_attn/flash_api.cpp, attention_backward.cu): row sums, a float32 dQ,
+and with grouped heads dK and dV of every query head. HIP, hip/flash_attn/aot/mha_all_aot.hip: two rows of float32 per query;
+groups are native.
 """
 
 from __future__ import annotations
@@ -155,8 +154,8 @@ RAISE = frozenset(
 
 
 class Autocast(TorchFunctionMode):
-    """torch.autocast for meta tensors, which the real one passes by: the same lists of operators (aten/src/ATen/autocast_mode.h),
-    and the same cache, that keeps the copy of a trainable weight until the context is left."""
+    """torch.autocast for meta tensors, which the real one passes by: the same lists of operators
+    (aten/src/ATen/autocast_mode.h), and the same cache, that keeps the copy of a trainable weight until the context is left."""
 
     def __init__(self, dtype: Any) -> None:
         super().__init__()

@@ -1,10 +1,9 @@
 """Linear layers over a 4- or 8-bit base, as bitsandbytes keeps them, for the meta device where bitsandbytes cannot run.
 
 4 bit (bitsandbytes/nn/modules.py Linear4bit, functional.py quantize_4bit): half a byte a weight and, per 64 weights, one scale:
-float32, or
-with double quantisation one byte and one float32 per 256 scales. Both passes make the whole weight anew in the compute dtype.
-8 bit (Linear8bitLt, autograd/_functions.py MatMul8bitLt): one byte a weight and one float32 a row; its input is kept, though only
-a trained weight would need it, and the backward pass makes the weight anew.
+float32, or with double quantisation one byte and one float32 per 256 scales. Both passes make the whole weight anew in the
+compute dtype. 8 bit (Linear8bitLt, autograd/_functions.py MatMul8bitLt): one byte a weight and one float32 a row; its input is
+kept, though only a trained weight would need it, and the backward pass makes the weight anew.
 """
 
 from __future__ import annotations

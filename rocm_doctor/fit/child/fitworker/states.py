@@ -11,9 +11,8 @@ class Moments(torch.optim.Optimizer):
     """AdamW with two states per parameter, updated in place.
 
     `bits` None: both in the parameter's dtype (torch's fused AdamW). `bits` 8: one byte each and one float32 scale per 256
-    values, float32
-    below 4096 values (bitsandbytes/optim/optimizer.py). `paged`: in host memory that the driver pages in, so nothing is
-    allocated.
+    values, float32 below 4096 values (bitsandbytes/optim/optimizer.py). `paged`: in host memory that the driver pages in, so
+    nothing is allocated.
     """
 
     def __init__(self, params: Any, bits: int | None, paged: bool) -> None:

@@ -20,8 +20,7 @@ SOFTMAX_BACKWARD = torch.ops.aten._softmax_backward_data.default
 
 
 class Tracker(TorchDispatchMode):
-    """A dispatch mode that writes events. `phase` says what the model is doing; it becomes the label of what is made
-    meanwhile."""
+    """A dispatch mode that writes events. `phase` says what the model is doing; what is made meanwhile gets it as its label."""
 
     def __init__(self, vocabulary: int, batch: int, seq: int) -> None:
         super().__init__()
