@@ -56,6 +56,19 @@ def test_math_attention_takes_more_than_fused() -> None:
     assert answer(*common, "--gpu", "gfx906", "--attention", "flash")["peak_allocated_bytes"] < old["peak_allocated_bytes"]
 
 
+def test_without_a_named_gpu_fused_attention_is_assumed_and_said() -> None:
+    common = ("--model", "Qwen2.5-7B", "--rank", "32", "--batch", "2", "--seq", "256", "--no-checkpointing", "--vram", "32")
+    unnamed, named = answer(*common), answer(*common, "--gpu", "gfx1100")
+    assert unnamed["breakdown"] == named["breakdown"]
+    assert any("no GPU is named" in note for note in unnamed["notes"])
+
+
+def test_targets_may_be_joined_as_in_the_table() -> None:
+    found = answer("--model", "Qwen2.5-3B", "--targets", "q_proj+v_proj", "--quant-bits", "8", "--gpu", "gfx90a", "--vram", "64")
+    assert found["job"]["targets"] == ["q_proj", "v_proj"]
+    assert (found["job"]["method"], found["job"]["quant_bits"]) == ("qlora", 8)
+
+
 def test_a_configuration_file(tmp_path: Path) -> None:
     path = tmp_path / "axolotl.yml"
     path.write_text(

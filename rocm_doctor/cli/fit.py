@@ -31,8 +31,12 @@ def size(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int
     return int(float(found[1]) * UNITS[found[2]])
 
 
+def whole(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
+    return None if value is None else int(value)
+
+
 def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    return tuple(part.strip() for part in value.split(",")) if value else None
+    return tuple(part for part in re.split(r"[,+\s]+", value) if part) if value else None
 
 
 @click.command(
@@ -63,12 +67,14 @@ def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tu
 @click.option(
     "--fused-loss/--no-fused-loss", default=None, help="Output head and loss in one kernel, as Liger-Kernel's. [default: no]"
 )
-@click.option("--quant-bits", type=click.IntRange(4, 8), help="Bits of a QLoRA base, 4 or 8. [default: 4]")
+@click.option("--quant-bits", type=click.Choice(["4", "8"]), callback=whole, help="Bits of a QLoRA base. [default: 4]")
 @click.option("--double-quant/--no-double-quant", default=None, help="Quantised scales as well. [default: no]")
 @click.option(
     "--kbit-prepare/--no-kbit-prepare", default=None, help="peft's preparation: what is not quantised in float32. [default: yes]"
 )
-@click.option("--gpu", default="auto", show_default=True, help="A gfx target, or auto: the first GPU of this machine.")
+@click.option(
+    "--gpu", default="auto", show_default=True, help="A gfx target (or sm_90, to compare), or auto: this machine's first."
+)
 @click.option("--vram", callback=size, help="Memory of the card: 24GiB.")
 @click.option("--gpus", default=1, show_default=True, type=click.IntRange(1), help="How many such cards.")
 @click.option(

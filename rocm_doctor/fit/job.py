@@ -27,6 +27,8 @@ class Kernels(msgspec.Struct, frozen=True):
 
 
 MATH = Kernels()
+AOTRITON = Kernels(flash=True, efficient=True, flash_gqa=True, hip=True)
+"""AOTriton's kernels as torch has them since 2.6."""
 CUDA = Kernels(flash=True, efficient=True, flash_gqa=True, efficient_gqa=False, hip=False)
 """torch 2.5 to 2.13 on an NVIDIA card from Ampere on: what the measured rows ran with."""
 

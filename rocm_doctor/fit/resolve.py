@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from rocm_doctor.fit import attention, config, presets
-from rocm_doctor.fit.job import MATH, Job, Kernels
+from rocm_doctor.fit.job import AOTRITON, MATH, Job, Kernels
 from rocm_doctor.fit.shape import FUSED
 from rocm_doctor.matrix import Matrix
 
@@ -53,10 +53,13 @@ def resolve(asked: Asked, gfx: str, installed: str | None, matrix: Matrix) -> Re
 
 
 def _kernels(asked: Asked, gfx: str, torch: str | None, matrix: Matrix) -> tuple[Kernels, str]:
-    """auto: those of the card; a card that nobody named gets the math path, the larger one."""
+    """auto: those of the card; a card that nobody named is taken to have fused attention, and the note says so."""
     if asked.attention in (None, "auto"):
         if not gfx:
-            return MATH, "the GPU is not known: the math path of attention is assumed, which takes more"
+            return (
+                AOTRITON,
+                "no GPU is named: fused attention is assumed; one without it (gfx906, gfx10xx) takes more, give --gpu",
+            )
         return attention.kernels_of(gfx, torch, os.environ.get(attention.FLAG) == "1", matrix)
     if asked.attention == "flash":
         return Kernels(flash=True, efficient=True, flash_gqa=True, hip=not gfx.startswith("sm_")), "fused attention, as asked"
