@@ -79,6 +79,7 @@ COORDS: dict[str, Coord] = {
     "rocm.on_path": Coord("list", "ROCm installations that LD_LIBRARY_PATH leads to, as path=version"),
     "runtime.version": Coord("version", "HSA runtime version as rocminfo prints it (1.14); not a ROCm version"),
     "hip.version": Coord("version", "HIP version of hipconfig or of the runtime"),
+    "tool.": Coord("word", "how a tool ended that did not answer: hung, or died by a signal"),
     "hsa.status": Coord("word", "HSA error that rocminfo ended with"),
     # Python and packages
     "python.version": Coord("version", "version of the examined interpreter"),

@@ -26,6 +26,7 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("code", ("code/*",)),
     ("smoke", ("smoke/*",)),
     # what tools print
+    ("tools", ("cmd/*",)),
     ("rocminfo", ("cmd/*rocminfo*", "paste/*")),
     ("amd_smi", ("cmd/*amd-smi*", "paste/*")),
     ("rocm_smi", ("cmd/*rocm-smi*", "paste/*")),

@@ -19,22 +19,18 @@ _WHY_NOT_LOADED = {
 
 
 def access(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """At most one finding: the first of no device, no driver, not passed into the container, not permitted."""
+    """At most one finding: the first step on the way to the device that is not there."""
     if snapshot.get("platform").value in ("windows", "macos"):
         return
-    found = (
-        _no_node(snapshot, matrix)
-        or _refused_by_driver(snapshot, matrix)
-        or _not_permitted(snapshot, matrix)
-        or _no_gpu_listed(snapshot, matrix)
-    )
+    steps = (_wsl,) if snapshot.get("wsl").value is True else _STEPS
+    found = next(filter(None, (step(snapshot, matrix) for step in steps)), None)
     if found:
         yield found
 
 
 def _no_node(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
-    if snapshot.get("kfd.exists").value is not False or snapshot.get("wsl").value is True:
-        return _wsl(snapshot, matrix)
+    if snapshot.get("kfd.exists").value is not False:
+        return None
     evidence = readings(snapshot, "kfd.exists")
     if snapshot.get("pci.gpus").value == 0:
         return _nothing_there(snapshot, matrix)
@@ -52,7 +48,7 @@ def _no_node(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
 
 def _wsl(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
     """In WSL there is no /dev/kfd; /dev/dxg takes its place, and only a missing one is a fault that can be read."""
-    if snapshot.get("wsl").value is True and snapshot.get("dxg.exists").value is False:
+    if snapshot.get("dxg.exists").value is False:
         return finding(
             matrix, "access.wsl", title="/dev/dxg is missing in this WSL", evidence=readings(snapshot, "wsl", "dxg.exists")
         )
@@ -137,14 +133,59 @@ def _said(snapshot: Snapshot, name: str) -> bool:
     return fact.known and fact.value is not None
 
 
-def _no_gpu_listed(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
-    """The node is there and open, and the kernel lists no GPU behind it."""
-    if not snapshot.gpus_listed or snapshot.gpus or snapshot.get("kfd.openable").value is not True:
+def _no_render_node(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
+    """/dev/kfd alone is half the way: HIP opens the card's render node too."""
+    if snapshot.get("render.nodes").value != () or snapshot.get("kfd.exists").value is not True:
+        return None
+    kind = snapshot.get("container").value
+    return finding(
+        matrix,
+        "access.container" if isinstance(kind, str) else "access.driver-not-loaded",
+        title="/dev/kfd is there and no render node is" + (f": pass /dev/dri into this {kind} container too" if kind else ""),
+        evidence=readings(snapshot, "render.nodes", "kfd.exists"),
+    )
+
+
+def _topology_hidden(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
+    """Nodes of the topology that may not be read: the control group's device filter hides those cards from the process."""
+    if not snapshot.get("kfd.denied").value or not snapshot.get("kfd.denied").known:
         return None
     return finding(
         matrix,
-        "access.no-gpu",
-        title="no AMD GPU visible, because the kernel's topology lists none",
-        evidence=readings(snapshot, "kfd.openable"),
-        settle="sudo dmesg | grep -E 'amdgpu|kfd'",
+        "access.container",
+        title="the kernel refuses to show GPUs to this process",
+        cause="Nodes of the KFD topology may not be read: a device filter of the control group (container, batch job) hides them.",
+        evidence=readings(snapshot, "kfd.denied"),
     )
+
+
+def _no_gpu_listed(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
+    """The node is there and open, and the kernel's topology has no GPU behind it."""
+    if snapshot.get("kfd.openable").value is not True:
+        return None
+    if snapshot.gpus_listed and not snapshot.gpus:
+        title, diagnosis = "no AMD GPU visible, because the kernel's topology lists none", "access.no-gpu"
+    elif snapshot.get("kfd.nodes").value == 0:
+        title, diagnosis = "amdgpu has not started this GPU for compute", "access.driver-not-loaded"
+    else:
+        return None
+    evidence = readings(snapshot, *(n for n in ("kfd.nodes", "kfd.openable") if _said(snapshot, n)))
+    return finding(matrix, diagnosis, title=title, evidence=evidence, settle="sudo dmesg | grep -E 'amdgpu|kfd'")
+
+
+def _runtime_dead(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
+    """The way is open and the HSA runtime still does not come up: rocminfo died, hung, or ended with an error of HSA."""
+    names = [n for n in ("hsa.status", "tool.rocminfo") if isinstance(snapshot.get(n).value, str)]
+    if not names:
+        return None
+    return finding(
+        matrix,
+        "access.runtime",
+        title=f"the HSA runtime does not come up (rocminfo: {snapshot.get(names[0]).value})",
+        evidence=readings(snapshot, *names),
+        severity="warning",
+        confidence="low",
+    )
+
+
+_STEPS = (_no_node, _refused_by_driver, _not_permitted, _no_render_node, _topology_hidden, _no_gpu_listed, _runtime_dead)

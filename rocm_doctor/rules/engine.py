@@ -182,10 +182,39 @@ def _with_excluded(one: Finding, excluded: dict[str, list[str]], matrix: Matrix)
 
 
 def ranked(findings: Iterable[Finding], matrix: Matrix) -> list[Finding]:
-    """Each finding once, consequences tied to their cause, root causes first, then the severe and the certain."""
-    unique = sorted({(f.id, f.row, f.subject): f for f in findings}.values(), key=_severe_first)
-    tied = [_tied(f, unique, matrix) for f in unique]
+    """Each finding once, consequences tied to their root cause, root causes first, then the severe and the certain."""
+    unique: dict[tuple[str, str, str], Finding] = {}
+    for one in sorted(findings, key=_severe_first):
+        unique.setdefault((one.id, one.row, one.subject), one)
+    ordered = list(unique.values())
+    roots = _roots(ordered, matrix)
+    tied = [msgspec.structs.replace(f, follows_from=ordered[r].row or ordered[r].id) if r != n else f for n, (f, r) in
+            enumerate(zip(ordered, roots))]  # fmt: skip
     return sorted((_with_echoes(f, tied) for f in tied), key=lambda f: (bool(f.follows_from), *_severe_first(f)))
+
+
+def _roots(ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
+    """For each finding the place of its root cause (its own when it has none). Two that name each other: the first is the root."""
+    roots = list(range(len(ordered)))
+    for place, one in enumerate(ordered):
+        for cause in _causes(one, place, ordered, matrix):
+            if roots[cause] != place:
+                roots = [roots[cause] if root == place else root for root in roots]
+                break
+    return roots
+
+
+def _causes(one: Finding, place: int, ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
+    """What a finding follows from: by its row's `after` something at least as severe, else the same cause said before."""
+    row = matrix.row(one.row) if one.row else None
+    after = set(row.after) if row else set()
+    named = [n for n, f in enumerate(ordered) if n != place and (f.id in after or f.row in after)]
+    same = [
+        n
+        for n, f in enumerate(ordered[:place])
+        if f.id == one.id and (f.subject == one.subject or not (f.subject and one.subject))
+    ]
+    return [n for n in named if _RANK[ordered[n].severity] <= _RANK[one.severity]] + same
 
 
 def _with_echoes(one: Finding, tied: Sequence[Finding]) -> Finding:
@@ -196,12 +225,3 @@ def _with_echoes(one: Finding, tied: Sequence[Finding]) -> Finding:
 
 def _severe_first(one: Finding) -> tuple[int, int]:
     return (_RANK[one.severity], _RANK[one.confidence])
-
-
-def _tied(one: Finding, ordered: Sequence[Finding], matrix: Matrix) -> Finding:
-    """What follows from something else that was found: a consequence by its row's `after`, or the same cause said again."""
-    row = matrix.row(one.row) if one.row else None
-    earlier = ordered[: ordered.index(one)]
-    causes = [f for f in ordered if row and f is not one and (f.id in row.after or f.row in row.after)]
-    causes += [f for f in earlier if f.id == one.id and (f.subject == one.subject or not (f.subject and one.subject))]
-    return msgspec.structs.replace(one, follows_from=causes[0].row or causes[0].id) if causes else one
