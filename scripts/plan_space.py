@@ -2,9 +2,9 @@
 
     python scripts/plan_space.py [--gfx gfx906,gfx1100] [--jobs 2]
 
-Space: every target of the catalogue, Python 3.9 to 3.14, three systems, five driver ages, four wishes. For each the first stack and
-those that the text shows beside it are built up as facts and judged by the whole engine; anything above a note is a failure. Where
-there is no stack, each build of the catalogue must have a reason.
+Space: every target of the catalogue, Python 3.9 to 3.14, three systems, five driver ages, four wishes. For each the first stack
+and those that the text shows beside it are built up as facts and judged by the whole engine; anything above a note is a failure.
+Where there is no stack, each build of the catalogue must have a reason.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ DRIVERS = {
     "windows": ("", "24.12.1", "25.8.1", "26.1.1", "26.8.1"),
     "wsl": ("",) * 5,
 }
-"""Driver ages: the kernel's own and modules of the amdgpu package; Adrenalin releases; in WSL the driver is the one of Windows, unseen."""
+"""Driver ages: the kernel's own and modules of the amdgpu package; Adrenalin releases; in WSL the driver is Windows' own, unseen."""
 WISHES = (wished((), ""), wished((), "lora"), wished((), "qlora"), wished(("flash-attn", "torchao"), "full"))
 
 
 class Result(NamedTuple):
-    """What came of one target: plans, machines and wishes for which nothing is known, failures, first stacks by name, seconds."""
+    """What came of one target: plans, those for which nothing is known, stacks judged, failures, first stacks by name, seconds."""
 
     gfx: str
     plans: int

@@ -7,7 +7,7 @@ import msgspec
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.matrix.types import Override, TorchBuild
 from rocm_doctor.model import Finding, Grade
-from rocm_doctor.plan.evidence import GRADES, Said, speaks_against, speaks_for
+from rocm_doctor.plan.evidence import GRADES, Said, Statements, speaks_against, speaks_for, statements
 from rocm_doctor.plan.known import Index, Known
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.rules.override import NAME as OVERRIDE
@@ -58,9 +58,10 @@ def candidates(machine: Machine, known: Known) -> tuple[list[Candidate], list[Re
     """All builds of the catalogue: those that are worth judging, best first, and those that are not, each with its reason."""
     fit: list[Candidate] = []
     out: list[Rejected] = []
+    said = statements(machine, known.matrix)
     for build in known.matrix.torch:
         try:
-            fit.append(_candidate(build, machine, known))
+            fit.append(_candidate(build, machine, known, said))
         except Unfit as exc:
             out.append(Rejected(build, exc.why, exc.source or build.sources[0]))
     return sorted(fit, key=rank), out
@@ -84,21 +85,21 @@ def rank(one: Candidate) -> tuple[object, ...]:
     )
 
 
-def _candidate(build: TorchBuild, machine: Machine, known: Known) -> Candidate:
+def _candidate(build: TorchBuild, machine: Machine, known: Known, about: Statements) -> Candidate:
     index = known.index_of(build)
     if index is None or index.kind == "files":
         raise Unfit("AMD lists it as single files, not as a package index" if index else "no address of its index is known")
     _fits_system(build, index, machine)
     targets = build.gfx or index.devices
     override = _code(build, targets, machine, known)
-    said = _voices(build, index, override, machine, known)
+    said = _voices(build, index, override, machine, about)
     if not said:
         raise Unfit(
             f"no page says that the nightlies run on {machine.gfx}, only that a device package is built", index.sources[0]
         )
     best = min(GRADES.index(s.grade) for s in said)
     spoken = min((GRADES.index(s.grade) for s in said if not s.of_code), default=len(GRADES))
-    for voice in speaks_against(build, machine, known.matrix):
+    for voice in speaks_against(build, machine, about):
         if GRADES.index(voice.grade) <= spoken:
             raise Unfit(voice.words, voice.source)
     if machine.system != "linux" and all(s.of_code for s in said):
@@ -130,22 +131,22 @@ def _code(build: TorchBuild, targets: tuple[str, ...], machine: Machine, known: 
         sibling = one.verdict in ("sibling", "faulty") and covers(targets, machine.gfx) is False
         if sibling and not _lacks(build, targets, machine.gfx, one.value):
             return one
-    raise Unfit(lacks)
+    raise Unfit(lacks, build.sources[-1])
 
 
 def _lacks(build: TorchBuild, targets: tuple[str, ...], gfx: str, override: str | None) -> str:
     if covers(targets, gfx, override) is not True:
         return f"no code for {gfx} in it"
     if build.blas and covers(build.blas, gfx, override) is False:
-        return f"its rocBLAS has no kernels for {gfx}"
+        return f"its rocBLAS has no kernels for {gfx}" + (f" ({build.blas_evidence})" if build.blas_evidence else "")
     return ""
 
 
-def _voices(build: TorchBuild, index: Index, override: Override | None, machine: Machine, known: Known) -> list[Said]:
+def _voices(build: TorchBuild, index: Index, override: Override | None, machine: Machine, about: Statements) -> list[Said]:
     """Who speaks for it. A sibling's code is spoken for by those who run it; native code by the list of targets itself."""
     if override:
         return [Said(override.grade if override.grade == "field" else "field", override.words, override.sources[0])]
-    said = list(speaks_for(build, machine, known.matrix))
+    said = list(speaks_for(build, machine, about))
     if build.gfx and not index.nightly:
         where = f" ({build.gfx_evidence})" if build.gfx_evidence else ""
         said.append(Said(build.gfx_grade, f"it holds code for {machine.gfx}{where}", build.sources[-1], of_code=True))

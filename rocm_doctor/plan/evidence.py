@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rocm_doctor.matrix import Matrix, Support, TorchBuild
-from rocm_doctor.model import Grade
+from rocm_doctor.model import Grade, Row
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.versions import contains, release
 
 GRADES: tuple[Grade, ...] = ("official", "upstream", "field")
 _FOR = ("supported", "release-ready", "works-unofficially", "preview")
 _AGAINST = ("broken", "harmful", "build-only", "unstable")
+_VERBS = {
+    "supported": "is supported",
+    "release-ready": "is marked as tested and released",
+    "works-unofficially": "works unofficially",
+    "preview": "is a preview",
+    "broken": "is broken",
+    "harmful": "does harm",
+    "build-only": "is only built, not tested,",
+    "unstable": "is unstable",
+}
 _NIGHTLY = (999,)
 """Newer than every release; tables of a development branch end with `dev`."""
 
@@ -27,32 +37,46 @@ class Said(NamedTuple):
     of_code: bool = False
 
 
-def speaks_for(build: TorchBuild, machine: Machine, matrix: Matrix) -> Iterator[Said]:
+class Statements(NamedTuple):
+    """What the matrix says of one target on one system. `history`: AMD's latest word on it is no longer support."""
+
+    support: tuple[Support, ...]
+    rows: tuple[Row, ...]
+    history: bool
+
+
+def statements(machine: Machine, matrix: Matrix) -> Statements:
+    """Support statements for the target and system, and the rows that say of this target that something works."""
+    about = tuple(s for s in matrix.support if machine.gfx in s.gfx and s.os == machine.system)
+    works = (row for row in matrix.rows if row.status == "works" and not row.harmless and "gpu.gfx" in row.when)
+    return Statements(about, tuple(r for r in works if machine.gfx in r.when["gpu.gfx"].split("|")), ended(about))
+
+
+def speaks_for(build: TorchBuild, machine: Machine, said: Statements) -> Iterator[Said]:
     """Statements that this ROCm runs there, and rows about this build on this target. Deprecated is not supported."""
-    history = ended(machine, matrix)
-    for one in matrix.support:
-        if one.state in _FOR and _about(one, build, machine):
-            words = f"ROCm {_rocm(build)} is {one.state} on {machine.gfx}" + _scope(one, machine.gfx)
-            if history and one.grade == "official":
+    for one in said.support:
+        if one.state in _FOR and spans(one.since, one.until, build.rocm):
+            words = f"ROCm {_rocm(build)} {_VERBS[one.state]} on {machine.gfx}" + _scope(one, machine.gfx)
+            if said.history and one.grade == "official":
                 yield Said("upstream", f"{words}; AMD has ended that since", one.sources[0])
             else:
                 yield Said(one.grade, words, one.sources[0])
-    for row in matrix.rows:
-        if row.status == "works" and not row.harmless and _names(row.when, build, machine):
+    for row in said.rows:
+        if _names(row.when, build):
             yield Said(row.grade, row.title, row.sources[0], known_good=True)
 
 
-def speaks_against(build: TorchBuild, machine: Machine, matrix: Matrix) -> Iterator[Said]:
+def speaks_against(build: TorchBuild, machine: Machine, said: Statements) -> Iterator[Said]:
     """Statements that this ROCm does not run there, or was only built."""
-    for one in matrix.support:
-        if one.state in _AGAINST and _about(one, build, machine):
-            words = f"ROCm {_rocm(build)} is {one.state} on {machine.gfx}: {one.words}"
+    for one in said.support:
+        if one.state in _AGAINST and spans(one.since, one.until, build.rocm):
+            words = f"ROCm {_rocm(build)} {_VERBS[one.state]} on {machine.gfx}: {one.words}"
             yield Said(one.grade, words.rstrip("."), one.sources[0])
 
 
-def ended(machine: Machine, matrix: Matrix) -> bool:
-    """Whether AMD's latest word on the target and system is no longer support: what it said of older releases is history then."""
-    words = [s for s in matrix.support if s.grade == "official" and machine.gfx in s.gfx and s.os == machine.system]
+def ended(about: Sequence[Support]) -> bool:
+    """Whether AMD's latest word is no longer support: what it said of older releases is history then."""
+    words = [s for s in about if s.grade == "official"]
     latest = max((_numbers(s.until or "dev") for s in words), default=())
     return bool(words) and not any(s.state in ("supported", "preview") for s in words if _numbers(s.until or "dev") == latest)
 
@@ -68,10 +92,6 @@ def _scope(one: Support, gfx: str) -> str:
     return f" ({mine})" if mine else ""
 
 
-def _about(one: Support, build: TorchBuild, machine: Machine) -> bool:
-    return machine.gfx in one.gfx and one.os == machine.system and spans(one.since, one.until, build.rocm)
-
-
 def spans(since: str, until: str, rocm: str) -> bool:
     """Whether a release lies in the range of a table, over the parts that both name: `7.2` is built with some 7.2.x."""
     mine, low, high = (_numbers(text) for text in (rocm, since, until or "dev"))
@@ -84,16 +104,16 @@ def _numbers(text: str) -> tuple[int, ...]:
     return _NIGHTLY if text in ("nightly", "dev") else release(text.replace(".x", "")) or ()
 
 
-def _names(when: dict[str, str], build: TorchBuild, machine: Machine) -> bool:
-    """Whether a row is about this build on this target: it names both, and what else it asks of torch holds."""
-    facts = {"gpu.gfx": machine.gfx, "torch.version": build.torch, "torch.rocm": build.rocm, "torch.family": build.family}
+def _names(when: dict[str, str], build: TorchBuild) -> bool:
+    """Whether a row about the target is about this build: it names its version or family, and what it asks of torch holds."""
+    facts = {"torch.version": build.torch, "torch.rocm": build.rocm, "torch.family": build.family}
     asked = {name: condition for name, condition in when.items() if name in facts}
-    if "gpu.gfx" not in asked or not {"torch.version", "torch.family"} & set(asked):
+    if not {"torch.version", "torch.family"} & set(asked):
         return False
     return all(_holds(name, condition, facts[name]) for name, condition in asked.items())
 
 
 def _holds(name: str, condition: str, value: str) -> bool:
-    if name in ("gpu.gfx", "torch.family"):
+    if name == "torch.family":
         return value in condition.split("|")
     return any(contains(part, value) is True for part in condition.split("|"))

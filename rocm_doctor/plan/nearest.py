@@ -10,7 +10,7 @@ from rocm_doctor.model import Fact
 from rocm_doctor.plan.candidates import Rejected
 from rocm_doctor.plan.known import Known
 from rocm_doctor.plan.machine import INBOX, Machine, declared
-from rocm_doctor.plan.stacks import Stack, best
+from rocm_doctor.plan.stacks import Resolver, Stack, best
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.versions import sort_key
 
@@ -51,13 +51,20 @@ def _around(machine: Machine, rejected: Sequence[Rejected]) -> Iterator[Change]:
     for one in rejected:
         exports = tuple(c for c in one.finding.commands if c.startswith("export ")) if one.finding else ()
         if one.finding and exports and one.finding.status == "degraded" and one.build.index:
-            yield Change(f"{one.build.key} with a setting against its fault", f"{one.why}; {one.finding.advice}", one.source, exports)
+            yield Change(
+                f"{one.build.key} with a setting against its fault", f"{one.why}; {one.finding.advice}", one.source, exports
+            )
             return
 
 
 def _without_package(machine: Machine, known: Known, wish: Sequence[str]) -> Iterator[Change]:
-    found = [c for name in wish for c in _led(f"without {name}", best(machine, known, [w for w in wish if w != name]))]
-    yield from found or _led("with torch alone", best(machine, known) if wish else None)
+    here = Resolver(machine, known)
+    found = [c for name in wish for c in _led(f"without {name}", _first(here, [w for w in wish if w != name]))]
+    yield from found or _led("with torch alone", _first(here, ()) if wish else None)
+
+
+def _first(resolver: Resolver, wish: Sequence[str]) -> Stack | None:
+    return next(resolver.wishing(wish).stacks(), None)
 
 
 def _from_source(machine: Machine, known: Known, wish: Sequence[str]) -> Iterator[Change]:

@@ -46,15 +46,17 @@ def choose(
     packages = bench.known.packages
     also = [p.name for p in packages.values() if p.always and contains(p.always, candidate.build.torch) and p.name not in wish]
     viable = {name: _Viable(packages[name], candidate, bench, env) for name in (*wish, *also)}
-    why: Unsatisfied | None = None
+    for alone in viable.values():
+        if next(alone.releases(), None) is None:
+            raise alone.why or Unsatisfied(f"no release of {alone.package.name} is known")
+    why = Unsatisfied("no releases of these packages go together")
     for chosen in islice(_together(tuple(viable.items()), {}), _TRIES):
         found = bench.judge(candidate, chosen, {**env, **needed_env(chosen, bench)})
         serious = [f for f in found if f.severity != "note"]
         if not serious:
             return chosen, found
-        why = why or _found_against("", serious[0])
-    none = next((one.why for one in viable.values() if not any(True for _ in one.releases())), None)
-    raise none or why or Unsatisfied("no releases of these packages go together")
+        why = _found_against("", serious[0])
+    raise why
 
 
 def needed_env(chosen: dict[str, Release], bench: Bench) -> dict[str, str]:
