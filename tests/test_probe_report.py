@@ -247,3 +247,16 @@ def test_line_numbers_behind_the_middle_of_a_long_text() -> None:
 def test_deep_nesting_is_survived() -> None:
     notes(report, '[{"a":' * 100_000)
     notes(report, '{"' * 100_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "fact", "value"),
+    [
+        (">>> import torch\n>>> torch.cuda.is_available()\nFalse\n", "torch.available", False),
+        ("In [2]: torch.__version__\nOut[2]: '2.2.0.dev20231010+rocm5.7'\n", "torch.version", "2.2.0.dev20231010+rocm5.7"),
+        (">>> print(torch.version.hip)\nNone\n", "torch.hip", None),
+        (">>> torch.cuda.is_available()\n/x/amdgpu.ids: No such file or directory\nTrue\n", "torch.available", True),
+    ],
+)
+def test_what_was_typed_at_a_prompt(text: str, fact: str, value: object) -> None:
+    assert facts(report, text)[fact] == value

@@ -127,7 +127,7 @@ def sentences(page: Page) -> list[Sentence]:
         aside = other or (bool(found) and _ME_TOO.match(text) is not None)
         found += [Sentence(part, number, page, aside) for part in _split(heading + text) if part.strip()]
         if text.strip():
-            heading = f"{text.strip(' #:_')}: " if _HEADING.match(text) else ""
+            heading = f"{text.strip(' #:_')}: " if _HEADING.match(text.strip()[:80]) else ""
     return found
 
 

@@ -74,6 +74,8 @@ _EXPRESSIONS = {
     "torch.__version__": "torch.version", "torch.version.hip": "torch.hip", "torch.version.cuda": "torch.cuda",
     "torch.cuda.is_available()": "torch.available",
 }  # fmt: skip
+_TYPED = re.compile(r"^\s*(?:>>>|In ?\[\d+\]:)\s*(?:print\()?(torch\.[\w.]+(?:\(\))?)\)?\s*;?\s*$")
+_ANSWER = re.compile(r"^\s*(?:Out ?\[\d+\]:)?\s*['\"]?([\w.+-]+)['\"]?\s*$")
 _PRINT = re.compile(r"print\(((?:[^()\"']|\(\d?\)){1,200})\)")
 
 
@@ -87,6 +89,7 @@ def probe(artifacts: Artifacts) -> Notes:
             _say_pairs(notes, page, line)
         _say_available(notes, page)
         _say_prints(notes, page)
+        _say_typed(notes, page)
         say_gpus(notes, page)
         say_json(notes, page)
     _torch(notes)
@@ -133,6 +136,16 @@ def _say_prints(notes: Notes, page: Page) -> None:
                 break
             for expression, word in zip(asked, words):
                 _say_printed(notes, page, answer, expression, word)
+
+
+def _say_typed(notes: Notes, page: Page) -> None:
+    """`>>> torch.cuda.is_available()` or `In [2]: torch.__version__`, and the line that came back."""
+    for line in page.lines_with(">>> torch.", ">>> print(torch.", "]: torch.", most=20):
+        typed = _TYPED.match(line.text)
+        answer = next((a for a in page.after(line, 6) if not _is_noise(a.text)), None) if typed else None
+        found = _ANSWER.match(answer.text) if answer else None
+        if typed and answer and found:
+            _say_printed(notes, page, answer, typed.group(1), found.group(1))
 
 
 def _is_noise(text: str) -> bool:

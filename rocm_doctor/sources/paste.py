@@ -73,9 +73,10 @@ def _hits(lines: list[str], data: bytes) -> dict[str, dict[int, str]]:
     found: dict[str, dict[int, str]] = {"block": {}, "single": {}}
     for n, line in enumerate(lines):
         bare = line.lstrip(_DECORATION)
-        if bare[:3] in STARTS_INDEX:
+        marks = STARTS_INDEX.get(bare[:3])
+        if marks:
             bare = bare[:_TESTED].rstrip()
-            for where, mark in STARTS_INDEX[bare[:3]]:
+            for where, mark in marks:
                 if bare.startswith(mark.words) and (mark.fits is None or mark.fits.match(bare)):
                     found[where].setdefault(n, mark.kind)
     ends = list(accumulate(len(row) + 1 for row in data.split(b"\n")))
