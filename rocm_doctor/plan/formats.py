@@ -44,7 +44,7 @@ def _stack(plan: Plan, stack: Stack) -> dict[str, Any]:
         "torch": one.build.local or one.build.torch,
         "rocm": one.build.rocm,
         "index": one.index.url,
-        "requirements": [*torch_requirements(one, plan.machine.gfx), *_packages(stack)],
+        "requirements": [*torch_requirements(one, plan.machine), *_packages(stack)],
         "packages": {name: release.version for name, release in stack.packages.items()},
         "env": stack.env,
         "because": [{"words": s.words, "grade": s.grade, "source": s.source} for s in one.said],
@@ -67,11 +67,11 @@ def _requirements(plan: Plan) -> Iterator[str]:
     if stack.candidate.index.nightly:
         yield "# A nightly has no version of its own: this file is for torch alone, with its index alone."
         yield f"--index-url {stack.candidate.index.url}"
-        yield from torch_requirements(stack.candidate, plan.machine.gfx)
+        yield from torch_requirements(stack.candidate, plan.machine)
         yield from (f"# afterwards: pip install {name}" for name in _packages(stack))
         return
     yield f"--extra-index-url {stack.candidate.index.url}"
-    yield from torch_requirements(stack.candidate, plan.machine.gfx)
+    yield from torch_requirements(stack.candidate, plan.machine)
     yield from package_requirements(stack, built=False)
     yield from (
         f"# afterwards, compiled here: pip install --no-build-isolation {n}" for n in package_requirements(stack, built=True)
@@ -92,7 +92,7 @@ def uv(plan: Plan) -> str:
     """pyproject.toml for uv. The ROCm index is bound to torch and its companions, so that nothing else comes from it."""
     stack = plan.stacks[0]
     one = stack.candidate
-    torch = torch_requirements(one, plan.machine.gfx)
+    torch = torch_requirements(one, plan.machine)
     triton = [one.build.triton] if "==" in one.build.triton and not one.index.extras else []
     names = [name.partition("==")[0].partition("[")[0] for name in (*torch, *triton)]
     bound = not one.index.extras and one.build.family == "bundled"

@@ -117,7 +117,7 @@ def stack_facts(
         **{f"env.{name}": value for name, value in env.items()},
     }
     if candidate.index.extras:
-        values["torch.device_dists"] = (machine.gfx,)
+        values["torch.device_dists"] = machine.targets
     here = (Reading("plan", build.key, "as it would be installed"),)
     return {name: Fact(value, here) for name, value in values.items()}
 

@@ -10,6 +10,7 @@ from rocm_doctor.catalogue import enrich
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
 from rocm_doctor.plan.known import System
+from rocm_doctor.rules.findings import to_train_on
 
 DECLARED = Reading("declared", "", "given on the command line")
 INBOX = "inbox"
@@ -38,6 +39,12 @@ class Machine(msgspec.Struct, frozen=True):
     def installed(self, name: str) -> str:
         """The version of a package that is installed; empty when it is not, or nobody looked."""
         return _text(self.base, f"pkg.{name}")
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The targets of all cards that a run would use, the planned one first."""
+        others = (gpu.get("gfx").value for _, gpu in to_train_on(self.base))
+        return tuple(dict.fromkeys((self.gfx, *(g for g in others if isinstance(g, str)))))
 
     def words(self) -> str:
         """How the plan names it."""

@@ -1,0 +1,108 @@
+"""A plan around what is installed: what is replaced, what is unset, and what is the machine's fault and not the stack's."""
+
+from __future__ import annotations
+
+import msgspec
+
+from rocm_doctor.catalogue import enrich
+from rocm_doctor.matrix import load
+from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Value
+from rocm_doctor.plan.answer import Plan, answer
+from rocm_doctor.plan.commands import install, replaces
+from rocm_doctor.plan.known import known
+from rocm_doctor.plan.machine import Machine, probed
+from rocm_doctor.plan.packages import wished
+from rocm_doctor.plan.text import text
+
+MATRIX = load()
+
+
+def snapshot(facts: dict[str, Value], *gfx: tuple[str, bool]) -> Snapshot:
+    """A machine as probes leave it: facts and one GPU for each (target, is it an APU)."""
+    read = (Reading("test", "", ""),)
+    gpus = tuple(Gpu({"gfx": Fact(name, read), "is_apu": Fact(apu, read)}) for name, apu in gfx)
+    return enrich(Snapshot({n: Fact(v, read) for n, v in facts.items()}, gpus, gpus_listed=True), MATRIX)
+
+
+def machine(facts: dict[str, Value], *gfx: tuple[str, bool]) -> Machine:
+    base: dict[str, Value] = {"platform": "linux", "wsl": False, "python.version": "3.12.4", "kfd.exists": True, "env.": True}
+    found = probed(snapshot({**base, **facts}, *gfx))
+    assert found
+    return found
+
+
+def plan(facts: dict[str, Value], train: str = "lora") -> Plan:
+    return answer(machine(facts, ("gfx906", False)), known(MATRIX), wished((), train))
+
+
+CUDA: dict[str, Value] = {
+    "torch.version": "2.5.0+cu124",
+    "torch.build": "cuda",
+    "pkg.torch": "2.5.0+cu124",
+    "pkg.torchvision": "0.20.0+cu124",
+    "pkg.triton": "3.1.0",
+    "pkg.transformers": "4.40.0",
+}
+
+
+def test_the_old_torch_goes_first_and_is_named() -> None:
+    made = plan(CUDA)
+    assert made.best
+    remove, add, *_ = install(made.best, made.machine)
+    assert remove == ("pip", "uninstall", "-y", "torch", "torchvision", "triton")
+    assert "torch==2.9.1+rocm6.3" in add
+    assert "torch 2.5.0+cu124 by 2.9.1+rocm6.3" in replaces(made.best, made.machine)
+    assert "transformers 4.40.0 by 5.23.0" in text(made)
+
+
+def test_a_torch_that_is_there_already_stays() -> None:
+    made = plan({"pkg.torch": "2.9.1+rocm6.3", "pkg.torchvision": "0.24.1+rocm6.3"})
+    assert made.best
+    assert install(made.best, made.machine)[0][1] == "install"
+
+
+def test_variables_that_harm_or_that_nothing_reads_are_unset() -> None:
+    made = plan({"env.HSA_OVERRIDE_GFX_VERSION": "10.3.0", "env.ROCM_DEBUG": "1", "env.HIP_VISIBLE_DEVICES": "0"})
+    unset = {v.name: v.why for v in made.variables if v.value is None}
+    assert set(unset) == {"HSA_OVERRIDE_GFX_VERSION", "ROCM_DEBUG"}
+    assert "nothing reads it" in unset["ROCM_DEBUG"]
+
+
+def test_what_is_wrong_with_the_machine_rejects_no_stack() -> None:
+    """No permission to open /dev/kfd: `check` says so whatever is installed, and the plan is the same."""
+    denied: dict[str, Value] = {"kfd.openable": False, "kfd.error": "EACCES Permission denied"}
+    assert [s.name for s in plan(denied).stacks] == [s.name for s in plan({"kfd.openable": True}).stacks]
+
+
+def test_a_package_that_stays_is_judged_with_the_new_torch() -> None:
+    """torchao 0.18 is installed and needs torch 2.6: the builds before that are out."""
+    made = plan({"pkg.torchao": "0.18.0"}, "")
+    assert all(tuple(map(int, s.candidate.build.torch.split(".")))[:2] >= (2, 6) for s in made.stacks)
+    assert "torchao" in next(r.why for r in made.rejected if r.build.key == "2.4.1+rocm6.1")
+
+
+def test_the_discrete_card_is_planned_for() -> None:
+    found = probed(snapshot({"platform": "linux", "python.version": "3.12"}, ("gfx1036", True), ("gfx1100", False)))
+    assert found
+    assert found.gfx == "gfx1100"
+
+
+def test_device_code_is_asked_for_each_card() -> None:
+    made = answer(machine({}, ("gfx1103", True)), known(MATRIX))
+    both = machine({}, ("gfx1100", False), ("gfx1201", False))
+    assert both.targets == ("gfx1100", "gfx1201")
+    assert made.best
+    assert "torch[device-gfx1103]==2.13.0+rocm10.0.0" in install(made.best, made.machine)[0]
+    assert "torch[device-gfx1100,device-gfx1201]==2.13.0+rocm10.0.0" in install(made.best, both)[0]
+
+
+def test_no_target_no_machine() -> None:
+    assert probed(Snapshot({}, (), gpus_listed=True)) is None
+
+
+def test_glibc_is_looked_at() -> None:
+    old = msgspec.structs.replace(machine({}, ("gfx1100", False)), glibc="2.17")
+    made = answer(old, known(MATRIX))
+    assert "glibc 2.28" in next(r.why for r in made.rejected if r.build.key == "2.13.0+rocm7.2")
+    assert made.best
+    assert made.best.candidate.build.platforms == ("linux_x86_64",)
