@@ -6,10 +6,12 @@ import importlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+import msgspec
+
 from rocm_doctor import __version__, snapshot
 from rocm_doctor.catalogue import enrich, gpu_names
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Artifact, Finding, Reading, Report, Snapshot
+from rocm_doctor.model import Artifact, Finding, Reading, Report, Snapshot, Verdict
 from rocm_doctor.probes import PROBES
 from rocm_doctor.probes.notes import Artifacts, Notes
 from rocm_doctor.rules import RULES
@@ -62,27 +64,37 @@ def judge(
     *,
     source: str = "this machine",
     ignore: Sequence[str] = (),
-    extra: Sequence[Finding] = (),
 ) -> Report:
     """The report on what these artifacts say. `ignore` holds diagnosis ids, row keys, or `ID:row`."""
     facts = enrich(read_facts(artifacts, matrix), matrix)
     logs = Logs(readable_logs(artifacts))
     findings, undecided = judge_rows(facts, logs, matrix, RULES)
-    kept = [f for f in (*extra, *findings) if not _ignored(f, ignore)]
-    word, summary, proven = verdict(facts, kept)
-    return Report(
+    word, summary, proven = verdict(facts, findings, matrix, pasted=any(a.name == "paste/text" for a in artifacts))
+    report = Report(
         schema_version=SCHEMA_VERSION,
         tool_version=__version__,
         matrix_version=matrix.version,
         verdict=word,
         summary=summary,
-        findings=tuple(kept),
+        findings=tuple(findings),
         undecided=tuple(u for u in undecided if u.id not in ignore and u.row not in ignore),
         snapshot=facts,
         source=source,
         proven=proven,
         disputes=tuple(_disputes(facts)),
     )
+    return accepting(report, [f for f in findings if _ignored(f, ignore)])
+
+
+def accepting(report: Report, accepted: Sequence[Finding]) -> Report:
+    """The report without these findings. What is accepted does not make a machine ready: with nothing else it is undetermined."""
+    if not accepted:
+        return report
+    left = tuple(f for f in report.findings if f not in accepted)
+    names = ", ".join(dict.fromkeys(f.id for f in accepted))
+    new = next((f.title for f in left if f.severity != "note"), None)
+    word: Verdict = "problems" if new else "undetermined" if report.verdict == "problems" else report.verdict
+    return msgspec.structs.replace(report, findings=left, verdict=word, summary=f"{new or 'nothing new'}; accepted: {names}")
 
 
 def _ignored(one: Finding, ignore: Sequence[str]) -> bool:

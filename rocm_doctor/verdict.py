@@ -1,54 +1,103 @@
-"""The one sentence at the end: ready, problems, or undetermined, and what has been proven."""
+"""The one sentence at the end: ready, problems, or undetermined, and what has been proven.
+
+Ready is said only when everything that training needs was read and nothing speaks against it: a card with a known target, a torch
+for ROCm that is known to hold its code, a way to the device, and no probe that broke on the way.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from rocm_doctor.model import Finding, Snapshot, Verdict
+from rocm_doctor.binaries.targets import covers
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding, Gpu, Snapshot, Verdict
+from rocm_doctor.rules.build import compiled
+from rocm_doctor.rules.findings import to_train_on
+from rocm_doctor.rules.override import NAME
+from rocm_doctor.smoke.summary import alone, ran
 
-_NEEDED = {
-    "torch.version": "torch (`python -c 'import torch; print(torch.__version__, torch.version.hip)'`)",
-    "kfd.openable": "access to /dev/kfd (run `rocm-doctor check` on the machine itself)",
-}
+_ARCHES = "python -c 'import torch; print(torch.__version__, torch.version.hip, torch.cuda.get_arch_list())'"
 
 
-def verdict(snapshot: Snapshot, findings: Sequence[Finding]) -> tuple[Verdict, str, tuple[str, ...]]:
-    """The verdict, its sentence, and the list of what was proven rather than inferred."""
-    proven = _proven(snapshot)
-    serious = [f for f in findings if f.severity != "note" and not f.follows_from]
-    if serious:
-        first = serious[0]
-        more = f" (and {len(serious) - 1} more)" if len(serious) > 1 else ""
-        guess = "most likely: " if first.confidence == "low" else ""
-        return "problems", f"{guess}{first.title}{more}", proven
-    missing = _missing(snapshot)
+def verdict(
+    snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix, *, pasted: bool = False
+) -> tuple[Verdict, str, tuple[str, ...]]:
+    """The verdict, its sentence, and the list of what was proven rather than inferred. `pasted`: judged from somebody's text."""
+    proven = stages(snapshot, "passed")
+    serious = [f for f in findings if f.severity != "note"]
+    roots = [f for f in serious if not f.follows_from] or serious
+    if roots:
+        more = f" (and {len(roots) - 1} more)" if len(roots) > 1 else ""
+        guess = "most likely: " if roots[0].confidence == "low" else ""
+        return "problems", f"{guess}{roots[0].title}{more}", proven
+    missing = list(_missing(snapshot, matrix))
     if missing:
-        return "undetermined", f"nothing wrong found in what was given; not known: {'; '.join(missing)}", proven
-    return "ready", f"ready to train on {_machine(snapshot)}", proven
+        unknown = "" if alone(snapshot) else f"; not known: {'; '.join(missing)}"
+        return "undetermined", _nothing(snapshot, pasted) + unknown, proven
+    return "ready", f"ready to train on {_machine(_cards(snapshot))} with torch {snapshot.get('torch.version').value}", proven
 
 
-def _proven(snapshot: Snapshot) -> tuple[str, ...]:
-    """Smoke stages that passed: what ran, as against what was read."""
-    return tuple(
-        name.removeprefix("smoke.") for name, f in snapshot.facts.items() if name.startswith("smoke.") and f.value == "passed"
-    )
+def _nothing(snapshot: Snapshot, pasted: bool) -> str:
+    """What can be said when nothing was found, and that is not enough."""
+    tested = ran(snapshot)
+    if tested:
+        return tested
+    return "no known failure was recognised in this text" if pasted else "nothing wrong found in what was read"
 
 
-def _missing(snapshot: Snapshot) -> list[str]:
-    gpu = [] if any(isinstance(g.get("gfx").value, str) for g in snapshot.gpus) else ["which GPU (`rocminfo`)"]
+def stages(snapshot: Snapshot, value: str) -> tuple[str, ...]:
+    """Smoke stages with that result: what ran, as against what was read."""
+    prefix = "smoke."
+    return tuple(name.removeprefix(prefix) for name, f in snapshot.facts.items() if name.startswith(prefix) and f.value == value)
+
+
+def _missing(snapshot: Snapshot, matrix: Matrix) -> Iterator[str]:
+    """What training needs and nobody has read."""
+    yield from (f"{e.artifact} ({e.quote})" for e in snapshot.errors if e.artifact.startswith(("probe ", "smoke/")))
+    cards = _cards(snapshot)
+    if not cards or not all(isinstance(g.get("gfx").value, str) for g in cards):
+        yield "which GPU (`rocminfo`)"
+    yield from _torch(snapshot, cards, matrix)
+    yield from _way(snapshot)
+
+
+def _torch(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Iterator[str]:
     if snapshot.get("torch.version").value is None:
-        return [*gpu, "torch, which is not installed in the examined environment (`rocm-doctor plan`)"]
-    return gpu + [
-        hint for name, hint in _NEEDED.items() if not snapshot.get(name).known or snapshot.get(name).value in (None, False)
-    ]
+        yield "torch, which is not installed in the examined environment (`rocm-doctor plan`)"
+    elif not snapshot.get("torch.version").known or snapshot.get("torch.build").value != "rocm":
+        yield f"torch (`{_ARCHES}`)"
+    elif not all(_holds_code(snapshot, matrix, str(g.get("gfx").value)) for g in cards):
+        yield f"whether this torch has code for the card (`{_ARCHES}`)"
 
 
-def _machine(snapshot: Snapshot) -> str:
-    cards = [g for g in snapshot.gpus if isinstance(g.get("gfx").value, str)]
-    gfx = [str(g.get("gfx").value) for g in cards]
-    names = [
-        str(g.get("marketing_name").value) if isinstance(g.get("marketing_name").value, str) else t for g, t in zip(cards, gfx)
-    ]
-    unique = dict.fromkeys(f"{n} ({g})" if n != g else g for n, g in zip(names, gfx))
-    count = f"{len(names)} × " if len(names) > 1 and len(unique) == 1 else ""
-    return f"{count}{', '.join(unique)} with torch {snapshot.get('torch.version').value}"
+def _holds_code(snapshot: Snapshot, matrix: Matrix, gfx: str) -> bool:
+    """A matmul that ran, or code objects that load on the card (as the override in force makes the loader see it)."""
+    targets = compiled(snapshot, matrix)[0]
+    override = snapshot.get("env." + NAME).value
+    known = targets.value if targets and isinstance(targets.value, tuple) else ()
+    return "matmul" in stages(snapshot, "passed") or covers(known, gfx, override if isinstance(override, str) else None) is True
+
+
+def _way(snapshot: Snapshot) -> Iterator[str]:
+    """The device node of this system: /dev/kfd on Linux, /dev/dxg under WSL; Windows has none."""
+    if snapshot.get("platform").value in ("windows", "macos"):
+        return
+    name, node = ("dxg.exists", "/dev/dxg") if snapshot.get("wsl").value is True else ("kfd.openable", "/dev/kfd")
+    if snapshot.get(name).value is not True:
+        yield f"access to {node} (run `rocm-doctor check` on the machine itself)"
+
+
+def _cards(snapshot: Snapshot) -> list[Gpu]:
+    """The GPUs to train on that amdgpu has (or of which no driver is stated)."""
+    return [g for _, g in to_train_on(snapshot) if not g.get("driver").known or g.get("driver").value == "amdgpu"]
+
+
+def _machine(cards: Sequence[Gpu]) -> str:
+    names = [_named(g) for g in cards]
+    unique = list(dict.fromkeys(names))
+    return f"{len(names)} × {unique[0]}" if len(names) > 1 and len(unique) == 1 else ", ".join(unique)
+
+
+def _named(gpu: Gpu) -> str:
+    name, gfx = gpu.get("marketing_name").value, gpu.get("gfx").value
+    return f"{name} ({gfx})" if isinstance(name, str) and name else str(gfx)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -61,6 +62,21 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
 )
 
 
+def interpreter(python: str | None) -> str | None:
+    """The program that --python names: its path, its name on PATH, or the folder of its environment. Raises Fault for none."""
+    if python is None:
+        return None
+    from rocm_doctor.sources.live_python import locate
+    from rocm_doctor.sources.process import run
+
+    named = shutil.which(python) or python
+    found = locate(named, Path("/"), os.environ)
+    program = found if isinstance(found, str) else found.executable if Path(named).is_dir() else named
+    if isinstance(found, str) or run([program, "-c", "print(8 * 2)"], limit=20).stdout.strip() != "16":
+        raise Fault(f"--python {python}: no Python there; give the path of an interpreter or the folder of its environment")
+    return program
+
+
 def load_matrix(path: Path | None, overlays: Sequence[Path]) -> Any:
     """The matrix with its overlays; a bad file is a usage error that names file, line and field."""
     from rocm_doctor.matrix import load
@@ -81,12 +97,10 @@ def baselined(report: Report, baseline: Path | None) -> Report:
         old = msgspec.json.decode(baseline.read_bytes(), type=Report)
     except msgspec.DecodeError as exc:
         raise Fault(f"{baseline}: no report of rocm-doctor ({exc}); make one with --format json -o {baseline}") from exc
-    from rocm_doctor.verdict import verdict
+    from rocm_doctor.pipeline import accepting
 
     known = {f.fingerprint for f in old.findings}
-    fresh = tuple(f for f in report.findings if f.fingerprint not in known)
-    word, summary, proven = verdict(report.snapshot, fresh)
-    return msgspec.structs.replace(report, findings=fresh, verdict=word, summary=summary, proven=proven)
+    return accepting(report, [f for f in report.findings if f.fingerprint in known])
 
 
 def deliver(
@@ -117,8 +131,6 @@ def _width(to_file: bool) -> int:
 
 
 def _color() -> bool:
-    import os
-
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 

@@ -11,6 +11,8 @@ from rocm_doctor.probes.scan import version_in
 _SYSTEM = re.compile(r"/?|/usr(?:/local)?/?|.*/\.local|[A-Za-z]:\\(?:Program Files\\)?Python\d*", re.I)
 _CONDA = re.compile(r"conda|mamba|miniforge", re.I)
 
+_SYSTEMS = {"win32": "windows", "cygwin": "windows", "darwin": "macos"}
+
 
 def probe(artifacts: Artifacts) -> Notes:
     """python.version, python.prefix, python.env; platform and glibc where the interpreter told them."""
@@ -31,6 +33,9 @@ def _stated(notes: Notes, name: str, text: str) -> None:
         if key in told:
             value, reading = told[key]
             notes.say(fact, version_in(value) if fact != "python.prefix" else value, reading)
+    if "platform" in told:
+        system, reading = told["platform"]
+        notes.say("platform", _SYSTEMS.get(system, "linux" if system.startswith("linux") else system), reading)
     if "prefix" in told:
         prefix, reading = told["prefix"]
         base = told.get("base_prefix", (prefix, reading))[0]

@@ -7,7 +7,12 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import TorchBuild
 from rocm_doctor.model import Confidence, Fact, Reading, Snapshot
 
-_SURE: dict[str, Confidence] = {"code.torch": "high", "torch.arch_list": "high", "catalogue": "medium"}
+_SURE: dict[str, Confidence] = {
+    "code.torch": "high",
+    "torch.arch_list": "high",
+    "torch.device_dists": "high",
+    "catalogue": "medium",
+}
 
 
 def catalogued(snapshot: Snapshot, matrix: Matrix) -> TorchBuild | None:
@@ -18,7 +23,7 @@ def catalogued(snapshot: Snapshot, matrix: Matrix) -> TorchBuild | None:
 
 def compiled(snapshot: Snapshot, matrix: Matrix) -> tuple[Fact | None, Confidence]:
     """gfx targets that the installed torch was compiled for, best evidence first, and how sure that makes a judgement."""
-    for name in ("code.torch", "torch.arch_list"):
+    for name in ("code.torch", "torch.arch_list", "torch.device_dists"):
         fact = snapshot.get(name)
         if isinstance(fact.value, tuple) and fact.value:
             return fact, _SURE[name]
