@@ -89,7 +89,9 @@ def test_rdna4_stays_below_the_rocm_whose_hipblaslt_reads_past_lora_operands() -
 def test_rdna4_on_windows_is_told_of_the_setting() -> None:
     plan = plan_for("gfx1201", "lora", "windows")
     assert not plan.stacks
-    assert any("TORCH_BLAS_PREFER_HIPBLASLT=0" in c for change in plan.nearest for c in change.commands)
+    around = plan.nearest[0]
+    assert around.commands[0] == "$env:TORCH_BLAS_PREFER_HIPBLASLT = '0'"
+    assert "torch[device-gfx1201]==2.13.0+rocm10.0.0" in around.commands[-1]
 
 
 def test_amds_index_is_asked_for_device_code() -> None:
@@ -142,11 +144,16 @@ def test_python_decides_the_packages() -> None:
 
 
 def test_flash_attn_gets_its_back_end_by_card() -> None:
+    from rocm_doctor.plan.commands import install
+
     with_triton, with_ck = plan_for("gfx1100", more="flash-attn"), plan_for("gfx942", more="flash-attn")
     assert with_triton.best is not None
     assert with_ck.best is not None
     assert with_triton.best.env == {"FLASH_ATTENTION_TRITON_AMD_ENABLE": "TRUE"}
     assert with_ck.best.env == {}
+    *_, tools, build = install(with_ck.best, with_ck.machine)
+    assert "ninja" in tools
+    assert build[-3:] == ("--no-build-isolation", "torch==2.13.0+rocm7.2", "flash-attn==2.8.3")
 
 
 def test_old_torch_brings_numpy_1() -> None:

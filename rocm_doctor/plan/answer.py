@@ -30,9 +30,18 @@ class Plan(msgspec.Struct, frozen=True):
         return self.stacks[0] if self.stacks else None
 
     def alternatives(self, count: int = 3) -> tuple[Stack, ...]:
-        """The next ones by rank, and whatever somebody is known to run."""
-        others = self.stacks[1:]
-        return tuple(s for n, s in enumerate(others) if n < count or s.candidate.known_good)
+        """The next by rank that are of another ROCm or index than those before, and whatever somebody is known to run."""
+        shown: list[Stack] = []
+        kinds = {_kind(s) for s in self.stacks[:1]}
+        for other in self.stacks[1:]:
+            new = _kind(other) not in kinds and len(kinds) <= count
+            kinds |= {_kind(other)} if new else set()
+            shown += [other] if new or other.candidate.known_good else []
+        return tuple(shown)
+
+
+def _kind(stack: Stack) -> tuple[str, str]:
+    return stack.candidate.build.rocm, stack.candidate.index.url
 
 
 def answer(machine: Machine, known: Known, wish: Sequence[str] = (), index: str = "") -> Plan:
@@ -45,6 +54,6 @@ def answer(machine: Machine, known: Known, wish: Sequence[str] = (), index: str 
         stacks,
         tuple(resolver.rejected),
         variables(stacks[0], resolver.bench) if stacks else (),
-        () if stacks else nearest(machine, known, wish, resolver.rejected),
+        () if stacks else nearest(resolver),
         known.matrix.version,
     )

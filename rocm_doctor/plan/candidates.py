@@ -7,7 +7,7 @@ import msgspec
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.matrix.types import Override, TorchBuild
 from rocm_doctor.model import Finding, Grade
-from rocm_doctor.plan.evidence import GRADES, Said, Statements, speaks_against, speaks_for, statements
+from rocm_doctor.plan.evidence import GRADES, Said, Statements, once, speaks_against, speaks_for, statements
 from rocm_doctor.plan.known import Index, Known
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.rules.override import NAME as OVERRIDE
@@ -104,7 +104,7 @@ def _candidate(build: TorchBuild, machine: Machine, known: Known, about: Stateme
             raise Unfit(voice.words, voice.source)
     if machine.system != "linux" and all(s.of_code for s in said):
         raise Unfit(_UNSAID[machine.system], index.sources[0])
-    return Candidate(build, index, GRADES[best], tuple(said), override, _env(override, machine, build))
+    return Candidate(build, index, GRADES[best], once(said), override, _env(override, machine, build))
 
 
 def _fits_system(build: TorchBuild, index: Index, machine: Machine) -> None:

@@ -44,10 +44,11 @@ def install(stack: Stack, machine: Machine, tool: Tool = "pip", python: str = ""
     commands: list[Command] = [(*remove, *gone)] if gone and not _there(stack, machine) else []
     commands.append((*add, *torch, "--index-url", one.index.url))
     pin = _pin("torch", "", one.build.local or one.build.torch, one)
-    for built in (False, True):
-        packages = package_requirements(stack, built=built)
-        if packages:
-            commands.append((*add, *(("--no-build-isolation",) if built else ()), pin, *packages))
+    plain, built = package_requirements(stack, built=False), package_requirements(stack, built=True)
+    commands += [(*add, pin, *plain)] if plain else []
+    with_ = dict.fromkeys(name for one in stack.packages.values() for name in one.build_with)
+    commands += [(*add, *with_)] if with_ else []
+    commands += [(*add, "--no-build-isolation", pin, *built)] if built else []
     return commands
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rocm_doctor.matrix import Matrix, Support, TorchBuild
@@ -43,6 +43,11 @@ class Statements(NamedTuple):
     support: tuple[Support, ...]
     rows: tuple[Row, ...]
     history: bool
+
+
+def once(voices: Iterable[Said]) -> tuple[Said, ...]:
+    """Voices that say the same in the same grade, once."""
+    return tuple({(v.grade, v.words): v for v in reversed(tuple(voices))}.values())[::-1]
 
 
 def statements(machine: Machine, matrix: Matrix) -> Statements:

@@ -46,6 +46,7 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     code: dict[str, tuple[str, ...]] = {}
     code_windows: dict[str, tuple[str, ...]] = {}
     built: bool = False
+    build_with: tuple[str, ...] = ()
     native: tuple[str, ...] = ()
     env: dict[str, str] = {}
     env_why: str = ""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from rocm_doctor.model import Fact
-from rocm_doctor.plan.candidates import Rejected
+from rocm_doctor.plan.commands import install
 from rocm_doctor.plan.known import Known
 from rocm_doctor.plan.machine import INBOX, Machine, declared
 from rocm_doctor.plan.stacks import Resolver, Stack, best
+from rocm_doctor.plan.variables import SHELLS, Variable, exports
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.versions import sort_key
 
@@ -26,12 +28,13 @@ class Change(msgspec.Struct, frozen=True):
     commands: tuple[str, ...] = ()
 
 
-def nearest(machine: Machine, known: Known, wish: Sequence[str], rejected: Sequence[Rejected] = ()) -> tuple[Change, ...]:
+def nearest(resolver: Resolver) -> tuple[Change, ...]:
     """A way around what is in the way, fewer packages, another Python, driver, kernel or system, and the next card: the first of
     each that leads to a stack."""
+    machine, known, wish = resolver.bench.machine, resolver.bench.known, resolver.wish
     return (
-        *_around(machine, rejected),
-        *_without_package(machine, known, wish),
+        *_around(resolver),
+        *_without_package(resolver),
         *_from_source(machine, known, wish),
         *_other_python(machine, known, wish),
         *_other_driver(machine, known, wish),
@@ -46,21 +49,25 @@ def _led(what: str, stack: Stack | None) -> Iterator[Change]:
         yield Change(what, f"{stack.name} ({stack.grade}): {said.words}", said.source)
 
 
-def _around(machine: Machine, rejected: Sequence[Rejected]) -> Iterator[Change]:
-    """The newest build that only a fault with a known setting against it keeps out, with that setting."""
-    for one in rejected:
-        exports = tuple(c for c in one.finding.commands if c.startswith("export ")) if one.finding else ()
-        if one.finding and exports and one.finding.status == "degraded" and one.build.index:
-            yield Change(
-                f"{one.build.key} with a setting against its fault", f"{one.why}; {one.finding.advice}", one.source, exports
-            )
+def _around(resolver: Resolver) -> Iterator[Change]:
+    """The first build that only a fault with a known setting against it keeps out, with that setting."""
+    machine = resolver.bench.machine
+    for one in resolver.rejected:
+        against = exports(one.finding) if one.finding and one.finding.status == "degraded" else ()
+        candidate = next((c for c in resolver.candidates if c.build is one.build), None)
+        if one.finding and against and candidate:
+            shell = "powershell" if machine.system == "windows" else "bash"
+            settings = [SHELLS[shell](Variable(name, value, "")) for name, value in against]
+            commands = [shlex.join(c) for c in install(Stack(candidate, {}, {}), machine)]
+            what = f"torch {one.build.local} with settings against its fault"
+            yield Change(what, f"{one.why}. {one.finding.advice}", one.source, (*settings, *commands))
             return
 
 
-def _without_package(machine: Machine, known: Known, wish: Sequence[str]) -> Iterator[Change]:
-    here = Resolver(machine, known)
-    found = [c for name in wish for c in _led(f"without {name}", _first(here, [w for w in wish if w != name]))]
-    yield from found or _led("with torch alone", _first(here, ()) if wish else None)
+def _without_package(resolver: Resolver) -> Iterator[Change]:
+    wish = resolver.wish
+    found = [c for name in wish for c in _led(f"without {name}", _first(resolver, [w for w in wish if w != name]))]
+    yield from found or _led("with torch alone", _first(resolver, ()) if wish else None)
 
 
 def _first(resolver: Resolver, wish: Sequence[str]) -> Stack | None:

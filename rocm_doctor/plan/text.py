@@ -27,6 +27,8 @@ def _found(plan: Plan, tool: str) -> Iterator[str]:
         yield from _wrap(f"{said.words} ({said.grade}; {said.source})", "  because ", "          ")
     for note in stack.notes:
         yield from _wrap(f"{note.title} ({next(iter(note.sources), '')})", "  note    ", "          ")
+    for name in (n for n, one in stack.packages.items() if one.built):
+        yield f"  note    {name} is compiled on this machine, with hipcc and ROCm's development files"
     if stack.candidate.index.nightly:
         yield from _wrap(stack.candidate.index.words, "  note    ", "          ")
     yield from (line for said in replaces(stack, plan.machine) for line in _wrap(said, "  replaces ", "          "))

@@ -53,18 +53,16 @@ def _needed(stack: Stack, known: Known) -> Iterator[Variable]:
 def _advised(notes: tuple[Finding, ...], matrix: Matrix) -> Iterator[Variable]:
     """Settings that a note on this stack recommends, where the catalogue knows a reader."""
     for note in notes:
-        for name, value in _exports(note):
+        for name, value in exports(note):
             entry = matrix.env.get(name)
             if entry and entry.exists in _READ:
                 yield Variable(name, value, note.title, next(iter(note.sources), ""))
 
 
-def _exports(note: Finding) -> Iterator[tuple[str, str]]:
-    for command in note.commands:
-        if command.startswith("export "):
-            for word in shlex.split(command)[1:]:
-                name, _, value = word.partition("=")
-                yield name, value
+def exports(note: Finding) -> tuple[tuple[str, str], ...]:
+    """Variables with their values that a finding's commands set."""
+    words = [word for command in note.commands if command.startswith("export ") for word in shlex.split(command)[1:]]
+    return tuple((name, value) for name, _, value in (word.partition("=") for word in words))
 
 
 def _to_unset(stack: Stack, bench: Bench) -> Iterator[Variable]:
