@@ -32,9 +32,9 @@ def damage(tensor: Any, kind: str) -> None:
         tensor.view(torch.uint8).view(-1)[tensor.numel() // 2] ^= 4
 
 
-class Wrong(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class Wrong(TorchDispatchMode):  # type: ignore[misc]
     def __init__(self, operator: str, dtype: str, kind: str) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.operator, self.dtype, self.kind, self.left = operator, getattr(torch, dtype), kind, 1
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -61,7 +61,7 @@ def rms_norm(torch: Any, width: int) -> Any:
     if hasattr(torch.nn, "RMSNorm"):
         return torch.nn.RMSNorm(width, eps=1e-6)
 
-    class RMSNorm(torch.nn.Module):  # type: ignore[misc]
+    class RMSNorm(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.weight = torch.nn.Parameter(torch.ones(width))
@@ -75,7 +75,7 @@ def rms_norm(torch: Any, width: int) -> Any:
 def cross_entropy(torch: Any) -> Any:
     """Softmax cross entropy per row, with the targets as part of the layer."""
 
-    class CrossEntropy(torch.nn.Module):  # type: ignore[misc]
+    class CrossEntropy(torch.nn.Module):
         def forward(self, x: Any) -> Any:
             targets = torch.arange(len(x), device=x.device) * 13 % x.shape[1]
             return torch.nn.functional.cross_entropy(x, targets, reduction="none")
