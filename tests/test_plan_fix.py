@@ -84,6 +84,7 @@ def test_dry_run_changes_nothing(venv: Path) -> None:
     assert done.exit_code == 0
     assert "torch==2.9.1+rocm6.3" in done.output
     assert "nothing was run" in done.output
+    assert "replaces torch 2.5.0+cu124 by 2.9.1+rocm6.3" in done.output
     assert not (venv / RECORD).exists()
     assert packages(venv) == BEFORE | {line for line in packages(venv) if line.startswith("setuptools")}
 
@@ -97,7 +98,7 @@ def test_apply_installs_records_and_undo_brings_back(venv: Path) -> None:
     record = json.loads((venv / RECORD).read_text(encoding="utf-8"))
     assert record["runs"][0]["state"] == "done"
     assert "torch==2.5.0+cu124" in record["runs"][0]["before"]
-    assert [c["returncode"] for c in record["runs"][0]["commands"]] == [0, 0]
+    assert [c["returncode"] for c in record["runs"][0]["commands"]] == [0, 0, 0]
 
     again = fix(venv, "--apply")
     assert again.exit_code == 0, "a plan can be applied twice"

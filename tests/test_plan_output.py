@@ -118,6 +118,14 @@ def test_usage_errors_name_the_remedy() -> None:
     assert strange.exit_code == 2
     assert "bitsandbytes" in strange.output
     assert ran("plan", "--gpu", "gfx906", "--driver", "new").exit_code == 2
+    assert "goes with --gpu" in ran("plan", "--driver", "6.12.12").output
+
+
+def test_a_driver_that_no_table_has_is_remarked_on() -> None:
+    assert "is in no table" in ran("plan", "--gpu", "gfx1100", "--python", "3.12", "--os", "linux", "--driver", "6.3.6").output
+    assert (
+        "is in no table" not in ran("plan", "--gpu", "gfx1100", "--python", "3.12", "--os", "linux", "--driver", "6.8.5").output
+    )
 
 
 def test_a_plan_is_written_to_a_file(tmp_path: Path) -> None:

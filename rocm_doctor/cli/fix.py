@@ -12,7 +12,19 @@ from rocm_doctor.cli.common import Fault
 from rocm_doctor.cli.plan import plan_options, planned
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.commands import install, replaces
-from rocm_doctor.plan.fix import RECORD, Environment, NotHere, Run, apply, installed, read_record, undo, undoing, writable
+from rocm_doctor.plan.fix import (
+    RECORD,
+    Environment,
+    NotHere,
+    Run,
+    apply,
+    by_name,
+    installed,
+    read_record,
+    undo,
+    undoing,
+    writable,
+)
 from rocm_doctor.plan.text import text
 
 
@@ -40,7 +52,8 @@ def command(go: bool, dry_run: bool, back: bool, **asked: Any) -> None:
 
 
 def _fix(place: Environment, go: bool, asked: dict[str, Any]) -> int:
-    plan = planned(**{**asked, "python": place.version if asked["gpu"] else place.executable})
+    here = {name: line.partition("==")[2] for name, line in by_name(installed(place)).items() if "==" in line}
+    plan = planned(**{**asked, "python": place.version if asked["gpu"] else place.executable}, installed=here)
     if plan.best is None:
         click.echo(text(plan), nl=False)
         return 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,7 +15,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.formats import FORMATS, NoSuchForm
 from rocm_doctor.plan.known import known
-from rocm_doctor.plan.machine import INBOX, Machine, declared, probed
+from rocm_doctor.plan.machine import INBOX, Machine, declared, having, probed
 from rocm_doctor.plan.packages import TRAIN, unknown_names, wished
 from rocm_doctor.plan.text import text
 from rocm_doctor.versions import parse
@@ -85,14 +85,22 @@ def command(form: str, tool: str, output: Path | None, verbose: bool, **asked: A
 def planned(
     *, gpu: str | None, python: str | None, system: str | None, driver: str | None, kernel: str | None,
     packages: str | None, train: str | None, index: str, matrix_path: Path | None, overlays: Sequence[Path],
+    installed: Mapping[str, str] | None = None,
 ) -> Plan:  # fmt: skip
-    """The plan that the options ask for. Raises Fault for what cannot be planned."""
+    """The plan that the options ask for. Raises Fault for what cannot be planned.
+
+    `installed`: what is in the environment of a declared machine, by name.
+    """
     matrix = load_matrix(matrix_path, overlays)
     known_of = known(matrix)
     names = [name.strip() for name in (packages or "").split(",") if name.strip()]
     if strange := unknown_names(names, known_of):
         raise Fault(f"--with {','.join(strange)}: nothing is known of it; known are {', '.join(known_of.packages)}")
+    given = [name for name, value in (("--os", system), ("--driver", driver), ("--kernel", kernel)) if value and not gpu]
+    if given:
+        raise Fault(f"{', '.join(given)}: goes with --gpu; without it this machine is read as it is")
     machine = _declared(gpu, python, system, driver, kernel, matrix) if gpu else _here(python, matrix)
+    machine = having(machine, installed) if gpu and installed else machine
     return answer(machine, known_of, wished(names, train or ""), index)
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from rocm_doctor.plan.candidates import Rejected
 from rocm_doctor.plan.known import Known
-from rocm_doctor.plan.machine import Machine
+from rocm_doctor.plan.machine import INBOX, Machine
 from rocm_doctor.plan.nearest import Change, nearest
 from rocm_doctor.plan.stacks import Resolver, Stack
 from rocm_doctor.plan.variables import Variable, variables
+from rocm_doctor.rules.driver_window import driver_release
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -23,6 +24,7 @@ class Plan(msgspec.Struct, frozen=True):
     rejected: tuple[Rejected, ...]
     variables: tuple[Variable, ...] = ()
     nearest: tuple[Change, ...] = ()
+    remarks: tuple[str, ...] = ()
     matrix_version: str = ""
 
     @property
@@ -40,6 +42,14 @@ class Plan(msgspec.Struct, frozen=True):
         return tuple(shown)
 
 
+def _remarks(machine: Machine, known: Known) -> Iterator[str]:
+    """What could not be taken into account."""
+    if machine.driver not in ("", INBOX) and machine.system == "linux" and not driver_release(machine.driver, known.matrix):
+        yield f"driver module {machine.driver} is in no table that was read: nothing is concluded from it"
+    if not machine.python:
+        yield "the Python is not known: whether there is a wheel for it was not looked at"
+
+
 def _kind(stack: Stack) -> tuple[str, str]:
     return stack.candidate.build.rocm, stack.candidate.index.url
 
@@ -55,5 +65,6 @@ def answer(machine: Machine, known: Known, wish: Sequence[str] = (), index: str 
         tuple(resolver.rejected),
         variables(stacks[0], resolver.bench) if stacks else (),
         () if stacks else nearest(resolver),
+        tuple(_remarks(machine, known)),
         known.matrix.version,
     )

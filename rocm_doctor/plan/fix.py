@@ -134,7 +134,7 @@ def undo(place: Environment, say: Say) -> Run:
 
 def undoing(place: Environment, last: Run, now: Sequence[str]) -> list[Command]:
     """The commands that lead from what is installed now to what was before the run."""
-    before, here = _names(last.before), _names(now)
+    before, here = by_name(last.before), by_name(now)
     add, remove = installer(place)
     gone = [name for name in here if name not in before]
     back = [line for name, line in before.items() if here.get(name) != line]
@@ -161,7 +161,8 @@ def installed(place: Environment) -> tuple[str, ...]:
     return tuple(line.strip() for line in answered.stdout.splitlines() if line.strip() and not line.startswith(("#", "-e")))
 
 
-def _names(lines: Iterable[str]) -> dict[str, str]:
+def by_name(lines: Iterable[str]) -> dict[str, str]:
+    """Lines of a package list by canonical name."""
     return {line.partition("==")[0].partition(" @ ")[0].lower().replace("_", "-"): line for line in lines}
 
 

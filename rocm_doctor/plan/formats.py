@@ -28,6 +28,7 @@ def as_json(plan: Plan) -> str:
         "machine": {n: getattr(plan.machine, n) for n in ("gfx", "python", "system", "driver", "kernel", "glibc")},
         "wish": plan.wish,
         "stacks": [_stack(plan, s) for s in plan.stacks],
+        "remarks": plan.remarks,
         "variables": plan.variables,
         "replaces": replaces(plan.stacks[0], plan.machine) if plan.stacks else [],
         "rejected": [{"build": r.build.key, "why": r.why, "source": r.source} for r in plan.rejected],

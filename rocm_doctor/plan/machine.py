@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 
 import msgspec
 
@@ -95,6 +95,15 @@ def probed(snapshot: Snapshot) -> Machine | None:
         snapshot,
         probed=True,
     )
+
+
+def having(machine: Machine, installed: Mapping[str, str]) -> Machine:
+    """A declared machine whose environment was listed: packages by canonical name, with their versions."""
+    here = {
+        f"pkg.{name}": Fact(version, (Reading("pip freeze", name, f"{name}=={version}"),)) for name, version in installed.items()
+    }
+    base = msgspec.structs.replace(machine.base, facts={**machine.base.facts, **here})
+    return msgspec.structs.replace(machine, base=base, probed=True)
 
 
 def _text(snapshot: Snapshot, name: str) -> str:

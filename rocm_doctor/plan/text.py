@@ -31,6 +31,7 @@ def _found(plan: Plan, tool: str) -> Iterator[str]:
         yield f"  note    {name} is compiled on this machine, with hipcc and ROCm's development files"
     if stack.candidate.index.nightly:
         yield from _wrap(stack.candidate.index.words, "  note    ", "          ")
+    yield from (line for said in plan.remarks for line in _wrap(said, "  note    ", "          "))
     yield from (line for said in replaces(stack, plan.machine) for line in _wrap(said, "  replaces ", "          "))
     yield ""
     yield from _commands(plan, stack, tool)
