@@ -55,7 +55,7 @@ class Logs:
 def fragments(condition: str) -> tuple[tuple[str, ...], ...]:
     """The alternatives of a condition, each as the fragments that must follow one another in one line."""
     alternatives = expanded(_fold(condition)).split("|")
-    return tuple(tuple(f for f in alt.split("*") if f.strip()) for alt in alternatives if alt.strip("* "))
+    return tuple(filter(None, (tuple(f for f in alt.split("*") if f.strip()) for alt in alternatives)))
 
 
 @cache
