@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rocm_doctor.derived import derived
+from rocm_doctor.derived import derived, masked
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Target
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown, Value
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def enrich(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
     """The snapshot with what the catalogue knows of its GPUs."""
-    gpus = tuple(Gpu(_enriched(gpu.facts, matrix)) for gpu in snapshot.gpus)
+    gpus = tuple(Gpu(_enriched(gpu.facts, matrix)) for gpu in masked(snapshot))
     return msgspec.structs.replace(snapshot, gpus=gpus, facts={**derived(snapshot), **snapshot.facts})
 
 

@@ -67,6 +67,7 @@ COORDS: dict[str, Coord] = {
         "list", "what the kernel log tells of the GPU: driver_load, ring_timeout, gpu_reset, page_fault, firmware_missing, ..."
     ),
     "driver.blacklisted": Coord("word", "file under /etc/modprobe.d that keeps amdgpu from loading"),
+    "driver.others": Coord("list", "other graphics drivers that are loaded: nvidia, nouveau, radeon, vfio_pci"),
     "driver.windows": Coord("version", "Adrenalin version on Windows"),
     "firmware.mes": Coord("word", "MES firmware version"),
     "firmware.linux": Coord("word", "release (a date) of the linux-firmware package"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rocm_doctor.model import Fact, Snapshot
+from rocm_doctor.model import Fact, Gpu, Snapshot
 
 # PyTorch's order: c10/core/AllocatorConfig.h (2.9 and later), c10/cuda/CUDAAllocatorConfig.h (CUDA name before HIP name).
 _ALLOCATOR = ("env.PYTORCH_ALLOC_CONF", "env.PYTORCH_CUDA_ALLOC_CONF", "env.PYTORCH_HIP_ALLOC_CONF")
@@ -19,3 +19,42 @@ def derived(snapshot: Snapshot) -> dict[str, Fact]:
         return {"torch.expandable_segments": Fact(None, listed.readings)} if listed.value is True else {}
     found = re.search(r"expandable_segments\s*:\s*(True|False)", str(chosen.value))
     return {"torch.expandable_segments": Fact(found[1] == "True" if found else None, chosen.readings)}
+
+
+ROCR = "ROCR_VISIBLE_DEVICES"
+HIP = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+
+
+def masked(snapshot: Snapshot) -> tuple[Gpu, ...]:
+    """The GPUs with `visible` where masks of plain indices decide it: ROCR chooses first, HIP chooses from what ROCR left.
+
+    Order: the kernel's nodes, which is ROCr's (ROCm/rocm-systems, HIP docs on device isolation).
+    """
+    left = list(range(len(snapshot.gpus)))
+    second = next((n for n in HIP if isinstance(snapshot.get(f"env.{n}").value, str)), "")
+    readings = []
+    for name in (ROCR, second):
+        fact = snapshot.get(f"env.{name}")
+        if not isinstance(fact.value, str):
+            continue
+        chosen = indices(fact.value)
+        if chosen is None:
+            return snapshot.gpus
+        left = [left[i] for i in chosen if i < len(left)]
+        readings += fact.readings
+    if not readings:
+        return snapshot.gpus
+    return tuple(Gpu({**g.facts, "visible": Fact(n in left, tuple(readings))}) for n, g in enumerate(snapshot.gpus))
+
+
+def indices(value: str) -> list[int] | None:
+    """The indices of a mask up to the first that is no index (where HIP stops too); None for UUIDs, which cannot be judged."""
+    out: list[int] = []
+    for part in value.split(","):
+        text = part.strip()
+        if text.upper().startswith("GPU-"):
+            return None
+        if not text.isdigit():
+            break
+        out.append(int(text))
+    return out

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from machines import card, env, judge, named, open_nodes, serious, torch
 
+from rocm_doctor.derived import indices
 from rocm_doctor.model import Artifact
-from rocm_doctor.rules.visible import indices
 
 
 def container(kind: str = "docker") -> list[Artifact]:
@@ -140,3 +140,17 @@ def test_an_integrated_gpu_beside_a_card_is_worth_a_note_and_no_more() -> None:
 def test_a_mask_that_hides_it_silences_the_note() -> None:
     report = judge(open_nodes(), [*card("gfx1100", 1), *card("gfx1036", 2)], torch("2.9.1+rocm6.4"), env(HIP_VISIBLE_DEVICES="0"))
     assert "arch.igpu-interferes" not in [f.id for f in report.findings]
+
+
+def test_a_cuda_torch_beside_an_integrated_gpu_and_an_nvidia_driver_is_right() -> None:
+    modules = [Artifact("proc/modules", "bundle", "nvidia 62521344 1 - Live 0x0\namdgpu 19738624 0 - Live 0x0\n")]
+    cuda = [Artifact("py/torch/version.py", "bundle", "__version__ = '2.9.1+cu128'\ncuda: Optional[str] = '12.8'\nhip = None\n")]
+    assert not serious(judge(open_nodes(), card("gfx1036"), cuda, modules))
+    assert "version.torch-not-rocm" in serious(judge(open_nodes(), card("gfx1100"), cuda, modules))
+
+
+def test_a_card_that_a_mask_hides_is_not_trained_on() -> None:
+    two = [*card("gfx1100", 1), *card("gfx1036", 2)]
+    report = judge(open_nodes(), two, torch("2.9.1+rocm6.4"), env(HIP_VISIBLE_DEVICES="1"))
+    assert report.snapshot.gpus[0].get("visible").value is False
+    assert "arch.not-in-build" in serious(report) or "arch.override-needed" in serious(report)

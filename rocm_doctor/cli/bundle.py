@@ -8,7 +8,7 @@ import click
 
 from rocm_doctor import pipeline
 from rocm_doctor.cli.check import captured, live
-from rocm_doctor.cli.common import load_matrix
+from rocm_doctor.cli.common import interpreter, load_matrix, write_file
 from rocm_doctor.redact import redact_artifacts
 from rocm_doctor.reports import Look, render
 from rocm_doctor.sources import bundle
@@ -34,10 +34,11 @@ def command(
     sysroot: Path | None,
 ) -> None:
     """Pack what was read from this machine (or from PATHS) for a bug ticket, without host, user or serials."""
+    python = interpreter(python)
     matrix = load_matrix(None, ())
     artifacts = captured(paths, logs, False) if paths else live(python, sysroot, logs, smoke=smoke)
     shared = artifacts if no_redact else redact_artifacts(artifacts)
     report = pipeline.judge(shared, matrix, source=output.name)
     extra = {"report.json": render("json", report, Look()), "report.md": render("markdown", report, Look())}
-    output.write_bytes(bundle.write(shared, extra))
+    write_file(output, bundle.write(shared, extra))
     click.echo(f"{output}: {len(shared)} artefacts, verdict: {report.summary}")

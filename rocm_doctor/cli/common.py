@@ -115,9 +115,17 @@ def deliver(
         look = Look(width=_width(to_file), color=not to_file and _color(), verbose=verbose, quiet=quiet)
         text = render(name, report if no_redact or (name == "text" and not to_file) else _redacted(report), look)
         if to_file:
-            outputs[number].write_text(text, encoding="utf-8")
+            write_file(outputs[number], text.encode("utf-8"))
         else:
             click.echo(text.rstrip("\n"), color=look.color)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file that the user asked for; a place that cannot be written is the user's to mend."""
+    try:
+        path.write_bytes(data)
+    except OSError as exc:
+        raise Fault(f"{path}: {exc.strerror or exc}; give a file in a folder that exists and can be written") from exc
 
 
 def _redacted(report: Report) -> Report:

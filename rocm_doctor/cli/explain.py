@@ -38,6 +38,11 @@ def _lines(matrix: Matrix, name: str) -> Iterable[str]:
     if name in matrix.env:
         return _variable(matrix.env[name])
     names = [*matrix.diagnoses, *matrix.by_key, *matrix.env]
+    exact = next((known for known in names if known.casefold() == name.casefold()), None)
+    if exact:
+        return _lines(matrix, exact)
+    if name.casefold() in matrix.gfx or name.split()[0].casefold() in ("torch", "rocm"):
+        raise Fault(f"`{name}` is explained by a table: rocm-doctor matrix show {name}")
     near = difflib.get_close_matches(name, names, 3, 0.5)
     raise Fault(
         f"nothing is called `{name}`" + (f"; did you mean {', '.join(near)}?" if near else "; `rocm-doctor explain` lists all")

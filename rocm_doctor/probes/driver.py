@@ -29,18 +29,27 @@ _BLACKLIST = re.compile(r"^\s*(?:blacklist\s+amdgpu\b|install\s+amdgpu\s+/(?:usr
 
 
 def probe(artifacts: Artifacts) -> Notes:
-    """driver.{loaded,builtin,version,parameters,blacklisted} and ttm.pages_limit."""
+    """driver.{loaded,builtin,version,parameters,blacklisted,others} and ttm.pages_limit."""
     notes = Notes()
     _loaded(notes, artifacts)
     _version(notes, artifacts)
     _parameters(notes, artifacts)
     _blacklisted(notes, artifacts)
+    _others(notes, artifacts)
     for name in ("amdttm", "ttm"):
         limit = single(artifacts.get(f"sys/module/{name}/parameters/pages_limit"))
         if limit and limit.number is not None:
             notes.say("ttm.pages_limit", limit.number, limit.reading)
             break
     return notes
+
+
+def _others(notes: Notes, artifacts: Artifacts) -> None:
+    """Other drivers of graphics cards that are loaded beside amdgpu."""
+    modules = keyed(artifacts.get("proc/modules"))
+    names = [name for name in ("nvidia", "nouveau", "radeon", "vfio_pci") if name in modules]
+    if names:
+        notes.say("driver.others", tuple(names), modules[names[0]].reading)
 
 
 def _loaded(notes: Notes, artifacts: Artifacts) -> None:

@@ -154,7 +154,7 @@ def _topology_hidden(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
         matrix,
         "access.container",
         title="the kernel refuses to show GPUs to this process",
-        cause="Nodes of the KFD topology may not be read: a device filter of the control group (container, batch job) hides them.",
+        cause="Nodes of the KFD topology may not be read: a device filter of the control group hides them.",
         evidence=readings(snapshot, "kfd.denied"),
     )
 

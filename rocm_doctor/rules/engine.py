@@ -194,7 +194,7 @@ def ranked(findings: Iterable[Finding], matrix: Matrix) -> list[Finding]:
 
 
 def _roots(ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
-    """For each finding the place of its root cause (its own when it has none). Two that name each other: the first is the root."""
+    """For each finding the place of its root cause (its own when it has none). Of two that name each other the first is it."""
     roots = list(range(len(ordered)))
     for place, one in enumerate(ordered):
         for cause in _causes(one, place, ordered, matrix):

@@ -92,9 +92,10 @@ def subject_of(gpu: Gpu, number: int) -> str:
 
 
 def to_train_on(snapshot: Snapshot) -> list[tuple[str, Gpu]]:
-    """The GPUs that a run would use, each with its subject: an integrated one beside a card is not one of them."""
-    cards = any(g.get("is_apu").value is False for g in snapshot.gpus)
-    return [(subject_of(g, n), g) for n, g in enumerate(snapshot.gpus) if not (cards and g.get("is_apu").value is True)]
+    """The GPUs that a run would use, each with its subject: not those that a mask hides, nor an integrated one beside a card."""
+    seen = [(subject_of(g, n), g) for n, g in enumerate(snapshot.gpus) if g.get("visible").value is not False]
+    cards = any(g.get("is_apu").value is False for _, g in seen)
+    return [(subject, g) for subject, g in seen if not (cards and g.get("is_apu").value is True)]
 
 
 def quoted(fact: Fact, name: str) -> tuple[Reading, ...]:

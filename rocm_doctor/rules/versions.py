@@ -20,6 +20,8 @@ def torch_not_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     build = snapshot.get("torch.build").value
     if build not in ("cuda", "cpu") or (snapshot.gpus_listed and not snapshot.gpus):
         return
+    if snapshot.gpus and all(g.get("is_apu").value is True for g in snapshot.gpus) and _has_nvidia(snapshot):
+        return
     sure: Confidence = "high" if snapshot.gpus else "medium"
     gpu = snapshot.gpus[0].get("gfx").readings[:1] if snapshot.gpus else ()
     yield finding(
@@ -30,6 +32,12 @@ def torch_not_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         confidence=sure,
         excluded=("not a driver fault: such a build never looks for an AMD GPU",),
     )
+
+
+def _has_nvidia(snapshot: Snapshot) -> bool:
+    """An NVIDIA driver is loaded: a CUDA torch beside an integrated AMD GPU is then the right one."""
+    others = snapshot.get("driver.others").value
+    return (isinstance(others, tuple) and "nvidia" in others) or isinstance(snapshot.get("said.nvidia").value, str)
 
 
 def no_wheel_for_python(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rocm_doctor.derived import HIP, ROCR, indices
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Snapshot
 from rocm_doctor.rules.findings import finding, readings
-
-ROCR = "ROCR_VISIBLE_DEVICES"
-HIP = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 
 
 def visible_devices(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
@@ -28,19 +26,6 @@ def visible_devices(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         if len(kept) < len(chosen):
             yield _partly(snapshot, matrix, name, masks, left or 0)
         left = len(kept)
-
-
-def indices(value: str) -> list[int] | None:
-    """The indices of a mask up to the first that is no index (where HIP stops too); None for UUIDs, which cannot be judged."""
-    out: list[int] = []
-    for part in value.split(","):
-        text = part.strip()
-        if text.upper().startswith("GPU-"):
-            return None
-        if not text.isdigit():
-            break
-        out.append(int(text))
-    return out
 
 
 def _hidden(snapshot: Snapshot, matrix: Matrix, name: str, masks: list[str], left: int | None, chosen: list[int]) -> Finding:
