@@ -232,3 +232,17 @@ def test_replayed_from_text_the_findings_are_the_same() -> None:
     live = smoke("matmul segv", level=1)
     again = [Artifact(a.name, "bundle", a.text) for a in live]
     assert [(f.id, f.row, f.title) for f in judged(live).findings] == [(f.id, f.row, f.title) for f in judged(again).findings]
+
+
+@pytest.mark.parametrize(("gpu", "lane_name"), [(None, "cpu"), (0, "gpu0")])
+def test_a_torch_without_gpu_support_is_not_called_a_gpu(gpu: int | None, lane_name: str, tmp_path: Path) -> None:
+    """Nobody asked for a device: the CPU is tested and named. A GPU that was asked for by its index is not replaced by it."""
+    prelude = tmp_path / "prelude.py"
+    prelude.write_text(
+        "stages['import'] = stages['matmul'] = lambda bench: {'torch': '2.13.0+cpu'}\n"
+        "stages['device'] = lambda bench: {'kind': 'cpu' if bench.args.device == 'auto' else 'none'}\n"
+    )
+    told: list[str] = []
+    artifacts = run_smoke(stages=["matmul"], gpu=gpu, prelude=str(prelude), on_progress=told.append)
+    assert results(artifacts, lane_name)["matmul"]["status"] == "passed"
+    assert {line.partition(":")[0] for line in told} == ({"torch", "cpu"} if gpu is None else {"gpu0"})

@@ -2,8 +2,8 @@
 
 `smoke.<stage>` is `passed`, `failed:<reason>`, `died:<signal or reason>`, `timeout`, `timeout:unkillable`, `skipped:<reason>` or
 `not-run:<reason>`; the worst of all GPUs counts. On a CPU a pass is `passed-on-cpu`: it proves the packages, not the GPU.
-`smoke.kind` is hip, cuda or cpu; `smoke.masked`: a *_VISIBLE_DEVICES was set; `smoke.integrated-first`: a discrete GPU stands
-behind an integrated one. `smoke.first` is the first stage in order of blame that failed, died or hung; `smoke.first-how` how.
+`smoke.kind` is hip, cuda, cpu or unknown; `smoke.torch` the version that ran; `smoke.masked`: a *_VISIBLE_DEVICES was set;
+`smoke.integrated-first`: a discrete GPU stands behind an integrated one. `smoke.first` is the first stage in order of blame that failed, died or hung; `smoke.first-how` how.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ Record = dict[str, Any]
 _WORST = ("died", "timeout", "failed", "passed", "passed-on-cpu", "skipped", "not-run")
 _FAULTS = ("died", "timeout", "failed")
 _QUOTE = 300
+_HEADER = {"device": "smoke.kind", "name": "smoke.card", "torch": "smoke.torch", "interpreter": "smoke.interpreter"}
 
 
 def probe(artifacts: Artifacts) -> Notes:
@@ -64,7 +65,7 @@ def _about(notes: Notes, artifact: Artifact, records: list[tuple[int, Record]]) 
         reading = Reading(artifact.name, f"line {line}", _words(record))
         details = record.get("details")
         if record.get("kind") == "header":
-            for key, name in (("device", "smoke.kind"), ("name", "smoke.card"), ("interpreter", "smoke.interpreter")):
+            for key, name in _HEADER.items():
                 if isinstance(record.get(key), str) and name not in notes.facts:
                     notes.say(name, record[key], reading)
         elif record.get("stage") == "device" and isinstance(details, dict):

@@ -67,7 +67,7 @@ def remind(lane: Lane, worker: Worker) -> None:
     waits = worker.doing or ("the interpreter to end" if worker.farewell else worker.stage or "the interpreter to start")
     left = time_limit(lane, worker)
     lane.settings.tell(
-        f"{lane.name}: {worker.stage} has run for {elapsed(worker):.0f} s (limit {left:.0f} s), waiting for: {waits}"
+        f"{lane.speaker}: {worker.stage} has run for {elapsed(worker):.0f} s (limit {left:.0f} s), waiting for: {waits}"
     )
 
 

@@ -140,7 +140,7 @@ def _take(lane: Lane, worker: Worker, event: Record) -> None:
     elif kind == "start":
         worker.stage, worker.since, worker.doing = str(event.get("stage")), time.monotonic(), ""
         if worker.rank == 0:
-            lane.settings.tell(f"{lane.name}: {worker.stage} ({_about(lane, worker.stage)})")
+            lane.settings.tell(f"{lane.speaker}: {worker.stage} ({_about(lane, worker.stage)})")
     elif kind == "doing":
         worker.doing = str(event.get("text"))
     elif kind == "end":

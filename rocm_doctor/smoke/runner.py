@@ -52,16 +52,17 @@ def run_smoke(
 ) -> list[Artifact]:
     """Run the smoke test up to `level`, or the named stages, in this interpreter (default: the one that runs us); its artifacts.
 
-    `gpu`: this index alone; by default every GPU that torch shows. `memory_limit` is bytes of main memory per child, `limit`
-    seconds per stage instead of the table's. `prelude` is a Python file that the worker runs first, for tests. An interrupt ends
-    the children, and the artifacts say so in their note. Raises KeyError for a stage that does not exist.
+    `gpu`: this index alone, and no falling back to the CPU; by default every GPU that torch shows. `memory_limit` is bytes of
+    main memory per child, `limit` seconds per stage instead of the table's. `prelude` is a Python file that the worker runs
+    first, for tests. An interrupt ends the children, and the artifacts say so in their note. Raises KeyError for a stage that
+    does not exist.
     """
     plan = planned(level, stages)
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-smoke-", ignore_cleanup_errors=True) as folder:
         settings = Settings(
             python=python or sys.executable,
             level=max([level, *(stage.level for stage in plan)]),
-            device=device,
+            device="cuda" if device == "auto" and gpu is not None else device,
             folder=folder,
             token=uuid.uuid4().hex,
             tell=on_progress or (lambda line: None),
@@ -154,8 +155,13 @@ def _crew(settings: Settings, stages: list[Stage], world: int, done: list[Lane])
 def _artifacts(lane: Lane, first: Lane, seconds: float, note: str) -> list[Artifact]:
     lines = [_header(lane, lane if lane.world == 1 else first), *lane.records]
     text = "".join(msgspec.json.encode(line).decode() + "\n" for line in lines)
-    results = Artifact(f"smoke/{lane.name}.jsonl", "smoke", text, seconds=seconds, note=note)
-    return [results] + ([Artifact(f"smoke/{lane.name}.log", "smoke", "\n".join(lane.words) + "\n")] if lane.words else [])
+    results = Artifact(f"smoke/{lane.title}.jsonl", "smoke", text, seconds=seconds, note=note)
+    return [results] + ([Artifact(f"smoke/{lane.title}.log", "smoke", "\n".join(lane.words) + "\n")] if lane.words else [])
+
+
+def _meant(asked: str, torch: dict[str, Any]) -> str:
+    """The kind of device when none was reached: hip or cuda by torch's build, cpu where that was asked for, else unknown."""
+    return "cpu" if asked == "cpu" else next((kind for kind in ("hip", "cuda") if torch.get(kind)), "unknown")
 
 
 def _header(lane: Lane, teller: Lane) -> dict[str, Any]:
@@ -164,13 +170,13 @@ def _header(lane: Lane, teller: Lane) -> dict[str, Any]:
     return {
         "kind": "header",
         "schema": SCHEMA,
-        "lane": lane.name,
+        "lane": lane.title,
         "interpreter": lane.settings.python,
         "python": lane.hello.get("python"),
         "torch": torch.get("torch"),
         "hip": torch.get("hip"),
         "cuda": torch.get("cuda"),
-        "device": device.get("kind") or ("hip" if torch.get("hip") else lane.settings.device),
+        "device": device.get("kind") or _meant(lane.settings.device, torch),
         "name": device.get("name"),
         "index": lane.index,
         "world": lane.world,

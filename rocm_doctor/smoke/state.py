@@ -55,7 +55,7 @@ class Worker(Struct):
 
 class Lane(Struct):
     """The stages of one GPU. `records` and `words` are what its artifacts will hold, `states` the worst status of each stage so
-    far.
+    far. `kind` is what the device stage found: hip, cuda or cpu.
     """
 
     name: str
@@ -71,6 +71,18 @@ class Lane(Struct):
     hello: Record = field(default_factory=dict)
     failed_at: dict[str, float] = field(default_factory=dict)
     crews: int = 0
+    kind: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the lane is called: a torch without GPU support was tested on the CPU, whatever the lane was begun for."""
+        return "cpu" if self.kind == "cpu" and self.world == 1 else self.name
+
+    @property
+    def speaker(self) -> str:
+        """Who a line of progress is about. Before the device is known there is no GPU to speak of."""
+        unknown = self.settings.device == "auto" and self.index == 0 and self.world == 1 and "device" not in self.states
+        return "torch" if unknown else self.title
 
     @property
     def busy(self) -> bool:
@@ -92,6 +104,8 @@ def record(lane: Lane, *, stage: str, status: str, **more: Any) -> None:
     lane.records.append({"kind": "result", "stage": stage, "status": status} | told)
     if lane.states.get(stage, "passed") == "passed":
         lane.states[stage] = status
+    if stage == "device":
+        lane.kind = str((more.get("details") or {}).get("kind", ""))
     why = ": ".join(str(more[key]) for key in ("reason", "message") if more.get(key))
     if status in ("failed", "died", "timeout"):
         lane.failed_at.setdefault(stage, time.monotonic())
@@ -103,6 +117,8 @@ def _tell(lane: Lane, stage: str, status: str, why: str, details: Any) -> None:
     """A line for what did not pass, and for what was measured."""
     measured = [f"{details[key]} {unit}" for key, unit in UNITS if key in details] if isinstance(details, dict) else []
     if status == "passed" and measured:
-        lane.settings.tell(f"{lane.name}: {stage} passed, {', '.join(measured)}")
+        lane.settings.tell(f"{lane.speaker}: {stage} passed, {', '.join(measured)}")
     elif status not in ("passed", "not-run"):
-        lane.settings.tell(": ".join([f"{lane.name}: {stage} {WORDS[status]}", *([why.partition("\n")[0][:300]] if why else [])]))
+        lane.settings.tell(
+            ": ".join([f"{lane.speaker}: {stage} {WORDS[status]}", *([why.partition("\n")[0][:300]] if why else [])])
+        )
