@@ -171,3 +171,56 @@ def test_several_targets_are_told_apart(tmp_path: Path) -> None:
     repository = declared.read(tmp_path)
     found = lint(repository, repository.policy.targets, load(), name="repository x", today=TODAY).findings
     assert {f.subject for f in found if f.severity == "error"} == {"requirements.txt for old"}
+
+
+INDEX = "https://download.pytorch.org/whl/rocm{}"
+STACK = "--{}index-url " + INDEX + "\ntorch=={}\n{}\n"
+
+
+@pytest.mark.parametrize(("line", "url", "expected"), [
+    ("bitsandbytes==0.45.0", "", "lib.bitsandbytes"), ("bitsandbytes==0.50.2", "", ""), ("bitsandbytes", "", ""),
+    ("bitsandbytes==0.45.0", "extra-", "lib.bitsandbytes"),
+    ("bitsandbytes @ git+https://github.com/bitsandbytes-foundation/bitsandbytes@0.45.0", "", ""),
+    ("xformers==0.0.29", "", "lib.xformers"), ("xformers==0.0.33", "", ""), ("xformers==0.0.33", "extra-", ""),
+])  # fmt: skip
+def test_wheels_without_code_for_amd_are_judged_by_their_version(tmp_path: Path, line: str, url: str, expected: str) -> None:
+    found = judged(tmp_path, requirements_DOT_txt=STACK.format(url, "6.4", "2.9.1+rocm6.4", line))
+    told = [f for f in found if f.id in ("lib.bitsandbytes", "lib.xformers") and f.severity != "note"]
+    assert [f.id for f in told] == ([expected] if expected else [])
+    assert all(f.confidence == "medium" and f.sources and line in f.evidence[0].quote + f.evidence[1].quote for f in told)
+    assert not any("installed" in f.title for f in told)
+
+
+def test_an_xformers_from_the_default_index_beside_a_rocm_torch(tmp_path: Path) -> None:
+    text = f"RUN pip install torch==2.9.1 --index-url {INDEX.format('6.4')}\nRUN pip install --no-deps xformers==0.0.33\n"
+    found = [f for f in judged(tmp_path, Dockerfile="FROM ubuntu:24.04\n" + text) if f.id == "lib.xformers"]
+    assert [(f.severity, f.row, f.commands) for f in found] == [("warning", "xformers-without-amd-code", ())]
+    assert found[0].advice.startswith("Take xformers out of line 3 of Dockerfile.")
+
+
+def test_a_private_index_may_hold_another_build(tmp_path: Path) -> None:
+    text = "--index-url https://wheels.example.org/simple\ntorch==2.9.1+rocm6.4\nbitsandbytes==0.45.0\n"
+    assert "lib.bitsandbytes" not in ids(judged(tmp_path, requirements_DOT_txt=text))
+
+
+def test_an_index_that_nobody_knows(tmp_path: Path) -> None:
+    line = "FROM ubuntu:24.04\nRUN pip install torch --index-url {}\n"
+    found = judged(tmp_path, Dockerfile=line.format(INDEX.format("6.9")))
+    assert [(f.id, f.severity, f.evidence[0].place) for f in found] == [("version.wheel-missing", "warning", "line 2")]
+    assert "no such index is known" in found[0].title
+    assert "rocm6.4, rocm7.0" in found[0].cause
+    assert judged(tmp_path, Dockerfile=line.format(INDEX.format("6.4"))) == []
+    assert judged(tmp_path, Dockerfile=line.format("https://download.pytorch.org/whl/nightly/rocm7.9")) == []
+
+
+def test_the_remedy_of_a_file_is_a_line_of_it(tmp_path: Path) -> None:
+    text = "FROM ubuntu:24.04\nENV HSA_OVERRIDE_GFX_VERSION=10.3.0\n" + "RUN pip install {} --index-url " + INDEX.format("6.4") + "\n"
+    one = judged(tmp_path, Dockerfile=text.format("torch==2.9.1"))[0]
+    assert (one.id, one.commands) == ("arch.override-wrong", ())
+    assert one.advice.startswith("Delete line 2 of Dockerfile.")
+    both = judged(tmp_path, Dockerfile=text.replace("ENV ", "ENV A=1 ").format("torch==2.9.1"))[0]
+    assert both.advice.startswith("Take HSA_OVERRIDE_GFX_VERSION out of line 2 of Dockerfile.")
+    pair = judged(tmp_path, Dockerfile=text.format("torch==2.9.1 torchvision==0.23.0"))
+    said = next(f for f in pair if f.id == "version.companion-mismatch")
+    assert said.commands == ()
+    assert "Write torchvision==0.24.1 on line 3 of Dockerfile. Take it from the index of torch, https://" in said.advice

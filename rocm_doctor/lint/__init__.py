@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Sequence
+from functools import cache, partial
 
 import msgspec
 
@@ -14,6 +15,8 @@ from rocm_doctor.catalogue import enrich
 from rocm_doctor.declared import Place, Repository, Target, Trouble, Unit
 from rocm_doctor.lint.facts import joined, snapshot_of
 from rocm_doctor.lint.folding import accepted, folded, once, weighed, words_of
+from rocm_doctor.lint.remedies import in_files
+from rocm_doctor.lint.wheels import Names, by_version, published, said_of_wheels
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Row, Severity, Snapshot, Undecided, Verdict
 from rocm_doctor.pipeline import SCHEMA_VERSION
@@ -52,10 +55,15 @@ def lint(
     ignore: Sequence[str] = (),
 ) -> Report:
     """The report on a repository. `name` is how its source is called; `ignore` holds ids or rows given on the command line."""
-    rows = msgspec.structs.replace(matrix, rows=tuple(row for row in matrix.rows if _decidable(row)))
-    judged = [_bare(target, rows) for target in targets]
-    judged += [_judged(unit, target, rows, repository.units) for target in targets for unit in _for(target, repository.units)]
-    findings = once(f for _, found, _ in judged for f in found) + [_of_trouble(t, matrix) for t in repository.troubles]
+    by_files = cache(partial(_rows, matrix))
+    judged = [_bare(target, by_files(frozenset())) for target in targets]
+    judged += [
+        _judged(unit, target, by_files(published(unit, target)), repository.units)
+        for target in targets
+        for unit in _for(target, repository.units)
+    ]
+    findings = once(said_of_wheels(f, matrix) for _, found, _ in judged for f in found)
+    findings += [_of_trouble(t, matrix) for t in repository.troubles]
     kept, stale = accepted(findings, repository.policy, today, matrix)
     shown = ranked((f for f in (*kept, *stale) if not {f.id, f.row, f"{f.id}:{f.row}"} & set(ignore)), matrix)
     verdict, summary = _verdict(shown, targets, repository)
@@ -70,6 +78,11 @@ def lint(
         snapshot=joined([snapshot for snapshot, _, _ in judged], targets, matrix),
         source=name,
     )
+
+
+def _rows(matrix: Matrix, names: Names) -> Matrix:
+    """The matrix with the rows that files decide, where these packages come as published wheels."""
+    return msgspec.structs.replace(matrix, rows=tuple(row for row in by_version(matrix, names) if _decidable(row)))
 
 
 def _decidable(row: Row) -> bool:
@@ -118,7 +131,7 @@ def _hint(one: Undecided) -> str:
 def _placed(one: Finding, unit: Unit, target: Target) -> Finding:
     """A finding of the rules for machines: what stands in the repository comes first, the target last."""
     evidence = sorted(one.evidence, key=lambda r: (not of_file(r), r.artifact != "matrix"))
-    return stamped(msgspec.structs.replace(one, evidence=tuple(evidence), subject=subject(unit, target)))
+    return in_files(stamped(msgspec.structs.replace(one, evidence=tuple(evidence), subject=subject(unit, target))), unit)
 
 
 def _of_trouble(trouble: Trouble, matrix: Matrix) -> Finding:
@@ -136,7 +149,8 @@ def _verdict(findings: Sequence[Finding], targets: Sequence[Target], repository:
     named = ", ".join(t.gpu or t.name for t in targets)
     if not repository.units:
         return "undetermined", f"no file that declares a stack was found among {repository.files} that were looked at"
-    return "ready", f"nothing stands against {named} in {len(repository.units)} declared environments"
+    count = len(repository.units)
+    return "ready", f"nothing stands against {named} in {count} declared environment{'s' if count > 1 else ''}"
 
 
 def rebased(report: Report, prefix: str) -> Report:

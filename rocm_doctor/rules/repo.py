@@ -14,6 +14,7 @@ from rocm_doctor.rules.repo_companions import companions, pythons, triton
 from rocm_doctor.rules.repo_config import config, packages
 from rocm_doctor.rules.repo_container import base_image, containers
 from rocm_doctor.rules.repo_index import Torch, of_local, pinned, said, sources, wanted
+from rocm_doctor.rules.repo_missing import unknown_indexes, xformers
 from rocm_doctor.rules.repo_torch import EXACT, states
 from rocm_doctor.rules.repo_words import found
 
@@ -129,11 +130,13 @@ def unsafe_indexes(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Findi
 REPO_RULES: tuple[RepoRule, ...] = (
     torch_build,
     unsafe_indexes,
+    unknown_indexes,
     companions,
     triton,
     pythons,
     base_image,
     containers,
     packages,
+    xformers,
     config,
 )

@@ -10,7 +10,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
 from rocm_doctor.rules.repo_index import Torch, applies, of_local, pinned, said, sources
 from rocm_doctor.rules.repo_torch import image_facts, states
-from rocm_doctor.rules.repo_words import found
+from rocm_doctor.rules.repo_words import found, required
 
 
 def companions(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
@@ -42,7 +42,7 @@ def _companion(
             [r.place, torch.place],
             row="",
             title=f"{r.name} {version} does not belong to torch {torch.version}; {right} does",
-            commands=(f'pip install "{r.name}=={right}"',),
+            advice=f"{required(f'{r.name}=={right}', r.place)} Take it from the index of torch{_index(torch)}.",
         )
         return
     origin = of_local(r.spec, r.url)
@@ -59,6 +59,10 @@ def _companion(
             cause=f"{r.name} is not bound to the index of torch: its compiled operators do not load beside a ROCm torch.",
             advice=f"Bind {r.name} to the ROCm index as well.",
         )
+
+
+def _index(torch: Torch) -> str:
+    return f", {torch.origin.url}" if torch.origin else ""
 
 
 def triton(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:

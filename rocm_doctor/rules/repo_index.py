@@ -198,6 +198,8 @@ def _best(asked: Sequence[Source], spec: str, matrix: Matrix, target: Target) ->
         rocm = next(s for s in asked if s.build == "rocm")
         return _NONE._replace(rocm=rocm.rocm), "", _missing(rocm, spec, matrix, target)
     _, source, version = max(offers, key=lambda o: o[0])
+    if source.build == "rocm" and not known_index(matrix, source.rocm):
+        version = pinned(spec)  # what an index that is not known has is not known either
     beaten = next((s for s in asked if s.build == "rocm" and s is not source), None)
     why = _beaten(source, version, beaten, spec, matrix, target) if beaten else _named(source)
     return source, version, why

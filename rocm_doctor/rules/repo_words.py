@@ -24,6 +24,14 @@ def subject(unit: Unit, target: Target) -> str:
     return f"{unit.name} for {target.name}" if target.place else unit.name
 
 
+def required(requirement: str, place: Place) -> str:
+    """The edit that makes a file ask for this: its line, or the project behind a lock, which no hand edits."""
+    name = place.file.rsplit("/", 1)[-1]
+    if name.endswith(".lock") or name.startswith("pylock"):
+        return f"Require {requirement} in the project and lock again."
+    return f"Write {requirement} on line {place.line} of {place.file}."
+
+
 def of_file(reading: Reading) -> bool:
     """Whether a reading is of a file that declares something, and not of the target or of the catalogue."""
     return reading.artifact != "matrix" and not reading.quote.startswith("target ")

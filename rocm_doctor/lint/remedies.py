@@ -1,0 +1,49 @@
+"""What to type on a machine, turned into what to change in the repository: the line that declares it."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from rocm_doctor.declared import Place, Setting, Unit
+from rocm_doctor.model import Finding
+from rocm_doctor.rules.repo_words import required
+
+_INSTALL = re.compile(r"""pip install (?:--upgrade |-U )?["']?(([A-Za-z][\w.-]*)[^"'\s]*)["']?$""")
+_REMOVE = re.compile(r"pip uninstall (?:-y )?([\w.-]+)$")
+
+
+def in_files(one: Finding, unit: Unit) -> Finding:
+    """The finding with the edits that its commands mean; a command that no line of the unit stands for stays."""
+    edits = {command: _edits(command, unit) for command in one.commands}
+    said = " ".join(dict.fromkeys(edit for more in edits.values() for edit in more))
+    kept = tuple(command for command, more in edits.items() if not more)
+    return msgspec.structs.replace(one, commands=kept, advice=f"{said} {one.advice}".strip()) if said else one
+
+
+def _edits(command: str, unit: Unit) -> list[str]:
+    verb, _, words = command.partition(" ")
+    if verb in ("unset", "export"):
+        return [edit for word in words.split() for s in unit.env if (edit := _of_variable(verb, word, s, unit))]
+    needed = {r.name: r.place for step in unit.steps for r in step.requirements}
+    if (found := _INSTALL.match(command)) and found[2] in needed:
+        return [required(found[1], needed[found[2]])]
+    if (found := _REMOVE.match(command)) and found[1] in needed:
+        return [f"Take {found[1]} out of {_line(needed[found[1]])}."]
+    return []
+
+
+def _of_variable(verb: str, word: str, setting: Setting, unit: Unit) -> str:
+    name, _, value = word.partition("=")
+    if setting.name != name:
+        return ""
+    if verb == "export":
+        return f"Set {name} to {value} on {_line(setting.place)}."
+    alone = sum((s.place.file, s.place.line) == (setting.place.file, setting.place.line) for s in unit.env) == 1
+    plain = re.fullmatch(rf"(?:ENV|export|set)?\s*{re.escape(name)}\s*[= :]\s*\S+", setting.place.quote.strip())
+    return f"Delete {_line(setting.place)}." if alone and plain else f"Take {name} out of {_line(setting.place)}."
+
+
+def _line(place: Place) -> str:
+    return f"line {place.line} of {place.file}"
