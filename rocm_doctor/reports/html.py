@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from rocm_doctor.model import Fact, Finding, Report
 from rocm_doctor.reports import Look
 from rocm_doctor.reports.html_style import STYLE
-from rocm_doctor.reports.places import location, name_of
+from rocm_doctor.reports.places import location, name_of, where
 from rocm_doctor.reports.terminal import gpu_line, shown
 
 _MARK = {"ready": "Ready", "problems": "Problems", "undetermined": "Undetermined"}
@@ -24,6 +24,7 @@ _ROWS = (
     ("pkg.bitsandbytes", "bitsandbytes"),
 )  # fmt: skip
 _SEVERE = ("error", "warning", "note")
+_SPAN = re.compile(r"`([^`\s][^`]*)`")
 _LINK = re.compile(r"https://[\w.-]+(?:/[\w./%#?=&+~@:,;()-]*)?")
 
 
@@ -41,7 +42,7 @@ def render(report: Report, look: Look) -> str:
 
 
 def _body(report: Report) -> Iterator[str]:
-    yield f'<header class="{report.verdict}"><p class="mark">{_MARK[report.verdict]}</p><h1>{_e(report.summary)}</h1>'
+    yield f'<header class="{report.verdict}"><p class="mark">{_MARK[report.verdict]}</p><h1>{_prose(report.summary)}</h1>'
     proven = f"; ran: {', '.join(report.proven)}" if report.proven else ""
     versions = f"rocm-doctor {report.tool_version} · matrix {report.matrix_version}{proven}"
     yield f"<p>{_e(report.source)} · {_e(versions)}</p></header>"
@@ -69,7 +70,7 @@ def _table(report: Report) -> Iterator[str]:
     machine = report.snapshot.facts
     shown_rows = [(label, machine.get(key)) for key, label in _ROWS if key in machine]
     listed = {key for key, _ in _ROWS}
-    more = [(key, fact) for key, fact in machine.items() if key not in listed and _of(fact, decided)]
+    more = [(key, fact) for key, fact in machine.items() if key not in listed and not key.endswith(".") and _of(fact, decided)]
     gpus = [(f"GPU {n}: {gpu_line(gpu)}", gpu) for n, gpu in enumerate(report.snapshot.gpus)]
     if not (gpus or shown_rows or more):
         return
@@ -117,13 +118,12 @@ def _anchor(finding: Finding) -> str:
 
 def _finding(finding: Finding, followers: list[Finding]) -> Iterator[str]:
     sure = {"high": "", "medium": ", likely", "low": ", a hypothesis"}[finding.confidence]
-    where = f" on {finding.subject}" if finding.subject else ""
-    yield f'<article id="{_anchor(finding)}" class="{finding.severity}"><h3>{_e(finding.title + where)}</h3>'
+    yield f'<article id="{_anchor(finding)}" class="{finding.severity}"><h3>{_prose(finding.title + where(finding))}</h3>'
     file, line = location(finding)
     at = f"{_e(file)}:{line} · " if line else ""
-    yield f'<p class="dim">{at}{finding.severity}{sure} · {_e(name_of(finding))}</p><p>{_e(finding.cause)}</p>'
+    yield f'<p class="dim">{at}{finding.severity}{sure} · {_e(name_of(finding))}</p><p>{_prose(finding.cause)}</p>'
     if finding.advice:
-        yield f"<p>{_e(finding.advice)}</p>"
+        yield f"<p>{_prose(finding.advice)}</p>"
     yield from (f"<pre>{_e(command)}</pre>" for command in finding.commands)
     if finding.verify:
         yield f"<p>Then:</p><pre>{_e(chr(10).join(finding.verify))}</pre>"
@@ -135,7 +135,7 @@ def _finding(finding: Finding, followers: list[Finding]) -> Iterator[str]:
     says = "".join(f"<li>{finding.grade}: {_source(s)}</li>" for s in finding.sources)
     yield f"<details><summary>Read, and who says so</summary><ul>{read}{says}</ul></details>"
     if followers:
-        yield f'<p class="dim">Leads to: {_e("; ".join(f.title for f in followers))}</p>'
+        yield f'<p class="dim">Leads to: {_prose("; ".join(f.title for f in followers))}</p>'
     yield "</article>"
 
 
@@ -147,6 +147,11 @@ def _list(title: str, lines: Iterable[str]) -> Iterator[str]:
     body = "".join(f"<li>{_e(line)}</li>" for line in lines)
     if body:
         yield f"<section><details><summary>{title}</summary><ul>{body}</ul></details></section>"
+
+
+def _prose(text: str) -> str:
+    """Sentences, in which `words` in backticks are code."""
+    return _SPAN.sub(r"<code>\1</code>", _e(text))
 
 
 def _e(text: str) -> str:

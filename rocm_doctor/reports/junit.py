@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.reports import Look
-from rocm_doctor.reports.places import location, message, name_of
+from rocm_doctor.reports.places import location, message, name_of, where
 
 # Characters that XML 1.0 cannot carry even as references.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -49,7 +49,7 @@ def _undecided(report: Report) -> str:
 
 def _case(finding: Finding) -> str:
     file, line = location(finding)
-    name = finding.title + (f" ({finding.subject})" if finding.subject else "") + (f" at {file}:{line}" if line else "")
+    name = finding.title + where(finding) + (f" at {file}:{line}" if line else "")
     head = f'<testcase classname={_attr("rocm-doctor." + name_of(finding))} name={_attr(name)} time="0"'
     if finding.severity == "note":
         return head + "/>"

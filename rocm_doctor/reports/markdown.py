@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator
 
 from rocm_doctor.model import Finding, Reading, Report
 from rocm_doctor.reports import Look
-from rocm_doctor.reports.places import location, name_of
+from rocm_doctor.reports.places import location, name_of, where
 from rocm_doctor.reports.terminal import gpu_line, stack_of
 
 _MARK = {"ready": "✅", "problems": "❌", "undetermined": "❔"}
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~])")
+
+_SPAN = re.compile(r"`([^`\s][^`]*)`")
 
 
 def render(report: Report, look: Look) -> str:
@@ -20,7 +22,7 @@ def render(report: Report, look: Look) -> str:
 
 
 def _lines(report: Report) -> Iterator[str]:
-    yield f"## {_MARK[report.verdict]} {escaped(report.summary)}"
+    yield f"## {_MARK[report.verdict]} {prose(report.summary)}"
     yield ""
     yield f"rocm-doctor {escaped(report.tool_version)}, matrix {escaped(report.matrix_version)}, {escaped(report.source)}"
     yield from _machine(report)
@@ -46,21 +48,20 @@ def _machine(report: Report) -> Iterator[str]:
 
 def _finding(finding: Finding, followers: list[Finding]) -> Iterator[str]:
     sure = {"high": "", "medium": ", likely", "low": ", a hypothesis"}[finding.confidence]
-    where = f" on {finding.subject}" if finding.subject else ""
     yield ""
-    yield f"### {finding.severity}{sure}: {escaped(finding.title + where)}"
+    yield f"### {finding.severity}{sure}: {prose(finding.title + where(finding))}"
     yield ""
     file, line = location(finding)
     at = f", {_code(f'{file}:{line}')}" if line else ""
-    yield f"{escaped(finding.cause)} ({_code(name_of(finding))}{at})"
+    yield f"{prose(finding.cause)} ({_code(name_of(finding))}{at})"
     if finding.advice:
-        yield f"\n{escaped(finding.advice)}"
+        yield f"\n{prose(finding.advice)}"
     yield from _block(finding.commands)
     if finding.verify:
         yield "\nThen:"
         yield from _block(finding.verify)
     if followers:
-        yield "\nLeads to: " + "; ".join(escaped(f.title) for f in followers)
+        yield "\nLeads to: " + "; ".join(prose(f.title) for f in followers)
     evidence = [_reading(r) for r in finding.evidence] + [f"- says ({finding.grade}): {escaped(s)}" for s in finding.sources]
     yield from _folded("Read, and who says so", evidence)
 
@@ -87,6 +88,17 @@ def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:
 def escaped(text: str) -> str:
     """Text as text: no markup, no HTML, no line break; an invisible blank keeps `@name` from calling somebody."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split())).replace("@", "@\u200b")
+
+
+def prose(text: str) -> str:
+    """Sentences, in which `words` in backticks stay code. Within a code span nothing else is markup."""
+    parts = _SPAN.split(text)
+    return "".join(_code(part) if n % 2 else _piece(part) for n, part in enumerate(parts))
+
+
+def _piece(text: str) -> str:
+    """Text between code spans: escaped, with the blank at either end that parts it from them."""
+    return (" " if text[:1].isspace() else "") + escaped(text) + (" " if text[-1:].isspace() and text.strip() else "")
 
 
 def _code(text: str) -> str:

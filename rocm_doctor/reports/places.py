@@ -34,8 +34,15 @@ def name_of(finding: Finding) -> str:
     return finding.id + (f" [{finding.row}]" if finding.row else "")
 
 
+def where(finding: Finding) -> str:
+    """What a title is about, to follow it: ` on GPU 0 (gfx1100)`, ` in Dockerfile`; nothing where the title names it itself."""
+    if not finding.subject or finding.subject in finding.title:
+        return ""
+    of_machine = finding.subject.startswith(("GPU ", "target ")) or not location(finding)[1]
+    return f" {'on' if of_machine else 'in'} {finding.subject}"
+
+
 def message(finding: Finding) -> str:
     """Title, cause and what to do, in plain text of a few lines."""
-    where = f" ({finding.subject})" if finding.subject else ""
-    parts = [finding.title + where, finding.cause, finding.advice, *(f"$ {command}" for command in finding.commands)]
+    parts = [finding.title + where(finding), finding.cause, finding.advice, *(f"$ {command}" for command in finding.commands)]
     return "\n".join(part for part in parts if part)

@@ -9,6 +9,7 @@ import click
 
 from rocm_doctor.model import Fact, Finding, Gpu, Report, Snapshot, Undecided
 from rocm_doctor.reports import Look
+from rocm_doctor.reports.places import where
 
 _MARK = {"error": ("✗", "red"), "warning": ("!", "yellow"), "note": ("·", "cyan")}
 _VERDICT = {"ready": ("✓", "green"), "problems": ("✗", "red"), "undetermined": ("?", "yellow")}
@@ -97,6 +98,8 @@ def shown(fact: Fact) -> str:
     if not fact.known:
         candidates = getattr(fact.value, "candidates", ())
         return " or ".join(candidates) if candidates else f"unknown: {getattr(fact.value, 'why', '')}"
+    if isinstance(fact.value, tuple):
+        return ", ".join(fact.value)
     return "absent" if fact.value is None else str(fact.value)
 
 
@@ -104,8 +107,7 @@ def _finding(finding: Finding, report: Report, look: Look) -> Iterator[str]:
     mark, color = _MARK[finding.severity]
     name = finding.id + (f" [{finding.row}]" if finding.row else "")
     sure = {"high": "", "medium": ", likely", "low": ", a hypothesis"}[finding.confidence]
-    where = f" on {finding.subject}" if finding.subject else ""
-    yield from _wrap(f"{mark} {finding.title}{where}", look, "", "  ", color)
+    yield from _wrap(f"{mark} {finding.title}{where(finding)}", look, "", "  ", color)
     yield click.style(f"  {finding.severity}{sure} · {name}", dim=True)
     yield from _labelled("why", [finding.cause], look)
     yield from _labelled(
@@ -129,8 +131,9 @@ def _notes(notes: list[Finding], look: Look) -> Iterator[str]:
     if notes:
         yield ""
     for note in notes:
-        where = f" on {note.subject}" if note.subject else ""
-        yield from _wrap(f"{_MARK['note'][0]} {note.title}{where}  [{note.row or note.id}]", look, "", "  ", _MARK["note"][1])
+        yield from _wrap(
+            f"{_MARK['note'][0]} {note.title}{where(note)}  [{note.row or note.id}]", look, "", "  ", _MARK["note"][1]
+        )
 
 
 def _says(finding: Finding) -> str:
