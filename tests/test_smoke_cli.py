@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -10,10 +11,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rocm_doctor.cli import cli
+from rocm_doctor.cli.common import interpreter
 from rocm_doctor.model import Artifact
 from rocm_doctor.smoke import runner
 from rocm_doctor.smoke.worker.table import STAGES
-from rocm_doctor.sources import process
+from rocm_doctor.sources import live, process
 
 
 def run(*args: str) -> Result:
@@ -49,13 +51,12 @@ RESULT = '{"kind":"header","device":"cpu"}\n{"kind":"result","stage":"peft","sta
 
 def test_a_failure_is_judged_and_decides_the_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = with_artifacts(monkeypatch, Artifact("smoke/cpu.jsonl", "smoke", RESULT))
-    done = run(
-        "--device", "cpu", "--stage", "peft", "--memory-limit", "512", "--stage-limit", "9", "--gpu", "1", "--python", "/x/python"
-    )
+    limits = ("--memory-limit", "512", "--stage-limit", "9")
+    done = run("--device", "cpu", "--stage", "peft", *limits, "--gpu", "1", "--python", sys.executable)
     assert done.exit_code == 1
     assert "version.package-mismatch" in done.stdout
     assert asked["stages"] == ("peft",)
-    assert (asked["memory_limit"], asked["limit"], asked["gpu"], asked["python"]) == (512 << 20, 9.0, 1, "/x/python")
+    assert (asked["memory_limit"], asked["limit"], asked["gpu"], asked["python"]) == (512 << 20, 9.0, 1, sys.executable)
     assert run("--device", "cpu", "--fail-on", "never").exit_code == 0
 
 
@@ -69,13 +70,73 @@ def test_interrupted_prints_what_is_known(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.skipif(not process.HAS_GROUPS, reason="needs process groups")
 def test_as_a_command_with_stand_ins(tmp_path: Path) -> None:
-    """A real child, an interpreter without torch: nothing is proven, progress stands on stderr, the report on stdout."""
+    """A real child, an interpreter without torch: that is the finding, progress stands on stderr, the report on stdout."""
     bare = tmp_path / "python"
     bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
     bare.chmod(0o755)
     argv = [sys.executable, "-m", "rocm_doctor", "smoke", "--device", "cpu", "--python", str(bare), "--format", "json"]
     done = process.run(argv, limit=30, env={**os.environ, "NO_COLOR": "1"}, cwd=str(Path(__file__).parent.parent))
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 1, done.stderr
     assert "cpu: import skipped" in done.stderr
+    assert "skipped (not-installed): import" in done.stderr
+    assert "smoke-no-torch" in done.stdout
     assert '"smoke.import"' in done.stdout
     assert "skipped:not-installed" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["smoke", "check", "probe", "audit", "bundle"])
+@pytest.mark.parametrize("program", ["/nope/python", "/bin/ls", "pyproject.toml"])
+def test_a_python_that_is_none_is_a_usage_error(command: str, program: str) -> None:
+    done = CliRunner().invoke(cli, [command, "--python", program])
+    assert done.exit_code == 2
+    assert program in done.stderr
+    assert "no Python there" in done.stderr
+
+
+def test_the_folder_of_an_environment_stands_for_its_interpreter(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    (tmp_path / "pyvenv.cfg").write_text(f"home = {Path(sys.executable).parent}\n")
+    (tmp_path / "lib" / f"python3.{sys.version_info.minor}" / "site-packages").mkdir(parents=True)
+    assert interpreter(str(tmp_path)) == str(tmp_path / "bin" / "python")
+    assert interpreter(None) is None
+
+
+ON_CPU = """{"kind":"header","device":"cpu","torch":"2.13.0+cpu"}
+{"kind":"result","stage":"import","status":"passed"}
+{"kind":"result","stage":"matmul","status":"passed"}
+{"kind":"result","stage":"tf32","status":"skipped","reason":"no-choice"}
+"""
+UNTOLD = '{"kind":"result","stage":"lora","status":"not-run","reason":"interrupted"}\n'
+
+
+def test_a_pass_on_the_cpu_is_called_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_artifacts(monkeypatch, Artifact("smoke/cpu.jsonl", "smoke", ON_CPU))
+    done = run("--device", "cpu")
+    assert done.exit_code == 0
+    assert "passed on the CPU: import, matmul\nskipped (no-choice): tf32\n" in done.stdout
+    assert done.stdout.endswith("? 2 stages passed on the CPU, 1 skipped; torch 2.13.0+cpu; no GPU was tried\n")
+
+
+def test_other_formats_keep_their_output_to_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_artifacts(monkeypatch, Artifact("smoke/cpu.jsonl", "smoke", ON_CPU))
+    done = run("--device", "cpu", "--format", "json")
+    assert json.loads(done.stdout)["verdict"] == "undetermined"
+    assert "passed on the CPU: import, matmul" in done.stderr
+    assert "passed on the CPU:" not in run("--device", "cpu", "--quiet").output
+
+
+def test_after_an_interrupt_the_sentence_tells_what_ran(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_artifacts(monkeypatch, Artifact("smoke/cpu.jsonl", "smoke", ON_CPU + UNTOLD, note="interrupted"))
+    done = run("--device", "cpu")
+    assert done.exit_code == 130
+    assert "2 stages passed on the CPU, 1 skipped, 1 not run (interrupted)" in done.stdout
+    assert "not run (interrupted): lora" in done.stdout
+
+
+def test_without_a_gpu_the_machine_is_looked_at_unless_the_cpu_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_artifacts(monkeypatch, Artifact("smoke/cpu.jsonl", "smoke", ON_CPU))
+    monkeypatch.setattr(live, "collect", lambda python: [Artifact("py/torch/version.py", "live", "__version__ = '2.13.0+cpu'\n")])
+    found = json.loads(run("--format", "json").stdout)["snapshot"]["facts"]
+    assert found["torch.version"]["value"] == "2.13.0+cpu"
+    assert "torch.version" not in json.loads(run("--device", "cpu", "--format", "json").stdout)["snapshot"]["facts"]

@@ -17,7 +17,7 @@ from rocm_doctor.binaries import table
 from rocm_doctor.binaries.targets import overridden, parse_target
 from rocm_doctor.binaries.types import Audit
 from rocm_doctor.binaries.wheel import audit_wheel
-from rocm_doctor.cli.common import Fault
+from rocm_doctor.cli.common import Fault, interpreter
 
 ROCM = Path("/opt/rocm")
 QUIET_SECONDS = 2.0
@@ -49,7 +49,7 @@ def command(
     Exit code 1 when a --gpu has no code in a library that needs it.
     """
     _check(gpus, override)
-    result = _audit(path, python, hip)
+    result = _audit(path, interpreter(python), hip)
     if format_ == "json":
         text = msgspec.json.format(msgspec.json.encode(_as_json(result, gpus, override)), indent=1).decode()
     else:

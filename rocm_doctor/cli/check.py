@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from rocm_doctor import pipeline
-from rocm_doctor.cli.common import Fault, baselined, deliver, finish, load_matrix, report_options
+from rocm_doctor.cli.common import Fault, baselined, deliver, finish, interpreter, load_matrix, report_options
 from rocm_doctor.model import Artifact, Report
 
 
@@ -50,6 +50,7 @@ def command(
 
     Root causes come first, each with what was read, who says so, and the commands that mend it.
     """
+    python = interpreter(python)
     matrix = load_matrix(matrix_path, overlays)
     artifacts = captured(paths, logs, example) if paths or example else live(python, sysroot, logs, smoke=not no_smoke)
     report = pipeline.judge(artifacts, matrix, source=_source(paths, example), ignore=ignore)

@@ -10,7 +10,7 @@ import msgspec
 
 from rocm_doctor import pipeline
 from rocm_doctor.cli.check import captured, live
-from rocm_doctor.cli.common import load_matrix
+from rocm_doctor.cli.common import interpreter, load_matrix
 from rocm_doctor.model import Fact, Snapshot
 
 
@@ -22,6 +22,7 @@ from rocm_doctor.model import Fact, Snapshot
 @click.option("--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True)
 def command(paths: tuple[Path, ...], python: str | None, format_: str, values: bool, sysroot: Path | None) -> None:
     """Print what was read from this machine (no PATH) or from captured text, with where it was read."""
+    python = interpreter(python)
     matrix = load_matrix(None, ())
     artifacts = captured(paths, (), False) if paths else live(python, sysroot, (), smoke=False)
     snapshot = pipeline.read_facts(artifacts, matrix)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import click
 
 from rocm_doctor import pipeline
-from rocm_doctor.cli.common import Fault, baselined, deliver, finish, load_matrix, report_options
-from rocm_doctor.model import Artifact
+from rocm_doctor.cli.common import Fault, baselined, deliver, finish, interpreter, load_matrix, report_options
+from rocm_doctor.model import Artifact, Report
+from rocm_doctor.smoke.summary import lines
 from rocm_doctor.smoke.worker.table import STAGES
 
 MIB = 1 << 20
@@ -18,7 +21,11 @@ MIB = 1 << 20
 
 @click.command(epilog="Examples:  rocm-doctor smoke;  rocm-doctor smoke --device cpu;  rocm-doctor smoke --stage bf16 --gpu 1")
 @click.option(
-    "--level", type=click.IntRange(1, 3), default=1, show_default=True, help="1: 15 s. 2: 2 min. 3: 15 min, all GPUs together."
+    "--level",
+    type=click.IntRange(1, 3),
+    default=1,
+    show_default=True,
+    help="1: about half a minute. 2: some minutes. 3: 15 min, all GPUs together.",
 )
 @click.option("--stage", "stages", multiple=True, metavar="NAME", help="This stage only; repeatable. --stage list shows them.")
 @click.option(
@@ -48,11 +55,13 @@ def command(
     """Run short steps of training, from a copy to LoRA, in child processes that may die, hang or calculate wrongly.
 
     Nothing is downloaded. Results are compared with float64 on the CPU; the first stage that fails is the one to look at.
+    Ctrl-C ends the children, reports what has run by then, and exits with 130.
     """
     if "list" in stages:
         click.echo("\n".join(f"{stage.name:<20} level {stage.level}  {stage.about}" for stage in STAGES))
         return
     known(stages)
+    python = interpreter(python)
     matrix = load_matrix(matrix_path, overlays)
     artifacts = tested(
         python,
@@ -63,8 +72,9 @@ def command(
         limit=stage_limit,
         memory_limit=memory_limit and memory_limit * MIB,
     )
-    artifacts += facts_beside(python, artifacts)
+    artifacts += facts_beside(python, device, artifacts)
     report = baselined(pipeline.judge(artifacts, matrix, source="the smoke test on this machine", ignore=ignore), baseline)
+    summarize(report, **show)
     deliver(report, **show)
     if any(artifact.note == "interrupted" for artifact in artifacts):
         click.echo("interrupted: the report above holds what was known by then", err=True)
@@ -83,13 +93,23 @@ def known(names: tuple[str, ...]) -> None:
             raise Fault(f"no stage is called {name}; `rocm-doctor smoke --stage list` shows them") from None
 
 
-def facts_beside(python: str | None, results: list[Artifact]) -> list[Artifact]:
-    """The facts of the machine, which the results are judged with. A test on the CPU or a CUDA GPU says nothing of an AMD GPU."""
+def summarize(report: Report, formats: tuple[str, ...], outputs: tuple[Path, ...], quiet: bool, **_: Any) -> None:
+    """How the stages ended, one way a line: above a text report, else on standard error, where it is no part of the format."""
+    readable = "text" in (formats or ("text",))[len(outputs) :]
+    width = min(100, shutil.get_terminal_size((100, 24)).columns)
+    for line in [] if quiet else lines(report.snapshot):
+        click.echo(textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False), err=not readable)
+
+
+def facts_beside(python: str | None, device: str, results: list[Artifact]) -> list[Artifact]:
+    """The facts of the machine, which the results are judged with. A test that was asked for on the CPU, or ran on a CUDA GPU,
+    says nothing of an AMD GPU; one that found no GPU is to be told why.
+    """
     from rocm_doctor.probes.notes import Artifacts
     from rocm_doctor.probes.smoke import probe
 
     kind = probe(Artifacts(results)).facts.get("smoke.kind")
-    if kind and kind.value in ("cpu", "cuda"):
+    if device == "cpu" or (kind and kind.value == "cuda"):
         return []
     from rocm_doctor.sources.live import collect
 

@@ -3,7 +3,8 @@
 `smoke.<stage>` is `passed`, `failed:<reason>`, `died:<signal or reason>`, `timeout`, `timeout:unkillable`, `skipped:<reason>` or
 `not-run:<reason>`; the worst of all GPUs counts. On a CPU a pass is `passed-on-cpu`: it proves the packages, not the GPU.
 `smoke.kind` is hip, cuda, cpu or unknown; `smoke.torch` the version that ran; `smoke.masked`: a *_VISIBLE_DEVICES was set;
-`smoke.integrated-first`: a discrete GPU stands behind an integrated one. `smoke.first` is the first stage in order of blame that failed, died or hung; `smoke.first-how` how.
+`smoke.integrated-first`: a discrete GPU stands behind an integrated one. `smoke.first` is the first stage in order of blame that
+failed, died or hung; `smoke.first-how` how.
 """
 
 from __future__ import annotations
