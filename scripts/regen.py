@@ -37,6 +37,9 @@ def facts_page(matrix: Matrix) -> str:
         "",
         "| name | compares as | meaning |",
         "|---|---|---|",
+        "| `gpus` | | one entry for each GPU, in the order of the most trusted tool; its keys are the `gpu.*` below |",
+        "| `packages`, `env` | | `pkg.*` and `env.*` by name |",
+        "| `errors` | | what could not be read, as `artifact place: words` |",
     ]
     return (
         "\n".join(lines + [f"| `{n}{'NAME' if n.endswith('.') else ''}` | {c.kind} | {c.meaning} |" for n, c in COORDS.items()])
