@@ -42,9 +42,10 @@ class Resolver:
         self.wish = tuple(wish)
         self.bench: Bench = bench(machine, known)
         self.candidates, self.rejected = candidates(machine, known)
+        self._alone: dict[str, list[Finding]] = {}
 
     def wishing(self, wish: Sequence[str]) -> Resolver:
-        """The same machine and candidates for another wish."""
+        """The same machine and candidates for another wish; what was judged of torch alone is shared."""
         other = copy(self)
         other.wish, other.rejected = tuple(wish), list(self.rejected)
         return other
@@ -60,7 +61,9 @@ class Resolver:
 
     def _judged(self, one: Candidate) -> Stack | Rejected:
         env = dict(one.env)
-        serious = [f for f in self.bench.judge(one, {}, env) if f.severity != "note"]
+        if one.build.key not in self._alone:
+            self._alone[one.build.key] = self.bench.judge(one, {}, env)
+        serious = [f for f in self._alone[one.build.key] if f.severity != "note"]
         if serious:
             return Rejected(one.build, serious[0].title, next(iter(serious[0].sources), ""), serious[0])
         try:
