@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Fact, Finding, Reading, Report
+from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Snapshot
 
 # Parts of the stack in the order in which a change of one is worth a look when no finding names it. A family ends in `.`.
 _STACK = (
@@ -44,7 +44,7 @@ def compare(first: Report, second: Report, matrix: Matrix) -> Diff:
     """What changed from the first report to the second."""
     new = _only(second.findings, first.findings)
     gone = _only(first.findings, second.findings)
-    ours, theirs = dict(_facts(first)), dict(_facts(second))
+    ours, theirs = _facts(first.snapshot, second.snapshot)
     names = [*theirs, *(name for name in ours if name not in theirs)]
     found = [
         _difference(n, ours.get(n), theirs.get(n), (*new, *gone), matrix) for n in names if _differ(ours.get(n), theirs.get(n))
@@ -61,15 +61,36 @@ def _only(these: Sequence[Finding], those: Sequence[Finding]) -> tuple[Finding, 
     return tuple(f for f in these if f.fingerprint not in known)
 
 
-def _facts(report: Report) -> Iterator[tuple[str, Fact]]:
-    """Every fact by name; those of a GPU as `gpus[0000:03:00.0].vram_bytes`, by address where it is known, so that a new
-    order is none.
+def _facts(first: Snapshot, second: Snapshot) -> tuple[dict[str, Fact], dict[str, Fact]]:
+    """Every fact of either side by name; those of a GPU as `gpus[0000:03:00.0].vram_bytes`, one GPU by one name on both."""
+    sides = dict(first.facts), dict(second.facts)
+    for number, pair in enumerate(_paired(first.gpus, second.gpus)):
+        addresses = {a for gpu in pair if gpu and isinstance(a := gpu.get("pci_bdf").value, str)}
+        where = addresses.pop() if len(addresses) == 1 else str(number)
+        for side, gpu in zip(sides, pair):
+            side.update({f"gpus[{where}].{key}": fact for key, fact in (gpu.facts if gpu else {}).items()})
+    return sides
+
+
+def _paired(ours: Sequence[Gpu], theirs: Sequence[Gpu]) -> list[tuple[Gpu | None, Gpu | None]]:
+    """The same GPU of both sides: by address, then by target, then by order (another slot or box, a text without addresses);
+    what is left over is there on one side only.
     """
-    yield from report.snapshot.facts.items()
-    for number, gpu in enumerate(report.snapshot.gpus):
-        address = gpu.get("pci_bdf").value
-        where = address if isinstance(address, str) else str(number)
-        yield from ((f"gpus[{where}].{key}", fact) for key, fact in gpu.facts.items())
+    pairs: list[tuple[Gpu | None, Gpu | None]] = []
+    left, right = list(ours), list(theirs)
+    for key in ("pci_bdf", "gfx", ""):
+        for gpu in tuple(left):
+            other = next((g for g in right if not key or _same(key, gpu, g)), None)
+            if other is not None:
+                pairs.append((gpu, other))
+                left.remove(gpu)
+                right.remove(other)
+    return [*pairs, *((gpu, None) for gpu in left), *((None, gpu) for gpu in right)]
+
+
+def _same(key: str, one: Gpu, other: Gpu) -> bool:
+    value = one.get(key).value
+    return isinstance(value, str) and value == other.get(key).value
 
 
 def _differ(one: Fact | None, other: Fact | None) -> bool:
@@ -91,7 +112,9 @@ def told(fact: Fact | None) -> str:
 
 
 def _difference(name: str, one: Fact | None, other: Fact | None, findings: Sequence[Finding], matrix: Matrix) -> Difference:
-    explains = tuple(dict.fromkeys(f.row or f.id for f in findings if _rests_on(f, name, one, other, matrix)))
+    # What can no longer be read is no change of the machine: it explains nothing.
+    resting = [f for f in findings if _rests_on(f, name, one, other, matrix)] if not _silent(other) else []
+    explains = tuple(dict.fromkeys(f.row or f.id for f in resting))
     silent = _silent(one) or _silent(other)
     rank = 0 if explains else 1 if _stack_place(name) < len(_STACK) and not silent else 2
     readings = (*(one.readings[:1] if one else ()), *(other.readings[:1] if other else ()))
@@ -126,14 +149,19 @@ def _ranked(differences: Sequence[Difference], findings: Sequence[Finding]) -> t
 def as_text(diff: Diff, limit: int = 40) -> str:
     """The comparison for a person: new findings, then the differences, likely causes first."""
     lines = [f"before  {diff.before}", f"after   {diff.after}"]
-    lines += [f"new     {f.severity}: {f.title} ({f.row or f.id})" for f in diff.new]
-    lines += [f"gone    {f.severity}: {f.title} ({f.row or f.id})" for f in diff.gone]
-    titles = ("can explain it", "of the stack", "the rest")
+    lines += [line for label, found in (("new", diff.new), ("gone", diff.gone)) for line in _said(label, found)]
+    titles = ("Differences that can explain the change", "Differences in the stack", "Other differences")
     for rank, title in enumerate(titles):
         group = [d for d in diff.differences if d.rank == rank]
-        lines += ["", f"Differences, {title}:"] if group else []
+        lines += ["", f"{title}:"] if group else []
         lines += [_line(d) for d in group[:limit]] + ([f"  and {len(group) - limit} more"] if len(group) > limit else [])
     return "\n".join(lines if diff.differences else [*lines, "", "No fact differs that both know."]) + "\n"
+
+
+def _said(label: str, findings: Sequence[Finding]) -> Iterator[str]:
+    """Root causes, then what follows from a cause (a new one or one that both have), named with it."""
+    yield from (f"{label:<8}{f.severity}: {f.title} ({f.row or f.id})" for f in findings if not f.follows_from)
+    yield from (f"{'':8}follows from {f.follows_from}: {f.title} ({f.row or f.id})" for f in findings if f.follows_from)
 
 
 def _line(one: Difference) -> str:

@@ -15,7 +15,7 @@ from rocm_doctor import pipeline
 from rocm_doctor.cli import cli
 from rocm_doctor.diff import as_text, compare
 from rocm_doctor.matrix import load
-from rocm_doctor.model import Fact, Gpu, Reading, Report, Snapshot
+from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Snapshot
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 
@@ -98,3 +98,50 @@ def test_a_file_that_is_no_report_is_a_usage_error(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["diff", str(other), str(other)])
     assert result.exit_code == 2
     assert "check --format json" in result.output
+
+
+def listed(*gpus: dict[str, str]) -> Report:
+    made = tuple(Gpu({k: Fact(v, (Reading("a", "", v),)) for k, v in facts.items()}) for facts in gpus)
+    return msgspec.structs.replace(bare({}), snapshot=Snapshot({}, made, True))
+
+
+def test_a_gpu_without_an_address_is_the_same_gpu() -> None:
+    one = listed({"pci_bdf": "0000:03:00.0", "gfx": "gfx1100"}, {"pci_bdf": "0000:09:00.0", "gfx": "gfx1036"})
+    other = listed({"gfx": "gfx1036"}, {"gfx": "gfx1100"})
+    assert {d.name for d in compare(one, other, load()).differences} == {f"gpus[0000:0{n}:00.0].pci_bdf" for n in (3, 9)}
+
+
+def test_another_card_in_another_slot_is_one_difference_a_fact() -> None:
+    one, other = listed({"pci_bdf": "0000:03:00.0", "gfx": "gfx1100"}), listed({"pci_bdf": "0000:0a:00.0", "gfx": "gfx906"})
+    found = {(d.name, d.before, d.after) for d in compare(one, other, load()).differences}
+    assert found == {("gpus[0].pci_bdf", "0000:03:00.0", "0000:0a:00.0"), ("gpus[0].gfx", "gfx1100", "gfx906")}
+    gone = compare(listed({"gfx": "gfx906"}, {"gfx": "gfx1100"}), listed({"gfx": "gfx1100"}), load()).differences
+    assert [(d.before, d.after) for d in gone] == [("gfx906", "not known")]
+
+
+def test_a_lost_reading_explains_nothing() -> None:
+    with_card, without = report_of(FIXTURES / "mi50-wrong-override"), bare({})
+    lost, gained = compare(with_card, without, load()), compare(without, with_card, load())
+    assert lost.gone
+    assert not any(d.explains for d in lost.differences)
+    assert any(d.explains for d in gained.differences)
+
+
+def test_a_consequence_is_named_with_its_cause_and_breaks_nothing_anew(tmp_path: Path) -> None:
+    cause = Finding("a.b", "cause", "error", "high", "c", row="r", fingerprint="1")
+    after = Finding("c.d", "consequence", "error", "high", "c", follows_from="r", fingerprint="2")
+    one, other = (msgspec.structs.replace(bare({}), findings=f) for f in ((cause,), (cause, after)))
+    text = as_text(compare(one, other, load()))
+    assert "follows from r: consequence (c.d)" in text
+    assert "new " not in text
+    for report, name in ((one, "a.json"), (other, "b.json")):
+        (tmp_path / name).write_bytes(msgspec.json.encode(report))
+    assert CliRunner().invoke(cli, ["diff", str(tmp_path / "a.json"), str(tmp_path / "b.json")]).exit_code == 0
+
+
+def test_a_file_that_tells_of_no_machine_is_a_usage_error(tmp_path: Path) -> None:
+    junk = tmp_path / "junk.bin"
+    junk.write_bytes(bytes(range(256)) * 20)
+    result = CliRunner().invoke(cli, ["diff", str(junk), str(FIXTURES / "rx7900xtx-ready")])
+    assert result.exit_code == 2
+    assert "junk.bin: neither a report nor a bundle" in result.output

@@ -241,3 +241,34 @@ def golden() -> Report:
 def test_an_empty_report_is_a_whole_document_in_every_format() -> None:
     for name in FORMATS:
         assert shown(golden(), name).endswith("\n")
+
+
+def of(subject: str, place: str = "line 2", artifact: str = "Dockerfile") -> Report:
+    reading = Reading(artifact, place, "ENV A=1")
+    facts = {"smoke.failed": Fact(("memory_fault", "hang"), (reading,)), "env.": Fact(True, (reading,))}
+    one = Finding("a.b", "run `fit` @here", "error", "high", "it is `x|y`, not <b>", subject=subject, evidence=(reading,))
+    return Report(1, "0", "m", "problems", "see `fit`", (one,), (), Snapshot(facts))
+
+
+def test_words_in_backticks_are_code_and_not_escaped_ones() -> None:
+    assert "run `fit` @\u200bhere in Dockerfile\n" in shown(of("Dockerfile"), "markdown")
+    assert "it is `x|y`, not \\<b\\>" in shown(of("Dockerfile"), "markdown")
+    page = shown(of("Dockerfile"), "html")
+    assert "<h1>see <code>fit</code></h1>" in page
+    assert "it is <code>x|y</code>, not &lt;b&gt;" in page
+
+
+def test_a_list_is_joined_and_the_mark_of_a_family_is_no_row() -> None:
+    page = shown(of("Dockerfile"), "html")
+    assert "<td>memory_fault, hang</td>" in page
+    assert "env." not in page
+
+
+@pytest.mark.parametrize(("subject", "place", "expected"), [
+    ("Dockerfile", "line 2", " in Dockerfile"), ("GPU 0 (gfx906)", "line 2", " on GPU 0 (gfx906)"),
+    ("target gfx906", "line 2", " on target gfx906"), ("torchvision", "", " on torchvision"), ("fit", "line 2", ""),
+])  # fmt: skip
+def test_a_fault_is_in_a_file_and_on_a_gpu(subject: str, place: str, expected: str) -> None:
+    for name in ("text", "markdown", "github", "junit"):
+        line = next(line for line in shown(of(subject, place), name).splitlines() if "here" in line)
+        assert (expected in line.replace("\\", "")) if expected else "in fit" not in line

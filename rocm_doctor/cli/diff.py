@@ -23,7 +23,7 @@ from rocm_doctor.model import Report
 def command(before: Path, after: Path, format_: str, no_redact: bool, verbose: bool) -> None:
     """Compare two reports (--format json) or bundles: what changed, and what of it can explain a finding.
 
-    Ends with 1 when AFTER has an error that BEFORE has not, else with 0.
+    Ends with 1 when AFTER has an error that BEFORE has not and that follows from no other, else with 0.
     """
     from rocm_doctor.diff import as_text, compare
 
@@ -33,7 +33,7 @@ def command(before: Path, after: Path, format_: str, no_redact: bool, verbose: b
         click.echo(msgspec.json.format(msgspec.json.encode(found), indent=1).decode())
     else:
         click.echo(as_text(found, limit=10**6 if verbose else 15), nl=False)
-    sys.exit(1 if any(f.severity == "error" for f in found.new) else 0)
+    sys.exit(1 if any(f.severity == "error" and not f.follows_from for f in found.new) else 0)
 
 
 def _report(path: Path, matrix: Matrix, no_redact: bool) -> Report:
@@ -50,4 +50,6 @@ def _report(path: Path, matrix: Matrix, no_redact: bool) -> Report:
         report = pipeline.judge(pipeline.from_paths([path]), matrix, source=path.name)
     except BundleError as exc:
         raise Fault(str(exc)) from exc
+    if not (report.snapshot.facts or report.snapshot.gpus or report.findings):
+        raise Fault(f"{path}: neither a report nor a bundle: nothing in it tells of a machine; make one with `bundle`")
     return report if no_redact else redact_report(report)
