@@ -214,7 +214,12 @@ def test_an_index_that_nobody_knows(tmp_path: Path) -> None:
 
 
 def test_the_remedy_of_a_file_is_a_line_of_it(tmp_path: Path) -> None:
-    text = "FROM ubuntu:24.04\nENV HSA_OVERRIDE_GFX_VERSION=10.3.0\n" + "RUN pip install {} --index-url " + INDEX.format("6.4") + "\n"
+    text = (
+        "FROM ubuntu:24.04\nENV HSA_OVERRIDE_GFX_VERSION=10.3.0\n"
+        + "RUN pip install {} --index-url "
+        + INDEX.format("6.4")
+        + "\n"
+    )
     one = judged(tmp_path, Dockerfile=text.format("torch==2.9.1"))[0]
     assert (one.id, one.commands) == ("arch.override-wrong", ())
     assert one.advice.startswith("Delete line 2 of Dockerfile.")
