@@ -90,7 +90,6 @@ def test_a_captured_environment_gives_no_secret_away() -> None:
         assert secret not in render(style, redact_report(report, Redactor()), Look(verbose=True))
 
 
-@pytest.mark.xfail(strict=True, reason="write_text is not guarded")
 @pytest.mark.parametrize("command", ["check", "bundle"])
 def test_an_output_that_cannot_be_written_is_a_usage_error(command: str, tmp_path: Path) -> None:
     fixture = Path(__file__).parent.parent / "fixtures" / "rx7900xtx-ready"
