@@ -229,3 +229,10 @@ def test_the_remedy_of_a_file_is_a_line_of_it(tmp_path: Path) -> None:
     said = next(f for f in pair if f.id == "version.companion-mismatch")
     assert said.commands == ()
     assert "Write torchvision==0.24.1 on line 3 of Dockerfile. Take it from the index of torch, https://" in said.advice
+
+
+def test_a_long_line_is_quoted_with_a_mark_where_it_was_cut(tmp_path: Path) -> None:
+    names = " ".join(f"package-{n}" for n in range(40))
+    quote = judged(tmp_path, Dockerfile=f"FROM ubuntu:24.04\nRUN pip install torch {names}\n")[0].evidence[0].quote
+    assert len(quote) == 200
+    assert quote.endswith("…")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rocm_doctor.declared import Place, Setting, Unit
 from rocm_doctor.sources.declared import script, shell
-from rocm_doctor.sources.declared.files import Tree, folder_of, joined
+from rocm_doctor.sources.declared.files import Tree, folder_of, joined, quoted
 
 _INSTRUCTION = re.compile(r"\s*(FROM|ARG|ENV|RUN|COPY|ADD|SHELL|WORKDIR)\s+(.*)", re.I | re.S)
 _FROM = re.compile(r"(?:--\S+\s+)*(\S+)(?:\s+as\s+(\S+))?", re.I)
@@ -131,4 +131,4 @@ def instructions(path: str, text: str) -> Iterator[tuple[str, str, Place]]:
             at += 1
         verb = found[1].upper()
         words = "\n".join(parts) if verb == "RUN" else " ".join(p.rstrip().removesuffix("\\").strip() for p in parts)
-        yield verb, words, Place(path, start + 1, lines[start].strip()[:200])
+        yield verb, words, Place(path, start + 1, quoted(lines[start]))

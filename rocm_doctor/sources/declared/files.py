@@ -175,3 +175,9 @@ def joined(folder: str, name: str) -> str | None:
 
 def folder_of(path: str) -> str:
     return path.rpartition("/")[0]
+
+
+def quoted(line: str) -> str:
+    """A line as evidence shows it: at most 200 characters, and a mark where it was cut."""
+    text = line.strip()
+    return text if len(text) <= 200 else text[:199] + "…"

@@ -15,7 +15,7 @@ from packaging.requirements import Requirement as Parsed
 from packaging.utils import canonicalize_name
 
 from rocm_doctor.declared import Index, Place, Requirement, Role, Trouble
-from rocm_doctor.sources.declared.files import Tree, folder_of, joined
+from rocm_doctor.sources.declared.files import Tree, folder_of, joined, quoted
 
 _OPTION = re.compile(
     r"(--index-url|--extra-index-url|--find-links|--requirement|--constraint|--editable|--no-index|--pre|-i|-f|-r|-c|-e)(?:\s*=\s*|\s+|$)(.*)"
@@ -103,7 +103,7 @@ def logical_lines(file: str, text: str) -> Iterator[tuple[Place, str]]:
             continue
         whole = " ".join(p.strip() for p in parts).strip()
         if whole:
-            yield Place(file, start, whole[:200]), whole
+            yield Place(file, start, quoted(whole)), whole
         start, parts = 0, []
 
 

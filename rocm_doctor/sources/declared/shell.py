@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rocm_doctor.declared import Container, Place, Setting, Step
-from rocm_doctor.sources.declared.files import Tree, joined
+from rocm_doctor.sources.declared.files import Tree, joined, quoted
 
 _NAME = re.compile(r"\$(?:\{(\w+)(?::-([^}]*))?\}|(\w+))|%(\w+)%")
 _SEPARATOR = re.compile(r"(?:&&|\|\||;|\|) ?")
@@ -81,7 +81,7 @@ def _cut(place: Place, parts: list[tuple[int, str]]) -> Iterator[tuple[Place, st
     for end in [m.span() for m in _SEPARATOR.finditer(whole)] + [(len(whole), len(whole))]:
         piece = whole[at : end[0]].strip()
         if piece:
-            yield Place(place.file, numbers[bisect_right(offsets, at) - 1], piece[:200]), piece
+            yield Place(place.file, numbers[bisect_right(offsets, at) - 1], quoted(piece)), piece
         at = end[1]
 
 

@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 
 from rocm_doctor.declared import Index, Place, Requirement, Role, Setting, Step, Trouble
 from rocm_doctor.sources.declared import requirements
-from rocm_doctor.sources.declared.files import Tree
+from rocm_doctor.sources.declared.files import Tree, quoted
 
 
 class Lines:
@@ -34,7 +34,7 @@ class Lines:
                 self._budget -= 1
                 if all(n in self.lines[number] for n in needles):
                     self._at = number
-                    return Place(self.file, number + 1, self.lines[number].strip()[:200])
+                    return Place(self.file, number + 1, quoted(self.lines[number]))
         return Place(self.file, 1)
 
 

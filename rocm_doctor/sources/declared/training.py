@@ -7,7 +7,7 @@ import re
 
 from rocm_doctor.declared import Place, Setting, Trouble, Unit
 from rocm_doctor.sources.declared import yamls
-from rocm_doctor.sources.declared.files import Tree, is_config
+from rocm_doctor.sources.declared.files import Tree, is_config, quoted
 
 MAX_SETTINGS = 400
 # JSON with comments is common; only a file that is called like a DeepSpeed or training configuration has to be plain.
@@ -54,7 +54,7 @@ def _lines(text: str) -> dict[str, tuple[int, str]]:
     found: dict[str, tuple[int, str]] = {}
     for number, line in enumerate(text.splitlines(), 1):
         for match in _KEY.finditer(line[:2000]):
-            found.setdefault(match[1], (number, line.strip()[:200]))
+            found.setdefault(match[1], (number, quoted(line)))
     return found
 
 

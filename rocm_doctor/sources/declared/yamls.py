@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rocm_doctor.declared import Place, Trouble
-from rocm_doctor.sources.declared.files import Tree
+from rocm_doctor.sources.declared.files import Tree, quoted
 
 MAX_NODES = 50_000
 MAX_DEPTH = 60
@@ -96,7 +96,7 @@ def _pairs(node: Any, budget: list[int], depth: int) -> Iterator[tuple[str, Node
 def place(tree: Tree, path: str, line: int) -> Place:
     """The place of a line of a file, with its words."""
     lines = tree.lines(path)
-    return Place(path, line, lines[line - 1].strip()[:200] if 0 < line <= len(lines) else "")
+    return Place(path, line, quoted(lines[line - 1]) if 0 < line <= len(lines) else "")
 
 
 def scalars(node: Node, prefix: str = "") -> Iterator[tuple[str, Node]]:
