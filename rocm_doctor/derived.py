@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rocm_doctor.model import Fact, Gpu, Snapshot
+from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
 
 # PyTorch's order: c10/core/AllocatorConfig.h (2.9 and later), c10/cuda/CUDAAllocatorConfig.h (CUDA name before HIP name).
 _ALLOCATOR = ("env.PYTORCH_ALLOC_CONF", "env.PYTORCH_CUDA_ALLOC_CONF", "env.PYTORCH_HIP_ALLOC_CONF")
@@ -32,7 +32,7 @@ def masked(snapshot: Snapshot) -> tuple[Gpu, ...]:
     """
     left = list(range(len(snapshot.gpus)))
     second = next((n for n in HIP if isinstance(snapshot.get(f"env.{n}").value, str)), "")
-    readings = []
+    readings: list[Reading] = []
     for name in (ROCR, second):
         fact = snapshot.get(f"env.{name}")
         if not isinstance(fact.value, str):
