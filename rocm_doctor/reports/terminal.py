@@ -172,7 +172,10 @@ def _undecided(undecided: Iterable[Undecided], look: Look) -> Iterator[str]:
 def _readings(snapshot: Snapshot, look: Look) -> Iterator[str]:
     yield ""
     yield "Read"
-    named = [*snapshot.facts.items(), *((f"gpus[{n}].{k}", f) for n, g in enumerate(snapshot.gpus) for k, f in g.facts.items())]
+    named = [
+        *((n, f) for n, f in snapshot.facts.items() if not n.endswith(".")),
+        *((f"gpus[{n}].{k}", f) for n, g in enumerate(snapshot.gpus) for k, f in g.facts.items()),
+    ]
     for name, fact in named:
         where = f"   [{fact.readings[0].artifact} {fact.readings[0].place}]".replace(" ]", "]") if fact.readings else ""
         yield from _wrap(f"{name}: {shown(fact)}{where}", look, "  ", "      ")
