@@ -274,3 +274,14 @@ def test_an_interrupt_leaves_no_child(monkeypatch: pytest.MonkeyPatch, tmp_path:
         collect(root=bare_machine(tmp_path / "root"), env=environment(bin_))
     assert not alive(pid_of(bin_, "rocminfo"))
     assert live_tools.LIMIT == 5.0
+
+
+@pytest.mark.parametrize(("status", "asked"), [("active\n", True), ("suspended\n", False), ("unsupported\n", True), (None, True)])
+def test_the_link_of_a_sleeping_card_is_not_asked_for(tmp_path: Path, bin_: Path, status: str | None, asked: bool) -> None:
+    """The kernel wakes a card to answer for its link (drivers/pci/pci-sysfs.c reads the config space)."""
+    root = machine(tmp_path / "root", Card())
+    if status:
+        write(root, {"sys/class/drm/card0/device/power/runtime_status": status})
+    got = read(root, bin_)["sys/class/drm/card0/device/current_link_speed"]
+    assert (got.missing is None) is asked
+    assert asked or "wake" in got.note

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from rocm_doctor.model import Artifact
@@ -18,6 +18,7 @@ from rocm_doctor.sources.live_kernel import KFD, kernel_files, kernel_log
 from rocm_doctor.sources.live_python import python_files
 from rocm_doctor.sources.live_rocm import rocm_files
 from rocm_doctor.sources.live_tools import (
+    INTERRUPTED,
     NOTHING_ASKED,
     Running,
     end,
@@ -26,7 +27,6 @@ from rocm_doctor.sources.live_tools import (
     search_path,
     start_one,
     start_tools,
-    wait,
 )
 from rocm_doctor.sources.process import done
 
@@ -41,6 +41,7 @@ def collect(
 
     `python`: interpreter (or folder of an environment) to examine in place of our own. `root`: where the file system starts.
     `tools`: start ROCm's tools. `env`: the environment to record and to start tools in; the process's own when None.
+    Ctrl-C while tools are waited for ends the waiting: what was read is returned, and `interrupted` says so of it.
     """
     env = os.environ if env is None else env
     if sys.platform != "linux":
@@ -54,20 +55,27 @@ def collect(
             asked = start_tools(root, env, kernel_knows=knows, hip_known=_hip_known(rocm), driver=signs)
         installed = python_files(python, root, env)
         rest = [*host_files(root), *process_facts(root), environment(env), *rocm, *installed, *code_objects(installed, root, env)]
-        wait(helpers)
-        printed = finish_tools(asked, env)
+        printed = finish_tools(asked, env, helpers)
     finally:
         end([*helpers, *asked.running])
     devices = describe_nodes(root, nodes, _printed("open", helpers))
     return [*kernel, *devices, _with_journal(log, helpers), *rest, *printed]
 
 
+def interrupted(artifacts: Iterable[Artifact]) -> bool:
+    """Whether the user stopped `collect` while it waited for tools: what these say is then not all that could be had."""
+    return INTERRUPTED in artifacts
+
+
 def _elsewhere(python: str | None, root: Path, tools: bool, env: Mapping[str, str]) -> list[Artifact]:
     """Windows and macOS: no sysfs; the Python side, the environment, and what HIP's own program says."""
     asked = start_tools(root, env, kernel_knows=False, hip_known=False, driver=True) if tools else NOTHING_ASKED
-    installed = python_files(python, root, env)
-    rest = [*process_facts(root), environment(env), *installed, *code_objects(installed, root, env)]
-    return [*rest, *finish_tools(asked, env)]
+    try:
+        installed = python_files(python, root, env)
+        rest = [*process_facts(root), environment(env), *installed, *code_objects(installed, root, env)]
+        return [*rest, *finish_tools(asked, env)]
+    finally:
+        end(asked.running)
 
 
 def kernel_knows(kernel: Sequence[Artifact]) -> bool:

@@ -1,6 +1,7 @@
 """What the kernel says of AMD GPUs without any tool: KFD topology, DRM, the PCI bus, the amdgpu module, and the kernel's log.
 
-Nothing here wakes a sleeping GPU or needs a right beyond reading sysfs. Serial numbers and unique ids are not read.
+Nothing needs a right beyond reading sysfs. The PCIe link is read only of a GPU that is awake: the kernel answers for it from the
+device's config space and may wake the device to do so. Serial numbers and unique ids are not read.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from rocm_doctor.sources.live_files import exists, marker, names_in, read, read_
 
 KFD = "sys/class/kfd/kfd/topology/nodes"
 PCI = "sys/bus/pci/devices"
+_AWAKE = ("active", "unsupported", "")
+"""What power/runtime_status says of a device that is on: now, always (it has no runtime power management), or without saying."""
 _LINK_FILES = ("current_link_width", "current_link_speed", "max_link_width", "max_link_speed")
 _DRM_FILES = (
     "vendor", "device", "class", "uevent", "product_name", "vbios_version", "numa_node", "mem_info_vram_total",
-    "mem_info_vram_used", "mem_info_gtt_total", *_LINK_FILES,
+    "mem_info_vram_used", "mem_info_gtt_total",
 )  # fmt: skip
 _MODULE_FILES = ("initstate", "version")
 _PAGE_LIMITS = tuple(
@@ -54,9 +57,20 @@ def _drm(root: Path) -> Iterator[Artifact]:
     for name in names_in(root, "sys/class/drm"):
         if name.startswith("card") and name[4:].isdigit() and _is_amd(root, f"sys/class/drm/{name}/device"):
             yield from read_all(root, (f"sys/class/drm/{name}/device/{file}" for file in _DRM_FILES))
-            yield from _slot_link(root, f"sys/class/drm/{name}/device")
+            yield from _links(root, f"sys/class/drm/{name}/device")
         elif name.startswith("renderD"):
             yield from read(root, f"sys/class/drm/{name}/device/uevent")
+
+
+def _links(root: Path, device: str) -> Iterator[Artifact]:
+    """The link of the GPU and of its slot, where asking wakes nobody."""
+    status = text_of(root, f"{device}/power/runtime_status").strip()
+    if status in _AWAKE:
+        yield from read_all(root, (f"{device}/{file}" for file in _LINK_FILES))
+        yield from _slot_link(root, device)
+    else:
+        note = f"the GPU is {status}; reading its link could wake it"
+        yield from (Artifact(f"{device}/{file}", "live", missing="not-asked", note=note) for file in _LINK_FILES)
 
 
 def _slot_link(root: Path, device: str) -> Iterator[Artifact]:

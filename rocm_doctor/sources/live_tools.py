@@ -94,20 +94,42 @@ def start_one(command: str, argv: Sequence[str], env: Mapping[str, str], limit: 
     return Running(command, argv[0], start(Ask(argv, limit, None, _tool_env(env), CAP)))
 
 
-def finish_tools(asked: Asked, env: Mapping[str, str]) -> list[Artifact]:
-    """Wait for the tools, ask what was held back or not understood, and give everything they printed."""
-    refused: list[Artifact] = []
-    more: list[Running] = []
+def finish_tools(asked: Asked, env: Mapping[str, str], helpers: Sequence[Running] = ()) -> list[Artifact]:
+    """Wait for helpers and tools, ask what was held back or not understood, and give everything the tools printed.
+
+    An interrupt ends the waiting and nothing else: what runs is ended, what was printed is given, with INTERRUPTED at its end.
+    """
+    started, refused = list(asked.running), list(asked.refused)
+    try:
+        _finish(asked, env, helpers, started, refused)
+    except KeyboardInterrupt:
+        unasked = {command for command, _ in asked.held} - {one.command for one in started}
+        refused += [Artifact(f"cmd/{command}", "live", missing="timeout", note="interrupted") for command in sorted(unasked)]
+        refused.append(INTERRUPTED)
+    finally:
+        end([*helpers, *started])
+    return [*(as_artifact(one.command, one.path, done(one.child)) for one in started), *refused]
+
+
+INTERRUPTED = Artifact("interrupted", "live", missing="timeout", note="interrupted")
+"""Stands among the artifacts when the user did not wait for all of them."""
+
+
+def _finish(
+    asked: Asked, env: Mapping[str, str], helpers: Sequence[Running], started: list[Running], refused: list[Artifact]
+) -> None:
+    """Each tool stands in `started` as soon as it runs, so that whoever interrupts us can end it."""
+    wait(helpers)
     if asked.held and _no_driver(asked.running):
         refused += [Artifact(f"cmd/{command}", "live", missing="not-asked", note=_NO_DRIVER) for command, _ in asked.held]
     else:
-        more += [_start(command, path, env) for command, path in asked.held]
-    first = [*asked.running, *more]
-    wait(first)
-    again = [_start(RETRIES[one.command], one.path, env) for one in first if one.command in RETRIES and _puzzled(done(one.child))]
-    wait(again)
-    printed = (as_artifact(one.command, one.path, done(one.child)) for one in (*first, *again))
-    return [*printed, *asked.refused, *refused]
+        for command, path in asked.held:
+            started.append(_start(command, path, env))
+    wait(started)
+    for one in tuple(started):
+        if one.command in RETRIES and _puzzled(done(one.child)):
+            started.append(_start(RETRIES[one.command], one.path, env))
+    wait(started)
 
 
 _NO_DRIVER = "neither sysfs nor rocminfo knows of a driver, and it reads nothing without one"
@@ -123,19 +145,15 @@ def _no_driver(running: Sequence[Running]) -> bool:
 
 
 def wait(running: Sequence[Running]) -> None:
-    """Until all have ended, by themselves or by their limits. Whatever interrupts us ends them too."""
-    children = [one.child for one in running]
-    try:
-        while pump(children, timeout=0.5):
-            pass
-    finally:
-        end(running)
+    """Until all have ended, by themselves or by their limits. Whatever interrupts us goes on: the caller ends them."""
+    while pump([one.child for one in running], timeout=0.5):
+        pass
 
 
 def end(running: Sequence[Running]) -> None:
-    """End those that still run."""
+    """End those that still run; what they have printed is kept."""
     for one in running:
-        stop(one.child)
+        stop(one.child, "interrupted")
 
 
 def _puzzled(result: Done) -> bool:
@@ -170,6 +188,8 @@ def _ending(result: Done) -> Iterator[str]:
     elif result.state == "abandoned":
         where = asleep_in(result.pid) if result.pid else None
         yield f"process {result.pid} cannot be ended and was left behind (asleep in the kernel: {where or 'unknown'})"
+    elif result.state == "interrupted":
+        yield "interrupted"
     elif result.returncode is not None and result.returncode < 0:
         yield f"died by signal {-result.returncode}"
     elif result.state == "finished" and not result.stdout.strip():
@@ -178,7 +198,7 @@ def _ending(result: Done) -> Iterator[str]:
 
 def _silence(result: Done) -> Why | None:
     """Why there is nothing to read. A tool that ends well and says nothing has been read: there was nothing."""
-    if result.state in ("timeout", "abandoned"):
+    if result.state in ("timeout", "abandoned", "interrupted"):
         return "timeout"
     if result.state == "not-found":
         return "no-tool"

@@ -5,7 +5,8 @@ reach of SIGKILL (rocm-smi, ROCm/legacy-rocm-build#5745) or leave a grandchild t
 return in bounded time in all of these cases and keep every byte that was read.
 
 Unix: one selector loop serves all children; every child leads a session of its own, and the whole process group is ended.
-Elsewhere: the same results by `Popen.communicate`, one child after the other, without process groups.
+Elsewhere (Windows, macOS before Python 3.13): the same, with a thread for each pipe and without process groups, so that a
+grandchild is left alone.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,9 +25,10 @@ from typing import IO, Literal
 
 from msgspec import Struct, field
 
-State = Literal["finished", "timeout", "capped", "abandoned", "not-found", "denied"]
+State = Literal["finished", "timeout", "capped", "abandoned", "interrupted", "not-found", "denied"]
 """finished: it exited by itself. timeout: too slow, or silent after output without exiting. capped: it printed too much.
-abandoned: SIGKILL did not end it (uninterruptible sleep). denied: it is there and cannot be executed."""
+abandoned: SIGKILL did not end it (uninterruptible sleep). interrupted: the user did not want to wait for it.
+denied: it is there and cannot be executed."""
 
 MIB = 1 << 20
 TERM_GRACE = 0.2
@@ -72,6 +75,7 @@ class Child(Struct):
     pidfd: int | None = None
     out: bytearray = field(default_factory=bytearray)
     err: bytearray = field(default_factory=bytearray)
+    readers: list[threading.Thread] = field(default_factory=list)
     spoke: float | None = None
     ended: float | None = None
     state: State = "finished"
@@ -93,8 +97,6 @@ def run(
 
 def run_many(asks: Sequence[Ask]) -> list[Done]:
     """Run all programs at once; results in the order of `asks`. An interrupt ends every child before it goes on."""
-    if not HAS_GROUPS:
-        return [_run_plain(ask) for ask in asks]
     children = [start(ask) for ask in asks]
     try:
         while pump(children, timeout=0.5):
@@ -116,16 +118,19 @@ def start(ask: Ask) -> Child:
             stderr=subprocess.PIPE,
             env=None if ask.env is None else dict(ask.env),
             cwd=ask.cwd,
-            start_new_session=True,
+            start_new_session=HAS_GROUPS,
         )
     except OSError as error:
         child.state = "not-found" if isinstance(error, (FileNotFoundError, NotADirectoryError)) else "denied"
         child.err += str(error).encode()
         child.ended = time.monotonic()
         return child
-    child.pidfd = _pidfd(child.proc.pid)
-    for pipe in _pipes(child):
-        os.set_blocking(pipe.fileno(), False)
+    if HAS_GROUPS:
+        child.pidfd = _pidfd(child.proc.pid)
+        for pipe in _pipes(child):
+            os.set_blocking(pipe.fileno(), False)
+    else:
+        _start_readers(child)
     return child
 
 
@@ -138,10 +143,10 @@ def pump(children: Sequence[Child], timeout: float) -> list[Child]:
     for child in alive:
         spent = _exited(child)
         _read(child)
-        if spent:
-            stop(child)
-        elif child.ask.keep == "head" and max(len(child.out), len(child.err)) > child.ask.cap:
+        if child.ask.keep == "head" and max(len(child.out), len(child.err)) > child.ask.cap:
             stop(child, "capped")
+        elif spent:
+            stop(child)
         elif _left(child) <= 0:
             stop(child, "timeout")
     return [child for child in alive if child.ended is None]
@@ -153,10 +158,10 @@ def stop(child: Child, state: State = "finished") -> None:
         return
     child.state = state
     if not _exited(child):
-        _signal_group(child, signal.SIGTERM)
+        _signal_group(child, "SIGTERM")
         _await_exit(child, TERM_GRACE)
     # Also after a peaceful exit: a grandchild may hold our pipe. The leader is not reaped yet, so its group id is still its own.
-    _signal_group(child, signal.SIGKILL)
+    _signal_group(child, "SIGKILL")
     if not _await_exit(child, KILL_GRACE):
         child.state = "abandoned"
     _close(child)
@@ -203,6 +208,9 @@ def _wait(children: Sequence[Child], timeout: float) -> None:
     """Sleep until a child prints or exits. Where there is no pidfd, exits are looked for every POLL seconds."""
     if any(child.pidfd is None for child in children):
         timeout = min(timeout, POLL)
+    if not HAS_GROUPS:
+        time.sleep(max(timeout, 0.0))
+        return
     with selectors.DefaultSelector() as selector:
         for child in children:
             for pipe in _pipes(child):
@@ -215,6 +223,8 @@ def _wait(children: Sequence[Child], timeout: float) -> None:
 def _read(child: Child) -> None:
     """Take in what the pipes hold; a little more than the cap at most, so that a flood cannot hold us here."""
     assert child.proc is not None
+    if not HAS_GROUPS:
+        return
     for pipe, kept in ((child.proc.stdout, child.out), (child.proc.stderr, child.err)):
         if pipe is None or pipe.closed:
             continue
@@ -227,6 +237,23 @@ def _read(child: Child) -> None:
                 pipe.close()
                 break
             _take(child, kept, chunk)
+
+
+def _start_readers(child: Child) -> None:
+    assert child.proc is not None
+    for pipe, kept in ((child.proc.stdout, child.out), (child.proc.stderr, child.err)):
+        assert pipe is not None
+        child.readers.append(threading.Thread(target=_drain, args=(child, pipe, kept), daemon=True))
+        child.readers[-1].start()
+
+
+def _drain(child: Child, pipe: IO[bytes], kept: bytearray) -> None:
+    """Read one pipe to its end or to the cap of a "head", in a thread of its own, which also closes it."""
+    with pipe:
+        while chunk := os.read(pipe.fileno(), CHUNK):
+            _take(child, kept, chunk)
+            if child.ask.keep == "head" and len(kept) > child.ask.cap:
+                return
 
 
 def _take(child: Child, kept: bytearray, chunk: bytes) -> None:
@@ -249,7 +276,7 @@ def _exited(child: Child) -> bool:
     """Whether the child is dead. It stays unreaped, so that its process group id cannot be given to a stranger."""
     if child.proc is None or child.proc.returncode is not None:
         return True
-    if sys.platform == "win32":
+    if sys.platform == "win32" or not HAS_GROUPS:
         return child.proc.poll() is not None
     try:
         return os.waitid(os.P_PID, child.proc.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
@@ -269,20 +296,22 @@ def _await_exit(child: Child, seconds: float) -> bool:
     return True
 
 
-def _signal_group(child: Child, number: int) -> None:
+def _signal_group(child: Child, name: Literal["SIGTERM", "SIGKILL"]) -> None:
     assert child.proc is not None
-    if sys.platform == "win32":
+    if sys.platform == "win32" or not HAS_GROUPS:
         child.proc.kill()
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.proc.pid, number)
+        os.killpg(child.proc.pid, getattr(signal, name))
 
 
 def _close(child: Child) -> None:
     """Take the last bytes, give back the descriptors, reap."""
     assert child.proc is not None
     _read(child)
-    for pipe in _pipes(child):
+    for reader in child.readers:
+        reader.join(KILL_GRACE)  # a grandchild may hold the pipe, and its reader with it
+    for pipe in () if child.readers else _pipes(child):
         pipe.close()
     if child.pidfd is not None:
         os.close(child.pidfd)
@@ -292,31 +321,6 @@ def _close(child: Child) -> None:
         child.proc.returncode = -signal.SIGTERM  # Popen must not wait for it, nor complain: whoever inherits it will reap it.
     else:
         child.proc.wait()
-
-
-def _run_plain(ask: Ask) -> Done:
-    """The same without process groups and selectors: limit and cap hold, grandchildren are not ended."""
-    began = time.monotonic()
-    try:
-        proc = subprocess.Popen(
-            list(ask.argv), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env=None if ask.env is None else dict(ask.env), cwd=ask.cwd,
-        )  # fmt: skip
-    except OSError as error:
-        missing = isinstance(error, (FileNotFoundError, NotADirectoryError))
-        return Done("", str(error), None, time.monotonic() - began, "not-found" if missing else "denied")
-    state: State = "finished"
-    try:
-        out, err = proc.communicate(timeout=ask.limit)
-    except subprocess.TimeoutExpired as expired:
-        state, out, err = "timeout", expired.stdout or b"", expired.stderr or b""
-        proc.kill()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            out, err = proc.communicate(timeout=KILL_GRACE)
-    if max(len(out), len(err)) > ask.cap:
-        state = "capped"
-    texts = [stream[: ask.cap].decode("utf-8", "replace") for stream in (out, err)]
-    return Done(texts[0], texts[1], proc.returncode if state == "finished" else None, time.monotonic() - began, state, proc.pid)
 
 
 HAS_GROUPS = hasattr(os, "killpg") and hasattr(os, "waitid")
