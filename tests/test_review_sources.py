@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
 import subprocess
 import sys
@@ -16,7 +18,7 @@ from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact
 from rocm_doctor.redact import Redactor, redact_report
 from rocm_doctor.reports import Look, render
-from rocm_doctor.sources.bundle import BundleError, read
+from rocm_doctor.sources.bundle import BundleError, read, read_stream
 from rocm_doctor.sources.paste import cut
 
 HEAD = "ROCk module is loaded\n=====================\nHSA Agents\n==========\n"
@@ -53,7 +55,6 @@ def test_two_machines_in_one_paste_are_two_cards() -> None:
     assert len(pipeline.read_facts(cut(text, "paste"), load()).gpus) == 2
 
 
-@pytest.mark.xfail(strict=True, reason="members are bounded one by one and not together")
 def test_an_archive_that_unfolds_to_a_gigabyte_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(12):
@@ -62,7 +63,6 @@ def test_an_archive_that_unfolds_to_a_gigabyte_is_refused(tmp_path: Path) -> Non
         read(tmp_path / "bomb.zip")
 
 
-@pytest.mark.xfail(strict=True, reason="a pipe is opened like a file")
 @pytest.mark.skipif(sys.platform == "win32", reason="no pipes in the file system")
 def test_a_pipe_nobody_writes_to_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
@@ -74,12 +74,111 @@ def test_a_pipe_nobody_writes_to_is_refused(tmp_path: Path) -> None:
     assert done.returncode == 2
 
 
-@pytest.mark.xfail(strict=True, reason="lstrip('./') takes the dot of a hidden name too")
 def test_a_hidden_file_keeps_its_name_in_a_tar(tmp_path: Path) -> None:
     (tmp_path / ".dockerenv").write_text("exists: yes\n")
     with tarfile.open(tmp_path / "t.tar.gz", "w:gz") as archive:
         archive.add(tmp_path / ".dockerenv", "./.dockerenv")
     assert [a.name for a in read(tmp_path / "t.tar.gz")] == [".dockerenv"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such device")
+def test_a_device_without_an_end_is_refused() -> None:
+    with pytest.raises(BundleError, match="/dev/zero: neither a file nor a folder"):
+        read(Path("/dev/zero"))
+    with Path("/dev/zero").open("rb") as stream, pytest.raises(BundleError, match="standard input: more than 256 MiB"):
+        read_stream(stream)
+
+
+@pytest.mark.parametrize("way", ["file", "folder", "stream"])
+def test_of_a_long_log_both_ends_are_read(tmp_path: Path, way: str) -> None:
+    log = tmp_path / "capture" / "train.log"
+    log.parent.mkdir()
+    line = b"step 1 loss 2.5\n"
+    log.write_bytes(b"the very first line\n" + line * (40 * MIB // len(line)) + b"the very last line\n")
+    (tmp_path / "capture" / "other.txt").write_text("a short note\n" if way == "folder" else "")
+    with log.open("rb") as stream:
+        found = read_stream(stream) if way == "stream" else read(log.parent if way == "folder" else log)
+    text = next(a.text for a in found if "very" in a.text)
+    assert text.startswith("the very first line\n")
+    assert text.endswith("the very last line\n")
+    assert "[rocm-doctor left out 24.0 MiB here;" in text
+    assert set(text.splitlines()[1:-1]) - {line.decode().strip()} == {
+        "[rocm-doctor left out 24.0 MiB here; line numbers from here on do not count them]"
+    }
+    assert way != "folder" or any("a short note" in a.text for a in found)
+
+
+def test_of_a_long_log_in_an_archive_the_head_is_read(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_bytes(b"first\n" + b"step\n" * (40 * MIB // 5) + b"last\n")
+    with tarfile.open(tmp_path / "t.tar.gz", "w:gz", compresslevel=1) as archive:
+        archive.add(tmp_path / "train.log", "log/train.log")
+    (found,) = read(tmp_path / "t.tar.gz")
+    assert found.text.startswith("first\n")
+    assert found.text.splitlines()[-1].startswith("[rocm-doctor left out 32.0 MiB here")
+
+
+def test_utf_16_stays_readable_behind_the_gap(tmp_path: Path) -> None:
+    (tmp_path / "out.txt").write_bytes(("first é\n" + "step\n" * (20 * MIB // 5) + "last é\n").encode("utf-16"))
+    (text, *_) = read(tmp_path / "out.txt")
+    assert text.text.startswith("first é\n")
+    assert text.text.endswith("step\nlast é\n")
+
+
+@pytest.mark.parametrize("make", ["zip", "tar"])
+def test_too_many_members_are_refused_and_not_cut(tmp_path: Path, make: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rocm_doctor.sources.members.COUNT", 3)
+    (tmp_path / "x").write_text("x")
+    path = tmp_path / f"many.{make}"
+    with zipfile.ZipFile(path, "w") if make == "zip" else tarfile.open(path, "w") as archive:
+        for number in range(4):
+            (archive.write if isinstance(archive, zipfile.ZipFile) else archive.add)(tmp_path / "x", f"log/{number}")
+    with pytest.raises(BundleError, match="more than 3 files"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("report.md", b"", "report.md: empty"),
+        ("report.md", b"\n \n", "report.md: empty"),
+        ("dmesg.txt.gz", gzip.compress(b""), "dmesg.txt.gz: empty"),
+        ("x.bin", bytes(range(256)) * 40, "x.bin: not text"),
+        ("core", b"\x7fELF\x02\x01\x01" + b"\0" * 90 + b"\x03\x01\x02\x05" * 9, "core: not text"),
+        ("x.gz", gzip.compress(bytes(range(256)) * 40), "x.gz: not text"),
+    ],
+)
+def test_what_holds_nothing_to_read_is_said_to(tmp_path: Path, name: str, data: bytes, said: str) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(BundleError) as raised:
+        read(tmp_path / name)
+    assert said in str(raised.value)
+    if not name.endswith("gz"):
+        with pytest.raises(BundleError, match="standard input: " + said.partition(": ")[2]):
+            read_stream(io.BytesIO(data))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x1b[31mRuntimeError\x1b[0m\r\n\x07",
+        "RuntimeError: \u4f60\u597d\n".encode("utf-16"),
+        "RuntimeError\n".encode("utf-16-le"),
+        "Fehler: ungültig\n".encode("latin-1"),
+        b"Nov 21 kernel: amdgpu: ring reset\n" + b"\0" * 4096 + b"Nov 21 kernel: booted\n",
+        b"step 1\x08\x08 2\r 3 ^C\x03\n",
+    ],
+)
+def test_text_of_every_origin_is_text(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "report.md").write_bytes(data)
+    assert read(tmp_path / "report.md")[0].text.strip()
+    assert read_stream(io.BytesIO(data))
+
+
+def test_a_binary_file_in_a_folder_is_named_and_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "core.bin").write_bytes(bytes(range(256)) * 40)
+    (tmp_path / "log.txt").write_text("RuntimeError: no\n")
+    found = read(tmp_path)
+    assert [(a.name, a.missing) for a in found] == [("core.bin", "unparsed"), ("paste/text", None)]
 
 
 @pytest.mark.xfail(strict=True, reason="a secret's name stands in the key and only its value is looked at")
