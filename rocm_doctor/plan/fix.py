@@ -94,7 +94,7 @@ def writable(python: str) -> Environment:
         )
     if not os.access(found.prefix, os.W_OK):
         raise NotHere(f"{found.prefix} cannot be written by this user; make an environment of your own: python3 -m venv .venv")
-    if run([found.executable, "-m", "pip", "--version"], limit=60.0).returncode == 0:
+    if run([found.executable, "-c", "import pip"], limit=60.0).returncode == 0:
         return found
     if run(["uv", "--version"], limit=30.0).returncode == 0:
         return msgspec.structs.replace(found, tool="uv")
