@@ -47,7 +47,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def venv(tmp_path: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An environment of this test's own with a CUDA torch. Its pip is the one that runs here, linked, and sees our wheels alone."""
+    """An environment of its own with a CUDA torch. Its pip is the one that runs here, linked, and sees only our wheels."""
     folder = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     site = next(folder.glob("lib/python*/site-packages"))
