@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from rocm_doctor.gpu_pairs import another_machine, pair, same, value
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
 from rocm_doctor.probes.notes import Listing, Notes, agree
 
@@ -20,70 +21,47 @@ def build(notes: Iterable[Notes]) -> Snapshot:
             facts[key] = agree(facts.get(key), fact)
         listings += note.listings
         errors += note.errors
-    gpus = _join(listings)
-    return Snapshot(facts, tuple(Gpu(g) for g in gpus), bool(listings), tuple(errors))
+    gpus, clashes = _join(listings)
+    return Snapshot(facts, tuple(Gpu(g) for g in gpus), bool(listings), (*errors, *clashes))
 
 
-def _join(listings: Sequence[Listing]) -> list[_Facts]:
-    """One list of GPUs out of several tools' lists, complete ones first: by PCI address, by order, or by what is unique."""
+def _join(listings: Sequence[Listing]) -> tuple[list[_Facts], list[Reading]]:
+    """One list of GPUs out of several tools' lists, complete ones first; and where a text tells of two machines."""
     joined: list[_Facts] = []
+    clashes: list[Reading] = []
     for listing in sorted(listings, key=lambda item: not item.complete):
         left = [dict(gpu) for gpu in listing.gpus]
         if not joined:
             joined = left
             continue
-        pairs = _pairs(joined, left, listing.complete)
+        foreign = [gpu for gpu in left if _on_another_machine(gpu, joined)]
+        own = [gpu for gpu in left if not any(gpu is other for other in foreign)]
+        pairs = pair(joined, own, listing.complete)
         for mine, other in pairs:
-            for key, fact in left[other].items():
+            for key, fact in own[other].items():
                 joined[mine][key] = agree(joined[mine].get(key), fact)
         paired = {other for _, other in pairs}
-        joined += _really_new(joined, [gpu for n, gpu in enumerate(left) if n not in paired], listing)
-    return joined
+        joined += _really_new(joined, [gpu for n, gpu in enumerate(own) if n not in paired], listing) + foreign
+        clashes += [_clash(gpu) for gpu in foreign]
+    return joined, clashes
+
+
+def _on_another_machine(gpu: _Facts, joined: Sequence[_Facts]) -> bool:
+    """Every GPU of ours that has this address is another one."""
+    there = [ours for ours in joined if same(ours, gpu, "pci_bdf")]
+    return bool(there) and all(another_machine(ours, gpu) for ours in there)
+
+
+def _clash(gpu: _Facts) -> Reading:
+    at = gpu["pci_bdf"].readings[0]
+    words = f"two machines in one text: another GPU stands at {value(gpu, 'pci_bdf')}; hand each machine's text over by itself"
+    return Reading(at.artifact, at.place, words)
 
 
 def _really_new(joined: list[_Facts], rest: list[_Facts], listing: Listing) -> list[_Facts]:
     """Of the GPUs that match none of ours: those that cannot be one of ours (another address, or more of them than we have)."""
-    addressed = [g for g in rest if _value(g, "pci_bdf") and all(_value(j, "pci_bdf") for j in joined)]
+    known = {str(value(j, "pci_bdf")).casefold() for j in joined}
+    addressed = [g for g in rest if str(value(g, "pci_bdf")).casefold() not in {*known, "none"} and "none" not in known]
     excess = len(listing.gpus) - len(joined) if listing.complete else 0
     others = [g for g in rest if g not in addressed]
     return addressed + others[len(others) - excess :] if excess > 0 else addressed
-
-
-def _pairs(ours: list[_Facts], theirs: list[_Facts], complete: bool) -> list[tuple[int, int]]:
-    """Indices (ours, theirs) of entries that are the same GPU."""
-    pairs = [(i, j) for j, b in enumerate(theirs) for i, a in enumerate(ours) if _same(a, b, "pci_bdf")]
-    mine = [i for i in range(len(ours)) if i not in {p[0] for p in pairs}]
-    rest = [j for j in range(len(theirs)) if j not in {p[1] for p in pairs}]
-    if complete and len(mine) == len(rest) and all(_compatible(ours[i], theirs[j]) for i, j in zip(mine, rest)):
-        return pairs + list(zip(mine, rest))
-    for j in rest:
-        fits = [i for i in mine if _compatible(ours[i], theirs[j]) and _alike(ours[i], theirs[j])]
-        if fits and (len(fits) == 1 or complete):
-            pairs.append((fits[0], j))
-            mine.remove(fits[0])
-        elif len(ours) == len(theirs) == 1 and _compatible(ours[0], theirs[0]):
-            pairs.append((0, 0))
-    return pairs
-
-
-def _value(gpu: _Facts, key: str) -> object:
-    fact = gpu.get(key)
-    return fact.value if fact is not None and fact.known else None
-
-
-def _same(one: _Facts, other: _Facts, key: str) -> bool:
-    a, b = _value(one, key), _value(other, key)
-    return a is not None and str(a).casefold() == str(b).casefold()
-
-
-def _alike(one: _Facts, other: _Facts) -> bool:
-    return any(_same(one, other, key) for key in ("gfx", "device_id", "marketing_name", "uuid"))
-
-
-def _compatible(one: _Facts, other: _Facts) -> bool:
-    """Nothing that both state says that these are two GPUs."""
-    for key in ("pci_bdf", "device_id", "gfx", "is_apu"):
-        a, b = _value(one, key), _value(other, key)
-        if a is not None and b is not None and str(a).casefold() != str(b).casefold():
-            return False
-    return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
 from rocm_doctor import snapshot
 from rocm_doctor.model import Fact, Reading, Snapshot, Unknown
@@ -54,6 +55,85 @@ def test_gpus_without_address_are_matched_in_order_when_nothing_contradicts() ->
     one = notes({"gfx": "gfx90a"}, {"gfx": "gfx90a"})
     two = notes({"vram_bytes": 1}, {"vram_bytes": 2}, tool="smi")
     assert [g.get("vram_bytes").value for g in snapshot.build([one, two]).gpus] == [1, 2]
+
+
+XTX, IGPU = {"marketing_name": "Radeon RX 7900 XTX"}, {"marketing_name": "AMD Radeon Graphics"}
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ((XTX, IGPU), ({"marketing_name": "Raphael"}, {"marketing_name": "Navi 31 [Radeon RX 7900 XT/7900 XTX]"})),
+        ((XTX | {"gfx": "gfx1100"}, IGPU | {"gfx": "gfx1036"}), ({"gfx": "gfx1036"}, {"gfx": "gfx1100"})),
+        (({"device_id": 0x744C}, {"device_id": 0x13C0}), ({"device_id": 0x13C0}, {"device_id": 0x744C})),
+        (({"uuid": "GPU-1"}, {"uuid": "GPU-2"}), ({"uuid": "gpu-2"}, {"uuid": "gpu-1"})),
+        ((XTX, {"gfx": "gfx1036"}), ({"gfx": "gfx1036"}, {})),
+    ],
+)
+@pytest.mark.parametrize("complete", [True, False])
+def test_what_only_one_has_goes_before_the_order(ours: Any, theirs: Any, complete: bool) -> None:
+    sized = [gpu | {"vram_bytes": size} for gpu, size in zip(theirs, (512, 24))]
+    built = snapshot.build([notes(*ours), notes(*sized, tool="smi", complete=complete)])
+    assert [g.get("vram_bytes").value for g in built.gpus] == [24, 512]
+
+
+def test_order_does_not_join_two_models() -> None:
+    one = notes({"marketing_name": "Radeon RX 7900 XTX"}, {"marketing_name": "Radeon RX 6800"})
+    two = notes(
+        {"marketing_name": "Radeon VII", "vram_bytes": 1}, {"marketing_name": "Radeon RX 6600", "vram_bytes": 2}, tool="smi"
+    )
+    assert [g.get("vram_bytes").known for g in snapshot.build([one, two]).gpus] == [False, False]
+
+
+def test_two_like_cards_of_a_cut_text_keep_their_facts() -> None:
+    """rocm_agent_enumerator lists both, and rocminfo's text breaks off behind the second: it is no complete list."""
+    one = notes({"gfx": "gfx1100"}, {"gfx": "gfx1100"}, tool="rocm_agent_enumerator")
+    two = notes({"gfx": "gfx1100", "vram_bytes": 1}, {"gfx": "gfx1100", "vram_bytes": 2}, complete=False, tool="rocminfo")
+    for order in ([one, two], [two, one]):
+        assert [g.get("vram_bytes").value for g in snapshot.build(order).gpus] == [1, 2]
+
+
+def test_partitions_share_the_address_of_their_card() -> None:
+    parts = [{"pci_bdf": f"0000:0{card}:00.0", "gfx": "gfx942"} for card in (1, 2) for _ in range(32)]
+    built = snapshot.build(
+        [
+            notes(*parts),
+            notes(*({"pci_bdf": part["pci_bdf"], "vram_bytes": n} for n, part in enumerate(parts)), tool="amd-smi"),
+            notes({"pci_bdf": "0000:01:00.0", "vbios": "a"}, {"pci_bdf": "0000:02:00.0", "vbios": "b"}, tool="drm"),
+        ]
+    )
+    assert [g.get("vram_bytes").value for g in built.gpus] == list(range(64))
+    assert [g.get("vbios").value for g in built.gpus] == ["a"] * 32 + ["b"] * 32
+
+
+AT = {"pci_bdf": "0000:03:00.0"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"device_id": 0x744C}, {"device_id": 0x66AF}),
+        ({"uuid": "GPU-5f2a1b3c4d5e6f70"}, {"uuid": "GPU-5f2a1b3c4d5e6f71"}),
+        (XTX, {"marketing_name": "AMD Radeon VII"}),
+    ],
+)
+def test_two_cards_at_one_address_are_of_two_machines_in_pasted_text_only(first: Any, second: Any) -> None:
+    def listed(*tools: str) -> Snapshot:
+        gpus = (AT | first, AT | second, AT | first | {"vram_bytes": 5})
+        return snapshot.build([notes(gpu, tool=tool) for gpu, tool in zip(gpus, tools)])
+
+    pasted = listed("paste/1-rocminfo", "paste/2-rocminfo", "paste/3-rocm-smi")
+    assert [g.get("vram_bytes").known for g in pasted.gpus] == [True, False]
+    assert [(e.artifact, e.quote[:12]) for e in pasted.errors] == [("paste/2-rocminfo", "two machines")]
+    assert len(listed("cmd/rocminfo", "cmd/rocm-smi", "kfd").gpus) == 1
+
+
+def test_another_target_at_one_address_is_a_dispute() -> None:
+    """HSA_OVERRIDE_GFX_VERSION was set for one of the two."""
+    one = notes(AT | XTX | {"gfx": "gfx1031"}, tool="paste/1-rocminfo")
+    built = snapshot.build([one, notes(AT | XTX | {"gfx": "gfx1030"}, tool="paste/2-rocminfo")])
+    assert [len(g.get("gfx").disputed) for g in built.gpus] == [1]
+    assert built.errors == ()
 
 
 def test_a_tool_that_names_one_gpu_of_many_adds_none() -> None:

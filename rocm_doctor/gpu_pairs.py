@@ -1,0 +1,115 @@
+"""Which entry of one tool's list of GPUs is which of another's: by address, by what only one has, then by order."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from rocm_doctor.model import Fact
+
+_Facts = dict[str, Fact]
+_Alike = Callable[[_Facts, _Facts], bool]
+_MODEL = re.compile(r"\b(?:mi\d+\w*|[a-z]{0,2}\d{3,4}[a-z]{0,3}|vii)\b")
+"""A model's number, in lower case: 7900, 780m, w7900, mi300x; no device id (0x744c), target (gfx1100) or chip (Navi 31)."""
+
+
+def pair(ours: Sequence[_Facts], theirs: Sequence[_Facts], complete: bool) -> list[tuple[int, int]]:
+    """Indices (ours, theirs) of entries that are the same GPU. `complete`: theirs is all that the tool sees.
+
+    Tools count in orders of their own (rocm-smi by card, rocminfo by node), so order only decides what nothing else tells apart.
+    """
+    pairs = _at_one_address(ours, theirs)
+    for alike in (_by("uuid"), _by("device_id"), _by("marketing_name"), _same_model, _by("gfx")):
+        pairs += _only(ours, theirs, pairs, alike)
+    mine, rest = _left(ours, theirs, pairs)
+    if (complete or len(ours) == len(theirs)) and len(mine) == len(rest):
+        in_order = list(zip(mine, rest))
+        if all(_compatible(ours[i], theirs[j]) and (len(ours) == 1 or not _other_model(ours[i], theirs[j])) for i, j in in_order):
+            return pairs + in_order
+    for j in rest if complete else ():
+        fit = next((i for i in mine if _compatible(ours[i], theirs[j]) and _alike(ours[i], theirs[j])), None)
+        if fit is not None:
+            pairs.append((fit, j))
+            mine.remove(fit)
+    return pairs
+
+
+def another_machine(one: _Facts, other: _Facts) -> bool:
+    """Whether two GPUs of one address, both from pasted text, are of two machines: another chip, id or model.
+
+    A target alone is no sign: HSA_OVERRIDE_GFX_VERSION makes rocminfo name another.
+    """
+    pasted = all(r.artifact.startswith("paste/") for gpu in (one, other) for r in gpu["pci_bdf"].readings)
+    ids = [str(value(gpu, "uuid") or "") for gpu in (one, other)]
+    other_id = all(id_.startswith("GPU-") for id_ in ids) and ids[0].casefold() != ids[1].casefold()
+    return pasted and (other_id or _differ(one, other, "device_id") or _other_model(one, other))
+
+
+def value(gpu: _Facts, key: str) -> object:
+    """What is known under that key; None for nothing."""
+    fact = gpu.get(key)
+    return fact.value if fact is not None and fact.known else None
+
+
+def same(one: _Facts, other: _Facts, key: str) -> bool:
+    """Both state it, and alike whatever the case."""
+    a, b = value(one, key), value(other, key)
+    return a is not None and str(a).casefold() == str(b).casefold()
+
+
+def _by(key: str) -> _Alike:
+    return lambda one, other: same(one, other, key)
+
+
+def _left(ours: Sequence[_Facts], theirs: Sequence[_Facts], pairs: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    taken = [{p[side] for p in pairs} for side in (0, 1)]
+    return [i for i in range(len(ours)) if i not in taken[0]], [j for j in range(len(theirs)) if j not in taken[1]]
+
+
+def _at_one_address(ours: Sequence[_Facts], theirs: Sequence[_Facts]) -> list[tuple[int, int]]:
+    """Pairs of one address. Partitions of one card share theirs: what a tool says of the card is then said of each of them."""
+    often = Counter(str(value(gpu, "pci_bdf")).casefold() for gpu in theirs)
+    pairs: list[tuple[int, int]] = []
+    for j, gpu in enumerate(theirs):
+        if often[str(value(gpu, "pci_bdf")).casefold()] == 1:
+            there = [i for i, one in enumerate(ours) if same(one, gpu, "pci_bdf") and not another_machine(one, gpu)]
+            pairs += [(i, j) for i in there if i == there[0] or not another_machine(ours[there[0]], ours[i])]
+    return pairs
+
+
+def _only(ours: Sequence[_Facts], theirs: Sequence[_Facts], pairs: list[tuple[int, int]], alike: _Alike) -> list[tuple[int, int]]:
+    """Of those left, the pairs that are alike where neither is like any other. What both state must not contradict."""
+    mine, rest = _left(ours, theirs, pairs)
+    found = [(i, j) for i in mine for j in rest if alike(ours[i], theirs[j])]
+    often = Counter(i for i, _ in found), Counter(j for _, j in found)
+    return [(i, j) for i, j in found if often[0][i] == often[1][j] == 1 and _compatible(ours[i], theirs[j])]
+
+
+def _alike(one: _Facts, other: _Facts) -> bool:
+    return any(same(one, other, key) for key in ("pci_bdf", "gfx", "device_id", "marketing_name", "uuid"))
+
+
+def _models(gpu: _Facts) -> set[str]:
+    name = str(value(gpu, "marketing_name") or "").casefold()
+    return set() if name.startswith("device ") else set(_MODEL.findall(name))
+
+
+def _same_model(one: _Facts, other: _Facts) -> bool:
+    return bool(_models(one) & _models(other))
+
+
+def _other_model(one: _Facts, other: _Facts) -> bool:
+    """Both are named by a model's number, and no number is common."""
+    a, b = _models(one), _models(other)
+    return bool(a and b) and not a & b
+
+
+def _differ(one: _Facts, other: _Facts, key: str) -> bool:
+    a, b = value(one, key), value(other, key)
+    return a is not None and b is not None and str(a).casefold() != str(b).casefold()
+
+
+def _compatible(one: _Facts, other: _Facts) -> bool:
+    """Nothing that both state says that these are two GPUs."""
+    return not any(_differ(one, other, key) for key in ("pci_bdf", "device_id", "gfx", "is_apu"))
