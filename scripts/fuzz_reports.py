@@ -2,8 +2,8 @@
 
     python scripts/fuzz_reports.py [--runs 100000] [--seed 1] [--minutes 60]
 
-Seeds are the texts under fixtures/ and, in a checkout that has it beside it, ../shared/corpus. What breaks is written to a file in
-the folder that --keep names, with the seed and the number of the run.
+Seeds are the texts under fixtures/ and, in a checkout that has it beside it, ../shared/corpus. What breaks is written to a file
+in the folder that --keep names, with the seed and the number of the run.
 """
 
 from __future__ import annotations
@@ -24,13 +24,18 @@ PLACES = (ROOT / "fixtures", ROOT.parent / "shared" / "corpus")
 LIMIT = 1.0
 """Seconds that one report may take (process time: a busy machine is not the program's fault)."""
 LARGEST = 60_000
-HOSTILE = ("{" * 400, "\0", "\ufffd" * 50, "a|b*c" * 200, "%s%n" * 50, "((((" * 300, "1." * 2000, "gfx" * 900, "İ" * 100, "\r", "\x1b[31m", "`" * 999,
-           "HSA_OVERRIDE_GFX_VERSION=" * 80, "/" * 3000, "-" * 5000, "torch==" * 300, "{crash}", "rocm" + "0" * 2000, " " * 4000 + "x")  # fmt: skip
+LETTERS = (0, 9, 10, 32, 42, 58, 92, 124, 0x2028, 0x130, 0x1F600)
+HOSTILE = (
+    "{" * 400, "\0", "\ufffd" * 50, "a|b*c" * 200, "%s%n" * 50, "((((" * 300, "1." * 2000, "gfx" * 900, "\u0130" * 100, "\r",
+    "\x1b[31m", "`" * 999, "HSA_OVERRIDE_GFX_VERSION=" * 80, "/" * 3000, "-" * 5000, "torch==" * 300, "{crash}",
+    "rocm" + "0" * 2000, " " * 4000 + "x",
+)  # fmt: skip
+TEXTS = (".md", ".txt", ".log", ".json")
 
 
 def seeds() -> list[str]:
     """Texts to start from, cut to a size that keeps a run short."""
-    found = (p for place in PLACES for p in sorted(place.rglob("*")) if p.suffix in (".md", ".txt", ".log", ".json") and p.is_file())
+    found = (p for place in PLACES for p in sorted(place.rglob("*")) if p.suffix in TEXTS and p.is_file())
     texts = (p.read_bytes().decode("utf-8", "replace")[:LARGEST] for p in found)
     return [text for text in texts if text.strip()]
 
@@ -57,7 +62,7 @@ def interleaved(rng: random.Random, text: str, other: str) -> str:
 def scratched(rng: random.Random, text: str, other: str) -> str:
     letters = list(text)
     for _ in range(1 + len(letters) // 50):
-        letters[rng.randrange(len(letters))] = chr(rng.choice((0, 9, 10, 32, 42, 58, 92, 124, 0x2028, 0x130, 0x1F600, rng.randrange(1, 0xD7FF))))
+        letters[rng.randrange(len(letters))] = chr(rng.choice((*LETTERS, rng.randrange(1, 0xD7FF))))
     return "".join(letters)
 
 
@@ -70,7 +75,8 @@ def joined(rng: random.Random, text: str, other: str) -> str:
     return text.replace("\n", rng.choice((" ", "", "\r", "\n> ", "\n    ", "\r\n")))
 
 
-MUTATIONS: tuple[Callable[[random.Random, str, str], str], ...] = (dropped, shuffled, spliced, interleaved, scratched, hostile, joined)
+Mutation = Callable[[random.Random, str, str], str]
+MUTATIONS: tuple[Mutation, ...] = (dropped, shuffled, spliced, interleaved, scratched, hostile, joined)
 
 
 def mutated(rng: random.Random, texts: list[str]) -> str:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import accuracy_page
 import msgspec
 
 from rocm_doctor.coords import COORDS
@@ -53,7 +54,7 @@ def diagnoses(matrix: Matrix) -> str:
     return "\n".join(["| id | what it says | rows |", "|---|---|--:|", *rows])
 
 
-README_BLOCKS: dict[str, Callable[[Matrix], str]] = {"diagnoses": diagnoses}
+README_BLOCKS: dict[str, Callable[[Matrix], str]] = {"accuracy": lambda _: accuracy_page.block(), "diagnoses": diagnoses}
 
 
 def readme(matrix: Matrix) -> str:
@@ -70,6 +71,7 @@ def generated() -> Iterator[tuple[str, str]]:
     yield "rocm_doctor/schemas/report.json", schema(Report, "rocm-doctor report")
     yield "rocm_doctor/schemas/row.json", schema(Row, "row of the compatibility matrix")
     yield "docs/facts.md", facts_page(matrix)
+    yield "docs/accuracy.md", accuracy_page.page()
     yield "README.md", readme(matrix)
     yield from pages(matrix)
 

@@ -3,9 +3,9 @@
     python scripts/score.py CASES_DIR [--misses] [--ablate] [--save NAME --note TEXT]
 
 A case is a folder with `case.md` (what a person could paste before knowing the answer; nothing else is read) and `label.yaml`:
-`primary` (the diagnosis id that is right, or `none` where the environment is fine), `acceptable` (others that a fair judge takes),
-and for the tables `determinable` (yes, partly, no), `gfx` (a list), `year`. The answer is the list of ids of the findings that are
-errors or warnings, in the order given. `--save` keeps the figures under a name in docs/accuracy.json, from which
+`primary` (the diagnosis id that is right, or `none` where the environment is fine), `acceptable` (others that a judge takes),
+and for the tables `determinable` (yes, partly, no), `gfx` (a list), `year`. The answer is the list of ids of the findings that
+are errors or warnings, in the order given. `--save` keeps the figures under a name in docs/accuracy.json, from which
 scripts/regen.py makes docs/accuracy.md and the block in the README; no text of a case is kept.
 """
 
@@ -126,6 +126,10 @@ def tally(results: Iterable[Result]) -> dict[str, int]:
     return {**counts, "silent": sum(not r.said for r in group)}
 
 
+def generations(result: Result, matrix: Matrix) -> list[str]:
+    return sorted({matrix.gfx[g].family if g in matrix.gfx else "other" for g in result.gfx}) or ["not stated"]
+
+
 def figures(results: Sequence[Result], matrix: Matrix) -> dict[str, Any]:
     """All tables: the whole, by determinability, by label, by GPU generation, by year, and the controls."""
     faulty = [r for r in results if not r.control]
@@ -139,14 +143,15 @@ def figures(results: Sequence[Result], matrix: Matrix) -> dict[str, Any]:
         "all": tally(faulty),
         "determinable": by(lambda r: [r.determinable]),
         "label": by(lambda r: [r.primary]),
-        "generation": by(lambda r: sorted({matrix.gfx[g].family if g in matrix.gfx else "other" for g in r.gfx}) or ["not stated"]),
+        "generation": by(lambda r: generations(r, matrix)),
         "year": by(lambda r: [r.year]),
         "controls": {"n": len(controls), "alarms": sum(r.alarm for r in controls)},
     }
 
 
 def table(made: dict[str, Any]) -> str:
-    rows = [("all", made["all"])] + [(f"{kind} {k}", v) for kind in ("determinable", "label", "generation", "year") for k, v in made[kind].items()]
+    kinds = ("determinable", "label", "generation", "year")
+    rows = [("all", made["all"]), *((f"{kind} {k}", v) for kind in kinds for k, v in made[kind].items())]
     lines = [f"{'':42}{'n':>4}{'first':>8}{'top 3':>8}{'silent':>8}"]
     lines += [f"{name:42}{v['n']:4}{_share(v, 'first'):>8}{_share(v, 'three'):>8}{_share(v, 'silent'):>8}" for name, v in rows]
     return "\n".join([*lines, f"controls {made['controls']['n']}, false alarms {made['controls']['alarms']}"])
@@ -167,7 +172,8 @@ def ablation(cases: Path) -> dict[str, dict[str, int]]:
 
 def save(name: str, note: str, made: dict[str, Any]) -> None:
     kept = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.is_file() else {}
-    kept[name] = {"note": note, "date": datetime.date.today().isoformat(), **made}
+    order = kept.get(name, {}).get("order", len(kept))
+    kept[name] = {"note": note, "date": datetime.date.today().isoformat(), "order": order, **made}
     SAVED.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
@@ -175,7 +181,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", type=Path)
     parser.add_argument("--misses", action="store_true", help="list what was not right at first place, and the false alarms")
-    parser.add_argument("--ablate", action="store_true", help="what failure lines alone find, and what each further kind of evidence adds")
+    parser.add_argument("--ablate", action="store_true", help="what failure lines alone find, and what further evidence adds")
     parser.add_argument("--save", metavar="NAME", help="keep the figures in docs/accuracy.json under this name")
     parser.add_argument("--note", default="", help="what these cases are, kept beside the figures")
     args = parser.parse_args()
@@ -186,7 +192,8 @@ def main() -> int:
     print(table(made))
     if args.ablate:
         made["ablation"] = ablation(args.cases)
-        print(*(f"{name:24}{_share(v, 'first'):>8}{_share(v, 'three'):>8}  alarms {v['alarms']}" for name, v in made["ablation"].items()), sep="\n")
+        for name, v in made["ablation"].items():
+            print(f"{name:24}{_share(v, 'first'):>8}{_share(v, 'three'):>8}  alarms {v['alarms']}")
     if args.misses:
         missed = [r for r in results if r.alarm or not (r.control or r.first)]
         print(*(f"{r.case}: wanted {r.primary}, said {', '.join(r.said[:3]) or 'nothing'}" for r in missed), sep="\n")

@@ -25,7 +25,9 @@ def serious(text: str) -> list[Finding]:
 IDF = "RuntimeError: HIP error: invalid device function"
 NO_GPU = "RuntimeError: No HIP GPUs are available"
 CRASH = "Segmentation fault (core dumped)"
-FAULT = "Memory access fault by GPU node-1 (Agent handle: 0x55) on address 0x7f00. Reason: Page not present or supervisor privilege."
+FAULT = (
+    "Memory access fault by GPU node-1 (Agent handle: 0x55) on address 0x7f00. Reason: Page not present or supervisor privilege."
+)
 TENSILE = "rocBLAS error: Cannot read {}/rocblas/library/TensileLibrary.dat: Illegal seek for GPU arch : {}"
 
 LINES: tuple[tuple[str, str], ...] = (
@@ -39,8 +41,7 @@ LINES: tuple[tuple[str, str], ...] = (
     (TENSILE.format("torch/lib", "gfx906"), "arch.blas-missing"),
     ("GPU: RX 7900 XTX\n" + TENSILE.format("torch/lib", "gfx1036"), "arch.igpu-interferes"),
     (f"RX 6800 XT\nexport HSA_OVERRIDE_GFX_VERSION=11.0.0\n{FAULT}", "arch.override-wrong"),
-    ("  Name:                    gfx1030\n  Marketing Name:          AMD Instinct MI210\n  Device Type:             GPU\n" + FAULT,
-     "arch.override-wrong"),
+    ("  Name:                    gfx1030\n  Marketing Name:          AMD Instinct MI210\n  Device Type: GPU\n", "arch.override-wrong"),
     (f"Ryzen 9 7950X, RX 7900 XTX, torch\n{CRASH}", "arch.igpu-interferes"),
     # versions
     ("RuntimeError: Found no NVIDIA driver on your system.", "version.torch-not-rocm"),
@@ -131,11 +132,19 @@ def test_a_word_that_all_works_makes_a_hypothesis_of_a_line() -> None:
 def test_a_rival_is_a_hypothesis_and_an_excluded_cause_names_the_fact() -> None:
     found = read(f"docker run --device=/dev/kfd rocm/pytorch\n{NO_GPU}").findings
     assert [f.id for f in found if f.severity == "error"] == ["access.container"]
-    assert any("wsl" in why or "container" in why for f in found for why in f.excluded) or all(f.confidence == "low" for f in found[1:])
+    assert any("wsl" in why or "container" in why for f in found for why in f.excluded) or all(
+        f.confidence == "low" for f in found[1:]
+    )
 
 
 def test_rows_name_only_complaints_that_exist() -> None:
-    named = {name for row in load().rows for k, c in row.when.items() if k.startswith("log") for name in re.findall(r"\{([a-z-]+)\}", c)}
+    named = {
+        name
+        for row in load().rows
+        for k, c in row.when.items()
+        if k.startswith("log")
+        for name in re.findall(r"\{([a-z-]+)\}", c)
+    }
     assert named <= set(COMPLAINTS)
     assert named, "rows use the table"
 

@@ -9,9 +9,11 @@ import re
 
 COMPLAINTS: dict[str, str] = {
     "crash": "segfault|segmentation fault|sigsegv|core dump|dumps core|dumped core|exit code 139|exit code: 139|exit 139"
-    "|exit status 139|exit code -11|signal 11|access violation|0xc0000005|crashes immediately|crashes instantly|silent crash|silently crash",
+    "|exit status 139|exit code -11|signal 11|access violation|0xc0000005|crashes immediately|crashes instantly"
+    "|silent crash|silently crash",
     "no-gpu": "no hip gpus are available|no cuda gpus are available|hiperrornodevice|no rocm-capable device|no devices found"
-    "|is_available()*false|is_available*false|cuda available: false|rocm available: false|gpu available: false|device_count*0|device count: 0|zero devices|found 0 rocm"
+    "|is_available()*false|is_available*false|cuda available: false|rocm available: false|gpu available: false"
+    "|device_count*0|device count: 0|zero devices|found 0 rocm"
     "|gpu is not detected|gpu isn't detected|gpu not detected|gpu not found|no gpu detected|no gpu found|no gpu is found|no gpu"
     "|not find*gpu|not detect*gpu|not see*gpu|cannot find*gpu|can't find*gpu|cannot detect*gpu|cannot see*gpu|can't see*gpu"
     "|gpu*not detected|gpu*not recogni|gpu*not visible|not find*card|not detect*card|not being enumerated|not enumerated"
@@ -20,8 +22,9 @@ COMPLAINTS: dict[str, str] = {
     "|hsa_status_error_out_of_resources|hsa_status_error: |hsa_init failed",
     "on-cpu": "uses the cpu|use the cpu|using the cpu|using cpu|runs on the cpu|runs on cpu|running on cpu|running on the cpu"
     "|on cpu instead|on the cpu instead|falls back to cpu|falls back to the cpu|falling back to cpu|fallback to cpu|device: cpu"
-    "|device=cpu|device is cpu|device is the cpu|100% cpu|cpu only|cpu mode|only uses cpu|not using the gpu"
-    "|module 'torch.cpu' has no attribute|not using gpu|not using my gpu|not using it|not use the gpu|not use my gpu|gpu is not used|gpu is idle|gpu stays idle",
+    "|device=cpu|device is cpu|device is the cpu|cpu only|cpu mode|only uses cpu|not using the gpu"
+    "|module 'torch.cpu' has no attribute|not using gpu|not using my gpu|not using it|not use the gpu|not use my gpu"
+    "|gpu is not used|gpu is idle|gpu stays idle",
     "wrong": "nan loss|loss*nan| nan |nans|=nan|: nan|'nan'|nan,|inf or nan|black image|gray image|grey image|blank image"
     "|noise image|images are gray|images are grey|images are black|gray screen|grey screen|black screen|prints black|all zeros"
     "|set to zeros|only zeros|returns zeros|garbage|gibberish|nonsense|wrong result|wrong answer|result is wrong"
@@ -37,13 +40,15 @@ COMPLAINTS: dict[str, str] = {
     "|results are right|results are correct|results look right|result is right|output is right|output is correct"
     "|right numbers|correct numbers|trains fine|training goes on|training continues|training works|the server runs"
     "|just a warning|only a warning|safe to ignore|can i ignore|can be ignored|is it harmless|harmless?|runs fine",
-    "trouble": "error|fail|broke|crash|not work|doesn't work|cannot|can't|segfault|aborted|aborting| hang|hangs|stuck|problem|exception|not support"
+    "trouble": "error|fail|broke|crash|not work|doesn't work|cannot|can't|segfault|aborted|aborting| hang|hangs|stuck"
+    "|problem|exception|not support"
     "|not detect|not start|not run|killed|unusable",
     "train": "train|fine-tun|finetun|lora|sft|optimizer|backward|epoch|grad_norm|'loss'|peft|unsloth",
     "torch": "torch|tensor|diffusion|comfyui|webui|transformers|train|whisper|libamdhip64|python",
     "attention": "attention|attn|sdpa|flash",
     "container": "docker|podman|container|kubernetes|toolbox|distrobox|apptainer|singularity|lxc|compose",
-    "guest": "vfio|proxmox|passthrough|pass-through|passed through|passing through|passing the|pass through|qemu|kvm|esxi|hyper-v"
+    "guest": "vfio|proxmox|passthrough|pass-through|passed through|passing through|passing the|pass through|qemu|kvm|esxi"
+    "|hyper-v"
     "|vmware|virtual machine|guest vm|inside a vm|in a vm|guest|hypervisor|unraid",
     "gpu-init": "fatal error during gpu init|gpu init failed|probe of*failed with error|discovery_init failed|psp*failed"
     "|device_ip_init failed|hw_init of ip block*failed|atombios stuck in loop|ack should not assert|after bus reset|after flr"

@@ -21,7 +21,7 @@ def disguised(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
                 matrix,
                 "arch.override-wrong",
                 title=f"the card named {gpu.get('marketing_name').value} ({chip}) goes by {gpu.get('gfx').value}",
-                cause="Only HSA_OVERRIDE_GFX_VERSION makes the runtime report a target of another instruction set; its code faults.",
+                cause="Only HSA_OVERRIDE_GFX_VERSION makes a card report a target of another instruction set, whose code faults.",
                 evidence=(*gpu.get("gfx").readings[:1], *gpu.get("marketing_name").readings[:1]),
                 confidence="medium",
                 subject=subject_of(gpu, number),

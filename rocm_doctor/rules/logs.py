@@ -1,8 +1,8 @@
 """Failure lines in logs: find the words of a condition in one line of a text, in time linear in the text.
 
 No regular expression of a row ever runs over a user's text: a condition is a few literal fragments (`a*b`: both, in this order,
-in one line; `{crash}`: a complaint as complaints.py spells it). A large text is first asked which words it holds at all: these are
-few, so that a thousand fragments cost one pass over the text and not a thousand.
+in one line; `{crash}`: a complaint as complaints.py spells it). A large text is first asked which words it holds at all: these
+are few, so that a thousand fragments cost one pass over the text and not a thousand.
 """
 
 from __future__ import annotations
