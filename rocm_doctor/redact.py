@@ -18,7 +18,8 @@ import msgspec
 
 from rocm_doctor import redact_addresses as addresses
 from rocm_doctor import redact_patterns as patterns
-from rocm_doctor.model import Artifact, Fact, Report
+from rocm_doctor.model import Artifact, Fact, Report, Snapshot
+from rocm_doctor.secret_names import SECRET_NAME
 
 _KEEP_FIELDS = frozenset(
     {
@@ -98,6 +99,10 @@ class Redactor:
             self._pseudonyms[key] = f"<{kind}{joint}{self._counts[kind]}>"
         return self._pseudonyms[key]
 
+    def secret(self, value: str) -> str:
+        """The pseudonym of a value that its name makes a secret, whatever it looks like."""
+        return value if not value or patterns.PSEUDONYM.search(value) else self._pseudonym("token", value)
+
     def whole(self, kind: str, value: str) -> str:
         """The pseudonym of a value that is a secret as a whole, remembered wherever else it stands."""
         secret = value.strip().removeprefix("GPU-")
@@ -149,23 +154,38 @@ def redact_report(report: Report, redactor: Redactor | None = None) -> Report:
     # readers.
     keep = _KEEP_FIELDS | {"artifact"} if report.source.startswith("repository ") else _KEEP_FIELDS
 
+    return cast("Report", _redacted(report, redactor, keep))
+
+
+def redact_snapshot(snapshot: Snapshot, redactor: Redactor | None = None) -> Snapshot:
+    """The facts and readings redacted as they would be in a report; fact names stay."""
+    redactor = redactor or of_this_machine()
+
+    return cast("Snapshot", _redacted(snapshot, redactor, _KEEP_FIELDS))
+
+
+def _redacted(value: object, redactor: Redactor, keep: frozenset[str]) -> object:
+    """Names are learnt from all of it before any of it is changed."""
+
     def learn(text: str) -> str:
         redactor.learn(text)
         return text
 
-    _walk(report, learn, redactor, keep)
-    return cast("Report", _walk(report, redactor.text, redactor, keep))
+    _walk(value, learn, redactor, keep)
+    return _walk(value, redactor.text, redactor, keep)
 
 
 def _walk(value: object, change: Callable[[str], str], redactor: Redactor, keep: frozenset[str], key: str = "") -> object:
     """`value` with `change` run over every string in it. `key` is the fact's name: a fact called uuid is a secret as a whole."""
     if isinstance(value, str):
+        if key.startswith("env."):
+            return _assigned(key.removeprefix("env."), value, change, redactor)
         kind = patterns.SECRET_KEYS.get(key)
         return change(redactor.whole(kind, value) if kind else value)
     if isinstance(value, tuple):
         return tuple(_walk(item, change, redactor, keep, key) for item in value)
     if isinstance(value, dict):
-        return {name: _walk(item, change, redactor, keep, name.rsplit(".", 1)[-1]) for name, item in value.items()}
+        return {name: _walk(item, change, redactor, keep, _key(name)) for name, item in value.items()}
     if isinstance(value, msgspec.Struct):
         # A fact hands its key down to its value; a reading's words stand beside it and are free text.
         fields = {
@@ -175,3 +195,15 @@ def _walk(value: object, change: Callable[[str], str], redactor: Redactor, keep:
         }
         return msgspec.structs.replace(value, **fields)
     return value
+
+
+def _key(name: str) -> str:
+    """What a fact's name says of its value: the name of a variable, else the last word."""
+    return name if name.startswith("env.") else name.rsplit(".", 1)[-1]
+
+
+def _assigned(name: str, value: str, change: Callable[[str], str], redactor: Redactor) -> str:
+    """The value of a variable, changed as it would be behind its name: that alone may tell that it is a secret."""
+    if SECRET_NAME.search(name):
+        return redactor.secret(value)
+    return change(f"{name}={value}").partition("=")[2]

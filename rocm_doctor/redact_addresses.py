@@ -28,11 +28,19 @@ _UUID = re.compile(r"-(?<=[0-9a-fA-F]{8}-)[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA
 _GPU_UUID = re.compile(r"GPU-[0-9a-fA-F]{16}(?![0-9a-fA-F])")
 
 
+_SHORT_UUID = re.compile(r"UUID=[\"']?([0-9a-fA-F]{4,16}(?:-[0-9a-fA-F]{1,8})?)(?![\w-])")
+
+
 def uuids(text: str) -> Spans:
-    """UUIDs in the usual form, and the 16 digits of the runtime's `GPU-...`; ids of one repeated digit name nothing and stay."""
+    """UUIDs in the usual form, the 16 digits of the runtime's `GPU-...`, and the short ones of disks (`PARTUUID=1a2b3c4d-02`).
+
+    Ids of one repeated digit name nothing and stay.
+    """
     found = [(m.start() - 8, m.end()) for m in _UUID.finditer(text)] if "-" in text else []
     if "GPU-" in text:
         found += [(m.start() + 4, m.end()) for m in _GPU_UUID.finditer(text)]
+    if "UUID=" in text:
+        found += [m.span(1) for m in _SHORT_UUID.finditer(text)]
     return disjoint([(start, end) for start, end in found if identifies(text[start:end])])
 
 

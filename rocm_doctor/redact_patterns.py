@@ -25,7 +25,7 @@ info error true false none null dev sys proc opt usr tmp var env log card device
     )
 )
 
-PSEUDONYM = re.compile(r"<(?:user|host|home|email|token|uuid|serial|ip|mac)[- ]\d+>")
+PSEUDONYM = re.compile(r"<(?:user|host|home|email|token|uuid|serial|ip|mac|container)[- ]\d+>")
 ENDS = r"(?![A-Za-z0-9_.-])"
 SECRET_KEYS = {
     "uuid": "uuid",
@@ -84,6 +84,8 @@ _NAMED = (
     ("host", ("host name", "node name"), re.compile(r"(?i:host name|node name)[\"']?\s*:\s*[\"']?([\w.-]+)")),
     ("user", ("user=", "username=", "logname="), re.compile(r"(?i:user|username|logname)=[\"']?([\w.-]+)")),
     ("user", ("uid=",), re.compile(r"uid=\d+\(([\w.-]+)\)")),
+    ("user", ("logged in as",), re.compile(r"(?i:logged in as):? [\"']?([\w.@+-]+)")),
+    ("user", ("logged in as",), re.compile(r"(?i:logged in as):? [\"']?[\w.@+-]+[\"']? \(([\w.-]+)\)")),
 )
 
 
@@ -123,7 +125,8 @@ _TOKEN_SHAPES = re.compile(
 _TOKEN_HINTS = ("hf_", "gh", "glpat-", "sk-", "xox", "AKIA", "AIza", "eyJ", "pypi-", "npm_", "wandb_v1_")
 _KEY_WORDS = ("token", "secret", "passw", "passphrase", "api_key", "apikey", "access", "private", "credential")
 _SECRET_KEY = re.compile(
-    r"(?i:TOKEN|SECRET|PASSW(?:OR)?D|PASSPHRASE|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIALS?)(?:_ID)?[\"']?(?:\s*[:=]\s*|\s+)[\"']?"
+    r"(?i:TOKEN|SECRET|PASSW(?:OR)?D|PASSPHRASE|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIALS?)(?:_(?:ID|KEY|VALUE))*[\"']?"
+    r"(?:\s*[:=]\s*|\s+is:?\s+|\s+)[\"']?"
     r"(?i:bearer )?([^\s\"'<>,;$&|()]{6,})"
 )
 _BEARER = re.compile(r"(?:Bearer|bearer|Basic|basic) ([\w.~+/=-]{12,})")
@@ -146,13 +149,26 @@ def tokens(text: str) -> Spans:
 
 def _looks_secret(match: re.Match[str]) -> bool:
     """A value after a secret's key: mixed letters and digits, or any value at all of a password that is assigned."""
-    value, assigned = match[1], re.search(r"[:=]", match.group()[: match.start(1) - match.start()])
+    between = match.group()[: match.start(1) - match.start()]
+    value, assigned = match[1], re.search(r"[:=]", between)
     if PSEUDONYM.search(value):
         return False
+    if not assigned and between.split()[-1].casefold() == "is":  # "the password is required" is no secret
+        return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
     if assigned and match.group()[:5].casefold() == "passw":
         return True
     mixed = any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
     return mixed and len(value) >= (8 if assigned else 20) and not re.search(r"[/\\.]", value[:4])
+
+
+_CONTAINER_WORDS = ("docker", "libpod", "containerd", "crio", "containers", "kubepods", "lxc")
+_CONTAINER = re.compile(r"[\w./:-]{0,200}?[/:-]([0-9a-f]{64})(?![0-9a-f])")
+
+
+def containers(text: str) -> Spans:
+    """The ids of containers in cgroup and mount paths. The digest of an image (`@sha256:...`) is public and stays."""
+    found = (m for at in _at(_CONTAINER_WORDS, lower(text)) if (m := _CONTAINER.match(text, at)))
+    return disjoint([m.span(1) for m in found if not text.endswith("sha256:", 0, m.start(1))])
 
 
 def homes(text: str) -> Spans:
@@ -163,6 +179,7 @@ def homes(text: str) -> Spans:
 FINDERS: tuple[tuple[str, Callable[[str], Spans]], ...] = (
     ("user", homes),
     ("token", tokens),
+    ("container", containers),
     ("uuid", addresses.uuids),
     ("mac", addresses.macs),
     ("ip", addresses.ips),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -12,7 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocm_doctor.model import Artifact, Fact, Finding, Gpu, Reading, Report, Snapshot
-from rocm_doctor.redact import Redactor, redact_artifacts, redact_report
+from rocm_doctor.probes import env
+from rocm_doctor.probes.notes import Artifacts
+from rocm_doctor.redact import Redactor, redact_artifacts, redact_report, redact_snapshot
 from rocm_doctor.redact_patterns import COMMON
 from rocm_doctor.reports import FORMATS, Look, render
 
@@ -116,6 +120,11 @@ def test_the_same_secret_gets_the_same_pseudonym() -> None:
         "VBIOS 113-D1640200-043",
         "unique_id 0",
         "uid=0(root)",
+        "the password is required",
+        "your token is invalid",
+        "docker.io/rocm/pytorch@sha256:" + "3f1ab2c4" * 8,
+        "TOKENIZERS_PARALLELISM=false",
+        "wandb: Currently logged in as: root",
     ],
 )
 def test_what_only_looks_like_a_secret_stays(kept: str) -> None:
@@ -139,6 +148,17 @@ def test_what_only_looks_like_a_secret_stays(kept: str) -> None:
         ("[c10d] connect to 10.20.30.40:29500 failed", "10.20.30.40"),
         ("IPv6 fe80::1ff:fe23:4567:890a", "fe80::1ff:fe23:4567:890a"),
         ("aa-bb-cc-dd-ee-0f", "aa-bb-cc-dd-ee-0f"),
+        ("AMD_SECRET_KEY=a1b2c3d4e5", "a1b2c3d4e5"),
+        ("export AWS_SECRET_ACCESS_KEY=abcdefgh1jklmnop", "abcdefgh1jklmnop"),
+        ("the password is hunter22, by the way", "hunter22"),
+        ("wandb: Currently logged in as: jroe (rocfolk) to https://api.wandb.ai", "jroe"),
+        ("wandb: Currently logged in as: jroe (rocfolk). Use `wandb login --relogin`", "rocfolk"),
+        ("BOOT_IMAGE=/vmlinuz root=PARTUUID=1a2b3c4d-02 ro", "1a2b3c4d-02"),
+        ("UUID=12AB-34CD /boot/efi vfat", "12AB-34CD"),
+        ("0::/system.slice/docker-" + "3f1ab2c4" * 8 + ".scope", "3f1ab2c4"),
+        ("12:cpu:/docker/" + "3f1ab2c4" * 8, "3f1ab2c4"),
+        ("/kubepods/besteffort/pod0e1f/" + "3f1ab2c4" * 8, "3f1ab2c4"),
+        ("/var/lib/docker/containers/" + "3f1ab2c4" * 8 + "/hostname", "3f1ab2c4"),
         ("wandb login 0123456789abcdef0123456789abcdef01234567 token: x1y2z3w4v5", "x1y2z3w4v5"),
     ],
 )
@@ -252,3 +272,35 @@ def test_this_machine_is_known_without_being_told(monkeypatch: pytest.MonkeyPatc
     text = "jmiller on wavebox: /data/people/jmiller/train.py, wavebox.lab.example"
     clean = redact_artifacts([Artifact("log/x", "live", text)])
     assert clean[0].text == "<user-1> on <host-2>: /home/<user-1>/train.py, <host-1>"
+
+
+def test_the_name_of_a_variable_tells_that_its_value_is_a_secret() -> None:
+    facts = {
+        "env.WANDB_API_KEY": Fact("onlyletters"),
+        "env.HF_TOKEN": Fact("x"),
+        "env.USER": Fact("jroe"),
+        "env.TORCH_HOME": Fact("/data/jroe/torch"),
+        "env.HSA_OVERRIDE_GFX_VERSION": Fact("10.3.0"),
+        "env.TOKENIZERS_PARALLELISM": Fact("false"),
+    }
+    clean = redact_snapshot(Snapshot(facts), Redactor())
+    assert [fact.value for fact in clean.facts.values()] == [
+        "<token-1>", "<token-2>", "<user-1>", "/data/<user-1>/torch", "10.3.0", "false",
+    ]  # fmt: skip
+    assert list(clean.facts) == list(facts)
+    assert redact_snapshot(clean, Redactor()) == clean
+
+
+def test_a_captured_environment_is_read_without_its_secrets() -> None:
+    text = "HIP_VISIBLE_DEVICES=0\nWANDB_API_KEY=onlyletters\nTOKENIZERS_PARALLELISM=false\nDB_PWD=short\nPWD=/srv\n"
+    facts = env.probe(Artifacts([Artifact("env", "bundle", text)])).facts
+    assert list(facts) == ["env.", "env.HIP_VISIBLE_DEVICES", "env.TOKENIZERS_PARALLELISM", "env.PWD"]
+
+
+@pytest.mark.parametrize("values", [[], ["--values"]])
+def test_facts_in_json_are_redacted_unless_asked_for(tmp_path: Path, values: list[str]) -> None:
+    (tmp_path / "env").write_text("TORCH_HOME=/home/jroe/torch\n")
+    for asked, there in (([], False), (["--no-redact"], True)):
+        argv = [sys.executable, "-m", "rocm_doctor", "probe", str(tmp_path), "--format", "json", *values, *asked]
+        told = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True).stdout
+        assert ("jroe" in told) is there

@@ -19,18 +19,31 @@ from rocm_doctor.model import Fact, Snapshot
 @click.option("--python", help="Examine this interpreter instead of the one that runs the doctor.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--values", is_flag=True, help="Plain values instead of facts with their readings (keys: docs/facts.md).")
+@click.option("--no-redact", is_flag=True, help="Keep host, user and serials in JSON.")
 @click.option("--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True)
-def command(paths: tuple[Path, ...], python: str | None, format_: str, values: bool, sysroot: Path | None) -> None:
-    """Print what was read from this machine (no PATH) or from captured text, with where it was read."""
+def command(
+    paths: tuple[Path, ...], python: str | None, format_: str, values: bool, no_redact: bool, sysroot: Path | None
+) -> None:
+    """Print what was read from this machine (no PATH) or from captured text, with where it was read.
+
+    JSON, which is made to be handed on, comes without host, user and serials.
+    """
     python = interpreter(python)
     matrix = load_matrix(None, ())
     artifacts = captured(paths, (), False) if paths else live(python, sysroot, (), smoke=False)
     snapshot = pipeline.read_facts(artifacts, matrix)
     if format_ == "json":
-        body = plain(snapshot) if values else snapshot
+        shared = snapshot if no_redact else _redacted(snapshot)
+        body = plain(shared) if values else shared
         click.echo(msgspec.json.format(msgspec.json.encode(body), indent=1).decode())
     else:
         click.echo("\n".join(_lines(snapshot, values)))
+
+
+def _redacted(snapshot: Snapshot) -> Snapshot:
+    from rocm_doctor.redact import redact_snapshot
+
+    return redact_snapshot(snapshot)
 
 
 def plain(snapshot: Snapshot) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import re
 
 from rocm_doctor.model import Artifact, Reading
 from rocm_doctor.probes.notes import Artifacts, Notes
+from rocm_doctor.secret_names import SECRET_NAME
 
 _LINE = re.compile(r"\s*(?:export\s+|declare -x\s+)?([A-Z][A-Z0-9_]{2,60})=(.*)$")
 
@@ -20,10 +21,10 @@ def probe(artifacts: Artifacts) -> Notes:
 
 
 def _listing(notes: Notes, item: Artifact) -> None:
-    """`NAME=value` lines, as `env` prints them; any upper-case name counts in a captured one."""
+    """`NAME=value` lines, as `env` prints them; any upper-case name counts in a captured one, but for those of secrets."""
     for number, line in enumerate(item.text.splitlines(), 1):
         found = _LINE.match(line)
-        if found:
+        if found and not SECRET_NAME.search(found.group(1)):
             notes.say(f"env.{found.group(1)}", bare(found.group(2)), Reading(item.name, f"line {number}", line.strip()[:200]))
 
 
