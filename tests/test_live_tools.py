@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from faketools import (
@@ -30,8 +25,8 @@ from faketools import (
 from rocm_doctor import pipeline
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact
-from rocm_doctor.sources import live, live_tools, process
-from rocm_doctor.sources.live import collect, interrupted
+from rocm_doctor.sources import live_tools
+from rocm_doctor.sources.live import collect
 
 NOT_LOADED = "ROCk module is NOT loaded, possibly no GPU devices\n"
 AGENT = "*******\nAgent 2\n*******\n  Name:                    gfx1100\n"
@@ -231,107 +226,6 @@ def test_the_users_override_reaches_the_tools(root: Path, bin_: Path) -> None:
 def test_without_tools_nothing_is_started(root: Path, bin_: Path) -> None:
     tool(bin_, "rocminfo", out=AGENT)
     assert not any(a.name.startswith("cmd/") for a in collect(root=root, tools=False, env=environment(bin_)))
-
-
-@contextmanager
-def ctrl_c(after: float) -> Iterator[None]:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, after)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def test_an_interrupt_loses_nothing_that_was_read(root: Path, bin_: Path) -> None:
-    hanging(bin_, "rocminfo", out=AGENT)
-    hanging(bin_, "rocm-smi")
-    with ctrl_c(0.9):
-        artifacts = run(root, bin_)
-    assert interrupted(artifacts)
-    partial, silent = named(artifacts, "cmd/rocminfo"), named(artifacts, f"cmd/{SMI}")
-    assert (partial.text, partial.missing, partial.returncode) == (AGENT, None, None)
-    assert (silent.text, silent.missing) == ("", "timeout")
-    assert partial.note.endswith("; interrupted")
-    assert silent.note.endswith("; interrupted")
-    assert "etc/os-release" in {a.name for a in artifacts} or "proc/version" in {a.name for a in artifacts}
-    assert not alive(pid_of(bin_, "rocm-smi"))
-    assert not alive(pid_of(bin_, "rocminfo"))
-
-
-def test_nobody_interrupts(root: Path, bin_: Path) -> None:
-    tool(bin_, "rocminfo", out=AGENT)
-    assert not interrupted(run(root, bin_))
-
-
-def test_an_interrupt_while_an_answer_is_awaited_leaves_a_word_on_the_held_tools(root: Path, bin_: Path) -> None:
-    hanging(bin_, "rocminfo")
-    tool(bin_, "rocm-smi", out="{}")
-    asked = live_tools.start_tools(root, environment(bin_), kernel_knows=False, hip_known=False, driver=False)
-    assert [command for command, _ in asked.held] == [SMI]
-    with ctrl_c(0.1):
-        artifacts = live_tools.finish_tools(asked, environment(bin_))
-    assert named(artifacts, f"cmd/{SMI}").missing == "timeout"
-    assert interrupted(artifacts)
-
-
-HIPINFO = "device#                           0\nName:                             AMD Radeon RX 7900 XTX\n"
-
-
-def on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What Python has there: no process groups, no SIGKILL, no pipes that do not block (they came to Windows with 3.12)."""
-    monkeypatch.setattr(process, "HAS_GROUPS", False)
-    for name in ("set_blocking", "killpg", "waitid", "pidfd_open"):
-        monkeypatch.delattr(os, name)
-    monkeypatch.setattr(process, "signal", SimpleNamespace(SIGTERM=signal.SIGTERM))
-    monkeypatch.setattr(live_tools, "sys", SimpleNamespace(platform="win32"))
-    monkeypatch.setattr(live, "sys", SimpleNamespace(platform="win32"))
-
-
-def test_hipinfo_is_asked_where_there_are_no_process_groups(root: Path, bin_: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tool(bin_, "hipInfo.exe", out=HIPINFO, err="a warning\n")
-    on_windows(monkeypatch)
-    got = named(run(root, bin_), "cmd/hipInfo")
-    assert (got.text, got.returncode, got.missing) == (HIPINFO + "a warning\n", 0, None)
-
-
-@pytest.mark.usefixtures("hasty")
-def test_a_hipinfo_that_hangs_is_ended(root: Path, bin_: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hanging(bin_, "hipInfo.exe", out=HIPINFO)
-    on_windows(monkeypatch)
-    got = named(run(root, bin_), "cmd/hipInfo")
-    assert (got.text, got.returncode) == (HIPINFO, None)
-    assert not alive(pid_of(bin_, "hipInfo.exe"))
-
-
-def test_a_hipinfo_that_never_stops_printing_is_bounded(root: Path, bin_: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    flood(bin_, "hipInfo.exe", 100)
-    on_windows(monkeypatch)
-    kept: list[int] = []
-    take = process._take
-
-    def counted(child: process.Child, buffer: bytearray, chunk: bytes) -> None:
-        take(child, buffer, chunk)
-        kept.append(len(buffer))
-
-    monkeypatch.setattr(process, "_take", counted)
-    got = named(run(root, bin_), "cmd/hipInfo")
-    assert "first part was used" in got.note
-    assert max(kept) <= live_tools.CAP + process.CHUNK
-
-
-def test_an_interrupt_loses_nothing_there_either(root: Path, bin_: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hanging(bin_, "hipInfo.exe", out=HIPINFO)
-    on_windows(monkeypatch)
-    with ctrl_c(0.9):
-        artifacts = run(root, bin_)
-    assert interrupted(artifacts)
-    assert named(artifacts, "cmd/hipInfo").text == HIPINFO
-    assert not alive(pid_of(bin_, "hipInfo.exe"))
 
 
 REAL = Path("/usr/bin/rocminfo"), Path("/usr/bin/rocm-smi")
