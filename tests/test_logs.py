@@ -53,3 +53,7 @@ def test_hundreds_of_signatures_over_ten_megabytes_take_under_a_second() -> None
 def test_any_text_and_condition(text: str, condition: str) -> None:
     found = logs(text).find(condition)
     assert found is None or found.artifact == "log/x"
+
+
+def test_a_condition_with_a_line_end_in_it_finds_nothing_and_ends() -> None:
+    assert logs("a\n\nb\n").find("\nb|\n") is None

@@ -90,7 +90,7 @@ def _search(name: str, text: str, low: str, parts: tuple[str, ...]) -> Reading |
         end = len(low) if end < 0 else end
         if _in_order(low[start:end], parts):
             return Reading(name, f"line {low.count(chr(10), 0, start) + 1}", text[start:end].strip()[:_QUOTE])
-        at = low.find(anchor, end)
+        at = low.find(anchor, max(end, at + 1))
     return None
 
 
