@@ -85,6 +85,18 @@ def _chosen(targets: tuple[str, ...], source: Fact) -> Fact:
     return Fact(Unknown("ambiguous", "run rocminfo to tell them apart", targets), source.readings)
 
 
+def target_named(text: str, matrix: Matrix) -> str | tuple[str, ...]:
+    """The one target that a user names: as gfx target (features behind a colon do not count) or by a name of the card.
+
+    Several candidates, or none, come as a tuple.
+    """
+    gfx = text.strip().lower().partition(":")[0]
+    if gfx in matrix.gfx:
+        return gfx
+    found = gpu_names(matrix).of_name(text)
+    return found[0] if len(found) == 1 else found
+
+
 def gpu_names(matrix: Matrix) -> GpuNames:
     """The names and PCI ids of the catalogue in the form that the prose probe takes."""
     from rocm_doctor.probes.gpu_names import GpuNames

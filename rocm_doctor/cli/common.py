@@ -77,6 +77,17 @@ def interpreter(python: str | None) -> str | None:
     return program
 
 
+def named_gpu(text: str, matrix: Any, where: str = "") -> str:
+    """The gfx target that a user names, or its product; Fault for none and for several. `where` goes into its message."""
+    from rocm_doctor.catalogue import target_named
+
+    found = target_named(text, matrix)
+    if isinstance(found, str):
+        return found
+    help_ = f"it may be {' or '.join(found)}" if found else f"known are {', '.join(matrix.gfx)}"
+    raise Fault(f"`{text}`{where} is no single GPU of the catalogue: {help_}")
+
+
 def load_matrix(path: Path | None, overlays: Sequence[Path]) -> Any:
     """The matrix with its overlays; a bad file is a usage error that names file, line and field."""
     from rocm_doctor.matrix import load
@@ -112,7 +123,7 @@ def deliver(
         raise Fault(f"{len(outputs)} outputs but {len(names)} formats; give one --format for each -o")
     for number, name in enumerate(names):
         to_file = number < len(outputs)
-        look = Look(width=_width(to_file), color=not to_file and _color(), verbose=verbose, quiet=quiet)
+        look = Look(width=width(to_file), color=not to_file and _color(), verbose=verbose, quiet=quiet)
         text = render(name, report if no_redact or (name == "text" and not to_file) else _redacted(report), look)
         if to_file:
             write_file(outputs[number], text.encode("utf-8"))
@@ -134,7 +145,8 @@ def _redacted(report: Report) -> Report:
     return redact_report(report)
 
 
-def _width(to_file: bool) -> int:
+def width(to_file: bool = False) -> int:
+    """Columns for text: those of the terminal, 40 at least and 100 at most; 100 where there is none."""
     return 100 if to_file or not sys.stdout.isatty() else max(40, min(100, shutil.get_terminal_size().columns))
 
 

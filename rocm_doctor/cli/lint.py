@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from rocm_doctor.cli.common import Fault, baselined, deliver, finish, load_matrix, report_options
+from rocm_doctor.cli.common import Fault, baselined, deliver, finish, load_matrix, named_gpu, report_options
 from rocm_doctor.declared import Repository, Target
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
@@ -79,19 +79,10 @@ def known(target: Target, matrix: Matrix) -> Target:
     """The target with the gfx name of its GPU, which may be given as the name of a product."""
     import msgspec
 
-    from rocm_doctor.catalogue import gpu_names
-
     if target.os not in _OS:
         raise Fault(f"target {target.name}: os {target.os} is none of {', '.join(_OS)}")
-    gfx = target.gpu.strip().lower()
-    if gfx in matrix.gfx:
-        return msgspec.structs.replace(target, gpu=gfx)
-    fits = gpu_names(matrix).of_name(target.gpu) if target.gpu else ()
-    if len(fits) != 1:
-        where = f" ({target.place.file}:{target.place.line})" if target.place else ""
-        help_ = f"it may be {' or '.join(fits)}" if fits else f"known are {', '.join(matrix.gfx)}"
-        raise Fault(f"`{target.gpu}`{where} is no single GPU of the catalogue: {help_}")
-    return msgspec.structs.replace(target, gpu=fits[0])
+    where = f" ({target.place.file}:{target.place.line})" if target.place else ""
+    return msgspec.structs.replace(target, gpu=named_gpu(target.gpu, matrix, where))
 
 
 def _judged(path: Path, repository: Repository, wanted: list[Target], matrix: Matrix, ignore: tuple[str, ...]) -> Report:
