@@ -8,6 +8,7 @@ import pytest
 from rocm_doctor.fit import advice, card, closed_form, estimate, sharding
 from rocm_doctor.fit.attention import FLAG, kernels_of
 from rocm_doctor.fit.job import MATH, Job, Kernels
+from rocm_doctor.fit.quantised import Wheels
 from rocm_doctor.fit.shape import shape_of
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Gpu, Snapshot
@@ -140,7 +141,7 @@ def test_the_best_single_change_is_first_and_true() -> None:
     run = job("Qwen2.5-3B", dtype="float32", batch=4, seq=4096, kernels=MATH)
     place = card.declared("gfx906", 32 * GIB, MATRIX)
     now = estimate.by_arithmetic(run, place)
-    found = advice.changes(run, now, advice.scaled(run, place, now, "single"))
+    found = advice.changes(run, now, advice.scaled(run, place, now, "single"), Wheels())
     assert [c.saved_bytes for c in found] == sorted((c.saved_bytes for c in found), reverse=True)
     assert {"--fused-loss", "--batch 2", "--seq 2048"} <= {c.option for c in found[:4]}
     halved = msgspec.structs.replace(run, batch=2, grad_accum=2)
@@ -153,7 +154,7 @@ def test_a_change_that_saves_nothing_is_not_offered() -> None:
     run = job("Qwen2.5-0.5B", kernels=Kernels(flash=True, efficient=True, flash_gqa=True))
     place = card.declared("gfx942", 192 * GIB, MATRIX)
     now = estimate.by_arithmetic(run, place)
-    assert all(c.saved_bytes > 0 for c in advice.changes(run, now, advice.scaled(run, place, now, "single")))
+    assert all(c.saved_bytes > 0 for c in advice.changes(run, now, advice.scaled(run, place, now, "single"), Wheels()))
 
 
 def test_several_cards_are_judged_at_their_own_highest_moment() -> None:

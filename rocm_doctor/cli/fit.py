@@ -10,7 +10,8 @@ from typing import Any, get_args
 import click
 import msgspec
 
-from rocm_doctor.cli.common import Fault, load_matrix
+from rocm_doctor.cli.check import live, said_when_slow
+from rocm_doctor.cli.common import Fault, load_matrix, named_gpu, width
 from rocm_doctor.fit import answer as answers
 from rocm_doctor.fit import card as cards
 from rocm_doctor.fit import resolve, runner, text
@@ -40,7 +41,8 @@ def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tu
 
 
 @click.command(
-    epilog="Examples:  rocm-doctor fit --model Qwen2.5-3B --gpu gfx906 --vram 32GiB;  rocm-doctor fit --config axolotl.yml"
+    epilog="Examples:  rocm-doctor fit --model Qwen2.5-3B --gpu gfx906 --vram 32GiB;  "
+    "rocm-doctor fit --model llama-3.1-8b --method qlora --gpu 'RX 7900 XTX';  rocm-doctor fit --config axolotl.yml"
 )
 @click.option("--model", help="A preset, a hub id of one, a config.json, or a folder that holds one.")
 @click.option("--config", "file", type=FILE, help="A TrainingArguments, axolotl or LLaMA-Factory file (YAML or JSON).")
@@ -73,7 +75,10 @@ def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tu
     "--kbit-prepare/--no-kbit-prepare", default=None, help="peft's preparation: what is not quantised in float32. [default: yes]"
 )
 @click.option(
-    "--gpu", default="auto", show_default=True, help="A gfx target (or sm_90, to compare), or auto: this machine's first."
+    "--gpu",
+    default="auto",
+    show_default=True,
+    help="A gfx target or a product's name (or sm_90, to compare), or auto: this machine's first.",
 )
 @click.option("--vram", callback=size, help="Memory of the card: 24GiB.")
 @click.option("--gpus", default=1, show_default=True, type=click.IntRange(1), help="How many such cards.")
@@ -115,21 +120,23 @@ def command(
         card, installed = machine(gpu, vram, python, matrix) if measured is None else of_measured(measured)
         card = msgspec.structs.replace(card, count=gpus)
         run = resolve.resolve(asked, card.gfx, installed, matrix)
-        told("Following one training step through the model, on the CPU ..." if not fast else "")
-        answer = answers.answer(run, card, strategy if gpus > 1 else "single", python, fast)
+        with said_when_slow("still following one training step through the model, on the CPU"):
+            answer = answers.answer(run, card, strategy if gpus > 1 else "single", python, fast)
     except (ValueError, runner.WorkerError) as exc:
         raise Fault(str(exc)) from exc
-    click.echo(as_json(answer, measured) if format_ == "json" else text.page(answer, measured))
+    click.echo(as_json(answer, measured) if format_ == "json" else text.page(answer, measured, width()))
     sys.exit(1 if answer.verdict == "does not fit" else 0)
 
 
 def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> tuple[cards.Card, str | None]:
     """The card, and the torch version installed beside it (None where the card is declared)."""
-    if gpu != "auto":
+    if re.fullmatch(r"sm_\d+a?|cuda", gpu):
         return cards.declared(gpu, vram, matrix), None
+    if gpu != "auto":
+        gfx = named_gpu(gpu, matrix)
+        return cards.declared(gfx, vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip()), None
     from rocm_doctor import pipeline
     from rocm_doctor.catalogue import enrich
-    from rocm_doctor.cli.check import live
 
     snapshot = enrich(pipeline.read_facts(live(python, None, (), smoke=False), matrix), matrix)
     found = cards.present(snapshot) or [cards.declared("", vram, matrix)]
@@ -140,19 +147,13 @@ def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> t
 
 def measured_step(asked: resolve.Asked, python: str | None, matrix: Matrix) -> runner.Measured:
     """Real steps; which kernels the prediction takes does not matter to them."""
-    told("Running three training steps on the GPU ...")
-    return runner.measure(resolve.resolve(asked, "", None, matrix).job, python)
+    with said_when_slow("still running three training steps on the GPU"):
+        return runner.measure(resolve.resolve(asked, "", None, matrix).job, python)
 
 
 def of_measured(measured: runner.Measured) -> tuple[cards.Card, str | None]:
     card = cards.measured(measured.gfx, measured.device, measured.total_bytes, measured.context_bytes)
     return card, measured.versions.get("torch")
-
-
-def told(words: str) -> None:
-    """Progress, on stderr and for people only."""
-    if words and sys.stderr.isatty():
-        click.echo(words, err=True)
 
 
 def as_json(answer: answers.Answer, measured: runner.Measured | None) -> str:
@@ -168,6 +169,7 @@ def as_json(answer: answers.Answer, measured: runner.Measured | None) -> str:
         "limits": answer.limits,
         "changes": answer.changes,
         "notes": answer.notes,
+        "bitsandbytes": answer.run.bitsandbytes,
         "measured": measured,
     }
     return msgspec.json.format(msgspec.json.encode(body), indent=1).decode()

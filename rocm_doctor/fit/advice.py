@@ -12,6 +12,7 @@ import msgspec
 from rocm_doctor.fit.card import Card, Strategy
 from rocm_doctor.fit.estimate import Estimate, by_arithmetic
 from rocm_doctor.fit.job import Job
+from rocm_doctor.fit.quantised import Wheels, needs
 
 STEP = 64
 """Sequence lengths are tried in multiples of this many tokens."""
@@ -64,11 +65,19 @@ def _with(job: Job, **changes: object) -> Job:
     return msgspec.structs.replace(job, **changes)
 
 
-def changes(job: Job, estimate: Estimate, peak: Callable[[Job], int]) -> list[Change]:
-    """Single changes that save memory, the largest saving first."""
+def changes(job: Job, estimate: Estimate, peak: Callable[[Job], int], wheels: Wheels) -> list[Change]:
+    """Single changes that save memory, the largest saving first; none that asks for kernels that bitsandbytes lacks here."""
     now = estimate.peak_allocated_bytes
-    tried = [Change(words, option, peak(other), now - peak(other)) for words, option, other in _neighbours(job)]
+    tried = [
+        Change(_with_condition(words, other, wheels), option, peak(other), now - peak(other))
+        for words, option, other in _neighbours(job)
+        if wheels.state != "missing" or not needs(other) or needs(job)
+    ]
     return sorted((c for c in tried if c.saved_bytes > 0.01 * now), key=lambda c: -c.saved_bytes)
+
+
+def _with_condition(words: str, other: Job, wheels: Wheels) -> str:
+    return f"{words}, but {wheels.words}" if wheels.state == "partly" and needs(other) else words
 
 
 def _neighbours(job: Job) -> Iterator[tuple[str, str, Job]]:

@@ -33,7 +33,7 @@ def answer(run: Resolved, card: Card, strategy: Strategy, python: str | None, fa
     Raises ShapeError when neither can: no torch, and an architecture that the closed form does not cover.
     """
     estimate, note = _estimate(run.job, card, strategy, python, fast)
-    limits, changes = _outlook(run.job, card, strategy, estimate)
+    limits, changes = _outlook(run, card, strategy, estimate)
     notes = (*run.notes, note) if note else run.notes
     return Answer(run, card, estimate, verdict(estimate, card), margin(estimate, card), limits, changes, notes)
 
@@ -53,10 +53,11 @@ def _calls(attention: dict[str, int]) -> str:
     return ", ".join(f"{kernel} {count}" for kernel, count in attention.items()) or "eager"
 
 
-def _outlook(job: Job, card: Card, strategy: Strategy, estimate: Estimate) -> tuple[Limits | None, tuple[Change, ...]]:
+def _outlook(run: Resolved, card: Card, strategy: Strategy, estimate: Estimate) -> tuple[Limits | None, tuple[Change, ...]]:
     """Nothing for an architecture that the closed form does not cover."""
     try:
-        peak = advice.scaled(job, card, estimate, strategy)
+        peak = advice.scaled(run.job, card, estimate, strategy)
     except ShapeError:
         return None, ()
-    return advice.limits(job, card, peak, estimate.error_bound.allocated), tuple(advice.changes(job, estimate, peak))
+    changes = advice.changes(run.job, estimate, peak, run.bitsandbytes)
+    return advice.limits(run.job, card, peak, estimate.error_bound.allocated), tuple(changes)

@@ -16,7 +16,7 @@ def kernels_of(gfx: str, torch: str | None, experimental: bool, matrix: Matrix) 
     row = next((row for row in reversed(matrix.plain("attention") or []) if torch is None or contains(row["torch"], torch)), None)
     if row is None:
         return MATH, f"no entry for torch {torch}: the math path is assumed"
-    about = f"torch {torch}" if torch else f"torch (none is named; {row['torch']} assumed)"
+    about = f"torch {torch}" if torch else f"torch {row['torch']} (assumed, as none was named or found; --torch names another)"
     if gfx in row["stable"]:
         return _fused(row["grouped"]), f"{about} has AOTriton's flash and memory-efficient attention for {gfx}"
     if gfx in row["experimental"]:

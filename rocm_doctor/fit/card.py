@@ -7,12 +7,14 @@ MiB more where torch takes hipBLASLt by default. The allocator counts it as allo
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 import msgspec
 
 from rocm_doctor.fit.allocator import GIB, MIB
 from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.types import Target
 from rocm_doctor.model import Gpu, Snapshot
 
 Strategy = Literal["single", "ddp", "fsdp2", "zero2", "zero3"]
@@ -50,25 +52,34 @@ def workspace_of(gfx: str) -> int:
     return (128 if large else 32) * MIB + (76 * MIB if gfx in LT_BY_DEFAULT else 0)
 
 
-def declared(gfx: str, vram: int | None, matrix: Matrix) -> Card:
-    """A card that is not here: its memory from `vram` bytes, or from the catalogue where all of its cards have the same."""
+def declared(gfx: str, vram: int | None, matrix: Matrix, product: str = "") -> Card:
+    """A card that is not here: its memory from `vram` bytes, or from the catalogue where all of its cards have the same.
+
+    `product`: the name that it was given, which may say the size where the target does not.
+    """
     target = matrix.gfx.get(gfx)
-    sizes = sorted({size for sizes in target.vram.values() for size in sizes}) if target else []
+    sizes = _sizes(target, product) if target else []
+    kind = product or gfx
     notes = []
     if vram is None and len(sizes) == 1:
         vram = int(sizes[0] * GIB)
-        notes.append(f"{sizes[0]:g} GiB: every {gfx} card of the catalogue has it")
+        notes.append(f"{sizes[0]:g} GiB: every {kind} of the catalogue has it")
     elif vram is None and sizes:
-        notes.append(f"{gfx} cards have {', '.join(f'{s:g}' for s in sizes)} GiB; say which with --vram")
-    return Card(
-        gfx,
-        target.codename if target else "",
-        vram,
-        0,
-        CONTEXT,
-        workspace_of(gfx),
-        notes=(*notes, "declared: nothing else on it"),
-    )
+        notes.append(f"a {kind} has {' or '.join(f'{s:g}' for s in sizes)} GiB; say which with --vram")
+    name = product or (target.codename if target else "")
+    empty = "taken to be empty: no display and no other program on it"
+    return Card(gfx, name, vram, 0, CONTEXT, workspace_of(gfx), notes=(*notes, empty))
+
+
+def _sizes(target: Target, product: str) -> list[float]:
+    """GiB of the cards of a target: of those that bear the name, if any does."""
+    named = [sizes for card, sizes in target.vram.items() if product and _bare(card) == _bare(product)]
+    return sorted({size for sizes in named or target.vram.values() for size in sizes})
+
+
+def _bare(name: str) -> str:
+    """The name without what people leave out: `AMD Radeon RX 7900 XTX` and `7900xtx` are one card."""
+    return re.sub(r"amd|radeon|instinct|pro|rx|ai|\W", "", name.lower())
 
 
 def measured(gfx: str, name: str, total: int, context: int) -> Card:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from rocm_doctor.fit import attention, config, presets
+from rocm_doctor.fit import attention, config, presets, quantised
 from rocm_doctor.fit.job import AOTRITON, MATH, Job, Kernels
 from rocm_doctor.fit.shape import FUSED
 from rocm_doctor.matrix import Matrix
@@ -26,11 +26,12 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Resolved(msgspec.Struct, frozen=True):
-    """The run, where its model comes from, and what was decided on the way."""
+    """The run, where its model comes from, what was decided on the way, and what bitsandbytes has for the card."""
 
     job: Job
     source: str
     notes: tuple[str, ...]
+    bitsandbytes: quantised.Wheels = quantised.Wheels()
 
 
 def resolve(asked: Asked, gfx: str, installed: str | None, matrix: Matrix) -> Resolved:
@@ -49,7 +50,7 @@ def resolve(asked: Asked, gfx: str, installed: str | None, matrix: Matrix) -> Re
     kernels, words = _kernels(asked, gfx, asked.torch or installed, matrix)
     job = msgspec.convert({**_completed(given, fields), "config": fields, "kernels": kernels}, Job)
     notes = (f"read from {asked.file.name} ({settings.framework})",) if settings and asked.file else ()
-    return Resolved(job, source, (*notes, words))
+    return Resolved(job, source, (*notes, words), quantised.wheels(gfx, asked.torch or installed, matrix))
 
 
 def _kernels(asked: Asked, gfx: str, torch: str | None, matrix: Matrix) -> tuple[Kernels, str]:

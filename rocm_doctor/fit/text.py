@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
 
 from rocm_doctor.fit.advice import Change, Limits
 from rocm_doctor.fit.allocator import GIB
 from rocm_doctor.fit.answer import Answer
 from rocm_doctor.fit.card import Card
-from rocm_doctor.fit.estimate import Estimate, Verdict, margin
+from rocm_doctor.fit.estimate import Estimate, Verdict
 from rocm_doctor.fit.job import Job
+from rocm_doctor.fit.quantised import needs
 from rocm_doctor.fit.runner import Measured
 
 BAR = 32
@@ -19,17 +22,28 @@ def gib(size: int) -> str:
     return f"{size / GIB:.2f} GiB"
 
 
-def page(answer: Answer, measured: Measured | None) -> str:
-    """The whole answer; what was decided on the way stands below the peak."""
+def page(answer: Answer, measured: Measured | None, width: int = 100) -> str:
+    """The whole answer in at most `width` columns; what was decided on the way stands below the peak."""
     job = answer.run.job
     parts = [
         heading(answer.run.source, job, answer.card),
-        [*breakdown(answer.estimate), *(f"  {note}" for note in answer.notes)],
-        room(answer.estimate, answer.card, answer.verdict),
+        [*breakdown(answer.estimate, width), *(f"  {note}" for note in answer.notes)],
+        room(answer.estimate, answer.card),
+        [*kernels(answer), verdict(answer)],
         outlook(answer.limits, answer.changes, job),
         comparison(answer.estimate, measured) if measured else [],
     ]
-    return "\n\n".join("\n".join(part) for part in parts if part)
+    return "\n\n".join("\n".join(row for line in part for row in wrapped(line, width)) for part in parts if part)
+
+
+def wrapped(line: str, width: int) -> Iterator[str]:
+    """A line in rows of at most `width` columns; the rows after the first hang below its words, behind a label or a figure."""
+    if len(line) <= width:
+        yield line
+        return
+    found = re.match(r" *(?:[^ ]+ ?[^ ]* {2,})?", line)
+    hang = " " * (found.end() if found else 0)
+    yield from textwrap.wrap(line, width, subsequent_indent=hang, break_long_words=False, break_on_hyphens=False)
 
 
 def heading(source: str, job: Job, card: Card) -> list[str]:
@@ -44,34 +58,60 @@ def heading(source: str, job: Job, card: Card) -> list[str]:
     ]
 
 
-def breakdown(estimate: Estimate) -> list[str]:
+def breakdown(estimate: Estimate, width: int = 100) -> list[str]:
     """One line per part of the peak, largest first, with a bar; parts under a thousandth are left out."""
     whole = estimate.peak_allocated_bytes
     parts = sorted(estimate.breakdown.items(), key=lambda part: -part[1])
+    bar = max(1, min(BAR, width - 36))
     lines = [
-        f"  {name:<20}{gib(size):>12}  {'█' * max(1, round(BAR * size / whole))}" for name, size in parts if size > whole / 1000
+        f"  {name:<20}{gib(size):>12}  {'█' * max(1, round(bar * size / whole))}" for name, size in parts if size > whole / 1000
     ]
     bound = estimate.error_bound
     return [
         f"Peak by {estimate.how}", *lines,
-        f"  {'allocated':<20}{gib(whole):>12}  ± {bound.allocated:.0%}",
-        f"  {'reserved':<20}{gib(estimate.peak_reserved_bytes):>12}  ± {bound.reserved:.0%}",
-        f"  ({bound.basis})",
+        _figure("allocated", whole, bound.allocated),
+        _figure("reserved", estimate.peak_reserved_bytes, bound.reserved),
+        f"  The error (±): {bound.basis}.",
     ]  # fmt: skip
 
 
-def room(estimate: Estimate, card: Card, verdict: Verdict) -> list[str]:
-    if card.total is None or card.available is None:
-        return ["The card's memory is not known; give it with --vram.", *(f"  {note}" for note in card.notes)]
-    left = margin(estimate, card) or 0
-    short = f"{gib(left)} left" if left >= 0 else f"{gib(-left)} missing"
-    less = f"less {gib(card.used)} used by others and {gib(card.context)} for the runtime"
+def _figure(name: str, size: int, bound: float) -> str:
+    return f"  {name:<20}{gib(size):>12}  ± {bound:.0%}: at most {gib(int(size * (1 + bound)))}"
+
+
+def room(estimate: Estimate, card: Card) -> list[str]:
     notes = [f"  {note}" for note in card.notes]
-    return [f"Card  {gib(card.total)}, {less}: {gib(card.available)} available", *notes, "", f"{WORDS[verdict]} ({short})"]
+    if card.total is None or card.available is None:
+        return ["The card's memory is not known; give it with --vram.", *notes]
+    less = f"less {gib(card.used)} used by others and {gib(card.context)} for the runtime"
+    return [f"Card  {gib(card.total)}, {less}: {gib(card.available)} available", *notes]
+
+
+def kernels(answer: Answer) -> list[str]:
+    """What the run needs of bitsandbytes and the card does not get from its wheels."""
+    what, wheels = needs(answer.run.job), answer.run.bitsandbytes
+    if not what or wheels.state == "held":
+        return []
+    if wheels.state == "partly":
+        return [f"{what} need bitsandbytes: {wheels.words}."]
+    return [
+        f"No kernel for {what} on {answer.card.gfx} in the released wheels: {wheels.words}. "
+        "It takes a bitsandbytes built from source for this GPU."
+    ]
+
+
+def verdict(answer: Answer) -> str:
+    """The verdict with what is left or missing; about the memory alone where something else stands against the run."""
+    words, left = WORDS[answer.verdict], answer.margin_bytes
+    if needs(answer.run.job) and answer.run.bitsandbytes.state == "missing":
+        words = f"By memory alone: {words[0].lower()}{words[1:]}"
+    if left is None:
+        return words
+    return f"{words} ({gib(abs(left))} {'left' if left >= 0 else 'missing'} at the predicted peak)"
 
 
 WORDS: dict[Verdict, str] = {
-    "fits": "It fits",
+    "fits": "It fits, even when the prediction is too low by its whole error",
     "tight": "It fits, but tightly: the allocator will have to give cached blocks back, which costs time",
     "too close to call": "Too close to call: the prediction's error is larger than what is left",
     "does not fit": "It does not fit",
