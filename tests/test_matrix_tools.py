@@ -188,3 +188,12 @@ def test_every_statement_carries_source_grade_and_date() -> None:
         assert entry.grade in ("official", "upstream", "field")
         assert isinstance(entry.checked, datetime.date)
     assert len(kinds) == 9
+
+
+@pytest.mark.parametrize("subject", ["gfx906", "bitsandbytes", "HSA_OVERRIDE_GFX_VERSION"])
+def test_tables_stay_within_a_narrow_terminal(subject: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines go below one another, words stay whole; only a word that is wider than the terminal stands out."""
+    monkeypatch.setenv("COLUMNS", "60")
+    _, said = run("show", subject)
+    assert not [line for line in said.splitlines() if len(line) > 60 and " " in line[14:].strip()]
+    assert "\nwho says so  " in said

@@ -6,7 +6,8 @@ import datetime
 import json
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -164,13 +165,29 @@ def _grid(table: Table, style: str) -> str:
 
     if style == "markdown":
         return tabulate(table.lines, headers=table.columns, tablefmt="github", disable_numparse=True)
-    width = max(80, shutil.get_terminal_size((120, 24)).columns)
+    width = max(40, shutil.get_terminal_size((120, 24)).columns)
     longest = [max([len(c), *(len(line[n]) for line in table.lines)]) for n, c in enumerate(table.columns)]
     if not table.lines:
         return "  nothing known"
-    return tabulate(
-        table.lines, headers=table.columns, tablefmt="simple", maxcolwidths=_shares(longest, width), disable_numparse=True
-    )
+    shares = _shares(longest, width)
+    if any(share < min(wanted, _NARROW) for share, wanted in zip(shares, longest)) or sum(shares) + 2 * len(shares) > width:
+        return "\n\n".join("\n".join(_record(table.columns, line, width)) for line in table.lines)
+    return tabulate(table.lines, headers=table.columns, tablefmt="simple", maxcolwidths=shares, disable_numparse=True)
+
+
+_NARROW = 16
+"""A column of sentences narrower than this breaks words: the lines are then shown one below the other."""
+
+
+def _record(columns: Sequence[str], line: Sequence[str], width: int) -> Iterator[str]:
+    """One line of a table as `column  cell` rows, without the empty cells."""
+    label = max(map(len, columns)) + 2
+    for name, cell in zip(columns, line):
+        if cell:
+            yield from textwrap.wrap(
+                cell, width, initial_indent=f"{name:<{label}}", subsequent_indent=" " * label,
+                break_long_words=False, break_on_hyphens=False,
+            )  # fmt: skip
 
 
 def _shares(longest: Sequence[int], width: int) -> list[int]:
