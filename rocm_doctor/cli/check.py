@@ -12,7 +12,7 @@ import click
 
 from rocm_doctor import pipeline
 from rocm_doctor.cli.common import Fault, baselined, deliver, finish, interpreter, load_matrix, report_options
-from rocm_doctor.model import Artifact, Report
+from rocm_doctor.model import Artifact
 
 
 @click.command(epilog="Examples:  rocm-doctor check;  rocm-doctor check ticket.zip -v;  some-command 2>&1 | rocm-doctor check -")
@@ -53,12 +53,10 @@ def command(
     python = interpreter(python)
     matrix = load_matrix(matrix_path, overlays)
     artifacts = captured(paths, logs, example) if paths or example else live(python, sysroot, logs, smoke=not no_smoke)
-    report = pipeline.judge(artifacts, matrix, source=_source(paths, example), ignore=ignore)
-    _show(baselined(report, baseline), fail_on, strict, **show)
-
-
-def _show(report: Report, fail_on: str, strict: bool, **show: Any) -> None:
+    report = baselined(pipeline.judge(artifacts, matrix, source=_source(paths, example), ignore=ignore), baseline)
     deliver(report, **show)
+    if was_interrupted(artifacts):
+        sys.exit(130)
     finish(report, fail_on=fail_on, strict=strict)
 
 
@@ -70,12 +68,12 @@ def _source(paths: tuple[Path, ...], example: bool) -> str:
 
 def captured(paths: tuple[Path, ...], logs: tuple[Path, ...], example: bool) -> list[Artifact]:
     """Artifacts of the given paths; a path that cannot be read is a usage error."""
-    from rocm_doctor.sources.bundle import BundleError
+    from rocm_doctor.sources.bundle import BundleError, read_stream
 
     try:
         if example:
             return pipeline.from_paths([example_bundle()], logs)
-        stdin = [a for p in paths if str(p) == "-" for a in _standard_input()]
+        stdin = [a for p in paths if str(p) == "-" for a in read_stream(sys.stdin.buffer)]
         return stdin + pipeline.from_paths([p for p in paths if str(p) != "-"], logs)
     except BundleError as exc:
         raise Fault(str(exc)) from exc
@@ -88,24 +86,26 @@ def example_bundle() -> Path:
     return packaged if packaged.is_dir() else package.parent / "fixtures" / "mi50-wrong-override"
 
 
-def _standard_input() -> list[Artifact]:
-    from rocm_doctor.sources.paste import cut, decode
-
-    return cut(decode(sys.stdin.buffer.read()), "standard input")
-
-
 def live(python: str | None, sysroot: Path | None, logs: tuple[Path, ...], *, smoke: bool) -> list[Artifact]:
     """Artifacts of this machine, with the smoke test's when it is asked for and torch and a GPU are there."""
     from rocm_doctor.sources.live import collect
 
     with said_when_slow("still reading this machine: a tool has not answered yet"):
         artifacts = collect(python=python, root=sysroot or Path("/"))
-    artifacts += pipeline.from_paths([], logs) if logs else []
-    if smoke and sysroot is None and can_smoke(artifacts):
+    artifacts += captured((), logs, False) if logs else []
+    if was_interrupted(artifacts):
+        click.echo("interrupted: what had been read by then is judged", err=True)
+    elif smoke and sysroot is None and can_smoke(artifacts):
         from rocm_doctor.smoke.runner import run_smoke
 
         artifacts += run_smoke(python, level=1, device="auto", on_progress=lambda line: click.echo(line, err=True))
     return artifacts
+
+
+def was_interrupted(artifacts: list[Artifact]) -> bool:
+    """Whether Ctrl-C ended the reading of this machine."""
+    live_source = sys.modules.get("rocm_doctor.sources.live")
+    return bool(live_source and live_source.interrupted(artifacts))
 
 
 @contextmanager
