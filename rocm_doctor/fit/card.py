@@ -79,7 +79,7 @@ def _sizes(target: Target, product: str) -> list[float]:
 
 def _bare(name: str) -> str:
     """The name without what people leave out: `AMD Radeon RX 7900 XTX` and `7900xtx` are one card."""
-    return re.sub(r"amd|radeon|instinct|pro|rx|ai|\W", "", name.lower())
+    return re.sub(r"amd|radeon|instinct|pro|rx|ai|[\W_]", "", name.lower())
 
 
 def measured(gfx: str, name: str, total: int, context: int) -> Card:
