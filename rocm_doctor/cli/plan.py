@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from rocm_doctor.cli.common import Fault, load_matrix
+from rocm_doctor.cli.common import Fault, load_matrix, named_gpu
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.formats import FORMATS, NoSuchForm
@@ -107,8 +107,7 @@ def planned(
 def _declared(
     gpu: str, python: str | None, system: str | None, driver: str | None, kernel: str | None, matrix: Matrix
 ) -> Machine:
-    if gpu not in matrix.gfx:
-        raise Fault(f"--gpu {gpu}: no target of the catalogue; known are {', '.join(matrix.gfx)}")
+    gpu = named_gpu(gpu, matrix)
     version = python or f"{sys.version_info.major}.{sys.version_info.minor}"
     if not re.fullmatch(r"3\.\d+(\.\d+)?", version):
         version = _version_of(version)

@@ -25,7 +25,9 @@ COMPLAINTS: dict[str, str] = {
     "|device=cpu|device is cpu|device is the cpu|cpu only|cpu mode|only uses cpu|not using the gpu"
     "|module 'torch.cpu' has no attribute|not using gpu|not using my gpu|not using it|not use the gpu|not use my gpu"
     "|gpu is not used|gpu is idle|gpu stays idle",
-    "wrong": "nan loss|loss*nan| nan |nans|=nan|: nan|'nan'|nan,|inf or nan|black image|gray image|grey image|blank image"
+    "wrong": "nan with|nan from|nan in |nan grad|nan after|gives nan|give nan|produces nan"
+    "|become nan|becomes nan|turns nan|turn nan"
+    "|nan loss|loss*nan| nan |nans|=nan|: nan|'nan'|nan,|inf or nan|black image|gray image|grey image|blank image"
     "|noise image|images are gray|images are grey|images are black|gray screen|grey screen|black screen|prints black|all zeros"
     "|set to zeros|only zeros|returns zeros|garbage|gibberish|nonsense|wrong result|wrong answer|result is wrong"
     "|results are wrong|incorrect result|corrupt|probability tensor contains",
