@@ -9,6 +9,7 @@ with optional KiB/MiB/GiB), `flag` (yes or no), `list` (true when any element fi
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Literal, NamedTuple
 
 Kind = Literal["version", "word", "number", "flag", "list", "log"]
@@ -147,6 +148,7 @@ COORDS: dict[str, Coord] = {
 _FAMILIES = tuple(name for name in COORDS if name.endswith("."))
 
 
+@cache
 def coord(name: str) -> Coord | None:
     """The coordinate of that name, or of the family it belongs to; None when the vocabulary does not have it."""
     if name in COORDS:

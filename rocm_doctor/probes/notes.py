@@ -33,11 +33,19 @@ class Artifacts:
 
     def like(self, *globs: str) -> list[Artifact]:
         """Readable artifacts whose name fits one of the globs (`*` also spans `/`), in the order given."""
-        return [a for a in self.items if not a.missing and any(fnmatchcase(a.name, g) for g in globs)]
+        return [a for a in self.items if not a.missing and any(_fits(a.name, g) for g in globs)]
 
     def mention(self, *globs: str) -> bool:
         """Whether an artifact of such a name is at hand, be it only as "looked, and it is not there"."""
-        return any(fnmatchcase(a.name, g) for a in self.items if a.missing != "no-tool" for g in globs)
+        return any(_fits(a.name, g) for a in self.items if a.missing != "no-tool" for g in globs)
+
+
+def _fits(name: str, glob: str) -> bool:
+    """fnmatch's answer; the plain forms (`a/b`, `a/*`) without compiling a pattern, which start-up would pay for."""
+    head, star, rest = glob.partition("*")
+    if rest or "?" in head or "[" in head:
+        return fnmatchcase(name, glob)
+    return name.startswith(head) if star else name == head
 
 
 class Listing:
