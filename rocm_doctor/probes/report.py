@@ -7,12 +7,12 @@ one-line prints of torch's versions. The GPUs that such lines name are read by r
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from functools import partial
 
 from rocm_doctor.probes.notes import Artifacts, Notes
 from rocm_doctor.probes.report_gpus import say_gpus
 from rocm_doctor.probes.report_json import say_json
-from rocm_doctor.probes.scan import Line, Page, canonical, pages
+from rocm_doctor.probes.scan import Line, Page, canonical, pages, say_rows, says
 from rocm_doctor.probes.torch_build import Build, say_build
 
 _V = r"v?(\d+\.\d+(?:\.\d+)*(?:[-.+]?[A-Za-z0-9][\w.+-]*)?)"
@@ -32,19 +32,7 @@ _PAIR = re.compile(
     re.I,
 )
 
-
-class Says(NamedTuple):
-    """Where a line holds `needle` (lower case) and fits `pattern`, its group is the value of `fact`."""
-
-    needle: str
-    pattern: re.Pattern[str]
-    fact: str
-
-
-def _says(needle: str, pattern: str, fact: str) -> Says:
-    return Says(needle, re.compile(pattern, re.I), fact)
-
-
+_says = partial(says, flags=re.I)
 SAYS = (
     _says("python", r"(?:^|[-*|\s])Python(?: version)?\s{0,20}:\s{0,20}" + _V, "python.version"),
     _says("hip version", r"ROCM? HIP version\s*:\s*" + _V, "torch.hip"),
@@ -83,8 +71,7 @@ def probe(artifacts: Artifacts) -> Notes:
     """Versions of torch, HIP, ROCm, Python, the driver and packages, and the GPUs that the programs say they use."""
     notes = Notes()
     for page in pages(artifacts, "report"):
-        for row in SAYS:
-            _say_row(notes, page, row)
+        say_rows(notes, page, SAYS, _tidy)
         for line in page.lines_with(*_TORCH, *(p.lower() for p in _PACKAGES)):
             _say_pairs(notes, page, line)
         _say_available(notes, page)
@@ -94,15 +81,6 @@ def probe(artifacts: Artifacts) -> Notes:
         say_json(notes, page)
     _torch(notes)
     return notes
-
-
-def _say_row(notes: Notes, page: Page, row: Says) -> None:
-    for line in page.lines_with(row.needle, most=40):
-        found = row.pattern.search(line.text)
-        if found:
-            notes.say(row.fact, _tidy(found.group(1)), page.reading(line))
-            if row.fact == "kernel":
-                notes.say("wsl", "microsoft" in found.group(1).lower(), page.reading(line))
 
 
 def _say_pairs(notes: Notes, page: Page, line: Line) -> None:

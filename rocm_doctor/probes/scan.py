@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
 from rocm_doctor.model import Artifact, Reading
-from rocm_doctor.probes.notes import Artifacts
+from rocm_doctor.probes.notes import Artifacts, Notes
 
 WINDOW = 1200
 """Characters kept on each side of a hit in a line without end (tool output pasted as one line)."""
@@ -101,6 +101,29 @@ def pages(artifacts: Artifacts, kind: str, *globs: str) -> list[Page]:
 def whole(artifacts: Artifacts) -> list[Page]:
     """The whole pasted texts and logs."""
     return [Page(a) for a in artifacts.like("paste/text*", "log/*")]
+
+
+class Says(NamedTuple):
+    """Where a line holds `needle` (lower case) and fits `pattern`, its group is the value of `fact`."""
+
+    needle: str
+    pattern: re.Pattern[str]
+    fact: str
+
+
+def says(needle: str, pattern: str, fact: str, flags: int = 0) -> Says:
+    return Says(needle, re.compile(pattern, flags), fact)
+
+
+def say_rows(notes: Notes, page: Page, rows: Iterable[Says], tidy: Callable[[str], str]) -> None:
+    """Each fact that these rows find in the page, its value tidied; a kernel release tells of WSL too."""
+    for row in rows:
+        for line in page.lines_with(row.needle, most=40):
+            found = row.pattern.search(line.text)
+            if found:
+                notes.say(row.fact, tidy(found.group(1)), page.reading(line))
+                if row.fact == "kernel":
+                    notes.say("wsl", "microsoft" in found.group(1).lower(), page.reading(line))
 
 
 def stated(value: str) -> str | None:

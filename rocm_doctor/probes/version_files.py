@@ -3,42 +3,28 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.scan import Line, Page, pages
+from rocm_doctor.probes.scan import Line, Page, pages, say_rows, says
 
 _DKMS = re.compile(r"(?:^|\s)amdgpu(?:/|, )(\d+\.\d+\.\d+)[\w.-]*, (?:([\w.+-]+), \w+: )?(\w+)")
 _CORE_RPM = r"rocm-core(?:\d[\d.]*)?-(\d+\.\d+\.\d+)[.-]"
 _FIRMWARE = re.compile(r"^MES feature version: \d+, firmware version: (0x[0-9a-fA-F]+)", re.M)
 _KERNEL_RELEASE = r"(\d+\.\d+\.\d+[\w.+~-]*)"
 
-
-class Says(NamedTuple):
-    """Where a line holds `needle` (lower case) and fits `pattern`, its group is the value of `fact`."""
-
-    needle: str
-    pattern: re.Pattern[str]
-    fact: str
-
-
-def _says(needle: str, pattern: str, fact: str) -> Says:
-    return Says(needle, re.compile(pattern), fact)
-
-
 SAYS = (
-    _says("rocm-core", r"^ii\s+rocm-core\s+(\d+\.\d+\.\d+)\.\d{5}", "rocm.version"),
-    _says("rocm-core", r"^rocm-core/\S+ (\d+\.\d+\.\d+)\.\d{5}\S* .*\[installed", "rocm.version"),
-    _says("rocm-core", rf"(?:^|\s){_CORE_RPM}", "rocm.version"),
-    _says("rocm-core", r"(?:^|\s|/)rocm-core (\d+\.\d+\.\d+)-\d", "rocm.version"),
-    _says("rocm-hip-", r"(?:^|\s|/)rocm-hip-(?:runtime|libraries|sdk) (\d+\.\d+\.\d+)-\d", "rocm.version"),
-    _says("pytorch", r"(?:^|\s|/)(?:python-)?pytorch(?:-opt)?-rocm (\d+\.\d+\.\d+)-\d", "torch.version"),
-    _says("amdgpu-dkms", r"^ii\s+amdgpu-dkms\s+(?:\d:)?(\d+\.\d+\.\d+)[.-]", "driver.version"),
-    _says("amdgpu-dkms", r"(?:^|\s|/)amdgpu-dkms[ -](?:\d:)?(\d+\.\d+\.\d+)[.-]\d", "driver.version"),
-    _says("linux version ", rf"^.{{0,60}}Linux version {_KERNEL_RELEASE}", "kernel"),
-    _says("linux ", rf"^Linux \S+ {_KERNEL_RELEASE} #\d", "kernel"),
-    _says("pretty_name=", r"^PRETTY_NAME=\"?([^\"\n]+)", "os"),
-    _says(
+    says("rocm-core", r"^ii\s+rocm-core\s+(\d+\.\d+\.\d+)\.\d{5}", "rocm.version"),
+    says("rocm-core", r"^rocm-core/\S+ (\d+\.\d+\.\d+)\.\d{5}\S* .*\[installed", "rocm.version"),
+    says("rocm-core", rf"(?:^|\s){_CORE_RPM}", "rocm.version"),
+    says("rocm-core", r"(?:^|\s|/)rocm-core (\d+\.\d+\.\d+)-\d", "rocm.version"),
+    says("rocm-hip-", r"(?:^|\s|/)rocm-hip-(?:runtime|libraries|sdk) (\d+\.\d+\.\d+)-\d", "rocm.version"),
+    says("pytorch", r"(?:^|\s|/)(?:python-)?pytorch(?:-opt)?-rocm (\d+\.\d+\.\d+)-\d", "torch.version"),
+    says("amdgpu-dkms", r"^ii\s+amdgpu-dkms\s+(?:\d:)?(\d+\.\d+\.\d+)[.-]", "driver.version"),
+    says("amdgpu-dkms", r"(?:^|\s|/)amdgpu-dkms[ -](?:\d:)?(\d+\.\d+\.\d+)[.-]\d", "driver.version"),
+    says("linux version ", rf"^.{{0,60}}Linux version {_KERNEL_RELEASE}", "kernel"),
+    says("linux ", rf"^Linux \S+ {_KERNEL_RELEASE} #\d", "kernel"),
+    says("pretty_name=", r"^PRETTY_NAME=\"?([^\"\n]+)", "os"),
+    says(
         "description:",
         r"^Description:\s+((?:Ubuntu|Debian|Linux Mint|Fedora|Rocky|AlmaLinux|Red Hat|SUSE|openSUSE|Arch)[^\n]{0,60})$",
         "os",
@@ -71,23 +57,13 @@ def probe(artifacts: Artifacts) -> Notes:
         "cmd/lsmod*",
         "sys/kernel/debug/dri/*firmware_info",
     ):
-        for row in SAYS:
-            _say_row(notes, page, row)
+        say_rows(notes, page, SAYS, str.strip)
         _dkms(notes, page)
         _packages(notes, page)
         _after_prompt(notes, page)
         _firmware(notes, page)
         _lsmod(notes, page)
     return notes
-
-
-def _say_row(notes: Notes, page: Page, row: Says) -> None:
-    for line in page.lines_with(row.needle, most=40):
-        found = row.pattern.search(line.text)
-        if found:
-            notes.say(row.fact, found.group(1).strip(), page.reading(line))
-            if row.fact == "kernel":
-                notes.say("wsl", "microsoft" in found.group(1).lower(), page.reading(line))
 
 
 def _dkms(notes: Notes, page: Page) -> None:

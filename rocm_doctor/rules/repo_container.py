@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from rocm_doctor import versions
 from rocm_doctor.declared import Container, Target, Unit
@@ -75,16 +76,14 @@ def containers(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
         return
     for container in unit.containers:
         if container.nvidia:
-            yield found(
-                matrix,
-                "access.container",
+            yield _found(
                 unit,
                 target,
-                [container.place],
+                matrix,
+                container,
                 title=f"{container.name} asks for an NVIDIA GPU",
                 cause="The NVIDIA runtime passes no AMD device into a container.",
                 commands=(_passed(container),),
-                sources=(_DEVICES,),
             )
         elif container.gpu and not container.privileged:
             yield from _devices(unit, target, matrix, container)
@@ -96,32 +95,32 @@ def _devices(unit: Unit, target: Target, matrix: Matrix, container: Container) -
         d for d in ("/dev/kfd", "/dev/dri") if not any(h == d or h.startswith(d + "/") or d.startswith(h + "/") for h in have)
     ]
     if missing:
-        yield found(
-            matrix,
-            "access.container",
+        yield _found(
             unit,
             target,
-            [container.place],
+            matrix,
+            container,
             title=f"{container.name} does not get {' and '.join(missing)}",
             cause="Without /dev/kfd and the render nodes under /dev/dri the HIP runtime in the container finds no GPU.",
             commands=(_passed(container),),
-            sources=(_DEVICES,),
         )
     elif not container.shm and container.ipc != "host":
-        yield found(
-            matrix,
-            "access.container",
+        yield _found(
             unit,
             target,
-            [container.place],
+            matrix,
+            container,
             severity="note",
             row="",
             title=f"{container.name} has the default 64 MB of shared memory",
             cause="Data loader workers and RCCL use /dev/shm and die with a bus error when it is full.",
             commands=(),
-            sources=(_DEVICES,),
             advice="Set ipc: host or shm_size (16G is usual).",
         )
+
+
+def _found(unit: Unit, target: Target, matrix: Matrix, container: Container, **fields: Any) -> Finding:
+    return found(matrix, "access.container", unit, target, [container.place], sources=(_DEVICES,), **fields)
 
 
 def _passed(container: Container) -> str:
