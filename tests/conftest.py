@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+from faketools import bare_machine
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("rocm-doctor", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("rocm-doctor")
+
+
+@pytest.fixture
+def bin_(tmp_path: Path) -> Path:
+    """The folder of fake tools that comes first on PATH."""
+    (tmp_path / "bin").mkdir()
+    return tmp_path / "bin"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The root of a machine without an AMD GPU."""
+    return bare_machine(tmp_path / "root")

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from rocm_doctor.model import Artifact, Why
 from rocm_doctor.probes.notes import Artifacts
+from rocm_doctor.sources.live import collect
 
 KFD = "sys/class/kfd/kfd/topology/nodes"
 
@@ -239,3 +240,12 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
         if source and not (system / name).exists():
             (system / name).symlink_to(source)
     return {"PATH": f"{folder}{os.pathsep}{system}", "HOME": str(folder), **more}
+
+
+def run(root: Path, folder: Path) -> list[Artifact]:
+    """What the live source reads of that machine with the fake tools of that folder."""
+    return collect(root=root, env=environment(folder))
+
+
+def named(artifacts: list[Artifact], name: str) -> Artifact:
+    return next(a for a in artifacts if a.name == name)

@@ -36,12 +36,6 @@ from rocm_doctor.sources.live_kernel import kernel_files
 
 
 @pytest.fixture
-def bin_(tmp_path: Path) -> Path:
-    (tmp_path / "bin").mkdir()
-    return tmp_path / "bin"
-
-
-@pytest.fixture
 def short() -> Iterator[Path]:
     """A folder whose path is short enough for the address of a socket."""
     with tempfile.TemporaryDirectory(prefix="rd") as folder:

@@ -10,33 +10,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from faketools import alive, bare_machine, environment, flood, hanging, pid_of, tool
+from faketools import alive, environment, flood, hanging, named, pid_of, run, tool
 
-from rocm_doctor.model import Artifact
 from rocm_doctor.sources import live, live_tools, process
-from rocm_doctor.sources.live import collect, interrupted
+from rocm_doctor.sources.live import interrupted
 
 AGENT = "*******\nAgent 2\n*******\n  Name:                    gfx1100\n"
 SMI = live_tools.MANAGEMENT[0]
-
-
-@pytest.fixture
-def bin_(tmp_path: Path) -> Path:
-    (tmp_path / "bin").mkdir()
-    return tmp_path / "bin"
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return bare_machine(tmp_path / "root")
-
-
-def named(artifacts: list[Artifact], name: str) -> Artifact:
-    return next(a for a in artifacts if a.name == name)
-
-
-def run(root: Path, bin_: Path) -> list[Artifact]:
-    return collect(root=root, env=environment(bin_))
 
 
 @contextmanager

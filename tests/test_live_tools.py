@@ -9,22 +9,22 @@ import pytest
 from faketools import (
     MI50,
     alive,
-    bare_machine,
     dying,
     environment,
     flood,
     garbage,
     hanging,
     machine,
+    named,
     parent_of_a_straggler,
     pid_of,
+    run,
     script,
     tool,
 )
 
 from rocm_doctor import pipeline
 from rocm_doctor.matrix import load
-from rocm_doctor.model import Artifact
 from rocm_doctor.sources import live_tools
 from rocm_doctor.sources.live import collect
 
@@ -34,29 +34,10 @@ SMI = live_tools.MANAGEMENT[0]
 
 
 @pytest.fixture
-def bin_(tmp_path: Path) -> Path:
-    (tmp_path / "bin").mkdir()
-    return tmp_path / "bin"
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return bare_machine(tmp_path / "root")
-
-
-@pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits a tenth as long, so that the suite does not wait for hanging programs."""
     monkeypatch.setattr(live_tools, "LIMIT", 0.8)
     monkeypatch.setattr(live_tools, "QUIET", 0.3)
-
-
-def named(artifacts: list[Artifact], name: str) -> Artifact:
-    return next(a for a in artifacts if a.name == name)
-
-
-def run(root: Path, bin_: Path) -> list[Artifact]:
-    return collect(root=root, env=environment(bin_))
 
 
 def test_output_and_status_are_kept(root: Path, bin_: Path) -> None:
