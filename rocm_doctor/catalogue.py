@@ -98,7 +98,12 @@ def target_named(text: str, matrix: Matrix) -> str | tuple[str, ...]:
 
 
 def gpu_names(matrix: Matrix) -> GpuNames:
-    """The names and PCI ids of the catalogue in the form that the prose probe takes."""
+    """The names and PCI ids of the catalogue in the form that the prose probe takes; made once for a matrix."""
+    made: GpuNames | None = matrix.__dict__.get("gpu_names")
+    return made or matrix.__dict__.setdefault("gpu_names", _gpu_names(matrix))
+
+
+def _gpu_names(matrix: Matrix) -> GpuNames:
     from rocm_doctor.probes.gpu_names import GpuNames
 
     targets = matrix.gfx.values()
