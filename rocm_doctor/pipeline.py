@@ -67,7 +67,7 @@ def judge(
 ) -> Report:
     """The report on what these artifacts say. `ignore` holds diagnosis ids, row keys, or `ID:row`."""
     facts = enrich(read_facts(artifacts, matrix), matrix)
-    logs = Logs(readable_logs(artifacts))
+    logs = Logs(readable_logs(artifacts), matrix.failure_lines)
     findings, undecided = judge_rows(facts, logs, matrix, RULES)
     word, summary, proven = verdict(facts, findings, matrix, pasted=any(a.name == "paste/text" for a in artifacts))
     report = Report(

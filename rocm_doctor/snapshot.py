@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from rocm_doctor.gpu_pairs import another_machine, pair, same, value
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
 from rocm_doctor.probes.notes import Listing, Notes, agree
 
 _Facts = dict[str, Fact]
+MOST_GPUS = 256
+"""GPUs of one machine, at most: eight MI300X in CPX mode are 64. More is a log in which a tool was run over and over."""
 
 
 def build(notes: Iterable[Notes]) -> Snapshot:
@@ -19,10 +23,15 @@ def build(notes: Iterable[Notes]) -> Snapshot:
     for note in notes:
         for key, fact in note.facts.items():
             facts[key] = agree(facts.get(key), fact)
-        listings += note.listings
-        errors += note.errors
+        listings += (Listing(item.complete, item.gpus[:MOST_GPUS]) for item in note.listings)
+        errors += (*note.errors, *(_too_many(item) for item in note.listings if len(item.gpus) > MOST_GPUS))
     gpus, clashes = _join(listings)
     return Snapshot(facts, tuple(Gpu(g) for g in gpus), bool(listings), (*errors, *clashes))
+
+
+def _too_many(listing: Listing) -> Reading:
+    first = next((r for fact in listing.gpus[0].values() for r in fact.readings), Reading("a list of GPUs"))
+    return msgspec.structs.replace(first, quote=f"{len(listing.gpus)} GPUs are listed; the first {MOST_GPUS} are read")
 
 
 def _join(listings: Sequence[Listing]) -> tuple[list[_Facts], list[Reading]]:

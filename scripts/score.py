@@ -68,19 +68,19 @@ def whole(artifacts: Sequence[Artifact], matrix: Matrix) -> list[Finding]:
 
 def lines_only(artifacts: Sequence[Artifact], matrix: Matrix) -> list[Finding]:
     """Failure lines alone: the rows that ask for one, judged without a single fact."""
-    return judge(Snapshot(), Logs(readable_logs(artifacts)), _with_lines(matrix), ())[0]
+    return judge(Snapshot(), Logs(readable_logs(artifacts), matrix.failure_lines), _with_lines(matrix), ())[0]
 
 
 def lines_and_facts(artifacts: Sequence[Artifact], matrix: Matrix) -> list[Finding]:
     """Failure lines and the facts that tell their meanings apart, without the rows and rules that compare versions and builds."""
     facts = enrich(pipeline.read_facts(artifacts, matrix), matrix)
-    return judge(facts, Logs(readable_logs(artifacts)), _with_lines(matrix), ())[0]
+    return judge(facts, Logs(readable_logs(artifacts), matrix.failure_lines), _with_lines(matrix), ())[0]
 
 
 def no_rules(artifacts: Sequence[Artifact], matrix: Matrix) -> list[Finding]:
     """All rows, version arithmetic among them, and none of the rules written in Python."""
     facts = enrich(pipeline.read_facts(artifacts, matrix), matrix)
-    return judge(facts, Logs(readable_logs(artifacts)), matrix, ())[0]
+    return judge(facts, Logs(readable_logs(artifacts), matrix.failure_lines), matrix, ())[0]
 
 
 STEPS: dict[str, Judge] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 
 import pytest
@@ -10,6 +11,9 @@ from hypothesis import strategies as st
 
 from rocm_doctor.model import Artifact
 from rocm_doctor.rules.logs import Logs
+from rocm_doctor.vocabulary import Vocabulary
+
+_LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
 
 def logs(text: str) -> Logs:
@@ -47,6 +51,30 @@ def test_hundreds_of_signatures_over_ten_megabytes_take_under_a_second() -> None
     big = logs(text)
     assert not any(big.find(f"some failure number {n} of library_{n}*with reason") for n in range(400))
     assert time.perf_counter() - start < 3, "the bound of the issue is 1 s; three leaves room for a busy machine"
+
+
+def test_a_text_with_more_words_than_a_log_has_gives_the_same_answer() -> None:
+    noise = "\n".join(hashlib.sha512(str(n).encode()).hexdigest().translate(_LETTERS) for n in range(30_000))
+    text = f"{noise}\nHIP error: Invalid Device Function\n{noise}"
+    assert not Vocabulary(text).known
+    asked = ("hip error*invalid device", "hip error*out of memory", "{hang}|no such words")
+    few, all_of_it = Logs([Artifact("log/x", "paste", text)], asked), logs(text)
+    for condition in asked:
+        assert few.find(condition) == all_of_it.find(condition)
+    assert few.find(asked[0]) is not None
+    assert few.find(asked[1]) is None
+
+
+@given(st.text("aB z1.\n", max_size=60), st.integers(0, 60), st.integers(0, 60))
+def test_a_vocabulary_never_denies_what_stands_in_the_text(text: str, start: int, end: int) -> None:
+    assert Vocabulary(text).may_hold(*(line.lower() for line in text[start:end].split("\n")))
+
+
+def test_a_vocabulary_knows_where_a_word_ends() -> None:
+    words = Vocabulary("Memory access fault by GPU node-1")
+    assert words.may_hold("cess fault by gp")
+    assert not words.may_hold("cess fault by gp ")
+    assert not words.may_hold("access", "denied")
 
 
 @given(st.text(max_size=300), st.text(min_size=1, max_size=30))

@@ -148,6 +148,11 @@ def test_hostile_number_of_pieces_is_bounded() -> None:
     assert len(cut("$ rocminfo\n$ ls\n" * 2000, "x")) <= 50
 
 
+def test_a_tool_run_over_and_over_is_cut_to_a_length() -> None:
+    found = next(a for a in cut(f"{ROCMINFO.rstrip()}\n" * 2000, "x") if a.name.endswith("-rocminfo"))
+    assert ROCMINFO.count("\n") <= found.text.count("\n") <= 20_001
+
+
 @given(
     st.lists(
         st.sampled_from([*EVERY.values(), DMESG, "```\n", "$ ls\n", "\n", "text\n", "x" * 50, HIPINFO[:77], AMD_MONITOR[:99]]),

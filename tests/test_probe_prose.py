@@ -219,6 +219,14 @@ def test_line_numbers_are_those_of_the_text() -> None:
     assert (reading.artifact, reading.place, reading.quote) == ("paste/text", "line 3", "I am on ROCm 6.2.4 here.")
 
 
+def test_of_lines_that_differ_in_numbers_only_the_first_are_read() -> None:
+    log = "".join(f"[2026-11-{n % 28 + 1:02}] step {n} loss 0.{n}\n" for n in range(900))
+    found = notes(prose, log + "\nROCm 6.4 breaks it.\n" + log).facts
+    assert found["rocm.version"].value == "6.4"
+    said = found["said.date"]
+    assert len(said.readings + said.disputed) <= 20
+
+
 def test_gpus_of_the_reports_are_those_that_a_reader_names() -> None:
     """Where the label of a case names a target and the text names a card, the text must not lead to another one."""
     import yaml

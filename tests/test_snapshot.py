@@ -9,7 +9,7 @@ import pytest
 
 from rocm_doctor import snapshot
 from rocm_doctor.model import Fact, Reading, Snapshot, Unknown
-from rocm_doctor.probes.notes import Notes
+from rocm_doctor.probes.notes import MOST, Notes
 
 
 def notes(*gpus: dict[str, Any], complete: bool = True, tool: str = "kfd", **facts: Any) -> Notes:
@@ -40,6 +40,16 @@ def test_equal_readings_join() -> None:
     built = snapshot.build([notes(kernel="6.8.0"), notes(kernel="6.8.0", tool="uname")])
     assert len(built.get("kernel").readings) == 2
     assert not built.get("kernel").disputed
+
+
+def test_a_log_that_says_it_again_and_again_leaves_a_few_readings() -> None:
+    assert len(snapshot.build([notes(kernel="6.8.0") for _ in range(100)]).get("kernel").readings) == MOST
+
+
+def test_more_gpus_than_any_machine_has_are_cut_off_and_said_to_be() -> None:
+    built = snapshot.build([notes(*({"gfx": "gfx1100"} for _ in range(3000)))])
+    assert len(built.gpus) == snapshot.MOST_GPUS
+    assert [e.quote for e in built.errors] == ["3000 GPUs are listed; the first 256 are read"]
 
 
 def test_gpus_are_matched_by_address_whatever_the_order() -> None:

@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from rocm_doctor.model import Fact, Reading
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.scan import Page, canonical, pages, stated, version_in, whole
+from rocm_doctor.probes.page import Page
+from rocm_doctor.probes.scan import canonical, pages, stated, version_in, whole
 from rocm_doctor.probes.torch_build import Build, say_build
 
 KEYS = (

@@ -7,7 +7,8 @@ import re
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.keyed import Entry, absent, keyed
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.scan import Line, Page, whole
+from rocm_doctor.probes.page import Line, Page
+from rocm_doctor.probes.scan import whole
 
 _RENDER = re.compile(r"dev/dri/(renderD\d{1,4})$")
 _LISTED = re.compile(

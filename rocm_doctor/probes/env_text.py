@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from rocm_doctor.probes.env import bare
 from rocm_doctor.probes.notes import Artifacts, Notes
+from rocm_doctor.probes.page import Line, Page
 from rocm_doctor.probes.prose_text import stance
-from rocm_doctor.probes.scan import Line, Page, whole
+from rocm_doctor.probes.scan import whole
 from rocm_doctor.probes.variables import NAMES, PREFIXES
 
 NAME = "(" + "|".join(re.escape(p) + "[A-Z0-9_a-z]{1,60}" for p in PREFIXES) + "|" + "|".join(NAMES) + ")"

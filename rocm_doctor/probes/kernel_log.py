@@ -13,7 +13,8 @@ from typing import NamedTuple
 from rocm_doctor.model import Fact, Value
 from rocm_doctor.probes.host import say_command_line
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.scan import Line, Page, pages
+from rocm_doctor.probes.page import Line, Page
+from rocm_doctor.probes.scan import pages
 
 MOST = 4000
 """Lines looked at: a looping fault fills a log with the same four."""

@@ -6,7 +6,8 @@ import re
 
 from rocm_doctor.model import Fact
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.scan import Line, Page, pages
+from rocm_doctor.probes.page import Line, Page
+from rocm_doctor.probes.scan import pages
 
 _DEVICE = re.compile(
     r"(?:^|\s)((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-1][0-9a-f]\.[0-7]) (?:VGA compatible controller|Display controller"

@@ -8,6 +8,10 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from rocm_doctor.model import Artifact, Fact, Reading, Value
+from rocm_doctor.probes.page import Page
+
+MOST = 12
+"""Readings kept of one fact."""
 
 
 class Artifacts:
@@ -18,6 +22,7 @@ class Artifacts:
         self._by_name: dict[str, Artifact] = {}
         for item in self.items:
             self._by_name.setdefault(item.name, item)
+        self._pages: dict[int, Page] = {}
 
     def __iter__(self) -> Iterator[Artifact]:
         return iter(self.items)
@@ -30,6 +35,12 @@ class Artifacts:
         """Its text; None when it is not there or could not be read."""
         item = self._by_name.get(name)
         return None if item is None or item.missing else item.text
+
+    def page(self, item: Artifact) -> Page:
+        """The text of one of these artifacts as a page: the same one for every probe that asks."""
+        if id(item) not in self._pages:
+            self._pages[id(item)] = Page(item)
+        return self._pages[id(item)]
 
     def like(self, *globs: str) -> list[Artifact]:
         """Readable artifacts whose name fits one of the globs (`*` also spans `/`), in the order given."""
@@ -51,9 +62,9 @@ def _fits(name: str, glob: str) -> bool:
 class Listing:
     """The GPUs that one tool lists, in its order. `complete`: it lists all that it can see (collect_env names one only)."""
 
-    def __init__(self, complete: bool = True) -> None:
+    def __init__(self, complete: bool = True, gpus: Iterable[dict[str, Fact]] = ()) -> None:
         self.complete = complete
-        self.gpus: list[dict[str, Fact]] = []
+        self.gpus = list(gpus)
 
     def gpu(self) -> dict[str, Fact]:
         self.gpus.append({})
@@ -86,6 +97,7 @@ def agree(first: Fact | None, second: Fact) -> Fact:
     """Two facts of one thing: the first known value wins, equal values join their readings, others are kept as disputed.
 
     A version that is the leading part of another (`3.12` and `3.12.3`) agrees with it, and the longer one is kept.
+    A log repeats itself: MOST readings of one thing are enough.
     """
     if first is None or (not first.known and second.known):
         return second
@@ -93,13 +105,11 @@ def agree(first: Fact | None, second: Fact) -> Fact:
         return first
     if first.value is None:
         return second
-    if _same(first.value, second.value):
-        return msgspec.structs.replace(first, readings=first.readings + second.readings)
+    if _same(first.value, second.value) or _leads(second.value, first.value):
+        return msgspec.structs.replace(first, readings=(first.readings + second.readings)[:MOST])
     if _leads(first.value, second.value):
-        return msgspec.structs.replace(second, readings=second.readings + first.readings, disputed=first.disputed)
-    if _leads(second.value, first.value):
-        return msgspec.structs.replace(first, readings=first.readings + second.readings)
-    return msgspec.structs.replace(first, disputed=first.disputed + second.readings)
+        return msgspec.structs.replace(second, readings=(second.readings + first.readings)[:MOST], disputed=first.disputed)
+    return msgspec.structs.replace(first, disputed=(first.disputed + second.readings)[:MOST])
 
 
 def _same(one: Value, other: Value) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from rocm_doctor.probes.notes import Artifacts, Notes
 from rocm_doctor.probes.packages import say_wheels
-from rocm_doctor.probes.scan import Line, Page, canonical, pages, whole
+from rocm_doctor.probes.page import Line, Page
+from rocm_doctor.probes.scan import canonical, pages, whole
 from rocm_doctor.probes.torch_build import Build, say_build
 
 _VER = r"(\d+(?:\.\w+){1,5}[\w.+!-]{0,60})"

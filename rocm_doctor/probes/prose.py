@@ -10,6 +10,7 @@ import re
 
 from rocm_doctor.probes.gpu_names import GpuNames
 from rocm_doctor.probes.notes import Artifacts, Notes
+from rocm_doctor.probes.page import Page
 from rocm_doctor.probes.prose_commands import say_commands
 from rocm_doctor.probes.prose_gpus import say_gpus
 from rocm_doctor.probes.prose_history import say_history
@@ -17,7 +18,6 @@ from rocm_doctor.probes.prose_machine import say_machine
 from rocm_doctor.probes.prose_os import say_os
 from rocm_doctor.probes.prose_text import sentences
 from rocm_doctor.probes.prose_versions import say_packages, say_versions
-from rocm_doctor.probes.scan import Page
 
 _COMFYUI = re.compile(r"ROCm version: \((\d{1,2}), (\d{1,2})\)")
 
@@ -26,7 +26,7 @@ def probe(artifacts: Artifacts, names: GpuNames) -> Notes:
     """GPUs, versions, the machine, commands and what works where, out of pasted texts (`paste/text`)."""
     notes = Notes()
     for artifact in artifacts.like("paste/text*"):
-        page = Page(artifact)
+        page = artifacts.page(artifact)
         text = sentences(page)
         mine = [sentence for sentence in text if not sentence.other]
         say_versions(notes, text)

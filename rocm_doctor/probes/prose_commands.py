@@ -9,9 +9,9 @@ from itertools import islice
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.notes import Notes
 from rocm_doctor.probes.packages import say_wheels
+from rocm_doctor.probes.page import Page
 from rocm_doctor.probes.pip_list import installed
 from rocm_doctor.probes.prose_text import Sentence, lines
-from rocm_doctor.probes.scan import Page
 from rocm_doctor.probes.torch_build import Build, say_build
 
 MOST = 20

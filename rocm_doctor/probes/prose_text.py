@@ -6,21 +6,24 @@ Grammar only: how people put such statements, whichever software they are about.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from rocm_doctor.model import Reading
-from rocm_doctor.probes.scan import Page
+from rocm_doctor.probes.page import Page
 
 HEAD, TAIL = 96_000, 32_000
 """Characters read at the start and at the end of a text: what a person writes stands around the log, not in the middle of it."""
 LONGEST = 4_000
+ALIKE = 20
 
 Stance = Literal["plain", "broken", "works", "past", "elsewhere", "maybe"]
 
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')`*]{0,3}\s+(?=[\"'(`*]{0,3}\w)|;\s+")
 _ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|vs|etc|no|approx|ver|incl|ca|resp|cf|v)|\.\.)\.$", re.I)
 _EXAMPLE = re.compile(r"\((?:e\.g\.|for example|such as)[^()]{0,120}\)", re.I)
+_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 _MARKS = str.maketrans("*`|\u2022", "    ")
 _AUTHOR = re.compile(r"\W{0,6}@?([\w-]{1,39})\W{1,6}(?:commented|wrote|replied|posted|answered)\b")
 _ME_TOO = re.compile(
@@ -115,10 +118,15 @@ class Sentence(NamedTuple):
 
 
 def sentences(page: Page) -> list[Sentence]:
-    """The sentences of the text's first and last part, in order."""
+    """The sentences of the text's first and last part, in order. Of a log's lines that differ in numbers only, the first few."""
     found: list[Sentence] = []
     reporter, heading, other = "", "", False
+    shapes: Counter[str] = Counter()
     for number, line in lines(page.text):
+        shape = line[:LONGEST].translate(_DIGITS)
+        shapes[shape] += 1
+        if shape and shapes[shape] > ALIKE:
+            continue
         author = _AUTHOR.match(line[:120])
         if author:
             reporter = reporter or (author.group(1) if not found else "the first writer")

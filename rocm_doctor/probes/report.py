@@ -10,9 +10,10 @@ import re
 from functools import partial
 
 from rocm_doctor.probes.notes import Artifacts, Notes
+from rocm_doctor.probes.page import Line, Page
 from rocm_doctor.probes.report_gpus import say_gpus
 from rocm_doctor.probes.report_json import say_json
-from rocm_doctor.probes.scan import Line, Page, canonical, pages, say_rows, says
+from rocm_doctor.probes.scan import canonical, pages, say_rows, says
 from rocm_doctor.probes.torch_build import Build, say_build
 
 _V = r"v?(\d+\.\d+(?:\.\d+)*(?:[-.+]?[A-Za-z0-9][\w.+-]*)?)"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rocm_doctor.model import Fact
 from rocm_doctor.probes.notes import Notes
-from rocm_doctor.probes.scan import Line, Page
+from rocm_doctor.probes.page import Line, Page
 
 MIB = 1024**2
 _CPU = re.compile(

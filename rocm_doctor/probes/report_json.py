@@ -8,7 +8,7 @@ from typing import Any
 
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.notes import Notes
-from rocm_doctor.probes.scan import Page
+from rocm_doctor.probes.page import Page
 
 _TRIES = 12
 _LONGEST = 4_000_000

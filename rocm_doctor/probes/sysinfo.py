@@ -7,7 +7,8 @@ import re
 
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.scan import Page, pages, stated
+from rocm_doctor.probes.page import Page
+from rocm_doctor.probes.scan import pages, stated
 
 _MACHINE = (
     ("rocm.version", ("rocm_version", "host_rocmver")),

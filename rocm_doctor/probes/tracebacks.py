@@ -6,7 +6,8 @@ import re
 
 from rocm_doctor.probes.interpreter import environment
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.scan import Page, whole
+from rocm_doctor.probes.page import Page
+from rocm_doctor.probes.scan import whole
 
 _SITE = re.compile(r"((?:[\w.…~-]+)?(?:/[^\s\"':,/]+){0,30})/lib(?:64)?/python(\d\.\d{1,2})/(?:site|dist)-packages\b")
 _WINDOWS = re.compile(r"\bPython(3)(\d{1,2})\\(?:Lib|Scripts|python)", re.I)

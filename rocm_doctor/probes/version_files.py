@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.scan import Line, Page, pages, say_rows, says
+from rocm_doctor.probes.page import Line, Page
+from rocm_doctor.probes.scan import pages, say_rows, says
 
 _DKMS = re.compile(r"(?:^|\s)amdgpu(?:/|, )(\d+\.\d+\.\d+)[\w.-]*, (?:([\w.+-]+), \w+: )?(\w+)")
 _CORE_RPM = r"rocm-core(?:\d[\d.]*)?-(\d+\.\d+\.\d+)[.-]"

@@ -1,22 +1,20 @@
 """Failure lines in logs: find the words of a condition in one line of a text, in time linear in the text.
 
 No regular expression of a row ever runs over a user's text: a condition is a few literal fragments (`a*b`: both, in this order,
-in one line; `{crash}`: a complaint as complaints.py spells it). A large text is first asked which words it holds at all: these
-are few, so that a thousand fragments cost one pass over the text and not a thousand.
+in one line; `{crash}`: a complaint as complaints.py spells it). A text is first asked which words it holds at all
+(vocabulary.py).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from functools import cache
+from typing import NamedTuple
 
 from rocm_doctor.model import Artifact, Reading
 from rocm_doctor.rules.complaints import expanded
+from rocm_doctor.vocabulary import Vocabulary
 
-_LETTERS = re.compile(r"[a-z]+")
-_BLANKED = bytes(c if chr(c).islower() and c < 128 else 32 for c in range(256))
-_LARGE = 200_000
 _QUOTE = 240
 
 
@@ -27,17 +25,25 @@ def readable_logs(artifacts: Iterable[Artifact]) -> list[Artifact]:
     return [a for a in artifacts if not a.missing and a.name.startswith(places) and not a.name.endswith(".jsonl")]
 
 
+class Text(NamedTuple):
+    """One artifact's text, as it is and folded, the words in it, and (of a text that has too many) the anchors in it."""
+
+    name: str
+    text: str
+    low: str
+    words: Vocabulary
+    anchors: frozenset[str] | None
+
+    def may_hold(self, parts: tuple[str, ...]) -> bool:
+        return self.words.may_hold(*parts) if self.anchors is None else _anchor(parts) in self.anchors
+
+
 class Logs:
-    """Texts to be searched for failure lines."""
+    """Texts to be searched for failure lines. `conditions`, where given, are all that will be asked for."""
 
-    def __init__(self, artifacts: Iterable[Artifact]) -> None:
-        self.texts = [(a.name, a.text, _fold(a.text)) for a in artifacts if a.text]
-        size = sum(len(text) for _, text, _ in self.texts)
+    def __init__(self, artifacts: Iterable[Artifact], conditions: Sequence[str] = ()) -> None:
+        self._texts = [_text(a, conditions) for a in artifacts if a.text]
         self._found: dict[str, Reading | None] = {}
-        self._words = _vocabulary(low for _, _, low in self.texts) if size > _LARGE else ""
-
-    def __bool__(self) -> bool:
-        return bool(self.texts)
 
     def find(self, condition: str) -> Reading | None:
         """The first line in which one alternative of the condition stands; None when there is none."""
@@ -46,9 +52,24 @@ class Logs:
         return self._found[condition]
 
     def _line_with(self, parts: tuple[str, ...]) -> Reading | None:
-        if self._words and not all(word in self._words for word in needed_words(parts)):
-            return None
-        return next(filter(None, (_search(name, text, low, parts) for name, text, low in self.texts)), None)
+        return next(filter(None, (_search(text, parts) for text in self._texts if text.may_hold(parts))), None)
+
+
+def _text(artifact: Artifact, conditions: Iterable[str]) -> Text:
+    low, words = _fold(artifact.text), Vocabulary(artifact.text)
+    many = conditions and not words.known
+    return Text(artifact.name, artifact.text, low, words, _anchors(low, conditions) if many else None)
+
+
+def _anchors(low: str, conditions: Iterable[str]) -> frozenset[str]:
+    """The anchors of these conditions that stand in the text: all of them are looked for in one pass."""
+    import ahocorasick
+
+    automaton = ahocorasick.Automaton()
+    for anchor in {_anchor(parts) for condition in conditions for parts in fragments(condition)}:
+        automaton.add_word(anchor, anchor)
+    automaton.make_automaton()
+    return frozenset(anchor for _, anchor in automaton.iter(low))
 
 
 @cache
@@ -58,38 +79,27 @@ def fragments(condition: str) -> tuple[tuple[str, ...], ...]:
     return tuple(filter(None, (tuple(f for f in alt.split("*") if f.strip()) for alt in alternatives)))
 
 
-@cache
-def needed_words(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Runs of letters that a line with these fragments holds; a blank stands where a run is known to begin or to end."""
-    runs = ((part, found) for part in parts for found in _LETTERS.finditer(part))
-    return tuple((" " if f.start() else "") + f[0] + (" " if f.end() < len(part) else "") for part, f in runs)
-
-
-def _vocabulary(texts: Iterable[str]) -> str:
-    """Every run of letters of these texts (in lower case), once, between blanks."""
-    return " ".join(["", *sorted({w for low in texts for w in _runs(low)}), ""])
-
-
-def _runs(low: str) -> Iterator[str]:
-    return map(bytes.decode, set(low.encode("ascii", "replace").translate(_BLANKED).split()))
-
-
 def _fold(text: str) -> str:
     """Lower case without changing any offset (a few letters grow when folded: those texts keep their case there)."""
     low = text.lower()
     return low if len(low) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
-def _search(name: str, text: str, low: str, parts: tuple[str, ...]) -> Reading | None:
+def _anchor(parts: tuple[str, ...]) -> str:
+    return max(parts, key=len)
+
+
+def _search(text: Text, parts: tuple[str, ...]) -> Reading | None:
     """Look for the longest fragment, then for all of them in its line; every line is looked at once at most."""
-    anchor = max(parts, key=len)
+    low = text.low
+    anchor = _anchor(parts)
     at = low.find(anchor)
     while at >= 0:
         start = low.rfind("\n", 0, at) + 1
         end = low.find("\n", at)
         end = len(low) if end < 0 else end
         if _in_order(low[start:end], parts):
-            return Reading(name, f"line {low.count(chr(10), 0, start) + 1}", text[start:end].strip()[:_QUOTE])
+            return Reading(text.name, f"line {low.count(chr(10), 0, start) + 1}", text.text[start:end].strip()[:_QUOTE])
         at = low.find(anchor, max(end, at + 1))
     return None
 

@@ -9,17 +9,20 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 from rocm_doctor.model import Artifact
 from rocm_doctor.sources.paste_clean import clean, decode
 from rocm_doctor.sources.paste_marks import ANYWHERE_TABLE, STARTS_INDEX
+from rocm_doctor.vocabulary import Vocabulary
 
 __all__ = ["cut", "decode"]
 
 MOST = 40
 """Cuttings of one text, at most: each repeats the empty lines before it, and nobody pastes forty tools' output."""
+_LONGEST = 20_000
+"""Lines of one cutting, and lines that give tools' output away, at most: rocminfo prints some 7,000 for 64 partitions."""
 _BACKWARD = 40
 """Lines before the first telling one that may go with it."""
 _TESTED = 300
@@ -46,10 +49,9 @@ def cut(text: str, name: str) -> list[Artifact]:
     """
     text = clean(text)
     lines = text.split("\n")
-    fences = _fences(lines)
+    fences = _fences(text, lines)
     whole = "\n".join(lines)
-    data = whole.encode(errors="replace")  # one byte a letter: searching does not get slower by the first emoji
-    hits, single = _hits(lines, data).values()
+    hits, single = _hits(lines, whole).values()
     blocks = _blocks(lines, hits, fences, {n for n, kind in single.items() if kind == "dmesg"})
     found = [Artifact("paste/text", "paste", whole, note=name)]
     for kind, body in [*_bodies(lines, blocks), *_gathered(lines, single)]:
@@ -57,10 +59,10 @@ def cut(text: str, name: str) -> list[Artifact]:
     return found
 
 
-def _fences(lines: list[str]) -> set[int]:
+def _fences(text: str, lines: list[str]) -> set[int]:
     """Blank the lines that open or close a code block (text behind the marks stays) and say where they were."""
     found = set()
-    for mark in _FENCE:
+    for mark in (m for m in _FENCE if m in text):
         for n in [n for n, line in enumerate(lines) if mark in line]:
             found.add(n)
             rest = lines[n].replace(mark, " ").strip(" `~")
@@ -68,7 +70,7 @@ def _fences(lines: list[str]) -> set[int]:
     return found
 
 
-def _hits(lines: list[str], data: bytes) -> dict[str, dict[int, str]]:
+def _hits(lines: list[str], text: str) -> dict[str, dict[int, str]]:
     """Line number (from 0) and kind of every line that a mark fits, for tools' blocks and for single lines."""
     found: dict[str, dict[int, str]] = {"block": {}, "single": {}}
     for n, line in enumerate(lines):
@@ -79,9 +81,12 @@ def _hits(lines: list[str], data: bytes) -> dict[str, dict[int, str]]:
             for where, mark in marks:
                 if bare.startswith(mark.words) and (mark.fits is None or mark.fits.match(bare)):
                     found[where].setdefault(n, mark.kind)
+    words = Vocabulary(text)
+    anywhere = [(where, mark) for where, mark in ANYWHERE_TABLE if words.may_hold(mark.words.lower())]
+    data = text.encode(errors="replace")  # one byte a letter: searching does not get slower by the first emoji
     ends = list(accumulate(len(row) + 1 for row in data.split(b"\n")))
-    for where, mark in ANYWHERE_TABLE:
-        for n in _places(data, ends, mark.words.encode()):
+    for where, mark in anywhere:
+        for n in islice(_places(data, ends, mark.words.encode()), _LONGEST if where == "block" else None):
             if n not in found[where] and (mark.fits is None or mark.fits.match(lines[n][:_TESTED])):
                 found[where][n] = mark.kind
     return found
@@ -99,14 +104,15 @@ def _places(data: bytes, ends: list[int], words: bytes) -> Iterator[int]:
 def _blocks(lines: list[str], hits: dict[int, str], fences: set[int], foreign: set[int]) -> list[_Block]:
     """Runs of lines of one kind. A fence, a prompt, another tool's line or two empty lines after the last mark end a run."""
     blocks: list[_Block] = []
-    for n in sorted(hits):
+    for n in sorted(hits)[:_LONGEST]:
         last = blocks[-1] if blocks else None
         if last and _belongs(lines[n], hits[n], last.kind) and (n < last.end or not _parted(lines, last.end, n, fences)):
             blocks[-1] = last._replace(end=max(last.end, n + 1))
         else:
             blocks.append(_Block(hits[n], _opening(lines, n, last.end if last else 0, fences), n + 1))
     ends = [b.first for b in blocks[1:]] + [len(lines)]
-    return [b._replace(end=_tail(lines, b.end, stop, fences, foreign)) for b, stop in zip(blocks, ends)][:MOST]
+    stops = (min(stop, b.first + _LONGEST) for b, stop in zip(blocks, ends))
+    return [b._replace(end=_tail(lines, min(b.end, stop), stop, fences, foreign)) for b, stop in zip(blocks[:MOST], stops)]
 
 
 def _belongs(line: str, kind: str, block: str) -> bool:

@@ -20,6 +20,7 @@ _TAGS = re.compile(
 )
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|nbsp|apos|#\d{1,5}|#x[0-9a-fA-F]{1,4});")
 _QUOTING = re.compile(r"^(?:[ \t]{0,3}>(?!>> )[ \t]?)+", re.MULTILINE)
+_QUOTED = ("", " ", "  ", "   ", "\t")
 _CELL_LINE = re.compile(r"\s*\"((?:[^\"\\]|\\.)*)\",?\s*$")
 _STAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7,9}Z ", re.MULTILINE)
 _BLANKS = "\u00a0\u2007\u202f\u200b\u2060\ufeff"
@@ -31,6 +32,8 @@ _CONTROLS = {
     **dict.fromkeys(map(ord, _BREAKS + _BLANKS), " "),
 }
 _CONTROL = re.compile("[" + re.escape("".join(map(chr, _CONTROLS))) + "]")
+_PLAIN = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
+"""Bytes that a text may hold as it is: one with no others needs no closer look."""
 
 
 def decode(data: bytes) -> str:
@@ -64,13 +67,13 @@ def clean(text: str) -> str:
         text = _ESCAPES.sub("", text)
     if _LOST_ESCAPES.search(text):
         text = _without_lost_escapes(text)
-    if "</" in text or "<br" in text:
+    if "<" in text and ("</" in text or "<br" in text):
         text = _TAGS.sub("", text)
     if "&" in text:
         text = _ENTITY.sub(lambda found: html.unescape(found.group()).replace("\n", " "), text)
-    if _CONTROL.search(text):
+    if text.encode(errors="replace").translate(None, _PLAIN) and _CONTROL.search(text):
         text = text.translate(_CONTROLS)
-    if any("\n" + blanks + ">" in "\n" + text[:4] or "\n" + blanks + ">" in text for blanks in ("", " ", "  ", "   ", "\t")):
+    if ">" in text and any("\n" + blanks + ">" in "\n" + text[:4] or "\n" + blanks + ">" in text for blanks in _QUOTED):
         text = _QUOTING.sub("", text)
     return _STAMP.sub("", text) if _STAMP.search(text[:20000]) else text
 
