@@ -44,6 +44,27 @@ _CLAUSE = re.compile(
     r"|\s+and\s+(?=(?:it|that|this|they|then|with|on|in|since|fails?|breaks?|broke|crash\w*|works?|the|now|also)\b)",
     re.I,
 )
+_LABEL = re.compile(
+    r"\W{0,6}(?:(not working|broken|fails?|failing|bad|crash(?:es|ing)?|does(?:n't| not) work|affected|regressed|first bad)"
+    r"|(working|works?|good|ok|fine|unaffected|last (?:known )?(?:good|working)))"
+    r"(?: (?:versions?|release|build|config\w*|combination|setup|env\w*|with|on|in|stack|commit|wheels?)){0,2}\s?[:=]\s",
+    re.I,
+)
+_SAYS = re.compile(
+    r"\s*(?:[:=(→]|->|=>|[-–—]\s|\s{2,})\s*(?:(broken|fail(?:s|ed|ure)?|crash(?:es|ed)?|seg-?fault\w*|hangs?|freezes?|bad|nans?|wrong"
+    r"|not ok|not working|does(?:n't| not) work|❌|✗)|(works?|working|ok(?:ay)?|good|fine|pass(?:es|ed)?|stable|✅|✓))(?![\w-])",
+    re.I,
+)
+_BACK_TO = re.compile(
+    r"\b(?:revert\w*|downgrad\w*|roll\w* back|(?:went|going|go|switch\w*|mov\w*) back|boot\w* (?:the )?(?:old\w*|previous))"
+    r"\s+(?:\w+\s+){0,3}?(?:to\s+)?(?:\w+[\s-]+){0,2}$",
+    re.I,
+)
+_SINCE = re.compile(
+    r"\b(?:since(?: the)?|(?:after|since) (?:the |an? |my |i )?(?:updat|upgrad|mov|switch)\w*(?:\s+\w+){0,3}?\s+to)"
+    r"\s+(?:\w+[\s-]+){0,2}$",
+    re.I,
+)
 _AND = re.compile(r"\s+(?:and|or)\s", re.I)
 _BROKEN = re.compile(
     r"\b(?:break(?:s|ing)?|broken?|fail(?:s|ed|ing|ure|ures)?|crash(?:es|ed|ing|-loops?)?|seg-?fault\w*|segmentation fault"
@@ -60,7 +81,8 @@ _BROKEN = re.compile(
 _WORKS = re.compile(
     r"\b(?:works?|worked|working|runs? fine|ran fine|(?:is|was|are|were|being) (?:all )?(?:fine|ok|okay|good|right|correct"
     r"|not affected)|fine(?![\s-]?tun)|no (?:such )?(?:problem|issue|error)s?"
-    r"|succe(?:ss\w*|eds?)|pass(?:es|ed)|did not|didn't|unaffected|no longer happens|fixed|solved|resolved|helps|helped"
+    r"|succe(?:ss\w*|eds?)|pass(?:es|ed)|did not|didn't|unaffected|no longer happens|fix(?:ed|es)|solve[sd]"
+    r"|resolve[sd]|cure[sd]|helps|helped|(?:is|are|was) gone|disappear(?:s|ed)|stable"
     r"|go(?:es)? away|went away|correct(?:ly)?)\b",
     re.I,
 )
@@ -172,8 +194,15 @@ def clause_around(text: str, start: int, end: int) -> tuple[int, int]:
 def stance(text: str, start: int, end: int) -> Stance:
     """What the clause around text[start:end] says of the thing that stands there.
 
-    A clause that says nothing shares the verb of the one that `and` joins to it (`with 6.1 and with 6.2 it fails`).
+    A line's label says it for the line (`Working: 6.1`), and a word right behind for the thing (`6.1: works`). A clause that says
+    nothing shares the verb of the one that `and` joins to it (`with 6.1 and with 6.2 it fails`).
     """
+    label = _LABEL.match(text[:80])
+    if label and label.end() <= start:
+        return "broken" if label.group(1) else "works"
+    says = _SAYS.match(text, end)
+    if says:
+        return "broken" if says.group(1) else "works"
     first, stop = clause_around(text, start, end)
     clause = text[first:stop]
     if _AND.match(text, stop) and not _BROKEN.search(clause) and not _WORKS.search(clause):
@@ -184,6 +213,10 @@ def stance(text: str, start: int, end: int) -> Stance:
     if _ELSEWHERE.search(clause):
         return "elsewhere"
     broken, works = _BROKEN.search(clause), _WORKS.search(clause)
+    if _BACK_TO.search(before) and not broken:
+        return "works"
+    if _SINCE.search(before) and not works:
+        return "broken"
     if works and re.search(r"\bonly\b", clause[: works.start() + 12], re.I) and not broken:
         return "works"
     if broken:

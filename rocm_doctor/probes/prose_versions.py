@@ -35,9 +35,11 @@ def _subject(fact: str, name: str, pattern: str) -> Subject:
 
 
 SUBJECTS = (
-    _subject("torch.version", "torch", r"(?<![\w/.+])(?<!build )(?:py)?torch(?:\s+(?:version|nightly|build))?(?:\s*(?:==|="
+    _subject("torch.version", "torch", r"(?<![\w/.+])(?<!build )(?:py)?torch(?:\.__version__)?(?:\s+(?:version|nightly"
+        r"|build))?(?:\s*(?:==|="
         r"|:)\s*|[\s-]+(?:is\s+|was\s+)?v?)" + _TORCH),
-    _subject("rocm.version", "rocm", r"(?<![\w/.+-])(?:the\s?rock|hip sdk|rocm)\b(?:[\s-]+(?:version|stack|release|runtime"
+    _subject("rocm.version", "rocm", r"(?:(?<=torch/)|(?<![\w/.+-]))(?:the\s?rock|hip sdk|rocm)\b(?:[\s-]+(?:version"
+        r"|stack|release|runtime"
         r"|sdk|nightly|installation|preview))?[\s:=-]{1,8}(?:is\s+)?v?" + _V3),
     _subject("rocm.version", "rocm", r"(?<![\w/.+-])(?:rocm|the\s?rock)\b(?:[\s-]+\w+){0,4}\s+(?:is|at|version|dist|stack"
         r"|to)\s+v?" + _V3),
@@ -45,6 +47,8 @@ SUBJECTS = (
     _subject("python.version", "python", r"(?<![\w./])python\s?(?:version\s?)?[:=]{0,2}\s*v?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d])"),
     _subject("python.version", "python", r"(?<![\w./])py(?:thon)?[\s-]{0,2}(?:v)?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d])"),
     _subject("kernel", "kernel", r"(?<![\w/-])kernel(?:\s+version)?(?:\s*[:=]\s*|\s+(?:is\s+|linux\s+|release\s+)?)v?" + _KERNEL),
+    _subject("kernel", "kernel", r"(?:^|[.;,:(]\s*|\b(?:since|with|on|under|from|to|of|and|using|after|running|mainline"
+        r"|vanilla)\s+)linux[\s-]+v?([3-9]\.\d{1,2}(?:\.\d+)?(?:-[\w.+~-]+)?)"),
     _subject("driver.version", "driver", r"(?<![\w/])(?:amdgpu-dkms|amdgpu(?: kernel)?(?: driver"
         r"| module)?)\s+(?:version\s+)?v?([3-6]\.\d{1,2}\.\d{1,2})(?![\d])"),
     _subject("driver.windows", "driver", r"\badrenalin(?:\s+(?:edition|software|driver|version"
@@ -137,7 +141,11 @@ def _stated(text: Iterable[Sentence]) -> Iterator[Stated]:
             if end - len(version) in moved:
                 yield Stated(subject, version, "past", sentence)
                 continue
-            yield Stated(_of_wheel(subject, sentence, start, end), version, _stance(sentence, start, end), sentence)
+            side = _stance(sentence, start, end)
+            yield Stated(_of_wheel(subject, sentence, start, end), version, side, sentence)
+            tag = _ROCM_TAG.search(version) if subject.fact == "torch.version" and side in ("works", "broken") else None
+            if tag:
+                yield Stated(_WHEEL_SUBJECT, tag.group(1), side, sentence)
         carried = found[-1][2] if found else last
         if carried is not None:
             yield from _bare(sentence, carried, [(start, end) for start, end, *_ in found])
@@ -187,13 +195,14 @@ _SINCE = re.compile(
 )
 _PULLED = re.compile(r"\s*(?:Downloading|Collecting|Requirement already|Using cached|Found existing|Attempting)\b")
 _WHEEL = re.compile(r"\b(?:wheels?|whl|torch|index|nightly|pip|builds?|packages?|many(?:wheel|linux))\b", re.I)
+_ROCM_TAG = re.compile(r"\+rocm(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?)")
 _WHEEL_SUBJECT = Subject("torch.rocm", "rocm", re.compile("rocm"))
 _KERNEL_SUBJECT = next(s for s in SUBJECTS if s.fact == "kernel")
 _WORDS = {
     "torch.version": ("torch",),
     "rocm.version": ("rocm", "rock", "hip sdk"),
     "python.version": ("py",),
-    "kernel": ("kernel",),
+    "kernel": ("kernel", "linux"),
     "driver.version": ("amdgpu",),
     "driver.windows": ("adrenalin", "driver"),
     "firmware.linux": ("linux-firmware",),

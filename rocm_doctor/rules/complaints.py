@@ -44,7 +44,8 @@ COMPLAINTS: dict[str, str] = {
     "|just a warning|only a warning|safe to ignore|can i ignore|can be ignored|is it harmless|harmless?|runs fine",
     "trouble": "error|fail|broke|crash|not work|doesn't work|cannot|can't|segfault|aborted|aborting| hang|hangs|stuck"
     "|problem|exception|not support"
-    "|not detect|not start|not run|killed|unusable",
+    "|not detect|not start|not run|killed|unusable|segmentation fault|sigsegv|core dump|freez|regress|gpu reset|timeout|garbage"
+    "|gibberish|corrupt|wrong result|wrong output|wrong number| nan |nans|=nan|nan loss|black image|slower|unstable|no longer",
     "train": "train|fine-tun|finetun|lora|sft|optimizer|backward|epoch|grad_norm|'loss'|peft|unsloth",
     "torch": "torch|tensor|diffusion|comfyui|webui|transformers|train|whisper|libamdhip64|python",
     "attention": "attention|attn|sdpa|flash",
