@@ -97,6 +97,9 @@ COORDS: dict[str, Coord] = {
     "torch.arch_list": Coord("list", "gfx targets as torch.cuda.get_arch_list() printed them"),
     "torch.available": Coord("flag", "torch.cuda.is_available() as it was printed"),
     "torch.device_dists": Coord("list", "gfx targets of installed device wheels (amd-torch-device-*, rocm-sdk-device-*)"),
+    "torch.other_rocm": Coord(
+        "flag", "torch was built with another ROCm than the system has, by the first two numbers (derived.py)"
+    ),
     "torch.expandable_segments": Coord(
         "flag", "the allocator option expandable_segments as the environment sets it (derived.py)"
     ),

@@ -11,7 +11,21 @@ _ALLOCATOR = ("env.PYTORCH_ALLOC_CONF", "env.PYTORCH_CUDA_ALLOC_CONF", "env.PYTO
 
 
 def derived(snapshot: Snapshot) -> dict[str, Fact]:
-    """`torch.expandable_segments`: what the first of the three allocator variables that is set says (True, False, absent)."""
+    """torch.expandable_segments, torch.other_rocm."""
+    return {**_expandable(snapshot), **_other_rocm(snapshot)}
+
+
+def _other_rocm(snapshot: Snapshot) -> dict[str, Fact]:
+    """Whether torch was built with another ROCm (by its first two numbers) than the system's."""
+    ours, systems = snapshot.get("torch.rocm"), snapshot.get("rocm.version")
+    if not isinstance(ours.value, str) or not isinstance(systems.value, str):
+        return {}
+    differ = ours.value.split(".")[:2] != systems.value.split(".")[:2]
+    return {"torch.other_rocm": Fact(differ, ours.readings[:1] + systems.readings[:1])}
+
+
+def _expandable(snapshot: Snapshot) -> dict[str, Fact]:
+    """What the first of the three allocator variables that is set says (True, False, absent)."""
     facts = [snapshot.get(name) for name in _ALLOCATOR]
     chosen = next((f for f in facts if isinstance(f.value, str)), None)
     if chosen is None:
