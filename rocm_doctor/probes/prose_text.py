@@ -40,7 +40,8 @@ _HEADING = re.compile(
     re.I,
 )
 _CLAUSE = re.compile(
-    r",\s+(?!\d{1,2}(?:st|nd|rd|th)\b)|\s+(?:but|while|whereas|although|though|however|yet|and then)\s+|\s[-–—]{1,2}\s|:\s+"
+    r"[.!?]\s+(?-i:(?=[A-Z`]))|,\s+(?!\d{1,2}(?:st|nd|rd|th)\b)"
+    r"|\s+(?:but|while|whereas|although|though|however|yet|and then)\s+|\s[-–—]{1,2}\s|:\s+"
     r"|\s+and\s+(?=(?:it|that|this|they|then|with|on|in|since|fails?|breaks?|broke|crash\w*|works?|the|now|also)\b)",
     re.I,
 )
