@@ -65,8 +65,12 @@ class Redactor:
             self._remember("serial", value)
 
     def text(self, text: str) -> str:
-        """`text` with every secret replaced. Running it again changes nothing."""
+        """`text` with every secret replaced, those that only it gives away too. Running it again changes nothing."""
         self.learn(text)
+        return self.replace(text)
+
+    def replace(self, text: str) -> str:
+        """`text` with every secret replaced, after all that belongs with it was learnt."""
         for literal in sorted((s for s in self._literal if s in text), key=len, reverse=True):
             text = self._literal[literal].sub(self._as[literal].replace("\\", r"\\"), text)
         for kind, find in patterns.FINDERS:
@@ -136,7 +140,7 @@ def redact_artifacts(artifacts: list[Artifact], redactor: Redactor | None = None
         redactor.learn(item.text)
     whole = [_whole(a, redactor) for a in artifacts]
     return [
-        msgspec.structs.replace(a, name=redactor.text(a.name), text=redactor.text(text), note=redactor.text(a.note))
+        msgspec.structs.replace(a, name=redactor.replace(a.name), text=redactor.replace(text), note=redactor.text(a.note))
         for a, text in zip(artifacts, whole)
     ]
 
@@ -172,7 +176,7 @@ def _redacted(value: object, redactor: Redactor, keep: frozenset[str]) -> object
         return text
 
     _walk(value, learn, redactor, keep)
-    return _walk(value, redactor.text, redactor, keep)
+    return _walk(value, redactor.replace, redactor, keep)
 
 
 def _walk(value: object, change: Callable[[str], str], redactor: Redactor, keep: frozenset[str], key: str = "") -> object:

@@ -21,7 +21,6 @@ MAX_SECTIONS = 4096
 EM_AMDGPU = 224
 _PE_HEAD = 64 << 10
 _MAX_DYNAMIC = 64 << 10
-_SHT_NOBITS = 8
 _DT_NULL, _DT_NEEDED, _DT_RPATH, _DT_RUNPATH = 0, 1, 15, 29
 _ROCM_SONAME = re.compile(
     r"lib(?:amdhip64|hsa-runtime64|hip\w+|roc\w+|MIOpen|rccl|amd_comgr|hiprtc|magma|migraphx\w*|composable_kernel\w*|amd_smi)\.so(?:\.\d+)*"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from rocm_doctor.binaries.inspect import target_order
-from rocm_doctor.binaries.targets import PROCESSORS, parse_target
+from rocm_doctor.binaries.targets import PROCESSORS
 from rocm_doctor.binaries.types import Holding
 
 _TENSILE = re.compile(r"(.*?(?:^|/)(rocblas|hipblaslt)/library|torch/lib/library)/(?:.*/)?([^/]+)")
@@ -76,7 +76,7 @@ def _miopen_target(stem: str) -> set[str]:
 def _device_target(name: str) -> str:
     """A device package names a target, or a family: `gfx11` covers gfx11xx, `gfx12_0` gfx120x."""
     plain = name.replace("_", "")
-    if parse_target(plain) and plain in PROCESSORS:
+    if plain in PROCESSORS:
         return plain
     digits = re.match(r"gfx(\d+)", plain)
     return "gfx" + digits.group(1).ljust(4, "x") if digits else name

@@ -125,14 +125,7 @@ class GpuNames(NamedTuple):
     def _named(self, text: str, low: str, tokens: list[_Token]) -> Iterator[Mention]:
         place = 0
         while place < len(tokens):
-            hit = next(
-                (
-                    (n, e)
-                    for n in range(_LONGEST, 0, -1)
-                    if (e := self.entries.get(tuple(t.word for t in tokens[place : place + n])))
-                ),
-                None,
-            )
+            hit = self._longest(tokens[place : place + _LONGEST])
             if hit is None or not _fits(hit[1], tokens[place : place + hit[0]], low):
                 place += 1
                 continue

@@ -77,24 +77,14 @@ EVENTS = (
 _NOT_A_RESET_FAILURE = "succeeded"
 
 
+_NEEDLES = ("amdgpu", "kfd", "[drm", "linux version", "ommand line", "amd-vi", "oom-kill", "memory: killed", "gpu node")
+
+
 def probe(artifacts: Artifacts) -> Notes:
     """GPUs by address, driver.{version,events,error}, kernel and its command line, out of each log at hand."""
     notes = Notes()
     for page in pages(artifacts, "dmesg", "kernel/log"):
-        lines = list(
-            page.lines_with(
-                "amdgpu",
-                "kfd",
-                "[drm",
-                "linux version",
-                "ommand line",
-                "amd-vi",
-                "oom-kill",
-                "memory: killed",
-                "gpu node",
-                most=MOST,
-            )
-        )
+        lines = [line for line in page.lines_with(*_NEEDLES, most=MOST) if _is_kernels(line)]
         _events(notes, page, lines)
         _system(notes, page, lines)
         _gpus(notes, page, lines)
@@ -133,8 +123,6 @@ def _events(notes: Notes, page: Page, lines: list[Line]) -> None:
 
 
 def _event(line: Line) -> Event | None:
-    if not _is_kernels(line):
-        return None
     low = line.text.lower()
     event = next((event for event in EVENTS if any(words in low for words in event.words)), None)
     return None if event and event.name == "gpu_reset_failed" and _NOT_A_RESET_FAILURE in low else event
@@ -142,8 +130,6 @@ def _event(line: Line) -> Event | None:
 
 def _system(notes: Notes, page: Page, lines: list[Line]) -> None:
     for line in lines:
-        if not _is_kernels(line):
-            continue
         for pattern, fact in ((_DKMS, "driver.version"), (_RELEASE, "kernel")):
             found = pattern.search(line.text)
             if found:
@@ -154,7 +140,6 @@ def _system(notes: Notes, page: Page, lines: list[Line]) -> None:
 
 
 def _gpus(notes: Notes, page: Page, lines: list[Line]) -> None:
-    lines = [line for line in lines if _is_kernels(line)]
     addresses: dict[str, Line] = {}
     for line in lines:
         if found := _ADDRESS.search(line.text):

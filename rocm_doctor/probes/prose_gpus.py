@@ -105,13 +105,9 @@ def _named(sentence: Sentence, names: GpuNames) -> Iterator[Named]:
                 yield Named(targets, "pci", found.group(0), 1, "plain", sentence, found.start())
 
 
-def _stance(sentence: Sentence, start: int, end: int) -> Stance:
-    return "elsewhere" if sentence.other else stance(sentence.text, start, end)
-
-
 def _of_mention(sentence: Sentence, mention: Mention) -> Named:
     before = sentence.text[max(0, mention.start - 60) : mention.start]
-    side = "past" if _PAST.search(before) else _stance(sentence, mention.start, mention.end)
+    side = "past" if _PAST.search(before) else sentence.stance(mention.start, mention.end)
     return Named(
         mention.gfx,
         mention.kind,
@@ -136,7 +132,7 @@ def _of_gfx(sentence: Sentence, names: GpuNames) -> Iterator[Named]:
         targets = _family(hit.group(1), names) if hit.group(1) else (hit.group(0).lower(),)
         if targets and not _AS_IF.search(before):
             strong = not _INSIDE.search(before) and _WITHIN.match(text, hit.end()) is None
-            side = _stance(sentence, *hit.span())
+            side = sentence.stance(*hit.span())
             yield Named(
                 targets,
                 "gfx",

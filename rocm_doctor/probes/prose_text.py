@@ -139,6 +139,10 @@ class Sentence(NamedTuple):
     def reading(self) -> Reading:
         return Reading(self.page.name, f"line {self.number}", " ".join(self.text.split())[:200])
 
+    def stance(self, start: int, end: int) -> Stance:
+        """What it says of the thing at text[start:end]; whatever somebody else says is about another machine."""
+        return "elsewhere" if self.other else stance(self.text, start, end)
+
 
 def sentences(page: Page) -> list[Sentence]:
     """The sentences of the text's first and last part, in order. Of a log's lines that differ in numbers only, the first few."""

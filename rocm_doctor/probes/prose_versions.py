@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from rocm_doctor.model import Unknown
 from rocm_doctor.probes.notes import Notes
-from rocm_doctor.probes.prose_text import Sentence, Stance, stance
+from rocm_doctor.probes.prose_text import Sentence, Stance
+from rocm_doctor.probes.scan import canonical
 from rocm_doctor.probes.torch_build import Build, say_build
 
 _V3 = r"(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?)(?!\d|\.\d{3})"
@@ -141,7 +142,7 @@ def _stated(text: Iterable[Sentence]) -> Iterator[Stated]:
             if end - len(version) in moved:
                 yield Stated(subject, version, "past", sentence)
                 continue
-            side = _stance(sentence, start, end)
+            side = sentence.stance(start, end)
             yield Stated(_of_wheel(subject, sentence, start, end), version, side, sentence)
             tag = _ROCM_TAG.search(version) if subject.fact == "torch.version" and side in ("works", "broken") else None
             if tag:
@@ -151,10 +152,6 @@ def _stated(text: Iterable[Sentence]) -> Iterator[Stated]:
             yield from _bare(sentence, carried, [(start, end) for start, end, *_ in found])
         if sentence.text.strip():
             last = found[-1][2] if found else None
-
-
-def _stance(sentence: Sentence, start: int, end: int) -> Stance:
-    return "elsewhere" if sentence.other else stance(sentence.text, start, end)
 
 
 def _of_wheel(subject: Subject, sentence: Sentence, start: int, end: int) -> Subject:
@@ -227,7 +224,7 @@ def _bare(sentence: Sentence, subject: Subject, taken: list[tuple[int, int]]) ->
     for found in _BARE.finditer(text):
         if any(s <= found.start(1) < e for s, e in taken) or _UBUNTU.search(text[: found.start(1)]):
             continue
-        kind = _stance(sentence, *found.span(1))
+        kind = sentence.stance(*found.span(1))
         if kind in ("works", "broken") or (kind == "plain" and _MINE.search(text[max(0, found.start(1) - 30) : found.start(1)])):
             yield Stated(subject, found.group(1), kind, sentence)
 
@@ -236,6 +233,6 @@ def say_packages(notes: Notes, text: Iterable[Sentence]) -> None:
     """pkg.<name> of `bitsandbytes 0.49.0` and `name==version` in a sentence."""
     for sentence in text:
         for found in _PACKAGE.finditer(sentence.text) if any(c.isdigit() for c in sentence.text) else ():
-            side = _stance(sentence, *found.span())
+            side = sentence.stance(*found.span())
             if side in ("plain", "broken"):
-                notes.say(f"pkg.{re.sub(r'[-_.]+', '-', found.group(1)).lower()}", found.group(2), sentence.reading)
+                notes.say(f"pkg.{canonical(found.group(1))}", found.group(2), sentence.reading)
