@@ -335,3 +335,11 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
 
     seconds(20_000)
     assert seconds(10_000_000) < 2.0
+
+
+@pytest.mark.parametrize("filler", [" ", "- ", ": ", "= ", "to ", "since ", "linux ", "a, ", ". A", "Working: "])
+def test_a_version_in_a_hostile_line_takes_no_time(filler: str) -> None:
+    line = "torch 2.9.1" + filler * (4000 // len(filler)) + "kernel 6.14" + filler * (4000 // len(filler)) + "x"
+    start = time.process_time()
+    notes(prose, line)
+    assert time.process_time() - start < 0.5

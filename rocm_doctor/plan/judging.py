@@ -8,7 +8,7 @@ import msgspec
 
 from rocm_doctor.coords import coord
 from rocm_doctor.matrix import Matrix, TorchBuild
-from rocm_doctor.model import Fact, Finding, Reading, Row
+from rocm_doctor.model import Fact, Finding, Reading, Row, Snapshot
 from rocm_doctor.plan.candidates import Candidate
 from rocm_doctor.plan.known import Known, Release
 from rocm_doctor.plan.machine import Machine, with_stack
@@ -33,13 +33,14 @@ _DISTS = {
 
 class Bench(msgspec.Struct, frozen=True):
     """A machine with the rows that can still apply to it. `before`: what is wrong with the machine whatever is installed;
-    `about`: for each package the rows that name it."""
+    `about`: for each package the rows that name it; `among`: for each set of packages the rows that ask for no others."""
 
     machine: Machine
     known: Known
     matrix: Matrix
     about: dict[str, Matrix]
     before: frozenset[str] = frozenset()
+    among: dict[frozenset[str], Matrix] = {}
 
     def judge(
         self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str], about: str = ""
@@ -54,16 +55,30 @@ class Bench(msgspec.Struct, frozen=True):
             rules = (extensions_without_code,) if any(one.code for one in chosen.values()) else ()
             found, _ = judge(snapshot, _NO_LOGS, self.about[about], rules)
         else:
-            found, _ = judge(snapshot, _NO_LOGS, self.matrix, RULES)
+            found, _ = judge(snapshot, _NO_LOGS, self._among(snapshot), RULES)
         return [f for f in found if f.fingerprint not in self.before]
+
+    def _among(self, snapshot: Snapshot) -> Matrix:
+        have = frozenset(name for name in snapshot.facts if name.startswith("pkg."))
+        if have not in self.among:
+            self.among[have] = _with_rows(self.matrix, tuple(row for row in self.matrix.rows if _asks_for(row) <= have))
+        return self.among[have]
+
+
+def _asks_for(row: Row) -> set[str]:
+    """The packages without which the row can say nothing."""
+    return {
+        name for name, condition in row.when.items() if name.startswith("pkg.") and condition != "absent" and condition[0] != "!"
+    }
 
 
 def bench(machine: Machine, known: Known) -> Bench:
     """Rows that ask for a log line, or for something that this machine is not, are settled once for all stacks."""
+    _ = known.matrix.gfx, known.matrix.rocm, known.matrix.torch, known.matrix.driver, known.matrix.support  # decoded once for all
     matrix = _with_rows(known.matrix, tuple(row for row in known.matrix.rows if not _settled(row, machine)))
     about = {name: _with_rows(matrix, tuple(r for r in matrix.rows if f"pkg.{name}" in r.when)) for name in known.packages}
     found, _ = judge(with_stack(machine, {}), _NO_LOGS, matrix, RULES) if machine.probed else ([], [])
-    return Bench(machine, known, matrix, about, frozenset(f.fingerprint for f in found))
+    return Bench(machine, known, matrix, about, frozenset(f.fingerprint for f in found), {})
 
 
 def _with_rows(matrix: Matrix, rows: tuple[Row, ...]) -> Matrix:

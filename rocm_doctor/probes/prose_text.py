@@ -52,7 +52,7 @@ _LABEL = re.compile(
     re.I,
 )
 _SAYS = re.compile(
-    r"\s*(?:[:=(→]|->|=>|[-–—]\s|\s{2,})\s*(?:(broken|fail(?:s|ed|ure)?|crash(?:es|ed)?|seg-?fault\w*|hangs?|freezes?|bad|nans?|wrong"
+    r"\s{0,9}(?:[:=(→]|->|=>|[-–—]\s|(?<=\s\s))\s{0,9}(?:(broken|fail(?:s|ed|ure)?|crash(?:es|ed)?|seg-?fault\w*|hangs?|freezes?|bad|nans?|wrong"
     r"|not ok|not working|does(?:n't| not) work|❌|✗)|(works?|working|ok(?:ay)?|good|fine|pass(?:es|ed)?|stable|✅|✓))(?![\w-])",
     re.I,
 )

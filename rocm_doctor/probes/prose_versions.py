@@ -48,7 +48,7 @@ SUBJECTS = (
     _subject("python.version", "python", r"(?<![\w./])python\s?(?:version\s?)?[:=]{0,2}\s*v?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d])"),
     _subject("python.version", "python", r"(?<![\w./])py(?:thon)?[\s-]{0,2}(?:v)?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d])"),
     _subject("kernel", "kernel", r"(?<![\w/-])kernel(?:\s+version)?(?:\s*[:=]\s*|\s+(?:is\s+|linux\s+|release\s+)?)v?" + _KERNEL),
-    _subject("kernel", "kernel", r"(?:^|[.;,:(]\s*|\b(?:since|with|on|under|from|to|of|and|using|after|running|mainline"
+    _subject("kernel", "kernel", r"(?:^|[.;,:(]\s{0,4}|\b(?:since|with|on|under|from|to|of|and|using|after|running|mainline"
         r"|vanilla)\s+)linux[\s-]+v?([3-9]\.\d{1,2}(?:\.\d+)?(?:-[\w.+~-]+)?)"),
     _subject("driver.version", "driver", r"(?<![\w/])(?:amdgpu-dkms|amdgpu(?: kernel)?(?: driver"
         r"| module)?)\s+(?:version\s+)?v?([3-6]\.\d{1,2}\.\d{1,2})(?![\d])"),
