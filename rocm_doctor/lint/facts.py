@@ -9,8 +9,9 @@ from rocm_doctor.declared import Requirement, Target, Unit
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown
 from rocm_doctor.probes.notes import agree
+from rocm_doctor.rules.build import build_of
 from rocm_doctor.rules.repo_index import Torch, applies, pinned, said
-from rocm_doctor.rules.repo_torch import image_facts, states
+from rocm_doctor.rules.repo_torch import image_facts, last_state
 from rocm_doctor.rules.repo_words import field_reading, target_reading
 
 
@@ -27,7 +28,8 @@ def snapshot_of(unit: Unit, target: Target, matrix: Matrix) -> Snapshot:
     for step in unit.steps:
         facts |= {f"pkg.{r.name}": _version_of(r) for r in step.requirements if r.name != "torch" and applies(r.marker, target)}
     facts |= {f"env.{s.name}": Fact(s.value, (s.place.reading(),)) for s in unit.env if "$" not in s.value}
-    facts |= _torch_facts([t for _, _, t in states(unit, matrix, target)][-1:], matrix)
+    state = last_state(unit, matrix, target)
+    facts |= _torch_facts(state[2], matrix) if state else {}
     return Snapshot(facts, (Gpu({"gfx": Fact(target.gpu, reading)}),) if target.gpu else (), bool(target.gpu))
 
 
@@ -36,11 +38,10 @@ def _version_of(r: Requirement) -> Fact:
     return Fact(version or Unknown("not-declared", f"pin {r.name}"), (r.place.reading(),))
 
 
-def _torch_facts(last: Sequence[Torch], matrix: Matrix) -> dict[str, Fact]:
+def _torch_facts(torch: Torch, matrix: Matrix) -> dict[str, Fact]:
     """The torch that the unit ends up with, where it is decided."""
-    if not last or last[0].build not in ("rocm", "cuda", "cpu") or (last[0].build == "cpu" and last[0].explicit):
+    if torch.build not in ("rocm", "cuda", "cpu") or (torch.build == "cpu" and torch.explicit):
         return {}
-    torch = last[0]
     reading = Reading(
         torch.place.file, f"line {torch.place.line}", torch.place.quote or f"torch as {said(torch.build)}: {torch.why}"
     )
@@ -49,7 +50,7 @@ def _torch_facts(last: Sequence[Torch], matrix: Matrix) -> dict[str, Fact]:
         facts["torch.version"] = Fact(torch.local, (reading,))
     if torch.build == "rocm" and torch.rocm:
         facts["torch.rocm"] = Fact(torch.rocm, (reading,))
-    build = next((b for b in matrix.torch if b.local == torch.local), None)
+    build = build_of(matrix, torch.local)
     if build:
         facts["torch.family"] = Fact(build.family, (reading,))
     return facts

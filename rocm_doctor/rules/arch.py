@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.binaries.targets import covers, overridden
+from rocm_doctor.derived import HIP, ROCR
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Override, Target, TorchBuild
 from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Snapshot
-from rocm_doctor.rules.build import blas, builds_with, compiled, holds_code
+from rocm_doctor.rules.build import blas, builds_with, compiled, holds_code, install
 from rocm_doctor.rules.findings import finding, readings, subject_of, to_train_on
 from rocm_doctor.rules.override import NAME
+from rocm_doctor.versions import contains
 
 
 def code_for_the_card(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
@@ -45,7 +47,7 @@ def _missing_code(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subjec
             sources=sibling.sources,
             grade=sibling.grade,
         )
-    return _not_in_build(snapshot, matrix, chip, gfx, subject, evidence, sure)
+    return _not_in_build(snapshot, matrix, gfx, subject, evidence, sure)
 
 
 def _sibling(chip: Target | None, targets: Fact, matrix: Matrix) -> Override | None:
@@ -74,7 +76,6 @@ def _override_helps(snapshot: Snapshot, targets: Fact, gfx: str) -> bool:
 def _not_in_build(
     snapshot: Snapshot,
     matrix: Matrix,
-    chip: Target | None,
     gfx: str,
     subject: str,
     evidence: tuple[Reading, ...],
@@ -121,23 +122,12 @@ def _python(snapshot: Snapshot) -> str:
 
 def _older(build: TorchBuild, snapshot: Snapshot) -> bool:
     """The newest build that has the card is older than the installed one: the card was there once and is not any more."""
-    from rocm_doctor.versions import contains
-
     return contains(f">{build.torch}", str(snapshot.get("torch.version").value)) is True
-
-
-def install(build: TorchBuild) -> tuple[str, ...]:
-    """The command that installs a build of the catalogue with its companions."""
-    companions = [f"{n}=={v}" for n, v in (("torchvision", build.torchvision), ("torchaudio", build.torchaudio)) if v]
-    return (" ".join(["pip install --force-reinstall", f"torch=={build.torch}", *companions, "--index-url", build.index]),)
 
 
 def igpu_beside_dgpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """An integrated GPU that torch has no code for, beside a discrete one, with nothing that hides it."""
-    hidden = any(
-        isinstance(snapshot.get(f"env.{n}").value, str)
-        for n in ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
-    )
+    hidden = any(isinstance(snapshot.get(f"env.{n}").value, str) for n in (ROCR, *HIP))
     discrete = [n for n, g in enumerate(snapshot.gpus) if g.get("is_apu").value is False]
     for number, gpu in enumerate(snapshot.gpus):
         if not discrete or hidden or gpu.get("is_apu").value is not True:

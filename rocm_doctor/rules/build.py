@@ -6,6 +6,7 @@ from rocm_doctor.binaries.targets import covers
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import TorchBuild
 from rocm_doctor.model import Confidence, Fact, Reading, Snapshot
+from rocm_doctor.versions import sort_key
 
 _SURE: dict[str, Confidence] = {
     "code.torch": "high",
@@ -13,12 +14,17 @@ _SURE: dict[str, Confidence] = {
     "torch.device_dists": "high",
     "catalogue": "medium",
 }
+_UNSEEN = ("inferred", "build matrix")
+
+
+def build_of(matrix: Matrix, version: object) -> TorchBuild | None:
+    """The catalogue's build of exactly this version, local part and all."""
+    return next((b for b in matrix.torch if b.local == version), None)
 
 
 def catalogued(snapshot: Snapshot, matrix: Matrix) -> TorchBuild | None:
-    """The catalogue's entry of the installed build, found by its whole local version."""
-    version = snapshot.get("torch.version").value
-    return next((b for b in matrix.torch if b.local == version), None)
+    """The catalogue's entry of the installed build."""
+    return build_of(matrix, snapshot.get("torch.version").value)
 
 
 def compiled(snapshot: Snapshot, matrix: Matrix) -> tuple[Fact | None, Confidence]:
@@ -50,10 +56,18 @@ def holds_code(targets: Fact | None, gfx: str) -> bool | None:
 
 
 def builds_with(gfx: str, matrix: Matrix, python: str = "") -> list[TorchBuild]:
-    """Builds at an index of their own whose code and rocBLAS serve the card (rocBLAS unknown counts), newest first."""
+    """Builds at an index of their own whose code and rocBLAS serve the card (rocBLAS unknown counts), newest first; those that
+    nobody saw and that are only inferred come last, as in `plan`.
+    """
     fit = [b for b in matrix.torch if b.index.startswith("http") and gfx in b.gfx and (not b.blas or gfx in b.blas)]
     fit = [b for b in fit if not python or not b.pythons or f"cp{python.replace('.', '')}" in b.pythons]
-    return sorted(fit, key=lambda b: tuple(int(n) if n.isdigit() else 0 for n in b.torch.split(".")), reverse=True)
+    return sorted(fit, key=lambda b: (b.primary or b.evidence not in _UNSEEN, sort_key(b.torch)), reverse=True)
+
+
+def install(build: TorchBuild) -> tuple[str, ...]:
+    """The command that installs a build of the catalogue with its companions."""
+    companions = [f"{n}=={v}" for n, v in (("torchvision", build.torchvision), ("torchaudio", build.torchaudio)) if v]
+    return (" ".join(["pip install --force-reinstall", f"torch=={build.torch}", *companions, "--index-url", build.index]),)
 
 
 def _of_catalogue(build: TorchBuild, words: str) -> Reading:

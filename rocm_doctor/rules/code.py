@@ -13,8 +13,8 @@ from rocm_doctor.binaries.targets import covers
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding, Gpu, Severity, Snapshot
 from rocm_doctor.rules.findings import finding, readings, to_train_on
+from rocm_doctor.rules.override import NAME
 
-OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 _BUNDLER = "https://clang.llvm.org/docs/ClangOffloadBundler.html"
 _OUTRANKS = "Read from the code objects in the installed files, which outrank any list of versions."
 
@@ -122,7 +122,7 @@ def lacks(snapshot: Snapshot, library: str, gfx: str) -> bool:
     """Whether it is certain that no code object of the library loads on the card, the override in force included."""
     fact = snapshot.get(f"code.{library}.ids")
     ids = fact if fact.known and fact.value else snapshot.get(f"code.{library}")
-    override = snapshot.get(f"env.{OVERRIDE}").value
+    override = snapshot.get(f"env.{NAME}").value
     return isinstance(ids.value, tuple) and covers(_words(ids), gfx, override if isinstance(override, str) else None) is False
 
 

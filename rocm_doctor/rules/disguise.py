@@ -8,8 +8,9 @@ from rocm_doctor.catalogue import gpu_names
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Gpu, Snapshot
 from rocm_doctor.rules.findings import finding, subject_of
+from rocm_doctor.rules.override import NAME
 
-_UNSET = ("unset HSA_OVERRIDE_GFX_VERSION", "grep -rs HSA_OVERRIDE ~/.bashrc ~/.profile /etc/environment /etc/profile.d")
+_UNSET = (f"unset {NAME}", "grep -rs HSA_OVERRIDE ~/.bashrc ~/.profile /etc/environment /etc/profile.d")
 
 
 def disguised(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:

@@ -24,7 +24,7 @@ _OWN_ROCM = ("bundled", "rpath-packages", "therock")
 
 def driver_window(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """`version.driver-mismatch` for a DKMS driver, or for an Adrenalin driver that is older than the one AMD names."""
-    name, rocm = _user_space(snapshot)
+    name, rocm = user_space(snapshot)
     if not rocm:
         return
     if snapshot.get("platform").value == "windows":
@@ -53,7 +53,7 @@ _WORDS = {
 }
 
 
-def _user_space(snapshot: Snapshot) -> tuple[str, str]:
+def user_space(snapshot: Snapshot) -> tuple[str, str]:
     """The ROCm that will be loaded: the wheel's own where it has one, else the system's. (name of the fact, version)."""
     name = "torch.rocm" if snapshot.get("torch.family").value in _OWN_ROCM else "rocm.version"
     value = snapshot.get(name).value

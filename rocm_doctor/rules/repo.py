@@ -10,12 +10,13 @@ from rocm_doctor import versions
 from rocm_doctor.declared import Step, Target, Unit
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Severity
+from rocm_doctor.rules.build import builds_with
 from rocm_doctor.rules.repo_companions import companions, pythons, triton
 from rocm_doctor.rules.repo_config import config, packages
 from rocm_doctor.rules.repo_container import base_image, containers
 from rocm_doctor.rules.repo_index import Torch, of_local, pinned, said, sources, wanted
 from rocm_doctor.rules.repo_missing import unknown_indexes, xformers
-from rocm_doctor.rules.repo_torch import EXACT, states
+from rocm_doctor.rules.repo_torch import EXACT, last_state
 from rocm_doctor.rules.repo_words import found
 
 RepoRule = Callable[[Unit, Target, Matrix], Iterable[Finding]]
@@ -24,10 +25,10 @@ _PIP = "https://pip.pypa.io/en/stable/cli/pip_install/#finding-packages"
 
 def torch_build(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """`version.torch-not-rocm` where the environment ends up with a CUDA or CPU torch, naming what put it there."""
-    steps = list(states(unit, matrix, target))
-    if not steps:
+    state = last_state(unit, matrix, target)
+    if state is None:
         return
-    step, before, last = steps[-1]
+    step, before, last = state
     if last.build == "none":
         yield _no_wheel(unit, target, matrix, last)
     if step is None or last.build not in ("cuda", "cpu") or (last.build == "cpu" and last.explicit):
@@ -46,7 +47,7 @@ def torch_build(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]
         title=title,
         cause=_sentence(last.why),
         advice=_advice(step, replaced),
-        commands=_command(step, last, matrix, target),
+        commands=_command(step, matrix, target),
         sources=(_PIP, *matrix.diagnoses["version.torch-not-rocm"].sources),
     )
 
@@ -74,17 +75,15 @@ def _advice(step: Step, replaced: bool) -> str:
     return "Install torch first, from the ROCm index alone (--index-url) or pinned with its local part" + end
 
 
-def _command(step: Step | None, last: Torch, matrix: Matrix, target: Target) -> tuple[str, ...]:
-    """The pinned requirement of the newest build that serves the card, for the target's Python and ROCm."""
-    python = "cp" + "".join(target.python.split(".")[:2]) if target.python else ""
+def _command(step: Step | None, matrix: Matrix, target: Target) -> tuple[str, ...]:
+    """The pinned requirement of a build that serves the card, for the target's Python and ROCm; and who weighs the others."""
     series = versions.series(target.rocm) if target.rocm else None
-    fit = [b for b in matrix.torch if target.gpu in b.gfx and (not b.blas or target.gpu in b.blas) and b.index.startswith("http")]
-    fit = [b for b in fit if (not python or python in b.pythons) and (series is None or versions.series(b.rocm) == series)]
-    best = max(fit, key=lambda b: versions.sort_key(b.torch), default=None)
+    fit = builds_with(target.gpu, matrix, ".".join(target.python.split(".")[:2]))
+    best = next((b for b in fit if series is None or versions.series(b.rocm) == series), None)
     if best is None:
         return (f"rocm-doctor plan --gpu {target.gpu}",) if target.gpu else ()
     tool = "uv pip" if step and step.tool == "uv" else "pip"
-    return (f'{tool} install "torch=={best.local}" --index-url {best.index}',)
+    return (f'{tool} install "torch=={best.local}" --index-url {best.index}', f"rocm-doctor plan --gpu {target.gpu}")
 
 
 def _no_wheel(unit: Unit, target: Target, matrix: Matrix, last: Torch) -> Finding:
@@ -97,19 +96,19 @@ def _no_wheel(unit: Unit, target: Target, matrix: Matrix, last: Torch) -> Findin
         [last.place, *([last.origin.place] if last.origin else [])],
         title=f"no torch can be installed here: {last.why}",
         cause=_sentence(last.why),
-        commands=_command(None, last, matrix, target),
+        commands=_command(None, matrix, target),
     )
 
 
 def unsafe_indexes(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """A ROCm index beside the default one with an open range: today's result changes with the next release elsewhere."""
-    for step in unit.steps:
+    state = last_state(unit, matrix, target)
+    for step in unit.steps if state and state[2].build == "rocm" else ():
         asked, first = sources(step, "torch", target.os)
         rocm = next((s.origin for s in asked if s.build == "rocm" and s.origin), None)
         others = [s for s in asked if s.build != "rocm"]
         open_ones = [r for r in wanted(step, target) if not pinned(r.spec) and not of_local(r.spec, r.url)]
-        last = list(states(unit, matrix, target))
-        if first or not rocm or not others or not open_ones or not last or last[-1][2].build != "rocm":
+        if first or not rocm or not others or not open_ones:
             continue
         yield found(
             matrix,

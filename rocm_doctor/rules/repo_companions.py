@@ -8,20 +8,19 @@ from collections.abc import Iterator
 from rocm_doctor.declared import Requirement, Step, Target, Unit
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
+from rocm_doctor.rules.build import build_of
 from rocm_doctor.rules.repo_index import Torch, applies, of_local, pinned, said, sources
-from rocm_doctor.rules.repo_torch import image_facts, states
+from rocm_doctor.rules.repo_torch import image_facts, last_state
 from rocm_doctor.rules.repo_words import found, required
 
 
 def companions(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """torchvision or torchaudio of another torch release, or from an index that torch does not come from."""
-    last = list(states(unit, matrix, target))
-    if not last or last[-1][2].build != "rocm":
+    state = last_state(unit, matrix, target)
+    if state is None or state[2].build != "rocm":
         return
-    torch = last[-1][2]
-    build = next((b for b in matrix.torch if b.local == torch.local), None) or next(
-        (b for b in matrix.torch if b.torch == torch.version), None
-    )
+    torch = state[2]
+    build = build_of(matrix, torch.local) or next((b for b in matrix.torch if b.torch == torch.version), None)
     for step in unit.steps:
         for r in step.requirements:
             if r.name in ("torchvision", "torchaudio") and applies(r.marker, target):
@@ -70,13 +69,15 @@ def triton(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
 
     Source: https://docs.astral.sh/uv/guides/integration/pytorch/ (the ROCm example names the triton package as well).
     """
+    state = last_state(unit, matrix, target)
+    if state is None or state[2].build != "rocm":
+        return
+    last, build = state[2], build_of(matrix, state[2].local)
     for step in unit.steps:
         torch = next((i for i in step.indexes if i.role == "bound" and "torch" in i.only), None)
-        last = list(states(unit, matrix, target))[-1:]
-        if step.tool != "uv" or torch is None or not last or last[0][2].build != "rocm":
+        if step.tool != "uv" or torch is None:
             continue
         open_too = any(i.url == torch.url and i.role != "bound" for i in step.indexes)
-        build = next((b for b in matrix.torch if b.local == last[0][2].local), None)
         package = re.split(r"[=<>~ ]", build.triton)[0] if build else ""
         bound = any(package in i.only for i in step.indexes) and any(r.name == package for r in step.requirements)
         if package and package != "triton" and not open_too and not bound:
@@ -85,8 +86,8 @@ def triton(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
                 "version.wheel-missing",
                 unit,
                 target,
-                [last[0][2].place, torch.place],
-                title=f"uv cannot find {package}, which torch {last[0][2].local} requires",
+                [last.place, torch.place],
+                title=f"uv cannot find {package}, which torch {last.local} requires",
                 confidence="medium",
                 cause=f"The index is explicit: uv asks it only for packages that are named, and {package} is on no other index.",
                 advice=f"Name {package} in dependencies and bind it in [tool.uv.sources] like torch, or drop `explicit`.",
@@ -96,7 +97,7 @@ def triton(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
 
 def pythons(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """The Python of the unit (or of the target) for which the chosen torch build has no wheel."""
-    last = list(states(unit, matrix, target))
+    state = last_state(unit, matrix, target)
     python = (
         unit.python.value
         if unit.python and unit.python.value[:1].isdigit()
@@ -105,16 +106,11 @@ def pythons(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
         else ""
     )
     given = (python or target.python).split(".")[:2]
-    build = next((b for b in matrix.torch if last and b.local == last[-1][2].local), None)
-    if (
-        len(given) == 2
-        and build
-        and build.local
-        and build.pythons
-        and last[-1][0] is not None
-        and f"cp{''.join(given)}" not in build.pythons
-    ):
-        places = [last[-1][2].place, *([unit.python.place] if unit.python and python else [])]
+    if state is None or state[0] is None or len(given) != 2:
+        return
+    build = build_of(matrix, state[2].local) if state[2].local else None
+    if build and build.pythons and f"cp{''.join(given)}" not in build.pythons:
+        places = [state[2].place, *([unit.python.place] if unit.python and python else [])]
         yield found(
             matrix,
             "version.python-unsupported",

@@ -10,7 +10,7 @@ from rocm_doctor.declared import Container, Target, Unit
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Support
 from rocm_doctor.model import Finding
-from rocm_doctor.rules.repo_torch import image_facts, image_parts, of_image, states
+from rocm_doctor.rules.repo_torch import image_facts, image_parts, last_state, of_image
 from rocm_doctor.rules.repo_words import found
 
 _DEVICES = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html"
@@ -21,12 +21,12 @@ def base_image(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
     if unit.image is None or not unit.image.value:
         return
     repo, _ = image_parts(unit.image.value)
-    last = list(states(unit, matrix, target))[-1:]
+    state = last_state(unit, matrix, target)
     brings = of_image(unit.image)
     if (
         repo.startswith("nvidia/")
         or "nvcr.io" in unit.image.value
-        or (brings and brings.build == "cuda" and last[0][2].build != "rocm")
+        or (brings and brings.build == "cuda" and state and state[2].build != "rocm")
     ):
         yield found(
             matrix,

@@ -78,6 +78,11 @@ def states(unit: Unit, matrix: Matrix, target: Target) -> Iterator[tuple[Step | 
             now = then
 
 
+def last_state(unit: Unit, matrix: Matrix, target: Target) -> tuple[Step | None, Torch | None, Torch] | None:
+    """The last of these changes: what the unit ends up with. None where nothing brings torch."""
+    return next(iter([*states(unit, matrix, target)][-1:]), None)
+
+
 def after(step: Step, now: Torch | None, matrix: Matrix, target: Target) -> Torch | None:
     """The torch after one step; `now` itself when the step leaves it alone."""
     asked = wanted(step, target)
@@ -93,15 +98,8 @@ def _asked(step: Step, asked: list[Requirement], now: Torch | None, matrix: Matr
     one = asked[-1]
     spec = ",".join(dict.fromkeys(r.spec for r in (*asked, *(c for c in step.constraints if c.name == "torch")) if r.spec))
     local = of_local(spec, one.url)
-    if now is not None and not step.upgrade and not local and _fits(now, spec):
-        return now
-    if (
-        now is not None
-        and not step.upgrade
-        and local
-        and (local[0], local[1] or now.rocm) == (now.build, now.rocm)
-        and _fits(now, spec)
-    ):
+    same = now is not None and (not local or (local[0], local[1] or now.rocm) == (now.build, now.rocm))
+    if now is not None and same and not step.upgrade and _fits(now, spec):
         return now
     return _resolved(step, one, spec, local, matrix, target)
 

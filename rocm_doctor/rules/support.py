@@ -7,20 +7,19 @@ from collections.abc import Iterator, Sequence
 
 from rocm_doctor.matrix import Matrix, Support
 from rocm_doctor.model import Finding, Reading, Snapshot
+from rocm_doctor.rules.driver_window import user_space
 from rocm_doctor.rules.findings import finding, readings, to_train_on
 from rocm_doctor.versions import release
 
 _NO = ("dropped", "not-listed", "never-listed")
 _YES = ("supported", "deprecated", "preview", "works-unofficially", "release-ready", "runtime-only")
-_OWN_ROCM = ("bundled", "rpath-packages", "therock")
 
 
 def not_listed(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """`arch.not-listed` for each card to train on that AMD's tables leave out for this ROCm and system."""
-    name = "torch.rocm" if snapshot.get("torch.family").value in _OWN_ROCM else "rocm.version"
-    rocm = snapshot.get(name).value
+    name, rocm = user_space(snapshot)
     system = "wsl" if snapshot.get("wsl").value is True else snapshot.get("platform").value
-    if not isinstance(rocm, str):
+    if not rocm:
         return
     for subject, gpu in to_train_on(snapshot):
         gfx = gpu.get("gfx").value

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.matrix import Matrix, TorchBuild
 from rocm_doctor.model import Confidence, Fact, Finding, Snapshot
+from rocm_doctor.rules.build import build_of, install
 from rocm_doctor.rules.findings import finding, readings
 from rocm_doctor.versions import parse, release, rocm_of_local, sort_key
 
@@ -88,7 +89,7 @@ def companions(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 def _catalogued(torch: str, matrix: Matrix) -> TorchBuild | None:
     """The build itself, or any of the same torch release (companions go by release)."""
-    exact = next((b for b in matrix.torch if b.local == torch), None)
+    exact = build_of(matrix, torch)
     version = parse(torch)
     if exact or version is None or version.is_prerelease:
         return exact
@@ -148,14 +149,7 @@ def _companion(snapshot: Snapshot, matrix: Matrix, name: str, why: str, build: T
 
 
 def _reinstall(build: TorchBuild | None) -> tuple[str, ...]:
-    if build is None or not build.index.startswith("https"):
-        return ()
-    pins = [
-        f"{n}=={v}"
-        for n, v in (("torch", build.torch), ("torchvision", build.torchvision), ("torchaudio", build.torchaudio))
-        if v
-    ]
-    return (f"pip install --force-reinstall {' '.join(pins)} --index-url {build.index}",)
+    return install(build) if build and build.index.startswith("https") else ()
 
 
 def _dotted(numbers: tuple[int, ...]) -> str:
