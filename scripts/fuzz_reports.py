@@ -91,7 +91,7 @@ def fault(text: str, matrix: Matrix) -> tuple[str, float]:
     start = time.process_time()
     try:
         report = pipeline.judge(cut(text, "fuzz"), matrix)
-        wrong = "; ".join(r.quote for r in report.snapshot.errors)
+        wrong = "; ".join(r.quote for r in report.snapshot.errors if r.artifact.startswith("probe "))
     except Exception as exc:
         wrong = f"{type(exc).__name__}: {exc}"
     took = time.process_time() - start

@@ -36,6 +36,13 @@ def test_alternatives() -> None:
     assert logs("b stands here").find("nothing like it|b stands")
 
 
+def test_a_complaint_inside_an_alternative_stands_for_each_of_its_wordings() -> None:
+    assert logs("miopen: internal failure").find("miopen*{failing}")
+    assert logs("it cannot be run by miopen").find("miopen*{failing}|{failing}*miopen")
+    assert not logs("miopen was found").find("miopen*{failing}|{failing}*miopen")
+    assert not logs("miopen {unknown}").find("miopen*{failing}")
+
+
 @pytest.mark.parametrize("size", [300_000])
 def test_a_large_text_gives_the_same_answer(size: int) -> None:
     text = "noise of a long run 123\n" * (size // 20) + "hipErrorNoBinaryForGpu: unable to find code object\n"

@@ -68,6 +68,7 @@ _SINCE = re.compile(
 )
 _AND = re.compile(r"\s+(?:and|or)\s", re.I)
 _BROKEN = re.compile(
+    r"(?<!\bno )(?<!\bwithout )(?<!\bnever )"
     r"\b(?:break(?:s|ing)?|broken?|fail(?:s|ed|ing|ure|ures)?|crash(?:es|ed|ing|-loops?)?|seg-?fault\w*|segmentation fault"
     r"|hangs?|hung|freezes?|froze"
     r"|regress\w*|nonsense|garbage|gibberish|blank|black (?:image|screen)\w*|wrong|errors? out|throws?|raises?|aborts?|dies"
@@ -76,12 +77,14 @@ _BROKEN = re.compile(
     r"|run\w*|load\w*|start\w*|detect\w*|see|find"
     r"|recogni[sz]e\w*|support\w*|possible|able|usable|compile|build|boot|train|help)|cannot|can't|can’t|unable|no longer"
     r"|not working|stop(?:s|ped) working|unusable"
-    r"|impossible|(?:is|are) (?:ignored|refused|rejected|slow|slower)|NaNs?\b|slower|refuses?|lose|lost|loses)\b",
+    r"|impossible|(?:it|this|that|problem|issue|crash|error|bug) (?:also |only |still )?(?:happens|occurs|appears)"
+    r"|(?:is|are) (?:ignored|refused|rejected|slow|slower)|NaNs?\b|slower|refuses?|lose|lost|loses)\b",
     re.I,
 )
 _WORKS = re.compile(
     r"\b(?:works?|worked|working|runs? fine|ran fine|(?:is|was|are|were|being) (?:all )?(?:fine|ok|okay|good|right|correct"
-    r"|not affected)|fine(?![\s-]?tun)|no (?:such )?(?:problem|issue|error)s?"
+    r"|not affected)|fine(?![\s-]?tun)|no (?:such )?(?:problem|issue|error|failure|crash|fault|hang|freeze|reset)(?:s|es)?"
+    r"|without (?:crash|fail|hang|error|problem|issue)\w*"
     r"|succe(?:ss\w*|eds?)|pass(?:es|ed)|did not|didn't|unaffected|no longer happens|fix(?:ed|es)|solve[sd]"
     r"|resolve[sd]|cure[sd]|helps|helped|(?:is|are|was) gone|disappear(?:s|ed)|stable"
     r"|go(?:es)? away|went away|correct(?:ly)?)\b",

@@ -46,6 +46,8 @@ COMPLAINTS: dict[str, str] = {
     "|problem|exception|not support"
     "|not detect|not start|not run|killed|unusable|segmentation fault|sigsegv|core dump|freez|regress|gpu reset|timeout|garbage"
     "|gibberish|corrupt|wrong result|wrong output|wrong number| nan |nans|=nan|nan loss|black image|slower|unstable|no longer",
+    "failing": "error|exception|failed|fails|failure|failing|cannot|can't|not support|unsupported|not implemented|segfault|crash"
+    "|abort|assert| hang|hangs|stuck| nan|wrong|incorrect|broken|not work|doesn't work|regression|slower|corrupt|garbage",
     "train": "train|fine-tun|finetun|lora|sft|optimizer|backward|epoch|grad_norm|'loss'|peft|unsloth",
     "torch": "torch|tensor|diffusion|comfyui|webui|transformers|train|whisper|libamdhip64|python",
     "attention": "attention|attn|sdpa|flash",
@@ -63,5 +65,16 @@ _NAME = re.compile(r"\{([a-z-]+)\}")
 
 
 def expanded(condition: str) -> str:
-    """The condition with each `{name}` replaced by its alternatives; a name that is not in the table stays as it stands."""
-    return _NAME.sub(lambda found: COMPLAINTS.get(found[1], found[0]), condition)
+    """The condition with each `{name}` replaced by its alternatives, also inside one (`miopen*{failing}`).
+
+    A name that is not in the table stays as it stands.
+    """
+    return "|".join(one for alternative in condition.split("|") for one in _each(alternative))
+
+
+def _each(alternative: str) -> list[str]:
+    found = next((f for f in _NAME.finditer(alternative) if f[1] in COMPLAINTS), None)
+    if found is None:
+        return [alternative]
+    head, tail = alternative[: found.start()], alternative[found.end() :]
+    return [one for words in COMPLAINTS[found[1]].split("|") for one in _each(head + words + tail)]
