@@ -86,6 +86,21 @@ def test_fail_on_and_ignore_decide_the_exit_code() -> None:
     assert run("check", path, "--ignore", "version.torch-not-rocm").returncode == 0
 
 
+def test_a_file_that_cannot_be_written_is_the_users_to_mend(tmp_path: Path) -> None:
+    for words in (
+        ["plan", "--gpu", "gfx1100", "--format", "json"],
+        ["check", str(FIXTURES / "rx7900xtx-ready"), "--format", "json"],
+    ):
+        done = run(*words, "-o", str(tmp_path / "none" / "x"))
+        assert (done.returncode, "No such file" in done.stderr) == (2, True), done.stderr
+
+
+def test_a_target_is_explained_by_its_tables() -> None:
+    assert run("explain", "gfx1201").stdout == run("matrix", "show", "gfx1201").stdout
+    assert "--gpu gfx1100" in run("env").stderr
+    assert "rocm-doctor plan" not in run("env").stderr
+
+
 def test_strict_tells_undetermined_from_ready() -> None:
     assert run("check", "-", stdin="hello").returncode == 0
     assert run("check", "-", "--strict", stdin="hello").returncode == 3
@@ -144,6 +159,15 @@ def test_a_bundle_is_redacted_and_replays(tmp_path: Path) -> None:
     assert {"report.json", "report.md", "artifacts.json"} <= set(zipfile.ZipFile(ticket).namelist())
     ids = [f["id"] for f in json.loads(run("check", str(ticket), "--format", "json").stdout)["findings"]]
     assert ids[0] == "platform.iommu"
+
+
+def test_the_last_line_tells_a_warning_from_an_error(tmp_path: Path) -> None:
+    text = tmp_path / "report.md"
+    text.write_text("HIP error: an illegal memory access was encountered\n", encoding="utf-8")
+    done = run("check", str(text))
+    assert (done.returncode, "✗" in done.stdout) == (0, False), done.stdout
+    text.write_text("HIP error: invalid device function\n", encoding="utf-8")
+    assert "\n✗ a kernel" in run("check", str(text)).stdout
 
 
 def test_no_colour_codes_into_a_pipe() -> None:

@@ -108,6 +108,14 @@ def test_a_planted_error_is_found(copy: Path, file: str, old: str, new: str, che
     assert found[0].line > 0
 
 
+def test_an_unknown_short_name_in_the_tables_of_drivers(copy: Path) -> None:
+    text = (SOURCE / "catalog/driver.yaml").read_text(encoding="utf-8")
+    (copy / "catalog/driver.yaml").write_text(text.replace("sources: [", "sources: [no-such-short, ", 1), encoding="utf-8")
+    found = [p for p in lint(copy, TODAY) if p.file == "catalog/driver.yaml" and "no-such-short" in p.message]
+    assert found
+    assert found[0].line > 1
+
+
 def test_a_fault_without_a_remedy(copy: Path) -> None:
     plant(copy, "diagnoses.yaml", "  advice: Remove xformers", '  advice: ""\n  settle: Remove xformers')
     plant(copy, "diagnoses.yaml", "  commands: [pip uninstall -y xformers]\n", "")

@@ -17,7 +17,7 @@ from rocm_doctor.binaries import table
 from rocm_doctor.binaries.targets import overridden, parse_target
 from rocm_doctor.binaries.types import Audit
 from rocm_doctor.binaries.wheel import audit_wheel
-from rocm_doctor.cli.common import Fault, interpreter
+from rocm_doctor.cli.common import Fault, interpreter, write_file
 
 ROCM = Path("/opt/rocm")
 QUIET_SECONDS = 2.0
@@ -55,7 +55,7 @@ def command(
     else:
         text = "\n".join(table.lines(result, gpus, override, 100))
     if output:
-        _write(output, text + "\n")
+        write_file(output, f"{text}\n".encode())
     else:
         click.echo(text)
     sys.exit(_exit_code(result, gpus, override, strict))
@@ -118,13 +118,6 @@ def _as_json(result: Audit, gpus: tuple[str, ...], override: str | None) -> dict
     cards = {gpu: {h.path: table.runs(h, gpu, override) for h in result.holdings} for gpu in gpus}
     missing = {gpu: [h.path for h in table.holes(result, gpu, override)] for gpu in gpus}
     return {"audit": result, "override": override, "gpus": cards, "missing": missing}
-
-
-def _write(output: Path, text: str) -> None:
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Fault(f"{output}: {error.strerror or error}") from error
 
 
 def _exit_code(result: Audit, gpus: tuple[str, ...], override: str | None, strict: bool) -> int:

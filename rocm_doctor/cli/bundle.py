@@ -41,4 +41,5 @@ def command(
     report = pipeline.judge(shared, matrix, source=output.name)
     extra = {"report.json": render("json", report, Look()), "report.md": render("markdown", report, Look())}
     write_file(output, bundle.write(shared, extra))
-    click.echo(f"{output}: {len(shared)} artefacts, verdict: {report.summary}")
+    there = sum(not a.missing for a in shared)
+    click.echo(f"{output}: {there} artefacts (and {len(shared) - there} noted as not there), verdict: {report.summary}")

@@ -95,7 +95,9 @@ def live(python: str | None, sysroot: Path | None, logs: tuple[Path, ...], *, sm
     artifacts += captured((), logs, False) if logs else []
     if was_interrupted(artifacts):
         click.echo("interrupted: what had been read by then is judged", err=True)
-    elif smoke and sysroot is None and can_smoke(artifacts):
+    elif smoke and sysroot is None and not can_smoke(artifacts):
+        click.echo("the smoke test was left out: it needs torch and a GPU", err=True)
+    elif smoke and sysroot is None:
         from rocm_doctor.smoke.runner import run_smoke
 
         artifacts += run_smoke(python, level=1, device="auto", on_progress=lambda line: click.echo(line, err=True))

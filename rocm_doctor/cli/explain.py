@@ -19,8 +19,13 @@ from rocm_doctor.model import Diagnosis, Row
 @click.option("--matrix", "matrix_path", type=click.Path(exists=True, path_type=Path), help="Use this matrix.")
 @click.option("--overlay", "overlays", multiple=True, type=click.Path(exists=True, path_type=Path), help="Add or override rows.")
 def command(name: str | None, matrix_path: Path | None, overlays: Sequence[Path]) -> None:
-    """Explain NAME: a diagnosis id, a row key or a variable. Without NAME, list every diagnosis."""
+    """Explain NAME: a diagnosis id, a row key, a variable or a gfx target. Without NAME, list every diagnosis."""
     matrix: Matrix = load_matrix(matrix_path, overlays)
+    if name and name.casefold() in matrix.gfx:
+        from rocm_doctor.cli.matrix import show
+
+        click.get_current_context().invoke(show, subject=name.casefold(), matrix_path=matrix_path, overlays=overlays)
+        return
     click.echo("\n".join(_lines(matrix, name) if name else _list(matrix)))
 
 
@@ -41,7 +46,7 @@ def _lines(matrix: Matrix, name: str) -> Iterable[str]:
     exact = next((known for known in names if known.casefold() == name.casefold()), None)
     if exact:
         return _lines(matrix, exact)
-    if name.casefold() in matrix.gfx or name.split()[0].casefold() in ("torch", "rocm"):
+    if name.split()[0].casefold() in ("torch", "rocm"):
         raise Fault(f"`{name}` is explained by a table: rocm-doctor matrix show {name}")
     near = difflib.get_close_matches(name, names, 3, 0.5)
     raise Fault(

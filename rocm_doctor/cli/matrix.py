@@ -125,7 +125,7 @@ def new(output: Path, when: Sequence[str], sources: Sequence[str], commands: Seq
     fields["checked"] = datetime.date.today().isoformat()
     text = draft.as_yaml(fields)
     matrix = load_matrix(None, ())
-    problems = draft.faults(text, matrix.diagnoses, matrix.by_key, read_shorts(_SOURCE))
+    problems = draft.faults(text, matrix.diagnoses, {*matrix.by_key, *matrix.retired}, read_shorts(_SOURCE))
     if problems:
         raise Fault(
             "the row was not written:\n" + "\n".join(f"  {p.field or 'row'}: {p.message}" for p in problems) + f"\n\n{text}"

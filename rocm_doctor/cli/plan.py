@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from rocm_doctor.cli.common import Fault, load_matrix, named_gpu
+from rocm_doctor.cli.common import Fault, load_matrix, named_gpu, write_file
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.formats import FORMATS, NoSuchForm
@@ -76,7 +76,7 @@ def command(form: str, tool: str, output: Path | None, verbose: bool, **asked: A
     except NoSuchForm as exc:
         raise Fault(f"--format {form}: {exc}") from exc
     if output and (plan.best or form == "json"):
-        output.write_text(words, encoding="utf-8")
+        write_file(output, words.encode())
     else:
         click.echo(words, nl=False)
     sys.exit(0 if plan.best else 1)
@@ -140,6 +140,7 @@ def _here(python: str | None, matrix: Matrix) -> Machine:
         machine = probed(enrich(read_facts(collect(python=python), matrix), matrix))
     if machine is None:
         raise Fault(
-            "no AMD GPU with a known target was found here; name one: rocm-doctor plan --gpu gfx1100 (see rocm-doctor check)"
+            "no AMD GPU with a known target was found here; name one: "
+            f"{click.get_current_context().command_path} --gpu gfx1100 (see rocm-doctor check)"
         )
     return machine

@@ -150,7 +150,8 @@ def _verdict(findings: Sequence[Finding], targets: Sequence[Target], repository:
     if not repository.units:
         return "undetermined", f"no file that declares a stack was found among {repository.files} that were looked at"
     count = len(repository.units)
-    return "ready", f"nothing stands against {named} in {count} declared environment{'s' if count > 1 else ''}"
+    many = "s" if count > 1 else ""
+    return "ready", f"nothing stands against {named} in {count} declared environment{many} (Python code is not read)"
 
 
 def rebased(report: Report, prefix: str) -> Report:

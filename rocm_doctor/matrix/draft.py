@@ -51,7 +51,7 @@ def faults(text: str, known_ids: Iterable[str], known_keys: Iterable[str], short
         if row.diagnosis not in ids:
             problems.append(Problem("row", 1, "diagnosis", f"`{row.diagnosis}` is no diagnosis", "reference-known", row.key))
         if row.key in keys:
-            problems.append(Problem("row", 1, "key", f"`{row.key}` is taken", "key-unique", row.key))
+            problems.append(Problem("row", 1, "key", f"`{row.key}` is taken (now, or by a row that was)", "key-unique", row.key))
     return problems
 
 

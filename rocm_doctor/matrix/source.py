@@ -163,10 +163,12 @@ def _convert(
         field = ".".join(s for s in steps if s != "...")
         problems.append(Problem(label, line_of(path, at + tuple(_numbers(steps))), field, words))
     except KeyError as exc:
-        problems.append(
-            Problem(label, line_of(path, (*at, "sources")), "sources", f"`{exc.args[0]}` is no short name of sources.yaml")
-        )
+        problems.append(_no_short(label, line_of(path, (*at, "sources")), exc))
     return None
+
+
+def _no_short(label: str, line: int, missing: KeyError) -> Problem:
+    return Problem(label, line, "sources", f"`{missing.args[0]}` is no short name of sources.yaml")
 
 
 def _numbers(steps: Iterable[str]) -> Iterator[int | str]:
@@ -188,7 +190,12 @@ def expanded(item: Any, shorts: dict[str, str]) -> Any:
 def _driver(path: Path, root: Path, shorts: dict[str, str], problems: list[Problem]) -> Any:
     label = path.relative_to(root).as_posix()
     data = read_yaml(path, label)
-    lists = {name: [expanded(i, shorts) for i in items] for name, items in data.items()}
+    lists: dict[str, list[Any]] = {name: [] for name in data}
+    for name, number, item in ((name, n, item) for name, items in data.items() for n, item in enumerate(items)):
+        try:
+            lists[name].append(expanded(item, shorts))
+        except KeyError as exc:
+            problems.append(_no_short(label, line_of(path, (name, number, "sources")), exc))
     try:
         return msgspec.convert(lists, Driver)
     except msgspec.ValidationError as exc:

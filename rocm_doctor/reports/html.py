@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from rocm_doctor.model import Fact, Finding, Report
 from rocm_doctor.reports import Look
 from rocm_doctor.reports.html_style import STYLE
-from rocm_doctor.reports.places import location, name_of, where
+from rocm_doctor.reports.places import SURE, followers, location, name_of, where
 from rocm_doctor.reports.terminal import gpu_line, shown
 
 _MARK = {"ready": "Ready", "problems": "Problems", "undetermined": "Undetermined"}
@@ -51,9 +51,7 @@ def _body(report: Report) -> Iterator[str]:
     if roots:
         yield f"<section><h2>Findings ({len(roots)})</h2>"
         for finding in roots:
-            yield from _finding(
-                finding, [f for f in report.findings if f.follows_from and f.follows_from in (finding.row, finding.id)]
-            )
+            yield from _finding(finding, followers(report, finding))
         yield "</section>"
     yield from _table(report)
     yield from _list(
@@ -116,8 +114,8 @@ def _anchor(finding: Finding) -> str:
     return "f-" + (re.sub(r"[^0-9a-zA-Z-]", "-", finding.fingerprint or finding.id) or "x")
 
 
-def _finding(finding: Finding, followers: list[Finding]) -> Iterator[str]:
-    sure = {"high": "", "medium": ", likely", "low": ", a hypothesis"}[finding.confidence]
+def _finding(finding: Finding, following: list[Finding]) -> Iterator[str]:
+    sure = SURE[finding.confidence]
     yield f'<article id="{_anchor(finding)}" class="{finding.severity}"><h3>{_prose(finding.title + where(finding))}</h3>'
     file, line = location(finding)
     at = f"{_e(file)}:{line} · " if line else ""
@@ -134,8 +132,8 @@ def _finding(finding: Finding, followers: list[Finding]) -> Iterator[str]:
     )
     says = "".join(f"<li>{finding.grade}: {_source(s)}</li>" for s in finding.sources)
     yield f"<details><summary>Read, and who says so</summary><ul>{read}{says}</ul></details>"
-    if followers:
-        yield f'<p class="dim">Leads to: {_prose("; ".join(f.title for f in followers))}</p>'
+    if following:
+        yield f'<p class="dim">Leads to: {_prose("; ".join(f.title for f in following))}</p>'
     yield "</article>"
 
 

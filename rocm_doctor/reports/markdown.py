@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from rocm_doctor.model import Finding, Reading, Report
 from rocm_doctor.reports import Look
-from rocm_doctor.reports.places import location, name_of, where
+from rocm_doctor.reports.places import SURE, followers, location, name_of, where
 from rocm_doctor.reports.terminal import gpu_line, stack_of
 
 _MARK = {"ready": "✅", "problems": "❌", "undetermined": "❔"}
@@ -28,9 +28,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield from _machine(report)
     for finding in report.findings:
         if not finding.follows_from:
-            yield from _finding(
-                finding, [f for f in report.findings if f.follows_from and f.follows_from in (finding.row, finding.id)]
-            )
+            yield from _finding(finding, followers(report, finding))
     yield from _folded(
         "Not decided", (f"- {escaped(u.row or u.id)}: needs {escaped(', '.join(u.missing))}" for u in report.undecided)
     )
@@ -46,10 +44,9 @@ def _machine(report: Report) -> Iterator[str]:
         yield from (f"| {escaped(label)} | {escaped(value)} |" for label, value in rows)
 
 
-def _finding(finding: Finding, followers: list[Finding]) -> Iterator[str]:
-    sure = {"high": "", "medium": ", likely", "low": ", a hypothesis"}[finding.confidence]
+def _finding(finding: Finding, following: list[Finding]) -> Iterator[str]:
     yield ""
-    yield f"### {finding.severity}{sure}: {prose(finding.title + where(finding))}"
+    yield f"### {finding.severity}{SURE[finding.confidence]}: {prose(finding.title + where(finding))}"
     yield ""
     file, line = location(finding)
     at = f", {_code(f'{file}:{line}')}" if line else ""
@@ -60,8 +57,8 @@ def _finding(finding: Finding, followers: list[Finding]) -> Iterator[str]:
     if finding.verify:
         yield "\nThen:"
         yield from _block(finding.verify)
-    if followers:
-        yield "\nLeads to: " + "; ".join(prose(f.title) for f in followers)
+    if following:
+        yield "\nLeads to: " + "; ".join(prose(f.title) for f in following)
     evidence = [_reading(r) for r in finding.evidence] + [f"- says ({finding.grade}): {escaped(s)}" for s in finding.sources]
     yield from _folded("Read, and who says so", evidence)
 

@@ -34,6 +34,15 @@ def name_of(finding: Finding) -> str:
     return finding.id + (f" [{finding.row}]" if finding.row else "")
 
 
+SURE = {"high": "", "medium": ", likely", "low": ", a hypothesis"}
+"""How a confidence is worded behind a severity."""
+
+
+def followers(report: Report, finding: Finding) -> list[Finding]:
+    """What follows from this finding, in the report's order."""
+    return [f for f in report.findings if f.follows_from and f.follows_from == (finding.row or finding.id)]
+
+
 def where(finding: Finding) -> str:
     """What a title is about, to follow it: ` on GPU 0 (gfx1100)`, ` in Dockerfile`; nothing where the title names it itself."""
     if not finding.subject or finding.subject in finding.title:

@@ -9,7 +9,7 @@ import click
 
 from rocm_doctor.model import Fact, Finding, Gpu, Report, Snapshot, Undecided
 from rocm_doctor.reports import Look
-from rocm_doctor.reports.places import where
+from rocm_doctor.reports.places import SURE, followers, name_of, where
 
 _MARK = {"error": ("✗", "red"), "warning": ("!", "yellow"), "note": ("·", "cyan")}
 _VERDICT = {"ready": ("✓", "green"), "problems": ("✗", "red"), "undetermined": ("?", "yellow")}
@@ -44,7 +44,8 @@ def _whole(report: Report, look: Look) -> Iterator[str]:
 
 
 def _verdict_only(report: Report, look: Look) -> Iterator[str]:
-    mark, color = _VERDICT[report.verdict]
+    minor = report.verdict == "problems" and all(f.severity != "error" for f in report.findings)
+    mark, color = _MARK["warning"] if minor else _VERDICT[report.verdict]
     proven = f"; ran: {', '.join(report.proven)}" if report.proven else ""
     unproven = "; nothing was run" if report.verdict == "ready" and not report.proven else ""
     yield from _wrap(f"{mark} {report.summary}{proven}{unproven}", look, "", "  ", color)
@@ -105,10 +106,8 @@ def shown(fact: Fact) -> str:
 
 def _finding(finding: Finding, report: Report, look: Look) -> Iterator[str]:
     mark, color = _MARK[finding.severity]
-    name = finding.id + (f" [{finding.row}]" if finding.row else "")
-    sure = {"high": "", "medium": ", likely", "low": ", a hypothesis"}[finding.confidence]
     yield from _wrap(f"{mark} {finding.title}{where(finding)}", look, "", "  ", color)
-    yield click.style(f"  {finding.severity}{sure} · {name}", dim=True)
+    yield click.style(f"  {finding.severity}{SURE[finding.confidence]} · {name_of(finding)}", dim=True)
     yield from _labelled("why", [finding.cause], look)
     yield from _labelled(
         "read",
@@ -121,9 +120,9 @@ def _finding(finding: Finding, report: Report, look: Look) -> Iterator[str]:
     yield from _labelled("then", finding.verify, look, "$ ")
     yield from _labelled("settle", [finding.settle], look)
     yield from _labelled("says", [_says(finding)], look)
-    followers = [f for f in report.findings if f.follows_from and f.follows_from == (finding.row or finding.id)]
-    yield from _labelled("also", [f"{f.title} ({_says(f)})" for f in followers if f.id == finding.id], look)
-    yield from _labelled("causes", [f.title for f in followers if f.id != finding.id], look)
+    following = followers(report, finding)
+    yield from _labelled("also", [f"{f.title} ({_says(f)})" for f in following if f.id == finding.id], look)
+    yield from _labelled("causes", [f.title for f in following if f.id != finding.id], look)
 
 
 def _notes(notes: list[Finding], look: Look) -> Iterator[str]:

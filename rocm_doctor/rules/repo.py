@@ -46,10 +46,18 @@ def torch_build(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]
         severity=_weight(unit, step),
         title=title,
         cause=_sentence(last.why),
-        advice=_advice(step, replaced),
+        advice=_advice(step, replaced) + (_LATER if _has_gpu_libraries(unit) else ""),
         commands=_command(step, matrix, target),
         sources=(_PIP, *matrix.diagnoses["version.torch-not-rocm"].sources),
     )
+
+
+_LATER = " The GPU libraries beside it are judged once torch is a ROCm build."
+_GPU_LIBRARIES = frozenset(("bitsandbytes", "xformers", "flash-attn", "torchao", "deepspeed", "vllm", "aiter", "triton"))
+
+
+def _has_gpu_libraries(unit: Unit) -> bool:
+    return any(r.name in _GPU_LIBRARIES for step in unit.steps for r in step.requirements)
 
 
 def _weight(unit: Unit, step: Step) -> Severity:
