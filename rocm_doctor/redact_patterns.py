@@ -78,6 +78,7 @@ _HOMES = re.compile(r"/(?:home|Users)/([\w.@+-]+)")
 _WINDOWS_HOMES = re.compile(r":\\{1,2}users\\{1,2}([^\\/:*?\"<>|\r\n]+)(?=\\)", re.I)
 _PROMPT = re.compile(r"@([A-Za-z0-9][\w.-]*)(?::| [~/])[^\n]{0,200}?[$#%](?: |$|\n)")
 _UNAME = re.compile(r"Linux ([A-Za-z0-9][\w.-]*) \d+\.\d+")
+_BUILT_BY = re.compile(r"Linux version \S+ \(([\w.-]+)@([\w.-]+)\)")
 _SYSLOG = re.compile(r":(?<=[A-Z][a-z]{2} [ \d]\d \d\d:)\d\d:\d\d ([A-Za-z0-9][\w.-]*) [\w./-]+(?:\[\d+\])?:")
 _NAMED = (
     ("host", ("hostname", "computername"), re.compile(r"(?i:hostname|computername)[\"']?\s*[:=]\s*[\"']?([\w.-]+)")),
@@ -100,6 +101,9 @@ def names(text: str) -> Iterator[tuple[str, str]]:
             yield "user", user[0]
             yield "host", prompt[1]
     yield from (("host", m[1]) for m in _UNAME.finditer(text))
+    for built in _BUILT_BY.finditer(text):
+        yield "user", built[1]
+        yield "host", built[2]
     yield from (("host", m[1]) for m in _SYSLOG.finditer(text))
     for kind, words, pattern in _NAMED:
         yield from ((kind, m[1].rstrip(".-")) for at in _at(words, low) if (m := pattern.match(text, at)))
@@ -163,12 +167,17 @@ def _looks_secret(match: re.Match[str]) -> bool:
 
 _CONTAINER_WORDS = ("docker", "libpod", "containerd", "crio", "containers", "kubepods", "lxc")
 _CONTAINER = re.compile(r"[\w./:-]{0,200}?[/:-]([0-9a-f]{64})(?![0-9a-f])")
+_CGROUP = re.compile(r"^\d{1,3}:[\w=,.-]{0,80}:/[^\n]{0,400}$", re.M)
+_SEGMENT = re.compile(r"(?<=[/:_.-])[0-9a-f]{24,64}(?![0-9a-z])")
 
 
 def containers(text: str) -> Spans:
-    """The ids of containers in cgroup and mount paths. The digest of an image (`@sha256:...`) is public and stays."""
+    """The ids of containers in control groups and mount paths. The digest of an image (`@sha256:...`) is public and stays."""
     found = (m for at in _at(_CONTAINER_WORDS, lower(text)) if (m := _CONTAINER.match(text, at)))
-    return disjoint([m.span(1) for m in found if not text.endswith("sha256:", 0, m.start(1))])
+    spans = [m.span(1) for m in found if not text.endswith("sha256:", 0, m.start(1))]
+    if ":/" in text:
+        spans += [m.span() for line in _CGROUP.finditer(text) for m in _SEGMENT.finditer(text, *line.span())]
+    return disjoint(spans)
 
 
 def homes(text: str) -> Spans:

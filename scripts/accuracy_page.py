@@ -27,8 +27,8 @@ METHOD = """
   up from the thread's title and the tool's known wording where the copy at hand was cut; the texts of the first contact are
   excerpts as they stand.
 - A set that has been looked at is spent: rows were written after each of them for the causes that it showed to be missing. Only
-  a new set says how the present rows do, which is why the figures of both first contacts stay as they were. The second one's
-  texts are condensed excerpts; its two false alarms were taken out of the rows after the figure had been made.
+  a new set says how the present rows do, which is why the figures of the first contacts stay as they were. Expect what the last
+  of them says, not what the shared corpus says. Their false alarms were taken out of the rows after the figures had been made.
 - The cases are not part of this repository. `python scripts/score.py CASES_DIR --ablate` makes these tables for your own cases.
 """
 
