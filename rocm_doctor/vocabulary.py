@@ -8,16 +8,19 @@ from functools import cache
 _LETTERS = re.compile(r"[a-z]+")
 # Letters as lower case, line ends as they are, anything else a blank.
 _WORDS = bytes((c | 32) if chr(c).isalpha() and c < 128 else c if c == 10 else 32 for c in range(256))
+_SMALL = 50_000
+"""Characters up to which looking for a fragment costs less than asking for its words."""
 _MOST = 2_000_000
 """Characters of lines that differ in more than their numbers: beyond, a text is no log (base64, a dump) and is not cut up."""
 
 
 class Vocabulary:
-    """The runs of ASCII letters of a text, in lower case. `known`: whether it has few enough to tell them."""
+    """The runs of ASCII letters of a text, in lower case. `known`: few enough to tell them. A `small` text is not asked."""
 
     def __init__(self, text: str) -> None:
+        self.small = len(text) <= _SMALL
         # Without their numbers most lines of a log are alike: they are told apart before they are cut into words.
-        lines = b" ".join(set(text.encode("ascii", "replace").translate(_WORDS).split(b"\n")))
+        lines = b"" if self.small else b" ".join(set(text.encode("ascii", "replace").translate(_WORDS).split(b"\n")))
         self.known = len(lines) <= _MOST
         self._words = set(lines.split()) if self.known else set()
         self._joined = b" ".join([b"", *self._words, b""])
@@ -25,7 +28,7 @@ class Vocabulary:
 
     def may_hold(self, *fragments: str) -> bool:
         """Whether the text can hold all these fragments (in lower case): False is sure, True is not."""
-        return not self.known or all(self._holds(run) for fragment in fragments for run in _runs(fragment))
+        return self.small or not self.known or all(self._holds(run) for fragment in fragments for run in _runs(fragment))
 
     def _holds(self, run: bytes) -> bool:
         if run not in self._asked:

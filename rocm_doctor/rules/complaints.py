@@ -73,7 +73,7 @@ def expanded(condition: str) -> str:
 
 
 def _each(alternative: str) -> list[str]:
-    found = next((f for f in _NAME.finditer(alternative) if f[1] in COMPLAINTS), None)
+    found = next((f for f in _NAME.finditer(alternative) if f[1] in COMPLAINTS), None) if "{" in alternative else None
     if found is None:
         return [alternative]
     head, tail = alternative[: found.start()], alternative[found.end() :]
