@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.derived import HIP, ROCR, indices
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Finding, Snapshot
+from rocm_doctor.model import Finding, Gpu, Snapshot
 from rocm_doctor.rules.findings import finding, readings
 
 
@@ -14,7 +14,7 @@ def visible_devices(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """A mask that hides every card, names one that is not there, or is applied twice."""
     second = next((n for n in HIP if isinstance(snapshot.get(f"env.{n}").value, str)), None)
     masks = [n for n in (ROCR, second) if n and isinstance(snapshot.get(f"env.{n}").value, str)]
-    left: int | None = len(snapshot.gpus) if snapshot.gpus else None
+    left: int | None = len(snapshot.gpus) if snapshot.gpus and all(map(_listed, snapshot.gpus)) else None
     for name in masks:
         chosen = indices(str(snapshot.get(f"env.{name}").value))
         if chosen is None:
@@ -26,6 +26,12 @@ def visible_devices(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         if len(kept) < len(chosen):
             yield _partly(snapshot, matrix, name, masks, left or 0)
         left = len(kept)
+
+
+def _listed(gpu: Gpu) -> bool:
+    """The GPU stands in a list of all: a person and collect_env name one, and there may be others."""
+    read = (r.artifact for fact in gpu.facts.values() for r in fact.readings)
+    return any(name != "paste/text" and "collect_env" not in name for name in read)
 
 
 def _hidden(snapshot: Snapshot, matrix: Matrix, name: str, masks: list[str], left: int | None, chosen: list[int]) -> Finding:
