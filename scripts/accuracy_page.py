@@ -54,6 +54,13 @@ def block() -> str:
     return "\n".join([*lines, "", *(f"- *{name}* ({one['date']}): {one['note']}" for name, one in saved().items())])
 
 
+def details() -> str:
+    """The README's tables by label, GPU generation and year, of the set that everybody can look up; the page has them for all."""
+    name, one = next(iter(saved().items()))
+    head = f"<details><summary>{name}: by label, GPU generation and year</summary>"
+    return "\n".join([head, "", _counts(one), "", "</details>"])
+
+
 def page() -> str:
     """docs/accuracy.md."""
     parts = [INTRODUCTION, block(), ""]

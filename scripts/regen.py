@@ -54,7 +54,12 @@ def diagnoses(matrix: Matrix) -> str:
     return "\n".join(["| id | what it says | rows |", "|---|---|--:|", *rows])
 
 
-README_BLOCKS: dict[str, Callable[[Matrix], str]] = {"accuracy": lambda _: accuracy_page.block(), "diagnoses": diagnoses}
+def accuracy(matrix: Matrix) -> str:
+    more = "[docs/accuracy.md](docs/accuracy.md) has these tables for every set, and what each kind of evidence adds."
+    return f"{accuracy_page.block()}\n\n{accuracy_page.details()}\n\n{more}"
+
+
+README_BLOCKS: dict[str, Callable[[Matrix], str]] = {"accuracy": accuracy, "diagnoses": diagnoses}
 
 
 def readme(matrix: Matrix) -> str:
