@@ -20,7 +20,6 @@ from rocm_doctor.binaries.targets import (
     covers,
     entry_target,
     flags_target,
-    loads,
     overridden,
     parse_target,
 )
@@ -72,7 +71,7 @@ UNCERTAIN = [
 
 @pytest.mark.parametrize(("code", "card", "expected"), EXACT + GENERICS + FEATURES + UNCERTAIN)
 def test_loads(code: str, card: str, expected: bool | None) -> None:
-    assert loads(code, card) is expected
+    assert covers((code,), card) is expected
 
 
 @pytest.mark.parametrize(
@@ -89,7 +88,7 @@ def test_loads(code: str, card: str, expected: bool | None) -> None:
     ],
 )
 def test_the_override_changes_what_the_loader_sees(code: str, card: str, override: str, expected: bool | None) -> None:
-    assert loads(code, card, override) is expected
+    assert covers((code,), card, override) is expected
 
 
 @pytest.mark.parametrize(
@@ -198,10 +197,10 @@ def test_target_ids_round_trip(processor: str, features: set[tuple[str, bool]]) 
 
 @given(st.text(max_size=60), st.text(max_size=20), st.text(max_size=12))
 def test_any_text_is_answered(code: str, card: str, override: str) -> None:
-    assert loads(code, card, override) in (True, False, None)
+    assert covers((code,), card, override) in (True, False, None)
     assert entry_target("hipv4-amdgcn-amd-amdhsa--" + code) is None or code.startswith("gfx")
 
 
 @given(st.sampled_from(sorted(PROCESSORS)), st.sampled_from(sorted(PROCESSORS)))
 def test_concrete_code_serves_its_own_processor_only(code: str, card: str) -> None:
-    assert loads(code, card) is (code == card)
+    assert covers((code,), card) is (code == card)

@@ -113,18 +113,13 @@ def overridden(value: str) -> str | None:
     return f"gfx{major}{minor:x}{step:x}"
 
 
-def loads(code_object: str, device: str, override: str | None = None) -> bool | None:
-    """Whether the HIP loader takes this code object for this card.
+def covers(code_objects: Iterable[str], device: str, override: str | None = None) -> bool | None:
+    """Whether the HIP loader takes any of these code objects for this card.
 
-    `code_object` and `device` are target ids; a feature that the device id does not state may be on or off. With
+    `code_objects` and `device` are target ids; a feature that the device id does not state may be on or off. With
     `override` (the value of HSA_OVERRIDE_GFX_VERSION) the loader sees that processor instead; the silicon stays what it is.
     None: an unknown target, an unstated feature that decides, a family's folder, or SPIR-V, which the runtime has to compile.
     """
-    return covers((code_object,), device, override)
-
-
-def covers(code_objects: Iterable[str], device: str, override: str | None = None) -> bool | None:
-    """Whether any of these code objects loads on the card: True, False, or None where that hangs on something unstated."""
     card = _seen_by_loader(device, override)
     if card is None:
         return None

@@ -28,7 +28,7 @@ def page(answer: Answer, measured: Measured | None, width: int = 100) -> str:
     parts = [
         heading(answer.run.source, job, answer.card),
         [*breakdown(answer.estimate, width), *(f"  {note}" for note in answer.notes)],
-        room(answer.estimate, answer.card),
+        room(answer.card),
         [*kernels(answer), verdict(answer)],
         outlook(answer.limits, answer.changes, job),
         comparison(answer.estimate, measured) if measured else [],
@@ -79,7 +79,7 @@ def _figure(name: str, size: int, bound: float) -> str:
     return f"  {name:<20}{gib(size):>12}  ± {bound:.0%}: at most {gib(int(size * (1 + bound)))}"
 
 
-def room(estimate: Estimate, card: Card) -> list[str]:
+def room(card: Card) -> list[str]:
     notes = [f"  {note}" for note in card.notes]
     if card.total is None or card.available is None:
         return ["The card's memory is not known; give it with --vram.", *notes]

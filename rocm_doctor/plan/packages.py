@@ -90,7 +90,7 @@ class _Viable:
 
     def _works(self, one: Release) -> bool:
         name = self.package.name
-        outright = next(_outright(one, self.package, self.candidate, self.bench), "")
+        outright = next(_outright(one, self.candidate, self.bench), "")
         if outright:
             self.why = self.why or Unsatisfied(f"{name} {one.version} {outright}", self.package.sources[0])
             return False
@@ -114,7 +114,7 @@ def _together(viable: tuple[tuple[str, _Viable], ...], chosen: dict[str, Release
             yield from _together(tuple(rest), {**chosen, name: one})
 
 
-def _outright(one: Release, package: Package, candidate: Candidate, bench: Bench) -> Iterator[str]:
+def _outright(one: Release, candidate: Candidate, bench: Bench) -> Iterator[str]:
     """What the release itself excludes: system, Python, torch."""
     machine = bench.machine
     if machine.system not in one.systems:

@@ -201,7 +201,7 @@ def _best(asked: Sequence[Source], spec: str, matrix: Matrix, target: Target) ->
     if source.build == "rocm" and not known_index(matrix, source.rocm):
         version = pinned(spec)  # what an index that is not known has is not known either
     beaten = next((s for s in asked if s.build == "rocm" and s is not source), None)
-    why = _beaten(source, version, beaten, spec, matrix, target) if beaten else _named(source)
+    why = _beaten(version, beaten, spec, matrix, target) if beaten else _named(source)
     return source, version, why
 
 
@@ -224,7 +224,7 @@ def said(build: Build, version: str = "") -> str:
     return f"{version}, {words}" if version else words
 
 
-def _beaten(source: Source, version: str, rocm: Source, spec: str, matrix: Matrix, target: Target) -> str:
+def _beaten(version: str, rocm: Source, spec: str, matrix: Matrix, target: Target) -> str:
     """Why an index that has ROCm builds loses against another one."""
     found = builds_on(matrix, rocm.rocm, spec, target)
     where = rocm.origin.url if rocm.origin else ""
