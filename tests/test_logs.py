@@ -33,6 +33,14 @@ def test_fragments_must_stand_in_order_in_one_line() -> None:
     assert not logs("gfx906 cannot read").find("cannot read*gfx906")
 
 
+def test_in_a_line_without_end_fragments_must_stand_near_to_one_another() -> None:
+    line = "miopen 3.5 " + "step 1 loss 0.1 " * 1000 + "an error of hipblaslt " + "step 2 " * 1000
+    assert logs(line).find("miopen*error") is None
+    found = logs(line).find("error*hipblaslt")
+    assert found is not None
+    assert found.place == "line 1"
+
+
 def test_alternatives() -> None:
     assert logs("b stands here").find("nothing like it|b stands")
 

@@ -16,6 +16,8 @@ from rocm_doctor.rules.complaints import expanded
 from rocm_doctor.vocabulary import Vocabulary
 
 _QUOTE = 240
+_REACH = 400
+"""Characters around a fragment within which the others must stand: a log may be pasted as one line."""
 
 
 def readable_logs(artifacts: Iterable[Artifact]) -> list[Artifact]:
@@ -95,9 +97,9 @@ def _search(text: Text, parts: tuple[str, ...]) -> Reading | None:
     anchor = _anchor(parts)
     at = low.find(anchor)
     while at >= 0:
-        start = low.rfind("\n", 0, at) + 1
-        end = low.find("\n", at)
-        end = len(low) if end < 0 else end
+        start = max(low.rfind("\n", max(0, at - _REACH), at) + 1, at - _REACH, 0)
+        end = low.find("\n", at, at + _REACH)
+        end = min(len(low), at + _REACH) if end < 0 else end
         if _in_order(low[start:end], parts):
             return Reading(text.name, f"line {low.count(chr(10), 0, start) + 1}", text.text[start:end].strip()[:_QUOTE])
         at = low.find(anchor, max(end, at + 1))
