@@ -39,6 +39,8 @@ _ROOTS = (
     ".dockerenv",
 )
 _SINGLE = ("env", "uname")
+_BEGINNING = 1 << 18
+"""Bytes that tell whether a file is text."""
 
 
 def read(path: Path) -> list[Artifact]:
@@ -52,7 +54,7 @@ def read(path: Path) -> list[Artifact]:
         raise BundleError(f"{exc.filename or path}: {exc.strerror or exc}; {WANTED}") from exc
     if not any(data.strip() for _, data in found):
         raise BundleError(f"{path}: empty; {WANTED}")
-    if len(found) == 1 and not is_text(decode(found[0][1])):
+    if len(found) == 1 and not is_text(decode(found[0][1][:_BEGINNING])):
         raise BundleError(f"{path}: not text; {WANTED}")
     return _artifacts(found)
 
