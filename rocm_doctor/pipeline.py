@@ -15,6 +15,7 @@ from rocm_doctor.model import Artifact, Finding, Reading, Report, Snapshot, Verd
 from rocm_doctor.probes import PROBES
 from rocm_doctor.probes.notes import Artifacts, Notes
 from rocm_doctor.rules import RULES
+from rocm_doctor.rules.engine import failure_lines
 from rocm_doctor.rules.engine import judge as judge_rows
 from rocm_doctor.rules.logs import Logs, readable_logs
 from rocm_doctor.verdict import verdict
@@ -67,7 +68,7 @@ def judge(
 ) -> Report:
     """The report on what these artifacts say. `ignore` holds diagnosis ids, row keys, or `ID:row`."""
     facts = enrich(read_facts(artifacts, matrix), matrix)
-    logs = Logs(readable_logs(artifacts), matrix.failure_lines)
+    logs = Logs(readable_logs(artifacts), failure_lines(matrix))
     findings, undecided = judge_rows(facts, logs, matrix, RULES)
     word, summary, proven = verdict(facts, findings, matrix, pasted=any(a.name == "paste/text" for a in artifacts))
     report = Report(

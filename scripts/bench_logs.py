@@ -21,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rocm_doctor.matrix import load
+from rocm_doctor.rules.engine import failure_lines
 from rocm_doctor.rules.logs import fragments
 
 SIZE = 10_000_000
@@ -67,7 +68,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
     runs = parser.parse_args().runs
-    anchors = {max(parts, key=len) for condition in load().failure_lines for parts in fragments(condition)}
+    anchors = {max(parts, key=len) for condition in failure_lines(load()) for parts in fragments(condition)}
     with tempfile.TemporaryDirectory() as name:
         needles = Path(name, "needles")
         needles.write_text("\n".join(sorted(anchors)), encoding="utf-8")

@@ -26,7 +26,7 @@ from rocm_doctor.catalogue import enrich
 from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.model import Artifact, Finding, Snapshot
 from rocm_doctor.rules import RULES
-from rocm_doctor.rules.engine import judge
+from rocm_doctor.rules.engine import failure_lines, judge
 from rocm_doctor.rules.logs import Logs, readable_logs
 
 SAVED = Path(__file__).resolve().parent.parent / "docs" / "accuracy.json"
@@ -68,19 +68,19 @@ def whole(artifacts: Sequence[Artifact], matrix: Matrix) -> list[Finding]:
 
 def lines_only(artifacts: Sequence[Artifact], matrix: Matrix) -> list[Finding]:
     """Failure lines alone: the rows that ask for one, judged without a single fact."""
-    return judge(Snapshot(), Logs(readable_logs(artifacts), matrix.failure_lines), _with_lines(matrix), ())[0]
+    return judge(Snapshot(), Logs(readable_logs(artifacts), failure_lines(matrix)), _with_lines(matrix), ())[0]
 
 
 def lines_and_facts(artifacts: Sequence[Artifact], matrix: Matrix) -> list[Finding]:
     """Failure lines and the facts that tell their meanings apart, without the rows and rules that compare versions and builds."""
     facts = enrich(pipeline.read_facts(artifacts, matrix), matrix)
-    return judge(facts, Logs(readable_logs(artifacts), matrix.failure_lines), _with_lines(matrix), ())[0]
+    return judge(facts, Logs(readable_logs(artifacts), failure_lines(matrix)), _with_lines(matrix), ())[0]
 
 
 def no_rules(artifacts: Sequence[Artifact], matrix: Matrix) -> list[Finding]:
     """All rows, version arithmetic among them, and none of the rules written in Python."""
     facts = enrich(pipeline.read_facts(artifacts, matrix), matrix)
-    return judge(facts, Logs(readable_logs(artifacts), matrix.failure_lines), matrix, ())[0]
+    return judge(facts, Logs(readable_logs(artifacts), failure_lines(matrix)), matrix, ())[0]
 
 
 STEPS: dict[str, Judge] = {

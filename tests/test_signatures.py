@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 import pytest
@@ -208,3 +209,11 @@ def test_signature_rows_have_settling_commands_where_they_guess() -> None:
     rows = [r for r in load().rows if r.key.startswith("sig-") and r.prior == "common" and r.status == "broken"]
     assert all(r.advice or r.commands for r in rows)
     assert all(r.sources for r in rows)
+
+
+def test_a_text_with_more_words_than_a_log_is_judged_like_its_lines() -> None:
+    lines = "FlashAttention only supports AMD MI200 GPUs or newer.\namdgpu built in\nROCk module is NOT loaded"
+    letters = str.maketrans("0123456789", "ghijklmnop")
+    noise = "\n".join(hashlib.sha512(str(n).encode()).hexdigest().translate(letters) for n in range(30_000))
+    for text in (lines, lines + "\nEverything else works, is it harmless?"):
+        assert [(f.row, f.confidence) for f in serious(f"{text}\n{noise}")] == [(f.row, f.confidence) for f in serious(text)]

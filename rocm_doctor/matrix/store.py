@@ -42,11 +42,6 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
         return self.by_key.get(key) or self.by_key.get(self.retired.get(key, ""))
 
     @cached_property
-    def failure_lines(self) -> tuple[str, ...]:
-        """Every condition of a row on a line of a log."""
-        return tuple(words for row in self.rows for name, words in row.when.items() if name.startswith("log"))
-
-    @cached_property
     def gfx(self) -> dict[str, Target]:
         return {t.gfx: t for t in _decoded(self.raw, "gfx", tuple[Target, ...])}
 

@@ -23,6 +23,7 @@ from rocm_doctor.rules.logs import Logs
 Rule = Callable[[Snapshot, Matrix], Iterable[Finding]]
 _RANK = {"error": 0, "warning": 1, "note": 2, "high": 0, "medium": 1, "low": 2}
 _PRIOR = {"common": 2, "possible": 1, "rare": 0}
+_CALM = "{fine}"
 _RULE = 6  # a rule compares facts of the machine: it speaks before a row that explains a line
 _BY_PRIOR: dict[str, Confidence] = {"common": "medium", "possible": "low", "rare": "low"}
 
@@ -45,12 +46,18 @@ class Candidate(NamedTuple):
     weight: int
 
 
+def failure_lines(matrix: Matrix) -> tuple[str, ...]:
+    """Every condition on a line of a log that `judge` asks for with these rows."""
+    asked = (words for row in matrix.rows for name, words in row.when.items() if name.startswith("log"))
+    return (_CALM, *(words.removeprefix("!") for words in asked))
+
+
 def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule]) -> tuple[list[Finding], list[Undecided]]:
     """All findings, ranked, and all undecided judgements."""
     candidates: list[Candidate] = []
     undecided: list[Undecided] = []
     excluded: dict[str, list[str]] = {}
-    calm = logs.find("{fine}") is not None
+    calm = logs.find(_CALM) is not None
     for row in matrix.rows:
         if row.status != "works" or row.harmless:
             for subject, gpu in _subjects(row, snapshot):
