@@ -39,19 +39,22 @@ ROCR = "ROCR_VISIBLE_DEVICES"
 HIP = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 
 
+def masks(snapshot: Snapshot) -> list[str]:
+    """The variables that choose devices, in the order in which they apply: ROCR's, then the first of HIP's two."""
+    given = [n for n in (ROCR, *HIP) if isinstance(snapshot.get(f"env.{n}").value, str)]
+    return [n for n in given if n == ROCR] + [n for n in given if n in HIP][:1]
+
+
 def masked(snapshot: Snapshot) -> tuple[Gpu, ...]:
     """The GPUs with `visible` where masks of plain indices decide it: ROCR chooses first, HIP chooses from what ROCR left.
 
     Order: the kernel's nodes, which is ROCr's (ROCm/rocm-systems, HIP docs on device isolation).
     """
     left = list(range(len(snapshot.gpus)))
-    second = next((n for n in HIP if isinstance(snapshot.get(f"env.{n}").value, str)), "")
     readings: list[Reading] = []
-    for name in (ROCR, second):
+    for name in masks(snapshot):
         fact = snapshot.get(f"env.{name}")
-        if not isinstance(fact.value, str):
-            continue
-        chosen = indices(fact.value)
+        chosen = indices(str(fact.value))
         if chosen is None:
             return snapshot.gpus
         left = [left[i] for i in chosen if i < len(left)]

@@ -84,7 +84,7 @@ def judge(
         proven=proven,
         disputes=tuple(_disputes(facts)),
     )
-    return accepting(report, [f for f in findings if _ignored(f, ignore)])
+    return accepting(report, [f for f in findings if ignored(f, ignore)])
 
 
 def accepting(report: Report, accepted: Sequence[Finding]) -> Report:
@@ -98,7 +98,7 @@ def accepting(report: Report, accepted: Sequence[Finding]) -> Report:
     return msgspec.structs.replace(report, findings=left, verdict=word, summary=f"{new or 'nothing new'}; accepted: {names}")
 
 
-def _ignored(one: Finding, ignore: Sequence[str]) -> bool:
+def ignored(one: Finding, ignore: Sequence[str]) -> bool:
     return one.id in ignore or (bool(one.row) and (one.row in ignore or f"{one.id}:{one.row}" in ignore))
 
 

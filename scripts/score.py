@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
+from accuracy_page import SAVED, saved, share
 
 from rocm_doctor import pipeline
 from rocm_doctor.catalogue import enrich
@@ -29,7 +30,6 @@ from rocm_doctor.rules import RULES
 from rocm_doctor.rules.engine import failure_lines, judge
 from rocm_doctor.rules.logs import Logs, readable_logs
 
-SAVED = Path(__file__).resolve().parent.parent / "docs" / "accuracy.json"
 Judge = Callable[[Sequence[Artifact], Matrix], list[Finding]]
 
 
@@ -153,12 +153,8 @@ def table(made: dict[str, Any]) -> str:
     kinds = ("determinable", "label", "generation", "year")
     rows = [("all", made["all"]), *((f"{kind} {k}", v) for kind in kinds for k, v in made[kind].items())]
     lines = [f"{'':42}{'n':>4}{'first':>8}{'top 3':>8}{'silent':>8}"]
-    lines += [f"{name:42}{v['n']:4}{_share(v, 'first'):>8}{_share(v, 'three'):>8}{_share(v, 'silent'):>8}" for name, v in rows]
+    lines += [f"{name:42}{v['n']:4}{share(v, 'first'):>8}{share(v, 'three'):>8}{share(v, 'silent'):>8}" for name, v in rows]
     return "\n".join([*lines, f"controls {made['controls']['n']}, false alarms {made['controls']['alarms']}"])
-
-
-def _share(counts: dict[str, int], name: str) -> str:
-    return f"{100 * counts[name] / counts['n']:.0f} %" if counts["n"] else "-"
 
 
 def ablation(cases: Path) -> dict[str, dict[str, int]]:
@@ -171,7 +167,7 @@ def ablation(cases: Path) -> dict[str, dict[str, int]]:
 
 
 def save(name: str, note: str, made: dict[str, Any]) -> None:
-    kept = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.is_file() else {}
+    kept = saved()
     order = kept.get(name, {}).get("order", len(kept))
     kept[name] = {"note": note, "date": datetime.date.today().isoformat(), "order": order, **made}
     SAVED.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", encoding="utf-8")
@@ -193,7 +189,7 @@ def main() -> int:
     if args.ablate:
         made["ablation"] = ablation(args.cases)
         for name, v in made["ablation"].items():
-            print(f"{name:24}{_share(v, 'first'):>8}{_share(v, 'three'):>8}  alarms {v['alarms']}")
+            print(f"{name:24}{share(v, 'first'):>8}{share(v, 'three'):>8}  alarms {v['alarms']}")
     if args.misses:
         missed = [r for r in results if r.alarm or not (r.control or r.first)]
         print(*(f"{r.case}: wanted {r.primary}, said {', '.join(r.said[:3]) or 'nothing'}" for r in missed), sep="\n")

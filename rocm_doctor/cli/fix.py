@@ -20,6 +20,7 @@ from rocm_doctor.plan.fix import (
     apply,
     by_name,
     installed,
+    last_run,
     read_record,
     undo,
     undoing,
@@ -68,9 +69,8 @@ def _fix(place: Environment, go: bool, asked: dict[str, Any]) -> int:
 def _undo(place: Environment, go: bool) -> int:
     if go:
         return _ended(undo(place, _say), place)
-    last = next((r for r in reversed(read_record(place).runs) if r.state != "undone"), None)
-    if last is None:
-        raise NotHere(f"{place.prefix}: nothing was applied here that could be undone")
+    runs = read_record(place).runs
+    last = runs[last_run(place, runs)]
     click.echo(f"back to what was in {place.prefix} before {last.stack} ({last.started})")
     _would(undoing(place, last, installed(place)))
     return 0

@@ -19,7 +19,7 @@ from rocm_doctor.lint.remedies import in_files
 from rocm_doctor.lint.wheels import Names, by_version, published, said_of_wheels
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Row, Severity, Snapshot, Undecided, Verdict
-from rocm_doctor.pipeline import SCHEMA_VERSION
+from rocm_doctor.pipeline import SCHEMA_VERSION, ignored
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.engine import judge, ranked
 from rocm_doctor.rules.findings import finding, stamped
@@ -65,7 +65,7 @@ def lint(
     findings = once(said_of_wheels(f, matrix) for _, found, _ in judged for f in found)
     findings += [_of_trouble(t, matrix) for t in repository.troubles]
     kept, stale = accepted(findings, repository.policy, today, matrix)
-    shown = ranked((f for f in (*kept, *stale) if not {f.id, f.row, f"{f.id}:{f.row}"} & set(ignore)), matrix)
+    shown = ranked((f for f in (*kept, *stale) if not ignored(f, ignore)), matrix)
     verdict, summary = _verdict(shown, targets, repository)
     return Report(
         schema_version=SCHEMA_VERSION,

@@ -10,6 +10,7 @@ from rocm_doctor.model import Finding, Grade
 from rocm_doctor.plan.evidence import GRADES, Said, Statements, once, speaks_against, speaks_for, statements
 from rocm_doctor.plan.known import Index, Known
 from rocm_doctor.plan.machine import Machine
+from rocm_doctor.rules.build import unseen
 from rocm_doctor.rules.override import NAME as OVERRIDE
 from rocm_doctor.versions import release
 
@@ -77,7 +78,7 @@ def rank(one: Candidate) -> tuple[object, ...]:
         one.index.nightly,
         GRADES.index(one.grade),
         one.override is not None,
-        one.build.evidence in ("inferred", "build matrix") and not one.build.primary,
+        unseen(one.build),
         not (one.build.primary or one.known_good),
         tuple(-n for n in release(one.build.torch) or ()),
         one.index.extras,

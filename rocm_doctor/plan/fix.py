@@ -120,12 +120,18 @@ def apply(place: Environment, commands: Sequence[Command], stack: str, index: st
     return _kept(place, old.runs, current, commands, "done", say)
 
 
-def undo(place: Environment, say: Say) -> Run:
-    """Bring back what was installed before the last run that was not undone yet. Raises NotHere when there is none."""
-    runs = read_record(place).runs
+def last_run(place: Environment, runs: Sequence[Run]) -> int:
+    """The number of the last run that was not undone yet. Raises NotHere when there is none."""
     number = next((n for n in range(len(runs) - 1, -1, -1) if runs[n].state != "undone"), None)
     if number is None:
         raise NotHere(f"{place.prefix}: nothing was applied here that could be undone")
+    return number
+
+
+def undo(place: Environment, say: Say) -> Run:
+    """Bring back what was installed before the last run that was not undone yet. Raises NotHere when there is none."""
+    runs = read_record(place).runs
+    number = last_run(place, runs)
     last = runs[number]
     commands = undoing(place, last, installed(place))
     kept = msgspec.structs.replace(last, commands=())

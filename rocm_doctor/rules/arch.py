@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.binaries.targets import covers, overridden
-from rocm_doctor.derived import HIP, ROCR
+from rocm_doctor.derived import masks
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Override, Target, TorchBuild
 from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Snapshot
@@ -127,7 +127,7 @@ def _older(build: TorchBuild, snapshot: Snapshot) -> bool:
 
 def igpu_beside_dgpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """An integrated GPU that torch has no code for, beside a discrete one, with nothing that hides it."""
-    hidden = any(isinstance(snapshot.get(f"env.{n}").value, str) for n in (ROCR, *HIP))
+    hidden = bool(masks(snapshot))
     discrete = [n for n, g in enumerate(snapshot.gpus) if g.get("is_apu").value is False]
     for number, gpu in enumerate(snapshot.gpus):
         if not discrete or hidden or gpu.get("is_apu").value is not True:

@@ -14,7 +14,6 @@ _SURE: dict[str, Confidence] = {
     "torch.device_dists": "high",
     "catalogue": "medium",
 }
-_UNSEEN = ("inferred", "build matrix")
 
 
 def build_of(matrix: Matrix, version: object) -> TorchBuild | None:
@@ -61,7 +60,12 @@ def builds_with(gfx: str, matrix: Matrix, python: str = "") -> list[TorchBuild]:
     """
     fit = [b for b in matrix.torch if b.index.startswith("http") and gfx in b.gfx and (not b.blas or gfx in b.blas)]
     fit = [b for b in fit if not python or not b.pythons or f"cp{python.replace('.', '')}" in b.pythons]
-    return sorted(fit, key=lambda b: (b.primary or b.evidence not in _UNSEEN, sort_key(b.torch)), reverse=True)
+    return sorted(fit, key=lambda b: (not unseen(b), sort_key(b.torch)), reverse=True)
+
+
+def unseen(build: TorchBuild) -> bool:
+    """Nobody saw the wheel, and it is not the main build of its release: it is inferred from how others are made."""
+    return build.evidence in ("inferred", "build matrix") and not build.primary
 
 
 def install(build: TorchBuild) -> tuple[str, ...]:

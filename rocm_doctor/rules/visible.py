@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_doctor.derived import HIP, ROCR, indices
+from rocm_doctor.derived import ROCR, indices, masks
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Gpu, Snapshot
 from rocm_doctor.rules.findings import finding, readings
@@ -12,19 +12,18 @@ from rocm_doctor.rules.findings import finding, readings
 
 def visible_devices(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """A mask that hides every card, names one that is not there, or is applied twice."""
-    second = next((n for n in HIP if isinstance(snapshot.get(f"env.{n}").value, str)), None)
-    masks = [n for n in (ROCR, second) if n and isinstance(snapshot.get(f"env.{n}").value, str)]
+    names = masks(snapshot)
     left: int | None = len(snapshot.gpus) if snapshot.gpus and all(map(_listed, snapshot.gpus)) else None
-    for name in masks:
+    for name in names:
         chosen = indices(str(snapshot.get(f"env.{name}").value))
         if chosen is None:
             return
         if not chosen or (left is not None and chosen[0] >= left):
-            yield _hidden(snapshot, matrix, name, masks, left, chosen)
+            yield _hidden(snapshot, matrix, name, names, left, chosen)
             return
         kept = [i for i in chosen if left is None or i < left]
         if len(kept) < len(chosen):
-            yield _partly(snapshot, matrix, name, masks, left or 0)
+            yield _partly(snapshot, matrix, name, names, left or 0)
         left = len(kept)
 
 
@@ -34,9 +33,9 @@ def _listed(gpu: Gpu) -> bool:
     return any(name != "paste/text" and "collect_env" not in name for name in read)
 
 
-def _hidden(snapshot: Snapshot, matrix: Matrix, name: str, masks: list[str], left: int | None, chosen: list[int]) -> Finding:
+def _hidden(snapshot: Snapshot, matrix: Matrix, name: str, names: list[str], left: int | None, chosen: list[int]) -> Finding:
     value = snapshot.get(f"env.{name}").value
-    twice = len(masks) == 2 and name != ROCR and bool(chosen)
+    twice = len(names) == 2 and name != ROCR and bool(chosen)
     why = (
         f"{ROCR} leaves {left}, which HIP numbers from 0; {name}={value} then names one that is gone."
         if twice
@@ -47,12 +46,12 @@ def _hidden(snapshot: Snapshot, matrix: Matrix, name: str, masks: list[str], lef
         "access.visible-devices",
         title=f"{name}={value} hides every GPU" + (f" after {ROCR}" if twice else ""),
         cause=why,
-        evidence=readings(snapshot, *(f"env.{n}" for n in masks)),
+        evidence=readings(snapshot, *(f"env.{n}" for n in names)),
         commands=(f"unset {name}",),
     )
 
 
-def _partly(snapshot: Snapshot, matrix: Matrix, name: str, masks: list[str], left: int) -> Finding:
+def _partly(snapshot: Snapshot, matrix: Matrix, name: str, names: list[str], left: int) -> Finding:
     value = snapshot.get(f"env.{name}").value
     return finding(
         matrix,
@@ -60,5 +59,5 @@ def _partly(snapshot: Snapshot, matrix: Matrix, name: str, masks: list[str], lef
         severity="warning",
         title=f"{name}={value} names a card that is not there",
         cause=f"{left} cards can be chosen from, numbered from 0; what follows an index beyond them is dropped.",
-        evidence=readings(snapshot, *(f"env.{n}" for n in masks)),
+        evidence=readings(snapshot, *(f"env.{n}" for n in names)),
     )
