@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rocm_doctor._version import __version__
+
 if TYPE_CHECKING:
     from rocm_doctor.api import NotReady, check, require
 
-__version__ = "0.1.0"
 __all__ = ["NotReady", "__version__", "check", "require"]
 
 

@@ -98,10 +98,10 @@ COORDS: dict[str, Coord] = {
     "torch.available": Coord("flag", "torch.cuda.is_available() as it was printed"),
     "torch.device_dists": Coord("list", "gfx targets of installed device wheels (amd-torch-device-*, rocm-sdk-device-*)"),
     "torch.other_rocm": Coord(
-        "flag", "torch was built with another ROCm than the system has, by the first two numbers (derived.py)"
+        "flag", "torch was built with another ROCm than the system has, by the first two numbers (facts/derive.py)"
     ),
     "torch.expandable_segments": Coord(
-        "flag", "the allocator option expandable_segments as the environment sets it (derived.py)"
+        "flag", "the allocator option expandable_segments as the environment sets it (facts/derive.py)"
     ),
     # environment
     "env.": Coord("word", "environment variable as the process sees it; absent when it is not set"),

@@ -8,17 +8,18 @@ from pathlib import Path
 
 import msgspec
 
-from rocm_doctor import __version__, snapshot
-from rocm_doctor.catalogue import enrich, gpu_names
+from rocm_doctor._version import __version__
+from rocm_doctor.facts import merge as snapshot
+from rocm_doctor.facts.enrich import enrich, gpu_names
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Finding, Reading, Report, Snapshot, Verdict
 from rocm_doctor.probes import PROBES
-from rocm_doctor.probes.notes import Artifacts, Notes
+from rocm_doctor.probes.read.notes import Artifacts, Notes
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.engine import failure_lines
 from rocm_doctor.rules.engine import judge as judge_rows
 from rocm_doctor.rules.logs import Logs, readable_logs
-from rocm_doctor.verdict import verdict
+from rocm_doctor.rules.verdict import verdict
 
 SCHEMA_VERSION = 1
 Source = Callable[[], list[Artifact]]
@@ -45,17 +46,17 @@ def as_log(path: Path) -> list[Artifact]:
 
 def read_facts(artifacts: Iterable[Artifact], matrix: Matrix) -> Snapshot:
     """Run every probe over the artifacts. A probe that breaks is an error in the snapshot and never a pass."""
-    have = Artifacts(artifacts)
-    return snapshot.build(_guarded(name, have, matrix) for name, reads in PROBES if have.mention(*reads))
+    have = Artifacts(artifacts, lambda: gpu_names(matrix))
+    return snapshot.build(_guarded(name, have) for name, reads in PROBES if have.mention(*reads))
 
 
-def _guarded(name: str, artifacts: Artifacts, matrix: Matrix) -> Notes:
+def _guarded(name: str, artifacts: Artifacts) -> Notes:
     try:
         module = importlib.import_module(f"rocm_doctor.probes.{name}")
-        notes: Notes = module.probe(artifacts, gpu_names(matrix)) if name == "prose" else module.probe(artifacts)
+        notes: Notes = module.probe(artifacts)
     except Exception as exc:
         notes = Notes()
-        notes.fail(f"probe {name}", f"crashed: {type(exc).__name__}: {exc}; please report this with the input")
+        notes.fail(f"probe {name.rpartition('.')[2]}", f"crashed: {type(exc).__name__}: {exc}; please report this with the input")
     return notes
 
 

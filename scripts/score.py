@@ -23,7 +23,7 @@ import yaml
 from accuracy_page import SAVED, saved, share
 
 from rocm_doctor import pipeline
-from rocm_doctor.catalogue import enrich
+from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.model import Artifact, Finding, Snapshot
 from rocm_doctor.rules import RULES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rocm_doctor.catalogue import enrich
+from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.model import Artifact, Fact, Finding, Gpu, Reading, Snapshot, Undecided, Value
 from rocm_doctor.rules import RULES

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from rocm_doctor import pipeline
 from rocm_doctor.cli import cli
-from rocm_doctor.diff import as_text, compare
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Snapshot
+from rocm_doctor.reports.diff import as_text, compare
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 

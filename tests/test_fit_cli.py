@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-WORKER = ROOT / "rocm_doctor" / "fit" / "child" / "fitworker"
+WORKER = ROOT / "rocm_doctor" / "workers" / "fit"
 KEYS = {"peak_allocated_bytes", "peak_reserved_bytes", "breakdown", "error_bound", "verdict", "margin_bytes", "limits", "changes"}
 
 

@@ -92,7 +92,7 @@ def test_what_the_math_path_costs_as_measured_on_a_radeon(tokens: int, differenc
     of 128 columns, bf16, causal, forward and backward. https://github.com/unslothai/unsloth/pull/8821"""
     import torch
 
-    from rocm_doctor.fit.child.fitworker import kernels, track
+    from rocm_doctor.workers.fit import kernels, track
 
     def attention_peak(card: Kernels) -> float:
         tracker = track.Tracker(1, 1, tokens)

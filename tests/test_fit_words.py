@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from rocm_doctor.catalogue import target_named
 from rocm_doctor.cli.fit import command
+from rocm_doctor.facts.enrich import target_named
 from rocm_doctor.fit import card
 from rocm_doctor.fit.job import Job, Optimizer
 from rocm_doctor.fit.quantised import needs, wheels

@@ -141,8 +141,8 @@ def test_the_prolog_drains_a_node_only_for_findings(code: int, drained: bool, tm
 
 
 def test_the_policies_of_the_documentation_say_the_same(tmp_path: Path) -> None:
-    from rocm_doctor.sources.declared import policy
-    from rocm_doctor.sources.declared.files import Tree
+    from rocm_doctor.lint.readers import policy
+    from rocm_doctor.lint.readers.files import Tree
 
     read = []
     for name, text in (

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocm_doctor.cli import cli
-from rocm_doctor.declared import Place, Repository
-from rocm_doctor.sources import declared
-from rocm_doctor.sources.declared import requirements, shell
-from rocm_doctor.sources.declared.files import MAX_BYTES
+from rocm_doctor.lint import readers as declared
+from rocm_doctor.lint.declared import Place, Repository
+from rocm_doctor.lint.readers import requirements, shell
+from rocm_doctor.lint.readers.files import MAX_BYTES
 
 
 def troubles(root: Path) -> list[tuple[str, int, str]]:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from rocm_doctor.declared import Target
-from rocm_doctor.lint import lint
+from rocm_doctor.lint import readers as declared
+from rocm_doctor.lint.declared import Target
+from rocm_doctor.lint.judge import lint
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Finding
-from rocm_doctor.sources import declared
 
 TODAY = datetime.date(2026, 11, 21)
 ROCM = "--index-url https://download.pytorch.org/whl/rocm6.3"

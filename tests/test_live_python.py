@@ -9,7 +9,7 @@ import pytest
 from faketools import script, write
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.sources.live_python import Interpreter, locate, python_files
+from rocm_doctor.sources.live.python import Interpreter, locate, python_files
 
 ROOT = Path("/")
 VERSION_PY = "__version__ = '2.9.1+rocm6.4'\nhip = '6.4.43484'\n"

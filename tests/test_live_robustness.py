@@ -14,9 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocm_doctor.model import Artifact, Why
-from rocm_doctor.probes.notes import Artifacts, Notes
+from rocm_doctor.probes.read.notes import Artifacts, Notes
 
-PROBES = ("kfd", "drm", "pci", "devices", "driver", "host", "container", "kernel_log", "rocm")
+PROBES = (
+    *(f"kernel.{name}" for name in ("kfd", "drm", "pci", "devices", "driver", "host", "container", "kernel_log")),
+    "python.rocm",
+)
 NAMES = (
     f"{KFD}/1/properties", f"{KFD}/1/gpu_id", f"{KFD}/1/mem_banks/0/properties", f"{KFD}/1/io_links/0/properties",
     "sys/class/kfd",

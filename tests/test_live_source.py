@@ -29,10 +29,11 @@ from faketools import (
 )
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.probes.notes import Artifacts
-from rocm_doctor.sources import bundle, live, live_tools
+from rocm_doctor.probes.read.notes import Artifacts
+from rocm_doctor.sources import bundle, live
 from rocm_doctor.sources.live import collect
-from rocm_doctor.sources.live_kernel import kernel_files
+from rocm_doctor.sources.live import tools as live_tools
+from rocm_doctor.sources.live.kernel import kernel_files
 
 
 @pytest.fixture
@@ -212,6 +213,12 @@ def test_the_tools_that_are_really_here(tmp_path: Path, path: str) -> None:
     assert path or not tools or Path("/opt").exists()
 
 
+READ_BACK = (
+    *(f"kernel.{name}" for name in ("kfd", "drm", "pci", "devices", "driver", "host", "container", "kernel_log")),
+    *("python.rocm", "python.packages", "tools.rocminfo"),
+)
+
+
 def test_the_way_through_a_bundle(tmp_path: Path, bin_: Path) -> None:
     """Live, then written and read again: every probe says the same."""
     tool(bin_, "rocminfo", out="ROCk module is loaded\n", status=1)
@@ -223,7 +230,7 @@ def test_the_way_through_a_bundle(tmp_path: Path, bin_: Path) -> None:
         a.name: (a.text, a.missing, a.note, a.returncode) for a in artifacts
     }
     here, there = (Artifacts(sorted(each, key=lambda a: a.name)) for each in (artifacts, again))
-    for name in ("kfd", "drm", "pci", "devices", "driver", "host", "container", "rocm", "kernel_log", "packages", "rocminfo"):
+    for name in READ_BACK:
         probe = importlib.import_module(f"rocm_doctor.probes.{name}").probe
         assert probe(here).facts == probe(there).facts
         assert [one.gpus for one in probe(here).listings] == [one.gpus for one in probe(there).listings]

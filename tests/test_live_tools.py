@@ -25,8 +25,8 @@ from faketools import (
 
 from rocm_doctor import pipeline
 from rocm_doctor.matrix import load
-from rocm_doctor.sources import live_tools
 from rocm_doctor.sources.live import collect
+from rocm_doctor.sources.live import tools as live_tools
 
 NOT_LOADED = "ROCk module is NOT loaded, possibly no GPU devices\n"
 AGENT = "*******\nAgent 2\n*******\n  Name:                    gfx1100\n"

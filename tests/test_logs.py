@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_doctor.model import Artifact
+from rocm_doctor.probes.read.words import Vocabulary
 from rocm_doctor.rules.logs import Logs
-from rocm_doctor.vocabulary import Vocabulary
 
 _PADDING = "\n123" * 20_000
 _LETTERS = str.maketrans("0123456789", "ghijklmnop")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rocm_doctor.matrix.lint import lint
-from rocm_doctor.matrix.lint_text import words
+from rocm_doctor.matrix.checks import lint
+from rocm_doctor.matrix.checks.text import words
 
 SOURCE = Path(__file__).resolve().parents[1] / "compat_matrix"
 TODAY = datetime.date(2026, 11, 21)

@@ -10,7 +10,7 @@ import pytest
 from matrix_machines import findings, rows, torch
 
 from rocm_doctor.matrix import Matrix, load
-from rocm_doctor.matrix.lint import lint
+from rocm_doctor.matrix.checks import lint
 
 ROOT = Path(__file__).resolve().parents[1]
 PRICE = ROOT / "docs" / "price"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_doctor.sources.paste import decode
-from rocm_doctor.sources.paste_clean import clean
+from rocm_doctor.sources.paste.clean import clean
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tool_texts import EVERY, SINGLE, plain
 
-from rocm_doctor import snapshot
+from rocm_doctor.facts import merge as snapshot
 from rocm_doctor.model import Artifact
-from rocm_doctor.probes import agents, amd_smi, clinfo, hip, rocm_smi, rocminfo
-from rocm_doctor.probes.notes import Artifacts, Notes
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.tools import agents, amd_smi, clinfo, hip, rocm_smi, rocminfo
 from rocm_doctor.sources.paste import cut, decode
 
 SHARED = Path(__file__).parents[2] / "shared"

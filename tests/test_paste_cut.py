@@ -22,8 +22,8 @@ from tool_texts import (
 )
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.probes import rocm_smi, rocminfo
-from rocm_doctor.probes.notes import Artifacts
+from rocm_doctor.probes.read.notes import Artifacts
+from rocm_doctor.probes.tools import rocm_smi, rocminfo
 from rocm_doctor.sources.paste import cut
 
 DMESG = "[    2.244241] kfd kfd: DID 7340 is missing in supported_devices\n[   12.5] usb 1-1: new device\n"

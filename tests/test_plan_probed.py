@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rocm_doctor.catalogue import enrich
+from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Value
 from rocm_doctor.plan.answer import Plan, answer

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tool_texts import AGENTS, gpus, run
 
-from rocm_doctor.probes import agents
+from rocm_doctor.probes.tools import agents
 
 
 def test_one_target_a_line() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 import pytest
 from tool_texts import AMD_BOX, AMD_JSON, AMD_MONITOR, AMD_STATIC, gpus, plain, run
 
-from rocm_doctor.probes import amd_smi
-from rocm_doctor.probes.notes import Notes
+from rocm_doctor.probes.read.notes import Notes
+from rocm_doctor.probes.tools import amd_smi
 
 
 def read(text: str) -> Notes:

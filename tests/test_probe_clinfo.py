@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tool_texts import CLINFO_AMD, CLINFO_KHRONOS, gpus, run
 
-from rocm_doctor.probes import clinfo
+from rocm_doctor.probes.tools import clinfo
 
 
 def test_amd_program() -> None:

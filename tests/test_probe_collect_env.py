@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from text_probes import captures, facts, gpus, notes
 
-from rocm_doctor.probes import collect_env
+from rocm_doctor.probes.text import collect_env
 
 REPORT = """\
 Collecting environment information...

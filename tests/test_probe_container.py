@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from faketools import artifacts
 
-from rocm_doctor.probes.container import probe
+from rocm_doctor.probes.kernel.container import probe
 
 
 def container(texts: dict[str, str]) -> object:

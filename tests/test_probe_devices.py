@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from faketools import artifacts
 
-from rocm_doctor.probes.devices import probe
+from rocm_doctor.probes.kernel.devices import probe
 
 KFD = "exists: yes\nmode: 0660\nuid: 0\ngid: 109\ngroup: render\nopen: {}\n"
 

@@ -8,9 +8,9 @@ import pytest
 from faketools import Card, artifacts, bare_machine, machine
 
 from rocm_doctor.model import Why
-from rocm_doctor.probes.driver import DEFAULTS, MODULE, probe
-from rocm_doctor.probes.notes import Artifacts
-from rocm_doctor.sources.live_kernel import kernel_files
+from rocm_doctor.probes.kernel.driver import DEFAULTS, MODULE, probe
+from rocm_doctor.probes.read.notes import Artifacts
+from rocm_doctor.sources.live.kernel import kernel_files
 
 
 def values(texts: dict[str, str], missing: dict[str, Why] | None = None) -> dict[str, object]:

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from text_probes import facts, notes
 
-from rocm_doctor.probes import env, env_text
+from rocm_doctor.probes.python import env
+from rocm_doctor.probes.text import env_text
 
 
 def test_captured_listing() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tool_texts import HIPCONFIG, HIPINFO, gpus, plain, run
 
-from rocm_doctor.probes import hip
+from rocm_doctor.probes.tools import hip
 
 
 def test_hipconfig() -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from faketools import artifacts, bare_machine
 
-from rocm_doctor.probes.host import probe
-from rocm_doctor.probes.notes import Artifacts
-from rocm_doctor.sources.live_host import host_files
+from rocm_doctor.probes.kernel.host import probe
+from rocm_doctor.probes.read.notes import Artifacts
+from rocm_doctor.sources.live.host import host_files
 
 
 def values(texts: dict[str, str]) -> dict[str, object]:

@@ -6,7 +6,7 @@ import pytest
 from faketools import artifacts
 
 from rocm_doctor.model import Fact
-from rocm_doctor.probes.kernel_log import probe
+from rocm_doctor.probes.kernel.kernel_log import probe
 
 HEAD = "[    2.244241] "
 

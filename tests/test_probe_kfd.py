@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_doctor.model import Fact
-from rocm_doctor.probes.kfd import address, gfx_name, probe
-from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.sources.live_kernel import kernel_files
+from rocm_doctor.probes.kernel.kfd import address, gfx_name, probe
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.sources.live.kernel import kernel_files
 
 NODE = (
     "cpu_cores_count 0\nsimd_count 416\nsimd_per_cu 4\nwave_front_size 64\n"

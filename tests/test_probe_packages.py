@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from text_probes import facts, notes
 
-from rocm_doctor.probes import interpreter, packages
+from rocm_doctor.probes.python import interpreter, packages
 
 
 def test_versions_absences_and_names_of_pep_503() -> None:

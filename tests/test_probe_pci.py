@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from faketools import KFD, Card, artifacts, bare_machine, machine
 
-from rocm_doctor.probes.notes import Artifacts
-from rocm_doctor.probes.pci import probe
-from rocm_doctor.snapshot import build
-from rocm_doctor.sources.live_kernel import kernel_files
+from rocm_doctor.facts.merge import build
+from rocm_doctor.probes.kernel.pci import probe
+from rocm_doctor.probes.read.notes import Artifacts
+from rocm_doctor.sources.live.kernel import kernel_files
 
 SLOT = "sys/bus/pci/devices/0000:03:00.0"
 
@@ -57,7 +57,7 @@ def test_uevent_alone_is_enough() -> None:
 
 def test_a_card_that_compute_does_not_know(tmp_path: Path) -> None:
     """Two on the bus, one in the topology: the other one has no node, and the first keeps its own."""
-    from rocm_doctor.probes import kfd
+    from rocm_doctor.probes.kernel import kfd
 
     files = kernel_files(machine(tmp_path, Card(), Card(slot="0000:0a:00.0", device=0x6811)))
     have = Artifacts(a for a in files if not a.name.startswith(f"{KFD}/2/"))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from text_probes import facts, notes
 
-from rocm_doctor.probes import pip_list
+from rocm_doctor.probes.text import pip_list
 
 LIST = """\
 Package                  Version              Editable project location

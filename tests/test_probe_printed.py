@@ -6,8 +6,8 @@ from types import ModuleType
 import pytest
 from tool_texts import run
 
-from rocm_doctor.probes import agents, amd_smi, clinfo, hip, rocm_smi, rocminfo
-from rocm_doctor.probes.printed import bdf, hex_id, name, size, stated, target, whole_number
+from rocm_doctor.probes.read.printed import bdf, hex_id, name, size, stated, target, whole_number
+from rocm_doctor.probes.tools import agents, amd_smi, clinfo, hip, rocm_smi, rocminfo
 
 TOOLS = [
     (rocminfo, "rocminfo"),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from text_probes import CORPUS, NAMES, facts, gpus, notes
 
-from rocm_doctor.probes import prose
+from rocm_doctor.probes.text import prose
 
 
 @pytest.mark.parametrize(
@@ -239,10 +239,10 @@ def test_gpus_of_the_reports_are_those_that_a_reader_names() -> None:
     """Where the label of a case names a target and the text names a card, the text must not lead to another one."""
     import yaml
 
-    from rocm_doctor.catalogue import gpu_names
+    from rocm_doctor.facts.enrich import gpu_names
     from rocm_doctor.matrix import load
     from rocm_doctor.model import Artifact
-    from rocm_doctor.probes.notes import Artifacts
+    from rocm_doctor.probes.read.notes import Artifacts
 
     cases = sorted((CORPUS / "cases").glob("*/case.md"))
     if not cases:
@@ -251,7 +251,7 @@ def test_gpus_of_the_reports_are_those_that_a_reader_names() -> None:
     right, told = 0, 0
     for case in cases:
         label = yaml.safe_load((case.parent / "label.yaml").read_text())
-        result = prose.probe(Artifacts([Artifact("paste/text", "paste", case.read_text())]), names)
+        result = prose.probe(Artifacts([Artifact("paste/text", "paste", case.read_text())], lambda: names))
         found = {gpu["gfx"].value for listing in result.listings for gpu in listing.gpus if isinstance(gpu["gfx"].value, str)}
         if found and label["gfx"]:
             told += 1

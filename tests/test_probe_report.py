@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from text_probes import captures, facts, gpus, notes
 
-from rocm_doctor.probes import report
+from rocm_doctor.probes.text import report
 
 TRANSFORMERS = """\
 Copy-and-paste the text below in your GitHub issue and FILL OUT the two last points.

@@ -6,7 +6,7 @@ import pytest
 from faketools import artifacts
 
 from rocm_doctor.model import Why
-from rocm_doctor.probes.rocm import probe
+from rocm_doctor.probes.python.rocm import probe
 
 HIP = "libamdhip64.so.6 -> libamdhip64.so.6.4.43483\n"
 TWO = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 import pytest
 from tool_texts import SMI_CSV, SMI_JSON, SMI_LIST, SMI_TABLE, gpus, plain, run
 
-from rocm_doctor.probes import rocm_smi
-from rocm_doctor.probes.notes import Notes
+from rocm_doctor.probes.read.notes import Notes
+from rocm_doctor.probes.tools import rocm_smi
 
 
 def read(text: str) -> Notes:

@@ -4,8 +4,8 @@ from __future__ import annotations
 import pytest
 from tool_texts import CPU, DONE, HEAD, NPU, ROCMINFO, gpu_agent, gpus, plain, run
 
-from rocm_doctor.probes import rocminfo
-from rocm_doctor.probes.notes import Notes
+from rocm_doctor.probes.read.notes import Notes
+from rocm_doctor.probes.tools import rocminfo
 
 
 def read(text: str) -> Notes:

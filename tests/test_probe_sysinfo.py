@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from text_probes import captures, facts, gpus, notes
 
-from rocm_doctor.probes import sysinfo
+from rocm_doctor.probes.text import sysinfo
 
 NEW = """\
 workload_name,command,hostname,cpu_model,sbios,linux_distro,linux_kernel_version,amd_gpu_kernel_version,rocm_version,vbios,gpu_model,gpu_arch,cu_per_gpu,wave_size

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from text_probes import facts, notes
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.probes import torch_build
-from rocm_doctor.probes.notes import Artifacts
-from rocm_doctor.probes.torch_build import Build, family_of, kind_of, rocm_of
+from rocm_doctor.probes.python import torch_build
+from rocm_doctor.probes.python.torch_build import Build, family_of, kind_of, rocm_of
+from rocm_doctor.probes.read.notes import Artifacts
 
 VERSION_PY = """\
 from typing import Optional

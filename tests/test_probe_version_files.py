@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from text_probes import captures, facts, gpus, notes
 
-from rocm_doctor.probes import lspci, tracebacks, version_files
+from rocm_doctor.probes.text import tracebacks, version_files
+from rocm_doctor.probes.tools import lspci
 
 LSPCI = """\
 00:02.0 VGA compatible controller [0300]: Intel Corporation UHD Graphics 730 [8086:4692] (rev 0c)

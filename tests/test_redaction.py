@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocm_doctor.model import Artifact, Fact, Finding, Gpu, Reading, Report, Snapshot
-from rocm_doctor.probes import env
-from rocm_doctor.probes.notes import Artifacts
-from rocm_doctor.redact import Redactor, redact_artifacts, redact_report, redact_snapshot
-from rocm_doctor.redact_patterns import COMMON
+from rocm_doctor.probes.python import env
+from rocm_doctor.probes.read.notes import Artifacts
+from rocm_doctor.redaction import Redactor, redact_artifacts, redact_report, redact_snapshot
+from rocm_doctor.redaction.patterns import COMMON
 from rocm_doctor.reports import FORMATS, Look, render
 
 CAPTURES = Path(__file__).resolve().parents[2] / "shared" / "corpus" / "captures"

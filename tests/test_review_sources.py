@@ -16,7 +16,7 @@ import pytest
 from rocm_doctor import pipeline
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact
-from rocm_doctor.redact import Redactor, redact_report
+from rocm_doctor.redaction import Redactor, redact_report
 from rocm_doctor.reports import Look, render
 from rocm_doctor.sources.bundle import BundleError, read, read_stream
 from rocm_doctor.sources.paste import cut
@@ -127,7 +127,7 @@ def test_utf_16_stays_readable_behind_the_gap(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("make", ["zip", "tar"])
 def test_too_many_members_are_refused_and_not_cut(tmp_path: Path, make: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rocm_doctor.sources.members.COUNT", 3)
+    monkeypatch.setattr("rocm_doctor.sources.bundle.archives.COUNT", 3)
     (tmp_path / "x").write_text("x")
     path = tmp_path / f"many.{make}"
     with zipfile.ZipFile(path, "w") if make == "zip" else tarfile.open(path, "w") as archive:

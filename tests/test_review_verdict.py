@@ -54,7 +54,7 @@ def test_kfd_without_a_render_node_is_not_ready() -> None:
     assert judged(Artifact("dev/dri", "live", missing="absent-source"), without=("dev/dri/",)).verdict == "problems"
 
 
-@pytest.mark.parametrize("probe", ["env", "kfd", "packages"])
+@pytest.mark.parametrize("probe", ["python.env", "kernel.kfd", "python.packages"])
 def test_a_crashed_probe_is_not_a_pass(probe: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(artifacts: object) -> None:
         raise ValueError("broken on purpose")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from machines import card, env, judge, named, open_nodes, serious, torch
 
-from rocm_doctor.derived import indices
+from rocm_doctor.facts.derive import indices
 from rocm_doctor.model import Artifact
 
 

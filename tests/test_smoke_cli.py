@@ -14,8 +14,9 @@ from rocm_doctor.cli import cli
 from rocm_doctor.cli.common import interpreter
 from rocm_doctor.model import Artifact
 from rocm_doctor.smoke import runner
-from rocm_doctor.smoke.worker.table import STAGES
-from rocm_doctor.sources import live, process
+from rocm_doctor.sources import live
+from rocm_doctor.workers import process
+from rocm_doctor.workers.smoke.table import STAGES
 
 
 def run(*args: str) -> Result:

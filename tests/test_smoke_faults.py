@@ -18,8 +18,8 @@ from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.smoke import endings, watch
 from rocm_doctor.smoke.runner import planned, run_smoke
-from rocm_doctor.smoke.worker.table import all_needs
-from rocm_doctor.sources import process
+from rocm_doctor.workers import process
+from rocm_doctor.workers.smoke.table import all_needs
 
 pytestmark = pytest.mark.skipif(not process.HAS_GROUPS, reason="needs process groups")
 OURS = f"pytest-{os.getpid()}"

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from rocm_doctor import pipeline
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact, Report
-from rocm_doctor.probes.notes import Artifacts, Notes
-from rocm_doctor.probes.smoke import probe
-from rocm_doctor.smoke.worker.table import STAGES
+from rocm_doctor.probes.python.smoke import probe
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.workers.smoke.table import STAGES
 
 HEADER = {
     "kind": "header",

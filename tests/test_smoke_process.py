@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rocm_doctor.sources import process
-from rocm_doctor.sources.process import Ask, run, run_many
+from rocm_doctor.workers import process
+from rocm_doctor.workers.process import Ask, run, run_many
 
 pytestmark = pytest.mark.skipif(not process.HAS_GROUPS, reason="needs process groups")
 
@@ -134,7 +134,7 @@ def test_interrupt_ends_the_children(tmp_path: Path) -> None:
     """Ctrl-C in the middle of a wait: the exception goes on, the child does not."""
     sleeper = py(f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(60)")
     code = (
-        "import _thread, threading\nfrom rocm_doctor.sources.process import run\n"
+        "import _thread, threading\nfrom rocm_doctor.workers.process import run\n"
         "threading.Timer(0.7, _thread.interrupt_main).start()\n"
         f"try: run({sleeper!r}, limit=50)\n"
         "except KeyboardInterrupt: print('interrupted')"

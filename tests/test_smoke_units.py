@@ -12,9 +12,10 @@ import pytest
 
 from rocm_doctor.smoke import watch
 from rocm_doctor.smoke.runner import planned
-from rocm_doctor.smoke.worker import basics, bench, compare, hip
-from rocm_doctor.smoke.worker.compare import Wrong, tolerance
-from rocm_doctor.smoke.worker.table import BY_NAME, STAGES, all_needs
+from rocm_doctor.workers.smoke import basics, compare, hip
+from rocm_doctor.workers.smoke import main as bench
+from rocm_doctor.workers.smoke.compare import Wrong, tolerance
+from rocm_doctor.workers.smoke.table import BY_NAME, STAGES, all_needs
 
 WORKER = Path(compare.__file__ or "").parent
 

@@ -15,8 +15,8 @@ import pytest
 
 from rocm_doctor.model import Artifact
 from rocm_doctor.smoke.runner import planned, run_smoke
-from rocm_doctor.smoke.worker.table import STAGES
-from rocm_doctor.sources import process
+from rocm_doctor.workers import START, process
+from rocm_doctor.workers.smoke.table import STAGES
 
 pytestmark = [
     pytest.mark.torch,
@@ -177,9 +177,9 @@ def test_torch_that_is_not_there(tmp_path: Path) -> None:
 
 def test_the_worker_runs_alone(tmp_path: Path) -> None:
     """As the examined interpreter runs it: by path, from another folder, without rocm_doctor to import."""
-    worker = Path(sys.modules["rocm_doctor.smoke.worker"].__file__ or "").parent
+    worker = START
     out = tmp_path / "events"
-    code = f"import sys; sys.modules['rocm_doctor'] = None; sys.argv = ['worker', '--results', {str(out)!r}, '--stages', 'import,matmul', '--device', 'cpu']; import runpy; runpy.run_path({str(worker)!r}, run_name='__main__')"  # noqa: E501
+    code = f"import sys; sys.modules['rocm_doctor'] = None; sys.argv = ['worker', 'smoke', '--results', {str(out)!r}, '--stages', 'import,matmul', '--device', 'cpu']; import runpy; runpy.run_path({str(worker)!r}, run_name='__main__')"  # noqa: E501
     done = process.run([sys.executable, "-c", code], limit=60, cwd=str(tmp_path), env={**os.environ, "PYTHONPATH": ""})
     events = [json.loads(line) for line in out.read_text().splitlines()]
     assert (done.returncode, done.stdout) == (0, ""), done.stderr

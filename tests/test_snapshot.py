@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from rocm_doctor import snapshot
+from rocm_doctor.facts import merge as snapshot
 from rocm_doctor.model import Fact, Reading, Snapshot, Unknown
-from rocm_doctor.probes.notes import MOST, Notes
+from rocm_doctor.probes.read.notes import MOST, Notes
 
 
 def notes(*gpus: dict[str, Any], complete: bool = True, tool: str = "kfd", **facts: Any) -> Notes:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from rocm_doctor.model import Artifact, Fact, Unknown
-from rocm_doctor.probes.gpu_names import GpuNames
-from rocm_doctor.probes.notes import Artifacts, Notes
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.text.gpu_names import GpuNames
 
 CORPUS = Path(__file__).resolve().parents[1].parent / "shared" / "corpus"
 
@@ -45,8 +45,8 @@ NAMES = GpuNames.of(
 def notes(probe: ModuleType, *texts: tuple[str, str] | str) -> Notes:
     """The probe's notes on texts: `(artifact name, text)`, or a text that somebody pasted."""
     items = [("paste/text", text) if isinstance(text, str) else text for text in texts]
-    artifacts = Artifacts(Artifact(name, "paste", text) for name, text in items)
-    result: Notes = probe.probe(artifacts, NAMES) if probe.__name__.endswith(".prose") else probe.probe(artifacts)
+    artifacts = Artifacts((Artifact(name, "paste", text) for name, text in items), lambda: NAMES)
+    result: Notes = probe.probe(artifacts)
     return result
 
 

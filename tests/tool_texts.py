@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import ModuleType
 
 from rocm_doctor.model import Artifact, Fact, Unknown
-from rocm_doctor.probes.notes import Artifacts, Notes
+from rocm_doctor.probes.read.notes import Artifacts, Notes
 
 HEAD = """\
 =====================

@@ -79,7 +79,7 @@ def audit_file(path: Path) -> Audit:
 
 
 def artifact(audit: Audit, origin: Origin = "live", seconds: float | None = None) -> Artifact:
-    """The audit as text, so that a bundle replays it: probes/code.py reads it back."""
+    """The audit as text, so that a bundle replays it: probes/python/code.py reads it back."""
     return Artifact(ARTIFACT, origin, msgspec.json.format(msgspec.json.encode(audit), indent=1).decode(), seconds=seconds)
 
 

@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from rocm_doctor import __version__
+from rocm_doctor._version import __version__
 
 COMMANDS = {
     "check": "Judge this machine, a captured bundle, or a pasted bug report.",

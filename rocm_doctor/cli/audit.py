@@ -91,7 +91,7 @@ def _is_environment(path: Path) -> bool:
 
 
 def _environment(python: str | None, hip: str | None, progress: Callable[[str], None]) -> Audit:
-    from rocm_doctor.sources.live_python import locate
+    from rocm_doctor.sources.live.python import locate
 
     found = locate(python, Path("/"), os.environ)
     if isinstance(found, str):

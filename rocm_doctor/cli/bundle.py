@@ -9,7 +9,7 @@ import click
 from rocm_doctor import pipeline
 from rocm_doctor.cli.check import captured, live
 from rocm_doctor.cli.common import interpreter, load_matrix, write_file
-from rocm_doctor.redact import redact_artifacts
+from rocm_doctor.redaction import redact_artifacts
 from rocm_doctor.reports import Look, render
 from rocm_doctor.sources import bundle
 

@@ -66,8 +66,8 @@ def interpreter(python: str | None) -> str | None:
     """The program that --python names: its path, its name on PATH, or the folder of its environment. Raises Fault for none."""
     if python is None:
         return None
-    from rocm_doctor.sources.live_python import locate
-    from rocm_doctor.sources.process import run
+    from rocm_doctor.sources.live.python import locate
+    from rocm_doctor.workers.process import run
 
     named = shutil.which(python) or python
     found = locate(named, Path("/"), os.environ)
@@ -79,7 +79,7 @@ def interpreter(python: str | None) -> str | None:
 
 def named_gpu(text: str, matrix: Any, where: str = "") -> str:
     """The gfx target that a user names, or its product; Fault for none and for several. `where` goes into its message."""
-    from rocm_doctor.catalogue import target_named
+    from rocm_doctor.facts.enrich import target_named
 
     found = target_named(text, matrix)
     if isinstance(found, str):
@@ -140,7 +140,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def _redacted(report: Report) -> Report:
-    from rocm_doctor.redact import redact_report
+    from rocm_doctor.redaction import redact_report
 
     return redact_report(report)
 

@@ -7,7 +7,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from rocm_doctor import __version__
+from rocm_doctor._version import __version__
 
 _PACKAGE = Path(__file__).parent.parent
 

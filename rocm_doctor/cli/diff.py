@@ -25,7 +25,7 @@ def command(before: Path, after: Path, format_: str, no_redact: bool, verbose: b
 
     Ends with 1 when AFTER has an error that BEFORE has not and that follows from no other, else with 0.
     """
-    from rocm_doctor.diff import as_text, compare
+    from rocm_doctor.reports.diff import as_text, compare
 
     matrix = load_matrix(None, ())
     found = compare(_report(before, matrix, no_redact), _report(after, matrix, no_redact), matrix)
@@ -38,7 +38,7 @@ def command(before: Path, after: Path, format_: str, no_redact: bool, verbose: b
 
 def _report(path: Path, matrix: Matrix, no_redact: bool) -> Report:
     """The report of a JSON file, or that of judging a bundle; a usage error for what is neither."""
-    from rocm_doctor.redact import redact_report
+    from rocm_doctor.redaction import redact_report
     from rocm_doctor.sources.bundle import BundleError
 
     if path.suffix == ".json" and path.is_file():

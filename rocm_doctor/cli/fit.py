@@ -136,7 +136,7 @@ def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> t
         gfx = named_gpu(gpu, matrix)
         return cards.declared(gfx, vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip()), None
     from rocm_doctor import pipeline
-    from rocm_doctor.catalogue import enrich
+    from rocm_doctor.facts.enrich import enrich
 
     snapshot = enrich(pipeline.read_facts(live(python, None, (), smoke=False), matrix), matrix)
     found = cards.present(snapshot) or [cards.declared("", vram, matrix)]

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from rocm_doctor.cli.common import Fault, baselined, deliver, finish, load_matrix, named_gpu, report_options
-from rocm_doctor.declared import Repository, Target
+from rocm_doctor.lint.declared import Repository, Target
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
 
@@ -47,7 +47,7 @@ def command(
 
     The target is given by --gpu and its companions, or declared in pyproject.toml or rocm-doctor.yaml.
     """
-    from rocm_doctor.sources import declared
+    from rocm_doctor.lint import readers as declared
 
     matrix = load_matrix(matrix_path, overlays)
     given = Target("the command line", gpu or "", rocm, driver, python, os_)
@@ -88,7 +88,7 @@ def known(target: Target, matrix: Matrix) -> Target:
 def _judged(path: Path, repository: Repository, wanted: list[Target], matrix: Matrix, ignore: tuple[str, ...]) -> Report:
     import msgspec
 
-    from rocm_doctor.lint import lint, rebased
+    from rocm_doctor.lint.judge import lint, rebased
 
     folder = path if path.is_dir() else path.parent
     if path.is_file():

@@ -80,7 +80,7 @@ def diff(old: Path, new: Path | None, style: str) -> None:
 @click.option("--strict", is_flag=True, help="Warnings count too.")
 def lint(folder: Path | None, strict: bool) -> None:
     """Check the data in FOLDER (default: compat_matrix of this checkout). Exit 1 on an error."""
-    from rocm_doctor.matrix.lint import lint as problems_of
+    from rocm_doctor.matrix.checks import lint as problems_of
 
     root = folder or _SOURCE
     if not (root / "VERSION").is_file():

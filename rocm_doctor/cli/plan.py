@@ -129,8 +129,8 @@ def _version_of(python: str) -> str:
 
 def _here(python: str | None, matrix: Matrix) -> Machine:
     """This machine, with the interpreter that is asked for."""
-    from rocm_doctor.catalogue import enrich
     from rocm_doctor.cli.check import said_when_slow
+    from rocm_doctor.facts.enrich import enrich
     from rocm_doctor.pipeline import read_facts
     from rocm_doctor.sources.live import collect
 

@@ -41,7 +41,7 @@ def command(
 
 
 def _redacted(snapshot: Snapshot) -> Snapshot:
-    from rocm_doctor.redact import redact_snapshot
+    from rocm_doctor.redaction import redact_snapshot
 
     return redact_snapshot(snapshot)
 

@@ -14,7 +14,7 @@ from rocm_doctor import pipeline
 from rocm_doctor.cli.common import Fault, baselined, deliver, finish, interpreter, load_matrix, report_options
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.smoke.summary import lines
-from rocm_doctor.smoke.worker.table import STAGES
+from rocm_doctor.workers.smoke.table import STAGES
 
 MIB = 1 << 20
 
@@ -105,8 +105,8 @@ def facts_beside(python: str | None, device: str, results: list[Artifact]) -> li
     """The facts of the machine, which the results are judged with. A test that was asked for on the CPU, or ran on a CUDA GPU,
     says nothing of an AMD GPU; one that found no GPU is to be told why.
     """
-    from rocm_doctor.probes.notes import Artifacts
-    from rocm_doctor.probes.smoke import probe
+    from rocm_doctor.probes.python.smoke import probe
+    from rocm_doctor.probes.read.notes import Artifacts
 
     kind = probe(Artifacts(results)).facts.get("smoke.kind")
     if device == "cpu" or (kind and kind.value == "cuda"):

@@ -13,7 +13,7 @@ from rocm_doctor.fit.shape import Shape
 
 
 def kernel_of(shape: Shape, job: Job) -> str:
-    """The attention path of this run: flash, efficient, math or eager (the rules of `fitworker/kernels.py`)."""
+    """The attention path of this run: flash, efficient, math or eager (the rules of `workers/fit/kernels.py`)."""
     card, masked = job.kernels, 0 < shape.window <= job.seq
     grouped = shape.heads != shape.kv_heads and not masked
     if job.implementation == "eager" or shape.softcap:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from rocm_doctor.catalogue import enrich
+from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.fit.job import Job
 from rocm_doctor.lint.wheels import by_version
 from rocm_doctor.matrix import Matrix

@@ -12,10 +12,9 @@ import msgspec
 
 from rocm_doctor.fit.allocator import Event, Peak, replay
 from rocm_doctor.fit.job import Job
-from rocm_doctor.sources.process import run
+from rocm_doctor.workers import START
+from rocm_doctor.workers.process import run
 
-CHILD = Path(__file__).parent / "child"
-START = "import sys; sys.path.insert(0, sys.argv[1]); from fitworker.main import main; main(sys.argv[2])"
 MIB = 1 << 20
 
 
@@ -90,7 +89,7 @@ def _ask(job: Job, measuring: bool, kind: type[Any], python: str | None, limit: 
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-fit-") as folder:
         path = Path(folder) / "job.json"
         path.write_bytes(msgspec.json.encode(_as_dict(job, measuring)))
-        done = run([python or sys.executable, "-c", START, str(CHILD), str(path)], limit=limit, cap=64 * MIB)
+        done = run([python or sys.executable, START, "fit", str(path)], limit=limit, cap=64 * MIB)
     if done.state != "finished":
         raise WorkerError(f"the simulation did not end ({done.state} after {done.seconds:.0f} s)")
     return _decoded(done.stdout, done.stderr, kind)

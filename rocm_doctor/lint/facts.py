@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocm_doctor.catalogue import enrich
-from rocm_doctor.declared import Requirement, Target, Unit
+from rocm_doctor.facts.enrich import enrich
+from rocm_doctor.lint.declared import Requirement, Target, Unit
+from rocm_doctor.lint.rules.findings import field_reading, target_reading
+from rocm_doctor.lint.rules.indexes import Torch, applies, pinned, said
+from rocm_doctor.lint.rules.torch_state import image_facts, last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown
-from rocm_doctor.probes.notes import agree
+from rocm_doctor.probes.read.notes import agree
 from rocm_doctor.rules.build import build_of
-from rocm_doctor.rules.repo_index import Torch, applies, pinned, said
-from rocm_doctor.rules.repo_torch import image_facts, last_state
-from rocm_doctor.rules.repo_words import field_reading, target_reading
 
 
 def snapshot_of(unit: Unit, target: Target, matrix: Matrix) -> Snapshot:

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
-from rocm_doctor.declared import Ignore, Policy, Unit
+from rocm_doctor.lint.declared import Ignore, Policy, Unit
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Reading
 from rocm_doctor.rules.findings import finding, stamped

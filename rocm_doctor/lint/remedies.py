@@ -6,9 +6,9 @@ import re
 
 import msgspec
 
-from rocm_doctor.declared import Place, Setting, Unit
+from rocm_doctor.lint.declared import Place, Setting, Unit
+from rocm_doctor.lint.rules.findings import required
 from rocm_doctor.model import Finding
-from rocm_doctor.rules.repo_words import required
 
 _INSTALL = re.compile(r"""pip install (?:--upgrade |-U )?["']?(([A-Za-z][\w.-]*)[^"'\s]*)["']?$""")
 _REMOVE = re.compile(r"pip uninstall (?:-y )?([\w.-]+)$")

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from rocm_doctor.declared import Requirement, Step, Target, Unit
+from rocm_doctor.lint.declared import Requirement, Step, Target, Unit
+from rocm_doctor.lint.rules.indexes import Source, applies, sources
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Row
-from rocm_doctor.rules.repo_index import Source, applies, sources
 
 Names = frozenset[str]
 _CODE = "code."

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from rocm_doctor.matrix.lint import check_rows
+from rocm_doctor.matrix.checks import check_rows
 from rocm_doctor.matrix.source import Problem, entries
 from rocm_doctor.model import Row
 

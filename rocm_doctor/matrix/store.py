@@ -164,7 +164,7 @@ def _replaced(path: Path) -> Matrix:
 def _rows_of(path: Path) -> tuple[Row, ...]:
     """The rows of a YAML file, each with the file's name as its origin. All of them must be sound: a bad overlay is never a
     pass."""
-    from rocm_doctor.matrix.lint import check_rows
+    from rocm_doctor.matrix.checks import check_rows
     from rocm_doctor.matrix.source import MatrixError, entries, read_shorts
 
     rows, problems = entries(path, Row, read_shorts(_SOURCE), str(path))

@@ -18,7 +18,7 @@ from typing import Literal
 import msgspec
 
 from rocm_doctor.plan.commands import Command
-from rocm_doctor.sources.process import HAS_GROUPS, MIB, Ask, Child, Done, done, pump, run, start, stop
+from rocm_doctor.workers.process import HAS_GROUPS, MIB, Ask, Child, Done, done, pump, run, start, stop
 
 RECORD = "rocm-doctor-fix.json"
 """The file inside the environment."""

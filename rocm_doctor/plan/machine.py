@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping
 
 import msgspec
 
-from rocm_doctor.catalogue import enrich
+from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
 from rocm_doctor.plan.known import System

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.binaries.targets import covers, overridden
-from rocm_doctor.derived import masks
+from rocm_doctor.facts.derive import masks
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Override, Target, TorchBuild
 from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Snapshot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_doctor.catalogue import gpu_names
+from rocm_doctor.facts.enrich import gpu_names
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Gpu, Snapshot
 from rocm_doctor.rules.findings import finding, subject_of

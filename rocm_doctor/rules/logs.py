@@ -12,8 +12,8 @@ from functools import cache
 from typing import NamedTuple
 
 from rocm_doctor.model import Artifact, Reading
+from rocm_doctor.probes.read.words import Vocabulary
 from rocm_doctor.rules.complaints import expanded
-from rocm_doctor.vocabulary import Vocabulary
 
 _QUOTE = 240
 _REACH = 400

@@ -8,7 +8,7 @@ import time
 
 from rocm_doctor.smoke import watch
 from rocm_doctor.smoke.state import Lane, Record, Worker, record
-from rocm_doctor.sources import process
+from rocm_doctor.workers import process
 
 START_LIMIT = 60.0
 """Seconds for the interpreter itself, before its first stage."""

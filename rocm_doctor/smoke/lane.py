@@ -17,10 +17,9 @@ import msgspec
 from rocm_doctor.smoke import watch
 from rocm_doctor.smoke.endings import START_LIMIT, broken, elapsed, enforce, mourn, remind
 from rocm_doctor.smoke.state import Lane, Record, Worker, record
-from rocm_doctor.smoke.worker.table import Stage, all_needs
-from rocm_doctor.sources import process
+from rocm_doctor.workers import START, process
+from rocm_doctor.workers.smoke.table import Stage, all_needs
 
-WORKER = str(Path(__file__).resolve().parent / "worker")
 TAIL_BYTES = 1 << 16
 
 
@@ -97,7 +96,7 @@ def _ask(lane: Lane, results: Path, rank: int, port: int) -> process.Ask:
         "world": str(lane.world),
         "port": str(port),
     } | ({"prelude": settings.prelude} if settings.prelude else {})
-    argv = [settings.python, WORKER, *(word for name, value in options.items() for word in (f"--{name}", value))]
+    argv = [settings.python, START, "smoke", *(word for name, value in options.items() for word in (f"--{name}", value))]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", **settings.environment, watch.MARK: _mark(lane)}
     return process.Ask(argv, limit=float("inf"), env=environment, cap=TAIL_BYTES, keep="tail")
 

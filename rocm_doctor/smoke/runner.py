@@ -27,8 +27,8 @@ from rocm_doctor.model import Artifact
 from rocm_doctor.smoke import lane as lanes
 from rocm_doctor.smoke import watch
 from rocm_doctor.smoke.state import Lane, Settings
-from rocm_doctor.smoke.worker.table import BY_NAME, STAGES, Stage
-from rocm_doctor.sources import process
+from rocm_doctor.workers import process
+from rocm_doctor.workers.smoke.table import BY_NAME, STAGES, Stage
 
 SCHEMA = 1
 TICK = 0.1

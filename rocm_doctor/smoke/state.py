@@ -10,8 +10,8 @@ from typing import Any
 from msgspec import Struct, field
 
 from rocm_doctor.smoke import watch
-from rocm_doctor.smoke.worker.table import Stage
-from rocm_doctor.sources import process
+from rocm_doctor.workers import process
+from rocm_doctor.workers.smoke.table import Stage
 
 WORDS = {"failed": "FAILED", "skipped": "skipped", "died": "DIED", "timeout": "TIMED OUT"}
 UNITS = (("tflops", "TFLOP/s"), ("to_device_gb_s", "GB/s to the device"), ("to_host_gb_s", "GB/s back"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.model import Snapshot
-from rocm_doctor.smoke.worker.table import STAGES
+from rocm_doctor.workers.smoke.table import STAGES
 
 _ORDER = ("passed", "failed", "died", "timeout", "skipped", "not-run")
 _WORDS = {"timeout": "timed out", "not-run": "not run"}

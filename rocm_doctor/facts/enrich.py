@@ -1,0 +1,115 @@
+"""What the catalogue adds to a snapshot: a card's target from its PCI id, the family and wavefront of a target.
+
+Kept apart from the probes, which say only what was read. An override shows here: where a tool names another target than
+the PCI id has, the chip wins and the tool's word is kept as `gfx_reported`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from rocm_doctor.facts.derive import derived, masked
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.types import Target
+from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown, Value
+
+if TYPE_CHECKING:
+    from rocm_doctor.probes.text.gpu_names import GpuNames
+
+
+def enrich(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
+    """The snapshot with what the catalogue knows of its GPUs."""
+    gpus = tuple(Gpu(_enriched(gpu.facts, matrix)) for gpu in masked(snapshot))
+    return msgspec.structs.replace(snapshot, gpus=gpus, facts={**derived(snapshot), **snapshot.facts})
+
+
+def _enriched(facts: dict[str, Fact], matrix: Matrix) -> dict[str, Fact]:
+    out = dict(facts)
+    by_id = _targets_of_id(facts.get("device_id"), matrix)
+    stated = facts.get("gfx")
+    if stated is None or not isinstance(stated.value, str):
+        out["gfx"] = _from_names(facts, by_id, matrix) or stated or Fact(Unknown("not-asked"))
+    elif by_id and stated.value not in by_id and not _from_kernel(stated):
+        out["gfx_reported"] = stated
+        out["gfx"] = _chosen(by_id, facts["device_id"])
+    target = matrix.gfx.get(str(out["gfx"].value))
+    return {**out, **_unsaid(_of_target(target, out["gfx"].readings), out)} if target else out
+
+
+def _unsaid(known: dict[str, Fact], said: dict[str, Fact]) -> dict[str, Fact]:
+    """Of what the catalogue knows, that on which nothing was read."""
+    return {k: f for k, f in known.items() if k not in said or said[k].value is None or not said[k].known}
+
+
+def _from_kernel(fact: Fact) -> bool:
+    return any(r.artifact.startswith("sys/class/kfd") for r in fact.readings)
+
+
+def _of_target(target: Target, readings: tuple[Reading, ...]) -> dict[str, Fact]:
+    """Facts that every card of a target shares; a kind that is both (dGPU/APU) is left open."""
+    shared: dict[str, Value] = {"family": target.family, "codename": target.codename, "wavefront_size": target.wavefront}
+    facts = {name: Fact(value, readings) for name, value in shared.items()}
+    if target.kind in ("APU", "dGPU"):
+        facts["is_apu"] = Fact(target.kind == "APU", readings)
+    return facts
+
+
+def _targets_of_id(fact: Fact | None, matrix: Matrix) -> tuple[str, ...]:
+    if fact is None or not isinstance(fact.value, int):
+        return ()
+    return _by_pci(matrix).get(f"{fact.value:04x}", ())
+
+
+def _by_pci(matrix: Matrix) -> dict[str, tuple[str, ...]]:
+    table: dict[str, tuple[str, ...]] = {}
+    for target in matrix.gfx.values():
+        for pci in target.pci:
+            table[pci] = (*table.get(pci, ()), target.gfx)
+    return table
+
+
+def _from_names(facts: dict[str, Fact], by_id: tuple[str, ...], matrix: Matrix) -> Fact | None:
+    """A target from the PCI id, else from the marketing name; ambiguous when several fit."""
+    if by_id:
+        return _chosen(by_id, facts["device_id"])
+    name = facts.get("marketing_name")
+    found = gpu_names(matrix).of_name(name.value) if name and isinstance(name.value, str) else ()
+    return _chosen(found, name) if found and name else None
+
+
+def _chosen(targets: tuple[str, ...], source: Fact) -> Fact:
+    if len(targets) == 1:
+        return Fact(targets[0], source.readings)
+    return Fact(Unknown("ambiguous", "run rocminfo to tell them apart", targets), source.readings)
+
+
+def target_named(text: str, matrix: Matrix) -> str | tuple[str, ...]:
+    """The one target that a user names: as gfx target (features behind a colon do not count) or by a name of the card.
+
+    Several candidates, or none, come as a tuple.
+    """
+    gfx = text.strip().lower().partition(":")[0]
+    if gfx in matrix.gfx:
+        return gfx
+    found = gpu_names(matrix).of_name(text)
+    return found[0] if len(found) == 1 else found
+
+
+def gpu_names(matrix: Matrix) -> GpuNames:
+    """The names and PCI ids of the catalogue in the form that the prose probe takes; made once for a matrix."""
+    made: GpuNames | None = matrix.__dict__.get("gpu_names")
+    return made or matrix.__dict__.setdefault("gpu_names", _gpu_names(matrix))
+
+
+def _gpu_names(matrix: Matrix) -> GpuNames:
+    from rocm_doctor.probes.text.gpu_names import GpuNames
+
+    targets = matrix.gfx.values()
+    return GpuNames.of(
+        [(t.gfx, t.names, t.pci) for t in targets],
+        codenames=[(t.gfx, t.codename) for t in targets],
+        families=[(t.gfx, t.family) for t in targets],
+        processors=[(t.gfx, t.processors) for t in targets],
+    )

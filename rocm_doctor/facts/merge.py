@@ -1,0 +1,76 @@
+"""From the notes of all probes to one snapshot. The order of the notes is the order of trust: kernel, tools, text, prose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from rocm_doctor.facts.match_gpus import another_machine, pair, same, value
+from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
+from rocm_doctor.probes.read.notes import Listing, Notes, agree
+
+_Facts = dict[str, Fact]
+MOST_GPUS = 256
+"""GPUs of one machine, at most: eight MI300X in CPX mode are 64. More is a log in which a tool was run over and over."""
+
+
+def build(notes: Iterable[Notes]) -> Snapshot:
+    """Join the notes: for each name the first known value wins, and a later one that differs is kept beside it as a dispute."""
+    facts: _Facts = {}
+    listings: list[Listing] = []
+    errors: list[Reading] = []
+    for note in notes:
+        for key, fact in note.facts.items():
+            facts[key] = agree(facts.get(key), fact)
+        listings += (Listing(item.complete, item.gpus[:MOST_GPUS]) for item in note.listings)
+        errors += (*note.errors, *(_too_many(item) for item in note.listings if len(item.gpus) > MOST_GPUS))
+    gpus, clashes = _join(listings)
+    return Snapshot(facts, tuple(Gpu(g) for g in gpus), bool(listings), (*errors, *clashes))
+
+
+def _too_many(listing: Listing) -> Reading:
+    first = next((r for fact in listing.gpus[0].values() for r in fact.readings), Reading("a list of GPUs"))
+    return msgspec.structs.replace(first, quote=f"{len(listing.gpus)} GPUs are listed; the first {MOST_GPUS} are read")
+
+
+def _join(listings: Sequence[Listing]) -> tuple[list[_Facts], list[Reading]]:
+    """One list of GPUs out of several tools' lists, complete ones first; and where a text tells of two machines."""
+    joined: list[_Facts] = []
+    clashes: list[Reading] = []
+    for listing in sorted(listings, key=lambda item: not item.complete):
+        left = [dict(gpu) for gpu in listing.gpus]
+        if not joined:
+            joined = left
+            continue
+        foreign = [gpu for gpu in left if _on_another_machine(gpu, joined)]
+        own = [gpu for gpu in left if not any(gpu is other for other in foreign)]
+        pairs = pair(joined, own, listing.complete)
+        for mine, other in pairs:
+            for key, fact in own[other].items():
+                joined[mine][key] = agree(joined[mine].get(key), fact)
+        paired = {other for _, other in pairs}
+        joined += _really_new(joined, [gpu for n, gpu in enumerate(own) if n not in paired], listing) + foreign
+        clashes += [_clash(gpu) for gpu in foreign]
+    return joined, clashes
+
+
+def _on_another_machine(gpu: _Facts, joined: Sequence[_Facts]) -> bool:
+    """Every GPU of ours that has this address is another one."""
+    there = [ours for ours in joined if same(ours, gpu, "pci_bdf")]
+    return bool(there) and all(another_machine(ours, gpu) for ours in there)
+
+
+def _clash(gpu: _Facts) -> Reading:
+    at = gpu["pci_bdf"].readings[0]
+    words = f"two machines in one text: another GPU stands at {value(gpu, 'pci_bdf')}; hand each machine's text over by itself"
+    return Reading(at.artifact, at.place, words)
+
+
+def _really_new(joined: list[_Facts], rest: list[_Facts], listing: Listing) -> list[_Facts]:
+    """Of the GPUs that match none of ours: those that cannot be one of ours (another address, or more of them than we have)."""
+    known = {str(value(j, "pci_bdf")).casefold() for j in joined}
+    addressed = [g for g in rest if str(value(g, "pci_bdf")).casefold() not in {*known, "none"} and "none" not in known]
+    excess = len(listing.gpus) - len(joined) if listing.complete else 0
+    others = [g for g in rest if g not in addressed]
+    return addressed + others[len(others) - excess :] if excess > 0 else addressed

@@ -1,0 +1,183 @@
+"""The files of a repository that declare something, read safely: nothing outside the root, nothing huge, nothing binary.
+
+A folder link is never followed; a file link only when it stays inside the root. What is left out is said as a `Trouble`
+where a reader would have wanted it, and silently where no reader cares for the file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from rocm_doctor.lint.declared import Place, Trouble
+
+MAX_BYTES = 4 * 2**20
+MAX_FILES = 200_000
+_SKIP = frozenset((
+    ".git", ".vscode", ".idea", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", "site-packages",
+    ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".eggs", "wandb", "mlruns",
+))  # fmt: skip
+# Which reader a file name belongs to; the first that fits. Patterns are of the lower-case path and, after `/`, of its last part.
+KINDS: tuple[tuple[str, str], ...] = (
+    ("workflow", "*.github/workflows/*.yml"),
+    ("workflow", "*.github/workflows/*.yaml"),
+    ("workflow", "/.gitlab-ci.yml"),
+    ("requirements", "/*requirements*.txt"),
+    ("requirements", "/*requirements*.in"),
+    ("requirements", "*requirements/*.txt"),
+    ("requirements", "/constraints*.txt"),
+    ("pyproject", "/pyproject.toml"),
+    ("uvlock", "/uv.lock"),
+    ("poetrylock", "/poetry.lock"),
+    ("pylock", "/pylock*.toml"),
+    ("policy", "/rocm-doctor.yaml"),
+    ("policy", "/rocm-doctor.yml"),
+    ("dockerfile", "/dockerfile*"),
+    ("dockerfile", "/*.dockerfile"),
+    ("dockerfile", "/containerfile*"),
+    ("compose", "/*compose*.yml"),
+    ("compose", "/*compose*.yaml"),
+    ("conda", "/environment*.yml"),
+    ("conda", "/environment*.yaml"),
+    ("conda", "/conda*.yml"),
+    ("conda", "/conda*.yaml"),
+    ("env", "/.env*"),
+    ("env", "/*.env"),
+    ("shell", "/*.sh"),
+    ("shell", "/*.bash"),
+    ("shell", "/*.slurm"),
+    ("shell", "/*.sbatch"),
+    ("shell", "/*.bat"),
+    ("shell", "/*.cmd"),
+    ("shell", "/*.ps1"),
+    ("config", "/*.yaml"),
+    ("config", "/*.yml"),
+    ("deepspeed", "/*.json"),
+)  # fmt: skip
+_NEVER = ("*.dockerignore", "*/package.json", "*/package-lock.json", "*/tsconfig*.json", "*.min.json")
+_SUFFIXES = re.compile(
+    r"\.(?:txt|in|toml|lock|ya?ml|json|sh|bash|slurm|sbatch|bat|cmd|ps1|env)$|dockerfile|containerfile|(?:^|/)\.env"
+)
+# A YAML or JSON file is parsed only when a word of a training configuration stands in it: data files cost one look.
+_CONFIG_WORDS = re.compile(
+    r"base_model|model_name_or_path|mixed_precision|compute_environment|finetuning_type|load_in_4bit|attn_implementation|flash_attn"
+    r"|flash_attention|per_device_train_batch_size|micro_batch_size|bnb_4bit|quantization_bit|zero_optimization|\"bf16\"|quantization_config"
+)
+
+
+class Tree:
+    """The files of one repository: listed once, each read once."""
+
+    def __init__(self, root: Path, exclude: tuple[str, ...] = ()) -> None:
+        self.root = root.resolve()
+        self.exclude = exclude
+        self.troubles: list[Trouble] = []
+        self._texts: dict[str, str | None] = {}
+        self._lines: dict[str, list[str]] = {}
+
+    def listed(self) -> Iterator[tuple[str, str]]:
+        """Kind and relative path of each file that a reader wants, in a stable order."""
+        for count, path in enumerate(self._walk(str(self.root), "")):
+            if count >= MAX_FILES:
+                self.troubles.append(Trouble(Place(path, 0), f"more than {MAX_FILES} files; the rest was not looked at"))
+                return
+            kind = kind_of(path)
+            if kind and not any(fnmatchcase(path, glob) for glob in self.exclude):
+                yield kind, path
+
+    def _walk(self, folder: str, relative: str) -> Iterator[str]:
+        try:
+            entries = sorted(os.scandir(folder), key=lambda e: e.name)
+        except OSError as exc:
+            self.troubles.append(Trouble(Place(relative.rstrip("/") or ".", 0), f"not read: {exc.strerror}"))
+            return
+        for entry in entries:
+            if not entry.is_dir(follow_symlinks=False):
+                yield relative + entry.name
+            elif entry.name not in _SKIP and not entry.name.endswith((".egg-info", ".dist-info")):
+                yield from self._walk(entry.path, relative + entry.name + "/")
+
+    def text(self, path: str, *, wanted: bool = True) -> str | None:
+        """The text of a file inside the root. None, with a trouble noted where it was wanted, when it cannot be had."""
+        if path not in self._texts:
+            self._texts[path], why = self._read(path)
+            if why and wanted:
+                self.troubles.append(Trouble(Place(path, 1), why))
+        return self._texts[path]
+
+    def lines(self, path: str) -> list[str]:
+        """The lines of a file that was read."""
+        if path not in self._lines:
+            self._lines[path] = (self._texts.get(path) or "").splitlines()
+        return self._lines[path]
+
+    def _read(self, path: str) -> tuple[str | None, str]:
+        try:
+            real = (self.root / path).resolve(strict=True)
+            info = real.stat()
+        except (OSError, RuntimeError, ValueError):
+            return None, "not read: no such file, or a link that leads nowhere"
+        if not real.is_relative_to(self.root):
+            return None, "not read: it leads outside of the repository"
+        if not stat.S_ISREG(info.st_mode):
+            return None, "not read: no regular file"
+        if info.st_size > MAX_BYTES:
+            return (
+                None,
+                f"not read: {info.st_size / 2**20:.0f} MiB, more than the {MAX_BYTES // 2**20} MiB that such a file may have",
+            )
+        try:
+            return decoded(real.read_bytes())
+        except OSError as exc:
+            return None, f"not read: {exc.strerror}"
+
+
+def kind_of(path: str) -> str | None:
+    """Which reader wants this path; None for most files of a repository."""
+    low = path.lower()
+    if not _SUFFIXES.search(low):
+        return None
+    name = "/" + low.rsplit("/", 1)[-1]
+    if any(fnmatchcase("/" + low, glob) for glob in _NEVER):
+        return None
+    return next((kind for kind, glob in KINDS if fnmatchcase(name if glob[0] == "/" else low, glob)), None)
+
+
+def decoded(data: bytes) -> tuple[str | None, str]:
+    """Text of a file as editors write it (UTF-8, UTF-16 with a mark); a byte that is no UTF-8 is named with its line."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", "replace"), ""
+    if b"\0" in data[:8192]:
+        return None, "not read: binary data"
+    try:
+        return data.decode("utf-8-sig"), ""
+    except UnicodeDecodeError as exc:
+        line = data.count(b"\n", 0, exc.start) + 1
+        return data.decode("utf-8", "replace"), f"not UTF-8 from line {line} on; such bytes are read as \ufffd"
+
+
+def is_config(text: str) -> bool:
+    """Whether a YAML or JSON text looks like a training configuration."""
+    return _CONFIG_WORDS.search(text) is not None
+
+
+def joined(folder: str, name: str) -> str | None:
+    """A path named in a file of `folder`, relative to the root; None when it climbs out of it."""
+    if name.startswith(("/", "~")) or re.match(r"[A-Za-z]:[\\/]", name):
+        return None
+    path = os.path.normpath(f"{folder}/{name}" if folder else name).replace(os.sep, "/")
+    return None if path.startswith("..") else path
+
+
+def folder_of(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def quoted(line: str) -> str:
+    """A line as evidence shows it: at most 200 characters, and a mark where it was cut."""
+    text = line.strip()
+    return text if len(text) <= 200 else text[:199] + "…"

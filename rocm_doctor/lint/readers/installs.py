@@ -1,0 +1,160 @@
+"""The commands of a shell text that install something or start a container: pip, uv, conda, docker run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from rocm_doctor.lint.declared import Container, Index, Place, Requirement, Role, Setting, Step, Tool
+from rocm_doctor.lint.readers import requirements
+from rocm_doctor.lint.readers.files import joined
+from rocm_doctor.lint.readers.shell import Context, Found
+
+_INDEX_OPTIONS: dict[str, Role] = {
+    "-i": "default", "--index-url": "default", "--default-index": "default", "--extra-index-url": "extra", "--index": "extra",
+    "-f": "find-links", "--find-links": "find-links",
+}  # fmt: skip
+_WITH_VALUE = frozenset((
+    "-t", "--target", "--prefix", "--root", "--python", "-p", "--platform", "--python-version", "--cache-dir", "--timeout",
+    "--retries", "--no-binary", "--only-binary", "--trusted-host", "--proxy", "--src", "--progress-bar", "--config-settings",
+    "-C", "--group", "--extra", "--torch-backend", "--index-strategy", "--prerelease", "--resolution",
+    "--no-build-isolation-package", "--package", "--refresh-package",
+))  # fmt: skip
+_ENV_INDEX: dict[str, Role] = {
+    "PIP_INDEX_URL": "default", "UV_INDEX_URL": "default", "UV_DEFAULT_INDEX": "default", "PIP_EXTRA_INDEX_URL": "extra",
+    "UV_EXTRA_INDEX_URL": "extra", "UV_INDEX": "extra", "PIP_FIND_LINKS": "find-links", "UV_FIND_LINKS": "find-links",
+}  # fmt: skip
+_GPU_WORDS = re.compile(r"rocm|pytorch|torch|amdgpu|/dev/kfd|/dev/dri|vllm|axolotl|llama", re.I)
+_IMAGE = re.compile(r"[a-z0-9.]+(?::\d+)?/[\w./-]+(?:[:@][\w.:-]+)?|[a-z][\w.-]*:[\w.-]+")
+_PIP = re.compile(r"(?:\S*/)?(?:pip[\d.]*|python\S*(?: -\w)* -m pip|py(?: -[\d.]+)? -m pip|uv pip) install(?: |$)")
+_FILES = ("-r", "--requirement", "-c", "--constraint")
+
+
+def env_indexes(env: Iterable[Setting]) -> list[Index]:
+    """The indexes that pip and uv take from the environment."""
+    return [
+        Index(url, _ENV_INDEX[s.name], s.place) for s in env if s.name in _ENV_INDEX for url in s.value.split() if "://" in url
+    ]
+
+
+def install(argv: list[str], place: Place, context: Context, found: Found) -> Step | None:
+    """The install that a command is: pip, python -m pip, uv pip, uv add, conda install. Other tools name the file that they
+    read.
+    """
+    text = " ".join(argv)
+    if m := _PIP.match(text):
+        return _pip("uv" if m[0].startswith("uv") else "pip", argv[len(m[0].split()) :], place, context, found)
+    if re.match(r"uv add\b", text):
+        return _pip("uv", argv[2:], place, context, found)
+    if re.match(r"(?:micromamba|mamba|conda) (?:install|create)\b", text):
+        return _conda(argv[2:], place)
+    if m := re.match(r"(?:\S*/)?pip[\d.]* config set global\.(index-url|extra-index-url|find-links) (\S+)", text):
+        found.env.append(Setting("PIP_" + m[1].upper().replace("-", "_"), m[2], place))
+    elif m := re.match(r"(uv|poetry|pdm) (?:sync|run|install)\b", text):
+        found.used.append((m[1], joined(context.folder, "pyproject.toml") or ""))
+    elif m := re.search(r"(?:conda|mamba) env (?:create|update).* (?:-f|--file)[ =](\S+)", text):
+        found.used.append(("conda", context.path(m[1]) or ""))
+    return None
+
+
+class _Asked(NamedTuple):
+    """What the words of one pip command ask for."""
+
+    needed: list[Requirement]
+    constraints: list[Requirement]
+    indexes: list[Index]
+    options: dict[str, str]
+
+
+def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Found) -> Step:
+    asked = _Asked([], [], env_indexes(found.env), {})
+    rest = iter([part for word in argv for part in (word.split("=", 1) if word.startswith("--") and "=" in word else [word])])
+    for word in rest:
+        _word(word, rest, tool, place, context, found, asked)
+    backend = asked.options.get("--torch-backend")
+    if backend:
+        asked.indexes.append(Index(f"torch-backend:{backend}", "bound", place, ("torch", "torchvision", "torchaudio")))
+    return Step(
+        tool,
+        place,
+        tuple(asked.needed),
+        tuple(asked.constraints),
+        tuple(asked.indexes),
+        strategy=asked.options.get("--index-strategy", ""),
+        upgrade=bool({"-U", "--upgrade", "--force-reinstall"} & asked.options.keys()),
+        no_deps="--no-deps" in asked.options,
+    )
+
+
+def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Context, found: Found, asked: _Asked) -> None:
+    """One word of a pip command; an option with a value takes that from `rest`."""
+    if word in _INDEX_OPTIONS:
+        asked.indexes.append(Index(next(rest, ""), _INDEX_OPTIONS[word], place))
+    elif word in _FILES:
+        included = _file(next(rest, ""), context, found)
+        (asked.needed if word in _FILES[:2] else asked.constraints).extend(included.requirements)
+        asked.constraints.extend(included.constraints)
+        asked.indexes.extend(included.indexes)
+    elif word in _WITH_VALUE:
+        asked.options[word] = next(rest, "")
+    elif word.startswith("-"):
+        asked.options[word] = "yes"
+    elif re.match(r"\.(?:[/\\]|\[|$)|/", word):
+        found.used.append((tool, context.path(re.sub(r"\[.*", "", word).rstrip("/") + "/pyproject.toml") or ""))
+    else:
+        asked.needed.extend(requirements.one(word, place))
+
+
+def _file(name: str, context: Context, found: Found) -> requirements.Found:
+    """A -r file of a command: beside the script, at the root, or wherever the one file of that name stands."""
+    for path in (context.path(name), joined("", name), joined(context.folder, name.rsplit("/", 1)[-1]), name.rsplit("/", 1)[-1]):
+        if path and context.tree.text(path, wanted=False) is not None:
+            found.used.append(("pip", path))
+            return requirements.read(context.tree, path)
+    return requirements.Found([], [], [], [])
+
+
+def _conda(argv: list[str], place: Place) -> Step:
+    needed = [r for word in argv if re.match(r"[a-z][\w.-]*(?:[=<>!]|$)", word) for r in conda_requirement(word, place)]
+    channels = [argv[n + 1] for n, word in enumerate(argv[:-1]) if word in ("-c", "--channel")]
+    return Step(
+        "conda", place, tuple(r for r in needed if r.name not in channels), (), tuple(Index(c, "extra", place) for c in channels)
+    )
+
+
+def conda_requirement(text: str, place: Place) -> list[Requirement]:
+    """A conda match spec (`pytorch=2.4`, `python>=3.11`, `conda-forge::torch==2.5`) in pip's terms; conda's pytorch is torch."""
+    text = text.split("::")[-1].strip()
+    found = re.match(r"([A-Za-z][\w.-]*)\s*(.*)", text)
+    if not found:
+        return []
+    name = {"pytorch": "torch", "pytorch-gpu": "torch"}.get(found[1], found[1])
+    version = found[2].split("=")[1] if re.match(r"=[^=]", found[2]) else ""
+    spec = f"=={version.rstrip('.*')}.*" if version else found[2].replace(" ", "")
+    return [Requirement(name, spec, place, url="conda:" + text)] if re.fullmatch(r"[\w.,<>=!~*+ -]*", spec) else []
+
+
+def container(argv: list[str], place: Place) -> Container:
+    """A `docker run`."""
+    pairs = [
+        word.split("=", 1) if word.startswith("--") and "=" in word else [word, *argv[n + 1 : n + 2]]
+        for n, word in enumerate(argv)
+    ]
+    options = [(p[0], p[1] if len(p) > 1 else "") for p in pairs if p[0].startswith("-")]
+    devices = tuple(v for o, v in options if o == "--device")
+    groups = tuple(v for o, v in options if o == "--group-add")
+    single = dict(options)
+    image = next((w for w in argv if _IMAGE.fullmatch(w)), "")
+    return Container(
+        image or "docker run",
+        image,
+        place,
+        devices,
+        groups,
+        single.get("--shm-size", ""),
+        single.get("--ipc", ""),
+        "--privileged" in single,
+        single.get("--gpus", "") or ("nvidia" if single.get("--runtime") == "nvidia" else ""),
+        bool(devices) or bool(_GPU_WORDS.search(image)),
+    )

@@ -1,0 +1,148 @@
+"""requirements*.txt as pip reads them: logical lines, -r and -c with their cycles, index options, hashes, markers, URLs.
+
+pip's own parser is private and pip-requirements-parser copies an old one; the grammar of a line is packaging's, the
+options are few (https://pip.pypa.io/en/stable/reference/requirements-file-format/), so this file reads them itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from packaging.requirements import InvalidRequirement
+from packaging.requirements import Requirement as Parsed
+from packaging.utils import canonicalize_name
+
+from rocm_doctor.lint.declared import Index, Place, Requirement, Role, Trouble
+from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
+
+_OPTION = re.compile(
+    r"(--index-url|--extra-index-url|--find-links|--requirement|--constraint|--editable|--no-index|--pre|-i|-f|-r|-c|-e)(?:\s*=\s*|\s+|$)(.*)"
+)
+_ROLES: dict[str, Role] = {
+    "-i": "default", "--index-url": "default", "--extra-index-url": "extra", "-f": "find-links", "--find-links": "find-links",
+}  # fmt: skip
+_WHEEL = re.compile(r"([A-Za-z0-9_.]+?)-([0-9][^-/]*)-(?:[^-/]+-)?[^-/]+-[^-/]+-[^-/]+\.whl")
+_TAIL = re.compile(r" --(?:hash|config-settings|global-option)[= ].*")
+_COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
+MAX_LINE = 4000
+MAX_LINES = 10_000
+MAX_REQUIREMENT = 500
+MAX_DEPTH = 40
+MAX_TROUBLES = 20
+
+
+class Found(NamedTuple):
+    """What one requirements file and those that it includes ask for."""
+
+    requirements: list[Requirement]
+    constraints: list[Requirement]
+    indexes: list[Index]
+    included: list[str]
+
+
+def read(tree: Tree, path: str) -> Found:
+    """A requirements file with everything it includes; a cycle or a missing file becomes a trouble at its line."""
+    found = Found([], [], [], [])
+    _read(tree, path, found, found.requirements, (path,))
+    return found
+
+
+def read_lines(tree: Tree, lines: Iterable[tuple[Place, str]], found: Found) -> None:
+    """Lines of a requirements list that stands in another file (conda's pip section)."""
+    _lines(tree, lines, found, found.requirements, ())
+
+
+def _read(tree: Tree, path: str, found: Found, into: list[Requirement], chain: tuple[str, ...]) -> None:
+    _lines(tree, logical_lines(path, tree.text(path) or ""), found, into, chain)
+
+
+def _lines(tree: Tree, lines: Iterable[tuple[Place, str]], found: Found, into: list[Requirement], chain: tuple[str, ...]) -> None:
+    for number, (place, line) in enumerate(lines):
+        if number >= MAX_LINES:
+            tree.troubles.append(Trouble(place, f"more than {MAX_LINES} lines; the rest was not looked at"))
+            return
+        option = _OPTION.match(line)
+        if option and option[1] in ("-r", "-c", "--requirement", "--constraint"):
+            _include(tree, option[2], place, found, found.constraints if "c" in option[1].lstrip("-")[:1] else into, chain)
+        elif option and option[1] in _ROLES:
+            found.indexes.append(Index(option[2].strip("\"' "), _ROLES[option[1]], place))
+        elif option and option[1] not in ("-e", "--editable"):
+            continue
+        elif not line.startswith("--"):
+            into += one(option[2] if option else line, place, tree.troubles)
+
+
+def _include(tree: Tree, name: str, place: Place, found: Found, into: list[Requirement], chain: tuple[str, ...]) -> None:
+    """The file of a -r or -c line."""
+    path = joined(folder_of(place.file), name.strip("\"' "))
+    if "://" in name or path is None:
+        tree.troubles.append(Trouble(place, f"{name} is outside of the repository and is not read"))
+    elif path in chain or len(chain) > MAX_DEPTH:
+        if path in found.included:
+            return
+        found.included.append(path)
+        tree.troubles.append(Trouble(place, f"{path} includes itself: {' -> '.join((*chain, path)[-4:])}"))
+    elif path not in found.included:
+        found.included.append(path)
+        if tree.text(path, wanted=False) is None:
+            tree.troubles.append(Trouble(place, f"{path} is included here and cannot be read"))
+        else:
+            _read(tree, path, found, into, (*chain, path))
+
+
+def logical_lines(file: str, text: str) -> Iterator[tuple[Place, str]]:
+    """Lines without comments, continued ones joined; each with the place of its first."""
+    start, parts = 0, []
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = _COMMENT.sub("", raw[:MAX_LINE]).rstrip()
+        start = start or number
+        parts.append(line.removesuffix("\\"))
+        if line.endswith("\\"):
+            continue
+        whole = " ".join(p.strip() for p in parts).strip()
+        if whole:
+            yield Place(file, start, quoted(whole)), whole
+        start, parts = 0, []
+
+
+def one(text: str, place: Place, troubles: list[Trouble] | None = None) -> list[Requirement]:
+    """The requirement of one line or argument: PEP 508, a wheel's URL or file; a folder or a bare URL asks for nothing we
+    know.
+    """
+    text = _unquoted(_TAIL.sub("", " ".join(text[:MAX_LINE].split())))
+    if len(text) > MAX_REQUIREMENT:
+        return _refused(place, f"{len(text)} characters long", troubles)
+    wheel = _WHEEL.search(text)
+    if wheel and " @ " not in text:
+        version = wheel[2].replace("%2B", "+").replace("%2b", "+")
+        return [Requirement(str(canonicalize_name(wheel[1])), f"=={version}", place, url=text)]
+    if text.startswith((".", "/", "-", "$")) or re.match(r"[a-z+]+://", text) or not text:
+        return []
+    try:
+        parsed = Parsed(re.sub(r"\$\{?\w+\}?", "0", text) if "$" in text else text)
+    except InvalidRequirement as exc:
+        return _refused(place, str(exc).splitlines()[0][:120], troubles)
+    return [of_parsed(parsed, place)]
+
+
+def _unquoted(text: str) -> str:
+    """Without the quotes around the whole; those of a marker at the end (`sys_platform == 'linux'`) stay."""
+    return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
+
+
+def _refused(place: Place, why: str, troubles: list[Trouble] | None) -> list[Requirement]:
+    """No requirement; noted for the first such lines of a file, of which one says enough."""
+    if troubles is not None and sum(t.place.file == place.file for t in troubles[-MAX_TROUBLES:]) < MAX_TROUBLES:
+        troubles.append(Trouble(place, f"no requirement that pip would take: {why}"))
+    return []
+
+
+def of_parsed(parsed: Parsed, place: Place) -> Requirement:
+    """Our form of a parsed requirement; the version of a wheel in its URL counts as pinned."""
+    wheel = _WHEEL.search(parsed.url or "")
+    spec = f"=={wheel[2].replace('%2B', '+').replace('%2b', '+')}" if wheel else str(parsed.specifier)
+    return Requirement(
+        str(canonicalize_name(parsed.name)), spec, place, tuple(sorted(parsed.extras)), parsed.url or "", str(parsed.marker or "")
+    )

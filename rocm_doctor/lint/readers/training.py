@@ -1,0 +1,68 @@
+"""Training configurations: accelerate, DeepSpeed, axolotl, LLaMA-Factory, torchtune. Their keys as settings with lines."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from rocm_doctor.lint.declared import Place, Setting, Trouble, Unit
+from rocm_doctor.lint.readers import yamls
+from rocm_doctor.lint.readers.files import Tree, is_config, quoted
+
+MAX_SETTINGS = 400
+# JSON with comments is common; only a file that is called like a DeepSpeed or training configuration has to be plain.
+_NAMED = re.compile(r"ds|deepspeed|zero|quant|config|train")
+_KEY = re.compile(r'"([^"\\\n]{1,80})"\s*:')
+
+
+def unit(tree: Tree, path: str) -> Unit | None:
+    """A YAML file in which a training configuration's words stand; None for any other."""
+    text = tree.text(path, wanted=False)
+    if text is None or not is_config(text):
+        return None
+    settings = [
+        Setting(name, node.text(), yamls.place(tree, path, node.line))
+        for document in yamls.load(tree, path)
+        for name, node in list(yamls.scalars(document))[:MAX_SETTINGS]
+    ]
+    return Unit(path, settings[0].place, config=tuple(settings)) if settings else None
+
+
+def deepspeed(tree: Tree, path: str) -> Unit | None:
+    """A JSON file with DeepSpeed's or a quantisation's keys."""
+    text = tree.text(path, wanted=False)
+    if text is None or not is_config(text):
+        return None
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as exc:
+        if _NAMED.search(path.rsplit("/", 1)[-1].lower()):
+            tree.troubles.append(
+                Trouble(Place(path, getattr(exc, "lineno", 1)), f"no JSON: {str(exc)[:100] or 'nested too deep'}")
+            )
+        return None
+    if not isinstance(data, dict):
+        return None
+    lines = _lines(text)
+    settings: list[Setting] = []
+    _flatten(data, "", path, lines, settings)
+    return Unit(path, Place(path, 1), config=tuple(settings)) if settings else None
+
+
+def _lines(text: str) -> dict[str, tuple[int, str]]:
+    """Of each key its first line; keys that occur twice are told apart by nobody who reads the line."""
+    found: dict[str, tuple[int, str]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        for match in _KEY.finditer(line[:2000]):
+            found.setdefault(match[1], (number, quoted(line)))
+    return found
+
+
+def _flatten(data: dict[str, object], prefix: str, path: str, lines: dict[str, tuple[int, str]], into: list[Setting]) -> None:
+    for key, value in data.items():
+        name = f"{prefix}.{key}" if prefix else key
+        if isinstance(value, dict) and len(into) < MAX_SETTINGS and name.count(".") < 20:
+            _flatten(value, name, path, lines, into)
+        elif isinstance(value, (str, int, float)):
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            into.append(Setting(name, text, Place(path, *lines.get(key, (1, "")))))

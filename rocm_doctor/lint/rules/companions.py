@@ -1,0 +1,123 @@
+"""What has to fit the torch that was chosen: torchvision, torchaudio, and the Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rocm_doctor.lint.declared import Requirement, Step, Target, Unit
+from rocm_doctor.lint.rules.findings import found, required
+from rocm_doctor.lint.rules.indexes import Torch, applies, of_local, pinned, said, sources
+from rocm_doctor.lint.rules.torch_state import image_facts, last_state
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding
+from rocm_doctor.rules.build import build_of
+
+
+def companions(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """torchvision or torchaudio of another torch release, or from an index that torch does not come from."""
+    state = last_state(unit, matrix, target)
+    if state is None or state[2].build != "rocm":
+        return
+    torch = state[2]
+    build = build_of(matrix, torch.local) or next((b for b in matrix.torch if b.torch == torch.version), None)
+    for step in unit.steps:
+        for r in step.requirements:
+            if r.name in ("torchvision", "torchaudio") and applies(r.marker, target):
+                right = getattr(build, r.name).split("+")[0] if build else ""
+                yield from _companion(unit, target, matrix, step, r, torch, right)
+
+
+def _companion(
+    unit: Unit, target: Target, matrix: Matrix, step: Step, r: Requirement, torch: Torch, right: str
+) -> Iterator[Finding]:
+    version = pinned(r.spec)
+    if version and right and torch.version and version != right:
+        yield found(
+            matrix,
+            "version.companion-mismatch",
+            unit,
+            target,
+            [r.place, torch.place],
+            row="",
+            title=f"{r.name} {version} does not belong to torch {torch.version}; {right} does",
+            advice=f"{required(f'{r.name}=={right}', r.place)} Take it from the index of torch{_index(torch)}.",
+        )
+        return
+    origin = of_local(r.spec, r.url)
+    asked, first = sources(step, r.name, target.os)
+    build = origin[0] if origin else asked[0].build if first or len(asked) == 1 else "unknown"
+    if build in ("cuda", "cpu"):
+        yield found(
+            matrix,
+            "version.companion-mismatch",
+            unit,
+            target,
+            [r.place, torch.place],
+            title=f"{r.name} comes as {said(build)}, torch as a ROCm build",
+            cause=f"{r.name} is not bound to the index of torch: its compiled operators do not load beside a ROCm torch.",
+            advice=f"Bind {r.name} to the ROCm index as well.",
+        )
+
+
+def _index(torch: Torch) -> str:
+    return f", {torch.origin.url}" if torch.origin else ""
+
+
+def triton(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """uv and an explicit ROCm index: torch's own triton package is on that index only, and uv asks it for named packages only.
+
+    Source: https://docs.astral.sh/uv/guides/integration/pytorch/ (the ROCm example names the triton package as well).
+    """
+    state = last_state(unit, matrix, target)
+    if state is None or state[2].build != "rocm":
+        return
+    last, build = state[2], build_of(matrix, state[2].local)
+    for step in unit.steps:
+        torch = next((i for i in step.indexes if i.role == "bound" and "torch" in i.only), None)
+        if step.tool != "uv" or torch is None:
+            continue
+        open_too = any(i.url == torch.url and i.role != "bound" for i in step.indexes)
+        package = re.split(r"[=<>~ ]", build.triton)[0] if build else ""
+        bound = any(package in i.only for i in step.indexes) and any(r.name == package for r in step.requirements)
+        if package and package != "triton" and not open_too and not bound:
+            yield found(
+                matrix,
+                "version.wheel-missing",
+                unit,
+                target,
+                [last.place, torch.place],
+                title=f"uv cannot find {package}, which torch {last.local} requires",
+                confidence="medium",
+                cause=f"The index is explicit: uv asks it only for packages that are named, and {package} is on no other index.",
+                advice=f"Name {package} in dependencies and bind it in [tool.uv.sources] like torch, or drop `explicit`.",
+                sources=("https://docs.astral.sh/uv/guides/integration/pytorch/",),
+            )
+
+
+def pythons(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """The Python of the unit (or of the target) for which the chosen torch build has no wheel."""
+    state = last_state(unit, matrix, target)
+    python = (
+        unit.python.value
+        if unit.python and unit.python.value[:1].isdigit()
+        else image_facts(unit.image.value).get("python", "")
+        if unit.image
+        else ""
+    )
+    given = (python or target.python).split(".")[:2]
+    if state is None or state[0] is None or len(given) != 2:
+        return
+    build = build_of(matrix, state[2].local) if state[2].local else None
+    if build and build.pythons and f"cp{''.join(given)}" not in build.pythons:
+        places = [state[2].place, *([unit.python.place] if unit.python and python else [])]
+        yield found(
+            matrix,
+            "version.python-unsupported",
+            unit,
+            target,
+            places,
+            title=f"torch {build.local} has no wheel for Python {'.'.join(given)}",
+            cause=f"Its wheels are for {', '.join(build.pythons)}.",
+            sources=build.sources,
+        )

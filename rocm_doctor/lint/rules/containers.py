@@ -1,0 +1,128 @@
+"""Base images and containers: is the image for this GPU, and does the container get the devices?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rocm_doctor import versions
+from rocm_doctor.lint.declared import Container, Target, Unit
+from rocm_doctor.lint.rules.findings import found
+from rocm_doctor.lint.rules.torch_state import image_facts, image_parts, last_state, of_image
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.types import Support
+from rocm_doctor.model import Finding
+
+_DEVICES = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html"
+
+
+def base_image(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A CUDA base image, or a ROCm image of a release that dropped the target."""
+    if unit.image is None or not unit.image.value:
+        return
+    repo, _ = image_parts(unit.image.value)
+    state = last_state(unit, matrix, target)
+    brings = of_image(unit.image)
+    if (
+        repo.startswith("nvidia/")
+        or "nvcr.io" in unit.image.value
+        or (brings and brings.build == "cuda" and state and state[2].build != "rocm")
+    ):
+        yield found(
+            matrix,
+            "version.torch-not-rocm",
+            unit,
+            target,
+            [unit.image.place],
+            row="",
+            title=f"the base image {unit.image.value} is for NVIDIA GPUs",
+            cause="It brings CUDA libraries and no HIP runtime.",
+            advice="Start from a rocm/ image whose tag names your ROCm release.",
+        )
+    rocm = image_facts(unit.image.value).get("rocm", "")
+    word = _last_word(rocm, target, matrix) if rocm else None
+    if word is not None and word.state in _AGAINST:
+        yield found(
+            matrix,
+            "arch.dropped-by-rocm",
+            unit,
+            target,
+            [unit.image.place],
+            severity="warning",
+            confidence="medium",
+            title=f"the base image has ROCm {rocm}, which no longer serves {target.gpu}",
+            cause=f"ROCm {word.since}: {word.words}",
+            sources=word.sources,
+            grade=word.grade,
+            advice=f"Take an image of a ROCm release that lists {target.gpu}.",
+        )
+
+
+# Statements that settle whether a release runs a target; absence from a table (not-listed) settles nothing.
+_FOR = ("supported", "deprecated", "works-unofficially", "release-ready", "preview")
+_AGAINST = ("dropped", "broken")
+
+
+def _last_word(rocm: str, target: Target, matrix: Matrix) -> Support | None:
+    """The statement on the target that comes last among those on releases up to this one."""
+    said = [s for s in matrix.support if target.gpu in s.gfx and s.os == target.os and s.state in _FOR + _AGAINST]
+    so_far = [s for s in said if versions.contains(f"<={rocm}", s.since)]
+    return max(so_far, key=lambda s: versions.sort_key(s.since), default=None)
+
+
+def containers(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """Containers that train but do not get the devices, or ask for another vendor's."""
+    if target.os != "linux":
+        return
+    for container in unit.containers:
+        if container.nvidia:
+            yield _found(
+                unit,
+                target,
+                matrix,
+                container,
+                title=f"{container.name} asks for an NVIDIA GPU",
+                cause="The NVIDIA runtime passes no AMD device into a container.",
+                commands=(_passed(container),),
+            )
+        elif container.gpu and not container.privileged:
+            yield from _devices(unit, target, matrix, container)
+
+
+def _devices(unit: Unit, target: Target, matrix: Matrix, container: Container) -> Iterator[Finding]:
+    have = {d.split(":")[0].rstrip("/") for d in container.devices}
+    missing = [
+        d for d in ("/dev/kfd", "/dev/dri") if not any(h == d or h.startswith(d + "/") or d.startswith(h + "/") for h in have)
+    ]
+    if missing:
+        yield _found(
+            unit,
+            target,
+            matrix,
+            container,
+            title=f"{container.name} does not get {' and '.join(missing)}",
+            cause="Without /dev/kfd and the render nodes under /dev/dri the HIP runtime in the container finds no GPU.",
+            commands=(_passed(container),),
+        )
+    elif not container.shm and container.ipc != "host":
+        yield _found(
+            unit,
+            target,
+            matrix,
+            container,
+            severity="note",
+            row="",
+            title=f"{container.name} has the default 64 MB of shared memory",
+            cause="Data loader workers and RCCL use /dev/shm and die with a bus error when it is full.",
+            commands=(),
+            advice="Set ipc: host or shm_size (16G is usual).",
+        )
+
+
+def _found(unit: Unit, target: Target, matrix: Matrix, container: Container, **fields: Any) -> Finding:
+    return found(matrix, "access.container", unit, target, [container.place], sources=(_DEVICES,), **fields)
+
+
+def _passed(container: Container) -> str:
+    image = container.image or "IMAGE"
+    return f"docker run --device=/dev/kfd --device=/dev/dri --group-add video --group-add render --ipc=host {image}"

@@ -1,0 +1,54 @@
+"""How a finding on a repository is made: its evidence begins with the file and line that decide, then names the target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rocm_doctor.lint.declared import Place, Target, Unit
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding, Reading
+from rocm_doctor.rules.findings import finding
+
+
+def found(matrix: Matrix, diagnosis: str, unit: Unit, target: Target, places: Sequence[Place], **fields: Any) -> Finding:
+    """A finding at the first of the places; its subject is the unit. What the diagnosis says of a machine to type is left out."""
+    evidence = [*(p.reading() for p in dict.fromkeys(places)), *target_reading(target)]
+    return finding(
+        matrix, diagnosis, evidence=evidence, subject=subject(unit, target), **{"commands": (), "verify": (), **fields}
+    )
+
+
+def subject(unit: Unit, target: Target) -> str:
+    """How a finding names its unit; the target is named where it was declared by name."""
+    return f"{unit.name} for {target.name}" if target.place else unit.name
+
+
+def required(requirement: str, place: Place) -> str:
+    """The edit that makes a file ask for this: its line, or the project behind a lock, which no hand edits."""
+    name = place.file.rsplit("/", 1)[-1]
+    if name.endswith(".lock") or name.startswith("pylock"):
+        return f"Require {requirement} in the project and lock again."
+    return f"Write {requirement} on line {place.line} of {place.file}."
+
+
+def of_file(reading: Reading) -> bool:
+    """Whether a reading is of a file that declares something, and not of the target or of the catalogue."""
+    return reading.artifact != "matrix" and not reading.quote.startswith("target ")
+
+
+def field_reading(target: Target, name: str, value: str) -> Reading:
+    """Where one field of the target was declared."""
+    if target.place:
+        return Reading(target.place.file, f"line {target.place.line}", f"target {target.name}: {name} {value}")
+    return Reading("command line", f"--{name}", f"target {name} {value}")
+
+
+def target_reading(target: Target) -> list[Reading]:
+    """Where the target as a whole was declared: a line of the policy, or the command line."""
+    said = ", ".join(
+        f"{k} {v}" for k, v in (("", target.gpu), ("ROCm", target.rocm), ("Python", target.python), ("", target.os)) if v
+    )
+    if target.place:
+        return [Reading(target.place.file, f"line {target.place.line}", f"target {target.name}: {said}")]
+    return [Reading("command line", "", f"target {said}")]

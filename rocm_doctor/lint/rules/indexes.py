@@ -1,0 +1,245 @@
+"""What a package index holds, judged from its address, and what torch the installers would take from several of them.
+
+pip looks at all of its indexes and takes the highest version, wherever it is; a local part (+rocm6.3) beats the same version
+without one (https://pip.pypa.io/en/stable/cli/pip_install/#finding-packages, PEP 440). uv takes a package from the first index
+that has it, extra indexes first, unless the strategy is an `unsafe` one (https://docs.astral.sh/uv/concepts/indexes/).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+from rocm_doctor import versions
+from rocm_doctor.lint.declared import Index, Place, Requirement, Step, Target
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.types import TorchBuild
+
+Build = Literal["rocm", "cuda", "cpu", "unknown", "none"]
+_ROCM = re.compile(r"(?:^torch-backend:|[/_-])rocm-?(?:rel-)?(\d+\.\d+(?:\.\d+)?)(?:/|$)")
+_AMD = re.compile(r"repo\.radeon\.com/rocm/|\.amd\.com/")
+_CUDA = re.compile(r"(?:^torch-backend:|/)cu\d{2,3}(?:/|$)")
+_CPU = re.compile(r"(?:^torch-backend:|/)cpu(?:/|$)")
+_MIXED = re.compile(r"pytorch\.org/whl/?$|torch_stable\.html|/whl/(?:nightly|test)/?$|^torch-backend:auto")
+_LOCAL = re.compile(r"\+(rocm[\w.]*|cu\d+|cpu)")
+_RANK = {"rocm": 2, "cuda": 1, "cpu": 0}
+
+
+class Source(NamedTuple):
+    """An index and what it holds of torch. `origin` is None for the package index that a tool asks by default."""
+
+    build: Build
+    rocm: str
+    origin: Index | None
+
+
+class Torch(NamedTuple):
+    """The torch that an environment ends up with. `version` is public, `rocm` the release it was built for (both may be
+    unknown).
+    """
+
+    build: Build
+    version: str
+    rocm: str
+    place: Place
+    why: str
+    origin: Index | None = None
+    explicit: bool = False
+
+    @property
+    def local(self) -> str:
+        return f"{self.version}+rocm{self.rocm}" if self.build == "rocm" and self.version and self.rocm else self.version
+
+
+def source_of(index: Index, os: str) -> Source:
+    """What an index holds of torch, by its address."""
+    url = index.url.rstrip("/") + "/" if not index.url.startswith("torch-backend") else index.url
+    if m := _ROCM.search(url):
+        # What lies on a nightly or test index changes daily: it has what is asked for, as far as anybody knows.
+        return Source("rocm", "" if "/nightly/" in url or "/test/" in url else m[1], index)
+    if _AMD.search(url):
+        return Source("rocm", "", index)
+    if _CUDA.search(url):
+        return Source("cuda", "", index)
+    if _CPU.search(url):
+        return Source("cpu", "", index)
+    if _MIXED.search(url.rstrip("/")) or "pypi" not in url:
+        return Source("unknown", "", index)
+    return default_source(os, index)
+
+
+def default_source(os: str, index: Index | None = None) -> Source:
+    """The public package index: its torch is a CUDA build on Linux and a CPU build on Windows and macOS."""
+    return Source("cuda" if os == "linux" else "cpu", "", index)
+
+
+def sources(step: Step, package: str, os: str) -> tuple[list[Source], bool]:
+    """The indexes that the step's tool would ask for a package, in its order, and whether the first that has it settles it."""
+    bound = [i for i in step.indexes if i.role == "bound" and package in i.only]
+    if bound:
+        return [source_of(bound[-1], os)], True
+    default = [source_of(i, os) for i in step.indexes if i.role == "default"][-1:] or [default_source(os)]
+    more = [source_of(i, os) for i in step.indexes if i.role in ("extra", "find-links")]
+    first = step.tool == "uv" and not step.strategy.startswith("unsafe")
+    return (more + default if first else default + more), first
+
+
+def wanted(step: Step, target: Target, name: str = "torch") -> list[Requirement]:
+    """The step's requirements of a package that hold on the target, markers judged."""
+    return [r for r in step.requirements if r.name == name and applies(r.marker, target)]
+
+
+def applies(marker: str, target: Target) -> bool:
+    """Whether a marker holds on the target; one that cannot be judged is taken to hold."""
+    if not marker:
+        return True
+    from packaging.markers import InvalidMarker, Marker, UndefinedEnvironmentName
+
+    system = {"linux": "Linux", "windows": "Windows", "macos": "Darwin"}[target.os]
+    env = {"sys_platform": {"linux": "linux", "windows": "win32", "macos": "darwin"}[target.os], "platform_system": system,
+           "platform_machine": "arm64" if target.os == "macos" else "x86_64",
+           "os_name": "nt" if target.os == "windows" else "posix",
+           "extra": ""}  # fmt: skip
+    if target.python:
+        env |= {"python_version": ".".join(target.python.split(".")[:2]), "python_full_version": target.python}
+    try:
+        return Marker(marker).evaluate(env)
+    except (InvalidMarker, UndefinedEnvironmentName, ValueError):
+        return True
+
+
+def of_local(spec: str, url: str = "") -> tuple[Build, str] | None:
+    """The build that a pinned local part or a wheel's address names."""
+    found = _LOCAL.search(spec.replace("%2B", "+")) or _LOCAL.search(url.replace("%2B", "+"))
+    if not found:
+        return None
+    tag = found[1]
+    return ("rocm", tag[4:]) if tag.startswith("rocm") else ("cpu", "") if tag == "cpu" else ("cuda", "")
+
+
+def public(spec: str) -> str:
+    """The range without local parts, so that it can be held against public versions."""
+    return re.sub(r"\+[\w.]+", "", spec)
+
+
+def admits(spec: str, version: str) -> bool:
+    """Whether a public version is in a range; a range that cannot be read admits everything."""
+    try:
+        return not spec or versions.contains(public(spec), version) is not False
+    except ValueError:
+        return True
+
+
+def pinned(spec: str) -> str:
+    """The version of `==X` (not of `==X.*`), without its local part; empty for a range."""
+    found = re.fullmatch(r"={2,3}\s*([\w.!]+)(\+[\w.]+)?", spec.strip())
+    return found[1] if found else ""
+
+
+def builds_on(matrix: Matrix, rocm: str, spec: str, target: Target) -> list[TorchBuild]:
+    """Builds of the catalogue on that ROCm index which the range and the target's Python admit, newest first."""
+    python = "cp" + "".join(target.python.split(".")[:2]) if target.python else ""
+    fit = [b for b in matrix.torch if is_on(b, rocm) and admits(spec, b.torch)]
+    fit = [b for b in fit if not python or not b.pythons or python in b.pythons]
+    return sorted(fit, key=lambda b: versions.sort_key(b.torch), reverse=True)
+
+
+def known_index(matrix: Matrix, rocm: str) -> bool:
+    return any(is_on(b, rocm) for b in matrix.torch)
+
+
+def is_on(build: TorchBuild, rocm: str) -> bool:
+    """Whether a build of the catalogue lies on PyTorch's index of that ROCm."""
+    return build.index.rsplit("/", 1)[-1] == f"rocm{rocm}"
+
+
+def newest(matrix: Matrix, spec: str) -> str:
+    """The newest torch release known that a range admits; the pinned version itself for a pin."""
+    if pinned(spec):
+        return pinned(spec)
+    known = {b.torch for b in matrix.torch if versions.parse(b.torch)}
+    return max((v for v in known if admits(spec, v)), key=versions.sort_key, default="")
+
+
+def resolve(step: Step, spec: str, place: Place, matrix: Matrix, target: Target) -> Torch:
+    """The torch that a step installs for a range. `unknown` where an index is not known, `none` where no index has one."""
+    asked, first = sources(step, "torch", target.os)
+    source, version, why = (_first if first else _best)(asked, spec, matrix, target)
+    rocm_index = next((s.origin for s in asked if s.build == "rocm"), None)
+    explicit = source.origin is not None and source.build in ("cpu", "cuda")
+    return Torch(source.build, version, source.rocm, place, why, source.origin or rocm_index, explicit)
+
+
+_NONE = Source("none", "", None)
+
+
+def _first(asked: Sequence[Source], spec: str, matrix: Matrix, target: Target) -> tuple[Source, str, str]:
+    source = asked[0]
+    if source.build != "rocm":
+        return source, newest(matrix, spec), _named(source)
+    found = builds_on(matrix, source.rocm, spec, target)
+    if found or not known_index(matrix, source.rocm):
+        return source, found[0].torch if found else "", _named(source)
+    return _NONE._replace(rocm=source.rocm), "", _missing(source, spec, matrix, target)
+
+
+def _best(asked: Sequence[Source], spec: str, matrix: Matrix, target: Target) -> tuple[Source, str, str]:
+    """The highest version of all: ties go to the local part that sorts last (rocm after cu after none)."""
+    if any(s.build == "unknown" for s in asked):
+        unknown = next(s for s in asked if s.build == "unknown")
+        return unknown, "", "an index is asked whose contents are not known"
+    offers: list[tuple[tuple[object, int], Source, str]] = []
+    for source in asked:
+        version = _offer(source, spec, matrix, target)
+        if version is not None:
+            offers.append(((versions.sort_key(version), _RANK[source.build] if source.origin else -1), source, version))
+    if not offers:
+        rocm = next(s for s in asked if s.build == "rocm")
+        return _NONE._replace(rocm=rocm.rocm), "", _missing(rocm, spec, matrix, target)
+    _, source, version = max(offers, key=lambda o: o[0])
+    if source.build == "rocm" and not known_index(matrix, source.rocm):
+        version = pinned(spec)  # what an index that is not known has is not known either
+    beaten = next((s for s in asked if s.build == "rocm" and s is not source), None)
+    why = _beaten(version, beaten, spec, matrix, target) if beaten else _named(source)
+    return source, version, why
+
+
+def _offer(source: Source, spec: str, matrix: Matrix, target: Target) -> str | None:
+    """The version that an index offers for a range; None when it is known to have none."""
+    if source.build == "rocm" and known_index(matrix, source.rocm):
+        found = builds_on(matrix, source.rocm, spec, target)
+        return found[0].torch if found else None
+    return newest(matrix, spec)
+
+
+def _named(source: Source) -> str:
+    where = source.origin.url if source.origin else "the default package index"
+    return f"it comes from {where}, whose torch is {said(source.build)}"
+
+
+def said(build: Build, version: str = "") -> str:
+    """A build in words: `2.9.1, a CUDA build`."""
+    words = {"rocm": "a ROCm build", "cuda": "a CUDA build", "cpu": "a CPU build"}.get(build, "not known")
+    return f"{version}, {words}" if version else words
+
+
+def _beaten(version: str, rocm: Source, spec: str, matrix: Matrix, target: Target) -> str:
+    """Why an index that has ROCm builds loses against another one."""
+    found = builds_on(matrix, rocm.rocm, spec, target)
+    where = rocm.origin.url if rocm.origin else ""
+    have = f"the newest there is {found[0].torch}" if found else _missing(rocm, spec, matrix, target)
+    return f"the installer takes the highest version of all indexes: {where} is asked too, but {have}, and {version} is elsewhere"
+
+
+def _missing(source: Source, spec: str, matrix: Matrix, target: Target) -> str:
+    all_of = builds_on(matrix, source.rocm, "", Target("", os=target.os))
+    span = f"{all_of[-1].torch} to {all_of[0].torch}" if all_of else "none that is known"
+    python = (
+        f" for Python {target.python}" if target.python and builds_on(matrix, source.rocm, spec, Target("", os=target.os)) else ""
+    )
+    return f"the rocm{source.rocm} index has no torch {spec or 'at all'}{python} (it has {span})"
+
+
+def marked(requirements: Iterable[Requirement], target: Target) -> list[Requirement]:
+    return [r for r in requirements if applies(r.marker, target)]

@@ -1,0 +1,85 @@
+"""Indexes of the PyTorch project that nobody knows, and packages that a known one does not have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rocm_doctor import versions
+from rocm_doctor.lint.declared import Requirement, Step, Target, Unit
+from rocm_doctor.lint.rules.findings import found
+from rocm_doctor.lint.rules.indexes import applies, known_index, pinned, sources
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding
+
+_OF_PYTORCH = re.compile(r"^(?:https?://download\.pytorch\.org/whl/|torch-backend:)rocm(\d+\.\d+(?:\.\d+)?)/?$")
+_INDEXES = "https://pytorch.org/get-started/previous-versions"
+# The ROCm releases that each xformers was built for, on PyTorch's indexes.
+_XFORMERS = (
+    ("==0.0.28.*", ("6.1",)), ("==0.0.29.*", ("6.1", "6.2.4")), (">=0.0.30,<0.0.32", ("6.2.4", "6.3")),
+    (">=0.0.32,<0.0.34", ("6.4",)), (">=0.0.34,<0.0.36", ("7.1",)),
+)  # fmt: skip
+_XFORMERS_SOURCE = "facebookresearch/xformers .github/workflows/wheels.yml by tag (0.0.28 to 0.0.35)"
+
+
+def unknown_indexes(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """An index of the PyTorch project for a ROCm release that it is not known to build for."""
+    for index in {i.url: i for step in unit.steps for i in step.indexes}.values():
+        named = _OF_PYTORCH.match(index.url)
+        if named and not known_index(matrix, named[1]):
+            yield found(
+                matrix,
+                "version.wheel-missing",
+                unit,
+                target,
+                [index.place],
+                severity="warning",
+                confidence="medium",
+                title=f"rocm{named[1]}: no such index is known to the matrix",
+                cause=f"PyTorch's ROCm indexes near it are {_near(matrix, named[1])}. "
+                "At an address that does not exist the installer finds no torch.",
+                advice="Take an index that is known, or bring the matrix up to date.",
+                sources=(_INDEXES,),
+            )
+
+
+def _near(matrix: Matrix, rocm: str) -> str:
+    """The known indexes on both sides of a release."""
+    names = {b.index.rsplit("/rocm", 1)[-1] for b in matrix.torch if "/rocm" in b.index}
+    known = sorted((n for n in names if versions.parse(n)), key=versions.sort_key)
+    older = [n for n in known if versions.sort_key(n) < versions.sort_key(rocm)][-2:]
+    newer = [n for n in known if versions.sort_key(n) > versions.sort_key(rocm)][:2]
+    return ", ".join(f"rocm{n}" for n in older + newer)
+
+
+def xformers(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A pinned xformers that PyTorch's ROCm index, the only one asked, does not have."""
+    for step in unit.steps:
+        for r in step.requirements:
+            if r.name == "xformers" and applies(r.marker, target) and not r.url:
+                yield from _not_there(unit, target, matrix, step, r)
+
+
+def _not_there(unit: Unit, target: Target, matrix: Matrix, step: Step, r: Requirement) -> Iterator[Finding]:
+    asked, first = sources(step, r.name, target.os)
+    index = asked[0].origin
+    named = _OF_PYTORCH.match(index.url) if index and (first or len(asked) == 1) else None
+    version = pinned(r.spec)
+    if index is None or named is None or not version:
+        return
+    for_ = next((rocm for spec, rocm in _XFORMERS if versions.contains(spec, version)), ())
+    if named[1] not in for_ and not versions.contains(">=0.0.36", version):
+        made = f"was built for ROCm {' and '.join(for_)}" if for_ else "has no ROCm wheel"
+        yield found(
+            matrix,
+            "lib.xformers",
+            unit,
+            target,
+            [r.place, index.place],
+            severity="warning",
+            confidence="medium",
+            title=f"xformers {version} is not known on the rocm{named[1]} index",
+            cause=f"xformers {version} {made}. The wheel on the default index is for CUDA.",
+            advice="Leave xformers out and use PyTorch's scaled_dot_product_attention, or take the xformers of this index.",
+            sources=(_XFORMERS_SOURCE,),
+        )

@@ -1,0 +1,127 @@
+"""Which torch an environment ends up with, and what put it there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_doctor import versions
+from rocm_doctor.lint.declared import Step, Target, Unit
+from rocm_doctor.lint.rules.findings import found
+from rocm_doctor.lint.rules.indexes import Torch, of_local, pinned, said, sources, wanted
+from rocm_doctor.lint.rules.torch_state import EXACT, last_state
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding, Severity
+from rocm_doctor.rules.build import builds_with
+
+_PIP = "https://pip.pypa.io/en/stable/cli/pip_install/#finding-packages"
+
+
+def torch_build(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """`version.torch-not-rocm` where the environment ends up with a CUDA or CPU torch, naming what put it there."""
+    state = last_state(unit, matrix, target)
+    if state is None:
+        return
+    step, before, last = state
+    if last.build == "none":
+        yield _no_wheel(unit, target, matrix, last)
+    if step is None or last.build not in ("cuda", "cpu") or (last.build == "cpu" and last.explicit):
+        return
+    replaced = before is not None and before.build == "rocm"
+    what = said(last.build, last.version)
+    title = f"the ROCm torch is replaced by {what}" if replaced else f"torch resolves to {what}"
+    places = [last.place, *([last.origin.place] if last.origin else []), *([before.place] if replaced and before else [])]
+    yield found(
+        matrix,
+        "version.torch-not-rocm",
+        unit,
+        target,
+        places,
+        severity=_weight(unit, step),
+        title=title,
+        cause=_sentence(last.why),
+        advice=_advice(step, replaced) + (_LATER if _has_gpu_libraries(unit) else ""),
+        commands=_command(step, matrix, target),
+        sources=(_PIP, *matrix.diagnoses["version.torch-not-rocm"].sources),
+    )
+
+
+_LATER = " The GPU libraries beside it are judged once torch is a ROCm build."
+_GPU_LIBRARIES = frozenset(("bitsandbytes", "xformers", "flash-attn", "torchao", "deepspeed", "vllm", "aiter", "triton"))
+
+
+def _has_gpu_libraries(unit: Unit) -> bool:
+    return any(r.name in _GPU_LIBRARIES for step in unit.steps for r in step.requirements)
+
+
+def _weight(unit: Unit, step: Step) -> Severity:
+    """A list that names no torch may be meant to be installed beside one: that is a note, all else is an error."""
+    named = any(r.name == "torch" or r.name in EXACT for r in step.requirements)
+    return "error" if named or unit.image or step.tool == "lock" else "note"
+
+
+def _sentence(words: str) -> str:
+    """Words as a sentence; the name of a package at its beginning stays as it is written."""
+    begins = words.startswith(("it ", "the ", "an "))
+    return f"{words[0].upper() if begins else words[0]}{words[1:]}."
+
+
+def _advice(step: Step, replaced: bool) -> str:
+    if step.tool == "lock":
+        return "Bind torch to a ROCm index in pyproject.toml and lock again."
+    if step.tool == "uv":
+        return "Bind torch to a ROCm index: an explicit [[tool.uv.index]] and [tool.uv.sources] torch = { index = ... }."
+    if step.tool == "conda":
+        return "Leave torch out of the conda packages and install it in the pip section from a ROCm index."
+    end = " and keep it with a constraints file (-c) in later steps." if replaced else "."
+    return "Install torch first, from the ROCm index alone (--index-url) or pinned with its local part" + end
+
+
+def _command(step: Step | None, matrix: Matrix, target: Target) -> tuple[str, ...]:
+    """The pinned requirement of a build that serves the card, for the target's Python and ROCm; and who weighs the others."""
+    series = versions.series(target.rocm) if target.rocm else None
+    fit = builds_with(target.gpu, matrix, ".".join(target.python.split(".")[:2]))
+    best = next((b for b in fit if series is None or versions.series(b.rocm) == series), None)
+    if best is None:
+        return (f"rocm-doctor plan --gpu {target.gpu}",) if target.gpu else ()
+    tool = "uv pip" if step and step.tool == "uv" else "pip"
+    return (f'{tool} install "torch=={best.local}" --index-url {best.index}', f"rocm-doctor plan --gpu {target.gpu}")
+
+
+def _no_wheel(unit: Unit, target: Target, matrix: Matrix, last: Torch) -> Finding:
+    python = target.python and f"for Python {target.python}" in last.why
+    return found(
+        matrix,
+        "version.python-unsupported" if python else "version.wheel-missing",
+        unit,
+        target,
+        [last.place, *([last.origin.place] if last.origin else [])],
+        title=f"no torch can be installed here: {last.why}",
+        cause=_sentence(last.why),
+        commands=_command(None, matrix, target),
+    )
+
+
+def unsafe_indexes(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A ROCm index beside the default one with an open range: today's result changes with the next release elsewhere."""
+    state = last_state(unit, matrix, target)
+    for step in unit.steps if state and state[2].build == "rocm" else ():
+        asked, first = sources(step, "torch", target.os)
+        rocm = next((s.origin for s in asked if s.build == "rocm" and s.origin), None)
+        others = [s for s in asked if s.build != "rocm"]
+        open_ones = [r for r in wanted(step, target) if not pinned(r.spec) and not of_local(r.spec, r.url)]
+        if first or not rocm or not others or not open_ones:
+            continue
+        yield found(
+            matrix,
+            "version.torch-not-rocm",
+            unit,
+            target,
+            [open_ones[-1].place, rocm.place],
+            severity="warning",
+            confidence="medium",
+            row="",
+            title="an open torch range over a ROCm index and the default one: the next release there replaces the ROCm build",
+            cause=f"All indexes are searched and the highest version wins ({step.strategy or 'pip'}).",
+            advice="Pin torch to one version, or give it the ROCm index alone.",
+            sources=(_PIP,),
+        )

@@ -1,0 +1,164 @@
+"""Which torch is in an environment after each of its steps: what the base image brings, what a later step puts in its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rocm_doctor.lint.declared import Requirement, Setting, Step, Target, Unit
+from rocm_doctor.lint.rules.indexes import Build, Torch, admits, marked, of_local, pinned, resolve, wanted
+from rocm_doctor.matrix import Matrix
+
+# Packages whose releases require one exact torch: without a pin of their own they bring the newest torch with them.
+EXACT = ("torchvision", "torchaudio", "xformers", "vllm")
+# Packages that require torch with a lower bound: they bring one only where there is none.
+PULLS = frozenset((
+    "transformers[torch]", "accelerate", "peft", "trl", "bitsandbytes", "deepspeed", "unsloth", "axolotl", "llamafactory",
+    "torchtune", "sentence-transformers", "lightning", "pytorch-lightning", "timm", "liger-kernel", "flash-attn", "torchao",
+    "torchmetrics",
+))  # fmt: skip
+_IMAGE = re.compile(r"(?:^|/)(?P<repo>[\w.-]+/[\w.-]+)(?::(?P<tag>[\w.-]+))?(?:@\S+)?$")
+_TAG_TORCH = re.compile(r"pytorch_(?:release[_-])?(\d+\.\d+(?:\.\d+)?)")
+_TAG_ROCM = re.compile(r"rocm[-_]?(\d+\.\d+(?:\.\d+)?)")
+_TAG_PYTHON = re.compile(r"py(3\.\d+)")
+
+
+def image_parts(image: str) -> tuple[str, str]:
+    """Repository and tag of an image's name."""
+    found = _IMAGE.search(image if "/" in image else "library/" + image)
+    return (found["repo"], found["tag"] or "") if found else ("", "")
+
+
+def image_facts(image: str) -> dict[str, str]:
+    """What an image's tag says: rocm, python and torch versions (tags of rocm/pytorch: hub.docker.com/r/rocm/pytorch)."""
+    repo, tag = image_parts(image)
+    if not repo.startswith("rocm/") and "rocm" not in tag:
+        return {}
+    named = (("rocm", _TAG_ROCM), ("python", _TAG_PYTHON), ("torch", _TAG_TORCH))
+    return {name: m[1] for name, pattern in named if (m := pattern.search(tag))}
+
+
+def of_image(image: Setting | None) -> Torch | None:
+    """The torch that a base image brings; None for an image without one, or one that says nothing."""
+    if image is None:
+        return None
+    repo, tag = image_parts(image.value)
+    facts = image_facts(image.value)
+    build: Build
+    if repo in (
+        "rocm/pytorch",
+        "rocm/pytorch-training",
+        "rocm/vllm",
+        "rocm/vllm-dev",
+        "rocm/pytorch-nightly",
+        "rocm/pytorch-private",
+    ):
+        build = "rocm"
+    elif repo == "pytorch/pytorch":
+        build = "rocm" if "rocm" in tag else "cuda"
+    elif repo.startswith("nvcr.io") or "nvcr.io" in image.value:
+        build = "cuda"
+    else:
+        return None
+    version = facts.get("torch", "") if build == "rocm" else (tag.split("-")[0] if re.match(r"\d", tag) else "")
+    return Torch(build, version, facts.get("rocm", ""), image.place, f"the base image {image.value} brings it", explicit=True)
+
+
+def states(unit: Unit, matrix: Matrix, target: Target) -> Iterator[tuple[Step | None, Torch | None, Torch]]:
+    """Each change of torch in the order of the steps: the step (None: the base image), what was there before, what is there
+    then.
+    """
+    now = of_image(unit.image)
+    if now:
+        yield None, None, now
+    for step in unit.steps:
+        then = after(step, now, matrix, target)
+        if then is not None and then is not now:
+            yield step, now, then
+            now = then
+
+
+def last_state(unit: Unit, matrix: Matrix, target: Target) -> tuple[Step | None, Torch | None, Torch] | None:
+    """The last of these changes: what the unit ends up with. None where nothing brings torch."""
+    return next(iter([*states(unit, matrix, target)][-1:]), None)
+
+
+def after(step: Step, now: Torch | None, matrix: Matrix, target: Target) -> Torch | None:
+    """The torch after one step; `now` itself when the step leaves it alone."""
+    asked = wanted(step, target)
+    if asked:
+        return _asked(step, asked, now, matrix, target)
+    if step.no_deps or step.tool == "lock":
+        return now
+    return _pulled(step, now, matrix, target)
+
+
+def _asked(step: Step, asked: list[Requirement], now: Torch | None, matrix: Matrix, target: Target) -> Torch:
+    """torch is named: it stays when it fits and nothing forces another, else it is resolved anew."""
+    one = asked[-1]
+    spec = ",".join(dict.fromkeys(r.spec for r in (*asked, *(c for c in step.constraints if c.name == "torch")) if r.spec))
+    local = of_local(spec, one.url)
+    same = now is not None and (not local or (local[0], local[1] or now.rocm) == (now.build, now.rocm))
+    if now is not None and same and not step.upgrade and _fits(now, spec):
+        return now
+    return _resolved(step, one, spec, local, matrix, target)
+
+
+def _fits(now: Torch, spec: str) -> bool:
+    """Whether the torch that is there satisfies a range; an unknown version satisfies an open one."""
+    return admits(spec, now.version) if now.version else not pinned(spec)
+
+
+def _resolved(step: Step, one: Requirement, spec: str, local: tuple[Build, str] | None, matrix: Matrix, target: Target) -> Torch:
+    if step.tool == "conda":
+        return _conda(step, one)
+    if local:
+        version = pinned(spec) or one.spec.lstrip("=").split("+")[0]
+        return Torch(local[0], version, local[1], one.place, f"it is pinned as {one.spec or one.url}", explicit=True)
+    if one.url and "://" in one.url and step.tool != "lock":
+        return Torch("unknown", pinned(spec), "", one.place, f"it comes from {one.url}", explicit=True)
+    return resolve(step, spec, one.place, matrix, target)
+
+
+def _conda(step: Step, one: Requirement) -> Torch:
+    """No conda channel carries ROCm builds of torch: `pytorch` and conda-forge have CPU and CUDA builds."""
+    cpu = any(r.name == "cpuonly" for r in step.requirements) or "cpu" in one.url.split("=")[-1]
+    return Torch(
+        "cpu" if cpu else "cuda", pinned(one.spec), "", one.place, "conda channels carry CPU and CUDA builds of torch only"
+    )
+
+
+def _pulled(step: Step, now: Torch | None, matrix: Matrix, target: Target) -> Torch | None:
+    """A step that does not name torch: packages with an exact torch replace it, others bring one where there is none."""
+    needed = [r for r in marked(step.requirements, target) if r.url.startswith("conda:") is False]
+    if now is None:
+        puller = next((r for r in needed if r.name in PULLS or r.name in EXACT or "torch" in r.extras), None)
+        return _brought(step, puller, "", matrix, target) if puller else None
+    for r in needed:
+        if r.name in EXACT and _replaces(r, now, matrix):
+            return _brought(step, r, _torch_of(r, matrix), matrix, target)
+    return now
+
+
+def _replaces(r: Requirement, now: Torch, matrix: Matrix) -> bool:
+    """Whether installing this package needs another torch than the one that is there."""
+    if of_local(r.spec, r.url) or r.url:
+        return False
+    needs = _torch_of(r, matrix)
+    if needs:
+        return bool(now.version) and needs.removeprefix("==") != now.version
+    return not r.spec
+
+
+def _torch_of(r: Requirement, matrix: Matrix) -> str:
+    """The torch that a pinned companion belongs to, by the catalogue; empty when it is not pinned or not known."""
+    version = pinned(r.spec)
+    if not version or r.name not in ("torchvision", "torchaudio"):
+        return ""
+    return next((f"=={b.torch}" for b in matrix.torch if getattr(b, r.name).split("+")[0] == version and b.primary), "")
+
+
+def _brought(step: Step, puller: Requirement, spec: str, matrix: Matrix, target: Target) -> Torch:
+    found = resolve(step, spec, puller.place, matrix, target)
+    needs = f"requires one exact torch ({spec or 'that of its newest release'})" if puller.name in EXACT else "requires torch"
+    return found._replace(why=f"{puller.name} {needs}, and {found.why}")

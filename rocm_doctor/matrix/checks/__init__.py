@@ -1,0 +1,183 @@
+"""`matrix lint`: what a schema cannot say about the data. A check is a function from one entry, or from all, to complaints.
+
+A complaint that is meant is listed in lint_exceptions.yaml with its reason; an exception for nothing is itself an error.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rocm_doctor.matrix.checks import catalog as lint_catalog
+from rocm_doctor.matrix.checks import rows as lint_rows
+from rocm_doctor.matrix.checks import text as lint_text
+from rocm_doctor.matrix.source import SECTIONS, MatrixError, Problem, compile_json, line_of, read_shorts, read_yaml, row_files
+from rocm_doctor.matrix.source import entries as read_entries
+from rocm_doctor.matrix.types import Driver
+from rocm_doctor.model import Diagnosis, Row
+
+_EXCEPTIONS = "lint_exceptions.yaml"
+
+
+class Entry(NamedTuple):
+    """One entry and where it stands: the file, and the steps down to it."""
+
+    value: Any
+    path: Path
+    file: str
+    at: tuple[int | str, ...]
+
+    @property
+    def key(self) -> str:
+        """How exceptions and messages name it: its key, id, gfx, version or name."""
+        return next(
+            str(getattr(self.value, n)) for n in ("key", "id", "gfx", "module", "name", "version") if hasattr(self.value, n)
+        )
+
+
+def lint(root: Path, today: datetime.date | None = None) -> list[Problem]:
+    """Everything that is wrong with a compat_matrix folder, errors first. Files that break the schema end it there."""
+    day = today or datetime.date.today()
+    try:
+        compile_json(root)
+    except MatrixError as exc:
+        return list(exc.problems)
+    entries = list(_entries(root))
+    problems = [*_each(entries, day), *_together(entries, root), *_untyped(root)]
+    problems += [*lint_text.formatting(_files(root), root), *_shorts(root)]
+    return sorted(_excepted(problems, root), key=lambda p: (p.level != "error", p.file, p.line))
+
+
+def check_rows(rows: Sequence[Row], path: Path, name: str) -> list[Problem]:
+    """The checks that one file of rows must pass by itself, for an overlay; errors only."""
+    entries = [Entry(row, path, name, (n,)) for n, row in enumerate(rows)]
+    found = [
+        *_each(entries, datetime.date.today()),
+        *_said(entries, lint_rows.duplicates([e.value for e in entries]), "key-unique"),
+    ]
+    return [p for p in found if p.level == "error"]
+
+
+def _files(root: Path) -> list[Path]:
+    top = [root / name for name in ("diagnoses.yaml", "retired.yaml", "sources.yaml", _EXCEPTIONS)]
+    return [*(p for p in top if p.is_file()), *row_files(root), *sorted((root / "catalog").glob("*.yaml"))]
+
+
+def _entries(root: Path) -> Iterator[Entry]:
+    """Every typed entry of the folder."""
+    shorts = read_shorts(root)
+    sources: list[tuple[Path, Any]] = [(root / "diagnoses.yaml", Diagnosis), *((path, Row) for path in row_files(root))]
+    sources += [(p, SECTIONS[p.stem]) for p in sorted((root / "catalog").glob("*.yaml")) if p.stem in SECTIONS]
+    for path, kind in sources:
+        file = path.relative_to(root).as_posix()
+        if kind is Driver:
+            yield from _driver_entries(path, file, shorts)
+        else:
+            for number, value in enumerate(read_entries(path, kind, shorts, file)[0]):
+                yield Entry(value, path, file, (number,))
+
+
+def _driver_entries(path: Path, file: str, shorts: dict[str, str]) -> Iterator[Entry]:
+    import msgspec
+
+    from rocm_doctor.matrix.source import expanded
+
+    lists = {name: [expanded(i, shorts) for i in items] for name, items in read_yaml(path, file).items()}
+    driver = msgspec.convert(lists, Driver)
+    for name in ("modules", "windows"):
+        for number, value in enumerate(getattr(driver, name)):
+            yield Entry(value, path, file, (name, number))
+
+
+Complaints = Iterable[tuple[str, str]]
+"""(field, message): the field is a step below the entry, or empty."""
+
+_OF_ANY: tuple[tuple[str, Callable[[Any], Complaints]], ...] = (
+    ("source-form", lint_text.source_form),
+    ("personal-data", lint_text.personal_data),
+    ("command-parses", lint_text.commands_parse),
+)
+_OF_ROW: tuple[tuple[str, Callable[[Row], Complaints]], ...] = (
+    ("key-form", lint_rows.key_form),
+    ("coordinate-known", lint_rows.coordinates),
+    ("condition-parses", lint_rows.conditions),
+    ("title-form", lint_rows.title_form),
+)
+
+
+def _each(entries: Sequence[Entry], today: datetime.date) -> Iterator[Problem]:
+    """The checks that look at one entry alone."""
+    for entry in entries:
+        checks: tuple[tuple[str, Callable[[Any], Complaints]], ...] = _OF_ANY + (_OF_ROW if isinstance(entry.value, Row) else ())
+        for name, check in checks:
+            yield from (_problem(entry, field, message, name) for field, message in check(entry.value))
+        for level, message in lint_text.age(entry.value, today):
+            yield _problem(entry, "checked", message, "age")._replace(level=level)
+
+
+def _together(entries: Sequence[Entry], root: Path) -> Iterator[Problem]:
+    """The checks that look at all entries: keys, references, contradictions, the catalogue against itself."""
+    rows = [e for e in entries if isinstance(e.value, Row)]
+    known = [e.value for e in entries if isinstance(e.value, Diagnosis)]
+    ids = {d.id for d in known}
+    retired = read_yaml(root / "retired.yaml") or {}
+    values = [e.value for e in rows]
+    yield from _said(rows, lint_rows.duplicates(values), "key-unique")
+    yield from _said(rows, lint_rows.remedies(values, {d.id for d in known if d.advice or d.commands}), "remedy-given")
+    yield from _said(rows, lint_rows.references(values, ids, retired), "reference-known")
+    yield from _said(rows, lint_rows.contradictions(values), "contradiction")
+    yield from _said(entries, lint_catalog.faults([e.value for e in entries]), "catalogue")
+    for old, new in retired.items():
+        if new and new not in ids and all(new != r.key for r in values):
+            yield Problem(
+                "retired.yaml", line_of(root / "retired.yaml", (old,)), old, f"the successor `{new}` is unknown", "retired", old
+            )
+
+
+def _said(entries: Sequence[Entry], complaints: Iterable[tuple[int, str, str]], check: str) -> Iterator[Problem]:
+    yield from (_problem(entries[number], field, message, check) for number, field, message in complaints)
+
+
+def _problem(entry: Entry, field: str, message: str, check: str) -> Problem:
+    steps = (*entry.at, *(field.split(".", 1) if field.startswith("when.") else [field] if field else []))
+    return Problem(entry.file, line_of(entry.path, steps), field, message, check, entry.key)
+
+
+def _untyped(root: Path) -> Iterator[Problem]:
+    """Lists of the catalogue that have no type here carry provenance all the same."""
+    for path in sorted((root / "catalog").glob("*.yaml")):
+        items = read_yaml(path) if path.stem not in SECTIONS else None
+        for number, item in enumerate(items if isinstance(items, list) else ()):
+            for field in ("sources", "grade", "checked"):
+                if not item.get(field):
+                    line = line_of(path, (number,))
+                    yield Problem(f"catalog/{path.name}", line, field, "is missing", "provenance", str(item.get("name", number)))
+
+
+def _shorts(root: Path) -> Iterator[Problem]:
+    """A short name of sources.yaml that nothing uses."""
+    used = lint_text.words("\n".join(p.read_text(encoding="utf-8") for p in _files(root) if p.name != "sources.yaml"))
+    for name in read_shorts(root):
+        if name not in used:
+            yield Problem(
+                "sources.yaml", line_of(root / "sources.yaml", (name,)), name, "no entry uses this source", "source-used", name
+            )
+
+
+def _excepted(problems: Sequence[Problem], root: Path) -> Iterator[Problem]:
+    """Leave out what lint_exceptions.yaml allows, and complain of what it allows for nothing."""
+    path = root / _EXCEPTIONS
+    listed = (read_yaml(path) or []) if path.is_file() else []
+    allowed = {(e["check"], e["key"]) for e in listed if e.get("reason")}
+    yield from (p for p in problems if (p.check, p.key) not in allowed)
+    for number, one in enumerate(listed):
+        name = (one.get("check"), one.get("key"))
+        if not one.get("reason"):
+            yield Problem(
+                _EXCEPTIONS, line_of(path, (number,)), "reason", "an exception needs a reason", "exception", str(name[1])
+            )
+        elif all((p.check, p.key) != name for p in problems):
+            message = f"{name[0]} no longer complains of {name[1]}: take the exception out"
+            yield Problem(_EXCEPTIONS, line_of(path, (number,)), "", message, "exception", str(name[1]))

@@ -1,0 +1,91 @@
+"""Containers and guests: which kind of wall, if any, stands between this process and the GPU."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from rocm_doctor.model import Reading
+from rocm_doctor.probes.read.keyed import absent, keyed, single
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+
+
+class Sign(NamedTuple):
+    """A text that fits `pattern` says that this is a container of that kind."""
+
+    kind: str
+    artifact: str
+    pattern: re.Pattern[str]
+
+
+def _sign(kind: str, artifact: str, pattern: str) -> Sign:
+    return Sign(kind, artifact, re.compile(pattern, re.MULTILINE))
+
+
+SIGNS = (
+    # a shell on the host's own files first: these run on podman or docker and would be taken for them
+    _sign("distrobox", "env", r"^DISTROBOX_ENTER_PATH=.+"),
+    _sign("toolbox", "run/.toolboxenv", r"exists: yes"),
+    _sign("toolbox", "env", r"^TOOLBOX_PATH=.+"),
+    _sign("apptainer", "env", r"^(?:APPTAINER_NAME|SINGULARITY_NAME)=.+"),
+    _sign("k8s", "env", r"^KUBERNETES_SERVICE_HOST=.+"),
+    _sign("k8s", "proc/1/cgroup", r"/kubepods.*"),
+    _sign("podman", "run/.containerenv", r"engine=\"?podman.*"),
+    _sign("podman", "run/systemd/container", r"^podman"),
+    _sign("podman", "env", r"^container=podman"),
+    _sign("docker", ".dockerenv", r"exists: yes"),
+    _sign("docker", "run/systemd/container", r"^docker"),
+    _sign("docker", "proc/1/cgroup", r"/docker[/-].*"),
+    _sign("lxc", "run/systemd/container", r"^lxc"),
+    _sign("lxc", "proc/1/environ", r"^container=lxc"),
+    _sign("lxc", "env", r"^container=lxc"),
+    _sign("lxc", "proc/1/cgroup", r":/lxc[/.].*"),
+)
+"""From what each container program leaves behind; the first that fits decides."""
+_LOOKED = (".dockerenv", "run/.containerenv")
+_VENDORS = {
+    "qemu": "kvm", "red hat": "kvm", "amazon ec2": "ec2", "google": "gce", "microsoft": "hyper-v", "vmware": "vmware",
+    "innotek": "virtualbox", "xen": "xen", "parallels": "parallels", "openstack": "openstack", "alibaba": "kvm",
+    "digitalocean": "kvm", "nutanix": "nutanix",
+}  # fmt: skip
+_TELLING = (
+    ("sys/hypervisor/type", _VENDORS),
+    ("sys/class/dmi/id/sys_vendor", _VENDORS),
+    ("proc/version", {"microsoft": "hyper-v"}),  # WSL has no DMI; a compiler's "Red Hat" must not count
+)
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """container (absent outside of one) and virtual_machine (absent on bare metal)."""
+    notes = Notes()
+    _container(notes, artifacts)
+    _guest(notes, artifacts)
+    return notes
+
+
+def _container(notes: Notes, artifacts: Artifacts) -> None:
+    for sign in SIGNS:
+        found = sign.pattern.search(artifacts.text(sign.artifact) or "")
+        if found:
+            notes.say("container", sign.kind, Reading(sign.artifact, "", found.group()[:120]))
+            return
+    nothing = [reading for name in _LOOKED if (reading := absent(artifacts.get(name)))]
+    if len(nothing) == len(_LOOKED):
+        notes.say("container", None, nothing[0])
+
+
+def _guest(notes: Notes, artifacts: Artifacts) -> None:
+    """The processor's hypervisor flag says that this is a guest; DMI or Xen's own file says of what."""
+    flags = keyed(artifacts.get("proc/cpuinfo"), ":").get("flags")
+    if flags is None:
+        return
+    if "hypervisor" not in flags.value.split():
+        notes.say("virtual_machine", None, Reading(flags.reading.artifact, flags.reading.place, "no hypervisor flag"))
+        return
+    for name, vendors in _TELLING:
+        entry = single(artifacts.get(name))
+        vendor = next((kind for words, kind in vendors.items() if entry and words in entry.value.lower()), None)
+        if entry and vendor:
+            notes.say("virtual_machine", vendor, entry.reading)
+            return
+    notes.say("virtual_machine", "unnamed", Reading(flags.reading.artifact, flags.reading.place, "hypervisor flag"))

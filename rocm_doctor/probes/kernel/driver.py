@@ -1,0 +1,111 @@
+"""The amdgpu kernel driver: loaded or not, the kernel's own or AMD's DKMS build, changed parameters, and what keeps it away.
+
+Defaults of the parameters: Linux drivers/gpu/drm/amd/amdgpu/amdgpu_drv.c. AMD's DKMS build writes its version to
+/sys/module/amdgpu/version, the kernel's own has no such file. `initstate` exists for loadable modules only.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rocm_doctor.model import Artifact, Reading
+from rocm_doctor.probes.read.keyed import absent, keyed, single
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.scan import version_in
+
+MODULE = "sys/module/amdgpu"
+DEFAULTS = {
+    "noretry": "-1", "gttsize": "-1", "vramlimit": "0", "vis_vramlimit": "0", "gartsize": "-1", "dpm": "-1", "runpm": "-1",
+    "aspm": "-1", "msi": "-1", "bapm": "-1", "gpu_recovery": "-1", "ras_enable": "-1", "vm_size": "-1", "vm_block_size": "-1",
+    "vm_fragment_size": "-1", "vm_fault_stop": "0", "vm_update_mode": "-1", "exp_hw_support": "0", "sched_policy": "0",
+    "cwsr_enable": "1", "ignore_crat": "0", "debug_largebar": "0", "halt_if_hws_hang": "0", "no_system_mem_limit": "N",
+    "send_sigterm": "0", "discovery": "-1", "fw_load_type": "-1", "ip_block_mask": "4294967295", "lockup_timeout": "",
+    "reset_method": "-1", "num_kcq": "-1", "no_queue_eviction_on_vm_fault": "0", "disable_cu": "(null)",
+    "virtual_display": "(null)", "force_asic_type": "-1", "emu_mode": "0", "compute_multipipe": "-1",
+}  # fmt: skip
+"""Parameters whose default is the same in all kernels that ROCm supports (gartsize prints as an unsigned -1 in some)."""
+_SAME = {"4294967295": "-1", "0xffffffff": "4294967295", "": "(null)"}
+_BLACKLIST = re.compile(r"^\s*(?:blacklist\s+amdgpu\b|install\s+amdgpu\s+/(?:usr/)?bin/(?:true|false)\b)")
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """driver.{loaded,builtin,version,parameters,blacklisted,others} and ttm.pages_limit."""
+    notes = Notes()
+    _loaded(notes, artifacts)
+    _version(notes, artifacts)
+    _parameters(notes, artifacts)
+    _blacklisted(notes, artifacts)
+    _others(notes, artifacts)
+    for name in ("amdttm", "ttm"):
+        limit = single(artifacts.get(f"sys/module/{name}/parameters/pages_limit"))
+        if limit and limit.number is not None:
+            notes.say("ttm.pages_limit", limit.number, limit.reading)
+            break
+    return notes
+
+
+def _others(notes: Notes, artifacts: Artifacts) -> None:
+    """Other drivers of graphics cards that are loaded beside amdgpu."""
+    modules = keyed(artifacts.get("proc/modules"))
+    names = [name for name in ("nvidia", "nouveau", "radeon", "vfio_pci") if name in modules]
+    if names:
+        notes.say("driver.others", tuple(names), modules[names[0]].reading)
+
+
+def _loaded(notes: Notes, artifacts: Artifacts) -> None:
+    """The module's folder decides; then the kernel's list of modules, where it names amdgpu."""
+    nothing = absent(artifacts.get(MODULE))
+    inside = next((a for a in artifacts if a.name.startswith(MODULE) and not a.missing), None)
+    listed = keyed(artifacts.get("proc/modules")).get("amdgpu")
+    state = single(artifacts.get(f"{MODULE}/initstate"))
+    if state:
+        notes.say("driver.loaded", state.value == "live", state.reading)
+    elif listed:
+        notes.say("driver.loaded", True, listed.reading)
+    elif inside:
+        notes.say("driver.loaded", True, Reading(inside.name, "", inside.text.strip()[:80]))
+    elif nothing:
+        notes.say("driver.loaded", False, nothing)
+
+
+def _version(notes: Notes, artifacts: Artifacts) -> None:
+    source = artifacts.get(f"{MODULE}/version")
+    nothing, stated = absent(source), single(source)
+    number = version_in(stated.value) if stated else None
+    if stated and number:
+        notes.say("driver.version", number, stated.reading)
+        notes.say("driver.builtin", False, stated.reading)
+    elif nothing:
+        notes.say("driver.version", None, nothing)
+        notes.say("driver.builtin", True, nothing)
+
+
+def _parameters(notes: Notes, artifacts: Artifacts) -> None:
+    """`name=value` of every parameter with a known default that is not at it."""
+    found = [(a.name.rpartition("/")[2], a) for a in artifacts.like(f"{MODULE}/parameters/*")]
+    known = [(name, _value(a.text), a) for name, a in found if name in DEFAULTS]
+    changed = [(f"{name}={value}", a) for name, value, a in known if _plain(value) != _plain(DEFAULTS[name])]
+    if known:
+        source = changed[0][1] if changed else known[0][2]
+        quote = ", ".join(words for words, _ in changed) or f"{len(known)} parameters are at their defaults"
+        notes.say("driver.parameters", tuple(words for words, _ in changed), Reading(source.name, "", quote[:200]))
+
+
+def _value(text: str) -> str:
+    return " ".join(text.split())[:80]
+
+
+def _plain(value: str) -> str:
+    """One spelling for what kernels print in several: -1 unsigned, an empty string, a mask in hexadecimal."""
+    return _SAME.get(_SAME.get(value, value), _SAME.get(value, value))
+
+
+def _blacklisted(notes: Notes, artifacts: Artifacts) -> None:
+    for artifact in artifacts.like("etc/modprobe.d/*"):
+        line = next((line for line in artifact.text.splitlines() if _BLACKLIST.match(line)), None)
+        if line:
+            notes.say("driver.blacklisted", artifact.name, _reading(artifact, line))
+
+
+def _reading(artifact: Artifact, line: str) -> Reading:
+    return Reading(artifact.name, "", line.strip()[:200])

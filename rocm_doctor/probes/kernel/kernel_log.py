@@ -1,0 +1,189 @@
+"""The kernel's log: what amdgpu, KFD and the IOMMU said at start and since. Text of dmesg or of the journal, whole or in part.
+
+A GPU is listed by the PCI address that stands before its messages. Messages of several GPUs mix, so what a line says without an
+address (a device id, its memory) is taken for a GPU only where the log knows of one GPU alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rocm_doctor.model import Fact, Value
+from rocm_doctor.probes.kernel.host import say_command_line
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.page import Line, Page
+from rocm_doctor.probes.read.scan import pages
+
+MOST = 4000
+"""Lines looked at: a looping fault fills a log with the same four."""
+_STAMP = re.compile(r"^(?:.{0,80}?\bkernel: ?)?(?:\[\s*\d+\.\d+\]\s*)?")
+_ADDRESS = re.compile(r"\bamdgpu ([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2})(\.[0-7])?: ")
+_DEVICE_IDS = (
+    re.compile(r"initializing kernel modesetting \([\w ]{1,40} 0x1002:0x([0-9A-Fa-f]{4}) "),
+    re.compile(r"added device 1002:([0-9a-f]{4})\b"),
+    re.compile(r"Topology: Add (?:APU|dGPU) node \[0x([0-9a-f]{4}):0x1002\]"),
+)
+_UNITS = re.compile(r"\bactive_cu_number (\d{1,3})\b")
+_MEMORY = re.compile(r"(?:HMM registered (\d{1,7})MB device memory|VRAM: (\d{1,7})M 0x)")
+_OLD_APU = re.compile(r"Topology: Add APU node \[0x([0-9a-f]{4}):0x1002\]")
+_DKMS = re.compile(r"\[drm\] amdgpu version: (\d+\.\d+\.\d+)")
+_RELEASE = re.compile(r"\bLinux version (\d+\.\d+\.\d+[\w.+~-]*)")
+_COMMAND_LINE = re.compile(r"\b(?:Kernel c|C)ommand line: (.+)$")
+
+
+class Event(NamedTuple):
+    """A line that holds one of the words (lower case) is that event. `fault`: the GPU cannot compute, or has failed."""
+
+    name: str
+    words: tuple[str, ...]
+    fault: bool = True
+
+
+EVENTS = (
+    Event(
+        "firmware_missing",
+        ("direct firmware load for amdgpu/", "failed to load gpu_info firmware", 'failed to load firmware "amdgpu/'),
+    ),
+    Event("gpu_init_failed", ("fatal error during gpu init", "gpu init failed", "amdgpu: probe of ")),
+    Event("kfd_device_unsupported", ("is missing in supported_devices", "not supported in kfd", "kgd2kfd_probe failed")),
+    Event("pcie_atomics", ("pci rejects atomics",)),
+    Event("ring_timeout_soft_recovered", ("but soft recovered",), fault=False),
+    Event("ring_timeout", ("timeout, signaled seq",)),
+    Event("gpu_reset", ("gpu reset begin",)),
+    Event("gpu_reset_failed", ("gpu reset end with ret", "gpu reset(", "asic reset failed"), fault=False),
+    Event("vram_lost", ("vram is lost due to gpu reset",)),
+    Event("page_fault", ("] page fault (src_id", "retry page fault", "vm_l2_protection_fault_status")),
+    Event(
+        "mes_failure",
+        (
+            "mes failed to respond",
+            "mes failed to response",
+            "mes might be in unrecoverable state",
+            "failed to remove hardware queue from mes",
+        ),
+    ),
+    Event("queue_eviction_failed", ("failed to evict queue",)),
+    Event("out_of_memory", ("not enough memory for command submission", "oom-kill", "out of memory: killed process")),
+    Event("illegal_access", ("illegal register access in command stream", "illegal instruction in command stream")),
+    Event("memory_fault", ("memory access fault by gpu node",)),
+    Event("ras_error", ("uncorrectable hardware errors detected", "ras poison")),
+    Event("iommu_fault", ("amd-vi: event logged [io_page_fault",)),
+    Event("kfd_device_added", ("kfd kfd: amdgpu: added device", "kfd kfd: added device"), fault=False),
+    Event("driver_load", ("initializing kernel modesetting", "amdgpu kernel modesetting enabled"), fault=False),
+)
+"""In the driver's own words (Linux drivers/gpu/drm/amd)."""
+_NOT_A_RESET_FAILURE = "succeeded"
+
+
+_NEEDLES = ("amdgpu", "kfd", "[drm", "linux version", "ommand line", "amd-vi", "oom-kill", "memory: killed", "gpu node")
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """GPUs by address, driver.{version,events,error}, kernel and its command line, out of each log at hand."""
+    notes = Notes()
+    for page in pages(artifacts, "dmesg", "kernel/log"):
+        lines = [line for line in page.lines_with(*_NEEDLES, most=MOST) if _is_kernels(line)]
+        _events(notes, page, lines)
+        _system(notes, page, lines)
+        _gpus(notes, page, lines)
+    return notes
+
+
+def _message(line: Line) -> str:
+    """The line without time, host and process."""
+    return _STAMP.sub("", line.text, count=1).strip()
+
+
+def _is_kernels(line: Line) -> bool:
+    """Whether the kernel wrote the line: it carries the kernel's stamp, or begins with the driver's own prefix."""
+    start = line.text.lstrip("> `#|")
+    return (
+        bool(re.match(r"\[\s*\d+\.\d+\]|\[drm|amdgpu |amdgpu: |kfd kfd|kernel:|AMD-Vi|Memory access fault", start))
+        or " kernel: " in start[:90]
+    )
+
+
+def _events(notes: Notes, page: Page, lines: list[Line]) -> None:
+    """driver.events: what happened, each once, in the order of the log; driver.error: the first line of a fault."""
+    found: dict[str, Line] = {}
+    first: Line | None = None
+    for line in lines:
+        event = _event(line)
+        if event:
+            found.setdefault(event.name, line)
+            first = first or (line if event.fault else None)
+    if found:
+        notes.say("driver.events", tuple(found), page.reading(next(iter(found.values()))))
+    if first:
+        notes.say("driver.error", _message(first)[:300], page.reading(first))
+    if "driver_load" in found or "kfd_device_added" in found:
+        notes.say("driver.loaded", True, page.reading(found.get("driver_load") or found["kfd_device_added"]))
+
+
+def _event(line: Line) -> Event | None:
+    low = line.text.lower()
+    event = next((event for event in EVENTS if any(words in low for words in event.words)), None)
+    return None if event and event.name == "gpu_reset_failed" and _NOT_A_RESET_FAILURE in low else event
+
+
+def _system(notes: Notes, page: Page, lines: list[Line]) -> None:
+    for line in lines:
+        for pattern, fact in ((_DKMS, "driver.version"), (_RELEASE, "kernel")):
+            found = pattern.search(line.text)
+            if found:
+                notes.say(fact, found.group(1), page.reading(line))
+        command = _COMMAND_LINE.search(line.text)
+        if command:
+            say_command_line(notes, command.group(1).strip(), page.reading(line))
+
+
+def _gpus(notes: Notes, page: Page, lines: list[Line]) -> None:
+    addresses: dict[str, Line] = {}
+    for line in lines:
+        if found := _ADDRESS.search(line.text):
+            addresses.setdefault(found.group(1) + (found.group(2) or ".0"), line)
+    devices = dict(_device_ids(lines))
+    if not addresses and not devices:
+        return
+    listing = notes.listing(complete=False)
+    for address, line in addresses.items():
+        gpu = listing.gpu()
+        notes.say("pci_bdf", address, page.reading(line), gpu)
+        own = lines if len(addresses) == 1 and len(devices) <= 1 else [each for each in lines if f"amdgpu {address}" in each.text]
+        _describe(notes, page, own, gpu)
+    if not addresses:
+        for device, line in devices.items():
+            gpu = listing.gpu()
+            notes.say("device_id", device, page.reading(line), gpu)
+            _describe(notes, page, lines if len(devices) == 1 else [], gpu)
+
+
+def _device_ids(lines: list[Line]) -> Iterator[tuple[int, Line]]:
+    seen: set[int] = set()
+    for line in lines:
+        for pattern in _DEVICE_IDS:
+            found = pattern.search(line.text)
+            if found and int(found.group(1), 16) not in seen:
+                seen.add(int(found.group(1), 16))
+                yield int(found.group(1), 16), line
+
+
+def _describe(notes: Notes, page: Page, lines: list[Line], gpu: dict[str, Fact]) -> None:
+    """What these lines, all of one GPU, say of it."""
+    for line in lines:
+        for key, value in _said(line):
+            notes.say(key, value, page.reading(line), gpu)
+
+
+def _said(line: Line) -> Iterator[tuple[str, Value]]:
+    for pattern in _DEVICE_IDS:
+        if found := pattern.search(line.text):
+            yield "device_id", int(found.group(1), 16)
+    if _OLD_APU.search(line.text):
+        yield "is_apu", True
+    if found := _UNITS.search(line.text):
+        yield "compute_units", int(found.group(1))
+    if found := _MEMORY.search(line.text):
+        yield "vram_bytes", int(found.group(1) or found.group(2)) << 20

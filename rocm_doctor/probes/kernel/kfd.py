@@ -1,0 +1,148 @@
+"""KFD topology: what the kernel's compute driver says of every GPU, with no tool, no permission and no override in between.
+
+Fields: Linux drivers/gpu/drm/amd/amdkfd/kfd_topology.c and the thunk's hsakmttypes.h. A node with SIMDs is a GPU; one that also
+has CPU cores is an APU of the era in which both shared a node. Newer kernels give an APU a node that looks like a card's: then
+nothing is said. A node whose files refuse to be read (EPERM) belongs to a GPU that the container's device rules keep away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rocm_doctor.model import Artifact, Fact, Reading, Value
+from rocm_doctor.probes.read.keyed import Entries, absent, add, keyed
+from rocm_doctor.probes.read.notes import Artifacts, Listing, Notes
+
+_INSIDE = r"nodes/(\d{1,4})/(properties|gpu_id|mem_banks/\d{1,3}/properties|(?:io|p2p)_links/\d{1,4}/properties)"
+_FILE = re.compile(rf"(?:^|/){_INSIDE}$")
+_HEADING = re.compile(rf"(?:==> )?\S*?{_INSIDE}(?: <==|:|$)")
+_FRAME_BUFFER = ("1", "2")
+"""Heap types of device memory: public (visible to the CPU) and private."""
+_LINKS = {"2": "pcie", "11": "xgmi"}
+_Node = dict[str, Entries]
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """One GPU for each node that has SIMDs; kfd.nodes, and kfd.denied for nodes that may not be read."""
+    notes = Notes()
+    nodes, denied = _nodes(artifacts)
+    nothing = absent(artifacts.get("sys/class/kfd"))
+    if nothing:
+        notes.listing()
+        notes.say("kfd.nodes", 0, nothing)
+    elif nodes or denied:
+        _list(notes, nodes, notes.listing(complete=not denied))
+    if denied:
+        notes.say("kfd.denied", tuple(denied), next(iter(denied.values())))
+    for artifact in artifacts.like("paste/*-kfd"):
+        if printed := _printed(artifact):
+            _list(notes, printed, notes.listing(complete=False))
+    return notes
+
+
+def _nodes(artifacts: Artifacts) -> tuple[dict[int, _Node], dict[str, Reading]]:
+    """The entries of each node's files, by their names below it; and the nodes that refuse to be read, with their words."""
+    nodes: dict[int, _Node] = {}
+    denied: dict[str, Reading] = {}
+    for artifact in artifacts:
+        found = _FILE.search(artifact.name) if "nodes/" in artifact.name else None
+        if found and artifact.missing == "denied":
+            denied.setdefault(f"nodes/{int(found.group(1))}", Reading(artifact.name, "", artifact.note or "could not be read"))
+        elif found and not artifact.missing:
+            nodes.setdefault(int(found.group(1)), {})[found.group(2)] = keyed(artifact)
+    return {number: nodes[number] for number in sorted(nodes)}, denied
+
+
+def _list(notes: Notes, nodes: dict[int, _Node], listing: Listing) -> None:
+    for number, node in nodes.items():
+        simds = node.get("properties", {}).get("simd_count")
+        if simds and (simds.number or 0) > 0:
+            _gpu(notes, number, node, listing.gpu())
+    first = next((entry.reading for node in nodes.values() for entries in node.values() for entry in entries.values()), None)
+    if first:
+        quote = f"{len(nodes)} nodes, {len(listing.gpus)} of them GPUs"
+        notes.say("kfd.nodes", len(listing.gpus), Reading(first.artifact, "", quote))
+
+
+def _gpu(notes: Notes, number: int, node: _Node, into: dict[str, Fact]) -> None:
+    properties = node["properties"]
+    for key, name, value in _told(number, {name: entry.number or 0 for name, entry in properties.items()}):
+        if value is not None and name in properties:
+            notes.say(key, value, properties[name].reading, into)
+    _memory(notes, node, into)
+    _links(notes, node, into)
+
+
+def _told(number: int, has: dict[str, int]) -> Iterator[tuple[str, str, Value]]:
+    """(fact, property it rests on, value) of a node; None where the property does not tell."""
+    minor = has.get("drm_render_minor", 0)
+    yield "node", "simd_count", number
+    yield "gfx", "gfx_target_version", gfx_name(has.get("gfx_target_version", 0))
+    yield "compute_units", "simd_count", _quotient(has["simd_count"], has.get("simd_per_cu", 0))
+    yield "wavefront_size", "wave_front_size", has.get("wave_front_size") or None
+    yield "device_id", "device_id", has.get("device_id") or None
+    yield "pci_bdf", "location_id", address(has.get("domain", 0), has.get("location_id", 0))
+    yield "render_node", "drm_render_minor", f"renderD{minor}" if minor >= 128 else None
+    yield "is_apu", "cpu_cores_count", True if has.get("cpu_cores_count", 0) > 0 else None
+
+
+def gfx_name(version: int) -> str | None:
+    """`gfx90a` for 90010: decimal pairs for minor and stepping, both printed in hexadecimal; None for what is no target."""
+    major, minor, stepping = version // 10000, version // 100 % 100, version % 100
+    return f"gfx{major}{minor:x}{stepping:x}" if 7 <= major <= 99 and minor < 16 and stepping < 16 else None
+
+
+def address(domain: int, location: int) -> str | None:
+    """PCI address from `domain` and `location_id` (bus, then five bits of device and three of function).
+
+    On a partitioned board (CPX, DPX) the function bits count the partition, as they do in rocminfo's BDFID.
+    """
+    if not 0 <= domain < 1 << 32 or not 0 < location < 1 << 16:
+        return None
+    return f"{domain:04x}:{location >> 8:02x}:{location >> 3 & 31:02x}.{location & 7}"
+
+
+def _quotient(whole: int, part: int) -> int | None:
+    return whole // part if whole > 0 and part > 0 and whole % part == 0 else None
+
+
+def _memory(notes: Notes, node: _Node, into: dict[str, Fact]) -> None:
+    """Device memory in bytes: the sum of the node's frame buffer banks; old kernels also state it among the properties."""
+    banks = [
+        bank for name, bank in node.items() if name.startswith("mem_banks/") and {"size_in_bytes", "heap_type"} <= bank.keys()
+    ]
+    sizes = [bank["size_in_bytes"] for bank in banks if bank["heap_type"].value in _FRAME_BUFFER]
+    properties = node["properties"]
+    if not sizes and "local_mem_size" in properties:
+        sizes = [properties["local_mem_size"]]
+    total = sum(size.number or 0 for size in sizes)
+    if total > 0:
+        notes.say("vram_bytes", total, sizes[0].reading, into)
+
+
+def _links(notes: Notes, node: _Node, into: dict[str, Fact]) -> None:
+    """Links to other nodes as `xgmi:3` or `pcie:0` (kind and KFD node)."""
+    found: dict[str, Reading] = {}
+    for name, link in node.items():
+        if "_links/" in name and {"type", "node_to"} <= link.keys() and link["type"].value in _LINKS:
+            found.setdefault(f"{_LINKS[link['type'].value]}:{link['node_to'].number}", link["type"].reading)
+    if found:
+        notes.say("links", tuple(found), next(iter(found.values())), into)
+
+
+def _printed(artifact: Artifact) -> dict[int, _Node]:
+    """A topology printed as text: `head` and `grep -r` name the file of each line, `cat` only shows one block after another."""
+    nodes: dict[int, _Node] = {}
+    number, name = 0, "properties"
+    for place, line in enumerate(artifact.text.splitlines(), 1):
+        line = line.strip()
+        if heading := _HEADING.match(line):
+            number, name = int(heading.group(1)), heading.group(2)
+            line = line[heading.end() :]
+        elif line.startswith("cpu_cores_count") and "cpu_cores_count" in nodes.get(number, {}).get("properties", {}):
+            number, name = number + 1, "properties"
+        if line:
+            entries = nodes.setdefault(number, {}).setdefault(name, {})
+            add(entries, line, Reading(artifact.name, f"line {place}", line[:200]))
+    return nodes

@@ -1,0 +1,82 @@
+"""The PCI bus: AMD display controllers and accelerators, whether or not a driver has claimed them."""
+
+from __future__ import annotations
+
+import re
+
+from rocm_doctor.model import Artifact, Fact, Reading
+from rocm_doctor.probes.read.keyed import absent, keyed, number, single
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+
+BUS = "sys/bus/pci/devices"
+_FILE = re.compile(r"(?:^|/)pci/devices/([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])/(vendor|device|class|uevent)$")
+_AMD = 0x1002
+_Device = dict[str, Artifact]
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """pci_bdf, device_id and driver of each; pci.gpus. `node` is absent for one that KFD's topology does not list."""
+    notes = Notes()
+    devices = {address: device for address, device in _devices(artifacts).items() if _is_gpu(device)}
+    bus = single(artifacts.get(BUS))
+    if not bus and not devices:
+        nothing = absent(artifacts.get(BUS))
+        if nothing:
+            notes.say("pci.gpus", None, nothing)
+        return notes
+    listing = notes.listing()
+    for address, device in devices.items():
+        _gpu(notes, address, device, listing.gpu())
+    quote = f"{bus.value}, " if bus else ""
+    notes.say("pci.gpus", len(devices), Reading(BUS, "", f"{quote}AMD display or accelerator: {len(devices)}"))
+    _without_node(notes, artifacts, listing.gpus)
+    return notes
+
+
+def _devices(artifacts: Artifacts) -> dict[str, _Device]:
+    devices: dict[str, _Device] = {}
+    for artifact in artifacts:
+        if "pci/devices/" in artifact.name and (found := _FILE.search(artifact.name)):
+            devices.setdefault(found.group(1).lower(), {})[found.group(2)] = artifact
+    return devices
+
+
+def _is_gpu(device: _Device) -> bool:
+    """AMD's, and of class 03 (display) or 1200 (processing accelerator)."""
+    ids = _ids(device)
+    return ids is not None and ids[0] == _AMD and (ids[2] >> 16 == 0x03 or ids[2] >> 8 == 0x1200)
+
+
+def _ids(device: _Device) -> tuple[int, int, int] | None:
+    """Vendor, device and class, from their own files or from uevent; None when one is missing."""
+    event = keyed(device.get("uevent"), "=")
+    pair = event["PCI_ID"].value.split(":") if "PCI_ID" in event else []
+    spare: list[int | None] = [number(f"0x{part}") for part in pair] if len(pair) == 2 else [None, None]
+    spare.append(number(f"0x{event['PCI_CLASS'].value}") if "PCI_CLASS" in event else None)
+    stated = [entry.number if (entry := single(device.get(name))) else None for name in ("vendor", "device", "class")]
+    vendor, chip, kind = (one if one is not None else other for one, other in zip(stated, spare))
+    return None if vendor is None or chip is None or kind is None else (vendor, chip, kind)
+
+
+def _gpu(notes: Notes, address: str, device: _Device, into: dict[str, Fact]) -> None:
+    source = next(iter(device.values()))
+    ids = _ids(device)
+    notes.say("pci_bdf", address, Reading(source.name, "", address), into)
+    if ids:
+        notes.say("device_id", ids[1], Reading(source.name, "", f"device 0x{ids[1]:04x}"), into)
+    event = device.get("uevent")
+    if event and not event.missing:
+        driver = keyed(event, "=").get("DRIVER")
+        reading = driver.reading if driver else Reading(event.name, "", "no DRIVER line")
+        notes.say("driver", driver.value if driver else None, reading, into)
+
+
+def _without_node(notes: Notes, artifacts: Artifacts, gpus: list[dict[str, Fact]]) -> None:
+    """Say of every GPU on the bus that it has no KFD node: where it has one, the topology's word stands before ours."""
+    reading = absent(artifacts.get("sys/class/kfd"))
+    nodes = [artifact for artifact in artifacts if "/topology/nodes/" in artifact.name and artifact.name.endswith("/properties")]
+    if not reading and nodes and not any(artifact.missing for artifact in nodes):
+        reading = Reading(nodes[0].name.rpartition("/nodes/")[0], "", "not among the topology's nodes")
+    for gpu in gpus:
+        if reading:
+            notes.say("node", None, reading, gpu)

@@ -1,0 +1,111 @@
+"""`code.<library>`: gfx targets of the code that the installed libraries really hold, out of a recorded audit.
+
+`binaries/audit.py` reads the files and writes `code/audit.json`; this turns that text into facts, live or from a bundle. Feature
+modifiers are kept apart: `code.torch` says gfx90a, and `code.torch.ids` says gfx90a:xnack+ where any object states one.
+`soname.<library>` are the ROCm libraries it is linked to. What could not be read whole is unknown, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from rocm_doctor.binaries.types import ARTIFACT, Audit, Holding
+from rocm_doctor.model import Reading, Unknown, Value
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+
+# A library's kernels can lie in several kinds of place; the first kind that is there decides what it can run.
+_ORDER = ("tensile", "fatbin", "split", "code-object", "kpack", "aotriton", "device-wheel", "miopen-db")
+_PREFERRED = ("torch/lib/libtorch_hip.", "torch/lib/torch_hip.", "torch/", "_rocm_sdk_libraries")
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """The facts of `code/audit.json`; nothing when no audit was made."""
+    notes = Notes()
+    source = artifacts.get(ARTIFACT)
+    if source is None or source.missing:
+        return notes
+    try:
+        audit = msgspec.json.decode(source.text, type=Audit)
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        notes.fail(ARTIFACT, f"not an audit: {error}")
+        return notes
+    libraries: dict[str, list[Holding]] = {}
+    for holding in audit.holdings:
+        name = "miopen-db" if holding.kind == "miopen-db" else holding.library
+        libraries.setdefault(name, []).append(holding)
+    for name, holdings in libraries.items():
+        _say(notes, name, _chosen(audit) if name == "bitsandbytes" else _deciding(holdings))
+    if "bitsandbytes" in libraries and not _chosen(audit):
+        _say_no_choice(notes, audit, libraries["bitsandbytes"])
+    for name in ("bitsandbytes", "xformers"):
+        if name in audit.versions and name not in libraries:
+            notes.say(f"code.{name}", None, Reading(ARTIFACT, name, f"{name} {audit.versions[name]} holds no code for AMD GPUs"))
+    return notes
+
+
+def _chosen(audit: Audit) -> list[Holding]:
+    """The one library of bitsandbytes that will be loaded."""
+    path = audit.bitsandbytes.path if audit.bitsandbytes else ""
+    return [h for h in audit.holdings if path and h.path == path]
+
+
+def _say_no_choice(notes: Notes, audit: Audit, libraries: list[Holding]) -> None:
+    """bitsandbytes has ROCm libraries, but none for this torch: no code. Without a ROCm torch there is nothing to choose by."""
+    if audit.bitsandbytes is None:
+        hint = "which library it loads depends on torch.version.hip, and no ROCm build of torch is there"
+        notes.say("code.bitsandbytes", Unknown("absent-source", hint), Reading(ARTIFACT, libraries[0].path))
+    else:
+        notes.say("code.bitsandbytes", (), Reading(ARTIFACT, "bitsandbytes/", audit.bitsandbytes.because))
+
+
+def _deciding(holdings: list[Holding]) -> list[Holding]:
+    """Those of the first kind; of them torch's main library, or the copy that torch loads: its own, else the SDK packages'."""
+    kind = min((h.kind for h in holdings), key=_ORDER.index)
+    same = [h for h in holdings if h.kind == kind or (h.problem and kind != "tensile")]
+    for part in _PREFERRED:
+        preferred = [h for h in same if part in h.path]
+        if preferred:
+            return preferred
+    return same
+
+
+def _say(notes: Notes, name: str, holdings: list[Holding]) -> None:
+    for holding in holdings:
+        if holding.problem:
+            reading = Reading(ARTIFACT, holding.path, holding.problem)
+            notes.say(f"code.{name}", Unknown(holding.why, holding.problem), reading)
+            return
+    if not holdings:
+        return
+    ids = _unique(target for h in holdings for target in h.targets)
+    plain = _unique(target.split(":")[0] for target in ids)
+    readings = [Reading(ARTIFACT, h.path, described(h)) for h in holdings]
+    _say_all(notes, f"code.{name}", plain, readings)
+    if plain != ids:
+        _say_all(notes, f"code.{name}.ids", ids, readings)
+    needed = _unique(soname for h in holdings for soname in h.needed)
+    if needed:
+        _say_all(notes, f"soname.{name}", needed, [Reading(ARTIFACT, h.path, " ".join(h.needed)) for h in holdings if h.needed])
+
+
+def _say_all(notes: Notes, key: str, value: Value, readings: Iterable[Reading]) -> None:
+    for reading in readings:
+        notes.say(key, value, reading)
+
+
+def described(holding: Holding) -> str:
+    """One line of evidence: what was read, and what it holds."""
+    what = {
+        "fatbin": f"{holding.bundles} bundles of code objects ({', '.join(holding.encodings)})",
+        "split": f"GPU code kept outside of the library ({holding.note})",
+        "kpack": f"kpack archive with the code of {holding.bundles} binaries",
+        "code-object": "a code object",
+    }.get(holding.kind, holding.note)
+    partial = f"; only in some of them: {' '.join(holding.partial)}" if holding.partial else ""
+    return f"{what}: {' '.join(holding.targets) or 'no target'}{partial}"
+
+
+def _unique(items: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(items))

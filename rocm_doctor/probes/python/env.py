@@ -1,0 +1,34 @@
+"""Environment variables as the examined process sees them: the captured list, which is whole."""
+
+from __future__ import annotations
+
+import re
+
+from rocm_doctor.model import Artifact, Reading
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.redaction.secret_names import SECRET_NAME
+
+_LINE = re.compile(r"\s*(?:export\s+|declare -x\s+)?([A-Z][A-Z0-9_]{2,60})=(.*)$")
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """env.<NAME> for each variable of the list; the list is whole, so that any other is absent."""
+    notes = Notes()
+    for item in artifacts.like("env"):
+        notes.say("env.", True, Reading(item.name, "", "every variable that matters"))
+        _listing(notes, item)
+    return notes
+
+
+def _listing(notes: Notes, item: Artifact) -> None:
+    """`NAME=value` lines, as `env` prints them; any upper-case name counts in a captured one, but for those of secrets."""
+    for number, line in enumerate(item.text.splitlines(), 1):
+        found = _LINE.match(line)
+        if found and not SECRET_NAME.search(found.group(1)):
+            notes.say(f"env.{found.group(1)}", bare(found.group(2)), Reading(item.name, f"line {number}", line.strip()[:200]))
+
+
+def bare(value: str) -> str:
+    """A value without the quotes around it and what a sentence leaves behind it."""
+    value = value.strip().strip("`")
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value.rstrip(",.\\")

@@ -1,0 +1,171 @@
+"""ROCm installations: which there are, of which release, and which one the loader would take.
+
+A library's full file name spells its version: librocm-core.so.1.0.60401 is ROCm 6.4.1, libamdhip64.so.6.4.43483 is HIP 6.4.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from rocm_doctor.model import Artifact, Reading
+from rocm_doctor.probes.read.keyed import absent, keyed
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+
+_VERSION = re.compile(r"^(.+)/\.info/version$")
+_LISTING = re.compile(r"^(.+)/\.listing$")
+_RELEASE = re.compile(r"(\d+\.\d+(?:\.\d+)?(?:(?:a|b|rc|\.dev)\d+)?)(?:[-.]\S*)?$")
+_CORE = re.compile(r"librocm-core\.so\.\d+\.\d+\.(\d{1,2})(\d{2})(\d{2})$", re.MULTILINE)
+_HIP = re.compile(r"libamdhip64\.so\.(\d{1,2}\.\d{1,2}\.\d{1,7})", re.MULTILINE)
+_RUNTIME = ("libamdhip64.so", "libhsa-runtime64.so")
+_SYSTEM = ("usr/lib", "lib/", "lib64", "usr/local/lib")
+
+
+class Installation(NamedTuple):
+    """A ROCm: its folder (without leading slash), its release where that is stated, and where it was read."""
+
+    place: str
+    version: str | None
+    source: str
+    reading: Reading
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """rocm.{version,installations,loader,source,on_path} and hip.version, from files."""
+    notes = Notes()
+    link = _link(artifacts)
+    found = _installations(artifacts, link)
+    loader = _loader(notes, artifacts)
+    _say(notes, found, loader, link)
+    _on_path(notes, artifacts, found, link)
+    _hip(notes, artifacts, loader)
+    nothing = absent(artifacts.get("opt/rocm"))
+    if nothing and not found:
+        notes.say("rocm.installations", (), nothing)
+    return notes
+
+
+def _installations(artifacts: Artifacts, link: str | None) -> dict[str, Installation]:
+    """By folder; the link /opt/rocm and the folder that it points to are one."""
+    found: dict[str, Installation] = {}
+    for artifact in artifacts:
+        one = _stated(artifact, artifacts) or _listed(artifact)
+        if one:
+            place = _real(one.place, link)
+            if place not in found or (found[place].version is None and one.version):
+                found[place] = one._replace(place=place)
+    return found
+
+
+def _link(artifacts: Artifacts) -> str | None:
+    """Where /opt/rocm leads, without leading slash."""
+    link = keyed(artifacts.get("opt/rocm"), ":").get("link")
+    return (link.value if link.value.startswith("/") else f"/opt/{link.value}").strip("/") if link else None
+
+
+def _real(folder: str, link: str | None) -> str:
+    """The folder with the link /opt/rocm resolved."""
+    under = folder == "opt/rocm" or folder.startswith("opt/rocm/")
+    return f"{link}{folder[len('opt/rocm') :]}" if link and under else folder
+
+
+def _stated(artifact: Artifact, artifacts: Artifacts) -> Installation | None:
+    """An installation by its `.info/version`."""
+    found = _VERSION.match(artifact.name)
+    if not found or artifact.missing:
+        return None
+    text = artifact.text.strip().splitlines()[0].strip() if artifact.text.strip() else ""
+    release = _RELEASE.match(text)
+    place = found.group(1)
+    therock = "rocm_sysdeps" in (artifacts.text(f"{place}/lib/.listing") or "") or re.search(r"/core(?:-[\d.]+)?$", place)
+    return Installation(
+        place, release.group(1) if release else None, "therock" if therock else "opt", Reading(artifact.name, "", text[:80])
+    )
+
+
+def _listed(artifact: Artifact) -> Installation | None:
+    """An installation by its runtime library, of the distribution or in a folder without a version file."""
+    found = _LISTING.match(artifact.name)
+    if not found or artifact.missing or artifact.name.startswith("py/") or not _has_runtime(artifact.text):
+        return None
+    folder = found.group(1)
+    core = _CORE.search(artifact.text)
+    version = ".".join(str(int(part)) for part in core.groups()) if core else None
+    system = folder.startswith(_SYSTEM)
+    place = folder if system else folder.rpartition("/")[0]
+    quote = core.group() if core else next(line for line in artifact.text.splitlines() if line.startswith(_RUNTIME))
+    return Installation(place, version, "distribution" if system else "opt", Reading(artifact.name, "", quote))
+
+
+def _has_runtime(text: str) -> bool:
+    return any(line.startswith(_RUNTIME) for line in text.splitlines())
+
+
+def _loader(notes: Notes, artifacts: Artifacts) -> str | None:
+    """Where the loader takes the HIP runtime from: LD_LIBRARY_PATH, then ld.so.conf.d, then the system's own folders."""
+    folders = [
+        found.group(1) for a in artifacts.like("*/.listing") if (found := _LISTING.match(a.name)) and "libamdhip64.so" in a.text
+    ]
+    for folder, reading in _searched(artifacts):
+        if folder in folders:
+            notes.say("rocm.loader", f"/{folder}", reading)
+            return folder
+    return None
+
+
+def _searched(artifacts: Artifacts) -> list[tuple[str, Reading]]:
+    path = keyed(artifacts.get("env"), "=").get("LD_LIBRARY_PATH")
+    found = [(part.strip("/"), path.reading) for part in path.value.split(":") if part.startswith("/")] if path else []
+    for artifact in artifacts.like("etc/ld.so.conf.d/*"):
+        lines = (line.strip() for line in artifact.text.splitlines())
+        found += [(line.strip("/"), Reading(artifact.name, "", line)) for line in lines if line.startswith("/")]
+    system = ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib64/rocm", "usr/lib", "usr/local/lib")
+    return found + [(folder, Reading(f"{folder}/.listing", "", "a folder of the system")) for folder in system]
+
+
+def _say(notes: Notes, found: dict[str, Installation], loader: str | None, link: str | None) -> None:
+    """What is installed. The release is that of the one the loader takes, else of /opt/rocm, else of the only one."""
+    if not found:
+        return
+    every = list(found.values())
+    notes.say("rocm.installations", tuple(_named(one) for one in every), every[0].reading)
+    chosen = _holder(found, _real(loader, link)) if loader else None
+    chosen = chosen or found.get(_real("opt/rocm", link)) or (every[0] if len(every) == 1 else None)
+    if chosen:
+        notes.say("rocm.source", chosen.source, chosen.reading)
+        if chosen.version:
+            notes.say("rocm.version", chosen.version, chosen.reading)
+
+
+def _named(one: Installation) -> str:
+    return f"/{one.place}={one.version or '?'}"
+
+
+def _holder(found: dict[str, Installation], folder: str) -> Installation | None:
+    """The installation to which a library folder belongs."""
+    return found.get(folder) or found.get(folder.rpartition("/")[0])
+
+
+def _on_path(notes: Notes, artifacts: Artifacts, found: dict[str, Installation], link: str | None) -> None:
+    """The installations that LD_LIBRARY_PATH leads to, in order: the loader takes them before what a wheel's RUNPATH names."""
+    path = keyed(artifacts.get("env"), "=").get("LD_LIBRARY_PATH")
+    if path:
+        folders = (_real(part.strip("/"), link) for part in path.value.split(":") if part.startswith("/"))
+        named = dict.fromkeys(_named(one) for folder in folders if (one := _holder(found, folder)))
+        notes.say("rocm.on_path", tuple(named), path.reading)
+
+
+def _hip(notes: Notes, artifacts: Artifacts, loader: str | None) -> None:
+    """HIP's version: of the installation's own file, else of the library's name."""
+    for artifact in artifacts.like("*share/hip/version", "*bin/.hipVersion"):
+        parts = keyed(artifact, "=")
+        if {"HIP_VERSION_MAJOR", "HIP_VERSION_MINOR"} <= parts.keys():
+            numbers = [
+                parts[f"HIP_VERSION_{part}"].value for part in ("MAJOR", "MINOR", "PATCH") if f"HIP_VERSION_{part}" in parts
+            ]
+            notes.say("hip.version", ".".join(numbers), parts["HIP_VERSION_MAJOR"].reading)
+            return
+    listing = artifacts.text(f"{loader}/.listing") if loader else None
+    found = _HIP.search(listing or "")
+    if found:
+        notes.say("hip.version", found.group(1), Reading(f"{loader}/.listing", "", found.group()))

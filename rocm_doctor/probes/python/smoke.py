@@ -1,0 +1,111 @@
+"""The smoke test's results as facts, from its JSON lines (smoke/runner.py says what they hold); the same live and from a bundle.
+
+`smoke.<stage>` is `passed`, `failed:<reason>`, `died:<signal or reason>`, `timeout`, `timeout:unkillable`, `skipped:<reason>` or
+`not-run:<reason>`; the worst of all GPUs counts. On a CPU a pass is `passed-on-cpu`: it proves the packages, not the GPU.
+`smoke.kind` is hip, cuda, cpu or unknown; `smoke.torch` the version that ran; `smoke.masked`: a *_VISIBLE_DEVICES was set;
+`smoke.integrated-first`: a discrete GPU stands behind an integrated one. `smoke.first` is the first stage in order of blame that
+failed, died or hung; `smoke.first-how` how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from rocm_doctor.model import Artifact, Fact, Reading
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+
+Record = dict[str, Any]
+
+# Worst first. A stage that was skipped or not run on one GPU and passed on another has passed as far as it could.
+_WORST = ("died", "timeout", "failed", "passed", "passed-on-cpu", "skipped", "not-run")
+_FAULTS = ("died", "timeout", "failed")
+_QUOTE = 300
+_HEADER = {"device": "smoke.kind", "name": "smoke.card", "torch": "smoke.torch", "interpreter": "smoke.interpreter"}
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """Facts of all `smoke/*.jsonl`."""
+    notes = Notes()
+    worst: dict[str, tuple[str, Reading]] = {}
+    order: list[str] = []
+    for artifact in artifacts.like("smoke/*.jsonl"):
+        records = list(_records(artifact, notes))
+        kind = next((str(r.get("device")) for _, r in records if r.get("kind") == "header"), "")
+        _about(notes, artifact, records)
+        for line, record in records:
+            if record.get("kind") == "result" and isinstance(record.get("stage"), str):
+                stage, value = record["stage"], _value(record, kind)
+                order += [] if stage in order else [stage]
+                reading = Reading(artifact.name, f"line {line}", _words(record))
+                if stage not in worst or _rank(value) < _rank(worst[stage][0]):
+                    worst[stage] = (value, reading)
+    for stage, (value, reading) in worst.items():
+        notes.facts[f"smoke.{stage}"] = Fact(value, (reading,))
+    _first(notes, worst, order)
+    return notes
+
+
+def _records(artifact: Artifact, notes: Notes) -> Iterator[tuple[int, Record]]:
+    """Line number and record of every line that is a JSON object; others are noted as errors."""
+    for number, line in enumerate(artifact.text.splitlines(), 1):
+        try:
+            record = msgspec.json.decode(line)
+        except msgspec.DecodeError as error:
+            notes.fail(artifact.name, f"not JSON: {error}", f"line {number}")
+            continue
+        if isinstance(record, dict):
+            yield number, record
+
+
+def _about(notes: Notes, artifact: Artifact, records: list[tuple[int, Record]]) -> None:
+    """What the header and the device stage say of the machine."""
+    for line, record in records:
+        reading = Reading(artifact.name, f"line {line}", _words(record))
+        details = record.get("details")
+        if record.get("kind") == "header":
+            for key, name in _HEADER.items():
+                if isinstance(record.get(key), str) and name not in notes.facts:
+                    notes.say(name, record[key], reading)
+        elif record.get("stage") == "device" and isinstance(details, dict):
+            for key, name in (("discrete_beside", "smoke.integrated-first"), ("masks", "smoke.masked")):
+                if details.get(key):
+                    notes.facts[name] = Fact("yes", (reading,))
+
+
+def _value(record: Record, kind: str) -> str:
+    status, reason = str(record.get("status")), record.get("reason")
+    if status == "passed":
+        return "passed-on-cpu" if kind == "cpu" else "passed"
+    return f"{status}:{reason}" if reason else status
+
+
+def _rank(value: str) -> int:
+    status = value.partition(":")[0]
+    return _WORST.index(status) if status in _WORST else len(_WORST)
+
+
+def _words(record: Record) -> str:
+    """A result in words: what a report quotes."""
+    if record.get("kind") == "header":
+        return " ".join(f"{key}={record[key]}" for key in ("interpreter", "torch", "hip", "device", "name") if record.get(key))
+    parts = [f"{record.get('stage')} {record.get('status')}"]
+    parts += [str(record[key]) for key in ("reason", "message") if record.get(key)]
+    if record.get("doing"):
+        parts.append(f"while doing: {record['doing']}")
+    if record.get("asleep_in"):
+        parts.append(f"process {record.get('pid', '')} asleep in the kernel at {record['asleep_in']}")
+    seconds = record.get("seconds")
+    return ": ".join(parts)[:_QUOTE] + (f" ({seconds} s)" if isinstance(seconds, (int, float)) else "")
+
+
+def _first(notes: Notes, worst: dict[str, tuple[str, Reading]], order: list[str]) -> None:
+    """The stage to look at: stages stand in order of blame."""
+    for stage in order:
+        value, reading = worst[stage]
+        if value.partition(":")[0] in _FAULTS:
+            notes.facts["smoke.first"] = Fact(stage, (reading,))
+            notes.facts["smoke.first-how"] = Fact(value, (reading,))
+            return

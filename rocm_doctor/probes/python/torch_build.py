@@ -1,0 +1,138 @@
+"""What torch was built for, from its files only: `torch/version.py` and its METADATA are text, torch itself is never imported.
+
+Layout of the four families of ROCm wheels: PyTorch's build scripts (pytorch/builder `manywheel/build_rocm.sh`, RFC 191688) and
+ROCm/TheRock `docs/packaging/versioning.md`, `docs/packaging/python_packaging.md`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from rocm_doctor.model import Artifact, Reading
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+
+_ASSIGNED = re.compile(
+    r"^(__version__|cuda|hip|rocm|git_version)\s*(?::[^=\n]{0,60})?=\s*(?:'([^'\n]*)'|\"([^\"\n]*)\"|None)", re.M
+)
+_LOCAL_ROCM = re.compile(r"rocm(\d+\.\d+(?:\.\d+)?(?:(?:a|b|rc|\.dev)\d+)?)")
+_REQUIRES_ROCM = re.compile(r"^Requires-Dist:\s*(rocm\s*\[[^\]\n]{0,200}\][^;\n]{0,200})", re.M | re.I)
+
+
+class Build(NamedTuple):
+    """The build as far as it is known. `asked_hip`: the text says what `hip` is, be it None."""
+
+    version: str
+    hip: str | None = None
+    cuda: str | None = None
+    rocm: str | None = None
+    asked_hip: bool = False
+    requires: str | None = None
+    has_init: bool | None = None
+
+    @property
+    def local(self) -> str:
+        return self.version.partition("+")[2]
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """torch.version, torch.hip, torch.cuda, torch.rocm, torch.build, torch.family out of the examined interpreter's files."""
+    notes = Notes()
+    source = artifacts.get("py/torch/version.py")
+    if source is None or source.missing == "not-asked":
+        return notes
+    if source.missing:
+        if source.missing == "absent-source":
+            _say_absent(notes, source)
+        return notes
+    found = {m.group(1): (m.group(2) or m.group(3), m.group(0)) for m in _ASSIGNED.finditer(source.text)}
+    version = found.get("__version__", (None, ""))[0]
+    if not version:
+        notes.fail(source.name, "no __version__ in torch/version.py")
+        return notes
+    requires, has_init = _neighbours(artifacts)
+    hip, cuda, rocm = (found.get(name, (None, ""))[0] for name in ("hip", "cuda", "rocm"))
+    build = Build(version, hip, cuda, rocm, "hip" in found, requires, has_init)
+    for key, name in (("torch.version", "__version__"), ("torch.hip", "hip"), ("torch.cuda", "cuda")):
+        if name in found:
+            notes.say(key, found[name][0], _reading(source, found[name][1]))
+    say_build(notes, build, _reading(source, found["__version__"][1]))
+    return notes
+
+
+def say_build(notes: Notes, build: Build, reading: Reading) -> None:
+    """The facts that follow from a build's version, hip and cuda; nothing is said where they do not decide."""
+    kind = kind_of(build)
+    if kind is None:
+        return
+    notes.say("torch.build", kind, reading)
+    release = rocm_of(build)
+    if release or kind != "rocm":
+        notes.say("torch.rocm", release, reading)
+    family = family_of(build) if kind == "rocm" else None
+    if family:
+        notes.say("torch.family", family, reading)
+
+
+def kind_of(build: Build) -> str | None:
+    """rocm, cuda or cpu; None where a version alone (2.6.0) does not tell."""
+    if build.hip or build.rocm or "rocm" in build.local:
+        return "rocm"
+    if build.cuda or re.match(r"cu\d", build.local):
+        return "cuda"
+    return "cpu" if build.asked_hip or re.match(r"cpu|xpu", build.local) else None
+
+
+def rocm_of(build: Build) -> str | None:
+    """The ROCm release of the build: its local version says so first, then version.rocm, then version.hip.
+
+    The number of HIP is that of ROCm in its first two parts, except that ROCm 10.0 reports HIP 7.15 (TheRock, 2.13.0+rocm10.0.0).
+    """
+    local = _LOCAL_ROCM.search(build.local)
+    if local:
+        return local.group(1)
+    if build.rocm:
+        return build.rocm.partition("-")[0]
+    parts = (build.hip or "").split(".")
+    if len(parts) < 2 or not all(p.isdigit() for p in parts[:2]):
+        return None
+    return "10.0" if parts[:2] == ["7", "15"] else ".".join(parts[:2])
+
+
+def family_of(build: Build) -> str | None:
+    """Which of the wheel families it is; None where the version alone does not tell."""
+    local = build.local
+    if not build.version:
+        return None
+    if build.has_init or re.match(r"devrocm|rocmsdk", local) or re.match(r"rocm\d+\.\d+\.\d+(?:a|b|rc)\d", local):
+        return "therock"
+    if re.search(r"\.git[0-9a-f]{6,}", local) and local.startswith("rocm"):
+        return "amd-listing"
+    if build.requires:
+        return "rpath-packages" if re.search(r"==\s*\d+\.\d+\.\*", build.requires) else "therock"
+    numbers = re.match(r"rocm(\d+)\.(\d+)(?:\.(\d+))?$", local)
+    if numbers is None:
+        return "source" if build.hip and not local.startswith("rocm") else None
+    if (int(numbers[1]), int(numbers[2])) >= (7, 9):
+        return "therock" if numbers[3] else "rpath-packages"
+    return "bundled"
+
+
+def _neighbours(artifacts: Artifacts) -> tuple[str | None, bool | None]:
+    """What METADATA requires of ROCm packages, and whether torch has the start-up file that looks for them."""
+    requires = next(
+        (m.group(1) for a in artifacts.like("py/torch-*.dist-info/METADATA") if (m := _REQUIRES_ROCM.search(a.text))), None
+    )
+    init = artifacts.get("py/torch/_rocm_init.py")
+    return requires, None if init is None else not init.missing
+
+
+def _say_absent(notes: Notes, source: Artifact) -> None:
+    reading = Reading(source.name, "", source.note or "no torch in this interpreter")
+    for key in ("torch.version", "torch.hip", "torch.cuda", "torch.rocm", "torch.build"):
+        notes.say(key, None, reading)
+
+
+def _reading(source: Artifact, line: str) -> Reading:
+    place = source.text.count("\n", 0, max(0, source.text.find(line))) + 1
+    return Reading(source.name, f"line {place}", line.strip())

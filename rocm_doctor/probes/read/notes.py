@@ -1,0 +1,137 @@
+"""What a probe hands back: facts of the machine and, where it lists GPUs, one set of facts for each, in its own order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from rocm_doctor.model import Artifact, Fact, Reading, Value
+from rocm_doctor.probes.read.page import Page
+
+if TYPE_CHECKING:
+    from rocm_doctor.probes.text.gpu_names import GpuNames
+
+MOST = 12
+"""Readings kept of one fact."""
+
+
+class Artifacts:
+    """The artifacts at hand, looked up by name or by glob. Probes get this and nothing else: they cannot fetch."""
+
+    def __init__(self, items: Iterable[Artifact], gpu_names: Callable[[], GpuNames] | None = None) -> None:
+        self.items = tuple(items)
+        self._gpu_names = gpu_names
+        self._by_name: dict[str, Artifact] = {}
+        for item in self.items:
+            self._by_name.setdefault(item.name, item)
+        self._pages: dict[int, Page] = {}
+
+    def __iter__(self) -> Iterator[Artifact]:
+        return iter(self.items)
+
+    @property
+    def gpu_names(self) -> GpuNames:
+        """The names by which people call GPUs. Raises LookupError where none were handed in."""
+        if self._gpu_names is None:
+            raise LookupError("no GPU names were handed in")
+        return self._gpu_names()
+
+    def get(self, name: str) -> Artifact | None:
+        """The first artifact of exactly that name, readable or not."""
+        return self._by_name.get(name)
+
+    def text(self, name: str) -> str | None:
+        """Its text; None when it is not there or could not be read."""
+        item = self._by_name.get(name)
+        return None if item is None or item.missing else item.text
+
+    def page(self, item: Artifact) -> Page:
+        """The text of one of these artifacts as a page: the same one for every probe that asks."""
+        if id(item) not in self._pages:
+            self._pages[id(item)] = Page(item)
+        return self._pages[id(item)]
+
+    def like(self, *globs: str) -> list[Artifact]:
+        """Readable artifacts whose name fits one of the globs (`*` also spans `/`), in the order given."""
+        return [a for a in self.items if not a.missing and any(_fits(a.name, g) for g in globs)]
+
+    def mention(self, *globs: str) -> bool:
+        """Whether an artifact of such a name is at hand, be it only as "looked, and it is not there"."""
+        return any(_fits(a.name, g) for a in self.items if a.missing != "no-tool" for g in globs)
+
+
+def _fits(name: str, glob: str) -> bool:
+    """fnmatch's answer; the plain forms (`a/b`, `a/*`) without compiling a pattern, which start-up would pay for."""
+    head, star, rest = glob.partition("*")
+    if rest or "?" in head or "[" in head:
+        return fnmatchcase(name, glob)
+    return name.startswith(head) if star else name == head
+
+
+class Listing:
+    """The GPUs that one tool lists, in its order. `complete`: it lists all that it can see (collect_env names one only)."""
+
+    def __init__(self, complete: bool = True, gpus: Iterable[dict[str, Fact]] = ()) -> None:
+        self.complete = complete
+        self.gpus = list(gpus)
+
+    def gpu(self) -> dict[str, Fact]:
+        self.gpus.append({})
+        return self.gpus[-1]
+
+
+class Notes:
+    """The findings of one probe. A later `say` of the same key with another value is kept as a dispute."""
+
+    def __init__(self) -> None:
+        self.facts: dict[str, Fact] = {}
+        self.listings: list[Listing] = []
+        self.errors: list[Reading] = []
+
+    def listing(self, complete: bool = True) -> Listing:
+        self.listings.append(Listing(complete))
+        return self.listings[-1]
+
+    def say(self, key: str, value: Value, reading: Reading, into: dict[str, Fact] | None = None) -> None:
+        """Record that `key` is `value` as read there; into a GPU of a listing when `into` is given, else of the machine."""
+        facts = self.facts if into is None else into
+        facts[key] = agree(facts.get(key), Fact(value, (reading,)))
+
+    def fail(self, artifact: str, what: str, place: str = "") -> None:
+        """Note that something could not be read: shown under errors, never taken for a value."""
+        self.errors.append(Reading(artifact, place, what))
+
+
+def agree(first: Fact | None, second: Fact) -> Fact:
+    """Two facts of one thing: the first known value wins, equal values join their readings, others are kept as disputed.
+
+    A version that is the leading part of another (`3.12` and `3.12.3`) agrees with it, and the longer one is kept.
+    A log repeats itself: MOST readings of one thing are enough.
+    """
+    if first is None or (not first.known and second.known):
+        return second
+    if not second.known or (second.value is None and first.value is not None):
+        return first
+    if first.value is None:
+        return second
+    if _same(first.value, second.value) or _leads(second.value, first.value):
+        return msgspec.structs.replace(first, readings=(first.readings + second.readings)[:MOST])
+    if _leads(first.value, second.value):
+        return msgspec.structs.replace(second, readings=(second.readings + first.readings)[:MOST], disputed=first.disputed)
+    return msgspec.structs.replace(first, disputed=(first.disputed + second.readings)[:MOST])
+
+
+def _same(one: Value, other: Value) -> bool:
+    if isinstance(one, str) and isinstance(other, str):
+        return " ".join(one.split()).casefold() == " ".join(other.split()).casefold()
+    return one == other
+
+
+def _leads(short: Value, long: Value) -> bool:
+    """Whether one version is the beginning of another."""
+    if not (isinstance(short, str) and isinstance(long, str) and short[:1].isdigit()):
+        return False
+    return long.startswith(short) and long[len(short) : len(short) + 1] in (".", "+", "-")

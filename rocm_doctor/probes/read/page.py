@@ -1,0 +1,92 @@
+"""One artifact's text, which may be large: its lines that hold a word, found by substring search, not by a pattern over all."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import accumulate
+from typing import NamedTuple
+
+from rocm_doctor.model import Artifact, Reading
+from rocm_doctor.probes.read.words import Vocabulary
+
+WINDOW = 1200
+"""Characters kept on each side of a hit in a line without end (tool output pasted as one line)."""
+MOST = 400
+"""Lines looked at for one word: what matters stands in the first of them; the rest is a hostile or looping log."""
+KEPT = 400_000
+"""Characters read at the start and the end of a text: what programs say of themselves stands there, not in mid-log."""
+
+
+class Line(NamedTuple):
+    """One line: its number from 1, its words, and the place in the text where the words start."""
+
+    number: int
+    text: str
+    start: int
+
+
+class Page:
+    """One artifact's text with its lines found on demand; of a very long one the first and the last part (KEPT)."""
+
+    def __init__(self, artifact: Artifact) -> None:
+        self.name = artifact.name
+        text = artifact.text
+        self.text = text if len(text) <= 2 * KEPT else text[:KEPT] + "\n" + text[-KEPT:]
+        self.hidden = 0 if len(text) <= 2 * KEPT else text.count("\n", KEPT, len(text) - KEPT) - 1
+
+    @cached_property
+    def low(self) -> str:
+        """The text in lower case, every character at its old place (a dotted capital I would become two)."""
+        return self.text.replace("\u0130", "I").lower()
+
+    @cached_property
+    def words(self) -> Vocabulary:
+        return Vocabulary(self.text)
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """Where each line ends, its line break included."""
+        return list(accumulate(len(line) + 1 for line in self.text.split("\n")))
+
+    def number_at(self, place: int) -> int:
+        """The number of the line at that place, from 1, as the user's editor counts them."""
+        return bisect_right(self._ends, place) + 1 + (self.hidden if place > KEPT else 0)
+
+    def has(self, *needles: str) -> bool:
+        """Whether one of the words (in lower case) occurs."""
+        return any(needle in self.low for needle in needles)
+
+    def line(self, place: int) -> Line:
+        """The line around a place, cut to a window where it is very long."""
+        start = max(self.text.rfind("\n", max(0, place - WINDOW), place) + 1, place - WINDOW, 0)
+        end = self.text.find("\n", place, place + WINDOW)
+        end = min(len(self.text), place + WINDOW) if end < 0 else end
+        return Line(0, self.text[start:end].rstrip("\r"), start)
+
+    def lines_with(self, *needles: str, most: int = MOST) -> Iterator[Line]:
+        """The lines that hold one of the words (in lower case), in the order of the text, each once."""
+        places = sorted({line.start for needle in needles for line in self._hits(needle, most)})
+        for place in places[:most]:
+            yield self.line(place)._replace(number=self.number_at(place))
+
+    def _hits(self, needle: str, most: int) -> Iterator[Line]:
+        place = self.low.find(needle) if self.words.may_hold(needle) else -1
+        while place >= 0 and most > 0:
+            line = self.line(place)
+            yield line
+            most -= 1
+            place = self.low.find(needle, max(line.start + len(line.text), place + len(needle)))
+
+    def after(self, line: Line, count: int) -> Iterator[Line]:
+        """The next `count` lines, as far as the text goes."""
+        place = line.start
+        for step in range(1, count + 1):
+            place = self.text.find("\n", place, place + 2 * WINDOW) + 1
+            if place <= 0 or place >= len(self.text):
+                return
+            yield self.line(place)._replace(number=line.number + step, start=place)
+
+    def reading(self, line: Line, quote: str = "") -> Reading:
+        return Reading(self.name, f"line {line.number}" if line.number else "", " ".join((quote or line.text).split())[:200])

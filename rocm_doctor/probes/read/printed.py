@@ -1,0 +1,179 @@
+"""Values as AMD's tools print them: targets, names, sizes, addresses, and the many ways of printing nothing."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rocm_doctor.model import Artifact, Fact, Reading, Value
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+
+_TARGET = re.compile(r"gfx([6-9][0-9][0-9a-f]|1[0-9]{2}[0-9a-f])(?=$|[+:\s,;'\")\]])")
+_HEX_ID = re.compile(r"(?:0x)?([0-9a-fA-F]{4})$")
+_BDF = re.compile(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])$")
+_ELIDED = re.compile(
+    r"^[ \t#>|*]*(?:\.\.|\u2026|\[?(?:output )?truncated|\[?\.\.\.|-{2,} ?snip|<snip)", re.MULTILINE | re.IGNORECASE
+)
+_NOTHING_TO_LIST = ("No JSON data to report", "Number of platforms", "usage:")
+_UNITS = {"B": 1, "KB": 2**10, "KIB": 2**10, "MB": 2**20, "MIB": 2**20, "GB": 2**30, "GIB": 2**30}
+_NOTHING = frozenset(
+    (
+        "",
+        "n/a",
+        "na",
+        "none",
+        "null",
+        "unknown",
+        "unsupported",
+        "not supported",
+        "not available",
+        "not specified",
+        "undefined",
+        "unknown amd gpu",
+    )
+)
+_MASKED = re.compile(
+    r"[<\[(].*(?:redacted|censored|removed|hidden).*[>\])]$|(?:0x)?(?:X{2,}|0+|f+)$|(?:GPU|CPU|AIE)-(?:X+|0+|f+)$|[*.\u2026]+$",
+    re.IGNORECASE,
+)
+
+_LONGEST = 300
+"""No value is longer; a longer one is several lines run together."""
+
+
+class Line(NamedTuple):
+    """One line: its number from 1, its words, and whether its end was seen (the last number of a cut text may lack digits)."""
+
+    number: int
+    text: str
+    whole: bool
+
+
+def outputs(notes: Notes, artifacts: Artifacts, tool: str, *others: str) -> Iterator[Artifact]:
+    """A tool's output, however it came: as a command's (by any path to it) or cut out of a text. A command's that the caller
+    could make nothing of is noted as not read; that it has nothing to list is no trouble."""
+    for artifact in artifacts.like(
+        f"paste/*-{tool}", *(glob for name in (tool, *others) for glob in (f"cmd/{name}*", f"cmd/*/{name}*"))
+    ):
+        before = len(notes.facts), len(notes.listings)
+        yield artifact
+        nothing = not artifact.text.strip() or any(words in artifact.text for words in _NOTHING_TO_LIST)
+        if before == (len(notes.facts), len(notes.listings)) and artifact.name.startswith("cmd/") and not nothing:
+            notes.fail(artifact.name, f"not understood: {' '.join(artifact.text.split())[:100]}", "line 1")
+
+
+def lines(artifact: Artifact) -> Iterator[Line]:
+    """The artifact's lines without trailing blanks, empty ones left out."""
+    rows = artifact.text.split("\n")
+    for number, row in enumerate(rows, 1):
+        if row and not row.isspace():
+            whole = number < len(rows) or row.endswith("  ")
+            yield Line(number, row.rstrip(), whole)
+
+
+def apart(artifact: Artifact, boundary: re.Pattern[str]) -> Iterator[Line]:
+    """The artifact's lines; one that was joined from several is taken apart where the boundary fits."""
+    for line in lines(artifact):
+        parts = boundary.split(line.text) if line.text.count(":") > 1 else [line.text]
+        for n, part in enumerate(parts, 1):
+            words = part.rstrip(" \t#>|") if len(parts) > 1 else part
+            if words.strip():
+                yield Line(line.number, words, line.whole or n < len(parts))
+
+
+def elided(artifact: Artifact) -> bool:
+    """Its poster left lines out (`...`, `[output truncated]`), or it ends inside a line."""
+    return not artifact.text.endswith("\n") or _ELIDED.search(artifact.text) is not None
+
+
+def quote(artifact: Artifact, line: Line) -> Reading:
+    """The line as evidence."""
+    return Reading(artifact.name, f"line {line.number}", " ".join(line.text.split())[:200])
+
+
+def stated(value: str) -> str | None:
+    """The value without outer blanks and quotes; None where the tool says that it has none, or the poster has struck it out."""
+    value = value.strip().strip("\"'").strip()
+    return None if value.lower() in _NOTHING or len(value) > _LONGEST or _MASKED.match(value) else value
+
+
+def target(value: str) -> str | None:
+    """The plain target at the start of a name (`gfx902+xnack`, `gfx90a:sramecc+`); generic ones and the CPU's gfx000 are none."""
+    found = _TARGET.match(value.strip())
+    return "gfx" + found.group(1) if found else None
+
+
+def name(value: str) -> str | None:
+    """A marketing name; None for a bare id, for a name cut at its left end, and for nothing."""
+    said = stated(value)
+    if (
+        said is None
+        or said.startswith(("...", "\u2026"))
+        or said.endswith(("...", "\u2026"))
+        or re.fullmatch(r"(?:0x)?[0-9a-fA-F]{4}", said)
+    ):
+        return None
+    return said
+
+
+def hex_id(value: str) -> int | None:
+    """A PCI device id printed in hex, with or without 0x. AMD's vendor id, which some releases print in its place, is none."""
+    found = _HEX_ID.match(value.strip().strip("\"'"))
+    number = int(found.group(1), 16) if found else 0
+    return number if number not in (0, 0x1002, 0xFFFF) else None
+
+
+def whole_number(value: str) -> int | None:
+    """A count: `104`, `104(0x68)`."""
+    found = re.match(r"(\d{1,19})(?:\(0x([0-9a-fA-F]{1,16})\))?(?=$|\s|[KMG]B)", value.strip())
+    if found is None or (found.group(2) and int(found.group(2), 16) != int(found.group(1))):
+        return None
+    return int(found.group(1))
+
+
+def size(value: str) -> int | None:
+    """Bytes of `16304 MB` or `33538048(0x1ffc000) KB`; AMD's tools mean powers of two. None without a unit."""
+    found = re.match(r"(\d{1,19})(\(0x[0-9a-fA-F]{1,16}\))?\s*([KMG]i?B|B)$", value.strip(), re.IGNORECASE)
+    number = whole_number(found.group(1) + (found.group(2) or "")) if found else None
+    return number * _UNITS[found.group(3).upper()] if found and number is not None else None
+
+
+def bdf(value: str) -> str | None:
+    """A PCI address in full, in lower case; a missing domain is 0000."""
+    found = _BDF.match(value.strip().strip("\"'"))
+    if not found:
+        return None
+    domain, bus, device, function = found.groups()
+    return f"{int(domain or '0', 16):04x}:{bus}:{device}.{function}".lower()
+
+
+def fields(text: str) -> list[str]:
+    """The cells of a line of CSV; none of a line too long to be one."""
+    text = text.strip(" #>\t").replace("\r", " ").replace("\0", "")
+    if len(text) > 20_000:
+        return []
+    return next(csv.reader([text]), []) if '"' in text else text.split(",")
+
+
+def put(notes: Notes, gpu: dict[str, Fact], key: str, value: Value, reading: Reading) -> None:
+    """Say a fact of a GPU where there is a value."""
+    if value is not None:
+        notes.say(key, value, reading, into=gpu)
+
+
+def put_release(notes: Notes, printed: str, reading: Reading) -> None:
+    """What a tool prints as the driver's version. With the kernel's own amdgpu there is none, and tools print the kernel in its
+    place: its release (rocm-smi, amd-smi 6.x) or `/proc/version` without blanks (`Linuxversion6.17.0(...`, or `Linuxver`)."""
+    if re.fullmatch(r"\d+\.\d+\.\d+(?:\.\d+)?", printed):
+        notes.say("driver.version", printed, reading)
+        notes.say("driver.loaded", True, reading)
+        return
+    kernel = re.match(r"(?:Linuxversion)?(\d+\.\d+\.\d+[\w.+~-]*)(?:\(|$)", printed)
+    if kernel or printed.startswith("Linuxver"):
+        notes.say("driver.version", None, reading)
+        notes.say("driver.builtin", True, reading)
+        notes.say("driver.loaded", True, reading)
+    if kernel:
+        notes.say("kernel", kernel.group(1), reading)

@@ -1,0 +1,69 @@
+"""The texts in which a tool's output may stand, and what their lines say: values, versions, tables of `needle, pattern, fact`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.page import Page
+
+_NOT_STATED = frozenset((
+    "", "n/a", "na", "none", "null", "unknown", "unsupported", "false", "<fill in>", "<redacted>", "[censored]", "?", "-", "nan",
+    "not set", "not available", "not applicable", "not installed", "not found", "could not collect", "no cuda", "module not"
+    " found",
+))  # fmt: skip
+_VERSION = re.compile(r"v?(\d+(?:\.\d+)*(?:[-.+_]?[A-Za-z0-9][\w.+~-]*)?)", re.ASCII)
+
+
+def pages(artifacts: Artifacts, kind: str, *globs: str) -> list[Page]:
+    """The texts where a tool's output may stand: what was cut out as that kind, else the whole pasted texts and logs."""
+    own = artifacts.like(f"paste/*-{kind}", *globs)
+    return [artifacts.page(a) for a in own or artifacts.like("paste/text*", "log/*")]
+
+
+def whole(artifacts: Artifacts) -> list[Page]:
+    """The whole pasted texts and logs."""
+    return [artifacts.page(a) for a in artifacts.like("paste/text*", "log/*")]
+
+
+class Says(NamedTuple):
+    """Where a line holds `needle` (lower case) and fits `pattern`, its group is the value of `fact`."""
+
+    needle: str
+    pattern: re.Pattern[str]
+    fact: str
+
+
+def says(needle: str, pattern: str, fact: str, flags: int = 0) -> Says:
+    return Says(needle, re.compile(pattern, flags), fact)
+
+
+def say_rows(notes: Notes, page: Page, rows: Iterable[Says], tidy: Callable[[str], str]) -> None:
+    """Each fact that these rows find in the page, its value tidied; a kernel release tells of WSL too."""
+    for row in rows:
+        for line in page.lines_with(row.needle, most=40):
+            found = row.pattern.search(line.text)
+            if found:
+                notes.say(row.fact, tidy(found.group(1)), page.reading(line))
+                if row.fact == "kernel":
+                    notes.say("wsl", "microsoft" in found.group(1).lower(), page.reading(line))
+
+
+def stated(value: str) -> str | None:
+    """The value without outer blanks and quotes; None where a tool says that it has none."""
+    value = value.strip().strip("'\"`").strip()
+    empty = not value.strip("0xX:.-") and not value.isdigit()
+    return None if empty or value.lower() in _NOT_STATED else value
+
+
+def version_in(value: str) -> str | None:
+    """The version that a value starts with (`3.10.12 (main, ...)` gives 3.10.12); None when it does not start with one."""
+    found = _VERSION.match(value.strip().strip("'\"`"))
+    return found.group(1).rstrip(".,;:)") if found else None
+
+
+def canonical(name: str) -> str:
+    """A distribution's name as PEP 503 spells it."""
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()

@@ -1,0 +1,93 @@
+"""Environment variables that a pasted text sets or takes away: in a shell, in Python, for a container or in a unit file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rocm_doctor.probes.python.env import bare
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.page import Line, Page
+from rocm_doctor.probes.read.scan import whole
+from rocm_doctor.probes.read.variables import NAMES, PREFIXES
+from rocm_doctor.probes.text.prose_text import stance
+
+NAME = "(" + "|".join(re.escape(p) + "[A-Z0-9_a-z]{1,60}" for p in PREFIXES) + "|" + "|".join(NAMES) + ")"
+_NEEDLES = tuple(n.lower() for n in PREFIXES + NAMES)
+
+_VALUE = r"(\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'|`[^`\n]{0,300}`|(?:[^\s\"'`;)}\]]|;(?=gfx)){0,300})"
+_BEFORE = r"(?<![\w$%{/.\\-])"
+_SET = re.compile(_BEFORE + NAME + r"\s?=\s?" + _VALUE)
+_PYTHON = re.compile(r"environ(?:\[|\.setdefault\(|\.putenv\()\s*[\"']" + NAME + r"[\"']\s*(?:\]\s*=(?!=)|,)\s*" + _VALUE)
+_QUOTED = re.compile(r"[\"']" + NAME + r"[\"']\s*:\s*" + _VALUE)
+_YAML = re.compile(r"^\s*(?:-\s+)?" + NAME + r"\s*:\s+" + _VALUE + r"\s*$")
+_SPOKEN = re.compile(r"\b(?:ENV|setx|set -g?x|set -x -g|setenv)\s+" + NAME + r"\s+" + _VALUE)
+_OF_HIPCONFIG = frozenset(("HIP_PATH", "HIP_PLATFORM", "HIP_COMPILER", "HIP_RUNTIME", "ROCM_PATH", "HSA_PATH", "HIP_CLANG_PATH"))
+_POWERSHELL = re.compile(r"\$env:" + NAME + r"\s*=\s*" + _VALUE, re.I)
+_UNSET = re.compile(r"\b(?:unset|env -u|set -e|Remove-Item)\s+(?:-[a-z]+\s+)*(?:Env:\\?)?" + NAME)
+_WITHOUT = re.compile(
+    r"\b(?:without(?: setting)?|(?:do|did|does)(?:n't| not) (?:set|use|export)|not (?:setting|using))\s+[`\"']?$", re.I
+)
+_SENTENCE = re.compile(r"[^=$#>{\[]{0,200}\b(?:with|setting|using|adding|after|when|it|if)\b", re.I)
+_ADVICE = re.compile(
+    r"(?:try (?:setting|to set|using)|consider (?:passing|setting)|please (?:set|use)|(?:you (?:can|may|should|need to|must)"
+    r"|should|could|need to|instead) set"
+    r"|enable it with|for debugging|recommended|can be (?:set|enabled)|by setting|if you (?:set|use)|e\.g\.|for example"
+    r"|such as|what if|would setting"
+    r"|\b(?:tried|trying)\b|do i (?:need|have) to|should i)",
+    re.I,
+)
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """env.<NAME> for each variable that is set; None for one that was taken away; said.works.<NAME> where it is the cure."""
+    notes = Notes()
+    for page in whole(artifacts):
+        _text(notes, page)
+    return notes
+
+
+def _text(notes: Notes, page: Page) -> None:
+    for line in page.lines_with(*_NEEDLES):
+        for name, value, place in _settings(line):
+            if _cures(line.text, place, place + len(name) + len(value)):
+                notes.say(f"said.works.{name}", bare(value), page.reading(line))
+            elif _WITHOUT.search(line.text[max(0, place - 40) : place]):
+                notes.say(f"env.{name}", None, page.reading(line))
+            elif not _advised(line.text[:place]):
+                notes.say(f"env.{name}", bare(value), page.reading(line))
+        for found in _UNSET.finditer(line.text):
+            notes.say(f"env.{found.group(1)}", None, page.reading(line))
+
+
+def _settings(line: Line) -> Iterator[tuple[str, str, int]]:
+    """(name, value, place) of each setting in a line, whichever language it is written in."""
+    taken: set[str] = set()
+    for pattern in (_PYTHON, _POWERSHELL, _SPOKEN, _SET, _QUOTED, _YAML):
+        for found in pattern.finditer(line.text):
+            name, value = found.group(1), found.group(2)
+            if (
+                name in taken
+                or _is_reference(value)
+                or (not value and pattern is not _SET)
+                or (pattern is _YAML and name in _OF_HIPCONFIG)
+            ):
+                continue
+            taken.add(name)
+            yield name, value, found.start()
+
+
+def _is_reference(value: str) -> bool:
+    """A value that stands for another one, a placeholder, or the rest of a comparison (`NAME == ...`)."""
+    bare = value.strip("\"'`")
+    return bare.startswith(("=", "<", "...", "…", "os.", "str(")) or (bare.startswith(("$", "%")) and ":" not in bare)
+
+
+def _advised(before: str) -> bool:
+    """Whether the words before a setting only recommend it, as error messages and questions do."""
+    return _ADVICE.search(before[-90:]) is not None
+
+
+def _cures(text: str, start: int, end: int) -> bool:
+    """Whether a sentence says that it works with the setting: then it is the cure, and not how the failing run was set."""
+    return _SENTENCE.match(text) is not None and stance(text, start, end) == "works"

@@ -1,0 +1,172 @@
+"""Package versions out of pasted text: pip list, freeze, show, install and inspect lines, uv, conda list."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rocm_doctor.probes.python.packages import say_wheels
+from rocm_doctor.probes.python.torch_build import Build, say_build
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.page import Line, Page
+from rocm_doctor.probes.read.scan import canonical, pages, whole
+
+_VER = r"(\d+(?:\.\w+){1,5}[\w.+!-]{0,60})"
+_NAME = r"([A-Za-z][A-Za-z0-9]*(?:[-_.][A-Za-z0-9]+){0,8})"
+_FREEZE = re.compile(r"^\W{0,3}(?:\[pip3?\] )?" + _NAME + r"==" + _VER + r"(?:\s*;.*|\s*#.*|\s*--hash.*|\\)?$")
+_URL = re.compile(r"^\s*" + _NAME + r" @ \S{0,300}?/([A-Za-z0-9_.]+)-(\d[\w.+!]*?(?:%2B[\w.]+)?)-[\w.]+-[\w.]+-[\w.]+\.whl")
+_ROW = re.compile(r"^\s*" + _NAME + r"[ \t]+" + _VER + r"(?:[ \t]+(\S.*))?$")
+_CONDA_BUILD = re.compile(r"(?:pypi_0|py[0-9]|h[0-9a-f]{6,}|mkl|\w+_\d+\b|[a-z0-9]*cuda|[a-z0-9]*rocm)")
+_HEADING = re.compile(r"^\W{0,4}(?:Package\s+Version\b|Name\s+Version\s+Build|-{4,}\s+-{4,})")
+_COMMAND = re.compile(
+    r"\b(?:(?:pip3?|uv pip|conda|mamba|micromamba) (?:list|freeze|show)|pip3? freeze|python3? -m pip (?:list|freeze|show))\b"
+)
+_SHOW = re.compile(r"\bpip3? show (?:-\w+ )*" + _NAME)
+_INSTALLED = re.compile(
+    r"(?:^|\s)([A-Za-z][A-Za-z0-9_]*(?:[-.][A-Za-z][A-Za-z0-9_]*)*(?:-gfx\w+(?:-\w+)?)?)-" + _VER + r"(?=\s|$)"
+)
+_ALREADY = re.compile(r"Requirement already satisfied: " + _NAME)
+_AT_END = re.compile(r"\(" + _VER + r"\)\s*$")
+_MATTERS = re.compile(
+    r"(?:pytorch-)?triton|torch|rocm|amd-torch|amdsmi|transformers|peft|accelerate|bitsandbytes|flash|xformers|deepspeed"
+    r"|unsloth|trl$|vllm"
+    r"|numpy$|datasets$|onnxruntime|aiter|axolotl|llama|nvidia-c|safetensors$|tokenizers$|huggingface|diffusers|lightning"
+    r"|sglang|jax|hipb|miopen"
+)
+_RUN = 3
+_NEEDLES = (
+    "==",
+    "torch",
+    "triton",
+    " version",
+    "pip show",
+    "pip list",
+    "conda list",
+    "pip freeze",
+    "successfully installed",
+    ".whl",
+    "transformers",
+    "rocm",
+)
+_CUT = 60
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """pkg.<name>; torch.version and what follows from it, where torch is among them."""
+    notes = Notes()
+    for page in pages(artifacts, "pip", "cmd/pip*", "cmd/conda list*", "cmd/uv pip*"):
+        if page.has("==", "torch", "pip ", "conda ", "package"):
+            _page(notes, page, cut_out=not page.name.startswith(("paste/text", "log/")))
+    for page in whole(artifacts):
+        _install_lines(notes, page)
+    _torch(notes)
+    return notes
+
+
+def _page(notes: Notes, page: Page, cut_out: bool) -> None:
+    for line in page.lines_with("name:", most=_CUT) if page.has("version:") else ():
+        _show_block(notes, page, line)
+    for line in page.lines_with("pip show", "pip3 show", most=_CUT):
+        _show_after_prompt(notes, page, line)
+    _tables(notes, page, cut_out)
+
+
+def _tables(notes: Notes, page: Page, cut_out: bool) -> None:
+    """Rows of two (pip, uv) or four (conda) columns, `name==version` lines. A stray row counts for a package that matters."""
+    run: list[tuple[Line, str, str]] = []
+    believed = cut_out
+    start = 0
+    for number, text in enumerate(page.text.split("\n") if len(page.text) < 2_000_000 else (), 1):
+        row = _row(text.rstrip("\r")) if len(text) < 400 else None
+        if row is not None:
+            run.append((Line(number, text, start), *row))
+        elif text.strip():
+            _say_run(notes, page, run, believed)
+            run = []
+            believed = (cut_out and believed) or bool(_HEADING.match(text) or _COMMAND.search(text[:400]))
+        start += len(text) + 1
+    _say_run(notes, page, run, believed)
+
+
+def _row(text: str) -> tuple[str, str] | None:
+    found = _FREEZE.match(text)
+    if found:
+        return found.group(1), found.group(2)
+    found = _URL.match(text)
+    if found:
+        return found.group(1), found.group(3).replace("%2B", "+")
+    found = _ROW.match(text)
+    if found is None or (found.group(3) and not _third_column(found.group(3))):
+        return None
+    return found.group(1), found.group(2)
+
+
+def _third_column(rest: str) -> bool:
+    """What may stand behind a version: a folder (editable), an installer, or conda's build and channel."""
+    return (
+        rest.startswith(("/", "~", "file:"))
+        or rest in ("pip", "uv")
+        or (len(rest.split()) <= 3 and _CONDA_BUILD.match(rest) is not None)
+    )
+
+
+def _say_run(notes: Notes, page: Page, run: list[tuple[Line, str, str]], believed: bool) -> None:
+    for line, name, version in run:
+        known = canonical(name)
+        if believed or len(run) >= _RUN or "==" in line.text or _MATTERS.match(known):
+            notes.say(f"pkg.{known}", version, page.reading(line))
+
+
+def _show_block(notes: Notes, page: Page, line: Line) -> None:
+    name = re.match(r"\s*Name:\s*" + _NAME + r"\s*$", line.text)
+    for following in page.after(line, 2) if name else ():
+        version = re.match(r"\s*Version:\s*" + _VER + r"\s*$", following.text)
+        if name and version:
+            notes.say(
+                f"pkg.{canonical(name.group(1))}",
+                version.group(1),
+                page.reading(following, f"{line.text.strip()} {following.text.strip()}"),
+            )
+
+
+def _show_after_prompt(notes: Notes, page: Page, line: Line) -> None:
+    """`pip show torch | grep Version` leaves only the line of the version."""
+    asked = _SHOW.search(line.text)
+    following = next(page.after(line, 1), None)
+    version = re.match(r"\s*Version:\s*" + _VER + r"\s*$", following.text) if following else None
+    if asked and following and version:
+        notes.say(
+            f"pkg.{canonical(asked.group(1))}",
+            version.group(1),
+            page.reading(following, f"{line.text.strip()} {following.text.strip()}"),
+        )
+
+
+def _install_lines(notes: Notes, page: Page) -> None:
+    for line in page.lines_with("successfully installed ", most=20):
+        for found in _INSTALLED.finditer(line.text):
+            notes.say(
+                f"pkg.{canonical(found.group(1))}",
+                found.group(2),
+                page.reading(line, f"Successfully installed … {found.group(0).strip()}"),
+            )
+    for line in page.lines_with("requirement already satisfied: ", most=200):
+        name, version = _ALREADY.search(line.text), _AT_END.search(line.text[-80:])
+        if name and version:
+            notes.say(f"pkg.{canonical(name.group(1))}", version.group(1), page.reading(line))
+
+
+def _torch(notes: Notes) -> None:
+    torch = notes.facts.get("pkg.torch")
+    if torch is not None and isinstance(torch.value, str):
+        reading = torch.readings[0]
+        notes.say("torch.version", torch.value, reading)
+        say_build(notes, Build(torch.value), reading)
+    found = {k.removeprefix("pkg."): (str(f.value), f.readings[0]) for k, f in notes.facts.items() if k.startswith("pkg.")}
+    say_wheels(notes, found)
+
+
+def installed(text: str) -> Iterator[tuple[str, str]]:
+    """(name, version) of each `name==version` in a line, as install commands pin them."""
+    for found in re.finditer(_NAME + r"(?:\[[^\]]{0,80}\])?==" + _VER, text):
+        yield canonical(found.group(1)), found.group(2)

@@ -1,0 +1,230 @@
+"""The GPUs that a person names: by card, gfx target, PCI id, code name, family or processor; how many; and which of them works.
+
+A name that fits several targets stays ambiguous: its candidates are kept, and what else the text says narrows them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from rocm_doctor.model import Fact, Unknown
+from rocm_doctor.probes.read.notes import Notes
+from rocm_doctor.probes.text.gpu_names import GpuNames, Mention
+from rocm_doctor.probes.text.prose_counts import MOST, count_at
+from rocm_doctor.probes.text.prose_text import Sentence, Stance, stance
+
+_GFX = re.compile(
+    r"\bgfx(?:([19][0-9]{1,2})[xX]|(?!000)(?:[6-9][0-9a-f]{2}|1[0-9]{3}))(?![0-9a-fA-F])|(?<=[_:])gfx(?:[6-9][0-9a-f]{2}"
+    r"|1[0-9]{3})(?![0-9a-fA-F])"
+)
+_INSIDE = re.compile(r"[\w/.+=_'\"-]$")
+_WITHIN = re.compile(r"[\w/_]|-\w|\.\w")
+_PCI = re.compile(r"\b1002:([0-9a-f]{4})\b", re.I)
+_AS_IF = re.compile(
+    r"\b(?:as(?: an?)?|like|not(?: for| an?| the)?|instead of|than|spoof\w*(?: as)?|pretend\w*(?: to be)?|override(?:s"
+    r"|n)?(?: it)?(?: to| with)?|treated as|fak\w+)\s+(?:an?\s+)?$",
+    re.I,
+)
+_PAST = re.compile(
+    r"\b(?:(?:upgraded|switched|moved|changed|coming|came|migrated|swapped) from|replaced|instead of|unlike|sold|had"
+    r"|compared (?:to|with))\s+(?:my |the |an? |old )*(?:amd |radeon )*$",
+    re.I,
+)
+_LISTED = re.compile(
+    r"\b(?:files?|kernels?|built|compiled|supported|supports|listed|targets?|arch(?:itectures?|s|_list)?|only for|includes?"
+    r"|wheels?)\b",
+    re.I,
+)
+_JOINED = re.compile(
+    r"^\s*(?:\+|&|and|plus|,|as well as|together with|with an?)\s*(?:(?:an?|the|my|amd|radeon|rx|instinct|one|another)\s*)*$",
+    re.I,
+)
+_NVIDIA = re.compile(
+    r"\b((?:RTX|GTX)\s?(?:PRO\s)?(?:A)?\d{3,4}(?:\s?(?:Ti|Super))?|Tesla [A-Z]\d{1,3}|(?<![\w-])[AH][12]00\b|GeForce \w+)"
+)
+_IGPU = re.compile(r"\b(?:igpu|integrated (?:gpu|graphics|one|card)|onboard graphics|apu)\b", re.I)
+_DISABLED = re.compile(r"\b(?:disabled?|turned off|switched off|deactivated|off in (?:the )?bios|no igpu)\b", re.I)
+
+
+class Named(NamedTuple):
+    """A GPU as one place of the text names it. `strong`: as a device, not inside a path, a package or a setting."""
+
+    gfx: tuple[str, ...]
+    kind: str
+    words: str
+    times: int
+    stance: Stance
+    sentence: Sentence
+    start: int
+    strong: bool = True
+
+
+class Group(msgspec.Struct):
+    """Names that mean the same GPU: the targets that all of them allow."""
+
+    gfx: tuple[str, ...]
+    members: list[Named]
+    count: int = 1
+
+
+def say_gpus(notes: Notes, text: list[Sentence], names: GpuNames) -> None:
+    """A listing of the GPUs of the reporter's machine; said.works.gpu, said.broken.gpu; said.other.gpu of other machines."""
+    named = [n for s in text for n in _named(s, names)]
+    here = [n for n in named if n.strong and n.stance not in ("elsewhere", "past")]
+    for key, chosen in (
+        ("said.other.gpu", [n for n in named if n.stance == "elsewhere"]),
+        ("said.before.gpu", [n for n in named if n.stance == "past"]),
+    ):
+        if chosen:
+            notes.say(key, tuple(dict.fromkeys(n.words for n in chosen)), chosen[0].sentence.reading)
+    groups = _groups(here) or _groups([n for n in named if not n.strong])
+    if groups:
+        listing = notes.listing(complete=False)
+        for group in groups[:MOST]:
+            for _ in range(min(MOST, group.count)):
+                _describe(notes, group, listing.gpu())
+        _say_sides(notes, groups)
+    _say_others(notes, text)
+
+
+def _named(sentence: Sentence, names: GpuNames) -> Iterator[Named]:
+    text = sentence.text
+    for mention in names.find(text)[:MOST]:
+        yield _of_mention(sentence, mention)
+    low = text.lower()
+    if "gfx" in low:
+        yield from _of_gfx(sentence, names)
+    if "1002:" in low:
+        for found in _PCI.finditer(text):
+            targets = names.of_pci(int(found.group(1), 16))
+            if targets:
+                yield Named(targets, "pci", found.group(0), 1, "plain", sentence, found.start())
+
+
+def _of_mention(sentence: Sentence, mention: Mention) -> Named:
+    before = sentence.text[max(0, mention.start - 60) : mention.start]
+    side = "past" if _PAST.search(before) else sentence.stance(mention.start, mention.end)
+    return Named(
+        mention.gfx,
+        mention.kind,
+        mention.text,
+        count_at(sentence.text, mention.start, mention.end),
+        side,
+        sentence,
+        mention.start,
+    )
+
+
+def _of_gfx(sentence: Sentence, names: GpuNames) -> Iterator[Named]:
+    """Targets: those that stand alone are devices; in paths, packages and settings they only hint, in lists they say nothing."""
+    text = sentence.text
+    found: dict[str, re.Match[str]] = {}
+    for hit in _GFX.finditer(text):
+        found.setdefault(hit.group(0).lower(), hit)
+    if len(found) > (1 if _LISTED.search(text) else 3):
+        return
+    for hit in found.values():
+        before = text[max(0, hit.start() - 40) : hit.start()]
+        targets = _family(hit.group(1), names) if hit.group(1) else (hit.group(0).lower(),)
+        if targets and not _AS_IF.search(before):
+            strong = not _INSIDE.search(before) and _WITHIN.match(text, hit.end()) is None
+            side = sentence.stance(*hit.span())
+            yield Named(
+                targets,
+                "gfx",
+                hit.group(0),
+                count_at(text, *hit.span()),
+                side if strong else "plain",
+                sentence,
+                hit.start(),
+                strong,
+            )
+
+
+def _family(digits: str, names: GpuNames) -> tuple[str, ...]:
+    """All targets of the catalogue that begin so: gfx110x is gfx1100 to gfx1103."""
+    known = dict.fromkeys(g for entry in names.entries.values() for g in entry.gfx)
+    return tuple(sorted(g for g in known if g.startswith("gfx" + digits) and len(g) == len(digits) + 4))
+
+
+def _groups(named: Iterable[Named]) -> list[Group]:
+    """Names gathered by GPU. Exact names first make the groups; families and processors then only narrow them, or stand alone."""
+    groups: list[Group] = []
+    for weak in (False, True):
+        for one in (n for n in named if (n.kind in ("family", "codename", "processor")) is weak):
+            group = _group_of(groups, one)
+            if group is None:
+                groups.append(Group(one.gfx, [one], max(1, one.times)))
+                continue
+            group.gfx = tuple(g for g in group.gfx if g in one.gfx)
+            group.members.append(one)
+            group.count = max(group.count, one.times)
+    return groups
+
+
+def _group_of(groups: list[Group], one: Named) -> Group | None:
+    """The group that this name may belong to; none for a second card that the sentence puts beside the first."""
+    for group in groups:
+        if set(group.gfx) & set(one.gfx) and not _beside(group.members[-1], one):
+            return group
+    return None
+
+
+def _beside(first: Named, second: Named) -> bool:
+    """`6900xt + 6800xt`: two cards of one target in one breath."""
+    if (
+        first.sentence is not second.sentence
+        or not first.kind == second.kind == "name"
+        or _plain(first.words) == _plain(second.words)
+    ):
+        return False
+    return _JOINED.match(first.sentence.text[first.start + len(first.words) : second.start]) is not None
+
+
+def _plain(words: str) -> str:
+    return re.sub(r"radeon|instinct|amd|rx|pro|[\W_]", "", words.lower())
+
+
+def _describe(notes: Notes, group: Group, gpu: dict[str, Fact]) -> None:
+    best = min(group.members, key=lambda n: ("name", "gfx", "pci", "codename", "processor", "family").index(n.kind))
+    reading = best.sentence.reading
+    if best.kind == "name":
+        notes.say("marketing_name", best.words, reading, gpu)
+    elif best.kind == "family":
+        notes.say("family", re.sub(r"\s", "", best.words).upper(), reading, gpu)
+    pci = next((n for n in group.members if n.kind == "pci"), None)
+    if pci:
+        notes.say("device_id", int(pci.words[-4:], 16), pci.sentence.reading, gpu)
+    if len(group.gfx) == 1:
+        notes.say("gfx", group.gfx[0], reading, gpu)
+    else:
+        notes.say("gfx", Unknown("ambiguous", f"`{best.words}` fits several targets; run rocminfo", group.gfx), reading, gpu)
+
+
+def _say_sides(notes: Notes, groups: list[Group]) -> None:
+    """Where one GPU of several works and another does not: which is which."""
+    if len(groups) < 2:
+        return
+    for side in ("works", "broken"):
+        chosen = [n for g in groups for n in g.members if n.stance == side]
+        if chosen:
+            notes.say(
+                f"said.{side}.gpu",
+                tuple(dict.fromkeys(n.gfx[0] if len(n.gfx) == 1 else n.words for n in chosen)),
+                chosen[0].sentence.reading,
+            )
+
+
+def _say_others(notes: Notes, text: Iterable[Sentence]) -> None:
+    """Cards of another maker, and what is said of the integrated GPU."""
+    for sentence in text:
+        nvidia = _NVIDIA.search(sentence.text)
+        if nvidia and stance(sentence.text, *nvidia.span()) != "elsewhere":
+            notes.say("said.nvidia", nvidia.group(1), sentence.reading)
+        igpu = _IGPU.search(sentence.text)
+        if igpu:
+            notes.say("said.igpu", "disabled" if _DISABLED.search(sentence.text) else "present", sentence.reading)

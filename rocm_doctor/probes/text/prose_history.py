@@ -1,0 +1,75 @@
+"""What was tried, what changed, when, and which variables a person says are not set."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from rocm_doctor.probes.read.notes import Notes
+from rocm_doctor.probes.text.env_text import NAME
+from rocm_doctor.probes.text.prose_text import Sentence
+
+_TRIED = re.compile(
+    r"\b(?:(?:i|we|i've|have|also|already) tried|tried (?:with|setting|using|different|both|various)|attempted"
+    r"|(?:re)?install(?:ed|ing) (?:it )?again|reinstall(?:ed|ing)"
+    r"|(?:did|does|do)(?:n't| not) (?:help|change|make a difference)|no (?:difference|change|luck|effect|success)"
+    r"|without success|to no avail|whatever i tried"
+    r"|nothing (?:helps|helped|changes|changed|worked)|same (?:error|result|crash) (?:with|when|after))\b",
+    re.I,
+)
+_CHANGED = re.compile(
+    r"\b(?:after|since) (?:the |an? |my )?(?:\w+ ){0,3}?(?:updat|upgrad|install|mov|switch|chang|reboot|restart)\w*"
+    r"|\bsince\b.{0,60}\b(?:came in|was installed|update|build|release)\b",
+    re.I,
+)
+_DATE = re.compile(
+    r"(?<![\w./+-])(20[12]\d-[01]\d-[0-3]\d)(?![\w])|\b((?:January|February|March|April|May|June|July|August|September"
+    r"|October|November|December) 20[12]\d)\b"
+)
+_NAMES = re.compile(r"(?<![\w$])" + NAME + r"(?![\w=])")
+_IS_NOT_SET = re.compile(
+    r"\b(?:(?:is|are|was|were) (?:not|never|un) ?-?(?:set|defined|exported)|(?:isn't|aren't|wasn't) set|unset|not set)\b", re.I
+)
+_REMOVED = re.compile(
+    r"\b(?:without(?: setting| using)?|unset(?:ting)?|remov(?:e|ed|ing)|(?:do|did)(?:n't| not) (?:set|use|export)"
+    r"|not (?:setting|using)|never set|no)\s+(?:the |any )?(?:\w+ ){0,2}$",
+    re.I,
+)
+_SPOKEN = re.compile(
+    r"(?<![\w$])" + NAME + r"(?:\s+(?:is |was |variable )?set (?:to|at|as)|\s+(?:to|as))\s+[\"']?([\w.:,/-]{1,60})", re.I
+)
+_SETTING = re.compile(r"\b(?:set|setting|sets|exporting|export|exported|changed|changing)\s+(?:the )?(?:\w+ )?$", re.I)
+MOST = 10
+
+
+def say_history(notes: Notes, text: Iterable[Sentence]) -> None:
+    """said.tried, said.changed, said.date, env.<NAME> absent or set in words."""
+    tried: list[Sentence] = []
+    for sentence in text:
+        if _TRIED.search(sentence.text):
+            tried.append(sentence)
+        if _CHANGED.search(sentence.text):
+            notes.say("said.changed", sentence.reading.quote, sentence.reading)
+        date = _DATE.search(sentence.text) if "20" in sentence.text else None
+        if date:
+            notes.say("said.date", date.group(1) or date.group(2), sentence.reading)
+        if "_" in sentence.text:
+            _variables(notes, sentence)
+    if tried:
+        notes.say("said.tried", tuple(dict.fromkeys(s.reading.quote for s in tried))[:MOST], tried[0].reading)
+
+
+def _variables(notes: Notes, sentence: Sentence) -> None:
+    """`I unset X`, `without X`, `X and Y are not set`: absent. `X set to V`: V (`X=V` is read by env.py)."""
+    text = sentence.text
+    for found in _SPOKEN.finditer(text):
+        before = text[max(0, found.start() - 40) : found.start()]
+        stated = not _TRIED.search(text) and ("set" in found.group(0)[len(found.group(1)) :] or _SETTING.search(before))
+        if stated and found.group(1).isupper() and not _REMOVED.search(before):
+            notes.say(f"env.{found.group(1)}", found.group(2).rstrip(".,"), sentence.reading)
+    names = list(_NAMES.finditer(text))
+    denied = _IS_NOT_SET.search(text)
+    for found in names:
+        after = denied is not None and denied.start() >= found.end() and denied.start() - names[-1].end() < 40
+        if after or _REMOVED.search(text[max(0, found.start() - 40) : found.start()]):
+            notes.say(f"env.{found.group(1)}", None, sentence.reading)

@@ -1,0 +1,238 @@
+"""Versions that a person states: of ROCm, torch, Python, the kernel, drivers and packages, and which of them works or breaks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from rocm_doctor.model import Unknown
+from rocm_doctor.probes.python.torch_build import Build, say_build
+from rocm_doctor.probes.read.notes import Notes
+from rocm_doctor.probes.read.scan import canonical
+from rocm_doctor.probes.text.prose_text import Sentence, Stance
+
+_V3 = r"(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?)(?!\d|\.\d{3})"
+_TORCH = r"([0-2]\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?(?:\.(?:dev|post)\d+)?(?:\+[\w.]+)?)(?![\w])"
+_KERNEL = r"([2-9]\.\d{1,2}(?:\.\d+)?(?:\.\d+)?(?:-[\w.+~-]+)?)"
+_PACKAGES = (
+    "transformers|peft|accelerate|bitsandbytes|torchvision|torchaudio|torchao|torchtune|triton|triton-rocm"
+    "|pytorch-triton-rocm|flash[-_]attn|flash[-_]attention"
+    "|xformers|deepspeed|unsloth|unsloth_zoo|vllm|sglang|numpy|datasets|trl|aiter|diffusers|ray|onnxruntime|axolotl"
+    "|llama-factory|comfyui"
+)
+
+
+class Subject(NamedTuple):
+    """What a version may be of: the fact that it states, the name under said.works and said.broken, and how people write it."""
+
+    fact: str
+    name: str
+    pattern: re.Pattern[str]
+
+
+def _subject(fact: str, name: str, pattern: str) -> Subject:
+    return Subject(fact, name, re.compile(pattern, re.I))
+
+
+SUBJECTS = (
+    _subject("torch.version", "torch", r"(?<![\w/.+])(?<!build )(?:py)?torch(?:\.__version__)?(?:\s+(?:version|nightly"
+        r"|build))?(?:\s*(?:==|="
+        r"|:)\s*|[\s-]+(?:is\s+|was\s+)?v?)" + _TORCH),
+    _subject("rocm.version", "rocm", r"(?:(?<=torch/)|(?<![\w/.+-]))(?:the\s?rock|hip sdk|rocm)\b(?:[\s-]+(?:version"
+        r"|stack|release|runtime"
+        r"|sdk|nightly|installation|preview))?[\s:=-]{1,8}(?:is\s+)?v?" + _V3),
+    _subject("rocm.version", "rocm", r"(?<![\w/.+-])(?:rocm|the\s?rock)\b(?:[\s-]+\w+){0,4}\s+(?:is|at|version|dist|stack"
+        r"|to)\s+v?" + _V3),
+    _subject("rocm.version", "rocm", r"(?<![\w/.+])rocm-?" + _V3 + r"(?![\w])"),
+    _subject("python.version", "python", r"(?<![\w./])python\s?(?:version\s?)?[:=]{0,2}\s*v?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d])"),
+    _subject("python.version", "python", r"(?<![\w./])py(?:thon)?[\s-]{0,2}(?:v)?(3\.\d{1,2}(?:\.\d{1,2})?)(?![\d])"),
+    _subject("kernel", "kernel", r"(?<![\w/-])kernel(?:\s+version)?(?:\s*[:=]\s*|\s+(?:is\s+|linux\s+|release\s+)?)v?" + _KERNEL),
+    _subject("kernel", "kernel", r"(?:^|[.;,:(]\s{0,4}|\b(?:since|with|on|under|from|to|of|and|using|after|running|mainline"
+        r"|vanilla)\s+)linux[\s-]+v?([3-9]\.\d{1,2}(?:\.\d+)?(?:-[\w.+~-]+)?)"),
+    _subject("driver.version", "driver", r"(?<![\w/])(?:amdgpu-dkms|amdgpu(?: kernel)?(?: driver"
+        r"| module)?)\s+(?:version\s+)?v?([3-6]\.\d{1,2}\.\d{1,2})(?![\d])"),
+    _subject("driver.windows", "driver", r"\badrenalin(?:\s+(?:edition|software|driver|version"
+        r"|pro))*[\s:]+v?(\d\d\.\d{1,2}(?:\.\d{1,2}){0,2})"),
+    _subject("driver.windows", "driver", r"\bwindows\s+(?:gpu\s+|graphics\s+"
+        r"|amd\s+)?driver(?:\s+version)?[\s:]+v?(\d\d\.\d{1,2}(?:\.\d{1,2}){0,2})"),
+    _subject("firmware.linux", "firmware", r"\blinux-firmware(?:-amdgpu)?(?:\s+(?:version|package))?[\s:=-]+(?:1:)?(20\d{6})"),
+    _subject("firmware.mes", "firmware", r"\bMES(?:\s+(?:firmware|fw))?(?:\s+version)?[\s:=]+(0x[0-9a-f]{2,8})\b"),
+    _subject("hip.version", "hip", r"\bhip(?:config)?(?:\s+(?:version|runtime))?[\s:]+(\d\.\d{1,2}\.\d{5}[\w-]*)"),
+    _subject("glibc", "glibc", r"\bglibc[\s-]+(\d\.\d{1,2})"),
+)  # fmt: skip
+_PACKAGE = re.compile(
+    rf"(?<![\w./-])({_PACKAGES})(?:\s+(?:version\s+)?v?|==|\s*:\s*v?)(\d+\.\d+(?:\.\d+)*(?:(?:a|b|rc)\d+)?(?:\.(?:dev"
+    rf"|post)\d+)?(?:\+[\w.]+)?)",
+    re.I,
+)
+_UNAME = re.compile(r"(?<![\w./+-])(\d\.\d{1,2}\.\d+(?:\.\d+)?-[\w.~+-]*?(?:generic|pve|lowlatency|oem|amd64"
+    r"|microsoft-standard[\w-]*|arch\d[\w-]*|zen\d[\w-]*|cachyos[\w-]*"
+                    r"|x86_64|azure|aws|default|MANJARO|xanmod\d))(?![\w])")  # fmt: skip
+_FROM_TO = re.compile(
+    r"\bfrom\s+(?:\w+\s+){0,2}?v?(\d+\.\d+(?:\.\d+)?[\w.+]*)\s+(?:up\s+)?to\s+(?:\w+\s+){0,2}?v?(\d+\.\d+(?:\.\d+)?[\w.+]*)", re.I
+)
+_BARE = re.compile(
+    r"(?:\b(?:with|on|in|under|using|since|and|or|vs\.?|versus|both|the|at|than|after|to|have|use|run|using|running"
+    r"|currently|got|is)\s+|^\s*)v?"
+    r"(\d{1,2}\.\d{1,2}(?:\.\d{1,2}){0,2}(?:(?:a|b|rc)\d+)?(?:\+[\w.]+)?)(?=[\s,;:.)]|$)(?!\.\d)(?!\s*(?:gb|gib|mb|%|s\b"
+    r"|seconds|x\b|tok))", re.I,
+)  # fmt: skip
+_UBUNTU = re.compile(r"(?:ubuntu|mint|fedora|debian|rhel|suse|leap|centos|rocky|alma\w*|windows|from)[\s-]*$", re.I)
+
+
+class Stated(NamedTuple):
+    """One version that a text states, and the stance it takes on it."""
+
+    subject: Subject
+    version: str
+    stance: Stance
+    sentence: Sentence
+
+
+def say_versions(notes: Notes, text: Iterable[Sentence]) -> None:
+    """Each subject's version in use; said.works.<name> and said.broken.<name> where the text sets versions against each other."""
+    stated = list(_stated(text))
+    torch = _current([s for s in stated if s.subject.fact == "torch.version"])
+    if torch:
+        say_build(notes, Build(torch.version), torch.sentence.reading)
+    for fact in dict.fromkeys(s.subject.fact for s in stated):
+        of_it = [s for s in stated if s.subject.fact == fact]
+        current = _current(of_it)
+        if current:
+            notes.say(fact, current.version, current.sentence.reading)
+        elif all(s.stance in ("works", "past") for s in of_it):
+            candidates = tuple(dict.fromkeys(s.version for s in of_it))
+            notes.say(fact, Unknown("ambiguous", "say which version is in use", candidates), of_it[0].sentence.reading)
+    _say_sides(notes, stated)
+
+
+def _current(stated: list[Stated]) -> Stated | None:
+    """The version in use: the one that fails, else the first named without praise; of `2.12` and `2.12.0` the fuller one."""
+    chosen = next((s for s in stated if s.stance == "broken"), None) or next((s for s in stated if s.stance == "plain"), None)
+    fuller = [
+        s
+        for s in stated
+        if chosen and s.stance in ("plain", "broken") and re.match(re.escape(chosen.version) + r"[.+]", s.version)
+    ]
+    return fuller[0] if fuller else chosen
+
+
+def _say_sides(notes: Notes, stated: list[Stated]) -> None:
+    """Where one version works (or was there before) and another does not: both, by the subject's name."""
+    for name in dict.fromkeys(s.subject.name for s in stated):
+        of_it = [s for s in stated if s.subject.name == name]
+        good = [s for s in of_it if s.stance in ("works", "past")]
+        others = [s for s in of_it if all(s.version != g.version for g in good)]
+        bad = [s for s in others if s.stance == "broken"] or [s for s in others if good and s.stance == "plain"]
+        if not good and not any(_SINCE.search(s.sentence.text) for s in bad):
+            continue
+        for side, members in (("works", good), ("broken", bad)):
+            versions = tuple(dict.fromkeys(s.version for s in members))
+            if versions:
+                notes.say(f"said.{side}.{name}", versions if len(versions) > 1 else versions[0], members[0].sentence.reading)
+
+
+def _stated(text: Iterable[Sentence]) -> Iterator[Stated]:
+    last: Subject | None = None
+    for sentence in text:
+        found = sorted(_named(sentence), key=lambda item: item[0])
+        moved = {m.start(1) for m in _FROM_TO.finditer(sentence.text)}
+        for start, end, subject, version in found:
+            if end - len(version) in moved:
+                yield Stated(subject, version, "past", sentence)
+                continue
+            side = sentence.stance(start, end)
+            yield Stated(_of_wheel(subject, sentence, start, end), version, side, sentence)
+            tag = _ROCM_TAG.search(version) if subject.fact == "torch.version" and side in ("works", "broken") else None
+            if tag:
+                yield Stated(_WHEEL_SUBJECT, tag.group(1), side, sentence)
+        carried = found[-1][2] if found else last
+        if carried is not None:
+            yield from _bare(sentence, carried, [(start, end) for start, end, *_ in found])
+        if sentence.text.strip():
+            last = found[-1][2] if found else None
+
+
+def _of_wheel(subject: Subject, sentence: Sentence, start: int, end: int) -> Subject:
+    """`rocm6.2` in one word is the tag of a wheel where the sentence is about wheels, and ROCm itself elsewhere."""
+    written = sentence.text[start:end]
+    if subject.fact != "rocm.version" or not written.startswith("rocm") or " " in written or not _WHEEL.search(sentence.text):
+        return subject
+    return _WHEEL_SUBJECT
+
+
+def _named(sentence: Sentence) -> Iterator[tuple[int, int, Subject, str]]:
+    """(start, end, subject, version) of each version that stands with its subject; the first to claim a place keeps it."""
+    text = sentence.text
+    if not any(c.isdigit() for c in text) or _PULLED.match(text):
+        return
+    low = text.lower()
+    taken: list[tuple[int, int]] = []
+    for subject in SUBJECTS:
+        if not _may_hold(subject, low):
+            continue
+        for found in subject.pattern.finditer(text):
+            if any(found.start(1) < e and s < found.end(1) for s, e in taken):
+                continue
+            taken.append(found.span(1))
+            yield found.start(), found.end(1), subject, found.group(1).rstrip(".-")
+    for found in _UNAME.finditer(text):
+        if not any(found.start(1) < e and s < found.end(1) for s, e in taken):
+            yield found.start(), found.end(1), _KERNEL_SUBJECT, found.group(1)
+
+
+_MINE = re.compile(
+    r"\b(?:i have|i've got|i'm on|i am on|i use|i run|i'm (?:running|using)|currently(?: on)?|mine is|we (?:have|use"
+    r"|run))\s+(?:\w+\s+)?v?$",
+    re.I,
+)
+_SINCE = re.compile(
+    r"\b(?:since|after (?:the |an? )?(?:updat|upgrad|install|mov|switch)\w*|no longer|stopped|regress\w*)\b", re.I
+)
+_PULLED = re.compile(r"\s*(?:Downloading|Collecting|Requirement already|Using cached|Found existing|Attempting)\b")
+_WHEEL = re.compile(r"\b(?:wheels?|whl|torch|index|nightly|pip|builds?|packages?|many(?:wheel|linux))\b", re.I)
+_ROCM_TAG = re.compile(r"\+rocm(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?)")
+_WHEEL_SUBJECT = Subject("torch.rocm", "rocm", re.compile("rocm"))
+_KERNEL_SUBJECT = next(s for s in SUBJECTS if s.fact == "kernel")
+_WORDS = {
+    "torch.version": ("torch",),
+    "rocm.version": ("rocm", "rock", "hip sdk"),
+    "python.version": ("py",),
+    "kernel": ("kernel", "linux"),
+    "driver.version": ("amdgpu",),
+    "driver.windows": ("adrenalin", "driver"),
+    "firmware.linux": ("linux-firmware",),
+    "firmware.mes": ("mes",),
+    "hip.version": ("hip",),
+    "glibc": ("glibc",),
+}
+
+
+def _may_hold(subject: Subject, low: str) -> bool:
+    return any(word in low for word in _WORDS[subject.fact])
+
+
+def _bare(sentence: Sentence, subject: Subject, taken: list[tuple[int, int]]) -> Iterator[Stated]:
+    """Versions without a name (`works on ROCm 6.2, breaks on 6.3`) are of what was named last. `from A to B`: A was before."""
+    text = sentence.text
+    for found in _FROM_TO.finditer(text):
+        for group in (1, 2):
+            if not any(s <= found.start(group) < e for s, e in taken):
+                taken.append(found.span(group))
+                yield Stated(subject, found.group(group), "past" if group == 1 else "plain", sentence)
+    for found in _BARE.finditer(text):
+        if any(s <= found.start(1) < e for s, e in taken) or _UBUNTU.search(text[: found.start(1)]):
+            continue
+        kind = sentence.stance(*found.span(1))
+        if kind in ("works", "broken") or (kind == "plain" and _MINE.search(text[max(0, found.start(1) - 30) : found.start(1)])):
+            yield Stated(subject, found.group(1), kind, sentence)
+
+
+def say_packages(notes: Notes, text: Iterable[Sentence]) -> None:
+    """pkg.<name> of `bitsandbytes 0.49.0` and `name==version` in a sentence."""
+    for sentence in text:
+        for found in _PACKAGE.finditer(sentence.text) if any(c.isdigit() for c in sentence.text) else ():
+            side = sentence.stance(*found.span())
+            if side in ("plain", "broken"):
+                notes.say(f"pkg.{canonical(found.group(1))}", found.group(2), sentence.reading)

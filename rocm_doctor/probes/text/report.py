@@ -1,0 +1,157 @@
+"""Start-up lines and environment reports of the programs that people run: `name: version` in all its spellings.
+
+Read here: ComfyUI, transformers env, accelerate env, bitsandbytes diagnostics, vLLM, SGLang check_env, unsloth, RCCL, and
+one-line prints of torch's versions. The GPUs that such lines name are read by report_gpus.py, JSON by report_json.py.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from rocm_doctor.probes.python.torch_build import Build, say_build
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.page import Line, Page
+from rocm_doctor.probes.read.scan import canonical, pages, say_rows, says
+from rocm_doctor.probes.text.report_gpus import say_gpus
+from rocm_doctor.probes.text.report_json import say_json
+
+_V = r"v?(\d+\.\d+(?:\.\d+)*(?:[-.+]?[A-Za-z0-9][\w.+-]*)?)"
+_PACKAGES = (
+    "torchvision", "torchaudio", "torchao", "torchtune", "torchsde", "triton", "pytorch-triton-rocm", "triton-rocm",
+    "transformers", "peft", "accelerate",
+    "bitsandbytes", "numpy", "diffusers", "xformers", "deepspeed", "unsloth", "unsloth_zoo", "vllm", "flash_attn",
+    "flash-attn", "sglang", "aiter",
+    "trl", "datasets", "tokenizers", "safetensors", "huggingface_hub", "huggingface-hub", "axolotl", "ultralytics",
+    "onnxruntime", "sentence-transformers",
+)  # fmt: skip
+_TORCH = ("torch", "pytorch")
+_NAME = "|".join(re.escape(p) for p in sorted(_PACKAGES + _TORCH, key=len, reverse=True))
+_PAIR = re.compile(
+    rf"(?<![\w./+-])(?<!build )`?({_NAME})`?(?:\s+version)?(?:\s*\(\w{{2,14}}\?\))?"
+    r"(?:\.__version__)?['\"]?(?:\s{0,20}:|\s=)\s{0,20}['\"]?" + _V,
+    re.I,
+)
+
+_says = partial(says, flags=re.I)
+SAYS = (
+    _says("python", r"(?:^|[-*|\s])Python(?: version)?\s{0,20}:\s{0,20}" + _V, "python.version"),
+    _says("hip version", r"ROCM? HIP version\s*:\s*" + _V, "torch.hip"),
+    _says("rocm toolkit", r"ROCm Toolkit:\s*" + _V, "torch.hip"),
+    _says("torch.version.hip", r"torch\.version\.hip['\"]?\s*(?::|=|->|,)\s*['\"]?" + _V, "torch.hip"),
+    _says("hip:", r"(?:^|[\s(])HIP:\s*" + _V, "torch.hip"),
+    _says("hip =", r"torch[^\n]{0,80}\bhip\s?=\s?['\"]?" + _V, "torch.hip"),
+    _says("hip version", r"(?<!ROCM )(?<!ROC )HIP version\s*:\s*" + _V, "hip.version"),
+    _says("torch.version.cuda", r"torch\.version\.cuda['\"]?\s*(?::|=|->)\s*['\"]?" + _V, "torch.cuda"),
+    _says("rocm version", r"ROCm version\s*:\s*(\d+\.\d+(?:\.\d{1,2})?)(?!\d|\.\d{3})", "rocm.version"),
+    _says("rocm:", r"(?:^|[-*|\s])ROCm:\s*(\d+\.\d+(?:\.\d{1,2})?)(?!\d|\.\d{3})", "rocm.version"),
+    _says("rocm_home", r"ROCM_HOME\s*[:=]\s*\S{0,80}/rocm-(\d+\.\d+(?:\.\d{1,2})?)", "rocm.version"),
+    _says("driver version", r"(?:ROCM|amdgpu|AMD GPU|^\s*)\s*driver version\s*:\s*(\d+\.\d+\.\d+)(?![\w-])", "driver.version"),
+    _says("amdgpu version", r"amdgpu version\s*:\s*(\d+\.\d+\.\d+)(?![\w-])", "driver.version"),
+    _says("platform", r"(?:^|[-*\s])Platform:\s*Linux-(\S+?)-(?:x86_64|aarch64)\b", "kernel"),
+    _says("glibc", r"(?:^|[-*\s])(?:libc|Platform):\s*\S*?glibc-?(\d+\.\d+)", "glibc"),
+    _says("api server version", r"vLLM API server version " + _V, "pkg.vllm"),
+    _says("llm engine (v", r"LLM engine \(" + _V, "pkg.vllm"),
+    _says("unsloth 20", r"Unsloth (20\d\d\.\d+\.\d+)", "pkg.unsloth"),
+    _says("adrenalin", r"Adrenalin(?: Edition| Software| driver)?(?: version)?\s*:\s*" + _V, "driver.windows"),
+)
+_AVAILABLE = re.compile(
+    r"(?:cuda\.is_available\(\)|(?:CUDA|ROCM|GPU|HIP) available|pytorch version \(GPU\?\):[^\n(]{0,60})\W{0,8}(True|False)\b",
+    re.I,
+)
+_EXPRESSIONS = {
+    "torch.__version__": "torch.version", "torch.version.hip": "torch.hip", "torch.version.cuda": "torch.cuda",
+    "torch.cuda.is_available()": "torch.available",
+}  # fmt: skip
+_TYPED = re.compile(r"^\s*(?:>>>|In ?\[\d+\]:)\s*(?:print\()?(torch\.[\w.]+(?:\(\))?)\)?\s*;?\s*$")
+_ANSWER = re.compile(r"^\s*(?:Out ?\[\d+\]:)?\s*['\"]?([\w.+-]+)['\"]?\s*$")
+_PRINT = re.compile(r"print\(((?:[^()\"']|\(\d?\)){1,200})\)")
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """Versions of torch, HIP, ROCm, Python, the driver and packages, and the GPUs that the programs say they use."""
+    notes = Notes()
+    for page in pages(artifacts, "report"):
+        say_rows(notes, page, SAYS, _tidy)
+        for line in page.lines_with(*_TORCH, *(p.lower() for p in _PACKAGES)):
+            _say_pairs(notes, page, line)
+        _say_available(notes, page)
+        _say_prints(notes, page)
+        _say_typed(notes, page)
+        say_gpus(notes, page)
+        say_json(notes, page)
+    _torch(notes)
+    return notes
+
+
+def _say_pairs(notes: Notes, page: Page, line: Line) -> None:
+    for found in _PAIR.finditer(line.text):
+        name = canonical(found.group(1))
+        notes.say("torch.version" if name in _TORCH else f"pkg.{name}", _tidy(found.group(2)), page.reading(line))
+
+
+def _tidy(version: str) -> str:
+    return version.rstrip(".,;:-+")
+
+
+def _say_available(notes: Notes, page: Page) -> None:
+    for line in page.lines_with("available", "(gpu?)", most=40):
+        found = _AVAILABLE.search(line.text)
+        if found:
+            notes.say("torch.available", found.group(1).lower() == "true", page.reading(line))
+
+
+def _say_prints(notes: Notes, page: Page) -> None:
+    """`python -c "...print(torch.__version__, torch.version.hip)"` and the lines that it left."""
+    for line in page.lines_with("print(torch.", most=10):
+        output = page.after(line, 12)
+        for printed in _PRINT.findall(line.text):
+            asked = [part.strip() for part in printed.split(",")]
+            answer = next(output, None)
+            while answer is not None and _is_noise(answer.text):
+                answer = next(output, None)
+            words = answer.text.split() if answer and len(asked) > 1 else [answer.text.strip()] if answer else []
+            if answer is None or len(words) != len(asked) or not all(a.startswith("torch.") for a in asked):
+                break
+            for expression, word in zip(asked, words):
+                _say_printed(notes, page, answer, expression, word)
+
+
+def _say_typed(notes: Notes, page: Page) -> None:
+    """`>>> torch.cuda.is_available()` or `In [2]: torch.__version__`, and the line that came back."""
+    for line in page.lines_with(">>> torch.", ">>> print(torch.", "]: torch.", most=20):
+        typed = _TYPED.match(line.text)
+        answer = next((a for a in page.after(line, 6) if not _is_noise(a.text)), None) if typed else None
+        found = _ANSWER.match(answer.text) if answer else None
+        if typed and answer and found:
+            _say_printed(notes, page, answer, typed.group(1), found.group(1))
+
+
+def _is_noise(text: str) -> bool:
+    return not text.strip() or "warn" in text.lower() or "No such file" in text or text.strip().startswith("```")
+
+
+def _say_printed(notes: Notes, page: Page, line: Line, expression: str, word: str) -> None:
+    fact = _EXPRESSIONS.get(expression)
+    reading = page.reading(line, f"{expression}: {word}")
+    if expression.startswith("torch.cuda.get_device_name") and "Radeon" in word:
+        notes.say("said.torch_device", word, reading)
+    if fact == "torch.available" and word in ("True", "False"):
+        notes.say(fact, word == "True", reading)
+    elif fact in ("torch.hip", "torch.cuda") and word == "None":
+        notes.say(fact, None, reading)
+    elif fact and fact != "torch.available" and re.fullmatch(_V, word):
+        notes.say(fact, word, reading)
+
+
+def _torch(notes: Notes) -> None:
+    """What the version and the HIP number say of the build."""
+    version, hip = notes.facts.get("torch.version"), notes.facts.get("torch.hip")
+    main = version or hip
+    if main is None or not main.readings:
+        return
+    text = version.value if version is not None and isinstance(version.value, str) else ""
+    number = hip.value if hip is not None and isinstance(hip.value, str) else None
+    cuda = notes.facts.get("torch.cuda")
+    known_cuda = cuda.value if cuda is not None and isinstance(cuda.value, str) else None
+    say_build(notes, Build(text, number, known_cuda), main.readings[0])

@@ -1,0 +1,61 @@
+"""rocprofiler-compute's (formerly Omniperf's) `sysinfo.csv`: one machine a row, column names of two generations."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+from rocm_doctor.model import Reading
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.page import Page
+from rocm_doctor.probes.read.scan import pages, stated
+
+_MACHINE = (
+    ("rocm.version", ("rocm_version", "host_rocmver")),
+    ("kernel", ("linux_kernel_version", "host_kernel")),
+    ("os", ("linux_distro", "host_distro")),
+    ("cpu", ("cpu_model", "host_cpu")),
+    ("driver.version", ("amd_gpu_kernel_version",)),
+)
+_GPU = (
+    ("gfx", ("gpu_arch", "gpu_soc")),
+    ("marketing_name", ("gpu_model", "name")),
+    ("compute_units", ("cu_per_gpu", "numcu")),
+    ("wavefront_size", ("wave_size", "wavesize")),
+    ("vbios", ("vbios",)),
+)
+_NUMBERS = ("compute_units", "wavefront_size")
+_LANDMARKS = ("workload_name,", ",gpu_arch,", ",gpu_soc,", ",host_rocmver,")
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """ROCm, kernel, distribution and the GPU's target, compute units and wavefront size."""
+    notes = Notes()
+    for page in pages(artifacts, "sysinfo", "*sysinfo.csv"):
+        for head in page.lines_with(*_LANDMARKS, most=3):
+            body = next(page.after(head, 1), None)
+            if body is not None:
+                _row(notes, page, head.text, body.text, page.reading(body))
+                break
+    return notes
+
+
+def _row(notes: Notes, page: Page, head: str, body: str, where: Reading) -> None:
+    try:
+        names, cells = list(csv.reader([head, body]))
+    except (csv.Error, ValueError):
+        notes.fail(page.name, "a sysinfo.csv that is not CSV", where.place)
+        return
+    table = {name.strip().lower(): value for name, value in zip(names, cells) if stated(value)}
+    for fact, columns in _MACHINE:
+        found = next(((c, table[c]) for c in columns if c in table), None)
+        if found and (fact != "driver.version" or re.fullmatch(r"\d+\.\d+\.\d+", found[1])):
+            notes.say(fact, found[1].strip(), Reading(page.name, where.place, f"{found[0]}: {found[1]}"))
+    if not any(c in table for c in ("gpu_arch", "gpu_soc")):
+        return
+    gpu = notes.listing(complete=False).gpu()
+    for fact, columns in _GPU:
+        found = next(((c, table[c].strip()) for c in columns if c in table), None)
+        if found and (fact not in _NUMBERS or re.fullmatch(r"\d{1,5}", found[1])):
+            value = int(found[1]) if fact in _NUMBERS else found[1]
+            notes.say(fact, value, Reading(page.name, where.place, f"{found[0]}: {found[1]}"), gpu)

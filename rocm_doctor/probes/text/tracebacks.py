@@ -1,0 +1,72 @@
+"""What the paths of a traceback tell: the Python that ran, the ROCm folders on the way, and the library that raised."""
+
+from __future__ import annotations
+
+import re
+
+from rocm_doctor.probes.python.interpreter import environment
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.page import Line, Page
+from rocm_doctor.probes.read.scan import whole
+
+_SITE = re.compile(r"((?:[\w.…~-]+)?(?:/[^\s\"':,/]+){0,30})/lib(?:64)?/python(\d\.\d{1,2})/(?:site|dist)-packages\b")
+_FRAME = re.compile(r"File \"([^\"]{1,400})\", line \d+")
+_PACKAGE = re.compile(r"(?:site|dist)-packages[/\\]+(\w+)")
+_STDLIB = re.compile(
+    r"<frozen |[/\\](?:lib(?:64)?[/\\]python3[\d.]*|Python3?\d*[/\\]lib)[/\\](?!site-packages|dist-packages)", re.I
+)
+_PASSED_THROUGH = frozenset(("torch", "torchvision", "functorch"))
+"""Packages in which an error of the library that called them may show."""
+_WINDOWS = re.compile(r"\bPython(3)(\d{1,2})\\(?:Lib|Scripts|python)", re.I)
+_ROCM = re.compile(r"(?<![\w.-])/opt/rocm-(\d{1,2}\.\d+(?:\.\d+)?)(?=[/\s:'\",)]|$)")
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """python.version, python.prefix, python.env of site-packages; rocm.version of /opt/rocm-X.Y.Z; said.raised_in."""
+    notes = Notes()
+    for page in whole(artifacts):
+        _python(notes, page)
+        _raised_in(notes, page)
+        for line in page.lines_with("/opt/rocm-", most=20):
+            found = _ROCM.search(line.text)
+            if found:
+                notes.say("rocm.version", found.group(1), page.reading(line))
+    return notes
+
+
+def _python(notes: Notes, page: Page) -> None:
+    """The first path counts: a text that shows two interpreters is about the first one."""
+    for line in page.lines_with("-packages", most=50):
+        found = _SITE.search(line.text)
+        if found is None:
+            continue
+        notes.say("python.version", found.group(2), page.reading(line))
+        prefix = found.group(1)
+        if prefix.startswith("/") and "…" not in prefix and "..." not in prefix:
+            notes.say("python.prefix", prefix, page.reading(line))
+            notes.say("python.env", environment(prefix, own=False), page.reading(line))
+        return
+    for line in page.lines_with("\\python3", most=20):
+        windows = _WINDOWS.search(line.text)
+        if windows:
+            notes.say("python.version", f"{windows.group(1)}.{windows.group(2)}", page.reading(line))
+            return
+
+
+def _raised_in(notes: Notes, page: Page) -> None:
+    """The package whose code was innermost in the first traceback, seen from outside torch: later ones are its consequences."""
+    inner: tuple[str, Line] | None = None
+    innermost_first = False
+    for line in page.lines_with('file "', "most recent call", most=200):
+        frame = _FRAME.search(line.text)
+        if frame is None:
+            if inner:
+                break
+            innermost_first = "most recent call first" in line.text.lower()
+            continue
+        package = _PACKAGE.search(frame.group(1))
+        name = package.group(1) if package else ""
+        if name not in _PASSED_THROUGH and not _STDLIB.search(frame.group(1)) and not (inner and innermost_first):
+            inner = (name, line)
+    if inner and inner[0]:
+        notes.say("said.raised_in", inner[0], page.reading(inner[1]))

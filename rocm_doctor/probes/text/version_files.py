@@ -1,0 +1,114 @@
+"""Versions out of small files and package managers: dkms, `.info/version`, apt, dpkg, rpm, pacman, firmware, lsmod, uname."""
+
+from __future__ import annotations
+
+import re
+
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.page import Line, Page
+from rocm_doctor.probes.read.scan import pages, say_rows, says
+
+_DKMS = re.compile(r"(?:^|\s)amdgpu(?:/|, )(\d+\.\d+\.\d+)[\w.-]*, (?:([\w.+-]+), \w+: )?(\w+)")
+_CORE_RPM = r"rocm-core(?:\d[\d.]*)?-(\d+\.\d+\.\d+)[.-]"
+_FIRMWARE = re.compile(r"^MES feature version: \d+, firmware version: (0x[0-9a-fA-F]+)", re.M)
+_KERNEL_RELEASE = r"(\d+\.\d+\.\d+[\w.+~-]*)"
+
+SAYS = (
+    says("rocm-core", r"^ii\s+rocm-core\s+(\d+\.\d+\.\d+)\.\d{5}", "rocm.version"),
+    says("rocm-core", r"^rocm-core/\S+ (\d+\.\d+\.\d+)\.\d{5}\S* .*\[installed", "rocm.version"),
+    says("rocm-core", rf"(?:^|\s){_CORE_RPM}", "rocm.version"),
+    says("rocm-core", r"(?:^|\s|/)rocm-core (\d+\.\d+\.\d+)-\d", "rocm.version"),
+    says("rocm-hip-", r"(?:^|\s|/)rocm-hip-(?:runtime|libraries|sdk) (\d+\.\d+\.\d+)-\d", "rocm.version"),
+    says("pytorch", r"(?:^|\s|/)(?:python-)?pytorch(?:-opt)?-rocm (\d+\.\d+\.\d+)-\d", "torch.version"),
+    says("amdgpu-dkms", r"^ii\s+amdgpu-dkms\s+(?:\d:)?(\d+\.\d+\.\d+)[.-]", "driver.version"),
+    says("amdgpu-dkms", r"(?:^|\s|/)amdgpu-dkms[ -](?:\d:)?(\d+\.\d+\.\d+)[.-]\d", "driver.version"),
+    says("linux version ", rf"^.{{0,60}}Linux version {_KERNEL_RELEASE}", "kernel"),
+    says("linux ", rf"^Linux \S+ {_KERNEL_RELEASE} #\d", "kernel"),
+    says("pretty_name=", r"^PRETTY_NAME=\"?([^\"\n]+)", "os"),
+    says(
+        "description:",
+        r"^Description:\s+((?:Ubuntu|Debian|Linux Mint|Fedora|Rocky|AlmaLinux|Red Hat|SUSE|openSUSE|Arch)[^\n]{0,60})$",
+        "os",
+    ),
+)
+_PACKAGE_OF = {
+    "rocm-core": "rocm.version",
+    "rocm-libs": "rocm.version",
+    "rocm": "rocm.version",
+    "rocm-dev": "rocm.version",
+    "amdgpu-dkms": "driver.version",
+}
+_PROMPT_FILES = (
+    ("/.info/version", re.compile(r"\.info/version\S*\s*$"), re.compile(r"\s*(\d+\.\d+\.\d+)(?:-\S+)?\s*$"), "rocm.version"),
+    ("/sys/module/amdgpu/version", re.compile(r"amdgpu/version\s*$"), re.compile(r"\s*(\d+\.\d+\.\d+)\s*$"), "driver.version"),
+    ("uname -r", re.compile(r"uname -r\s*$"), re.compile(rf"\s*{_KERNEL_RELEASE}\s*$"), "kernel"),
+)
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """rocm.version, driver.version, driver.loaded, kernel, os, firmware.mes."""
+    notes = Notes()
+    for page in pages(
+        artifacts,
+        "versions",
+        "cmd/dkms*",
+        "cmd/apt*",
+        "cmd/dpkg*",
+        "cmd/rpm*",
+        "cmd/lsmod*",
+        "sys/kernel/debug/dri/*firmware_info",
+    ):
+        say_rows(notes, page, SAYS, str.strip)
+        _dkms(notes, page)
+        _packages(notes, page)
+        _after_prompt(notes, page)
+        _firmware(notes, page)
+        _lsmod(notes, page)
+    return notes
+
+
+def _dkms(notes: Notes, page: Page) -> None:
+    """`dkms status`: module version and kernel of each build; only an installed one is a version of the driver."""
+    built: list[tuple[str, Line]] = []
+    for line in page.lines_with("amdgpu/", "amdgpu, ", most=20):
+        found = _DKMS.search(line.text)
+        if found and found.group(3) == "installed":
+            notes.say("driver.version", found.group(1), page.reading(line))
+            built.append((found.group(2) or "", line))
+    if len({kernel for kernel, _ in built}) == 1 and built[0][0]:
+        notes.say("kernel", built[0][0], page.reading(built[0][1]))
+
+
+def _packages(notes: Notes, page: Page) -> None:
+    """Records of apt, dpkg and rpm: `Package:` (or `Name`) and `Version` within a few lines."""
+    for line in page.lines_with("package: ", "name        : ", most=40):
+        name = re.match(r"\s*(?:Package: |Name\s+: )([\w.-]+)\s*$", line.text)
+        fact = _PACKAGE_OF.get(name.group(1)) if name else None
+        for following in page.after(line, 8) if fact else ():
+            version = re.match(r"\s*Version\s*: (?:\d:)?(\d+\.\d+\.\d+)", following.text)
+            if version and fact:
+                notes.say(fact, version.group(1), page.reading(following, f"{line.text.strip()} {following.text.strip()}"))
+                break
+
+
+def _after_prompt(notes: Notes, page: Page) -> None:
+    """A command that shows one value, and the value on the next line."""
+    for needle, asked, answered, fact in _PROMPT_FILES:
+        for line in page.lines_with(needle, most=10):
+            following = next(page.after(line, 1), None) if asked.search(line.text) else None
+            value = answered.match(following.text) if following else None
+            if following and value:
+                notes.say(fact, value.group(1), page.reading(following, f"{line.text.strip()}: {following.text.strip()}"))
+
+
+def _firmware(notes: Notes, page: Page) -> None:
+    for line in page.lines_with("mes feature version", most=5):
+        found = _FIRMWARE.match(line.text.strip())
+        if found:
+            notes.say("firmware.mes", found.group(1), page.reading(line))
+
+
+def _lsmod(notes: Notes, page: Page) -> None:
+    for line in page.lines_with("amdgpu ", most=40):
+        if re.match(r"\s*amdgpu\s+\d{5,}\s+-?\d+", line.text):
+            notes.say("driver.loaded", True, page.reading(line))

@@ -1,0 +1,65 @@
+"""What amd-smi's keys mean, by section and key in lower case; the same in its text, its JSON and (without section) its CSV."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from rocm_doctor.model import Fact, Plain, Reading
+from rocm_doctor.probes.read.notes import Notes
+from rocm_doctor.probes.read.printed import bdf, hex_id, name, put, put_release, size, stated, target, whole_number
+
+_UUID = re.compile(r"[0-9a-f]{2}ff([0-9a-f]{4})-0000-1000-[0-9a-f]{4}-([0-9a-f]{12})", re.IGNORECASE)
+
+
+def _render(value: str) -> str | None:
+    return value if re.fullmatch(r"renderD\d+", value) else None
+
+
+def _megabytes(value: str) -> int | None:
+    """A size whose unit may stand in the key."""
+    return size(value) or size(value + " MB") or None
+
+
+def _units(value: str) -> int | None:
+    return whole_number(value) or None
+
+
+def _uuid(value: str) -> str | None:
+    """All zeros at the end: the card has no serial number, and every one of its kind has this same text."""
+    found = _UUID.fullmatch(value)
+    return value if found and found.group(2).strip("0") else None
+
+
+KEYS: dict[tuple[str, str], tuple[str, Callable[[str], Plain | None]]] = {
+    ("asic", "market_name"): ("marketing_name", name),
+    ("asic", "device_id"): ("device_id", hex_id),
+    ("asic", "num_compute_units"): ("compute_units", _units),
+    ("asic", "target_graphics_version"): ("gfx", target),
+    ("bus", "bdf"): ("pci_bdf", bdf),
+    ("", "bdf"): ("pci_bdf", bdf),
+    ("", "gpu_bdf"): ("pci_bdf", bdf),
+    ("", "uuid"): ("uuid", _uuid),
+    ("", "gpu_uuid"): ("uuid", _uuid),
+    ("", "node_id"): ("node", whole_number),
+    ("", "render"): ("render_node", _render),
+    ("vram", "size"): ("vram_bytes", size),
+    ("vram", "vram_size_mb"): ("vram_bytes", _megabytes),
+    ("mem_usage", "total_vram"): ("vram_bytes", size),
+    ("", "vram_total"): ("vram_bytes", size),
+    ("numa", "node"): ("numa_node", whole_number),
+    ("vbios", "version"): ("vbios", stated),
+    ("ifwi", "version"): ("vbios", stated),
+}
+_ANYWHERE = {key: value for (section, key), value in KEYS.items() if section in ("asic", "") or key == "total_vram"}
+
+
+def describe(notes: Notes, gpu: dict[str, Fact], section: str, key: str, value: str, reading: Reading) -> None:
+    """Say what this key under this section tells of the GPU, or (driver) of the machine."""
+    section, key = section.lower(), key.lower()
+    if section == "driver" and key in ("version", "driver_version") and stated(value):
+        put_release(notes, value, reading)
+    if key in ("uuid", "gpu_uuid") and (found := _UUID.fullmatch(value)):
+        put(notes, gpu, "device_id", hex_id(found.group(1)), reading)
+    if fact := KEYS.get((section, key)) or (_ANYWHERE.get(key) if section in ("", "csv") else None):
+        put(notes, gpu, fact[0], fact[1](value), reading)

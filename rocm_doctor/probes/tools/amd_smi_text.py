@@ -1,0 +1,95 @@
+"""amd-smi's trees (`list`, `static`, `metric`), its `monitor` table, and the box that it prints by itself since ROCm 7.0."""
+
+from __future__ import annotations
+
+import re
+
+from rocm_doctor.model import Artifact, Fact, Reading
+from rocm_doctor.probes.read.notes import Notes
+from rocm_doctor.probes.read.printed import Line, apart, bdf, lines, name, put, quote, size
+from rocm_doctor.probes.tools.amd_smi_keys import KEYS, describe
+
+_NEXT = re.compile(r"\s(?=[A-Z][A-Z0-9_]{2,40}:(?:\s|$))")
+_BLOCK = re.compile(r"[ \t#>]*([CG]PU): (\d{1,4})$")
+_PAIR = re.compile(r"[ \t#>]*([A-Z][A-Za-z0-9_ ]{1,60}):(?:\s+(.*))?$")
+_TELLING = ("MARKET_NAME", "NUM_COMPUTE_UNITS", "TARGET_GRAPHICS_VERSION")
+_CELL = re.compile(r"N/A|-?\d+(?:\.\d+)?(?:\s?(?:°C|[A-Za-z%/]+))?")
+_BOX = re.compile(r"[ \t>#]*\|\s*([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])\s+([^|]*)(\||$)")
+_BOX_SECOND = re.compile(r"[ \t>#]*\|\s*(\d{1,4})\s.*\s(\d+)/(\d+ [KMG]B)\s*\|")
+
+Gpus = dict[int, dict[str, Fact]]
+
+
+def read_tree(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
+    """`GPU: 0` and the indented keys under it; a key without a value opens a section. `CPU: 0` blocks are passed over."""
+    gpu: dict[str, Fact] | None = None
+    section, headless = "", True
+    for line in apart(artifact, _NEXT):
+        if head := _BLOCK.match(line.text):
+            gpu = gpus.setdefault(int(head.group(2)), {}) if head.group(1) == "GPU" and line.whole else None
+            section, headless = "", False
+        elif (pair := _PAIR.match(line.text)) and line.whole:
+            if headless and pair.group(1) in _TELLING:
+                gpu = _next(gpus, pair.group(1))
+            if gpu is not None:
+                section = _take(notes, gpu, section, pair, quote(artifact, line))
+
+
+def _next(gpus: Gpus, key: str) -> dict[str, Fact]:
+    """The GPU that a line picked out with grep belongs to: another one when the last has that key already."""
+    fact = KEYS["asic", key.lower()][0]
+    last = gpus.get(len(gpus) - 1)
+    return gpus.setdefault(len(gpus), {}) if last is None or fact in last else last
+
+
+def _take(notes: Notes, gpu: dict[str, Fact], section: str, pair: re.Match[str], reading: Reading) -> str:
+    """Take one line; the section that the next one is in."""
+    key, value = pair.group(1), (pair.group(2) or "").strip()
+    if not value:
+        return key
+    if key in _TELLING:
+        section = "ASIC"
+    describe(notes, gpu, section if key not in ("BDF", "UUID", "NODE_ID", "RENDER") else "", key, value, reading)
+    return section
+
+
+def read_table(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
+    """Rows of `monitor` by their heads, and the two lines that a GPU has in the box."""
+    heads: list[str] = []
+    boxed: dict[str, Fact] | None = None
+    count = 0
+    for line in lines(artifact):
+        words = line.text.strip(" #>").split()
+        if (
+            words[:1] == ["GPU"]
+            and len(words) > 1
+            and words[1] in ("POWER", "XCP", "GPU_T", "GPU_TEMP", "GFX_UTIL", "GFX_CLK", "VRAM_USED", "VRAM_TOTAL")
+        ):
+            heads = words
+        elif heads and words and words[0].isdigit():
+            _monitor_row(notes, gpus, heads, line, quote(artifact, line))
+        elif "GPU-Name" in line.text:
+            count = 0
+        elif found := _BOX.match(line.text):
+            boxed = gpus.setdefault(count, {})
+            count += 1
+            _box(notes, boxed, found, quote(artifact, line))
+        elif boxed is not None and (second := _BOX_SECOND.match(line.text)):
+            put(notes, boxed, "vram_bytes", size(second.group(3)) or None, quote(artifact, line))
+            boxed = None
+
+
+def _box(notes: Notes, gpu: dict[str, Fact], found: re.Match[str], reading: Reading) -> None:
+    put(notes, gpu, "pci_bdf", bdf(found.group(1)), reading)
+    if found.group(3):
+        put(notes, gpu, "marketing_name", name(found.group(2)), reading)
+
+
+def _monitor_row(notes: Notes, gpus: Gpus, heads: list[str], line: Line, reading: Reading) -> None:
+    """A row counts as a GPU when it has a cell for each head; it tells the memory where that has a column and a unit."""
+    cells = _CELL.findall(line.text)
+    if len(cells) != len(heads) or not line.whole:
+        return
+    gpu = gpus.setdefault(int(cells[0].split()[0]), {})
+    total = dict(zip(heads, cells)).get("VRAM_TOTAL", "")
+    put(notes, gpu, "vram_bytes", size(total) or None, reading)

@@ -1,0 +1,145 @@
+"""clinfo, which is two programs: AMD's (`  Board name:\\t\\t X`) and Khronos' (two columns, `Device Board Name (AMD)`)."""
+
+from __future__ import annotations
+
+import re
+
+from rocm_doctor.model import Artifact, Fact, Reading
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.printed import bdf, elided, hex_id, lines, name, outputs, put, quote, target
+
+_PAIR = re.compile(r"[ \t#>]*([A-Za-z][\w /.()-]{1,48}?)(?::\s*|\s{2,}|$)(.*)$")
+_LISTED = re.compile(r"[\s#>|`+-]*(Device|Platform) #\d{1,3}: (.+)$")
+_TOPOLOGY = re.compile(r"PCI\[ B#(\d{1,3}), D#(\d{1,2}), F#([0-7]) \]")
+_ALIASES = {
+    "Device Type": "type",
+    "Device Board Name (AMD)": "board",
+    "Board name": "board",
+    "Device Topology (AMD)": "topology",
+    "Device Topology": "topology",
+    "Device Name": "name",
+    "Device": "listed",
+    "Name": "name",
+    "Max compute units": "units",
+    "Wavefront width (AMD)": "wavefront",
+    "Wavefront width": "wavefront",
+    "Global memory size": "memory",
+    "Unified memory for Host and Device": "unified",
+    "Device PCI-e ID (AMD)": "id",
+    "Device Vendor": "vendor",
+    "Vendor": "vendor",
+}
+_NO_WGP = ("vega", "instinct", "fiji", "ellesmere", "polaris", "hawaii", "radeon vii")
+"""Boards of the GCN and CDNA lines, which OpenCL counts in compute units; on RDNA it counts WGPs, half as many."""
+_APU_TARGETS = (
+    "gfx902",
+    "gfx909",
+    "gfx90c",
+    "gfx1013",
+    "gfx1033",
+    "gfx1035",
+    "gfx1036",
+    "gfx1103",
+    "gfx1150",
+    "gfx1151",
+    "gfx1152",
+    "gfx1153",
+)
+_APU_NAMES = re.compile(
+    r"ryzen|mobile gfx|radeon(?:\(tm\))? (?:vega \d+ |\d{3,4}[ms] )?graphics|\b\d{3}m\b|8060s|8050s", re.IGNORECASE
+)
+
+Said = dict[str, tuple[str, Reading]]
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """GPUs of AMD's OpenCL platform. No device under a platform means: the runtime is there, and it sees no GPU."""
+    notes = Notes()
+    for artifact in outputs(notes, artifacts, "clinfo"):
+        gpus, none = _devices(artifact)
+        if gpus or none:
+            listing = notes.listing(not elided(artifact))
+            for said in gpus:
+                _describe(notes, listing.gpu(), said)
+    return notes
+
+
+def _devices(artifact: Artifact) -> tuple[list[Said], bool]:
+    """The GPUs, and whether a platform of AMD's was said to have none. A fragment without its platform's name is taken for AMD's;
+    where lines were picked out with grep, each board name is a GPU."""
+    blocks: list[Said] = [{}]
+    amd, none = True, False
+    for line in lines(artifact):
+        found = _LISTED.match(line.text) or _PAIR.match(line.text)
+        if not found or not line.whole:
+            continue
+        key, value = found.group(1), found.group(2).strip()
+        amd = _is_amd(value) if key in ("Platform Name", "Platform") else amd
+        none = none or (key == "Number of devices" and value == "0" and amd)
+        if _begins(key, value, blocks[-1]):
+            blocks.append({})
+        if amd and key in _ALIASES:
+            blocks[-1].setdefault(_ALIASES[key], (value, quote(artifact, line)))
+    typed = [b for b in blocks if "type" in b]
+    gpus = [b for b in typed if "GPU" in b["type"][0]] if typed else [b for b in blocks if "board" in b or "listed" in b]
+    return [b for b in gpus if "vendor" not in b or _is_amd(b["vendor"][0])], none
+
+
+def _is_amd(words: str) -> bool:
+    return "AMD" in words or "Advanced Micro Devices" in words
+
+
+def _begins(key: str, value: str, current: Said) -> bool:
+    """AMD's program begins a device with its type, Khronos' with its name."""
+    if key == "Device Type":
+        return value.startswith("CL_DEVICE_TYPE") or "type" in current
+    return key in ("Device Name", "Device", "Number of devices", "Platform Name") or (
+        _ALIASES.get(key) == "board" and "board" in current
+    )
+
+
+def _describe(notes: Notes, gpu: dict[str, Fact], said: Said) -> None:
+    def value(key: str) -> str:
+        return said[key][0] if key in said else ""
+
+    gfx = target(value("name"))
+    for key, source, read in (
+        ("gfx", "name", gfx),
+        ("gfx", "listed", target(value("listed"))),
+        ("marketing_name", "board", name(value("board"))),
+        ("device_id", "board", hex_id(value("board")[7:]) if value("board").startswith("Device ") else None),
+        ("device_id", "id", hex_id(value("id"))),
+        ("pci_bdf", "topology", _address(value("topology"))),
+        ("wavefront_size", "wavefront", {"32": 32, "64": 64}.get(value("wavefront"))),
+        ("compute_units", "units", _number(value("units")) if _counts_units(value("board"), gfx, value("wavefront")) else None),
+        ("vram_bytes", "memory", _number(value("memory").split(" ")[0]) if _own_memory(said, gfx) else None),
+    ):
+        if source in said:
+            put(notes, gpu, key, read, said[source][1])
+
+
+def _counts_units(board: str, gfx: str | None, wavefront: str) -> bool:
+    if gfx:
+        return not gfx.startswith("gfx1")
+    return wavefront == "64" or any(word in board.lower() for word in _NO_WGP)
+
+
+def _own_memory(said: Said, gfx: str | None) -> bool:
+    """The memory is the card's own: an APU states what it may use of the main memory."""
+    board = said["board"][0] if "board" in said else ""
+    unified = said["unified"][0] if "unified" in said else ""
+    if gfx in _APU_TARGETS or _APU_NAMES.search(board) or unified not in ("", "0", "No"):
+        return False
+    return bool(gfx or board)
+
+
+def _number(printed: str) -> int | None:
+    return int(printed) if re.fullmatch(r"[1-9]\d{0,17}", printed) else None
+
+
+def _address(printed: str) -> str | None:
+    """`PCI[ B#67, D#0, F#0 ]` is decimal, `PCI-E, 03:00.0` hex; newer ones have the domain in front."""
+    if found := _TOPOLOGY.match(printed):
+        bus, device, function = map(int, found.groups())
+        return f"0000:{bus:02x}:{device:02x}.{function}" if bus < 256 and device < 32 else None
+    return bdf(printed.removeprefix("PCI-E, "))

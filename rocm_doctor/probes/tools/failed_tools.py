@@ -1,0 +1,19 @@
+"""Tools that did not answer: one that hangs or dies is a fact of the machine, not only a gap in what was read."""
+
+from __future__ import annotations
+
+from rocm_doctor.model import Reading
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+
+_STATES = {"timeout": "did not end in time", "crashed": "died"}
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """tool.<name>: how a tool ended that printed nothing usable; and an entry under errors for it."""
+    notes = Notes()
+    for item in artifacts:
+        if item.name.startswith("cmd/") and item.missing in _STATES:
+            words = item.note or _STATES[item.missing]
+            notes.say(f"tool.{item.name[4:].split()[0]}", words, Reading(item.name, "", words))
+            notes.fail(item.name, words)
+    return notes

@@ -1,0 +1,119 @@
+"""hipconfig (the Perl script up to 5.x and the C++ program since) and hipInfo (HIP's sample; part of the HIP SDK on Windows)."""
+
+from __future__ import annotations
+
+import re
+
+from rocm_doctor.model import Artifact, Fact, Reading
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.printed import Line, elided, hex_id, lines, name, outputs, put, quote, target
+
+_VERSION = re.compile(r"\W{0,12}HIP version\s*:\s*(\d+\.\d+[\w.+~-]*)$")
+_PAIR = re.compile(r"\W{0,12}(device#|[A-Za-z][\w.]{2,40}:)\s*(.*)$")
+_ENVIRONMENT = re.compile(r"((?:HSA|HIP|ROCR|ROCM|CUDA|GPU|AMD|HCC)_[A-Z0-9_]+)=(.*)$")
+_KERNEL = re.compile(r"Linux \S+ (\d+\.\d+\.\d+\S*) #")
+_RDNA = re.compile(r"gfx1\d{3}$")
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """hip.version, and from hipconfig's full report env.*, kernel and os; GPUs from hipInfo."""
+    notes = Notes()
+    for artifact in outputs(notes, artifacts, "hipconfig"):
+        _config(notes, artifact)
+    for artifact in outputs(notes, artifacts, "hipinfo", "hipInfo"):
+        _info(notes, artifact)
+    return notes
+
+
+def _config(notes: Notes, artifact: Artifact) -> None:
+    section = ""
+    for line in lines(artifact):
+        if line.text.startswith("=="):
+            section = line.text.strip("= ")
+        if not line.whole:
+            continue
+        reading = quote(artifact, line)
+        if found := _VERSION.match(line.text):
+            notes.say("hip.version", found.group(1), reading)
+        elif section == "Environment Variables" and (found := _ENVIRONMENT.match(line.text)):
+            notes.say(f"env.{found.group(1)}", found.group(2), reading)
+        elif section == "Linux Kernel":
+            _kernel(notes, line, reading)
+
+
+def _kernel(notes: Notes, line: Line, reading: Reading) -> None:
+    if found := _KERNEL.match(line.text):
+        notes.say("kernel", found.group(1), reading)
+    elif line.text.startswith("Description:"):
+        notes.say("os", line.text.partition(":")[2].strip(), reading)
+
+
+def _info(notes: Notes, artifact: Artifact) -> None:
+    devices: list[dict[str, tuple[str, Reading]]] = []
+    for line in lines(artifact):
+        found = _PAIR.match(line.text)
+        if not found or not line.whole:
+            continue
+        if _begins(devices, found.group(1), found.group(2)):
+            devices.append({})
+        if devices:
+            devices[-1].setdefault(found.group(1)[:-1], (found.group(2).strip(), quote(artifact, line)))
+    if devices:
+        listing = notes.listing(not elided(artifact))
+        for device in devices:
+            _device(notes, listing.gpu(), device)
+
+
+def _begins(devices: list[dict[str, tuple[str, Reading]]], key: str, value: str) -> bool:
+    """A device's number begins it; where only the lines with targets were picked out, each target is a device."""
+    numbered = bool(devices) and "device" in devices[-1]
+    return (key == "device#" and value.isdigit()) or (key == "gcnArchName:" and not numbered)
+
+
+def _device(notes: Notes, gpu: dict[str, Fact], said: dict[str, tuple[str, Reading]]) -> None:
+    def value(key: str) -> str:
+        return said[key][0] if key in said else ""
+
+    gfx = target(value("gcnArchName")) or _decimal_target(value("gcnArch"))
+    for key, source, read in (
+        ("marketing_name", "Name", name(value("Name"))),
+        ("device_id", "Name", hex_id(value("Name")[7:]) if value("Name").startswith("Device ") else None),
+        ("gfx", "gcnArchName" if "gcnArchName" in said else "gcnArch", gfx),
+        ("isa", "gcnArchName", f"amdgcn-amd-amdhsa--{value('gcnArchName')}" if gfx and "gcnArchName" in said else None),
+        ("wavefront_size", "warpSize", {"32": 32, "64": 64}.get(value("warpSize"))),
+        ("compute_units", "multiProcessorCount", _units(value("multiProcessorCount"), gfx, value("warpSize"))),
+        ("vram_bytes", "totalGlobalMem", _memory(value("totalGlobalMem")) if value("isIntegrated") == "0" else None),
+        ("is_apu", "isIntegrated", {"0": False, "1": True}.get(value("isIntegrated"))),
+        ("pci_bdf", "pciBusID", _address(value("pciDomainID") or "0", value("pciBusID"), value("pciDeviceID"))),
+    ):
+        if source in said:
+            put(notes, gpu, key, read, said[source][1])
+
+
+def _decimal_target(number: str) -> str | None:
+    """`gcnArch: 906`, printed up to ROCm 5: 910 stands for gfx90a, which has a letter."""
+    return "gfx90a" if number == "910" else target("gfx" + number)
+
+
+def _units(printed: str, gfx: str | None, warp: str) -> int | None:
+    """Compute units: the count is of WGPs, half as many, where wavefronts are 32 wide (RDNA)."""
+    wide = warp == "64" and not (gfx and _RDNA.match(gfx))
+    return int(printed) if wide and re.fullmatch(r"[1-9]\d{0,3}", printed) else None
+
+
+def _memory(printed: str) -> int | None:
+    """`23.98 GB` is rounded to a hundredth. Under 256 MiB it is a slip of the Windows runtime (0.16 GB on an RX 6950 XT)."""
+    found = re.fullmatch(r"(\d{1,5}\.\d\d) GB", printed)
+    return round(float(found.group(1)) * 2**30) if found and float(found.group(1)) >= 0.25 else None
+
+
+def _address(domain: str, bus: str, device: str) -> str | None:
+    """Bus and device are decimal here; the function is always 0."""
+    if (
+        not (domain.isdigit() and bus.isdigit() and device.isdigit())
+        or int(bus) > 255
+        or int(device) > 31
+        or int(bus) == int(device) == 0
+    ):
+        return None
+    return f"{int(domain) & 0xFFFF:04x}:{int(bus):02x}:{int(device):02x}.0"

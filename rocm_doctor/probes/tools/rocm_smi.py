@@ -1,0 +1,101 @@
+"""rocm-smi: lists, tables, `--json` and `--csv` of ROCm 1.6 to 7.x.
+
+One GPU of a listing for each index that the output names, whatever it says of it. Text goes to rocm_smi_text; JSON and CSV are
+read here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rocm_doctor.model import Artifact, Fact, Reading
+from rocm_doctor.probes.read.loose_json import roots
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.printed import Line, elided, fields, lines, outputs, put_release, quote
+from rocm_doctor.probes.tools.rocm_smi_keys import describe
+from rocm_doctor.probes.tools.rocm_smi_text import read_text
+
+Gpus = dict[int, dict[str, Fact]]
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """GPUs, driver.version, driver.loaded."""
+    notes = Notes()
+    for artifact in outputs(notes, artifacts, "rocm-smi"):
+        gpus: Gpus = {}
+        _read_json(notes, artifact, gpus)
+        _read_csv(notes, artifact, gpus)
+        read_text(notes, artifact, gpus)
+        if not gpus:
+            _failures(notes, artifact)
+        if gpus or "No AMD GPUs specified" in artifact.text:
+            notes.listing(_complete(artifact, gpus)).gpus += [gpus[n] for n in sorted(gpus)]
+    return notes
+
+
+def _complete(artifact: Artifact, gpus: Gpus) -> bool:
+    """All GPUs are there: none is missing in the count, nothing was left out, and a listing has its end."""
+    cut_short = "ROCm System Management Interface" in artifact.text and "End of ROCm SMI Log" not in artifact.text
+    return sorted(gpus) == list(range(len(gpus))) and not elided(artifact) and not cut_short
+
+
+def _failures(notes: Notes, artifact: Artifact) -> None:
+    for line in lines(artifact):
+        if "river not initialized (amdgpu not found in modules)" in line.text or "ROCk module is NOT loaded" in line.text:
+            notes.say("driver.loaded", False, quote(artifact, line))
+
+
+def _read_json(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
+    """`{"card0": {...}, "system": {"Driver version": ...}}`, all values strings."""
+    for root in roots(artifact.text):
+        for card, keys in root.items() if isinstance(root, dict) else ():
+            if not isinstance(keys, dict):
+                continue
+            pairs = [
+                (k, v, Reading(artifact.name, f"{card}.{k}", f'"{k}": "{v}"'[:200]))
+                for k, v in keys.items()
+                if isinstance(v, str)
+            ]
+            if re.fullmatch(r"card\d+", card):
+                describe(notes, gpus.setdefault(int(card[4:]), {}), pairs)
+            elif card == "system":
+                _release(notes, pairs)
+
+
+def _release(notes: Notes, pairs: list[tuple[str, str, Reading]]) -> None:
+    for key, value, reading in pairs:
+        if key == "Driver version":
+            put_release(notes, value, reading)
+
+
+def _read_csv(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
+    """Tables that begin with `device,...`; a row is `card0,...` or, for what all cards share, `cardsystem,...`."""
+    for head, row, line in _rows(artifact):
+        if not line.whole:
+            continue
+        pairs = [(key, value, quote(artifact, line)) for key, value in zip(head[1:], row[1:])]
+        if row[0] == "cardsystem":
+            _release(notes, pairs)
+        else:
+            describe(notes, gpus.setdefault(int(row[0][4:]), {}), pairs)
+
+
+def _rows(artifact: Artifact) -> Iterator[tuple[list[str], list[str], Line]]:
+    head: list[str] = []
+    for line in lines(artifact):
+        text = line.text.strip()
+        if text.startswith("device,"):
+            head = fields(text)
+        elif head and re.match(r"card(?:\d{1,3}|system),", text):
+            yield *_aligned(head, fields(text)), line
+
+
+def _aligned(head: list[str], row: list[str]) -> tuple[list[str], list[str]]:
+    """Older releases do not quote the vendor's name, which has a comma in it: the columns from there on count from the end."""
+    lower = [h.lower() for h in head]
+    excess = len(row) - len(head)
+    if excess > 0 and "card vendor" in lower:
+        at = lower.index("card vendor")
+        return head, [*row[:at], ",".join(row[at : at + excess + 1]), *row[at + excess + 1 :]]
+    return (head, row) if excess == 0 else (head[:1], row[:1])

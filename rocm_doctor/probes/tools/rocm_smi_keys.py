@@ -1,0 +1,73 @@
+"""What rocm-smi's keys mean, the same in its lists, JSON and CSV. They were renamed with ROCm 6.0 and 6.1; lower case here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from rocm_doctor.model import Fact, Plain, Reading
+from rocm_doctor.probes.read.notes import Notes
+from rocm_doctor.probes.read.printed import bdf, hex_id, name, put, stated, target
+
+Pair = tuple[str, str, Reading]
+
+
+def _bytes(value: str) -> int | None:
+    return int(value) if re.fullmatch(r"[1-9]\d{6,15}", value) else None
+
+
+def _count(value: str) -> int | None:
+    return int(value) if re.fullmatch(r"\d{1,3}", value) else None
+
+
+def _target(value: str) -> str | None:
+    """6.1 and 6.2 print the stepping in decimal: `gfx9010` is gfx90a."""
+    decimal = re.fullmatch(r"gfx(9[0-9])(1[0-5])", value)
+    return f"gfx{decimal.group(1)}{int(decimal.group(2)):x}" if decimal else target(value)
+
+
+def _board(value: str) -> str | None:
+    """A name; not one of two that were printed over each other."""
+    return None if "Card series:" in value else name(value)
+
+
+KEYS: dict[str, tuple[str, Callable[[str], Plain | None]]] = {
+    "gpu id": ("device_id", hex_id),
+    "device id": ("device_id", hex_id),
+    "device name": ("marketing_name", _board),
+    "card series": ("marketing_name", _board),
+    "gfx version": ("gfx", _target),
+    "pci bus": ("pci_bdf", bdf),
+    "node id": ("node", _count),
+    "vbios version": ("vbios", stated),
+    "vram total memory (b)": ("vram_bytes", _bytes),
+    "gtt total memory (b)": ("gtt_bytes", _bytes),
+    "(topology) numa node": ("numa_node", _count),
+}
+
+
+def describe(notes: Notes, gpu: dict[str, Fact], pairs: Iterable[Pair]) -> None:
+    """Say of this GPU what the pairs of key and value tell."""
+    for key, value, reading in pairs:
+        fact, read = KEYS.get(key.strip().lower(), (None, stated))
+        value = value.strip()
+        if fact is not None and not (fact == "marketing_name" and fact in gpu):
+            put(notes, gpu, fact, read(value), reading)
+        if (number := _id_in_place_of(key, value, gpu)) is not None:
+            put(notes, gpu, "device_id", number, reading)
+
+
+def _id_in_place_of(key: str, value: str, gpu: dict[str, Fact]) -> int | None:
+    """Device ids under other keys. `Card Model` holds it since ROCm 6.1 and the subsystem's id before (`Card model`), except
+    that accelerators carry their device id as the subsystem's. A series without a name in pci.ids is printed as its id."""
+    number = hex_id(value)
+    if number is None or "device_id" in gpu:
+        return None
+    if key == "Card Model" or key in ("Card series", "Card Series", "Device Name"):
+        return number
+    return number if key == "Card model" and is_accelerator(number) else None
+
+
+def is_accelerator(number: int) -> bool:
+    """Instinct MI200 and MI300 boards, whose subsystem id (from AMD itself) is the device id."""
+    return 0x7400 <= number <= 0x7418 or 0x74A0 <= number <= 0x75BF

@@ -1,0 +1,179 @@
+"""rocminfo's text, of ROCm 1.x to 7.x and of WSL: the agents it lists, and the words it fails with.
+
+Layouts differ by release, and posters cut, grep and join lines, so every key is looked for on its own and nothing
+rests on its line number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from rocm_doctor.model import Artifact, Fact, Reading
+from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.printed import Line, apart, elided, name, outputs, put, quote, size, stated, target, whole_number
+from rocm_doctor.probes.tools.rocminfo_errors import failures
+
+_KEYS = (
+    "Name", "Uuid", "Marketing Name", "Vendor Name", "Node", "Device Type", "Chip ID", "BDFID", "Compute Unit", "Wavefront Size",
+    "Memory Properties", "Segment", "Size",
+)  # fmt: skip
+_KEY = re.compile(r"(" + "|".join(_KEYS) + r"):(.*)")
+_AGENT = re.compile(r"Agent \d+\W{0,40}$")
+_FOLLOWERS = (
+    "Uuid", "Marketing Name", "Vendor Name", "Features", "Feature", "Profile", "Float Round Mode", "Max Queue Number",
+    "Queue Min Size", "Queue Max Size", "Queue Type", "Node", "Device Type", "Cache Info", "Chip ID", "ASIC Revision",
+    "Cacheline Size", "Max Clock Freq. (MHz)", "BDFID", "Internal Node ID", "Compute Unit", "SIMDs per CU", "Shader Engines",
+    "WatchPts on Addr. Ranges", "Coherent Host Access", "Memory Properties", "Fast F16 Operation", "Wavefront Size",
+    "Workgroup Max Size", "Max Waves Per CU", "Pool Info", "Segment", "Allocatable", "ISA Info", "Machine Models",
+    "Runtime Ext Version", "System Timestamp Freq.",
+)  # fmt: skip
+_NEXT = re.compile(
+    r"\s(?=(?:" + "|".join(map(re.escape, _FOLLOWERS)) + r"):"
+    r"|(?<!Marketing )(?<!Vendor )Name:|(?<!Wavefront )(?<!Max )(?<!Min )(?<!Cacheline )Size:"
+    r"|Agent \d+\b|Pool \d\b|ISA \d\b|\*{7}|\*\*\* Done)"
+)
+"""Where the next line begins in lines that were joined."""
+_ISA = "amdgcn-amd-amdhsa--"
+
+
+class _Agent:
+    """One agent as far as it was read: the value of each key with its line."""
+
+    def __init__(self) -> None:
+        self.said: dict[str, tuple[str, Reading]] = {}
+        self.segment = ""
+        self.isa_number = 0
+
+    def keep(self, key: str, value: str, reading: Reading) -> None:
+        self.said.setdefault(key, (value, reading))
+
+    def value(self, key: str) -> str:
+        return self.said[key][0] if key in self.said else ""
+
+
+def probe(artifacts: Artifacts) -> Notes:
+    """GPUs, runtime.version, driver.version, driver.loaded, kfd.error, hsa.status, wsl, user.missing_group."""
+    notes = Notes()
+    for artifact in outputs(notes, artifacts, "rocminfo"):
+        _one(notes, artifact)
+    return notes
+
+
+def _one(notes: Notes, artifact: Artifact) -> None:
+    failures(notes, artifact)
+    whole = not elided(artifact)
+    agents: list[_Agent] = []
+    for line in apart(artifact, _NEXT):
+        line = line._replace(text=line.text.strip(" \t#>|"))
+        if "*** Done" in line.text or "HSA System Attributes" in line.text:
+            _list(notes, agents, whole and "Done" in line.text)
+            agents = []
+        if line.text.startswith("Runtime Version:") and line.whole:
+            _runtime(notes, artifact, line)
+        _feed(agents, line, quote(artifact, line))
+    _list(notes, agents, False)
+
+
+def _runtime(notes: Notes, artifact: Artifact, line: Line) -> None:
+    version = line.text.partition(":")[2].strip()
+    if re.fullmatch(r"\d+\.\d+", version):
+        notes.say("runtime.version", version, quote(artifact, line))
+
+
+def _feed(agents: list[_Agent], line: Line, reading: Reading) -> None:
+    """Take one line into the agent that it belongs to; a head, or a second name, begins another agent."""
+    if _AGENT.match(line.text):
+        agents.append(_Agent())
+        return
+    number = re.match(r"ISA (\d)$", line.text)
+    if number and agents:
+        agents[-1].isa_number = int(number.group(1))
+    found = _KEY.match(line.text)
+    if not found or not line.whole:
+        return
+    key, value = found.group(1), found.group(2).strip().rstrip("\\").strip()
+    if key == "Name" and value.startswith(_ISA):
+        _feed_isa(agents, value[len(_ISA) :], reading)
+    else:
+        if _begins_another(agents, key):
+            agents.append(_Agent())
+        _feed_key(agents[-1], key, value, reading)
+
+
+def _begins_another(agents: list[_Agent], key: str) -> bool:
+    if not agents:
+        return True
+    last = agents[-1].said
+    return (key == "Name" and ("Name" in last or "Marketing Name" in last)) or (key in ("Uuid", "Marketing Name") and key in last)
+
+
+def _feed_isa(agents: list[_Agent], value: str, reading: Reading) -> None:
+    if target(value) is None:
+        return  # a generic ISA (gfx11-generic) is no device
+    if not agents or ("isa" in agents[-1].said and agents[-1].isa_number < 2):
+        agents.append(_Agent())
+    agents[-1].keep("isa", _ISA + value, reading)
+
+
+def _feed_key(agent: _Agent, key: str, value: str, reading: Reading) -> None:
+    if key == "Segment":
+        agent.segment = value
+    elif key == "Size":
+        if agent.segment.startswith("GLOBAL"):
+            agent.keep("memory", value, reading)
+        agent.segment = ""
+    else:
+        agent.keep(key, value, reading)
+
+
+def _is_gpu(agent: _Agent) -> bool:
+    """A GPU says so, or is called gfx-something. NPUs are agents of type DSP (`aie2`)."""
+    kind = agent.value("Device Type")
+    return kind == "GPU" or (
+        not kind and (target(agent.value("Name")) is not None or ("Name" not in agent.said and "isa" in agent.said))
+    )
+
+
+def _list(notes: Notes, agents: list[_Agent], complete: bool) -> None:
+    gpus = [a for a in agents if _is_gpu(a)]
+    if not gpus and not (agents and complete):
+        return
+    listing = notes.listing(complete)
+    shared = _shared_addresses(gpus)
+    for agent in gpus:
+        _gpu(notes, listing.gpu(), agent, shared)
+
+
+def _shared_addresses(gpus: list[_Agent]) -> set[str]:
+    """BDFID lacks the PCI domain: boards of several domains (MI300A) print the same one, which then is no address."""
+    return {address for address, count in Counter(a.value("BDFID") for a in gpus).items() if count > 1}
+
+
+def _gpu(notes: Notes, gpu: dict[str, Fact], agent: _Agent, shared: set[str]) -> None:
+    named = "Name" if target(agent.value("Name")) else "isa"
+    for key, source, value in (
+        ("gfx", named, target(agent.value(named).removeprefix(_ISA))),
+        ("isa", "isa", agent.value("isa") or None),
+        ("marketing_name", "Marketing Name", name(agent.value("Marketing Name"))),
+        ("uuid", "Uuid", stated(agent.value("Uuid"))),
+        ("device_id", "Chip ID", whole_number(agent.value("Chip ID")) or None),
+        ("compute_units", "Compute Unit", whole_number(agent.value("Compute Unit")) or None),
+        ("wavefront_size", "Wavefront Size", whole_number(agent.value("Wavefront Size")) or None),
+        ("node", "Node", whole_number(agent.value("Node"))),
+        ("vram_bytes", "memory", size(agent.value("memory")) or None),
+        ("pci_bdf", "BDFID", None if agent.value("BDFID") in shared else _address(whole_number(agent.value("BDFID")))),
+        ("is_apu", "Memory Properties", _apu(agent)),
+    ):
+        if source in agent.said:
+            put(notes, gpu, key, value, agent.said[source][1])
+
+
+def _address(bdfid: int | None) -> str | None:
+    """Bus, device and function of `BDFID`, which has no domain; 0 is no address of a GPU."""
+    return f"0000:{bdfid >> 8 & 255:02x}:{bdfid >> 3 & 31:02x}.{bdfid & 7}" if bdfid and bdfid < 65536 else None
+
+
+def _apu(agent: _Agent) -> bool | None:
+    """Printed since ROCm 6.2: `APU`, or nothing for a card of its own."""
+    return "APU" in agent.value("Memory Properties").split() if "Memory Properties" in agent.said else None

@@ -1,0 +1,11 @@
+"""Which environment variables hold secrets: a module of its own, since every command needs it and few need the whole redaction."""
+
+from __future__ import annotations
+
+import re
+
+SECRET_NAME = re.compile(
+    r"TOKENS?(?![A-Z])|SECRET|PASSW(?:OR)?D|PASSPHRASE|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIAL|_(?:AUTH|PASS|PWD|PAT|KEY)$",
+    re.I,
+)
+"""Names of variables whose value is nobody's business, whatever it looks like (TOKENIZERS_PARALLELISM is none of them)."""

@@ -1,0 +1,124 @@
+"""A bundle: artifacts kept as files in a folder, a zip or a tar. Their names are the paths inside; free files are pasted text.
+
+archives.py opens and bounds them; here they get their names.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from rocm_doctor.model import Artifact
+from rocm_doctor.sources.bundle.archives import WANTED, BundleError, Named, is_text, members, of_stream
+from rocm_doctor.sources.paste import cut, decode
+
+__all__ = ["BundleError", "read", "read_stream", "write"]
+
+META = "artifacts.json"
+_ROOTS = (
+    "sys/",
+    "proc/",
+    "dev/",
+    "etc/",
+    "opt/",
+    "usr/",
+    "cmd/",
+    "py/",
+    "log/",
+    "kernel/",
+    "smoke/",
+    "code/",
+    "limits/",
+    "user/",
+    "paste/",
+    "var/",
+    "run/",
+    ".dockerenv",
+)
+_SINGLE = ("env", "uname")
+_BEGINNING = 1 << 18
+"""Bytes that tell whether a file is text."""
+
+
+def read(path: Path) -> list[Artifact]:
+    """Artifacts of a folder, zip, tar(.gz) or text file, in the order of their names.
+
+    Raises BundleError when the path is missing, unreadable, damaged, empty, no text, or absurdly large.
+    """
+    try:
+        found = sorted(members(path))
+    except OSError as exc:
+        raise BundleError(f"{exc.filename or path}: {exc.strerror or exc}; {WANTED}") from exc
+    if not any(data.strip() for _, data in found):
+        raise BundleError(f"{path}: empty; {WANTED}")
+    if len(found) == 1 and not is_text(decode(found[0][1][:_BEGINNING])):
+        raise BundleError(f"{path}: not text; {WANTED}")
+    return _artifacts(found)
+
+
+def read_stream(stream: IO[bytes], name: str = "standard input") -> list[Artifact]:
+    """Pasted text from a stream, cut. Raises BundleError when it is empty, no text, or does not end."""
+    text = decode(of_stream(stream, name))
+    if not text.strip():
+        raise BundleError(f"{name}: empty; pipe a tool's output or a log into it")
+    if not is_text(text):
+        raise BundleError(f"{name}: not text; {WANTED}")
+    return cut(text, name)
+
+
+def _artifacts(named: list[Named]) -> list[Artifact]:
+    """Known names stay what they are (with what the bundle's own list says of them), anything else is cut as pasted text."""
+    named = _without_wrapper(named)
+    kept = _meta(next((data for name, data in named if name == META), b""))
+    found: list[Artifact] = [a for a in kept.values() if a.missing]
+    for name, data in named:
+        if name in kept:
+            found.append(msgspec.structs.replace(kept[name], text=decode(data), origin="bundle"))
+        elif name.startswith(_ROOTS) or name in _SINGLE:
+            found.append(Artifact(name, "bundle", decode(data)))
+        elif _is_paste(name) or len(named) == 1:
+            found += _pasted(name, decode(data))
+    return found
+
+
+def _pasted(name: str, text: str) -> list[Artifact]:
+    return cut(text, name) if is_text(text) else [Artifact(name, "bundle", missing="unparsed", note="not text")]
+
+
+def _is_paste(name: str) -> bool:
+    return name not in (META, "report.json", "report.md", "README.md", "expected.yaml")
+
+
+def _without_wrapper(named: list[Named]) -> list[Named]:
+    """Drop the one folder that many archives wrap everything in."""
+    tops = {name.split("/", 1)[0] + "/" for name, _ in named}
+    if len(tops) == 1 and all("/" in name for name, _ in named) and not next(iter(tops)).startswith(_ROOTS):
+        return [(name.split("/", 1)[1], data) for name, data in named]
+    return named
+
+
+def _meta(data: bytes) -> dict[str, Artifact]:
+    """What the bundle says of its own artifacts (return codes, what was missing and why); nothing when it has no such list."""
+    try:
+        listed = msgspec.json.decode(data, type=list[Artifact]) if data else []
+    except msgspec.DecodeError:
+        return {}
+    return {a.name: a for a in listed}
+
+
+def write(artifacts: list[Artifact], extra: dict[str, str]) -> bytes:
+    """A zip of the artifacts, one file each, with a list of what text cannot carry; `extra` are further files (the report)."""
+    import zipfile
+
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        bare = [msgspec.structs.replace(a, text="") for a in artifacts]
+        archive.writestr(META, msgspec.json.format(msgspec.json.encode(bare), indent=1))
+        for name, text in {a.name: a.text for a in artifacts if not a.missing}.items():
+            archive.writestr(name, text)
+        for name, text in extra.items():
+            archive.writestr(name, text)
+    return out.getvalue()

@@ -1,0 +1,180 @@
+"""Files, folders, archives and streams as named bytes, bounded: whatever is handed over, memory and time stay small.
+
+Links are not followed, nothing is unpacked to disk, and only ordinary files are opened for reading: a pipe that nobody writes
+to or a device without an end would hold us for ever.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import stat
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from rocm_doctor.sources.paste.clean import decode
+
+if TYPE_CHECKING:
+    import gzip
+
+MIB = 1 << 20
+LIMIT = 32 * MIB
+"""Bytes of one file that are read whole; of a longer one the head, and where it can be reached the tail."""
+END = 8 * MIB
+TOTAL = 256 * MIB
+COUNT = 20_000
+WANTED = "give a text file, a folder, or a .zip or .tar.gz of captured text"
+Named = tuple[str, bytes]
+
+
+class BundleError(Exception):
+    """What was handed over is no readable bundle; the message names it and what to do."""
+
+
+def members(path: Path) -> Iterator[Named]:
+    """Names and bytes of what a folder, an archive or a single file holds.
+
+    Raises BundleError for what is damaged, too much in all, or no file, OSError for what cannot be opened.
+    """
+    total = 0
+    for count, (name, data) in enumerate(_of_folder(path) if path.is_dir() else _of_file(path), 1):
+        total += len(data)
+        if total > TOTAL:
+            raise BundleError(f"{path}: more than {TOTAL // MIB} MiB in all; give the files of the capture only")
+        if count > COUNT:
+            raise BundleError(f"{path}: more than {COUNT} files; give the folder of the capture itself")
+        yield name, data
+
+
+def of_stream(stream: IO[bytes], name: str) -> bytes:
+    """All of a stream whose end is not known, or its head and its tail. Raises BundleError for one that does not end."""
+    head = stream.read(LIMIT + 1)
+    if len(head) <= LIMIT:
+        return head
+    tail: deque[bytes] = deque(maxlen=END // MIB + 1)
+    size = len(head)
+    while chunk := stream.read(MIB):
+        tail.append(chunk)
+        size += len(chunk)
+        if size > TOTAL:
+            raise BundleError(f"{name}: more than {TOTAL // MIB} MiB; give the part around the first error")
+    last = (head[END:] + b"".join(tail))[-END:]
+    return _with_gap(head[:END], last, size)
+
+
+def is_text(text: str) -> bool:
+    """Whether decoded bytes were text: terminal codes are, a flood of other control characters is not."""
+    sample = text[: 1 << 16]
+    return len(sample) - len(sample.translate(_NO_TEXT)) <= max(2, len(sample) // 20)
+
+
+_NO_TEXT = dict.fromkeys((*range(0x20), 0x7F), "") | {ord(c): c for c in "\a\b\t\n\v\f\r\x1b"}
+
+
+def _with_gap(head: bytes, tail: bytes, size: int) -> bytes:
+    """Whole lines of both ends as UTF-8, and between them how much is missing."""
+    mark = next((bom for bom in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) if head.startswith(bom)), b"")
+    first, last = decode(head), decode(mark + tail) if tail else ""
+    first = first[: first.rfind("\n") + 1] or first
+    last = last[last.find("\n") + 1 :]
+    said = (
+        f"rocm-doctor left out {(size - len(head) - len(tail)) / MIB:.1f} MiB here; line numbers from here on do not count them"
+    )
+    return f"{first}[{said}]\n{last}".encode("utf-8", "replace")
+
+
+def _part(member: IO[bytes] | gzip.GzipFile, size: int) -> bytes:
+    """A file of an archive: whole, or its head. `size` is what the archive says, in bytes, and only told."""
+    data = member.read(LIMIT + 1)
+    return data if len(data) <= LIMIT else _with_gap(data[:END], b"", max(size, len(data)))
+
+
+def _ends(file: IO[bytes]) -> bytes:
+    """An ordinary file: whole, or its head and its tail."""
+    size = os.fstat(file.fileno()).st_size
+    if size <= LIMIT:
+        return file.read(LIMIT)
+    head = file.read(END)
+    file.seek(size - END)
+    return _with_gap(head, file.read(END), size)
+
+
+def _open(path: Path) -> IO[bytes]:
+    file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 the caller closes it; Path.open takes no opener
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise BundleError(f"{path}: neither a file nor a folder; {WANTED}, and - with a pipe on standard input")
+    return file
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _of_folder(path: Path) -> Iterator[Named]:
+    for folder, _, names in os.walk(path, followlinks=False):
+        for file in (Path(folder) / name for name in names):
+            if file.is_file() and not file.is_symlink():
+                with _open(file) as opened:
+                    yield file.relative_to(path).as_posix(), _ends(opened)
+
+
+def _of_file(path: Path) -> Iterator[Named]:
+    with _open(path) as file:
+        head = file.read(512)
+        file.seek(0)
+        if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+            yield from _of_zip(path, file)
+        elif head.startswith(b"\x1f\x8b") or head[257:262] == b"ustar":
+            yield from _of_tar(path, file)
+        else:
+            yield path.name, _ends(file)
+
+
+def _of_zip(path: Path, file: IO[bytes]) -> Iterator[Named]:
+    import zipfile
+    import zlib
+
+    try:
+        with zipfile.ZipFile(file) as archive:
+            for info in archive.infolist():
+                if not info.is_dir():
+                    with archive.open(info) as member:
+                        yield info.filename, _part(member, info.file_size)
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as exc:
+        raise BundleError(f"{path}: damaged zip ({exc}); make the bundle again") from exc
+
+
+def _of_tar(path: Path, file: IO[bytes]) -> Iterator[Named]:
+    import lzma
+    import tarfile
+    import zlib
+
+    try:
+        archive = tarfile.open(fileobj=file)  # noqa: SIM115 closed below
+    except tarfile.ReadError:
+        file.seek(0)
+        yield from _of_gzip(path, file)
+        return
+    try:
+        with archive:
+            for info in archive:
+                member = archive.extractfile(info) if info.isfile() else None
+                if member is not None:
+                    yield info.name.removeprefix("./"), _part(member, info.size)
+    except (tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError) as exc:
+        raise BundleError(f"{path}: damaged archive ({exc}); make the bundle again") from exc
+
+
+def _of_gzip(path: Path, file: IO[bytes]) -> Iterator[Named]:
+    """A single compressed text (`dmesg.txt.gz`)."""
+    import gzip
+    import zlib
+
+    try:
+        with gzip.open(file) as member:
+            yield path.name.removesuffix(".gz"), _part(member, 0)
+    except (OSError, EOFError, zlib.error) as exc:
+        raise BundleError(f"{path}: damaged archive ({exc}); make the bundle again") from exc

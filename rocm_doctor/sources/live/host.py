@@ -1,0 +1,134 @@
+"""The machine around the GPU: kernel and distribution, limits, groups, and whether this is a container or a guest."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from rocm_doctor.model import Artifact
+from rocm_doctor.sources.live.files import group_names, lines_with, marker, read, text_of
+
+_SECURE_BOOT = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+_TEXTS = (
+    "proc/version", "proc/sys/kernel/osrelease", "proc/cmdline", "proc/sys/kernel/numa_balancing", "proc/self/cgroup",
+    "proc/1/cgroup", "sys/hypervisor/type", "sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/product_name",
+)  # fmt: skip
+
+
+def host_files(root: Path) -> list[Artifact]:
+    """Artifacts on the host and the container, from files only."""
+    return [*_texts(root), *_trimmed(root), *_secure_boot(root), *_containers(root), *_cgroup(root)]
+
+
+def _texts(root: Path) -> Iterator[Artifact]:
+    for name in _TEXTS:
+        yield from read(root, name)
+    release = list(read(root, "etc/os-release")) or list(read(root, "usr/lib/os-release"))
+    yield from release
+
+
+def _trimmed(root: Path) -> Iterator[Artifact]:
+    yield from read(root, "proc/meminfo", keep=lines_with("memtotal", "memavailable", "swaptotal"))
+    yield from read(root, "proc/cpuinfo", keep=_first_processor)
+    yield from read(root, "proc/self/limits", keep=lines_with("max locked memory", "max open files"))
+
+
+def _first_processor(text: str) -> str:
+    return lines_with("vendor_id", "model name", "flags")(text.split("\n\n", 1)[0])
+
+
+def _secure_boot(root: Path) -> Iterator[Artifact]:
+    """The EFI variable: four bytes of attributes and one that is 1 when secure boot is on, written as hexadecimal text."""
+    for raw in read(root, _SECURE_BOOT):
+        yield raw if raw.missing else Artifact(raw.name, "live", raw.text.encode("utf-8", "replace").hex(" ") + "\n")
+
+
+def _containers(root: Path) -> Iterator[Artifact]:
+    yield from marker(root, ".dockerenv", note_absent=True)
+    yield from read(root, "run/.containerenv", note_absent=True, keep=lines_with("engine=", "rootless="))
+    yield from marker(root, "run/.toolboxenv")
+    yield from read(root, "run/systemd/container")
+    yield from marker(root, "dev/dxg", note_absent="microsoft" in text_of(root, "proc/version").lower())
+    for variables in read(root, "proc/1/environ", keep=_container_variable):
+        if variables.text:
+            yield variables
+
+
+def _container_variable(text: str) -> str:
+    return "".join(entry + "\n" for entry in text.split("\0") if entry.startswith("container="))
+
+
+def _cgroup(root: Path) -> Iterator[Artifact]:
+    """Memory limits of the process's control group and of every group above it (version 2, then 1)."""
+    for line in text_of(root, "proc/self/cgroup").splitlines():
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        base, file = ("sys/fs/cgroup/memory", "memory.limit_in_bytes") if controllers else ("sys/fs/cgroup", "memory.max")
+        for group in _upwards(path):
+            yield from read(root, f"{base}{group}/{file}")
+
+
+def _upwards(path: str) -> list[str]:
+    """`/a/b` gives `/a/b`, `/a` and the empty path; 16 levels at most."""
+    parts = [part for part in path.split("/") if part and part != ".."][:16]
+    return ["".join(f"/{part}" for part in parts[:count]) for count in range(len(parts), -1, -1)]
+
+
+def process_facts(root: Path) -> list[Artifact]:
+    """What only the running process knows: its system, user, groups and limits."""
+    found = [*_shared_memory(root)]
+    if str(root) == "/" or not sys.platform.startswith("linux"):
+        found.append(Artifact("uname", "live", _uname() + "\n"))
+    if sys.platform != "win32":
+        found.append(Artifact("user/groups", "live", _user(root)))
+    if sys.platform.startswith("linux"):
+        found.append(Artifact("limits/process", "live", f"memlock: {_memlock()}\nglibc: {_glibc()}\n"))
+    return found
+
+
+def _uname() -> str:
+    """System, release and machine; never the host's name."""
+    if sys.platform == "win32":
+        version = sys.getwindowsversion()
+        return f"Windows {version.major}.{version.minor}.{version.build} {os.environ.get('PROCESSOR_ARCHITECTURE', '')}".rstrip()
+    name = os.uname()
+    return f"{name.sysname} {name.release} {name.machine}"
+
+
+def _user(root: Path) -> str:
+    if sys.platform == "win32":
+        return ""
+    gids = sorted({os.getegid(), *os.getgroups()})
+    names = group_names(root)
+    return (
+        f"uid: {os.geteuid()}\ngids: {' '.join(map(str, gids))}\ngroups: {' '.join(names.get(gid, str(gid)) for gid in gids)}\n"
+    )
+
+
+def _memlock() -> int:
+    """Limit of locked memory in bytes, -1 for none."""
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    return -1 if soft == resource.RLIM_INFINITY else soft
+
+
+def _glibc() -> str:
+    try:
+        return (os.confstr("CS_GNU_LIBC_VERSION") or "").removeprefix("glibc ")
+    except (ValueError, OSError):
+        return ""
+
+
+def _shared_memory(root: Path) -> Iterator[Artifact]:
+    if sys.platform == "win32":
+        return
+    try:
+        size = os.statvfs(root / "dev/shm")
+    except OSError:
+        return
+    yield Artifact("dev/shm", "live", f"exists: yes\nsize: {size.f_frsize * size.f_blocks}\n")

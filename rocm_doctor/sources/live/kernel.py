@@ -1,0 +1,179 @@
+"""What the kernel says of AMD GPUs without any tool: KFD topology, DRM, the PCI bus, the amdgpu module, and the kernel's log.
+
+Nothing needs a right beyond reading sysfs. The PCIe link is read only of a GPU that is awake: the kernel answers for it from the
+device's config space and may wake the device to do so. Serial numbers and unique ids are not read.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from rocm_doctor.model import Artifact
+from rocm_doctor.sources.live.files import exists, marker, names_in, read, read_all, text_of
+
+KFD = "sys/class/kfd/kfd/topology/nodes"
+PCI = "sys/bus/pci/devices"
+_AWAKE = ("active", "unsupported", "")
+"""What power/runtime_status says of a device that is on: now, always (it has no runtime power management), or without saying."""
+_LINK_FILES = ("current_link_width", "current_link_speed", "max_link_width", "max_link_speed")
+_DRM_FILES = (
+    "vendor", "device", "class", "uevent", "product_name", "vbios_version", "numa_node", "mem_info_vram_total",
+    "mem_info_vram_used", "mem_info_gtt_total",
+)  # fmt: skip
+_MODULE_FILES = ("initstate", "version")
+_PAGE_LIMITS = tuple(
+    f"sys/module/{module}/parameters/{name}" for module in ("ttm", "amdttm") for name in ("pages_limit", "page_pool_size")
+)
+_MODULES = ("amdgpu", "amdkfd", "amdttm", "amdkcl", "radeon", "nvidia", "nouveau", "vfio_pci")
+_AMD = "0x1002"
+_LOG_WORDS = ("amdgpu", "kfd", "drm", "iommu", "amd-vi", "oom", "out of memory", "linux version", "ttm", "radeon")
+_LOG_LIMIT = 1 << 22
+
+
+def kernel_files(root: Path) -> list[Artifact]:
+    """Every artifact of the kernel's own about GPUs, under its path."""
+    return [*_kfd(root), *_drm(root), *_pci(root), *_module(root), *_debugfs(root)]
+
+
+def _kfd(root: Path) -> Iterator[Artifact]:
+    nodes = names_in(root, KFD)
+    if not nodes:
+        yield from marker(root, "sys/class/kfd", note_absent=True)
+    for node in nodes:
+        yield from _kfd_node(root, f"{KFD}/{node}")
+
+
+def _kfd_node(root: Path, node: str) -> Iterator[Artifact]:
+    for name in ("properties", "gpu_id", "name"):
+        yield from read(root, f"{node}/{name}")
+    for group in ("mem_banks", "io_links", "p2p_links"):
+        yield from read_all(root, (f"{node}/{group}/{member}/properties" for member in names_in(root, f"{node}/{group}")))
+
+
+def _drm(root: Path) -> Iterator[Artifact]:
+    for name in names_in(root, "sys/class/drm"):
+        if name.startswith("card") and name[4:].isdigit() and _is_amd(root, f"sys/class/drm/{name}/device"):
+            yield from read_all(root, (f"sys/class/drm/{name}/device/{file}" for file in _DRM_FILES))
+            yield from _links(root, f"sys/class/drm/{name}/device")
+        elif name.startswith("renderD"):
+            yield from read(root, f"sys/class/drm/{name}/device/uevent")
+
+
+def _links(root: Path, device: str) -> Iterator[Artifact]:
+    """The link of the GPU and of its slot, where asking wakes nobody."""
+    status = text_of(root, f"{device}/power/runtime_status").strip()
+    if status in _AWAKE:
+        yield from read_all(root, (f"{device}/{file}" for file in _LINK_FILES))
+        yield from _slot_link(root, device)
+    else:
+        note = f"the GPU is {status}; reading its link could wake it"
+        yield from (Artifact(f"{device}/{file}", "live", missing="not-asked", note=note) for file in _LINK_FILES)
+
+
+def _slot_link(root: Path, device: str) -> Iterator[Artifact]:
+    """`.link`: the PCIe link of the slot. A card with a switch of its own tells only the link behind that, always full width.
+
+    The card's upstream port is the topmost of AMD's bridges above the GPU.
+    """
+    path, port = (root / device).resolve().parent, None
+    while text_of(path, "vendor").strip() == _AMD and text_of(path, "class").startswith("0x0604"):
+        path, port = path.parent, path
+    if port:
+        told = "".join(f"{name}: {text_of(port, name).strip()}\n" for name in _LINK_FILES)
+        yield Artifact(f"{device}/.link", "live", f"port: {port.name}\n{told}")
+
+
+def _is_amd(root: Path, device: str) -> bool:
+    return text_of(root, f"{device}/vendor").strip() == _AMD
+
+
+def _pci(root: Path) -> Iterator[Artifact]:
+    """Display controllers and accelerators of AMD, whichever driver has claimed them; and how many devices were looked at."""
+    devices = names_in(root, PCI)
+    if not devices:
+        yield Artifact(PCI, "live", missing="absent-source", note="no PCI bus to look at")
+        return
+    yield Artifact(PCI, "live", f"devices: {len(devices)}\n")
+    for device in devices:
+        if _is_amd(root, f"{PCI}/{device}") and text_of(root, f"{PCI}/{device}/class").startswith(("0x03", "0x1200")):
+            yield from read_all(root, (f"{PCI}/{device}/{name}" for name in ("vendor", "device", "class", "uevent")))
+
+
+def _module(root: Path) -> Iterator[Artifact]:
+    module = "sys/module/amdgpu"
+    yield from marker(root, module, note_absent=True)
+    if exists(root, module):
+        for name in _MODULE_FILES:
+            yield from read(root, f"{module}/{name}", note_absent=True)
+        yield from read_all(root, (f"{module}/parameters/{name}" for name in names_in(root, f"{module}/parameters")))
+    yield from read_all(root, _PAGE_LIMITS)
+    yield from read(root, "proc/modules", note_absent=True, keep=_module_lines, limit=1 << 20)
+    for name in names_in(root, "etc/modprobe.d"):
+        yield from (a for a in read(root, f"etc/modprobe.d/{name}", keep=_gpu_options) if a.text)
+
+
+def _module_lines(text: str) -> str:
+    return "".join(line for line in text.splitlines(keepends=True) if line.split(" ", 1)[0] in _MODULES)
+
+
+def _gpu_options(text: str) -> str:
+    """Lines of a modprobe file that steer the GPU's modules."""
+    steering = ("blacklist ", "install ", "options ")
+    lines = (line for line in text.splitlines(keepends=True) if line.startswith(steering))
+    return "".join(line for line in lines if any(word in line for word in ("amdgpu", "ttm", "kfd")))
+
+
+def _debugfs(root: Path) -> Iterator[Artifact]:
+    """Firmware versions, which only root may read."""
+    base = "sys/kernel/debug/dri"
+    seats = [name for name in names_in(root, base) if name.isdigit()]
+    if not seats and exists(root, "sys/module/amdgpu"):
+        yield Artifact(f"{base}/0/amdgpu_firmware_info", "live", missing="denied", note="only root may read debugfs")
+    yield from read_all(root, (f"{base}/{seat}/amdgpu_firmware_info" for seat in seats))
+
+
+def kernel_log(root: Path) -> Artifact:
+    """Lines of the kernel's log that concern GPUs, read from /dev/kmsg without waiting for new ones."""
+    try:
+        lines = list(_gpu_lines(_records(root / "dev/kmsg")))
+    except OSError as error:
+        absent = isinstance(error, FileNotFoundError)
+        return Artifact(
+            "kernel/log", "live", missing="absent-source" if absent else "denied", note=f"/dev/kmsg: {error.strerror}"
+        )
+    return Artifact("kernel/log", "live", "".join(line + "\n" for line in lines), note="/dev/kmsg, lines on GPUs")
+
+
+def _records(path: Path) -> Iterator[str]:
+    """Records of /dev/kmsg: each read gives one. EPIPE says that old ones were overwritten meanwhile: go on with the next."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    got = 0
+    try:
+        while got < _LOG_LIMIT:
+            try:
+                data = os.read(handle, 8192)
+            except BlockingIOError:
+                return
+            except OSError as error:
+                if error.errno != errno.EPIPE:
+                    raise
+                continue
+            if not data:
+                return
+            got += len(data)
+            yield data.decode("utf-8", "replace")
+    finally:
+        os.close(handle)
+
+
+def _gpu_lines(records: Iterable[str]) -> Iterator[str]:
+    """`[seconds] message` of each record that names a GPU matter (kmsg writes `priority,number,microseconds,flags;message`)."""
+    for record in records:
+        for line in record.splitlines():
+            head, semicolon, message = line.partition(";")
+            stamp = head.split(",")
+            if semicolon and len(stamp) >= 3 and stamp[2].isdigit() and any(word in message.lower() for word in _LOG_WORDS):
+                yield f"[{int(stamp[2]) / 1e6:12.6f}] {message}"

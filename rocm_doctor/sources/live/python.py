@@ -1,0 +1,230 @@
+"""The examined Python, from its files: interpreter, installed packages, torch's version file. It is not started where files tell.
+
+The folders of packages are those that the interpreter itself would search; the first one that holds a package wins, as on import.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from rocm_doctor.model import Artifact, Why
+from rocm_doctor.sources.live.files import names_in, read
+
+_RECORD = re.compile(
+    r"(?P<name>[A-Za-z0-9][\w.]*(?:-[A-Za-z_][\w.]*)*)-(?P<version>v?\d[\w.+!]*)(?:-py\d(?:\.\d+)?)?\.(?:dist|egg)-info"
+)
+_LIBRARY = re.compile(r"python(\d+\.\d+)t?")
+_PACKAGES = ("site-packages", "dist-packages")
+_PROGRAMS = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
+_START = (
+    "import sys, json, sysconfig; p = sysconfig.get_paths(); print(json.dumps({'version': sys.version.split()[0], "
+    "'prefix': sys.prefix, 'base_prefix': sys.base_prefix, 'executable': sys.executable, "
+    "'folders': [p['purelib'], p['platlib']]}))"
+)
+_TORCH_LISTINGS = ("torch/lib", "torch/lib/rocblas/library", "torch/lib/hipblaslt/library", "torch/lib/aotriton.images")
+_TORCH_TEXTS = ("torch/_rocm_init.py", "rocm_sdk/_dist_info.py")
+
+
+class Interpreter(Struct, frozen=True):
+    """A Python, and the folders in which it looks for packages, in its order."""
+
+    executable: str
+    version: str = ""
+    prefix: str = ""
+    base_prefix: str = ""
+    folders: tuple[str, ...] = ()
+
+
+class Package(Struct, frozen=True):
+    """An installed package; `record` is its dist-info or egg-info."""
+
+    name: str
+    version: str
+    record: Path
+
+
+def python_files(python: str | None, root: Path, env: Mapping[str, str]) -> list[Artifact]:
+    """Artifacts `py/...` of that interpreter (or folder of an environment), or of the one that runs us."""
+    examined = locate(python, root, env)
+    if isinstance(examined, str):
+        why: Why = "unparsed" if python and Path(python).exists() else "absent-source"
+        return [Artifact("py/interpreter", "live", missing=why, note=examined)]
+    folders = [Path(folder) for folder in examined.folders]
+    installed = list(_installed(folders))
+    listing = "".join(f"{package.name}=={package.version}\n" for package in installed)
+    return [_interpreter(examined), Artifact("py/packages", "live", listing), *_torch(folders, installed)]
+
+
+def locate(python: str | None, root: Path, env: Mapping[str, str]) -> Interpreter | str:
+    """The interpreter and its folders; words for the user when there is none under that path."""
+    if python is None:
+        return _own(root)
+    path = _program(Path(python))
+    if path is None:
+        return f"{python}: no Python there; give the path of an interpreter or the folder of its environment"
+    return _from_files(path, env) or _from_start(path) or f"{python}: neither its files nor a start tell where its packages are"
+
+
+def _own(root: Path) -> Interpreter:
+    places = [Path(path) for path in sys.path if Path(path).name in _PACKAGES]
+    if str(root) != "/":
+        places = [place for path in places if (place := root / str(path).lstrip("/")).is_dir()]
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Interpreter(sys.executable, version, sys.prefix, sys.base_prefix, tuple(dict.fromkeys(map(str, places))))
+
+
+def _program(python: Path) -> Path | None:
+    """The executable for a path that names one, or a folder of an environment. Links stay: a venv's python is one."""
+    paths = (python, *(python / name for name in _PROGRAMS))
+    return next((path.absolute() for path in paths if path.is_file()), None)
+
+
+def _from_files(path: Path, env: Mapping[str, str]) -> Interpreter | None:
+    """What pyvenv.cfg and the names of the library folders tell."""
+    prefix = _prefix(path)
+    config = _pyvenv(prefix)
+    if not config:
+        path = path.resolve()
+        prefix = _prefix(path)
+    minor = _minor(path, prefix, config)
+    base = Path(config["home"]).parent if config.get("home") else prefix
+    own = _site_folders(prefix, minor) if minor else []
+    if not minor or not own:
+        return None
+    if not config:
+        own = [*_user_site(minor, env), *own]
+    elif config.get("include-system-site-packages", "").lower() == "true":
+        own += [*_user_site(minor, env), *_site_folders(base, minor)]
+    version = re.match(r"\d+(?:\.\d+)*", config.get("version_info") or config.get("version") or minor)
+    folders = tuple(dict.fromkeys(map(str, [*_python_path(env), *own])))
+    return Interpreter(str(path), version.group() if version else minor, str(prefix), str(base), folders)
+
+
+def _prefix(path: Path) -> Path:
+    return path.parent.parent if path.parent.name in ("bin", "Scripts") else path.parent
+
+
+def _pyvenv(prefix: Path) -> dict[str, str]:
+    text = next((a.text for a in read(prefix, "pyvenv.cfg")), "")
+    pairs = (line.partition("=") for line in text.splitlines())
+    return {key.strip().lower(): value.strip() for key, equals, value in pairs if equals}
+
+
+def _minor(path: Path, prefix: Path, config: Mapping[str, str]) -> str | None:
+    """`3.12`: from pyvenv.cfg, the program's own name, or the only library folder that there is."""
+    stated = re.match(r"\d+\.\d+", config.get("version_info") or config.get("version") or "")
+    if stated:
+        return stated.group()
+    named = _LIBRARY.fullmatch(path.resolve().name.removesuffix(".exe"))
+    if named:
+        return named.group(1)
+    only = {found.group(1) for name in names_in(prefix, "lib") if (found := _LIBRARY.fullmatch(name))}
+    return only.pop() if len(only) == 1 else None
+
+
+def _site_folders(prefix: Path, minor: str) -> list[Path]:
+    """Folders of packages under a prefix, each once; Debian's own come in place of site-packages."""
+    names = [f"{lib}/python{minor}{threads}/site-packages" for lib in ("lib", "lib64") for threads in ("", "t")]
+    if str(prefix) == "/usr":
+        names = [
+            f"local/lib/python{minor}/dist-packages",
+            f"local/lib/python{minor}/site-packages",
+            *names,
+            "lib/python3/dist-packages",
+        ]
+    found = (prefix / name for name in [*names, "Lib/site-packages"])
+    return list({path.resolve(): path for path in found if path.is_dir()}.values())
+
+
+def _user_site(minor: str, env: Mapping[str, str]) -> list[Path]:
+    if env.get("PYTHONNOUSERSITE") or not env.get("HOME"):
+        return []
+    path = Path(env["HOME"], ".local", "lib", f"python{minor}", "site-packages")
+    return [path] if path.is_dir() else []
+
+
+def _python_path(env: Mapping[str, str]) -> list[Path]:
+    """Folders of packages that PYTHONPATH puts before all others (module systems of clusters do)."""
+    paths = (Path(part) for part in env.get("PYTHONPATH", "").split(os.pathsep) if part)
+    return [path for path in paths if path.name in _PACKAGES]
+
+
+def _from_start(path: Path) -> Interpreter | None:
+    """Ask the interpreter itself (a shim, an unusual build), without its site module and with a time limit."""
+    import msgspec
+
+    from rocm_doctor.workers.process import run
+
+    told = run([str(path), "-I", "-S", "-c", _START], limit=5.0).stdout
+    try:
+        return msgspec.json.decode(told.strip() or "null", type=Interpreter)
+    except msgspec.DecodeError:
+        return None
+
+
+def _interpreter(python: Interpreter) -> Artifact:
+    facts = {
+        "version": python.version,
+        "prefix": python.prefix,
+        "base_prefix": python.base_prefix,
+        "executable": python.executable,
+        "platform": sys.platform,
+        "folders": os.pathsep.join(python.folders),
+    }
+    return Artifact("py/interpreter", "live", "".join(f"{key}: {value}\n" for key, value in facts.items() if value))
+
+
+def _installed(folders: Sequence[Path]) -> Iterator[Package]:
+    """Each package, from the names of the records. An earlier folder hides a later one; two records in one folder both count."""
+    seen: set[str] = set()
+    for folder in folders:
+        records = ((found, name) for name in names_in(folder, "") if (found := _RECORD.fullmatch(name)))
+        fresh = [
+            Package(found["name"], found["version"], folder / name) for found, name in records if _key(found["name"]) not in seen
+        ]
+        seen.update(_key(package.name) for package in fresh)
+        yield from sorted(fresh, key=lambda package: _key(package.name))
+
+
+def _key(name: str) -> str:
+    return name.replace("_", "-").replace(".", "-").lower()
+
+
+def _torch(folders: Sequence[Path], installed: Sequence[Package]) -> Iterator[Artifact]:
+    """torch's version file, the head of its record, and the names that tell how it was built."""
+    home = next((folder for folder in folders if (folder / "torch" / "version.py").is_file()), None)
+    if home is None:
+        note = "no torch in " + (", ".join(map(str, folders)) or "any folder of this interpreter")
+        yield Artifact("py/torch/version.py", "live", missing="absent-source", note=note)
+        return
+    for name in ("torch/version.py", *_TORCH_TEXTS):
+        yield from (_named(artifact) for artifact in read(home, name, note_absent=name in _TORCH_TEXTS))
+    for package in installed:
+        if _key(package.name) == "torch":
+            yield from (
+                _named(artifact) for artifact in read(package.record.parent, f"{package.record.name}/METADATA", keep=_head)
+            )
+    yield from _listings(home)
+
+
+def _listings(home: Path) -> Iterator[Artifact]:
+    """Names of torch's libraries, and of the files that are there once for each GPU target."""
+    for folder in _TORCH_LISTINGS:
+        names = [name for name in names_in(home, folder) if folder == "torch/lib" or "gfx" in name]
+        if names:
+            yield Artifact(f"py/{folder}/.listing", "live", "".join(f"{name}\n" for name in names))
+
+
+def _named(artifact: Artifact) -> Artifact:
+    return Artifact(f"py/{artifact.name}", "live", artifact.text, missing=artifact.missing, note=artifact.note)
+
+
+def _head(text: str) -> str:
+    """The fields of a METADATA file, without the description below them."""
+    return text.split("\n\n", 1)[0] + "\n"

@@ -1,0 +1,110 @@
+"""ROCm installations, found without a tool: version files, names of libraries, packages, and the folders the loader searches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from rocm_doctor.model import Artifact
+from rocm_doctor.sources.live.files import exists, names_in, read, read_all, text_of
+
+LIBRARIES = (
+    "libamdhip64.so",
+    "libhsa-runtime64.so",
+    "librocm-core.so",
+    "librocblas.so",
+    "libhipblaslt.so",
+    "libMIOpen.so",
+    "librccl.so",
+)
+_VERSION_FILES = (".info/version", "share/hip/version", "bin/.hipVersion")
+_SYSTEM_FOLDERS = ("usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib64/rocm", "usr/lib", "usr/local/lib")
+_PACKAGES = (
+    "rocm-core",
+    "amdgpu-dkms",
+    "libamdhip64-5",
+    "libamdhip64-6",
+    "libamdhip64-7",
+    "libhsa-runtime64-1",
+    "rocm-dev",
+    "hip-runtime-amd",
+)
+
+
+def rocm_files(root: Path, env: Mapping[str, str]) -> list[Artifact]:
+    """Version files of every installation, listings of the library folders in question, and the packages' own record."""
+    places = installations(root, env)
+    files = read_all(root, (f"{place}/{name}" for place in places for name in _VERSION_FILES))
+    folders = [*_searched(root, env), *(f"{place}/{lib}" for place in places for lib in ("lib", "lib64"))]
+    return [*_links(root), *files, *_loader_files(root), *_listings(root, dict.fromkeys(folders)), *_packages(root)]
+
+
+def installations(root: Path, env: Mapping[str, str]) -> list[str]:
+    """Folders that may hold a ROCm, without leading slash: /opt/rocm*, /opt/rocm/core-*, and what the environment names."""
+    opt = [f"opt/{name}" for name in names_in(root, "opt") if name.startswith("rocm")]
+    below = [f"{place}/{name}" for place in opt for name in names_in(root, place) if name.startswith("core")]
+    named = [env[name].strip("/") for name in ("ROCM_PATH", "ROCM_HOME", "HIP_PATH") if env.get(name, "").startswith("/")]
+    return list(dict.fromkeys(place for place in [*opt, *below, *named] if place and (root / place).is_dir()))
+
+
+def _links(root: Path) -> Iterator[Artifact]:
+    """Where /opt/rocm leads in the end (distributions put an alternative between)."""
+    path = root / "opt/rocm"
+    if path.is_symlink():
+        yield Artifact("opt/rocm", "live", f"link: /{os.path.relpath(path.resolve(), root.resolve())}\n")
+    elif not exists(root, "opt/rocm"):
+        yield Artifact("opt/rocm", "live", missing="absent-source", note="No such file or directory")
+
+
+def _loader_files(root: Path) -> Iterator[Artifact]:
+    for name in names_in(root, "etc/ld.so.conf.d"):
+        yield from read(root, f"etc/ld.so.conf.d/{name}")
+
+
+def _searched(root: Path, env: Mapping[str, str]) -> Iterator[str]:
+    """Library folders without leading slash, in the order in which the loader looks into them."""
+    configured = (text_of(root, f"etc/ld.so.conf.d/{name}") for name in names_in(root, "etc/ld.so.conf.d"))
+    lines = (line.strip() for text in configured for line in text.splitlines())
+    for folder in (*env.get("LD_LIBRARY_PATH", "").split(":"), *lines):
+        if folder.startswith("/"):
+            yield folder.strip("/")
+    yield from _SYSTEM_FOLDERS
+
+
+def _listings(root: Path, folders: Iterable[str]) -> Iterator[Artifact]:
+    """`FOLDER/.listing`: the ROCm libraries in it, one a line, a link with its target (which spells the full version)."""
+    seen: set[Path] = set()
+    for folder in folders:
+        real = (root / folder).resolve()
+        names = (
+            []
+            if real in seen
+            else [name for name in names_in(root, folder) if name.startswith(LIBRARIES) or name == "rocm_sysdeps"]
+        )
+        seen.add(real)
+        if names:
+            yield Artifact(f"{folder}/.listing", "live", "".join(_entry(root / folder / name) for name in names))
+
+
+def _entry(path: Path) -> str:
+    try:
+        return f"{path.name} -> {path.readlink().name}\n"
+    except OSError:
+        return f"{path.name}\n"
+
+
+def _packages(root: Path) -> Iterator[Artifact]:
+    """The entries of ROCm packages in dpkg's record. The record is large: it is opened only where one of them is installed."""
+    if not any(exists(root, f"var/lib/dpkg/info/{name}{kind}.list") for name in _PACKAGES for kind in ("", ":amd64")):
+        return
+    yield from read(root, "var/lib/dpkg/status", keep=_stanzas, limit=1 << 25)
+
+
+def _stanzas(text: str) -> str:
+    """Package, status and version of our packages' entries. Found by search: to split the whole record would cost 6 ms."""
+    text = f"\n{text}\n\n"
+    starts = sorted(place + 1 for name in _PACKAGES if (place := text.find(f"\nPackage: {name}\n")) >= 0)
+    entries = (text[start : text.find("\n\n", start)] for start in starts)
+    wanted = ("Package:", "Status:", "Version:")
+    return "\n".join("".join(f"{line}\n" for line in entry.splitlines() if line.startswith(wanted)) for entry in entries)

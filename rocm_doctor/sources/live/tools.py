@@ -1,0 +1,249 @@
+"""ROCm's own tools, started beside our own reading of files, each bounded in time and bytes, and whatever they printed kept.
+
+Which run: `rocminfo` always, since only it tells what the runtime itself sees. The management tools are Python programs of 0.1
+to 1 s each, and a driver that hangs keeps them in the kernel for ever (ROCm/legacy-rocm-build#5745). They are asked only where
+they can add something: not where the kernel's topology names every GPU with its target and memory, and not where sysfs and
+rocminfo both say that there is no driver (measured: Debian's rocm-smi takes 0.1 to 0.2 s to print nothing then). Enumerator and
+clinfo are asked where nothing better is installed, hipconfig where no version file tells the same.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from rocm_doctor.model import Artifact, Why
+from rocm_doctor.sources.live.files import names_in
+from rocm_doctor.workers.process import Ask, Child, Done, asleep_in, done, pump, start, stop
+
+LIMIT = 5.0
+QUIET = 2.5
+"""Seconds of silence after output until a tool that does not exit is ended: it has said all it had to say (ROCm/librocdxg#17)."""
+CAP = 4 << 20
+"""Bytes of one tool's output. 64 partitions of an MI300X fill 0.7 MB of rocminfo."""
+
+PATIENCE = 0.25
+"""Seconds that rocminfo gets to say that there is no driver, before the management tools are asked beside it."""
+
+RUNTIME = ("rocminfo",)
+MANAGEMENT = (
+    "rocm-smi --showproductname --showmeminfo vram --showdriverversion --showbus --json",
+    "amd-smi static --json",
+    "amd-smi version",
+)
+INSTEAD = {"rocm_agent_enumerator": ("rocminfo",), "clinfo": ("rocminfo", "rocm-smi", "amd-smi")}
+"""Tools that are asked only where none of those is installed."""
+RETRIES = {MANAGEMENT[0]: "rocm-smi -a"}
+"""What to ask of a tool that does not know the options of the first question (exit status 2, nothing printed)."""
+WINDOWS = ("hipInfo",)
+
+
+class Running(Struct, frozen=True):
+    """A tool at work: the command line that names its artifact, the program's path, and the child."""
+
+    command: str
+    path: str
+    child: Child
+
+
+class Asked(Struct, frozen=True):
+    """What is under way: tools that run, those that wait for rocminfo's word, and artifacts for those that are not asked."""
+
+    running: tuple[Running, ...]
+    held: tuple[tuple[str, str], ...]
+    refused: tuple[Artifact, ...]
+
+
+NOTHING_ASKED = Asked((), (), ())
+
+
+def start_tools(root: Path, env: Mapping[str, str], *, kernel_knows: bool, hip_known: bool, driver: bool) -> Asked:
+    """Start what is worth asking.
+
+    `kernel_knows`: the kernel's topology tells all of every GPU. `hip_known`: a file tells the HIP version. `driver`: there is
+    a sign of a GPU driver.
+    """
+    folders = search_path(root, env)
+    found = {name: find(name, folders) for name in _names()}
+    running: list[Running] = []
+    held: list[tuple[str, str]] = []
+    refused: list[Artifact] = []
+    for command in _commands():
+        path = found[command.split()[0]]
+        why, note = _reason(command, found, kernel_knows, hip_known)
+        if not path or why:
+            refused.append(Artifact(f"cmd/{command}", "live", missing=why, note=note))
+        elif command in MANAGEMENT and not driver and found["rocminfo"]:
+            held.append((command, path))
+        else:
+            running.append(_start(command, path, env))
+    return Asked(tuple(running), tuple(held), tuple(refused))
+
+
+def _start(command: str, path: str, env: Mapping[str, str]) -> Running:
+    return Running(command, path, start(Ask([path, *command.split()[1:]], LIMIT, QUIET, _tool_env(env), CAP)))
+
+
+def start_one(command: str, argv: Sequence[str], env: Mapping[str, str], limit: float = LIMIT) -> Running:
+    """Start some other short command under the same limits."""
+    return Running(command, argv[0], start(Ask(argv, limit, None, _tool_env(env), CAP)))
+
+
+def finish_tools(asked: Asked, env: Mapping[str, str], helpers: Sequence[Running] = ()) -> list[Artifact]:
+    """Wait for helpers and tools, ask what was held back or not understood, and give everything the tools printed.
+
+    An interrupt ends the waiting and nothing else: what runs is ended, what was printed is given, with INTERRUPTED at its end.
+    """
+    started, refused = list(asked.running), list(asked.refused)
+    try:
+        _finish(asked, env, helpers, started, refused)
+    except KeyboardInterrupt:
+        unasked = {command for command, _ in asked.held} - {one.command for one in started}
+        refused += [Artifact(f"cmd/{command}", "live", missing="timeout", note="interrupted") for command in sorted(unasked)]
+        refused.append(INTERRUPTED)
+    finally:
+        end([*helpers, *started])
+    return [*(as_artifact(one.command, one.path, done(one.child)) for one in started), *refused]
+
+
+INTERRUPTED = Artifact("interrupted", "live", missing="timeout", note="interrupted")
+"""Stands among the artifacts when the user did not wait for all of them."""
+
+
+def _finish(
+    asked: Asked, env: Mapping[str, str], helpers: Sequence[Running], started: list[Running], refused: list[Artifact]
+) -> None:
+    """Each tool stands in `started` as soon as it runs, so that whoever interrupts us can end it."""
+    wait(helpers)
+    if asked.held and _no_driver(asked.running):
+        refused += [Artifact(f"cmd/{command}", "live", missing="not-asked", note=_NO_DRIVER) for command, _ in asked.held]
+    else:
+        for command, path in asked.held:
+            started.append(_start(command, path, env))
+    wait(started)
+    for one in tuple(started):
+        if one.command in RETRIES and _puzzled(done(one.child)):
+            started.append(_start(RETRIES[one.command], one.path, env))
+    wait(started)
+
+
+_NO_DRIVER = "neither sysfs nor rocminfo knows of a driver, and it reads nothing without one"
+
+
+def _no_driver(running: Sequence[Running]) -> bool:
+    """Whether rocminfo, given a moment, ends by itself saying that no driver is loaded."""
+    rocminfo = next(one.child for one in running if one.command in RUNTIME)
+    until = rocminfo.started + PATIENCE
+    while rocminfo.ended is None and (left := until - time.monotonic()) > 0:
+        pump([one.child for one in running], timeout=left)
+    return rocminfo.ended is not None and rocminfo.state == "finished" and b"module is NOT loaded" in rocminfo.out
+
+
+def wait(running: Sequence[Running]) -> None:
+    """Until all have ended, by themselves or by their limits. Whatever interrupts us goes on: the caller ends them."""
+    while pump([one.child for one in running], timeout=0.5):
+        pass
+
+
+def end(running: Sequence[Running]) -> None:
+    """End those that still run; what they have printed is kept."""
+    for one in running:
+        stop(one.child, "interrupted")
+
+
+def _puzzled(result: Done) -> bool:
+    return result.state == "finished" and result.returncode == 2 and not result.stdout.strip()
+
+
+def as_artifact(command: str, path: str, result: Done) -> Artifact:
+    """What the tool printed, however it ended. Its messages follow its output; JSON stays alone, its messages go to the note."""
+    pure = "--json" in command and bool(result.stdout.strip())
+    said = (result.stdout, "" if pure else result.stderr)
+    text = "\n".join(part.rstrip("\n") for part in said if part.strip())
+    notes = [f"run as {path}", *_ending(result)]
+    if pure and result.stderr.strip():
+        notes.append(f"messages: {' '.join(result.stderr.split())[:400]}")
+    missing = None if text.strip() else _silence(result)
+    return Artifact(
+        f"cmd/{command}",
+        "live",
+        "" if missing else text + "\n",
+        result.returncode,
+        round(result.seconds, 3),
+        missing,
+        "; ".join(notes),
+    )
+
+
+def _ending(result: Done) -> Iterator[str]:
+    if result.state == "timeout":
+        yield f"ended after {result.seconds:.1f} s; what it had printed was used"
+    elif result.state == "capped":
+        yield f"ended after {CAP >> 20} MiB of output; the first part was used"
+    elif result.state == "abandoned":
+        where = asleep_in(result.pid) if result.pid else None
+        yield f"process {result.pid} cannot be ended and was left behind (asleep in the kernel: {where or 'unknown'})"
+    elif result.state == "interrupted":
+        yield "interrupted"
+    elif result.returncode is not None and result.returncode < 0:
+        yield f"died by signal {-result.returncode}"
+    elif result.state == "finished" and not result.stdout.strip():
+        yield f"exit status {result.returncode} without output"
+
+
+def _silence(result: Done) -> Why | None:
+    """Why there is nothing to read. A tool that ends well and says nothing has been read: there was nothing."""
+    if result.state in ("timeout", "abandoned", "interrupted"):
+        return "timeout"
+    if result.state == "not-found":
+        return "no-tool"
+    if result.state == "denied":
+        return "denied"
+    return "crashed" if result.returncode is None or result.returncode < 0 else None
+
+
+def _commands() -> tuple[str, ...]:
+    return WINDOWS if sys.platform == "win32" else (*RUNTIME, *MANAGEMENT, *INSTEAD, "hipconfig")
+
+
+def _names() -> set[str]:
+    return {command.split()[0] for command in _commands()}
+
+
+def _reason(command: str, found: Mapping[str, str | None], kernel_knows: bool, hip_known: bool) -> tuple[Why | None, str]:
+    """Why a tool is not asked, and in words; (None, "") when it is."""
+    name = command.split()[0]
+    better = [other for other in INSTEAD.get(name, ()) if found.get(other)]
+    if not found[name]:
+        return "no-tool", f"{name} is neither on PATH nor in /opt/rocm*/bin"
+    if command in MANAGEMENT and kernel_knows:
+        return "not-asked", "the kernel's topology already tells it"
+    if better:
+        return "not-asked", f"{better[0]} tells more"
+    if name == "hipconfig" and hip_known:
+        return "not-asked", "the version file of the installation already tells it"
+    return None, ""
+
+
+def search_path(root: Path, env: Mapping[str, str]) -> list[Path]:
+    """Folders in which tools are looked for: PATH first, as a user's shell would, then the installations."""
+    installed = [root / "opt" / name / "bin" for name in sorted(names_in(root, "opt")) if name.startswith("rocm")]
+    hip = [Path(env["HIP_PATH"], "bin")] if sys.platform == "win32" and env.get("HIP_PATH") else []
+    return [*(Path(part) for part in env.get("PATH", "").split(os.pathsep) if part), *hip, *installed]
+
+
+def find(name: str, folders: Sequence[Path]) -> str | None:
+    """The first executable file of that name (shutil.which costs 6 ms of imports)."""
+    file = f"{name}.exe" if sys.platform == "win32" else name
+    paths = (folder / file for folder in folders)
+    return next((str(path) for path in paths if os.access(path, os.X_OK) and path.is_file()), None)
+
+
+def _tool_env(env: Mapping[str, str]) -> dict[str, str]:
+    """The user's own environment (an override must show in what rocminfo says), in the language that parsers know."""
+    return {**env, "LC_ALL": "C", "PYTHONDONTWRITEBYTECODE": "1"}

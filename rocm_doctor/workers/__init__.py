@@ -1,0 +1,11 @@
+"""Child processes: how they are started and ended (process.py), and the stand-alone programs that a foreign interpreter runs.
+
+`python .../workers NAME ARGS` starts one of those (`__main__.py`); `smoke/` and `fit/` import nothing of rocm_doctor.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+START = str(Path(__file__).resolve().parent)
+"""The folder that a foreign interpreter is given to run, before the worker's name and its arguments."""

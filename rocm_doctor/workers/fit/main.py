@@ -1,0 +1,50 @@
+"""Entry point: `main([path])` reads a job as JSON from a file and prints one line of JSON, the result or what went wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import sys
+import warnings
+from typing import Any
+
+
+def main(argv: list[str]) -> None:
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    warnings.simplefilter("ignore")
+    job = json.loads(pathlib.Path(argv[0]).read_text())
+    try:
+        result = run(job)
+    except Exception as error:  # the parent tells the user; a traceback would hide the one line that matters
+        result = {"error": type(error).__name__ + ": " + str(error)[:2000]}
+    sys.stdout.write("\n" + json.dumps(result, separators=(",", ":")) + "\n")
+
+
+def run(job: dict[str, Any]) -> dict[str, Any]:
+    if job["measure"]:
+        from .measure import measure
+
+        return dict(measure(job), versions=versions())
+    from .simulate import simulate
+
+    return dict(simulate(job), versions=versions(), host_peak=host_peak())
+
+
+def versions() -> dict[str, str]:
+    """Versions of what was run, by name; a package that is not there is left out."""
+    found: dict[str, str] = {}
+    for name in ("torch", "transformers", "peft"):
+        if name in sys.modules:
+            found[name] = getattr(sys.modules[name], "__version__", "")
+    return found
+
+
+def host_peak() -> int:
+    """Highest resident memory of this process in bytes; 0 where the platform does not say."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

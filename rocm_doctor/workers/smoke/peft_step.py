@@ -1,0 +1,156 @@
+"""LoRA the way people train it: a small Llama of transformers, adapters of peft. Built from a configuration, nothing is
+downloaded.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import importlib.util
+import os
+import tempfile
+from typing import Any
+
+from .compare import Skip, Wrong, check, tolerance
+from .main import Bench
+from .products import precision
+
+LAYERS, WIDTH, WORDS, LENGTH, STEPS, RATE = 2, 64, 256, 33, 5, 1e-2
+LOGIT_STEPS = 32 * LAYERS
+"""Roundings in fp32 on the way to a logit: a Llama layer has two norms (4 each), rotary position (4), attention (7, see
+attention.py), the gated MLP (4) and two sums; twice that, since angles of the rotary position are themselves computed in fp32.
+"""
+
+
+def peft(bench: Bench) -> dict[str, Any]:
+    """Logits against float64, training with and without gradient checkpointing, save and reload. Reasons: see the functions."""
+    library, peft_library = package("transformers"), package("peft")
+    with precision(bench.torch, "highest"):
+        base = small_llama(bench, library)
+        words = bench.torch.randint(0, WORDS, (4, LENGTH), generator=bench.generator)
+        worst = same_logits(bench, base, words)
+        ends = {}
+        for checkpointing in (False, True):
+            name = "with checkpointing" if checkpointing else "plain"
+            model, losses = fine_tune(bench, base, peft_library, words, checkpointing, name)
+            ends[name] = [losses[0], losses[-1]]
+        reload(bench, model, base, peft_library, words)
+    return {"transformers": library.__version__, "peft": peft_library.__version__, "logit_error": worst, "losses": ends}
+
+
+def package(name: str) -> Any:
+    """A package, imported. Not installed is no fault; installed and not importable is: reason import-NAME, with the words of
+    the error.
+    """
+    os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
+    if importlib.util.find_spec(name) is None:
+        raise Skip("not-installed", f"{name} is not installed")
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        raise Wrong("import-" + name, f"import {name}: {type(error).__name__}: {error}") from error
+
+
+def part(library: Any, name: str) -> Any:
+    """A class of the library. Loaded on access, so that this is where a broken installation shows."""
+    try:
+        return getattr(library, name)
+    except Exception as error:
+        raise Wrong("import-" + library.__name__, f"{library.__name__}.{name}: {type(error).__name__}: {error}") from error
+
+
+def small_llama(bench: Bench, library: Any) -> Any:
+    bench.doing("building a small Llama from its configuration")
+    shape = {
+        "hidden_size": WIDTH,
+        "intermediate_size": 2 * WIDTH,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+    }
+    configuration = part(library, "LlamaConfig")(vocab_size=WORDS, max_position_embeddings=2 * LENGTH, use_cache=False, **shape)
+    bench.torch.manual_seed(20)
+    return part(library, "LlamaForCausalLM")(configuration)
+
+
+def same_logits(bench: Bench, base: Any, words: Any) -> float:
+    torch = bench.torch
+    bench.doing("logits of the small Llama")
+    with torch.no_grad():
+        want = copy.deepcopy(base).double()(input_ids=words).logits
+        got = copy.deepcopy(base).to(bench.device)(input_ids=bench.put(words)).logits
+    return check(torch, "logits of the small Llama", got, want, tolerance(torch.finfo(torch.float32).eps, 2 * WIDTH, LOGIT_STEPS))
+
+
+def fine_tune(bench: Bench, base: Any, library: Any, words: Any, checkpointing: bool, name: str) -> Any:
+    """A few AdamW steps. Reasons: no-progress, nan, zeros (an adapter without gradient), base-changed."""
+    torch = bench.torch
+    bench.doing(f"{STEPS} training steps through peft, {name}")
+    torch.manual_seed(21)
+    adapters = part(library, "LoraConfig")(
+        r=8, lora_alpha=16, target_modules=["q_proj", "k_proj", "v_proj", "o_proj"], task_type="CAUSAL_LM"
+    )
+    model = part(library, "get_peft_model")(copy.deepcopy(base), adapters).to(bench.device)
+    if checkpointing:
+        model.enable_input_require_grads()
+        model.gradient_checkpointing_enable()
+    model.train()
+    losses = steps(bench, model, bench.put(words))
+    sound(torch, model, base, losses, name)
+    return model, losses
+
+
+def steps(bench: Bench, model: Any, words: Any) -> list[float]:
+    trained = [tensor for tensor in model.parameters() if tensor.requires_grad]
+    optimizer = bench.torch.optim.AdamW(trained, lr=RATE)
+    losses = []
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        loss = model(input_ids=words, labels=words).loss
+        loss.backward()
+        check_gradients(bench.torch, trained)
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    return losses
+
+
+def check_gradients(torch: Any, trained: list[Any]) -> None:
+    """Every gradient is finite, and they are not all zero. (Those of the first factor are at the first step: the second is
+    zero.)
+    """
+    gradients = [tensor.grad for tensor in trained if tensor.grad is not None]
+    if not all(bool(torch.isfinite(gradient).all()) for gradient in gradients):
+        raise Wrong("nan", "a gradient of the adapters is not finite")
+    if not any(bool(gradient.any()) for gradient in gradients):
+        raise Wrong("zeros", "the gradients of all adapters are zero")
+
+
+def sound(torch: Any, model: Any, base: Any, losses: list[float], name: str) -> None:
+    for key, tensor in model.named_parameters():
+        if tensor.requires_grad and (tensor.grad is None or not bool(tensor.grad.any())):
+            raise Wrong("zeros", f"{name}: no gradient in {key} at the last step")
+    if not losses[-1] < losses[0]:
+        raise Wrong("no-progress", f"{name}: the loss went from {losses[0]:.4g} to {losses[-1]:.4g}")
+    before = base.state_dict()
+    for key, tensor in model.get_base_model().state_dict().items():
+        plain = before.get(key.replace(".base_layer", ""))
+        if "lora_" not in key and plain is not None and not torch.equal(tensor.to("cpu"), plain):
+            raise Wrong("base-changed", f"{name}: the frozen weight {key} changed")
+
+
+def reload(bench: Bench, model: Any, base: Any, library: Any, words: Any) -> None:
+    """Save the adapter, load it onto a fresh copy of the base: the logits are equal up to the order of sums. Reason:
+    reload-mismatch.
+    """
+    torch = bench.torch
+    bench.doing("saving and reloading the adapter")
+    model.eval()
+    here = bench.put(words)
+    with tempfile.TemporaryDirectory(prefix="rocm-doctor-") as folder, torch.no_grad():
+        model.save_pretrained(folder)
+        again = part(library, "PeftModel").from_pretrained(copy.deepcopy(base), folder).to(bench.device).eval()
+        got, want = again(input_ids=here).logits, model(input_ids=here).logits
+    try:
+        check(torch, "logits after reload", got, want, tolerance(torch.finfo(torch.float32).eps, 2 * WIDTH, LOGIT_STEPS))
+    except Wrong as wrong:
+        raise Wrong("reload-" + wrong.reason, str(wrong), **wrong.details) from None

@@ -1,0 +1,111 @@
+"""Narrow LoRA operands where a kernel that reads or writes past them is caught: at the very end of an allocation, and beside
+NaN.
+
+On gfx1200 and gfx1201 with ROCm 7.2 and later hipBLASLt takes a tile of 64 columns for an operand of 16 and reads past its end
+without the bounds check that older releases had (ROCm/rocm-libraries#7992 and #11714). Training dies at a step that depends on
+the data; a plain product and one tiny step can pass on such a machine. Each product of a LoRA layer is made twice:
+
+* both operands end where their allocation ends, so that a read beyond touches what may not be mapped (a memory fault, SIGABRT);
+* both are followed by NaN within a larger buffer, so that a read beyond which is used shows in the result, and the result is
+  written in front of a guard, so that a write beyond shows in the guard.
+
+The first can only fault when the memory after the allocation is unmapped: a pass is no proof, which is why a version row speaks
+too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .compare import Wrong, check, product_size, tolerance
+from .main import Bench
+from .products import SPLIT_STEPS
+
+RANKS = (1, 2, 3, 4, 8, 16, 32, 64)
+LENGTHS = (1, 7, 33, 257)
+WIDTH, WIDE = 1024, 4096
+"""Width of the layer at level 1 and from level 2 on."""
+SEGMENT = 24 << 20
+"""Bytes. torch gives an allocation of 10 MiB and more, in whole multiples of 2 MiB, a segment of its own: its end is the end of
+the mapping.
+"""
+GUARD = 1024
+
+
+def lora_shapes(bench: Bench) -> dict[str, Any]:
+    """x a^T, h b^T and their gradients for all ranks and lengths. Reasons: mismatch, nan, zeros, wrote-beyond, or the process
+    dies.
+    """
+    torch = bench.torch
+    tested: dict[str, Any] = {}
+    # A CPU has no such kernels, and an old one adds single rows up in 16 bits: there fp32 exercises the stage itself.
+    for dtype in (torch.float16, torch.bfloat16) if bench.on_gpu else (torch.float32,):
+        reaches = Reach(bench, dtype), Reach(bench, dtype)
+        tested[str(dtype)[6:]] = sum(one_rank(bench, reaches, rank, dtype) for rank in RANKS)
+    return tested
+
+
+def one_rank(bench: Bench, reaches: tuple[Reach, Reach], rank: int, dtype: Any) -> int:
+    """All products of one rank; how many."""
+    bench.doing(f"{str(dtype)[6:]} products of rank {rank}, operands at the end of their allocation")
+    width, tested = WIDTH if bench.level == 1 else WIDE, 0
+    x, a = bench.random(max(LENGTHS), width, dtype=dtype), bench.random(rank, width, dtype=dtype)
+    h, b = bench.random(max(LENGTHS), rank, dtype=dtype), bench.random(width, rank, dtype=dtype)
+    for length in LENGTHS if rank in (1, 16, 64) else LENGTHS[2:]:
+        for name, left, right in operands(x[:length], a, h[:length], b):
+            tested += one_product(bench, reaches, f"{name}, rank {rank}, length {length}", left, right, dtype)
+    return tested
+
+
+def operands(x: Any, a: Any, h: Any, b: Any) -> Iterator[tuple[str, Any, Any]]:
+    """The products of a LoRA layer, each as left @ right; a factor that a layer reads transposed is transposed here as well."""
+    yield "x a^T", x, a.t()
+    yield "h b^T", h, b.t()
+    yield "gradient of a", h.t(), x
+    yield "gradient of h", x, b
+    yield "gradient of x", h, a
+
+
+class Reach:
+    """Buffers for one operand: one whose end is the end of its allocation, one that holds NaN wherever the operand does not."""
+
+    def __init__(self, bench: Bench, dtype: Any) -> None:
+        torch = bench.torch
+        number = SEGMENT * 8 // torch.finfo(dtype).bits
+        self.edge = torch.zeros(number, dtype=dtype, device=bench.device)
+        self.sea = torch.full((number,), float("nan"), dtype=dtype, device=bench.device)
+        self.wet = 0
+
+    def at_the_end(self, tensor: Any) -> Any:
+        return place(self.edge, tensor, self.edge.numel() - tensor.numel())
+
+    def among_nan(self, tensor: Any) -> Any:
+        begin = self.sea.numel() // 2
+        self.sea[begin : begin + self.wet].fill_(float("nan"))
+        self.wet = tensor.numel()
+        return place(self.sea, tensor, begin)
+
+
+def place(buffer: Any, tensor: Any, begin: int) -> Any:
+    """The tensor's values in the buffer from there on, in its own layout (a transposed matrix stays transposed)."""
+    transposed = not tensor.is_contiguous()
+    plain = tensor.t() if transposed else tensor
+    view = buffer[begin : begin + plain.numel()].view(plain.shape).copy_(plain)
+    return view.t() if transposed else view
+
+
+def one_product(bench: Bench, reaches: tuple[Reach, Reach], name: str, left: Any, right: Any, dtype: Any) -> int:
+    """The product with both operands in both places. Allowed: as for every 16-bit product."""
+    torch, (one, other) = bench.torch, reaches
+    want, allowed = left.double() @ right.double(), tolerance(torch.finfo(dtype).eps, left.shape[1], SPLIT_STEPS)
+    size = product_size(left, right)
+    got = one.at_the_end(left) @ other.at_the_end(right)
+    check(torch, name + ", operands at the end of their allocation", got, want, allowed, size)
+    shore = torch.full((want.numel() + GUARD,), 7.0, dtype=dtype, device=bench.device)
+    result = shore[: want.numel()].view(want.shape)
+    torch.mm(one.among_nan(left), other.among_nan(right), out=result)
+    check(torch, name + ", operands followed by NaN", result, want, allowed, size)
+    if not bool((shore[want.numel() :] == 7.0).all()):
+        raise Wrong("wrote-beyond", name + ": the product wrote past the end of its result")
+    return 2
