@@ -1,4 +1,4 @@
-"""Which environment variables hold secrets: a module of its own, since every command needs it and few need the whole redaction."""
+"""Names of environment variables that hold secrets. A module of its own: every command needs it, few need all of redaction."""
 
 from __future__ import annotations
 
