@@ -14,7 +14,7 @@ from rocm_doctor.facts.enrich import enrich, gpu_names
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Finding, Reading, Report, Snapshot, Verdict
 from rocm_doctor.probes import PROBES
-from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.engine import failure_lines
 from rocm_doctor.rules.engine import judge as judge_rows
@@ -50,12 +50,12 @@ def read_facts(artifacts: Iterable[Artifact], matrix: Matrix) -> Snapshot:
     return snapshot.build(_guarded(name, have) for name, reads in PROBES if have.mention(*reads))
 
 
-def _guarded(name: str, artifacts: Artifacts) -> Notes:
+def _guarded(name: str, artifacts: Artifacts) -> ProbeResult:
     try:
         module = importlib.import_module(f"rocm_doctor.probes.{name}")
-        notes: Notes = module.probe(artifacts)
+        notes: ProbeResult = module.probe(artifacts)
     except Exception as exc:
-        notes = Notes()
+        notes = ProbeResult()
         notes.fail(f"probe {name.rpartition('.')[2]}", f"crashed: {type(exc).__name__}: {exc}; please report this with the input")
     return notes
 

@@ -71,21 +71,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--runs", type=int, default=3)
-    asked = parser.parse_args()
+    request = parser.parse_args()
     if not shutil.which("strings"):
         sys.exit("strings is not installed (package binutils)")
-    audit(asked.folder, "all")
-    ours = min((audit(asked.folder, "all") for _ in range(asked.runs)), key=lambda r: float(r["seconds"]))
-    held = [asked.folder / path for path in ours["found"]]
-    libraries = [p for p in sorted(asked.folder.rglob("*")) if p.is_file() and may_hold_code(p.name)]
+    audit(request.folder, "all")
+    ours = min((audit(request.folder, "all") for _ in range(request.runs)), key=lambda r: float(r["seconds"]))
+    held = [request.folder / path for path in ours["found"]]
+    libraries = [p for p in sorted(request.folder.rglob("*")) if p.is_file() and may_hold_code(p.name)]
     size, total = (sum(p.stat().st_size for p in group) for group in (held, libraries))
     print(f"{len(libraries)} libraries of {total / 1e9:.2f} GB, {len(held)} of {size / 1e9:.2f} GB with GPU code")
     print(f"audit      {ours['seconds'] * 1e3:8.1f} ms  peak {ours['peak_mib']:.1f} MiB  read {ours['bytes'] / 1e6:.2f} MB")
     print(f"           {len(ours['broken'])} libraries could not be read whole {' '.join(ours['broken'])}".rstrip())
     for label, group in (("those", held), ("all", libraries)):
-        seconds = best(asked.runs, lambda group=group: scan(group))  # type: ignore[misc]
+        seconds = best(request.runs, lambda group=group: scan(group))  # type: ignore[misc]
         print(f"strings    {seconds * 1e3:8.1f} ms  ({label})  ratio {seconds / ours['seconds']:.0f}")
-    _print_truth(ours["found"], scan(held), asked.folder)
+    _print_truth(ours["found"], scan(held), request.folder)
 
 
 def _print_truth(found: dict[str, list[str]], scanned: dict[Path, set[str]], folder: Path) -> None:

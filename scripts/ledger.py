@@ -124,9 +124,9 @@ def _module(fact: Fact, matrix: Matrix) -> list[str]:
 
 
 def _component(fact: Fact, matrix: Matrix) -> list[str]:
-    asked = [fact["rocm"].replace("7.0.x", "7.0.1")] if "x" in fact["rocm"] else fact["rocm"].split("|")
+    request = [fact["rocm"].replace("7.0.x", "7.0.1")] if "x" in fact["rocm"] else fact["rocm"].split("|")
     held = {r.version for r in matrix.rocm if r.components.get(fact["component"]) == fact["component_version"]}
-    return [f"rocm:{v}" for v in asked] if fact["fact"] == "version" and set(asked) <= held else []
+    return [f"rocm:{v}" for v in request] if fact["fact"] == "version" and set(request) <= held else []
 
 
 def _variable(fact: Fact, matrix: Matrix) -> list[str]:
@@ -153,9 +153,9 @@ def _wheel(fact: Fact, matrix: Matrix) -> list[str]:
 def _arch(fact: Fact, matrix: Matrix) -> list[str]:
     """The targets compiled in must be the same set, and known rocBLAS targets too."""
     wanted, blas = _words(fact["gfx_list"], ";"), _words(fact["known_rocblas_gfx"], ";")
-    asked = fact["torch"].split(" ")[0]
-    name = asked if "+" in asked else f"{fact['torch']}+{fact['rocm_wheel']}"
-    builds = [b for b in matrix.torch if b.key == name or (asked == "TheRock" and b.key.startswith("therock-nightly"))]
+    request = fact["torch"].split(" ")[0]
+    name = request if "+" in request else f"{fact['torch']}+{fact['rocm_wheel']}"
+    builds = [b for b in matrix.torch if b.key == name or (request == "TheRock" and b.key.startswith("therock-nightly"))]
     return [f"targets:{b.key}" for b in builds if set(b.gfx) == wanted and (not blas or set(b.blas) == blas)]
 
 

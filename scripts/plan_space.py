@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.model import Finding
+from rocm_doctor.plan.catalog import Catalog, System, known
 from rocm_doctor.plan.judging import stack_facts
-from rocm_doctor.plan.known import Known, System, known
 from rocm_doctor.plan.machine import INBOX, Machine, declared, with_stack
 from rocm_doctor.plan.packages import wished
 from rocm_doctor.plan.stacks import Resolver, Stack
@@ -52,7 +52,7 @@ class Result(NamedTuple):
     cpu: float
 
 
-def complaints(stack: Stack, machine: Machine, known_of: Known) -> list[Finding]:
+def complaints(stack: Stack, machine: Machine, known_of: Catalog) -> list[Finding]:
     """What `check` says above a note of a machine with this stack and its variables, over all rows of the matrix."""
     facts = stack_facts(stack.candidate, machine, stack.packages, stack.env, known_of)
     found, _ = judge(with_stack(machine, facts, stack.packages), Logs(()), known_of.matrix, RULES)
@@ -65,7 +65,7 @@ def machines(gfx: str, matrix: Matrix) -> Iterator[Machine]:
             yield declared(gfx, python, matrix, system, driver)
 
 
-def of_target(gfx: str, known_of: Known, shown: int = 4) -> Result:
+def of_target(gfx: str, known_of: Catalog, shown: int = 4) -> Result:
     """All machines and wishes of one target. A stack is judged once for each machine that differs in what judgements look at."""
     began = time.process_time()
     found: dict[tuple[object, ...], Answer] = {}
@@ -89,11 +89,11 @@ class Answer(NamedTuple):
     failures: list[str]
 
 
-def _asked(asked: Resolver, machine: Machine, known_of: Known, shown: int, judged: set[tuple[object, ...]]) -> Answer:
-    stacks = list(islice(asked.stacks(), shown))
+def _asked(request: Resolver, machine: Machine, known_of: Catalog, shown: int, judged: set[tuple[object, ...]]) -> Answer:
+    stacks = list(islice(request.stacks(), shown))
     failures: list[str] = []
-    if not stacks and not _reasons(asked, known_of):
-        failures.append(f"{machine.words()}: a build without a reason among {len(asked.rejected)}")
+    if not stacks and not _reasons(request, known_of):
+        failures.append(f"{machine.words()}: a build without a reason among {len(request.rejected)}")
     for stack in stacks:
         key = (machine.words(), stack.name, tuple((n, r.version) for n, r in stack.packages.items()))
         if key not in judged:
@@ -102,12 +102,12 @@ def _asked(asked: Resolver, machine: Machine, known_of: Known, shown: int, judge
     return Answer(stacks[0].name if stacks else "nothing", failures)
 
 
-def _reasons(asked: Resolver, known_of: Known) -> bool:
+def _reasons(request: Resolver, known_of: Catalog) -> bool:
     """Whether every build of the catalogue has its reason."""
-    return len(asked.rejected) == len(known_of.matrix.torch) and all(r.why for r in asked.rejected)
+    return len(request.rejected) == len(known_of.matrix.torch) and all(r.why for r in request.rejected)
 
 
-_KNOWN: list[Known] = []
+_KNOWN: list[Catalog] = []
 
 
 def _start() -> None:
@@ -122,10 +122,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gfx", help="only these targets, by comma")
     parser.add_argument("--jobs", type=int, default=2)
-    asked = parser.parse_args()
-    targets = asked.gfx.split(",") if asked.gfx else list(load().gfx)
+    request = parser.parse_args()
+    targets = request.gfx.split(",") if request.gfx else list(load().gfx)
     began = time.monotonic()
-    with multiprocessing.Pool(asked.jobs, _start) as pool:
+    with multiprocessing.Pool(request.jobs, _start) as pool:
         results = list(pool.imap_unordered(_job, targets))
     for one in sorted(results, key=lambda r: r.gfx):
         best = ", ".join(f"{name} ({count})" for name, count in one.first.most_common(2))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rocm_doctor.matrix import load
 from rocm_doctor.plan.candidates import Rejected
-from rocm_doctor.plan.known import Known, known
+from rocm_doctor.plan.catalog import Catalog, known
 from rocm_doctor.plan.machine import declared
 from rocm_doctor.plan.stacks import Stack, resolve
 from rocm_doctor.versions import sort_key
@@ -29,7 +29,7 @@ DOC = Path(__file__).resolve().parents[1] / "docs" / "plan.md"
 BEGIN, END = "<!-- uv table: scripts/plan_uv.py -->", "<!-- end of uv table -->"
 
 
-def row(gfx: str, known_of: Known) -> str:
+def row(gfx: str, known_of: Catalog) -> str:
     """One line: what uv does, what we do, and who is right by which evidence. Linux, Python 3.12, driver not known."""
     stacks, rejected = resolve(declared(gfx, "3.12", known_of.matrix), known_of)
     mine = stacks[0] if stacks else None
@@ -41,7 +41,7 @@ def row(gfx: str, known_of: Known) -> str:
     return f"| {gfx} | {theirs} | {ours} | {_verdict(theirs, index, stacks, rejected)} |"
 
 
-def newest(index: str, known_of: Known) -> str:
+def newest(index: str, known_of: Catalog) -> str:
     """The newest torch of an index that somebody has seen there."""
     seen = [b for b in known_of.matrix.torch if b.index.endswith("/" + index) and b.evidence not in ("inferred", "build matrix")]
     return max(seen, key=lambda b: sort_key(b.torch)).local
@@ -64,7 +64,7 @@ def _verdict(theirs: str, index: str, stacks: list[Stack], rejected: list[Reject
     return f"{who}: {fate.why} ({fate.source})"
 
 
-def table(known_of: Known) -> str:
+def table(known_of: Catalog) -> str:
     head = ["| target | uv installs | ours | who is right, by which evidence |", "|---|---|---|---|"]
     return "\n".join([*head, *(row(gfx, known_of).replace("\n", " ") for gfx in known_of.matrix.gfx)])
 
@@ -72,12 +72,12 @@ def table(known_of: Known) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="Only say whether the table is that of today's matrix.")
-    asked = parser.parse_args()
+    request = parser.parse_args()
     text = DOC.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     fresh = f"{before}{BEGIN}\n\nuv as read in {READ}.\n\n{table(known(load()))}\n\n{END}{after}"
-    if asked.check:
+    if request.check:
         print("up to date" if fresh == text else f"{DOC.name} is not that of this matrix: python scripts/plan_uv.py")
         return int(fresh != text)
     DOC.write_text(fresh, encoding="utf-8")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rocm_doctor.model import Artifact, Why
-from rocm_doctor.probes.read.notes import Artifacts
+from rocm_doctor.probes.read.result import Artifacts
 from rocm_doctor.sources.live import collect
 
 KFD = "sys/class/kfd/kfd/topology/nodes"

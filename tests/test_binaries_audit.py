@@ -24,7 +24,7 @@ from rocm_doctor.binaries.types import Audit, Holding
 from rocm_doctor.binaries.wheel import audit_wheel
 from rocm_doctor.model import Fact, Unknown
 from rocm_doctor.probes.python import code
-from rocm_doctor.probes.read.notes import Artifacts
+from rocm_doctor.probes.read.result import Artifacts
 
 HIP_63 = "__version__ = '2.9.1+rocm6.3'\ncuda: Optional[str] = None\nhip: Optional[str] = '6.3.42134-a9a80e791'\n"
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads peak memory from /proc")

@@ -12,7 +12,7 @@ from rocm_doctor.binaries.audit import artifact, audit_environment
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
 from rocm_doctor.probes.python import code
-from rocm_doctor.probes.read.notes import Artifacts
+from rocm_doctor.probes.read.result import Artifacts
 from rocm_doctor.rules.arch import code_for_the_card
 from rocm_doctor.rules.code import built_for_another_rocm, extensions_without_code, lacks, torch_without_device_code
 from rocm_doctor.rules.engine import judge

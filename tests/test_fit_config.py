@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rocm_doctor.fit import config, presets
 from rocm_doctor.fit.job import Job
-from rocm_doctor.fit.resolve import Asked, resolve
+from rocm_doctor.fit.resolve import Request, resolve
 from rocm_doctor.matrix import load
 
 MATRIX = load()
@@ -129,16 +129,16 @@ def test_no_configuration_raises_anything_else(tmp_path_factory: pytest.TempPath
 def test_options_win_over_the_file_and_the_file_over_defaults(tmp_path: Path) -> None:
     path = tmp_path / "axolotl.yml"
     path.write_text(AXOLOTL, encoding="utf-8")
-    run = resolve(Asked({"batch": 7}, path), "gfx942", "2.11.0", MATRIX)
+    run = resolve(Request({"batch": 7}, path), "gfx942", "2.11.0", MATRIX)
     assert (run.job.batch, run.job.seq, run.job.dtype) == (7, 4096, "bfloat16")
     assert run.source == "preset Llama-3.2-1B"
     assert run.notes[0] == "read from axolotl.yml (axolotl)"
 
 
 def test_what_one_setting_implies_of_another() -> None:
-    phi = resolve(Asked({"model": "Phi-3-mini", "method": "qlora"}), "gfx90a", "2.11", MATRIX).job
+    phi = resolve(Request({"model": "Phi-3-mini", "method": "qlora"}), "gfx90a", "2.11", MATRIX).job
     assert (phi.quant_bits, phi.targets[0]) == (4, "qkv_proj")
-    eager = resolve(Asked({"model": "Qwen3-4B"}, attention="eager"), "gfx90a", "2.11", MATRIX).job
+    eager = resolve(Request({"model": "Qwen3-4B"}, attention="eager"), "gfx90a", "2.11", MATRIX).job
     assert eager.implementation == "eager"
 
 

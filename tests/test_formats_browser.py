@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Snapshot
-from rocm_doctor.reports import Look, render
+from rocm_doctor.reports import RenderOptions, render
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason="no chromium here")]
@@ -55,7 +55,7 @@ def browse(tmp_path: Path, page: str, *options: str) -> str:
 
 
 def test_a_hostile_report_stays_text(tmp_path: Path) -> None:
-    dom = browse(tmp_path, render("html", hostile(), Look()), "--virtual-time-budget=2000", "--dump-dom")
+    dom = browse(tmp_path, render("html", hostile(), RenderOptions()), "--virtual-time-budget=2000", "--dump-dom")
     assert "<title>rocm-doctor:" in dom
     assert not re.search(r"<(?:script|img|svg|iframe)", dom)
     assert "onclick=alert" not in re.sub(r">[^<]*<", "><", dom)
@@ -63,7 +63,9 @@ def test_a_hostile_report_stays_text(tmp_path: Path) -> None:
 
 
 def test_the_page_would_run_a_script_if_one_got_through(tmp_path: Path) -> None:
-    page = render("html", hostile(), Look()).replace("</main>", "<script>document.body.dataset.ran = 'yes'</script></main>")
+    page = render("html", hostile(), RenderOptions()).replace(
+        "</main>", "<script>document.body.dataset.ran = 'yes'</script></main>"
+    )
     unguarded = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
     assert 'data-ran="yes"' in browse(tmp_path, unguarded, "--dump-dom")
     assert 'data-ran="yes"' not in browse(tmp_path, page, "--dump-dom")
@@ -71,7 +73,7 @@ def test_the_page_would_run_a_script_if_one_got_through(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [390, 1200])
 def test_nothing_is_wider_than_the_screen(width: int, tmp_path: Path) -> None:
-    page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", render("html", hostile(), Look()))
+    page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", render("html", hostile(), RenderOptions()))
     frame = f"<!doctype html><iframe id=f style='border:0;width:{width}px;height:900px' src='inner.html'></iframe>"
     (tmp_path / "inner.html").write_text(page, "utf-8")
     script = "<script>onload = () => { const d = document.getElementById('f').contentDocument.documentElement; "

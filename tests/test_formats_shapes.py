@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from rocm_doctor.cli import cli
 from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Snapshot, Undecided
-from rocm_doctor.reports import FORMATS, Look, render
+from rocm_doctor.reports import FORMATS, RenderOptions, render
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMAS = Path(os.environ.get("ROCM_DOCTOR_SCHEMAS", "/nonexistent"))
@@ -76,7 +76,7 @@ REPORTS = st.builds(
 
 
 def shown(report: Report, name: str) -> str:
-    return render(name, report, Look())
+    return render(name, report, RenderOptions())
 
 
 @settings(max_examples=60, deadline=None)
@@ -177,7 +177,7 @@ def test_jsonl_and_json_read_back(report: Report) -> None:
     assert msgspec.json.decode(shown(report, "json"), type=Report) == report
 
 
-class Page(HTMLParser):
+class Document(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
@@ -196,7 +196,7 @@ ALLOWED = frozenset((
 @given(REPORTS)
 def test_html_lets_nothing_through(report: Report) -> None:
     text = shown(report, "html")
-    page = Page()
+    page = Document()
     page.feed(text)
     assert {tag for tag, _ in page.tags} <= ALLOWED
     for tag, attrs in page.tags:

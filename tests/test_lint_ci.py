@@ -154,8 +154,8 @@ def test_the_policies_of_the_documentation_say_the_same(tmp_path: Path) -> None:
         (folder / name).write_text(text)
         read.append(policy.read(Tree(folder)))
     one, other = read
-    assert not one.troubles
-    assert not other.troubles
+    assert not one.problems
+    assert not other.problems
     assert [(t.name, t.gpu, t.rocm, t.python) for t in one.targets] == [(t.name, t.gpu, t.rocm, t.python) for t in other.targets]
     assert [(i.id, i.reason, i.until) for i in one.ignores] == [(i.id, i.reason, i.until) for i in other.ignores]
     assert (one.fail_on, one.exclude) == (other.fail_on, other.exclude) == ("warning", ("third_party/*",))

@@ -19,15 +19,15 @@ from rocm_doctor.lint.readers import requirements, shell
 from rocm_doctor.lint.readers.files import MAX_BYTES
 
 
-def troubles(root: Path) -> list[tuple[str, int, str]]:
+def problems(root: Path) -> list[tuple[str, int, str]]:
     start = time.process_time()
-    found = [(t.place.file, t.place.line, t.message) for t in declared.read(root).troubles]
+    found = [(t.place.file, t.place.line, t.message) for t in declared.read(root).problems]
     assert time.process_time() - start < 5
     return found
 
 
 def one(root: Path) -> tuple[str, int, str]:
-    found = troubles(root)
+    found = problems(root)
     assert len(found) == 1, found
     return found[0]
 
@@ -45,7 +45,7 @@ def test_deep_yaml_json_and_toml(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("base_model: " + "[" * 3000)
     (tmp_path / "ds.json").write_text('{"bf16": ' + "[" * 100_000)
     (tmp_path / "pyproject.toml").write_text("a = " + "[" * 5000)
-    assert {t[0] for t in troubles(tmp_path)} == {"a.yaml", "ds.json", "pyproject.toml"}
+    assert {t[0] for t in problems(tmp_path)} == {"a.yaml", "ds.json", "pyproject.toml"}
 
 
 def test_a_huge_requirements_file(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_file_of_the_largest_size_is_linear(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("--" + "a" * (MAX_BYTES // 2) + "\n" + "b " * (MAX_BYTES // 8))
     (tmp_path / "run.sh").write_text("pip install " + "x" * (MAX_BYTES // 2))
     (tmp_path / "Dockerfile").write_text("FROM a\nRUN " + "\\\n" * 200_000 + "true\n")
-    troubles(tmp_path)
+    problems(tmp_path)
 
 
 def test_links_in_a_circle_and_out_of_the_repository(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_links_in_a_circle_and_out_of_the_repository(tmp_path: Path) -> None:
     (root / "requirements.txt").symlink_to(tmp_path / "secret.txt")
     (root / "requirements-dev.txt").symlink_to(root / "requirements-dev.txt")
     (root / "requirements-up.txt").write_text("-r ../secret.txt\n-r /etc/passwd\n")
-    found = {(t[0], t[1]): t[2] for t in troubles(root)}
+    found = {(t[0], t[1]): t[2] for t in problems(root)}
     assert set(found) == {
         ("requirements.txt", 1),
         ("requirements-dev.txt", 1),
@@ -106,7 +106,7 @@ def test_no_file_outside_is_ever_opened(tmp_path: Path, monkeypatch: pytest.Monk
 def test_requirements_in_a_circle(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("-r requirements-a.txt\n")
     (tmp_path / "requirements-a.txt").write_text("peft\n-r requirements.txt\n")
-    found = troubles(tmp_path)
+    found = problems(tmp_path)
     assert ("requirements-a.txt", 2) in {t[:2] for t in found}
     assert "includes itself" in found[0][2]
 
@@ -114,7 +114,7 @@ def test_requirements_in_a_circle(tmp_path: Path) -> None:
 def test_text_that_is_not_utf8_and_binary_junk(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_bytes(b"# ok\n# f\xfcr MI50\ntorch==2.9.1\n")
     (tmp_path / "environment.yml").write_bytes(bytes(range(256)) * 10)
-    found = {t[0]: t[2] for t in troubles(tmp_path)}
+    found = {t[0]: t[2] for t in problems(tmp_path)}
     assert "line 2" in found["requirements.txt"]
     assert "binary" in found["environment.yml"]
     assert any(r.name == "torch" for u in declared.read(tmp_path).units for s in u.steps for r in s.requirements)
@@ -129,7 +129,7 @@ def test_a_windows_editors_files(tmp_path: Path) -> None:
 def test_a_pipe_and_a_folder_with_a_files_name(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").mkdir()
     os.mkfifo(tmp_path / "Dockerfile")
-    assert [t[0] for t in troubles(tmp_path)] == ["Dockerfile"]
+    assert [t[0] for t in problems(tmp_path)] == ["Dockerfile"]
 
 
 def test_broken_files_are_findings_with_a_place(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocm_doctor.model import Artifact, Why
-from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 PROBES = (
     *(f"kernel.{name}" for name in ("kfd", "drm", "pci", "devices", "driver", "host", "container", "kernel_log")),
@@ -37,7 +37,7 @@ NAMES = (
 CAPTURES = Path(__file__).parents[2] / "shared" / "corpus" / "captures"
 KINDS = ("kfd_topology", "drm_sysfs", "dmesg")
 
-probing: tuple[Callable[[Artifacts], Notes], ...] = tuple(
+probing: tuple[Callable[[Artifacts], ProbeResult], ...] = tuple(
     importlib.import_module(f"rocm_doctor.probes.{name}").probe for name in PROBES
 )
 words = st.sampled_from(

@@ -29,7 +29,7 @@ from faketools import (
 )
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.probes.read.notes import Artifacts
+from rocm_doctor.probes.read.result import Artifacts
 from rocm_doctor.sources import bundle, live
 from rocm_doctor.sources.live import collect
 from rocm_doctor.sources.live import tools as live_tools

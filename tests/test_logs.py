@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.probes.read.words import Vocabulary
+from rocm_doctor.probes.read.words import WordSet
 from rocm_doctor.rules.logs import Logs
 
 _PADDING = "\n123" * 20_000
@@ -72,7 +72,7 @@ def test_hundreds_of_signatures_over_ten_megabytes_take_under_a_second() -> None
 def test_a_text_with_more_words_than_a_log_has_gives_the_same_answer() -> None:
     noise = "\n".join(hashlib.sha512(str(n).encode()).hexdigest().translate(_LETTERS) for n in range(30_000))
     text = f"{noise}\nHIP error: Invalid Device Function\n{noise}"
-    assert not Vocabulary(text).known
+    assert not WordSet(text).known
     asked = ("hip error*invalid device", "hip error*out of memory", "{hang}|no such words")
     few, all_of_it = Logs([Artifact("log/x", "paste", text)], asked), logs(text)
     for condition in asked:
@@ -83,11 +83,11 @@ def test_a_text_with_more_words_than_a_log_has_gives_the_same_answer() -> None:
 
 @given(st.text("aB z1.\n", max_size=60), st.integers(0, 60), st.integers(0, 60))
 def test_a_vocabulary_never_denies_what_stands_in_the_text(text: str, start: int, end: int) -> None:
-    assert Vocabulary(text + _PADDING).may_hold(*(line.lower() for line in text[start:end].split("\n")))
+    assert WordSet(text + _PADDING).may_hold(*(line.lower() for line in text[start:end].split("\n")))
 
 
 def test_a_vocabulary_knows_where_a_word_ends() -> None:
-    words = Vocabulary("Memory access fault by GPU node-1" + _PADDING)
+    words = WordSet("Memory access fault by GPU node-1" + _PADDING)
     assert words.may_hold("cess fault by gp")
     assert not words.may_hold("cess fault by gp ")
     assert not words.may_hold("access", "denied")

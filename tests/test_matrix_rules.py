@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from matrix_machines import MATRIX, Facts, findings, loud, torch
 
-from rocm_doctor.rules.driver_window import driver_release, outside
+from rocm_doctor.rules.driver_range import driver_release, outside
 
 NAVI31: Facts = {"gfx": "gfx1100"}
 

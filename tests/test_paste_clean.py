@@ -1,4 +1,3 @@
-# ruff: noqa: E501 (lines as long as notebooks have them)
 from __future__ import annotations
 
 import pytest

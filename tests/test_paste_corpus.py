@@ -19,7 +19,7 @@ from tool_texts import EVERY, SINGLE, plain
 
 from rocm_doctor.facts import merge as snapshot
 from rocm_doctor.model import Artifact
-from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.tools import agents, amd_smi, clinfo, hip, rocm_smi, rocminfo
 from rocm_doctor.sources.paste import cut, decode
 
@@ -33,7 +33,7 @@ SEEDS = [text.encode() for text in EVERY.values()] + [p.read_bytes() for p in FI
 corpus = pytest.mark.skipif(not FILES, reason="the corpus of captures does not stand beside the project")
 
 
-def notes_of(text: str) -> list[Notes]:
+def notes_of(text: str) -> list[ProbeResult]:
     found = Artifacts(cut(text, "capture"))
     return [module.probe(found) for module in PROBES]
 

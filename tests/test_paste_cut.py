@@ -1,4 +1,3 @@
-# ruff: noqa: E501 (lines as long as the tools print them)
 from __future__ import annotations
 
 import time
@@ -22,7 +21,7 @@ from tool_texts import (
 )
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.probes.read.notes import Artifacts
+from rocm_doctor.probes.read.result import Artifacts
 from rocm_doctor.probes.tools import rocm_smi, rocminfo
 from rocm_doctor.sources.paste import cut
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rocm_doctor.cli import cli
-from rocm_doctor.plan.fix import RECORD, NotHere, apply, environment, installed, undo, undoing, writable
+from rocm_doctor.plan.fix import RECORD, EnvironmentProblem, apply, environment, installed, undo, undoing, writable
 
 pip = pytest.importorskip("pip", reason="the environments of these tests borrow the pip that runs here")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the layout of the environment is the one of Unix")
@@ -133,7 +133,7 @@ def test_a_system_python_is_refused() -> None:
     base = Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
     if not base.exists():
         pytest.skip("the base interpreter is elsewhere")
-    with pytest.raises(NotHere, match="no virtual environment"):
+    with pytest.raises(EnvironmentProblem, match="no virtual environment"):
         writable(str(base))
 
 

@@ -8,8 +8,8 @@ from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Value
 from rocm_doctor.plan.answer import Plan, answer
+from rocm_doctor.plan.catalog import known
 from rocm_doctor.plan.commands import install, replaces
-from rocm_doctor.plan.known import known
 from rocm_doctor.plan.machine import Machine, probed
 from rocm_doctor.plan.packages import wished
 from rocm_doctor.plan.text import text

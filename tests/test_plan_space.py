@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocm_doctor.matrix import load
-from rocm_doctor.plan.known import Known, System, known
+from rocm_doctor.plan.catalog import Catalog, System, known
 from rocm_doctor.plan.machine import declared
 from rocm_doctor.plan.stacks import Resolver
 
@@ -32,7 +32,7 @@ def script() -> ModuleType:
 
 
 @cache
-def known_of() -> Known:
+def known_of() -> Catalog:
     return known(load())
 
 

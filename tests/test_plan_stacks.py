@@ -8,14 +8,14 @@ import pytest
 
 from rocm_doctor.matrix import load
 from rocm_doctor.plan.answer import Plan, answer
+from rocm_doctor.plan.catalog import Catalog, System, known
 from rocm_doctor.plan.evidence import spans
-from rocm_doctor.plan.known import Known, System, known
 from rocm_doctor.plan.machine import declared
 from rocm_doctor.plan.packages import wished
 
 
 @cache
-def known_of() -> Known:
+def known_of() -> Catalog:
     return known(load())
 
 

@@ -1,14 +1,13 @@
-# ruff: noqa: E501 (lines as long as the tools print them)
 from __future__ import annotations
 
 import pytest
 from tool_texts import AMD_BOX, AMD_JSON, AMD_MONITOR, AMD_STATIC, gpus, plain, run
 
-from rocm_doctor.probes.read.notes import Notes
+from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.probes.tools import amd_smi
 
 
-def read(text: str) -> Notes:
+def read(text: str) -> ProbeResult:
     return run(amd_smi, ("cmd/amd-smi", text))
 
 

@@ -9,7 +9,7 @@ from faketools import Card, artifacts, bare_machine, machine
 
 from rocm_doctor.model import Why
 from rocm_doctor.probes.kernel.driver import DEFAULTS, MODULE, probe
-from rocm_doctor.probes.read.notes import Artifacts
+from rocm_doctor.probes.read.result import Artifacts
 from rocm_doctor.sources.live.kernel import kernel_files
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from faketools import KFD, STRIX_HALO, Card, artifacts, machine, write
 
 from rocm_doctor.probes.kernel.drm import probe
-from rocm_doctor.probes.read.notes import Artifacts
+from rocm_doctor.probes.read.result import Artifacts
 from rocm_doctor.sources.live.kernel import kernel_files
 
 SEAT = "sys/class/drm/card0/device"

@@ -8,7 +8,7 @@ import pytest
 from faketools import artifacts, bare_machine
 
 from rocm_doctor.probes.kernel.host import probe
-from rocm_doctor.probes.read.notes import Artifacts
+from rocm_doctor.probes.read.result import Artifacts
 from rocm_doctor.sources.live.host import host_files
 
 

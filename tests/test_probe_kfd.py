@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rocm_doctor.model import Fact
 from rocm_doctor.probes.kernel.kfd import address, gfx_name, probe
-from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.sources.live.kernel import kernel_files
 
 NODE = (
@@ -21,7 +21,7 @@ NODE = (
 TREE = "/sys/class/kfd/kfd/topology/nodes"
 
 
-def gpus(notes: Notes) -> list[dict[str, Fact]]:
+def gpus(notes: ProbeResult) -> list[dict[str, Fact]]:
     return [gpu for listing in notes.listings for gpu in listing.gpus]
 
 

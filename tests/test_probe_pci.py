@@ -9,7 +9,7 @@ from faketools import KFD, Card, artifacts, bare_machine, machine
 
 from rocm_doctor.facts.merge import build
 from rocm_doctor.probes.kernel.pci import probe
-from rocm_doctor.probes.read.notes import Artifacts
+from rocm_doctor.probes.read.result import Artifacts
 from rocm_doctor.sources.live.kernel import kernel_files
 
 SLOT = "sys/bus/pci/devices/0000:03:00.0"

@@ -1,4 +1,3 @@
-# ruff: noqa: E501 (tables of cases)
 from __future__ import annotations
 
 from types import ModuleType

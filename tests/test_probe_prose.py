@@ -242,7 +242,7 @@ def test_gpus_of_the_reports_are_those_that_a_reader_names() -> None:
     from rocm_doctor.facts.enrich import gpu_names
     from rocm_doctor.matrix import load
     from rocm_doctor.model import Artifact
-    from rocm_doctor.probes.read.notes import Artifacts
+    from rocm_doctor.probes.read.result import Artifacts
 
     cases = sorted((CORPUS / "cases").glob("*/case.md"))
     if not cases:

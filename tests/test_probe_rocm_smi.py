@@ -1,14 +1,13 @@
-# ruff: noqa: E501 (lines as long as the tools print them)
 from __future__ import annotations
 
 import pytest
 from tool_texts import SMI_CSV, SMI_JSON, SMI_LIST, SMI_TABLE, gpus, plain, run
 
-from rocm_doctor.probes.read.notes import Notes
+from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.probes.tools import rocm_smi
 
 
-def read(text: str) -> Notes:
+def read(text: str) -> ProbeResult:
     return run(rocm_smi, ("cmd/rocm-smi", text))
 
 

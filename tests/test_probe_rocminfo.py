@@ -1,14 +1,13 @@
-# ruff: noqa: E501 (lines as long as the tools print them)
 from __future__ import annotations
 
 import pytest
 from tool_texts import CPU, DONE, HEAD, NPU, ROCMINFO, gpu_agent, gpus, plain, run
 
-from rocm_doctor.probes.read.notes import Notes
+from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.probes.tools import rocminfo
 
 
-def read(text: str) -> Notes:
+def read(text: str) -> ProbeResult:
     return run(rocminfo, ("cmd/rocminfo", text))
 
 

@@ -8,7 +8,7 @@ from text_probes import facts, notes
 from rocm_doctor.model import Artifact
 from rocm_doctor.probes.python import torch_build
 from rocm_doctor.probes.python.torch_build import Build, family_of, kind_of, rocm_of
-from rocm_doctor.probes.read.notes import Artifacts
+from rocm_doctor.probes.read.result import Artifacts
 
 VERSION_PY = """\
 from typing import Optional

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from rocm_doctor.model import Artifact, Fact, Finding, Gpu, Reading, Report, Snapshot
 from rocm_doctor.probes.python import env
-from rocm_doctor.probes.read.notes import Artifacts
+from rocm_doctor.probes.read.result import Artifacts
 from rocm_doctor.redaction import Redactor, redact_artifacts, redact_report, redact_snapshot
 from rocm_doctor.redaction.patterns import COMMON
-from rocm_doctor.reports import FORMATS, Look, render
+from rocm_doctor.reports import FORMATS, RenderOptions, render
 
 CAPTURES = Path(__file__).resolve().parents[2] / "shared" / "corpus" / "captures"
 NAME = st.from_regex(r"[a-z][a-z0-9]{3,9}", fullmatch=True).filter(lambda n: n not in COMMON and not n.startswith("gfx"))
@@ -236,7 +236,7 @@ def test_no_seeded_secret_is_in_any_shared_format(secrets: dict[str, str]) -> No
     report = Report(1, "0.1.0", "m", "problems", text, (finding,), (), snapshot, disputes=(text,))
     clean = redact_report(report, Redactor(secrets["host"], secrets["user"], f"/home/{secrets['user']}"))
     for name in FORMATS:
-        shared = render(name, clean, Look(verbose=True))
+        shared = render(name, clean, RenderOptions(verbose=True))
         assert [kind for kind, secret in secrets.items() if secret in shared] == [], name
 
 

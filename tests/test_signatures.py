@@ -68,7 +68,7 @@ LINES: tuple[tuple[str, str], ...] = (
     # platform
     ("kfd kfd: amdgpu: skipped device 1002:67df, PCI rejects atomics", "platform.pcie-atomics"),
     ("amdgpu 0000:09:00.0: BAR 0: no space for [mem size 0x800000000 64bit pref]", "platform.bios"),
-    ("VM under Proxmox, card passed through.\namdgpu 0000:01:00.0: amdgpu: Fatal error during GPU init", "platform.vm-passthrough"),  # noqa: E501
+    ("VM under Proxmox, card passed through.\namdgpu 0000:01:00.0: amdgpu: Fatal error during GPU init", "platform.vm-passthrough"),
     ('NCCL WARN Missing "iommu=pt" from kernel command line which can lead to system instablity or hang!', "platform.iommu"),
     ("iommu=pt is set. Two GPUs, rccl: all_reduce hangs", "dist.p2p"),
     # memory, numbers, hardware
@@ -82,7 +82,7 @@ LINES: tuple[tuple[str, str], ...] = (
     ("RuntimeError: Configured ROCm binary not found at /x/bitsandbytes/libbitsandbytes_rocm84.so", "lib.bitsandbytes"),
     ("FlashAttention only supports AMD MI200 GPUs or newer.", "lib.flash-attn"),
     ("RuntimeError: No available kernel. Aborting execution.", "lib.flash-attn"),
-    ("triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 165888, Hardware limit: 163840.", "lib.triton"),  # noqa: E501
+    ("triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 165888, Hardware limit: 163840.", "lib.triton"),
     ("NotImplementedError: No operator found for `memory_efficient_attention_forward` with inputs:", "lib.xformers"),
     ("KeyError: 'Unknown GPU architecture: gfx1201'\n  File aiter/jit/core.py", "lib.aiter"),
     ("RuntimeError: miopenStatusUnknownError", "lib.miopen"),
@@ -149,10 +149,10 @@ def test_the_cause_is_named_first_with_its_line(text: str, wanted: str) -> None:
 CONTROLS = (
     "/opt/amdgpu/share/libdrm/amdgpu.ids: No such file or directory\nTrue",
     "MIOpen(HIP): Warning [IsEnoughWorkspace] workspace required: 1, provided ptr: 0 size: 0",
-    "UserWarning: Attempting to use hipBLASLt on an unsupported architecture! Overriding blas backend to hipblas\nTraining goes on.",  # noqa: E501
+    "UserWarning: Attempting to use hipBLASLt on an unsupported architecture! Overriding blas backend to hipblas\nTraining goes on.",
     "gfx1201, torch 2.9.1+rocm6.4\nModuleNotFoundError: No module named 'requests'",
     "UserWarning: expandable_segments not supported on this platform",
-    "VAE load device: cuda:0, offload device: cpu, dtype: torch.bfloat16\nTypeError: forward() got an unexpected keyword argument 'x'",  # noqa: E501
+    "VAE load device: cuda:0, offload device: cpu, dtype: torch.bfloat16\nTypeError: forward() got an unexpected keyword argument 'x'",
     "ERROR: No matching distribution found for ttransformers==4.24.0",
     "step 10 loss 1.2\nstep 20 loss 1.1\nsaved to output/financial-nano",
     "RuntimeError: expected scalar type Half but found BFloat16",

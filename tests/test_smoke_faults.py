@@ -150,12 +150,12 @@ def test_an_interpreter_that_does_not_start(python: str) -> None:
     assert found["matmul"]["reason"] == "needs-device"
 
 
-def test_a_crew_loses_a_member() -> None:
-    """One rank of two dies: the stage is that rank's death, the other rank is ended, the next stage runs in a new crew."""
+def test_a_group_loses_a_member() -> None:
+    """One rank of two dies: the stage is that rank's death, the other rank is ended, the next stage runs in a new group."""
     artifacts = smoke("device two-gpus\nddp rank-1-dies", stages=["together", "ddp", "fsdp2"])
-    crew = results(artifacts, "crew")
-    assert (crew["ddp"]["status"], crew["ddp"]["reason"]) == ("died", "SIGSEGV")
-    assert crew["together"]["status"] == crew["fsdp2"]["status"] == "passed"
+    group = results(artifacts, "group")
+    assert (group["ddp"]["status"], group["ddp"]["reason"]) == ("died", "SIGSEGV")
+    assert group["together"]["status"] == group["fsdp2"]["status"] == "passed"
     assert children() == []
 
 
@@ -223,8 +223,8 @@ def test_two_gpus_run_side_by_side_and_one_fails() -> None:
     assert results(artifacts, "gpu0")["lora"]["status"] == "passed"
     assert results(artifacts, "gpu1")["lora"]["status"] == "died"
     assert results(artifacts, "gpu1")["peft"]["status"] == "passed"
-    assert results(artifacts, "crew")["together"]["status"] == "passed"
-    assert results(artifacts, "crew")["ddp"]["reason"] == "needs-lora"
+    assert results(artifacts, "group")["together"]["status"] == "passed"
+    assert results(artifacts, "group")["ddp"]["reason"] == "needs-lora"
     assert judged(artifacts).snapshot.get("smoke.lora").value == "died:SIGSEGV"
 
 

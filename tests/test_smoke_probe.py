@@ -13,13 +13,13 @@ from rocm_doctor import pipeline
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.probes.python.smoke import probe
-from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.workers.smoke.table import STAGES
 
 HEADER = {
     "kind": "header",
     "schema": 1,
-    "lane": "gpu0",
+    "queue": "gpu0",
     "interpreter": "/opt/venv/bin/python",
     "torch": "2.9.1+rocm6.4",
     "device": "hip",
@@ -147,7 +147,7 @@ def test_several_stages_have_one_root() -> None:
 
 
 def test_a_line_of_stderr_beats_the_guess() -> None:
-    said = "rocBLAS error: Cannot read /opt/venv/lib/python3.12/site-packages/torch/lib/rocblas/library/TensileLibrary.dat: No such file or directory for GPU arch : gfx906"  # noqa: E501
+    said = "rocBLAS error: Cannot read /opt/venv/lib/python3.12/site-packages/torch/lib/rocblas/library/TensileLibrary.dat: No such file or directory for GPU arch : gfx906"
     log = Artifact("smoke/gpu0.log", "bundle", f"== matmul DIED: SIGABRT\n{said}\n")
     report = judged(lines(*passing("matmul"), stage("matmul", "died", "SIGABRT")), log)
     assert first(report)[0] == "arch.blas-missing"
@@ -168,7 +168,7 @@ def test_rdna4_is_told_of_hipblaslt_although_every_stage_passes() -> None:
 @given(st.text(max_size=300) | st.binary(max_size=300).map(lambda raw: raw.decode("utf-8", "replace")))
 def test_any_text_is_survived(text: str) -> None:
     notes = probe(Artifacts([Artifact("smoke/gpu0.jsonl", "bundle", text)]))
-    assert isinstance(notes, Notes)
+    assert isinstance(notes, ProbeResult)
 
 
 @given(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rocm_doctor.workers import process
-from rocm_doctor.workers.process import Ask, run, run_many
+from rocm_doctor.workers.process import ChildSpec, run, run_many
 
 pytestmark = pytest.mark.skipif(not process.HAS_GROUPS, reason="needs process groups")
 
@@ -70,7 +70,7 @@ def test_flood_is_capped() -> None:
 
 def test_tail_keeps_the_end_of_a_flood() -> None:
     code = "import os\nfor i in range(400): os.write(2, b'z' * 65536)\nos.write(2, b'the end')"
-    done = run_many([Ask(py(code), limit=20, cap=4096, keep="tail")])[0]
+    done = run_many([ChildSpec(py(code), limit=20, cap=4096, keep="tail")])[0]
     assert done.state == "finished"
     assert done.stderr.endswith("the end")
     assert len(done.stderr) <= 4096
@@ -122,9 +122,9 @@ def test_unkillable_child_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_many_run_at_once_in_order() -> None:
-    asks = [Ask(py(f"import time; time.sleep(0.5); print({n})")) for n in range(4)]
+    asks = [ChildSpec(py(f"import time; time.sleep(0.5); print({n})")) for n in range(4)]
     began = time.monotonic()
-    results = run_many([*asks, Ask(["/nonexistent"])])
+    results = run_many([*asks, ChildSpec(["/nonexistent"])])
     assert [done.stdout for done in results[:4]] == ["0\n", "1\n", "2\n", "3\n"]
     assert results[4].state == "not-found"
     assert time.monotonic() - began < 1.9
@@ -160,5 +160,5 @@ def test_plain_fallback(code: str, state: str, monkeypatch: pytest.MonkeyPatch) 
 
 def test_costs_little() -> None:
     began = time.monotonic()
-    run_many([Ask(["true"]) for _ in range(5)])
+    run_many([ChildSpec(["true"]) for _ in range(5)])
     assert time.monotonic() - began < 0.5

@@ -141,16 +141,16 @@ def fake_torch(*, hip_version: str | None = "7.0", available: bool = True, count
     return SimpleNamespace(cuda=cuda, version=SimpleNamespace(hip=hip_version, cuda=None), get_num_threads=lambda: 2)
 
 
-def a_bench(torch: Any, index: int = 0) -> bench.Bench:
+def a_context(torch: Any, index: int = 0) -> bench.StageContext:
     args = bench.arguments(["--results", "x", "--stages", "device", "--gpu", str(index)])
-    made = bench.Bench(args, lambda **event: None)
+    made = bench.StageContext(args, lambda **event: None)
     made.torch, made.device = torch, SimpleNamespace(type="cuda", index=index)
     return made
 
 
 def device_of(torch: Any, monkeypatch: pytest.MonkeyPatch, kernel: list[str] | None, index: int = 0) -> dict[str, Any]:
     monkeypatch.setattr(hip, "kernel_addresses", lambda torch: kernel)
-    return basics.device(a_bench(torch, index))
+    return basics.device(a_context(torch, index))
 
 
 PCI: dict[str, Any] = {"pci_bus_id": 3, "pci_device_id": 0, "pci_domain_id": 0}

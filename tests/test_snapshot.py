@@ -9,19 +9,19 @@ import pytest
 
 from rocm_doctor.facts import merge as snapshot
 from rocm_doctor.model import Fact, Reading, Snapshot, Unknown
-from rocm_doctor.probes.read.notes import MOST, Notes
+from rocm_doctor.probes.read.result import MOST, ProbeResult
 
 
-def notes(*gpus: dict[str, Any], complete: bool = True, tool: str = "kfd", **facts: Any) -> Notes:
-    made = Notes()
+def notes(*gpus: dict[str, Any], complete: bool = True, tool: str = "kfd", **facts: Any) -> ProbeResult:
+    made = ProbeResult()
     for key, value in facts.items():
-        made.say(key.replace("__", "."), value, Reading(tool))
+        made.record(key.replace("__", "."), value, Reading(tool))
     if gpus:
         listing = made.listing(complete)
         for gpu in gpus:
             into = listing.gpu()
             for key, value in gpu.items():
-                made.say(key, value, Reading(tool), into)
+                made.record(key, value, Reading(tool), into)
     return made
 
 
@@ -162,9 +162,9 @@ def test_a_card_that_no_driver_claims_is_added_by_its_address() -> None:
 
 
 def test_no_listing_is_not_an_empty_listing() -> None:
-    empty = Notes()
+    empty = ProbeResult()
     empty.listing()
-    assert snapshot.build([Notes()]).gpus_listed is False
+    assert snapshot.build([ProbeResult()]).gpus_listed is False
     assert snapshot.build([empty]).gpus_listed is True
 
 

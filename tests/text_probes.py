@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rocm_doctor.model import Artifact, Fact, Unknown
-from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.text.gpu_names import GpuNames
 
 CORPUS = Path(__file__).resolve().parents[1].parent / "shared" / "corpus"
@@ -42,11 +42,11 @@ NAMES = GpuNames.of(
 )
 
 
-def notes(probe: ModuleType, *texts: tuple[str, str] | str) -> Notes:
+def notes(probe: ModuleType, *texts: tuple[str, str] | str) -> ProbeResult:
     """The probe's notes on texts: `(artifact name, text)`, or a text that somebody pasted."""
     items = [("paste/text", text) if isinstance(text, str) else text for text in texts]
     artifacts = Artifacts((Artifact(name, "paste", text) for name, text in items), lambda: NAMES)
-    result: Notes = probe.probe(artifacts)
+    result: ProbeResult = probe.probe(artifacts)
     return result
 
 

@@ -1,13 +1,12 @@
 """Output of the GPU tools for made-up machines, in the layouts that real captures show (ids and serial numbers are invented)."""
 
-# ruff: noqa: E501 (lines as long as the tools print them)
 from __future__ import annotations
 
 from collections.abc import Callable
 from types import ModuleType
 
 from rocm_doctor.model import Artifact, Fact, Unknown
-from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 HEAD = """\
 =====================
@@ -301,13 +300,13 @@ def plain(facts: dict[str, Fact]) -> dict[str, object]:
     return {key: fact.value for key, fact in facts.items() if not isinstance(fact.value, Unknown)}
 
 
-def run(probe: Callable[[Artifacts], Notes] | ModuleType, *pairs: tuple[str, str]) -> Notes:
+def run(probe: Callable[[Artifacts], ProbeResult] | ModuleType, *pairs: tuple[str, str]) -> ProbeResult:
     """What a probe notes on artifacts of these names and texts."""
     call = probe.probe if isinstance(probe, ModuleType) else probe
-    notes: Notes = call(Artifacts(Artifact(name, "paste", text) for name, text in pairs))
+    notes: ProbeResult = call(Artifacts(Artifact(name, "paste", text) for name, text in pairs))
     return notes
 
 
-def gpus(notes: Notes) -> list[dict[str, object]]:
+def gpus(notes: ProbeResult) -> list[dict[str, object]]:
     """The values of every GPU of every listing, in order."""
     return [plain(gpu) for listing in notes.listings for gpu in listing.gpus]

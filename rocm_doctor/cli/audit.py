@@ -17,7 +17,7 @@ from rocm_doctor.binaries import table
 from rocm_doctor.binaries.targets import overridden, parse_target
 from rocm_doctor.binaries.types import Audit
 from rocm_doctor.binaries.wheel import audit_wheel
-from rocm_doctor.cli.common import Fault, interpreter, write_file
+from rocm_doctor.cli.common import InputError, interpreter, write_file
 
 ROCM = Path("/opt/rocm")
 QUIET_SECONDS = 2.0
@@ -64,9 +64,9 @@ def command(
 def _check(gpus: tuple[str, ...], override: str | None) -> None:
     for gpu in gpus:
         if parse_target(gpu) is None:
-            raise Fault(f"--gpu {gpu}: no gfx target; write it as gfx1100 or gfx90a:xnack-")
+            raise InputError(f"--gpu {gpu}: no gfx target; write it as gfx1100 or gfx90a:xnack-")
     if override and overridden(override) is None:
-        raise Fault(f"--override {override}: the runtime wants major.minor.step in decimal, such as 10.3.0")
+        raise InputError(f"--override {override}: the runtime wants major.minor.step in decimal, such as 10.3.0")
 
 
 def _audit(path: Path | None, python: str | None, hip: str | None) -> Audit:
@@ -82,7 +82,7 @@ def _audit(path: Path | None, python: str | None, hip: str | None) -> Audit:
         path.open("rb").close()
     except (OSError, zipfile.BadZipFile) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise Fault(f"{path}: {why}; give an environment, a folder, a wheel or a library") from error
+        raise InputError(f"{path}: {why}; give an environment, a folder, a wheel or a library") from error
     return audits.audit_file(path)
 
 
@@ -95,7 +95,7 @@ def _environment(python: str | None, hip: str | None, progress: Callable[[str], 
 
     found = locate(python, Path("/"), os.environ)
     if isinstance(found, str):
-        raise Fault(found)
+        raise InputError(found)
     folders = [Path(folder) for folder in found.folders]
     override = os.environ.get("BNB_ROCM_VERSION", "")
     return audits.audit_environment(folders, hip, everything=True, rocm=[ROCM], bnb_override=override, progress=progress)

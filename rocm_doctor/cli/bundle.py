@@ -10,7 +10,7 @@ from rocm_doctor import pipeline
 from rocm_doctor.cli.check import captured, live
 from rocm_doctor.cli.common import interpreter, load_matrix, write_file
 from rocm_doctor.redaction import redact_artifacts
-from rocm_doctor.reports import Look, render
+from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.sources import bundle
 
 
@@ -39,7 +39,7 @@ def command(
     artifacts = captured(paths, logs, False) if paths else live(python, sysroot, logs, smoke=smoke)
     shared = artifacts if no_redact else redact_artifacts(artifacts)
     report = pipeline.judge(shared, matrix, source=output.name)
-    extra = {"report.json": render("json", report, Look()), "report.md": render("markdown", report, Look())}
+    extra = {"report.json": render("json", report, RenderOptions()), "report.md": render("markdown", report, RenderOptions())}
     write_file(output, bundle.write(shared, extra))
     there = sum(not a.missing for a in shared)
     click.echo(f"{output}: {there} artefacts (and {len(shared) - there} noted as not there), verdict: {report.summary}")

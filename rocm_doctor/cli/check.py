@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from rocm_doctor import pipeline
-from rocm_doctor.cli.common import Fault, baselined, deliver, finish, interpreter, load_matrix, report_options
+from rocm_doctor.cli.common import InputError, baselined, deliver, finish, interpreter, load_matrix, report_options
 from rocm_doctor.model import Artifact
 
 
@@ -76,7 +76,7 @@ def captured(paths: tuple[Path, ...], logs: tuple[Path, ...], example: bool) -> 
         stdin = [a for p in paths if str(p) == "-" for a in read_stream(sys.stdin.buffer)]
         return stdin + pipeline.from_paths([p for p in paths if str(p) != "-"], logs)
     except BundleError as exc:
-        raise Fault(str(exc)) from exc
+        raise InputError(str(exc)) from exc
 
 
 def example_bundle() -> Path:

@@ -13,13 +13,13 @@ import click
 import msgspec
 
 from rocm_doctor.model import Report
-from rocm_doctor.reports import FORMATS, Look, render
+from rocm_doctor.reports import FORMATS, RenderOptions, render
 
 F = TypeVar("F", bound=Callable[..., Any])
 FAIL_ON = ("error", "warning", "note", "never")
 
 
-class Fault(click.ClickException):
+class InputError(click.ClickException):
     """Something the user gave is wrong (a path, a row): one message that names it and the remedy; exit code 2."""
 
     exit_code = 2
@@ -73,7 +73,7 @@ def interpreter(python: str | None) -> str | None:
     found = locate(named, Path("/"), os.environ)
     program = found if isinstance(found, str) else found.executable if Path(named).is_dir() else named
     if isinstance(found, str) or run([program, "-c", "print(8 * 2)"], limit=20).stdout.strip() != "16":
-        raise Fault(f"--python {python}: no Python there; give the path of an interpreter or the folder of its environment")
+        raise InputError(f"--python {python}: no Python there; give the path of an interpreter or the folder of its environment")
     return program
 
 
@@ -85,7 +85,7 @@ def named_gpu(text: str, matrix: Any, where: str = "") -> str:
     if isinstance(found, str):
         return found
     help_ = f"it may be {' or '.join(found)}" if found else f"known are {', '.join(matrix.gfx)}"
-    raise Fault(f"`{text}`{where} is no single GPU of the catalogue: {help_}")
+    raise InputError(f"`{text}`{where} is no single GPU of the catalogue: {help_}")
 
 
 def load_matrix(path: Path | None, overlays: Sequence[Path]) -> Any:
@@ -97,7 +97,7 @@ def load_matrix(path: Path | None, overlays: Sequence[Path]) -> Any:
     try:
         return load(path, tuple(overlays))
     except ValueError as exc:
-        raise Fault(str(exc)) from exc
+        raise InputError(str(exc)) from exc
 
 
 def baselined(report: Report, baseline: Path | None) -> Report:
@@ -107,7 +107,7 @@ def baselined(report: Report, baseline: Path | None) -> Report:
     try:
         old = msgspec.json.decode(baseline.read_bytes(), type=Report)
     except msgspec.DecodeError as exc:
-        raise Fault(f"{baseline}: no report of rocm-doctor ({exc}); make one with --format json -o {baseline}") from exc
+        raise InputError(f"{baseline}: no report of rocm-doctor ({exc}); make one with --format json -o {baseline}") from exc
     from rocm_doctor.pipeline import accepting
 
     known = {f.fingerprint for f in old.findings}
@@ -120,10 +120,10 @@ def deliver(
     """Write each format to its file; those without a file go to standard output in the order given."""
     names = tuple(formats) or ("text",)
     if len(outputs) > len(names):
-        raise Fault(f"{len(outputs)} outputs but {len(names)} formats; give one --format for each -o")
+        raise InputError(f"{len(outputs)} outputs but {len(names)} formats; give one --format for each -o")
     for number, name in enumerate(names):
         to_file = number < len(outputs)
-        look = Look(width=width(to_file), color=not to_file and _color(), verbose=verbose, quiet=quiet)
+        look = RenderOptions(width=width(to_file), color=not to_file and _color(), verbose=verbose, quiet=quiet)
         text = render(name, report if no_redact or (name == "text" and not to_file) else _redacted(report), look)
         if to_file:
             write_file(outputs[number], text.encode("utf-8"))
@@ -136,7 +136,7 @@ def write_file(path: Path, data: bytes) -> None:
     try:
         path.write_bytes(data)
     except OSError as exc:
-        raise Fault(f"{path}: {exc.strerror or exc}; give a file in a folder that exists and can be written") from exc
+        raise InputError(f"{path}: {exc.strerror or exc}; give a file in a folder that exists and can be written") from exc
 
 
 def _redacted(report: Report) -> Report:

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from rocm_doctor import pipeline
-from rocm_doctor.cli.common import Fault, load_matrix
+from rocm_doctor.cli.common import InputError, load_matrix
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
 
@@ -45,11 +45,13 @@ def _report(path: Path, matrix: Matrix, no_redact: bool) -> Report:
         try:
             return msgspec.json.decode(path.read_bytes(), type=Report)
         except (OSError, msgspec.DecodeError) as exc:
-            raise Fault(f"{path}: no report of rocm-doctor ({exc}); make one with `check --format json -o {path.name}`") from exc
+            raise InputError(
+                f"{path}: no report of rocm-doctor ({exc}); make one with `check --format json -o {path.name}`"
+            ) from exc
     try:
         report = pipeline.judge(pipeline.from_paths([path]), matrix, source=path.name)
     except BundleError as exc:
-        raise Fault(str(exc)) from exc
+        raise InputError(str(exc)) from exc
     if not (report.snapshot.facts or report.snapshot.gpus or report.findings):
-        raise Fault(f"{path}: neither a report nor a bundle: nothing in it tells of a machine; make one with `bundle`")
+        raise InputError(f"{path}: neither a report nor a bundle: nothing in it tells of a machine; make one with `bundle`")
     return report if no_redact else redact_report(report)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from rocm_doctor.cli.common import Fault, load_matrix
+from rocm_doctor.cli.common import InputError, load_matrix
 from rocm_doctor.matrix import EnvVar, Matrix
 from rocm_doctor.model import Diagnosis, Row
 
@@ -47,9 +47,9 @@ def _lines(matrix: Matrix, name: str) -> Iterable[str]:
     if exact:
         return _lines(matrix, exact)
     if name.split()[0].casefold() in ("torch", "rocm"):
-        raise Fault(f"`{name}` is explained by a table: rocm-doctor matrix show {name}")
+        raise InputError(f"`{name}` is explained by a table: rocm-doctor matrix show {name}")
     near = difflib.get_close_matches(name, names, 3, 0.5)
-    raise Fault(
+    raise InputError(
         f"nothing is called `{name}`" + (f"; did you mean {', '.join(near)}?" if near else "; `rocm-doctor explain` lists all")
     )
 

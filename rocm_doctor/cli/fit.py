@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from rocm_doctor.cli.check import live, said_when_slow
-from rocm_doctor.cli.common import Fault, load_matrix, named_gpu, width
+from rocm_doctor.cli.common import InputError, load_matrix, named_gpu, width
 from rocm_doctor.fit import answer as answers
 from rocm_doctor.fit import card as cards
 from rocm_doctor.fit import resolve, runner, text
@@ -114,16 +114,16 @@ def command(
     place. Exit code 1 when it does not fit.
     """
     matrix = load_matrix(None, ())
-    asked = resolve.Asked({k: v for k, v in options.items() if v is not None}, file, attention, torch)
+    request = resolve.Request({k: v for k, v in options.items() if v is not None}, file, attention, torch)
     try:
-        measured = measured_step(asked, python, matrix) if measure else None
+        measured = measured_step(request, python, matrix) if measure else None
         card, installed = machine(gpu, vram, python, matrix) if measured is None else of_measured(measured)
         card = msgspec.structs.replace(card, count=gpus)
-        run = resolve.resolve(asked, card.gfx, installed, matrix)
+        run = resolve.resolve(request, card.gfx, installed, matrix)
         with said_when_slow("still following one training step through the model, on the CPU"):
             answer = answers.answer(run, card, strategy if gpus > 1 else "single", python, fast)
     except (ValueError, runner.WorkerError) as exc:
-        raise Fault(str(exc)) from exc
+        raise InputError(str(exc)) from exc
     click.echo(as_json(answer, measured) if format_ == "json" else text.page(answer, measured, width()))
     sys.exit(1 if answer.verdict == "does not fit" else 0)
 
@@ -145,10 +145,10 @@ def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> t
     return card, version if isinstance(version, str) else None
 
 
-def measured_step(asked: resolve.Asked, python: str | None, matrix: Matrix) -> runner.Measured:
+def measured_step(request: resolve.Request, python: str | None, matrix: Matrix) -> runner.Measured:
     """Real steps; which kernels the prediction takes does not matter to them."""
     with said_when_slow("still running three training steps on the GPU"):
-        return runner.measure(resolve.resolve(asked, "", None, matrix).job, python)
+        return runner.measure(resolve.resolve(request, "", None, matrix).job, python)
 
 
 def of_measured(measured: runner.Measured) -> tuple[cards.Card, str | None]:

@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from rocm_doctor.cli.common import Fault
+from rocm_doctor.cli.common import InputError
 from rocm_doctor.cli.plan import plan_options, planned
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.commands import install, replaces
 from rocm_doctor.plan.fix import (
     RECORD,
     Environment,
-    NotHere,
+    EnvironmentProblem,
     Run,
     apply,
     by_name,
@@ -44,12 +44,12 @@ def command(go: bool, dry_run: bool, back: bool, **asked: Any) -> None:
     kept in rocm-doctor-fix.json inside the environment, from which --undo brings it back.
     """
     if go and dry_run:
-        raise Fault("--apply and --dry-run exclude each other")
+        raise InputError("--apply and --dry-run exclude each other")
     try:
         place = writable(asked["python"] or sys.executable)
         sys.exit(_undo(place, go) if back else _fix(place, go, asked))
-    except NotHere as exc:
-        raise Fault(str(exc)) from exc
+    except EnvironmentProblem as exc:
+        raise InputError(str(exc)) from exc
 
 
 def _fix(place: Environment, go: bool, asked: dict[str, Any]) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from rocm_doctor.cli.common import Fault, baselined, deliver, finish, load_matrix, named_gpu, report_options
+from rocm_doctor.cli.common import InputError, baselined, deliver, finish, load_matrix, named_gpu, report_options
 from rocm_doctor.lint.declared import Repository, Target
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
@@ -71,7 +71,7 @@ def targets(repository: Repository, given: Target, names: tuple[str, ...], matri
     if unknown or not declared:
         have = ", ".join(t.name for t in declared) or "none"
         what = f"no target called {unknown[0]}" if unknown else "no target is given"
-        raise Fault(f"{what} (declared: {have}); give --gpu gfx1100, or targets in [tool.rocm-doctor] or rocm-doctor.yaml")
+        raise InputError(f"{what} (declared: {have}); give --gpu gfx1100, or targets in [tool.rocm-doctor] or rocm-doctor.yaml")
     return [known(t, matrix) for t in declared if not names or t.name in names]
 
 
@@ -80,7 +80,7 @@ def known(target: Target, matrix: Matrix) -> Target:
     import msgspec
 
     if target.os not in _OS:
-        raise Fault(f"target {target.name}: os {target.os} is none of {', '.join(_OS)}")
+        raise InputError(f"target {target.name}: os {target.os} is none of {', '.join(_OS)}")
     where = f" ({target.place.file}:{target.place.line})" if target.place else ""
     return msgspec.structs.replace(target, gpu=named_gpu(target.gpu, matrix, where))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rocm_doctor.cli.common import Fault, load_matrix
+from rocm_doctor.cli.common import InputError, load_matrix
 
 if TYPE_CHECKING:
     from rocm_doctor.matrix.tables import Table
@@ -51,7 +51,7 @@ def show(subject: str, version: str, matrix_path: Path | None, overlays: Sequenc
     matrix = load_matrix(matrix_path, overlays)
     tables = tables_of(matrix, subject, version)
     if not tables:
-        raise Fault(f"the matrix knows nothing of `{f'{subject} {version}'.strip()}`; `matrix coverage` lists what it knows")
+        raise InputError(f"the matrix knows nothing of `{f'{subject} {version}'.strip()}`; `matrix coverage` lists what it knows")
     _print(tables, style)
 
 
@@ -84,7 +84,7 @@ def lint(folder: Path | None, strict: bool) -> None:
 
     root = folder or _SOURCE
     if not (root / "VERSION").is_file():
-        raise Fault(f"{root} holds no matrix sources (no VERSION): give the folder, or run this in a checkout")
+        raise InputError(f"{root} holds no matrix sources (no VERSION): give the folder, or run this in a checkout")
     problems = problems_of(root)
     for problem in problems:
         click.echo(f"{problem} [{problem.check}]" + ("" if problem.level == "error" else " (warning)"))
@@ -127,7 +127,7 @@ def new(output: Path, when: Sequence[str], sources: Sequence[str], commands: Seq
     matrix = load_matrix(None, ())
     problems = draft.faults(text, matrix.diagnoses, {*matrix.by_key, *matrix.retired}, read_shorts(_SOURCE))
     if problems:
-        raise Fault(
+        raise InputError(
             "the row was not written:\n" + "\n".join(f"  {p.field or 'row'}: {p.message}" for p in problems) + f"\n\n{text}"
         )
     draft.append(output, text)
@@ -145,7 +145,7 @@ def _many(words: str) -> list[str]:
 def _pair(text: str) -> tuple[str, str]:
     name, equals, condition = text.partition("=")
     if not equals:
-        raise Fault(f"`{text}` is no condition: write FACT=CONDITION, such as gpu.gfx=gfx1100")
+        raise InputError(f"`{text}` is no condition: write FACT=CONDITION, such as gpu.gfx=gfx1100")
     return name.strip(), condition.strip()
 
 

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 import click
 
-from rocm_doctor.cli.common import Fault, load_matrix, named_gpu, write_file
+from rocm_doctor.cli.common import InputError, load_matrix, named_gpu, write_file
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.plan.answer import Plan, answer
-from rocm_doctor.plan.formats import FORMATS, NoSuchForm
-from rocm_doctor.plan.known import known
+from rocm_doctor.plan.catalog import known
+from rocm_doctor.plan.formats import FORMATS, UnknownFormat
 from rocm_doctor.plan.machine import INBOX, Machine, declared, having, probed
 from rocm_doctor.plan.packages import TRAIN, unknown_names, wished
 from rocm_doctor.plan.text import text
@@ -73,8 +73,8 @@ def command(form: str, tool: str, output: Path | None, verbose: bool, **asked: A
             words = text(plan, verbose=verbose, tool=tool)
         else:
             words = FORMATS[form](plan)
-    except NoSuchForm as exc:
-        raise Fault(f"--format {form}: {exc}") from exc
+    except UnknownFormat as exc:
+        raise InputError(f"--format {form}: {exc}") from exc
     if output and (plan.best or form == "json"):
         write_file(output, words.encode())
     else:
@@ -95,10 +95,10 @@ def planned(
     known_of = known(matrix)
     names = [name.strip() for name in (packages or "").split(",") if name.strip()]
     if strange := unknown_names(names, known_of):
-        raise Fault(f"--with {','.join(strange)}: nothing is known of it; known are {', '.join(known_of.packages)}")
+        raise InputError(f"--with {','.join(strange)}: nothing is known of it; known are {', '.join(known_of.packages)}")
     given = [name for name, value in (("--os", system), ("--driver", driver), ("--kernel", kernel)) if value and not gpu]
     if given:
-        raise Fault(f"{', '.join(given)}: goes with --gpu; without it this machine is read as it is")
+        raise InputError(f"{', '.join(given)}: goes with --gpu; without it this machine is read as it is")
     machine = _declared(gpu, python, system, driver, kernel, matrix) if gpu else _here(python, matrix)
     machine = having(machine, installed) if gpu and installed else machine
     return answer(machine, known_of, wished(names, train or ""), index)
@@ -112,19 +112,19 @@ def _declared(
     if not re.fullmatch(r"3\.\d+(\.\d+)?", version):
         version = _version_of(version)
     if driver and driver != INBOX and parse(driver) is None:
-        raise Fault(f"--driver {driver}: no version; give the amdgpu module's (cat /sys/module/amdgpu/version) or `inbox`")
+        raise InputError(f"--driver {driver}: no version; give the amdgpu module's (cat /sys/module/amdgpu/version) or `inbox`")
     chosen = system or ("windows" if sys.platform == "win32" else "linux")
     minor = ".".join(version.split(".")[:2])
     return declared(gpu, minor, matrix, chosen, driver or "", kernel or "")  # type: ignore[arg-type]
 
 
 def _version_of(python: str) -> str:
-    from rocm_doctor.plan.fix import NotHere, environment
+    from rocm_doctor.plan.fix import EnvironmentProblem, environment
 
     try:
         return environment(python).version
-    except NotHere as exc:
-        raise Fault(f"--python {python}: {exc}") from exc
+    except EnvironmentProblem as exc:
+        raise InputError(f"--python {python}: {exc}") from exc
 
 
 def _here(python: str | None, matrix: Matrix) -> Machine:
@@ -135,11 +135,11 @@ def _here(python: str | None, matrix: Matrix) -> Machine:
     from rocm_doctor.sources.live import collect
 
     if python and re.fullmatch(r"3\.\d+", python):
-        raise Fault(f"--python {python}: a version goes with --gpu; for this machine give an interpreter (.venv/bin/python)")
+        raise InputError(f"--python {python}: a version goes with --gpu; for this machine give an interpreter (.venv/bin/python)")
     with said_when_slow("still reading this machine: a tool has not answered yet"):
         machine = probed(enrich(read_facts(collect(python=python), matrix), matrix))
     if machine is None:
-        raise Fault(
+        raise InputError(
             "no AMD GPU with a known target was found here; name one: "
             f"{click.get_current_context().command_path} --gpu gfx1100 (see rocm-doctor check)"
         )

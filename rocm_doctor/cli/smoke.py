@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from rocm_doctor import pipeline
-from rocm_doctor.cli.common import Fault, baselined, deliver, finish, interpreter, load_matrix, report_options
+from rocm_doctor.cli.common import InputError, baselined, deliver, finish, interpreter, load_matrix, report_options
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.smoke.summary import lines
 from rocm_doctor.workers.smoke.table import STAGES
@@ -90,7 +90,7 @@ def known(names: tuple[str, ...]) -> None:
         try:
             matching(name)
         except KeyError:
-            raise Fault(f"no stage is called {name}; `rocm-doctor smoke --stage list` shows them") from None
+            raise InputError(f"no stage is called {name}; `rocm-doctor smoke --stage list` shows them") from None
 
 
 def summarize(report: Report, formats: tuple[str, ...], outputs: tuple[Path, ...], quiet: bool, **_: Any) -> None:
@@ -106,7 +106,7 @@ def facts_beside(python: str | None, device: str, results: list[Artifact]) -> li
     says nothing of an AMD GPU; one that found no GPU is to be told why.
     """
     from rocm_doctor.probes.python.smoke import probe
-    from rocm_doctor.probes.read.notes import Artifacts
+    from rocm_doctor.probes.read.result import Artifacts
 
     kind = probe(Artifacts(results)).facts.get("smoke.kind")
     if device == "cpu" or (kind and kind.value == "cuda"):

@@ -11,7 +11,7 @@ from rocm_doctor.fit.job import Job
 from rocm_doctor.lint.wheels import by_version
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Gpu, Row, Snapshot
-from rocm_doctor.plan.known import Release, known
+from rocm_doctor.plan.catalog import Release, known
 from rocm_doctor.rules.engine import judge
 from rocm_doctor.rules.logs import Logs
 from rocm_doctor.versions import contains, rocm_of_local

@@ -15,7 +15,7 @@ from rocm_doctor.fit.shape import FUSED
 from rocm_doctor.matrix import Matrix
 
 
-class Asked(msgspec.Struct, frozen=True):
+class Request(msgspec.Struct, frozen=True):
     """What the user said: `options` are fields of `Job` and `model`; `attention` is auto, math, flash or eager; `torch` a
     version."""
 
@@ -34,37 +34,37 @@ class Resolved(msgspec.Struct, frozen=True):
     bitsandbytes: quantised.Wheels = quantised.Wheels()
 
 
-def resolve(asked: Asked, gfx: str, installed: str | None, matrix: Matrix) -> Resolved:
+def resolve(request: Request, gfx: str, installed: str | None, matrix: Matrix) -> Resolved:
     """`gfx` may be empty and `installed` (the torch beside the card) None.
 
     Raises ValueError (config.ConfigError, presets.ModelError, attention without an entry) with what to give instead.
     """
-    settings = config.read(asked.file) if asked.file else None
-    model = asked.options.get("model") or (settings.model if settings else None)
+    settings = config.read(request.file) if request.file else None
+    model = request.options.get("model") or (settings.model if settings else None)
     if not model:
         raise ValueError("which model? give --model (a preset, a config.json, a folder) or a --config that names one")
     fields, source = presets.config_of(model, matrix)
-    given = {**(settings.fields if settings else {}), **{k: v for k, v in asked.options.items() if k != "model"}}
-    if asked.attention == "eager":
+    given = {**(settings.fields if settings else {}), **{k: v for k, v in request.options.items() if k != "model"}}
+    if request.attention == "eager":
         given["implementation"] = "eager"
-    kernels, words = _kernels(asked, gfx, asked.torch or installed, matrix)
+    kernels, words = _kernels(request, gfx, request.torch or installed, matrix)
     job = msgspec.convert({**_completed(given, fields), "config": fields, "kernels": kernels}, Job)
-    notes = (f"read from {asked.file.name} ({settings.framework})",) if settings and asked.file else ()
-    return Resolved(job, source, (*notes, words), quantised.wheels(gfx, asked.torch or installed, matrix))
+    notes = (f"read from {request.file.name} ({settings.framework})",) if settings and request.file else ()
+    return Resolved(job, source, (*notes, words), quantised.wheels(gfx, request.torch or installed, matrix))
 
 
-def _kernels(asked: Asked, gfx: str, torch: str | None, matrix: Matrix) -> tuple[Kernels, str]:
+def _kernels(request: Request, gfx: str, torch: str | None, matrix: Matrix) -> tuple[Kernels, str]:
     """auto: those of the card; a card that nobody named is taken to have fused attention, and the note says so."""
-    if asked.attention in (None, "auto"):
+    if request.attention in (None, "auto"):
         if not gfx:
             return (
                 AOTRITON,
                 "no GPU is named: fused attention is assumed; one without it (gfx906, gfx10xx) takes more, give --gpu",
             )
         return attention.kernels_of(gfx, torch, os.environ.get(attention.FLAG) == "1", matrix)
-    if asked.attention == "flash":
+    if request.attention == "flash":
         return Kernels(flash=True, efficient=True, flash_gqa=True, hip=not gfx.startswith("sm_")), "fused attention, as asked"
-    return MATH, f"{asked.attention} attention, as asked"
+    return MATH, f"{request.attention} attention, as asked"
 
 
 def _completed(given: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -99,7 +99,7 @@ class Unit(msgspec.Struct, frozen=True):
     os: str = ""
 
 
-class Trouble(msgspec.Struct, frozen=True):
+class ReadProblem(msgspec.Struct, frozen=True):
     """Something that could not be read, said with its place."""
 
     place: Place
@@ -135,7 +135,7 @@ class Policy(msgspec.Struct, frozen=True):
     ignores: tuple[Ignore, ...] = ()
     fail_on: str = ""
     exclude: tuple[str, ...] = ()
-    troubles: tuple[Trouble, ...] = ()
+    problems: tuple[ReadProblem, ...] = ()
 
 
 class Repository(msgspec.Struct, frozen=True):
@@ -143,5 +143,5 @@ class Repository(msgspec.Struct, frozen=True):
 
     units: tuple[Unit, ...]
     policy: Policy = Policy()
-    troubles: tuple[Trouble, ...] = ()
+    problems: tuple[ReadProblem, ...] = ()
     files: int = 0

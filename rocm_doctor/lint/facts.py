@@ -11,7 +11,7 @@ from rocm_doctor.lint.rules.indexes import Torch, applies, pinned, said
 from rocm_doctor.lint.rules.torch_state import image_facts, last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown
-from rocm_doctor.probes.read.notes import agree
+from rocm_doctor.probes.read.result import merged
 from rocm_doctor.rules.build import build_of
 
 
@@ -61,6 +61,6 @@ def joined(snapshots: Sequence[Snapshot], targets: Sequence[Target], matrix: Mat
     facts: dict[str, Fact] = {}
     for one in snapshots:
         for key, fact in one.facts.items():
-            facts[key] = agree(facts.get(key), fact)
+            facts[key] = merged(facts.get(key), fact)
     gpus = tuple(Gpu({"gfx": Fact(t.gpu, tuple(target_reading(t)))}) for t in targets if t.gpu)
     return enrich(Snapshot(facts, gpus, bool(gpus)), matrix)

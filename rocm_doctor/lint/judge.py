@@ -12,7 +12,7 @@ import msgspec
 
 from rocm_doctor._version import __version__
 from rocm_doctor.facts.enrich import enrich
-from rocm_doctor.lint.declared import Place, Repository, Target, Trouble, Unit
+from rocm_doctor.lint.declared import Place, ReadProblem, Repository, Target, Unit
 from rocm_doctor.lint.facts import joined, snapshot_of
 from rocm_doctor.lint.folding import accepted, folded, once, weighed, words_of
 from rocm_doctor.lint.remedies import in_files
@@ -63,7 +63,7 @@ def lint(
         for unit in _for(target, repository.units)
     ]
     findings = once(said_of_wheels(f, matrix) for _, found, _ in judged for f in found)
-    findings += [_of_trouble(t, matrix) for t in repository.troubles]
+    findings += [_of_trouble(t, matrix) for t in repository.problems]
     kept, stale = accepted(findings, repository.policy, today, matrix)
     shown = ranked((f for f in (*kept, *stale) if not ignored(f, ignore)), matrix)
     verdict, summary = _verdict(shown, targets, repository)
@@ -134,7 +134,7 @@ def _placed(one: Finding, unit: Unit, target: Target) -> Finding:
     return in_files(stamped(msgspec.structs.replace(one, evidence=tuple(evidence), subject=subject(unit, target))), unit)
 
 
-def _of_trouble(trouble: Trouble, matrix: Matrix) -> Finding:
+def _of_trouble(trouble: ReadProblem, matrix: Matrix) -> Finding:
     severity: Severity = "note" if trouble.message.startswith(_SOFT) else "warning"
     at = Reading(trouble.place.file, f"line {max(1, trouble.place.line)}", trouble.place.quote)
     return finding(matrix, "repo.unreadable", evidence=[at], severity=severity, title=trouble.message,

@@ -6,7 +6,7 @@ from rocm_doctor.matrix.store import Matrix, decode, load
 from rocm_doctor.matrix.types import (
     Driver,
     DriverModule,
-    DriverWindow,
+    DriverRange,
     EnvVar,
     Fact,
     Override,
@@ -19,7 +19,7 @@ from rocm_doctor.matrix.types import (
 __all__ = [
     "Driver",
     "DriverModule",
-    "DriverWindow",
+    "DriverRange",
     "EnvVar",
     "Fact",
     "Matrix",

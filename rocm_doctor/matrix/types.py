@@ -133,7 +133,7 @@ class DriverModule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     notes: str = ""
 
 
-class DriverWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class DriverRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """User space releases that AMD names for a kernel driver. `kind`: rule, listed, tested, windows, exception."""
 
     key: str
@@ -149,7 +149,7 @@ class DriverWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 
 class Driver(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     modules: tuple[DriverModule, ...]
-    windows: tuple[DriverWindow, ...]
+    windows: tuple[DriverRange, ...]
 
 
 class Support(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from rocm_doctor.plan.candidates import Rejected
-from rocm_doctor.plan.known import Known
+from rocm_doctor.plan.catalog import Catalog
 from rocm_doctor.plan.machine import INBOX, Machine
 from rocm_doctor.plan.nearest import Change, nearest
 from rocm_doctor.plan.stacks import Resolver, Stack
 from rocm_doctor.plan.variables import Variable, variables
-from rocm_doctor.rules.driver_window import driver_release
+from rocm_doctor.rules.driver_range import driver_release
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ class Plan(msgspec.Struct, frozen=True):
         return tuple(shown)
 
 
-def _remarks(machine: Machine, known: Known) -> Iterator[str]:
+def _remarks(machine: Machine, known: Catalog) -> Iterator[str]:
     """What could not be taken into account."""
     if machine.driver not in ("", INBOX) and machine.system == "linux" and not driver_release(machine.driver, known.matrix):
         yield f"driver module {machine.driver} is in no table that was read: nothing is concluded from it"
@@ -54,7 +54,7 @@ def _kind(stack: Stack) -> tuple[str, str]:
     return stack.candidate.build.rocm, stack.candidate.index.url
 
 
-def answer(machine: Machine, known: Known, wish: Sequence[str] = (), index: str = "") -> Plan:
+def answer(machine: Machine, known: Catalog, wish: Sequence[str] = (), index: str = "") -> Plan:
     """The plan for a machine and a wish. `index`: only stacks whose index or build holds this text."""
     resolver = Resolver(machine, known, wish)
     stacks = tuple(s for s in resolver.stacks() if index in s.candidate.index.url or index in s.candidate.build.local)
@@ -63,7 +63,7 @@ def answer(machine: Machine, known: Known, wish: Sequence[str] = (), index: str 
         tuple(wish),
         stacks,
         tuple(resolver.rejected),
-        variables(stacks[0], resolver.bench) if stacks else (),
+        variables(stacks[0], resolver.stack_judge) if stacks else (),
         () if stacks else nearest(resolver),
         tuple(_remarks(machine, known)),
         known.matrix.version,

@@ -7,8 +7,8 @@ import msgspec
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.matrix.types import Override, TorchBuild
 from rocm_doctor.model import Finding, Grade
-from rocm_doctor.plan.evidence import GRADES, Said, Statements, once, speaks_against, speaks_for, statements
-from rocm_doctor.plan.known import Index, Known
+from rocm_doctor.plan.catalog import Catalog, Index
+from rocm_doctor.plan.evidence import GRADES, Claim, Statements, once, speaks_against, speaks_for, statements
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.rules.build import unseen
 from rocm_doctor.rules.override import NAME as OVERRIDE
@@ -38,7 +38,7 @@ class Candidate(msgspec.Struct, frozen=True):
     build: TorchBuild
     index: Index
     grade: Grade
-    said: tuple[Said, ...]
+    said: tuple[Claim, ...]
     override: Override | None = None
     env: dict[str, str] = {}
 
@@ -55,7 +55,7 @@ class Unfit(Exception):
         self.why, self.source = why, source
 
 
-def candidates(machine: Machine, known: Known) -> tuple[list[Candidate], list[Rejected]]:
+def candidates(machine: Machine, known: Catalog) -> tuple[list[Candidate], list[Rejected]]:
     """All builds of the catalogue: those that are worth judging, best first, and those that are not, each with its reason."""
     fit: list[Candidate] = []
     out: list[Rejected] = []
@@ -86,7 +86,7 @@ def rank(one: Candidate) -> tuple[object, ...]:
     )
 
 
-def _candidate(build: TorchBuild, machine: Machine, known: Known, about: Statements) -> Candidate:
+def _candidate(build: TorchBuild, machine: Machine, known: Catalog, about: Statements) -> Candidate:
     index = known.index_of(build)
     if index is None or index.kind == "files":
         raise Unfit("AMD lists it as single files, not as a package index" if index else "no address of its index is known")
@@ -120,7 +120,7 @@ def _fits_system(build: TorchBuild, index: Index, machine: Machine) -> None:
         raise Unfit(f"its wheel asks for glibc {wanted[0]}.{wanted[1]}, here is {machine.glibc}")
 
 
-def _code(build: TorchBuild, targets: tuple[str, ...], machine: Machine, known: Known) -> Override | None:
+def _code(build: TorchBuild, targets: tuple[str, ...], machine: Machine, known: Catalog) -> Override | None:
     """None when the build has code and BLAS kernels for the card; else the override that reaches a sibling's. Raises Unfit."""
     if not targets:
         raise Unfit("which targets torch was compiled for is not known")
@@ -143,16 +143,16 @@ def _lacks(build: TorchBuild, targets: tuple[str, ...], gfx: str, override: str 
     return ""
 
 
-def _voices(build: TorchBuild, index: Index, override: Override | None, machine: Machine, about: Statements) -> list[Said]:
+def _voices(build: TorchBuild, index: Index, override: Override | None, machine: Machine, about: Statements) -> list[Claim]:
     """Who speaks for it. A sibling's code is spoken for by those who run it; native code by the list of targets itself."""
     if override:
-        return [Said(override.grade if override.grade == "field" else "field", override.words, override.sources[0])]
+        return [Claim(override.grade if override.grade == "field" else "field", override.words, override.sources[0])]
     said = list(speaks_for(build, machine, about))
     if build.gfx and not index.nightly:
         where = f" ({build.gfx_evidence})" if build.gfx_evidence else ""
-        said.append(Said(build.gfx_grade, f"it holds code for {machine.gfx}{where}", build.sources[-1], of_code=True))
+        said.append(Claim(build.gfx_grade, f"it holds code for {machine.gfx}{where}", build.sources[-1], of_code=True))
     elif index.devices:
-        said.append(Said("upstream", f"its index has device code for {machine.gfx}", index.sources[0], of_code=True))
+        said.append(Claim("upstream", f"its index has device code for {machine.gfx}", index.sources[0], of_code=True))
     return said
 
 

@@ -27,7 +27,7 @@ _NIGHTLY = (999,)
 """Newer than every release; tables of a development branch end with `dev`."""
 
 
-class Said(NamedTuple):
+class Claim(NamedTuple):
     """One voice. `known_good`: someone ran this very build on this target; `of_code`: the targets say so, and nobody ran it."""
 
     grade: Grade
@@ -45,7 +45,7 @@ class Statements(NamedTuple):
     history: bool
 
 
-def once(voices: Iterable[Said]) -> tuple[Said, ...]:
+def once(voices: Iterable[Claim]) -> tuple[Claim, ...]:
     """Voices that say the same in the same grade, once."""
     return tuple({(v.grade, v.words): v for v in reversed(tuple(voices))}.values())[::-1]
 
@@ -57,26 +57,26 @@ def statements(machine: Machine, matrix: Matrix) -> Statements:
     return Statements(about, tuple(r for r in works if machine.gfx in r.when["gpu.gfx"].split("|")), ended(about))
 
 
-def speaks_for(build: TorchBuild, machine: Machine, said: Statements) -> Iterator[Said]:
+def speaks_for(build: TorchBuild, machine: Machine, said: Statements) -> Iterator[Claim]:
     """Statements that this ROCm runs there, and rows about this build on this target. Deprecated is not supported."""
     for one in said.support:
         if one.state in _FOR and spans(one.since, one.until, build.rocm):
             words = f"ROCm {_rocm(build)} {_VERBS[one.state]} on {machine.gfx}" + _scope(one, machine.gfx)
             if said.history and one.grade == "official":
-                yield Said("upstream", f"{words}; AMD has ended that since", one.sources[0])
+                yield Claim("upstream", f"{words}; AMD has ended that since", one.sources[0])
             else:
-                yield Said(one.grade, words, one.sources[0])
+                yield Claim(one.grade, words, one.sources[0])
     for row in said.rows:
         if _names(row.when, build):
-            yield Said(row.grade, row.title, row.sources[0], known_good=True)
+            yield Claim(row.grade, row.title, row.sources[0], known_good=True)
 
 
-def speaks_against(build: TorchBuild, machine: Machine, said: Statements) -> Iterator[Said]:
+def speaks_against(build: TorchBuild, machine: Machine, said: Statements) -> Iterator[Claim]:
     """Statements that this ROCm does not run there, or was only built."""
     for one in said.support:
         if one.state in _AGAINST and spans(one.since, one.until, build.rocm):
             words = f"ROCm {_rocm(build)} {_VERBS[one.state]} on {machine.gfx}: {one.words}"
-            yield Said(one.grade, words.rstrip("."), one.sources[0])
+            yield Claim(one.grade, words.rstrip("."), one.sources[0])
 
 
 def ended(about: Sequence[Support]) -> bool:

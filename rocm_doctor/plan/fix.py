@@ -18,7 +18,7 @@ from typing import Literal
 import msgspec
 
 from rocm_doctor.plan.commands import Command
-from rocm_doctor.workers.process import HAS_GROUPS, MIB, Ask, Child, Done, done, pump, run, start, stop
+from rocm_doctor.workers.process import HAS_GROUPS, MIB, Child, ChildResult, ChildSpec, done, pump, run, start, stop
 
 RECORD = "rocm-doctor-fix.json"
 """The file inside the environment."""
@@ -32,7 +32,7 @@ _PROBE = (
 Say = Callable[[str], None]
 
 
-class NotHere(Exception):
+class EnvironmentProblem(Exception):
     """Nothing is done in this place, or it cannot be; the text says why and what would help."""
 
 
@@ -77,28 +77,30 @@ def environment(python: str) -> Environment:
     folder = next((p for p in (place / "bin" / "python", place / "Scripts" / "python.exe") if p.is_file()), None)
     answered = run([str(folder or python), "-I", "-c", _PROBE], limit=30.0)
     if answered.returncode != 0:
-        raise NotHere(f"{python} is no Python that answers ({answered.state}: {answered.stderr.strip()[-200:]})")
+        raise EnvironmentProblem(f"{python} is no Python that answers ({answered.state}: {answered.stderr.strip()[-200:]})")
     try:
         return msgspec.json.decode(answered.stdout, type=Environment)
     except msgspec.MsgspecError as exc:
-        raise NotHere(f"{python} answered something else: {answered.stdout.strip()[:200]}") from exc
+        raise EnvironmentProblem(f"{python} answered something else: {answered.stdout.strip()[:200]}") from exc
 
 
 def writable(python: str) -> Environment:
     """The environment of an interpreter, if it is one in which things may be installed. Raises NotHere."""
     found = environment(python)
     if found.prefix == found.base:
-        raise NotHere(
+        raise EnvironmentProblem(
             f"{found.executable} is no virtual environment, and a system's Python is not ours to change; "
             "make one: python3 -m venv .venv, then give --python .venv"
         )
     if not os.access(found.prefix, os.W_OK):
-        raise NotHere(f"{found.prefix} cannot be written by this user; make an environment of your own: python3 -m venv .venv")
+        raise EnvironmentProblem(
+            f"{found.prefix} cannot be written by this user; make an environment of your own: python3 -m venv .venv"
+        )
     if run([found.executable, "-c", "import pip"], limit=60.0).returncode == 0:
         return found
     if run(["uv", "--version"], limit=30.0).returncode == 0:
         return msgspec.structs.replace(found, tool="uv")
-    raise NotHere(f"{found.prefix} has no pip, and uv is not on PATH; run {found.executable} -m ensurepip")
+    raise EnvironmentProblem(f"{found.prefix} has no pip, and uv is not on PATH; run {found.executable} -m ensurepip")
 
 
 def read_record(place: Environment) -> Record:
@@ -109,7 +111,7 @@ def read_record(place: Environment) -> Record:
     try:
         return msgspec.json.decode(path.read_bytes(), type=Record)
     except msgspec.MsgspecError as exc:
-        raise NotHere(f"{path}: no record of rocm-doctor ({exc}); move it away to go on without undo") from exc
+        raise EnvironmentProblem(f"{path}: no record of rocm-doctor ({exc}); move it away to go on without undo") from exc
 
 
 def apply(place: Environment, commands: Sequence[Command], stack: str, index: str, say: Say) -> Run:
@@ -124,7 +126,7 @@ def last_run(place: Environment, runs: Sequence[Run]) -> int:
     """The number of the last run that was not undone yet. Raises NotHere when there is none."""
     number = next((n for n in range(len(runs) - 1, -1, -1) if runs[n].state != "undone"), None)
     if number is None:
-        raise NotHere(f"{place.prefix}: nothing was applied here that could be undone")
+        raise EnvironmentProblem(f"{place.prefix}: nothing was applied here that could be undone")
     return number
 
 
@@ -163,7 +165,7 @@ def installed(place: Environment) -> tuple[str, ...]:
         list_ = (place.executable, "-m", "pip", "--disable-pip-version-check", "freeze", "--all")
     answered = run(list(list_), limit=120.0)
     if answered.returncode != 0:
-        raise NotHere(f"the packages of {place.prefix} could not be listed: {answered.stderr.strip()[-200:]}")
+        raise EnvironmentProblem(f"the packages of {place.prefix} could not be listed: {answered.stderr.strip()[-200:]}")
     return tuple(line.strip() for line in answered.stdout.splitlines() if line.strip() and not line.startswith(("#", "-e")))
 
 
@@ -197,7 +199,7 @@ def _kept(
             state = ends
     finally:
         after = current.after
-        with contextlib.suppress(NotHere):
+        with contextlib.suppress(EnvironmentProblem):
             after = installed(place)
         current = msgspec.structs.replace(current, state=state, commands=tuple(ran), after=after)
         _write(place, (*earlier, current, *later))
@@ -211,9 +213,9 @@ def _write(place: Environment, runs: tuple[Run, ...]) -> None:
     beside.replace(path)
 
 
-def shown(command: Command, say: Say) -> Done:
+def shown(command: Command, say: Say) -> ChildResult:
     """Run an installer, with its latest line said every two seconds: a large download is silent for long otherwise."""
-    ask = Ask(list(command), LIMIT, cap=8 * MIB, keep="tail")
+    ask = ChildSpec(list(command), LIMIT, cap=8 * MIB, keep="tail")
     if not HAS_GROUPS:
         return run(list(command), limit=LIMIT)
     child = start(ask)

@@ -16,7 +16,7 @@ from rocm_doctor.plan.variables import lines
 SCHEMA_VERSION = 1
 
 
-class NoSuchForm(ValueError):
+class UnknownFormat(ValueError):
     """This plan has no such form; the text says why."""
 
 
@@ -141,9 +141,9 @@ def dockerfile(plan: Plan) -> str:
     """A Dockerfile on a plain Python image: these wheels bring their ROCm, the driver is the host's. Raises NoSuchForm."""
     stack, machine = plan.stacks[0], plan.machine
     if machine.system == "windows":
-        raise NoSuchForm("a Linux container on Windows has no HIP device; plan for --os wsl or linux")
+        raise UnknownFormat("a Linux container on Windows has no HIP device; plan for --os wsl or linux")
     if package_requirements(stack, built=True):
-        raise NoSuchForm(
+        raise UnknownFormat(
             f"{', '.join(package_requirements(stack, built=True))} is compiled with hipcc, which a plain Python image lacks"
         )
     env = [f"ENV {name}={shlex.quote(value)}" for name, value in stack.env.items()]

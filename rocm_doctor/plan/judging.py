@@ -10,7 +10,7 @@ from rocm_doctor.coords import coord
 from rocm_doctor.matrix import Matrix, TorchBuild
 from rocm_doctor.model import Fact, Finding, Reading, Row, Snapshot
 from rocm_doctor.plan.candidates import Candidate
-from rocm_doctor.plan.known import Known, Release
+from rocm_doctor.plan.catalog import Catalog, Release
 from rocm_doctor.plan.machine import Machine, with_stack
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.code import extensions_without_code
@@ -31,12 +31,12 @@ _DISTS = {
 }
 
 
-class Bench(msgspec.Struct, frozen=True):
+class StackJudge(msgspec.Struct, frozen=True):
     """A machine with the rows that can still apply to it. `before`: what is wrong with the machine whatever is installed;
     `about`: for each package the rows that name it; `among`: for each set of packages the rows that ask for no others."""
 
     machine: Machine
-    known: Known
+    known: Catalog
     matrix: Matrix
     about: dict[str, Matrix]
     before: frozenset[str] = frozenset()
@@ -72,13 +72,13 @@ def _asks_for(row: Row) -> set[str]:
     }
 
 
-def bench(machine: Machine, known: Known) -> Bench:
+def stack_judge(machine: Machine, known: Catalog) -> StackJudge:
     """Rows that ask for a log line, or for something that this machine is not, are settled once for all stacks."""
     _ = known.matrix.gfx, known.matrix.rocm, known.matrix.torch, known.matrix.driver, known.matrix.support  # decoded once for all
     matrix = _with_rows(known.matrix, tuple(row for row in known.matrix.rows if not _settled(row, machine)))
     about = {name: _with_rows(matrix, tuple(r for r in matrix.rows if f"pkg.{name}" in r.when)) for name in known.packages}
     found, _ = judge(with_stack(machine, {}), _NO_LOGS, matrix, RULES) if machine.probed else ([], [])
-    return Bench(machine, known, matrix, about, frozenset(f.fingerprint for f in found), {})
+    return StackJudge(machine, known, matrix, about, frozenset(f.fingerprint for f in found), {})
 
 
 def _with_rows(matrix: Matrix, rows: tuple[Row, ...]) -> Matrix:
@@ -112,7 +112,7 @@ def _never(name: str, condition: str, machine: Machine) -> bool:
 
 
 def stack_facts(
-    candidate: Candidate, machine: Machine, chosen: Mapping[str, Release], env: Mapping[str, str], known: Known
+    candidate: Candidate, machine: Machine, chosen: Mapping[str, Release], env: Mapping[str, str], known: Catalog
 ) -> dict[str, Fact]:
     """The facts that probes would read with this stack installed and these variables set."""
     build = candidate.build
@@ -154,7 +154,7 @@ def local(version: str, build: TorchBuild) -> str:
     return f"{version}+{build.local.partition('+')[2]}"
 
 
-def held_code(one: Release, name: str, candidate: Candidate, machine: Machine, known: Known) -> tuple[str, ...] | None:
+def held_code(one: Release, name: str, candidate: Candidate, machine: Machine, known: Catalog) -> tuple[str, ...] | None:
     """Targets in the GPU library that a package loads beside this torch: empty without one for it, None without GPU code."""
     tables = one.code_windows if machine.system == "windows" else one.code
     if not tables:

@@ -9,7 +9,7 @@ import msgspec
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
-from rocm_doctor.plan.known import System
+from rocm_doctor.plan.catalog import System
 from rocm_doctor.rules.findings import to_train_on
 
 DECLARED = Reading("declared", "", "given on the command line")

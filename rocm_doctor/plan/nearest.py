@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from rocm_doctor.model import Fact
+from rocm_doctor.plan.catalog import Catalog
 from rocm_doctor.plan.commands import install
-from rocm_doctor.plan.known import Known
 from rocm_doctor.plan.machine import INBOX, Machine, declared
 from rocm_doctor.plan.stacks import Resolver, Stack, best
 from rocm_doctor.plan.variables import SHELLS, Variable, exports
@@ -31,7 +31,7 @@ class Change(msgspec.Struct, frozen=True):
 def nearest(resolver: Resolver) -> tuple[Change, ...]:
     """A way around what is in the way, fewer packages, another Python, driver, kernel or system, and the next card: the first of
     each that leads to a stack."""
-    machine, known, wish = resolver.bench.machine, resolver.bench.known, resolver.wish
+    machine, known, wish = resolver.stack_judge.machine, resolver.stack_judge.known, resolver.wish
     return (
         *_around(resolver),
         *_without_package(resolver),
@@ -51,7 +51,7 @@ def _led(what: str, stack: Stack | None) -> Iterator[Change]:
 
 def _around(resolver: Resolver) -> Iterator[Change]:
     """The first build that only a fault with a known setting against it keeps out, with that setting."""
-    machine = resolver.bench.machine
+    machine = resolver.stack_judge.machine
     for one in resolver.rejected:
         against = exports(one.finding) if one.finding and one.finding.status == "degraded" else ()
         candidate = next((c for c in resolver.candidates if c.build is one.build), None)
@@ -74,7 +74,7 @@ def _first(resolver: Resolver, wish: Sequence[str]) -> Stack | None:
     return next(resolver.wishing(wish).stacks(), None)
 
 
-def _from_source(machine: Machine, known: Known, wish: Sequence[str]) -> Iterator[Change]:
+def _from_source(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[Change]:
     """Rows that say how a package is built for a card that its wheels do not serve."""
     card = Fact(machine.gfx)
     for row in known.matrix.rows:
@@ -84,7 +84,7 @@ def _from_source(machine: Machine, known: Known, wish: Sequence[str]) -> Iterato
             yield Change(f"{about} built from source", row.advice or row.title, row.sources[0], tuple(by_hand))
 
 
-def _other_python(machine: Machine, known: Known, wish: Sequence[str]) -> Iterator[Change]:
+def _other_python(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[Change]:
     for python in PYTHONS:
         if python != machine.python:
             found = list(_led(f"with Python {python}", best(_altered(machine, known, python=python), known, wish)))
@@ -93,7 +93,7 @@ def _other_python(machine: Machine, known: Known, wish: Sequence[str]) -> Iterat
                 return
 
 
-def _other_driver(machine: Machine, known: Known, wish: Sequence[str]) -> Iterator[Change]:
+def _other_driver(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[Change]:
     if machine.system == "linux" and machine.driver not in ("", INBOX):
         newest = max((m.module for m in known.matrix.driver.modules), key=sort_key, default="")
         yield from _led("with the driver of the kernel itself", best(_altered(machine, known, driver=INBOX), known, wish))
@@ -102,13 +102,13 @@ def _other_driver(machine: Machine, known: Known, wish: Sequence[str]) -> Iterat
         yield from _led("with another kernel", best(_altered(machine, known, kernel=""), known, wish))
 
 
-def _other_system(machine: Machine, known: Known, wish: Sequence[str]) -> Iterator[Change]:
+def _other_system(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[Change]:
     if machine.system != "linux":
         other = declared(machine.gfx, machine.python, known.matrix)
         yield from _led("on Linux", best(other, known, wish))
 
 
-def _other_card(machine: Machine, known: Known, wish: Sequence[str]) -> Iterator[Change]:
+def _other_card(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[Change]:
     """The first card of the same family that has a stack here; else the first that AMD supports."""
     mine = known.matrix.gfx[machine.gfx]
     others = sorted(
@@ -122,7 +122,7 @@ def _other_card(machine: Machine, known: Known, wish: Sequence[str]) -> Iterator
 
 
 def _altered(
-    machine: Machine, known: Known, *, gfx: str = "", python: str = "", driver: str | None = None, kernel: str | None = None
+    machine: Machine, known: Catalog, *, gfx: str = "", python: str = "", driver: str | None = None, kernel: str | None = None
 ) -> Machine:
     """The same machine with one thing changed, declared anew."""
     return declared(

@@ -7,8 +7,8 @@ from itertools import islice
 
 from rocm_doctor.model import Finding
 from rocm_doctor.plan.candidates import Candidate
-from rocm_doctor.plan.judging import Bench
-from rocm_doctor.plan.known import Known, Package, Release
+from rocm_doctor.plan.catalog import Catalog, Package, Release
+from rocm_doctor.plan.judging import StackJudge
 from rocm_doctor.versions import contains
 
 TRAIN = {
@@ -37,21 +37,21 @@ def wished(packages: Sequence[str], train: str) -> tuple[str, ...]:
 
 
 def choose(
-    bench: Bench, candidate: Candidate, wish: Sequence[str], env: dict[str, str]
+    stack_judge: StackJudge, candidate: Candidate, wish: Sequence[str], env: dict[str, str]
 ) -> tuple[dict[str, Release], list[Finding]]:
     """The newest releases that fit together, and what `check` would note of them. Raises Unsatisfied.
 
     Each package is judged alone first, so that the search is among releases that work on this card beside this torch.
     """
-    packages = bench.known.packages
+    packages = stack_judge.known.packages
     also = [p.name for p in packages.values() if p.always and contains(p.always, candidate.build.torch) and p.name not in wish]
-    viable = {name: _Viable(packages[name], candidate, bench, env) for name in (*wish, *also)}
+    viable = {name: _Viable(packages[name], candidate, stack_judge, env) for name in (*wish, *also)}
     for alone in viable.values():
         if next(alone.releases(), None) is None:
             raise alone.why or Unsatisfied(f"no release of {alone.package.name} is known")
     why = Unsatisfied("no releases of these packages go together")
     for chosen in islice(_together(tuple(viable.items()), {}), _TRIES):
-        found = bench.judge(candidate, chosen, {**env, **needed_env(chosen, bench)})
+        found = stack_judge.judge(candidate, chosen, {**env, **needed_env(chosen, stack_judge)})
         serious = [f for f in found if f.severity != "note"]
         if not serious:
             return chosen, found
@@ -59,9 +59,9 @@ def choose(
     raise why
 
 
-def needed_env(chosen: dict[str, Release], bench: Bench) -> dict[str, str]:
+def needed_env(chosen: dict[str, Release], stack_judge: StackJudge) -> dict[str, str]:
     """Variables that packages need on a card that their default does not serve."""
-    gfx = bench.machine.gfx
+    gfx = stack_judge.machine.gfx
     return {name: value for one in chosen.values() if gfx not in one.native for name, value in one.env.items()}
 
 
@@ -75,8 +75,8 @@ class _Viable:
     `why`: what speaks against the others.
     """
 
-    def __init__(self, package: Package, candidate: Candidate, bench: Bench, env: dict[str, str]) -> None:
-        self.package, self.candidate, self.bench, self.env = package, candidate, bench, env
+    def __init__(self, package: Package, candidate: Candidate, stack_judge: StackJudge, env: dict[str, str]) -> None:
+        self.package, self.candidate, self.stack_judge, self.env = package, candidate, stack_judge, env
         self.known: list[Release] = []
         self.rest = iter(package.releases)
         self.why: Unsatisfied | None = None
@@ -90,12 +90,12 @@ class _Viable:
 
     def _works(self, one: Release) -> bool:
         name = self.package.name
-        outright = next(_outright(one, self.candidate, self.bench), "")
+        outright = next(_outright(one, self.candidate, self.stack_judge), "")
         if outright:
             self.why = self.why or Unsatisfied(f"{name} {one.version} {outright}", self.package.sources[0])
             return False
         alone = {name: one}
-        found = self.bench.judge(self.candidate, alone, {**self.env, **needed_env(alone, self.bench)}, about=name)
+        found = self.stack_judge.judge(self.candidate, alone, {**self.env, **needed_env(alone, self.stack_judge)}, about=name)
         serious = [f for f in found if f.severity != "note"]
         if serious:
             # What is said of the card says more than a range of versions.
@@ -114,9 +114,9 @@ def _together(viable: tuple[tuple[str, _Viable], ...], chosen: dict[str, Release
             yield from _together(tuple(rest), {**chosen, name: one})
 
 
-def _outright(one: Release, candidate: Candidate, bench: Bench) -> Iterator[str]:
+def _outright(one: Release, candidate: Candidate, stack_judge: StackJudge) -> Iterator[str]:
     """What the release itself excludes: system, Python, torch."""
-    machine = bench.machine
+    machine = stack_judge.machine
     if machine.system not in one.systems:
         yield f"has nothing for {machine.system}"
     if machine.python and contains(one.python, machine.python) is False:
@@ -134,6 +134,6 @@ def _refused(name: str, one: Release, chosen: dict[str, Release]) -> bool:
     )
 
 
-def unknown_names(packages: Sequence[str], known: Known) -> list[str]:
+def unknown_names(packages: Sequence[str], known: Catalog) -> list[str]:
     """Names of a wish that nothing is known of."""
     return [name for name in packages if name not in known.packages]

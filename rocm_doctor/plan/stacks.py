@@ -9,8 +9,8 @@ import msgspec
 
 from rocm_doctor.model import Finding, Grade
 from rocm_doctor.plan.candidates import Candidate, Rejected, candidates
-from rocm_doctor.plan.judging import Bench, bench
-from rocm_doctor.plan.known import Known, Release
+from rocm_doctor.plan.catalog import Catalog, Release
+from rocm_doctor.plan.judging import StackJudge, stack_judge
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.plan.packages import Unsatisfied, choose, needed_env
 
@@ -38,9 +38,9 @@ class Stack(msgspec.Struct, frozen=True):
 class Resolver:
     """Candidates of one machine, judged for one wish when they are asked for."""
 
-    def __init__(self, machine: Machine, known: Known, wish: Sequence[str] = ()) -> None:
+    def __init__(self, machine: Machine, known: Catalog, wish: Sequence[str] = ()) -> None:
         self.wish = tuple(wish)
-        self.bench: Bench = bench(machine, known)
+        self.stack_judge: StackJudge = stack_judge(machine, known)
         self.candidates, self.rejected = candidates(machine, known)
         self._alone: dict[str, list[Finding]] = {}
 
@@ -62,23 +62,23 @@ class Resolver:
     def _judged(self, one: Candidate) -> Stack | Rejected:
         env = dict(one.env)
         if one.build.key not in self._alone:
-            self._alone[one.build.key] = self.bench.judge(one, {}, env)
+            self._alone[one.build.key] = self.stack_judge.judge(one, {}, env)
         serious = [f for f in self._alone[one.build.key] if f.severity != "note"]
         if serious:
             return Rejected(one.build, serious[0].title, next(iter(serious[0].sources), ""), serious[0])
         try:
-            packages, notes = choose(self.bench, one, self.wish, env)
+            packages, notes = choose(self.stack_judge, one, self.wish, env)
         except Unsatisfied as exc:
             return Rejected(one.build, exc.why, exc.source, exc.finding)
-        return Stack(one, packages, {**env, **needed_env(packages, self.bench)}, tuple(notes))
+        return Stack(one, packages, {**env, **needed_env(packages, self.stack_judge)}, tuple(notes))
 
 
-def resolve(machine: Machine, known: Known, wish: Sequence[str] = ()) -> tuple[list[Stack], list[Rejected]]:
+def resolve(machine: Machine, known: Catalog, wish: Sequence[str] = ()) -> tuple[list[Stack], list[Rejected]]:
     """All stacks that work, best first, and every other build with its reason."""
     resolver = Resolver(machine, known, wish)
     return list(resolver.stacks()), resolver.rejected
 
 
-def best(machine: Machine, known: Known, wish: Sequence[str] = ()) -> Stack | None:
+def best(machine: Machine, known: Catalog, wish: Sequence[str] = ()) -> Stack | None:
     """The first stack that works; the rest is not judged."""
     return next(Resolver(machine, known, wish).stacks(), None)

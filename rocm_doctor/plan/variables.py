@@ -9,8 +9,8 @@ import msgspec
 
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding
-from rocm_doctor.plan.judging import Bench, stack_facts
-from rocm_doctor.plan.known import Known
+from rocm_doctor.plan.catalog import Catalog
+from rocm_doctor.plan.judging import StackJudge, stack_facts
 from rocm_doctor.plan.machine import with_stack
 from rocm_doctor.plan.stacks import Stack
 from rocm_doctor.rules import RULES
@@ -30,14 +30,14 @@ class Variable(msgspec.Struct, frozen=True):
     source: str = ""
 
 
-def variables(stack: Stack, bench: Bench) -> tuple[Variable, ...]:
+def variables(stack: Stack, stack_judge: StackJudge) -> tuple[Variable, ...]:
     """What to set for this stack, then what to unset. A name that nothing reads is never set."""
-    known = bench.known
-    found = [*_needed(stack, known), *_advised(stack.notes, known.matrix), *_to_unset(stack, bench)]
+    known = stack_judge.known
+    found = [*_needed(stack, known), *_advised(stack.notes, known.matrix), *_to_unset(stack, stack_judge)]
     return tuple({v.name: v for v in reversed(found)}.values())[::-1]
 
 
-def _needed(stack: Stack, known: Known) -> Iterator[Variable]:
+def _needed(stack: Stack, known: Catalog) -> Iterator[Variable]:
     override = stack.candidate.override
     for name, value in stack.env.items():
         entry = known.matrix.env.get(name)
@@ -65,10 +65,10 @@ def exports(note: Finding) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, _, value in (word.partition("=") for word in words))
 
 
-def _to_unset(stack: Stack, bench: Bench) -> Iterator[Variable]:
-    machine, matrix = bench.machine, bench.known.matrix
+def _to_unset(stack: Stack, stack_judge: StackJudge) -> Iterator[Variable]:
+    machine, matrix = stack_judge.machine, stack_judge.known.matrix
     if machine.probed:
-        yield from _set_here(stack, bench)
+        yield from _set_here(stack, stack_judge)
     elif machine.system == "linux" and OVERRIDE not in stack.env:
         chip = matrix.gfx[machine.gfx]
         bad = next((o for o in chip.overrides if o.verdict in ("harmful", "faulty", "not-needed")), None)
@@ -76,11 +76,11 @@ def _to_unset(stack: Stack, bench: Bench) -> Iterator[Variable]:
             yield Variable(OVERRIDE, None, f"this torch has {machine.gfx} code; {bad.value}: {bad.words}", bad.sources[0])
 
 
-def _set_here(stack: Stack, bench: Bench) -> Iterator[Variable]:
+def _set_here(stack: Stack, stack_judge: StackJudge) -> Iterator[Variable]:
     """Variables of this shell that `check` would complain of beside the new stack, and those that nothing reads."""
-    machine, matrix = bench.machine, bench.known.matrix
+    machine, matrix = stack_judge.machine, stack_judge.known.matrix
     here = {name: fact for name, fact in machine.base.facts.items() if name.startswith("env.") and isinstance(fact.value, str)}
-    facts: dict[str, Fact] = {**here, **stack_facts(stack.candidate, machine, stack.packages, stack.env, bench.known)}
+    facts: dict[str, Fact] = {**here, **stack_facts(stack.candidate, machine, stack.packages, stack.env, stack_judge.known)}
     found, _ = judge(with_stack(machine, facts, stack.packages), Logs(()), matrix, RULES)
     for one in found:
         for command in one.commands:

@@ -21,7 +21,7 @@ _RENDERERS = {
 FORMATS = tuple(_RENDERERS)
 
 
-class Look(NamedTuple):
+class RenderOptions(NamedTuple):
     """How a report is to look: only the terminal uses more than the defaults."""
 
     width: int = 100
@@ -30,7 +30,7 @@ class Look(NamedTuple):
     quiet: bool = False
 
 
-def render(format_: str, report: Report, look: Look) -> str:
+def render(format_: str, report: Report, look: RenderOptions) -> str:
     """The report in that format. Raises KeyError for a format that is not in the table."""
     module = importlib.import_module(f"rocm_doctor.reports.{_RENDERERS[format_]}")
     text: str = module.render(report, look)

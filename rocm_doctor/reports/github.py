@@ -7,13 +7,13 @@ warnings of one step are shown, so the report's order (root causes first) decide
 from __future__ import annotations
 
 from rocm_doctor.model import Finding, Report
-from rocm_doctor.reports import Look
+from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.places import location, message, name_of, of_repository
 
 _COMMAND = {"error": "error", "warning": "warning", "note": "notice"}
 
 
-def render(report: Report, look: Look) -> str:
+def render(report: Report, look: RenderOptions) -> str:
     """`::error file=...,line=...,title=...::message` for each finding, and the verdict as a plain line."""
     lines = [_annotation(finding, of_repository(report)) for finding in report.findings]
     return "\n".join([*lines, f"rocm-doctor: {_data(report.summary)}"]) + "\n"

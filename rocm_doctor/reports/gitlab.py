@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 
 from rocm_doctor.model import Finding, Report
-from rocm_doctor.reports import Look
+from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.places import location, message
 
 _SEVERITY = {"error": "critical", "warning": "major", "note": "info"}
 
 
-def render(report: Report, look: Look) -> str:
+def render(report: Report, look: RenderOptions) -> str:
     """One entry a finding. A fingerprint must be unique within a file, so a repeated one is told apart by its number."""
     seen: dict[str, int] = {}
     entries = [_entry(finding, seen) for finding in report.findings]

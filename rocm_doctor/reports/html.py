@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from rocm_doctor.model import Fact, Finding, Report
-from rocm_doctor.reports import Look
+from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.html_style import STYLE
 from rocm_doctor.reports.places import SURE, followers, location, name_of, where
 from rocm_doctor.reports.terminal import gpu_line, shown
@@ -28,7 +28,7 @@ _SPAN = re.compile(r"`([^`\s][^`]*)`")
 _LINK = re.compile(r"https://[\w.-]+(?:/[\w./%#?=&+~@:,;()-]*)?")
 
 
-def render(report: Report, look: Look) -> str:
+def render(report: Report, look: RenderOptions) -> str:
     """A whole document."""
     title = _e(f"rocm-doctor: {report.summary}")
     head = (

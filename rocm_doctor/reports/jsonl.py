@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from rocm_doctor.model import Report
-from rocm_doctor.reports import Look
+from rocm_doctor.reports import RenderOptions
 
 
-def render(report: Report, look: Look) -> str:
+def render(report: Report, look: RenderOptions) -> str:
     """Lines with a `kind` of report, finding or undecided."""
     head = {
         name: getattr(report, name)

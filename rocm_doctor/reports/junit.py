@@ -11,14 +11,14 @@ import re
 from xml.sax.saxutils import escape, quoteattr
 
 from rocm_doctor.model import Finding, Report
-from rocm_doctor.reports import Look
+from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.places import location, message, name_of, where
 
 # Characters that XML 1.0 cannot carry even as references.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render(report: Report, look: Look) -> str:
+def render(report: Report, look: RenderOptions) -> str:
     """A `testsuites` document. Times are 0: nothing of a report is a duration."""
     cases = [_case(f) for f in report.findings] or [
         f'<testcase classname={_attr("rocm-doctor")} name={_attr(report.summary)} time="0"/>'

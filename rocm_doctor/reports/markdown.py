@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from rocm_doctor.model import Finding, Reading, Report
-from rocm_doctor.reports import Look
+from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.places import SURE, followers, location, name_of, where
 from rocm_doctor.reports.terminal import gpu_line, stack_of
 
@@ -16,7 +16,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~])")
 _SPAN = re.compile(r"`([^`\s][^`]*)`")
 
 
-def render(report: Report, look: Look) -> str:
+def render(report: Report, look: RenderOptions) -> str:
     """GitHub-flavoured Markdown that ends with a newline. Text from outside cannot start markup, HTML or a mention."""
     return "\n".join(_lines(report)) + "\n"
 

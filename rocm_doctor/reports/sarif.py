@@ -12,14 +12,14 @@ from urllib.parse import quote
 import msgspec
 
 from rocm_doctor.model import Finding, Reading, Report
-from rocm_doctor.reports import Look
+from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.places import line_of, location, message, of_repository
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _HOME = "https://github.com/rocm-doctor/rocm-doctor"
 
 
-def render(report: Report, look: Look) -> str:
+def render(report: Report, look: RenderOptions) -> str:
     """One run with its rules and results."""
     ids = list(dict.fromkeys(f.id for f in report.findings))
     rules = [_rule(next(f for f in report.findings if f.id == id_)) for id_ in ids]

@@ -8,20 +8,20 @@ from collections.abc import Iterable, Iterator
 import click
 
 from rocm_doctor.model import Fact, Finding, Gpu, Report, Snapshot, Undecided
-from rocm_doctor.reports import Look
+from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.places import SURE, followers, name_of, where
 
 _MARK = {"error": ("✗", "red"), "warning": ("!", "yellow"), "note": ("·", "cyan")}
 _VERDICT = {"ready": ("✓", "green"), "problems": ("✗", "red"), "undetermined": ("?", "yellow")}
 
 
-def render(report: Report, look: Look) -> str:
+def render(report: Report, look: RenderOptions) -> str:
     """Text of at most `look.width` columns; colours only where `look.color` says so."""
     text = "\n".join(_verdict_only(report, look) if look.quiet else _whole(report, look)) + "\n"
     return text if look.color else click.unstyle(text)
 
 
-def _whole(report: Report, look: Look) -> Iterator[str]:
+def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
     shown = [f for f in report.findings if not f.follows_from and (look.verbose or f.severity != "note" or f.status != "works")]
     if report.verdict == "ready" and not shown and not look.verbose:
         yield from _verdict_only(report, look)
@@ -43,7 +43,7 @@ def _whole(report: Report, look: Look) -> Iterator[str]:
         yield click.style(f"  {count} facts that were not given; -v lists them", dim=True)
 
 
-def _verdict_only(report: Report, look: Look) -> Iterator[str]:
+def _verdict_only(report: Report, look: RenderOptions) -> Iterator[str]:
     minor = report.verdict == "problems" and all(f.severity != "error" for f in report.findings)
     mark, color = _MARK["warning"] if minor else _VERDICT[report.verdict]
     proven = f"; ran: {', '.join(report.proven)}" if report.proven else ""
@@ -51,7 +51,7 @@ def _verdict_only(report: Report, look: Look) -> Iterator[str]:
     yield from _wrap(f"{mark} {report.summary}{proven}{unproven}", look, "", "  ", color)
 
 
-def _machine(report: Report, look: Look) -> Iterator[str]:
+def _machine(report: Report, look: RenderOptions) -> Iterator[str]:
     """What was looked at: the GPUs one a line, then the stack in one."""
     yield click.style(f"rocm-doctor {report.tool_version}, matrix {report.matrix_version}: {report.source}", dim=True)
     for number, gpu in enumerate(report.snapshot.gpus):
@@ -104,7 +104,7 @@ def shown(fact: Fact) -> str:
     return "absent" if fact.value is None else str(fact.value)
 
 
-def _finding(finding: Finding, report: Report, look: Look) -> Iterator[str]:
+def _finding(finding: Finding, report: Report, look: RenderOptions) -> Iterator[str]:
     mark, color = _MARK[finding.severity]
     yield from _wrap(f"{mark} {finding.title}{where(finding)}", look, "", "  ", color)
     yield click.style(f"  {finding.severity}{SURE[finding.confidence]} · {name_of(finding)}", dim=True)
@@ -125,7 +125,7 @@ def _finding(finding: Finding, report: Report, look: Look) -> Iterator[str]:
     yield from _labelled("causes", [f.title for f in following if f.id != finding.id], look)
 
 
-def _notes(notes: list[Finding], look: Look) -> Iterator[str]:
+def _notes(notes: list[Finding], look: RenderOptions) -> Iterator[str]:
     """What is worth knowing and mends nothing: a line each; `explain` and -v tell the rest."""
     if notes:
         yield ""
@@ -143,21 +143,21 @@ def _says(finding: Finding) -> str:
     return f"{grade}{'; '.join(finding.sources[:limit])}{more}{origin}" if finding.sources else ""
 
 
-def _labelled(label: str, lines: Iterable[str], look: Look, prefix: str = "") -> Iterator[str]:
+def _labelled(label: str, lines: Iterable[str], look: RenderOptions, prefix: str = "") -> Iterator[str]:
     for line in lines:
         if line:
             yield from _wrap(prefix + line, look, f"  {label:<7}", "         ")
             label = ""
 
 
-def _wrap(text: str, look: Look, first: str, rest: str, color: str | None = None) -> Iterator[str]:
+def _wrap(text: str, look: RenderOptions, first: str, rest: str, color: str | None = None) -> Iterator[str]:
     lines = textwrap.wrap(
         " ".join(text.split()), look.width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
     )
     yield from (click.style(line, fg=color, bold=color == "red") if color else line for line in lines)
 
 
-def _undecided(undecided: Iterable[Undecided], look: Look) -> Iterator[str]:
+def _undecided(undecided: Iterable[Undecided], look: RenderOptions) -> Iterator[str]:
     groups: dict[tuple[str, ...], list[str]] = {}
     for one in undecided:
         groups.setdefault(one.missing, []).append(one.row or one.id)
@@ -168,7 +168,7 @@ def _undecided(undecided: Iterable[Undecided], look: Look) -> Iterator[str]:
         yield from _wrap(f"{', '.join(missing)}: {', '.join(dict.fromkeys(names))}", look, "  ", "    ")
 
 
-def _readings(snapshot: Snapshot, look: Look) -> Iterator[str]:
+def _readings(snapshot: Snapshot, look: RenderOptions) -> Iterator[str]:
     yield ""
     yield "Read"
     named = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 from rocm_doctor.rules.access import access
 from rocm_doctor.rules.arch import code_for_the_card, igpu_beside_dgpu
 from rocm_doctor.rules.code import built_for_another_rocm, extensions_without_code, torch_without_device_code
-from rocm_doctor.rules.disguise import disguised
-from rocm_doctor.rules.driver_window import driver_window
+from rocm_doctor.rules.driver_range import driver_range
 from rocm_doctor.rules.engine import Rule
 from rocm_doctor.rules.override import override
+from rocm_doctor.rules.override_hides_gpu import override_hides_gpu
 from rocm_doctor.rules.rocm_family import rocm_of_the_family
 from rocm_doctor.rules.support import not_listed
 from rocm_doctor.rules.versions import companions, no_wheel_for_python, torch_not_rocm
@@ -24,10 +24,10 @@ RULES: tuple[Rule, ...] = (
     extensions_without_code,
     built_for_another_rocm,
     override,
-    disguised,
+    override_hides_gpu,
     igpu_beside_dgpu,
     companions,
     rocm_of_the_family,
-    driver_window,
+    driver_range,
     not_listed,
 )

@@ -12,7 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from rocm_doctor.model import Artifact, Reading
-from rocm_doctor.probes.read.words import Vocabulary
+from rocm_doctor.probes.read.words import WordSet
 from rocm_doctor.rules.complaints import expanded
 
 _QUOTE = 240
@@ -33,7 +33,7 @@ class Text(NamedTuple):
     name: str
     text: str
     low: str
-    words: Vocabulary
+    words: WordSet
     anchors: frozenset[str] | None
 
     def may_hold(self, parts: tuple[str, ...]) -> bool:
@@ -58,7 +58,7 @@ class Logs:
 
 
 def _text(artifact: Artifact, conditions: Iterable[str]) -> Text:
-    low, words = _fold(artifact.text), Vocabulary(artifact.text)
+    low, words = _fold(artifact.text), WordSet(artifact.text)
     many = conditions and not words.known
     return Text(artifact.name, artifact.text, low, words, _anchors(low, conditions) if many else None)
 

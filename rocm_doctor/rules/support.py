@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from rocm_doctor.matrix import Matrix, Support
 from rocm_doctor.model import Finding, Reading, Snapshot
-from rocm_doctor.rules.driver_window import user_space
+from rocm_doctor.rules.driver_range import user_space
 from rocm_doctor.rules.findings import finding, readings, to_train_on
 from rocm_doctor.versions import release
 

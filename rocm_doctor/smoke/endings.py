@@ -7,14 +7,14 @@ import signal
 import time
 
 from rocm_doctor.smoke import watch
-from rocm_doctor.smoke.state import Lane, Record, Worker, record
+from rocm_doctor.smoke.state import DeviceQueue, Record, Worker, record
 from rocm_doctor.workers import process
 
 START_LIMIT = 60.0
 """Seconds for the interpreter itself, before its first stage."""
 END_LIMIT = 20.0
 """Seconds for the interpreter to exit after its last stage."""
-CREW_GRACE = 15.0
+GROUP_GRACE = 15.0
 """Seconds that the other ranks have to end a stage after one rank has failed in it: as a rule they wait for it in vain."""
 STACK_TIME = 0.3
 """Seconds that a child has to print its Python stack before it is ended."""
@@ -23,13 +23,13 @@ PATIENCE = 10.0
 TAIL_LINES = 40
 
 
-def enforce(lane: Lane, worker: Worker) -> None:
+def enforce(queue: DeviceQueue, worker: Worker) -> None:
     """End a child that is over its time or its memory; its verdict says which."""
     if worker.child.ended is not None or worker.child.proc is None:
         return
-    limit = time_limit(lane, worker)
-    used = watch.resident_bytes(worker.child.proc.pid) if lane.settings.memory_limit else None
-    if used is not None and used > (lane.settings.memory_limit or 0):
+    limit = time_limit(queue, worker)
+    used = watch.resident_bytes(worker.child.proc.pid) if queue.settings.memory_limit else None
+    if used is not None and used > (queue.settings.memory_limit or 0):
         worker.verdict = {"status": "died", "reason": "memory-limit", "resident_bytes": used}
     elif time.monotonic() - worker.since > limit:
         _ask_for_stack(worker)
@@ -41,12 +41,12 @@ def enforce(lane: Lane, worker: Worker) -> None:
             worker.verdict |= {"reason": "unkillable", "pid": worker.child.proc.pid}
 
 
-def time_limit(lane: Lane, worker: Worker) -> float:
+def time_limit(queue: DeviceQueue, worker: Worker) -> float:
     if worker.stage:
-        limit = lane.settings.limit or next((s.limit for s in lane.batch if s.name == worker.stage), START_LIMIT)
-        failed = lane.failed_at.get(worker.stage)
-        return limit if failed is None else min(limit, failed + CREW_GRACE - worker.since)
-    return END_LIMIT if worker.farewell else START_LIMIT
+        limit = queue.settings.limit or next((s.limit for s in queue.batch if s.name == worker.stage), START_LIMIT)
+        failed = queue.failed_at.get(worker.stage)
+        return limit if failed is None else min(limit, failed + GROUP_GRACE - worker.since)
+    return END_LIMIT if worker.exit_message else START_LIMIT
 
 
 def _ask_for_stack(worker: Worker) -> None:
@@ -59,39 +59,41 @@ def _ask_for_stack(worker: Worker) -> None:
             process.pump([worker.child], timeout=STACK_TIME / 5)
 
 
-def remind(lane: Lane, worker: Worker) -> None:
+def report_waiting(queue: DeviceQueue, worker: Worker) -> None:
     """After some silence, say what is being waited for: kernel compilation with a cold cache looks like a hang."""
     if worker.child.ended is not None or time.monotonic() - worker.told < PATIENCE:
         return
     worker.told = time.monotonic()
-    waits = worker.doing or ("the interpreter to end" if worker.farewell else worker.stage or "the interpreter to start")
-    left = time_limit(lane, worker)
-    lane.settings.tell(
-        f"{lane.speaker}: {worker.stage} has run for {elapsed(worker):.0f} s (limit {left:.0f} s), waiting for: {waits}"
+    waits = worker.doing or ("the interpreter to end" if worker.exit_message else worker.stage or "the interpreter to start")
+    left = time_limit(queue, worker)
+    queue.settings.tell(
+        f"{queue.speaker}: {worker.stage} has run for {elapsed(worker):.0f} s (limit {left:.0f} s), waiting for: {waits}"
     )
 
 
 def broken(worker: Worker) -> bool:
     """Whether the child did not come to its end. One that left after an exception on the GPU may fall over on its way out."""
     done = process.done(worker.child)
-    well = worker.farewell == "leave" or (worker.farewell == "bye" and done.returncode == 0)
+    well = worker.exit_message == "leave" or (worker.exit_message == "bye" and done.returncode == 0)
     return bool(worker.verdict) or done.state != "finished" or not well
 
 
-def mourn(lane: Lane, worker: Worker) -> None:
+def record_crash(queue: DeviceQueue, worker: Worker) -> None:
     """Record the death of a child: its last living stage, how it went, and its last words."""
     done = process.done(worker.child)
     stage = worker.stage or (
-        "exit" if worker.farewell else next((s.name for s in lane.batch if s.name not in worker.ended), "exit")
+        "exit" if worker.exit_message else next((s.name for s in queue.batch if s.name not in worker.ended), "exit")
     )
     how = worker.verdict or _how(done)
-    kernel = lane.settings.kernel.new_lines()
+    kernel = queue.settings.kernel.new_lines()
     words = [line for line in done.stderr.splitlines() if line.strip()][-TAIL_LINES:]
-    record(lane, stage=stage, rank=worker.rank, seconds=elapsed(worker), doing=worker.doing, stderr_bytes=len(done.stderr), **how)
-    lane.words += [line[:1000] for line in words] + [f"kernel: {line[:1000]}" for line in kernel]
+    record(
+        queue, stage=stage, rank=worker.rank, seconds=elapsed(worker), doing=worker.doing, stderr_bytes=len(done.stderr), **how
+    )
+    queue.words += [line[:1000] for line in words] + [f"kernel: {line[:1000]}" for line in kernel]
 
 
-def _how(done: process.Done) -> Record:
+def _how(done: process.ChildResult) -> Record:
     """How a child died that we did not end: by a signal, with an exit code, or without having said anything."""
     if done.state in ("not-found", "denied"):
         return {"status": "died", "reason": f"interpreter-{done.state}", "message": done.stderr}

@@ -1,9 +1,9 @@
 """The smoke test as text: runs the worker in the examined interpreter, one child per GPU, and returns what happened as
 artifacts.
 
-An artifact `smoke/gpu0.jsonl` (or `smoke/cpu.jsonl`, or `smoke/crew.jsonl` for what all GPUs do together) holds JSON lines:
+An artifact `smoke/gpu0.jsonl` (or `smoke/cpu.jsonl`, or `smoke/group.jsonl` for what all GPUs do together) holds JSON lines:
 
-* `header`: schema, lane, interpreter and its version, device, level, the stages planned, whether the kernel's log was readable;
+* `header`: schema, queue, interpreter and its version, device, level, the stages planned, whether the kernel's log was readable;
 * `result`: stage, status (passed, failed, skipped, died, timeout, not-run), reason, message, seconds, details, rank;
 * `stragglers`: processes that had to be ended after their parent.
 
@@ -24,17 +24,16 @@ from typing import Any
 import msgspec
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.smoke import lane as lanes
-from rocm_doctor.smoke import watch
-from rocm_doctor.smoke.state import Lane, Settings
+from rocm_doctor.smoke import device_queue, watch
+from rocm_doctor.smoke.state import DeviceQueue, Settings
 from rocm_doctor.workers import process
 from rocm_doctor.workers.smoke.table import BY_NAME, STAGES, Stage
 
 SCHEMA = 1
 TICK = 0.1
 """Seconds between looks at the children's events."""
-CPU_CREW = 2
-"""Ranks of a crew where there are no GPUs to count."""
+CPU_GROUP = 2
+"""Ranks of a group where there are no GPUs to count."""
 
 
 def run_smoke(
@@ -72,12 +71,12 @@ def run_smoke(
             prelude=prelude,
             environment=environment or {},
         )
-        done: list[Lane] = []
+        done: list[DeviceQueue] = []
         try:
             return _all_lanes(settings, plan, gpu, done)
         finally:
             settings.kernel.close()
-            for child in (child for lane in done for child in lane.children):
+            for child in (child for queue in done for child in queue.children):
                 process.stop(child)
 
 
@@ -96,67 +95,67 @@ def matching(name: str) -> list[str]:
     return found
 
 
-def _all_lanes(settings: Settings, plan: list[Stage], gpu: int | None, done: list[Lane]) -> list[Artifact]:
+def _all_lanes(settings: Settings, plan: list[Stage], gpu: int | None, done: list[DeviceQueue]) -> list[Artifact]:
     """The first GPU tells how many there are; the others join it side by side, and then comes what they do together."""
     began, note = time.monotonic(), ""
-    alone, together = [s for s in plan if s.crew != "all"], [s for s in plan if s.crew == "all"]
+    alone, together = [s for s in plan if s.group != "all"], [s for s in plan if s.group == "all"]
     try:
-        done.append(Lane("cpu" if settings.device == "cpu" else f"gpu{gpu or 0}", settings, list(alone), index=gpu or 0))
+        done.append(DeviceQueue("cpu" if settings.device == "cpu" else f"gpu{gpu or 0}", settings, list(alone), index=gpu or 0))
         while _tick(done) or (gpu is None and len(done) < _gpu_count(done[0])):
             if gpu is None and len(done) < _gpu_count(done[0]):
-                each = [stage for stage in alone if stage.crew != "first"]
-                done += [Lane(f"gpu{n}", settings, list(each), index=n) for n in range(1, _gpu_count(done[0]))]
+                each = [stage for stage in alone if stage.group != "first"]
+                done += [DeviceQueue(f"gpu{n}", settings, list(each), index=n) for n in range(1, _gpu_count(done[0]))]
         if together:
-            done.append(_crew(settings, together, _gpu_count(done[0]) if _gpus_shown(done[0]) else CPU_CREW, done))
+            done.append(_group(settings, together, _gpu_count(done[0]) if _gpus_shown(done[0]) else CPU_GROUP, done))
         while _tick(done):
             pass
     except KeyboardInterrupt:
         note = "interrupted"
-        for lane in done:
-            lanes.interrupt(lane)
+        for queue in done:
+            device_queue.interrupt(queue)
     seconds = round(time.monotonic() - began, 3)
-    return [artifact for lane in done for artifact in _artifacts(lane, done[0], seconds, note)]
+    return [artifact for queue in done for artifact in _artifacts(queue, done[0], seconds, note)]
 
 
-def _tick(some: list[Lane]) -> bool:
-    """One look at all lanes, and a short wait for their children; whether there is more to come."""
-    for lane in some:
-        lanes.advance(lane)
+def _tick(some: list[DeviceQueue]) -> bool:
+    """One look at all queues, and a short wait for their children; whether there is more to come."""
+    for queue in some:
+        device_queue.advance(queue)
     if process.HAS_GROUPS:
-        process.pump([child for lane in some for child in lane.children], timeout=TICK)
-    return any(lane.busy for lane in some)
+        process.pump([child for queue in some for child in queue.children], timeout=TICK)
+    return any(queue.busy for queue in some)
 
 
-def _details(lane: Lane, stage: str) -> dict[str, Any]:
-    """What a stage of the lane told beside its status; empty where it told nothing."""
-    results = (r for r in lane.records if r["kind"] == "result" and r["stage"] == stage)
+def _details(queue: DeviceQueue, stage: str) -> dict[str, Any]:
+    """What a stage of the queue told beside its status; empty where it told nothing."""
+    results = (r for r in queue.records if r["kind"] == "result" and r["stage"] == stage)
     details = next(results, {}).get("details")
     return details if isinstance(details, dict) else {}
 
 
-def _gpus_shown(lane: Lane) -> bool:
-    return _details(lane, "device").get("kind") in ("cuda", "hip")
+def _gpus_shown(queue: DeviceQueue) -> bool:
+    return _details(queue, "device").get("kind") in ("cuda", "hip")
 
 
-def _gpu_count(lane: Lane) -> int:
-    return int(_details(lane, "device").get("count", 1)) if _gpus_shown(lane) else 1
+def _gpu_count(queue: DeviceQueue) -> int:
+    return int(_details(queue, "device").get("count", 1)) if _gpus_shown(queue) else 1
 
 
-def _crew(settings: Settings, stages: list[Stage], world: int, done: list[Lane]) -> Lane:
+def _group(settings: Settings, stages: list[Stage], world: int, done: list[DeviceQueue]) -> DeviceQueue:
     """One process per GPU as ranks of one job. A stage that failed on one GPU counts as failed for what needs it."""
     states: dict[str, str] = {}
-    for lane in done:
-        for name, status in lane.states.items():
+    for queue in done:
+        for name, status in queue.states.items():
             if states.get(name, "passed") == "passed":
                 states[name] = status
-    return Lane("crew", settings, list(stages), world=world, states=states)
+    return DeviceQueue("group", settings, list(stages), world=world, states=states)
 
 
-def _artifacts(lane: Lane, first: Lane, seconds: float, note: str) -> list[Artifact]:
-    lines = [_header(lane, lane if lane.world == 1 else first), *lane.records]
+def _artifacts(queue: DeviceQueue, first: DeviceQueue, seconds: float, note: str) -> list[Artifact]:
+    lines = [_header(queue, queue if queue.world == 1 else first), *queue.records]
     text = "".join(msgspec.json.encode(line).decode() + "\n" for line in lines)
-    results = Artifact(f"smoke/{lane.title}.jsonl", "smoke", text, seconds=seconds, note=note)
-    return [results] + ([Artifact(f"smoke/{lane.title}.log", "smoke", "\n".join(lane.words) + "\n")] if lane.words else [])
+    results = Artifact(f"smoke/{queue.title}.jsonl", "smoke", text, seconds=seconds, note=note)
+    return [results] + ([Artifact(f"smoke/{queue.title}.log", "smoke", "\n".join(queue.words) + "\n")] if queue.words else [])
 
 
 def _meant(asked: str, torch: dict[str, Any]) -> str:
@@ -164,28 +163,28 @@ def _meant(asked: str, torch: dict[str, Any]) -> str:
     return "cpu" if asked == "cpu" else next((kind for kind in ("hip", "cuda") if torch.get(kind)), "unknown")
 
 
-def _header(lane: Lane, teller: Lane) -> dict[str, Any]:
-    """Who ran what on what. `teller`: the lane that looked at torch and the device; a crew does not look again."""
+def _header(queue: DeviceQueue, teller: DeviceQueue) -> dict[str, Any]:
+    """Who ran what on what. `teller`: the queue that looked at torch and the device; a group does not look again."""
     torch, device = _details(teller, "import"), _details(teller, "device")
     return {
         "kind": "header",
         "schema": SCHEMA,
-        "lane": lane.title,
-        "interpreter": lane.settings.python,
-        "python": lane.hello.get("python"),
+        "queue": queue.title,
+        "interpreter": queue.settings.python,
+        "python": queue.hello.get("python"),
         "torch": torch.get("torch"),
         "hip": torch.get("hip"),
         "cuda": torch.get("cuda"),
-        "device": device.get("kind") or _meant(lane.settings.device, torch),
+        "device": device.get("kind") or _meant(queue.settings.device, torch),
         "name": device.get("name"),
-        "index": lane.index,
-        "world": lane.world,
-        "level": lane.settings.level,
-        "children": lane.crews * lane.world,
+        "index": queue.index,
+        "world": queue.world,
+        "level": queue.settings.level,
+        "children": queue.groups * queue.world,
         "kernel_log": "denied"
-        if lane.settings.kernel.denied
+        if queue.settings.kernel.denied
         else "read"
-        if lane.settings.kernel.descriptor is not None
+        if queue.settings.kernel.descriptor is not None
         else "absent",
         "system": os.name,
     }

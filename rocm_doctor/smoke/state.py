@@ -1,4 +1,4 @@
-"""What a smoke test knows while it runs: its settings, its children, and one lane of stages for each GPU."""
+"""What a smoke test knows while it runs: its settings, its children, and one queue of stages for each GPU."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class Worker(Struct):
     since: float = field(default_factory=time.monotonic)
     told: float = field(default_factory=time.monotonic)
     ended: set[str] = field(default_factory=set)
-    farewell: str = ""
+    exit_message: str = ""
     verdict: Record | None = None
 
 
-class Lane(Struct):
+class DeviceQueue(Struct):
     """The stages of one GPU. `records` and `words` are what its artifacts will hold, `states` the worst status of each stage so
     far. `kind` is what the device stage found: hip, cuda or cpu.
     """
@@ -70,12 +70,12 @@ class Lane(Struct):
     states: dict[str, str] = field(default_factory=dict)
     hello: Record = field(default_factory=dict)
     failed_at: dict[str, float] = field(default_factory=dict)
-    crews: int = 0
+    groups: int = 0
     kind: str = ""
 
     @property
     def title(self) -> str:
-        """What the lane is called: a torch without GPU support was tested on the CPU, whatever the lane was begun for."""
+        """What the queue is called: a torch without GPU support was tested on the CPU, whatever the queue was begun for."""
         return "cpu" if self.kind == "cpu" and self.world == 1 else self.name
 
     @property
@@ -93,32 +93,32 @@ class Lane(Struct):
         return [worker.child for worker in self.workers]
 
 
-def record(lane: Lane, *, stage: str, status: str, **more: Any) -> None:
+def record(queue: DeviceQueue, *, stage: str, status: str, **more: Any) -> None:
     """Add a result; a stage's state is the worst of its ranks'. What a failure says goes to the words as well, to be searched
     like a log.
     """
     trace = str(more.pop("traceback", ""))
-    if lane.world == 1:
+    if queue.world == 1:
         more.pop("rank", None)
     told = {key: value for key, value in more.items() if value not in ("", None)}
-    lane.records.append({"kind": "result", "stage": stage, "status": status} | told)
-    if lane.states.get(stage, "passed") == "passed":
-        lane.states[stage] = status
+    queue.records.append({"kind": "result", "stage": stage, "status": status} | told)
+    if queue.states.get(stage, "passed") == "passed":
+        queue.states[stage] = status
     if stage == "device":
-        lane.kind = str((more.get("details") or {}).get("kind", ""))
+        queue.kind = str((more.get("details") or {}).get("kind", ""))
     why = ": ".join(str(more[key]) for key in ("reason", "message") if more.get(key))
     if status in ("failed", "died", "timeout"):
-        lane.failed_at.setdefault(stage, time.monotonic())
-        lane.words += [f"== {stage} {WORDS[status]}: {why}", *(line for line in trace.splitlines() if line.strip())]
-    _tell(lane, stage, status, why, more.get("details"))
+        queue.failed_at.setdefault(stage, time.monotonic())
+        queue.words += [f"== {stage} {WORDS[status]}: {why}", *(line for line in trace.splitlines() if line.strip())]
+    _tell(queue, stage, status, why, more.get("details"))
 
 
-def _tell(lane: Lane, stage: str, status: str, why: str, details: Any) -> None:
+def _tell(queue: DeviceQueue, stage: str, status: str, why: str, details: Any) -> None:
     """A line for what did not pass, and for what was measured."""
     measured = [f"{details[key]} {unit}" for key, unit in UNITS if key in details] if isinstance(details, dict) else []
     if status == "passed" and measured:
-        lane.settings.tell(f"{lane.speaker}: {stage} passed, {', '.join(measured)}")
+        queue.settings.tell(f"{queue.speaker}: {stage} passed, {', '.join(measured)}")
     elif status not in ("passed", "not-run"):
-        lane.settings.tell(
-            ": ".join([f"{lane.speaker}: {stage} {WORDS[status]}", *([why.partition("\n")[0][:300]] if why else [])])
+        queue.settings.tell(
+            ": ".join([f"{queue.speaker}: {stage} {WORDS[status]}", *([why.partition("\n")[0][:300]] if why else [])])
         )

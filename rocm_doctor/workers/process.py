@@ -40,7 +40,7 @@ POLL = 0.02
 CHUNK = 1 << 16
 
 
-class Ask(Struct, frozen=True):
+class ChildSpec(Struct, frozen=True):
     """One program to run. `limit` and `idle_after_output` are seconds, `cap` bytes for each of stdout and stderr.
 
     `keep`: what happens at `cap`. "head" ends the child, "tail" forgets the oldest bytes and lets it run.
@@ -55,7 +55,7 @@ class Ask(Struct, frozen=True):
     keep: Literal["head", "tail"] = "head"
 
 
-class Done(Struct, frozen=True):
+class ChildResult(Struct, frozen=True):
     """What came of it. `returncode` is None unless the child ended by itself (negative: the signal that ended it)."""
 
     stdout: str
@@ -69,7 +69,7 @@ class Done(Struct, frozen=True):
 class Child(Struct):
     """A running program, and what it has printed so far."""
 
-    ask: Ask
+    ask: ChildSpec
     started: float
     proc: subprocess.Popen[bytes] | None = None
     pidfd: int | None = None
@@ -90,12 +90,12 @@ def run(
     env: Mapping[str, str] | None = None,
     cap: int = 8 * MIB,
     cwd: str | None = None,
-) -> Done:
+) -> ChildResult:
     """Run one program to its end, its limit or its cap. Raises nothing for a program that is missing or misbehaves."""
-    return run_many([Ask(argv, limit, idle_after_output, env, cap, cwd)])[0]
+    return run_many([ChildSpec(argv, limit, idle_after_output, env, cap, cwd)])[0]
 
 
-def run_many(asks: Sequence[Ask]) -> list[Done]:
+def run_many(asks: Sequence[ChildSpec]) -> list[ChildResult]:
     """Run all programs at once; results in the order of `asks`. An interrupt ends every child before it goes on."""
     children = [start(ask) for ask in asks]
     try:
@@ -107,7 +107,7 @@ def run_many(asks: Sequence[Ask]) -> list[Done]:
     return [done(child) for child in children]
 
 
-def start(ask: Ask) -> Child:
+def start(ask: ChildSpec) -> Child:
     """Start a program in a session of its own, without standard input. A failure to start is the child's state."""
     child = Child(ask, time.monotonic())
     try:
@@ -167,10 +167,10 @@ def stop(child: Child, state: State = "finished") -> None:
     _close(child)
 
 
-def done(child: Child) -> Done:
+def done(child: Child) -> ChildResult:
     """The result of a child that has ended."""
     code = child.proc.returncode if child.proc else child.returncode
-    return Done(
+    return ChildResult(
         stdout=bytes(child.out[: child.ask.cap] if child.ask.keep == "head" else child.out).decode("utf-8", "replace"),
         stderr=bytes(child.err[: child.ask.cap] if child.ask.keep == "head" else child.err).decode("utf-8", "replace"),
         returncode=code if child.state == "finished" else None,

@@ -36,7 +36,7 @@ def read(root: Path) -> Repository:
             used |= {file for _, file in files} if kind != "workflow" or not unit.os else set()
     units += _alone(tree, listed, used)
     return Repository(
-        tuple(u for u in units if _says_something(u)), rules, (*rules.troubles, *dict.fromkeys(tree.troubles)), len(listed)
+        tuple(u for u in units if _says_something(u)), rules, (*rules.problems, *dict.fromkeys(tree.problems)), len(listed)
     )
 
 

@@ -77,7 +77,7 @@ def _chain(stages: list[Stage]) -> tuple[list[Stage], Setting]:
     return chain, Setting("FROM", chain[0].base, chain[0].place)
 
 
-def _run(verb: str, words: str, place: Place, context: shell.Context, found: shell.Found) -> None:
+def _run(verb: str, words: str, place: Place, context: shell.Context, found: shell.Script) -> None:
     if verb == "RUN":
         body = re.sub(r"^(?:--\S+\s+)+", "", words)
         script.read(_exec_form(body), place, context, found)

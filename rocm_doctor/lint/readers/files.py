@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from rocm_doctor.lint.declared import Place, Trouble
+from rocm_doctor.lint.declared import Place, ReadProblem
 
 MAX_BYTES = 4 * 2**20
 MAX_FILES = 200_000
@@ -75,7 +75,7 @@ class Tree:
     def __init__(self, root: Path, exclude: tuple[str, ...] = ()) -> None:
         self.root = root.resolve()
         self.exclude = exclude
-        self.troubles: list[Trouble] = []
+        self.problems: list[ReadProblem] = []
         self._texts: dict[str, str | None] = {}
         self._lines: dict[str, list[str]] = {}
 
@@ -83,7 +83,7 @@ class Tree:
         """Kind and relative path of each file that a reader wants, in a stable order."""
         for count, path in enumerate(self._walk(str(self.root), "")):
             if count >= MAX_FILES:
-                self.troubles.append(Trouble(Place(path, 0), f"more than {MAX_FILES} files; the rest was not looked at"))
+                self.problems.append(ReadProblem(Place(path, 0), f"more than {MAX_FILES} files; the rest was not looked at"))
                 return
             kind = kind_of(path)
             if kind and not any(fnmatchcase(path, glob) for glob in self.exclude):
@@ -93,7 +93,7 @@ class Tree:
         try:
             entries = sorted(os.scandir(folder), key=lambda e: e.name)
         except OSError as exc:
-            self.troubles.append(Trouble(Place(relative.rstrip("/") or ".", 0), f"not read: {exc.strerror}"))
+            self.problems.append(ReadProblem(Place(relative.rstrip("/") or ".", 0), f"not read: {exc.strerror}"))
             return
         for entry in entries:
             if not entry.is_dir(follow_symlinks=False):
@@ -106,7 +106,7 @@ class Tree:
         if path not in self._texts:
             self._texts[path], why = self._read(path)
             if why and wanted:
-                self.troubles.append(Trouble(Place(path, 1), why))
+                self.problems.append(ReadProblem(Place(path, 1), why))
         return self._texts[path]
 
     def lines(self, path: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rocm_doctor.lint.declared import Container, Index, Place, Requirement, Role, Setting, Step, Tool
 from rocm_doctor.lint.readers import requirements
 from rocm_doctor.lint.readers.files import joined
-from rocm_doctor.lint.readers.shell import Context, Found
+from rocm_doctor.lint.readers.shell import Context, Script
 
 _INDEX_OPTIONS: dict[str, Role] = {
     "-i": "default", "--index-url": "default", "--default-index": "default", "--extra-index-url": "extra", "--index": "extra",
@@ -38,7 +38,7 @@ def env_indexes(env: Iterable[Setting]) -> list[Index]:
     ]
 
 
-def install(argv: list[str], place: Place, context: Context, found: Found) -> Step | None:
+def install(argv: list[str], place: Place, context: Context, found: Script) -> Step | None:
     """The install that a command is: pip, python -m pip, uv pip, uv add, conda install. Other tools name the file that they
     read.
     """
@@ -58,7 +58,7 @@ def install(argv: list[str], place: Place, context: Context, found: Found) -> St
     return None
 
 
-class _Asked(NamedTuple):
+class _Arguments(NamedTuple):
     """What the words of one pip command ask for."""
 
     needed: list[Requirement]
@@ -67,8 +67,8 @@ class _Asked(NamedTuple):
     options: dict[str, str]
 
 
-def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Found) -> Step:
-    asked = _Asked([], [], env_indexes(found.env), {})
+def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Script) -> Step:
+    asked = _Arguments([], [], env_indexes(found.env), {})
     rest = iter([part for word in argv for part in (word.split("=", 1) if word.startswith("--") and "=" in word else [word])])
     for word in rest:
         _word(word, rest, tool, place, context, found, asked)
@@ -87,7 +87,7 @@ def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Fou
     )
 
 
-def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Context, found: Found, asked: _Asked) -> None:
+def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Context, found: Script, asked: _Arguments) -> None:
     """One word of a pip command; an option with a value takes that from `rest`."""
     if word in _INDEX_OPTIONS:
         asked.indexes.append(Index(next(rest, ""), _INDEX_OPTIONS[word], place))
@@ -106,13 +106,13 @@ def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Con
         asked.needed.extend(requirements.one(word, place))
 
 
-def _file(name: str, context: Context, found: Found) -> requirements.Found:
+def _file(name: str, context: Context, found: Script) -> requirements.RequirementsFile:
     """A -r file of a command: beside the script, at the root, or wherever the one file of that name stands."""
     for path in (context.path(name), joined("", name), joined(context.folder, name.rsplit("/", 1)[-1]), name.rsplit("/", 1)[-1]):
         if path and context.tree.text(path, wanted=False) is not None:
             found.used.append(("pip", path))
             return requirements.read(context.tree, path)
-    return requirements.Found([], [], [], [])
+    return requirements.RequirementsFile([], [], [], [])
 
 
 def _conda(argv: list[str], place: Place) -> Step:

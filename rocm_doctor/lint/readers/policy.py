@@ -13,7 +13,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from rocm_doctor.lint.declared import Ignore, Place, Policy, Target, Trouble
+from rocm_doctor.lint.declared import Ignore, Place, Policy, ReadProblem, Target
 from rocm_doctor.lint.readers import toml, yamls
 from rocm_doctor.lint.readers.files import Tree
 from rocm_doctor.lint.readers.yamls import Node
@@ -45,47 +45,51 @@ def _as_node(value: Any, lines: toml.Lines, line: int = 1) -> Node:
 
 
 def _policy(root: Node, file: str) -> Policy:
-    troubles = [
-        Trouble(Place(file, n.line), f"unknown key `{k}`: known are {', '.join(_FIELDS)}")
+    problems = [
+        ReadProblem(Place(file, n.line), f"unknown key `{k}`: known are {', '.join(_FIELDS)}")
         for k, n in root.items()
         if k not in _FIELDS
     ]
     targets_node, ignores_node, exclude = root.get("targets"), root.get("ignores"), root.get("exclude")
     fail_on = root.get("fail-on")
     if fail_on and fail_on.text() not in _FAIL_ON:
-        troubles.append(Trouble(Place(file, fail_on.line), f"`fail-on: {fail_on.text()}`: one of {', '.join(_FAIL_ON)}"))
-    targets = tuple(_target(name, node, file, troubles) for name, node in (targets_node.items() if targets_node else []))
-    ignores = tuple(i for node in (ignores_node.list() if ignores_node else []) if (i := _ignore(node, file, troubles)))
+        problems.append(ReadProblem(Place(file, fail_on.line), f"`fail-on: {fail_on.text()}`: one of {', '.join(_FAIL_ON)}"))
+    targets = tuple(_target(name, node, file, problems) for name, node in (targets_node.items() if targets_node else []))
+    ignores = tuple(i for node in (ignores_node.list() if ignores_node else []) if (i := _ignore(node, file, problems)))
     return Policy(
         targets,
         ignores,
         fail_on.text() if fail_on and fail_on.text() in _FAIL_ON else "",
         tuple(n.text() for n in exclude.list()) if exclude else (),
-        tuple(troubles),
+        tuple(problems),
     )
 
 
-def _target(name: str, node: Node, file: str, troubles: list[Trouble]) -> Target:
+def _target(name: str, node: Node, file: str, problems: list[ReadProblem]) -> Target:
     for key, value in node.items():
         if key not in _TARGET_FIELDS:
-            troubles.append(
-                Trouble(Place(file, value.line), f"unknown key `{key}` of target {name}: known are {', '.join(_TARGET_FIELDS)}")
+            problems.append(
+                ReadProblem(
+                    Place(file, value.line), f"unknown key `{key}` of target {name}: known are {', '.join(_TARGET_FIELDS)}"
+                )
             )
     values = {key: found.text() for key in _TARGET_FIELDS if (found := node.get(key))}
     return Target(name, place=Place(file, node.line, name), **values)
 
 
-def _ignore(node: Node, file: str, troubles: list[Trouble]) -> Ignore | None:
+def _ignore(node: Node, file: str, problems: list[ReadProblem]) -> Ignore | None:
     """An accepted finding; without id, reason or day it is not accepted."""
     found = {key: child.text() for key in ("id", "reason", "until", "file") if (child := node.get(key))}
     place = Place(file, node.line, found.get("id", ""))
     if not found.get("id") or not found.get("reason"):
-        troubles.append(Trouble(place, "an ignore needs `id` and `reason`"))
+        problems.append(ReadProblem(place, "an ignore needs `id` and `reason`"))
         return None
     until = day(found.get("until", ""))
     if until is None:
-        troubles.append(
-            Trouble(place, f"the ignore of {found['id']} needs `until: YYYY-MM-DD`, the day from which on it is looked at again")
+        problems.append(
+            ReadProblem(
+                place, f"the ignore of {found['id']} needs `until: YYYY-MM-DD`, the day from which on it is looked at again"
+            )
         )
         return None
     return Ignore(found["id"], found["reason"], until, place, found.get("file", ""))

@@ -14,7 +14,7 @@ from packaging.requirements import InvalidRequirement
 from packaging.requirements import Requirement as Parsed
 from packaging.utils import canonicalize_name
 
-from rocm_doctor.lint.declared import Index, Place, Requirement, Role, Trouble
+from rocm_doctor.lint.declared import Index, Place, ReadProblem, Requirement, Role
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
 
 _OPTION = re.compile(
@@ -33,7 +33,7 @@ MAX_DEPTH = 40
 MAX_TROUBLES = 20
 
 
-class Found(NamedTuple):
+class RequirementsFile(NamedTuple):
     """What one requirements file and those that it includes ask for."""
 
     requirements: list[Requirement]
@@ -42,26 +42,28 @@ class Found(NamedTuple):
     included: list[str]
 
 
-def read(tree: Tree, path: str) -> Found:
+def read(tree: Tree, path: str) -> RequirementsFile:
     """A requirements file with everything it includes; a cycle or a missing file becomes a trouble at its line."""
-    found = Found([], [], [], [])
+    found = RequirementsFile([], [], [], [])
     _read(tree, path, found, found.requirements, (path,))
     return found
 
 
-def read_lines(tree: Tree, lines: Iterable[tuple[Place, str]], found: Found) -> None:
+def read_lines(tree: Tree, lines: Iterable[tuple[Place, str]], found: RequirementsFile) -> None:
     """Lines of a requirements list that stands in another file (conda's pip section)."""
     _lines(tree, lines, found, found.requirements, ())
 
 
-def _read(tree: Tree, path: str, found: Found, into: list[Requirement], chain: tuple[str, ...]) -> None:
+def _read(tree: Tree, path: str, found: RequirementsFile, into: list[Requirement], chain: tuple[str, ...]) -> None:
     _lines(tree, logical_lines(path, tree.text(path) or ""), found, into, chain)
 
 
-def _lines(tree: Tree, lines: Iterable[tuple[Place, str]], found: Found, into: list[Requirement], chain: tuple[str, ...]) -> None:
+def _lines(
+    tree: Tree, lines: Iterable[tuple[Place, str]], found: RequirementsFile, into: list[Requirement], chain: tuple[str, ...]
+) -> None:
     for number, (place, line) in enumerate(lines):
         if number >= MAX_LINES:
-            tree.troubles.append(Trouble(place, f"more than {MAX_LINES} lines; the rest was not looked at"))
+            tree.problems.append(ReadProblem(place, f"more than {MAX_LINES} lines; the rest was not looked at"))
             return
         option = _OPTION.match(line)
         if option and option[1] in ("-r", "-c", "--requirement", "--constraint"):
@@ -71,23 +73,25 @@ def _lines(tree: Tree, lines: Iterable[tuple[Place, str]], found: Found, into: l
         elif option and option[1] not in ("-e", "--editable"):
             continue
         elif not line.startswith("--"):
-            into += one(option[2] if option else line, place, tree.troubles)
+            into += one(option[2] if option else line, place, tree.problems)
 
 
-def _include(tree: Tree, name: str, place: Place, found: Found, into: list[Requirement], chain: tuple[str, ...]) -> None:
+def _include(
+    tree: Tree, name: str, place: Place, found: RequirementsFile, into: list[Requirement], chain: tuple[str, ...]
+) -> None:
     """The file of a -r or -c line."""
     path = joined(folder_of(place.file), name.strip("\"' "))
     if "://" in name or path is None:
-        tree.troubles.append(Trouble(place, f"{name} is outside of the repository and is not read"))
+        tree.problems.append(ReadProblem(place, f"{name} is outside of the repository and is not read"))
     elif path in chain or len(chain) > MAX_DEPTH:
         if path in found.included:
             return
         found.included.append(path)
-        tree.troubles.append(Trouble(place, f"{path} includes itself: {' -> '.join((*chain, path)[-4:])}"))
+        tree.problems.append(ReadProblem(place, f"{path} includes itself: {' -> '.join((*chain, path)[-4:])}"))
     elif path not in found.included:
         found.included.append(path)
         if tree.text(path, wanted=False) is None:
-            tree.troubles.append(Trouble(place, f"{path} is included here and cannot be read"))
+            tree.problems.append(ReadProblem(place, f"{path} is included here and cannot be read"))
         else:
             _read(tree, path, found, into, (*chain, path))
 
@@ -107,13 +111,13 @@ def logical_lines(file: str, text: str) -> Iterator[tuple[Place, str]]:
         start, parts = 0, []
 
 
-def one(text: str, place: Place, troubles: list[Trouble] | None = None) -> list[Requirement]:
+def one(text: str, place: Place, problems: list[ReadProblem] | None = None) -> list[Requirement]:
     """The requirement of one line or argument: PEP 508, a wheel's URL or file; a folder or a bare URL asks for nothing we
     know.
     """
     text = _unquoted(_TAIL.sub("", " ".join(text[:MAX_LINE].split())))
     if len(text) > MAX_REQUIREMENT:
-        return _refused(place, f"{len(text)} characters long", troubles)
+        return _refused(place, f"{len(text)} characters long", problems)
     wheel = _WHEEL.search(text)
     if wheel and " @ " not in text:
         version = wheel[2].replace("%2B", "+").replace("%2b", "+")
@@ -123,7 +127,7 @@ def one(text: str, place: Place, troubles: list[Trouble] | None = None) -> list[
     try:
         parsed = Parsed(re.sub(r"\$\{?\w+\}?", "0", text) if "$" in text else text)
     except InvalidRequirement as exc:
-        return _refused(place, str(exc).splitlines()[0][:120], troubles)
+        return _refused(place, str(exc).splitlines()[0][:120], problems)
     return [of_parsed(parsed, place)]
 
 
@@ -132,10 +136,10 @@ def _unquoted(text: str) -> str:
     return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
 
-def _refused(place: Place, why: str, troubles: list[Trouble] | None) -> list[Requirement]:
+def _refused(place: Place, why: str, problems: list[ReadProblem] | None) -> list[Requirement]:
     """No requirement; noted for the first such lines of a file, of which one says enough."""
-    if troubles is not None and sum(t.place.file == place.file for t in troubles[-MAX_TROUBLES:]) < MAX_TROUBLES:
-        troubles.append(Trouble(place, f"no requirement that pip would take: {why}"))
+    if problems is not None and sum(t.place.file == place.file for t in problems[-MAX_TROUBLES:]) < MAX_TROUBLES:
+        problems.append(ReadProblem(place, f"no requirement that pip would take: {why}"))
     return []
 
 

@@ -17,13 +17,13 @@ _PREFIXES = frozenset((
 ))  # fmt: skip
 
 
-def read(text: str, place: Place, context: shell.Context, found: shell.Found) -> None:
+def read(text: str, place: Place, context: shell.Context, found: shell.Script) -> None:
     """Read a text's commands, in order, into `found`; `place` is that of its first line."""
     for at, command in islice(shell.commands(place.file, text, place.line), MAX_COMMANDS):
         _command(shell.words(shell.filled(command, context.names)), at, context, found)
 
 
-def _command(argv: list[str], place: Place, context: shell.Context, found: shell.Found) -> None:
+def _command(argv: list[str], place: Place, context: shell.Context, found: shell.Script) -> None:
     argv = _without_prefixes(argv)
     while argv and (assigned := _ASSIGN.fullmatch(argv[0])):
         _set(assigned[1], assigned[2], place, context, found)
@@ -48,7 +48,7 @@ def _without_prefixes(argv: list[str]) -> list[str]:
     return argv
 
 
-def _exports(argv: list[str], place: Place, context: shell.Context, found: shell.Found) -> None:
+def _exports(argv: list[str], place: Place, context: shell.Context, found: shell.Script) -> None:
     if len(argv) == 2 and "=" not in argv[0]:
         argv = ["=".join(argv)]
     for word in argv:
@@ -56,6 +56,6 @@ def _exports(argv: list[str], place: Place, context: shell.Context, found: shell
             _set(assigned[1], assigned[2], place, context, found)
 
 
-def _set(name: str, value: str, place: Place, context: shell.Context, found: shell.Found) -> None:
+def _set(name: str, value: str, place: Place, context: shell.Context, found: shell.Script) -> None:
     context.names[name] = shell.filled(value, context.names)[:MAX_VALUE]
     found.env.append(Setting(name, context.names[name], place))

@@ -82,7 +82,7 @@ def workflow(tree: Tree, path: str) -> Iterator[tuple[Unit, list[tuple[str, str]
 def _job(tree: Tree, path: str, name: str, job: Node, outer: list[Setting]) -> tuple[Unit, list[tuple[str, str]]]:
     """A job's commands in the order of its steps; the shell starts at the repository's root."""
     env = [*outer, *_environment(tree, path, job.get("env") or job.get("variables"))]
-    found = shell.Found([*env], [], [], [])
+    found = shell.Script([*env], [], [], [])
     context = shell.Context(tree, "", {s.name: s.value for s in env}, {})
     steps = job.get("steps")
     for step in steps.list() if steps else []:
@@ -107,7 +107,7 @@ def _job(tree: Tree, path: str, name: str, job: Node, outer: list[Setting]) -> t
     return made, found.used
 
 
-def _commands(tree: Tree, path: str, node: Node | None, context: shell.Context, found: shell.Found) -> None:
+def _commands(tree: Tree, path: str, node: Node | None, context: shell.Context, found: shell.Script) -> None:
     """A `run:` text. A block text starts on the line after its key."""
     if node is None or not node.text():
         return
@@ -156,7 +156,7 @@ def conda(tree: Tree, path: str) -> Unit | None:
 
 def _pip_section(tree: Tree, path: str, pip: Node) -> Step:
     """conda hands this list to pip as a requirements file."""
-    found = requirements.Found([], [], [], [])
+    found = requirements.RequirementsFile([], [], [], [])
     requirements.read_lines(tree, [(yamls.place(tree, path, item.line), item.text()) for item in pip.list()], found)
     return Step(
         "pip", yamls.place(tree, path, pip.line), tuple(found.requirements), tuple(found.constraints), tuple(found.indexes)

@@ -22,7 +22,7 @@ MAX_LINE = 8000
 MAX_COMMAND = 100_000
 
 
-class Found(NamedTuple):
+class Script(NamedTuple):
     """What a shell text sets and does, in order. `used`: files that it installs from, and the tool that reads them."""
 
     env: list[Setting]
@@ -48,8 +48,8 @@ class Context(NamedTuple):
         return joined(self.folder, name)
 
 
-def new() -> Found:
-    return Found([], [], [], [])
+def new() -> Script:
+    return Script([], [], [], [])
 
 
 def commands(file: str, text: str, first: int = 1) -> Iterator[tuple[Place, str]]:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from packaging.utils import canonicalize_name
 
-from rocm_doctor.lint.declared import Index, Place, Requirement, Role, Setting, Step, Trouble
+from rocm_doctor.lint.declared import Index, Place, ReadProblem, Requirement, Role, Setting, Step
 from rocm_doctor.lint.readers import requirements
 from rocm_doctor.lint.readers.files import Tree, quoted
 
@@ -47,7 +47,9 @@ def load(tree: Tree, path: str) -> tuple[dict[str, Any], Lines] | None:
         return msgspec.toml.decode(text, type=dict[str, Any]), Lines(path, text)
     except (msgspec.DecodeError, RecursionError) as exc:
         line = re.search(r"at line (\d+)", str(exc))
-        tree.troubles.append(Trouble(Place(path, int(line[1]) if line else 1), f"no TOML: {str(exc)[:120] or 'nested too deep'}"))
+        tree.problems.append(
+            ReadProblem(Place(path, int(line[1]) if line else 1), f"no TOML: {str(exc)[:120] or 'nested too deep'}")
+        )
         return None
 
 
@@ -85,7 +87,7 @@ def _uv_step(data: dict[str, Any], lines: Lines, tree: Tree) -> Step:
     """PEP 621 dependencies with groups and extras. With a [tool.uv] table uv installs them, else pip."""
     uv = table(data, "tool", "uv")
     texts = _texts(data)
-    needed = [r for text in texts for r in requirements.one(text, lines.place(_name(text), text[:60]), tree.troubles)]
+    needed = [r for text in texts for r in requirements.one(text, lines.place(_name(text), text[:60]), tree.problems)]
     place = lines.place("[tool.uv") if uv else lines.place("[project")
     bound = dict(_sources(uv))
     indexes = [*_uv_indexes(uv, bound, lines), *_pdm_indexes(data, lines)]

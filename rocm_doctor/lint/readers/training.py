@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from rocm_doctor.lint.declared import Place, Setting, Trouble, Unit
+from rocm_doctor.lint.declared import Place, ReadProblem, Setting, Unit
 from rocm_doctor.lint.readers import yamls
 from rocm_doctor.lint.readers.files import Tree, is_config, quoted
 
@@ -37,8 +37,8 @@ def deepspeed(tree: Tree, path: str) -> Unit | None:
         data = json.loads(text)
     except (ValueError, RecursionError) as exc:
         if _NAMED.search(path.rsplit("/", 1)[-1].lower()):
-            tree.troubles.append(
-                Trouble(Place(path, getattr(exc, "lineno", 1)), f"no JSON: {str(exc)[:100] or 'nested too deep'}")
+            tree.problems.append(
+                ReadProblem(Place(path, getattr(exc, "lineno", 1)), f"no JSON: {str(exc)[:100] or 'nested too deep'}")
             )
         return None
     if not isinstance(data, dict):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rocm_doctor.lint.declared import Place, Trouble
+from rocm_doctor.lint.declared import Place, ReadProblem
 from rocm_doctor.lint.readers.files import Tree, quoted
 
 MAX_NODES = 50_000
@@ -56,13 +56,13 @@ def load(tree: Tree, path: str) -> list[Node]:
     except yaml.YAMLError as exc:
         mark = getattr(exc, "problem_mark", None)
         words = getattr(exc, "problem", None) or "no YAML"
-        tree.troubles.append(Trouble(Place(path, mark.line + 1 if mark else 1), f"no YAML: {words}"))
+        tree.problems.append(ReadProblem(Place(path, mark.line + 1 if mark else 1), f"no YAML: {words}"))
     except (_TooMuch, RecursionError):
-        tree.troubles.append(
-            Trouble(Place(path, 1), "not read: its aliases or its depth multiply beyond any honest file (a YAML bomb?)")
+        tree.problems.append(
+            ReadProblem(Place(path, 1), "not read: its aliases or its depth multiply beyond any honest file (a YAML bomb?)")
         )
     except ValueError as exc:
-        tree.troubles.append(Trouble(Place(path, 1), f"no YAML: {str(exc)[:100]}"))
+        tree.problems.append(ReadProblem(Place(path, 1), f"no YAML: {str(exc)[:100]}"))
     return []
 
 

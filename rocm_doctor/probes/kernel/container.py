@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.keyed import absent, keyed, single
-from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 
 class Sign(NamedTuple):
@@ -55,37 +55,37 @@ _TELLING = (
 )
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """container (absent outside of one) and virtual_machine (absent on bare metal)."""
-    notes = Notes()
-    _container(notes, artifacts)
-    _guest(notes, artifacts)
-    return notes
+    result = ProbeResult()
+    _container(result, artifacts)
+    _guest(result, artifacts)
+    return result
 
 
-def _container(notes: Notes, artifacts: Artifacts) -> None:
+def _container(result: ProbeResult, artifacts: Artifacts) -> None:
     for sign in SIGNS:
         found = sign.pattern.search(artifacts.text(sign.artifact) or "")
         if found:
-            notes.say("container", sign.kind, Reading(sign.artifact, "", found.group()[:120]))
+            result.record("container", sign.kind, Reading(sign.artifact, "", found.group()[:120]))
             return
     nothing = [reading for name in _LOOKED if (reading := absent(artifacts.get(name)))]
     if len(nothing) == len(_LOOKED):
-        notes.say("container", None, nothing[0])
+        result.record("container", None, nothing[0])
 
 
-def _guest(notes: Notes, artifacts: Artifacts) -> None:
+def _guest(result: ProbeResult, artifacts: Artifacts) -> None:
     """The processor's hypervisor flag says that this is a guest; DMI or Xen's own file says of what."""
     flags = keyed(artifacts.get("proc/cpuinfo"), ":").get("flags")
     if flags is None:
         return
     if "hypervisor" not in flags.value.split():
-        notes.say("virtual_machine", None, Reading(flags.reading.artifact, flags.reading.place, "no hypervisor flag"))
+        result.record("virtual_machine", None, Reading(flags.reading.artifact, flags.reading.place, "no hypervisor flag"))
         return
     for name, vendors in _TELLING:
         entry = single(artifacts.get(name))
         vendor = next((kind for words, kind in vendors.items() if entry and words in entry.value.lower()), None)
         if entry and vendor:
-            notes.say("virtual_machine", vendor, entry.reading)
+            result.record("virtual_machine", vendor, entry.reading)
             return
-    notes.say("virtual_machine", "unnamed", Reading(flags.reading.artifact, flags.reading.place, "hypervisor flag"))
+    result.record("virtual_machine", "unnamed", Reading(flags.reading.artifact, flags.reading.place, "hypervisor flag"))

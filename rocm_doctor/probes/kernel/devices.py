@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from rocm_doctor.model import Reading
+from rocm_doctor.probes.read.document import Document, Line
 from rocm_doctor.probes.read.keyed import Entry, absent, keyed
-from rocm_doctor.probes.read.notes import Artifacts, Notes
-from rocm_doctor.probes.read.page import Line, Page
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import whole
 
 _RENDER = re.compile(r"dev/dri/(renderD\d{1,4})$")
@@ -17,44 +17,44 @@ _LISTED = re.compile(
 _NO_SUCH = re.compile(r"(?:ls|stat): .{0,20}'?/dev/(kfd|dri)/?'?: No such file or directory")
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """kfd.{exists,openable,error,gid,group}, render.{nodes,openable,gid,group}, dxg.exists."""
-    notes = Notes()
-    _kfd(notes, artifacts)
-    _render(notes, artifacts)
-    _dxg(notes, artifacts)
-    for page in whole(artifacts):
-        _listed(notes, page)
-    return notes
+    result = ProbeResult()
+    _kfd(result, artifacts)
+    _render(result, artifacts)
+    _dxg(result, artifacts)
+    for document in whole(artifacts):
+        _listed(result, document)
+    return result
 
 
-def _dxg(notes: Notes, artifacts: Artifacts) -> None:
+def _dxg(result: ProbeResult, artifacts: Artifacts) -> None:
     """The device that takes the place of all others in WSL; it is looked for there only."""
     node = artifacts.get("dev/dxg")
     nothing = absent(node)
     if nothing:
-        notes.say("dxg.exists", False, nothing)
+        result.record("dxg.exists", False, nothing)
     elif node and not node.missing:
-        notes.say("dxg.exists", True, Reading(node.name, "", "exists"))
+        result.record("dxg.exists", True, Reading(node.name, "", "exists"))
 
 
-def _kfd(notes: Notes, artifacts: Artifacts) -> None:
+def _kfd(result: ProbeResult, artifacts: Artifacts) -> None:
     node = artifacts.get("dev/kfd")
     nothing = absent(node)
     if nothing:
-        notes.say("kfd.exists", False, nothing)
-        notes.say("kfd.openable", False, nothing)
-        notes.say("kfd.error", "No such file or directory", nothing)
+        result.record("kfd.exists", False, nothing)
+        result.record("kfd.openable", False, nothing)
+        result.record("kfd.error", "No such file or directory", nothing)
     entries = keyed(node, ":")
     if "exists" in entries:
-        notes.say("kfd.exists", entries["exists"].value == "yes", entries["exists"].reading)
+        result.record("kfd.exists", entries["exists"].value == "yes", entries["exists"].reading)
     for key in ("gid", "group"):
         if key in entries:
-            notes.say(f"kfd.{key}", entries[key].value, entries[key].reading)
+            result.record(f"kfd.{key}", entries[key].value, entries[key].reading)
     opened = _openable(entries)
     if opened is not None:
-        notes.say("kfd.openable", opened, entries["open"].reading)
-        notes.say("kfd.error", None if opened else entries["open"].value, entries["open"].reading)
+        result.record("kfd.openable", opened, entries["open"].reading)
+        result.record("kfd.error", None if opened else entries["open"].value, entries["open"].reading)
 
 
 def _openable(entries: dict[str, Entry]) -> bool | None:
@@ -64,21 +64,21 @@ def _openable(entries: dict[str, Entry]) -> bool | None:
     return entries["open"].value == "ok"
 
 
-def _render(notes: Notes, artifacts: Artifacts) -> None:
+def _render(result: ProbeResult, artifacts: Artifacts) -> None:
     nodes = {found.group(1): keyed(a, ":") for a in artifacts.like("dev/dri/renderD*") if (found := _RENDER.search(a.name))}
     nothing = absent(artifacts.get("dev/dri"))
     if nothing:
-        notes.say("render.nodes", (), nothing)
+        result.record("render.nodes", (), nothing)
     if not nodes:
         return
     first = next(iter(nodes))
-    notes.say("render.nodes", tuple(nodes), Reading(f"dev/dri/{first}", "", " ".join(nodes)))
+    result.record("render.nodes", tuple(nodes), Reading(f"dev/dri/{first}", "", " ".join(nodes)))
     amd = {name: node for name, node in nodes.items() if _driver(artifacts, name) in ("amdgpu", None)}
     for key in ("gid", "group"):
         values = dict.fromkeys(node[key].value for node in amd.values() if key in node)
         if values:
-            notes.say(f"render.{key}", ",".join(values), next(node[key].reading for node in amd.values() if key in node))
-    _all_openable(notes, amd)
+            result.record(f"render.{key}", ",".join(values), next(node[key].reading for node in amd.values() if key in node))
+    _all_openable(result, amd)
 
 
 def _driver(artifacts: Artifacts, render: str) -> str | None:
@@ -87,29 +87,29 @@ def _driver(artifacts: Artifacts, render: str) -> str | None:
     return driver.value if driver else None
 
 
-def _all_openable(notes: Notes, nodes: dict[str, dict[str, Entry]]) -> None:
+def _all_openable(result: ProbeResult, nodes: dict[str, dict[str, Entry]]) -> None:
     tried = [(node["open"].reading, opened) for node in nodes.values() if (opened := _openable(node)) is not None]
     refused = [reading for reading, opened in tried if not opened]
     if refused:
-        notes.say("render.openable", False, refused[0])
+        result.record("render.openable", False, refused[0])
     elif tried and len(tried) == len(nodes):
-        notes.say("render.openable", True, tried[0][0])
+        result.record("render.openable", True, tried[0][0])
 
 
-def _listed(notes: Notes, page: Page) -> None:
+def _listed(result: ProbeResult, document: Document) -> None:
     """`ls -l` lines of the nodes in a pasted text, and its complaint when they are not there."""
-    for line in page.lines_with("/dev/kfd", " kfd", "renderd", "/dev/dri", most=60):
+    for line in document.lines_with("/dev/kfd", " kfd", "renderd", "/dev/dri", most=60):
         found = _LISTED.match(line.text)
         if found:
-            _owner(notes, page, line, found)
+            _owner(result, document, line, found)
         missing = _NO_SUCH.search(line.text.replace("\u2018", "'").replace("\u2019", "'"))
         if missing and missing.group(1) == "kfd":
-            notes.say("kfd.exists", False, page.reading(line))
+            result.record("kfd.exists", False, document.reading(line))
 
 
-def _owner(notes: Notes, page: Page, line: Line, found: re.Match[str]) -> None:
+def _owner(result: ProbeResult, document: Document, line: Line, found: re.Match[str]) -> None:
     group, node = found.group(3), found.group(4)
     family = "kfd" if node.endswith("kfd") else "render"
     if family == "kfd":
-        notes.say("kfd.exists", True, page.reading(line))
-    notes.say(f"{family}.{'gid' if group.isdigit() else 'group'}", group, page.reading(line))
+        result.record("kfd.exists", True, document.reading(line))
+    result.record(f"{family}.{'gid' if group.isdigit() else 'group'}", group, document.reading(line))

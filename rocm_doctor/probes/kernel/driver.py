@@ -10,7 +10,7 @@ import re
 
 from rocm_doctor.model import Artifact, Reading
 from rocm_doctor.probes.read.keyed import absent, keyed, single
-from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import version_in
 
 MODULE = "sys/module/amdgpu"
@@ -28,59 +28,59 @@ _SAME = {"4294967295": "-1", "0xffffffff": "4294967295", "": "(null)"}
 _BLACKLIST = re.compile(r"^\s*(?:blacklist\s+amdgpu\b|install\s+amdgpu\s+/(?:usr/)?bin/(?:true|false)\b)")
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """driver.{loaded,builtin,version,parameters,blacklisted,others} and ttm.pages_limit."""
-    notes = Notes()
-    _loaded(notes, artifacts)
-    _version(notes, artifacts)
-    _parameters(notes, artifacts)
-    _blacklisted(notes, artifacts)
-    _others(notes, artifacts)
+    result = ProbeResult()
+    _loaded(result, artifacts)
+    _version(result, artifacts)
+    _parameters(result, artifacts)
+    _blacklisted(result, artifacts)
+    _others(result, artifacts)
     for name in ("amdttm", "ttm"):
         limit = single(artifacts.get(f"sys/module/{name}/parameters/pages_limit"))
         if limit and limit.number is not None:
-            notes.say("ttm.pages_limit", limit.number, limit.reading)
+            result.record("ttm.pages_limit", limit.number, limit.reading)
             break
-    return notes
+    return result
 
 
-def _others(notes: Notes, artifacts: Artifacts) -> None:
+def _others(result: ProbeResult, artifacts: Artifacts) -> None:
     """Other drivers of graphics cards that are loaded beside amdgpu."""
     modules = keyed(artifacts.get("proc/modules"))
     names = [name for name in ("nvidia", "nouveau", "radeon", "vfio_pci") if name in modules]
     if names:
-        notes.say("driver.others", tuple(names), modules[names[0]].reading)
+        result.record("driver.others", tuple(names), modules[names[0]].reading)
 
 
-def _loaded(notes: Notes, artifacts: Artifacts) -> None:
+def _loaded(result: ProbeResult, artifacts: Artifacts) -> None:
     """The module's folder decides; then the kernel's list of modules, where it names amdgpu."""
     nothing = absent(artifacts.get(MODULE))
     inside = next((a for a in artifacts if a.name.startswith(MODULE) and not a.missing), None)
     listed = keyed(artifacts.get("proc/modules")).get("amdgpu")
     state = single(artifacts.get(f"{MODULE}/initstate"))
     if state:
-        notes.say("driver.loaded", state.value == "live", state.reading)
+        result.record("driver.loaded", state.value == "live", state.reading)
     elif listed:
-        notes.say("driver.loaded", True, listed.reading)
+        result.record("driver.loaded", True, listed.reading)
     elif inside:
-        notes.say("driver.loaded", True, Reading(inside.name, "", inside.text.strip()[:80]))
+        result.record("driver.loaded", True, Reading(inside.name, "", inside.text.strip()[:80]))
     elif nothing:
-        notes.say("driver.loaded", False, nothing)
+        result.record("driver.loaded", False, nothing)
 
 
-def _version(notes: Notes, artifacts: Artifacts) -> None:
+def _version(result: ProbeResult, artifacts: Artifacts) -> None:
     source = artifacts.get(f"{MODULE}/version")
     nothing, stated = absent(source), single(source)
     number = version_in(stated.value) if stated else None
     if stated and number:
-        notes.say("driver.version", number, stated.reading)
-        notes.say("driver.builtin", False, stated.reading)
+        result.record("driver.version", number, stated.reading)
+        result.record("driver.builtin", False, stated.reading)
     elif nothing:
-        notes.say("driver.version", None, nothing)
-        notes.say("driver.builtin", True, nothing)
+        result.record("driver.version", None, nothing)
+        result.record("driver.builtin", True, nothing)
 
 
-def _parameters(notes: Notes, artifacts: Artifacts) -> None:
+def _parameters(result: ProbeResult, artifacts: Artifacts) -> None:
     """`name=value` of every parameter with a known default that is not at it."""
     found = [(a.name.rpartition("/")[2], a) for a in artifacts.like(f"{MODULE}/parameters/*")]
     known = [(name, _value(a.text), a) for name, a in found if name in DEFAULTS]
@@ -88,7 +88,7 @@ def _parameters(notes: Notes, artifacts: Artifacts) -> None:
     if known:
         source = changed[0][1] if changed else known[0][2]
         quote = ", ".join(words for words, _ in changed) or f"{len(known)} parameters are at their defaults"
-        notes.say("driver.parameters", tuple(words for words, _ in changed), Reading(source.name, "", quote[:200]))
+        result.record("driver.parameters", tuple(words for words, _ in changed), Reading(source.name, "", quote[:200]))
 
 
 def _value(text: str) -> str:
@@ -100,11 +100,11 @@ def _plain(value: str) -> str:
     return _SAME.get(_SAME.get(value, value), _SAME.get(value, value))
 
 
-def _blacklisted(notes: Notes, artifacts: Artifacts) -> None:
+def _blacklisted(result: ProbeResult, artifacts: Artifacts) -> None:
     for artifact in artifacts.like("etc/modprobe.d/*"):
         line = next((line for line in artifact.text.splitlines() if _BLACKLIST.match(line)), None)
         if line:
-            notes.say("driver.blacklisted", artifact.name, _reading(artifact, line))
+            result.record("driver.blacklisted", artifact.name, _reading(artifact, line))
 
 
 def _reading(artifact: Artifact, line: str) -> Reading:

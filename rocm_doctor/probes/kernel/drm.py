@@ -10,7 +10,7 @@ import re
 
 from rocm_doctor.model import Artifact, Fact
 from rocm_doctor.probes.read.keyed import Entry, keyed, single
-from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _FILE = re.compile(r"(?:^|/)(?:drm/)?card(\d{1,3})/device/(\w+|\.link)$")
 _NUMBERS = (
@@ -29,17 +29,17 @@ _LINK = (
 _Card = dict[str, Artifact]
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """pci_bdf, device_id, vram_*, carveout_bytes, gtt_bytes, vbios, link_*, numa_node and driver of each AMD card."""
-    notes = Notes()
+    result = ProbeResult()
     cards = {number: card for number, card in _cards(artifacts).items() if _is_amd(card)}
     if not cards:
-        return notes
-    listing = notes.listing(complete=False)
+        return result
+    listing = result.listing(complete=False)
     has_banks = any("/mem_banks/" in artifact.name for artifact in artifacts)
     for _, card in sorted(cards.items()):
-        _gpu(notes, card, has_banks, listing.gpu())
-    return notes
+        _gpu(result, card, has_banks, listing.gpu())
+    return result
 
 
 def _cards(artifacts: Artifacts) -> dict[int, _Card]:
@@ -57,37 +57,37 @@ def _is_amd(card: _Card) -> bool:
     return "DRIVER" in event and event["DRIVER"].value == "amdgpu"
 
 
-def _gpu(notes: Notes, card: _Card, has_banks: bool, into: dict[str, Fact]) -> None:
+def _gpu(result: ProbeResult, card: _Card, has_banks: bool, into: dict[str, Fact]) -> None:
     event = keyed(card.get("uevent"), "=")
     for key, name in (("pci_bdf", "PCI_SLOT_NAME"), ("driver", "DRIVER")):
         if name in event:
-            notes.say(key, event[name].value.lower(), event[name].reading, into)
+            result.record(key, event[name].value.lower(), event[name].reading, into)
     for key, name in _NUMBERS:
         entry = single(card.get(name))
         if entry and (entry.number or 0) > 0:
-            notes.say(key, entry.number, entry.reading, into)
+            result.record(key, entry.number, entry.reading, into)
             if key == "carveout_bytes" and not has_banks:
-                notes.say("vram_bytes", entry.number, entry.reading, into)
+                result.record("vram_bytes", entry.number, entry.reading, into)
     for key, name in _WORDS:
         entry = single(card.get(name))
         if entry:
-            notes.say(key, entry.value, entry.reading, into)
-    _link(notes, card, into)
-    _numa(notes, single(card.get("numa_node")), into)
+            result.record(key, entry.value, entry.reading, into)
+    _link(result, card, into)
+    _numa(result, single(card.get("numa_node")), into)
 
 
-def _link(notes: Notes, card: _Card, into: dict[str, Fact]) -> None:
+def _link(result: ProbeResult, card: _Card, into: dict[str, Fact]) -> None:
     """The PCIe link: of the slot where that was recorded, else what the GPU says of its own port."""
     slot = keyed(card.get(".link"), ":")
     for key, name in _LINK:
         entry = slot.get(name) or single(card.get(name))
         if entry and key.endswith("speed") and entry.value[0].isdigit():
-            notes.say(key, entry.value.removesuffix(" PCIe"), entry.reading, into)
+            result.record(key, entry.value.removesuffix(" PCIe"), entry.reading, into)
         elif entry and key.endswith("width") and (entry.number or 0) > 0:
-            notes.say(key, entry.number, entry.reading, into)
+            result.record(key, entry.number, entry.reading, into)
 
 
-def _numa(notes: Notes, entry: Entry | None, into: dict[str, Fact]) -> None:
+def _numa(result: ProbeResult, entry: Entry | None, into: dict[str, Fact]) -> None:
     """The NUMA node; -1 is the kernel's word for none."""
     if entry and entry.number is not None:
-        notes.say("numa_node", entry.number if entry.number >= 0 else None, entry.reading, into)
+        result.record("numa_node", entry.number if entry.number >= 0 else None, entry.reading, into)

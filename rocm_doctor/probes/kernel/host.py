@@ -6,7 +6,7 @@ import re
 
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.keyed import Entry, keyed, single
-from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _RELEASE = re.compile(r"(\d+\.\d+(?:\.\d+)?[\w.+~-]*)")
 _PLATFORMS = {"linux": "linux", "windows": "windows", "darwin": "macos"}
@@ -19,63 +19,63 @@ _UNLIMITED = 1 << 60
 """Version 1 of control groups writes "no limit" as the largest number of whole pages."""
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """platform, os, kernel, cmdline, cpu, memory, limits, secure_boot, numa_balancing, wsl and the user's groups."""
-    notes = Notes()
-    _system(notes, artifacts)
-    _command_line(notes, artifacts)
-    _memory(notes, artifacts)
-    _limits(notes, artifacts)
-    _cgroup(notes, artifacts)
-    _user(notes, artifacts)
-    _firmware(notes, artifacts)
-    return notes
+    result = ProbeResult()
+    _system(result, artifacts)
+    _command_line(result, artifacts)
+    _memory(result, artifacts)
+    _limits(result, artifacts)
+    _cgroup(result, artifacts)
+    _user(result, artifacts)
+    _firmware(result, artifacts)
+    return result
 
 
-def _system(notes: Notes, artifacts: Artifacts) -> None:
+def _system(result: ProbeResult, artifacts: Artifacts) -> None:
     for name in ("proc/sys/kernel/osrelease", "proc/version", "uname"):
         entry = single(artifacts.get(name))
         if entry:
-            _kernel(notes, name, entry)
+            _kernel(result, name, entry)
     release = keyed(artifacts.get("etc/os-release") or artifacts.get("usr/lib/os-release"), "=")
     title = release.get("PRETTY_NAME") or release.get("NAME")
     if title:
-        notes.say("os", title.value.strip("\"'"), title.reading)
+        result.record("os", title.value.strip("\"'"), title.reading)
     model = keyed(artifacts.get("proc/cpuinfo"), ":").get("model name")
     if model:
-        notes.say("cpu", model.value, model.reading)
+        result.record("cpu", model.value, model.reading)
     balancing = single(artifacts.get("proc/sys/kernel/numa_balancing"))
     if balancing and balancing.value in ("0", "1", "2"):
-        notes.say("numa_balancing", balancing.value != "0", balancing.reading)
+        result.record("numa_balancing", balancing.value != "0", balancing.reading)
 
 
-def _kernel(notes: Notes, name: str, entry: Entry) -> None:
+def _kernel(result: ProbeResult, name: str, entry: Entry) -> None:
     """Kernel release and platform; proc/version and uname name the system before the release, osrelease is the release alone."""
     system = entry.value.split()[0].lower() if name != "proc/sys/kernel/osrelease" else "linux"
     platform = _PLATFORMS.get(system)
     if platform:
-        notes.say("platform", platform, entry.reading)
+        result.record("platform", platform, entry.reading)
     release = _RELEASE.search(entry.value)
     if release and platform == "linux":
-        notes.say("kernel", release.group(1), entry.reading)
-        notes.say("wsl", bool(_WSL.search(entry.value)), entry.reading)
+        result.record("kernel", release.group(1), entry.reading)
+        result.record("wsl", bool(_WSL.search(entry.value)), entry.reading)
     elif platform:
-        notes.say("os", entry.value, entry.reading)
+        result.record("os", entry.value, entry.reading)
 
 
-def _command_line(notes: Notes, artifacts: Artifacts) -> None:
+def _command_line(result: ProbeResult, artifacts: Artifacts) -> None:
     entry = single(artifacts.get("proc/cmdline"))
     if entry:
-        say_command_line(notes, entry.value, entry.reading)
+        record_command_line(result, entry.value, entry.reading)
 
 
-def say_command_line(notes: Notes, text: str, reading: Reading) -> None:
+def record_command_line(result: ProbeResult, text: str, reading: Reading) -> None:
     """cmdline, iommu and nomodeset from the words of the kernel's command line."""
     words = text.split()
-    notes.say("cmdline", text, reading)
+    result.record("cmdline", text, reading)
     modes = [_IOMMU[value] for word in words if (value := _iommu_word(word)) in _IOMMU]
-    notes.say("iommu", modes[-1] if modes else "default", reading)
-    notes.say("nomodeset", any(_NO_DRIVER.match(word) for word in words), reading)
+    result.record("iommu", modes[-1] if modes else "default", reading)
+    result.record("nomodeset", any(_NO_DRIVER.match(word) for word in words), reading)
 
 
 def _iommu_word(word: str) -> str:
@@ -84,53 +84,53 @@ def _iommu_word(word: str) -> str:
     return value.split(",")[0] if name in ("iommu", "amd_iommu") else ""
 
 
-def _memory(notes: Notes, artifacts: Artifacts) -> None:
+def _memory(result: ProbeResult, artifacts: Artifacts) -> None:
     total = keyed(artifacts.get("proc/meminfo"), ":").get("MemTotal")
     size = re.fullmatch(r"(\d{1,15}) kB", total.value) if total else None
     if total and size:
-        notes.say("ram_bytes", int(size.group(1)) * 1024, total.reading)
+        result.record("ram_bytes", int(size.group(1)) * 1024, total.reading)
     shared = keyed(artifacts.get("dev/shm"), ":").get("size")
     if shared and shared.number is not None:
-        notes.say("shm_bytes", shared.number, shared.reading)
+        result.record("shm_bytes", shared.number, shared.reading)
 
 
-def _limits(notes: Notes, artifacts: Artifacts) -> None:
+def _limits(result: ProbeResult, artifacts: Artifacts) -> None:
     process = keyed(artifacts.get("limits/process"), ":")
     if "glibc" in process:
-        notes.say("glibc", process["glibc"].value, process["glibc"].reading)
+        result.record("glibc", process["glibc"].value, process["glibc"].reading)
     if "memlock" in process and process["memlock"].number is not None:
-        notes.say("memlock_bytes", process["memlock"].number, process["memlock"].reading)
+        result.record("memlock_bytes", process["memlock"].number, process["memlock"].reading)
     limits = artifacts.text("proc/self/limits") or ""
     line = re.search(r"^Max locked memory\s+(unlimited|\d{1,20})\s.*$", limits, re.MULTILINE)
     if line:
         soft = -1 if line.group(1) == "unlimited" else int(line.group(1))
-        notes.say("memlock_bytes", soft, Reading("proc/self/limits", "", " ".join(line.group().split())))
+        result.record("memlock_bytes", soft, Reading("proc/self/limits", "", " ".join(line.group().split())))
 
 
-def _cgroup(notes: Notes, artifacts: Artifacts) -> None:
+def _cgroup(result: ProbeResult, artifacts: Artifacts) -> None:
     """The smallest limit of the group and those above it; absent when none of them has one."""
     files = artifacts.like("sys/fs/cgroup/*memory.max", "sys/fs/cgroup/*memory.limit_in_bytes")
     entries = [entry for artifact in files if (entry := single(artifact))]
     limits = [entry for entry in entries if entry.number is not None and 0 <= entry.number < _UNLIMITED]
     if limits:
         least = min(limits, key=lambda entry: entry.number or 0)
-        notes.say("cgroup_memory_bytes", least.number, least.reading)
+        result.record("cgroup_memory_bytes", least.number, least.reading)
     elif entries:
-        notes.say("cgroup_memory_bytes", None, entries[0].reading)
+        result.record("cgroup_memory_bytes", None, entries[0].reading)
 
 
-def _user(notes: Notes, artifacts: Artifacts) -> None:
+def _user(result: ProbeResult, artifacts: Artifacts) -> None:
     user = keyed(artifacts.get("user/groups"), ":")
     if "uid" in user:
-        notes.say("user.root", user["uid"].value == "0", user["uid"].reading)
+        result.record("user.root", user["uid"].value == "0", user["uid"].reading)
     for key, name in (("user.gids", "gids"), ("user.groups", "groups")):
         if name in user:
-            notes.say(key, tuple(user[name].value.split()), user[name].reading)
+            result.record(key, tuple(user[name].value.split()), user[name].reading)
 
 
-def _firmware(notes: Notes, artifacts: Artifacts) -> None:
+def _firmware(result: ProbeResult, artifacts: Artifacts) -> None:
     """Secure boot: the fifth byte of the EFI variable (the first four are its attributes)."""
     for artifact in artifacts.like("sys/firmware/efi/efivars/SecureBoot-*"):
         data = artifact.text.split()
         if len(data) == 5 and data[4] in ("00", "01"):
-            notes.say("secure_boot", data[4] == "01", Reading(artifact.name, "byte 5", artifact.text.strip()))
+            result.record("secure_boot", data[4] == "01", Reading(artifact.name, "byte 5", artifact.text.strip()))

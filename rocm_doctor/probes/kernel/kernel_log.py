@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rocm_doctor.model import Fact, Value
-from rocm_doctor.probes.kernel.host import say_command_line
-from rocm_doctor.probes.read.notes import Artifacts, Notes
-from rocm_doctor.probes.read.page import Line, Page
-from rocm_doctor.probes.read.scan import pages
+from rocm_doctor.probes.kernel.host import record_command_line
+from rocm_doctor.probes.read.document import Document, Line
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
+from rocm_doctor.probes.read.scan import documents
 
 MOST = 4000
 """Lines looked at: a looping fault fills a log with the same four."""
@@ -80,15 +80,15 @@ _NOT_A_RESET_FAILURE = "succeeded"
 _NEEDLES = ("amdgpu", "kfd", "[drm", "linux version", "ommand line", "amd-vi", "oom-kill", "memory: killed", "gpu node")
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """GPUs by address, driver.{version,events,error}, kernel and its command line, out of each log at hand."""
-    notes = Notes()
-    for page in pages(artifacts, "dmesg", "kernel/log"):
-        lines = [line for line in page.lines_with(*_NEEDLES, most=MOST) if _is_kernels(line)]
-        _events(notes, page, lines)
-        _system(notes, page, lines)
-        _gpus(notes, page, lines)
-    return notes
+    result = ProbeResult()
+    for document in documents(artifacts, "dmesg", "kernel/log"):
+        lines = [line for line in document.lines_with(*_NEEDLES, most=MOST) if _is_kernels(line)]
+        _events(result, document, lines)
+        _system(result, document, lines)
+        _gpus(result, document, lines)
+    return result
 
 
 def _message(line: Line) -> str:
@@ -105,7 +105,7 @@ def _is_kernels(line: Line) -> bool:
     )
 
 
-def _events(notes: Notes, page: Page, lines: list[Line]) -> None:
+def _events(result: ProbeResult, document: Document, lines: list[Line]) -> None:
     """driver.events: what happened, each once, in the order of the log; driver.error: the first line of a fault."""
     found: dict[str, Line] = {}
     first: Line | None = None
@@ -115,11 +115,11 @@ def _events(notes: Notes, page: Page, lines: list[Line]) -> None:
             found.setdefault(event.name, line)
             first = first or (line if event.fault else None)
     if found:
-        notes.say("driver.events", tuple(found), page.reading(next(iter(found.values()))))
+        result.record("driver.events", tuple(found), document.reading(next(iter(found.values()))))
     if first:
-        notes.say("driver.error", _message(first)[:300], page.reading(first))
+        result.record("driver.error", _message(first)[:300], document.reading(first))
     if "driver_load" in found or "kfd_device_added" in found:
-        notes.say("driver.loaded", True, page.reading(found.get("driver_load") or found["kfd_device_added"]))
+        result.record("driver.loaded", True, document.reading(found.get("driver_load") or found["kfd_device_added"]))
 
 
 def _event(line: Line) -> Event | None:
@@ -128,18 +128,18 @@ def _event(line: Line) -> Event | None:
     return None if event and event.name == "gpu_reset_failed" and _NOT_A_RESET_FAILURE in low else event
 
 
-def _system(notes: Notes, page: Page, lines: list[Line]) -> None:
+def _system(result: ProbeResult, document: Document, lines: list[Line]) -> None:
     for line in lines:
         for pattern, fact in ((_DKMS, "driver.version"), (_RELEASE, "kernel")):
             found = pattern.search(line.text)
             if found:
-                notes.say(fact, found.group(1), page.reading(line))
+                result.record(fact, found.group(1), document.reading(line))
         command = _COMMAND_LINE.search(line.text)
         if command:
-            say_command_line(notes, command.group(1).strip(), page.reading(line))
+            record_command_line(result, command.group(1).strip(), document.reading(line))
 
 
-def _gpus(notes: Notes, page: Page, lines: list[Line]) -> None:
+def _gpus(result: ProbeResult, document: Document, lines: list[Line]) -> None:
     addresses: dict[str, Line] = {}
     for line in lines:
         if found := _ADDRESS.search(line.text):
@@ -147,17 +147,17 @@ def _gpus(notes: Notes, page: Page, lines: list[Line]) -> None:
     devices = dict(_device_ids(lines))
     if not addresses and not devices:
         return
-    listing = notes.listing(complete=False)
+    listing = result.listing(complete=False)
     for address, line in addresses.items():
         gpu = listing.gpu()
-        notes.say("pci_bdf", address, page.reading(line), gpu)
+        result.record("pci_bdf", address, document.reading(line), gpu)
         own = lines if len(addresses) == 1 and len(devices) <= 1 else [each for each in lines if f"amdgpu {address}" in each.text]
-        _describe(notes, page, own, gpu)
+        _describe(result, document, own, gpu)
     if not addresses:
         for device, line in devices.items():
             gpu = listing.gpu()
-            notes.say("device_id", device, page.reading(line), gpu)
-            _describe(notes, page, lines if len(devices) == 1 else [], gpu)
+            result.record("device_id", device, document.reading(line), gpu)
+            _describe(result, document, lines if len(devices) == 1 else [], gpu)
 
 
 def _device_ids(lines: list[Line]) -> Iterator[tuple[int, Line]]:
@@ -170,11 +170,11 @@ def _device_ids(lines: list[Line]) -> Iterator[tuple[int, Line]]:
                 yield int(found.group(1), 16), line
 
 
-def _describe(notes: Notes, page: Page, lines: list[Line], gpu: dict[str, Fact]) -> None:
+def _describe(result: ProbeResult, document: Document, lines: list[Line], gpu: dict[str, Fact]) -> None:
     """What these lines, all of one GPU, say of it."""
     for line in lines:
         for key, value in _said(line):
-            notes.say(key, value, page.reading(line), gpu)
+            result.record(key, value, document.reading(line), gpu)
 
 
 def _said(line: Line) -> Iterator[tuple[str, Value]]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.model import Artifact, Fact, Reading, Value
 from rocm_doctor.probes.read.keyed import Entries, absent, add, keyed
-from rocm_doctor.probes.read.notes import Artifacts, Listing, Notes
+from rocm_doctor.probes.read.result import Artifacts, Listing, ProbeResult
 
 _INSIDE = r"nodes/(\d{1,4})/(properties|gpu_id|mem_banks/\d{1,3}/properties|(?:io|p2p)_links/\d{1,4}/properties)"
 _FILE = re.compile(rf"(?:^|/){_INSIDE}$")
@@ -23,22 +23,22 @@ _LINKS = {"2": "pcie", "11": "xgmi"}
 _Node = dict[str, Entries]
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """One GPU for each node that has SIMDs; kfd.nodes, and kfd.denied for nodes that may not be read."""
-    notes = Notes()
+    result = ProbeResult()
     nodes, denied = _nodes(artifacts)
     nothing = absent(artifacts.get("sys/class/kfd"))
     if nothing:
-        notes.listing()
-        notes.say("kfd.nodes", 0, nothing)
+        result.listing()
+        result.record("kfd.nodes", 0, nothing)
     elif nodes or denied:
-        _list(notes, nodes, notes.listing(complete=not denied))
+        _list(result, nodes, result.listing(complete=not denied))
     if denied:
-        notes.say("kfd.denied", tuple(denied), next(iter(denied.values())))
+        result.record("kfd.denied", tuple(denied), next(iter(denied.values())))
     for artifact in artifacts.like("paste/*-kfd"):
         if printed := _printed(artifact):
-            _list(notes, printed, notes.listing(complete=False))
-    return notes
+            _list(result, printed, result.listing(complete=False))
+    return result
 
 
 def _nodes(artifacts: Artifacts) -> tuple[dict[int, _Node], dict[str, Reading]]:
@@ -54,24 +54,24 @@ def _nodes(artifacts: Artifacts) -> tuple[dict[int, _Node], dict[str, Reading]]:
     return {number: nodes[number] for number in sorted(nodes)}, denied
 
 
-def _list(notes: Notes, nodes: dict[int, _Node], listing: Listing) -> None:
+def _list(result: ProbeResult, nodes: dict[int, _Node], listing: Listing) -> None:
     for number, node in nodes.items():
         simds = node.get("properties", {}).get("simd_count")
         if simds and (simds.number or 0) > 0:
-            _gpu(notes, number, node, listing.gpu())
+            _gpu(result, number, node, listing.gpu())
     first = next((entry.reading for node in nodes.values() for entries in node.values() for entry in entries.values()), None)
     if first:
         quote = f"{len(nodes)} nodes, {len(listing.gpus)} of them GPUs"
-        notes.say("kfd.nodes", len(listing.gpus), Reading(first.artifact, "", quote))
+        result.record("kfd.nodes", len(listing.gpus), Reading(first.artifact, "", quote))
 
 
-def _gpu(notes: Notes, number: int, node: _Node, into: dict[str, Fact]) -> None:
+def _gpu(result: ProbeResult, number: int, node: _Node, into: dict[str, Fact]) -> None:
     properties = node["properties"]
     for key, name, value in _told(number, {name: entry.number or 0 for name, entry in properties.items()}):
         if value is not None and name in properties:
-            notes.say(key, value, properties[name].reading, into)
-    _memory(notes, node, into)
-    _links(notes, node, into)
+            result.record(key, value, properties[name].reading, into)
+    _memory(result, node, into)
+    _links(result, node, into)
 
 
 def _told(number: int, has: dict[str, int]) -> Iterator[tuple[str, str, Value]]:
@@ -107,7 +107,7 @@ def _quotient(whole: int, part: int) -> int | None:
     return whole // part if whole > 0 and part > 0 and whole % part == 0 else None
 
 
-def _memory(notes: Notes, node: _Node, into: dict[str, Fact]) -> None:
+def _memory(result: ProbeResult, node: _Node, into: dict[str, Fact]) -> None:
     """Device memory in bytes: the sum of the node's frame buffer banks; old kernels also state it among the properties."""
     banks = [
         bank for name, bank in node.items() if name.startswith("mem_banks/") and {"size_in_bytes", "heap_type"} <= bank.keys()
@@ -118,17 +118,17 @@ def _memory(notes: Notes, node: _Node, into: dict[str, Fact]) -> None:
         sizes = [properties["local_mem_size"]]
     total = sum(size.number or 0 for size in sizes)
     if total > 0:
-        notes.say("vram_bytes", total, sizes[0].reading, into)
+        result.record("vram_bytes", total, sizes[0].reading, into)
 
 
-def _links(notes: Notes, node: _Node, into: dict[str, Fact]) -> None:
+def _links(result: ProbeResult, node: _Node, into: dict[str, Fact]) -> None:
     """Links to other nodes as `xgmi:3` or `pcie:0` (kind and KFD node)."""
     found: dict[str, Reading] = {}
     for name, link in node.items():
         if "_links/" in name and {"type", "node_to"} <= link.keys() and link["type"].value in _LINKS:
             found.setdefault(f"{_LINKS[link['type'].value]}:{link['node_to'].number}", link["type"].reading)
     if found:
-        notes.say("links", tuple(found), next(iter(found.values())), into)
+        result.record("links", tuple(found), next(iter(found.values())), into)
 
 
 def _printed(artifact: Artifact) -> dict[int, _Node]:

@@ -6,7 +6,7 @@ import re
 
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.read.keyed import absent, keyed, number, single
-from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 BUS = "sys/bus/pci/devices"
 _FILE = re.compile(r"(?:^|/)pci/devices/([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])/(vendor|device|class|uevent)$")
@@ -14,23 +14,23 @@ _AMD = 0x1002
 _Device = dict[str, Artifact]
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """pci_bdf, device_id and driver of each; pci.gpus. `node` is absent for one that KFD's topology does not list."""
-    notes = Notes()
+    result = ProbeResult()
     devices = {address: device for address, device in _devices(artifacts).items() if _is_gpu(device)}
     bus = single(artifacts.get(BUS))
     if not bus and not devices:
         nothing = absent(artifacts.get(BUS))
         if nothing:
-            notes.say("pci.gpus", None, nothing)
-        return notes
-    listing = notes.listing()
+            result.record("pci.gpus", None, nothing)
+        return result
+    listing = result.listing()
     for address, device in devices.items():
-        _gpu(notes, address, device, listing.gpu())
+        _gpu(result, address, device, listing.gpu())
     quote = f"{bus.value}, " if bus else ""
-    notes.say("pci.gpus", len(devices), Reading(BUS, "", f"{quote}AMD display or accelerator: {len(devices)}"))
-    _without_node(notes, artifacts, listing.gpus)
-    return notes
+    result.record("pci.gpus", len(devices), Reading(BUS, "", f"{quote}AMD display or accelerator: {len(devices)}"))
+    _without_node(result, artifacts, listing.gpus)
+    return result
 
 
 def _devices(artifacts: Artifacts) -> dict[str, _Device]:
@@ -58,20 +58,20 @@ def _ids(device: _Device) -> tuple[int, int, int] | None:
     return None if vendor is None or chip is None or kind is None else (vendor, chip, kind)
 
 
-def _gpu(notes: Notes, address: str, device: _Device, into: dict[str, Fact]) -> None:
+def _gpu(result: ProbeResult, address: str, device: _Device, into: dict[str, Fact]) -> None:
     source = next(iter(device.values()))
     ids = _ids(device)
-    notes.say("pci_bdf", address, Reading(source.name, "", address), into)
+    result.record("pci_bdf", address, Reading(source.name, "", address), into)
     if ids:
-        notes.say("device_id", ids[1], Reading(source.name, "", f"device 0x{ids[1]:04x}"), into)
+        result.record("device_id", ids[1], Reading(source.name, "", f"device 0x{ids[1]:04x}"), into)
     event = device.get("uevent")
     if event and not event.missing:
         driver = keyed(event, "=").get("DRIVER")
         reading = driver.reading if driver else Reading(event.name, "", "no DRIVER line")
-        notes.say("driver", driver.value if driver else None, reading, into)
+        result.record("driver", driver.value if driver else None, reading, into)
 
 
-def _without_node(notes: Notes, artifacts: Artifacts, gpus: list[dict[str, Fact]]) -> None:
+def _without_node(result: ProbeResult, artifacts: Artifacts, gpus: list[dict[str, Fact]]) -> None:
     """Say of every GPU on the bus that it has no KFD node: where it has one, the topology's word stands before ours."""
     reading = absent(artifacts.get("sys/class/kfd"))
     nodes = [artifact for artifact in artifacts if "/topology/nodes/" in artifact.name and artifact.name.endswith("/properties")]
@@ -79,4 +79,4 @@ def _without_node(notes: Notes, artifacts: Artifacts, gpus: list[dict[str, Fact]
         reading = Reading(nodes[0].name.rpartition("/nodes/")[0], "", "not among the topology's nodes")
     for gpu in gpus:
         if reading:
-            notes.say("node", None, reading, gpu)
+            result.record("node", None, reading, gpu)

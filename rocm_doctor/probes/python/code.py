@@ -13,36 +13,38 @@ import msgspec
 
 from rocm_doctor.binaries.types import ARTIFACT, Audit, Holding
 from rocm_doctor.model import Reading, Unknown, Value
-from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 # A library's kernels can lie in several kinds of place; the first kind that is there decides what it can run.
 _ORDER = ("tensile", "fatbin", "split", "code-object", "kpack", "aotriton", "device-wheel", "miopen-db")
 _PREFERRED = ("torch/lib/libtorch_hip.", "torch/lib/torch_hip.", "torch/", "_rocm_sdk_libraries")
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """The facts of `code/audit.json`; nothing when no audit was made."""
-    notes = Notes()
+    result = ProbeResult()
     source = artifacts.get(ARTIFACT)
     if source is None or source.missing:
-        return notes
+        return result
     try:
         audit = msgspec.json.decode(source.text, type=Audit)
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
-        notes.fail(ARTIFACT, f"not an audit: {error}")
-        return notes
+        result.fail(ARTIFACT, f"not an audit: {error}")
+        return result
     libraries: dict[str, list[Holding]] = {}
     for holding in audit.holdings:
         name = "miopen-db" if holding.kind == "miopen-db" else holding.library
         libraries.setdefault(name, []).append(holding)
     for name, holdings in libraries.items():
-        _say(notes, name, _chosen(audit) if name == "bitsandbytes" else _deciding(holdings))
+        _say(result, name, _chosen(audit) if name == "bitsandbytes" else _deciding(holdings))
     if "bitsandbytes" in libraries and not _chosen(audit):
-        _say_no_choice(notes, audit, libraries["bitsandbytes"])
+        _record_no_choice(result, audit, libraries["bitsandbytes"])
     for name in ("bitsandbytes", "xformers"):
         if name in audit.versions and name not in libraries:
-            notes.say(f"code.{name}", None, Reading(ARTIFACT, name, f"{name} {audit.versions[name]} holds no code for AMD GPUs"))
-    return notes
+            result.record(
+                f"code.{name}", None, Reading(ARTIFACT, name, f"{name} {audit.versions[name]} holds no code for AMD GPUs")
+            )
+    return result
 
 
 def _chosen(audit: Audit) -> list[Holding]:
@@ -51,13 +53,13 @@ def _chosen(audit: Audit) -> list[Holding]:
     return [h for h in audit.holdings if path and h.path == path]
 
 
-def _say_no_choice(notes: Notes, audit: Audit, libraries: list[Holding]) -> None:
+def _record_no_choice(result: ProbeResult, audit: Audit, libraries: list[Holding]) -> None:
     """bitsandbytes has ROCm libraries, but none for this torch: no code. Without a ROCm torch there is nothing to choose by."""
     if audit.bitsandbytes is None:
         hint = "which library it loads depends on torch.version.hip, and no ROCm build of torch is there"
-        notes.say("code.bitsandbytes", Unknown("absent-source", hint), Reading(ARTIFACT, libraries[0].path))
+        result.record("code.bitsandbytes", Unknown("absent-source", hint), Reading(ARTIFACT, libraries[0].path))
     else:
-        notes.say("code.bitsandbytes", (), Reading(ARTIFACT, "bitsandbytes/", audit.bitsandbytes.because))
+        result.record("code.bitsandbytes", (), Reading(ARTIFACT, "bitsandbytes/", audit.bitsandbytes.because))
 
 
 def _deciding(holdings: list[Holding]) -> list[Holding]:
@@ -71,28 +73,30 @@ def _deciding(holdings: list[Holding]) -> list[Holding]:
     return same
 
 
-def _say(notes: Notes, name: str, holdings: list[Holding]) -> None:
+def _say(result: ProbeResult, name: str, holdings: list[Holding]) -> None:
     for holding in holdings:
         if holding.problem:
             reading = Reading(ARTIFACT, holding.path, holding.problem)
-            notes.say(f"code.{name}", Unknown(holding.why, holding.problem), reading)
+            result.record(f"code.{name}", Unknown(holding.why, holding.problem), reading)
             return
     if not holdings:
         return
     ids = _unique(target for h in holdings for target in h.targets)
     plain = _unique(target.split(":")[0] for target in ids)
     readings = [Reading(ARTIFACT, h.path, described(h)) for h in holdings]
-    _say_all(notes, f"code.{name}", plain, readings)
+    _record_all(result, f"code.{name}", plain, readings)
     if plain != ids:
-        _say_all(notes, f"code.{name}.ids", ids, readings)
+        _record_all(result, f"code.{name}.ids", ids, readings)
     needed = _unique(soname for h in holdings for soname in h.needed)
     if needed:
-        _say_all(notes, f"soname.{name}", needed, [Reading(ARTIFACT, h.path, " ".join(h.needed)) for h in holdings if h.needed])
+        _record_all(
+            result, f"soname.{name}", needed, [Reading(ARTIFACT, h.path, " ".join(h.needed)) for h in holdings if h.needed]
+        )
 
 
-def _say_all(notes: Notes, key: str, value: Value, readings: Iterable[Reading]) -> None:
+def _record_all(result: ProbeResult, key: str, value: Value, readings: Iterable[Reading]) -> None:
     for reading in readings:
-        notes.say(key, value, reading)
+        result.record(key, value, reading)
 
 
 def described(holding: Holding) -> str:

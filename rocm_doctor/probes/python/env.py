@@ -5,27 +5,27 @@ from __future__ import annotations
 import re
 
 from rocm_doctor.model import Artifact, Reading
-from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.redaction.secret_names import SECRET_NAME
 
 _LINE = re.compile(r"\s*(?:export\s+|declare -x\s+)?([A-Z][A-Z0-9_]{2,60})=(.*)$")
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """env.<NAME> for each variable of the list; the list is whole, so that any other is absent."""
-    notes = Notes()
+    result = ProbeResult()
     for item in artifacts.like("env"):
-        notes.say("env.", True, Reading(item.name, "", "every variable that matters"))
-        _listing(notes, item)
-    return notes
+        result.record("env.", True, Reading(item.name, "", "every variable that matters"))
+        _listing(result, item)
+    return result
 
 
-def _listing(notes: Notes, item: Artifact) -> None:
+def _listing(result: ProbeResult, item: Artifact) -> None:
     """`NAME=value` lines, as `env` prints them; any upper-case name counts in a captured one, but for those of secrets."""
     for number, line in enumerate(item.text.splitlines(), 1):
         found = _LINE.match(line)
         if found and not SECRET_NAME.search(found.group(1)):
-            notes.say(f"env.{found.group(1)}", bare(found.group(2)), Reading(item.name, f"line {number}", line.strip()[:200]))
+            result.record(f"env.{found.group(1)}", bare(found.group(2)), Reading(item.name, f"line {number}", line.strip()[:200]))
 
 
 def bare(value: str) -> str:

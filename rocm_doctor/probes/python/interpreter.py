@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rocm_doctor.model import Reading
-from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import version_in
 
 _SYSTEM = re.compile(r"/?|/usr(?:/local)?/?|.*/\.local|[A-Za-z]:\\(?:Program Files\\)?Python\d*", re.I)
@@ -14,16 +14,16 @@ _CONDA = re.compile(r"conda|mamba|miniforge", re.I)
 _SYSTEMS = {"win32": "windows", "cygwin": "windows", "darwin": "macos"}
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """python.version, python.prefix, python.env; platform and glibc where the interpreter told them."""
-    notes = Notes()
+    result = ProbeResult()
     source = artifacts.get("py/interpreter")
     if source is not None and not source.missing:
-        _stated(notes, source.name, source.text)
-    return notes
+        _stated(result, source.name, source.text)
+    return result
 
 
-def _stated(notes: Notes, name: str, text: str) -> None:
+def _stated(result: ProbeResult, name: str, text: str) -> None:
     told = {}
     for number, line in enumerate(text.splitlines(), 1):
         key, colon, value = line.partition(":")
@@ -32,14 +32,14 @@ def _stated(notes: Notes, name: str, text: str) -> None:
     for key, fact in (("version", "python.version"), ("prefix", "python.prefix"), ("glibc", "glibc")):
         if key in told:
             value, reading = told[key]
-            notes.say(fact, version_in(value) if fact != "python.prefix" else value, reading)
+            result.record(fact, version_in(value) if fact != "python.prefix" else value, reading)
     if "platform" in told:
         system, reading = told["platform"]
-        notes.say("platform", _SYSTEMS.get(system, "linux" if system.startswith("linux") else system), reading)
+        result.record("platform", _SYSTEMS.get(system, "linux" if system.startswith("linux") else system), reading)
     if "prefix" in told:
         prefix, reading = told["prefix"]
         base = told.get("base_prefix", (prefix, reading))[0]
-        notes.say("python.env", environment(prefix, base != prefix), reading)
+        result.record("python.env", environment(prefix, base != prefix), reading)
 
 
 def environment(prefix: str, own: bool) -> str:

@@ -5,39 +5,39 @@ from __future__ import annotations
 import re
 
 from rocm_doctor.model import Artifact, Reading
-from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import canonical
 
 _DEVICE = re.compile(r"(?:amd-torch-device|rocm-sdk-device)-(gfx[0-9a-z-]+)")
 _SDK = ("rocm-sdk-core", "rocm")
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """pkg.<name> for every line `name==version`; the list is whole, so that a package that is not in it is absent."""
-    notes = Notes()
+    result = ProbeResult()
     source = artifacts.get("py/packages")
     if source is None or source.missing:
-        return notes
+        return result
     found = _read(source)
     for name, (version, reading) in found.items():
-        notes.say(f"pkg.{name}", version, reading)
+        result.record(f"pkg.{name}", version, reading)
     if found:
-        notes.say("pkg.", True, Reading(source.name, "", f"all {len(found)} packages"))
-    say_wheels(notes, found)
-    if found and "torch.device_dists" not in notes.facts:
-        notes.say("torch.device_dists", None, Reading(source.name, "", "no device wheel among the packages"))
-    return notes
+        result.record("pkg.", True, Reading(source.name, "", f"all {len(found)} packages"))
+    record_wheels(result, found)
+    if found and "torch.device_dists" not in result.facts:
+        result.record("torch.device_dists", None, Reading(source.name, "", "no device wheel among the packages"))
+    return result
 
 
-def say_wheels(notes: Notes, found: dict[str, tuple[str, Reading]]) -> None:
+def record_wheels(result: ProbeResult, found: dict[str, tuple[str, Reading]]) -> None:
     """rocm.version, rocm.source and torch.device_dists where ROCm came as wheels. Keys of `found` are canonical names."""
     sdk = next((found[name] for name in _SDK if name in found), None)
     if sdk is not None:
-        notes.say("rocm.version", sdk[0], sdk[1])
-        notes.say("rocm.source", "wheels", sdk[1])
+        result.record("rocm.version", sdk[0], sdk[1])
+        result.record("rocm.source", "wheels", sdk[1])
     devices = {m.group(1): found[name][1] for name in found if (m := _DEVICE.fullmatch(name))}
     if devices:
-        notes.say("torch.device_dists", tuple(sorted(devices)), next(iter(devices.values())))
+        result.record("torch.device_dists", tuple(sorted(devices)), next(iter(devices.values())))
 
 
 def _read(source: Artifact) -> dict[str, tuple[str, Reading]]:

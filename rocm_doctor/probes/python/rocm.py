@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rocm_doctor.model import Artifact, Reading
 from rocm_doctor.probes.read.keyed import absent, keyed
-from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _VERSION = re.compile(r"^(.+)/\.info/version$")
 _LISTING = re.compile(r"^(.+)/\.listing$")
@@ -30,19 +30,19 @@ class Installation(NamedTuple):
     reading: Reading
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """rocm.{version,installations,loader,source,on_path} and hip.version, from files."""
-    notes = Notes()
+    result = ProbeResult()
     link = _link(artifacts)
     found = _installations(artifacts, link)
-    loader = _loader(notes, artifacts)
-    _say(notes, found, loader, link)
-    _on_path(notes, artifacts, found, link)
-    _hip(notes, artifacts, loader)
+    loader = _loader(result, artifacts)
+    _say(result, found, loader, link)
+    _on_path(result, artifacts, found, link)
+    _hip(result, artifacts, loader)
     nothing = absent(artifacts.get("opt/rocm"))
     if nothing and not found:
-        notes.say("rocm.installations", (), nothing)
-    return notes
+        result.record("rocm.installations", (), nothing)
+    return result
 
 
 def _installations(artifacts: Artifacts, link: str | None) -> dict[str, Installation]:
@@ -101,14 +101,14 @@ def _has_runtime(text: str) -> bool:
     return any(line.startswith(_RUNTIME) for line in text.splitlines())
 
 
-def _loader(notes: Notes, artifacts: Artifacts) -> str | None:
+def _loader(result: ProbeResult, artifacts: Artifacts) -> str | None:
     """Where the loader takes the HIP runtime from: LD_LIBRARY_PATH, then ld.so.conf.d, then the system's own folders."""
     folders = [
         found.group(1) for a in artifacts.like("*/.listing") if (found := _LISTING.match(a.name)) and "libamdhip64.so" in a.text
     ]
     for folder, reading in _searched(artifacts):
         if folder in folders:
-            notes.say("rocm.loader", f"/{folder}", reading)
+            result.record("rocm.loader", f"/{folder}", reading)
             return folder
     return None
 
@@ -123,18 +123,18 @@ def _searched(artifacts: Artifacts) -> list[tuple[str, Reading]]:
     return found + [(folder, Reading(f"{folder}/.listing", "", "a folder of the system")) for folder in system]
 
 
-def _say(notes: Notes, found: dict[str, Installation], loader: str | None, link: str | None) -> None:
+def _say(result: ProbeResult, found: dict[str, Installation], loader: str | None, link: str | None) -> None:
     """What is installed. The release is that of the one the loader takes, else of /opt/rocm, else of the only one."""
     if not found:
         return
     every = list(found.values())
-    notes.say("rocm.installations", tuple(_named(one) for one in every), every[0].reading)
+    result.record("rocm.installations", tuple(_named(one) for one in every), every[0].reading)
     chosen = _holder(found, _real(loader, link)) if loader else None
     chosen = chosen or found.get(_real("opt/rocm", link)) or (every[0] if len(every) == 1 else None)
     if chosen:
-        notes.say("rocm.source", chosen.source, chosen.reading)
+        result.record("rocm.source", chosen.source, chosen.reading)
         if chosen.version:
-            notes.say("rocm.version", chosen.version, chosen.reading)
+            result.record("rocm.version", chosen.version, chosen.reading)
 
 
 def _named(one: Installation) -> str:
@@ -146,16 +146,16 @@ def _holder(found: dict[str, Installation], folder: str) -> Installation | None:
     return found.get(folder) or found.get(folder.rpartition("/")[0])
 
 
-def _on_path(notes: Notes, artifacts: Artifacts, found: dict[str, Installation], link: str | None) -> None:
+def _on_path(result: ProbeResult, artifacts: Artifacts, found: dict[str, Installation], link: str | None) -> None:
     """The installations that LD_LIBRARY_PATH leads to, in order: the loader takes them before what a wheel's RUNPATH names."""
     path = keyed(artifacts.get("env"), "=").get("LD_LIBRARY_PATH")
     if path:
         folders = (_real(part.strip("/"), link) for part in path.value.split(":") if part.startswith("/"))
         named = dict.fromkeys(_named(one) for folder in folders if (one := _holder(found, folder)))
-        notes.say("rocm.on_path", tuple(named), path.reading)
+        result.record("rocm.on_path", tuple(named), path.reading)
 
 
-def _hip(notes: Notes, artifacts: Artifacts, loader: str | None) -> None:
+def _hip(result: ProbeResult, artifacts: Artifacts, loader: str | None) -> None:
     """HIP's version: of the installation's own file, else of the library's name."""
     for artifact in artifacts.like("*share/hip/version", "*bin/.hipVersion"):
         parts = keyed(artifact, "=")
@@ -163,9 +163,9 @@ def _hip(notes: Notes, artifacts: Artifacts, loader: str | None) -> None:
             numbers = [
                 parts[f"HIP_VERSION_{part}"].value for part in ("MAJOR", "MINOR", "PATCH") if f"HIP_VERSION_{part}" in parts
             ]
-            notes.say("hip.version", ".".join(numbers), parts["HIP_VERSION_MAJOR"].reading)
+            result.record("hip.version", ".".join(numbers), parts["HIP_VERSION_MAJOR"].reading)
             return
     listing = artifacts.text(f"{loader}/.listing") if loader else None
     found = _HIP.search(listing or "")
     if found:
-        notes.say("hip.version", found.group(1), Reading(f"{loader}/.listing", "", found.group()))
+        result.record("hip.version", found.group(1), Reading(f"{loader}/.listing", "", found.group()))

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from rocm_doctor.model import Artifact, Fact, Reading
-from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 Record = dict[str, Any]
 
@@ -26,15 +26,15 @@ _QUOTE = 300
 _HEADER = {"device": "smoke.kind", "name": "smoke.card", "torch": "smoke.torch", "interpreter": "smoke.interpreter"}
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """Facts of all `smoke/*.jsonl`."""
-    notes = Notes()
+    result = ProbeResult()
     worst: dict[str, tuple[str, Reading]] = {}
     order: list[str] = []
     for artifact in artifacts.like("smoke/*.jsonl"):
-        records = list(_records(artifact, notes))
+        records = list(_records(artifact, result))
         kind = next((str(r.get("device")) for _, r in records if r.get("kind") == "header"), "")
-        _about(notes, artifact, records)
+        _about(result, artifact, records)
         for line, record in records:
             if record.get("kind") == "result" and isinstance(record.get("stage"), str):
                 stage, value = record["stage"], _value(record, kind)
@@ -43,36 +43,36 @@ def probe(artifacts: Artifacts) -> Notes:
                 if stage not in worst or _rank(value) < _rank(worst[stage][0]):
                     worst[stage] = (value, reading)
     for stage, (value, reading) in worst.items():
-        notes.facts[f"smoke.{stage}"] = Fact(value, (reading,))
-    _first(notes, worst, order)
-    return notes
+        result.facts[f"smoke.{stage}"] = Fact(value, (reading,))
+    _first(result, worst, order)
+    return result
 
 
-def _records(artifact: Artifact, notes: Notes) -> Iterator[tuple[int, Record]]:
+def _records(artifact: Artifact, result: ProbeResult) -> Iterator[tuple[int, Record]]:
     """Line number and record of every line that is a JSON object; others are noted as errors."""
     for number, line in enumerate(artifact.text.splitlines(), 1):
         try:
             record = msgspec.json.decode(line)
         except msgspec.DecodeError as error:
-            notes.fail(artifact.name, f"not JSON: {error}", f"line {number}")
+            result.fail(artifact.name, f"not JSON: {error}", f"line {number}")
             continue
         if isinstance(record, dict):
             yield number, record
 
 
-def _about(notes: Notes, artifact: Artifact, records: list[tuple[int, Record]]) -> None:
+def _about(result: ProbeResult, artifact: Artifact, records: list[tuple[int, Record]]) -> None:
     """What the header and the device stage say of the machine."""
     for line, record in records:
         reading = Reading(artifact.name, f"line {line}", _words(record))
         details = record.get("details")
         if record.get("kind") == "header":
             for key, name in _HEADER.items():
-                if isinstance(record.get(key), str) and name not in notes.facts:
-                    notes.say(name, record[key], reading)
+                if isinstance(record.get(key), str) and name not in result.facts:
+                    result.record(name, record[key], reading)
         elif record.get("stage") == "device" and isinstance(details, dict):
             for key, name in (("discrete_beside", "smoke.integrated-first"), ("masks", "smoke.masked")):
                 if details.get(key):
-                    notes.facts[name] = Fact("yes", (reading,))
+                    result.facts[name] = Fact("yes", (reading,))
 
 
 def _value(record: Record, kind: str) -> str:
@@ -101,11 +101,11 @@ def _words(record: Record) -> str:
     return ": ".join(parts)[:_QUOTE] + (f" ({seconds} s)" if isinstance(seconds, (int, float)) else "")
 
 
-def _first(notes: Notes, worst: dict[str, tuple[str, Reading]], order: list[str]) -> None:
+def _first(result: ProbeResult, worst: dict[str, tuple[str, Reading]], order: list[str]) -> None:
     """The stage to look at: stages stand in order of blame."""
     for stage in order:
         value, reading = worst[stage]
         if value.partition(":")[0] in _FAULTS:
-            notes.facts["smoke.first"] = Fact(stage, (reading,))
-            notes.facts["smoke.first-how"] = Fact(value, (reading,))
+            result.facts["smoke.first"] = Fact(stage, (reading,))
+            result.facts["smoke.first-how"] = Fact(value, (reading,))
             return

@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 from rocm_doctor.model import Artifact, Reading
-from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _ASSIGNED = re.compile(
     r"^(__version__|cuda|hip|rocm|git_version)\s*(?::[^=\n]{0,60})?=\s*(?:'([^'\n]*)'|\"([^\"\n]*)\"|None)", re.M
@@ -35,43 +35,43 @@ class Build(NamedTuple):
         return self.version.partition("+")[2]
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """torch.version, torch.hip, torch.cuda, torch.rocm, torch.build, torch.family out of the examined interpreter's files."""
-    notes = Notes()
+    result = ProbeResult()
     source = artifacts.get("py/torch/version.py")
     if source is None or source.missing == "not-asked":
-        return notes
+        return result
     if source.missing:
         if source.missing == "absent-source":
-            _say_absent(notes, source)
-        return notes
+            _record_absent(result, source)
+        return result
     found = {m.group(1): (m.group(2) or m.group(3), m.group(0)) for m in _ASSIGNED.finditer(source.text)}
     version = found.get("__version__", (None, ""))[0]
     if not version:
-        notes.fail(source.name, "no __version__ in torch/version.py")
-        return notes
+        result.fail(source.name, "no __version__ in torch/version.py")
+        return result
     requires, has_init = _neighbours(artifacts)
     hip, cuda, rocm = (found.get(name, (None, ""))[0] for name in ("hip", "cuda", "rocm"))
     build = Build(version, hip, cuda, rocm, "hip" in found, requires, has_init)
     for key, name in (("torch.version", "__version__"), ("torch.hip", "hip"), ("torch.cuda", "cuda")):
         if name in found:
-            notes.say(key, found[name][0], _reading(source, found[name][1]))
-    say_build(notes, build, _reading(source, found["__version__"][1]))
-    return notes
+            result.record(key, found[name][0], _reading(source, found[name][1]))
+    record_build(result, build, _reading(source, found["__version__"][1]))
+    return result
 
 
-def say_build(notes: Notes, build: Build, reading: Reading) -> None:
+def record_build(result: ProbeResult, build: Build, reading: Reading) -> None:
     """The facts that follow from a build's version, hip and cuda; nothing is said where they do not decide."""
     kind = kind_of(build)
     if kind is None:
         return
-    notes.say("torch.build", kind, reading)
+    result.record("torch.build", kind, reading)
     release = rocm_of(build)
     if release or kind != "rocm":
-        notes.say("torch.rocm", release, reading)
+        result.record("torch.rocm", release, reading)
     family = family_of(build) if kind == "rocm" else None
     if family:
-        notes.say("torch.family", family, reading)
+        result.record("torch.family", family, reading)
 
 
 def kind_of(build: Build) -> str | None:
@@ -127,10 +127,10 @@ def _neighbours(artifacts: Artifacts) -> tuple[str | None, bool | None]:
     return requires, None if init is None else not init.missing
 
 
-def _say_absent(notes: Notes, source: Artifact) -> None:
+def _record_absent(result: ProbeResult, source: Artifact) -> None:
     reading = Reading(source.name, "", source.note or "no torch in this interpreter")
     for key in ("torch.version", "torch.hip", "torch.cuda", "torch.rocm", "torch.build"):
-        notes.say(key, None, reading)
+        result.record(key, None, reading)
 
 
 def _reading(source: Artifact, line: str) -> Reading:

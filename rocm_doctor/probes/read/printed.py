@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rocm_doctor.model import Artifact, Fact, Reading, Value
-from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _TARGET = re.compile(r"gfx([6-9][0-9][0-9a-f]|1[0-9]{2}[0-9a-f])(?=$|[+:\s,;'\")\]])")
 _HEX_ID = re.compile(r"(?:0x)?([0-9a-fA-F]{4})$")
@@ -51,17 +51,17 @@ class Line(NamedTuple):
     whole: bool
 
 
-def outputs(notes: Notes, artifacts: Artifacts, tool: str, *others: str) -> Iterator[Artifact]:
+def outputs(result: ProbeResult, artifacts: Artifacts, tool: str, *others: str) -> Iterator[Artifact]:
     """A tool's output, however it came: as a command's (by any path to it) or cut out of a text. A command's that the caller
     could make nothing of is noted as not read; that it has nothing to list is no trouble."""
     for artifact in artifacts.like(
         f"paste/*-{tool}", *(glob for name in (tool, *others) for glob in (f"cmd/{name}*", f"cmd/*/{name}*"))
     ):
-        before = len(notes.facts), len(notes.listings)
+        before = len(result.facts), len(result.listings)
         yield artifact
         nothing = not artifact.text.strip() or any(words in artifact.text for words in _NOTHING_TO_LIST)
-        if before == (len(notes.facts), len(notes.listings)) and artifact.name.startswith("cmd/") and not nothing:
-            notes.fail(artifact.name, f"not understood: {' '.join(artifact.text.split())[:100]}", "line 1")
+        if before == (len(result.facts), len(result.listings)) and artifact.name.startswith("cmd/") and not nothing:
+            result.fail(artifact.name, f"not understood: {' '.join(artifact.text.split())[:100]}", "line 1")
 
 
 def lines(artifact: Artifact) -> Iterator[Line]:
@@ -157,23 +157,23 @@ def fields(text: str) -> list[str]:
     return next(csv.reader([text]), []) if '"' in text else text.split(",")
 
 
-def put(notes: Notes, gpu: dict[str, Fact], key: str, value: Value, reading: Reading) -> None:
+def put(result: ProbeResult, gpu: dict[str, Fact], key: str, value: Value, reading: Reading) -> None:
     """Say a fact of a GPU where there is a value."""
     if value is not None:
-        notes.say(key, value, reading, into=gpu)
+        result.record(key, value, reading, into=gpu)
 
 
-def put_release(notes: Notes, printed: str, reading: Reading) -> None:
+def put_release(result: ProbeResult, printed: str, reading: Reading) -> None:
     """What a tool prints as the driver's version. With the kernel's own amdgpu there is none, and tools print the kernel in its
     place: its release (rocm-smi, amd-smi 6.x) or `/proc/version` without blanks (`Linuxversion6.17.0(...`, or `Linuxver`)."""
     if re.fullmatch(r"\d+\.\d+\.\d+(?:\.\d+)?", printed):
-        notes.say("driver.version", printed, reading)
-        notes.say("driver.loaded", True, reading)
+        result.record("driver.version", printed, reading)
+        result.record("driver.loaded", True, reading)
         return
     kernel = re.match(r"(?:Linuxversion)?(\d+\.\d+\.\d+[\w.+~-]*)(?:\(|$)", printed)
     if kernel or printed.startswith("Linuxver"):
-        notes.say("driver.version", None, reading)
-        notes.say("driver.builtin", True, reading)
-        notes.say("driver.loaded", True, reading)
+        result.record("driver.version", None, reading)
+        result.record("driver.builtin", True, reading)
+        result.record("driver.loaded", True, reading)
     if kernel:
-        notes.say("kernel", kernel.group(1), reading)
+        result.record("kernel", kernel.group(1), reading)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from rocm_doctor.probes.read.notes import Artifacts, Notes
-from rocm_doctor.probes.read.page import Page
+from rocm_doctor.probes.read.document import Document
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _NOT_STATED = frozenset((
     "", "n/a", "na", "none", "null", "unknown", "unsupported", "false", "<fill in>", "<redacted>", "[censored]", "?", "-", "nan",
@@ -17,18 +17,18 @@ _NOT_STATED = frozenset((
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)*(?:[-.+_]?[A-Za-z0-9][\w.+~-]*)?)", re.ASCII)
 
 
-def pages(artifacts: Artifacts, kind: str, *globs: str) -> list[Page]:
+def documents(artifacts: Artifacts, kind: str, *globs: str) -> list[Document]:
     """The texts where a tool's output may stand: what was cut out as that kind, else the whole pasted texts and logs."""
     own = artifacts.like(f"paste/*-{kind}", *globs)
-    return [artifacts.page(a) for a in own or artifacts.like("paste/text*", "log/*")]
+    return [artifacts.document(a) for a in own or artifacts.like("paste/text*", "log/*")]
 
 
-def whole(artifacts: Artifacts) -> list[Page]:
+def whole(artifacts: Artifacts) -> list[Document]:
     """The whole pasted texts and logs."""
-    return [artifacts.page(a) for a in artifacts.like("paste/text*", "log/*")]
+    return [artifacts.document(a) for a in artifacts.like("paste/text*", "log/*")]
 
 
-class Says(NamedTuple):
+class LinePattern(NamedTuple):
     """Where a line holds `needle` (lower case) and fits `pattern`, its group is the value of `fact`."""
 
     needle: str
@@ -36,19 +36,19 @@ class Says(NamedTuple):
     fact: str
 
 
-def says(needle: str, pattern: str, fact: str, flags: int = 0) -> Says:
-    return Says(needle, re.compile(pattern, flags), fact)
+def says(needle: str, pattern: str, fact: str, flags: int = 0) -> LinePattern:
+    return LinePattern(needle, re.compile(pattern, flags), fact)
 
 
-def say_rows(notes: Notes, page: Page, rows: Iterable[Says], tidy: Callable[[str], str]) -> None:
+def record_rows(result: ProbeResult, document: Document, rows: Iterable[LinePattern], tidy: Callable[[str], str]) -> None:
     """Each fact that these rows find in the page, its value tidied; a kernel release tells of WSL too."""
     for row in rows:
-        for line in page.lines_with(row.needle, most=40):
+        for line in document.lines_with(row.needle, most=40):
             found = row.pattern.search(line.text)
             if found:
-                notes.say(row.fact, tidy(found.group(1)), page.reading(line))
+                result.record(row.fact, tidy(found.group(1)), document.reading(line))
                 if row.fact == "kernel":
-                    notes.say("wsl", "microsoft" in found.group(1).lower(), page.reading(line))
+                    result.record("wsl", "microsoft" in found.group(1).lower(), document.reading(line))
 
 
 def stated(value: str) -> str | None:

@@ -14,7 +14,7 @@ _MOST = 2_000_000
 """Characters of lines that differ in more than their numbers: beyond, a text is no log (base64, a dump) and is not cut up."""
 
 
-class Vocabulary:
+class WordSet:
     """The runs of ASCII letters of a text, in lower case. `known`: few enough to tell them. A `small` text is not asked."""
 
     def __init__(self, text: str) -> None:

@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable
 
 from rocm_doctor.model import Fact, Reading
-from rocm_doctor.probes.python.torch_build import Build, say_build
-from rocm_doctor.probes.read.notes import Artifacts, Notes
-from rocm_doctor.probes.read.page import Page
-from rocm_doctor.probes.read.scan import canonical, pages, stated, version_in, whole
+from rocm_doctor.probes.python.torch_build import Build, record_build
+from rocm_doctor.probes.read.document import Document
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
+from rocm_doctor.probes.read.scan import canonical, documents, stated, version_in, whole
 
 KEYS = (
     "PyTorch version", "Is debug build", "CUDA used to build PyTorch", "ROCM used to build PyTorch",
@@ -44,48 +44,48 @@ _CONDA = re.compile(r"\[conda\] ([A-Za-z][\w.-]*)[ \t]+(\d[\w.+!-]*)[ \t]")
 Say = Callable[[str], None]
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """torch, hip, python, kernel, os, the one GPU it names, and the packages that it lists."""
-    notes = Notes()
-    for page in pages(artifacts, "collect_env", "cmd/*collect_env*"):
-        _read_page(notes, page)
-    if not {"os", "torch.version"} <= notes.facts.keys():
-        for page in whole(artifacts):
-            _read_page(notes, page)
-    return notes
+    result = ProbeResult()
+    for document in documents(artifacts, "collect_env", "cmd/*collect_env*"):
+        _read_page(result, document)
+    if not {"os", "torch.version"} <= result.facts.keys():
+        for document in whole(artifacts):
+            _read_page(result, document)
+    return result
 
 
-def _read_page(notes: Notes, page: Page) -> None:
-    block = _block(page)
+def _read_page(result: ProbeResult, document: Document) -> None:
+    block = _block(document)
     if block is not None:
-        _read(notes, page, *block)
+        _read(result, document, *block)
 
 
-def _block(page: Page) -> tuple[int, int] | None:
+def _block(document: Document) -> tuple[int, int] | None:
     """Where the report stands in the text: around its landmarks, two of which must be there."""
-    places = [p for p in (page.low.find(mark) for mark in _LANDMARKS) if p >= 0]
+    places = [p for p in (document.low.find(mark) for mark in _LANDMARKS) if p >= 0]
     if len(places) < 2:
         return None
-    return max(0, min(places) - _BEFORE), min(len(page.text), max(places) + _AFTER)
+    return max(0, min(places) - _BEFORE), min(len(document.text), max(places) + _AFTER)
 
 
-def _read(notes: Notes, page: Page, start: int, end: int) -> None:
+def _read(result: ProbeResult, document: Document, start: int, end: int) -> None:
     values: dict[str, tuple[str, Reading]] = {}
-    hits = list(_KEY.finditer(page.text, start, end))
+    hits = list(_KEY.finditer(document.text, start, end))
     for n, hit in enumerate(hits):
         stop = min(
-            (p for p in (page.text.find("\n", hit.end(), end), hits[n + 1].start() if n + 1 < len(hits) else -1) if p >= 0),
+            (p for p in (document.text.find("\n", hit.end(), end), hits[n + 1].start() if n + 1 < len(hits) else -1) if p >= 0),
             default=end,
         )
-        value = page.text[hit.end() : stop].strip()
-        place = page.line(hit.start())._replace(number=page.number_at(hit.start()))
-        if stop == end == len(page.text) and value.endswith(("...", "…")):
+        value = document.text[hit.end() : stop].strip()
+        place = document.line(hit.start())._replace(number=document.number_at(hit.start()))
+        if stop == end == len(document.text) and value.endswith(("...", "…")):
             continue
-        values.setdefault(hit.group(1), (value, page.reading(place, f"{hit.group(1)}: {value}")))
-    _torch(notes, values)
-    _machine(notes, values)
-    _gpu(notes, values)
-    _packages(notes, page, start, end)
+        values.setdefault(hit.group(1), (value, document.reading(place, f"{hit.group(1)}: {value}")))
+    _torch(result, values)
+    _machine(result, values)
+    _gpu(result, values)
+    _packages(result, document, start, end)
 
 
 Values = dict[str, tuple[str, Reading]]
@@ -96,71 +96,71 @@ def _get(values: Values, key: str) -> tuple[str | None, Reading]:
     return stated(value), reading
 
 
-def _torch(notes: Notes, values: Values) -> None:
+def _torch(result: ProbeResult, values: Values) -> None:
     version, reading = _get(values, "PyTorch version")
     hip, hip_reading = _get(values, "ROCM used to build PyTorch")
     cuda, cuda_reading = _get(values, "CUDA used to build PyTorch")
     if version:
-        notes.say("torch.version", version.split()[0], reading)
+        result.record("torch.version", version.split()[0], reading)
     if "ROCM used to build PyTorch" in values:
-        notes.say("torch.hip", hip and hip.split()[0], hip_reading)
+        result.record("torch.hip", hip and hip.split()[0], hip_reading)
     if "CUDA used to build PyTorch" in values:
-        notes.say("torch.cuda", cuda and cuda.split()[0], cuda_reading)
+        result.record("torch.cuda", cuda and cuda.split()[0], cuda_reading)
     if version or hip:
         both = "ROCM used to build PyTorch" in values and "CUDA used to build PyTorch" in values
-        say_build(notes, Build((version or "").split(" ")[0], hip, cuda, asked_hip=both), reading if version else hip_reading)
+        record_build(result, Build((version or "").split(" ")[0], hip, cuda, asked_hip=both), reading if version else hip_reading)
     runtime, reading = _get(values, "HIP runtime version")
     older, older_reading = _get(values, "ROCM Version")
     if runtime or older:
-        notes.say("hip.version", (runtime or older or "").split()[0], reading if runtime else older_reading)
+        result.record("hip.version", (runtime or older or "").split()[0], reading if runtime else older_reading)
     available, reading = values.get("Is CUDA available", ("", Reading("")))
     if available.split(" ")[0] in ("True", "False"):
-        notes.say("torch.available", available.startswith("True"), reading)
+        result.record("torch.available", available.startswith("True"), reading)
     vllm, reading = _get(values, "vLLM Version")
     if vllm:
-        notes.say("pkg.vllm", vllm.split()[0], reading)
+        result.record("pkg.vllm", vllm.split()[0], reading)
 
 
-def _machine(notes: Notes, values: Values) -> None:
+def _machine(result: ProbeResult, values: Values) -> None:
     python, reading = _get(values, "Python version")
     if python and version_in(python):
-        notes.say("python.version", version_in(python), reading)
+        result.record("python.version", version_in(python), reading)
     os_name, reading = _get(values, "OS")
     if os_name:
-        notes.say("os", re.sub(r"\s*\((?:x86_64|aarch64|ppc64le|amd64)\)$", "", os_name), reading)
-        notes.say(
+        result.record("os", re.sub(r"\s*\((?:x86_64|aarch64|ppc64le|amd64)\)$", "", os_name), reading)
+        result.record(
             "platform", "windows" if "windows" in os_name.lower() else "macos" if "macos" in os_name.lower() else "linux", reading
         )
     platform, reading = _get(values, "Python platform")
     kernel = _KERNEL.search(platform or "")
     if kernel:
-        notes.say("kernel", kernel.group(1), reading)
-        notes.say("wsl", "microsoft" in kernel.group(1).lower(), reading)
+        result.record("kernel", kernel.group(1), reading)
+        result.record("wsl", "microsoft" in kernel.group(1).lower(), reading)
     libc, reading = _get(values, "Libc version")
     if libc and libc.startswith("glibc-"):
-        notes.say("glibc", libc.removeprefix("glibc-"), reading)
+        result.record("glibc", libc.removeprefix("glibc-"), reading)
     cpu, reading = _get(values, "Model name" if "Model name" in values else "Name")
     if cpu and not cpu.endswith("..."):
-        notes.say("cpu", cpu, reading)
+        result.record("cpu", cpu, reading)
 
 
-def _gpu(notes: Notes, values: Values) -> None:
+def _gpu(result: ProbeResult, values: Values) -> None:
     """The first GPU, the only one that it names. Its name ends in the gfx target from torch 2.2 on."""
     value, reading = _get(values, "GPU models and configuration")
     found = _GPU.fullmatch(value[:200]) if value else None
     if found is None or not found.group(1) or "NVIDIA" in found.group(1).upper():
         return
-    if notes.listings:
+    if result.listings:
         return
-    gpu: dict[str, Fact] = notes.listing(complete=False).gpu()
-    notes.say("marketing_name", found.group(1), reading, gpu)
+    gpu: dict[str, Fact] = result.listing(complete=False).gpu()
+    result.record("marketing_name", found.group(1), reading, gpu)
     if found.group(3):
-        notes.say("gfx", found.group(3), reading, gpu)
-        notes.say("isa", f"amdgcn-amd-amdhsa--{found.group(2)}", reading, gpu)
+        result.record("gfx", found.group(3), reading, gpu)
+        result.record("isa", f"amdgcn-amd-amdhsa--{found.group(2)}", reading, gpu)
 
 
-def _packages(notes: Notes, page: Page, start: int, end: int) -> None:
+def _packages(result: ProbeResult, document: Document, start: int, end: int) -> None:
     for pattern in (_PIP, _CONDA):
-        for found in pattern.finditer(page.text, start, end):
-            line = page.line(found.start())._replace(number=page.number_at(found.start()))
-            notes.say(f"pkg.{canonical(found.group(1))}", found.group(2), page.reading(line, found.group(0)))
+        for found in pattern.finditer(document.text, start, end):
+            line = document.line(found.start())._replace(number=document.number_at(found.start()))
+            result.record(f"pkg.{canonical(found.group(1))}", found.group(2), document.reading(line, found.group(0)))

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from rocm_doctor.probes.python.env import bare
-from rocm_doctor.probes.read.notes import Artifacts, Notes
-from rocm_doctor.probes.read.page import Line, Page
+from rocm_doctor.probes.read.document import Document, Line
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import whole
 from rocm_doctor.probes.read.variables import NAMES, PREFIXES
 from rocm_doctor.probes.text.prose_text import stance
@@ -39,25 +39,25 @@ _ADVICE = re.compile(
 )
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """env.<NAME> for each variable that is set; None for one that was taken away; said.works.<NAME> where it is the cure."""
-    notes = Notes()
-    for page in whole(artifacts):
-        _text(notes, page)
-    return notes
+    result = ProbeResult()
+    for document in whole(artifacts):
+        _text(result, document)
+    return result
 
 
-def _text(notes: Notes, page: Page) -> None:
-    for line in page.lines_with(*_NEEDLES):
+def _text(result: ProbeResult, document: Document) -> None:
+    for line in document.lines_with(*_NEEDLES):
         for name, value, place in _settings(line):
             if _cures(line.text, place, place + len(name) + len(value)):
-                notes.say(f"said.works.{name}", bare(value), page.reading(line))
+                result.record(f"said.works.{name}", bare(value), document.reading(line))
             elif _WITHOUT.search(line.text[max(0, place - 40) : place]):
-                notes.say(f"env.{name}", None, page.reading(line))
+                result.record(f"env.{name}", None, document.reading(line))
             elif not _advised(line.text[:place]):
-                notes.say(f"env.{name}", bare(value), page.reading(line))
+                result.record(f"env.{name}", bare(value), document.reading(line))
         for found in _UNSET.finditer(line.text):
-            notes.say(f"env.{found.group(1)}", None, page.reading(line))
+            result.record(f"env.{found.group(1)}", None, document.reading(line))
 
 
 def _settings(line: Line) -> Iterator[tuple[str, str, int]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rocm_doctor.probes.python.packages import say_wheels
-from rocm_doctor.probes.python.torch_build import Build, say_build
-from rocm_doctor.probes.read.notes import Artifacts, Notes
-from rocm_doctor.probes.read.page import Line, Page
-from rocm_doctor.probes.read.scan import canonical, pages, whole
+from rocm_doctor.probes.python.packages import record_wheels
+from rocm_doctor.probes.python.torch_build import Build, record_build
+from rocm_doctor.probes.read.document import Document, Line
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
+from rocm_doctor.probes.read.scan import canonical, documents, whole
 
 _VER = r"(\d+(?:\.\w+){1,5}[\w.+!-]{0,60})"
 _NAME = r"([A-Za-z][A-Za-z0-9]*(?:[-_.][A-Za-z0-9]+){0,8})"
@@ -51,41 +51,41 @@ _NEEDLES = (
 _CUT = 60
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """pkg.<name>; torch.version and what follows from it, where torch is among them."""
-    notes = Notes()
-    for page in pages(artifacts, "pip", "cmd/pip*", "cmd/conda list*", "cmd/uv pip*"):
-        if page.has("==", "torch", "pip ", "conda ", "package"):
-            _page(notes, page, cut_out=not page.name.startswith(("paste/text", "log/")))
-    for page in whole(artifacts):
-        _install_lines(notes, page)
-    _torch(notes)
-    return notes
+    result = ProbeResult()
+    for document in documents(artifacts, "pip", "cmd/pip*", "cmd/conda list*", "cmd/uv pip*"):
+        if document.has("==", "torch", "pip ", "conda ", "package"):
+            _page(result, document, cut_out=not document.name.startswith(("paste/text", "log/")))
+    for document in whole(artifacts):
+        _install_lines(result, document)
+    _torch(result)
+    return result
 
 
-def _page(notes: Notes, page: Page, cut_out: bool) -> None:
-    for line in page.lines_with("name:", most=_CUT) if page.has("version:") else ():
-        _show_block(notes, page, line)
-    for line in page.lines_with("pip show", "pip3 show", most=_CUT):
-        _show_after_prompt(notes, page, line)
-    _tables(notes, page, cut_out)
+def _page(result: ProbeResult, document: Document, cut_out: bool) -> None:
+    for line in document.lines_with("name:", most=_CUT) if document.has("version:") else ():
+        _show_block(result, document, line)
+    for line in document.lines_with("pip show", "pip3 show", most=_CUT):
+        _show_after_prompt(result, document, line)
+    _tables(result, document, cut_out)
 
 
-def _tables(notes: Notes, page: Page, cut_out: bool) -> None:
+def _tables(result: ProbeResult, document: Document, cut_out: bool) -> None:
     """Rows of two (pip, uv) or four (conda) columns, `name==version` lines. A stray row counts for a package that matters."""
     run: list[tuple[Line, str, str]] = []
     believed = cut_out
     start = 0
-    for number, text in enumerate(page.text.split("\n") if len(page.text) < 2_000_000 else (), 1):
+    for number, text in enumerate(document.text.split("\n") if len(document.text) < 2_000_000 else (), 1):
         row = _row(text.rstrip("\r")) if len(text) < 400 else None
         if row is not None:
             run.append((Line(number, text, start), *row))
         elif text.strip():
-            _say_run(notes, page, run, believed)
+            _record_run(result, document, run, believed)
             run = []
             believed = (cut_out and believed) or bool(_HEADING.match(text) or _COMMAND.search(text[:400]))
         start += len(text) + 1
-    _say_run(notes, page, run, believed)
+    _record_run(result, document, run, believed)
 
 
 def _row(text: str) -> tuple[str, str] | None:
@@ -110,60 +110,60 @@ def _third_column(rest: str) -> bool:
     )
 
 
-def _say_run(notes: Notes, page: Page, run: list[tuple[Line, str, str]], believed: bool) -> None:
+def _record_run(result: ProbeResult, document: Document, run: list[tuple[Line, str, str]], believed: bool) -> None:
     for line, name, version in run:
         known = canonical(name)
         if believed or len(run) >= _RUN or "==" in line.text or _MATTERS.match(known):
-            notes.say(f"pkg.{known}", version, page.reading(line))
+            result.record(f"pkg.{known}", version, document.reading(line))
 
 
-def _show_block(notes: Notes, page: Page, line: Line) -> None:
+def _show_block(result: ProbeResult, document: Document, line: Line) -> None:
     name = re.match(r"\s*Name:\s*" + _NAME + r"\s*$", line.text)
-    for following in page.after(line, 2) if name else ():
+    for following in document.after(line, 2) if name else ():
         version = re.match(r"\s*Version:\s*" + _VER + r"\s*$", following.text)
         if name and version:
-            notes.say(
+            result.record(
                 f"pkg.{canonical(name.group(1))}",
                 version.group(1),
-                page.reading(following, f"{line.text.strip()} {following.text.strip()}"),
+                document.reading(following, f"{line.text.strip()} {following.text.strip()}"),
             )
 
 
-def _show_after_prompt(notes: Notes, page: Page, line: Line) -> None:
+def _show_after_prompt(result: ProbeResult, document: Document, line: Line) -> None:
     """`pip show torch | grep Version` leaves only the line of the version."""
     asked = _SHOW.search(line.text)
-    following = next(page.after(line, 1), None)
+    following = next(document.after(line, 1), None)
     version = re.match(r"\s*Version:\s*" + _VER + r"\s*$", following.text) if following else None
     if asked and following and version:
-        notes.say(
+        result.record(
             f"pkg.{canonical(asked.group(1))}",
             version.group(1),
-            page.reading(following, f"{line.text.strip()} {following.text.strip()}"),
+            document.reading(following, f"{line.text.strip()} {following.text.strip()}"),
         )
 
 
-def _install_lines(notes: Notes, page: Page) -> None:
-    for line in page.lines_with("successfully installed ", most=20):
+def _install_lines(result: ProbeResult, document: Document) -> None:
+    for line in document.lines_with("successfully installed ", most=20):
         for found in _INSTALLED.finditer(line.text):
-            notes.say(
+            result.record(
                 f"pkg.{canonical(found.group(1))}",
                 found.group(2),
-                page.reading(line, f"Successfully installed … {found.group(0).strip()}"),
+                document.reading(line, f"Successfully installed … {found.group(0).strip()}"),
             )
-    for line in page.lines_with("requirement already satisfied: ", most=200):
+    for line in document.lines_with("requirement already satisfied: ", most=200):
         name, version = _ALREADY.search(line.text), _AT_END.search(line.text[-80:])
         if name and version:
-            notes.say(f"pkg.{canonical(name.group(1))}", version.group(1), page.reading(line))
+            result.record(f"pkg.{canonical(name.group(1))}", version.group(1), document.reading(line))
 
 
-def _torch(notes: Notes) -> None:
-    torch = notes.facts.get("pkg.torch")
+def _torch(result: ProbeResult) -> None:
+    torch = result.facts.get("pkg.torch")
     if torch is not None and isinstance(torch.value, str):
         reading = torch.readings[0]
-        notes.say("torch.version", torch.value, reading)
-        say_build(notes, Build(torch.value), reading)
-    found = {k.removeprefix("pkg."): (str(f.value), f.readings[0]) for k, f in notes.facts.items() if k.startswith("pkg.")}
-    say_wheels(notes, found)
+        result.record("torch.version", torch.value, reading)
+        record_build(result, Build(torch.value), reading)
+    found = {k.removeprefix("pkg."): (str(f.value), f.readings[0]) for k, f in result.facts.items() if k.startswith("pkg.")}
+    record_wheels(result, found)
 
 
 def installed(text: str) -> Iterator[tuple[str, str]]:

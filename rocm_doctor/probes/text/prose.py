@@ -8,40 +8,40 @@ from __future__ import annotations
 
 import re
 
-from rocm_doctor.probes.read.notes import Artifacts, Notes
-from rocm_doctor.probes.read.page import Page
-from rocm_doctor.probes.text.prose_commands import say_commands
-from rocm_doctor.probes.text.prose_gpus import say_gpus
-from rocm_doctor.probes.text.prose_history import say_history
-from rocm_doctor.probes.text.prose_machine import say_machine
-from rocm_doctor.probes.text.prose_os import say_os
+from rocm_doctor.probes.read.document import Document
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
+from rocm_doctor.probes.text.prose_commands import record_commands
+from rocm_doctor.probes.text.prose_gpus import record_gpus
+from rocm_doctor.probes.text.prose_history import record_history
+from rocm_doctor.probes.text.prose_machine import record_machine
+from rocm_doctor.probes.text.prose_os import record_os
 from rocm_doctor.probes.text.prose_text import sentences
-from rocm_doctor.probes.text.prose_versions import say_packages, say_versions
+from rocm_doctor.probes.text.prose_versions import record_packages, record_versions
 
 _COMFYUI = re.compile(r"ROCm version: \((\d{1,2}), (\d{1,2})\)")
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """GPUs, versions, the machine, commands and what works where, out of pasted texts (`paste/text`)."""
-    notes = Notes()
+    result = ProbeResult()
     for artifact in artifacts.like("paste/text*"):
-        page = artifacts.page(artifact)
-        text = sentences(page)
+        document = artifacts.document(artifact)
+        text = sentences(document)
         mine = [sentence for sentence in text if not sentence.other]
-        say_versions(notes, text)
-        say_packages(notes, text)
-        say_os(notes, mine)
-        say_machine(notes, mine)
-        say_commands(notes, page, mine)
-        say_history(notes, mine)
-        say_gpus(notes, text, artifacts.gpu_names)
-        _say_torchs_rocm(notes, page)
-    return notes
+        record_versions(result, text)
+        record_packages(result, text)
+        record_os(result, mine)
+        record_machine(result, mine)
+        record_commands(result, document, mine)
+        record_history(result, mine)
+        record_gpus(result, text, artifacts.gpu_names)
+        _record_torchs_rocm(result, document)
+    return result
 
 
-def _say_torchs_rocm(notes: Notes, page: Page) -> None:
+def _record_torchs_rocm(result: ProbeResult, document: Document) -> None:
     """ComfyUI prints torch's ROCm as `(6, 4)`: the system's too, as long as nothing else is said of that."""
-    for line in page.lines_with("rocm version: (", most=1):
+    for line in document.lines_with("rocm version: (", most=1):
         found = _COMFYUI.search(line.text)
-        if found and "rocm.version" not in notes.facts:
-            notes.say("rocm.version", f"{found.group(1)}.{found.group(2)}", page.reading(line))
+        if found and "rocm.version" not in result.facts:
+            result.record("rocm.version", f"{found.group(1)}.{found.group(2)}", document.reading(line))

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from itertools import islice
 
 from rocm_doctor.model import Reading
-from rocm_doctor.probes.python.packages import say_wheels
-from rocm_doctor.probes.python.torch_build import Build, say_build
-from rocm_doctor.probes.read.notes import Notes
-from rocm_doctor.probes.read.page import Page
+from rocm_doctor.probes.python.packages import record_wheels
+from rocm_doctor.probes.python.torch_build import Build, record_build
+from rocm_doctor.probes.read.document import Document
+from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.probes.text.pip_list import installed
 from rocm_doctor.probes.text.prose_text import Sentence, lines
 
@@ -61,27 +61,27 @@ _INSTALLER = re.compile(
 )
 
 
-def say_commands(notes: Notes, page: Page, text: list[Sentence]) -> None:
+def record_commands(result: ProbeResult, document: Document, text: list[Sentence]) -> None:
     """said.command, said.install, said.torch_index, and versions that stand in wheels' names, images and installers."""
-    commands = list(dict(islice(_commands(page), MOST)).items())
+    commands = list(dict(islice(_commands(document), MOST)).items())
     if commands:
-        notes.say("said.command", tuple(c for c, _ in commands), commands[0][1])
+        result.record("said.command", tuple(c for c, _ in commands), commands[0][1])
     installs = [(c, r) for c, r in commands if _PIP.search(c)]
     if installs:
-        notes.say("said.install", tuple(c for c, _ in installs), installs[0][1])
+        result.record("said.install", tuple(c for c, _ in installs), installs[0][1])
     for command, reading in installs:
-        _install(notes, command, reading)
+        _install(result, command, reading)
     for sentence in text:
-        _indexes(notes, sentence)
-        _files(notes, sentence)
-        _images(notes, sentence)
+        _indexes(result, sentence)
+        _files(result, sentence)
+        _images(result, sentence)
 
 
-def _commands(page: Page) -> Iterator[tuple[str, Reading]]:
+def _commands(document: Document) -> Iterator[tuple[str, Reading]]:
     """Lines behind a prompt, lines that begin with a program that people run here, and such words between backticks."""
-    numbered = dict(lines(page.text))
+    numbered = dict(lines(document.text))
     for number, line in numbered.items():
-        reading = Reading(page.name, f"line {number}", " ".join(line[:400].split())[:200])
+        reading = Reading(document.name, f"line {number}", " ".join(line[:400].split())[:200])
         found = _PROMPT.match(line[:600]) or (None if _PROSE.search(line[:200]) else _PROGRAMS.match(line[:600]))
         if found:
             yield " ".join(_continued(found.group(1), number, numbered).split())[:400], reading
@@ -99,20 +99,20 @@ def _continued(command: str, number: int, lines: dict[int, str]) -> str:
     return command
 
 
-def _install(notes: Notes, command: str, reading: Reading) -> None:
+def _install(result: ProbeResult, command: str, reading: Reading) -> None:
     """Where torch came from, and what was pinned."""
     pinned = dict(installed(command))
     for name, version in pinned.items():
-        notes.say("torch.version" if name == "torch" else f"pkg.{name}", version, reading)
-    say_wheels(notes, {name: (version, reading) for name, version in pinned.items()})
+        result.record("torch.version" if name == "torch" else f"pkg.{name}", version, reading)
+    record_wheels(result, {name: (version, reading) for name, version in pinned.items()})
     if _TORCH_WORD.search(command) and not _INDEX.search(command) and ".whl" not in command:
-        notes.say("said.torch_index", "pypi", reading)
+        result.record("said.torch_index", "pypi", reading)
 
 
-def _indexes(notes: Notes, sentence: Sentence) -> None:
+def _indexes(result: ProbeResult, sentence: Sentence) -> None:
     text = sentence.text
     if _FROM_PYPI.search(text):
-        notes.say("said.torch_index", "pypi", sentence.reading)
+        result.record("said.torch_index", "pypi", sentence.reading)
     if "whl" not in text and "index" not in text and "amd.com" not in text and "rocm-rel" not in text:
         return
     reading = sentence.reading
@@ -120,45 +120,45 @@ def _indexes(notes: Notes, sentence: Sentence) -> None:
     named = _NAMED_INDEX.search(text)
     if official or named:
         tag = official.group(1) if official else (named.group(2) or named.group(4)) if named else ""
-        notes.say("said.torch_index", tag.lower(), reading)
+        result.record("said.torch_index", tag.lower(), reading)
         if "torch" in text or "index" in text:
-            say_build(notes, Build(f"0+{tag.lower()}"), reading)
+            record_build(result, Build(f"0+{tag.lower()}"), reading)
     elif "radeon.com" in text and _RADEON.search(text):
-        notes.say("said.torch_index", "repo.radeon.com", reading)
-        say_build(notes, Build(f"0+rocm{_RADEON.findall(text)[0]}"), reading)
+        result.record("said.torch_index", "repo.radeon.com", reading)
+        record_build(result, Build(f"0+rocm{_RADEON.findall(text)[0]}"), reading)
     elif _THEROCK.search(text):
-        notes.say("said.torch_index", "therock", reading)
-        notes.say("torch.build", "rocm", reading)
-        notes.say("torch.family", "therock", reading)
+        result.record("said.torch_index", "therock", reading)
+        result.record("torch.build", "rocm", reading)
+        result.record("torch.family", "therock", reading)
 
 
-def _files(notes: Notes, sentence: Sentence) -> None:
+def _files(result: ProbeResult, sentence: Sentence) -> None:
     """Wheels by their file names: version, and the Python they are for."""
     text = sentence.text
     pulled = _PULLED.match(text)
     if pulled:
-        notes.say("said.torch_download", pulled.group(1).replace("%2B", "+"), sentence.reading)
+        result.record("said.torch_download", pulled.group(1).replace("%2B", "+"), sentence.reading)
         return
     for found in _WHEEL.finditer(text) if "-cp" in text or "-py" in text else ():
         name, version, python = found.group(1), found.group(2).replace("%2B", "+"), found.group(3)
-        notes.say("torch.version" if name == "torch" else f"pkg.{name.replace('_', '-')}", version, sentence.reading)
+        result.record("torch.version" if name == "torch" else f"pkg.{name.replace('_', '-')}", version, sentence.reading)
         if name == "torch":
-            say_build(notes, Build(version), sentence.reading)
+            record_build(result, Build(version), sentence.reading)
         if len(python) > 1:
-            notes.say("python.version", f"{python[0]}.{python[1:]}", sentence.reading)
+            result.record("python.version", f"{python[0]}.{python[1:]}", sentence.reading)
     installer = _INSTALLER.search(text)
     if installer:
-        notes.say("rocm.version", next(g for g in installer.groups() if g), sentence.reading)
+        result.record("rocm.version", next(g for g in installer.groups() if g), sentence.reading)
 
 
-def _images(notes: Notes, sentence: Sentence) -> None:
+def _images(result: ProbeResult, sentence: Sentence) -> None:
     """AMD's images carry ROCm, distribution, Python and torch in their tags."""
     for found in _IMAGE.finditer(sentence.text) if "rocm" in sentence.text else ():
         tag = (found.group(1) or found.group(2)).rstrip(".")
         if re.search(r"\b(?:also|or)\b.{0,30}$", sentence.text[: found.start()], re.I):
             continue
-        notes.say("container", "docker", sentence.reading)
-        notes.say("said.image", tag, sentence.reading)
+        result.record("container", "docker", sentence.reading)
+        result.record("said.image", tag, sentence.reading)
         for fact, pattern in (
             ("rocm.version", _ROCM_TAG),
             ("python.version", re.compile(r"_py(3\.\d{1,2})")),
@@ -166,7 +166,7 @@ def _images(notes: Notes, sentence: Sentence) -> None:
         ):
             value = pattern.search(tag)
             if value:
-                notes.say(fact, value.group(1), sentence.reading)
+                result.record(fact, value.group(1), sentence.reading)
         ubuntu = re.search(r"_ubuntu(\d\d\.\d\d)", tag)
         if ubuntu:
-            notes.say("os", f"Ubuntu {ubuntu.group(1)}", sentence.reading)
+            result.record("os", f"Ubuntu {ubuntu.group(1)}", sentence.reading)

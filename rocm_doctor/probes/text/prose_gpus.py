@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from rocm_doctor.model import Fact, Unknown
-from rocm_doctor.probes.read.notes import Notes
+from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.probes.text.gpu_names import GpuNames, Mention
 from rocm_doctor.probes.text.prose_counts import MOST, count_at
 from rocm_doctor.probes.text.prose_text import Sentence, Stance, stance
@@ -71,7 +71,7 @@ class Group(msgspec.Struct):
     count: int = 1
 
 
-def say_gpus(notes: Notes, text: list[Sentence], names: GpuNames) -> None:
+def record_gpus(result: ProbeResult, text: list[Sentence], names: GpuNames) -> None:
     """A listing of the GPUs of the reporter's machine; said.works.gpu, said.broken.gpu; said.other.gpu of other machines."""
     named = [n for s in text for n in _named(s, names)]
     here = [n for n in named if n.strong and n.stance not in ("elsewhere", "past")]
@@ -80,15 +80,15 @@ def say_gpus(notes: Notes, text: list[Sentence], names: GpuNames) -> None:
         ("said.before.gpu", [n for n in named if n.stance == "past"]),
     ):
         if chosen:
-            notes.say(key, tuple(dict.fromkeys(n.words for n in chosen)), chosen[0].sentence.reading)
+            result.record(key, tuple(dict.fromkeys(n.words for n in chosen)), chosen[0].sentence.reading)
     groups = _groups(here) or _groups([n for n in named if not n.strong])
     if groups:
-        listing = notes.listing(complete=False)
+        listing = result.listing(complete=False)
         for group in groups[:MOST]:
             for _ in range(min(MOST, group.count)):
-                _describe(notes, group, listing.gpu())
-        _say_sides(notes, groups)
-    _say_others(notes, text)
+                _describe(result, group, listing.gpu())
+        _record_sides(result, groups)
+    _record_others(result, text)
 
 
 def _named(sentence: Sentence, names: GpuNames) -> Iterator[Named]:
@@ -189,42 +189,42 @@ def _plain(words: str) -> str:
     return re.sub(r"radeon|instinct|amd|rx|pro|[\W_]", "", words.lower())
 
 
-def _describe(notes: Notes, group: Group, gpu: dict[str, Fact]) -> None:
+def _describe(result: ProbeResult, group: Group, gpu: dict[str, Fact]) -> None:
     best = min(group.members, key=lambda n: ("name", "gfx", "pci", "codename", "processor", "family").index(n.kind))
     reading = best.sentence.reading
     if best.kind == "name":
-        notes.say("marketing_name", best.words, reading, gpu)
+        result.record("marketing_name", best.words, reading, gpu)
     elif best.kind == "family":
-        notes.say("family", re.sub(r"\s", "", best.words).upper(), reading, gpu)
+        result.record("family", re.sub(r"\s", "", best.words).upper(), reading, gpu)
     pci = next((n for n in group.members if n.kind == "pci"), None)
     if pci:
-        notes.say("device_id", int(pci.words[-4:], 16), pci.sentence.reading, gpu)
+        result.record("device_id", int(pci.words[-4:], 16), pci.sentence.reading, gpu)
     if len(group.gfx) == 1:
-        notes.say("gfx", group.gfx[0], reading, gpu)
+        result.record("gfx", group.gfx[0], reading, gpu)
     else:
-        notes.say("gfx", Unknown("ambiguous", f"`{best.words}` fits several targets; run rocminfo", group.gfx), reading, gpu)
+        result.record("gfx", Unknown("ambiguous", f"`{best.words}` fits several targets; run rocminfo", group.gfx), reading, gpu)
 
 
-def _say_sides(notes: Notes, groups: list[Group]) -> None:
+def _record_sides(result: ProbeResult, groups: list[Group]) -> None:
     """Where one GPU of several works and another does not: which is which."""
     if len(groups) < 2:
         return
     for side in ("works", "broken"):
         chosen = [n for g in groups for n in g.members if n.stance == side]
         if chosen:
-            notes.say(
+            result.record(
                 f"said.{side}.gpu",
                 tuple(dict.fromkeys(n.gfx[0] if len(n.gfx) == 1 else n.words for n in chosen)),
                 chosen[0].sentence.reading,
             )
 
 
-def _say_others(notes: Notes, text: Iterable[Sentence]) -> None:
+def _record_others(result: ProbeResult, text: Iterable[Sentence]) -> None:
     """Cards of another maker, and what is said of the integrated GPU."""
     for sentence in text:
         nvidia = _NVIDIA.search(sentence.text)
         if nvidia and stance(sentence.text, *nvidia.span()) != "elsewhere":
-            notes.say("said.nvidia", nvidia.group(1), sentence.reading)
+            result.record("said.nvidia", nvidia.group(1), sentence.reading)
         igpu = _IGPU.search(sentence.text)
         if igpu:
-            notes.say("said.igpu", "disabled" if _DISABLED.search(sentence.text) else "present", sentence.reading)
+            result.record("said.igpu", "disabled" if _DISABLED.search(sentence.text) else "present", sentence.reading)

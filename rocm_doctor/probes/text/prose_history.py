@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from rocm_doctor.probes.read.notes import Notes
+from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.probes.text.env_text import NAME
 from rocm_doctor.probes.text.prose_text import Sentence
 
@@ -42,34 +42,34 @@ _SETTING = re.compile(r"\b(?:set|setting|sets|exporting|export|exported|changed|
 MOST = 10
 
 
-def say_history(notes: Notes, text: Iterable[Sentence]) -> None:
+def record_history(result: ProbeResult, text: Iterable[Sentence]) -> None:
     """said.tried, said.changed, said.date, env.<NAME> absent or set in words."""
     tried: list[Sentence] = []
     for sentence in text:
         if _TRIED.search(sentence.text):
             tried.append(sentence)
         if _CHANGED.search(sentence.text):
-            notes.say("said.changed", sentence.reading.quote, sentence.reading)
+            result.record("said.changed", sentence.reading.quote, sentence.reading)
         date = _DATE.search(sentence.text) if "20" in sentence.text else None
         if date:
-            notes.say("said.date", date.group(1) or date.group(2), sentence.reading)
+            result.record("said.date", date.group(1) or date.group(2), sentence.reading)
         if "_" in sentence.text:
-            _variables(notes, sentence)
+            _variables(result, sentence)
     if tried:
-        notes.say("said.tried", tuple(dict.fromkeys(s.reading.quote for s in tried))[:MOST], tried[0].reading)
+        result.record("said.tried", tuple(dict.fromkeys(s.reading.quote for s in tried))[:MOST], tried[0].reading)
 
 
-def _variables(notes: Notes, sentence: Sentence) -> None:
+def _variables(result: ProbeResult, sentence: Sentence) -> None:
     """`I unset X`, `without X`, `X and Y are not set`: absent. `X set to V`: V (`X=V` is read by env.py)."""
     text = sentence.text
     for found in _SPOKEN.finditer(text):
         before = text[max(0, found.start() - 40) : found.start()]
         stated = not _TRIED.search(text) and ("set" in found.group(0)[len(found.group(1)) :] or _SETTING.search(before))
         if stated and found.group(1).isupper() and not _REMOVED.search(before):
-            notes.say(f"env.{found.group(1)}", found.group(2).rstrip(".,"), sentence.reading)
+            result.record(f"env.{found.group(1)}", found.group(2).rstrip(".,"), sentence.reading)
     names = list(_NAMES.finditer(text))
     denied = _IS_NOT_SET.search(text)
     for found in names:
         after = denied is not None and denied.start() >= found.end() and denied.start() - names[-1].end() < 40
         if after or _REMOVED.search(text[max(0, found.start() - 40) : found.start()]):
-            notes.say(f"env.{found.group(1)}", None, sentence.reading)
+            result.record(f"env.{found.group(1)}", None, sentence.reading)

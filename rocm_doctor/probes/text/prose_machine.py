@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from rocm_doctor.probes.read.notes import Notes
+from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.probes.text.prose_text import NEGATED, Sentence, stance
 
 _CONTAINER_WORDS = (
@@ -131,31 +131,31 @@ _CPU = re.compile(
 )
 
 
-def say_machine(notes: Notes, text: Iterable[Sentence]) -> None:
+def record_machine(result: ProbeResult, text: Iterable[Sentence]) -> None:
     """container, cpu, said.groups, and what the table of states holds."""
     for sentence in text:
         low = sentence.text.lower()
         if any(word in low for word in _CONTAINER_WORDS):
-            _container(notes, sentence)
+            _container(result, sentence)
         groups = _GROUPS.search(sentence.text) if "group" in sentence.text else None
         if groups and not re.search(r"\b(?:not|n't|never)\b", sentence.text[: groups.start() + 3]):
-            notes.say("said.groups", tuple(g.lower() for g in groups.groups() if g), sentence.reading)
+            result.record("said.groups", tuple(g.lower() for g in groups.groups() if g), sentence.reading)
         cpu = _CPU.search(sentence.text) if any(word in low for word in _CPU_WORDS) else None
         if cpu:
-            notes.say("cpu", cpu.group(1), sentence.reading)
+            result.record("cpu", cpu.group(1), sentence.reading)
         for row in STATES:
-            if row.fact not in notes.facts and any(n in low for n in row.needles) and row.pattern.search(sentence.text):
-                notes.say(row.fact, row.value, sentence.reading)
+            if row.fact not in result.facts and any(n in low for n in row.needles) and row.pattern.search(sentence.text):
+                result.record(row.fact, row.value, sentence.reading)
 
 
-def _container(notes: Notes, sentence: Sentence) -> None:
+def _container(result: ProbeResult, sentence: Sentence) -> None:
     if _BARE_METAL.search(sentence.text):
-        notes.say("container", None, sentence.reading)
-        notes.say("virtual_machine", None, sentence.reading)
-    kind_known = "container" in notes.facts
+        result.record("container", None, sentence.reading)
+        result.record("virtual_machine", None, sentence.reading)
+    kind_known = "container" in result.facts
     for kind, pattern in _CONTAINERS:
         found = pattern.search(sentence.text)
         if found is None or stance(sentence.text, *found.span()) == "elsewhere" or (kind == "container" and kind_known):
             continue
-        notes.say("container", None if NEGATED.search(sentence.text[: found.start()]) else kind, sentence.reading)
+        result.record("container", None if NEGATED.search(sentence.text[: found.start()]) else kind, sentence.reading)
         return

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from rocm_doctor.model import Reading
-from rocm_doctor.probes.read.notes import Notes
+from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.probes.text.prose_text import NEGATED, Sentence, stance
 
 _DISTRIBUTIONS = re.compile(
@@ -39,7 +39,7 @@ _VERSION_ALONE = re.compile(r"\s*(?:operating system|os|ubuntu|distro) version\s
 Named = tuple[str, Reading]
 
 
-def say_os(notes: Notes, text: Sequence[Sentence]) -> None:
+def record_os(result: ProbeResult, text: Sequence[Sentence]) -> None:
     """os, platform and wsl. Inside WSL the system is the Linux; else the one named first, with its version where it has one."""
     linux: list[Named] = []
     windows: list[Named] = []
@@ -47,31 +47,31 @@ def say_os(notes: Notes, text: Sequence[Sentence]) -> None:
     for sentence in text:
         wsl = _WSL.search(sentence.text)
         if wsl:
-            notes.say("wsl", not NEGATED.search(sentence.text[: wsl.start()]), sentence.reading)
+            result.record("wsl", not NEGATED.search(sentence.text[: wsl.start()]), sentence.reading)
         linux += _linux(sentence)
         windows += [] if wsl else _windows(sentence)
         first = first or ("linux" if linux else "windows" if windows else "")
-    wsl_fact = notes.facts.get("wsl")
+    wsl_fact = result.facts.get("wsl")
     if wsl_fact is not None and wsl_fact.value:
-        _say(notes, "linux", linux, wsl_fact.readings[0])
+        _say(result, "linux", linux, wsl_fact.readings[0])
     elif first:
         chosen = linux if first == "linux" else windows
-        _say(notes, first, chosen, chosen[0][1])
+        _say(result, first, chosen, chosen[0][1])
     else:
         sign = next((s for s in text if _ON_LINUX.search(s.text)), None)
         if sign:
-            notes.say("platform", "linux", sign.reading)
+            result.record("platform", "linux", sign.reading)
 
 
-def _say(notes: Notes, platform: str, named: list[Named], reading: Reading) -> None:
+def _say(result: ProbeResult, platform: str, named: list[Named], reading: Reading) -> None:
     """The first name with a version, else the first; a version that stands alone is joined to a name without one."""
-    notes.say("platform", platform, reading)
+    result.record("platform", platform, reading)
     full = [n for n in named if any(c.isdigit() for c in n[0])]
     names = [n for n in named if n[0] and n not in full]
     if names and full and full[0][0][0].isdigit():
-        notes.say("os", f"{names[0][0]} {full[0][0]}", names[0][1])
+        result.record("os", f"{names[0][0]} {full[0][0]}", names[0][1])
     elif full or names:
-        notes.say("os", *(full or names)[0])
+        result.record("os", *(full or names)[0])
 
 
 def _linux(sentence: Sentence) -> list[Named]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from rocm_doctor.model import Reading
-from rocm_doctor.probes.read.page import Page
+from rocm_doctor.probes.read.document import Document
 
 HEAD, TAIL = 96_000, 32_000
 """Characters read at the start and at the end of a text: what a person writes stands around the log, not in the middle of it."""
@@ -135,24 +135,24 @@ class Sentence(NamedTuple):
 
     text: str
     number: int
-    page: Page
+    document: Document
     other: bool = False
 
     @property
     def reading(self) -> Reading:
-        return Reading(self.page.name, f"line {self.number}", " ".join(self.text.split())[:200])
+        return Reading(self.document.name, f"line {self.number}", " ".join(self.text.split())[:200])
 
     def stance(self, start: int, end: int) -> Stance:
         """What it says of the thing at text[start:end]; whatever somebody else says is about another machine."""
         return "elsewhere" if self.other else stance(self.text, start, end)
 
 
-def sentences(page: Page) -> list[Sentence]:
+def sentences(document: Document) -> list[Sentence]:
     """The sentences of the text's first and last part, in order. Of a log's lines that differ in numbers only, the first few."""
     found: list[Sentence] = []
     reporter, heading, other = "", "", False
     shapes: Counter[str] = Counter()
-    for number, line in lines(page.text):
+    for number, line in lines(document.text):
         shape = line[:LONGEST].translate(_DIGITS)
         shapes[shape] += 1
         if shape and shapes[shape] > ALIKE:
@@ -163,7 +163,7 @@ def sentences(page: Page) -> list[Sentence]:
             other = author.group(1) != reporter
         text = _EXAMPLE.sub(" ", line[:LONGEST].translate(_MARKS))
         aside = other or (bool(found) and _ME_TOO.match(text) is not None)
-        found += [Sentence(part, number, page, aside) for part in _split(heading + text) if part.strip()]
+        found += [Sentence(part, number, document, aside) for part in _split(heading + text) if part.strip()]
         if text.strip():
             heading = f"{text.strip(' #:_')}: " if _HEADING.match(text.strip()[:80]) else ""
     return found

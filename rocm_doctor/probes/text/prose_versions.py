@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from rocm_doctor.model import Unknown
-from rocm_doctor.probes.python.torch_build import Build, say_build
-from rocm_doctor.probes.read.notes import Notes
+from rocm_doctor.probes.python.torch_build import Build, record_build
+from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.probes.read.scan import canonical
 from rocm_doctor.probes.text.prose_text import Sentence, Stance
 
@@ -81,7 +81,7 @@ _BARE = re.compile(
 _UBUNTU = re.compile(r"(?:ubuntu|mint|fedora|debian|rhel|suse|leap|centos|rocky|alma\w*|windows|from)[\s-]*$", re.I)
 
 
-class Stated(NamedTuple):
+class StatedVersion(NamedTuple):
     """One version that a text states, and the stance it takes on it."""
 
     subject: Subject
@@ -90,24 +90,24 @@ class Stated(NamedTuple):
     sentence: Sentence
 
 
-def say_versions(notes: Notes, text: Iterable[Sentence]) -> None:
+def record_versions(result: ProbeResult, text: Iterable[Sentence]) -> None:
     """Each subject's version in use; said.works.<name> and said.broken.<name> where the text sets versions against each other."""
     stated = list(_stated(text))
     torch = _current([s for s in stated if s.subject.fact == "torch.version"])
     if torch:
-        say_build(notes, Build(torch.version), torch.sentence.reading)
+        record_build(result, Build(torch.version), torch.sentence.reading)
     for fact in dict.fromkeys(s.subject.fact for s in stated):
         of_it = [s for s in stated if s.subject.fact == fact]
         current = _current(of_it)
         if current:
-            notes.say(fact, current.version, current.sentence.reading)
+            result.record(fact, current.version, current.sentence.reading)
         elif all(s.stance in ("works", "past") for s in of_it):
             candidates = tuple(dict.fromkeys(s.version for s in of_it))
-            notes.say(fact, Unknown("ambiguous", "say which version is in use", candidates), of_it[0].sentence.reading)
-    _say_sides(notes, stated)
+            result.record(fact, Unknown("ambiguous", "say which version is in use", candidates), of_it[0].sentence.reading)
+    _record_sides(result, stated)
 
 
-def _current(stated: list[Stated]) -> Stated | None:
+def _current(stated: list[StatedVersion]) -> StatedVersion | None:
     """The version in use: the one that fails, else the first named without praise; of `2.12` and `2.12.0` the fuller one."""
     chosen = next((s for s in stated if s.stance == "broken"), None) or next((s for s in stated if s.stance == "plain"), None)
     fuller = [
@@ -118,7 +118,7 @@ def _current(stated: list[Stated]) -> Stated | None:
     return fuller[0] if fuller else chosen
 
 
-def _say_sides(notes: Notes, stated: list[Stated]) -> None:
+def _record_sides(result: ProbeResult, stated: list[StatedVersion]) -> None:
     """Where one version works (or was there before) and another does not: both, by the subject's name."""
     for name in dict.fromkeys(s.subject.name for s in stated):
         of_it = [s for s in stated if s.subject.name == name]
@@ -130,23 +130,23 @@ def _say_sides(notes: Notes, stated: list[Stated]) -> None:
         for side, members in (("works", good), ("broken", bad)):
             versions = tuple(dict.fromkeys(s.version for s in members))
             if versions:
-                notes.say(f"said.{side}.{name}", versions if len(versions) > 1 else versions[0], members[0].sentence.reading)
+                result.record(f"said.{side}.{name}", versions if len(versions) > 1 else versions[0], members[0].sentence.reading)
 
 
-def _stated(text: Iterable[Sentence]) -> Iterator[Stated]:
+def _stated(text: Iterable[Sentence]) -> Iterator[StatedVersion]:
     last: Subject | None = None
     for sentence in text:
         found = sorted(_named(sentence), key=lambda item: item[0])
         moved = {m.start(1) for m in _FROM_TO.finditer(sentence.text)}
         for start, end, subject, version in found:
             if end - len(version) in moved:
-                yield Stated(subject, version, "past", sentence)
+                yield StatedVersion(subject, version, "past", sentence)
                 continue
             side = sentence.stance(start, end)
-            yield Stated(_of_wheel(subject, sentence, start, end), version, side, sentence)
+            yield StatedVersion(_of_wheel(subject, sentence, start, end), version, side, sentence)
             tag = _ROCM_TAG.search(version) if subject.fact == "torch.version" and side in ("works", "broken") else None
             if tag:
-                yield Stated(_WHEEL_SUBJECT, tag.group(1), side, sentence)
+                yield StatedVersion(_WHEEL_SUBJECT, tag.group(1), side, sentence)
         carried = found[-1][2] if found else last
         if carried is not None:
             yield from _bare(sentence, carried, [(start, end) for start, end, *_ in found])
@@ -213,26 +213,26 @@ def _may_hold(subject: Subject, low: str) -> bool:
     return any(word in low for word in _WORDS[subject.fact])
 
 
-def _bare(sentence: Sentence, subject: Subject, taken: list[tuple[int, int]]) -> Iterator[Stated]:
+def _bare(sentence: Sentence, subject: Subject, taken: list[tuple[int, int]]) -> Iterator[StatedVersion]:
     """Versions without a name (`works on ROCm 6.2, breaks on 6.3`) are of what was named last. `from A to B`: A was before."""
     text = sentence.text
     for found in _FROM_TO.finditer(text):
         for group in (1, 2):
             if not any(s <= found.start(group) < e for s, e in taken):
                 taken.append(found.span(group))
-                yield Stated(subject, found.group(group), "past" if group == 1 else "plain", sentence)
+                yield StatedVersion(subject, found.group(group), "past" if group == 1 else "plain", sentence)
     for found in _BARE.finditer(text):
         if any(s <= found.start(1) < e for s, e in taken) or _UBUNTU.search(text[: found.start(1)]):
             continue
         kind = sentence.stance(*found.span(1))
         if kind in ("works", "broken") or (kind == "plain" and _MINE.search(text[max(0, found.start(1) - 30) : found.start(1)])):
-            yield Stated(subject, found.group(1), kind, sentence)
+            yield StatedVersion(subject, found.group(1), kind, sentence)
 
 
-def say_packages(notes: Notes, text: Iterable[Sentence]) -> None:
+def record_packages(result: ProbeResult, text: Iterable[Sentence]) -> None:
     """pkg.<name> of `bitsandbytes 0.49.0` and `name==version` in a sentence."""
     for sentence in text:
         for found in _PACKAGE.finditer(sentence.text) if any(c.isdigit() for c in sentence.text) else ():
             side = sentence.stance(*found.span())
             if side in ("plain", "broken"):
-                notes.say(f"pkg.{canonical(found.group(1))}", found.group(2), sentence.reading)
+                result.record(f"pkg.{canonical(found.group(1))}", found.group(2), sentence.reading)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from rocm_doctor.probes.python.torch_build import Build, say_build
-from rocm_doctor.probes.read.notes import Artifacts, Notes
-from rocm_doctor.probes.read.page import Line, Page
-from rocm_doctor.probes.read.scan import canonical, pages, say_rows, says
-from rocm_doctor.probes.text.report_gpus import say_gpus
-from rocm_doctor.probes.text.report_json import say_json
+from rocm_doctor.probes.python.torch_build import Build, record_build
+from rocm_doctor.probes.read.document import Document, Line
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
+from rocm_doctor.probes.read.scan import canonical, documents, record_rows, says
+from rocm_doctor.probes.text.report_gpus import record_gpus
+from rocm_doctor.probes.text.report_json import record_json
 
 _V = r"v?(\d+\.\d+(?:\.\d+)*(?:[-.+]?[A-Za-z0-9][\w.+-]*)?)"
 _PACKAGES = (
@@ -68,43 +68,43 @@ _ANSWER = re.compile(r"^\s*(?:Out ?\[\d+\]:)?\s*['\"]?([\w.+-]+)['\"]?\s*$")
 _PRINT = re.compile(r"print\(((?:[^()\"']|\(\d?\)){1,200})\)")
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """Versions of torch, HIP, ROCm, Python, the driver and packages, and the GPUs that the programs say they use."""
-    notes = Notes()
-    for page in pages(artifacts, "report"):
-        say_rows(notes, page, SAYS, _tidy)
-        for line in page.lines_with(*_TORCH, *(p.lower() for p in _PACKAGES)):
-            _say_pairs(notes, page, line)
-        _say_available(notes, page)
-        _say_prints(notes, page)
-        _say_typed(notes, page)
-        say_gpus(notes, page)
-        say_json(notes, page)
-    _torch(notes)
-    return notes
+    result = ProbeResult()
+    for document in documents(artifacts, "report"):
+        record_rows(result, document, SAYS, _tidy)
+        for line in document.lines_with(*_TORCH, *(p.lower() for p in _PACKAGES)):
+            _record_pairs(result, document, line)
+        _record_available(result, document)
+        _record_prints(result, document)
+        _record_typed(result, document)
+        record_gpus(result, document)
+        record_json(result, document)
+    _torch(result)
+    return result
 
 
-def _say_pairs(notes: Notes, page: Page, line: Line) -> None:
+def _record_pairs(result: ProbeResult, document: Document, line: Line) -> None:
     for found in _PAIR.finditer(line.text):
         name = canonical(found.group(1))
-        notes.say("torch.version" if name in _TORCH else f"pkg.{name}", _tidy(found.group(2)), page.reading(line))
+        result.record("torch.version" if name in _TORCH else f"pkg.{name}", _tidy(found.group(2)), document.reading(line))
 
 
 def _tidy(version: str) -> str:
     return version.rstrip(".,;:-+")
 
 
-def _say_available(notes: Notes, page: Page) -> None:
-    for line in page.lines_with("available", "(gpu?)", most=40):
+def _record_available(result: ProbeResult, document: Document) -> None:
+    for line in document.lines_with("available", "(gpu?)", most=40):
         found = _AVAILABLE.search(line.text)
         if found:
-            notes.say("torch.available", found.group(1).lower() == "true", page.reading(line))
+            result.record("torch.available", found.group(1).lower() == "true", document.reading(line))
 
 
-def _say_prints(notes: Notes, page: Page) -> None:
+def _record_prints(result: ProbeResult, document: Document) -> None:
     """`python -c "...print(torch.__version__, torch.version.hip)"` and the lines that it left."""
-    for line in page.lines_with("print(torch.", most=10):
-        output = page.after(line, 12)
+    for line in document.lines_with("print(torch.", most=10):
+        output = document.after(line, 12)
         for printed in _PRINT.findall(line.text):
             asked = [part.strip() for part in printed.split(",")]
             answer = next(output, None)
@@ -114,44 +114,44 @@ def _say_prints(notes: Notes, page: Page) -> None:
             if answer is None or len(words) != len(asked) or not all(a.startswith("torch.") for a in asked):
                 break
             for expression, word in zip(asked, words):
-                _say_printed(notes, page, answer, expression, word)
+                _record_printed(result, document, answer, expression, word)
 
 
-def _say_typed(notes: Notes, page: Page) -> None:
+def _record_typed(result: ProbeResult, document: Document) -> None:
     """`>>> torch.cuda.is_available()` or `In [2]: torch.__version__`, and the line that came back."""
-    for line in page.lines_with(">>> torch.", ">>> print(torch.", "]: torch.", most=20):
+    for line in document.lines_with(">>> torch.", ">>> print(torch.", "]: torch.", most=20):
         typed = _TYPED.match(line.text)
-        answer = next((a for a in page.after(line, 6) if not _is_noise(a.text)), None) if typed else None
+        answer = next((a for a in document.after(line, 6) if not _is_noise(a.text)), None) if typed else None
         found = _ANSWER.match(answer.text) if answer else None
         if typed and answer and found:
-            _say_printed(notes, page, answer, typed.group(1), found.group(1))
+            _record_printed(result, document, answer, typed.group(1), found.group(1))
 
 
 def _is_noise(text: str) -> bool:
     return not text.strip() or "warn" in text.lower() or "No such file" in text or text.strip().startswith("```")
 
 
-def _say_printed(notes: Notes, page: Page, line: Line, expression: str, word: str) -> None:
+def _record_printed(result: ProbeResult, document: Document, line: Line, expression: str, word: str) -> None:
     fact = _EXPRESSIONS.get(expression)
-    reading = page.reading(line, f"{expression}: {word}")
+    reading = document.reading(line, f"{expression}: {word}")
     if expression.startswith("torch.cuda.get_device_name") and "Radeon" in word:
-        notes.say("said.torch_device", word, reading)
+        result.record("said.torch_device", word, reading)
     if fact == "torch.available" and word in ("True", "False"):
-        notes.say(fact, word == "True", reading)
+        result.record(fact, word == "True", reading)
     elif fact in ("torch.hip", "torch.cuda") and word == "None":
-        notes.say(fact, None, reading)
+        result.record(fact, None, reading)
     elif fact and fact != "torch.available" and re.fullmatch(_V, word):
-        notes.say(fact, word, reading)
+        result.record(fact, word, reading)
 
 
-def _torch(notes: Notes) -> None:
+def _torch(result: ProbeResult) -> None:
     """What the version and the HIP number say of the build."""
-    version, hip = notes.facts.get("torch.version"), notes.facts.get("torch.hip")
+    version, hip = result.facts.get("torch.version"), result.facts.get("torch.hip")
     main = version or hip
     if main is None or not main.readings:
         return
     text = version.value if version is not None and isinstance(version.value, str) else ""
     number = hip.value if hip is not None and isinstance(hip.value, str) else None
-    cuda = notes.facts.get("torch.cuda")
+    cuda = result.facts.get("torch.cuda")
     known_cuda = cuda.value if cuda is not None and isinstance(cuda.value, str) else None
-    say_build(notes, Build(text, number, known_cuda), main.readings[0])
+    record_build(result, Build(text, number, known_cuda), main.readings[0])

@@ -9,8 +9,8 @@ import re
 from typing import NamedTuple
 
 from rocm_doctor.model import Fact
-from rocm_doctor.probes.read.notes import Notes
-from rocm_doctor.probes.read.page import Line, Page
+from rocm_doctor.probes.read.document import Document, Line
+from rocm_doctor.probes.read.result import ProbeResult
 
 MIB = 1024**2
 _CPU = re.compile(
@@ -54,22 +54,22 @@ _ARCH = re.compile(rf"AMD arch: ({_GFX})")
 _VRAM = re.compile(r"Total VRAM (\d+) MB")
 
 
-def say_gpus(notes: Notes, page: Page) -> None:
+def record_gpus(result: ProbeResult, document: Document) -> None:
     """One listing for each kind of line that names GPUs; the names, and what stands beside them."""
     for row in NAMES:
         seen: dict[str, tuple[Line, re.Match[str]]] = {}
-        for line in page.lines_with(row.needle, most=80):
+        for line in document.lines_with(row.needle, most=80):
             found = row.pattern.search(line.text)
             if found and not _CPU.match(found["name"].strip()):
                 seen.setdefault(_group(found, "index") or found["name"].strip(), (line, found))
         if seen:
             complete = any(_group(found, key) for _, found in seen.values() for key in ("index", "count", "times"))
-            listing = notes.listing(complete and row.needle != "device: cuda:")
+            listing = result.listing(complete and row.needle != "device: cuda:")
             for line, found in seen.values():
                 for _ in range(_times(found)):
-                    _describe(notes, page, line, found, listing.gpu())
+                    _describe(result, document, line, found, listing.gpu())
             if row.needle == "device: cuda:" and len(listing.gpus) == 1:
-                _comfyui(notes, page, listing.gpus[0])
+                _comfyui(result, document, listing.gpus[0])
 
 
 def _group(found: re.Match[str], name: str) -> str | None:
@@ -82,23 +82,23 @@ def _times(found: re.Match[str]) -> int:
     return min(64, count.count(",") + 1 if count else int(times[:3]) if times else 1)
 
 
-def _describe(notes: Notes, page: Page, line: Line, found: re.Match[str], gpu: dict[str, Fact]) -> None:
-    reading = page.reading(line)
+def _describe(result: ProbeResult, document: Document, line: Line, found: re.Match[str], gpu: dict[str, Fact]) -> None:
+    reading = document.reading(line)
     name, gfx, mib, gb = found["name"].strip(), _group(found, "gfx"), _group(found, "mib"), _group(found, "gb")
     if name:
-        notes.say("marketing_name", name, reading, gpu)
+        result.record("marketing_name", name, reading, gpu)
     if gfx:
-        notes.say("gfx", gfx.lower(), reading, gpu)
+        result.record("gfx", gfx.lower(), reading, gpu)
     if mib:
-        notes.say("vram_bytes", int(mib[:9]) * MIB, reading, gpu)
+        result.record("vram_bytes", int(mib[:9]) * MIB, reading, gpu)
     elif gb and re.fullmatch(r"\d{1,5}(?:\.\d{1,6})?", gb):
-        notes.say("vram_bytes", round(float(gb) * 1024**3), reading, gpu)
+        result.record("vram_bytes", round(float(gb) * 1024**3), reading, gpu)
 
 
-def _comfyui(notes: Notes, page: Page, gpu: dict[str, Fact]) -> None:
+def _comfyui(result: ProbeResult, document: Document, gpu: dict[str, Fact]) -> None:
     """ComfyUI prints memory and architecture of the device in use on lines of their own, above its name."""
     for key, needle, pattern in (("gfx", "amd arch: ", _ARCH), ("vram_bytes", "total vram ", _VRAM)):
-        for line in page.lines_with(needle, most=1):
+        for line in document.lines_with(needle, most=1):
             found = pattern.search(line.text)
             if found:
-                notes.say(key, found.group(1) if key == "gfx" else int(found.group(1)[:9]) * MIB, page.reading(line), gpu)
+                result.record(key, found.group(1) if key == "gfx" else int(found.group(1)[:9]) * MIB, document.reading(line), gpu)

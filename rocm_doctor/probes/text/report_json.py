@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from rocm_doctor.model import Reading
-from rocm_doctor.probes.read.notes import Notes
-from rocm_doctor.probes.read.page import Page
+from rocm_doctor.probes.read.document import Document
+from rocm_doctor.probes.read.result import ProbeResult
 
 _TRIES = 12
 _LONGEST = 4_000_000
@@ -34,16 +34,16 @@ _OF_AMDGPU_TOP = (
 )
 
 
-def say_json(notes: Notes, page: Page) -> None:
+def record_json(result: ProbeResult, document: Document) -> None:
     """Facts out of the JSON values that stand in the text (amd-smi and rocm-smi have probes of their own)."""
-    for place, value in _values(page.text):
-        reading = Reading(page.name, f"line {page.number_at(place)}")
+    for place, value in _values(document.text):
+        reading = Reading(document.name, f"line {document.number_at(place)}")
         if isinstance(value, list) and any(isinstance(v, dict) and "gfx_target_version" in v for v in value):
-            _amdgpu_top(notes, [v for v in value if isinstance(v, dict)], reading)
+            _amdgpu_top(result, [v for v in value if isinstance(v, dict)], reading)
         elif isinstance(value, dict) and "gfx_target_version" in value:
-            _amdgpu_top(notes, [value], reading)
+            _amdgpu_top(result, [value], reading)
         elif isinstance(value, dict) and _mentions_torch(value):
-            _header(notes, value, reading)
+            _header(result, value, reading)
 
 
 def _values(text: str) -> Iterator[tuple[int, Any]]:
@@ -79,35 +79,35 @@ def _at(value: Any, path: str) -> Any:
     return value
 
 
-def _header(notes: Notes, value: dict[str, Any], reading: Reading) -> None:
+def _header(result: ProbeResult, value: dict[str, Any], reading: Reading) -> None:
     for fact, paths in _FACTS.items():
         for path in paths:
             found = _at(value, path)
             if isinstance(found, str) and found[:1].isdigit():
-                notes.say(fact, found.split()[0], Reading(reading.artifact, reading.place, f"{path}: {found}"))
+                result.record(fact, found.split()[0], Reading(reading.artifact, reading.place, f"{path}: {found}"))
                 break
     for path in _DEVICES:
         found = _at(value, path)
         names = [found] if isinstance(found, str) else found if isinstance(found, list) else []
         if names and all(isinstance(n, str) and ("AMD" in n or "Radeon" in n) for n in names):
-            listing = notes.listing(complete=path.endswith("s"))
+            listing = result.listing(complete=path.endswith("s"))
             for name in names[:64]:
-                notes.say("marketing_name", name, Reading(reading.artifact, reading.place, f"{path}: {name}"), listing.gpu())
+                result.record("marketing_name", name, Reading(reading.artifact, reading.place, f"{path}: {name}"), listing.gpu())
             return
 
 
-def _amdgpu_top(notes: Notes, devices: list[dict[str, Any]], reading: Reading) -> None:
+def _amdgpu_top(result: ProbeResult, devices: list[dict[str, Any]], reading: Reading) -> None:
     """`amdgpu_top --dump --json`: sizes in bytes, ids as numbers (Umio-Yasuno/amdgpu_top)."""
-    listing = notes.listing(complete=True)
+    listing = result.listing(complete=True)
     for device in devices:
         gpu = listing.gpu()
         for key, value in _fields(device):
-            notes.say(
+            result.record(
                 key, value, Reading(reading.artifact, reading.place, f"{key} of {device.get('DeviceName', 'a device')}"), gpu
             )
         version = device.get("ROCm Version")
         if isinstance(version, str):
-            notes.say("rocm.version", version, Reading(reading.artifact, reading.place, f"ROCm Version: {version}"))
+            result.record("rocm.version", version, Reading(reading.artifact, reading.place, f"ROCm Version: {version}"))
 
 
 def _fields(device: dict[str, Any]) -> Iterator[tuple[str, bool | int | str]]:

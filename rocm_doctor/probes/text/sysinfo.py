@@ -6,9 +6,9 @@ import csv
 import re
 
 from rocm_doctor.model import Reading
-from rocm_doctor.probes.read.notes import Artifacts, Notes
-from rocm_doctor.probes.read.page import Page
-from rocm_doctor.probes.read.scan import pages, stated
+from rocm_doctor.probes.read.document import Document
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
+from rocm_doctor.probes.read.scan import documents, stated
 
 _MACHINE = (
     ("rocm.version", ("rocm_version", "host_rocmver")),
@@ -28,34 +28,34 @@ _NUMBERS = ("compute_units", "wavefront_size")
 _LANDMARKS = ("workload_name,", ",gpu_arch,", ",gpu_soc,", ",host_rocmver,")
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """ROCm, kernel, distribution and the GPU's target, compute units and wavefront size."""
-    notes = Notes()
-    for page in pages(artifacts, "sysinfo", "*sysinfo.csv"):
-        for head in page.lines_with(*_LANDMARKS, most=3):
-            body = next(page.after(head, 1), None)
+    result = ProbeResult()
+    for document in documents(artifacts, "sysinfo", "*sysinfo.csv"):
+        for head in document.lines_with(*_LANDMARKS, most=3):
+            body = next(document.after(head, 1), None)
             if body is not None:
-                _row(notes, page, head.text, body.text, page.reading(body))
+                _row(result, document, head.text, body.text, document.reading(body))
                 break
-    return notes
+    return result
 
 
-def _row(notes: Notes, page: Page, head: str, body: str, where: Reading) -> None:
+def _row(result: ProbeResult, document: Document, head: str, body: str, where: Reading) -> None:
     try:
         names, cells = list(csv.reader([head, body]))
     except (csv.Error, ValueError):
-        notes.fail(page.name, "a sysinfo.csv that is not CSV", where.place)
+        result.fail(document.name, "a sysinfo.csv that is not CSV", where.place)
         return
     table = {name.strip().lower(): value for name, value in zip(names, cells) if stated(value)}
     for fact, columns in _MACHINE:
         found = next(((c, table[c]) for c in columns if c in table), None)
         if found and (fact != "driver.version" or re.fullmatch(r"\d+\.\d+\.\d+", found[1])):
-            notes.say(fact, found[1].strip(), Reading(page.name, where.place, f"{found[0]}: {found[1]}"))
+            result.record(fact, found[1].strip(), Reading(document.name, where.place, f"{found[0]}: {found[1]}"))
     if not any(c in table for c in ("gpu_arch", "gpu_soc")):
         return
-    gpu = notes.listing(complete=False).gpu()
+    gpu = result.listing(complete=False).gpu()
     for fact, columns in _GPU:
         found = next(((c, table[c].strip()) for c in columns if c in table), None)
         if found and (fact not in _NUMBERS or re.fullmatch(r"\d{1,5}", found[1])):
             value = int(found[1]) if fact in _NUMBERS else found[1]
-            notes.say(fact, value, Reading(page.name, where.place, f"{found[0]}: {found[1]}"), gpu)
+            result.record(fact, value, Reading(document.name, where.place, f"{found[0]}: {found[1]}"), gpu)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from rocm_doctor.probes.python.interpreter import environment
-from rocm_doctor.probes.read.notes import Artifacts, Notes
-from rocm_doctor.probes.read.page import Line, Page
+from rocm_doctor.probes.read.document import Document, Line
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import whole
 
 _SITE = re.compile(r"((?:[\w.…~-]+)?(?:/[^\s\"':,/]+){0,30})/lib(?:64)?/python(\d\.\d{1,2})/(?:site|dist)-packages\b")
@@ -21,43 +21,43 @@ _WINDOWS = re.compile(r"\bPython(3)(\d{1,2})\\(?:Lib|Scripts|python)", re.I)
 _ROCM = re.compile(r"(?<![\w.-])/opt/rocm-(\d{1,2}\.\d+(?:\.\d+)?)(?=[/\s:'\",)]|$)")
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """python.version, python.prefix, python.env of site-packages; rocm.version of /opt/rocm-X.Y.Z; said.raised_in."""
-    notes = Notes()
-    for page in whole(artifacts):
-        _python(notes, page)
-        _raised_in(notes, page)
-        for line in page.lines_with("/opt/rocm-", most=20):
+    result = ProbeResult()
+    for document in whole(artifacts):
+        _python(result, document)
+        _raised_in(result, document)
+        for line in document.lines_with("/opt/rocm-", most=20):
             found = _ROCM.search(line.text)
             if found:
-                notes.say("rocm.version", found.group(1), page.reading(line))
-    return notes
+                result.record("rocm.version", found.group(1), document.reading(line))
+    return result
 
 
-def _python(notes: Notes, page: Page) -> None:
+def _python(result: ProbeResult, document: Document) -> None:
     """The first path counts: a text that shows two interpreters is about the first one."""
-    for line in page.lines_with("-packages", most=50):
+    for line in document.lines_with("-packages", most=50):
         found = _SITE.search(line.text)
         if found is None:
             continue
-        notes.say("python.version", found.group(2), page.reading(line))
+        result.record("python.version", found.group(2), document.reading(line))
         prefix = found.group(1)
         if prefix.startswith("/") and "…" not in prefix and "..." not in prefix:
-            notes.say("python.prefix", prefix, page.reading(line))
-            notes.say("python.env", environment(prefix, own=False), page.reading(line))
+            result.record("python.prefix", prefix, document.reading(line))
+            result.record("python.env", environment(prefix, own=False), document.reading(line))
         return
-    for line in page.lines_with("\\python3", most=20):
+    for line in document.lines_with("\\python3", most=20):
         windows = _WINDOWS.search(line.text)
         if windows:
-            notes.say("python.version", f"{windows.group(1)}.{windows.group(2)}", page.reading(line))
+            result.record("python.version", f"{windows.group(1)}.{windows.group(2)}", document.reading(line))
             return
 
 
-def _raised_in(notes: Notes, page: Page) -> None:
+def _raised_in(result: ProbeResult, document: Document) -> None:
     """The package whose code was innermost in the first traceback, seen from outside torch: later ones are its consequences."""
     inner: tuple[str, Line] | None = None
     innermost_first = False
-    for line in page.lines_with('file "', "most recent call", most=200):
+    for line in document.lines_with('file "', "most recent call", most=200):
         frame = _FRAME.search(line.text)
         if frame is None:
             if inner:
@@ -69,4 +69,4 @@ def _raised_in(notes: Notes, page: Page) -> None:
         if name not in _PASSED_THROUGH and not _STDLIB.search(frame.group(1)) and not (inner and innermost_first):
             inner = (name, line)
     if inner and inner[0]:
-        notes.say("said.raised_in", inner[0], page.reading(inner[1]))
+        result.record("said.raised_in", inner[0], document.reading(inner[1]))

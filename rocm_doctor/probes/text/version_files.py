@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from rocm_doctor.probes.read.notes import Artifacts, Notes
-from rocm_doctor.probes.read.page import Line, Page
-from rocm_doctor.probes.read.scan import pages, say_rows, says
+from rocm_doctor.probes.read.document import Document, Line
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
+from rocm_doctor.probes.read.scan import documents, record_rows, says
 
 _DKMS = re.compile(r"(?:^|\s)amdgpu(?:/|, )(\d+\.\d+\.\d+)[\w.-]*, (?:([\w.+-]+), \w+: )?(\w+)")
 _CORE_RPM = r"rocm-core(?:\d[\d.]*)?-(\d+\.\d+\.\d+)[.-]"
@@ -45,10 +45,10 @@ _PROMPT_FILES = (
 )
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """rocm.version, driver.version, driver.loaded, kernel, os, firmware.mes."""
-    notes = Notes()
-    for page in pages(
+    result = ProbeResult()
+    for document in documents(
         artifacts,
         "versions",
         "cmd/dkms*",
@@ -58,57 +58,59 @@ def probe(artifacts: Artifacts) -> Notes:
         "cmd/lsmod*",
         "sys/kernel/debug/dri/*firmware_info",
     ):
-        say_rows(notes, page, SAYS, str.strip)
-        _dkms(notes, page)
-        _packages(notes, page)
-        _after_prompt(notes, page)
-        _firmware(notes, page)
-        _lsmod(notes, page)
-    return notes
+        record_rows(result, document, SAYS, str.strip)
+        _dkms(result, document)
+        _packages(result, document)
+        _after_prompt(result, document)
+        _firmware(result, document)
+        _lsmod(result, document)
+    return result
 
 
-def _dkms(notes: Notes, page: Page) -> None:
+def _dkms(result: ProbeResult, document: Document) -> None:
     """`dkms status`: module version and kernel of each build; only an installed one is a version of the driver."""
     built: list[tuple[str, Line]] = []
-    for line in page.lines_with("amdgpu/", "amdgpu, ", most=20):
+    for line in document.lines_with("amdgpu/", "amdgpu, ", most=20):
         found = _DKMS.search(line.text)
         if found and found.group(3) == "installed":
-            notes.say("driver.version", found.group(1), page.reading(line))
+            result.record("driver.version", found.group(1), document.reading(line))
             built.append((found.group(2) or "", line))
     if len({kernel for kernel, _ in built}) == 1 and built[0][0]:
-        notes.say("kernel", built[0][0], page.reading(built[0][1]))
+        result.record("kernel", built[0][0], document.reading(built[0][1]))
 
 
-def _packages(notes: Notes, page: Page) -> None:
+def _packages(result: ProbeResult, document: Document) -> None:
     """Records of apt, dpkg and rpm: `Package:` (or `Name`) and `Version` within a few lines."""
-    for line in page.lines_with("package: ", "name        : ", most=40):
+    for line in document.lines_with("package: ", "name        : ", most=40):
         name = re.match(r"\s*(?:Package: |Name\s+: )([\w.-]+)\s*$", line.text)
         fact = _PACKAGE_OF.get(name.group(1)) if name else None
-        for following in page.after(line, 8) if fact else ():
+        for following in document.after(line, 8) if fact else ():
             version = re.match(r"\s*Version\s*: (?:\d:)?(\d+\.\d+\.\d+)", following.text)
             if version and fact:
-                notes.say(fact, version.group(1), page.reading(following, f"{line.text.strip()} {following.text.strip()}"))
+                result.record(
+                    fact, version.group(1), document.reading(following, f"{line.text.strip()} {following.text.strip()}")
+                )
                 break
 
 
-def _after_prompt(notes: Notes, page: Page) -> None:
+def _after_prompt(result: ProbeResult, document: Document) -> None:
     """A command that shows one value, and the value on the next line."""
     for needle, asked, answered, fact in _PROMPT_FILES:
-        for line in page.lines_with(needle, most=10):
-            following = next(page.after(line, 1), None) if asked.search(line.text) else None
+        for line in document.lines_with(needle, most=10):
+            following = next(document.after(line, 1), None) if asked.search(line.text) else None
             value = answered.match(following.text) if following else None
             if following and value:
-                notes.say(fact, value.group(1), page.reading(following, f"{line.text.strip()}: {following.text.strip()}"))
+                result.record(fact, value.group(1), document.reading(following, f"{line.text.strip()}: {following.text.strip()}"))
 
 
-def _firmware(notes: Notes, page: Page) -> None:
-    for line in page.lines_with("mes feature version", most=5):
+def _firmware(result: ProbeResult, document: Document) -> None:
+    for line in document.lines_with("mes feature version", most=5):
         found = _FIRMWARE.match(line.text.strip())
         if found:
-            notes.say("firmware.mes", found.group(1), page.reading(line))
+            result.record("firmware.mes", found.group(1), document.reading(line))
 
 
-def _lsmod(notes: Notes, page: Page) -> None:
-    for line in page.lines_with("amdgpu ", most=40):
+def _lsmod(result: ProbeResult, document: Document) -> None:
+    for line in document.lines_with("amdgpu ", most=40):
         if re.match(r"\s*amdgpu\s+\d{5,}\s+-?\d+", line.text):
-            notes.say("driver.loaded", True, page.reading(line))
+            result.record("driver.loaded", True, document.reading(line))

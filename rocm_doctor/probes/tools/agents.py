@@ -5,26 +5,26 @@ from __future__ import annotations
 import re
 
 from rocm_doctor.model import Reading
-from rocm_doctor.probes.read.notes import Artifacts, Notes
 from rocm_doctor.probes.read.printed import lines, outputs, put, quote, target
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _LINE = re.compile(r"\W{0,12}(gfx\w{3,4})((?::[a-z]+[+-])*)$")
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """The GPUs by their target alone. A list with only `gfx000` says that there is no GPU."""
-    notes = Notes()
-    for artifact in outputs(notes, artifacts, "agents", "rocm_agent_enumerator"):
+    result = ProbeResult()
+    for artifact in outputs(result, artifacts, "agents", "rocm_agent_enumerator"):
         seen: list[tuple[str, str, Reading]] = []
         for line in lines(artifact):
             found = _LINE.match(line.text)
             if found and line.whole:
                 seen.append((found.group(1), found.group(2), quote(artifact, line)))
         if seen:
-            listing = notes.listing()
+            listing = result.listing()
             for gfx, flags, reading in seen:
                 if target(gfx) is not None:
                     gpu = listing.gpu()
-                    put(notes, gpu, "gfx", gfx, reading)
-                    put(notes, gpu, "isa", f"amdgcn-amd-amdhsa--{gfx}{flags}" if flags else None, reading)
-    return notes
+                    put(result, gpu, "gfx", gfx, reading)
+                    put(result, gpu, "isa", f"amdgcn-amd-amdhsa--{gfx}{flags}" if flags else None, reading)
+    return result

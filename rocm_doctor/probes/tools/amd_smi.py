@@ -6,53 +6,53 @@ import re
 from collections.abc import Callable
 
 from rocm_doctor.model import Artifact, Fact, Reading
-from rocm_doctor.probes.read.notes import Artifacts, Notes
 from rocm_doctor.probes.read.printed import Line, elided, lines, outputs, put_release, quote, stated
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.tools.amd_smi_json import read_csv, read_json
 from rocm_doctor.probes.tools.amd_smi_text import read_table, read_tree
 
 Gpus = dict[int, dict[str, Fact]]
-_READERS: tuple[Callable[[Notes, Artifact, Gpus], None], ...] = (read_json, read_csv, read_tree, read_table)
+_READERS: tuple[Callable[[ProbeResult, Artifact, Gpus], None], ...] = (read_json, read_csv, read_tree, read_table)
 _ROCM = re.compile(r"ROCm version:\s*(\d+\.\d+(?:\.\d+){0,2})(?=\s|\||$)")
 _DRIVER = re.compile(r"amdgpu version:\s*([^\s|]+)")
 _GROUPS = re.compile(r"missing the following required groups?:\s*([a-z, ]+)\.")
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """GPUs, rocm.version, driver.version, driver.loaded, virtual_machine, user.missing_group."""
-    notes = Notes()
-    for artifact in outputs(notes, artifacts, "amd-smi"):
+    result = ProbeResult()
+    for artifact in outputs(result, artifacts, "amd-smi"):
         gpus: Gpus = {}
         for read in _READERS:
-            read(notes, artifact, gpus)
+            read(result, artifact, gpus)
         for line in lines(artifact):
             if "ersion:" in line.text:
-                _versions(notes, line, quote(artifact, line))
-            _state(notes, line, quote(artifact, line), bool(gpus))
+                _versions(result, line, quote(artifact, line))
+            _state(result, line, quote(artifact, line), bool(gpus))
         if gpus:
             complete = sorted(gpus) == list(range(len(gpus))) and not elided(artifact)
-            notes.listing(complete).gpus += [gpus[n] for n in sorted(gpus)]
-    return notes
+            result.listing(complete).gpus += [gpus[n] for n in sorted(gpus)]
+    return result
 
 
-def _versions(notes: Notes, line: Line, reading: Reading) -> None:
+def _versions(result: ProbeResult, line: Line, reading: Reading) -> None:
     """`AMDSMI Tool: ... | ROCm version: 6.4.0 | amdgpu version: 6.12.12 | ...`, the table's head, or the usage text's. The
     last value of a line that is not whole may lack digits."""
     rocm = _ROCM.search(line.text)
     if rocm and (line.whole or rocm.end() < len(line.text)):
-        notes.say("rocm.version", rocm.group(1), reading)
+        result.record("rocm.version", rocm.group(1), reading)
     driver = _DRIVER.search(line.text)
     if driver and (line.whole or driver.end() < len(line.text)) and stated(driver.group(1)):
-        put_release(notes, driver.group(1), reading)
+        put_release(result, driver.group(1), reading)
 
 
-def _state(notes: Notes, line: Line, reading: Reading, lists_gpus: bool) -> None:
+def _state(result: ProbeResult, line: Line, reading: Reading, lists_gpus: bool) -> None:
     """The line about the module is also printed, and wrong, where amdgpu is built into the kernel: not believed beside GPUs."""
     if "amdgpu not found in modules" in line.text and not lists_gpus:
-        notes.say("driver.loaded", False, reading)
+        result.record("driver.loaded", False, reading)
     if "Platform: Linux Baremetal" in line.text:
-        notes.say("virtual_machine", None, reading)
+        result.record("virtual_machine", None, reading)
     elif "Platform: Linux Guest" in line.text:
-        notes.say("virtual_machine", "guest", reading)
+        result.record("virtual_machine", "guest", reading)
     if "missing the following required group" in line.text and (found := _GROUPS.search(line.text)):
-        notes.say("user.missing_group", found.group(1).split(",")[0].strip(), reading)
+        result.record("user.missing_group", found.group(1).split(",")[0].strip(), reading)

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.read.loose_json import Json, roots
-from rocm_doctor.probes.read.notes import Notes
 from rocm_doctor.probes.read.printed import fields, lines, put, put_release, quote, size
+from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.probes.tools.amd_smi_keys import describe
 
 Gpus = dict[int, dict[str, Fact]]
 
 
-def read_json(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
+def read_json(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
     """Add each entry with a number under `gpu`; entries of CPUs and links are none."""
     for root in roots(artifact.text):
         entries = root.get("gpu_data", [root]) if isinstance(root, dict) else root
@@ -22,16 +22,16 @@ def read_json(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
                 continue
             number = entry.get("gpu")
             if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 4096:
-                _entry(notes, artifact, gpus.setdefault(number, {}), entry, f"gpu {number}")
+                _entry(result, artifact, gpus.setdefault(number, {}), entry, f"gpu {number}")
             else:
-                _versions(notes, artifact, entry)
-                _memory(notes, artifact, gpus, entry)
+                _versions(result, artifact, entry)
+                _memory(result, artifact, gpus, entry)
 
 
-def _entry(notes: Notes, artifact: Artifact, gpu: dict[str, Fact], entry: dict[str, Json], place: str) -> None:
+def _entry(result: ProbeResult, artifact: Artifact, gpu: dict[str, Fact], entry: dict[str, Json], place: str) -> None:
     for section, key, value in _leaves(entry):
         describe(
-            notes, gpu, section, key, value, Reading(artifact.name, f"{place}: {section or key}", f'"{key}": "{value}"'[:200])
+            result, gpu, section, key, value, Reading(artifact.name, f"{place}: {section or key}", f'"{key}": "{value}"'[:200])
         )
 
 
@@ -51,17 +51,17 @@ def _text(value: Json) -> str:
     return "" if value is None or isinstance(value, (list, bool)) else str(value)
 
 
-def _versions(notes: Notes, artifact: Artifact, entry: dict[str, Json]) -> None:
+def _versions(result: ProbeResult, artifact: Artifact, entry: dict[str, Json]) -> None:
     """`amd-smi version --json`."""
     for key, value in entry.items():
         reading = Reading(artifact.name, key, f'"{key}": "{value}"'[:200])
         if key == "rocm_version" and isinstance(value, str) and value[:1].isdigit():
-            notes.say("rocm.version", value, reading)
+            result.record("rocm.version", value, reading)
         elif key == "amdgpu_version" and isinstance(value, str):
-            put_release(notes, value, reading)
+            put_release(result, value, reading)
 
 
-def _memory(notes: Notes, artifact: Artifact, gpus: Gpus, entry: dict[str, Json]) -> None:
+def _memory(result: ProbeResult, artifact: Artifact, gpus: Gpus, entry: dict[str, Json]) -> None:
     """The `vram` part of one GPU on its own, picked out with jq."""
     kind = entry.get("type")
     if (
@@ -71,7 +71,7 @@ def _memory(notes: Notes, artifact: Artifact, gpus: Gpus, entry: dict[str, Json]
         and kind.upper().startswith(("HBM", "GDDR", "DDR", "LPDDR"))
     ):
         put(
-            notes,
+            result,
             gpus.setdefault(0, {}),
             "vram_bytes",
             size(_text(entry["size"])) or None,
@@ -79,7 +79,7 @@ def _memory(notes: Notes, artifact: Artifact, gpus: Gpus, entry: dict[str, Json]
         )
 
 
-def read_csv(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
+def read_csv(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
     """A table under `gpu,...`. Without units, a number of bytes is not told from one of megabytes, so sizes are left alone."""
     head: list[str] = []
     for line in lines(artifact):
@@ -89,4 +89,4 @@ def read_csv(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
         elif head and len(row) == len(head) and row[0].isdigit() and len(row[0]) < 5 and line.whole:
             gpu = gpus.setdefault(int(row[0]), {})
             for key, value in zip(head[1:], row[1:]):
-                describe(notes, gpu, "csv", key, value, quote(artifact, line))
+                describe(result, gpu, "csv", key, value, quote(artifact, line))

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 
 from rocm_doctor.model import Fact, Plain, Reading
-from rocm_doctor.probes.read.notes import Notes
 from rocm_doctor.probes.read.printed import bdf, hex_id, name, put, put_release, size, stated, target, whole_number
+from rocm_doctor.probes.read.result import ProbeResult
 
 _UUID = re.compile(r"[0-9a-f]{2}ff([0-9a-f]{4})-0000-1000-[0-9a-f]{4}-([0-9a-f]{12})", re.IGNORECASE)
 
@@ -54,12 +54,12 @@ KEYS: dict[tuple[str, str], tuple[str, Callable[[str], Plain | None]]] = {
 _ANYWHERE = {key: value for (section, key), value in KEYS.items() if section in ("asic", "") or key == "total_vram"}
 
 
-def describe(notes: Notes, gpu: dict[str, Fact], section: str, key: str, value: str, reading: Reading) -> None:
+def describe(result: ProbeResult, gpu: dict[str, Fact], section: str, key: str, value: str, reading: Reading) -> None:
     """Say what this key under this section tells of the GPU, or (driver) of the machine."""
     section, key = section.lower(), key.lower()
     if section == "driver" and key in ("version", "driver_version") and stated(value):
-        put_release(notes, value, reading)
+        put_release(result, value, reading)
     if key in ("uuid", "gpu_uuid") and (found := _UUID.fullmatch(value)):
-        put(notes, gpu, "device_id", hex_id(found.group(1)), reading)
+        put(result, gpu, "device_id", hex_id(found.group(1)), reading)
     if fact := KEYS.get((section, key)) or (_ANYWHERE.get(key) if section in ("", "csv") else None):
-        put(notes, gpu, fact[0], fact[1](value), reading)
+        put(result, gpu, fact[0], fact[1](value), reading)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from rocm_doctor.model import Artifact, Fact, Reading
-from rocm_doctor.probes.read.notes import Notes
 from rocm_doctor.probes.read.printed import Line, apart, bdf, lines, name, put, quote, size
+from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.probes.tools.amd_smi_keys import KEYS, describe
 
 _NEXT = re.compile(r"\s(?=[A-Z][A-Z0-9_]{2,40}:(?:\s|$))")
@@ -20,7 +20,7 @@ _BOX_SECOND = re.compile(r"[ \t>#]*\|\s*(\d{1,4})\s.*\s(\d+)/(\d+ [KMG]B)\s*\|")
 Gpus = dict[int, dict[str, Fact]]
 
 
-def read_tree(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
+def read_tree(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
     """`GPU: 0` and the indented keys under it; a key without a value opens a section. `CPU: 0` blocks are passed over."""
     gpu: dict[str, Fact] | None = None
     section, headless = "", True
@@ -32,7 +32,7 @@ def read_tree(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
             if headless and pair.group(1) in _TELLING:
                 gpu = _next(gpus, pair.group(1))
             if gpu is not None:
-                section = _take(notes, gpu, section, pair, quote(artifact, line))
+                section = _take(result, gpu, section, pair, quote(artifact, line))
 
 
 def _next(gpus: Gpus, key: str) -> dict[str, Fact]:
@@ -42,18 +42,18 @@ def _next(gpus: Gpus, key: str) -> dict[str, Fact]:
     return gpus.setdefault(len(gpus), {}) if last is None or fact in last else last
 
 
-def _take(notes: Notes, gpu: dict[str, Fact], section: str, pair: re.Match[str], reading: Reading) -> str:
+def _take(result: ProbeResult, gpu: dict[str, Fact], section: str, pair: re.Match[str], reading: Reading) -> str:
     """Take one line; the section that the next one is in."""
     key, value = pair.group(1), (pair.group(2) or "").strip()
     if not value:
         return key
     if key in _TELLING:
         section = "ASIC"
-    describe(notes, gpu, section if key not in ("BDF", "UUID", "NODE_ID", "RENDER") else "", key, value, reading)
+    describe(result, gpu, section if key not in ("BDF", "UUID", "NODE_ID", "RENDER") else "", key, value, reading)
     return section
 
 
-def read_table(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
+def read_table(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
     """Rows of `monitor` by their heads, and the two lines that a GPU has in the box."""
     heads: list[str] = []
     boxed: dict[str, Fact] | None = None
@@ -67,29 +67,29 @@ def read_table(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
         ):
             heads = words
         elif heads and words and words[0].isdigit():
-            _monitor_row(notes, gpus, heads, line, quote(artifact, line))
+            _monitor_row(result, gpus, heads, line, quote(artifact, line))
         elif "GPU-Name" in line.text:
             count = 0
         elif found := _BOX.match(line.text):
             boxed = gpus.setdefault(count, {})
             count += 1
-            _box(notes, boxed, found, quote(artifact, line))
+            _box(result, boxed, found, quote(artifact, line))
         elif boxed is not None and (second := _BOX_SECOND.match(line.text)):
-            put(notes, boxed, "vram_bytes", size(second.group(3)) or None, quote(artifact, line))
+            put(result, boxed, "vram_bytes", size(second.group(3)) or None, quote(artifact, line))
             boxed = None
 
 
-def _box(notes: Notes, gpu: dict[str, Fact], found: re.Match[str], reading: Reading) -> None:
-    put(notes, gpu, "pci_bdf", bdf(found.group(1)), reading)
+def _box(result: ProbeResult, gpu: dict[str, Fact], found: re.Match[str], reading: Reading) -> None:
+    put(result, gpu, "pci_bdf", bdf(found.group(1)), reading)
     if found.group(3):
-        put(notes, gpu, "marketing_name", name(found.group(2)), reading)
+        put(result, gpu, "marketing_name", name(found.group(2)), reading)
 
 
-def _monitor_row(notes: Notes, gpus: Gpus, heads: list[str], line: Line, reading: Reading) -> None:
+def _monitor_row(result: ProbeResult, gpus: Gpus, heads: list[str], line: Line, reading: Reading) -> None:
     """A row counts as a GPU when it has a cell for each head; it tells the memory where that has a column and a unit."""
     cells = _CELL.findall(line.text)
     if len(cells) != len(heads) or not line.whole:
         return
     gpu = gpus.setdefault(int(cells[0].split()[0]), {})
     total = dict(zip(heads, cells)).get("VRAM_TOTAL", "")
-    put(notes, gpu, "vram_bytes", size(total) or None, reading)
+    put(result, gpu, "vram_bytes", size(total) or None, reading)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from rocm_doctor.model import Artifact, Fact, Reading
-from rocm_doctor.probes.read.notes import Artifacts, Notes
 from rocm_doctor.probes.read.printed import bdf, elided, hex_id, lines, name, outputs, put, quote, target
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _PAIR = re.compile(r"[ \t#>]*([A-Za-z][\w /.()-]{1,48}?)(?::\s*|\s{2,}|$)(.*)$")
 _LISTED = re.compile(r"[\s#>|`+-]*(Device|Platform) #\d{1,3}: (.+)$")
@@ -52,16 +52,16 @@ _APU_NAMES = re.compile(
 Said = dict[str, tuple[str, Reading]]
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """GPUs of AMD's OpenCL platform. No device under a platform means: the runtime is there, and it sees no GPU."""
-    notes = Notes()
-    for artifact in outputs(notes, artifacts, "clinfo"):
+    result = ProbeResult()
+    for artifact in outputs(result, artifacts, "clinfo"):
         gpus, none = _devices(artifact)
         if gpus or none:
-            listing = notes.listing(not elided(artifact))
+            listing = result.listing(not elided(artifact))
             for said in gpus:
-                _describe(notes, listing.gpu(), said)
-    return notes
+                _describe(result, listing.gpu(), said)
+    return result
 
 
 def _devices(artifact: Artifact) -> tuple[list[Said], bool]:
@@ -98,7 +98,7 @@ def _begins(key: str, value: str, current: Said) -> bool:
     )
 
 
-def _describe(notes: Notes, gpu: dict[str, Fact], said: Said) -> None:
+def _describe(result: ProbeResult, gpu: dict[str, Fact], said: Said) -> None:
     def value(key: str) -> str:
         return said[key][0] if key in said else ""
 
@@ -115,7 +115,7 @@ def _describe(notes: Notes, gpu: dict[str, Fact], said: Said) -> None:
         ("vram_bytes", "memory", _number(value("memory").split(" ")[0]) if _own_memory(said, gfx) else None),
     ):
         if source in said:
-            put(notes, gpu, key, read, said[source][1])
+            put(result, gpu, key, read, said[source][1])
 
 
 def _counts_units(board: str, gfx: str | None, wavefront: str) -> bool:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from rocm_doctor.model import Reading
-from rocm_doctor.probes.read.notes import Artifacts, Notes
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _STATES = {"timeout": "did not end in time", "crashed": "died"}
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """tool.<name>: how a tool ended that printed nothing usable; and an entry under errors for it."""
-    notes = Notes()
+    result = ProbeResult()
     for item in artifacts:
         if item.name.startswith("cmd/") and item.missing in _STATES:
             words = item.note or _STATES[item.missing]
-            notes.say(f"tool.{item.name[4:].split()[0]}", words, Reading(item.name, "", words))
-            notes.fail(item.name, words)
-    return notes
+            result.record(f"tool.{item.name[4:].split()[0]}", words, Reading(item.name, "", words))
+            result.fail(item.name, words)
+    return result

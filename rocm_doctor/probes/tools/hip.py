@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from rocm_doctor.model import Artifact, Fact, Reading
-from rocm_doctor.probes.read.notes import Artifacts, Notes
 from rocm_doctor.probes.read.printed import Line, elided, hex_id, lines, name, outputs, put, quote, target
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _VERSION = re.compile(r"\W{0,12}HIP version\s*:\s*(\d+\.\d+[\w.+~-]*)$")
 _PAIR = re.compile(r"\W{0,12}(device#|[A-Za-z][\w.]{2,40}:)\s*(.*)$")
@@ -15,17 +15,17 @@ _KERNEL = re.compile(r"Linux \S+ (\d+\.\d+\.\d+\S*) #")
 _RDNA = re.compile(r"gfx1\d{3}$")
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """hip.version, and from hipconfig's full report env.*, kernel and os; GPUs from hipInfo."""
-    notes = Notes()
-    for artifact in outputs(notes, artifacts, "hipconfig"):
-        _config(notes, artifact)
-    for artifact in outputs(notes, artifacts, "hipinfo", "hipInfo"):
-        _info(notes, artifact)
-    return notes
+    result = ProbeResult()
+    for artifact in outputs(result, artifacts, "hipconfig"):
+        _config(result, artifact)
+    for artifact in outputs(result, artifacts, "hipinfo", "hipInfo"):
+        _info(result, artifact)
+    return result
 
 
-def _config(notes: Notes, artifact: Artifact) -> None:
+def _config(result: ProbeResult, artifact: Artifact) -> None:
     section = ""
     for line in lines(artifact):
         if line.text.startswith("=="):
@@ -34,21 +34,21 @@ def _config(notes: Notes, artifact: Artifact) -> None:
             continue
         reading = quote(artifact, line)
         if found := _VERSION.match(line.text):
-            notes.say("hip.version", found.group(1), reading)
+            result.record("hip.version", found.group(1), reading)
         elif section == "Environment Variables" and (found := _ENVIRONMENT.match(line.text)):
-            notes.say(f"env.{found.group(1)}", found.group(2), reading)
+            result.record(f"env.{found.group(1)}", found.group(2), reading)
         elif section == "Linux Kernel":
-            _kernel(notes, line, reading)
+            _kernel(result, line, reading)
 
 
-def _kernel(notes: Notes, line: Line, reading: Reading) -> None:
+def _kernel(result: ProbeResult, line: Line, reading: Reading) -> None:
     if found := _KERNEL.match(line.text):
-        notes.say("kernel", found.group(1), reading)
+        result.record("kernel", found.group(1), reading)
     elif line.text.startswith("Description:"):
-        notes.say("os", line.text.partition(":")[2].strip(), reading)
+        result.record("os", line.text.partition(":")[2].strip(), reading)
 
 
-def _info(notes: Notes, artifact: Artifact) -> None:
+def _info(result: ProbeResult, artifact: Artifact) -> None:
     devices: list[dict[str, tuple[str, Reading]]] = []
     for line in lines(artifact):
         found = _PAIR.match(line.text)
@@ -59,9 +59,9 @@ def _info(notes: Notes, artifact: Artifact) -> None:
         if devices:
             devices[-1].setdefault(found.group(1)[:-1], (found.group(2).strip(), quote(artifact, line)))
     if devices:
-        listing = notes.listing(not elided(artifact))
+        listing = result.listing(not elided(artifact))
         for device in devices:
-            _device(notes, listing.gpu(), device)
+            _device(result, listing.gpu(), device)
 
 
 def _begins(devices: list[dict[str, tuple[str, Reading]]], key: str, value: str) -> bool:
@@ -70,7 +70,7 @@ def _begins(devices: list[dict[str, tuple[str, Reading]]], key: str, value: str)
     return (key == "device#" and value.isdigit()) or (key == "gcnArchName:" and not numbered)
 
 
-def _device(notes: Notes, gpu: dict[str, Fact], said: dict[str, tuple[str, Reading]]) -> None:
+def _device(result: ProbeResult, gpu: dict[str, Fact], said: dict[str, tuple[str, Reading]]) -> None:
     def value(key: str) -> str:
         return said[key][0] if key in said else ""
 
@@ -87,7 +87,7 @@ def _device(notes: Notes, gpu: dict[str, Fact], said: dict[str, tuple[str, Readi
         ("pci_bdf", "pciBusID", _address(value("pciDomainID") or "0", value("pciBusID"), value("pciDeviceID"))),
     ):
         if source in said:
-            put(notes, gpu, key, read, said[source][1])
+            put(result, gpu, key, read, said[source][1])
 
 
 def _decimal_target(number: str) -> str | None:

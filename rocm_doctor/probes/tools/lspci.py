@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from rocm_doctor.model import Fact
-from rocm_doctor.probes.read.notes import Artifacts, Notes
-from rocm_doctor.probes.read.page import Line, Page
-from rocm_doctor.probes.read.scan import pages
+from rocm_doctor.probes.read.document import Document, Line
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
+from rocm_doctor.probes.read.scan import documents
 
 _DEVICE = re.compile(
     r"(?:^|\s)((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-1][0-9a-f]\.[0-7]) (?:VGA compatible controller|Display controller"
@@ -19,33 +19,35 @@ _NAME = re.compile(r"([^\[\]]*?)\s*(?:\[((?!1002:)[^\[\]]+)\])?\s*(?:\[1002:[0-9
 _DRIVER = re.compile(r"\s+Kernel driver in use: (\S+)")
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """pci_bdf, device_id, marketing_name and driver of each AMD display device in the listing."""
-    notes = Notes()
-    for page in pages(artifacts, "lspci", "cmd/lspci*"):
+    result = ProbeResult()
+    for document in documents(artifacts, "lspci", "cmd/lspci*"):
         lines = [
-            (line, found) for line in page.lines_with("advanced micro devices", most=200) if (found := _DEVICE.search(line.text))
+            (line, found)
+            for line in document.lines_with("advanced micro devices", most=200)
+            if (found := _DEVICE.search(line.text))
         ]
         if lines:
-            listing = notes.listing(complete=False)
+            listing = result.listing(complete=False)
             for line, found in lines:
-                _device(notes, page, line, found, listing.gpu())
-    return notes
+                _device(result, document, line, found, listing.gpu())
+    return result
 
 
-def _device(notes: Notes, page: Page, line: Line, found: re.Match[str], gpu: dict[str, Fact]) -> None:
-    reading = page.reading(line)
+def _device(result: ProbeResult, document: Document, line: Line, found: re.Match[str], gpu: dict[str, Fact]) -> None:
+    reading = document.reading(line)
     address = found.group(1)
-    notes.say("pci_bdf", address if address.count(":") == 2 else f"0000:{address}", reading, gpu)
+    result.record("pci_bdf", address if address.count(":") == 2 else f"0000:{address}", reading, gpu)
     device = _ID.search(found.group(2))
     if device:
-        notes.say("device_id", int(device.group(1), 16), reading, gpu)
+        result.record("device_id", int(device.group(1), 16), reading, gpu)
     name = _NAME.match(found.group(2))
     if name and (name.group(2) or name.group(1)) and "Device" not in name.group(1):
-        notes.say("marketing_name", name.group(2) or name.group(1), reading, gpu)
-    for following in page.after(line, 16):
+        result.record("marketing_name", name.group(2) or name.group(1), reading, gpu)
+    for following in document.after(line, 16):
         driver = _DRIVER.match(following.text)
         if driver:
-            notes.say("driver", driver.group(1), page.reading(following), gpu)
+            result.record("driver", driver.group(1), document.reading(following), gpu)
         if driver or not following.text.startswith((" ", "\t")):
             return

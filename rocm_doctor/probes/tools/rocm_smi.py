@@ -11,27 +11,27 @@ from collections.abc import Iterator
 
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.read.loose_json import roots
-from rocm_doctor.probes.read.notes import Artifacts, Notes
 from rocm_doctor.probes.read.printed import Line, elided, fields, lines, outputs, put_release, quote
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.tools.rocm_smi_keys import describe
 from rocm_doctor.probes.tools.rocm_smi_text import read_text
 
 Gpus = dict[int, dict[str, Fact]]
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """GPUs, driver.version, driver.loaded."""
-    notes = Notes()
-    for artifact in outputs(notes, artifacts, "rocm-smi"):
+    result = ProbeResult()
+    for artifact in outputs(result, artifacts, "rocm-smi"):
         gpus: Gpus = {}
-        _read_json(notes, artifact, gpus)
-        _read_csv(notes, artifact, gpus)
-        read_text(notes, artifact, gpus)
+        _read_json(result, artifact, gpus)
+        _read_csv(result, artifact, gpus)
+        read_text(result, artifact, gpus)
         if not gpus:
-            _failures(notes, artifact)
+            _failures(result, artifact)
         if gpus or "No AMD GPUs specified" in artifact.text:
-            notes.listing(_complete(artifact, gpus)).gpus += [gpus[n] for n in sorted(gpus)]
-    return notes
+            result.listing(_complete(artifact, gpus)).gpus += [gpus[n] for n in sorted(gpus)]
+    return result
 
 
 def _complete(artifact: Artifact, gpus: Gpus) -> bool:
@@ -40,13 +40,13 @@ def _complete(artifact: Artifact, gpus: Gpus) -> bool:
     return sorted(gpus) == list(range(len(gpus))) and not elided(artifact) and not cut_short
 
 
-def _failures(notes: Notes, artifact: Artifact) -> None:
+def _failures(result: ProbeResult, artifact: Artifact) -> None:
     for line in lines(artifact):
         if "river not initialized (amdgpu not found in modules)" in line.text or "ROCk module is NOT loaded" in line.text:
-            notes.say("driver.loaded", False, quote(artifact, line))
+            result.record("driver.loaded", False, quote(artifact, line))
 
 
-def _read_json(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
+def _read_json(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
     """`{"card0": {...}, "system": {"Driver version": ...}}`, all values strings."""
     for root in roots(artifact.text):
         for card, keys in root.items() if isinstance(root, dict) else ():
@@ -58,27 +58,27 @@ def _read_json(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
                 if isinstance(v, str)
             ]
             if re.fullmatch(r"card\d+", card):
-                describe(notes, gpus.setdefault(int(card[4:]), {}), pairs)
+                describe(result, gpus.setdefault(int(card[4:]), {}), pairs)
             elif card == "system":
-                _release(notes, pairs)
+                _release(result, pairs)
 
 
-def _release(notes: Notes, pairs: list[tuple[str, str, Reading]]) -> None:
+def _release(result: ProbeResult, pairs: list[tuple[str, str, Reading]]) -> None:
     for key, value, reading in pairs:
         if key == "Driver version":
-            put_release(notes, value, reading)
+            put_release(result, value, reading)
 
 
-def _read_csv(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
+def _read_csv(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
     """Tables that begin with `device,...`; a row is `card0,...` or, for what all cards share, `cardsystem,...`."""
     for head, row, line in _rows(artifact):
         if not line.whole:
             continue
         pairs = [(key, value, quote(artifact, line)) for key, value in zip(head[1:], row[1:])]
         if row[0] == "cardsystem":
-            _release(notes, pairs)
+            _release(result, pairs)
         else:
-            describe(notes, gpus.setdefault(int(row[0][4:]), {}), pairs)
+            describe(result, gpus.setdefault(int(row[0][4:]), {}), pairs)
 
 
 def _rows(artifact: Artifact) -> Iterator[tuple[list[str], list[str], Line]]:

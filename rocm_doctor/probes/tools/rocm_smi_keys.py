@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 
 from rocm_doctor.model import Fact, Plain, Reading
-from rocm_doctor.probes.read.notes import Notes
 from rocm_doctor.probes.read.printed import bdf, hex_id, name, put, stated, target
+from rocm_doctor.probes.read.result import ProbeResult
 
 Pair = tuple[str, str, Reading]
 
@@ -46,15 +46,15 @@ KEYS: dict[str, tuple[str, Callable[[str], Plain | None]]] = {
 }
 
 
-def describe(notes: Notes, gpu: dict[str, Fact], pairs: Iterable[Pair]) -> None:
+def describe(result: ProbeResult, gpu: dict[str, Fact], pairs: Iterable[Pair]) -> None:
     """Say of this GPU what the pairs of key and value tell."""
     for key, value, reading in pairs:
         fact, read = KEYS.get(key.strip().lower(), (None, stated))
         value = value.strip()
         if fact is not None and not (fact == "marketing_name" and fact in gpu):
-            put(notes, gpu, fact, read(value), reading)
+            put(result, gpu, fact, read(value), reading)
         if (number := _id_in_place_of(key, value, gpu)) is not None:
-            put(notes, gpu, "device_id", number, reading)
+            put(result, gpu, "device_id", number, reading)
 
 
 def _id_in_place_of(key: str, value: str, gpu: dict[str, Fact]) -> int | None:

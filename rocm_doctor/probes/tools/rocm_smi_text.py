@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from rocm_doctor.model import Artifact, Fact, Reading
-from rocm_doctor.probes.read.notes import Notes
 from rocm_doctor.probes.read.printed import Line, apart, bdf, hex_id, name, put, put_release, quote
+from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.probes.tools.rocm_smi_keys import describe, is_accelerator
 
 _CUT = 20
@@ -34,89 +34,89 @@ class _Table:
     unnamed: dict[str, Fact] | None = None
 
 
-def read_text(notes: Notes, artifact: Artifact, gpus: Gpus) -> None:
+def read_text(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
     """Add what the lines say to the GPUs by their index."""
     table = _Table()
     for line in apart(artifact, _NEXT):
         reading = quote(artifact, line)
         if item := _ITEM.search(line.text):
-            _item(notes, gpus, item, line, reading)
+            _item(result, gpus, item, line, reading)
         elif release := _RELEASE.match(line.text):
             if line.whole:
-                put_release(notes, release.group(1), reading)
+                put_release(result, release.group(1), reading)
         else:
-            _row(notes, gpus, table, line, reading)
+            _row(result, gpus, table, line, reading)
 
 
-def _item(notes: Notes, gpus: Gpus, item: re.Match[str], line: Line, reading: Reading) -> None:
+def _item(result: ProbeResult, gpus: Gpus, item: re.Match[str], line: Line, reading: Reading) -> None:
     gpu = gpus.setdefault(int(item.group(1)), {})
     key, _, value = item.group(2).partition(":")
     if line.whole:
-        describe(notes, gpu, [(key.strip(), value.strip(), reading)])
+        describe(result, gpu, [(key.strip(), value.strip(), reading)])
 
 
-def _row(notes: Notes, gpus: Gpus, table: _Table, line: Line, reading: Reading) -> None:
+def _row(result: ProbeResult, gpus: Gpus, table: _Table, line: Line, reading: Reading) -> None:
     """One line of a table: its head, its end, a GPU, or the second line of one."""
     words = line.text.split()
     named, table.unnamed = table.unnamed, None
     if words[0] in ("GPU", "Device") and len(words) > 3:
         table.head = " ".join(words)
     elif found := _ROW_HW.match(line.text):
-        _hardware(notes, gpus, found, line, reading)
+        _hardware(result, gpus, found, line, reading)
     elif found := _ROW_61.match(line.text):
         gpu = gpus.setdefault(int(found.group(1)), {})
-        put(notes, gpu, "node", int(found.group(2)), reading)
-        put(notes, gpu, "device_id", hex_id(found.group(3)), reading)
+        put(result, gpu, "node", int(found.group(2)), reading)
+        put(result, gpu, "device_id", hex_id(found.group(3)), reading)
     elif found := _ROW_60.match(line.text):
-        table.unnamed = _model(notes, gpus, found, reading)
+        table.unnamed = _model(result, gpus, found, reading)
     elif found := _ROW_LINK.match(line.text):
         gpus.setdefault(int(found.group(1)), {})
     elif named is not None and line.whole and len(line.text.strip(" #>")) <= _CUT and "==" not in line.text:
-        _second_line(notes, named, line, reading)
+        _second_line(result, named, line, reading)
     elif table.head.startswith("GPU"):
-        _old_row(notes, gpus, table.head, line, reading)
+        _old_row(result, gpus, table.head, line, reading)
 
 
-def _hardware(notes: Notes, gpus: Gpus, found: re.Match[str], line: Line, reading: Reading) -> None:
+def _hardware(result: ProbeResult, gpus: Gpus, found: re.Match[str], line: Line, reading: Reading) -> None:
     """`--showhw` since 6.1: GPU, NODE, DID, GUID, GFX VER, ..., BUS, PARTITION ID."""
     gpu = gpus.setdefault(int(found.group(1)), {})
-    put(notes, gpu, "node", int(found.group(2)), reading)
-    put(notes, gpu, "device_id", hex_id(found.group(3)), reading)
-    describe(notes, gpu, [("GFX Version", found.group(4), reading)])
-    _bus_and_vbios(notes, gpu, line, reading)
+    put(result, gpu, "node", int(found.group(2)), reading)
+    put(result, gpu, "device_id", hex_id(found.group(3)), reading)
+    describe(result, gpu, [("GFX Version", found.group(4), reading)])
+    _bus_and_vbios(result, gpu, line, reading)
 
 
-def _bus_and_vbios(notes: Notes, gpu: dict[str, Fact], line: Line, reading: Reading) -> None:
+def _bus_and_vbios(result: ProbeResult, gpu: dict[str, Fact], line: Line, reading: Reading) -> None:
     if bus := _BUS.search(line.text):
-        put(notes, gpu, "pci_bdf", bdf(bus.group(1)), reading)
+        put(result, gpu, "pci_bdf", bdf(bus.group(1)), reading)
     if vbios := _VBIOS.search(line.text):
-        put(notes, gpu, "vbios", vbios.group(1), reading)
+        put(result, gpu, "vbios", vbios.group(1), reading)
 
 
-def _model(notes: Notes, gpus: Gpus, found: re.Match[str], reading: Reading) -> dict[str, Fact]:
+def _model(result: ProbeResult, gpus: Gpus, found: re.Match[str], reading: Reading) -> dict[str, Fact]:
     """6.0: `[model : revision]`, the model being the subsystem's id, which only accelerators share with the device."""
     gpu = gpus.setdefault(int(found.group(1)), {})
     number = hex_id(found.group(2))
     if number is not None and is_accelerator(number):
-        put(notes, gpu, "device_id", number, reading)
+        put(result, gpu, "device_id", number, reading)
     return gpu
 
 
-def _second_line(notes: Notes, gpu: dict[str, Fact], line: Line, reading: Reading) -> None:
+def _second_line(result: ProbeResult, gpu: dict[str, Fact], line: Line, reading: Reading) -> None:
     """6.0: the name under it, cut at 20 characters: only a shorter one is surely whole. Without a name it is the device id."""
     text = line.text.strip(" #>")
     if hex_id(text) is not None:
-        put(notes, gpu, "device_id", hex_id(text), reading)
+        put(result, gpu, "device_id", hex_id(text), reading)
     elif len(text) < _CUT:
-        put(notes, gpu, "marketing_name", name(text), reading)
+        put(result, gpu, "marketing_name", name(text), reading)
 
 
-def _old_row(notes: Notes, gpus: Gpus, head: str, line: Line, reading: Reading) -> None:
+def _old_row(result: ProbeResult, gpus: Gpus, head: str, line: Line, reading: Reading) -> None:
     """Up to 5.7: the index, and in 1.6 and in `--showhw` the device id."""
     if head.startswith("GPU DID"):
         if found := _ROW_DID.match(line.text):
             gpu = gpus.setdefault(int(found.group(1)), {})
-            put(notes, gpu, "device_id", hex_id(found.group(2)), reading)
-            _bus_and_vbios(notes, gpu, line, reading)
+            put(result, gpu, "device_id", hex_id(found.group(2)), reading)
+            _bus_and_vbios(result, gpu, line, reading)
     elif "Perf" in head and (found := _ROW_OLD.match(line.text)):
         gpus.setdefault(int(found.group(1)), {})

@@ -10,8 +10,8 @@ import re
 from collections import Counter
 
 from rocm_doctor.model import Artifact, Fact, Reading
-from rocm_doctor.probes.read.notes import Artifacts, Notes
 from rocm_doctor.probes.read.printed import Line, apart, elided, name, outputs, put, quote, size, stated, target, whole_number
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.tools.rocminfo_errors import failures
 
 _KEYS = (
@@ -52,33 +52,33 @@ class _Agent:
         return self.said[key][0] if key in self.said else ""
 
 
-def probe(artifacts: Artifacts) -> Notes:
+def probe(artifacts: Artifacts) -> ProbeResult:
     """GPUs, runtime.version, driver.version, driver.loaded, kfd.error, hsa.status, wsl, user.missing_group."""
-    notes = Notes()
-    for artifact in outputs(notes, artifacts, "rocminfo"):
-        _one(notes, artifact)
-    return notes
+    result = ProbeResult()
+    for artifact in outputs(result, artifacts, "rocminfo"):
+        _one(result, artifact)
+    return result
 
 
-def _one(notes: Notes, artifact: Artifact) -> None:
-    failures(notes, artifact)
+def _one(result: ProbeResult, artifact: Artifact) -> None:
+    failures(result, artifact)
     whole = not elided(artifact)
     agents: list[_Agent] = []
     for line in apart(artifact, _NEXT):
         line = line._replace(text=line.text.strip(" \t#>|"))
         if "*** Done" in line.text or "HSA System Attributes" in line.text:
-            _list(notes, agents, whole and "Done" in line.text)
+            _list(result, agents, whole and "Done" in line.text)
             agents = []
         if line.text.startswith("Runtime Version:") and line.whole:
-            _runtime(notes, artifact, line)
+            _runtime(result, artifact, line)
         _feed(agents, line, quote(artifact, line))
-    _list(notes, agents, False)
+    _list(result, agents, False)
 
 
-def _runtime(notes: Notes, artifact: Artifact, line: Line) -> None:
+def _runtime(result: ProbeResult, artifact: Artifact, line: Line) -> None:
     version = line.text.partition(":")[2].strip()
     if re.fullmatch(r"\d+\.\d+", version):
-        notes.say("runtime.version", version, quote(artifact, line))
+        result.record("runtime.version", version, quote(artifact, line))
 
 
 def _feed(agents: list[_Agent], line: Line, reading: Reading) -> None:
@@ -135,14 +135,14 @@ def _is_gpu(agent: _Agent) -> bool:
     )
 
 
-def _list(notes: Notes, agents: list[_Agent], complete: bool) -> None:
+def _list(result: ProbeResult, agents: list[_Agent], complete: bool) -> None:
     gpus = [a for a in agents if _is_gpu(a)]
     if not gpus and not (agents and complete):
         return
-    listing = notes.listing(complete)
+    listing = result.listing(complete)
     shared = _shared_addresses(gpus)
     for agent in gpus:
-        _gpu(notes, listing.gpu(), agent, shared)
+        _gpu(result, listing.gpu(), agent, shared)
 
 
 def _shared_addresses(gpus: list[_Agent]) -> set[str]:
@@ -150,7 +150,7 @@ def _shared_addresses(gpus: list[_Agent]) -> set[str]:
     return {address for address, count in Counter(a.value("BDFID") for a in gpus).items() if count > 1}
 
 
-def _gpu(notes: Notes, gpu: dict[str, Fact], agent: _Agent, shared: set[str]) -> None:
+def _gpu(result: ProbeResult, gpu: dict[str, Fact], agent: _Agent, shared: set[str]) -> None:
     named = "Name" if target(agent.value("Name")) else "isa"
     for key, source, value in (
         ("gfx", named, target(agent.value(named).removeprefix(_ISA))),
@@ -166,7 +166,7 @@ def _gpu(notes: Notes, gpu: dict[str, Fact], agent: _Agent, shared: set[str]) ->
         ("is_apu", "Memory Properties", _apu(agent)),
     ):
         if source in agent.said:
-            put(notes, gpu, key, value, agent.said[source][1])
+            put(result, gpu, key, value, agent.said[source][1])
 
 
 def _address(bdfid: int | None) -> str | None:

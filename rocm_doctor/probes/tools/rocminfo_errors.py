@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from rocm_doctor.model import Artifact, Reading
-from rocm_doctor.probes.read.notes import Notes
 from rocm_doctor.probes.read.printed import Line, lines, quote
+from rocm_doctor.probes.read.result import ProbeResult
 
 _HSA = {
     0x1000: "HSA_STATUS_ERROR",
@@ -26,48 +26,48 @@ _MISSING = re.compile(r"is not member of \"?([a-z]*)\"? group")
 _STATUS = re.compile(r"(?:Call returned|returned|code:) (HSA_STATUS_ERROR\w*|\d{4})")
 
 
-def failures(notes: Notes, artifact: Artifact) -> None:
+def failures(result: ProbeResult, artifact: Artifact) -> None:
     """Say what these lines tell of the machine. Fixed phrases count even in an unfinished last line, values do not."""
     wsl = "WSL environment detected" in artifact.text
     for line in lines(artifact):
         reading = quote(artifact, line)
         if "ROCk module" in line.text and not wsl:
-            _module(notes, line, reading)
+            _module(result, line, reading)
         if "WSL environment detected" in line.text:
-            notes.say("wsl", True, reading)
+            result.record("wsl", True, reading)
         if "/dev/kfd" in line.text:
-            _kfd(notes, line, reading)
+            _kfd(result, line, reading)
         if "is not member of" in line.text and (group := _MISSING.search(line.text)) and group.group(1):
-            notes.say("user.missing_group", group.group(1), reading)
+            result.record("user.missing_group", group.group(1), reading)
         if "returned" in line.text or "hsa_init Failed" in line.text:
-            _status(notes, line, reading)
+            _status(result, line, reading)
 
 
-def _module(notes: Notes, line: Line, reading: Reading) -> None:
+def _module(result: ProbeResult, line: Line, reading: Reading) -> None:
     """`NOT loaded` is also printed where /sys is not mounted, in containers; inside WSL it is always so and means nothing."""
     if "ROCk module is NOT loaded" in line.text:
-        notes.say("driver.loaded", False, reading)
+        result.record("driver.loaded", False, reading)
     elif "ROCk module is loaded" in line.text:
-        notes.say("driver.loaded", True, reading)
+        result.record("driver.loaded", True, reading)
     elif version := _MODULE.search(line.text):
-        notes.say("driver.loaded", True, reading)
-        notes.say("driver.version", version.group(1), reading)
+        result.record("driver.loaded", True, reading)
+        result.record("driver.version", version.group(1), reading)
 
 
-def _kfd(notes: Notes, line: Line, reading: Reading) -> None:
+def _kfd(result: ProbeResult, line: Line, reading: Reading) -> None:
     found = _OPEN.search(line.text)
     if not found:
         return
-    notes.say("kfd.openable", False, reading)
+    result.record("kfd.openable", False, reading)
     if line.whole or found.end() < len(line.text):
-        notes.say("kfd.error", found.group(1), reading)
+        result.record("kfd.error", found.group(1), reading)
     if found.group(1) == "No such file or directory":
-        notes.say("kfd.exists", False, reading)
+        result.record("kfd.exists", False, reading)
 
 
-def _status(notes: Notes, line: Line, reading: Reading) -> None:
+def _status(result: ProbeResult, line: Line, reading: Reading) -> None:
     if "hsa_init Failed" in line.text:
-        notes.say("hsa.status", "hsa_init failed", reading)
+        result.record("hsa.status", "hsa_init failed", reading)
     elif (found := _STATUS.search(line.text)) and (line.whole or found.end() < len(line.text)):
         word = found.group(1)
-        notes.say("hsa.status", _HSA.get(int(word), word) if word.isdigit() else word, reading)
+        result.record("hsa.status", _HSA.get(int(word), word) if word.isdigit() else word, reading)

@@ -19,7 +19,7 @@ from rocm_doctor.sources.live.python import python_files
 from rocm_doctor.sources.live.rocm import rocm_files
 from rocm_doctor.sources.live.tools import (
     INTERRUPTED,
-    NOTHING_ASKED,
+    NO_TOOLS,
     Running,
     end,
     find,
@@ -48,7 +48,7 @@ def collect(
         return _elsewhere(python, root, tools, env)
     kernel, rocm, nodes, log = kernel_files(root), rocm_files(root, env), device_nodes(root), kernel_log(root)
     helpers = _start_helpers(root, nodes, log, kernel, env)
-    asked = NOTHING_ASKED
+    asked = NO_TOOLS
     try:
         if tools:
             knows, signs = kernel_knows(kernel), _driver_signs(kernel, nodes)
@@ -69,7 +69,7 @@ def interrupted(artifacts: Iterable[Artifact]) -> bool:
 
 def _elsewhere(python: str | None, root: Path, tools: bool, env: Mapping[str, str]) -> list[Artifact]:
     """Windows and macOS: no sysfs; the Python side, the environment, and what HIP's own program says."""
-    asked = start_tools(root, env, kernel_knows=False, hip_known=False, driver=True) if tools else NOTHING_ASKED
+    asked = start_tools(root, env, kernel_knows=False, hip_known=False, driver=True) if tools else NO_TOOLS
     try:
         installed = python_files(python, root, env)
         rest = [*process_facts(root), environment(env), *installed, *code_objects(installed, root, env)]

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from rocm_doctor.model import Artifact, Why
 from rocm_doctor.sources.live.files import names_in
-from rocm_doctor.workers.process import Ask, Child, Done, asleep_in, done, pump, start, stop
+from rocm_doctor.workers.process import Child, ChildResult, ChildSpec, asleep_in, done, pump, start, stop
 
 LIMIT = 5.0
 QUIET = 2.5
@@ -51,7 +51,7 @@ class Running(Struct, frozen=True):
     child: Child
 
 
-class Asked(Struct, frozen=True):
+class ToolQueue(Struct, frozen=True):
     """What is under way: tools that run, those that wait for rocminfo's word, and artifacts for those that are not asked."""
 
     running: tuple[Running, ...]
@@ -59,10 +59,10 @@ class Asked(Struct, frozen=True):
     refused: tuple[Artifact, ...]
 
 
-NOTHING_ASKED = Asked((), (), ())
+NO_TOOLS = ToolQueue((), (), ())
 
 
-def start_tools(root: Path, env: Mapping[str, str], *, kernel_knows: bool, hip_known: bool, driver: bool) -> Asked:
+def start_tools(root: Path, env: Mapping[str, str], *, kernel_knows: bool, hip_known: bool, driver: bool) -> ToolQueue:
     """Start what is worth asking.
 
     `kernel_knows`: the kernel's topology tells all of every GPU. `hip_known`: a file tells the HIP version. `driver`: there is
@@ -82,19 +82,19 @@ def start_tools(root: Path, env: Mapping[str, str], *, kernel_knows: bool, hip_k
             held.append((command, path))
         else:
             running.append(_start(command, path, env))
-    return Asked(tuple(running), tuple(held), tuple(refused))
+    return ToolQueue(tuple(running), tuple(held), tuple(refused))
 
 
 def _start(command: str, path: str, env: Mapping[str, str]) -> Running:
-    return Running(command, path, start(Ask([path, *command.split()[1:]], LIMIT, QUIET, _tool_env(env), CAP)))
+    return Running(command, path, start(ChildSpec([path, *command.split()[1:]], LIMIT, QUIET, _tool_env(env), CAP)))
 
 
 def start_one(command: str, argv: Sequence[str], env: Mapping[str, str], limit: float = LIMIT) -> Running:
     """Start some other short command under the same limits."""
-    return Running(command, argv[0], start(Ask(argv, limit, None, _tool_env(env), CAP)))
+    return Running(command, argv[0], start(ChildSpec(argv, limit, None, _tool_env(env), CAP)))
 
 
-def finish_tools(asked: Asked, env: Mapping[str, str], helpers: Sequence[Running] = ()) -> list[Artifact]:
+def finish_tools(asked: ToolQueue, env: Mapping[str, str], helpers: Sequence[Running] = ()) -> list[Artifact]:
     """Wait for helpers and tools, ask what was held back or not understood, and give everything the tools printed.
 
     An interrupt ends the waiting and nothing else: what runs is ended, what was printed is given, with INTERRUPTED at its end.
@@ -116,7 +116,7 @@ INTERRUPTED = Artifact("interrupted", "live", missing="timeout", note="interrupt
 
 
 def _finish(
-    asked: Asked, env: Mapping[str, str], helpers: Sequence[Running], started: list[Running], refused: list[Artifact]
+    asked: ToolQueue, env: Mapping[str, str], helpers: Sequence[Running], started: list[Running], refused: list[Artifact]
 ) -> None:
     """Each tool stands in `started` as soon as it runs, so that whoever interrupts us can end it."""
     wait(helpers)
@@ -156,11 +156,11 @@ def end(running: Sequence[Running]) -> None:
         stop(one.child, "interrupted")
 
 
-def _puzzled(result: Done) -> bool:
+def _puzzled(result: ChildResult) -> bool:
     return result.state == "finished" and result.returncode == 2 and not result.stdout.strip()
 
 
-def as_artifact(command: str, path: str, result: Done) -> Artifact:
+def as_artifact(command: str, path: str, result: ChildResult) -> Artifact:
     """What the tool printed, however it ended. Its messages follow its output; JSON stays alone, its messages go to the note."""
     pure = "--json" in command and bool(result.stdout.strip())
     said = (result.stdout, "" if pure else result.stderr)
@@ -180,7 +180,7 @@ def as_artifact(command: str, path: str, result: Done) -> Artifact:
     )
 
 
-def _ending(result: Done) -> Iterator[str]:
+def _ending(result: ChildResult) -> Iterator[str]:
     if result.state == "timeout":
         yield f"ended after {result.seconds:.1f} s; what it had printed was used"
     elif result.state == "capped":
@@ -196,7 +196,7 @@ def _ending(result: Done) -> Iterator[str]:
         yield f"exit status {result.returncode} without output"
 
 
-def _silence(result: Done) -> Why | None:
+def _silence(result: ChildResult) -> Why | None:
     """Why there is nothing to read. A tool that ends well and says nothing has been read: there was nothing."""
     if result.state in ("timeout", "abandoned", "interrupted"):
         return "timeout"

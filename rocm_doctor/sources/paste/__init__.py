@@ -13,7 +13,7 @@ from itertools import accumulate, islice
 from typing import NamedTuple
 
 from rocm_doctor.model import Artifact
-from rocm_doctor.probes.read.words import Vocabulary
+from rocm_doctor.probes.read.words import WordSet
 from rocm_doctor.sources.paste.clean import clean, decode
 from rocm_doctor.sources.paste.marks import ANYWHERE_TABLE, STARTS_INDEX
 
@@ -81,7 +81,7 @@ def _hits(lines: list[str], text: str) -> dict[str, dict[int, str]]:
             for where, mark in marks:
                 if bare.startswith(mark.words) and (mark.fits is None or mark.fits.match(bare)):
                     found[where].setdefault(n, mark.kind)
-    words = Vocabulary(text)
+    words = WordSet(text)
     anywhere = [(where, mark) for where, mark in ANYWHERE_TABLE if words.may_hold(mark.words.lower())]
     data = text.encode(errors="replace")  # one byte a letter: searching does not get slower by the first emoji
     ends = list(accumulate(len(row) + 1 for row in data.split(b"\n")))

@@ -14,7 +14,7 @@ import warnings
 from typing import Any
 
 from .compare import Skip, check, tolerance
-from .main import Bench
+from .main import StageContext
 
 FORWARD_STEPS, BACKWARD_STEPS = 7, 16
 CASES = ((2, 4, 128, 64, True), (1, 2, 77, 64, False), (1, 2, 96, 128, True))
@@ -22,23 +22,23 @@ CASES = ((2, 4, 128, 64, True), (1, 2, 77, 64, False), (1, 2, 96, 128, True))
 NO_KERNEL = ("No available kernel", "No viable backend", "Invalid backend")
 
 
-def math_backend(bench: Bench) -> dict[str, Any]:
+def math_backend(context: StageContext) -> dict[str, Any]:
     """The backend made of plain products, which every chip has; without it, attention written out here."""
-    return backend(bench, "MATH", "enable_math")
+    return backend(context, "MATH", "enable_math")
 
 
-def efficient_backend(bench: Bench) -> dict[str, Any]:
+def efficient_backend(context: StageContext) -> dict[str, Any]:
     """The memory-efficient kernel (on ROCm: AOTriton). Skipped, with torch's reason, where there is none for this chip."""
-    return backend(bench, "EFFICIENT_ATTENTION", "enable_mem_efficient")
+    return backend(context, "EFFICIENT_ATTENTION", "enable_mem_efficient")
 
 
-def flash_backend(bench: Bench) -> dict[str, Any]:
+def flash_backend(context: StageContext) -> dict[str, Any]:
     """The flash kernel (on ROCm: AOTriton). NaN in bf16 was seen on gfx1151 (unslothai/unsloth#3385)."""
-    return backend(bench, "FLASH_ATTENTION", "enable_flash")
+    return backend(context, "FLASH_ATTENTION", "enable_flash")
 
 
-def backend(bench: Bench, name: str, switch: str) -> dict[str, Any]:
-    torch = bench.torch
+def backend(context: StageContext, name: str, switch: str) -> dict[str, Any]:
+    torch = context.torch
     if name != "MATH" and not hasattr(torch.nn.functional, "scaled_dot_product_attention"):
         raise Skip("no-choice", "this torch has no scaled_dot_product_attention")
     dtypes = [torch.float16, torch.bfloat16] + ([] if name == "FLASH_ATTENTION" else [torch.float32])
@@ -46,7 +46,7 @@ def backend(bench: Bench, name: str, switch: str) -> dict[str, Any]:
     refused: list[str] = []
     for dtype in dtypes:
         try:
-            worst[str(dtype)[6:]] = max(one_case(bench, name, switch, dtype, *case) for case in CASES)
+            worst[str(dtype)[6:]] = max(one_case(context, name, switch, dtype, *case) for case in CASES)
         except NoKernel as error:
             refused.append(f"{str(dtype)[6:]}: {error}")
     if not worst:
@@ -59,15 +59,17 @@ class NoKernel(Exception):
 
 
 def one_case(
-    bench: Bench, name: str, switch: str, dtype: Any, batch: int, heads: int, length: int, width: int, causal: bool
+    context: StageContext, name: str, switch: str, dtype: Any, batch: int, heads: int, length: int, width: int, causal: bool
 ) -> float:
-    torch = bench.torch
+    torch = context.torch
     what = f"{name.lower()} attention in {str(dtype)[6:]}, length {length}, width {width}{', causal' if causal else ''}"
-    bench.doing(what + " (kernels may be compiled)")
-    operands = [bench.random(batch, heads, length, width, dtype=dtype) for _ in range(4)]
+    context.doing(what + " (kernels may be compiled)")
+    operands = [context.random(batch, heads, length, width, dtype=dtype) for _ in range(4)]
     want = results([x.double() for x in operands], lambda q, k, v: written_out(torch, q, k, v, causal))
     with forced(torch, name, switch):
-        got = attempt(bench, lambda: results([bench.put(x) for x in operands], lambda q, k, v: attention(torch, q, k, v, causal)))
+        got = attempt(
+            context, lambda: results([context.put(x) for x in operands], lambda q, k, v: attention(torch, q, k, v, causal))
+        )
     eps, errors = torch.finfo(dtype).eps, []
     for part, mine, right in zip(("result", "gradient of q", "gradient of k", "gradient of v"), got, want):
         steps = FORWARD_STEPS if part == "result" else BACKWARD_STEPS
@@ -112,13 +114,13 @@ def forced(torch: Any, name: str, switch: str) -> Any:
         yield
 
 
-def attempt(bench: Bench, action: Any) -> Any:
+def attempt(context: StageContext, action: Any) -> Any:
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         try:
             return action()
         except RuntimeError as error:
             absent = any(words in str(error) for words in NO_KERNEL)
-            if absent or (not bench.on_gpu and "not implemented for" in str(error)):
+            if absent or (not context.on_gpu and "not implemented for" in str(error)):
                 raise NoKernel("; ".join([str(error)] + [str(w.message) for w in heard])) from None
             raise

@@ -9,18 +9,18 @@ from typing import Any
 
 from . import hip
 from .compare import Skip, Wrong
-from .main import Bench
+from .main import StageContext
 
 
-def import_torch(bench: Bench) -> dict[str, Any]:
+def import_torch(context: StageContext) -> dict[str, Any]:
     """Import torch. Fails on a missing shared object, a mixed installation, a CPU that lacks instructions of the build."""
     if importlib.util.find_spec("torch") is None:
         raise Skip("not-installed", "torch is not installed in this interpreter")
     began = time.perf_counter()
-    bench.doing("reading torch's libraries from disk")
+    context.doing("reading torch's libraries from disk")
     torch = importlib.import_module("torch")
     seconds = time.perf_counter() - began
-    bench.load()
+    context.load()
     version = torch.version
     about = {
         "torch": str(torch.__version__),
@@ -31,22 +31,22 @@ def import_torch(bench: Bench) -> dict[str, Any]:
     return about
 
 
-def device(bench: Bench) -> dict[str, Any]:
+def device(context: StageContext) -> dict[str, Any]:
     """Start the runtime, read the properties, and compare the PCI address with the kernel's list.
 
     Fails with: not-available (with the runtime's own words), no-such-index, pci-mismatch (torch's device is none that the
     kernel lists). Tells when the index is an integrated GPU and a discrete one is there too.
     """
-    torch = bench.load()
-    bench.doing("first contact with the GPU")
-    if not bench.on_gpu:
-        return {"kind": "cpu", "threads": torch.get_num_threads(), "why": cpu_reason(bench)}
+    torch = context.load()
+    context.doing("first contact with the GPU")
+    if not context.on_gpu:
+        return {"kind": "cpu", "threads": torch.get_num_threads(), "why": cpu_reason(context)}
     if not torch.cuda.is_available():
         raise Wrong("not-available", runtime_words(torch), masks=hip.masks())
-    count, index = torch.cuda.device_count(), bench.device.index
+    count, index = torch.cuda.device_count(), context.device.index
     if index >= count:
         raise Wrong("no-such-index", f"GPU {index} was asked for, torch sees {count}", count=count, masks=hip.masks())
-    bench.take_device()
+    context.take_device()
     about = properties(torch, index)
     about.update(count=count, index=index, masks=hip.masks())
     kernel = about["kernel_pci"]
@@ -56,8 +56,8 @@ def device(bench: Bench) -> dict[str, Any]:
     return about
 
 
-def cpu_reason(bench: Bench) -> str:
-    return "asked for" if bench.args.device == "cpu" else "this torch was built without GPU support"
+def cpu_reason(context: StageContext) -> str:
+    return "asked for" if context.args.device == "cpu" else "this torch was built without GPU support"
 
 
 def runtime_words(torch: Any) -> str:
@@ -90,7 +90,7 @@ def properties(torch: Any, index: int) -> dict[str, Any]:
     }
 
 
-def need_gpus(bench: Bench, number: int) -> None:
-    count = bench.torch.cuda.device_count() if bench.on_gpu else 0
+def need_gpus(context: StageContext, number: int) -> None:
+    count = context.torch.cuda.device_count() if context.on_gpu else 0
     if count < number:
         raise Skip("needs-gpus", f"needs {number} GPUs, {count} are visible")

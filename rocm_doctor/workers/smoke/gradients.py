@@ -18,41 +18,41 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .compare import check, tolerance
-from .main import Bench
+from .main import StageContext
 from .products import precision
 
 STEPS, FUNCTION_STEPS, CONVOLUTION_STEPS = 8, 32, 128
 
 
-def backward(bench: Bench) -> dict[str, Any]:
+def backward(context: StageContext) -> dict[str, Any]:
     """Result, gradient of the input and of every parameter, for each layer by name."""
-    torch = bench.torch
+    torch = context.torch
     torch.backends.cudnn.allow_tf32 = False
     worst = {}
     with precision(torch, "highest"):
         for name, (build, length, steps) in layers(torch).items():
-            bench.doing(name + (": the first convolution may compile kernels for minutes" if "conv" in name else ""))
-            worst[name] = one_layer(bench, name, build, tolerance(torch.finfo(torch.float32).eps, length, steps))
+            context.doing(name + (": the first convolution may compile kernels for minutes" if "conv" in name else ""))
+            worst[name] = one_layer(context, name, build, tolerance(torch.finfo(torch.float32).eps, length, steps))
     return {"worst_error": worst}
 
 
 if TYPE_CHECKING:
-    Builder = Callable[[Bench], tuple[Any, Any]]
+    Builder = Callable[[StageContext], tuple[Any, Any]]
 
 
 def layers(torch: Any) -> dict[str, tuple[Builder, int, float]]:
     """Layer -> how to build it and its input, the longest sum within it, roundings beside the sums."""
     nn = torch.nn
     table: dict[str, tuple[Builder, int, float]] = {
-        "linear": (lambda bench: (nn.Linear(256, 192), bench.random(66, 256)), 256, STEPS),
-        "embedding": (lambda bench: (nn.Embedding(100, 64), bench.torch.arange(512) * 7 % 100), 512, STEPS),
-        "layer norm": (lambda bench: (nn.LayerNorm(320), bench.random(66, 320)), 320, STEPS),
-        "rms norm": (lambda bench: (rms_norm(torch, 320), bench.random(66, 320)), 320, STEPS),
-        "gelu": (lambda bench: (nn.GELU(), bench.random(66, 320)), 1, FUNCTION_STEPS),
-        "silu": (lambda bench: (nn.SiLU(), bench.random(66, 320)), 1, FUNCTION_STEPS),
-        "cross entropy": (lambda bench: (cross_entropy(torch), bench.random(66, 1000)), 1000, STEPS),
-        "conv1d": (lambda bench: (nn.Conv1d(16, 24, 3, padding=1), bench.random(4, 16, 65)), 260, CONVOLUTION_STEPS),
-        "conv2d": (lambda bench: (nn.Conv2d(8, 16, 3, padding=1), bench.random(4, 8, 33, 31)), 4096, CONVOLUTION_STEPS),
+        "linear": (lambda context: (nn.Linear(256, 192), context.random(66, 256)), 256, STEPS),
+        "embedding": (lambda context: (nn.Embedding(100, 64), context.torch.arange(512) * 7 % 100), 512, STEPS),
+        "layer norm": (lambda context: (nn.LayerNorm(320), context.random(66, 320)), 320, STEPS),
+        "rms norm": (lambda context: (rms_norm(torch, 320), context.random(66, 320)), 320, STEPS),
+        "gelu": (lambda context: (nn.GELU(), context.random(66, 320)), 1, FUNCTION_STEPS),
+        "silu": (lambda context: (nn.SiLU(), context.random(66, 320)), 1, FUNCTION_STEPS),
+        "cross entropy": (lambda context: (cross_entropy(torch), context.random(66, 1000)), 1000, STEPS),
+        "conv1d": (lambda context: (nn.Conv1d(16, 24, 3, padding=1), context.random(4, 16, 65)), 260, CONVOLUTION_STEPS),
+        "conv2d": (lambda context: (nn.Conv2d(8, 16, 3, padding=1), context.random(4, 8, 33, 31)), 4096, CONVOLUTION_STEPS),
     }
     return table
 
@@ -83,16 +83,16 @@ def cross_entropy(torch: Any) -> Any:
     return CrossEntropy()
 
 
-def one_layer(bench: Bench, name: str, build: Builder, allowed: float) -> float:
-    torch = bench.torch
+def one_layer(context: StageContext, name: str, build: Builder, allowed: float) -> float:
+    torch = context.torch
     torch.manual_seed(20)
-    module, values = build(bench)
-    there = copy.deepcopy(module).to(bench.device)
+    module, values = build(context)
+    there = copy.deepcopy(module).to(context.device)
     with torch.no_grad():
         like = module(values)
-    pull = bench.random(*like.shape)
+    pull = context.random(*like.shape)
     want = passes(module.double(), values if name == "embedding" else values.double(), pull.double())
-    got = passes(there, bench.put(values), bench.put(pull))
+    got = passes(there, context.put(values), context.put(pull))
     return max(check(torch, f"{name}, {part}", got[part], want[part], allowed) for part in want)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import lora
 from .compare import Wrong, same_bits
-from .main import Bench
+from .main import StageContext
 
 CHUNK, CPU_CHUNK = 256 << 20, 32 << 20
 """Bytes of one allocation of the memory test, on a GPU and on a CPU."""
@@ -24,44 +24,44 @@ WARM_SECONDS, WARM_SHARE = 10.0, 0.5
 """A second start is cold when its first kernels take this many seconds, and at least this share of what the first start took."""
 
 
-def dataloader(bench: Bench) -> dict[str, Any]:
+def dataloader(context: StageContext) -> dict[str, Any]:
     """Batches by 0 and by 2 workers, with and without pinning; the data must be the same. Reasons: mismatch, zeros, or a hang."""
-    torch = bench.torch
-    rows = torch.randint(1, 256, (512, 4096), dtype=torch.uint8, generator=bench.generator)
+    torch = context.torch
+    rows = torch.randint(1, 256, (512, 4096), dtype=torch.uint8, generator=context.generator)
     data, seconds = torch.utils.data.TensorDataset(rows), {}
     for workers in (0, 2):
-        for pinned in (False, True) if bench.on_gpu else (False,):
+        for pinned in (False, True) if context.on_gpu else (False,):
             name = f"{workers} workers{', pinned' if pinned else ''}"
-            bench.doing("DataLoader with " + name)
+            context.doing("DataLoader with " + name)
             loader = torch.utils.data.DataLoader(
                 data, batch_size=64, num_workers=workers, pin_memory=pinned, timeout=30 if workers else 0
             )
             began = time.perf_counter()
-            got = torch.cat([batch.to(bench.device, non_blocking=pinned) for (batch,) in loader])
+            got = torch.cat([batch.to(context.device, non_blocking=pinned) for (batch,) in loader])
             seconds[name] = round(time.perf_counter() - began, 3)
             same_bits(torch, "rows by a DataLoader with " + name, got, rows)
     return {"seconds": seconds}
 
 
-def memory(bench: Bench) -> dict[str, Any]:
+def memory(context: StageContext) -> dict[str, Any]:
     """Fill most of the free device memory with numbers that depend on the place, read all of them back, then their complement.
 
     A cell that forgets and an address that reaches another cell both show. Reasons: bad-memory, or OutOfMemoryError long before
     the share is reached.
     """
-    torch = bench.torch
-    size = CHUNK if bench.on_gpu else CPU_CHUNK
-    number, length = max(1, int(free_bytes(bench) // size)), size // 4
-    ruler = torch.arange(length, dtype=torch.int32, device=bench.device)
+    torch = context.torch
+    size = CHUNK if context.on_gpu else CPU_CHUNK
+    number, length = max(1, int(free_bytes(context) // size)), size // 4
+    ruler = torch.arange(length, dtype=torch.int32, device=context.device)
     chunks = []
     for flip in (0, -1):
         for n in range(number):
-            bench.doing(f"writing {n + 1} of {number} blocks of {size >> 20} MiB")
+            context.doing(f"writing {n + 1} of {number} blocks of {size >> 20} MiB")
             if not flip:
                 chunks.append(torch.empty_like(ruler))
             torch.bitwise_xor(ruler, salt(n) ^ flip, out=chunks[n])
         for n, chunk in enumerate(chunks):
-            bench.doing(f"reading {n + 1} of {number} blocks of {size >> 20} MiB")
+            context.doing(f"reading {n + 1} of {number} blocks of {size >> 20} MiB")
             bad = int((torch.bitwise_xor(chunk, salt(n) ^ flip) != ruler).sum())
             if bad:
                 raise Wrong(
@@ -75,14 +75,14 @@ def salt(block: int) -> int:
     return (block + 1) * 2654435761 % (1 << 31)
 
 
-def free_bytes(bench: Bench) -> float:
+def free_bytes(context: StageContext) -> float:
     """What the memory test may take. An integrated GPU shares main memory with everything else: half of what is available at
     most.
     """
-    if not bench.on_gpu:
+    if not context.on_gpu:
         return CPU_BLOCKS * CPU_CHUNK
-    free: int = bench.torch.cuda.mem_get_info(bench.device)[0]
-    integrated = getattr(bench.torch.cuda.get_device_properties(bench.device), "is_integrated", False)
+    free: int = context.torch.cuda.mem_get_info(context.device)[0]
+    integrated = getattr(context.torch.cuda.get_device_properties(context.device), "is_integrated", False)
     room = SHARE * free - 4 * CHUNK  # the ruler, the comparison, and its result
     return min(room, 0.5 * main_memory_available()) if integrated else room
 
@@ -95,19 +95,19 @@ def main_memory_available() -> float:
         return float("inf")
 
 
-def soak(bench: Bench) -> dict[str, Any]:
+def soak(context: StageContext) -> dict[str, Any]:
     """200 LoRA steps with batches of changing size. Reasons: leak (allocated memory grows), fragmentation (reserved grows),
     nan.
     """
-    torch = bench.torch
-    parts = {key: bench.put(value) for key, value in lora.build(bench, 512, 16).items()}
-    rows = bench.put(bench.random(512, 512))
+    torch = context.torch
+    parts = {key: context.put(value) for key, value in lora.build(context, 512, 16).items()}
+    rows = context.put(context.random(512, 512))
     held, losses = [], []
     for step in range(SOAK_STEPS):
-        bench.doing(f"step {step + 1} of {SOAK_STEPS}")
+        context.doing(f"step {step + 1} of {SOAK_STEPS}")
         some = rows[: 64 + step * 37 % 13 * 32]
-        losses += lora.train(bench, parts, some, some, steps=1, rate=0.05)
-        held.append(allocator(bench))
+        losses += lora.train(context, parts, some, some, steps=1, rate=0.05)
+        held.append(allocator(context))
     if not bool(torch.isfinite(torch.stack(losses)).all()):
         raise Wrong("nan", "the loss became NaN or infinite")
     for name, reason, growth in (("allocated", "leak", GROWTH), ("reserved", "fragmentation", RESERVED_GROWTH)):
@@ -122,12 +122,12 @@ def soak(bench: Bench) -> dict[str, Any]:
     return dict(held[-1], steps=SOAK_STEPS, first_loss=float(losses[0]), last_loss=float(losses[-1]))
 
 
-def allocator(bench: Bench) -> dict[str, int]:
+def allocator(context: StageContext) -> dict[str, int]:
     """Bytes held. On a CPU the process's size stands for what is reserved; nothing tells what is allocated in it."""
-    if bench.on_gpu:
+    if context.on_gpu:
         return {
-            "allocated": bench.torch.cuda.memory_allocated(bench.device),
-            "reserved": bench.torch.cuda.memory_reserved(bench.device),
+            "allocated": context.torch.cuda.memory_allocated(context.device),
+            "reserved": context.torch.cuda.memory_reserved(context.device),
         }
     try:
         size = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -136,19 +136,19 @@ def allocator(bench: Bench) -> dict[str, int]:
     return {"allocated": 0, "reserved": size}
 
 
-def kernels(bench: Bench) -> dict[str, Any]:
+def kernels(context: StageContext) -> dict[str, Any]:
     """Seconds until the first kernels of a fresh process have run. The second such process finds the caches of the first.
 
     Reason: cold-again, when the second start is about as slow as the first and slow at all: a kernel cache that does not warm up
     (ROCm/legacy-rocm-build#6369: 385 s for every run instead of 6 s).
     """
-    torch = bench.torch
+    torch = context.torch
     first_calls: dict[str, float] = {}
-    for name, action in first_kernels(bench):
-        bench.doing(f"first {name} of a fresh process (kernels may be compiled)")
-        first_calls[name] = round(bench.clock(action), 3)
+    for name, action in first_kernels(context):
+        context.doing(f"first {name} of a fresh process (kernels may be compiled)")
+        first_calls[name] = round(context.clock(action), 3)
     total = sum(first_calls.values())
-    note = Path(bench.args.results).parent / f"kernels-{bench.device.type}-{bench.args.gpu}"
+    note = Path(context.args.results).parent / f"kernels-{context.device.type}-{context.args.gpu}"
     before = recall(note)
     note.write_text(str(total), encoding="ascii")
     if before is not None and total > WARM_SECONDS and total > WARM_SHARE * before:
@@ -157,14 +157,14 @@ def kernels(bench: Bench) -> dict[str, Any]:
     return {"seconds": first_calls, "before": before, "torch": str(torch.__version__)}
 
 
-def first_kernels(bench: Bench) -> list[Any]:
-    torch = bench.torch
-    square, image = bench.random(256, 256), bench.random(2, 8, 32, 32)
+def first_kernels(context: StageContext) -> list[Any]:
+    torch = context.torch
+    square, image = context.random(256, 256), context.random(2, 8, 32, 32)
     return [
-        ("product", lambda: bench.put(square) @ bench.put(square)),
-        ("softmax", lambda: torch.softmax(bench.put(square), dim=1)),
-        ("convolution", lambda: torch.nn.functional.conv2d(bench.put(image), bench.put(torch.ones(8, 8, 3, 3)))),
-        ("normalisation", lambda: torch.nn.functional.layer_norm(bench.put(square), (256,))),
+        ("product", lambda: context.put(square) @ context.put(square)),
+        ("softmax", lambda: torch.softmax(context.put(square), dim=1)),
+        ("convolution", lambda: torch.nn.functional.conv2d(context.put(image), context.put(torch.ones(8, 8, 3, 3)))),
+        ("normalisation", lambda: torch.nn.functional.layer_norm(context.put(square), (256,))),
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .compare import Wrong, check, tolerance
-from .main import Bench
+from .main import StageContext
 from .products import precision
 
 WIDTH, RANK, ROWS, STEPS, RATE = 128, 8, 64, 6, 1.0
@@ -16,13 +16,13 @@ TRAJECTORY_STEPS = 256
 """
 
 
-def build(bench: Bench, width: int = WIDTH, rank: int = RANK) -> dict[str, Any]:
+def build(context: StageContext, width: int = WIDTH, rank: int = RANK) -> dict[str, Any]:
     """Two frozen layers with adapters: a is random and b zero, as LoRA starts (Hu et al., 2021, section 4.1)."""
     parts = {}
     for n in (1, 2):
-        parts[f"w{n}"] = bench.random(width, width) / width**0.5
-        parts[f"a{n}"] = bench.random(rank, width) / width**0.5
-        parts[f"b{n}"] = bench.torch.zeros(width, rank)
+        parts[f"w{n}"] = context.random(width, width) / width**0.5
+        parts[f"a{n}"] = context.random(rank, width) / width**0.5
+        parts[f"b{n}"] = context.torch.zeros(width, rank)
     return parts
 
 
@@ -33,11 +33,11 @@ def forward(torch: Any, parts: dict[str, Any], x: Any) -> Any:
     return x
 
 
-def train(bench: Bench, parts: dict[str, Any], x: Any, y: Any, steps: int = STEPS, rate: float = RATE) -> list[Any]:
+def train(context: StageContext, parts: dict[str, Any], x: Any, y: Any, steps: int = STEPS, rate: float = RATE) -> list[Any]:
     """Plain gradient descent on the adapters, in place; the losses. Plain, because Adam's quotient blows up the rounding of
     tiny gradients.
     """
-    torch = bench.torch
+    torch = context.torch
     adapters = [parts[name].requires_grad_(True) for name in parts if name[0] in "ab"]
     losses = []
     for _ in range(steps):
@@ -52,34 +52,34 @@ def train(bench: Bench, parts: dict[str, Any], x: Any, y: Any, steps: int = STEP
     return losses
 
 
-def problem(bench: Bench) -> Any:
+def problem(context: StageContext) -> Any:
     """Inputs, and the answers of the same network with other adapters."""
-    torch = bench.torch
-    parts, x = build(bench), bench.random(ROWS, WIDTH)
-    teacher = dict(parts, b1=bench.random(WIDTH, RANK) / 8, b2=bench.random(WIDTH, RANK) / 8)
+    torch = context.torch
+    parts, x = build(context), context.random(ROWS, WIDTH)
+    teacher = dict(parts, b1=context.random(WIDTH, RANK) / 8, b2=context.random(WIDTH, RANK) / 8)
     return parts, x, forward(torch, {k: v.double() for k, v in teacher.items()}, x.double()).float()
 
 
-def lora(bench: Bench) -> dict[str, Any]:
+def lora(context: StageContext) -> dict[str, Any]:
     """fp32 against float64 step by step; then fp16 and bf16 by autocast, whose losses must fall like the reference's."""
-    torch = bench.torch
-    parts, x, y = problem(bench)
-    want = torch.stack(train(bench, {k: v.double() for k, v in parts.items()}, x.double(), y.double()))
+    torch = context.torch
+    parts, x, y = problem(context)
+    want = torch.stack(train(context, {k: v.double() for k, v in parts.items()}, x.double(), y.double()))
     with precision(torch, "highest"):
-        bench.doing(f"{STEPS} LoRA steps in fp32")
-        here = {key: bench.put(value) for key, value in parts.items()}
-        got = torch.stack(train(bench, here, bench.put(x), bench.put(y)))
+        context.doing(f"{STEPS} LoRA steps in fp32")
+        here = {key: context.put(value) for key, value in parts.items()}
+        got = torch.stack(train(context, here, context.put(x), context.put(y)))
     check(torch, "loss curve in fp32", got, want, tolerance(torch.finfo(torch.float32).eps, WIDTH, TRAJECTORY_STEPS))
-    sound(bench, parts, here, got)
+    sound(context, parts, here, got)
     ends = {"float32": float(got[-1])}
-    for dtype in (torch.float16, torch.bfloat16) if bench.on_gpu else (torch.bfloat16,):
-        ends[str(dtype)[6:]] = under_autocast(bench, dtype, parts, x, y, want)
+    for dtype in (torch.float16, torch.bfloat16) if context.on_gpu else (torch.bfloat16,):
+        ends[str(dtype)[6:]] = under_autocast(context, dtype, parts, x, y, want)
     return {"first_loss": float(got[0]), "last_loss": ends}
 
 
-def sound(bench: Bench, before: dict[str, Any], after: dict[str, Any], losses: Any) -> None:
+def sound(context: StageContext, before: dict[str, Any], after: dict[str, Any], losses: Any) -> None:
     """The loss fell, every adapter has finite gradients that are not all zero, the frozen weights are what they were."""
-    torch = bench.torch
+    torch = context.torch
     if not float(losses[-1]) < float(losses[0]):
         raise Wrong("no-progress", f"the loss went from {float(losses[0]):.4g} to {float(losses[-1]):.4g}")
     for name, tensor in after.items():
@@ -93,13 +93,13 @@ def sound(bench: Bench, before: dict[str, Any], after: dict[str, Any], losses: A
                 raise Wrong("zeros", f"the gradient of {name} is all zero")
 
 
-def under_autocast(bench: Bench, dtype: Any, parts: dict[str, Any], x: Any, y: Any, want: Any) -> float:
+def under_autocast(context: StageContext, dtype: Any, parts: dict[str, Any], x: Any, y: Any, want: Any) -> float:
     """The final loss. Allowed: 16 roundings of the format for each step, as in TRAJECTORY_STEPS, relative to the first loss."""
-    torch, short = bench.torch, str(dtype)[6:]
-    bench.doing(f"{STEPS} LoRA steps in {short} by autocast")
-    here = {key: bench.put(value) for key, value in parts.items()}
-    with torch.autocast(bench.device.type, dtype=dtype):
-        got = torch.stack(train(bench, here, bench.put(x), bench.put(y))).to("cpu").double()
-    sound(bench, parts, here, got)
+    torch, short = context.torch, str(dtype)[6:]
+    context.doing(f"{STEPS} LoRA steps in {short} by autocast")
+    here = {key: context.put(value) for key, value in parts.items()}
+    with torch.autocast(context.device.type, dtype=dtype):
+        got = torch.stack(train(context, here, context.put(x), context.put(y))).to("cpu").double()
+    sound(context, parts, here, got)
     check(torch, f"loss curve in {short}", got, want, tolerance(torch.finfo(dtype).eps, WIDTH, 16))
     return float(got[-1])

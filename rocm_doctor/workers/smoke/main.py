@@ -32,7 +32,7 @@ THREADS = 4
 """Threads for the CPU's part. Children for several GPUs run side by side, and small products wait for one another with more."""
 
 
-class Bench:
+class StageContext:
     """What a stage works on: torch, the device, seeded random numbers, and a way to say what is being done."""
 
     def __init__(self, args: argparse.Namespace, emit: Callable[..., None]) -> None:
@@ -135,11 +135,11 @@ def emitter(path: str) -> Callable[..., None]:
     return emit
 
 
-def outcome(bench: Bench, function: Callable[[Bench], dict[str, Any] | None]) -> dict[str, Any]:
+def outcome(context: StageContext, function: Callable[[StageContext], dict[str, Any] | None]) -> dict[str, Any]:
     """Run one stage; its end event. The one place where any exception is caught: it is the stage's result."""
     try:
-        details = function(bench) or {}
-        bench.sync()
+        details = function(context) or {}
+        context.sync()
         return {"status": "passed", "details": details}
     except Skip as skip:
         return {"status": "skipped", "reason": skip.reason, "message": str(skip)}
@@ -150,55 +150,55 @@ def outcome(bench: Bench, function: Callable[[Bench], dict[str, Any] | None]) ->
         return {"status": "failed", "reason": type(error).__name__, "message": str(error)[:1000], "traceback": text}
 
 
-def run_stage(bench: Bench, name: str, functions: dict[str, Callable[[Bench], Any]]) -> dict[str, Any]:
+def run_stage(context: StageContext, name: str, functions: dict[str, Callable[[StageContext], Any]]) -> dict[str, Any]:
     """One stage from its start line to its end line."""
-    bench.stage = name
-    bench.emit(event="start", stage=name)
+    context.stage = name
+    context.emit(event="start", stage=name)
     began = time.perf_counter()
-    end = outcome(bench, functions.get(name) or stage_function(name))
-    bench.emit(event="end", stage=name, seconds=round(time.perf_counter() - began, 3), **end)
+    end = outcome(context, functions.get(name) or stage_function(name))
+    context.emit(event="end", stage=name, seconds=round(time.perf_counter() - began, 3), **end)
     return end
 
 
-def stage_function(name: str) -> Callable[[Bench], Any]:
+def stage_function(name: str) -> Callable[[StageContext], Any]:
     stage = BY_NAME[name]
 
-    def function(bench: Bench) -> Any:
+    def function(context: StageContext) -> Any:
         if name not in ("import", "device"):  # these two begin what the others find begun
-            bench.load()
-            bench.take_device()
+            context.load()
+            context.take_device()
         module = importlib.import_module("." + stage.module, __package__)
-        return getattr(module, stage.function)(bench)
+        return getattr(module, stage.function)(context)
 
     return function
 
 
-def unfit(bench: Bench, end: dict[str, Any]) -> bool:
+def unfit(context: StageContext, end: dict[str, Any]) -> bool:
     """Whether this process is no place for further stages: after an exception on a GPU its context may be dead for good."""
-    return bench.on_gpu and "traceback" in end
+    return context.on_gpu and "traceback" in end
 
 
-def tidy(bench: Bench) -> None:
+def tidy(context: StageContext) -> None:
     gc.collect()
-    if bench.on_gpu:
-        bench.torch.cuda.empty_cache()
+    if context.on_gpu:
+        context.torch.cuda.empty_cache()
 
 
-def work(bench: Bench, stages: Sequence[str], functions: dict[str, Callable[[Bench], Any]]) -> None:
+def work(context: StageContext, stages: Sequence[str], functions: dict[str, Callable[[StageContext], Any]]) -> None:
     """All stages, one after the other; one whose need has failed or was skipped here is left to the runner to explain."""
     barred: list[str] = []
     for name in stages:
         if any(need in barred for need in all_needs(name)):
             barred.append(name)
             continue
-        end = run_stage(bench, name, functions)
+        end = run_stage(context, name, functions)
         if end["status"] != "passed":
             barred.append(name)
-        if unfit(bench, end):
-            bench.emit(event="leave", why="an exception on the GPU may have spoilt this process")
+        if unfit(context, end):
+            context.emit(event="leave", why="an exception on the GPU may have spoilt this process")
             return
-        tidy(bench)
-    bench.emit(event="bye")
+        tidy(context)
+    context.emit(event="bye")
 
 
 def arguments(argv: Sequence[str]) -> argparse.Namespace:
@@ -210,7 +210,7 @@ def arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--level", type=int, default=1)
     parser.add_argument("--rank", type=int, default=0)
     parser.add_argument("--world", type=int, default=1)
-    parser.add_argument("--port", type=int, default=0, help="TCP port on which the ranks of a crew meet")
+    parser.add_argument("--port", type=int, default=0, help="TCP port on which the ranks of a group meet")
     parser.add_argument("--prelude", help="Python file run first, with `stages` (name -> function) to replace; for tests")
     return parser.parse_args(argv)
 
@@ -234,9 +234,9 @@ def main(argv: Sequence[str]) -> None:
     args = arguments(argv)
     emit = emitter(args.results)
     emit(event="hello", pid=os.getpid(), python=platform.python_version(), executable=sys.executable, rank=args.rank)
-    functions: dict[str, Callable[[Bench], Any]] = {}
-    bench = Bench(args, emit)
+    functions: dict[str, Callable[[StageContext], Any]] = {}
+    context = StageContext(args, emit)
     if args.prelude:
         text = Path(args.prelude).read_text(encoding="utf-8")
-        exec(compile(text, args.prelude, "exec"), {"stages": functions, "bench": bench})
-    work(bench, args.stages.split(","), functions)
+        exec(compile(text, args.prelude, "exec"), {"stages": functions, "bench": context})
+    work(context, args.stages.split(","), functions)

@@ -12,7 +12,7 @@ import tempfile
 from typing import Any
 
 from .compare import Skip, Wrong, check, tolerance
-from .main import Bench
+from .main import StageContext
 from .products import precision
 
 LAYERS, WIDTH, WORDS, LENGTH, STEPS, RATE = 2, 64, 256, 33, 5, 1e-2
@@ -22,19 +22,19 @@ attention.py), the gated MLP (4) and two sums; twice that, since angles of the r
 """
 
 
-def peft(bench: Bench) -> dict[str, Any]:
+def peft(context: StageContext) -> dict[str, Any]:
     """Logits against float64, training with and without gradient checkpointing, save and reload. Reasons: see the functions."""
     library, peft_library = package("transformers"), package("peft")
-    with precision(bench.torch, "highest"):
-        base = small_llama(bench, library)
-        words = bench.torch.randint(0, WORDS, (4, LENGTH), generator=bench.generator)
-        worst = same_logits(bench, base, words)
+    with precision(context.torch, "highest"):
+        base = small_llama(context, library)
+        words = context.torch.randint(0, WORDS, (4, LENGTH), generator=context.generator)
+        worst = same_logits(context, base, words)
         ends = {}
         for checkpointing in (False, True):
             name = "with checkpointing" if checkpointing else "plain"
-            model, losses = fine_tune(bench, base, peft_library, words, checkpointing, name)
+            model, losses = fine_tune(context, base, peft_library, words, checkpointing, name)
             ends[name] = [losses[0], losses[-1]]
-        reload(bench, model, base, peft_library, words)
+        reload(context, model, base, peft_library, words)
     return {"transformers": library.__version__, "peft": peft_library.__version__, "logit_error": worst, "losses": ends}
 
 
@@ -59,8 +59,8 @@ def part(library: Any, name: str) -> Any:
         raise Wrong("import-" + library.__name__, f"{library.__name__}.{name}: {type(error).__name__}: {error}") from error
 
 
-def small_llama(bench: Bench, library: Any) -> Any:
-    bench.doing("building a small Llama from its configuration")
+def small_llama(context: StageContext, library: Any) -> Any:
+    context.doing("building a small Llama from its configuration")
     shape = {
         "hidden_size": WIDTH,
         "intermediate_size": 2 * WIDTH,
@@ -69,46 +69,46 @@ def small_llama(bench: Bench, library: Any) -> Any:
         "num_key_value_heads": 2,
     }
     configuration = part(library, "LlamaConfig")(vocab_size=WORDS, max_position_embeddings=2 * LENGTH, use_cache=False, **shape)
-    bench.torch.manual_seed(20)
+    context.torch.manual_seed(20)
     return part(library, "LlamaForCausalLM")(configuration)
 
 
-def same_logits(bench: Bench, base: Any, words: Any) -> float:
-    torch = bench.torch
-    bench.doing("logits of the small Llama")
+def same_logits(context: StageContext, base: Any, words: Any) -> float:
+    torch = context.torch
+    context.doing("logits of the small Llama")
     with torch.no_grad():
         want = copy.deepcopy(base).double()(input_ids=words).logits
-        got = copy.deepcopy(base).to(bench.device)(input_ids=bench.put(words)).logits
+        got = copy.deepcopy(base).to(context.device)(input_ids=context.put(words)).logits
     return check(torch, "logits of the small Llama", got, want, tolerance(torch.finfo(torch.float32).eps, 2 * WIDTH, LOGIT_STEPS))
 
 
-def fine_tune(bench: Bench, base: Any, library: Any, words: Any, checkpointing: bool, name: str) -> Any:
+def fine_tune(context: StageContext, base: Any, library: Any, words: Any, checkpointing: bool, name: str) -> Any:
     """A few AdamW steps. Reasons: no-progress, nan, zeros (an adapter without gradient), base-changed."""
-    torch = bench.torch
-    bench.doing(f"{STEPS} training steps through peft, {name}")
+    torch = context.torch
+    context.doing(f"{STEPS} training steps through peft, {name}")
     torch.manual_seed(21)
     adapters = part(library, "LoraConfig")(
         r=8, lora_alpha=16, target_modules=["q_proj", "k_proj", "v_proj", "o_proj"], task_type="CAUSAL_LM"
     )
-    model = part(library, "get_peft_model")(copy.deepcopy(base), adapters).to(bench.device)
+    model = part(library, "get_peft_model")(copy.deepcopy(base), adapters).to(context.device)
     if checkpointing:
         model.enable_input_require_grads()
         model.gradient_checkpointing_enable()
     model.train()
-    losses = steps(bench, model, bench.put(words))
+    losses = steps(context, model, context.put(words))
     sound(torch, model, base, losses, name)
     return model, losses
 
 
-def steps(bench: Bench, model: Any, words: Any) -> list[float]:
+def steps(context: StageContext, model: Any, words: Any) -> list[float]:
     trained = [tensor for tensor in model.parameters() if tensor.requires_grad]
-    optimizer = bench.torch.optim.AdamW(trained, lr=RATE)
+    optimizer = context.torch.optim.AdamW(trained, lr=RATE)
     losses = []
     for _ in range(STEPS):
         optimizer.zero_grad()
         loss = model(input_ids=words, labels=words).loss
         loss.backward()
-        check_gradients(bench.torch, trained)
+        check_gradients(context.torch, trained)
         optimizer.step()
         losses.append(float(loss.detach()))
     return losses
@@ -138,17 +138,17 @@ def sound(torch: Any, model: Any, base: Any, losses: list[float], name: str) -> 
             raise Wrong("base-changed", f"{name}: the frozen weight {key} changed")
 
 
-def reload(bench: Bench, model: Any, base: Any, library: Any, words: Any) -> None:
+def reload(context: StageContext, model: Any, base: Any, library: Any, words: Any) -> None:
     """Save the adapter, load it onto a fresh copy of the base: the logits are equal up to the order of sums. Reason:
     reload-mismatch.
     """
-    torch = bench.torch
-    bench.doing("saving and reloading the adapter")
+    torch = context.torch
+    context.doing("saving and reloading the adapter")
     model.eval()
-    here = bench.put(words)
+    here = context.put(words)
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-") as folder, torch.no_grad():
         model.save_pretrained(folder)
-        again = part(library, "PeftModel").from_pretrained(copy.deepcopy(base), folder).to(bench.device).eval()
+        again = part(library, "PeftModel").from_pretrained(copy.deepcopy(base), folder).to(context.device).eval()
         got, want = again(input_ids=here).logits, model(input_ids=here).logits
     try:
         check(torch, "logits after reload", got, want, tolerance(torch.finfo(torch.float32).eps, 2 * WIDTH, LOGIT_STEPS))

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import hip
 from .compare import Skip, check, product_size, same_bits, tolerance
-from .main import Bench
+from .main import StageContext
 
 SHAPES = ((256, 256, 256), (129, 515, 255), (1, 1024, 64), (333, 64, 1))
 """Rows, length of the sums, columns: square, odd, and both narrow kinds."""
@@ -23,44 +23,44 @@ TF32_EPS = 2.0**-10
 """TF32 keeps ten bits of mantissa (NVIDIA A100 whitepaper; AMD's xf32 in the CDNA3 instruction set manual keeps as many)."""
 
 
-def matmul(bench: Bench) -> dict[str, Any]:
+def matmul(context: StageContext) -> dict[str, Any]:
     """fp32 products. Allowed: one rounding of the result and sums in fp32."""
-    torch = bench.torch
+    torch = context.torch
     with precision(torch, "highest"):
-        worst = products(bench, torch.float32, torch.finfo(torch.float32).eps)
-        return dict(large(bench, torch.float32, torch.finfo(torch.float32).eps), worst_error=worst)
+        worst = products(context, torch.float32, torch.finfo(torch.float32).eps)
+        return dict(large(context, torch.float32, torch.finfo(torch.float32).eps), worst_error=worst)
 
 
-def fp16(bench: Bench) -> dict[str, Any]:
+def fp16(context: StageContext) -> dict[str, Any]:
     """fp16: conversion bit for bit, products, sums. Allowed: see SPLIT_STEPS."""
-    return sixteen_bits(bench, bench.torch.float16)
+    return sixteen_bits(context, context.torch.float16)
 
 
-def bf16(bench: Bench) -> dict[str, Any]:
+def bf16(context: StageContext) -> dict[str, Any]:
     """bf16, likewise. Wrong or missing on several RDNA1/2 targets while fp16 is right."""
-    return sixteen_bits(bench, bench.torch.bfloat16)
+    return sixteen_bits(context, context.torch.bfloat16)
 
 
-def tf32(bench: Bench) -> dict[str, Any]:
+def tf32(context: StageContext) -> dict[str, Any]:
     """fp32 products with reduced precision allowed: both operands may be rounded to ten bits of mantissa."""
-    torch = bench.torch
+    torch = context.torch
     if not hasattr(torch, "set_float32_matmul_precision"):
         raise Skip("no-choice", "this torch cannot choose the precision of fp32 products")
     with precision(torch, "high"):
-        worst = products(bench, torch.float32, TF32_EPS, steps=2)
-        return dict(large(bench, torch.float32, TF32_EPS, steps=2), worst_error=worst)
+        worst = products(context, torch.float32, TF32_EPS, steps=2)
+        return dict(large(context, torch.float32, TF32_EPS, steps=2), worst_error=worst)
 
 
-def blas(bench: Bench) -> dict[str, Any]:
+def blas(context: StageContext) -> dict[str, Any]:
     """Products through cuBLAS / hipBLAS (rocBLAS), in every layout and format. On a CPU: through the one library there is."""
-    return library(bench)
+    return library(context)
 
 
-def blaslt(bench: Bench) -> dict[str, Any]:
+def blaslt(context: StageContext) -> dict[str, Any]:
     """The same through cuBLASLt / hipBLASLt. Skipped where torch falls back to the other library for this chip."""
-    if not bench.on_gpu:
+    if not context.on_gpu:
         raise Skip("no-choice", "a CPU build has one BLAS library")
-    return library(bench)
+    return library(context)
 
 
 class precision:
@@ -80,80 +80,80 @@ class precision:
             self.torch.set_float32_matmul_precision(self.before)
 
 
-def products(bench: Bench, dtype: Any, eps: float, steps: float = 1) -> float:
+def products(context: StageContext, dtype: Any, eps: float, steps: float = 1) -> float:
     """Products of all shapes; the worst relative error."""
-    torch, worst = bench.torch, 0.0
+    torch, worst = context.torch, 0.0
     for rows, length, columns in SHAPES:
-        left, right = bench.random(rows, length, dtype=dtype), bench.random(length, columns, dtype=dtype)
+        left, right = context.random(rows, length, dtype=dtype), context.random(length, columns, dtype=dtype)
         name = f"{str(dtype)[6:]} product {rows} x {length} x {columns}"
-        bench.doing(name + " (the first kernel may be compiled)")
-        here, there = bench.put(left), bench.put(right)
-        got = supported(bench, partial(torch.matmul, here, there))
+        context.doing(name + " (the first kernel may be compiled)")
+        here, there = context.put(left), context.put(right)
+        got = supported(context, partial(torch.matmul, here, there))
         want, allowed = left.double() @ right.double(), tolerance(eps, length, steps)
-        worst = max(worst, check(bench.torch, name, got, want, allowed, product_size(left, right)))
+        worst = max(worst, check(context.torch, name, got, want, allowed, product_size(left, right)))
     return worst
 
 
-def supported(bench: Bench, action: Any) -> Any:
+def supported(context: StageContext, action: Any) -> Any:
     """The action's result; old CPU builds lack 16-bit kernels, which says nothing about a GPU."""
     try:
         return action()
     except RuntimeError as error:
-        if bench.on_gpu or "not implemented for" not in str(error):
+        if context.on_gpu or "not implemented for" not in str(error):
             raise
         raise Skip("not-implemented", str(error)) from None
 
 
-def large(bench: Bench, dtype: Any, eps: float, steps: float = 1) -> dict[str, Any]:
+def large(context: StageContext, dtype: Any, eps: float, steps: float = 1) -> dict[str, Any]:
     """A product of the size of a small model's layers: timed, and eight of its rows compared."""
-    edge = LARGE if bench.on_gpu else SMALL
-    bench.doing(f"{str(dtype)[6:]} product {edge} x {edge} x {edge}, timed")
-    left, right = bench.random(edge, edge, dtype=dtype), bench.random(edge, edge, dtype=dtype)
-    here, there = bench.put(left), bench.put(right)
+    edge = LARGE if context.on_gpu else SMALL
+    context.doing(f"{str(dtype)[6:]} product {edge} x {edge} x {edge}, timed")
+    left, right = context.random(edge, edge, dtype=dtype), context.random(edge, edge, dtype=dtype)
+    here, there = context.put(left), context.put(right)
     got = here @ there
     some = range(0, edge, edge // 8)
     want = left[list(some)].double() @ right.double()
-    check(bench.torch, f"large {str(dtype)[6:]} product", got[list(some)], want, tolerance(eps, edge, steps))
-    first = bench.clock(lambda: here @ there)
-    seconds = bench.clock(lambda: here @ there, max(1, min(10, int(0.3 / max(first, 1e-6)))))
+    check(context.torch, f"large {str(dtype)[6:]} product", got[list(some)], want, tolerance(eps, edge, steps))
+    first = context.clock(lambda: here @ there)
+    seconds = context.clock(lambda: here @ there, max(1, min(10, int(0.3 / max(first, 1e-6)))))
     return {"tflops": round(2 * edge**3 / seconds / 1e12, 3), "edge": edge}
 
 
-def sixteen_bits(bench: Bench, dtype: Any) -> dict[str, Any]:
-    torch, eps = bench.torch, bench.torch.finfo(dtype).eps
-    conversion(bench, dtype)
-    worst = products(bench, dtype, eps, SPLIT_STEPS)
-    values = bench.random(257, 4099, dtype=dtype).abs()
-    bench.doing(f"{str(dtype)[6:]} reduction")
-    got = supported(bench, lambda: bench.put(values).sum(dim=1))
+def sixteen_bits(context: StageContext, dtype: Any) -> dict[str, Any]:
+    torch, eps = context.torch, context.torch.finfo(dtype).eps
+    conversion(context, dtype)
+    worst = products(context, dtype, eps, SPLIT_STEPS)
+    values = context.random(257, 4099, dtype=dtype).abs()
+    context.doing(f"{str(dtype)[6:]} reduction")
+    got = supported(context, lambda: context.put(values).sum(dim=1))
     check(torch, f"{str(dtype)[6:]} sum", got, values.double().sum(dim=1), tolerance(eps, values.shape[1]))
-    got = supported(bench, lambda: torch.softmax(bench.put(values), dim=1))
+    got = supported(context, lambda: torch.softmax(context.put(values), dim=1))
     # Softmax rounds its input differences, the exponential and the quotient in fp32, and the result once.
     check(torch, f"{str(dtype)[6:]} softmax", got, torch.softmax(values.double(), dim=1), tolerance(eps, values.shape[1]))
-    return dict(large(bench, dtype, eps, SPLIT_STEPS), worst_error=worst)
+    return dict(large(context, dtype, eps, SPLIT_STEPS), worst_error=worst)
 
 
-def conversion(bench: Bench, dtype: Any) -> None:
+def conversion(context: StageContext, dtype: Any) -> None:
     """fp32 to the format and back. IEEE 754 fixes every bit: round to nearest, ties to even; overflow gives infinity."""
-    torch = bench.torch
+    torch = context.torch
     eps = torch.finfo(dtype).eps
     ties = 1 + torch.arange(0, 64, dtype=torch.float32) * (eps / 2)
     ends = torch.tensor([0.0, -0.0, 1.0, -2.5, torch.finfo(dtype).max, float("inf"), float("-inf")])
-    values = torch.cat([bench.random(65537), ties, -ties, ends, torch.full((3,), 1e38)])
-    same_bits(torch, f"conversion from fp32 to {str(dtype)[6:]}", bench.put(values).to(dtype), values.to(dtype))
+    values = torch.cat([context.random(65537), ties, -ties, ends, torch.full((3,), 1e38)])
+    same_bits(torch, f"conversion from fp32 to {str(dtype)[6:]}", context.put(values).to(dtype), values.to(dtype))
     halves = values.to(dtype)
-    same_bits(torch, f"conversion from {str(dtype)[6:]} to fp32", bench.put(halves).float(), halves.float())
+    same_bits(torch, f"conversion from {str(dtype)[6:]} to fp32", context.put(halves).float(), halves.float())
 
 
-def layouts(bench: Bench, dtype: Any) -> Iterator[tuple[str, Any, Any, int]]:
+def layouts(context: StageContext, dtype: Any) -> Iterator[tuple[str, Any, Any, int]]:
     """Name, the device's result, the float64 result, length of the sums: plain, transposed, batched, and with a bias."""
-    torch = bench.torch
+    torch = context.torch
     for rows, length, columns in ((128, 256, 192), (67, 129, 35)):
-        left, right = bench.random(rows, length, dtype=dtype), bench.random(length, columns, dtype=dtype)
-        bias = bench.random(columns, dtype=dtype)
+        left, right = context.random(rows, length, dtype=dtype), context.random(length, columns, dtype=dtype)
+        bias = context.random(columns, dtype=dtype)
         want = left.double() @ right.double()
-        a, b, c = bench.put(left), bench.put(right), bench.put(bias)
-        at, bt = bench.put(left.t().contiguous()), bench.put(right.t().contiguous())
+        a, b, c = context.put(left), context.put(right), context.put(bias)
+        at, bt = context.put(left.t().contiguous()), context.put(right.t().contiguous())
         yield "plain", a @ b, want, length
         yield "left transposed", at.t() @ b, want, length
         yield "right transposed", a @ bt.t(), want, length
@@ -162,17 +162,17 @@ def layouts(bench: Bench, dtype: Any) -> Iterator[tuple[str, Any, Any, int]]:
         yield "batched", torch.bmm(a.expand(3, -1, -1), b.expand(3, -1, -1)), want.expand(3, -1, -1), length
 
 
-def library(bench: Bench) -> dict[str, Any]:
+def library(context: StageContext) -> dict[str, Any]:
     """Every layout and format through the BLAS library that the stage is named for."""
-    torch = bench.torch
-    name = hip.blas_choices(torch).get(bench.stage) if bench.on_gpu else None
-    if bench.on_gpu and name is None:
+    torch = context.torch
+    name = hip.blas_choices(torch).get(context.stage) if context.on_gpu else None
+    if context.on_gpu and name is None:
         raise Skip("no-choice", "this torch cannot choose its BLAS library")
     before = torch.backends.cuda.preferred_blas_library() if name else None
     try:
         taken = str(torch.backends.cuda.preferred_blas_library(name)) if name else "cpu"
         with precision(torch, "highest"):
-            worst = every_format(bench)
+            worst = every_format(context)
         if name == "cublaslt" and "lt" not in str(torch.backends.cuda.preferred_blas_library()).lower():
             raise Skip("fell-back", "torch does not use its Lt library on this chip")
         return {"library": taken, "worst_error": worst}
@@ -181,17 +181,17 @@ def library(bench: Bench) -> dict[str, Any]:
             torch.backends.cuda.preferred_blas_library(before)
 
 
-def every_format(bench: Bench) -> dict[str, float]:
-    torch, worst = bench.torch, {}
+def every_format(context: StageContext) -> dict[str, float]:
+    torch, worst = context.torch, {}
     for dtype, steps in ((torch.float32, 1), (torch.float16, SPLIT_STEPS), (torch.bfloat16, SPLIT_STEPS)):
         short = str(dtype)[6:]
-        bench.doing(f"{short} products in every layout")
+        context.doing(f"{short} products in every layout")
         try:
             worst[short] = max(
                 check(torch, f"{short} product, {name}", got, want, tolerance(torch.finfo(dtype).eps, length, steps))
-                for name, got, want, length in layouts(bench, dtype)
+                for name, got, want, length in layouts(context, dtype)
             )
         except RuntimeError as error:
-            if bench.on_gpu or "not implemented for" not in str(error):
+            if context.on_gpu or "not implemented for" not in str(error):
                 raise
     return worst

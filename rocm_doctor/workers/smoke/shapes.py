@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .compare import Wrong, check, product_size, tolerance
-from .main import Bench
+from .main import StageContext
 from .products import SPLIT_STEPS
 
 RANKS = (1, 2, 3, 4, 8, 16, 32, 64)
@@ -33,28 +33,28 @@ the mapping.
 GUARD = 1024
 
 
-def lora_shapes(bench: Bench) -> dict[str, Any]:
+def lora_shapes(context: StageContext) -> dict[str, Any]:
     """x a^T, h b^T and their gradients for all ranks and lengths. Reasons: mismatch, nan, zeros, wrote-beyond, or the process
     dies.
     """
-    torch = bench.torch
+    torch = context.torch
     tested: dict[str, Any] = {}
     # A CPU has no such kernels, and an old one adds single rows up in 16 bits: there fp32 exercises the stage itself.
-    for dtype in (torch.float16, torch.bfloat16) if bench.on_gpu else (torch.float32,):
-        reaches = Reach(bench, dtype), Reach(bench, dtype)
-        tested[str(dtype)[6:]] = sum(one_rank(bench, reaches, rank, dtype) for rank in RANKS)
+    for dtype in (torch.float16, torch.bfloat16) if context.on_gpu else (torch.float32,):
+        reaches = Reach(context, dtype), Reach(context, dtype)
+        tested[str(dtype)[6:]] = sum(one_rank(context, reaches, rank, dtype) for rank in RANKS)
     return tested
 
 
-def one_rank(bench: Bench, reaches: tuple[Reach, Reach], rank: int, dtype: Any) -> int:
+def one_rank(context: StageContext, reaches: tuple[Reach, Reach], rank: int, dtype: Any) -> int:
     """All products of one rank; how many."""
-    bench.doing(f"{str(dtype)[6:]} products of rank {rank}, operands at the end of their allocation")
-    width, tested = WIDTH if bench.level == 1 else WIDE, 0
-    x, a = bench.random(max(LENGTHS), width, dtype=dtype), bench.random(rank, width, dtype=dtype)
-    h, b = bench.random(max(LENGTHS), rank, dtype=dtype), bench.random(width, rank, dtype=dtype)
+    context.doing(f"{str(dtype)[6:]} products of rank {rank}, operands at the end of their allocation")
+    width, tested = WIDTH if context.level == 1 else WIDE, 0
+    x, a = context.random(max(LENGTHS), width, dtype=dtype), context.random(rank, width, dtype=dtype)
+    h, b = context.random(max(LENGTHS), rank, dtype=dtype), context.random(width, rank, dtype=dtype)
     for length in LENGTHS if rank in (1, 16, 64) else LENGTHS[2:]:
         for name, left, right in operands(x[:length], a, h[:length], b):
-            tested += one_product(bench, reaches, f"{name}, rank {rank}, length {length}", left, right, dtype)
+            tested += one_product(context, reaches, f"{name}, rank {rank}, length {length}", left, right, dtype)
     return tested
 
 
@@ -70,11 +70,11 @@ def operands(x: Any, a: Any, h: Any, b: Any) -> Iterator[tuple[str, Any, Any]]:
 class Reach:
     """Buffers for one operand: one whose end is the end of its allocation, one that holds NaN wherever the operand does not."""
 
-    def __init__(self, bench: Bench, dtype: Any) -> None:
-        torch = bench.torch
+    def __init__(self, context: StageContext, dtype: Any) -> None:
+        torch = context.torch
         number = SEGMENT * 8 // torch.finfo(dtype).bits
-        self.edge = torch.zeros(number, dtype=dtype, device=bench.device)
-        self.sea = torch.full((number,), float("nan"), dtype=dtype, device=bench.device)
+        self.edge = torch.zeros(number, dtype=dtype, device=context.device)
+        self.sea = torch.full((number,), float("nan"), dtype=dtype, device=context.device)
         self.wet = 0
 
     def at_the_end(self, tensor: Any) -> Any:
@@ -95,14 +95,14 @@ def place(buffer: Any, tensor: Any, begin: int) -> Any:
     return view.t() if transposed else view
 
 
-def one_product(bench: Bench, reaches: tuple[Reach, Reach], name: str, left: Any, right: Any, dtype: Any) -> int:
+def one_product(context: StageContext, reaches: tuple[Reach, Reach], name: str, left: Any, right: Any, dtype: Any) -> int:
     """The product with both operands in both places. Allowed: as for every 16-bit product."""
-    torch, (one, other) = bench.torch, reaches
+    torch, (one, other) = context.torch, reaches
     want, allowed = left.double() @ right.double(), tolerance(torch.finfo(dtype).eps, left.shape[1], SPLIT_STEPS)
     size = product_size(left, right)
     got = one.at_the_end(left) @ other.at_the_end(right)
     check(torch, name + ", operands at the end of their allocation", got, want, allowed, size)
-    shore = torch.full((want.numel() + GUARD,), 7.0, dtype=dtype, device=bench.device)
+    shore = torch.full((want.numel() + GUARD,), 7.0, dtype=dtype, device=context.device)
     result = shore[: want.numel()].view(want.shape)
     torch.mm(one.among_nan(left), other.among_nan(right), out=result)
     check(torch, name + ", operands followed by NaN", result, want, allowed, size)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Stage(NamedTuple):
     """One stage. `limit` is seconds with a cold kernel cache. `needs` names stages without which its result would say nothing.
 
-    `crew`: in "one" process for each GPU, in that of the "first" GPU alone, in "all" of them as ranks of one job, or in a "fresh"
+    `group`: in "one" process for each GPU, in that of the "first" GPU alone, in "all" of them as ranks of one job, or in a "fresh"
     process of its own.
     """
 
@@ -19,7 +19,7 @@ class Stage(NamedTuple):
     limit: float
     needs: tuple[str, ...]
     about: str
-    crew: str = "one"
+    group: str = "one"
 
 
 # Limits are ten times and more what a healthy machine needs. The first convolution may compile for over four minutes with an

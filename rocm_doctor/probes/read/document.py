@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from rocm_doctor.model import Artifact, Reading
-from rocm_doctor.probes.read.words import Vocabulary
+from rocm_doctor.probes.read.words import WordSet
 
 WINDOW = 1200
 """Characters kept on each side of a hit in a line without end (tool output pasted as one line)."""
@@ -27,7 +27,7 @@ class Line(NamedTuple):
     start: int
 
 
-class Page:
+class Document:
     """One artifact's text with its lines found on demand; of a very long one the first and the last part (KEPT)."""
 
     def __init__(self, artifact: Artifact) -> None:
@@ -42,8 +42,8 @@ class Page:
         return self.text.replace("\u0130", "I").lower()
 
     @cached_property
-    def words(self) -> Vocabulary:
-        return Vocabulary(self.text)
+    def words(self) -> WordSet:
+        return WordSet(self.text)
 
     @cached_property
     def _ends(self) -> list[int]:

@@ -13,7 +13,7 @@ from rocm_doctor.rules.override import NAME
 _UNSET = (f"unset {NAME}", "grep -rs HSA_OVERRIDE ~/.bashrc ~/.profile /etc/environment /etc/profile.d")
 
 
-def disguised(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+def override_hides_gpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """`arch.override-wrong` where a tool prints a target of another ISA beside the name of a card that has one target only."""
     for number, gpu in enumerate(snapshot.gpus):
         chip = _named(gpu, matrix)

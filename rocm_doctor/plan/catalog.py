@@ -65,7 +65,7 @@ class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     always: str = ""
 
 
-class Known(msgspec.Struct, frozen=True):
+class Catalog(msgspec.Struct, frozen=True):
     """The matrix with indexes and packages by name."""
 
     matrix: Matrix
@@ -79,8 +79,8 @@ class Known(msgspec.Struct, frozen=True):
         return self.indexes.get(build.index)
 
 
-def known(matrix: Matrix) -> Known:
+def known(matrix: Matrix) -> Catalog:
     """Indexes and packages of this matrix; a matrix without these sections (an old one) gives none."""
     indexes = msgspec.json.decode(matrix.raw.get("indexes", b"[]"), type=tuple[Index, ...])
     packages = msgspec.json.decode(matrix.raw.get("packages", b"[]"), type=tuple[Package, ...])
-    return Known(matrix, {i.name: i for i in indexes}, {p.name: p for p in packages})
+    return Catalog(matrix, {i.name: i for i in indexes}, {p.name: p for p in packages})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rocm_doctor.model import Artifact, Fact, Reading, Value
-from rocm_doctor.probes.read.page import Page
+from rocm_doctor.probes.read.document import Document
 
 if TYPE_CHECKING:
     from rocm_doctor.probes.text.gpu_names import GpuNames
@@ -27,7 +27,7 @@ class Artifacts:
         self._by_name: dict[str, Artifact] = {}
         for item in self.items:
             self._by_name.setdefault(item.name, item)
-        self._pages: dict[int, Page] = {}
+        self._pages: dict[int, Document] = {}
 
     def __iter__(self) -> Iterator[Artifact]:
         return iter(self.items)
@@ -48,10 +48,10 @@ class Artifacts:
         item = self._by_name.get(name)
         return None if item is None or item.missing else item.text
 
-    def page(self, item: Artifact) -> Page:
+    def document(self, item: Artifact) -> Document:
         """The text of one of these artifacts as a page: the same one for every probe that asks."""
         if id(item) not in self._pages:
-            self._pages[id(item)] = Page(item)
+            self._pages[id(item)] = Document(item)
         return self._pages[id(item)]
 
     def like(self, *globs: str) -> list[Artifact]:
@@ -83,7 +83,7 @@ class Listing:
         return self.gpus[-1]
 
 
-class Notes:
+class ProbeResult:
     """The findings of one probe. A later `say` of the same key with another value is kept as a dispute."""
 
     def __init__(self) -> None:
@@ -95,17 +95,17 @@ class Notes:
         self.listings.append(Listing(complete))
         return self.listings[-1]
 
-    def say(self, key: str, value: Value, reading: Reading, into: dict[str, Fact] | None = None) -> None:
+    def record(self, key: str, value: Value, reading: Reading, into: dict[str, Fact] | None = None) -> None:
         """Record that `key` is `value` as read there; into a GPU of a listing when `into` is given, else of the machine."""
         facts = self.facts if into is None else into
-        facts[key] = agree(facts.get(key), Fact(value, (reading,)))
+        facts[key] = merged(facts.get(key), Fact(value, (reading,)))
 
     def fail(self, artifact: str, what: str, place: str = "") -> None:
         """Note that something could not be read: shown under errors, never taken for a value."""
         self.errors.append(Reading(artifact, place, what))
 
 
-def agree(first: Fact | None, second: Fact) -> Fact:
+def merged(first: Fact | None, second: Fact) -> Fact:
     """Two facts of one thing: the first known value wins, equal values join their readings, others are kept as disputed.
 
     A version that is the leading part of another (`3.12` and `3.12.3`) agrees with it, and the longer one is kept.

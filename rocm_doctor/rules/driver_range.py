@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from rocm_doctor.matrix import DriverWindow, Matrix
+from rocm_doctor.matrix import DriverRange, Matrix
 from rocm_doctor.model import Finding, Severity, Snapshot
 from rocm_doctor.rules.findings import finding, readings
 from rocm_doctor.versions import parse, release, series, sort_key
@@ -22,7 +22,7 @@ _OF_DRIVER = {"30.10": "7.0.0", "30.20": "7.1.0", "30.30": "7.2.0"}
 _OWN_ROCM = ("bundled", "rpath-packages", "therock")
 
 
-def driver_window(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
+def driver_range(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """`version.driver-mismatch` for a DKMS driver, or for an Adrenalin driver that is older than the one AMD names."""
     name, rocm = user_space(snapshot)
     if not rocm:
@@ -93,7 +93,7 @@ def _apart(driver: str, rocm: str, matrix: Matrix) -> bool:
     return bool(one and other and abs((one - other).days) > _YEAR)
 
 
-def _side(driver: str, rocm: str, windows: list[DriverWindow]) -> str | None:
+def _side(driver: str, rocm: str, windows: list[DriverRange]) -> str | None:
     """Which of the two is the older one; None when no table of this driver was read."""
     if not windows:
         return None
