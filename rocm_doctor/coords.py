@@ -3,7 +3,8 @@
 A fact of the machine is named as it stands in `Snapshot.facts` (`torch.version`); a fact of a GPU carries the prefix `gpu.` in
 conditions (`gpu.gfx`) and stands in `Gpu.facts` without it. A family ends in `.` and takes any name (`env.HIP_VISIBLE_DEVICES`).
 
-How a value compares (`Kind`): `version` (PEP 440 ranges, see versions.py), `word` (globs, any case), `number` (bounds,
+How a value compares (`Kind`): `version` (PEP 440 ranges, see versions.py), `release` (the same behind the line of releases:
+`upstream:>=2.7,<2.12|amd:<2.10`; a range without a line holds for both), `word` (globs, any case), `number` (bounds,
 with optional KiB/MiB/GiB), `flag` (yes or no), `list` (true when any element fits), `log` (words in one line of a log).
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Literal, NamedTuple
 
-Kind = Literal["version", "word", "number", "flag", "list", "log"]
+Kind = Literal["version", "release", "word", "number", "flag", "list", "log"]
 
 
 class Coord(NamedTuple):
@@ -75,6 +76,10 @@ COORDS: dict[str, Coord] = {
     "ttm.pages_limit": Coord("number", "pages that GPUs may map of main memory"),
     # ROCm and HIP
     "rocm.version": Coord("version", "ROCm release installed on the system (or the SDK wheels), not the one inside torch"),
+    "rocm.loaded": Coord(
+        "version",
+        "ROCm release whose libraries torch loads: its own where the wheel carries them, else the system's (facts/derive.py)",
+    ),
     "rocm.installations": Coord("list", "every ROCm found, as path=version"),
     "rocm.loader": Coord("word", "the ROCm library folder that the loader would take first"),
     "rocm.source": Coord("word", "how ROCm was installed: opt, distribution, wheels, therock"),
@@ -89,6 +94,9 @@ COORDS: dict[str, Coord] = {
     "python.env": Coord("word", "venv, conda, system, uv"),
     "pkg.": Coord("version", "version of an installed package; absent when it is not installed"),
     "torch.version": Coord("version", "torch's version with its local part (2.9.1+rocm6.4)"),
+    "torch.release": Coord(
+        "release", "torch's version behind the line it comes from: upstream (PyTorch's wheels) or amd (AMD's) (facts/derive.py)"
+    ),
     "torch.hip": Coord("version", "torch.version.hip; absent in a CPU or CUDA build"),
     "torch.cuda": Coord("version", "torch.version.cuda; absent in a ROCm or CPU build"),
     "torch.rocm": Coord("version", "ROCm release torch was built with: local part, then version.rocm, then version.hip"),

@@ -13,8 +13,11 @@ import msgspec
 
 Origin = Literal["live", "bundle", "paste", "declared", "smoke", "example"]
 Why = Literal["not-asked", "no-tool", "denied", "unparsed", "timeout", "crashed", "absent-source", "ambiguous", "not-declared"]
-Status = Literal["works", "degraded", "broken", "unsupported"]
-Grade = Literal["official", "upstream", "field"]
+Status = Literal["works", "degraded", "broken", "unsupported", "wrong"]
+"""`wrong`: it runs to the end without an error and the results are wrong. The most severe: nothing else warns the user."""
+Grade = Literal["official", "upstream", "field", "hearsay"]
+"""official: AMD's or the project's own publication (documentation, release notes, released files). upstream: its code, its
+maintainers, its tracker. field: a report by a user. hearsay: no source that a second reader could follow."""
 Layer = Literal["driver", "runtime", "compiler", "library", "framework", "package", "machine"]
 Severity = Literal["error", "warning", "note"]
 Confidence = Literal["high", "medium", "low"]
@@ -99,8 +102,42 @@ class Snapshot(msgspec.Struct, frozen=True):
         return self.facts.get(key) or (Fact(None, listed.readings) if listed else NOT_ASKED)
 
 
+class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The releases that a row is about. `introduced` and `last_affected` belong to it, `fixed` does not; empty: no such end.
+
+    `line`: the line of torch releases, PyTorch's own (upstream) or AMD's fork (amd), where a fix reached them at different
+    versions. `source`: who says that it was fixed, where that is not among the row's own sources.
+    """
+
+    introduced: str = ""
+    fixed: str = ""
+    last_affected: str = ""
+    line: Literal["", "upstream", "amd"] = ""
+    source: str = ""
+
+
+class Issue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A ticket about what a row describes: `owner/repo#number`, its state, and the day that state was seen."""
+
+    id: str
+    state: Literal["open", "fixed", "closed"]
+    seen: datetime.date
+
+
+class Verified(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A second reading against the sources, by someone who did not write the row."""
+
+    date: datetime.date
+    outcome: Literal["confirmed", "corrected", "narrowed", "unverifiable"]
+    by: str = "second reader"
+
+
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One judgement of the matrix: when these conditions hold, this is so, and these sources say it."""
+    """One judgement of the matrix: when these conditions hold, this is so, and these sources say it.
+
+    `affected` adds conditions by range to `when` (matrix/ranges.py). `grade` is that of the cause, and of the range and the
+    remedy where they have none of their own. `supersedes`: keys of rows that no longer count where this one holds.
+    """
 
     key: str
     diagnosis: str
@@ -119,7 +156,23 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     prior: Prior = "possible"
     harmless: bool = False
     settle: str = ""
+    affected: dict[str, tuple[Range, ...]] = {}
+    range_grade: Union[Grade, None] = None
+    remedy_grade: Union[Grade, None] = None
+    issues: tuple[Issue, ...] = ()
+    aliases: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()
+    verified: Union[Verified, None] = None
     origin: str = ""
+
+
+GRADES: tuple[Grade, ...] = ("official", "upstream", "field", "hearsay")
+"""Best first."""
+
+
+def as_of(row: Row) -> datetime.date:
+    """The day on which a row was last read against its sources."""
+    return max(row.checked, row.verified.date) if row.verified else row.checked
 
 
 class Diagnosis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -4,9 +4,10 @@ A text is cut into four parts: `6.8.0-45-generic` is release 6.8.0 and build 45;
 `a20260203`; `2.4.1+rocm6.0` has the local part `rocm6.0`; `7.0.0.70000-17~24.04` is release 7.0.0 (AMD's packages repeat the
 release as 70000).
 
-A bound compares exactly the parts that it names: `>=2.11` looks at the release alone, so that 2.11.0a0+rocm7.11.0a20260106
+A bound compares exactly the parts that it names. `>=2.11` looks at the release alone, so that 2.11.0a0+rocm7.11.0a20260106
 counts as 2.11 code and a nightly is not older than every release; `<7.11.0a20260119` also looks at the pre-release,
-`>=6.17.0-19` at the build.
+`<2.8.0.post1` at the post-release, `>=6.17.0-19` at the build. A number that a bound leaves out is 0: `2.11` is 2.11.0.
+`<=7.2.x` reaches to the end of the series, `>=7.2.x` begins with 7.2.0.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import NamedTuple
 _TEXT = re.compile(
     r"[vV]?(?P<release>\d+(?:\.\d+)*)"
     r"(?P<pre>(?:[-_.]?(?:alpha|beta|preview|rc|dev|a|b)[-_.]?\d*)+)?"
+    r"(?:\.post(?P<post>\d+))?"
     r"(?P<rest>(?:[-~:_ ]|\.(?!\d))[^+]*)?"
     r"(?:\+(?P<local>\S*))?"
     r"\s*$",
@@ -33,12 +35,14 @@ _FINAL = ((9, 0),)
 
 
 class Version(NamedTuple):
-    """`pre` is a tuple of (rank, number) that sorts before the final release; `build` are the numbers behind the first `-`."""
+    """`pre` is a tuple of (rank, number) that sorts before the final release, `post` the number of a post-release (0: none) and
+    `build` the numbers behind the first `-`."""
 
     release: tuple[int, ...]
     pre: tuple[tuple[int, int], ...]
     build: tuple[int, ...]
     local: str
+    post: int = 0
 
     @property
     def is_prerelease(self) -> bool:
@@ -53,7 +57,9 @@ def parse(text: str) -> Version | None:
         return None
     numbers = tuple(int(n) for n in found["release"].split("."))
     pre = tuple((_PRE_RANK[kind.lower()], int(n or 0)) for kind, n in _PRE_PART.findall(found["pre"] or ""))
-    return Version(_without_package_code(numbers), pre, _build(found["rest"] or ""), (found["local"] or "").lower())
+    return Version(
+        _without_package_code(numbers), pre, _build(found["rest"] or ""), (found["local"] or "").lower(), int(found["post"] or 0)
+    )
 
 
 def _without_package_code(numbers: tuple[int, ...]) -> tuple[int, ...]:
@@ -105,10 +111,13 @@ def parse_spec(spec: str) -> tuple[Callable[[Version], bool], ...]:
 def _clause(part: str) -> Callable[[Version], bool]:
     found = _CLAUSE.match(part)
     operator, bound = (found[1] or "==", found[2]) if found else ("==", "")
-    prefix = bound.endswith(".*")
-    version = parse(bound.removesuffix(".*"))
+    series = bound.endswith(".x")
+    prefix = bound.endswith(".*") or (series and operator in ("==", "!="))
+    version = parse(bound.removesuffix(".*").removesuffix(".x"))
     if version is None or (prefix and operator not in ("==", "!=")):
         raise ValueError(f"`{part.strip()}` is no bound on a version")
+    if series and operator in ("<=", ">"):
+        return _series_test(operator, version)
     if prefix or operator == "~=":
         return _prefix_test(operator, version)
     compare = _COMPARE[operator]
@@ -124,6 +133,12 @@ def _prefix_test(operator: str, bound: Version) -> Callable[[Version], bool]:
     return lambda other: (_padded(other.release, len(head)) == head) is wanted
 
 
+def _series_test(operator: str, bound: Version) -> Callable[[Version], bool]:
+    """`<=7.2.x`: up to and with the last release of 7.2; `>7.2.x`: behind it."""
+    length, inside = len(bound.release), operator == "<="
+    return lambda other: (_padded(other.release, length) <= bound.release) is inside
+
+
 def _padded(numbers: tuple[int, ...], length: int) -> tuple[int, ...]:
     return (numbers + (0,) * length)[:length]
 
@@ -136,6 +151,8 @@ def _order(version: Version, bound: Version) -> int:
     if bound.pre:
         mine, limit = version.pre or _FINAL, bound.pre
         return (mine > limit) - (mine < limit)
+    if bound.post:
+        return (version.post > bound.post) - (version.post < bound.post)
     if bound.build:
         length = len(bound.build)
         build = _padded(version.build, length)
@@ -154,7 +171,7 @@ _COMPARE: dict[str, Callable[[int], bool]] = {
 }
 
 
-SortKey = tuple[tuple[int, ...], tuple[tuple[int, int], ...], tuple[int, ...]]
+SortKey = tuple[tuple[int, ...], tuple[tuple[int, int], ...], int, tuple[int, ...]]
 
 
 def sort_key(text: str) -> SortKey:
@@ -163,7 +180,7 @@ def sort_key(text: str) -> SortKey:
     The local part plays no role: PEP 440 compares `rocm10.0` and `rocm7.0` as text and takes the newer for the older.
     """
     version = parse(text)
-    return (version.release, version.pre or _FINAL, version.build) if version else ((), (), ())
+    return (version.release, version.pre or _FINAL, version.post, version.build) if version else ((), (), 0, ())
 
 
 def rocm_of_local(text: str) -> str | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 
+import msgspec
+
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Diagnosis, Fact, Finding, Reading, Row, Snapshot
 from rocm_doctor.rules.engine import judge
@@ -107,3 +109,51 @@ def test_where_the_text_says_that_all_works_a_line_alone_is_a_hypothesis() -> No
 def test_a_harmless_row_is_a_note() -> None:
     found, _ = run([row("r", "d.one", {"log": "boom"}, status="works", harmless=True)], LINE)
     assert found[0].severity == "note"
+
+
+def test_a_newer_official_row_overrules_an_older_one_and_the_report_says_so() -> None:
+    broken = row("old", "d.one", {"torch.version": ">=2.9"}, grade="upstream", cause="Hangs.", commands=("roll back",))
+    fixed = row("new", "d.one", {"torch.version": ">=2.9"}, status="works", title="fixed in 2.9")
+    for rows in ([broken, fixed], [fixed, broken]):
+        found, _ = run(rows, torch__version=TORCH)
+        assert [(f.row, f.severity, f.commands) for f in found] == [("old", "note", ())]
+        assert found[0].cause.startswith("Overruled by new: fixed in 2.9 (official, 2026-11-21).")
+
+
+def test_weaker_wider_and_older_rows_overrule_nothing() -> None:
+    broken = row("old", "d.one", {"torch.version": ">=2.9"}, grade="upstream")
+    for better in (
+        row("new", "d.one", {"torch.version": ">=2.9"}, status="works", grade="field"),
+        row("new", "d.one", {"torch.version": ">=2.10"}, status="works"),
+        msgspec.structs.replace(
+            row("new", "d.one", {"torch.version": ">=2.9"}, status="works"), checked=TODAY - datetime.timedelta(9)
+        ),
+    ):
+        assert [f.severity for f in run([broken, better], torch__version=TORCH)[0]] == ["error"]
+    exception = row("old", "d.one", {"torch.version": ">=2.9", "platform": "linux"}, grade="upstream")
+    wider = row("new", "d.one", {"torch.version": ">=2.9"}, status="works")
+    found, _ = run([exception, wider], torch__version=TORCH, platform=Fact("linux", READ))
+    assert [f.severity for f in found] == ["error"]
+
+
+def test_a_row_supersedes_by_key_whatever_its_grade() -> None:
+    broken = row("old", "d.one", {"torch.version": ">=2.9"}, grade="upstream")
+    newer = row("new", "d.two", {"torch.version": ">=2.9"}, status="works", grade="field", supersedes=("old",))
+    assert [f.severity for f in run([broken, newer], torch__version=TORCH)[0]] == ["note"]
+
+
+def test_a_superseding_row_that_cannot_be_decided_overrules_nothing() -> None:
+    broken = row("old", "d.one", {"torch.version": ">=2.9"}, grade="upstream")
+    newer = row("new", "d.two", {"torch.version": ">=2.9", "kernel": ">=6"}, status="works", supersedes=("old",))
+    assert [f.severity for f in run([broken, newer], torch__version=TORCH)[0]] == ["error"]
+
+
+def test_silently_wrong_results_come_first() -> None:
+    crash = row("crash", "d.one", {"torch.version": ">=2.9"})
+    wrong = row("wrong", "d.two", {"torch.version": ">=2.9"}, status="wrong", grade="field")
+    found, _ = run([crash, wrong], torch__version=TORCH)
+    assert [(f.row, f.severity) for f in found] == [("wrong", "error"), ("crash", "error")]
+
+
+def test_hearsay_is_never_more_than_a_note() -> None:
+    assert run([row("r", "d.one", {"torch.version": ">=2.9"}, grade="hearsay")], torch__version=TORCH)[0][0].severity == "note"

@@ -12,7 +12,7 @@ from rocm_doctor.matrix.checks import lint
 from rocm_doctor.matrix.checks.text import words
 
 SOURCE = Path(__file__).resolve().parents[1] / "compat_matrix"
-TODAY = datetime.date(2026, 11, 21)
+TODAY = datetime.date.today()
 
 
 KEPT = ("VERSION", "diagnoses.yaml", "retired.yaml", "rows/stacks.yaml", "rows/code.yaml", "catalog/gfx.yaml")
@@ -67,6 +67,20 @@ STACKS, GFX, TORCH = "rows/stacks.yaml", "catalog/gfx.yaml", "catalog/torch.yaml
         (STACKS, "torch.version: ", "torch.verison: ", "coordinate-known", "no fact"),
         (STACKS, 'torch.rocm: "6.3.*"', 'torch.rocm: ">=x"', "condition-parses", "no bound"),
         (STACKS, 'torch.rocm: "6.3.*"', 'torch.rocm: ""', "condition-parses", "empty"),
+        (
+            STACKS,
+            "  status",
+            '  affected: {rocm.loaded: [{introduced: "7.2", fixed: "6.3"}]}\n  status',
+            "range",
+            "before it begins",
+        ),
+        (STACKS, "  status", '  affected: {gpu.codename: [{fixed: "7.2"}]}\n  status', "range", "a version"),
+        (STACKS, "  status", '  affected: {torch.version: [{fixed: "7.2"}]}\n  status', "schema", "under `when`, too"),
+        (STACKS, "  grade: field", "  grade: official", "official", "not a publication"),
+        (STACKS, "  grade: field", "  grade: field\n  remedy_grade: field", "grade", "leave it out"),
+        (STACKS, "  checked", "  verified: {date: 2026-11-20, outcome: unverifiable}\n  checked", "grade", "hearsay"),
+        (STACKS, "  checked", "  verified: {date: 2026-11-29, outcome: confirmed}\n  checked", "age", "future"),
+        (STACKS, "  checked", "  supersedes: [no-such-row]\n  checked", "reference-known", "not another row"),
         (STACKS, "title: torch 2.9.1+rocm6.3 works on MI50", "title: It works.", "title-form", "full stop"),
         (STACKS, "https://github.com/unslothai/unsloth/pull/7354", "a friend", "source-form", "no citation"),
         (STACKS, "  sources: [https://github.com/unslothai/unsloth/pull/7354]", "  sources: []", "source-form", "no source"),
@@ -97,7 +111,7 @@ STACKS, GFX, TORCH = "rows/stacks.yaml", "catalog/gfx.yaml", "catalog/torch.yaml
         ("sources.yaml", "gpu-specs:", "never-used: https://example.org/x\ngpu-specs:", "source-used", "no entry uses"),
         ("retired.yaml", "{}", "old-key: nowhere", "retired", "unknown"),
         ("retired.yaml", "{}", "mi50-working: gfx906-rocm6.3", "reference-known", "is retired"),
-        ("VERSION", "2026.11.21", "next week", "schema", "calendar version"),
+        ("VERSION", "\nrows ", "\ncolumns ", "schema", "calendar version"),
     ],
 )
 def test_a_planted_error_is_found(copy: Path, file: str, old: str, new: str, check: str, words: str) -> None:

@@ -24,6 +24,9 @@ def candidates(kind: Kind, condition: str) -> list[Value]:
     if kind == "version":
         bounds = [b.replace(".*", "") for w in words for b in re.findall(r"\d[\w.*-]*", w)]
         return [None, "absent", *(v for b in bounds for v in (b, f"{b}.1", f"{b}.99")), *NUMBERS]
+    if kind == "release":
+        numbers = candidates("version", re.sub(r"(upstream|amd):", "", condition))
+        return [f"{line}:{n}" for line in ("upstream", "amd") for n in numbers if isinstance(n, str) and n != "absent"]
     if kind == "number":
         return [None, 0, 1, 2**20, 2**33, 2**36, 2**40, *(int(w) for w in words if w.isdigit())]
     if kind == "flag":

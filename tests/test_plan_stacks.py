@@ -64,19 +64,13 @@ def test_mi50_cannot_have_bitsandbytes_and_is_told_how_to_come_near() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gfx", "system", "best"),
-    [
-        ("gfx1151", "linux", "torch 2.13.0+rocm7.2"),
-        ("gfx1100", "linux", "torch 2.13.0+rocm7.2"),
-        ("gfx1100", "windows", "torch 2.13.0+rocm10.0.0"),
-        ("gfx1151", "wsl", "torch 2.13.0+rocm10.0.0"),
-        ("gfx1103", "linux", "torch 2.13.0+rocm10.0.0"),
-    ],
+    ("gfx", "system"),
+    [("gfx1151", "linux"), ("gfx1100", "linux"), ("gfx1100", "windows"), ("gfx1151", "wsl"), ("gfx1103", "linux")],
 )
-def test_supported_cards_get_an_official_stack(gfx: str, system: System, best: str) -> None:
+def test_supported_cards_get_an_official_stack(gfx: str, system: System) -> None:
     plan = plan_for(gfx, "lora", system)
     assert plan.best is not None
-    assert (plan.best.name, plan.best.grade) == (best, "official")
+    assert plan.best.grade == "official"
 
 
 def test_rdna4_stays_below_the_rocm_whose_hipblaslt_reads_past_lora_operands() -> None:

@@ -59,6 +59,19 @@ def test_release_of_what_machines_print(text: str, numbers: tuple[int, ...] | No
         ("~=2.4.1", "2.5.0", False),
         ("==7.11.0a20260106", "7.11.0a20260107", False),
         (">2.8.3", "2.8.3.post2", False),
+        ("<=2.8.3", "2.8.3.post2", True),  # PEP 440 leaves it out: the bound names no post-release
+        (">=2.8.0.post1", "2.8.0", False),
+        ("<2.8.0.post1", "2.8.0", True),
+        ("<2.8.0.post1", "2.8.0.post1", False),
+        (">=2.8.0.post1", "2.8.1", True),
+        ("<=7.2.x", "7.2.4", True),
+        ("<=7.2.x", "7.3.0", False),
+        (">7.2.x", "7.2.4", False),
+        (">7.2.x", "7.9.0", True),
+        (">=7.2.x", "7.2.0", True),
+        ("<7.2.x", "7.2.0", False),
+        ("7.2.x", "7.2.3", True),
+        ("<=7.2.x", "7.2.1.dev3", True),
     ],
 )
 def test_ranges(spec: str, text: str, inside: bool) -> None:
@@ -119,6 +132,24 @@ def test_plain_versions_compare_as_pep_440_does(text: str, operator: str, bound:
 @given(PLAIN, PLAIN)
 def test_a_prefix_is_pep_440s(text: str, bound: str) -> None:
     assert contains(f"=={bound}.*", text) is SpecifierSet(f"=={bound}.*").contains(text)
+
+
+@given(PLAIN, st.integers(1, 9), OPERATOR, PLAIN, st.integers(1, 9))
+def test_post_releases_compare_as_pep_440_does_where_both_have_one(
+    text: str, post: int, operator: str, bound: str, limit: int
+) -> None:
+    version = f"{text}.post{post}"
+    spec = f"{operator}{bound}.post{limit}"
+    assert contains(spec, version) is SpecifierSet(spec).contains(version)
+
+
+@given(PLAIN, st.sampled_from(("a1", "b2", "rc1", ".dev7", "rc2.dev1")), OPERATOR, PLAIN, st.sampled_from(("a1", "rc1", ".dev7")))
+def test_pre_releases_compare_as_pep_440_does_where_both_have_one(
+    text: str, pre: str, operator: str, bound: str, limit: str
+) -> None:
+    version, spec = text + pre, operator + bound + limit
+    expected = SpecifierSet(spec).contains(version, prereleases=True)
+    assert contains(spec, version) is expected
 
 
 @given(st.text(max_size=60))

@@ -71,13 +71,23 @@ def _diagnosis(matrix: Matrix, known: Diagnosis) -> Iterator[str]:
 
 def _row(row: Row) -> Iterator[str]:
     yield f"{row.key}: {row.title}"
-    yield f"  {row.status}, {row.grade}, layer {row.layer}, checked {row.checked}; diagnosis {row.diagnosis}"
+    yield f"  {row.status}, {_graded(row)}, layer {row.layer}, checked {row.checked}; diagnosis {row.diagnosis}"
     yield from _all("when", [f"{name}: {condition}" for name, condition in row.when.items()])
     yield from _said("why", row.cause)
     yield from _said("do", row.advice)
     yield from (f"         $ {c}" for c in row.commands)
     yield from _all("then", row.verify, "$ ")
+    yield from _all("issue", [f"{one.id}: {one.state} on {one.seen}" for one in row.issues])
+    yield from _said("also", ", ".join(row.aliases))
+    yield from _said("over", ", ".join(row.supersedes))
     yield from _all("says", row.sources)
+    if row.verified:
+        yield from _said("read", f"{row.verified.outcome} by a {row.verified.by} on {row.verified.date}")
+
+
+def _graded(row: Row) -> str:
+    apart = {"range": row.range_grade, "remedy": row.remedy_grade}
+    return row.grade + "".join(f" ({name}: {grade})" for name, grade in apart.items() if grade)
 
 
 def _variable(known: EnvVar) -> Iterator[str]:

@@ -4,15 +4,40 @@ from __future__ import annotations
 
 import re
 
-from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
+from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown
 
 # PyTorch's order: c10/core/AllocatorConfig.h (2.9 and later), c10/cuda/CUDAAllocatorConfig.h (CUDA name before HIP name).
 _ALLOCATOR = ("env.PYTORCH_ALLOC_CONF", "env.PYTORCH_CUDA_ALLOC_CONF", "env.PYTORCH_HIP_ALLOC_CONF")
 
 
 def derived(snapshot: Snapshot) -> dict[str, Fact]:
-    """torch.expandable_segments, torch.other_rocm."""
-    return {**_expandable(snapshot), **_other_rocm(snapshot)}
+    """torch.expandable_segments, torch.other_rocm, torch.release, rocm.loaded."""
+    return {**_expandable(snapshot), **_other_rocm(snapshot), **_release(snapshot), **_loaded(snapshot)}
+
+
+OWN_ROCM = ("bundled", "rpath-packages", "therock")
+"""Families of wheels that bring the ROCm libraries they load."""
+_LINES = {"bundled": "upstream", "rpath-packages": "upstream", "amd-listing": "amd", "therock": "amd"}
+
+
+def _release(snapshot: Snapshot) -> dict[str, Fact]:
+    """torch's version with its line. A build from source, or of unknown family, may come from either: what differs is open."""
+    version, family = snapshot.get("torch.version"), snapshot.get("torch.family")
+    if not isinstance(version.value, str) or snapshot.get("torch.build").value != "rocm":
+        return {}
+    line = _LINES.get(str(family.value))
+    either = Unknown("ambiguous", "", tuple(f"{one}:{version.value}" for one in ("upstream", "amd")))
+    value = f"{line}:{version.value}" if line else either
+    return {"torch.release": Fact(value, version.readings[:1] + (family.readings[:1] if line else ()))}
+
+
+def _loaded(snapshot: Snapshot) -> dict[str, Fact]:
+    """The ROCm whose libraries torch loads. Where the family is not known, torch's own number says more than the system's."""
+    own, systems, family = (snapshot.get(name) for name in ("torch.rocm", "rocm.version", "torch.family"))
+    linked = family.known and family.value not in (None, *OWN_ROCM)
+    first, second = (systems, own) if linked else (own, systems)
+    chosen = next((f for f in (first, second) if isinstance(f.value, str)), None)
+    return {"rocm.loaded": Fact(chosen.value, chosen.readings)} if chosen else {}
 
 
 def _other_rocm(snapshot: Snapshot) -> dict[str, Fact]:

@@ -38,7 +38,7 @@ _OTHER_HARDWARE = frozenset((
 _DECLARABLE = {"rocm.version": "--rocm", "driver.version": "--driver", "python.version": "--python"}
 _KNOWN = frozenset((
     "platform", "rocm.version", "driver.version", "python.version", "torch.version", "torch.build", "torch.rocm",
-    "torch.family", "torch.expandable_segments", "gpu.gfx", "gpu.family", "gpu.wavefront_size", "gpu.is_apu",
+    "torch.release", "rocm.loaded", "torch.family", "torch.expandable_segments", "gpu.gfx", "gpu.family", "gpu.wavefront_size", "gpu.is_apu",
 ))  # fmt: skip
 # Judged by how many cards there are and who may open them, which no repository says; containers have a rule of their own.
 _OF_MACHINES = ("access.", "platform.", "hw.")

@@ -8,16 +8,26 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from rocm_doctor.matrix.citations import cited
 from rocm_doctor.matrix.store import Matrix
 from rocm_doctor.matrix.tables import LAYERS, Table, opposed
 from rocm_doctor.matrix.types import Support
+from rocm_doctor.model import GRADES, as_of
 
+_NEVER = "never read again"
 _STALE = datetime.timedelta(days=366)
 
 
 def coverage(matrix: Matrix, today: datetime.date) -> list[Table]:
     """Counts by kind and grade; targets by layer; what no source says; contradictions; what was checked over a year ago."""
-    return [_counts(matrix), _by_layer(matrix), _unknown(matrix), _contradictions(matrix), _stale(matrix, today)]
+    return [
+        _counts(matrix),
+        _read_again(matrix, today),
+        _by_layer(matrix),
+        _unknown(matrix),
+        _contradictions(matrix),
+        _stale(matrix, today),
+    ]
 
 
 def _counts(matrix: Matrix) -> Table:
@@ -31,8 +41,19 @@ def _counts(matrix: Matrix) -> Table:
         "variables": [e.grade for e in matrix.env.values()],
         "other facts": [f.grade for f in matrix.facts],
     }
-    lines = [(name, str(len(g)), *(str(Counter(g)[k]) for k in ("official", "upstream", "field"))) for name, g in groups.items()]
-    return Table(f"matrix {matrix.version}", ("what", "all", "official", "upstream", "field"), lines)
+    lines = [(name, str(len(g)), *(str(Counter(g)[k]) for k in GRADES)) for name, g in groups.items()]
+    return Table(f"matrix {matrix.version}", ("what", "all", *GRADES), lines)
+
+
+def _read_again(matrix: Matrix, today: datetime.date) -> Table:
+    """How many rows a second reader has confirmed, what came of it, how many are hearsay and how many are stale."""
+    outcomes = Counter(row.verified.outcome if row.verified else _NEVER for row in matrix.rows)
+    stale = sum(today - as_of(row) > _STALE for row in matrix.rows)
+    ends = sum(bool(row.affected) for row in matrix.rows)
+    placed = sum(bool(cited(source).at) for row in matrix.rows for source in row.sources)
+    lines = [*sorted(outcomes.items()), ("hearsay", sum(row.grade == "hearsay" for row in matrix.rows)), ("stale", stale)]
+    lines += [("with ranges", ends), ("sources with a place in them", placed)]
+    return Table("rows by second reading", ("rows", "count"), [(name, str(count)) for name, count in lines])
 
 
 def _by_layer(matrix: Matrix) -> Table:
@@ -75,7 +96,7 @@ def _words(one: Support) -> str:
 
 
 def _stale(matrix: Matrix, today: datetime.date) -> Table:
-    dated = [(r.key, r.checked) for r in matrix.rows] + [(s.key, s.checked) for s in matrix.support]
+    dated = [(r.key, as_of(r)) for r in matrix.rows] + [(s.key, s.checked) for s in matrix.support]
     dated += [(f.key, f.checked) for f in matrix.facts]
     lines = [(key, str(checked)) for key, checked in sorted(dated, key=lambda x: x[1]) if today - checked > _STALE]
     return Table("checked more than a year ago", ("key", "checked"), lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rocm_doctor.matrix.citations import cited
 from rocm_doctor.matrix.store import Matrix
 from rocm_doctor.model import Diagnosis, Row
 
@@ -58,4 +59,6 @@ def _cell(text: str) -> str:
 
 
 def _linked(source: str) -> str:
-    return f"<{source}>" if source.startswith("https://") else _cell(source)
+    one = cited(source)
+    link = f"<{one.ref}>" if one.ref.startswith("https://") else _cell(one.ref)
+    return link + _cell(source.removeprefix(one.ref))

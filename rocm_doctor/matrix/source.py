@@ -20,10 +20,11 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from rocm_doctor.matrix.ranges import with_ranges
 from rocm_doctor.matrix.types import Driver, EnvVar, Fact, RocmRelease, Support, Target, TorchBuild
 from rocm_doctor.model import Diagnosis, Row
 
-SCHEMA = 1
+SCHEMA = 2
 SECTIONS: dict[str, Any] = {
     "gfx": Target,
     "rocm": RocmRelease,
@@ -33,7 +34,7 @@ SECTIONS: dict[str, Any] = {
     "env": EnvVar,
     "facts": Fact,
 }
-_SHORT = re.compile(r"[a-z0-9][a-z0-9.-]*$")
+_SHORT = re.compile(r"([a-z0-9][a-z0-9.-]*)(?= § |, seen |$)")
 _STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
 
 
@@ -156,7 +157,10 @@ def _convert(
 ) -> Any:
     """One entry as its type; None, and the problem noted, when it is not one."""
     try:
-        return msgspec.convert(expanded(item, shorts), kind)
+        made = msgspec.convert(expanded(item, shorts), kind)
+        if kind is Row and (both := sorted(set(made.when) & set(made.affected))):
+            raise msgspec.ValidationError(f"`{both[0]}` stands under `when`, too - at `$.affected.{both[0]}`")
+        return msgspec.structs.replace(made, when=with_ranges(made)) if isinstance(made, Row) and made.affected else made
     except msgspec.ValidationError as exc:
         words, _, where = str(exc).partition(" - at `$")
         steps = [name or number for name, number in _STEP.findall(where)]
@@ -181,10 +185,14 @@ def expanded(item: Any, shorts: dict[str, str]) -> Any:
         return item
     made = dict(item)
     if isinstance(made.get("sources"), list):
-        made["sources"] = [shorts[s] if isinstance(s, str) and _SHORT.match(s) else s for s in made["sources"]]
+        made["sources"] = [_SHORT.sub(lambda m: shorts[m[1]], s, count=1) if _shortened(s) else s for s in made["sources"]]
     if isinstance(made.get("overrides"), list):
         made["overrides"] = [expanded(o, shorts) for o in made["overrides"]]
     return made
+
+
+def _shortened(source: Any) -> bool:
+    return isinstance(source, str) and _SHORT.match(source) is not None
 
 
 def _driver(path: Path, root: Path, shorts: dict[str, str], problems: list[Problem]) -> Any:

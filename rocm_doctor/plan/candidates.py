@@ -6,9 +6,9 @@ import msgspec
 
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.matrix.types import Override, TorchBuild
-from rocm_doctor.model import Finding, Grade
+from rocm_doctor.model import GRADES, Finding, Grade
 from rocm_doctor.plan.catalog import Catalog, Index
-from rocm_doctor.plan.evidence import GRADES, Claim, Statements, once, speaks_against, speaks_for, statements
+from rocm_doctor.plan.evidence import Claim, Statements, once, speaks_against, speaks_for, statements
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.rules.build import unseen
 from rocm_doctor.rules.override import NAME as OVERRIDE

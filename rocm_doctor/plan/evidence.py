@@ -10,7 +10,6 @@ from rocm_doctor.model import Grade, Row
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.versions import contains, release
 
-GRADES: tuple[Grade, ...] = ("official", "upstream", "field")
 _FOR = ("supported", "release-ready", "works-unofficially", "preview")
 _AGAINST = ("broken", "harmful", "build-only", "unstable")
 _VERBS = {
@@ -111,7 +110,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 def _names(when: dict[str, str], build: TorchBuild) -> bool:
     """Whether a row about the target is about this build: it names its version or family, and what it asks of torch holds."""
-    facts = {"torch.version": build.torch, "torch.rocm": build.rocm, "torch.family": build.family}
+    facts = {"torch.version": build.torch, "torch.rocm": build.rocm, "rocm.loaded": build.rocm, "torch.family": build.family}
     asked = {name: condition for name, condition in when.items() if name in facts}
     if not {"torch.version", "torch.family"} & set(asked):
         return False

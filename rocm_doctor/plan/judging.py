@@ -20,7 +20,10 @@ from rocm_doctor.rules.logs import Logs
 from rocm_doctor.versions import release, rocm_of_hip
 
 _NO_LOGS = Logs(())
-_STATED = ("torch.version", "torch.build", "torch.family", "torch.rocm", "torch.device_dists", "torch.expandable_segments")
+_STATED = (
+    "torch.version", "torch.release", "torch.build", "torch.family", "torch.rocm", "torch.device_dists",
+    "torch.expandable_segments", "rocm.loaded",
+)  # fmt: skip
 _STATED_FAMILIES = ("pkg.", "code.", "soname.", "env.")
 _ROCM = Fact("rocm")
 """torch.build of every stack of a plan."""

@@ -6,6 +6,7 @@ from collections.abc import Container, Mapping
 
 import msgspec
 
+from rocm_doctor.facts.derive import derived
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
@@ -18,7 +19,7 @@ INBOX = "inbox"
 
 TORCH = ("torch", "torchvision", "torchaudio", "triton", "pytorch-triton-rocm", "triton-rocm")
 """What a new torch replaces."""
-_OF_TORCH = ("torch.", "code.torch", "code.rocblas", "smoke.", "env.", "pkg.rocm", "pkg.amd-torch")
+_OF_TORCH = ("torch.", "rocm.loaded", "code.torch", "code.rocblas", "smoke.", "env.", "pkg.rocm", "pkg.amd-torch")
 
 
 class Machine(msgspec.Struct, frozen=True):
@@ -117,7 +118,8 @@ def with_stack(machine: Machine, facts: dict[str, Fact], replaced: Container[str
     `replaced`: names of packages that are installed anew, whose code and links are no longer those that were read.
     """
     kept = {name: fact for name, fact in machine.base.facts.items() if not _gone(name, replaced)}
-    return msgspec.structs.replace(machine.base, facts={**kept, **facts})
+    made = msgspec.structs.replace(machine.base, facts={**kept, **facts})
+    return msgspec.structs.replace(made, facts={**derived(made), **made.facts})
 
 
 def _gone(name: str, replaced: Container[str]) -> bool:

@@ -9,6 +9,7 @@ import html
 import re
 from collections.abc import Iterable, Iterator
 
+from rocm_doctor.matrix.citations import cited
 from rocm_doctor.model import Fact, Finding, Report
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.html_style import STYLE
@@ -138,7 +139,8 @@ def _finding(finding: Finding, following: list[Finding]) -> Iterator[str]:
 
 
 def _source(source: str) -> str:
-    return f'<a href="{_e(source)}" rel="noreferrer">{_e(source)}</a>' if _LINK.fullmatch(source) else _e(source)
+    ref = cited(source).ref
+    return f'<a href="{_e(ref)}" rel="noreferrer">{_e(source)}</a>' if _LINK.fullmatch(ref) else _e(source)
 
 
 def _list(title: str, lines: Iterable[str]) -> Iterator[str]:

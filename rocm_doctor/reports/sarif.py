@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from rocm_doctor.matrix.citations import cited
 from rocm_doctor.model import Finding, Reading, Report
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.places import line_of, location, message, of_repository
@@ -47,7 +48,7 @@ def _rule(finding: Finding) -> dict[str, Any]:
         "help": {"text": f"rocm-doctor explain {finding.id}"},
         "defaultConfiguration": {"level": finding.severity},
     }
-    link = next((s for s in finding.sources if s.startswith("https://")), None)
+    link = next((ref for s in finding.sources if (ref := cited(s).ref).startswith("https://")), None)
     return {**rule, "helpUri": quote(link, safe=":/?#[]@!$&'()*+,;=%~")} if link else rule
 
 

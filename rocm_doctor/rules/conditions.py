@@ -57,6 +57,13 @@ def _version_cached(part: str, value: str) -> bool:
     return bool(versions.contains(part, value))
 
 
+def _release(part: str, value: Value) -> bool:
+    """`amd:<2.10` holds for `amd:2.9.1`, and `<2.10` for the releases of either line."""
+    line, _, version = str(value).rpartition(":")
+    wanted, _, spec = part.rpartition(":")
+    return wanted in ("", line) and (not spec or _version_cached(spec, version))
+
+
 def _word(part: str, value: Value) -> bool:
     return fnmatchcase(str(value).casefold(), part.casefold())
 
@@ -87,6 +94,7 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
 }
 _TESTS: dict[str, Callable[[str, Value], bool]] = {
     "version": _version,
+    "release": _release,
     "word": _word,
     "list": _word,
     "flag": _flag,

@@ -19,7 +19,6 @@ _YEAR = 400
 """Days: a year and a little, since AMD's tables go by month."""
 _OF_DRIVER = {"30.10": "7.0.0", "30.20": "7.1.0", "30.30": "7.2.0"}
 """The ROCm release that a driver came out with, from 30.10 on (user-kernel-space-compat-matrix, 7.1 and 7.2 matrices)."""
-_OWN_ROCM = ("bundled", "rpath-packages", "therock")
 
 
 def driver_range(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
@@ -54,10 +53,9 @@ _WORDS = {
 
 
 def user_space(snapshot: Snapshot) -> tuple[str, str]:
-    """The ROCm that will be loaded: the wheel's own where it has one, else the system's. (name of the fact, version)."""
-    name = "torch.rocm" if snapshot.get("torch.family").value in _OWN_ROCM else "rocm.version"
-    value = snapshot.get(name).value
-    return name, value if isinstance(value, str) else ""
+    """The ROCm that will be loaded: (name of the fact, version)."""
+    value = snapshot.get("rocm.loaded").value
+    return "rocm.loaded", value if isinstance(value, str) else ""
 
 
 def driver_release(module: str, matrix: Matrix) -> str | None:

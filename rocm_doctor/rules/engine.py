@@ -4,6 +4,8 @@ False settles a row. All true makes a finding. A row that asks for a failure lin
 facts that would rule it out (`absent`, `!...`) count as true until something says otherwise; a fact that it needs and nobody
 stated leaves it undecided. Rows that explain the same line are rivals: the one that the most facts speak for is named, the others
 are kept as hypotheses, and those that a fact rules out are named with that fact.
+
+A row that another one overrules (precedence.py) stays in the report as a note that names the newer row.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Row, Snap
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.findings import from_row, lowered, quoted, to_train_on
 from rocm_doctor.rules.logs import Logs
+from rocm_doctor.rules.precedence import overruled, overruling
 
 Rule = Callable[[Snapshot, Matrix], Iterable[Finding]]
 _RANK = {"error": 0, "warning": 1, "note": 2, "high": 0, "medium": 1, "low": 2}
@@ -58,10 +61,13 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
     undecided: list[Undecided] = []
     excluded: dict[str, list[str]] = {}
     calm = logs.find(_CALM) is not None
+    over = overruling(matrix)
     for row in matrix.rows:
         if row.status != "works" or row.harmless:
             for subject, gpu in _subjects(row, snapshot):
-                _sort_out(row, _against(row, snapshot, gpu, logs), matrix, subject, candidates, undecided, excluded, calm)
+                judged = _against(row, snapshot, gpu, logs)
+                newer = next((r for r in over.get(row.key, ()) if _settles(r, snapshot, gpu, logs)), None) if judged else None
+                _sort_out(row, judged, newer, matrix, subject, candidates, undecided, excluded, calm)
     candidates += [Candidate(f, None, _RULE) for rule in rules for f in rule(snapshot, matrix)]
     return ranked(_rivals(candidates, excluded, matrix), matrix), undecided
 
@@ -69,6 +75,7 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
 def _sort_out(
     row: Row,
     judged: Judged | None,
+    newer: Row | None,
     matrix: Matrix,
     subject: str,
     candidates: list[Candidate],
@@ -82,12 +89,19 @@ def _sort_out(
     if judged.ruled_out:
         excluded.setdefault(row.when["log"], []).append(f"{row.diagnosis}, because {judged.ruled_out}")
     elif judged.missing:
-        if judged.decided or judged.lines:
+        if (judged.decided or judged.lines) and not newer:
             undecided.append(Undecided(row.diagnosis, row.key, row.title, judged.missing, row.settle))
     else:
         made = from_row(row, matrix, judged.lines + judged.evidence, _confidence(row, judged, calm), subject)
+        made = overruled(made, newer) if newer else made
         weight = 2 * judged.decided + len(judged.lines) + _PRIOR[row.prior]
         candidates.append(Candidate(made, judged.lines[0] if judged.lines else None, weight))
+
+
+def _settles(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> bool:
+    """Whether a row holds here without a doubt."""
+    judged = _against(row, snapshot, gpu, logs)
+    return judged is not None and not judged.ruled_out and not judged.missing
 
 
 def _subjects(row: Row, snapshot: Snapshot) -> list[tuple[str, Gpu | None]]:
@@ -230,5 +244,6 @@ def _with_echoes(one: Finding, tied: Sequence[Finding]) -> Finding:
     return msgspec.structs.replace(one, evidence=tuple(dict.fromkeys((*one.evidence, *echoes)))) if echoes else one
 
 
-def _severe_first(one: Finding) -> tuple[int, int]:
-    return (_RANK[one.severity], _RANK[one.confidence])
+def _severe_first(one: Finding) -> tuple[int, bool, int]:
+    """Of two errors the one that gives wrong results comes first: nothing else would show it."""
+    return (_RANK[one.severity], one.status != "wrong", _RANK[one.confidence])

@@ -9,9 +9,14 @@ from typing import Any
 import msgspec
 
 from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.ranges import remedy
 from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Row, Severity, Snapshot
 
 SEVERITY: dict[tuple[str, str], Severity] = {
+    ("wrong", "official"): "error",
+    ("wrong", "upstream"): "error",
+    ("wrong", "field"): "error",
+    ("wrong", "hearsay"): "warning",
     ("broken", "official"): "error",
     ("broken", "upstream"): "error",
     ("broken", "field"): "warning",
@@ -24,6 +29,10 @@ SEVERITY: dict[tuple[str, str], Severity] = {
     ("works", "official"): "note",
     ("works", "upstream"): "note",
     ("works", "field"): "note",
+    ("broken", "hearsay"): "note",
+    ("unsupported", "hearsay"): "note",
+    ("degraded", "hearsay"): "note",
+    ("works", "hearsay"): "note",
 }
 _LOWERED: dict[Severity, Severity] = {"error": "warning", "warning": "warning", "note": "note"}
 
@@ -53,6 +62,7 @@ def finding(
 def from_row(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidence: Confidence, subject: str) -> Finding:
     """A finding of a matrix row; what the row does not say (advice, commands, verify) is said by its diagnosis."""
     known = matrix.diagnoses.get(row.diagnosis)
+    advice = row.advice or (known.advice if known and not row.commands else "")
     made = Finding(
         id=row.diagnosis,
         row=row.key,
@@ -64,7 +74,7 @@ def from_row(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidence: 
         status=row.status,
         grade=row.grade,
         evidence=tuple(dict.fromkeys(evidence)),
-        advice=row.advice or (known.advice if known and not row.commands else ""),
+        advice=f"{advice} {remedy(row.affected)}".strip(),
         commands=row.commands or (known.commands if known and not row.advice else ()),
         verify=row.verify or (known.verify if known else ()),
         sources=row.sources,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rocm_doctor.matrix.checks import catalog as lint_catalog
+from rocm_doctor.matrix.checks import citations as lint_citations
 from rocm_doctor.matrix.checks import rows as lint_rows
 from rocm_doctor.matrix.checks import text as lint_text
 from rocm_doctor.matrix.source import SECTIONS, MatrixError, Problem, compile_json, line_of, read_shorts, read_yaml, row_files
@@ -95,7 +96,9 @@ Complaints = Iterable[tuple[str, str]]
 """(field, message): the field is a step below the entry, or empty."""
 
 _OF_ANY: tuple[tuple[str, Callable[[Any], Complaints]], ...] = (
-    ("source-form", lint_text.source_form),
+    ("source-form", lint_citations.source_form),
+    ("official", lint_citations.official),
+    ("range-source", lint_citations.range_sources),
     ("personal-data", lint_text.personal_data),
     ("command-parses", lint_text.commands_parse),
 )
@@ -104,6 +107,9 @@ _OF_ROW: tuple[tuple[str, Callable[[Row], Complaints]], ...] = (
     ("coordinate-known", lint_rows.coordinates),
     ("condition-parses", lint_rows.conditions),
     ("title-form", lint_rows.title_form),
+    ("range", lint_rows.ranges),
+    ("grade", lint_rows.grades),
+    ("quote", lint_citations.quotes),
 )
 
 
@@ -113,8 +119,8 @@ def _each(entries: Sequence[Entry], today: datetime.date) -> Iterator[Problem]:
         checks: tuple[tuple[str, Callable[[Any], Complaints]], ...] = _OF_ANY + (_OF_ROW if isinstance(entry.value, Row) else ())
         for name, check in checks:
             yield from (_problem(entry, field, message, name) for field, message in check(entry.value))
-        for level, message in lint_text.age(entry.value, today):
-            yield _problem(entry, "checked", message, "age")._replace(level=level)
+        for level, field, message in lint_text.age(entry.value, today):
+            yield _problem(entry, field, message, "age")._replace(level=level)
 
 
 def _together(entries: Sequence[Entry], root: Path) -> Iterator[Problem]:
@@ -141,7 +147,7 @@ def _said(entries: Sequence[Entry], complaints: Iterable[tuple[int, str, str]], 
 
 
 def _problem(entry: Entry, field: str, message: str, check: str) -> Problem:
-    steps = (*entry.at, *(field.split(".", 1) if field.startswith("when.") else [field] if field else []))
+    steps = (*entry.at, *(field.split(".", 1) if field.startswith(("when.", "affected.")) else [field] if field else []))
     return Problem(entry.file, line_of(entry.path, steps), field, message, check, entry.key)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from rocm_doctor.coords import Kind, coord
-from rocm_doctor.model import Row
-from rocm_doctor.versions import contains, parse_spec
+from rocm_doctor.matrix.ranges import LINED
+from rocm_doctor.model import Range, Row
+from rocm_doctor.versions import contains, parse, parse_spec, sort_key
 
 _KEY = re.compile(r"[a-z0-9]+(?:[.+-][a-z0-9]+)*$")
 _NUMBER = re.compile(r"(>=|<=|==|!=|>|<)?\s*-?(0x[0-9a-f]+|\d+(\.\d+)?)\s*([kmgt]ib)?$", re.IGNORECASE)
@@ -52,7 +53,65 @@ def condition_fault(kind: Kind, condition: str) -> str:
     return next((fault for part in parts if (fault := _part_fault(kind, part))), "")
 
 
+def ranges(row: Row) -> Iterator[tuple[str, str]]:
+    """Each range is of versions, has an end that can be read, begins before it ends, and overlaps no other of its line."""
+    for fact, several in row.affected.items():
+        known = coord(fact)
+        if known is None or known.kind not in ("version", "release"):
+            yield f"affected.{fact}", "a range needs a fact that is a version"
+            continue
+        for one in several:
+            if fault := _range_fault(fact, one):
+                yield f"affected.{fact}", fault
+        for line in dict.fromkeys(one.line for one in several):
+            ordered = sorted((one for one in several if one.line == line), key=lambda one: sort_key(_number(one.introduced)))
+            for one, other in pairwise(ordered):
+                if not (one.fixed or one.last_affected) or contains(_end(one), _number(other.introduced)) is not False:
+                    yield (
+                        f"affected.{fact}",
+                        f"two ranges{' of ' + line if line else ''} overlap at {other.introduced or 'the beginning'}",
+                    )
+
+
+def _range_fault(fact: str, one: Range) -> str:
+    ends = [text for text in (one.introduced, one.fixed, one.last_affected) if text]
+    unread = next((text for text in ends if parse(_number(text)) is None), "")
+    if unread:
+        return f"`{unread}` is not a version"
+    if not ends:
+        return "a range has at least one end"
+    if one.fixed and one.last_affected:
+        return "a range ends with `fixed` or with `last_affected`, not with both"
+    if (one.line != "") is not (fact == LINED):
+        return f"a range with a line belongs to {LINED}, and only there"
+    if one.introduced and (one.fixed or one.last_affected) and contains(_end(one), _number(one.introduced)) is False:
+        return f"the range ends at {one.fixed or one.last_affected} before it begins at {one.introduced}"
+    return ""
+
+
+def _number(text: str) -> str:
+    return text.removesuffix(".x")
+
+
+def _end(one: Range) -> str:
+    return f"<{one.fixed}" if one.fixed else f"<={one.last_affected}"
+
+
+def grades(row: Row) -> Iterator[tuple[str, str]]:
+    """What was read again and could not be found is hearsay, and a row never read by a second reader says nothing of it."""
+    if row.verified and row.verified.outcome == "unverifiable" and row.grade != "hearsay":
+        yield "grade", f"{row.grade}, but the second reading could not verify it: hearsay"
+    for name, grade in (("range_grade", row.range_grade), ("remedy_grade", row.remedy_grade)):
+        if grade is not None and grade == row.grade:
+            yield name, "the same as `grade`: leave it out"
+
+
 def _part_fault(kind: Kind, part: str) -> str:
+    if kind == "release":
+        line, colon, part = part.rpartition(":")
+        if colon and line not in ("upstream", "amd"):
+            return f"`{line}` is not a line of torch releases: upstream or amd"
+        kind = "version" if part else kind
     if kind == "version":
         try:
             parse_spec(part)
@@ -78,8 +137,8 @@ def remedies(rows: Sequence[Row], with_advice: Collection[str]) -> Iterator[tupl
         if not row.cause.strip():
             yield number, "cause", "a row says why"
         said = row.advice or row.commands or row.settle or "no known fix" in row.cause or row.diagnosis in with_advice
-        if row.status in ("broken", "degraded") and not said:
-            yield number, "advice", 'broken and degraded rows say what to do, or "no known fix"'
+        if row.status in ("wrong", "broken", "degraded") and not said:
+            yield number, "advice", 'wrong, broken and degraded rows say what to do, or "no known fix"'
 
 
 def duplicates(rows: Sequence[Row]) -> Iterator[tuple[int, str, str]]:
@@ -97,6 +156,9 @@ def references(rows: Sequence[Row], ids: Collection[str], retired: Mapping[str, 
             yield number, "diagnosis", f"`{row.diagnosis}` is no diagnosis"
         if row.key in retired:
             yield number, "key", f"`{row.key}` is retired (successor: {retired[row.key] or 'none'})"
+        for name in row.supersedes:
+            if name == row.key or name not in keys:
+                yield number, "supersedes", f"`{name}` is not another row"
         for name in row.after:
             if name not in ids and name not in keys:
                 yield number, "after", f"`{name}` is neither a diagnosis nor a row"
@@ -111,8 +173,10 @@ def contradictions(rows: Sequence[Row]) -> Iterator[tuple[int, str, str]]:
 
 
 def _opposed(one: Row, other: Row) -> bool:
-    same = one.diagnosis == other.diagnosis and one.grade == other.grade and not (one.harmless or other.harmless)
-    return same and {one.status, other.status} == {"works", "broken"}
+    if one.key in other.supersedes or other.key in one.supersedes or one.harmless or other.harmless:
+        return False
+    same = one.diagnosis == other.diagnosis and one.grade == other.grade
+    return same and {one.status, other.status} in ({"works", "broken"}, {"works", "wrong"})
 
 
 def _meet(one: Mapping[str, str], other: Mapping[str, str]) -> bool:

@@ -1,4 +1,4 @@
-"""Checks of any entry's words: sources, personal data, commands, age, and the formatting of the files."""
+"""Checks of any entry's words: personal data, commands, age, and the formatting of the files."""
 
 from __future__ import annotations
 
@@ -9,38 +9,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
+from rocm_doctor.matrix.citations import cited
 from rocm_doctor.matrix.source import Problem, nodes
 
-_FORMS = (
-    re.compile(r"https://[\w.-]+\.[a-z]{2,}/\S*$"),
-    re.compile(r"[\w.-]+/[\w.-]+ .*\S(@\S+|\(.*\)|#L?\d+)$"),
-    re.compile(r"[\w.-]+/[\w.-]+ (commits? |@|\S+/|\S+\.\w+|target lists)\S?.*$"),
-    re.compile(
-        r"field report: .+\(.*20\d\d.*\)$|field report: .+, issue \d+$|field report: .+issue \d+.*$|field report: .+\d.*$"
-    ),
-    re.compile(r"PyPI (wheels?|metadata) .+"),
-    re.compile(r"rocm[-_]doctor[ /]\S+\.(md|py).*"),
-    re.compile(r"[A-Z]\w+.* (19|20)\d\d, .{12,}"),
-    re.compile(r"(ROCm|Linux kernel|libdrm|pci\.ids|pytorch\.github\.io|xformers|pytorch\.org) ?.*[\d/].*"),
-)
 _PERSONAL = (
     (re.compile(r"/home/[\w.-]+|/root/|/Users/[\w.-]+|C:\\Users\\[\w.-]+"), "a path of somebody's machine"),
     (re.compile(r"[\w.+-]+@[\w-]+\.(?:com|org|net|de|io|edu)\b"), "an e-mail address"),
     (re.compile(r"\b(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}\b(?!\.)"), "a private network address"),
 )
 _YEAR = datetime.timedelta(days=366)
-
-
-def source_form(entry: Any) -> Iterator[tuple[str, str]]:
-    """Every entry has a source, and each is a URL, `owner/repo path@commit`, a dated field report, or an opened package."""
-    sources = getattr(entry, "sources", ())
-    if not sources:
-        yield "sources", "no source: what nobody says does not belong here"
-    for override in getattr(entry, "overrides", ()):
-        sources += override.sources
-    for source in sources:
-        if not any(form.match(source) for form in _FORMS):
-            yield "sources", f"`{source}` is no citation: give a URL, `owner/repo path@commit` or `field report: what (date)`"
+_QUARTER = datetime.timedelta(days=92)
 
 
 def personal_data(entry: Any) -> Iterator[tuple[str, str]]:
@@ -74,12 +52,19 @@ def _quoted(command: str) -> set[str]:
     return {a or b for a, b in re.findall(r"\"([^\"]*)\"|'([^']*)'", command)}
 
 
-def age(entry: Any, today: datetime.date) -> Iterator[tuple[Literal["error", "warning"], str]]:
-    checked = getattr(entry, "checked", None)
-    if checked and checked > today:
-        yield "error", f"{checked} lies in the future"
-    elif checked and today - checked > _YEAR:
-        yield "warning", f"last checked on {checked}, more than a year ago: look at its sources again"
+def age(entry: Any, today: datetime.date) -> Iterator[tuple[Literal["error", "warning"], str, str]]:
+    """Dates that lie in the future, and what was last read too long ago: (level, field, message)."""
+    verified = getattr(entry, "verified", None)
+    seen = [("sources", cited(source).seen) for source in getattr(entry, "sources", ())]
+    dates = [("checked", getattr(entry, "checked", None)), ("verified", verified.date if verified else None), *seen]
+    dates += [("issues", issue.seen) for issue in getattr(entry, "issues", ())]
+    yield from (("error", field, f"{date} lies in the future") for field, date in dates if date and date > today)
+    last = max((date for field, date in dates if date and field != "issues"), default=None)
+    if last and today - last > _YEAR:
+        yield "warning", "checked", f"last checked on {last}, more than a year ago: look at its sources again"
+    for issue in getattr(entry, "issues", ()):
+        if issue.state == "open" and today - issue.seen > _QUARTER:
+            yield "warning", "issues", f"{issue.id} was open on {issue.seen}, more than three months ago: look at it again"
 
 
 def formatting(files: Iterable[Path], root: Path) -> Iterator[Problem]:

@@ -1,0 +1,78 @@
+"""Checks of sources: their form, whether they can carry the grade, and whether they say what the entry says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from rocm_doctor.matrix.citations import Citation, cited
+from rocm_doctor.matrix.types import Support
+from rocm_doctor.model import Row
+from rocm_doctor.versions import release
+
+_FORMS = (
+    re.compile(r"https://[\w.-]+\.[a-z]{2,}/\S*$"),
+    re.compile(r"[\w.-]+/[\w.-]+ .*\S(@\S+|\(.*\)|#L?\d+)$"),
+    re.compile(r"[\w.-]+/[\w.-]+ (commits? |@|\S+/|\S+\.\w+|target lists)\S?.*$"),
+    re.compile(
+        r"field report: .+\(.*20\d\d.*\)$|field report: .+, issue \d+$|field report: .+issue \d+.*$|field report: .+\d.*$"
+    ),
+    re.compile(r"PyPI (wheels?|metadata) .+"),
+    re.compile(r"rocm[-_]doctor[ /]\S+\.(md|py).*"),
+    re.compile(r"[A-Z]\w+.* (19|20)\d\d, .{12,}"),
+    re.compile(r"(ROCm|Linux kernel|libdrm|pci\.ids|pytorch\.github\.io|xformers|pytorch\.org) ?.*[\d/].*"),
+)
+_OF_RELEASE = re.compile(r"ROCm (\d+\.\d+(?:\.\d+)?) (?:compatibility|release notes|support)|/docs-(\d+\.\d+(?:\.\d+)?)/")
+"""A source that is about one ROCm release, and its number."""
+
+
+def source_form(entry: Any) -> Iterator[tuple[str, str]]:
+    """Every entry has a source, and each is a URL, `owner/repo path@commit`, a dated field report, or an opened package."""
+    sources = getattr(entry, "sources", ())
+    if not sources:
+        yield "sources", "no source: a statement without a source does not belong here"
+    for override in getattr(entry, "overrides", ()):
+        sources += override.sources
+    for source in (*sources, *_of_ranges(entry)):
+        one = cited(source)
+        if not any(form.match(one.ref) for form in _FORMS):
+            yield "sources", f"`{one.ref}` is no citation: give a URL, `owner/repo path@commit` or `field report: what (date)`"
+
+
+def _of_ranges(entry: Any) -> Iterator[str]:
+    if isinstance(entry, Row):
+        yield from (one.source for several in entry.affected.values() for one in several if one.source)
+
+
+def official(entry: Any) -> Iterator[tuple[str, str]]:
+    """An official statement has a publication among its sources; a thread in AMD's tracker is not one."""
+    sources = [cited(source) for source in getattr(entry, "sources", ())]
+    if getattr(entry, "grade", "") == "official" and sources and not any(one.published for one in sources):
+        yield "grade", f"official, but {sources[0].ref} is a thread in a tracker and not a publication: upstream or field"
+
+
+def quotes(row: Row) -> Iterator[tuple[str, str]]:
+    """Where a row quotes its sources, the quotations hold each end of its ranges."""
+    said = " ".join(cited(source).quote for source in (*row.sources, *_of_ranges(row)))
+    if not said.strip():
+        return
+    for fact, several in row.affected.items():
+        for end in (e for one in several for e in (one.introduced, one.fixed, one.last_affected) if e):
+            if not re.search(rf"(?<![\d.]){re.escape(end.removesuffix('.x'))}(?![\d])", said):
+                yield f"affected.{fact}", f"no quotation of its sources holds {end}"
+
+
+def range_sources(entry: Any) -> Iterator[tuple[str, str]]:
+    """A statement does not reach beyond the release that all its sources are about."""
+    if not isinstance(entry, Support) or not entry.until:
+        return
+    about = [_release_of(cited(source)) for source in entry.sources]
+    end = release(entry.until.replace(".x", ""))
+    if end and about and all(about) and end[:2] > max(one[:2] for one in about if one):
+        yield "until", f"`{entry.until}` is beyond its sources, which are about {'.'.join(map(str, max(a for a in about if a)))}"
+
+
+def _release_of(source: Citation) -> tuple[int, ...] | None:
+    found = _OF_RELEASE.search(source.ref)
+    return release(found[1] or found[2]) if found else None

@@ -1,0 +1,42 @@
+"""A source as an entry writes it: what it is, where in it to look, the words that say it, and the day it was read.
+
+    https://github.com/ROCm/TheRock/issues/7699 § comment of 2026-10-02 "fixed in 10.1", seen 2026-11-22
+
+Only the first part must be there; it may be a short name of sources.yaml. The locator is a heading, a line or a comment.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from typing import NamedTuple
+
+_TEXT = re.compile(r'(?P<ref>.+?)(?: § (?P<at>[^"]*?)(?: ?"(?P<quote>[^"]+)")?)?(?:, seen (?P<seen>\d{4}-\d\d-\d\d))?$')
+_THREAD = re.compile(r"https://(?:github|gitlab)\.com/[^/]+/[^/]+/(?:-/)?(?:issues|discussions|pull|merge_requests)/\d+")
+
+
+class Citation(NamedTuple):
+    ref: str
+    at: str = ""
+    quote: str = ""
+    seen: datetime.date | None = None
+
+    @property
+    def published(self) -> bool:
+        """Whether it may be AMD's or a project's own publication: not a thread of a tracker, and not a report by a user."""
+        return not _THREAD.match(self.ref) and not self.ref.startswith("field report")
+
+
+def cited(text: str) -> Citation:
+    """The parts of a source."""
+    found = _TEXT.match(text)
+    if found is None:
+        return Citation(text)
+    return Citation(found["ref"], found["at"] or "", found["quote"] or "", _date(found["seen"]))
+
+
+def _date(text: str | None) -> datetime.date | None:
+    try:
+        return datetime.date.fromisoformat(text) if text else None
+    except ValueError:
+        return None

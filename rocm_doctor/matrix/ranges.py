@@ -1,0 +1,44 @@
+"""Ranges of releases as a row writes them under `affected`: the condition they make, and their words in a report.
+
+`introduced` is the first release with it and `last_affected` the last (both belong to the range); `fixed` is the first release
+without it. `7.2.x` is a whole series. Ranges of one fact are alternatives. Ranges with a `line` ask for torch.release, which
+carries the line beside the version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from rocm_doctor.model import Range, Row
+
+LINED = "torch.release"
+_NAMES = {
+    "torch.version": "torch", "torch.release": "torch", "rocm.loaded": "ROCm", "torch.rocm": "ROCm", "rocm.version": "ROCm",
+    "kernel": "kernel", "driver.version": "driver", "driver.windows": "driver", "torch.hip": "HIP",
+}  # fmt: skip
+_LINES = {"": "", "upstream": "PyTorch's ", "amd": "AMD's "}
+
+
+def with_ranges(row: Row) -> dict[str, str]:
+    """The conditions of a row, those of its ranges among them."""
+    return {**row.when, **{name: condition(ranges) for name, ranges in row.affected.items()}}
+
+
+def condition(ranges: Iterable[Range]) -> str:
+    """The alternatives as one condition of `when`."""
+    return "|".join((f"{one.line}:" if one.line else "") + _bounds(one) for one in ranges)
+
+
+def _bounds(one: Range) -> str:
+    ends = ((">=", one.introduced), ("<", one.fixed), ("<=", one.last_affected))
+    return ",".join(operator + version for operator, version in ends if version)
+
+
+def remedy(affected: Mapping[str, Sequence[Range]]) -> str:
+    """`Fixed in ROCm 10.1.` for a report; empty where no range ends with a fix."""
+    fixes = [f"{_LINES[one.line]}{_name(fact)} {one.fixed}" for fact, ranges in affected.items() for one in ranges if one.fixed]
+    return f"Fixed in {' and in '.join(dict.fromkeys(fixes))}." if fixes else ""
+
+
+def _name(fact: str) -> str:
+    return _NAMES.get(fact, fact.removeprefix("pkg."))
