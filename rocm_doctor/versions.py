@@ -187,15 +187,3 @@ def rocm_of_local(text: str) -> str | None:
     """The ROCm release in a wheel's local part: `7.2.0` of `2.9.1+rocm7.2.0.lw.git7e1940d4`; None for `+rocmsdk20260116`."""
     found = _ROCM_IN_LOCAL.search(text.partition("+")[2])
     return found[1] if found else None
-
-
-def rocm_of_hip(hip: str) -> str | None:
-    """The ROCm series that a HIP version belongs to: ROCm 10.0 reports HIP 7.15 and 6.0 printed 6.1.3283x, else they agree."""
-    numbers = release(hip)
-    if not numbers or len(numbers) < 2:
-        return None
-    if numbers[:2] == (7, 15):
-        return "10.0"
-    if numbers[:2] == (6, 1) and len(numbers) > 2 and numbers[2] < 40000:
-        return "6.0"
-    return f"{numbers[0]}.{numbers[1]}"

@@ -6,16 +6,18 @@ import datetime
 from pathlib import Path
 
 import pytest
-from matrix_machines import findings, machine, rows, torch
+from matrix_machines import MATRIX, findings, machine, rows, torch
 
 from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.matrix.checks.citations import official, quotes, range_sources, source_form
 from rocm_doctor.matrix.checks.rows import ranges
 from rocm_doctor.matrix.checks.text import age
 from rocm_doctor.matrix.citations import Citation, cited
+from rocm_doctor.matrix.hip import hip_of_rocm, rocm_of_hip
 from rocm_doctor.matrix.ranges import condition, remedy
 from rocm_doctor.matrix.types import Support
 from rocm_doctor.model import Issue, Range, Row, Unknown, Verified
+from rocm_doctor.versions import series
 
 TODAY = datetime.date(2026, 11, 21)
 URL = "https://example.org/page"
@@ -189,3 +191,33 @@ def test_stale_rows_and_dates_to_come() -> None:
     assert said(row(), year) == [("warning", "checked")]
     assert said(row(verified=Verified(year, "confirmed")), year) == []
     assert said(row(sources=(f"{URL}, seen {year}",)), TODAY) == [("error", "sources")]
+
+
+@pytest.mark.parametrize(
+    ("hip", "rocm"),
+    [
+        ("7.15.26333", "10.0"),
+        ("7.16.26385", "10.1"),
+        ("7.14.60850", "7.14"),
+        ("6.1.32830", "6.0"),
+        ("6.1.32831", "6.0"),
+        ("6.1.40091-a8dbc0c19", "6.1"),
+        ("6.3.42134-a9a80e791", "6.3"),
+        ("5.4.22801", "5.4"),
+        ("7.99.1", None),
+        ("?", None),
+    ],
+)
+def test_rocm_of_a_hip_version(hip: str, rocm: str | None) -> None:
+    assert rocm_of_hip(hip, MATRIX.rocm) == rocm
+
+
+def test_every_release_gets_its_hip_and_back() -> None:
+    assert all(rocm_of_hip(r.hip, MATRIX.rocm) == series(r.version) for r in MATRIX.rocm if r.hip)
+    assert (hip_of_rocm("10.0.0", MATRIX.rocm), hip_of_rocm("7.2", MATRIX.rocm)) == ("7.15", "7.2")
+
+
+def test_torchs_rocm_follows_from_its_hip_where_only_that_was_read() -> None:
+    assert machine({"torch.hip": "7.16.26385"}).get("torch.rocm").value == "10.1"
+    assert machine({"torch.hip": "7.16.26385", "torch.rocm": "9"}).get("torch.rocm").value == "9"
+    assert "torch.rocm" not in machine({"torch.hip": "7.99.1"}).facts

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version as Pep440
 
-from rocm_doctor.versions import contains, parse, parse_spec, release, rocm_of_hip, rocm_of_local, series, sort_key
+from rocm_doctor.versions import contains, parse, parse_spec, release, rocm_of_local, series, sort_key
 
 
 @pytest.mark.parametrize(
@@ -105,14 +105,6 @@ def test_the_rocm_part_is_compared_on_its_own() -> None:
 )
 def test_rocm_of_a_local_part(text: str, rocm: str | None) -> None:
     assert rocm_of_local(text) == rocm
-
-
-@pytest.mark.parametrize(
-    ("hip", "rocm"),
-    [("7.15.26333", "10.0"), ("7.14.60850", "7.14"), ("6.1.32830", "6.0"), ("6.1.40091-a8dbc0c19", "6.1"), ("?", None)],
-)
-def test_rocm_of_a_hip_version(hip: str, rocm: str | None) -> None:
-    assert rocm_of_hip(hip) == rocm
 
 
 def test_series() -> None:

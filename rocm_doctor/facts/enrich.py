@@ -12,6 +12,7 @@ import msgspec
 
 from rocm_doctor.facts.derive import derived, masked
 from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.hip import rocm_of_hip
 from rocm_doctor.matrix.types import Target
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown, Value
 
@@ -22,7 +23,17 @@ if TYPE_CHECKING:
 def enrich(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
     """The snapshot with what the catalogue knows of its GPUs."""
     gpus = tuple(Gpu(_enriched(gpu.facts, matrix)) for gpu in masked(snapshot))
-    return msgspec.structs.replace(snapshot, gpus=gpus, facts={**derived(snapshot), **snapshot.facts})
+    whole = msgspec.structs.replace(snapshot, facts={**_torch_rocm(snapshot, matrix), **snapshot.facts})
+    return msgspec.structs.replace(whole, gpus=gpus, facts={**derived(whole), **whole.facts})
+
+
+def _torch_rocm(snapshot: Snapshot, matrix: Matrix) -> dict[str, Fact]:
+    """The ROCm that torch was built with, where only its HIP number was read."""
+    hip = snapshot.get("torch.hip")
+    if "torch.rocm" in snapshot.facts or not isinstance(hip.value, str):
+        return {}
+    rocm = rocm_of_hip(hip.value, matrix.rocm)
+    return {"torch.rocm": Fact(rocm, hip.readings)} if rocm else {}
 
 
 def _enriched(facts: dict[str, Fact], matrix: Matrix) -> dict[str, Fact]:

@@ -8,6 +8,7 @@ import msgspec
 
 from rocm_doctor.coords import coord
 from rocm_doctor.matrix import Matrix, TorchBuild
+from rocm_doctor.matrix.hip import hip_of_rocm
 from rocm_doctor.model import Fact, Finding, Reading, Row, Snapshot
 from rocm_doctor.plan.candidates import Candidate
 from rocm_doctor.plan.catalog import Catalog, Release
@@ -17,7 +18,7 @@ from rocm_doctor.rules.code import extensions_without_code
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.engine import judge
 from rocm_doctor.rules.logs import Logs
-from rocm_doctor.versions import release, rocm_of_hip
+from rocm_doctor.versions import release
 
 _NO_LOGS = Logs(())
 _STATED = (
@@ -162,16 +163,11 @@ def held_code(one: Release, name: str, candidate: Candidate, machine: Machine, k
     tables = one.code_windows if machine.system == "windows" else one.code
     if not tables:
         return None
-    hip = release(candidate.index.hip or _hip(candidate.build.rocm)) or ()
+    hip = release(candidate.index.hip or hip_of_rocm(candidate.build.rocm, known.matrix.rocm)) or ()
     exact = next((targets for minor, targets in tables.items() if release(minor) == hip[:2]), None)
     if exact is not None or not known.packages[name].nearest or one.version.startswith("0.49"):
         return exact or ()
     return _nearest(tables, hip)
-
-
-def _hip(rocm: str) -> str:
-    """ROCm 10.0 reports HIP 7.15 (versions.rocm_of_hip); up to there the two numbers agree."""
-    return "7.15" if rocm_of_hip("7.15") == ".".join(rocm.split(".")[:2]) else rocm
 
 
 def _nearest(tables: dict[str, tuple[str, ...]], hip: tuple[int, ...]) -> tuple[str, ...]:

@@ -84,19 +84,12 @@ def kind_of(build: Build) -> str | None:
 
 
 def rocm_of(build: Build) -> str | None:
-    """The ROCm release of the build: its local version says so first, then version.rocm, then version.hip.
-
-    The number of HIP is that of ROCm in its first two parts, except that ROCm 10.0 reports HIP 7.15 (TheRock, 2.13.0+rocm10.0.0).
-    """
+    """The ROCm release of the build: its local version says so first, then version.rocm. HIP's number is not ROCm's: what it
+    stands for is in the catalogue (facts/enrich.py)."""
     local = _LOCAL_ROCM.search(build.local)
     if local:
         return local.group(1)
-    if build.rocm:
-        return build.rocm.partition("-")[0]
-    parts = (build.hip or "").split(".")
-    if len(parts) < 2 or not all(p.isdigit() for p in parts[:2]):
-        return None
-    return "10.0" if parts[:2] == ["7", "15"] else ".".join(parts[:2])
+    return build.rocm.partition("-")[0] if build.rocm else None
 
 
 def family_of(build: Build) -> str | None:
