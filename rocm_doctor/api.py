@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from rocm_doctor.model import Report, Severity
+from rocm_doctor.model import Command, Report, Severity
 
 _RANK: dict[str, int] = {"error": 0, "warning": 1, "note": 2}
 
@@ -62,5 +62,5 @@ def require(
     return report
 
 
-def _said(title: str, cause: str, commands: Sequence[str]) -> str:
-    return "\n  ".join([title, cause, *(f"$ {c}" for c in commands)])
+def _said(title: str, cause: str, commands: Sequence[Command]) -> str:
+    return "\n  ".join([title, cause, *(f"$ {c.text}" for c in commands)])

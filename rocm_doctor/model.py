@@ -23,6 +23,7 @@ Severity = Literal["error", "warning", "note"]
 Confidence = Literal["high", "medium", "low"]
 Prior = Literal["common", "possible", "rare"]
 Verdict = Literal["ready", "problems", "undetermined"]
+Effect = Literal["reads", "environment", "system", "login", "reboot", "destructive"]
 
 
 class Artifact(msgspec.Struct, frozen=True):
@@ -132,6 +133,22 @@ class Verified(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     by: str = "second reader"
 
 
+class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A command as it is pasted: one line of its shell, never wrapped.
+
+    `effect`: reads, changes the environment (of the shell or of Python), changes the system, needs a new login, needs a reboot, or
+    destroys something; empty: worked out from the program (`commands.typed`), as are `system` (empty: any), `distributions` (families
+    that have the program; empty: any) and `placeholders` (words to replace). In YAML a plain string is a command for `sh`.
+    """
+
+    text: str = msgspec.field(name="run")
+    shell: Literal["sh", "powershell"] = "sh"
+    system: Literal["", "linux", "windows"] = ""
+    distributions: tuple[str, ...] = ()
+    effect: Literal["", Effect] = ""
+    placeholders: tuple[str, ...] = ()
+
+
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One judgement of the matrix: when these conditions hold, this is so, and these sources say it.
 
@@ -150,12 +167,12 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     sources: tuple[str, ...]
     checked: datetime.date
     advice: str = ""
-    commands: tuple[str, ...] = ()
-    verify: tuple[str, ...] = ()
+    commands: tuple[Command, ...] = ()
+    verify: tuple[Command, ...] = ()
     after: tuple[str, ...] = ()
     prior: Prior = "possible"
     harmless: bool = False
-    settle: str = ""
+    settle: Command | None = None
     affected: dict[str, tuple[Range, ...]] = {}
     range_grade: Union[Grade, None] = None
     remedy_grade: Union[Grade, None] = None
@@ -185,9 +202,9 @@ class Diagnosis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     advice: str
     sources: tuple[str, ...]
     checked: datetime.date
-    commands: tuple[str, ...] = ()
-    verify: tuple[str, ...] = ()
-    settle: str = ""
+    commands: tuple[Command, ...] = ()
+    verify: tuple[Command, ...] = ()
+    settle: Command | None = None
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -204,11 +221,11 @@ class Finding(msgspec.Struct, frozen=True):
     grade: Grade = "field"
     evidence: tuple[Reading, ...] = ()
     advice: str = ""
-    commands: tuple[str, ...] = ()
-    verify: tuple[str, ...] = ()
+    commands: tuple[Command, ...] = ()
+    verify: tuple[Command, ...] = ()
     sources: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
-    settle: str = ""
+    settle: Command | None = None
     follows_from: str = ""
     origin: str = ""
     fingerprint: str = ""

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from rocm_doctor._version import __version__
+from rocm_doctor.commands import fitting
 from rocm_doctor.facts import merge as snapshot
 from rocm_doctor.facts.enrich import enrich, gpu_names
 from rocm_doctor.matrix import Matrix
@@ -21,7 +22,7 @@ from rocm_doctor.rules.engine import judge as judge_rows
 from rocm_doctor.rules.logs import Logs, readable_logs
 from rocm_doctor.rules.verdict import verdict
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 Source = Callable[[], list[Artifact]]
 
 
@@ -71,6 +72,7 @@ def judge(
     facts = enrich(read_facts(artifacts, matrix), matrix)
     logs = Logs(readable_logs(artifacts), failure_lines(matrix))
     findings, undecided = judge_rows(facts, logs, matrix, RULES)
+    findings = [_pasteable(f, facts) for f in findings]
     word, summary, proven = verdict(facts, findings, matrix, pasted=any(a.name == "paste/text" for a in artifacts))
     report = Report(
         schema_version=SCHEMA_VERSION,
@@ -86,6 +88,14 @@ def judge(
         disputes=tuple(_disputes(facts)),
     )
     return accepting(report, [f for f in findings if ignored(f, ignore)])
+
+
+def _pasteable(one: Finding, facts: Snapshot) -> Finding:
+    """The finding with the commands that this machine's system and distribution have, as its shell spells them."""
+    system, os_name = (str(v) if isinstance(v := facts.get(name).value, str) else "" for name in ("platform", "os"))
+    commands, verify = (fitting(found, system, os_name) for found in (one.commands, one.verify))
+    settle = next(iter(fitting([one.settle], system, os_name)), None) if one.settle else None
+    return msgspec.structs.replace(one, commands=commands, verify=verify, settle=settle)
 
 
 def accepting(report: Report, accepted: Sequence[Finding]) -> Report:

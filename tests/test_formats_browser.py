@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Snapshot
+from rocm_doctor.model import Command, Fact, Finding, Gpu, Reading, Report, Snapshot
 from rocm_doctor.reports import RenderOptions, render
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -35,10 +35,10 @@ def hostile() -> Report:
         subject=EVIL,
         evidence=(reading,),
         advice=EVIL,
-        commands=(EVIL, "x" * 400),
-        verify=(EVIL,),
+        commands=(Command(EVIL), Command("x" * 400)),
+        verify=(Command(EVIL),),
         sources=("javascript:document.title='owned'", 'https://a.example/"onclick=alert(1)', EVIL),
-        settle=EVIL,
+        settle=Command(EVIL),
         fingerprint=EVIL,
     )
     snapshot = Snapshot(

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocm_doctor.cli import cli
-from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Snapshot, Undecided
+from rocm_doctor.model import Command, Fact, Finding, Gpu, Reading, Report, Snapshot, Undecided
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,13 +47,13 @@ FINDINGS = st.builds(
     subject=TEXT,
     evidence=st.lists(READINGS, max_size=3).map(tuple),
     advice=TEXT,
-    commands=st.lists(TEXT, max_size=2).map(tuple),
+    commands=st.lists(st.builds(Command, TEXT), max_size=2).map(tuple),
     sources=st.lists(TEXT | st.just("https://example.org/a?b=c#d"), max_size=2).map(tuple),
     fingerprint=st.sampled_from(["", "0123456789abcdef"]),
 )
 REPORTS = st.builds(
     Report,
-    schema_version=st.just(1),
+    schema_version=st.just(2),
     tool_version=st.just("0.1.0"),
     matrix_version=st.just("2026.11.21"),
     verdict=st.sampled_from(["ready", "problems", "undetermined"]),

@@ -15,7 +15,15 @@ SOURCE = Path(__file__).resolve().parents[1] / "compat_matrix"
 TODAY = datetime.date.today()
 
 
-KEPT = ("VERSION", "diagnoses.yaml", "retired.yaml", "rows/stacks.yaml", "rows/code.yaml", "catalog/gfx.yaml")
+KEPT = (
+    "VERSION",
+    "diagnoses.yaml",
+    "retired.yaml",
+    "rows/stacks.yaml",
+    "rows/code.yaml",
+    "catalog/gfx.yaml",
+    "catalog/programs.yaml",
+)
 
 
 @pytest.fixture(scope="module")
@@ -93,8 +101,8 @@ STACKS, GFX, TORCH = "rows/stacks.yaml", "catalog/gfx.yaml", "catalog/torch.yaml
             "somebody's machine",
         ),
         (STACKS, "title: torch 2.9.1+rocm6.3 works on MI50", "title: works for anna@example.org", "personal-data", "e-mail"),
-        (STACKS, "  checked", "  commands: [pip install torch>=2.9]\n  checked", "command-parses", "redirect"),
-        (STACKS, "  checked", "  commands: ['echo \"open']\n  checked", "command-parses", "does not parse"),
+        (STACKS, "  checked", "  commands: [pip install torch>=2.9]\n  checked", "command", "redirect"),
+        (STACKS, "  checked", "  commands: ['echo \"open']\n  checked", "command", "does not parse"),
         (STACKS, "  checked", "  after: [no-such-row]\n  checked", "reference-known", "neither"),
         (STACKS, "  status: works", "  status: wroks", "schema", "wroks"),
         (STACKS, "  grade: field", "  grade: field\n  colour: red", "schema", "colour"),
@@ -176,3 +184,15 @@ def test_an_exception_silences_and_one_for_nothing_is_an_error(copy: Path) -> No
     assert {p.check for p in lint(copy, TODAY) if p.level == "error"} == {"source-form", "exception"}
     path.write_text("- {check: source-form, key: mi50-working}\n", encoding="utf-8")
     assert "exception" in {p.check for p in lint(copy, TODAY)}
+
+
+def test_lint_takes_the_checkout_that_it_is_run_in(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed wheel has no sources beside it; the matrix in the current folder is the one to check."""
+    from click.testing import CliRunner
+
+    from rocm_doctor.cli.matrix import command
+
+    plant(copy, STACKS, "  checked", "  commands: [video $USER]\n  checked")
+    monkeypatch.chdir(copy.parent)
+    done = CliRunner().invoke(command, ["lint"])
+    assert (done.exit_code, "begins with `video`" in done.output) == (1, True)

@@ -18,6 +18,7 @@ from matrix_machines import MATRIX
 from rocm_doctor.cli.matrix import command
 from rocm_doctor.matrix.coverage import coverage, diff
 from rocm_doctor.matrix.show import show
+from rocm_doctor.model import Command
 
 ROOT = Path(__file__).resolve().parents[1]
 FACTS = ROOT.parent / "shared" / "facts"
@@ -117,7 +118,7 @@ def test_new_writes_a_row_that_loads(tmp_path: Path) -> None:
     assert status == 0, said
     matrix = load(overlays=[path])
     assert matrix.by_key["my-row"].when == {"pkg.triton": "<3"}
-    assert matrix.by_key["my-second-row"].commands == ("pip install triton",)
+    assert matrix.by_key["my-second-row"].commands == (Command("pip install triton"),)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from packaging.requirements import Requirement
 
 from rocm_doctor.cli import cli
+from rocm_doctor.commands import SHELLS
 from rocm_doctor.matrix import load
-from rocm_doctor.plan.variables import SHELLS, Variable, lines
+from rocm_doctor.plan.variables import Variable, lines
 
 
 @cache

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rocm_doctor.model import Artifact, Fact, Finding, Gpu, Reading, Report, Snapshot
+from rocm_doctor.model import Artifact, Command, Fact, Finding, Gpu, Reading, Report, Snapshot
 from rocm_doctor.probes.python import env
 from rocm_doctor.probes.read.result import Artifacts
 from rocm_doctor.redaction import Redactor, redact_artifacts, redact_report, redact_snapshot
@@ -230,7 +230,15 @@ def test_no_seeded_secret_is_in_any_shared_format(secrets: dict[str, str]) -> No
     text = _text(secrets)
     readings = tuple(Reading("paste/text", f"line {n}", line) for n, line in enumerate(text.splitlines(), 1))
     finding = Finding(
-        "access.permission", text, "error", "high", text, evidence=readings, advice=text, commands=(text,), settle=text
+        "access.permission",
+        text,
+        "error",
+        "high",
+        text,
+        evidence=readings,
+        advice=text,
+        commands=(Command(text),),
+        settle=Command(text),
     )
     snapshot = Snapshot({"env.ROCR_VISIBLE_DEVICES": Fact(f"GPU-{secrets['gpu']}", readings)}, (), True, readings)
     report = Report(1, "0.1.0", "m", "problems", text, (finding,), (), snapshot, disputes=(text,))

@@ -14,6 +14,7 @@ import msgspec
 
 from rocm_doctor.model import Report
 from rocm_doctor.reports import FORMATS, RenderOptions, render
+from rocm_doctor.reports.json import read as read_report
 
 F = TypeVar("F", bound=Callable[..., Any])
 FAIL_ON = ("error", "warning", "note", "never")
@@ -105,7 +106,7 @@ def baselined(report: Report, baseline: Path | None) -> Report:
     if baseline is None:
         return report
     try:
-        old = msgspec.json.decode(baseline.read_bytes(), type=Report)
+        old = read_report(baseline.read_bytes())
     except msgspec.DecodeError as exc:
         raise InputError(f"{baseline}: no report of rocm-doctor ({exc}); make one with --format json -o {baseline}") from exc
     from rocm_doctor.pipeline import accepting

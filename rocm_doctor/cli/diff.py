@@ -12,6 +12,7 @@ from rocm_doctor import pipeline
 from rocm_doctor.cli.common import InputError, load_matrix
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
+from rocm_doctor.reports.json import read as read_report
 
 
 @click.command(epilog="Example:  rocm-doctor diff yesterday.json today.json")
@@ -43,7 +44,7 @@ def _report(path: Path, matrix: Matrix, no_redact: bool) -> Report:
 
     if path.suffix == ".json" and path.is_file():
         try:
-            return msgspec.json.decode(path.read_bytes(), type=Report)
+            return read_report(path.read_bytes())
         except (OSError, msgspec.DecodeError) as exc:
             raise InputError(
                 f"{path}: no report of rocm-doctor ({exc}); make one with `check --format json -o {path.name}`"

@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from rocm_doctor.cli.plan import plan_options, planned
+from rocm_doctor.commands import SHELLS
 from rocm_doctor.plan.text import variables_text
-from rocm_doctor.plan.variables import SHELLS
 
 
 @click.command(epilog='Examples:  eval "$(rocm-doctor env)";  rocm-doctor env --gpu gfx1032 --shell fish | source')
 @plan_options
-@click.option("--shell", type=click.Choice(tuple(SHELLS)), default="bash", show_default=True, help="Spelling of the lines.")
+@click.option("--shell", type=click.Choice(SHELLS), default="bash", show_default=True, help="Spelling of the lines.")
 def command(shell: str, **asked: Any) -> None:
     """Variables for the stack that `plan` puts first: what to set and what to unset, each with its reason and source.
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import click
 
-from rocm_doctor.cli.common import InputError, load_matrix
+from rocm_doctor.cli.common import InputError, load_matrix, width
 from rocm_doctor.matrix import EnvVar, Matrix
 from rocm_doctor.model import Diagnosis, Row
+from rocm_doctor.reports.terminal import command_lines
 
 
 @click.command(epilog="Examples:  rocm-doctor explain arch.not-in-build;  rocm-doctor explain HSA_OVERRIDE_GFX_VERSION")
@@ -39,7 +40,7 @@ def _lines(matrix: Matrix, name: str) -> Iterable[str]:
     if name in matrix.diagnoses:
         return _diagnosis(matrix, matrix.diagnoses[name])
     if row:
-        return _row(row)
+        return _row(matrix, row)
     if name in matrix.env:
         return _variable(matrix.env[name])
     names = [*matrix.diagnoses, *matrix.by_key, *matrix.env]
@@ -59,8 +60,7 @@ def _diagnosis(matrix: Matrix, known: Diagnosis) -> Iterator[str]:
     yield from _said("when", known.criterion)
     yield from _said("why", known.cause)
     yield from _said("do", known.advice)
-    yield from (f"         $ {c}" for c in known.commands)
-    yield from _all("then", known.verify, "$ ")
+    yield from _typed(matrix, known)
     yield from _all("says", known.sources)
     rows = [r for r in matrix.rows if r.diagnosis == known.id]
     if rows:
@@ -69,14 +69,13 @@ def _diagnosis(matrix: Matrix, known: Diagnosis) -> Iterator[str]:
     yield from (f"    {r.key}: {r.title} ({r.status}, {r.grade}, {r.checked})" for r in rows)
 
 
-def _row(row: Row) -> Iterator[str]:
+def _row(matrix: Matrix, row: Row) -> Iterator[str]:
     yield f"{row.key}: {row.title}"
     yield f"  {row.status}, {_graded(row)}, layer {row.layer}, checked {row.checked}; diagnosis {row.diagnosis}"
     yield from _all("when", [f"{name}: {condition}" for name, condition in row.when.items()])
     yield from _said("why", row.cause)
     yield from _said("do", row.advice)
-    yield from (f"         $ {c}" for c in row.commands)
-    yield from _all("then", row.verify, "$ ")
+    yield from _typed(matrix, row)
     yield from _all("issue", [f"{one.id}: {one.state} on {one.seen}" for one in row.issues])
     yield from _said("also", ", ".join(row.aliases))
     yield from _said("over", ", ".join(row.supersedes))
@@ -88,6 +87,12 @@ def _row(row: Row) -> Iterator[str]:
 def _graded(row: Row) -> str:
     apart = {"range": row.range_grade, "remedy": row.remedy_grade}
     return row.grade + "".join(f" ({name}: {grade})" for name, grade in apart.items() if grade)
+
+
+def _typed(matrix: Matrix, known: Row | Diagnosis) -> Iterator[str]:
+    wide = width()
+    yield from map(click.unstyle, command_lines("", matrix.typed(known.commands), wide))
+    yield from map(click.unstyle, command_lines("then", matrix.typed(known.verify), wide))
 
 
 def _variable(known: EnvVar) -> Iterator[str]:
@@ -102,7 +107,7 @@ def _said(label: str, text: str) -> list[str]:
     return textwrap.wrap(text, 100, initial_indent=f"  {label:<7}", subsequent_indent="         ", break_on_hyphens=False)
 
 
-def _all(label: str, lines: Iterable[str], prefix: str = "") -> Iterator[str]:
+def _all(label: str, lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
-        yield from _said(label, prefix + line)
+        yield from _said(label, line)
         label = ""

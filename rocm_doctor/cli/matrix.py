@@ -82,7 +82,8 @@ def lint(folder: Path | None, strict: bool) -> None:
     """Check the data in FOLDER (default: compat_matrix of this checkout). Exit 1 on an error."""
     from rocm_doctor.matrix.checks import lint as problems_of
 
-    root = folder or _SOURCE
+    here = Path("compat_matrix")
+    root = folder or (here if (here / "VERSION").is_file() else _SOURCE)
     if not (root / "VERSION").is_file():
         raise InputError(f"{root} holds no matrix sources (no VERSION): give the folder, or run this in a checkout")
     problems = problems_of(root)

@@ -16,7 +16,7 @@ _REMOVE = re.compile(r"pip uninstall (?:-y )?([\w.-]+)$")
 
 def in_files(one: Finding, unit: Unit) -> Finding:
     """The finding with the edits that its commands mean; a command that no line of the unit stands for stays."""
-    edits = {command: _edits(command, unit) for command in one.commands}
+    edits = {command: _edits(command.text, unit) for command in one.commands}
     said = " ".join(dict.fromkeys(edit for more in edits.values() for edit in more))
     kept = tuple(command for command, more in edits.items() if not more)
     return msgspec.structs.replace(one, commands=kept, advice=f"{said} {one.advice}".strip()) if said else one

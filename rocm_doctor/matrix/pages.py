@@ -34,9 +34,9 @@ def _page(known: Diagnosis, rows: list[Row]) -> Iterator[str]:
     yield from (f"# {known.id}", "", f"{known.title}.", "", f"**When it is this one.** {known.criterion}", "")
     yield from (f"**Why.** {known.cause}", "", f"**What to do.** {known.advice}", "")
     if known.commands:
-        yield from ("```sh", *known.commands, "```", "")
+        yield from ("```sh", *(c.text for c in known.commands), "```", "")
     if known.verify:
-        yield from ("Then, to see that it is cured:", "", "```sh", *known.verify, "```", "")
+        yield from ("Then check:", "", "```sh", *(c.text for c in known.verify), "```", "")
     yield from ("**Who says so**", "", *(f"- {_linked(s)}" for s in known.sources), "", f"Checked on {known.checked}.")
     if rows:
         yield from (

@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from rocm_doctor.commands import Program
 from rocm_doctor.matrix.ranges import with_ranges
 from rocm_doctor.matrix.types import Driver, EnvVar, Fact, RocmRelease, Support, Target, TorchBuild
 from rocm_doctor.model import Diagnosis, Row
@@ -33,6 +34,7 @@ SECTIONS: dict[str, Any] = {
     "support": Support,
     "env": EnvVar,
     "facts": Fact,
+    "programs": Program,
 }
 _SHORT = re.compile(r"([a-z0-9][a-z0-9.-]*)(?= § |, seen |$)")
 _STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
@@ -180,10 +182,15 @@ def _numbers(steps: Iterable[str]) -> Iterator[int | str]:
 
 
 def expanded(item: Any, shorts: dict[str, str]) -> Any:
-    """The entry with the short names of its sources (and of its overrides' sources) written out."""
+    """The entry with the short names of its sources (and of its overrides' sources) and its plain commands written out."""
     if not isinstance(item, dict):
         return item
     made = dict(item)
+    for name in ("commands", "verify"):
+        if isinstance(made.get(name), list):
+            made[name] = [_command(one) for one in made[name]]
+    if made.get("settle"):
+        made["settle"] = _command(made["settle"])
     if isinstance(made.get("sources"), list):
         made["sources"] = [_SHORT.sub(lambda m: shorts[m[1]], s, count=1) if _shortened(s) else s for s in made["sources"]]
     if isinstance(made.get("overrides"), list):
@@ -193,6 +200,11 @@ def expanded(item: Any, shorts: dict[str, str]) -> Any:
 
 def _shortened(source: Any) -> bool:
     return isinstance(source, str) and _SHORT.match(source) is not None
+
+
+def _command(one: Any) -> Any:
+    """A command of the YAML, where a plain string is one for `sh`."""
+    return {"run": one} if isinstance(one, str) else one
 
 
 def _driver(path: Path, root: Path, shorts: dict[str, str], problems: list[Problem]) -> Any:

@@ -8,15 +8,16 @@ the same key.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from rocm_doctor.commands import Program, typed
 from rocm_doctor.matrix.types import Driver, EnvVar, Fact, RocmRelease, Support, Target, TorchBuild
-from rocm_doctor.model import Diagnosis, Row
+from rocm_doctor.model import Command, Diagnosis, Row
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _COMPILED = _PACKAGE / "data" / "matrix.json"
@@ -68,6 +69,14 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def facts(self) -> tuple[Fact, ...]:
         return _decoded(self.raw, "facts", tuple[Fact, ...])
+
+    @cached_property
+    def programs(self) -> dict[str, Program]:
+        return {p.name: p for p in _decoded(self.raw, "programs", tuple[Program, ...])}
+
+    def typed(self, commands: Iterable[Command | str]) -> tuple[Command, ...]:
+        """The commands with what the catalogue knows of their programs."""
+        return tuple(typed(one, self.programs) for one in commands)
 
     def plain(self, section: str) -> Any:
         """A section of the catalogue that has no type here (`models`), as plain values; None when there is none."""
@@ -123,7 +132,14 @@ def _stale() -> bool:
         return True
     made = _COMPILED.stat().st_mtime_ns
     rows = [folder for folder, _, _ in os.walk(_SOURCE / "rows")]
-    folders = [_SOURCE, _SOURCE / "catalog", *map(Path, rows), Path(__file__).parent, _PACKAGE / "model.py"]
+    folders = [
+        _SOURCE,
+        _SOURCE / "catalog",
+        *map(Path, rows),
+        Path(__file__).parent,
+        _PACKAGE / "model.py",
+        _PACKAGE / "commands.py",
+    ]
     return any(_newer(folder, made) for folder in folders)
 
 

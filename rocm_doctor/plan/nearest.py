@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from rocm_doctor.commands import set_variable
 from rocm_doctor.model import Fact
 from rocm_doctor.plan.catalog import Catalog
 from rocm_doctor.plan.commands import install
 from rocm_doctor.plan.machine import INBOX, Machine, declared
 from rocm_doctor.plan.stacks import Resolver, Stack, best
-from rocm_doctor.plan.variables import SHELLS, Variable, exports
+from rocm_doctor.plan.variables import exports
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.versions import sort_key
 
@@ -57,7 +58,7 @@ def _around(resolver: Resolver) -> Iterator[Change]:
         candidate = next((c for c in resolver.candidates if c.build is one.build), None)
         if one.finding and against and candidate:
             shell = "powershell" if machine.system == "windows" else "bash"
-            settings = [SHELLS[shell](Variable(name, value, "")) for name, value in against]
+            settings = [set_variable(name, value, shell) for name, value in against]
             commands = [shlex.join(c) for c in install(Stack(candidate, {}, {}), machine)]
             what = f"torch {one.build.local} with settings against its fault"
             yield Change(what, f"{one.why}. {one.finding.advice}", one.source, (*settings, *commands))
@@ -79,7 +80,7 @@ def _from_source(machine: Machine, known: Catalog, wish: Sequence[str]) -> Itera
     card = Fact(machine.gfx)
     for row in known.matrix.rows:
         about = next((n for n in wish if f"pkg.{n}" in row.when), "")
-        by_hand = [c for c in row.commands if not c.startswith(("pip install", "pip uninstall", "export "))]
+        by_hand = [c.text for c in row.commands if not c.text.startswith(("pip install", "pip uninstall", "export "))]
         if about and by_hand and row.status == "unsupported" and holds("word", row.when.get("gpu.gfx", ""), card):
             yield Change(f"{about} built from source", row.advice or row.title, row.sources[0], tuple(by_hand))
 

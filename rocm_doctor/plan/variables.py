@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
+from rocm_doctor.commands import set_variable
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding
 from rocm_doctor.plan.catalog import Catalog
@@ -61,7 +62,8 @@ def _advised(notes: tuple[Finding, ...], matrix: Matrix) -> Iterator[Variable]:
 
 def exports(note: Finding) -> tuple[tuple[str, str], ...]:
     """Variables with their values that a finding's commands set."""
-    words = [word for command in note.commands if command.startswith("export ") for word in shlex.split(command)[1:]]
+    settings = [c.text for c in note.commands if c.shell == "sh" and c.text.startswith("export ")]
+    words = [word for text in settings for word in shlex.split(text)[1:]]
     return tuple((name, value) for name, _, value in (word.partition("=") for word in words))
 
 
@@ -84,8 +86,8 @@ def _set_here(stack: Stack, stack_judge: StackJudge) -> Iterator[Variable]:
     found, _ = judge(with_stack(machine, facts, stack.packages), Logs(()), matrix, RULES)
     for one in found:
         for command in one.commands:
-            name = command.removeprefix("unset ")
-            if command.startswith("unset ") and f"env.{name}" in here and name not in stack.env:
+            name = command.text.removeprefix("unset ")
+            if command.text.startswith("unset ") and f"env.{name}" in here and name not in stack.env:
                 yield Variable(name, None, one.title, next(iter(one.sources), ""))
     for name in (n.removeprefix("env.") for n in here):
         entry = matrix.env.get(name)
@@ -93,31 +95,13 @@ def _set_here(stack: Stack, stack_judge: StackJudge) -> Iterator[Variable]:
             yield Variable(name, None, f"nothing reads it: {entry.effect}", entry.sources[0])
 
 
-def _bash(v: Variable) -> str:
-    return f"unset {v.name}" if v.value is None else f"export {v.name}={shlex.quote(v.value)}"
-
-
-def _fish(v: Variable) -> str:
-    return f"set -e {v.name}" if v.value is None else f"set -gx {v.name} {shlex.quote(v.value)}"
-
-
-def _powershell(v: Variable) -> str:
-    if v.value is None:
-        return f"Remove-Item Env:{v.name} -ErrorAction SilentlyContinue"
-    return f"$env:{v.name} = '{v.value.replace(chr(39), chr(39) * 2)}'"
-
-
-def _dotenv(v: Variable) -> str:
-    return f"# leave out {v.name}" if v.value is None else f'{v.name}="{v.value}"'
-
-
-SHELLS: dict[str, Callable[[Variable], str]] = {"bash": _bash, "fish": _fish, "powershell": _powershell, "dotenv": _dotenv}
-
-
 def lines(found: tuple[Variable, ...], shell: str) -> list[str]:
     """Each variable as a line of that shell, under a line of comment with its reason and source."""
     return [
         line
         for v in found
-        for line in (f"# {' '.join(v.why.split())}" + (f" [{v.source}]" if v.source else ""), SHELLS[shell](v))
+        for line in (
+            f"# {' '.join(v.why.split())}" + (f" [{v.source}]" if v.source else ""),
+            set_variable(v.name, v.value, shell),
+        )
     ]

@@ -9,8 +9,9 @@ import html
 import re
 from collections.abc import Iterable, Iterator
 
+from rocm_doctor.commands import remarks
 from rocm_doctor.matrix.citations import cited
-from rocm_doctor.model import Fact, Finding, Report
+from rocm_doctor.model import Command, Fact, Finding, Report
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.html_style import STYLE
 from rocm_doctor.reports.places import SURE, followers, location, name_of, where
@@ -123,11 +124,9 @@ def _finding(finding: Finding, following: list[Finding]) -> Iterator[str]:
     yield f'<p class="dim">{at}{finding.severity}{sure} · {_e(name_of(finding))}</p><p>{_prose(finding.cause)}</p>'
     if finding.advice:
         yield f"<p>{_prose(finding.advice)}</p>"
-    yield from (f"<pre>{_e(command)}</pre>" for command in finding.commands)
-    if finding.verify:
-        yield f"<p>Then:</p><pre>{_e(chr(10).join(finding.verify))}</pre>"
-    if finding.settle:
-        yield f"<p>To settle it: <code>{_e(finding.settle)}</code></p>"
+    yield from map(_command, finding.commands)
+    yield from ("<p>Then check:</p>", *map(_command, finding.verify)) if finding.verify else ()
+    yield from ("<p>To settle it:</p>", _command(finding.settle)) if finding.settle else ()
     read = "".join(
         f"<li><code>{_e(f'{r.artifact} {r.place}'.strip())}</code> <q>{_e(r.quote)}</q></li>" for r in finding.evidence
     )
@@ -136,6 +135,11 @@ def _finding(finding: Finding, following: list[Finding]) -> Iterator[str]:
     if following:
         yield f'<p class="dim">Leads to: {_prose("; ".join(f.title for f in following))}</p>'
     yield "</article>"
+
+
+def _command(command: Command) -> str:
+    said = remarks(command)
+    return f"<pre>{_e(command.text)}</pre>" + (f'<p class="dim">{_e(said)}</p>' if said else "")
 
 
 def _source(source: str) -> str:

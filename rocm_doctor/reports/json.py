@@ -1,6 +1,14 @@
-"""The report as JSON: the whole `Report`, also for machines and for `check` to replay. Schema: schemas/report.json."""
+"""The report as JSON: the whole `Report`, also for machines and for `check` to read again. Schema: schemas/report.json.
+
+`schema_version` rises when a program that reads reports could stumble; a field more is no such change. Reports of every earlier version
+are still read:
+
+1: `commands` and `verify` were plain strings, `settle` a string. 2: each is an object with `run`, and its type where it is known.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import msgspec
 
@@ -11,3 +19,24 @@ from rocm_doctor.reports import RenderOptions
 def render(report: Report, look: RenderOptions) -> str:
     """One indented JSON document that ends with a newline."""
     return msgspec.json.format(msgspec.json.encode(report), indent=1).decode() + "\n"
+
+
+def read(data: bytes) -> Report:
+    """The report of a JSON document of this or an earlier version. Raises msgspec.DecodeError for anything else."""
+    return read_plain(msgspec.json.decode(data))
+
+
+def read_plain(plain: Any) -> Report:
+    """The report of decoded JSON. Raises msgspec.ValidationError when it is no report."""
+    if isinstance(plain, dict) and plain.get("schema_version") == 1:
+        plain = {**plain, "schema_version": 2, "findings": [_of_version_1(one) for one in plain.get("findings", ())]}
+    return msgspec.convert(plain, Report)
+
+
+def _of_version_1(finding: Any) -> Any:
+    """A finding whose commands were plain strings, as version 2 has it."""
+    if not isinstance(finding, dict):
+        return finding
+    lists = {n: [{"run": c} if isinstance(c, str) else c for c in finding.get(n, ())] for n in ("commands", "verify")}
+    settle = finding.get("settle") or None
+    return {**finding, **lists, "settle": {"run": settle} if isinstance(settle, str) else settle}

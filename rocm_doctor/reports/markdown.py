@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 
-from rocm_doctor.model import Finding, Reading, Report
+from rocm_doctor.commands import remarks
+from rocm_doctor.model import Command, Finding, Reading, Report
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.places import SURE, followers, location, name_of, where
 from rocm_doctor.reports.terminal import gpu_line, stack_of
@@ -55,7 +57,7 @@ def _finding(finding: Finding, following: list[Finding]) -> Iterator[str]:
         yield f"\n{prose(finding.advice)}"
     yield from _block(finding.commands)
     if finding.verify:
-        yield "\nThen:"
+        yield "\nThen check:"
         yield from _block(finding.verify)
     if following:
         yield "\nLeads to: " + "; ".join(prose(f.title) for f in following)
@@ -67,11 +69,14 @@ def _reading(reading: Reading) -> str:
     return f"- {_code(f'{reading.artifact} {reading.place}'.strip())} {_code(reading.quote) if reading.quote else ''}".rstrip()
 
 
-def _block(commands: Iterable[str]) -> Iterator[str]:
-    text = "\n".join(commands)
-    if text:
+def _block(commands: Iterable[Command]) -> Iterator[str]:
+    """Commands in code blocks, one for each shell; what there is to know beside one is said behind its block."""
+    for shell, group in itertools.groupby(commands, lambda command: command.shell):
+        ours = list(group)
+        text = "\n".join(command.text for command in ours)
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
-        yield f"\n{fence}sh\n{text}\n{fence}"
+        yield f"\n{fence}{shell}\n{text}\n{fence}"
+        yield from (f"\n{_code(command.text)}: {escaped(said)}" for command in ours if (said := remarks(command)))
 
 
 def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:

@@ -53,5 +53,10 @@ def where(finding: Finding) -> str:
 
 def message(finding: Finding) -> str:
     """Title, cause and what to do, in plain text of a few lines."""
-    parts = [finding.title + where(finding), finding.cause, finding.advice, *(f"$ {command}" for command in finding.commands)]
+    parts = [
+        finding.title + where(finding),
+        finding.cause,
+        finding.advice,
+        *(f"$ {command.text}" for command in finding.commands),
+    ]
     return "\n".join(part for part in parts if part)

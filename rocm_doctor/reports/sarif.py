@@ -66,7 +66,7 @@ def _result(finding: Finding, index: int, in_repository: bool) -> dict[str, Any]
         "partialFingerprints": {"rocmDoctor/v1": finding.fingerprint},
         "properties": {
             "row": finding.row, "subject": finding.subject, "confidence": finding.confidence, "status": finding.status,
-            "grade": finding.grade, "commands": list(finding.commands), "sources": list(finding.sources),
+            "grade": finding.grade, "commands": [c.text for c in finding.commands], "sources": list(finding.sources),
         },
     }  # fmt: skip
 

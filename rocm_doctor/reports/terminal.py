@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from rocm_doctor.model import Fact, Finding, Gpu, Report, Snapshot, Undecided
+from rocm_doctor.commands import remarks
+from rocm_doctor.model import Command, Fact, Finding, Gpu, Report, Snapshot, Undecided
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.places import SURE, followers, name_of, where
 
@@ -116,9 +117,9 @@ def _finding(finding: Finding, report: Report, look: RenderOptions) -> Iterator[
     )
     yield from _labelled("not", finding.excluded, look)
     yield from _labelled("do", [finding.advice], look)
-    yield from (click.style(f"         $ {command}", bold=True) for command in finding.commands)
-    yield from _labelled("then", finding.verify, look, "$ ")
-    yield from _labelled("settle", [finding.settle], look)
+    yield from command_lines("do" if not finding.advice else "", finding.commands, look.width)
+    yield from command_lines("then", finding.verify, look.width)
+    yield from command_lines("settle", [finding.settle] if finding.settle else [], look.width)
     yield from _labelled("says", [_says(finding)], look)
     following = followers(report, finding)
     yield from _labelled("also", [f"{f.title} ({_says(f)})" for f in following if f.id == finding.id], look)
@@ -143,17 +144,36 @@ def _says(finding: Finding) -> str:
     return f"{grade}{'; '.join(finding.sources[:limit])}{more}{origin}" if finding.sources else ""
 
 
-def _labelled(label: str, lines: Iterable[str], look: RenderOptions, prefix: str = "") -> Iterator[str]:
+def _labelled(label: str, lines: Iterable[str], look: RenderOptions) -> Iterator[str]:
     for line in lines:
         if line:
-            yield from _wrap(prefix + line, look, f"  {label:<7}", "         ")
+            yield from _wrap(line, look, f"  {label:<7}", "         ")
             label = ""
 
 
+def command_lines(label: str, commands: Iterable[Command], width: int) -> Iterator[str]:
+    """Commands under a label, each whole on one line.
+
+    One that is longer than `width` stands alone at the start of its line, without the `$`, so that a triple click takes it as it is.
+    """
+    for command in commands:
+        short = f"  {label:<7}$ {command.text}"
+        if len(short) <= width:
+            yield click.style(short[:9], dim=True) + click.style(short[9:], bold=True)
+        else:
+            yield from [click.style(f"  {label}", dim=True)] if label else []
+            yield click.style(command.text, bold=True)
+        said = remarks(command)
+        yield from (click.style(line, dim=True) for line in _lines_of(f"({said})", width, "         ", "         ") if said)
+        label = ""
+
+
+def _lines_of(text: str, width: int, first: str, rest: str) -> list[str]:
+    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+
+
 def _wrap(text: str, look: RenderOptions, first: str, rest: str, color: str | None = None) -> Iterator[str]:
-    lines = textwrap.wrap(
-        " ".join(text.split()), look.width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-    )
+    lines = _lines_of(" ".join(text.split()), look.width, first, rest)
     yield from (click.style(line, fg=color, bold=color == "red") if color else line for line in lines)
 
 

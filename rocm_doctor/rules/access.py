@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rocm_doctor.commands import filled
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Snapshot
 from rocm_doctor.rules.conditions import holds
@@ -116,7 +117,8 @@ def _not_permitted(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
     )
     group, gid = snapshot.get(f"{name}.group").value, snapshot.get(f"{name}.gid").value
     if isinstance(snapshot.get("container").value, str):
-        commands = (f"docker run --device=/dev/kfd --device=/dev/dri --group-add {gid or '$(stat -c %g /dev/kfd)'} ...",)
+        owner = filled("{gid}", gid=gid) or ("$(stat -c %g /dev/kfd)",)
+        commands: tuple[str, ...] = (f"docker run --device=/dev/kfd --device=/dev/dri --group-add {owner[0]} IMAGE",)
         return finding(
             matrix,
             "access.container",
@@ -124,7 +126,8 @@ def _not_permitted(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
             evidence=evidence,
             commands=commands,
         )
-    commands = (f"sudo usermod -a -G {group if isinstance(group, str) and group != 'root' else 'render,video'} $LOGNAME",)
+    groups = group if isinstance(group, str) and group != "root" else "render,video"
+    commands = filled("sudo usermod -a -G {group} $LOGNAME", group=groups)
     return finding(matrix, "access.permission", title=f"this user may not open {node}", evidence=evidence, commands=commands)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.binaries.targets import covers, overridden
+from rocm_doctor.commands import filled
 from rocm_doctor.facts.derive import masks
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Override, Target, TorchBuild
@@ -43,7 +44,7 @@ def _missing_code(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subjec
             evidence=evidence,
             confidence=sure,
             subject=subject,
-            commands=(f"export {NAME}={sibling.value}",),
+            commands=filled("export {variable}={value}", variable=NAME, value=sibling.value),
             sources=sibling.sources,
             grade=sibling.grade,
         )
@@ -142,5 +143,5 @@ def igpu_beside_dgpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
                 title="an integrated GPU is visible beside the discrete one",
                 evidence=(*gpu.get("gfx").readings[:1], *gpu.get("is_apu").readings[:1]),
                 subject=subject_of(gpu, number),
-                commands=(f"export HIP_VISIBLE_DEVICES={','.join(map(str, discrete))}",),
+                commands=filled("export HIP_VISIBLE_DEVICES={value}", value=",".join(map(str, discrete))),
             )

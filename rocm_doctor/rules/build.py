@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rocm_doctor.binaries.targets import covers
+from rocm_doctor.commands import filled
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import TorchBuild
 from rocm_doctor.model import Confidence, Fact, Reading, Snapshot
@@ -70,8 +71,10 @@ def unseen(build: TorchBuild) -> bool:
 
 def install(build: TorchBuild) -> tuple[str, ...]:
     """The command that installs a build of the catalogue with its companions."""
-    companions = [f"{n}=={v}" for n, v in (("torchvision", build.torchvision), ("torchaudio", build.torchaudio)) if v]
-    return (" ".join(["pip install --force-reinstall", f"torch=={build.torch}", *companions, "--index-url", build.index]),)
+    parts = [("torch", build.torch), ("torchvision", build.torchvision), ("torchaudio", build.torchaudio)]
+    pins = " ".join(f"{name}=={{version_{name}}}" for name, version in parts if version)
+    versions = {f"version_{name}": version for name, version in parts}
+    return filled(f"pip install --force-reinstall {pins} --index-url {{url}}", url=build.index, **versions)
 
 
 def _of_catalogue(build: TorchBuild, words: str) -> Reading:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from rocm_doctor.binaries.targets import covers
+from rocm_doctor.commands import filled
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding, Gpu, Severity, Snapshot
 from rocm_doctor.rules.findings import finding, readings, to_train_on
@@ -86,7 +87,7 @@ def torch_without_device_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Fi
             cause="This torch keeps its GPU code in packages of their own, one for each target, and none of them is here: "
             f"every kernel will fail although torch counts the GPU. {_OUTRANKS}",
             advice=f"Install the device package for {gfx} (amd-torch-device-{gfx}) in torch's version, from torch's index.",
-            commands=(f"pip install 'torch[device-{gfx}]=={snapshot.get('torch.version').value}'",),
+            commands=filled("pip install 'torch[device-{gfx}]=={version}'", gfx=gfx, version=snapshot.get("torch.version").value),
             evidence=(*gpu.get("gfx").readings[:1], *fact.readings[:1]),
             subject=subject,
             grade="upstream",
@@ -110,7 +111,7 @@ def built_for_another_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Findi
                 cause=f"torch is built with HIP {snapshot.get('torch.hip').value}, {name} asks for {', '.join(other)}. "
                 f"Two HIP runtimes in one process do not share devices or memory. {_OUTRANKS}",
                 advice=f"Install a build of {name} for torch's ROCm, or build it in this environment.",
-                commands=(f"pip uninstall -y {name}",),
+                commands=filled("pip uninstall -y {package}", package=name),
                 severity=EXTENSIONS[name][1],
                 evidence=(*fact.readings[:1], *readings(snapshot, "torch.hip")),
                 subject=name,

@@ -90,7 +90,7 @@ def _sort_out(
         excluded.setdefault(row.when["log"], []).append(f"{row.diagnosis}, because {judged.ruled_out}")
     elif judged.missing:
         if (judged.decided or judged.lines) and not newer:
-            undecided.append(Undecided(row.diagnosis, row.key, row.title, judged.missing, row.settle))
+            undecided.append(Undecided(row.diagnosis, row.key, row.title, judged.missing, row.settle.text if row.settle else ""))
     else:
         made = from_row(row, matrix, judged.lines + judged.evidence, _confidence(row, judged, calm), subject)
         made = overruled(made, newer) if newer else made

@@ -10,7 +10,7 @@ import msgspec
 
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.ranges import remedy
-from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Row, Severity, Snapshot
+from rocm_doctor.model import Command, Confidence, Fact, Finding, Gpu, Reading, Row, Severity, Snapshot
 
 SEVERITY: dict[tuple[str, str], Severity] = {
     ("wrong", "official"): "error",
@@ -53,8 +53,16 @@ def finding(
     """
     known = matrix.diagnoses[diagnosis]
     words = {name: getattr(known, name) for name in ("title", "cause", "advice", "commands", "verify", "sources", "settle")}
+    given = {**words, **fields}
+    given |= {name: matrix.typed(given[name]) for name in ("commands", "verify")}
+    given["settle"] = _settling(matrix, given["settle"])
     made = Finding(
-        id=diagnosis, severity=severity, confidence=confidence, subject=subject, evidence=tuple(evidence), **{**words, **fields}
+        id=diagnosis,
+        severity=severity,
+        confidence=confidence,
+        subject=subject,
+        evidence=tuple(dict.fromkeys(evidence)),
+        **given,
     )
     return stamped(made)
 
@@ -75,13 +83,17 @@ def from_row(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidence: 
         grade=row.grade,
         evidence=tuple(dict.fromkeys(evidence)),
         advice=f"{advice} {remedy(row.affected)}".strip(),
-        commands=row.commands or (known.commands if known and not row.advice else ()),
-        verify=row.verify or (known.verify if known else ()),
+        commands=matrix.typed(row.commands or (known.commands if known and not row.advice else ())),
+        verify=matrix.typed(row.verify or (known.verify if known else ())),
         sources=row.sources,
-        settle=row.settle,
+        settle=_settling(matrix, row.settle),
         origin=row.origin,
     )
     return stamped(lowered(made) if confidence == "low" else made)
+
+
+def _settling(matrix: Matrix, command: Command | str | None) -> Command | None:
+    return matrix.typed([command])[0] if command else None
 
 
 def lowered(one: Finding) -> Finding:

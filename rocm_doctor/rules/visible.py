@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rocm_doctor.commands import filled
 from rocm_doctor.facts.derive import ROCR, indices, masks
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Gpu, Snapshot
@@ -47,7 +48,7 @@ def _hidden(snapshot: Snapshot, matrix: Matrix, name: str, names: list[str], lef
         title=f"{name}={value} hides every GPU" + (f" after {ROCR}" if twice else ""),
         cause=why,
         evidence=readings(snapshot, *(f"env.{n}" for n in names)),
-        commands=(f"unset {name}",),
+        commands=filled("unset {variable}", variable=name),
     )
 
 

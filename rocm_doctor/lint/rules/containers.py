@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rocm_doctor import versions
+from rocm_doctor.commands import filled
 from rocm_doctor.lint.declared import Container, Target, Unit
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.torch_state import image_facts, image_parts, last_state, of_image
@@ -123,6 +124,9 @@ def _found(unit: Unit, target: Target, matrix: Matrix, container: Container, **f
     return found(matrix, "access.container", unit, target, [container.place], sources=(_DEVICES,), **fields)
 
 
+_RUN = "docker run --device=/dev/kfd --device=/dev/dri --group-add video --group-add render --ipc=host "
+
+
 def _passed(container: Container) -> str:
-    image = container.image or "IMAGE"
-    return f"docker run --device=/dev/kfd --device=/dev/dri --group-add video --group-add render --ipc=host {image}"
+    image = filled("{image}", image=container.image or "") or ("IMAGE",)
+    return _RUN + image[0]

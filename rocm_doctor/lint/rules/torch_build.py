@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor import versions
+from rocm_doctor.commands import filled
 from rocm_doctor.lint.declared import Step, Target, Unit
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import Torch, of_local, pinned, said, sources, wanted
@@ -82,9 +83,10 @@ def _command(step: Step | None, matrix: Matrix, target: Target) -> tuple[str, ..
     fit = builds_with(target.gpu, matrix, ".".join(target.python.split(".")[:2]))
     best = next((b for b in fit if series is None or versions.series(b.rocm) == series), None)
     if best is None:
-        return (f"rocm-doctor plan --gpu {target.gpu}",) if target.gpu else ()
+        return filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu)
     tool = "uv pip" if step and step.tool == "uv" else "pip"
-    return (f'{tool} install "torch=={best.local}" --index-url {best.index}', f"rocm-doctor plan --gpu {target.gpu}")
+    install = filled(tool + " install torch=={version} --index-url {url}", version=best.local, url=best.index)
+    return install + filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu)
 
 
 def _no_wheel(unit: Unit, target: Target, matrix: Matrix, last: Torch) -> Finding:

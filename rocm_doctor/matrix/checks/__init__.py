@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rocm_doctor.commands import Program
 from rocm_doctor.matrix.checks import catalog as lint_catalog
 from rocm_doctor.matrix.checks import citations as lint_citations
+from rocm_doctor.matrix.checks import commands as lint_commands
 from rocm_doctor.matrix.checks import rows as lint_rows
 from rocm_doctor.matrix.checks import text as lint_text
 from rocm_doctor.matrix.source import SECTIONS, MatrixError, Problem, compile_json, line_of, read_shorts, read_yaml, row_files
@@ -100,7 +102,6 @@ _OF_ANY: tuple[tuple[str, Callable[[Any], Complaints]], ...] = (
     ("official", lint_citations.official),
     ("range-source", lint_citations.range_sources),
     ("personal-data", lint_text.personal_data),
-    ("command-parses", lint_text.commands_parse),
 )
 _OF_ROW: tuple[tuple[str, Callable[[Row], Complaints]], ...] = (
     ("key-form", lint_rows.key_form),
@@ -135,6 +136,8 @@ def _together(entries: Sequence[Entry], root: Path) -> Iterator[Problem]:
     yield from _said(rows, lint_rows.references(values, ids, retired), "reference-known")
     yield from _said(rows, lint_rows.contradictions(values), "contradiction")
     yield from _said(entries, lint_catalog.faults([e.value for e in entries]), "catalogue")
+    programs = {e.value.name: e.value for e in entries if isinstance(e.value, Program)}
+    yield from _said(entries, lint_commands.faults([e.value for e in entries], programs), "command")
     for old, new in retired.items():
         if new and new not in ids and all(new != r.key for r in values):
             yield Problem(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import re
-import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -33,23 +32,6 @@ def _texts(entry: Any) -> Iterator[tuple[str, str]]:
         value = getattr(entry, name)
         values = (*value, *value.values()) if isinstance(value, dict) else value if isinstance(value, tuple) else (value,)
         yield from ((name, v) for v in values if isinstance(v, str))
-
-
-def commands_parse(entry: Any) -> Iterator[tuple[str, str]]:
-    """Each command can be pasted: a shell would not wait for the rest of it."""
-    for name in ("commands", "verify"):
-        for command in getattr(entry, name, ()):
-            try:
-                words = shlex.split(command, comments=True)
-            except ValueError as exc:
-                yield name, f"`{command}` does not parse: {exc}"
-                continue
-            if not words or any(re.fullmatch(r"[\w.-]+[<>]=?[\d.]+", w) and w not in _quoted(command) for w in words):
-                yield name, f"`{command}` would redirect into a file: quote the version"
-
-
-def _quoted(command: str) -> set[str]:
-    return {a or b for a, b in re.findall(r"\"([^\"]*)\"|'([^']*)'", command)}
 
 
 def age(entry: Any, today: datetime.date) -> Iterator[tuple[Literal["error", "warning"], str, str]]:

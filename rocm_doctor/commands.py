@@ -1,0 +1,205 @@
+"""Commands that a person pastes: what they do, where they run, how a value gets into one, and how each shell spells a variable.
+
+A command is data (`model.Command`). The row says its text; what the text does not say (its effect, the system and the
+distributions that have the program) is worked out from the catalogue of programs, which `Program` describes.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from rocm_doctor.model import Command, Effect, Grade
+
+EFFECTS: tuple[Effect, ...] = ("reads", "environment", "system", "login", "reboot", "destructive")
+"""From harmless to harmful: of several programs in one command the last effect of this list counts."""
+
+FAMILIES = {
+    "debian": ("debian", "ubuntu", "mint", "pop!_os"),
+    "fedora": ("fedora", "red hat", "rhel", "rocky", "alma", "centos", "oracle linux"),
+    "suse": ("suse", "sles"),
+    "arch": ("arch linux", "manjaro", "endeavouros", "cachyos"),
+}
+"""Families of distributions, each with words of the names that `os` may hold, in small letters."""
+
+
+class Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A program that a command may begin with: what brings it, and what it does.
+
+    `forms` are words among its arguments that mean another effect (`install: environment`). `distributions`: families that have it.
+    """
+
+    name: str
+    package: str
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: datetime.date
+    effect: Effect = "reads"
+    forms: dict[str, Effect] = {}
+    system: Literal["", "linux", "windows"] = ""
+    distributions: tuple[str, ...] = ()
+
+
+# What may stand in a slot of a template. Everything is quoted besides; the list keeps out what a shell would never mean.
+_SLOTS = {
+    "version": re.compile(r"[0-9][0-9A-Za-z.+_-]{0,63}"),
+    "package": re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?"),
+    "gfx": re.compile(r"gfx[0-9a-f]{3,5}"),
+    "group": re.compile(r"[a-z_][a-z0-9_-]{0,31}(,[a-z_][a-z0-9_-]{0,31})?"),
+    "gid": re.compile(r"[0-9]{1,10}"),
+    "variable": re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}"),
+    "value": re.compile(r"[A-Za-z0-9_.,:/+=@%-]{1,200}"),
+    "url": re.compile(r"https://[A-Za-z0-9.-]+(/[A-Za-z0-9._/+-]*)?"),
+    "image": re.compile(r"[a-z0-9][a-z0-9._/-]{0,199}(:[A-Za-z0-9._-]{1,127})?(@sha256:[0-9a-f]{64})?"),
+}
+_SLOT = re.compile(r"\{([a-z]+)(?:_\w+)?\}")
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
+_ENDS = frozenset(";|&()")
+_TO_REPLACE = re.compile(r"(?<![\w$])(?:MODEL|IMAGE|NODE|NAME|PID|FILE|gfxNNNN|train\.py)(?!\w)")
+
+
+def filled(template: str, **values: object) -> tuple[str, ...]:
+    """The one command that the template makes of these values, each quoted for a POSIX shell; none when a value is refused.
+
+    A slot is named for what may stand in it (`{version}`, `{version_torch}`, `{group}`, ...: the keys of _SLOTS). This is the only way for
+    a value that was read somewhere into a command. Raises KeyError for a slot without a value or of an unknown kind.
+    """
+    slots = {found[0]: (_SLOTS[found[1]], str(values[found[0][1:-1]])) for found in _SLOT.finditer(template)}
+    if not all(allowed.fullmatch(value) for allowed, value in slots.values()):
+        return ()
+    return (_SLOT.sub(lambda found: shlex.quote(slots[found[0]][1]), template),)
+
+
+def words(text: str) -> list[list[str]]:
+    """The simple commands of a POSIX shell text, each as its words without quotes. Raises ValueError where a quote stays open."""
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=";|&()")
+    lexer.whitespace_split, lexer.commenters = True, ""
+    found: list[list[str]] = [[]]
+    for word in lexer:
+        if _ENDS.issuperset(word):
+            found.append([])
+        elif word != "$":
+            found[-1].append(word)
+    return [argv for argv in found if argv]
+
+
+def program_of(argv: Sequence[str]) -> tuple[str, list[str]]:
+    """The program of a simple command and its arguments, behind assignments and `sudo`; empty when it only assigns."""
+    left = list(argv)
+    while left and (left[0] == "sudo" or _ASSIGNED.match(left[0])):
+        left = left[1:]
+    return (left[0].rpartition("/")[2] if left else "", left[1:])
+
+
+def typed(command: Command | str, programs: Mapping[str, Program]) -> Command:
+    """The command with every field that its text decides; what it states itself stays."""
+    known = Command(command) if isinstance(command, str) else command
+    if known.shell != "sh":
+        return known if known.effect else msgspec.structs.replace(known, effect="environment")
+    try:
+        parts = [program_of(argv) for argv in words(known.text)]
+    except ValueError:
+        return known
+    used = [(programs[name], arguments) for name, arguments in parts if name in programs]
+    return msgspec.structs.replace(
+        known,
+        effect=known.effect or max((_effect(p, a) for p, a in used), key=EFFECTS.index, default="reads"),
+        system=known.system or next((p.system for p, _ in used if p.system), ""),
+        distributions=known.distributions or next((p.distributions for p, _ in used if p.distributions), ()),
+        placeholders=known.placeholders or placeholders(known.text),
+    )
+
+
+def _effect(program: Program, arguments: Sequence[str]) -> Effect:
+    """The effect of the longest form that its arguments hold, else the program's own."""
+    line = f" {' '.join(arguments)} "
+    hits = [form for form in program.forms if f" {form} " in line]
+    return program.forms[max(hits, key=len)] if hits else program.effect
+
+
+def placeholders(text: str) -> tuple[str, ...]:
+    """Words that the person has to replace: MODEL, IMAGE, gfxNNNN, train.py."""
+    return tuple(dict.fromkeys(found[0] for found in _TO_REPLACE.finditer(text)))
+
+
+def family_of(os_name: str) -> str:
+    """The family of a distribution by the name that it gives itself; empty when it is none of FAMILIES."""
+    low = os_name.casefold()
+    return next((family for family, names in FAMILIES.items() if any(name in low for name in names)), "")
+
+
+def fitting(commands: Iterable[Command], system: str, os_name: str) -> tuple[Command, ...]:
+    """The commands that run on this system and distribution, in the spelling of its shell. What is not known excludes nothing."""
+    return tuple(one for command in commands for one in _fitted(command, system, family_of(os_name)))
+
+
+def _fitted(command: Command, system: str, family: str) -> Iterator[Command]:
+    if family and command.distributions and family not in command.distributions:
+        return
+    if system == "windows":
+        if command.shell == "sh" and command.system != "linux":
+            yield from (in_powershell(command),)
+        elif command.system != "linux":
+            yield command
+    elif command.system != "windows" or not system:
+        yield command
+
+
+def in_powershell(command: Command) -> Command:
+    """The same command for PowerShell: variables are set its way; a program with plain arguments is spelled alike."""
+    name, *arguments = shlex.split(command.text)
+    if name == "export":
+        pairs = [word.partition("=") for word in arguments]
+        return _power(command, "; ".join(set_variable(n, v, "powershell") for n, _, v in pairs))
+    if name == "unset":
+        return _power(command, "; ".join(set_variable(n, None, "powershell") for n in arguments))
+    return command
+
+
+def _power(command: Command, text: str) -> Command:
+    return msgspec.structs.replace(command, text=text, shell="powershell")
+
+
+def set_variable(name: str, value: str | None, shell: str) -> str:
+    """The line that sets a variable in that shell (bash, fish, powershell, dotenv); with None the one that unsets it."""
+    return _SPELLED[shell](name, value)
+
+
+def _bash(name: str, value: str | None) -> str:
+    return f"unset {name}" if value is None else f"export {name}={shlex.quote(value)}"
+
+
+def _fish(name: str, value: str | None) -> str:
+    return f"set -e {name}" if value is None else f"set -gx {name} {shlex.quote(value)}"
+
+
+def _powershell(name: str, value: str | None) -> str:
+    quoted = (value or "").replace("'", "''")
+    return f"Remove-Item Env:{name} -ErrorAction SilentlyContinue" if value is None else f"$env:{name} = '{quoted}'"
+
+
+def _dotenv(name: str, value: str | None) -> str:
+    return f"# leave out {name}" if value is None else f'{name}="{value}"'
+
+
+_SPELLED = {"bash": _bash, "fish": _fish, "powershell": _powershell, "dotenv": _dotenv}
+SHELLS = tuple(_SPELLED)
+
+AFTERWARDS: dict[Effect, str] = {"login": "then log out and in again", "reboot": "then reboot", "destructive": "deletes files"}
+"""What a person has to know beside a command with this effect."""
+
+
+def remarks(command: Command) -> str:
+    """What to know beside a command: the shell and distribution it is for, what to replace in it, what comes after it."""
+    parts = [
+        "PowerShell" if command.shell == "powershell" else "",
+        f"on {', '.join(one.capitalize() for one in command.distributions)}" if command.distributions else "",
+        f"replace {', '.join(command.placeholders)}" if command.placeholders else "",
+        AFTERWARDS.get(command.effect or "reads", ""),
+    ]
+    return "; ".join(part for part in parts if part)

@@ -1,0 +1,110 @@
+"""Checks of commands: each parses in its shell, begins with a known program, and destroys nothing on a path that it computes.
+
+Where tree-sitter is installed (`rocm-doctor[dev]`), the shells' own grammars read the command; without it, its words are all that is
+looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from rocm_doctor.commands import Program, program_of, typed, words
+from rocm_doctor.model import Command
+
+_FIXED = ("$HOME", "$USER", "$LOGNAME", "${HOME}", "${USER}")
+"""Variables that every login sets: a path with these is not computed."""
+_COMPUTED = re.compile(r"\$\(|`|\$\{?\w+\}?")
+_REDIRECTS = re.compile(r"(?<=\w)[<>]=?\d")
+
+
+def faults(entries: Sequence[Any], programs: Mapping[str, Program]) -> Iterator[tuple[int, str, str]]:
+    """(number of the entry, field, complaint) for each command that a person should not be given."""
+    for number, entry in enumerate(entries):
+        for field, command in _commands(entry):
+            yield from ((number, field, f"`{command.text}` {said}") for said in complaints(command, programs))
+
+
+def _commands(entry: Any) -> Iterator[tuple[str, Command]]:
+    for field in ("commands", "verify"):
+        yield from ((field, one) for one in getattr(entry, field, ()) if isinstance(one, Command))
+    if isinstance(getattr(entry, "settle", None), Command):
+        yield "settle", entry.settle
+
+
+def complaints(command: Command, programs: Mapping[str, Program]) -> Iterator[str]:
+    """What is wrong with one command. `programs`: the catalogue; empty: first words are not judged."""
+    if "\n" in command.text or not command.text.strip():
+        yield "is not one line"
+        return
+    said = _unparsed(command)
+    if said:
+        yield said
+        return
+    if re.search(r"(^|\s)#", re.sub(r"\"[^\"]*\"|'[^']*'", "", command.text)):
+        yield "ends in a comment, which some shells do not take: say it in `advice`"
+    if command.shell == "sh":
+        yield from _of_shell(command, programs)
+
+
+def _of_shell(command: Command, programs: Mapping[str, Program]) -> Iterator[str]:
+    if _REDIRECTS.search(re.sub(r"\"[^\"]*\"|'[^']*'", "", command.text)):
+        yield "would redirect into a file: quote the version"
+    for name in first_words(command.text):
+        if programs and name not in programs:
+            yield f"begins with `{name}`, which no entry of catalog/programs.yaml brings"
+    if programs and typed(command, programs).effect == "destructive" and _computed(command.text):
+        yield "destroys what a path names that is computed: if that comes out empty, it is another path"
+
+
+def _computed(text: str) -> bool:
+    return any(found[0] not in _FIXED for found in _COMPUTED.finditer(text))
+
+
+def _unparsed(command: Command) -> str:
+    """Why the command does not parse in its shell; empty when it does."""
+    if command.shell == "sh":
+        try:
+            words(command.text)
+        except ValueError as exc:
+            return f"does not parse: {exc}"
+    tree = _tree(command.text, command.shell)
+    return f"does not parse in {command.shell}" if tree is not None and tree.has_error else ""
+
+
+def first_words(text: str) -> list[str]:
+    """The program of every simple command in a shell text, those within `$(...)` too where the grammar is there to read them."""
+    tree = _tree(text, "sh")
+    if tree is None:
+        return [name for argv in words(text) if (name := program_of(argv)[0])]
+    return [name for node in _nodes(tree) if (name := program_of(node)[0])]
+
+
+def _nodes(node: Any) -> Iterator[list[str]]:
+    """The words of each command in a syntax tree."""
+    if node.type == "unset_command" or node.type == "declaration_command":
+        yield [node.children[0].text.decode()]
+    elif node.type == "command":
+        yield [child.text.decode() for child in node.children if child.type not in ("variable_assignment", "file_redirect")]
+    for child in node.children:
+        yield from _nodes(child)
+
+
+def _tree(text: str, shell: str) -> Any:
+    """The root of the syntax tree; None where no grammar is installed."""
+    parser = _parser(shell)
+    return parser.parse(text.encode()).root_node if parser else None
+
+
+@cache
+def _parser(shell: str) -> Any:
+    try:
+        import tree_sitter
+        import tree_sitter_bash
+        import tree_sitter_powershell
+    except ImportError:
+        return None
+    grammar = {"sh": tree_sitter_bash, "powershell": tree_sitter_powershell}[shell]
+    return tree_sitter.Parser(tree_sitter.Language(grammar.language()))

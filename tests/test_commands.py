@@ -1,0 +1,218 @@
+"""Commands that are pasted: every one of the matrix and of the code parses, is known, is shown whole, and takes no hostile value."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import msgspec
+import pytest
+
+from rocm_doctor import commands as known
+from rocm_doctor.commands import EFFECTS, filled, fitting, remarks, typed
+from rocm_doctor.matrix import load
+from rocm_doctor.matrix.checks.commands import complaints
+from rocm_doctor.model import Command, Diagnosis, Finding, Report, Row, Snapshot
+from rocm_doctor.reports import RenderOptions, render
+from rocm_doctor.reports.json import read
+from rocm_doctor.reports.terminal import command_lines
+
+MATRIX = load()
+ROOT = Path(__file__).resolve().parents[1]
+ENTRIES: tuple[Row | Diagnosis, ...] = (*MATRIX.rows, *MATRIX.diagnoses.values())
+OF_DATA = [c for e in ENTRIES for c in (*e.commands, *e.verify, *([e.settle] if e.settle else ()))]
+
+
+def templates() -> Iterator[str]:
+    """The texts in rules that begin with a program: what they hand over as commands."""
+    for path in [*(ROOT / "rocm_doctor/rules").glob("*.py"), *(ROOT / "rocm_doctor/lint/rules").glob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value and "\n" not in node.value:
+                first, rest = node.value.split(" ", 1)
+                if first in MATRIX.programs and rest[:1].islower() | (rest[:1] in "-{") and not rest.endswith("."):
+                    yield node.value
+
+
+OF_CODE = [Command(known._SLOT.sub("1", text).strip()) for text in dict.fromkeys(templates())]
+ALL = list(dict.fromkeys([*OF_DATA, *OF_CODE]))
+
+
+def test_there_are_commands_in_data_and_code() -> None:
+    assert len(OF_DATA) > 400
+    assert len(OF_CODE) > 8
+
+
+@pytest.mark.parametrize("command", OF_CODE, ids=lambda c: c.text)
+def test_a_command_of_the_code_passes_the_lint(command: Command) -> None:
+    assert list(complaints(command, MATRIX.programs)) == []
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
+def test_bash_itself_parses_every_command() -> None:
+    texts = [c.text for c in ALL if c.shell == "sh"]
+    done = subprocess.run(["bash", "-n"], input="\n".join(texts), text=True, capture_output=True, timeout=20, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("video $USER", "begins with `video`"),
+        ("torch.backends.cudnn.enabled = False", "begins with"),
+        ("set ROCBLAS_USE_HIPBLASLT=0", "begins with `set`"),
+        ('ls "$(frob x)"', "begins with `frob`"),
+        ("rm $(python -c 'import torch')/lib/*.so", "destroys"),
+        ("rm -rf $CACHE/x", "destroys"),
+        ("find `pwd` -name x -delete", "destroys"),
+        ("if true; then", "does not parse"),
+        ("echo 'open", "does not parse"),
+        ("ls   # and look", "comment"),
+        ("ls\nls", "one line"),
+        ("", "one line"),
+    ],
+)
+def test_the_lint_refuses(text: str, said: str) -> None:
+    assert said in "; ".join(complaints(Command(text), MATRIX.programs))
+
+
+def test_powershell_is_parsed_as_powershell() -> None:
+    assert not list(complaints(Command("$env:A = '0'", shell="powershell"), MATRIX.programs))
+    assert list(complaints(Command("$env:A = '0", shell="powershell"), MATRIX.programs))
+
+
+HOSTILE = [
+    "a;id",
+    "$(id)",
+    "`id`",
+    "x y",
+    "a\nb",
+    "../../etc",
+    "'",
+    '"',
+    "a|b",
+    "a&b",
+    "-rf",
+    "",
+    "\u202e",
+    "x" * 500,
+    "1.0\n",
+    "é",
+]
+
+
+@pytest.mark.parametrize("kind", sorted(known._SLOTS))
+@pytest.mark.parametrize("value", HOSTILE)
+def test_no_slot_takes_a_value_that_a_shell_would_read(kind: str, value: str) -> None:
+    made = filled(f"pip show {{{kind}}}", **{kind: value})
+    assert not made or made == (f"pip show {value}",), "a value that is taken is one plain word"
+    assert not made or not set(value) & set(" ;|&$`'\"\n()<>\\*?[]{}!#")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("version", "2.9.1+rocm6.4"), ("package", "flash-attn"), ("gfx", "gfx90a"), ("group", "render,video"), ("gid", "992"),
+        ("variable", "HSA_XNACK"), ("value", "max_split_size_mb:128"), ("url", "https://download.pytorch.org/whl/rocm6.4"),
+        ("image", "rocm/pytorch:rocm7.0_ubuntu24.04_py3.12"),
+    ],
+)  # fmt: skip
+def test_each_slot_takes_what_it_is_for(kind: str, value: str) -> None:
+    assert filled(f"x {{{kind}_a}}", **{f"{kind}_a": value}) == (f"x {value}",)
+
+
+def test_rules_put_values_into_commands_by_slots_only() -> None:
+    """An f-string that begins with a program and holds a value is a command that nobody quoted."""
+    found = []
+    for path in [*(ROOT / "rocm_doctor/rules").glob("*.py"), *(ROOT / "rocm_doctor/lint/rules").glob("*.py")]:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        keywords = [n for n in ast.walk(tree) if isinstance(n, ast.keyword) and n.arg in ("title", "cause", "advice")]
+        prose = {id(part) for keyword in keywords for part in ast.walk(keyword)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant) and id(node) not in prose:
+                program, blank, _ = str(node.values[0].value).partition(" ")
+                values = [ast.unparse(v.value) for v in node.values if isinstance(v, ast.FormattedValue)]
+                if blank and program in MATRIX.programs and not {*values} <= {"NAME", "pins", "owner[0]"}:
+                    found.append(f"{path.name}:{node.lineno}")
+    assert found == []
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 160])
+def test_no_renderer_breaks_a_command(width: int) -> None:
+    finding = Finding("a.b", "title", "error", "high", "cause", commands=tuple(ALL), verify=tuple(ALL[:3]), settle=ALL[0])
+    report = Report(2, "0", "0", "problems", "summary", (finding,), (), Snapshot())
+    lines = render("text", report, RenderOptions(width=width)).split("\n")
+    for command in ALL:
+        assert any(line == command.text or (line.endswith("$ " + command.text) and len(line) <= width) for line in lines)
+    markdown = render("markdown", report, RenderOptions(width=width)).split("\n")
+    assert {c.text for c in ALL} <= {*markdown}
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 160])
+def test_a_long_command_is_alone_on_its_line(width: int) -> None:
+    text = "ls " + "x" * width
+    assert [click.unstyle(line) for line in command_lines("do", [Command(text)], width)] == ["  do", text]
+
+
+@pytest.mark.parametrize(
+    ("text", "effect"),
+    [
+        ("sudo dmesg | grep -i amdgpu", "reads"), ("pip list", "reads"), ("pip install x", "environment"), ("export A=1", "environment"),
+        ("NCCL_DEBUG=INFO torchrun x.py", "reads"), ("sudo modprobe amdgpu", "system"), ("sudo usermod -aG render $USER", "login"),
+        ("sudo apt install x && sudo update-initramfs -u", "reboot"), ("rm -rf ~/.cache/miopen", "destructive"),
+        ("python -m venv .venv", "environment"), ("python -c 'import torch'", "reads"), ("find . -name x -delete", "destructive"),
+    ],
+)  # fmt: skip
+def test_an_effect_is_that_of_the_worst_program(text: str, effect: str) -> None:
+    assert typed(text, MATRIX.programs).effect == effect
+    assert effect in EFFECTS
+
+
+def test_a_stated_type_is_kept() -> None:
+    assert typed(Command("ls", effect="reboot", distributions=("arch",)), MATRIX.programs).effect == "reboot"
+
+
+def test_a_distribution_gets_its_own_commands() -> None:
+    both = MATRIX.typed(["sudo dnf downgrade linux-firmware", "sudo apt install x", "uname -r"])
+    assert [c.text[:8] for c in fitting(both, "linux", "Ubuntu 25.10")] == ["sudo apt", "uname -r"]
+    assert [c.text[:8] for c in fitting(both, "linux", "Fedora Linux 43")] == ["sudo dnf", "uname -r"]
+    assert len(fitting(both, "linux", "")) == 3
+
+
+def test_windows_gets_powershell() -> None:
+    given = MATRIX.typed(
+        ["export A=1 B='x y'", "unset A", "sudo dmesg", "pip list", Command("$env:C = '1'", "powershell", "windows")]
+    )
+    assert [(c.text, c.shell) for c in fitting(given, "windows", "")] == [
+        ("$env:A = '1'; $env:B = 'x y'", "powershell"),
+        ("Remove-Item Env:A -ErrorAction SilentlyContinue", "powershell"),
+        ("pip list", "sh"),
+        ("$env:C = '1'", "powershell"),
+    ]
+    assert all(c.shell == "sh" for c in fitting(given, "linux", ""))
+
+
+def test_what_comes_after_a_command_is_said() -> None:
+    assert remarks(typed("sudo usermod -aG render $USER", MATRIX.programs)) == "then log out and in again"
+    assert "replace MODEL" in remarks(typed("rocm-doctor fit --model MODEL", MATRIX.programs))
+
+
+def test_a_report_of_version_1_is_still_read() -> None:
+    """Commands were plain strings, and what settles a hypothesis too."""
+    finding = Finding(
+        "a.b", "t", "error", "high", "c", commands=(Command("ls"),), verify=(Command("id"),), settle=Command("uname -r")
+    )
+    report = Report(2, "0", "0", "problems", "s", (finding,), (), Snapshot())
+    new = msgspec.json.decode(render("json", report, RenderOptions()))
+    old = {
+        **new,
+        "schema_version": 1,
+        "findings": [{**new["findings"][0], "commands": ["ls"], "verify": ["id"], "settle": "uname -r"}],
+    }
+    assert read(msgspec.json.encode(new)) == report
+    assert read(msgspec.json.encode(old)) == report
+    empty = {**new, "schema_version": 1, "findings": [{**new["findings"][0], "commands": [], "verify": [], "settle": ""}]}
+    assert read(msgspec.json.encode(empty)).findings[0].settle is None
