@@ -1,7 +1,7 @@
-"""The vocabulary: every fact has one name that rows, probes and reports use. One line each: name, how it compares, meaning.
+"""Name, kind and meaning of every fact: rows, probes and reports use these names and no others (tests/recorded.py).
 
-A fact of the machine is named as it stands in `Snapshot.facts` (`torch.version`); a fact of a GPU carries the prefix `gpu.` in
-conditions (`gpu.gfx`) and stands in `Gpu.facts` without it. A family ends in `.` and takes any name (`env.HIP_VISIBLE_DEVICES`).
+A fact of the machine has the same name in `Snapshot.facts` (`torch.version`). A fact of a GPU has the prefix `gpu.` in conditions
+(`gpu.gfx`) and none in `Gpu.facts`. A family ends in `.` and takes any name (`env.HIP_VISIBLE_DEVICES`).
 
 How a value compares (`Kind`): `version` (PEP 440 ranges, see versions.py), `release` (the same behind the line of releases:
 `upstream:>=2.7,<2.12|amd:<2.10`; a range without a line holds for both), `word` (globs, any case), `number` (bounds,
@@ -116,9 +116,25 @@ COORDS: dict[str, Coord] = {
     # evidence from binaries and runs
     "code.": Coord("list", "gfx targets of the code objects inside a library"),
     "soname.": Coord("list", "ROCm libraries (sonames) that a library is linked to"),
+    "smoke.interpreter": Coord("word", "interpreter that ran the smoke test"),
+    "smoke.torch": Coord("word", "torch version that ran the smoke test"),
+    "smoke.kind": Coord("word", "device that ran the smoke test: hip, cuda, cpu, unknown"),
+    "smoke.card": Coord("word", "name of the GPU that ran the smoke test"),
+    "smoke.masked": Coord("word", "yes when a visibility variable was set during the smoke test"),
+    "smoke.integrated-first": Coord("word", "yes when device 0 is integrated and a discrete GPU follows it"),
+    "smoke.first": Coord("word", "first smoke stage, in order of blame, that failed, died or hung"),
+    "smoke.first-how": Coord("word", "result of that stage"),
     "smoke.": Coord("word", "result of a smoke stage: passed, failed:..., died:SIGSEGV, timeout, skipped:..."),
     # what a text says beside its tool output
     "said.command": Coord("list", "commands that the text says were run"),
+    "said.install": Coord("list", "install commands that the text says were run"),
+    "said.groups": Coord("list", "groups that the text says the user is in"),
+    "said.tried": Coord("list", "sentences that say what was tried"),
+    "said.works.root": Coord("flag", "the text says that it works for root"),
+    "said.works.": Coord("list", "versions or GPUs with which the text says it works"),
+    "said.broken.": Coord("list", "versions or GPUs with which the text says it fails"),
+    "said.other.": Coord("list", "what the text says of another machine"),
+    "said.before.": Coord("list", "what the text says of an earlier machine"),
     "said.": Coord("word", "what the text states in prose"),
     "log": Coord("log", "words that stand in one line of a log, traceback or message"),
     "log.": Coord("log", "a further line that must (or, with !, must not) stand in the logs"),
@@ -161,7 +177,7 @@ _FAMILIES = tuple(name for name in COORDS if name.endswith("."))
 
 @cache
 def coord(name: str) -> Coord | None:
-    """The coordinate of that name, or of the family it belongs to; None when the vocabulary does not have it."""
+    """The coordinate of that name, or of the family it belongs to; None for a name that this file does not define."""
     if name in COORDS:
         return None if name.endswith(".") else COORDS[name]
     return next((COORDS[f] for f in _FAMILIES if name.startswith(f) and len(name) > len(f)), None)

@@ -13,28 +13,31 @@ from rocm_doctor.probes.text import prose
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("works on ROCm 6.2, breaks on 6.3", {"rocm.version": "6.3", "said.works.rocm": "6.2", "said.broken.rocm": "6.3"}),
-        ("With kernel 6.11.5 it is fine, with 6.12.1 the GPU hangs.", {"kernel": "6.12.1", "said.works.kernel": "6.11.5"}),
+        ("works on ROCm 6.2, breaks on 6.3", {"rocm.version": "6.3", "said.works.rocm": ("6.2",), "said.broken.rocm": ("6.3",)}),
+        ("With kernel 6.11.5 it is fine, with 6.12.1 the GPU hangs.", {"kernel": "6.12.1", "said.works.kernel": ("6.11.5",)}),
         (
             "Training worked with torch 2.5.1. Since I updated to 2.6.0 it crashes.",
-            {"said.works.torch": "2.5.1", "torch.version": "2.6.0"},
+            {"said.works.torch": ("2.5.1",), "torch.version": "2.6.0"},
         ),
-        ("Upgraded from ROCm 6.1 to 6.2 and now I get a segfault.", {"rocm.version": "6.2", "said.works.rocm": "6.1"}),
-        ("ROCm 6.4 crashes. Downgrading to ROCm 6.3.4 fixed it.", {"rocm.version": "6.4", "said.works.rocm": "6.3.4"}),
+        ("Upgraded from ROCm 6.1 to 6.2 and now I get a segfault.", {"rocm.version": "6.2", "said.works.rocm": ("6.1",)}),
+        ("ROCm 6.4 crashes. Downgrading to ROCm 6.3.4 fixed it.", {"rocm.version": "6.4", "said.works.rocm": ("6.3.4",)}),
         ("With 6.1 and with 6.2 of ROCm 6.2 it fails", {"rocm.version": "6.2"}),
-        ("Last working: ROCm 6.2.4\nFirst bad: ROCm 6.3.0", {"said.works.rocm": "6.2.4", "said.broken.rocm": "6.3.0"}),
-        ("Kernel 6.14: broken. Kernel 6.8: OK.", {"said.works.kernel": "6.8", "said.broken.kernel": "6.14"}),
+        ("Last working: ROCm 6.2.4\nFirst bad: ROCm 6.3.0", {"said.works.rocm": ("6.2.4",), "said.broken.rocm": ("6.3.0",)}),
+        ("Kernel 6.14: broken. Kernel 6.8: OK.", {"said.works.kernel": ("6.8",), "said.broken.kernel": ("6.14",)}),
         (
             "Errors since torch 2.8.0+rocm6.4. Reverting to torch 2.7.1+rocm6.3 solves it.",
-            {"said.broken.torch": "2.8.0+rocm6.4", "said.works.torch": "2.7.1+rocm6.3", "said.works.rocm": "6.3"},
+            {"said.broken.torch": ("2.8.0+rocm6.4",), "said.works.torch": ("2.7.1+rocm6.3",), "said.works.rocm": ("6.3",)},
         ),
-        ("Since linux 6.18.4 it hangs, kernel 6.17.9 is fine.", {"said.works.kernel": "6.17.9", "said.broken.kernel": "6.18.4"}),
+        (
+            "Since linux 6.18.4 it hangs, kernel 6.17.9 is fine.",
+            {"said.works.kernel": ("6.17.9",), "said.broken.kernel": ("6.18.4",)},
+        ),
         ("Rocky Linux 9.4 with kernel 5.14.0", {"kernel": "5.14.0", "said.broken.kernel": None}),
-        ("It only works with torch 1.13.1", {"said.works.torch": "1.13.1", "torch.version": {"1.13.1"}}),
+        ("It only works with torch 1.13.1", {"said.works.torch": ("1.13.1",), "torch.version": {"1.13.1"}}),
         ("The driver requires ROCm 6.3 or later, I have 6.1", {"rocm.version": "6.1"}),
         ("The docs say that ROCm 7.0 or newer is needed.", {"rocm.version": None}),
         ("My friend has ROCm 5.7 on another machine.", {"rocm.version": None}),
-        ("broken since linux-firmware 20251125 came in", {"firmware.linux": "20251125", "said.broken.firmware": "20251125"}),
+        ("broken since linux-firmware 20251125 came in", {"firmware.linux": "20251125", "said.broken.firmware": ("20251125",)}),
     ],
 )
 def test_what_works_and_what_does_not(text: str, expected: dict[str, object]) -> None:

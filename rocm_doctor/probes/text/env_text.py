@@ -51,7 +51,7 @@ def _text(result: ProbeResult, document: Document) -> None:
     for line in document.lines_with(*_NEEDLES):
         for name, value, place in _settings(line):
             if _cures(line.text, place, place + len(name) + len(value)):
-                result.record(f"said.works.{name}", bare(value), document.reading(line))
+                result.record(f"said.works.{name}", (bare(value),), document.reading(line))
             elif _WITHOUT.search(line.text[max(0, place - 40) : place]):
                 result.record(f"env.{name}", None, document.reading(line))
             elif not _advised(line.text[:place]):

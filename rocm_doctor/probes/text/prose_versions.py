@@ -130,7 +130,7 @@ def _record_sides(result: ProbeResult, stated: list[StatedVersion]) -> None:
         for side, members in (("works", good), ("broken", bad)):
             versions = tuple(dict.fromkeys(s.version for s in members))
             if versions:
-                result.record(f"said.{side}.{name}", versions if len(versions) > 1 else versions[0], members[0].sentence.reading)
+                result.record(f"said.{side}.{name}", versions, members[0].sentence.reading)
 
 
 def _stated(text: Iterable[Sentence]) -> Iterator[StatedVersion]:
