@@ -59,7 +59,7 @@ def test_facts_that_were_never_recorded_are_seen_in_the_snapshot() -> None:
 
 
 @pytest.mark.parametrize("value", [None, Unknown("denied")])
-def test_absent_and_unknown_fit_every_name(value: None | Unknown) -> None:
+def test_absent_and_unknown_fit_every_name(value: Unknown | None) -> None:
     assert [name for name in COORDS if not name.endswith(".") and misfit(name, value)] == []
 
 
