@@ -12,20 +12,8 @@ from rocm_doctor.cli.common import InputError
 from rocm_doctor.cli.plan import plan_options, planned
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.commands import install, replaces
-from rocm_doctor.plan.fix import (
-    RECORD,
-    Environment,
-    EnvironmentProblem,
-    Run,
-    apply,
-    by_name,
-    installed,
-    last_run,
-    read_record,
-    undo,
-    undoing,
-    writable,
-)
+from rocm_doctor.plan.environment import Environment, EnvironmentProblem, by_name, installed, writable
+from rocm_doctor.plan.fix import FOLDER, Run, apply, interrupted, last_run, read_record, resume, steps, undo
 from rocm_doctor.plan.text import text
 
 
@@ -40,8 +28,9 @@ from rocm_doctor.plan.text import text
 def command(go: bool, dry_run: bool, back: bool, **asked: Any) -> None:
     """Install the stack that `plan` puts first, in the virtual environment of --python (the current one by default).
 
-    Only pip or uv is run, only inside a virtual environment; drivers and system files are never touched. What was there is
-    kept in rocm-doctor-fix.json inside the environment, from which --undo brings it back.
+    Only pip or uv is run, only inside a virtual environment; drivers and system files are never touched. Everything is downloaded
+    before anything is removed, and what was there is kept in the environment's folder rocm-doctor-fix until --undo brings it
+    back. A failed or interrupted run brings it back by itself.
     """
     if go and dry_run:
         raise InputError("--apply and --dry-run exclude each other")
@@ -53,6 +42,10 @@ def command(go: bool, dry_run: bool, back: bool, **asked: Any) -> None:
 
 
 def _fix(place: Environment, go: bool, asked: dict[str, Any]) -> int:
+    if go:
+        resume(place, _say)
+    elif interrupted(place):
+        click.echo(f"an earlier run was interrupted in {place.prefix}; --apply first brings back what was there before it")
     here = {name: line.partition("==")[2] for name, line in by_name(installed(place)).items() if "==" in line}
     plan = planned(**{**asked, "python": place.version if asked["gpu"] else place.executable}, installed=here)
     if plan.best is None:
@@ -61,9 +54,10 @@ def _fix(place: Environment, go: bool, asked: dict[str, Any]) -> int:
     commands = install(plan.best, plan.machine, place.tool, place.executable)
     _announce(plan, place)
     if not go:
-        _would(commands)
+        fetch, change = steps(place, commands)
+        _would([*fetch, *change])
         return 0
-    return _ended(apply(place, commands, plan.best.name, plan.best.candidate.index.url, _say), place)
+    return _ended(apply(place, commands, plan.best.name, _say), place)
 
 
 def _undo(place: Environment, go: bool) -> int:
@@ -72,7 +66,9 @@ def _undo(place: Environment, go: bool) -> int:
     runs = read_record(place).runs
     last = runs[last_run(place, runs)]
     click.echo(f"back to what was in {place.prefix} before {last.stack} ({last.started})")
-    _would(undoing(place, last, installed(place)))
+    for line in sorted(set(last.before) - set(installed(place))):
+        click.echo(f"  {line}")
+    click.echo("nothing was run; --apply does it")
     return 0
 
 
@@ -92,13 +88,18 @@ def _would(commands: list[tuple[str, ...]]) -> None:
 def _ended(ran: Run, place: Environment) -> int:
     """Say how it ended. 0 done, 1 a command failed."""
     if ran.state == "failed":
-        click.echo(
-            f"a command failed; rocm-doctor fix --python {shlex.quote(place.prefix)} --undo --apply brings back what was there",
-            err=True,
-        )
+        click.echo(f"a command failed; {place.prefix} is as it was before", err=True)
         return 1
-    changed = sorted(set(ran.after) ^ set(ran.before))
-    click.echo(f"{ran.state}; {len(changed)} lines of the package list differ from before; recorded in {place.prefix}/{RECORD}")
+    if ran.state == "undone":
+        click.echo(f"undone; {place.prefix} is as it was before {ran.stack}")
+    elif ran.after == ran.before:
+        click.echo("nothing to do")
+    else:
+        changed = sorted(set(ran.after) ^ set(ran.before))
+        click.echo(
+            f"done; {len(changed)} lines of the package list differ from before. What was there is kept in "
+            f"{place.prefix}/{FOLDER} for --undo; remove that folder when you no longer need it"
+        )
     return 0
 
 

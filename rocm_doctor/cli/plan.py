@@ -119,7 +119,7 @@ def _declared(
 
 
 def _version_of(python: str) -> str:
-    from rocm_doctor.plan.fix import EnvironmentProblem, environment
+    from rocm_doctor.plan.environment import EnvironmentProblem, environment
 
     try:
         return environment(python).version

@@ -1,7 +1,9 @@
-"""Applying a plan inside a virtual environment, with a record of what was done, and the way back.
+"""Apply a plan inside a virtual environment so that it can be taken back at any moment.
 
-Only pip and uv are started, only for an interpreter whose prefix is an environment of its own: drivers, system files and the
-system's Python are never touched. What was there is written down before anything is run: an interrupted run can be undone.
+Only pip and uv are started, only for an interpreter in an environment of its own: drivers, system files and the system's Python
+are never touched. The order makes each step safe to interrupt: download what will be installed; keep what is there as a tree of
+links (rocm_doctor.plan.keep); note in the journal that the environment is about to change; change it. An interruption, a failed
+command or a full disk leads back to what was there, at once, or with the next `fix` if the doctor itself was killed.
 """
 
 from __future__ import annotations
@@ -11,39 +13,32 @@ import datetime
 import json
 import os
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Literal
 
 import msgspec
 
 from rocm_doctor.plan.commands import Command
+from rocm_doctor.plan.environment import Environment, EnvironmentProblem, installed, trees
+from rocm_doctor.plan.keep import keep, remove, restore
 from rocm_doctor.workers.process import HAS_GROUPS, MIB, Child, ChildResult, ChildSpec, done, pump, run, start, stop
 
-RECORD = "rocm-doctor-fix.json"
-"""The file inside the environment."""
+FOLDER = "rocm-doctor-fix"
+"""The folder inside the environment that holds everything of this module."""
+RECORD = FOLDER + "/record.json"
 LIMIT = 3600.0
 """Seconds for one installation: a torch wheel has some gigabytes."""
+PATIENCE = 15.0
+"""Seconds that an interrupted installer has to end by itself."""
 _EVERY = 2.0
-_PROBE = (
-    "import json, sys; print(json.dumps({'prefix': sys.prefix, 'base': sys.base_prefix, 'executable': sys.executable, "
-    "'version': '%d.%d' % sys.version_info[:2]}))"
-)
+_INTERRUPTED = ("fetching", "changing", "undoing")
 Say = Callable[[str], None]
-
-
-class EnvironmentProblem(Exception):
-    """Nothing is done in this place, or it cannot be; the text says why and what would help."""
-
-
-class Environment(msgspec.Struct, frozen=True):
-    """An interpreter that was asked where it lives. `tool`: what installs into it."""
-
-    prefix: str
-    base: str
-    executable: str
-    version: str
-    tool: Literal["pip", "uv"] = "pip"
 
 
 class Ran(msgspec.Struct, frozen=True):
@@ -55,166 +50,278 @@ class Ran(msgspec.Struct, frozen=True):
 
 
 class Run(msgspec.Struct, frozen=True):
-    """One time that a plan was applied: packages before and after as `name==version`, and how it ended."""
+    """One time that a plan was applied: packages before and after as `name==version`, and how it ended.
+
+    `fetching`: nothing has changed yet. `changing`, `undoing`: interrupted if no process holds the lock. `failed`, `undone`:
+    what was there before is back. `kept`: the folders that were kept, relative to the prefix, in the order of their numbers.
+    """
 
     started: str
     stack: str
-    state: Literal["running", "done", "failed", "undone"]
+    state: Literal["fetching", "changing", "done", "undoing", "undone", "failed"]
     before: tuple[str, ...]
     after: tuple[str, ...] = ()
     commands: tuple[Ran, ...] = ()
-    index: str = ""
+    kept: tuple[str, ...] = ()
 
 
 class Record(msgspec.Struct, frozen=True):
+    """The journal of an environment: every run, the oldest first."""
+
     schema_version: int = 1
     runs: tuple[Run, ...] = ()
 
 
-def environment(python: str) -> Environment:
-    """Where an interpreter lives. Raises NotHere when it does not answer."""
-    place = Path(python)
-    folder = next((p for p in (place / "bin" / "python", place / "Scripts" / "python.exe") if p.is_file()), None)
-    answered = run([str(folder or python), "-I", "-c", _PROBE], limit=30.0)
-    if answered.returncode != 0:
-        raise EnvironmentProblem(f"{python} is no Python that answers ({answered.state}: {answered.stderr.strip()[-200:]})")
-    try:
-        return msgspec.json.decode(answered.stdout, type=Environment)
-    except msgspec.MsgspecError as exc:
-        raise EnvironmentProblem(f"{python} answered something else: {answered.stdout.strip()[:200]}") from exc
-
-
-def writable(python: str) -> Environment:
-    """The environment of an interpreter, if it is one in which things may be installed. Raises NotHere."""
-    found = environment(python)
-    if found.prefix == found.base:
-        raise EnvironmentProblem(
-            f"{found.executable} is no virtual environment, and a system's Python is not ours to change; "
-            "make one: python3 -m venv .venv, then give --python .venv"
-        )
-    if not os.access(found.prefix, os.W_OK):
-        raise EnvironmentProblem(
-            f"{found.prefix} cannot be written by this user; make an environment of your own: python3 -m venv .venv"
-        )
-    if run([found.executable, "-c", "import pip"], limit=60.0).returncode == 0:
-        return found
-    if run(["uv", "--version"], limit=30.0).returncode == 0:
-        return msgspec.structs.replace(found, tool="uv")
-    raise EnvironmentProblem(f"{found.prefix} has no pip, and uv is not on PATH; run {found.executable} -m ensurepip")
-
-
 def read_record(place: Environment) -> Record:
-    """What was done in this environment before. Raises NotHere for a record that cannot be read."""
+    """What was done in this environment before. Raises EnvironmentProblem for a record that cannot be read."""
     path = Path(place.prefix) / RECORD
     if not path.is_file():
         return Record()
     try:
         return msgspec.json.decode(path.read_bytes(), type=Record)
     except msgspec.MsgspecError as exc:
-        raise EnvironmentProblem(f"{path}: no record of rocm-doctor ({exc}); move it away to go on without undo") from exc
+        raise EnvironmentProblem(f"{path}: not a record of rocm-doctor ({exc}); move it away to go on without undo") from exc
 
 
-def apply(place: Environment, commands: Sequence[Command], stack: str, index: str, say: Say) -> Run:
-    """Run the commands in order, stop at the first that fails, and leave the record of it. Raises NotHere beforehand."""
-    old = read_record(place)
-    now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
-    current = Run(now, stack, "running", installed(place), index=index)
-    return _kept(place, old.runs, current, commands, "done", say)
+def interrupted(place: Environment) -> bool:
+    """Whether a run was cut off while it changed the environment."""
+    return any(one.state in ("changing", "undoing") for one in read_record(place).runs)
+
+
+def steps(place: Environment, commands: Sequence[Command]) -> tuple[list[Command], list[Command]]:
+    """What downloads, and what then changes the environment without a network.
+
+    Packages that are compiled here are fetched when they are built: their setup imports the new torch. uv needs no download
+    of its own: it fetches everything before it removes anything.
+    """
+    if place.tool == "uv":
+        return [], list(commands)
+    wheels = str(_folder(place) / "wheels")
+    fetch = [
+        (*_pip(one), "download", "-d", wheels, "--find-links", wheels, *_arguments(one)) for one in commands if _is_fetched(one)
+    ]
+    return fetch, [_offline(one, wheels) if _is_fetched(one) else one for one in commands]
+
+
+def apply(place: Environment, commands: Sequence[Command], stack: str, say: Say) -> Run:
+    """Run the commands in order, or leave the environment as it was. Raises EnvironmentProblem where nothing could be begun."""
+    with _alone(place), _ended_by_signals():
+        _recover(place, say)
+        if not _would_change(place, commands):
+            say("everything is installed already")
+            now = installed(place)
+            return Run(_now(), stack, "done", now, now)
+        return _applied(place, commands, Run(_now(), stack, "fetching", installed(place), kept=trees(place)), say)
+
+
+def undo(place: Environment, say: Say) -> Run:
+    """Bring back what was there before the last run. Raises EnvironmentProblem when there is none to undo."""
+    with _alone(place), _ended_by_signals():
+        back = _recover(place, say)
+        if back is not None:
+            return back
+        runs = read_record(place).runs
+        number = last_run(place, runs)
+        if not _kept(place, number).is_dir():
+            raise EnvironmentProblem(f"{_kept(place, number)} is gone: without it this run cannot be undone")
+        return _back(place, number, "undone")
+
+
+def resume(place: Environment, say: Say) -> None:
+    """Bring back what was there before an interrupted run, so that a plan is made for the environment as it will be."""
+    if interrupted(place):
+        with _alone(place), _ended_by_signals():
+            _recover(place, say)
+
+
+def _recover(place: Environment, say: Say) -> Run | None:
+    """Finish what a killed doctor left: bring back what was there before the interrupted run. That run, or None."""
+    runs = read_record(place).runs
+    number = next((n for n, one in enumerate(runs) if one.state in _INTERRUPTED), None)
+    if number is None:
+        return None
+    if runs[number].state == "fetching":
+        remove(_kept(place, number))
+        _write(place, number, msgspec.structs.replace(runs[number], state="failed"))
+        return None
+    say(f"the run of {runs[number].started} was interrupted: bringing back what was there before it")
+    return _back(place, number, "undone" if runs[number].state == "undoing" else "failed")
 
 
 def last_run(place: Environment, runs: Sequence[Run]) -> int:
-    """The number of the last run that was not undone yet. Raises NotHere when there is none."""
-    number = next((n for n in range(len(runs) - 1, -1, -1) if runs[n].state != "undone"), None)
+    """The number of the last run that can be undone. Raises EnvironmentProblem when there is none."""
+    number = next((n for n in range(len(runs) - 1, -1, -1) if runs[n].state not in ("undone", "failed", "fetching")), None)
     if number is None:
         raise EnvironmentProblem(f"{place.prefix}: nothing was applied here that could be undone")
     return number
 
 
-def undo(place: Environment, say: Say) -> Run:
-    """Bring back what was installed before the last run that was not undone yet. Raises NotHere when there is none."""
-    runs = read_record(place).runs
-    number = last_run(place, runs)
-    last = runs[number]
-    commands = undoing(place, last, installed(place))
-    kept = msgspec.structs.replace(last, commands=())
-    return _kept(place, runs[:number], kept, commands, "undone", say, later=runs[number + 1 :])
-
-
-def undoing(place: Environment, last: Run, now: Sequence[str]) -> list[Command]:
-    """The commands that lead from what is installed now to what was before the run."""
-    before, here = by_name(last.before), by_name(now)
-    add, remove = installer(place)
-    gone = [name for name in here if name not in before]
-    back = [line for name, line in before.items() if here.get(name) != line]
-    index = ("--extra-index-url", last.index) if last.index else ()
-    return [*([(*remove, *gone)] if gone else []), *([(*add, "--no-deps", *back, *index)] if back else [])]
-
-
-def installer(place: Environment) -> tuple[Command, Command]:
-    """How to install into this environment and how to remove from it, without a question."""
-    if place.tool == "uv":
-        return ("uv", "pip", "install", "--python", place.executable), ("uv", "pip", "uninstall", "--python", place.executable)
-    pip = (place.executable, "-m", "pip")
-    return (*pip, "install", "--disable-pip-version-check"), (*pip, "uninstall", "-y", "--disable-pip-version-check")
-
-
-def installed(place: Environment) -> tuple[str, ...]:
-    """Every distribution of the environment, as `name==version` or `name @ url`. Raises NotHere when it cannot be had."""
-    list_: Command = ("uv", "pip", "freeze", "--python", place.executable)
-    if place.tool == "pip":
-        list_ = (place.executable, "-m", "pip", "--disable-pip-version-check", "freeze", "--all")
-    answered = run(list(list_), limit=120.0)
-    if answered.returncode != 0:
-        raise EnvironmentProblem(f"the packages of {place.prefix} could not be listed: {answered.stderr.strip()[-200:]}")
-    return tuple(line.strip() for line in answered.stdout.splitlines() if line.strip() and not line.startswith(("#", "-e")))
-
-
-def by_name(lines: Iterable[str]) -> dict[str, str]:
-    """Lines of a package list by canonical name."""
-    return {line.partition("==")[0].partition(" @ ")[0].lower().replace("_", "-"): line for line in lines}
-
-
-def _kept(
-    place: Environment,
-    earlier: tuple[Run, ...],
-    current: Run,
-    commands: Sequence[Command],
-    ends: Literal["done", "undone"],
-    say: Say,
-    later: tuple[Run, ...] = (),
-) -> Run:
-    """Run the commands; the record is on disk before the first and after the last, also when the person interrupts."""
+def _applied(place: Environment, commands: Sequence[Command], current: Run, say: Say) -> Run:
+    number = len(read_record(place).runs)
+    fetch, change = steps(place, commands)
+    _write(place, number, current)
     ran: list[Ran] = []
-    state: Literal["done", "failed", "undone"] = "failed"
-    _write(place, (*earlier, current, *later))
+    if not _all(fetch, ran, say):
+        return _write(place, number, msgspec.structs.replace(current, state="failed", commands=tuple(ran), after=current.before))
+    for name, tree in enumerate(current.kept):
+        keep(Path(place.prefix, tree), _kept(place, number) / str(name))
+    current = _write(place, number, msgspec.structs.replace(current, state="changing"))
     try:
-        for command in commands:
-            say(f"$ {shlex.join(command)}")
-            answered = shown(command, say)
-            ran.append(Ran(command, answered.returncode, round(answered.seconds, 1)))
-            if answered.returncode != 0:
-                say((answered.stderr or answered.stdout).strip()[-2000:])
-                break
-        else:
-            state = ends
-    finally:
-        after = current.after
-        with contextlib.suppress(EnvironmentProblem):
-            after = installed(place)
-        current = msgspec.structs.replace(current, state=state, commands=tuple(ran), after=after)
-        _write(place, (*earlier, current, *later))
+        worked = _all(change, ran, say)
+        current = msgspec.structs.replace(current, commands=tuple(ran), after=installed(place) if worked else current.before)
+        if worked:
+            _write(place, number, msgspec.structs.replace(current, state="done"))
+    except BaseException:
+        say("interrupted: bringing back what was there")
+        _back(place, number, "failed")
+        raise
+    if not worked:
+        return _back(place, number, "failed", tuple(ran))
+    remove(_folder(place) / "wheels")
+    return msgspec.structs.replace(current, state="done")
+
+
+def _all(commands: Sequence[Command], ran: list[Ran], say: Say) -> bool:
+    """Run commands until one fails; whether none did."""
+    for command in commands:
+        say(f"$ {shlex.join(command)}")
+        answered = shown(command, say)
+        ran.append(Ran(command, answered.returncode, round(answered.seconds, 1)))
+        if answered.returncode != 0:
+            say((answered.stderr or answered.stdout).strip()[-2000:])
+            return False
+    return True
+
+
+def _back(place: Environment, number: int, state: Literal["failed", "undone"], ran: tuple[Ran, ...] = ()) -> Run:
+    """Restore what was kept before a run. On a full disk the room for the journal is there only afterwards."""
+    current = read_record(place).runs[number]
+    if current.state == "done":
+        with contextlib.suppress(OSError):
+            current = _write(place, number, msgspec.structs.replace(current, state="undoing"))
+    for name, tree in enumerate(current.kept):
+        restore(_kept(place, number) / str(name), Path(place.prefix, tree))
+    if state == "undone":
+        remove(_folder(place) / "wheels")
+    current = _write(place, number, msgspec.structs.replace(current, state=state, commands=ran or current.commands))
+    remove(_kept(place, number))
     return current
 
 
-def _write(place: Environment, runs: tuple[Run, ...]) -> None:
+def _would_change(place: Environment, commands: Sequence[Command]) -> bool:
+    """Whether there is anything to remove or to install; the plan and all of its dependencies may be there already."""
+    if not all(_is_install(one) for one in commands):
+        return True
+    wanted = [word for one in commands for word in _requirements(one)]
+    dry: Command = (place.executable, "-m", "pip", "install", "--dry-run", "--no-index", "--disable-pip-version-check")
+    if place.tool == "uv":
+        dry = ("uv", "pip", "install", "--python", place.executable, "--dry-run", "--offline")
+    answered = run([*dry, *wanted], limit=120.0)
+    said = answered.stdout + answered.stderr
+    return answered.returncode != 0 or "Would install" in said or "Would download" in said
+
+
+def _is_install(command: Command) -> bool:
+    return "install" in command[:4]
+
+
+def _is_fetched(command: Command) -> bool:
+    return _is_install(command) and "--no-build-isolation" not in command
+
+
+def _pip(command: Command) -> Command:
+    return command[: command.index("install")]
+
+
+def _arguments(command: Command) -> Command:
+    return command[command.index("install") + 1 :]
+
+
+def _requirements(command: Command) -> list[str]:
+    words = _arguments(command)
+    return [word for n, word in enumerate(words) if not word.startswith("-") and words[n - 1] not in ("--index-url", "--python")]
+
+
+def _offline(command: Command, wheels: str) -> Command:
+    return (*_pip(command), "install", "--no-index", "--find-links", wheels, *_requirements(command))
+
+
+def _folder(place: Environment) -> Path:
+    return Path(place.prefix, FOLDER)
+
+
+def _kept(place: Environment, number: int) -> Path:
+    return _folder(place) / f"before-{number}"
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+
+
+def _write(place: Environment, number: int, current: Run) -> Run:
+    """Put a run into the journal, on the disk before anything else happens."""
+    runs = list(read_record(place).runs)
+    runs[number : number + 1] = [current]
     path = Path(place.prefix) / RECORD
     beside = path.with_suffix(".tmp")
-    beside.write_text(json.dumps(msgspec.to_builtins(Record(runs=runs)), indent=1) + "\n", encoding="utf-8")
+    with beside.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(msgspec.to_builtins(Record(runs=tuple(runs))), indent=1) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
     beside.replace(path)
+    return current
+
+
+@contextlib.contextmanager
+def _alone(place: Environment) -> Iterator[None]:
+    """Hold the environment's lock. A failure of the file system becomes EnvironmentProblem, once what was there is back."""
+    try:
+        _folder(place).mkdir(exist_ok=True)
+        with (_folder(place) / "lock").open("a") as file:
+            if not _locked(file.fileno()):
+                raise EnvironmentProblem(f"another rocm-doctor fix works in {place.prefix}; wait until it has ended")
+            yield
+    except OSError as exc:
+        state = "is changed in part; run the same command again" if interrupted(place) else "is as it was"
+        raise EnvironmentProblem(f"{exc}; {place.prefix} {state}") from exc
+
+
+def _locked(descriptor: int) -> bool:
+    """Take the lock, which the system gives back when this process ends; False if another process has it."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the program as Ctrl-C does: through the code that brings back what was there."""
+
+    def leave(number: int, _: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    names = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        names = []
+    before = {name: signal.signal(name, leave) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)
 
 
 def shown(command: Command, say: Say) -> ChildResult:
-    """Run an installer, with its latest line said every two seconds: a large download is silent for long otherwise."""
+    """Run an installer, and say its latest line every two seconds: a large download is silent for long otherwise."""
     ask = ChildSpec(list(command), LIMIT, cap=8 * MIB, keep="tail")
     if not HAS_GROUPS:
         return run(list(command), limit=LIMIT)
@@ -226,9 +333,24 @@ def shown(command: Command, say: Say) -> ChildResult:
             if latest and _since(child) - said > _EVERY:
                 said = _since(child)
                 say(f"  {latest}")
+    except BaseException:
+        _ask_to_end(child, say)
+        raise
     finally:
         stop(child)
     return done(child)
+
+
+def _ask_to_end(child: Child, say: Say) -> None:
+    """Interrupt the installer as Ctrl-C would, and give it time to clean up."""
+    if child.proc is None or child.ended is not None:
+        return
+    say(f"interrupted: waiting up to {PATIENCE:.0f} s for the installer")
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.proc.pid, signal.SIGINT)
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until and pump([child], timeout=0.2):
+        pass
 
 
 def _since(child: Child) -> float:
