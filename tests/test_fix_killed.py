@@ -130,7 +130,9 @@ def kill(way: str, doctor: subprocess.Popen[bytes], venv: Path) -> None:
 def small_disk(folder: Path, size: str) -> Iterator[Path]:
     """A file system of that size, or a skip where the user may not mount one."""
     folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], capture_output=True, check=False)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], capture_output=True, check=False
+    )
     if mounted.returncode != 0:
         pytest.skip("a file system of its own needs root")
     try:

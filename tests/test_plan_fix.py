@@ -154,7 +154,10 @@ def test_a_failed_command_brings_back_what_was_there(venv: Path) -> None:
     before = contents(venv)
     said: list[str] = []
     pip = (place.executable, "-m", "pip")
-    commands = [(*pip, "uninstall", "-y", "torch", "transformers"), (*pip, "install", "--no-build-isolation", "no-such-package==1")]
+    commands = [
+        (*pip, "uninstall", "-y", "torch", "transformers"),
+        (*pip, "install", "--no-build-isolation", "no-such-package==1"),
+    ]
     ran = apply(place, commands, "stack", said.append)
     assert ran.state == "failed"
     assert [c.returncode == 0 for c in ran.commands] == [True, False]

@@ -37,6 +37,11 @@ LIMIT = 3600.0
 PATIENCE = 15.0
 """Seconds that an interrupted installer has to end by itself."""
 _EVERY = 2.0
+_TIED = (
+    "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9); "
+    "os.getppid() == int(sys.argv[1]) and os.execvp(sys.argv[2], sys.argv[2:])"
+)
+"""Run a program that Linux kills (PR_SET_PDEATHSIG, SIGKILL) when its parent dies. A wrapper, as code between fork and exec is unsafe."""
 _INTERRUPTED = ("fetching", "changing", "undoing")
 Say = Callable[[str], None]
 
@@ -322,7 +327,8 @@ def _ended_by_signals() -> Iterator[None]:
 
 def shown(command: Command, say: Say) -> ChildResult:
     """Run an installer, and say its latest line every two seconds: a large download is silent for long otherwise."""
-    ask = ChildSpec(list(command), LIMIT, cap=8 * MIB, keep="tail")
+    tie = (sys.executable, "-I", "-S", "-c", _TIED, str(os.getpid())) if sys.platform == "linux" else ()
+    ask = ChildSpec([*tie, *command], LIMIT, cap=8 * MIB, keep="tail")
     if not HAS_GROUPS:
         return run(list(command), limit=LIMIT)
     child = start(ask)
