@@ -84,7 +84,7 @@ def test_a_hidden_file_keeps_its_name_in_a_tar(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such device")
 def test_a_device_without_an_end_is_refused() -> None:
-    with pytest.raises(BundleError, match="/dev/zero: neither a file nor a folder"):
+    with pytest.raises(BundleError, match="/dev/zero: not an ordinary file"):
         read(Path("/dev/zero"))
     with Path("/dev/zero").open("rb") as stream, pytest.raises(BundleError, match="standard input: more than 256 MiB"):
         read_stream(stream)

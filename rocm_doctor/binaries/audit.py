@@ -15,6 +15,7 @@ from rocm_doctor.binaries.kpack import Contents
 from rocm_doctor.binaries.listing import listed, relevant, walk
 from rocm_doctor.binaries.names import library_of, may_hold_code
 from rocm_doctor.binaries.types import ARTIFACT, Audit, Holding, PlaceKind
+from rocm_doctor.bounded import Unreadable, files
 from rocm_doctor.model import Artifact, Origin
 
 # Kernel files of a ROCm outside of Python: what a torch that brings no rocBLAS of its own will load.
@@ -116,7 +117,7 @@ def _joined(holding: Holding, archives: list[Contents]) -> Holding:
 def _hip_of(site: Path) -> str:
     """torch.version.hip from the text of torch/version.py; "" for a build without it."""
     try:
-        found = _HIP.search((site / "torch" / "version.py").read_text("utf-8", "replace")[:4096])
-    except OSError:
+        found = _HIP.search(files.head(site / "torch" / "version.py", 4096).decode("utf-8", "replace"))
+    except (OSError, Unreadable):
         return ""
     return found.group(1) if found else ""

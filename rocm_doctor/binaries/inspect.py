@@ -12,6 +12,8 @@ from rocm_doctor.binaries.bundle import Bundle, Damaged, NoDecoder
 from rocm_doctor.binaries.container import Layout, Missing, Span
 from rocm_doctor.binaries.types import Holding
 from rocm_doctor.binaries.view import Overread, View, file_view
+from rocm_doctor.bounded import Unreadable
+from rocm_doctor.bounded.files import opened
 from rocm_doctor.model import Why
 
 EXTRA = "pip install pyelftools pefile zstandard"
@@ -21,11 +23,13 @@ Found = tuple[Holding, "kpack.Contents | None"]
 def inspect_file(path: Path, library: str, shown: str) -> tuple[Found | None, int]:
     """What the file holds (None: no GPU code), and the bytes read of it. `shown` is the path to report."""
     try:
-        with path.open("rb", buffering=0) as handle:
+        with opened(path) as handle:
             view = file_view(handle, path)
             return inspect(view, library, shown), view.bytes_read
     except OSError as error:
         return (failed(library, shown, f"{error.strerror or error}", "denied"), None), 0
+    except Unreadable as error:
+        return (failed(library, shown, str(error)), None), 0
 
 
 def inspect(view: View, library: str, shown: str) -> Found | None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from pathlib import Path
+from typing import IO
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from rocm_doctor.binaries.audit import Progress, audit_paths
@@ -13,46 +12,52 @@ from rocm_doctor.binaries.listing import MAX_FILES
 from rocm_doctor.binaries.names import library_of
 from rocm_doctor.binaries.types import Audit
 from rocm_doctor.binaries.view import Overread, Slice, View
+from rocm_doctor.bounded import Unreadable
+from rocm_doctor.bounded.archives import damage, opened_member, zip_of
+from rocm_doctor.bounded.files import opened
 
 TAIL = 4 << 20
 STEP = 1 << 20
 LOOK_BACK = 64 << 10
 MAX_PASSES = 8
-_UNREADABLE = (OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, Overread)
+MAX_RATIO = 200
+"""Inflated bytes for one packed byte. Libraries reach 10; zeros, which cost a minute for each GiB of a few passes, 1000."""
+SMALL = 1 << 30
+"""Bytes of a member that may be packed to any ratio."""
 
 
 def audit_wheel(wheel: Path, torch_hip: str | None = None, progress: Progress | None = None) -> Audit:
-    """GPU code in a wheel; members are inflated as they are read. Raises OSError or zipfile.BadZipFile when it is no zip."""
-    with ZipFile(wheel) as archive:
+    """GPU code in a wheel; members are inflated as they are read. Raises OSError, or Unreadable when it is not a zip."""
+    with opened(wheel) as file, zip_of(file) as archive:
         members = {info.filename: info for info in archive.infolist()[:MAX_FILES]}
         folders = {name.rsplit("/", 1)[0] + "/" for name in members if "/" in name}
 
         def read(name: str) -> tuple[Found | None, int]:
-            return inspect_member(archive, members[name], library_of(name))
+            return inspect_member(file, archive, members[name], library_of(name))
 
         return audit_paths(str(wheel), "wheel", [*members, *sorted(folders)], read, torch_hip or "", "", progress)
 
 
-def inspect_member(archive: ZipFile, info: ZipInfo, library: str) -> tuple[Found | None, int]:
+def inspect_member(file: IO[bytes], archive: ZipFile, info: ZipInfo, library: str) -> tuple[Found | None, int]:
     """The same for a member of a zip, which stays packed."""
     try:
-        view = member_view(archive, info)
-        return inspect(view, library, info.filename), view.bytes_read
-    except _UNREADABLE as error:
+        with damage():
+            view = member_view(file, archive, info)
+            return inspect(view, library, info.filename), view.bytes_read
+    except Unreadable as error:
         return (failed(library, info.filename, f"zip: {error}"), None), 0
 
 
-def member_view(archive: ZipFile, info: ZipInfo) -> View:
-    """View of a member of a zip that stays packed. Raises one of _UNREADABLE for a damaged one."""
+def member_view(file: IO[bytes], archive: ZipFile, info: ZipInfo) -> View:
+    """View of a member of a zip that stays packed. Call it within `damage`."""
+    if info.file_size > max(SMALL, MAX_RATIO * info.compress_size):
+        raise Unreadable(f"packed to less than 1/{MAX_RATIO} of its size: no library is")
     if info.compress_type != ZIP_STORED or info.flag_bits & 1:
         return View(Inflated(archive, info), info.file_size)
-    handle = archive.fp
-    if handle is None:
-        raise ValueError("closed archive")
-    handle.seek(info.header_offset + 26)
-    extra = handle.read(4)
+    file.seek(info.header_offset + 26)
+    extra = file.read(4)
     start = info.header_offset + 30 + int.from_bytes(extra[:2], "little") + int.from_bytes(extra[2:], "little")
-    return View(Slice(handle, start, info.file_size), info.file_size)
+    return View(Slice(file, start, info.file_size), info.file_size)
 
 
 class Inflated:
@@ -75,7 +80,7 @@ class Inflated:
         self._passes += 1
         if self._passes > MAX_PASSES:
             raise Overread(f"had to be inflated more than {MAX_PASSES} times")
-        self._stream, self._kept, self._at = self._archive.open(self._info), b"", 0
+        self._stream, self._kept, self._at = opened_member(self._archive, self._info), b"", 0
 
     def _advance(self, keep: int) -> bool:
         """Inflate the next piece; of what came before it keep at most `keep` bytes. False at the end."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +16,8 @@ from rocm_doctor.binaries import table
 from rocm_doctor.binaries.targets import overridden, parse_target
 from rocm_doctor.binaries.types import Audit
 from rocm_doctor.binaries.wheel import audit_wheel
+from rocm_doctor.bounded import Unreadable
+from rocm_doctor.bounded.files import head
 from rocm_doctor.cli.common import InputError, interpreter, write_file
 
 ROCM = Path("/opt/rocm")
@@ -77,10 +78,9 @@ def _audit(path: Path | None, python: str | None, hip: str | None) -> Audit:
     try:
         if path.is_dir():
             return _environment(str(path), hip, progress) if _is_environment(path) else audits.audit_folder(path, hip, progress)
-        if zipfile.is_zipfile(path):
+        if head(path, 4) in (b"PK\x03\x04", b"PK\x05\x06"):
             return audit_wheel(path, hip, progress)
-        path.open("rb").close()
-    except (OSError, zipfile.BadZipFile) as error:
+    except (OSError, Unreadable) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise InputError(f"{path}: {why}; give an environment, a folder, a wheel or a library") from error
     return audits.audit_file(path)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import click
-import msgspec
 
+from rocm_doctor.bounded import Unreadable, files, jsons
 from rocm_doctor.model import Report
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 from rocm_doctor.reports.json import read as read_report
@@ -106,9 +106,9 @@ def baselined(report: Report, baseline: Path | None) -> Report:
     if baseline is None:
         return report
     try:
-        old = read_report(baseline.read_bytes())
-    except msgspec.DecodeError as exc:
-        raise InputError(f"{baseline}: no report of rocm-doctor ({exc}); make one with --format json -o {baseline}") from exc
+        old = read_report(files.read(baseline))
+    except (OSError, Unreadable) as exc:
+        raise InputError(f"{baseline}: not a report of rocm-doctor ({exc}); make one with --format json -o {baseline}") from exc
     from rocm_doctor.pipeline import accepting
 
     known = {f.fingerprint for f in old.findings}

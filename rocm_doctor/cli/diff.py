@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from rocm_doctor import pipeline
+from rocm_doctor.bounded import Unreadable, files, jsons
 from rocm_doctor.cli.common import InputError, load_matrix
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
@@ -42,12 +43,12 @@ def _report(path: Path, matrix: Matrix, no_redact: bool) -> Report:
     from rocm_doctor.redaction import redact_report
     from rocm_doctor.sources.bundle import BundleError
 
-    if path.suffix == ".json" and path.is_file():
+    if path.suffix == ".json" and not path.is_dir():
         try:
-            return read_report(path.read_bytes())
-        except (OSError, msgspec.DecodeError) as exc:
+            return read_report(files.read(path))
+        except (OSError, Unreadable) as exc:
             raise InputError(
-                f"{path}: no report of rocm-doctor ({exc}); make one with `check --format json -o {path.name}`"
+                f"{path}: not a report of rocm-doctor ({exc}); make one with `check --format json -o {path.name}`"
             ) from exc
     try:
         report = pipeline.judge(pipeline.from_paths([path]), matrix, source=path.name)

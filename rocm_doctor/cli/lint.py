@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from rocm_doctor.bounded.archives import printable
 from rocm_doctor.cli.common import InputError, baselined, deliver, finish, load_matrix, named_gpu, report_options
 from rocm_doctor.lint.declared import Repository, Target
 from rocm_doctor.matrix import Matrix
@@ -94,7 +95,7 @@ def _judged(path: Path, repository: Repository, wanted: list[Target], matrix: Ma
     if path.is_file():
         only = tuple(u for u in repository.units if u.place.file == path.name or u.name.split(" ")[0] == path.name)
         repository = msgspec.structs.replace(repository, units=only)
-    name = f"repository {folder.resolve().name} for {', '.join(t.gpu for t in wanted)}"
+    name = f"repository {printable(folder.resolve().name)} for {', '.join(t.gpu for t in wanted)}"
     report = lint(repository, wanted, matrix, name=name, today=datetime.datetime.now(datetime.timezone.utc).date(), ignore=ignore)
     prefix = _from_here(folder)
     return rebased(report, prefix) if prefix else report
@@ -106,7 +107,7 @@ def _from_here(folder: Path) -> str:
         relative = folder.resolve().relative_to(Path.cwd().resolve()).as_posix()
     except ValueError:
         return ""
-    return "" if relative == "." else relative + "/"
+    return "" if relative == "." else printable(relative) + "/"
 
 
 def merged(reports: list[Report]) -> Report:

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from rocm_doctor.bounded import Unreadable, files, yamls
 from rocm_doctor.fit.job import Optimizer
 
 Framework = Literal["axolotl", "LLaMA-Factory", "transformers"]
@@ -53,15 +54,12 @@ def read(path: Path) -> Settings:
 
 
 def _load(path: Path) -> Mapping[str, Any]:
-    import yaml
-
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = yamls.values(files.text(path, files.MIB))
     except OSError as exc:
         raise ConfigError(f"{path}: {exc.strerror}") from exc
-    except (yaml.YAMLError, UnicodeDecodeError) as exc:
-        line = getattr(getattr(exc, "problem_mark", None), "line", -1) + 1
-        raise ConfigError(f"{path}:{line}: neither YAML nor JSON") from exc
+    except Unreadable as exc:
+        raise ConfigError(f"{path}:{exc.line}: neither YAML nor JSON: {exc}") from exc
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: expected keys and values at the top")
     return data

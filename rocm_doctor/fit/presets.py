@@ -3,13 +3,13 @@ downloaded."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rocm_doctor.bounded import Unreadable, files, jsons
 from rocm_doctor.matrix import Matrix
 
 _TUNED = re.compile(
@@ -64,10 +64,10 @@ def hub_copy(name: str) -> Path | None:
 
 def _from_file(path: Path) -> tuple[dict[str, Any], str]:
     try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
+        fields = jsons.loads(files.text(path, files.MIB))
     except OSError as exc:
         raise ModelError(f"{path}: {exc.strerror}; give a config.json or a folder that holds one") from exc
-    except ValueError as exc:
+    except Unreadable as exc:
         raise ModelError(f"{path}: no JSON ({exc})") from exc
     if not isinstance(fields, dict) or "model_type" not in fields.get("text_config", fields):
         raise ModelError(f"{path}: no model_type in it; is this the config.json of a transformers model?")

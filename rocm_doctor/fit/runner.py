@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.fit.allocator import Event, Peak, replay
 from rocm_doctor.fit.job import Job
 from rocm_doctor.workers import START
@@ -105,6 +106,13 @@ def _decoded(stdout: str, stderr: str, kind: type[Any]) -> Any:
     if not lines:
         raise WorkerError((stderr.strip().splitlines() or ["the worker printed nothing"])[-1])
     try:
-        return msgspec.json.decode(lines[-1], type=kind)
-    except msgspec.ValidationError:
-        raise WorkerError(msgspec.json.decode(lines[-1]).get("error", "unreadable result of the worker")) from None
+        return jsons.decode(lines[-1], kind)
+    except Unreadable:
+        raise WorkerError(_error_in(lines[-1])) from None
+
+
+def _error_in(line: str) -> str:
+    try:
+        return str(jsons.decode(line, dict[str, Any])["error"])
+    except (Unreadable, KeyError):
+        return "unreadable result of the worker"

@@ -143,6 +143,10 @@ def _of_trouble(trouble: ReadProblem, matrix: Matrix) -> Finding:
 
 def _verdict(findings: Sequence[Finding], targets: Sequence[Target], repository: Repository) -> tuple[Verdict, str]:
     serious = [f for f in findings if f.severity != "note" and not f.follows_from]
+    unread = [f for f in serious if f.id == "repo.unreadable"]
+    if unread and all(f.severity != "error" for f in serious):
+        more = f" (and {len(unread) - 1} more)" if len(unread) > 1 else ""
+        return "undetermined", f"{unread[0].subject}: {unread[0].title}{more}"
     if serious:
         more = f" (and {len(serious) - 1} more)" if len(serious) > 1 else ""
         return "problems", serious[0].title + more

@@ -7,7 +7,7 @@
     rows/**/*.yaml             model.Row
     catalog/<section>.yaml     the types of types.py; a file of another name is carried as it stands
 
-PyYAML is imported here and only here: a wheel never needs it for its own data.
+A wheel never needs PyYAML for its own data.
 """
 
 from __future__ import annotations
@@ -20,12 +20,17 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from rocm_doctor.bounded import Unreadable, files, yamls
 from rocm_doctor.commands import Program
 from rocm_doctor.matrix.ranges import with_ranges
 from rocm_doctor.matrix.types import Driver, EnvVar, Fact, RocmRelease, Support, Target, TorchBuild
 from rocm_doctor.model import Diagnosis, Row
 
 SCHEMA = 2
+MAX_BYTES = 8 * files.MIB
+"""Bytes of one YAML file: twenty times the longest of ours."""
+MAX_NODES = 500_000
+"""Values of one YAML file: twenty times as many as the longest of ours has."""
 SECTIONS: dict[str, Any] = {
     "gfx": Target,
     "rocm": RocmRelease,
@@ -109,26 +114,18 @@ def read_shorts(root: Path) -> dict[str, str]:
 
 def read_yaml(path: Path, name: str = "") -> Any:
     """The plain values of a YAML file. Raises MatrixError for a file that is missing or is no YAML."""
-    import yaml
-
     try:
-        return _parsed(path.read_text(encoding="utf-8"))
+        return _parsed(files.text(path, MAX_BYTES))
     except OSError as exc:
         raise MatrixError([Problem(name or path.name, 0, "", exc.strerror or str(exc))]) from exc
-    except UnicodeDecodeError as exc:
-        raise MatrixError([Problem(name or path.name, 0, "", f"not UTF-8: {exc.reason}")]) from exc
-    except (yaml.YAMLError, ValueError) as exc:
-        mark = getattr(exc, "problem_mark", None)
-        words = getattr(exc, "problem", None) or str(exc).split("\n")[0]
-        raise MatrixError([Problem(name or path.name, mark.line + 1 if mark else 0, "", f"no YAML: {words}")]) from exc
+    except Unreadable as exc:
+        raise MatrixError([Problem(name or path.name, exc.line, "", str(exc))]) from exc
 
 
 @lru_cache(maxsize=64)
 def _parsed(text: str) -> Any:
     """The values of a text, shared by all who ask: nobody may change them."""
-    import yaml
-
-    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return yamls.values(text, MAX_NODES)
 
 
 def entries(path: Path, kind: Any, shorts: dict[str, str], name: str = "") -> tuple[list[Any], list[Problem]]:
@@ -228,7 +225,7 @@ def _driver(path: Path, root: Path, shorts: dict[str, str], problems: list[Probl
 def line_of(path: Path, steps: tuple[int | str, ...]) -> int:
     """The line (from 1) of a value in a YAML file, or of the nearest value around it; 0 when the file cannot be read."""
     try:
-        node = nodes(path.read_text(encoding="utf-8"))
+        node = nodes(files.text(path, MAX_BYTES))
     except (OSError, ValueError):
         return 0
     line = 1
@@ -243,12 +240,7 @@ def line_of(path: Path, steps: tuple[int | str, ...]) -> int:
 @lru_cache(maxsize=64)
 def nodes(text: str) -> Any:
     """The tree of a YAML text with its marks. Raises ValueError for a text that is no YAML."""
-    import yaml
-
-    try:
-        return yaml.compose(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except yaml.YAMLError as exc:
-        raise ValueError(str(exc)) from exc
+    return next(iter(yamls.documents(text, MAX_NODES)), None)
 
 
 def _child(node: Any, step: int | str) -> tuple[int, Any] | None:

@@ -15,7 +15,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
+<<<<<<< HEAD
 from rocm_doctor.commands import Program, typed
+=======
+from rocm_doctor.bounded import Unreadable, files, jsons
+>>>>>>> 3574db1 (One bounded reader for each container and syntax: zip, tar, gzip, YAML, TOML, JSON, ordinary files only; what lint cannot read leaves its verdict undetermined)
 from rocm_doctor.matrix.types import Driver, EnvVar, Fact, RocmRelease, Support, Target, TorchBuild
 from rocm_doctor.model import Command, Diagnosis, Row
 
@@ -108,9 +112,9 @@ def load(path: Path | None = None, overlays: Sequence[Path] = ()) -> Matrix:
 
 
 def decode(data: bytes, origin: str = "") -> Matrix:
-    """A compiled matrix. Raises msgspec.ValidationError or msgspec.DecodeError."""
-    head = msgspec.json.decode(data, type=_Head)
-    parts = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    """A compiled matrix. Raises Unreadable."""
+    head = jsons.decode(data, _Head)
+    parts = jsons.decode(data, dict[str, msgspec.Raw])
     raw = {name: bytes(part) for name, part in parts.items() if name not in _Head.__struct_fields__}
     rows = tuple(msgspec.structs.replace(r, origin=origin) for r in head.rows) if origin else head.rows
     return Matrix(head.version, rows, {d.id: d for d in head.diagnoses}, head.retired, raw)
@@ -170,10 +174,10 @@ def _replaced(path: Path) -> Matrix:
     if path.suffix in (".yaml", ".yml"):
         return msgspec.structs.replace(decode(_built_in()), rows=_rows_of(path), version=path.name)
     try:
-        return decode(path.read_bytes(), path.name)
+        return decode(files.read(path), path.name)
     except OSError as exc:
         raise MatrixError([Problem(str(path), 0, "", exc.strerror or str(exc))]) from exc
-    except msgspec.MsgspecError as exc:
+    except (Unreadable, msgspec.MsgspecError) as exc:
         raise MatrixError([Problem(str(path), 0, "", f"no compiled matrix: {exc}")]) from exc
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from rocm_doctor.plan.commands import Command
+from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.workers.process import run
 
 _PROBE = (
@@ -42,8 +43,8 @@ def environment(python: str) -> Environment:
     if answered.returncode != 0:
         raise EnvironmentProblem(f"{python} is not a Python that answers ({answered.state}: {answered.stderr.strip()[-200:]})")
     try:
-        return msgspec.json.decode(answered.stdout, type=Environment)
-    except msgspec.MsgspecError as exc:
+        return jsons.decode(answered.stdout, Environment)
+    except Unreadable as exc:
         raise EnvironmentProblem(f"{python} answered something else: {answered.stdout.strip()[:200]}") from exc
 
 

@@ -24,6 +24,7 @@ from typing import Literal
 
 import msgspec
 
+from rocm_doctor.bounded import Unreadable, files, jsons
 from rocm_doctor.plan.commands import Command
 from rocm_doctor.plan.environment import Environment, EnvironmentProblem, installed, trees
 from rocm_doctor.plan.keep import keep, remove, restore
@@ -83,8 +84,8 @@ def read_record(place: Environment) -> Record:
     if not path.is_file():
         return Record()
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Record)
-    except msgspec.MsgspecError as exc:
+        return jsons.decode(files.read(path), Record)
+    except (OSError, Unreadable) as exc:
         raise EnvironmentProblem(f"{path}: not a record of rocm-doctor ({exc}); move it away to go on without undo") from exc
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.model import Report
 from rocm_doctor.reports import RenderOptions
 
@@ -22,8 +23,11 @@ def render(report: Report, look: RenderOptions) -> str:
 
 
 def read(data: bytes) -> Report:
-    """The report of a JSON document of this or an earlier version. Raises msgspec.DecodeError for anything else."""
-    return read_plain(msgspec.json.decode(data))
+    """The report of a JSON document of this or an earlier version. Raises Unreadable for anything else."""
+    try:
+        return read_plain(jsons.decode(data, Any))
+    except (msgspec.ValidationError, TypeError) as exc:
+        raise Unreadable(str(exc)) from exc
 
 
 def read_plain(plain: Any) -> Report:

@@ -11,9 +11,9 @@ import socket
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-import msgspec
-
+from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.smoke import watch
 from rocm_doctor.smoke.endings import START_LIMIT, broken, elapsed, enforce, record_crash, report_waiting
 from rocm_doctor.smoke.state import DeviceQueue, Record, Worker, record
@@ -129,11 +129,10 @@ def _follow(queue: DeviceQueue, worker: Worker) -> None:
     worker.offset += len(whole)
     for line in whole.splitlines():
         try:
-            event = msgspec.json.decode(line)
-        except msgspec.DecodeError:
+            event = jsons.decode(line, dict[str, Any])
+        except Unreadable:
             continue
-        if isinstance(event, dict):
-            _take(queue, worker, event)
+        _take(queue, worker, event)
 
 
 def _take(queue: DeviceQueue, worker: Worker, event: Record) -> None:

@@ -1,6 +1,6 @@
 """The files of a repository that declare something, read safely: nothing outside the root, nothing huge, nothing binary.
 
-A folder link is never followed; a file link only when it stays inside the root. What is left out is said as a `Trouble`
+A folder link is never followed; a file link only when it stays inside the root. What is left out is said as a `ReadProblem`
 where a reader would have wanted it, and silently where no reader cares for the file.
 """
 
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from rocm_doctor.bounded.archives import printable
 from rocm_doctor.lint.declared import Place, ReadProblem
 
 MAX_BYTES = 4 * 2**20
@@ -81,7 +82,7 @@ class Tree:
 
     def listed(self) -> Iterator[tuple[str, str]]:
         """Kind and relative path of each file that a reader wants, in a stable order."""
-        for count, path in enumerate(self._walk(str(self.root), "")):
+        for count, path in enumerate(self._walk(str(self.root))):
             if count >= MAX_FILES:
                 self.problems.append(ReadProblem(Place(path, 0), f"more than {MAX_FILES} files; the rest was not looked at"))
                 return
@@ -89,20 +90,29 @@ class Tree:
             if kind and not any(fnmatchcase(path, glob) for glob in self.exclude):
                 yield kind, path
 
-    def _walk(self, folder: str, relative: str) -> Iterator[str]:
-        try:
-            entries = sorted(os.scandir(folder), key=lambda e: e.name)
-        except OSError as exc:
-            self.problems.append(ReadProblem(Place(relative.rstrip("/") or ".", 0), f"not read: {exc.strerror}"))
-            return
-        for entry in entries:
-            if not entry.is_dir(follow_symlinks=False):
-                yield relative + entry.name
-            elif entry.name not in _SKIP and not entry.name.endswith((".egg-info", ".dist-info")):
-                yield from self._walk(entry.path, relative + entry.name + "/")
+    def _walk(self, root: str) -> Iterator[str]:
+        """Relative paths of files in the order of their names, without recursion: a folder may be 2,000 deep."""
+        pending = [""]
+        while pending:
+            path = pending.pop()
+            if path and not path.endswith("/"):
+                yield path
+                continue
+            try:
+                entries = sorted(os.scandir(f"{root}/{path}"), key=lambda e: e.name, reverse=True)
+            except OSError as exc:
+                self.problems.append(ReadProblem(Place(path.rstrip("/") or ".", 0), f"not read: {exc.strerror}"))
+                continue
+            for entry in entries:
+                if not _encodable(entry.name):
+                    self.problems.append(ReadProblem(Place(path + printable(entry.name), 0), "not read: its name is not UTF-8"))
+                elif not entry.is_dir(follow_symlinks=False):
+                    pending.append(path + entry.name)
+                elif entry.name not in _SKIP and not entry.name.endswith((".egg-info", ".dist-info")):
+                    pending.append(f"{path}{entry.name}/")
 
     def text(self, path: str, *, wanted: bool = True) -> str | None:
-        """The text of a file inside the root. None, with a trouble noted where it was wanted, when it cannot be had."""
+        """The text of a file inside the root. None, with a problem noted where it was wanted, when it cannot be had."""
         if path not in self._texts:
             self._texts[path], why = self._read(path)
             if why and wanted:
@@ -124,7 +134,7 @@ class Tree:
         if not real.is_relative_to(self.root):
             return None, "not read: it leads outside of the repository"
         if not stat.S_ISREG(info.st_mode):
-            return None, "not read: no regular file"
+            return None, "not read: not an ordinary file"
         if info.st_size > MAX_BYTES:
             return (
                 None,
@@ -134,6 +144,10 @@ class Tree:
             return decoded(real.read_bytes())
         except OSError as exc:
             return None, f"not read: {exc.strerror}"
+
+
+def _encodable(name: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def kind_of(path: str) -> str | None:

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 from packaging.utils import canonicalize_name
 
+from rocm_doctor.bounded import Unreadable, tomls
 from rocm_doctor.lint.declared import Index, Place, ReadProblem, Requirement, Role, Setting, Step
 from rocm_doctor.lint.readers import requirements
 from rocm_doctor.lint.readers.files import Tree, quoted
@@ -44,12 +44,9 @@ def load(tree: Tree, path: str) -> tuple[dict[str, Any], Lines] | None:
     if text is None:
         return None
     try:
-        return msgspec.toml.decode(text, type=dict[str, Any]), Lines(path, text)
-    except (msgspec.DecodeError, RecursionError) as exc:
-        line = re.search(r"at line (\d+)", str(exc))
-        tree.problems.append(
-            ReadProblem(Place(path, int(line[1]) if line else 1), f"no TOML: {str(exc)[:120] or 'nested too deep'}")
-        )
+        return tomls.values(text), Lines(path, text)
+    except Unreadable as exc:
+        tree.problems.append(ReadProblem(Place(path, max(1, exc.line)), f"not read: {exc}"))
         return None
 
 

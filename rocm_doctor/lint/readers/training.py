@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 
+from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.lint.declared import Place, ReadProblem, Setting, Unit
 from rocm_doctor.lint.readers import yamls
 from rocm_doctor.lint.readers.files import Tree, is_config, quoted
@@ -34,12 +34,10 @@ def deepspeed(tree: Tree, path: str) -> Unit | None:
     if text is None or not is_config(text):
         return None
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as exc:
+        data = jsons.loads(text)
+    except Unreadable as exc:
         if _NAMED.search(path.rsplit("/", 1)[-1].lower()):
-            tree.problems.append(
-                ReadProblem(Place(path, getattr(exc, "lineno", 1)), f"no JSON: {str(exc)[:100] or 'nested too deep'}")
-            )
+            tree.problems.append(ReadProblem(Place(path, max(1, exc.line)), f"not read: no JSON: {str(exc)[:100]}"))
         return None
     if not isinstance(data, dict):
         return None

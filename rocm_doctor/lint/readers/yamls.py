@@ -1,19 +1,14 @@
-"""YAML with the line of every value, and without what makes YAML dangerous: tags are not obeyed, aliases cannot multiply.
-
-The text is composed to nodes (which carry their marks) and the nodes are turned into plain values with a budget, so that a
-few lines of nested aliases cannot become a million values.
-"""
+"""YAML with the line of every value. Tags are not obeyed; depth and size were bounded before anything was built."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from rocm_doctor.bounded import Unreadable
+from rocm_doctor.bounded.yamls import documents
 from rocm_doctor.lint.declared import Place, ReadProblem
 from rocm_doctor.lint.readers.files import Tree, quoted
-
-MAX_NODES = 50_000
-MAX_DEPTH = 60
 
 
 class Node:
@@ -38,53 +33,34 @@ class Node:
         return self.value if isinstance(self.value, str) else ""
 
 
-class _TooMuch(Exception):
-    """The aliases of a file multiply beyond what any honest file needs."""
-
-
 def load(tree: Tree, path: str) -> list[Node]:
-    """The documents of a YAML file; empty, with a trouble at its line, when it cannot be read."""
-    import yaml
-
+    """The documents of a YAML file; empty, with a problem at its line, when it cannot be read."""
     text = tree.text(path)
     if text is None:
         return []
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    budget = [MAX_NODES]
     try:
-        return [_node(root, budget, 0) for root in yaml.compose_all(text, loader) if root is not None]
-    except yaml.YAMLError as exc:
-        mark = getattr(exc, "problem_mark", None)
-        words = getattr(exc, "problem", None) or "no YAML"
-        tree.problems.append(ReadProblem(Place(path, mark.line + 1 if mark else 1), f"no YAML: {words}"))
-    except (_TooMuch, RecursionError):
-        tree.problems.append(
-            ReadProblem(Place(path, 1), "not read: its aliases or its depth multiply beyond any honest file (a YAML bomb?)")
-        )
-    except ValueError as exc:
-        tree.problems.append(ReadProblem(Place(path, 1), f"no YAML: {str(exc)[:100]}"))
-    return []
+        return [_node(root) for root in documents(text)]
+    except Unreadable as exc:
+        tree.problems.append(ReadProblem(Place(path, max(1, exc.line)), f"not read: {exc}"))
+        return []
 
 
-def _node(node: Any, budget: list[int], depth: int) -> Node:
-    """A composed node as ours. PyYAML shares the nodes of aliases, so the copies are counted here."""
+def _node(node: Any) -> Node:
+    """A composed node as ours. PyYAML shares the nodes of aliases: `documents` has counted the copies."""
     import yaml
 
-    budget[0] -= 1
-    if budget[0] < 0 or depth > MAX_DEPTH:
-        raise _TooMuch
     line = node.start_mark.line + 1
     if isinstance(node, yaml.MappingNode):
-        return Node(dict(_pairs(node, budget, depth)), line)
+        return Node(dict(_pairs(node)), line)
     if isinstance(node, yaml.SequenceNode):
-        return Node([_node(item, budget, depth + 1) for item in node.value], line)
+        return Node([_node(item) for item in node.value], line)
     return Node(str(node.value), line)
 
 
-def _pairs(node: Any, budget: list[int], depth: int) -> Iterator[tuple[str, Node]]:
+def _pairs(node: Any) -> Iterator[tuple[str, Node]]:
     """Key and value; the value's line is its key's, where a reader looks. Merge keys (`<<`) bring in their mapping's pairs."""
     for key, value in node.value:
-        made = _node(value, budget, depth + 1)
+        made = _node(value)
         name = str(key.value) if isinstance(key.value, str) else ""
         if name == "<<":
             merged = [made] if isinstance(made.value, dict) else made.list()

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import msgspec
-
 from rocm_doctor.binaries.types import ARTIFACT, Audit, Holding
+from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.model import Reading, Unknown, Value
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
@@ -27,8 +26,8 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     if source is None or source.missing:
         return result
     try:
-        audit = msgspec.json.decode(source.text, type=Audit)
-    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        audit = jsons.decode(source.text, Audit)
+    except Unreadable as error:
         result.fail(ARTIFACT, f"not an audit: {error}")
         return result
     libraries: dict[str, list[Holding]] = {}

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
+from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
@@ -49,15 +48,12 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 
 def _records(artifact: Artifact, result: ProbeResult) -> Iterator[tuple[int, Record]]:
-    """Line number and record of every line that is a JSON object; others are noted as errors."""
+    """Line number and record of every line that is a JSON object; the others are noted as errors."""
     for number, line in enumerate(artifact.text.splitlines(), 1):
         try:
-            record = msgspec.json.decode(line)
-        except msgspec.DecodeError as error:
-            result.fail(artifact.name, f"not JSON: {error}", f"line {number}")
-            continue
-        if isinstance(record, dict):
-            yield number, record
+            yield number, jsons.decode(line, dict[str, Any])
+        except Unreadable as error:
+            result.fail(artifact.name, f"not a JSON object: {error}", f"line {number}")
 
 
 def _about(result: ProbeResult, artifact: Artifact, records: list[tuple[int, Record]]) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
+from rocm_doctor.bounded import jsons
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.result import ProbeResult
@@ -48,7 +48,8 @@ def record_json(result: ProbeResult, document: Document) -> None:
 
 def _values(text: str) -> Iterator[tuple[int, Any]]:
     """(place, value) of the first JSON objects and lists of objects; what does not parse is passed over."""
-    decoder = json.JSONDecoder()
+    text = jsons.whole_letters(text)
+    decoder = jsons.decoder()
     place, tries = 0, 0
     while tries < _TRIES:
         starts = [

@@ -11,8 +11,10 @@ from typing import IO
 
 import msgspec
 
+from rocm_doctor.bounded import Unreadable, jsons
+from rocm_doctor.bounded.archives import safe_name
 from rocm_doctor.model import Artifact
-from rocm_doctor.sources.bundle.archives import WANTED, BundleError, Named, is_text, members, of_stream
+from rocm_doctor.sources.bundle.archives import COUNT, WANTED, BundleError, Named, is_text, members, of_stream
 from rocm_doctor.sources.paste import cut, decode
 
 __all__ = ["BundleError", "read", "read_stream", "write"]
@@ -52,6 +54,8 @@ def read(path: Path) -> list[Artifact]:
         found = sorted(members(path))
     except OSError as exc:
         raise BundleError(f"{exc.filename or path}: {exc.strerror or exc}; {WANTED}") from exc
+    except Unreadable as exc:
+        raise BundleError(f"{path}: {exc}; {WANTED}") from exc
     if not any(data.strip() for _, data in found):
         raise BundleError(f"{path}: empty; {WANTED}")
     if len(found) == 1 and not is_text(decode(found[0][1][:_BEGINNING])):
@@ -103,10 +107,11 @@ def _without_wrapper(named: list[Named]) -> list[Named]:
 def _meta(data: bytes) -> dict[str, Artifact]:
     """What the bundle says of its own artifacts (return codes, what was missing and why); nothing when it has no such list."""
     try:
-        listed = msgspec.json.decode(data, type=list[Artifact]) if data else []
-    except msgspec.DecodeError:
+        listed = jsons.decode(data, list[Artifact]) if data else []
+    except Unreadable:
         return {}
-    return {a.name: a for a in listed}
+    named = ((safe_name(a.name), a) for a in listed[:COUNT])
+    return {name: msgspec.structs.replace(a, name=name) for name, a in named}
 
 
 def write(artifacts: list[Artifact], extra: dict[str, str]) -> bytes:

@@ -1,25 +1,21 @@
 """Files, folders, archives and streams as named bytes, bounded: whatever is handed over, memory and time stay small.
 
-Links are not followed, nothing is unpacked to disk, and only ordinary files are opened for reading: a pipe that nobody writes
-to or a device without an end would hold us for ever.
+Links are not followed, nothing is unpacked to disk, and only ordinary files are opened for reading (see rocm_doctor/bounded).
 """
 
 from __future__ import annotations
 
 import codecs
 import os
-import stat
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
+from rocm_doctor.bounded import archives
+from rocm_doctor.bounded.files import MIB, opened
 from rocm_doctor.sources.paste.clean import decode
 
-if TYPE_CHECKING:
-    import gzip
-
-MIB = 1 << 20
 LIMIT = 32 * MIB
 """Bytes of one file that are read whole; of a longer one the head, and where it can be reached the tail."""
 END = 8 * MIB
@@ -36,7 +32,7 @@ class BundleError(Exception):
 def members(path: Path) -> Iterator[Named]:
     """Names and bytes of what a folder, an archive or a single file holds.
 
-    Raises BundleError for what is damaged, too much in all, or no file, OSError for what cannot be opened.
+    Raises Unreadable for what is damaged or no ordinary file, BundleError for too much in all, OSError for what cannot be opened.
     """
     total = 0
     for count, (name, data) in enumerate(_of_folder(path) if path.is_dir() else _of_file(path), 1):
@@ -85,9 +81,9 @@ def _with_gap(head: bytes, tail: bytes, size: int) -> bytes:
     return f"{first}[{said}]\n{last}".encode("utf-8", "replace")
 
 
-def _part(member: IO[bytes] | gzip.GzipFile, size: int) -> bytes:
+def _part(member: IO[bytes] | archives.Gunzipped, size: int) -> bytes:
     """A file of an archive: whole, or its head. `size` is what the archive says, in bytes, and only told."""
-    data = member.read(LIMIT + 1)
+    data = archives.part(member, LIMIT + 1)
     return data if len(data) <= LIMIT else _with_gap(data[:END], b"", max(size, len(data)))
 
 
@@ -101,80 +97,51 @@ def _ends(file: IO[bytes]) -> bytes:
     return _with_gap(head, file.read(END), size)
 
 
-def _open(path: Path) -> IO[bytes]:
-    file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 the caller closes it; Path.open takes no opener
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise BundleError(f"{path}: neither a file nor a folder; {WANTED}, and - with a pipe on standard input")
-    return file
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
 def _of_folder(path: Path) -> Iterator[Named]:
     for folder, _, names in os.walk(path, followlinks=False):
         for file in (Path(folder) / name for name in names):
             if file.is_file() and not file.is_symlink():
-                with _open(file) as opened:
-                    yield file.relative_to(path).as_posix(), _ends(opened)
+                with opened(file) as handle:
+                    yield archives.safe_name(file.relative_to(path).as_posix()), _ends(handle)
 
 
 def _of_file(path: Path) -> Iterator[Named]:
-    with _open(path) as file:
+    with opened(path) as file:
         head = file.read(512)
         file.seek(0)
         if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-            yield from _of_zip(path, file)
-        elif head.startswith(b"\x1f\x8b") or head[257:262] == b"ustar":
-            yield from _of_tar(path, file)
+            yield from _of_zip(file)
+        elif head.startswith(b"\x1f\x8b"):
+            yield from _of_gzip(path.name.removesuffix(".gz"), file)
+        elif _is_tar(head):
+            yield from _of_tar(file, packed=False)
         else:
-            yield path.name, _ends(file)
+            yield archives.safe_name(path.name), _ends(file)
 
 
-def _of_zip(path: Path, file: IO[bytes]) -> Iterator[Named]:
-    import zipfile
-    import zlib
-
-    try:
-        with zipfile.ZipFile(file) as archive:
-            for info in archive.infolist():
-                if not info.is_dir():
-                    with archive.open(info) as member:
-                        yield info.filename, _part(member, info.file_size)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as exc:
-        raise BundleError(f"{path}: damaged zip ({exc}); make the bundle again") from exc
+def _is_tar(head: bytes) -> bool:
+    return head[257:262] == b"ustar"
 
 
-def _of_tar(path: Path, file: IO[bytes]) -> Iterator[Named]:
-    import lzma
-    import tarfile
-    import zlib
-
-    try:
-        archive = tarfile.open(fileobj=file)  # noqa: SIM115 closed below
-    except tarfile.ReadError:
-        file.seek(0)
-        yield from _of_gzip(path, file)
-        return
-    try:
-        with archive:
-            for info in archive:
-                member = archive.extractfile(info) if info.isfile() else None
-                if member is not None:
-                    yield info.name.removeprefix("./"), _part(member, info.size)
-    except (tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError) as exc:
-        raise BundleError(f"{path}: damaged archive ({exc}); make the bundle again") from exc
+def _of_zip(file: IO[bytes]) -> Iterator[Named]:
+    with archives.zip_of(file) as archive:
+        for info in archive.infolist():
+            if not info.is_dir():
+                with archives.zip_member(archive, info) as member:
+                    data = _part(member, info.file_size)
+                yield archives.safe_name(info.filename), data
 
 
-def _of_gzip(path: Path, file: IO[bytes]) -> Iterator[Named]:
-    """A single compressed text (`dmesg.txt.gz`)."""
-    import gzip
-    import zlib
+def _of_gzip(name: str, file: IO[bytes]) -> Iterator[Named]:
+    """A packed tar, or a single compressed text (`dmesg.txt.gz`)."""
+    tar = _is_tar(archives.part(archives.Gunzipped(file), 512))
+    file.seek(0)
+    if tar:
+        yield from _of_tar(file, packed=True)
+    else:
+        yield archives.safe_name(name), _part(archives.Gunzipped(file), 0)
 
-    try:
-        with gzip.open(file) as member:
-            yield path.name.removesuffix(".gz"), _part(member, 0)
-    except (OSError, EOFError, zlib.error) as exc:
-        raise BundleError(f"{path}: damaged archive ({exc}); make the bundle again") from exc
+
+def _of_tar(file: IO[bytes], *, packed: bool) -> Iterator[Named]:
+    for info, member in archives.tar_members(file, packed=packed):
+        yield archives.safe_name(info.name), _part(member, info.size)

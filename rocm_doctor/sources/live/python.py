@@ -13,6 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.model import Artifact, Why
 from rocm_doctor.sources.live.files import names_in, read
 
@@ -157,15 +158,15 @@ def _python_path(env: Mapping[str, str]) -> list[Path]:
 
 def _from_start(path: Path) -> Interpreter | None:
     """Ask the interpreter itself (a shim, an unusual build), without its site module and with a time limit."""
-    import msgspec
-
     from rocm_doctor.workers.process import run
 
     told = run([str(path), "-I", "-S", "-c", _START], limit=5.0).stdout
     try:
-        return msgspec.json.decode(told.strip() or "null", type=Interpreter)
-    except msgspec.DecodeError:
+        found = jsons.decode(told.strip() or "null", Interpreter)
+    except Unreadable:
         return None
+    # A NUL in a path raises ValueError wherever the path is used.
+    return None if any("\0" in path for path in (found.prefix, found.base_prefix, found.executable, *found.folders)) else found
 
 
 def _interpreter(python: Interpreter) -> Artifact:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import html
-import json
 import re
+
+from rocm_doctor.bounded import jsons
 
 _ESCAPES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor moves, whole
@@ -91,7 +92,7 @@ def _out_of_notebook(line: str) -> str:
     """A line of a Jupyter notebook's cell or output, which stands there as a JSON string."""
     found = _CELL_LINE.match(line)
     try:
-        return str(json.loads(f'"{found.group(1)}"')).rstrip("\n").replace("\n", " ") if found else line
+        return str(jsons.loads(f'"{found.group(1)}"')).rstrip("\n").replace("\n", " ") if found else line
     except ValueError:
         return line
 

@@ -1,0 +1,189 @@
+"""Members of zip, tar and gzip files, inflated only as far as somebody reads.
+
+The libraries below us keep some pieces whole that the archive may make as large as it likes: a zip's directory, a tar's extended
+headers, a block of bzip2 or LZMA. `Sips` refuses to hand them out, and members of the last two kinds are not opened.
+"""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING
+
+from rocm_doctor.bounded import Unreadable
+from rocm_doctor.bounded.files import MIB
+
+if TYPE_CHECKING:
+    import tarfile
+    import zipfile
+
+SIP = 8 * MIB
+"""Bytes that a library may ask for at once. The directory of a zip with 60,000 names is 6 MiB."""
+HEADER = MIB // 4
+"""The same within a tar, whose longest honest header (a path, SELinux labels, an ACL) is 64 KiB."""
+INFLATED = 512 * MIB
+"""Bytes inflated from one archive, those that are skipped included: 2 s."""
+MEMBERS = 40_000
+"""Members of one archive, folders included: 1 s of tar headers."""
+_STEP = 1 << 16
+
+
+class Sips(io.RawIOBase):
+    """A file that hands out at most `sip` bytes at a time. Raises Unreadable for whoever asks for more."""
+
+    def __init__(self, file: IO[bytes], sip: int = SIP) -> None:
+        self._file, self._sip = file, sip
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(size if 0 <= size <= self._sip else self._sip + 1)
+        if len(data) > self._sip:
+            raise Unreadable(f"a header of more than {self._sip / MIB:g} MiB")
+        return data
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True
+
+
+class Gunzipped(io.RawIOBase):
+    """The inflated bytes of a gzip file, forwards only. Raises Unreadable for damage and beyond INFLATED bytes."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._at = file, 0
+        self._inflate = zlib.decompressobj(wbits=31)
+        self._packed = b""
+
+    def read(self, size: int = -1) -> bytes:
+        parts: list[bytes] = []
+        while size and (part := self._some(min(size, _STEP) if size > 0 else _STEP)):
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def _some(self, most: int) -> bytes:
+        """The next bytes, empty at the end. A gzip file may be several, one behind the other."""
+        while True:
+            packed = self._packed or self._file.read(_STEP)
+            if self._inflate.eof:
+                if not packed.strip(b"\0"):
+                    return b""
+                self._inflate = zlib.decompressobj(wbits=31)
+            try:
+                part = self._inflate.decompress(packed, most)
+            except zlib.error as exc:
+                raise Unreadable(f"damaged ({exc})") from exc
+            self._packed = self._inflate.unconsumed_tail or self._inflate.unused_data
+            self._at += len(part)
+            if self._at > INFLATED:
+                raise Unreadable(f"more than {INFLATED // MIB} MiB inflated")
+            if part:
+                return part
+            if not packed and not self._inflate.eof:
+                raise Unreadable("damaged (it ends in the middle)")
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        if whence or offset < self._at:
+            raise io.UnsupportedOperation("only forwards")
+        while self._at < offset and self._some(min(_STEP, offset - self._at)):
+            pass
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True
+
+
+@contextmanager
+def damage() -> Iterator[None]:
+    """Turn what the archive libraries raise for damaged bytes into Unreadable.
+
+    They raise whatever their steps do (IndexError, UnicodeDecodeError, struct.error, EOFError), so the kind says nothing.
+    """
+    try:
+        yield
+    except (Unreadable, MemoryError):
+        raise
+    except Exception as exc:
+        raise Unreadable(f"damaged ({exc or type(exc).__name__})") from exc
+
+
+@contextmanager
+def zip_of(file: IO[bytes]) -> Iterator[zipfile.ZipFile]:
+    """The zip, open for reading. Raises Unreadable when its directory is damaged, too large, or has too many members."""
+    import zipfile
+
+    with damage():
+        archive = zipfile.ZipFile(Sips(file))
+    with archive:
+        if len(archive.filelist) > MEMBERS:
+            raise Unreadable(f"more than {MEMBERS} members")
+        yield archive
+
+
+@contextmanager
+def zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
+    """A member, open for reading. Raises Unreadable, also while it is read, for damage and for what cannot be inflated in
+    steps."""
+    with damage():
+        yield opened_member(archive, info)
+
+
+def opened_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
+    """The same for a caller that closes it, and reads it within `damage`."""
+    if info.compress_type not in (0, 8):
+        raise Unreadable(f"{printable(info.filename)}: compressed by method {info.compress_type}; only deflate is read")
+    return archive.open(info)
+
+
+def tar_members(file: IO[bytes], *, packed: bool) -> Iterator[tuple[tarfile.TarInfo, IO[bytes]]]:
+    """Regular files of a tar, each open for reading until the next is asked for. `packed`: it is a .tar.gz.
+
+    Raises Unreadable for damage and for too much; the caller reads within `damage`.
+    """
+    import tarfile
+
+    stream = Sips(Gunzipped(file) if packed else file, HEADER)  # type: ignore[arg-type]
+    with damage():
+        archive = tarfile.TarFile(fileobj=stream)
+        for count, info in enumerate(iter(archive.next, None), 1):
+            if count > MEMBERS:
+                raise Unreadable(f"more than {MEMBERS} members")
+            member = archive.extractfile(info) if info.isreg() and not info.issparse() else None
+            if member is not None:
+                yield info, member
+
+
+def part(member: IO[bytes] | Gunzipped, most: int) -> bytes:
+    """The first `most` bytes of a member, read in steps. Raises Unreadable for damage."""
+    parts: list[bytes] = []
+    with damage():
+        while most > 0 and (piece := member.read(min(_STEP, most))):
+            parts.append(piece)
+            most -= len(piece)
+    return b"".join(parts)
+
+
+def safe_name(name: str) -> str:
+    """A member's name as a relative path: no control characters, no drive, no way up, never empty."""
+    parts = [part for part in printable(name).replace("\\", "/").split("/") if part not in ("", ".", "..")]
+    return "/".join(parts)[:500] or "unnamed"
+
+
+def printable(name: str) -> str:
+    """A file's name with U+FFFD for what no terminal should see and no encoding can hold."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in name)

@@ -1,0 +1,52 @@
+"""Ordinary files only: a FIFO that nobody writes to or a device without an end would hold the doctor for ever."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import IO
+
+from rocm_doctor.bounded import Unreadable
+
+MIB = 1 << 20
+LIMIT = 32 * MIB
+"""Bytes of a file that is parsed whole: ten times the report of a machine with 64 GPUs."""
+
+
+def opened(path: Path) -> IO[bytes]:
+    """The file, open for reading. Raises OSError, or Unreadable for what is no ordinary file."""
+    file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 the caller closes it; Path.open takes no opener
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise Unreadable("not an ordinary file")
+    return file
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def read(path: Path, limit: int = LIMIT) -> bytes:
+    """All bytes of the file. Raises OSError, or Unreadable when there are more than `limit`."""
+    with opened(path) as file:
+        data = b"" if os.fstat(file.fileno()).st_size > limit else file.read(limit + 1)
+        size = os.fstat(file.fileno()).st_size if not data else len(data)
+    if size > limit:
+        raise Unreadable(f"{size / MIB:.0f} MiB, more than the {limit // MIB} MiB that are read")
+    return data
+
+
+def head(path: Path, limit: int) -> bytes:
+    """The first bytes of the file. Raises OSError, or Unreadable for what is no ordinary file."""
+    with opened(path) as file:
+        return file.read(limit)
+
+
+def text(path: Path, limit: int = LIMIT) -> str:
+    """All of a UTF-8 text, with or without a byte order mark. Raises OSError or Unreadable."""
+    data = read(path, limit)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise Unreadable("not UTF-8", data.count(b"\n", 0, exc.start) + 1) from exc

@@ -1,0 +1,36 @@
+"""TOML measured before it is parsed: Python's own parser is quadratic in the parts of a dotted key."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from rocm_doctor.bounded import Unreadable
+
+MAX_PARTS = 16
+"""Parts of one dotted key. pyproject.toml files use up to six; 40 KB of `a.a.a...` take 10 s and 1.5 GB."""
+MAX_DOTTED = 50_000
+"""Parts of all dotted keys and table headers: about 1 s of parsing."""
+
+_PART = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
+_TOO_LONG = re.compile(rf"(?<![A-Za-z0-9_-]){_PART}(?:[ \t]*\.[ \t]*{_PART}){{{MAX_PARTS}}}")
+_DOTTED = re.compile(rf"^[ \t]*\[{{0,2}}[ \t]*{_PART}(?:[ \t]*\.[ \t]*{_PART})+", re.MULTILINE)
+_LINE = re.compile(r"at line (\d+)")
+
+
+def values(text: str) -> dict[str, Any]:
+    """The values of a TOML text. Raises Unreadable."""
+    long = _TOO_LONG.search(text)
+    if long:
+        raise Unreadable(f"a key of more than {MAX_PARTS} parts", text.count("\n", 0, long.start()) + 1)
+    if sum(found.group().count(".") + 1 for found in _DOTTED.finditer(text)) > MAX_DOTTED:
+        raise Unreadable(f"more than {MAX_DOTTED} parts of dotted keys")
+    try:
+        return msgspec.toml.decode(text, type=dict[str, Any])
+    except RecursionError as exc:
+        raise Unreadable("no TOML: nested too deeply") from exc
+    except ValueError as exc:
+        line = _LINE.search(str(exc))
+        raise Unreadable(f"no TOML: {str(exc)[:120]}", int(line[1]) if line else 0) from exc
