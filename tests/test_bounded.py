@@ -52,7 +52,8 @@ def zipped(name: str, data: bytes, method: int = zipfile.ZIP_DEFLATED) -> bytes:
 
 
 def with_bytes(data: bytes, old: bytes, new: bytes) -> bytes:
-    assert data.count(old) and len(old) == len(new)
+    assert data.count(old)
+    assert len(old) == len(new)
     return data.replace(old, new)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-from rocm_doctor.bounded import Unreadable, files, jsons
+from rocm_doctor.bounded import Unreadable, files
 from rocm_doctor.model import Report
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 from rocm_doctor.reports.json import read as read_report

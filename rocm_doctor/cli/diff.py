@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from rocm_doctor import pipeline
-from rocm_doctor.bounded import Unreadable, files, jsons
+from rocm_doctor.bounded import Unreadable, files
 from rocm_doctor.cli.common import InputError, load_matrix
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report

@@ -15,11 +15,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-<<<<<<< HEAD
-from rocm_doctor.commands import Program, typed
-=======
 from rocm_doctor.bounded import Unreadable, files, jsons
->>>>>>> 3574db1 (One bounded reader for each container and syntax: zip, tar, gzip, YAML, TOML, JSON, ordinary files only; what lint cannot read leaves its verdict undetermined)
+from rocm_doctor.commands import Program, typed
 from rocm_doctor.matrix.types import Driver, EnvVar, Fact, RocmRelease, Support, Target, TorchBuild
 from rocm_doctor.model import Command, Diagnosis, Row
 

@@ -9,8 +9,8 @@ from typing import Literal
 
 import msgspec
 
-from rocm_doctor.plan.commands import Command
 from rocm_doctor.bounded import Unreadable, jsons
+from rocm_doctor.plan.commands import Command
 from rocm_doctor.workers.process import run
 
 _PROBE = (
