@@ -157,30 +157,55 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     """
 
     key: str
+    """Name of the row, unique in the matrix and never reused. It is shown in brackets, and `--ignore` takes it."""
     diagnosis: str
+    """Id of the root cause (`diagnoses.yaml`), whose words fill in what the row leaves out."""
     title: str
+    """One line, lower case, at most 80 characters: what is wrong, in the words that a user would search for."""
     when: dict[str, str]
+    """Conditions by name of the fact (coords.py); all must hold. compat_matrix/README.md has their syntax."""
     status: Status
+    """What happens when the conditions hold. With `grade` it decides the severity."""
     grade: Grade
+    """Best kind of source: official (AMD or the project concerned), upstream (its code, its maintainers), field (users), hearsay."""
     layer: Layer
+    """Layer that has to change for the problem to go away."""
     cause: str
+    """One or two sentences: why."""
     sources: tuple[str, ...]
+    """Citations, at least one: URLs, `owner/repo file@commit`, or short names from sources.yaml."""
     checked: datetime.date
+    """Day on which the author read the sources."""
     advice: str = ""
+    """What to do, verb first. Empty: the advice of the diagnosis, unless the row has commands."""
     commands: tuple[Command, ...] = ()
+    """What to paste, in order. Empty: the commands of the diagnosis, unless the row has advice."""
     verify: tuple[Command, ...] = ()
+    """Commands that show whether the remedy worked. Empty: those of the diagnosis."""
     after: tuple[str, ...] = ()
+    """Ids or keys of findings that cause this one: when one of them is there and at least as severe, this follows from it."""
     prior: Prior = "possible"
+    """How often a matching failure line means this. A line alone gives medium confidence when common, else low."""
     harmless: bool = False
+    """True: a note, whatever status and grade say."""
     settle: Command | None = None
+    """Command whose output would decide the row when a fact is missing, or confirm a hypothesis."""
     affected: dict[str, tuple[Range, ...]] = {}
+    """Releases that the row is about, by fact; added to `when` as conditions."""
     range_grade: Union[Grade, None] = None
+    """Grade of `affected` where it differs from `grade`."""
     remedy_grade: Union[Grade, None] = None
+    """Grade of advice and commands where it differs from `grade`."""
     issues: tuple[Issue, ...] = ()
+    """Tickets about it, with the state in which they were seen."""
     aliases: tuple[str, ...] = ()
+    """Names by which others know the problem."""
     supersedes: tuple[str, ...] = ()
+    """Keys of rows that are dropped where this one holds."""
     verified: Union[Verified, None] = None
+    """Second reading against the sources."""
     origin: str = ""
+    """File of an overlay that the row comes from; empty for a row of the matrix."""
 
 
 GRADES: tuple[Grade, ...] = ("official", "upstream", "field", "hearsay")
@@ -196,62 +221,107 @@ class Diagnosis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A root cause in words. Ids are never reused; `criterion` is the one line that decides whether a case is one."""
 
     id: str
+    """`area.problem`, in words; never reused."""
     title: str
+    """One line, lower case: the problem."""
     criterion: str
+    """The one line that decides whether a case is this one."""
     cause: str
+    """One or two sentences: why."""
     advice: str
+    """What to do, verb first."""
     sources: tuple[str, ...]
+    """Citations, at least one."""
     checked: datetime.date
+    """Day on which the sources were read."""
     commands: tuple[Command, ...] = ()
+    """What to paste, in order."""
     verify: tuple[Command, ...] = ()
+    """Commands that show whether the remedy worked."""
     settle: Command | None = None
+    """Command whose output would confirm or refute it."""
 
 
 class Finding(msgspec.Struct, frozen=True):
     """What is wrong (or worth a note), how sure we are, what was read, and what to type."""
 
     id: str
+    """Id of the diagnosis. `rocm-doctor explain ID` has the whole of it."""
     title: str
+    """One line: what is wrong."""
     severity: Severity
+    """error: training fails or computes wrong numbers; warning: it may, or runs slowly; note: worth knowing."""
     confidence: Confidence
+    """high: facts of the machine decide; medium: a failure line with one common meaning; low: a hypothesis."""
     cause: str
+    """One or two sentences: why."""
     row: str = ""
+    """Key of the row that made it; empty for a rule in Python."""
     subject: str = ""
+    """What it is about, for people: `GPU 0 (gfx1100)`, a package, a file; empty for the machine as a whole."""
     status: Status = "broken"
+    """What happens: broken, degraded, unsupported, or works (a note)."""
     grade: Grade = "field"
+    """Best kind of source behind it."""
     evidence: tuple[Reading, ...] = ()
+    """The readings that decided, most telling first."""
     advice: str = ""
+    """What to do, verb first."""
     commands: tuple[Command, ...] = ()
+    """What to paste, in order."""
     verify: tuple[Command, ...] = ()
+    """Commands that show whether the remedy worked."""
     sources: tuple[str, ...] = ()
+    """Citations."""
     excluded: tuple[str, ...] = ()
+    """Other diagnoses of the same failure line, each with the fact that rules it out."""
     settle: Command | None = None
+    """Command whose output would confirm or refute it."""
     follows_from: str = ""
+    """Row or id of the finding that causes this one; empty for a root cause."""
     origin: str = ""
+    """File of the overlay that it comes from; empty for the matrix."""
     fingerprint: str = ""
+    """Hash of id, row and subject: the same problem has it in every report, so baselines compare by it."""
 
 
 class Undecided(msgspec.Struct, frozen=True):
     """A judgement that could not be made: which facts it lacks, and how to supply them."""
 
     id: str
+    """Id of the diagnosis that could not be ruled out."""
     row: str
+    """Key of the row that could not be decided."""
     title: str
+    """What would be wrong."""
     missing: tuple[str, ...]
+    """Names of the facts that are not known."""
     hint: str = ""
+    """Command or option that supplies them."""
 
 
 class Report(msgspec.Struct, frozen=True):
     """The result: findings ranked (root causes first), what stayed undecided, and the snapshot they were judged from."""
 
     schema_version: int
+    """Version of this format. docs/report.md says when it rises."""
     tool_version: str
+    """Version of rocm-doctor."""
     matrix_version: str
+    """Calendar version of the matrix."""
     verdict: Verdict
+    """ready, problems, or undetermined when something that training needs is not known."""
     summary: str
+    """The verdict in one line."""
     findings: tuple[Finding, ...]
+    """Root causes first, then by severity and confidence."""
     undecided: tuple[Undecided, ...]
+    """Rows that lack a fact."""
     snapshot: Snapshot
+    """The facts that were judged."""
     source: str = "this machine"
+    """What was judged, for people: `this machine`, the name of a bundle, `repository NAME`."""
     proven: tuple[str, ...] = ()
+    """Stages of the smoke test that passed on a GPU."""
     disputes: tuple[str, ...] = ()
+    """Facts on which two sources differ, with both sides."""

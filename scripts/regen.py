@@ -6,14 +6,17 @@ python scripts/regen.py [--check]
 from __future__ import annotations
 
 import argparse
+import ast
 import re
 import sys
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import accuracy_page
 import msgspec
 
+from rocm_doctor import model
 from rocm_doctor.coords import COORDS
 from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.matrix.pages import pages
@@ -22,9 +25,35 @@ from rocm_doctor.model import Report, Row
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def schema(kind: type, title: str) -> str:
-    body = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **msgspec.json.schema(kind)}
+SCHEMAS = "https://raw.githubusercontent.com/rocm-doctor/rocm-doctor/main/rocm_doctor/schemas"
+
+
+def schema(kind: type, name: str, title: str) -> str:
+    """JSON Schema of a type: descriptions are the docstrings under its fields and those of the types that it refers to."""
+    body = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"{SCHEMAS}/{name}",
+        "title": title,
+        **msgspec.json.schema(kind),
+    }
+    words = field_docs()
+    for defined, part in body["$defs"].items():
+        for field, entry in part.get("properties", {}).items():
+            if text := words.get(defined, {}).get(field):
+                entry["description"] = text
     return msgspec.json.format(msgspec.json.encode(body), indent=1).decode() + "\n"
+
+
+def field_docs() -> dict[str, dict[str, str]]:
+    """The docstring under each field of each type of model.py, by the field's name in JSON."""
+    tree = ast.parse((ROOT / "rocm_doctor" / "model.py").read_text(encoding="utf-8"))
+    found: dict[str, dict[str, str]] = {}
+    for one in (node for node in tree.body if isinstance(node, ast.ClassDef)):
+        names = dict(zip(getattr(model, one.name).__struct_fields__, getattr(model, one.name).__struct_encode_fields__))
+        for field, words in pairwise(one.body):
+            if isinstance(field, ast.AnnAssign) and isinstance(words, ast.Expr) and isinstance(words.value, ast.Constant):
+                found.setdefault(one.name, {})[names[ast.unparse(field.target)]] = " ".join(str(words.value.value).split())
+    return found
 
 
 def facts_page() -> str:
@@ -73,8 +102,8 @@ def readme(matrix: Matrix) -> str:
 def generated() -> Iterator[tuple[str, str]]:
     """Path and text of everything that is generated."""
     matrix = load()
-    yield "rocm_doctor/schemas/report.json", schema(Report, "rocm-doctor report")
-    yield "rocm_doctor/schemas/row.json", schema(Row, "row of the compatibility matrix")
+    yield "rocm_doctor/schemas/report.json", schema(Report, "report.json", "rocm-doctor report")
+    yield "rocm_doctor/schemas/row.json", schema(Row, "row.json", "row of the compatibility matrix")
     yield "docs/facts.md", facts_page()
     yield "docs/accuracy.md", accuracy_page.page()
     yield "README.md", readme(matrix)
