@@ -34,7 +34,7 @@ def check(*paths: str | Path, ignore: Sequence[str] = (), python: str | None = N
 
     if paths:
         artifacts = pipeline.from_paths([Path(p) for p in paths])
-        return pipeline.judge(artifacts, load(), source=", ".join(map(str, paths)), ignore=ignore)
+        return pipeline.judge(artifacts, load(), source=", ".join(map(str, paths)), kind="capture", ignore=ignore)
     from rocm_doctor.sources.live import collect
 
     return pipeline.judge(collect(python=python, tools=False), load(), ignore=ignore)

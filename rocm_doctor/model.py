@@ -7,7 +7,7 @@ rows of the matrix and a few rules judge the snapshot, and the `Finding`s and `U
 from __future__ import annotations
 
 import datetime
-from typing import Literal, Union
+from typing import Literal, NamedTuple, Union
 
 import msgspec
 
@@ -23,6 +23,9 @@ Severity = Literal["error", "warning", "note"]
 Confidence = Literal["high", "medium", "low"]
 Prior = Literal["common", "possible", "rare"]
 Verdict = Literal["ready", "problems", "undetermined"]
+ReportKind = Literal["machine", "capture", "smoke", "repository"]
+SubjectKind = Literal["machine", "gpu", "target", "environment", "package", "file"]
+ReadingOrigin = Literal["text", "target", "matrix", "snapshot", "probe"]
 Effect = Literal["reads", "environment", "system", "login", "reboot", "destructive"]
 
 
@@ -46,8 +49,13 @@ class Reading(msgspec.Struct, frozen=True):
     """Where a value was read: the artifact's name, the place in it (`line 12`, a key), and the words themselves."""
 
     artifact: str
+    """Name of the artifact; with another `origin`, of what stands for it."""
     place: str = ""
+    """The place in it: `line 12`, a key."""
     quote: str = ""
+    """The words themselves."""
+    origin: ReadingOrigin = "text"
+    """text: an artifact; target: a declared target; matrix: the catalog; snapshot: an absent fact; probe: a crash of ours."""
 
 
 class Unknown(msgspec.Struct, frozen=True, tag="unknown"):
@@ -242,6 +250,16 @@ class Diagnosis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Command whose output would confirm or refute it."""
 
 
+class Subject(NamedTuple):
+    """What a finding is about: its name for people, and what kind of thing it names."""
+
+    name: str = ""
+    kind: SubjectKind = "machine"
+
+
+THE_MACHINE = Subject()
+
+
 class Finding(msgspec.Struct, frozen=True):
     """What is wrong (or worth a note), how sure we are, what was read, and what to type."""
 
@@ -283,6 +301,8 @@ class Finding(msgspec.Struct, frozen=True):
     """File of the overlay that it comes from; empty for the matrix."""
     fingerprint: str = ""
     """Hash of id, row and subject: the same problem has it in every report, so baselines compare by it."""
+    subject_kind: SubjectKind = "machine"
+    """What kind of thing `subject` names."""
 
 
 class Undecided(msgspec.Struct, frozen=True):
@@ -325,3 +345,5 @@ class Report(msgspec.Struct, frozen=True):
     """Stages of the smoke test that passed on a GPU."""
     disputes: tuple[str, ...] = ()
     """Facts on which two sources differ, with both sides."""
+    kind: ReportKind = "machine"
+    """What was judged: this machine, captured text or a bundle, a run of the smoke test, or a repository."""

@@ -13,7 +13,7 @@ from rocm_doctor.commands import fitting
 from rocm_doctor.facts import merge as snapshot
 from rocm_doctor.facts.enrich import enrich, gpu_names
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Artifact, Finding, Reading, Report, Snapshot, Verdict
+from rocm_doctor.model import Artifact, Finding, Reading, Report, ReportKind, Snapshot, Verdict
 from rocm_doctor.probes import PROBES
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.rules import RULES
@@ -57,7 +57,11 @@ def _guarded(name: str, artifacts: Artifacts) -> ProbeResult:
         notes: ProbeResult = module.probe(artifacts)
     except Exception as exc:
         notes = ProbeResult()
-        notes.fail(f"probe {name.rpartition('.')[2]}", f"crashed: {type(exc).__name__}: {exc}; please report this with the input")
+        notes.fail(
+            f"probe {name.rpartition('.')[2]}",
+            f"crashed: {type(exc).__name__}: {exc}; please report this with the input",
+            origin="probe",
+        )
     return notes
 
 
@@ -66,9 +70,10 @@ def judge(
     matrix: Matrix,
     *,
     source: str = "this machine",
+    kind: ReportKind = "machine",
     ignore: Sequence[str] = (),
 ) -> Report:
-    """The report on what these artifacts say. `ignore` holds diagnosis ids, row keys, or `ID:row`."""
+    """The report on these artifacts. `source` names what they are, `kind` what they came from; `ignore` holds diagnosis ids, row keys, or `ID:row`."""
     facts = enrich(read_facts(artifacts, matrix), matrix)
     logs = Logs(readable_logs(artifacts), failure_lines(matrix))
     findings, undecided = judge_rows(facts, logs, matrix, RULES)
@@ -84,6 +89,7 @@ def judge(
         undecided=tuple(u for u in undecided if u.id not in ignore and u.row not in ignore),
         snapshot=facts,
         source=source,
+        kind=kind,
         proven=proven,
         disputes=tuple(_disputes(facts)),
     )

@@ -49,7 +49,8 @@ def field_docs() -> dict[str, dict[str, str]]:
     tree = ast.parse((ROOT / "rocm_doctor" / "model.py").read_text(encoding="utf-8"))
     found: dict[str, dict[str, str]] = {}
     for one in (node for node in tree.body if isinstance(node, ast.ClassDef)):
-        names = dict(zip(getattr(model, one.name).__struct_fields__, getattr(model, one.name).__struct_encode_fields__))
+        kind = getattr(model, one.name)
+        names = dict(zip(getattr(kind, "__struct_fields__", ()), getattr(kind, "__struct_encode_fields__", ())))
         for field, words in pairwise(one.body):
             if isinstance(field, ast.AnnAssign) and isinstance(words, ast.Expr) and isinstance(words.value, ast.Constant):
                 found.setdefault(one.name, {})[names[ast.unparse(field.target)]] = " ".join(str(words.value.value).split())

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocm_doctor.cli import cli
-from rocm_doctor.model import Command, Fact, Finding, Gpu, Reading, Report, Snapshot, Undecided
+from rocm_doctor.model import Command, Fact, Finding, Gpu, Reading, Report, Snapshot, SubjectKind, Undecided
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -161,9 +161,9 @@ def test_a_github_annotation_is_one_line_and_cannot_start_another_command(report
 
 def test_a_github_annotation_opens_the_line_of_a_repository() -> None:
     finding = Finding("a.b", "t", "error", "high", "c", evidence=(Reading("dir/a,b.txt", "line 7", "q"),))
-    report = Report(1, "0", "m", "problems", "s", (finding,), (), Snapshot(), "repository x for gfx906")
+    report = Report(1, "0", "m", "problems", "s", (finding,), (), Snapshot(), "repository x for gfx906", kind="repository")
     assert shown(report, "github").startswith("::error file=dir/a%2Cb.txt,line=7,title=rocm-doctor%3A a.b::t%0Ac")
-    machine = msgspec.structs.replace(report, source="this machine")
+    machine = msgspec.structs.replace(report, kind="machine")
     assert shown(machine, "github").startswith("::error title=")
 
 
@@ -264,11 +264,16 @@ def test_a_list_is_joined_and_the_mark_of_a_family_is_no_row() -> None:
     assert "env." not in page
 
 
-@pytest.mark.parametrize(("subject", "place", "expected"), [
-    ("Dockerfile", "line 2", " in Dockerfile"), ("GPU 0 (gfx906)", "line 2", " on GPU 0 (gfx906)"),
-    ("target gfx906", "line 2", " on target gfx906"), ("torchvision", "", " on torchvision"), ("fit", "line 2", ""),
+@pytest.mark.parametrize(("subject", "kind", "place", "expected"), [
+    ("Dockerfile", "environment", "line 2", " in Dockerfile"), ("GPU 0 (gfx906)", "gpu", "line 2", " on GPU 0 (gfx906)"),
+    ("target gfx906", "target", "line 2", " on target gfx906"), ("torchvision", "package", "", " on torchvision"),
+    ("GPU tests", "environment", "line 2", " in GPU tests"), ("fit", "environment", "line 2", ""),
 ])  # fmt: skip
-def test_a_fault_is_in_a_file_and_on_a_gpu(subject: str, place: str, expected: str) -> None:
+def test_a_finding_is_in_a_file_and_on_a_gpu(subject: str, kind: SubjectKind, place: str, expected: str) -> None:
+    report = of(subject, place)
+    report = msgspec.structs.replace(
+        report, findings=tuple(msgspec.structs.replace(f, subject_kind=kind) for f in report.findings)
+    )
     for name in ("text", "markdown", "github", "junit"):
-        line = next(line for line in shown(of(subject, place), name).splitlines() if "here" in line)
+        line = next(line for line in shown(report, name).splitlines() if "here" in line)
         assert (expected in line.replace("\\", "")) if expected else "in fit" not in line

@@ -38,7 +38,7 @@ def command(
     matrix = load_matrix(None, ())
     artifacts = captured(paths, logs, False) if paths else live(python, sysroot, logs, smoke=smoke)
     shared = artifacts if no_redact else redact_artifacts(artifacts)
-    report = pipeline.judge(shared, matrix, source=output.name)
+    report = pipeline.judge(shared, matrix, source=output.name, kind="capture")
     extra = {"report.json": render("json", report, RenderOptions()), "report.md": render("markdown", report, RenderOptions())}
     write_file(output, bundle.write(shared, extra))
     there = sum(not a.missing for a in shared)

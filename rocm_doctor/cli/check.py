@@ -53,7 +53,12 @@ def command(
     python = interpreter(python)
     matrix = load_matrix(matrix_path, overlays)
     artifacts = captured(paths, logs, example) if paths or example else live(python, sysroot, logs, smoke=not no_smoke)
-    report = baselined(pipeline.judge(artifacts, matrix, source=_source(paths, example), ignore=ignore), baseline)
+    report = baselined(
+        pipeline.judge(
+            artifacts, matrix, source=_source(paths, example), kind="capture" if paths or example else "machine", ignore=ignore
+        ),
+        baseline,
+    )
     deliver(report, **show)
     if was_interrupted(artifacts):
         sys.exit(130)

@@ -51,7 +51,7 @@ def _report(path: Path, matrix: Matrix, no_redact: bool) -> Report:
                 f"{path}: not a report of rocm-doctor ({exc}); make one with `check --format json -o {path.name}`"
             ) from exc
     try:
-        report = pipeline.judge(pipeline.from_paths([path]), matrix, source=path.name)
+        report = pipeline.judge(pipeline.from_paths([path]), matrix, source=path.name, kind="capture")
     except BundleError as exc:
         raise InputError(str(exc)) from exc
     if not (report.snapshot.facts or report.snapshot.gpus or report.findings):

@@ -73,7 +73,9 @@ def command(
         memory_limit=memory_limit and memory_limit * MIB,
     )
     artifacts += facts_beside(python, device, artifacts)
-    report = baselined(pipeline.judge(artifacts, matrix, source="the smoke test on this machine", ignore=ignore), baseline)
+    report = baselined(
+        pipeline.judge(artifacts, matrix, source="the smoke test on this machine", kind="smoke", ignore=ignore), baseline
+    )
     summarize(report, **show)
     deliver(report, **show)
     if any(artifact.note == "interrupted" for artifact in artifacts):

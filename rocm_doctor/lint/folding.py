@@ -10,7 +10,7 @@ import msgspec
 
 from rocm_doctor.lint.declared import Ignore, Policy, Unit
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Finding, Reading
+from rocm_doctor.model import Finding, Reading, Subject
 from rocm_doctor.rules.findings import finding, stamped
 
 _OURS = frozenset(("rocm", "amd", "hip", "amdgpu"))
@@ -32,7 +32,7 @@ def folded(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _target_last(evidence: Sequence[Reading]) -> tuple[Reading, ...]:
-    return tuple(sorted(evidence, key=lambda r: r.quote.startswith("target ")))
+    return tuple(sorted(evidence, key=lambda r: r.origin == "target"))
 
 
 def once(findings: Iterable[Finding]) -> list[Finding]:
@@ -98,7 +98,7 @@ def _stale(ignore: Ignore, what: str, matrix: Matrix) -> Finding:
         "repo.stale-ignore",
         evidence=[ignore.place.reading()],
         severity="warning",
-        subject=f"{ignore.id} {ignore.file}".strip(),
+        subject=Subject(f"{ignore.id} {ignore.file}".strip(), "file"),
         title=f"the ignore of {ignore.id} {what}",
         cause=f"It was accepted because: {ignore.reason}.",
     )

@@ -20,7 +20,7 @@ from rocm_doctor.lint.rules import REPO_RULES
 from rocm_doctor.lint.rules.findings import of_file, subject
 from rocm_doctor.lint.wheels import Names, by_version, published, said_of_wheels
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Row, Severity, Snapshot, Undecided, Verdict
+from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Row, Severity, Snapshot, Subject, Undecided, Verdict
 from rocm_doctor.pipeline import SCHEMA_VERSION, ignored
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.engine import judge, ranked
@@ -77,6 +77,7 @@ def lint(
         undecided=tuple({u.row or u.id: u for _, _, more in judged for u in more}.values()),
         snapshot=joined([snapshot for snapshot, _, _ in judged], targets, matrix),
         source=name,
+        kind="repository",
     )
 
 
@@ -98,7 +99,7 @@ def _bare(target: Target, matrix: Matrix) -> Judged:
     facts = enrich(snapshot_of(unit, target, matrix), matrix)
     found, undecided = judge(facts, Logs(()), matrix, RULES)
     called = f"target {target.name if target.place else target.gpu}"
-    return facts, [stamped(msgspec.structs.replace(f, subject=called)) for f in found], _lacking(undecided)
+    return facts, [stamped(msgspec.structs.replace(f, subject=called, subject_kind="target")) for f in found], _lacking(undecided)
 
 
 def _for(target: Target, units: Sequence[Unit]) -> Iterator[Unit]:
@@ -130,15 +131,20 @@ def _hint(one: Undecided) -> str:
 
 def _placed(one: Finding, unit: Unit, target: Target) -> Finding:
     """A finding of the rules for machines: what stands in the repository comes first, the target last."""
-    evidence = sorted(one.evidence, key=lambda r: (not of_file(r), r.artifact != "matrix"))
-    return in_files(stamped(msgspec.structs.replace(one, evidence=tuple(evidence), subject=subject(unit, target))), unit)
+    evidence = sorted(one.evidence, key=lambda r: (not of_file(r), r.origin != "matrix"))
+    return in_files(
+        stamped(
+            msgspec.structs.replace(one, evidence=tuple(evidence), subject=subject(unit, target).name, subject_kind="environment")
+        ),
+        unit,
+    )
 
 
 def _of_trouble(trouble: ReadProblem, matrix: Matrix) -> Finding:
     severity: Severity = "note" if trouble.message.startswith(_SOFT) else "warning"
     at = Reading(trouble.place.file, f"line {max(1, trouble.place.line)}", trouble.place.quote)
     return finding(matrix, "repo.unreadable", evidence=[at], severity=severity, title=trouble.message,
-                   subject=f"{trouble.place.file}:{trouble.place.line}")  # fmt: skip
+                   subject=Subject(f"{trouble.place.file}:{trouble.place.line}", "file"))  # fmt: skip
 
 
 def _verdict(findings: Sequence[Finding], targets: Sequence[Target], repository: Repository) -> tuple[Verdict, str]:

@@ -35,6 +35,8 @@ _KEEP_FIELDS = frozenset(
         "tool_version",
         "matrix_version",
         "verdict",
+        "kind",
+        "subject_kind",
         "sources",
     }
 )
@@ -155,7 +157,7 @@ def redact_report(report: Report, redactor: Redactor | None = None) -> Report:
     redactor = redactor or of_this_machine()
     # What stands at a file and line of a repository must still open there; the names of its own files are no secret to its
     # readers.
-    keep = _KEEP_FIELDS | {"artifact"} if report.source.startswith("repository ") else _KEEP_FIELDS
+    keep = _KEEP_FIELDS | {"artifact"} if report.kind == "repository" else _KEEP_FIELDS
 
     return cast("Report", _redacted(report, redactor, keep))
 

@@ -18,7 +18,7 @@ def render(report: Report, look: RenderOptions) -> str:
         name: getattr(report, name)
         for name in ("schema_version", "tool_version", "matrix_version", "source", "verdict", "summary", "proven")
     }
-    lines = [_line("report", head)]
+    lines = [_line("report", {**head, "report_kind": report.kind})]
     lines += [_line("finding", msgspec.to_builtins(finding)) for finding in report.findings]
     lines += [_line("undecided", msgspec.to_builtins(one)) for one in report.undecided]
     return "".join(lines)

@@ -6,13 +6,12 @@ import re
 
 from rocm_doctor.model import Finding, Reading, Report
 
-REPOSITORY = "repository "
-"""How `Report.source` begins when a repository was judged: then a reading's artifact is a file of it."""
 _LINE = re.compile(r"line (\d+)")
 
 
 def of_repository(report: Report) -> bool:
-    return report.source.startswith(REPOSITORY)
+    """Whether a repository was judged: then a reading's artifact is a file of it."""
+    return report.kind == "repository"
 
 
 def line_of(reading: Reading) -> int:
@@ -47,7 +46,7 @@ def where(finding: Finding) -> str:
     """What a title is about, to follow it: ` on GPU 0 (gfx1100)`, ` in Dockerfile`; nothing where the title names it itself."""
     if not finding.subject or finding.subject in finding.title:
         return ""
-    of_machine = finding.subject.startswith(("GPU ", "target ")) or not location(finding)[1]
+    of_machine = finding.subject_kind in ("gpu", "target") or not location(finding)[1]
     return f" {'on' if of_machine else 'in'} {finding.subject}"
 
 

@@ -9,7 +9,7 @@ from rocm_doctor.commands import filled
 from rocm_doctor.facts.derive import masks
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Override, Target, TorchBuild
-from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Snapshot
+from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Snapshot, Subject
 from rocm_doctor.rules.build import blas, builds_with, compiled, holds_code, install
 from rocm_doctor.rules.findings import finding, readings, subject_of, to_train_on
 from rocm_doctor.rules.override import NAME
@@ -28,7 +28,7 @@ def code_for_the_card(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
                 yield found
 
 
-def _missing_code(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subject: str) -> Finding | None:
+def _missing_code(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subject: Subject) -> Finding | None:
     targets, sure = compiled(snapshot, matrix)
     if targets is None or holds_code(targets, gfx) is not False or _override_helps(snapshot, targets, gfx):
         return None
@@ -78,7 +78,7 @@ def _not_in_build(
     snapshot: Snapshot,
     matrix: Matrix,
     gfx: str,
-    subject: str,
+    subject: Subject,
     evidence: tuple[Reading, ...],
     sure: Confidence,
 ) -> Finding:
@@ -97,7 +97,7 @@ def _not_in_build(
     )
 
 
-def _missing_blas(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subject: str) -> Finding | None:
+def _missing_blas(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subject: Subject) -> Finding | None:
     kernels, sure = blas(snapshot, matrix)
     if kernels is None or holds_code(kernels, gfx) is not False or _override_helps(snapshot, kernels, gfx):
         return None

@@ -79,5 +79,8 @@ def install(build: TorchBuild) -> tuple[str, ...]:
 
 def _of_catalogue(build: TorchBuild, words: str) -> Reading:
     return Reading(
-        "matrix", f"catalog/torch {build.local}", f"{words} ({build.gfx_evidence or build.evidence}; {build.sources[0]})"
+        "matrix",
+        f"catalog/torch {build.local}",
+        f"{words} ({build.gfx_evidence or build.evidence}; {build.sources[0]})",
+        "matrix",
     )

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.commands import filled
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Fact, Finding, Gpu, Severity, Snapshot
+from rocm_doctor.model import Fact, Finding, Gpu, Severity, Snapshot, Subject
 from rocm_doctor.rules.findings import finding, readings, to_train_on
 from rocm_doctor.rules.override import NAME
 
@@ -67,7 +67,7 @@ def extensions_without_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Find
                     cause=f"The {name} that is installed holds code objects for {_list(fact)}. {_OUTRANKS}",
                     severity=severity,
                     evidence=(*gpu.get("gfx").readings[:1], *fact.readings[:1]),
-                    subject=f"{name} on {subject}" if diagnosis == "arch.not-in-build" else subject,
+                    subject=Subject(f"{name} on {subject.name}", "package") if diagnosis == "arch.not-in-build" else subject,
                     grade="upstream",
                     sources=(_BUNDLER, *matrix.diagnoses[diagnosis].sources),
                 )
@@ -114,7 +114,7 @@ def built_for_another_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Findi
                 commands=filled("pip uninstall -y {package}", package=name),
                 severity=EXTENSIONS[name][1],
                 evidence=(*fact.readings[:1], *readings(snapshot, "torch.hip")),
-                subject=name,
+                subject=Subject(name, "package"),
                 grade="upstream",
             )
 
@@ -127,7 +127,7 @@ def lacks(snapshot: Snapshot, library: str, gfx: str) -> bool:
     return isinstance(ids.value, tuple) and covers(_words(ids), gfx, override if isinstance(override, str) else None) is False
 
 
-def _known(snapshot: Snapshot) -> list[tuple[str, Gpu]]:
+def _known(snapshot: Snapshot) -> list[tuple[Subject, Gpu]]:
     return [(subject, gpu) for subject, gpu in to_train_on(snapshot) if isinstance(gpu.get("gfx").value, str)]
 
 

@@ -17,7 +17,7 @@ import msgspec
 
 from rocm_doctor.coords import coord
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Row, Snapshot, Undecided
+from rocm_doctor.model import THE_MACHINE, Confidence, Fact, Finding, Gpu, Reading, Row, Snapshot, Subject, Undecided
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.findings import from_row, lowered, quoted, to_train_on
 from rocm_doctor.rules.logs import Logs
@@ -41,6 +41,13 @@ class Judged(NamedTuple):
     ruled_out: str = ""
 
 
+class RuledOut(NamedTuple):
+    """A diagnosis of a failure line, and the fact that rules it out."""
+
+    diagnosis: str
+    fact: str
+
+
 class Candidate(NamedTuple):
     """A finding with what ranks it: the line that it explains, and how much speaks for it."""
 
@@ -59,7 +66,7 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
     """All findings, ranked, and all undecided judgements."""
     candidates: list[Candidate] = []
     undecided: list[Undecided] = []
-    excluded: dict[str, list[str]] = {}
+    excluded: dict[str, list[RuledOut]] = {}
     calm = logs.find(_CALM) is not None
     over = overruling(matrix)
     for row in matrix.rows:
@@ -77,17 +84,17 @@ def _sort_out(
     judged: Judged | None,
     newer: Row | None,
     matrix: Matrix,
-    subject: str,
+    subject: Subject,
     candidates: list[Candidate],
     undecided: list[Undecided],
-    excluded: dict[str, list[str]],
+    excluded: dict[str, list[RuledOut]],
     calm: bool,
 ) -> None:
     """Put one judgement where it belongs: found, undecided, or ruled out."""
     if judged is None:
         return
     if judged.ruled_out:
-        excluded.setdefault(row.when["log"], []).append(f"{row.diagnosis}, because {judged.ruled_out}")
+        excluded.setdefault(row.when["log"], []).append(RuledOut(row.diagnosis, judged.ruled_out))
     elif judged.missing:
         if (judged.decided or judged.lines) and not newer:
             undecided.append(Undecided(row.diagnosis, row.key, row.title, judged.missing, row.settle.text if row.settle else ""))
@@ -104,12 +111,12 @@ def _settles(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> bool:
     return judged is not None and not judged.ruled_out and not judged.missing
 
 
-def _subjects(row: Row, snapshot: Snapshot) -> list[tuple[str, Gpu | None]]:
+def _subjects(row: Row, snapshot: Snapshot) -> list[tuple[Subject, Gpu | None]]:
     """The machine, or each GPU to train on when a condition is about one (an unknown GPU when nobody listed any)."""
     if not any(name.startswith("gpu.") for name in row.when):
-        return [("", None)]
+        return [(THE_MACHINE, None)]
     if not snapshot.gpus and not snapshot.gpus_listed:
-        return [("", Gpu())]
+        return [(THE_MACHINE, Gpu())]
     return list(to_train_on(snapshot))
 
 
@@ -181,7 +188,7 @@ def _confidence(row: Row, judged: Judged, calm: bool) -> Confidence:
     return "high"
 
 
-def _rivals(candidates: Sequence[Candidate], excluded: dict[str, list[str]], matrix: Matrix) -> list[Finding]:
+def _rivals(candidates: Sequence[Candidate], excluded: dict[str, list[RuledOut]], matrix: Matrix) -> list[Finding]:
     """Of the findings that explain one line the strongest stays as it is; the others become hypotheses."""
     strongest: dict[Reading, Candidate] = {}
     ordered = sorted(candidates, key=_order)
@@ -196,9 +203,13 @@ def _order(one: Candidate) -> tuple[int, int, int]:
     return (_RANK[one.finding.severity], _RANK[one.finding.confidence], -one.weight)
 
 
-def _with_excluded(one: Finding, excluded: dict[str, list[str]], matrix: Matrix) -> Finding:
+def _with_excluded(one: Finding, excluded: dict[str, list[RuledOut]], matrix: Matrix) -> Finding:
     row = matrix.row(one.row) if one.row else None
-    out = [words for words in excluded.get(row.when.get("log", ""), []) if not words.startswith(one.id)] if row else []
+    out = (
+        [f"{out.diagnosis}, because {out.fact}" for out in excluded.get(row.when.get("log", ""), []) if out.diagnosis != one.id]
+        if row
+        else []
+    )
     return msgspec.structs.replace(one, excluded=tuple(dict.fromkeys(out))) if out else one
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.ranges import remedy
-from rocm_doctor.model import Command, Confidence, Fact, Finding, Gpu, Reading, Row, Severity, Snapshot
+from rocm_doctor.model import THE_MACHINE, Command, Confidence, Fact, Finding, Gpu, Reading, Row, Severity, Snapshot, Subject
 
 SEVERITY: dict[tuple[str, str], Severity] = {
     ("wrong", "official"): "error",
@@ -44,7 +44,7 @@ def finding(
     evidence: Iterable[Reading],
     severity: Severity = "error",
     confidence: Confidence = "high",
-    subject: str = "",
+    subject: Subject = THE_MACHINE,
     **fields: Any,
 ) -> Finding:
     """A finding of a Python rule. Words that are not given (title, cause, advice, commands, ...) are those of the diagnosis.
@@ -60,14 +60,15 @@ def finding(
         id=diagnosis,
         severity=severity,
         confidence=confidence,
-        subject=subject,
+        subject=subject.name,
+        subject_kind=subject.kind,
         evidence=tuple(dict.fromkeys(evidence)),
         **given,
     )
     return stamped(made)
 
 
-def from_row(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidence: Confidence, subject: str) -> Finding:
+def from_row(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidence: Confidence, subject: Subject) -> Finding:
     """A finding of a matrix row; what the row does not say (advice, commands, verify) is said by its diagnosis."""
     known = matrix.diagnoses.get(row.diagnosis)
     advice = row.advice or (known.advice if known and not row.commands else "")
@@ -78,7 +79,8 @@ def from_row(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidence: 
         severity="note" if row.harmless else SEVERITY[row.status, row.grade],
         confidence=confidence,
         cause=row.cause,
-        subject=subject,
+        subject=subject.name,
+        subject_kind=subject.kind,
         status=row.status,
         grade=row.grade,
         evidence=tuple(dict.fromkeys(evidence)),
@@ -107,13 +109,13 @@ def stamped(made: Finding) -> Finding:
     return msgspec.structs.replace(made, fingerprint=hashlib.sha256(decisive.encode()).hexdigest()[:16])
 
 
-def subject_of(gpu: Gpu, number: int) -> str:
-    """How a report names a GPU: `GPU 0 (gfx1100)`."""
+def subject_of(gpu: Gpu, number: int) -> Subject:
+    """The GPU as a report names it: `GPU 0 (gfx1100)`."""
     gfx = gpu.get("gfx").value
-    return f"GPU {number}" + (f" ({gfx})" if isinstance(gfx, str) else "")
+    return Subject(f"GPU {number}" + (f" ({gfx})" if isinstance(gfx, str) else ""), "gpu")
 
 
-def to_train_on(snapshot: Snapshot) -> list[tuple[str, Gpu]]:
+def to_train_on(snapshot: Snapshot) -> list[tuple[Subject, Gpu]]:
     """The GPUs that a run would use, each with its subject: not those that a mask hides, nor an integrated one beside a card."""
     seen = [(subject_of(g, n), g) for n, g in enumerate(snapshot.gpus) if g.get("visible").value is not False]
     cards = any(g.get("is_apu").value is False for _, g in seen)
@@ -122,7 +124,7 @@ def to_train_on(snapshot: Snapshot) -> list[tuple[str, Gpu]]:
 
 def quoted(fact: Fact, name: str) -> tuple[Reading, ...]:
     """The readings of a fact; for one that was looked for and is absent, a reading that says so."""
-    return fact.readings or (Reading("snapshot", name, f"{name}: {fact.value}"),)
+    return fact.readings or (Reading("snapshot", name, f"{name}: {fact.value}", "snapshot"),)
 
 
 def readings(snapshot: Snapshot, *names: str) -> tuple[Reading, ...]:

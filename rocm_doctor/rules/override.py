@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rocm_doctor.binaries.targets import overridden
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Override, Target
-from rocm_doctor.model import Confidence, Fact, Finding, Gpu, Reading, Snapshot
+from rocm_doctor.model import THE_MACHINE, Confidence, Fact, Finding, Gpu, Reading, Snapshot, Subject
 from rocm_doctor.rules.build import compiled, holds_code
 from rocm_doctor.rules.findings import finding, subject_of
 
@@ -22,7 +22,7 @@ def override(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     if not isinstance(fact.value, str) or not fact.value.strip():
         return
     if snapshot.get("platform").value == "windows":
-        yield _pointless(matrix, fact, (), "", "HIP on Windows does not read it", (_READER,))
+        yield _pointless(matrix, fact, (), THE_MACHINE, "HIP on Windows does not read it", (_READER,))
         return
     target = overridden(fact.value)
     if target is None:
@@ -44,7 +44,7 @@ def override(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         yield _unjudged(matrix, fact, target)
 
 
-def _of_gpu(snapshot: Snapshot, matrix: Matrix, fact: Fact, target: str, gpu: Gpu, subject: str) -> Finding | None:
+def _of_gpu(snapshot: Snapshot, matrix: Matrix, fact: Fact, target: str, gpu: Gpu, subject: Subject) -> Finding | None:
     gfx = gpu.get("gfx")
     if not isinstance(gfx.value, str):
         return _unjudged(matrix, fact, target, subject)
@@ -69,7 +69,7 @@ def _sibling(
     matrix: Matrix,
     fact: Fact,
     evidence: tuple[Reading, ...],
-    subject: str,
+    subject: Subject,
     gfx: str,
     target: str,
     known: Override | None,
@@ -108,7 +108,7 @@ def _sibling(
 
 
 def _wrong(
-    matrix: Matrix, fact: Fact, evidence: tuple[Reading, ...], subject: str, gfx: str, target: str, known: Override | None
+    matrix: Matrix, fact: Fact, evidence: tuple[Reading, ...], subject: Subject, gfx: str, target: str, known: Override | None
 ) -> Finding:
     """Another ISA, or one that is reported to fault on this chip."""
     reported = bool(known and known.verdict in ("faulty", "harmful"))
@@ -132,7 +132,7 @@ def _wrong(
 
 
 def _pointless(
-    matrix: Matrix, fact: Fact, evidence: tuple[Reading, ...], subject: str, why: str, sources: tuple[str, ...]
+    matrix: Matrix, fact: Fact, evidence: tuple[Reading, ...], subject: Subject, why: str, sources: tuple[str, ...]
 ) -> Finding:
     return finding(
         matrix,
@@ -147,7 +147,7 @@ def _pointless(
     )
 
 
-def _unjudged(matrix: Matrix, fact: Fact, target: str, subject: str = "") -> Finding:
+def _unjudged(matrix: Matrix, fact: Fact, target: str, subject: Subject = THE_MACHINE) -> Finding:
     return finding(
         matrix,
         "arch.override-in-use",

@@ -57,4 +57,4 @@ def _who(statements: Sequence[Support]) -> str:
 
 
 def _reading(one: Support) -> Reading:
-    return Reading("matrix", f"catalog/support {one.key}", f"{one.words} ({one.state}, {one.grade}, {one.sources[0]})")
+    return Reading("matrix", f"catalog/support {one.key}", f"{one.words} ({one.state}, {one.grade}, {one.sources[0]})", "matrix")

@@ -53,7 +53,7 @@ def stages(snapshot: Snapshot, value: str) -> tuple[str, ...]:
 
 def _missing(snapshot: Snapshot, matrix: Matrix) -> Iterator[str]:
     """What training needs and nobody has read."""
-    yield from (f"{e.artifact} ({e.quote})" for e in snapshot.errors if e.artifact.startswith(("probe ", "smoke/")))
+    yield from (f"{e.artifact} ({e.quote})" for e in snapshot.errors if e.origin == "probe" or e.artifact.startswith("smoke/"))
     cards = _cards(snapshot)
     if not cards or not all(isinstance(g.get("gfx").value, str) for g in cards):
         yield "which GPU (`rocminfo`)"

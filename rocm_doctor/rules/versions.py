@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.matrix import Matrix, TorchBuild
-from rocm_doctor.model import Confidence, Fact, Finding, Snapshot
+from rocm_doctor.model import Confidence, Fact, Finding, Snapshot, Subject
 from rocm_doctor.rules.build import build_of, install
 from rocm_doctor.rules.findings import finding, readings
 from rocm_doctor.versions import parse, release, rocm_of_local, sort_key
@@ -141,7 +141,7 @@ def _companion(snapshot: Snapshot, matrix: Matrix, name: str, why: str, build: T
         "version.companion-mismatch",
         title=why,
         evidence=readings(snapshot, "torch.version", f"pkg.{name}"),
-        subject=name,
+        subject=Subject(name, "package"),
         confidence="high" if build else "medium",
         severity="warning" if name == "triton" else "error",
         commands=_reinstall(build) or matrix.diagnoses["version.companion-mismatch"].commands,

@@ -7,7 +7,7 @@ from typing import Any
 
 from rocm_doctor.lint.declared import Place, Target, Unit
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Finding, Reading
+from rocm_doctor.model import Finding, Reading, Subject
 from rocm_doctor.rules.findings import finding
 
 
@@ -19,9 +19,9 @@ def found(matrix: Matrix, diagnosis: str, unit: Unit, target: Target, places: Se
     )
 
 
-def subject(unit: Unit, target: Target) -> str:
+def subject(unit: Unit, target: Target) -> Subject:
     """How a finding names its unit; the target is named where it was declared by name."""
-    return f"{unit.name} for {target.name}" if target.place else unit.name
+    return Subject(f"{unit.name} for {target.name}" if target.place else unit.name, "environment")
 
 
 def required(requirement: str, place: Place) -> str:
@@ -34,14 +34,14 @@ def required(requirement: str, place: Place) -> str:
 
 def of_file(reading: Reading) -> bool:
     """Whether a reading is of a file that declares something, and not of the target or of the catalogue."""
-    return reading.artifact != "matrix" and not reading.quote.startswith("target ")
+    return reading.origin not in ("matrix", "target")
 
 
 def field_reading(target: Target, name: str, value: str) -> Reading:
     """Where one field of the target was declared."""
     if target.place:
-        return Reading(target.place.file, f"line {target.place.line}", f"target {target.name}: {name} {value}")
-    return Reading("command line", f"--{name}", f"target {name} {value}")
+        return Reading(target.place.file, f"line {target.place.line}", f"target {target.name}: {name} {value}", "target")
+    return Reading("command line", f"--{name}", f"target {name} {value}", "target")
 
 
 def target_reading(target: Target) -> list[Reading]:
@@ -50,5 +50,5 @@ def target_reading(target: Target) -> list[Reading]:
         f"{k} {v}" for k, v in (("", target.gpu), ("ROCm", target.rocm), ("Python", target.python), ("", target.os)) if v
     )
     if target.place:
-        return [Reading(target.place.file, f"line {target.place.line}", f"target {target.name}: {said}")]
-    return [Reading("command line", "", f"target {said}")]
+        return [Reading(target.place.file, f"line {target.place.line}", f"target {target.name}: {said}", "target")]
+    return [Reading("command line", "", f"target {said}", "target")]

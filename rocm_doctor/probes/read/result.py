@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rocm_doctor.model import Artifact, Fact, Reading, Value
+from rocm_doctor.model import Artifact, Fact, Reading, ReadingOrigin, Value
 from rocm_doctor.probes.read.document import Document
 
 if TYPE_CHECKING:
@@ -100,9 +100,9 @@ class ProbeResult:
         facts = self.facts if into is None else into
         facts[key] = merged(facts.get(key), Fact(value, (reading,)))
 
-    def fail(self, artifact: str, what: str, place: str = "") -> None:
+    def fail(self, artifact: str, what: str, place: str = "", origin: ReadingOrigin = "text") -> None:
         """Note that something could not be read: shown under errors, never taken for a value."""
-        self.errors.append(Reading(artifact, place, what))
+        self.errors.append(Reading(artifact, place, what, origin))
 
 
 def merged(first: Fact | None, second: Fact) -> Fact:
