@@ -1,4 +1,4 @@
-"""rocm-doctor: will this machine train on its AMD GPU, why not, and what to type to make it so."""
+"""rocm-doctor: will this machine train on its AMD GPU, why not, and what to type."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from rocm_doctor._version import __version__
 
 if TYPE_CHECKING:
-    from rocm_doctor.api import NotReady, check, require
+    from rocm_doctor.api import BundleError, Finding, NoAmdGpu, NotReady, Report, check, read_report, require
 
-__all__ = ["NotReady", "__version__", "check", "require"]
+__all__ = ["BundleError", "Finding", "NoAmdGpu", "NotReady", "Report", "__version__", "check", "read_report", "require"]
 
 
 def __getattr__(name: str) -> Any:
-    """`check`, `require` and `NotReady` from api.py when they are first asked for: the command line starts without them."""
-    if name in ("NotReady", "check", "require"):
+    """A name of api.py, imported when it is first asked for: the command line starts without it."""
+    if name in __all__:
         from rocm_doctor import api
 
         return getattr(api, name)

@@ -1,60 +1,97 @@
-"""rocm-doctor from Python: `check()` gives the report on this machine, `require()` ends a training script that would fail anyway.
+"""rocm-doctor from Python: `check()` returns the report on this machine, `require()` stops a training script that would fail anyway.
 
     from rocm_doctor import require
-    require(target="gfx1100", fail_on="error")
+    require(gpus=2, min_vram="24GiB", packages=["torch>=2.6", "peft"])
 
-Nothing of torch is imported here, and nothing is run: both look at files only, so they may stand before `import torch`.
+Both read files only: they import nothing of torch and start no tool, so they may run before `import torch`. `rocm-doctor check` also
+asks the ROCm tools and runs the smoke test.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from typing import get_args
 
-from rocm_doctor.model import Command, Report, Severity
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Fact, Finding, Report, Severity
+from rocm_doctor.sources.bundle import BundleError
 
-_RANK: dict[str, int] = {"error": 0, "warning": 1, "note": 2}
+__all__ = ["BundleError", "Finding", "NoAmdGpu", "NotReady", "Report", "check", "read_report", "require"]
+
+_SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 
 class NotReady(RuntimeError):
-    """This machine will not train as required. `report` holds the whole judgement, the text the findings that decided."""
+    """The machine does not meet what was required. `report` is the whole judgement, the text has the reasons."""
 
     def __init__(self, report: Report, text: str) -> None:
         super().__init__(text)
         self.report = report
 
 
-def check(*paths: str | Path, ignore: Sequence[str] = (), python: str | None = None) -> Report:
-    """The report on this machine, or on captured text and bundles when paths are given. Nothing is run and nothing is redacted.
+class NoAmdGpu(NotReady):
+    """The machine has no AMD GPU at all: catch this one to run the same script on other hardware."""
 
-    Raises sources.bundle.BundleError for a path that cannot be read.
+
+def check(
+    *paths: str | Path,
+    python: str | None = None,
+    ignore: Collection[str] = (),
+    matrix: str | Path | None = None,
+    overlays: Sequence[str | Path] = (),
+) -> Report:
+    """The report on this machine; on captured texts and bundles when paths are given. Nothing is redacted.
+
+    python: interpreter to examine instead of the running one.
+    ignore: diagnosis ids, row keys, or `ID:row`, as `--ignore` takes them.
+    matrix, overlays: files to use instead of the packaged matrix, and to add to it.
+
+    Raises BundleError for a path that cannot be read, ValueError for an argument that is wrong.
     """
-    from rocm_doctor import pipeline
-    from rocm_doctor.matrix import load
-
-    if paths:
-        artifacts = pipeline.from_paths([Path(p) for p in paths])
-        return pipeline.judge(artifacts, load(), source=", ".join(map(str, paths)), kind="capture", ignore=ignore)
-    from rocm_doctor.sources.live import collect
-
-    return pipeline.judge(collect(python=python, tools=False), load(), ignore=ignore)
+    return _check(paths, python, ignore, _matrix(matrix, overlays, ignore))
 
 
 def require(
-    *paths: str | Path, target: str | None = None, fail_on: Severity = "error", strict: bool = False, ignore: Sequence[str] = ()
+    *paths: str | Path,
+    target: str | None = None,
+    gpus: int = 1,
+    min_vram: str | int | None = None,
+    packages: Collection[str] = (),
+    fail_on: Severity = "error",
+    strict: bool = False,
+    python: str | None = None,
+    ignore: Collection[str] = (),
+    matrix: str | Path | None = None,
+    overlays: Sequence[str | Path] = (),
 ) -> Report:
-    """The report, when this machine (or what the paths captured) is fit to train; else NotReady with the findings.
+    """The report of `check` when the machine meets all of this; else NotReady with the reasons, NoAmdGpu where it has no AMD GPU.
 
-    `target`: a GPU of this gfx target must be there. `fail_on`: the severity from which on a finding counts. `strict`: a verdict
-    that stayed open counts too.
+    target: a GPU of this gfx target.
+    gpus: at least so many GPUs to train on, integrated ones beside a discrete GPU and hidden ones not counted.
+    min_vram: memory of each of them, `24GiB` or bytes.
+    packages: installed packages, `peft` or `torch>=2.6`.
+    fail_on: the least severity of a finding that counts.
+    strict: an undetermined verdict counts too.
+    The rest is as for `check`. A value that is not known does not meet a requirement.
+
+    Raises ValueError for an argument that is wrong, BundleError for a path that cannot be read.
     """
-    report = check(*paths, ignore=ignore)
-    reasons = [
-        _said(f.title, f.cause, f.commands) for f in report.findings if _RANK[f.severity] <= _RANK[fail_on] and not f.follows_from
-    ]
-    seen = [str(gpu.get("gfx").value) for gpu in report.snapshot.gpus if gpu.get("gfx").known]
-    if target and target not in seen:
-        reasons.insert(0, f"{target} is required, and {', '.join(seen) or 'no AMD GPU'} is what this machine has")
+    data = _matrix(matrix, overlays, ignore)
+    if fail_on not in _SEVERITIES:
+        raise ValueError(f"fail_on={fail_on!r}: expected one of {', '.join(_SEVERITIES)}")
+    if isinstance(gpus, bool) or not isinstance(gpus, int) or gpus < 1:
+        raise ValueError(f"gpus={gpus!r}: expected a number of at least 1")
+    if target is not None and target not in data.gfx:
+        raise ValueError(f"target={target!r}: expected one of {', '.join(data.gfx)}")
+    bound, wanted = _bound(min_vram), [_requirement(one) for one in _all(packages, "packages")]
+    report = _check(paths, python, ignore, data)
+    if _without_amd_gpu(report):
+        raise NoAmdGpu(report, "rocm-doctor: no AMD GPU in this machine")
+    reasons = [*_hardware(report, target, gpus, bound), *_missing(report, wanted)]
+    worst = _SEVERITIES[: _SEVERITIES.index(fail_on) + 1]
+    reasons += [_words(f) for f in report.findings if f.severity in worst and not f.follows_from]
     if strict and report.verdict == "undetermined":
         reasons.append(report.summary)
     if reasons:
@@ -62,5 +99,112 @@ def require(
     return report
 
 
-def _said(title: str, cause: str, commands: Sequence[Command]) -> str:
-    return "\n  ".join([title, cause, *(f"$ {c.text}" for c in commands)])
+def read_report(path: str | Path) -> Report:
+    """The report in a JSON file that this or an earlier version wrote. Raises OSError or ValueError."""
+    from rocm_doctor.reports.json import read
+
+    return read(Path(path).read_bytes())
+
+
+def _check(paths: Sequence[str | Path], python: str | None, ignore: Collection[str], matrix: Matrix) -> Report:
+    from rocm_doctor import pipeline
+
+    ignored = tuple(ignore)
+    if paths and python is not None:
+        raise ValueError("python= examines this machine; leave it out when paths are given")
+    if paths:
+        artifacts = pipeline.from_paths([Path(p) for p in paths])
+        return pipeline.judge(artifacts, matrix, source=", ".join(map(str, paths)), kind="capture", ignore=ignored)
+    from rocm_doctor.sources.live import collect
+
+    return pipeline.judge(collect(python=python, tools=False), matrix, ignore=ignored)
+
+
+def _matrix(path: str | Path | None, overlays: Sequence[str | Path], ignore: Collection[str]) -> Matrix:
+    """The matrix to judge with. Raises ValueError for a bad file, and for an id to ignore that it does not have."""
+    from rocm_doctor.matrix import load
+
+    found = load(None if path is None else Path(path), tuple(Path(p) for p in _all(overlays, "overlays")))
+    known = {*found.diagnoses, *(row.key for row in found.rows)}
+    for one in _all(ignore, "ignore"):
+        if not known.issuperset(str(one).split(":", 1)):
+            raise ValueError(f"ignore={one!r}: no diagnosis or row of that name")
+    return found
+
+
+def _all(values: Collection[str] | Sequence[str | Path], name: str) -> Collection[str | Path]:
+    """The values; a plain string, which would be taken letter by letter, is refused."""
+    if isinstance(values, str):
+        raise ValueError(f"{name}={values!r}: expected a list, [{values!r}]")
+    return values
+
+
+def _bound(size: str | int | None) -> str:
+    """The condition on the memory of a GPU; empty for none."""
+    if size is None:
+        return ""
+    words = str(size)
+    if isinstance(size, bool) or not re.fullmatch(r"\d+(\.\d+)?([KMGT]iB)?", words):
+        raise ValueError(f"min_vram={size!r}: expected bytes, or a size such as '24GiB'")
+    return f">={words}"
+
+
+def _requirement(one: str | Path) -> tuple[str, str]:
+    """Name and version range of a requirement."""
+    from packaging.requirements import InvalidRequirement, Requirement
+    from packaging.utils import canonicalize_name
+
+    try:
+        found = Requirement(str(one))
+    except InvalidRequirement as exc:
+        raise ValueError(f"packages: {str(one)!r} is not a requirement: {exc}") from exc
+    if found.url or found.marker or found.extras:
+        raise ValueError(f"packages: {str(one)!r}: expected a name and a version range only")
+    return canonicalize_name(found.name), str(found.specifier)
+
+
+def _without_amd_gpu(report: Report) -> bool:
+    facts = report.snapshot
+    nowhere = facts.get("pci.gpus").value == 0 or facts.get("platform").value == "macos"
+    return nowhere and not facts.gpus and facts.get("wsl").value is not True
+
+
+def _hardware(report: Report, target: str | None, count: int, bound: str) -> Iterator[str]:
+    """What is required of the GPUs and not met."""
+    from rocm_doctor.rules.conditions import holds
+    from rocm_doctor.rules.findings import to_train_on
+
+    seen = to_train_on(report.snapshot)
+    targets = [str(gpu.get("gfx").value) for _, gpu in seen if gpu.get("gfx").known]
+    if target and target not in targets:
+        yield f"{target} is required, and {', '.join(targets) or 'no AMD GPU'} is what this machine has"
+    if len(seen) < count and (count > 1 or seen or report.snapshot.gpus_listed):
+        yield f"{count} GPU{'s' if count > 1 else ''} to train on required, {len(seen)} found"
+    for subject, gpu in seen if bound else ():
+        memory = gpu.get("vram_bytes") if gpu.get("vram_bytes").known else gpu.get("carveout_bytes")
+        if holds("number", bound, memory) is not True:
+            yield f"{subject.name}: {bound.removeprefix('>=')} of memory required, {_size(memory)}"
+
+
+def _size(memory: Fact) -> str:
+    return f"{memory.value / 2**30:.1f} GiB found" if isinstance(memory.value, (int, float)) else "not known"
+
+
+def _missing(report: Report, wanted: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """The packages that are required and not there in that version."""
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import InvalidVersion, Version
+
+    for name, versions in wanted:
+        fact = report.snapshot.get("torch.version" if name == "torch" else f"pkg.{name}")
+        found = f"{fact.value} found" if isinstance(fact.value, str) else "not installed" if fact.known else "not known"
+        try:
+            fits = isinstance(fact.value, str) and SpecifierSet(versions).contains(Version(fact.value), prereleases=True)
+        except InvalidVersion:
+            fits = False
+        if not fits:
+            yield f"{name}{versions} required, {found}"
+
+
+def _words(finding: Finding) -> str:
+    return "\n  ".join([finding.title, finding.cause, *(f"$ {c.text}" for c in finding.commands)])

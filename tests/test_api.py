@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import rocm_doctor
-from rocm_doctor import NotReady, check, require
+from rocm_doctor import BundleError, Finding, NoAmdGpu, NotReady, Report, check, read_report, require
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 READY = str(FIXTURES / "rx7900xtx-ready")
@@ -67,3 +67,84 @@ def test_importing_the_package_imports_none_of_it() -> None:
     assert done.stdout.strip() == "['rocm_doctor._version']"
     with pytest.raises(AttributeError):
         _ = rocm_doctor.nothing
+
+
+def test_every_public_name_is_there_and_documented() -> None:
+    for name in rocm_doctor.__all__:
+        assert getattr(rocm_doctor, name)
+    assert all(getattr(rocm_doctor, name).__doc__ for name in rocm_doctor.__all__ if name != "__version__")
+    report = check(WRONG)
+    assert isinstance(report, Report)
+    assert all(isinstance(one, Finding) for one in report.findings)
+
+
+def test_gpus_memory_and_packages_are_required() -> None:
+    assert require(READY, gpus=1, min_vram="20GiB", packages=["torch>=2.0", "Torch"]).verdict == "ready"
+    with pytest.raises(NotReady) as caught:
+        require(READY, gpus=2, min_vram="40GiB", packages=["torch>=99", "no-such-package"])
+    said = str(caught.value).splitlines()[1:]
+    assert said[0] == "- 2 GPUs to train on required, 1 found"
+    assert said[1].startswith("- GPU 0 (gfx1100): 40GiB of memory required, 24.0 GiB found")
+    assert said[2].startswith("- torch>=99 required, 2.")
+    assert said[3] == "- no-such-package required, not installed"
+
+
+def test_bounds_are_met_exactly() -> None:
+    size = check(READY).snapshot.gpus[0].get("vram_bytes").value
+    assert isinstance(size, int)
+    assert require(READY, min_vram=size)
+    with pytest.raises(NotReady, match="of memory required"):
+        require(READY, min_vram=size + 1)
+
+
+def test_what_is_not_known_does_not_meet_a_requirement(tmp_path: Path) -> None:
+    paste = tmp_path / "issue.md"
+    paste.write_text("GPU: Radeon RX 7900 XTX\nit does not work\n")
+    with pytest.raises(NotReady) as caught:
+        require(paste, min_vram="8GiB", packages=["peft"])
+    assert "8GiB of memory required, not known" in str(caught.value)
+    assert "peft required, not known" in str(caught.value)
+
+
+def test_a_machine_without_an_amd_gpu_is_an_exception_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "sys/bus/pci").mkdir(parents=True)
+    (tmp_path / "sys/bus/pci/devices").write_text("devices: 6, AMD display or accelerator: 0\n")
+    with pytest.raises(NoAmdGpu, match="no AMD GPU in this machine") as caught:
+        require(tmp_path)
+    assert isinstance(caught.value, NotReady)
+    assert caught.value.report.snapshot.get("pci.gpus").value == 0
+    with pytest.raises(NotReady) as other:
+        require(WRONG)
+    assert not isinstance(other.value, NoAmdGpu)
+
+
+@pytest.mark.parametrize(("wrong", "said"), [
+    ({"target": "gfx9999"}, "target='gfx9999': expected one of gfx"), ({"gpus": 0}, "gpus=0: expected"),
+    ({"gpus": True}, "gpus=True: expected"), ({"min_vram": "24 bananas"}, "min_vram='24 bananas': expected"),
+    ({"min_vram": -1}, "min_vram=-1: expected"), ({"packages": "torch"}, r"packages='torch': expected a list"),
+    ({"packages": ["torch>"]}, "'torch>' is not a requirement"), ({"packages": ["torch[x]"]}, "a name and a version range only"),
+    ({"fail_on": "fatal"}, "fail_on='fatal': expected one of error, warning, note"),
+    ({"ignore": ["arch.no-such"]}, "ignore='arch.no-such': no diagnosis or row"), ({"ignore": "arch"}, "ignore='arch': expected a list"),
+    ({"python": "python3"}, "leave it out when paths are given"),
+])  # fmt: skip
+def test_wrong_arguments_are_refused_before_anything_is_read(wrong: dict[str, object], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        require(WRONG, **wrong)  # type: ignore[arg-type]
+
+
+def test_a_path_that_is_not_there_is_a_bundle_error(tmp_path: Path) -> None:
+    with pytest.raises((BundleError, OSError)):
+        check(tmp_path / "nothing.zip")
+
+
+def test_a_report_is_read_back(tmp_path: Path) -> None:
+    from rocm_doctor.reports import RenderOptions, render
+
+    report = check(WRONG)
+    (tmp_path / "report.json").write_text(render("json", report, RenderOptions()), encoding="utf-8")
+    assert read_report(tmp_path / "report.json") == report
+
+
+def test_overlays_and_another_matrix_are_used(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no-such"):
+        check(READY, overlays=[tmp_path / "no-such.yaml"])
