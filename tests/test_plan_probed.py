@@ -105,4 +105,4 @@ def test_glibc_is_looked_at() -> None:
     made = answer(old, known(MATRIX))
     assert "glibc 2.28" in next(r.why for r in made.rejected if r.build.key == "2.13.0+rocm7.2")
     assert made.best
-    assert made.best.candidate.build.platforms == ("linux_x86_64",)
+    assert "linux_x86_64" in made.best.candidate.build.platforms

@@ -12,6 +12,7 @@ from rocm_doctor.plan.catalog import Catalog, System, known
 from rocm_doctor.plan.evidence import spans
 from rocm_doctor.plan.machine import declared
 from rocm_doctor.plan.packages import wished
+from rocm_doctor.versions import contains, sort_key
 
 
 @cache
@@ -73,19 +74,30 @@ def test_supported_cards_get_an_official_stack(gfx: str, system: System) -> None
     assert plan.best.grade == "official"
 
 
-def test_rdna4_stays_below_the_rocm_whose_hipblaslt_reads_past_lora_operands() -> None:
-    plan = plan_for("gfx1201", "lora")
+@pytest.mark.parametrize("system", ["linux", "windows", "wsl"])
+def test_rdna4_gets_no_rocm_whose_hipblaslt_reads_past_lora_operands(system: System) -> None:
+    plan = plan_for("gfx1201", "lora", system)
     assert plan.best is not None
-    assert plan.best.candidate.build.rocm == "7.1"
-    assert "narrow LoRA operands" in why_not(plan, "2.13.0+rocm7.2")
+    assert not contains(">=7.2,<10.1", plan.best.candidate.build.rocm)
+    assert "TORCH_BLAS_PREFER_HIPBLASLT" not in plan.best.env
 
 
-def test_rdna4_on_windows_is_told_of_the_setting() -> None:
+def test_a_torch_that_ignores_the_variable_is_out_for_rdna4() -> None:
+    assert "ignores the variable" in why_not(plan_for("gfx1201", "lora"), "2.11.0+rocm7.2")
+
+
+def test_what_a_variable_cures_comes_last_with_the_variable() -> None:
     plan = plan_for("gfx1201", "lora", "windows")
-    assert not plan.stacks
-    around = plan.nearest[0]
-    assert around.commands[0] == "$env:TORCH_BLAS_PREFER_HIPBLASLT = '0'"
-    assert "torch[device-gfx1201]==2.13.0+rocm10.0.0" in around.commands[-1]
+    cured = [s.candidate.build.key for s in plan.stacks if "TORCH_BLAS_PREFER_HIPBLASLT" in s.env]
+    assert cured == [s.candidate.build.key for s in plan.stacks][-len(cured) :]
+    assert "2.13.0+rocm10.0.0" in cured
+
+
+def test_silent_zeros_on_rdna1_are_cured_and_named() -> None:
+    plan = plan_for("gfx1010")
+    assert plan.best is not None
+    assert plan.best.env["AMDGCN_USE_BUFFER_OPS"] == "0"
+    assert any("write nothing" in note.title for note in plan.best.notes)
 
 
 def test_amds_index_is_asked_for_device_code() -> None:
@@ -147,7 +159,7 @@ def test_flash_attn_gets_its_back_end_by_card() -> None:
     assert with_ck.best.env == {}
     *_, tools, build = install(with_ck.best, with_ck.machine)
     assert "ninja" in tools
-    assert build[-3:] == ("--no-build-isolation", "torch==2.13.0+rocm7.2", "flash-attn==2.8.3")
+    assert build[-3:] == ("--no-build-isolation", f"torch=={with_ck.best.candidate.build.local}", "flash-attn==2.8.3")
 
 
 def test_old_torch_brings_numpy_1() -> None:
@@ -187,7 +199,6 @@ def test_indexes_name_what_the_builds_name() -> None:
 
 
 def test_packages_stand_newest_first_with_ranges_that_parse() -> None:
-    from rocm_doctor.versions import contains, sort_key
 
     for package in known_of().packages.values():
         versions = [r.version for r in package.releases]

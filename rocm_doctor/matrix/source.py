@@ -189,14 +189,28 @@ def expanded(item: Any, shorts: dict[str, str]) -> Any:
     if made.get("settle"):
         made["settle"] = _command(made["settle"])
     if isinstance(made.get("sources"), list):
-        made["sources"] = [_SHORT.sub(lambda m: shorts[m[1]], s, count=1) if _shortened(s) else s for s in made["sources"]]
+        made["sources"] = [_cited(source, shorts) for source in made["sources"]]
+    if isinstance(made.get("affected"), dict):
+        made["affected"] = {fact: [_sourced(one, shorts) for one in _list(several)] for fact, several in made["affected"].items()}
     if isinstance(made.get("overrides"), list):
         made["overrides"] = [expanded(o, shorts) for o in made["overrides"]]
     return made
 
 
-def _shortened(source: Any) -> bool:
-    return isinstance(source, str) and _SHORT.match(source) is not None
+def _sourced(one: Any, shorts: dict[str, str]) -> Any:
+    """A range with the short name of its source written out."""
+    return {**one, "source": _cited(one["source"], shorts)} if isinstance(one, dict) and "source" in one else one
+
+
+def _cited(source: Any, shorts: dict[str, str]) -> Any:
+    """A source with the short name that it may begin with written out. Raises KeyError for one that does not exist."""
+    found = _SHORT.match(source) if isinstance(source, str) else None
+    return shorts[found[1]] + source[found.end() :] if found else source
+
+
+def _list(value: Any) -> list[Any]:
+    """A list as it is; anything else, which the schema then refuses, in one."""
+    return value if isinstance(value, list) else [value]
 
 
 def _command(one: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import shlex
 from typing import Literal
 
 from rocm_doctor.plan.candidates import Candidate
@@ -74,6 +75,30 @@ def replaces(stack: Stack, machine: Machine) -> list[str]:
     return [f"{name} {mine} by {version}" for name, mine, version in pairs if mine and mine != version]
 
 
-def verify(machine: Machine) -> Sequence[Command]:
+def interpreter(machine: Machine) -> str:
+    """The Python of the new environment that a plan for a declared machine makes; empty where it is the one that is there."""
+    if machine.probed or not machine.python:
+        return ""
+    return r".venv\Scripts\python.exe" if machine.system == "windows" else ".venv/bin/python"
+
+
+def joined(command: Command, shell: str) -> str:
+    """The command as one line of that shell. PowerShell takes what stands in single quotes as it is."""
+    if shell != "powershell":
+        return shlex.join(command)
+    return " ".join(word if re.fullmatch(r"[\w.:/\\=+-]+", word) else "'" + word.replace("'", "''") + "'" for word in command)
+
+
+def environment(machine: Machine) -> list[Command]:
+    """What makes the new environment. Nothing is activated: each command names its interpreter, so rocm-doctor runs from outside."""
+    if not interpreter(machine):
+        return []
+    python = ("py", f"-{machine.python}") if machine.system == "windows" else (f"python{machine.python}",)
+    return [(*python, "-m", "venv", ".venv")]
+
+
+def verify(machine: Machine) -> list[Command]:
     """What to run afterwards."""
-    return (("rocm-doctor", "check"), ("rocm-doctor", "smoke")) if machine.system != "windows" else (("rocm-doctor", "check"),)
+    at = ("--python", interpreter(machine)) if interpreter(machine) else ()
+    commands = ("check", "smoke") if machine.system != "windows" else ("check",)
+    return [("rocm-doctor", command, *at) for command in commands]

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from rocm_doctor.commands import set_variable
 from rocm_doctor.model import Fact
 from rocm_doctor.plan.catalog import Catalog
-from rocm_doctor.plan.commands import install
 from rocm_doctor.plan.machine import INBOX, Machine, declared
 from rocm_doctor.plan.stacks import Resolver, Stack, best
-from rocm_doctor.plan.variables import exports
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.versions import sort_key
 
@@ -30,11 +26,9 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def nearest(resolver: Resolver) -> tuple[Change, ...]:
-    """A way around what is in the way, fewer packages, another Python, driver, kernel or system, and the next card: the first of
-    each that leads to a stack."""
+    """Fewer packages, another Python, driver, kernel or system, and the next card: the first of each that leads to a stack."""
     machine, known, wish = resolver.stack_judge.machine, resolver.stack_judge.known, resolver.wish
     return (
-        *_around(resolver),
         *_without_package(resolver),
         *_from_source(machine, known, wish),
         *_other_python(machine, known, wish),
@@ -48,21 +42,6 @@ def _led(what: str, stack: Stack | None) -> Iterator[Change]:
     if stack is not None:
         said = stack.candidate.said[0]
         yield Change(what, f"{stack.name} ({stack.grade}): {said.words}", said.source)
-
-
-def _around(resolver: Resolver) -> Iterator[Change]:
-    """The first build that only a fault with a known setting against it keeps out, with that setting."""
-    machine = resolver.stack_judge.machine
-    for one in resolver.rejected:
-        against = exports(one.finding) if one.finding and one.finding.status == "degraded" else ()
-        candidate = next((c for c in resolver.candidates if c.build is one.build), None)
-        if one.finding and against and candidate:
-            shell = "powershell" if machine.system == "windows" else "bash"
-            settings = [set_variable(name, value, shell) for name, value in against]
-            commands = [shlex.join(c) for c in install(Stack(candidate, {}, {}), machine)]
-            what = f"torch {one.build.local} with settings against its fault"
-            yield Change(what, f"{one.why}. {one.finding.advice}", one.source, (*settings, *commands))
-            return
 
 
 def _without_package(resolver: Resolver) -> Iterator[Change]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from copy import copy
 
@@ -13,6 +14,9 @@ from rocm_doctor.plan.catalog import Catalog, Release
 from rocm_doctor.plan.judging import StackJudge, stack_judge
 from rocm_doctor.plan.machine import Machine
 from rocm_doctor.plan.packages import Unsatisfied, choose, needed_env
+
+READ = ("yes", "deprecated", "old")
+"""`exists` of a variable that something reads."""
 
 
 class Stack(msgspec.Struct, frozen=True):
@@ -42,7 +46,7 @@ class Resolver:
         self.wish = tuple(wish)
         self.stack_judge: StackJudge = stack_judge(machine, known)
         self.candidates, self.rejected = candidates(machine, known)
-        self._alone: dict[str, list[Finding]] = {}
+        self._alone: dict[tuple[object, ...], list[Finding]] = {}
 
     def wishing(self, wish: Sequence[str]) -> Resolver:
         """The same machine and candidates for another wish; what was judged of torch alone is shared."""
@@ -51,19 +55,36 @@ class Resolver:
         return other
 
     def stacks(self) -> Iterator[Stack]:
-        """Those that work, best first; a candidate that does not goes to `rejected` when it is reached."""
+        """Those that work, best first, and behind them those that a variable makes work. A candidate that does not goes to
+        `rejected` when it is reached."""
+        curable: list[tuple[Candidate, dict[str, str], Finding]] = []
         for one in self.candidates:
-            result = self._judged(one)
+            result = self._judged(one, one.env)
             if isinstance(result, Stack):
                 yield result
+            elif result.finding and (settings := self._settings(result.finding)):
+                curable.append((one, settings, result.finding))
+            else:
+                self.rejected.append(result)
+        for one, settings, cured in curable:
+            result = self._judged(one, {**one.env, **settings})
+            if isinstance(result, Stack):
+                yield msgspec.structs.replace(result, notes=(cured, *result.notes))
             else:
                 self.rejected.append(result)
 
-    def _judged(self, one: Candidate) -> Stack | Rejected:
-        env = dict(one.env)
-        if one.build.key not in self._alone:
-            self._alone[one.build.key] = self.stack_judge.judge(one, {}, env)
-        serious = [f for f in self._alone[one.build.key] if f.severity != "note"]
+    def _settings(self, finding: Finding) -> dict[str, str]:
+        """The variables that cure a finding, where the catalogue knows what reads each of them."""
+        found = dict(exports(finding))
+        readers = self.stack_judge.known.matrix.env
+        return found if all(name in readers and readers[name].exists in READ for name in found) else {}
+
+    def _judged(self, one: Candidate, settings: dict[str, str]) -> Stack | Rejected:
+        env = dict(settings)
+        key = (one.build.key, tuple(sorted(env.items())))
+        if key not in self._alone:
+            self._alone[key] = self.stack_judge.judge(one, {}, env)
+        serious = [f for f in self._alone[key] if f.severity != "note"]
         if serious:
             return Rejected(one.build, serious[0].title, next(iter(serious[0].sources), ""), serious[0])
         try:
@@ -71,6 +92,13 @@ class Resolver:
         except Unsatisfied as exc:
             return Rejected(one.build, exc.why, exc.source, exc.finding)
         return Stack(one, packages, {**env, **needed_env(packages, self.stack_judge)}, tuple(notes))
+
+
+def exports(finding: Finding) -> tuple[tuple[str, str], ...]:
+    """Variables with their values that a finding's commands set."""
+    settings = [c.text for c in finding.commands if c.shell == "sh" and c.text.startswith("export ")]
+    words = [word for text in settings for word in shlex.split(text)[1:]]
+    return tuple((name, value) for name, _, value in (word.partition("=") for word in words))
 
 
 def resolve(machine: Machine, known: Catalog, wish: Sequence[str] = ()) -> tuple[list[Stack], list[Rejected]]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 import textwrap
 from collections.abc import Iterator
 
 from rocm_doctor.plan.answer import Plan
-from rocm_doctor.plan.commands import install, replaces, verify
+from rocm_doctor.plan.commands import environment, install, interpreter, joined, replaces, verify
 from rocm_doctor.plan.stacks import Stack
 from rocm_doctor.plan.variables import Variable, lines
 
@@ -47,13 +46,13 @@ def _found(plan: Plan, tool: str) -> Iterator[str]:
 def _commands(plan: Plan, stack: Stack, tool: str) -> Iterator[str]:
     """What can be pasted: variables, installation, and how to see that it worked."""
     shell = "powershell" if plan.machine.system == "windows" else "bash"
-    python = f"python{plan.machine.python}" if plan.machine.system != "windows" else f"py -{plan.machine.python}"
-    if not plan.machine.probed and plan.machine.python:
-        yield f"  {python} -m venv .venv"
-        yield "  .venv\\Scripts\\Activate.ps1" if shell == "powershell" else "  . .venv/bin/activate"
+    python = interpreter(plan.machine)
+    yield from (f"  {joined(command, shell)}" for command in environment(plan.machine))
     yield from (f"  {line}" for line in lines(plan.variables, shell))
-    yield from (f"  {shlex.join(command)}" for command in install(stack, plan.machine, "uv" if tool == "uv" else "pip"))
-    yield from (f"  {shlex.join(command)}" for command in verify(plan.machine))
+    yield from (
+        f"  {joined(command, shell)}" for command in install(stack, plan.machine, "uv" if tool == "uv" else "pip", python)
+    )
+    yield from (f"  {joined(command, shell)}" for command in verify(plan.machine))
 
 
 def _alternative(stack: Stack) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
 import msgspec
@@ -13,13 +12,11 @@ from rocm_doctor.model import Fact, Finding
 from rocm_doctor.plan.catalog import Catalog
 from rocm_doctor.plan.judging import StackJudge, stack_facts
 from rocm_doctor.plan.machine import with_stack
-from rocm_doctor.plan.stacks import Stack
+from rocm_doctor.plan.stacks import READ, Stack, exports
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.engine import judge
 from rocm_doctor.rules.logs import Logs
 from rocm_doctor.rules.override import NAME as OVERRIDE
-
-_READ = ("yes", "deprecated", "old")
 
 
 class Variable(msgspec.Struct, frozen=True):
@@ -56,15 +53,8 @@ def _advised(notes: tuple[Finding, ...], matrix: Matrix) -> Iterator[Variable]:
     for note in notes:
         for name, value in exports(note):
             entry = matrix.env.get(name)
-            if entry and entry.exists in _READ:
+            if entry and entry.exists in READ:
                 yield Variable(name, value, note.title, next(iter(note.sources), ""))
-
-
-def exports(note: Finding) -> tuple[tuple[str, str], ...]:
-    """Variables with their values that a finding's commands set."""
-    settings = [c.text for c in note.commands if c.shell == "sh" and c.text.startswith("export ")]
-    words = [word for text in settings for word in shlex.split(text)[1:]]
-    return tuple((name, value) for name, _, value in (word.partition("=") for word in words))
 
 
 def _to_unset(stack: Stack, stack_judge: StackJudge) -> Iterator[Variable]:

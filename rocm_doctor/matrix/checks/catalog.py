@@ -10,8 +10,8 @@ from rocm_doctor.matrix.types import EnvVar, Support, Target, TorchBuild
 from rocm_doctor.matrix.types import Fact as Statement
 from rocm_doctor.versions import release
 
-_NOT_CATALOGUED = {"gfx803", "gfx940", "gfx941", "gfx1250"}
-"""Targets that sources name and that no entry describes: too old, early silicon, not on sale."""
+_NOT_CATALOGUED = {"gfx940", "gfx941"}
+"""Targets that sources name and that no entry describes: early silicon that was never sold."""
 _ENV = re.compile(r"[A-Z][A-Z0-9_]+(?:_<node>)?$")
 
 
