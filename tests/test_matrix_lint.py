@@ -33,6 +33,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in KEPT:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(SOURCE / name, folder / name)
+    (folder / "retired.yaml").write_text("{}\n", encoding="utf-8")
     for name in ("rocm", "torch", "support", "env", "facts"):
         entries = (SOURCE / f"catalog/{name}.yaml").read_text(encoding="utf-8").rstrip("\n").split("\n\n")
         keep = entries[:4] if name != "env" else [e for e in entries if "name: HSA_XNACK" in e]

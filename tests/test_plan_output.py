@@ -80,7 +80,7 @@ def test_a_nightly_is_not_written_where_another_index_could_answer() -> None:
         "--format",
         "requirements",
         "--index",
-        "nightlies",  # fmt: skip
+        "nightlies",
     ).output
     rows = [line for line in text.splitlines() if not line.startswith("#")]
     assert rows[0].startswith("--index-url https://rocm.nightlies.amd.com/")
