@@ -135,6 +135,7 @@ COORDS: dict[str, Coord] = {
     "said.broken.": Coord("list", "versions or GPUs with which the text says it fails"),
     "said.other.": Coord("list", "what the text says of another machine"),
     "said.before.": Coord("list", "what the text says of an earlier machine"),
+    "said.ran": Coord("list", "commands that stand in the text with their output"),
     "said.": Coord("word", "what the text states in prose"),
     "log": Coord("log", "words that stand in one line of a log, traceback or message"),
     "log.": Coord("log", "a further line that must (or, with !, must not) stand in the logs"),

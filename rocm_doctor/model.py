@@ -320,6 +320,19 @@ class Undecided(msgspec.Struct, frozen=True):
     """Command or option that supplies them."""
 
 
+class Question(msgspec.Struct, frozen=True):
+    """What to ask: in words, the one command that settles it, and the facts that its output gives."""
+
+    key: str
+    """Key of the question, or of the row that it would settle."""
+    asks: str
+    """What is not known, in words."""
+    command: Command
+    """What to run; its output, pasted with it, is the answer."""
+    facts: tuple[str, ...] = ()
+    """Names of the missing facts that it settles."""
+
+
 class Report(msgspec.Struct, frozen=True):
     """The result: findings ranked (root causes first), what stayed undecided, and the snapshot they were judged from."""
 
@@ -347,3 +360,5 @@ class Report(msgspec.Struct, frozen=True):
     """Facts on which two sources differ, with both sides."""
     kind: ReportKind = "machine"
     """What was judged: this machine, captured text or a bundle, a run of the smoke test, or a repository."""
+    questions: tuple[Question, ...] = ()
+    """What to ask for the facts that are missing, best first; empty when the verdict is certain."""

@@ -20,7 +20,8 @@ from rocm_doctor.rules import RULES
 from rocm_doctor.rules.engine import failure_lines
 from rocm_doctor.rules.engine import judge as judge_rows
 from rocm_doctor.rules.logs import Logs, readable_logs
-from rocm_doctor.rules.verdict import verdict
+from rocm_doctor.rules.questions import questions
+from rocm_doctor.rules.verdict import missing, verdict
 
 SCHEMA_VERSION = 2
 Source = Callable[[], list[Artifact]]
@@ -78,6 +79,7 @@ def judge(
     logs = Logs(readable_logs(artifacts), failure_lines(matrix))
     findings, undecided = judge_rows(facts, logs, matrix, RULES)
     findings = [_pasteable(f, facts) for f in findings]
+    roots = [f for f in findings if f.severity != "note" and not f.follows_from]
     word, summary, proven = verdict(facts, findings, matrix, pasted=any(a.name == "paste/text" for a in artifacts))
     report = Report(
         schema_version=SCHEMA_VERSION,
@@ -86,6 +88,9 @@ def judge(
         verdict=word,
         summary=summary,
         findings=tuple(findings),
+        questions=()
+        if word == "ready" or (roots and roots[0].confidence != "low")
+        else questions(facts, findings, undecided, [one.fact for one in missing(facts, matrix) if one.fact], matrix),
         undecided=tuple(u for u in undecided if u.id not in ignore and u.row not in ignore),
         snapshot=facts,
         source=source,

@@ -26,6 +26,7 @@ from rocm_doctor.model import Artifact
 )
 @click.option("--python", help="Examine this interpreter instead of the one that runs the doctor.")
 @click.option("--no-smoke", is_flag=True, help="Leave out the smoke test.")
+@click.option("--ask", is_flag=True, help="Print only the commands whose output would settle what is not known.")
 @click.option("--example", is_flag=True, help="Judge a packaged bundle: what a verdict looks like, without an AMD GPU.")
 @click.option(
     "--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True, help="Read this root instead of /."
@@ -36,6 +37,7 @@ def command(
     logs: tuple[Path, ...],
     python: str | None,
     no_smoke: bool,
+    ask: bool,
     example: bool,
     sysroot: Path | None,
     matrix_path: Path | None,
@@ -59,6 +61,9 @@ def command(
         ),
         baseline,
     )
+    if ask:
+        click.echo("\n".join(one.command.text for one in report.questions) or "nothing to ask", err=not report.questions)
+        return
     deliver(report, **show)
     if was_interrupted(artifacts):
         sys.exit(130)

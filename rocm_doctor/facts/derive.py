@@ -11,8 +11,42 @@ _ALLOCATOR = ("env.PYTORCH_ALLOC_CONF", "env.PYTORCH_CUDA_ALLOC_CONF", "env.PYTO
 
 
 def derived(snapshot: Snapshot) -> dict[str, Fact]:
-    """torch.expandable_segments, torch.other_rocm, torch.release, rocm.loaded."""
-    return {**_expandable(snapshot), **_other_rocm(snapshot), **_release(snapshot), **_loaded(snapshot)}
+    """torch.expandable_segments, torch.other_rocm, torch.release, rocm.loaded, kfd.openable or dxg.exists."""
+    return {**_expandable(snapshot), **_other_rocm(snapshot), **_release(snapshot), **_loaded(snapshot), **_way(snapshot)}
+
+
+def _way(snapshot: Snapshot) -> dict[str, Fact]:
+    """The way to the device, where it was not tried but something proves it: a GPU that the HSA runtime listed, torch that sees one,
+    or a device node that one of the user's groups may open."""
+    name = "dxg.exists" if snapshot.get("wsl").value is True else "kfd.openable"
+    if name in snapshot.facts or snapshot.get("platform").value in ("windows", "macos"):
+        return {}
+    proof = next(filter(None, (_listed_by_runtime(snapshot), _seen_by_torch(snapshot), _by_group(snapshot, name))), ())
+    return {name: Fact(True, proof)} if proof else {}
+
+
+def _listed_by_runtime(snapshot: Snapshot) -> tuple[Reading, ...]:
+    """The agent of a GPU in rocminfo's output, which opens the device before it lists one."""
+    read = (r for gpu in snapshot.gpus for r in gpu.get("gfx").readings + gpu.get("gfx_reported").readings)
+    return tuple(r for r in read if "rocminfo" in r.artifact)[:1]
+
+
+def _seen_by_torch(snapshot: Snapshot) -> tuple[Reading, ...]:
+    seen = snapshot.get("torch.available")
+    return seen.readings[:1] if seen.value is True and snapshot.get("torch.build").value == "rocm" else ()
+
+
+def _by_group(snapshot: Snapshot, name: str) -> tuple[Reading, ...]:
+    """The owner group of /dev/kfd is one of the user's."""
+    owners = [snapshot.get(f"kfd.{key}") for key in ("group", "gid")]
+    mine = [snapshot.get(f"user.{key}") for key in ("groups", "gids")]
+    has = {group for fact in mine if isinstance(fact.value, tuple) for group in fact.value}
+    owner = next((fact for fact in owners if fact.value in has), None)
+    if name != "kfd.openable" or snapshot.get("kfd.exists").value is not True or owner is None:
+        return ()
+    return owner.readings[:1] + next(
+        fact.readings[:1] for fact in mine if isinstance(fact.value, tuple) and owner.value in fact.value
+    )
 
 
 OWN_ROCM = ("bundled", "rpath-packages", "therock")

@@ -23,7 +23,7 @@ import msgspec
 from rocm_doctor.bounded import Unreadable, files, yamls
 from rocm_doctor.commands import Program
 from rocm_doctor.matrix.ranges import with_ranges
-from rocm_doctor.matrix.types import Driver, EnvVar, Fact, RocmRelease, Support, Target, TorchBuild
+from rocm_doctor.matrix.types import Asked, Driver, EnvVar, Fact, RocmRelease, Support, Target, TorchBuild
 from rocm_doctor.model import Diagnosis, Row
 
 SCHEMA = 2
@@ -40,6 +40,7 @@ SECTIONS: dict[str, Any] = {
     "env": EnvVar,
     "facts": Fact,
     "programs": Program,
+    "questions": Asked,
 }
 _SHORT = re.compile(r"([a-z0-9][a-z0-9.-]*)(?= § |, seen |$)")
 _STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
@@ -186,8 +187,7 @@ def expanded(item: Any, shorts: dict[str, str]) -> Any:
     for name in ("commands", "verify"):
         if isinstance(made.get(name), list):
             made[name] = [_command(one) for one in made[name]]
-    if made.get("settle"):
-        made["settle"] = _command(made["settle"])
+    made |= {name: _command(made[name]) for name in ("settle", "command") if made.get(name)}
     if isinstance(made.get("sources"), list):
         made["sources"] = [_cited(source, shorts) for source in made["sources"]]
     if isinstance(made.get("affected"), dict):

@@ -17,7 +17,7 @@ import msgspec
 
 from rocm_doctor.bounded import Unreadable, files, jsons
 from rocm_doctor.commands import Program, typed
-from rocm_doctor.matrix.types import Driver, EnvVar, Fact, RocmRelease, Support, Target, TorchBuild
+from rocm_doctor.matrix.types import Asked, Driver, EnvVar, Fact, RocmRelease, Support, Target, TorchBuild
 from rocm_doctor.model import Command, Diagnosis, Row
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -74,6 +74,10 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def programs(self) -> dict[str, Program]:
         return {p.name: p for p in _decoded(self.raw, "programs", tuple[Program, ...])}
+
+    @cached_property
+    def questions(self) -> tuple[Asked, ...]:
+        return _decoded(self.raw, "questions", tuple[Asked, ...])
 
     def typed(self, commands: Iterable[Command | str]) -> tuple[Command, ...]:
         """The commands with what the catalogue knows of their programs."""

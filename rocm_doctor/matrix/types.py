@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from rocm_doctor.model import Grade, Layer
+from rocm_doctor.model import Command, Grade, Layer
 
 OverrideVerdict = Literal["identity", "sibling", "faulty", "not-needed", "last-resort", "disputed", "harmful"]
 SupportState = Literal[
@@ -202,3 +202,16 @@ class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     gfx: tuple[str, ...] = ()
     version: str = ""
     rocm: str = ""
+
+
+class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A command that settles facts (`settles`; `pkg.` means the family), on these systems (empty: any). `asks`: what is not known."""
+
+    key: str
+    asks: str
+    settles: tuple[str, ...]
+    command: Command
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: datetime.date
+    systems: tuple[Literal["linux", "wsl", "windows"], ...] = ()

@@ -41,6 +41,7 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("text.report", _TEXT),
     ("text.tracebacks", _TEXT),
     ("text.env_text", _TEXT),
+    ("text.session", _TEXT),
     ("kernel.kernel_log", ("kernel/*", "cmd/dmesg*", "cmd/journalctl*", *_TEXT)),
     # what a person writes
     ("text.prose", _TEXT),

@@ -55,6 +55,9 @@ def _body(report: Report) -> Iterator[str]:
         for finding in roots:
             yield from _finding(finding, followers(report, finding))
         yield "</section>"
+    if report.questions:
+        block = _e("\n".join(q.command.text for q in report.questions))
+        yield f"<section><h2>To ask</h2><p>Run this where it fails, and paste it back with what it prints:</p><pre>{block}</pre></section>"
     yield from _table(report)
     yield from _list(
         "Not decided, for want of facts", (f"{u.row or u.id}: needs {', '.join(u.missing)}" for u in report.undecided)

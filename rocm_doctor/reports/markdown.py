@@ -31,6 +31,9 @@ def _lines(report: Report) -> Iterator[str]:
     for finding in report.findings:
         if not finding.follows_from:
             yield from _finding(finding, followers(report, finding))
+    if report.questions:
+        yield "\nRun this where it fails, and paste it back with what it prints:"
+        yield from _block(q.command for q in report.questions)
     yield from _folded(
         "Not decided", (f"- {escaped(u.row or u.id)}: needs {escaped(', '.join(u.missing))}" for u in report.undecided)
     )

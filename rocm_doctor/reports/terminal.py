@@ -39,6 +39,7 @@ def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
         yield from _readings(report.snapshot, look)
     yield ""
     yield from _verdict_only(report, look)
+    yield from _questions(report)
     if report.undecided and not look.verbose:
         count = f"{len(report.undecided)} judgement{'s need' if len(report.undecided) > 1 else ' needs'}"
         yield click.style(f"  {count} facts that were not given; -v lists them", dim=True)
@@ -50,6 +51,15 @@ def _verdict_only(report: Report, look: RenderOptions) -> Iterator[str]:
     proven = f"; ran: {', '.join(report.proven)}" if report.proven else ""
     unproven = "; nothing was run" if report.verdict == "ready" and not report.proven else ""
     yield from _wrap(f"{mark} {report.summary}{proven}{unproven}", look, "", "  ", color)
+
+
+def _questions(report: Report) -> Iterator[str]:
+    """What to ask, as a block to copy: each command alone on its line."""
+    if report.questions:
+        yield click.style("  run this where it fails, and paste it back with what it prints:", dim=True)
+        yield ""
+        yield from (question.command.text for question in report.questions)
+        yield ""
 
 
 def _machine(report: Report, look: RenderOptions) -> Iterator[str]:

@@ -7,6 +7,7 @@ for ROCm that is known to hold its code, a way to the device, and no probe that 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.matrix import Matrix
@@ -16,7 +17,12 @@ from rocm_doctor.rules.findings import to_train_on
 from rocm_doctor.rules.override import NAME
 from rocm_doctor.smoke.summary import alone, ran
 
-_ARCHES = "python -c 'import torch; print(torch.__version__, torch.version.hip, torch.cuda.get_arch_list())'"
+
+class Missing(NamedTuple):
+    """Something that training needs and that was not read: in words, and the fact."""
+
+    words: str
+    fact: str = ""
 
 
 def verdict(
@@ -30,9 +36,9 @@ def verdict(
         more = f" (and {len(roots) - 1} more)" if len(roots) > 1 else ""
         guess = "most likely: " if roots[0].confidence == "low" else ""
         return "problems", f"{guess}{roots[0].title}{more}", proven
-    missing = list(_missing(snapshot, matrix))
-    if missing:
-        unknown = "" if alone(snapshot) else f"; not known: {'; '.join(missing)}"
+    lacking = missing(snapshot, matrix)
+    if lacking:
+        unknown = "" if alone(snapshot) else f"; not known: {'; '.join(one.words for one in lacking)}"
         return "undetermined", _nothing(snapshot, pasted) + unknown, proven
     return "ready", f"ready to train on {_machine(_cards(snapshot))} with torch {snapshot.get('torch.version').value}", proven
 
@@ -51,23 +57,29 @@ def stages(snapshot: Snapshot, value: str) -> tuple[str, ...]:
     return tuple(name.removeprefix(prefix) for name, f in snapshot.facts.items() if name.startswith(prefix) and f.value == value)
 
 
-def _missing(snapshot: Snapshot, matrix: Matrix) -> Iterator[str]:
-    """What training needs and nobody has read."""
-    yield from (f"{e.artifact} ({e.quote})" for e in snapshot.errors if e.origin == "probe" or e.artifact.startswith("smoke/"))
+def missing(snapshot: Snapshot, matrix: Matrix) -> list[Missing]:
+    """What training needs and was not read, the most wanted first."""
+    return list(_missing(snapshot, matrix))
+
+
+def _missing(snapshot: Snapshot, matrix: Matrix) -> Iterator[Missing]:
+    yield from (
+        Missing(f"{e.artifact} ({e.quote})") for e in snapshot.errors if e.origin == "probe" or e.artifact.startswith("smoke/")
+    )
     cards = _cards(snapshot)
     if not cards or not all(isinstance(g.get("gfx").value, str) for g in cards):
-        yield "which GPU (`rocminfo`)"
+        yield Missing("which GPU", "gpu.gfx")
     yield from _torch(snapshot, cards, matrix)
     yield from _way(snapshot)
 
 
-def _torch(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Iterator[str]:
+def _torch(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Iterator[Missing]:
     if snapshot.get("torch.version").value is None:
-        yield "torch, which is not installed in the examined environment (`rocm-doctor plan`)"
+        yield Missing("torch, which is not installed in the examined environment (see `rocm-doctor plan`)")
     elif not snapshot.get("torch.version").known or snapshot.get("torch.build").value != "rocm":
-        yield f"torch (`{_ARCHES}`)"
+        yield Missing("which torch", "torch.version")
     elif not all(_holds_code(snapshot, matrix, str(g.get("gfx").value)) for g in cards):
-        yield f"whether this torch has code for the card (`{_ARCHES}`)"
+        yield Missing("whether this torch has code for the GPU", "torch.arch_list")
 
 
 def _holds_code(snapshot: Snapshot, matrix: Matrix, gfx: str) -> bool:
@@ -78,13 +90,13 @@ def _holds_code(snapshot: Snapshot, matrix: Matrix, gfx: str) -> bool:
     return "matmul" in stages(snapshot, "passed") or covers(known, gfx, override if isinstance(override, str) else None) is True
 
 
-def _way(snapshot: Snapshot) -> Iterator[str]:
-    """The device node of this system: /dev/kfd on Linux, /dev/dxg under WSL; Windows has none."""
+def _way(snapshot: Snapshot) -> Iterator[Missing]:
+    """The device node of this system: /dev/kfd on Linux, /dev/dxg under WSL; Windows has none. What reached a GPU had the way."""
     if snapshot.get("platform").value in ("windows", "macos"):
         return
     name, node = ("dxg.exists", "/dev/dxg") if snapshot.get("wsl").value is True else ("kfd.openable", "/dev/kfd")
     if snapshot.get(name).value is not True:
-        yield f"access to {node} (run `rocm-doctor check` on the machine itself)"
+        yield Missing(f"access to {node}", name)
 
 
 def _cards(snapshot: Snapshot) -> list[Gpu]:

@@ -30,8 +30,9 @@ def faults(entries: Sequence[Any], programs: Mapping[str, Program]) -> Iterator[
 def _commands(entry: Any) -> Iterator[tuple[str, Command]]:
     for field in ("commands", "verify"):
         yield from ((field, one) for one in getattr(entry, field, ()) if isinstance(one, Command))
-    if isinstance(getattr(entry, "settle", None), Command):
-        yield "settle", entry.settle
+    for field in ("settle", "command"):
+        if isinstance(one := getattr(entry, field, None), Command):
+            yield field, one
 
 
 def complaints(command: Command, programs: Mapping[str, Program]) -> Iterator[str]:

@@ -91,6 +91,10 @@ def record_gpus(result: ProbeResult, text: list[Sentence], names: GpuNames) -> N
     _record_others(result, text)
 
 
+_PYTHON_LIST = re.compile(r"\[\s*['\"]gfx\w+(?::[\w:+-]+)?['\"]\s*[,\]]")
+"""What torch.cuda.get_arch_list() prints: the targets of a build, not GPUs."""
+
+
 def _named(sentence: Sentence, names: GpuNames) -> Iterator[Named]:
     text = sentence.text
     for mention in names.find(text)[:MOST]:
@@ -123,6 +127,8 @@ def _of_gfx(sentence: Sentence, names: GpuNames) -> Iterator[Named]:
     """Targets: those that stand alone are devices; in paths, packages and settings they only hint, in lists they say nothing."""
     text = sentence.text
     found: dict[str, re.Match[str]] = {}
+    if _PYTHON_LIST.search(text):
+        return
     for hit in _GFX.finditer(text):
         found.setdefault(hit.group(0).lower(), hit)
     if len(found) > (1 if _LISTED.search(text) else 3):

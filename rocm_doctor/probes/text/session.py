@@ -1,0 +1,287 @@
+"""What a person ran and pasted with its output: the answers to the doctor's questions, and the same commands in other spellings.
+
+A run is a line that is a command (behind a prompt, or known word for word) and the lines up to the next one. Each reader below takes the
+runs of its own program: `python -c "import torch; print(...)"` (what is printed is named by the code), `id`, `ls -l`, `cat`, `env | grep`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from rocm_doctor.model import Reading, Value
+from rocm_doctor.probes.kernel.host import record_command_line
+from rocm_doctor.probes.python.env import bare
+from rocm_doctor.probes.python.packages import record_wheels
+from rocm_doctor.probes.python.torch_build import Build, record_build
+from rocm_doctor.probes.read.document import Document
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
+from rocm_doctor.probes.read.scan import canonical, whole
+
+_MOST_RUNS = 60
+_MOST_LINES = 400
+_PROMPT = re.compile(
+    r"^[ \t>]*(?:\([\w.-]{1,40}\)[ \t]*)?"
+    r"(?:\[?[\w.-]{1,40}@[\w.-]{1,60}[\]: ][^$#\n]{0,120}[$#]|PS [A-Z]:\\[^>\n]{0,120}>|[$%❯➜#])[ \t]*(\S.*)?$"
+)
+_BARE = re.compile(
+    r"^[ \t>]*((?:sudo )?(?:id|groups|systemd-detect-virt|uname|lsmod|pip list|pip3 list|rocminfo|lscpu|env \||cat /|ls (?:-\w+ )?/|grep MES|mokutil"
+    r"|(?:python|python3|py)[\d.]* -c |Get-C)[^\n]*)$"
+)
+_SYSTEM = re.compile(r"Linux (\d+\.\d+\.\d+[\w.+~-]*)")
+_ID = re.compile(r"uid=(\d+)\(?([^)\s]*)\)?\s.*?groups=(\S+(?:,\S+)*)")
+_NO_FILE = re.compile(r"(?:cat|ls|grep): .{0,30}?'?(/[\w./-]+)'?: No such file")
+_MODEL = re.compile(r"Model name:\s+(\S.*)$")
+_MES = re.compile(r"MES feature version: \d+, firmware version: (0x[0-9a-fA-F]+)")
+_ROW = re.compile(r"^([A-Za-z][\w.-]*)\s+(\d[\w.+!]*)(?:\s+\S+)?$")
+_VARIABLE = re.compile(r"^([A-Z][A-Z0-9_]{2,60})=(.*)$")
+
+
+class Run(NamedTuple):
+    """One command with the lines that it printed, each with where it was read."""
+
+    command: str
+    at: Reading
+    output: list[tuple[str, Reading]]
+
+
+def probe(artifacts: Artifacts) -> ProbeResult:
+    """Facts that the output of known commands gives; `said.ran` are the commands."""
+    result = ProbeResult()
+    for document in whole(artifacts):
+        for run in islice(runs(document), _MOST_RUNS):
+            result.record("said.ran", (*_ran(result), run.command), run.at)
+            for reads, reader in _READERS:
+                if reads.search(run.command):
+                    reader(result, run)
+    return result
+
+
+def _ran(result: ProbeResult) -> tuple[str, ...]:
+    fact = result.facts.pop("said.ran", None)
+    return fact.value if fact is not None and isinstance(fact.value, tuple) else ()
+
+
+def runs(document: Document) -> Iterator[Run]:
+    """Each command of the text with its output; a line of decoration ends nothing."""
+    current: Run | None = None
+    for number, line in enumerate(document.text.split("\n"), 1):
+        text = line[:2000].rstrip("\r")
+        found = _PROMPT.match(text) or _BARE.match(text)
+        reading = Reading(document.name, f"line {number}", " ".join(text.split())[:200])
+        if found:
+            if current:
+                yield current
+            current = Run(found[1].strip(), reading, []) if found[1] else None
+        elif current and len(current.output) < _MOST_LINES and text.strip():
+            current.output.append((text.strip(), reading))
+    if current:
+        yield current
+
+
+def _python(result: ProbeResult, run: Run) -> None:
+    """`python -c CODE`: each printed line is read by the arguments of its `print`."""
+    try:
+        argv = shlex.split(run.command)
+        tree = ast.parse(argv[argv.index("-c") + 1])
+    except (ValueError, IndexError, SyntaxError):
+        return
+    if any("No module named 'torch'" in text for text, _ in run.output) and "torch" in run.command:
+        at = next(reading for text, reading in run.output if "No module named" in text)
+        result.record("torch.version", None, at)
+        return
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "print"]
+    left = list(run.output)
+    for call in calls:
+        names = [ast.unparse(argument) for argument in call.args]
+        pattern = re.compile(r"\s+".join(_shape(n, a) for n, a in zip(names, call.args)))
+        place = next((n for n, (text, _) in enumerate(left) if pattern.fullmatch(text)), None)
+        if place is not None:
+            text, reading = left[place]
+            values = pattern.fullmatch(text)
+            for name, value in zip(
+                [n for n in names if n in _PRINTED or n.endswith(".__version__")], values.groups() if values else ()
+            ):
+                _printed(result, name, value, reading)
+            left = left[place + 1 :]
+
+
+def _shape(name: str, argument: ast.expr) -> str:
+    """The pattern of what one argument of `print` leaves in the line; a group for one that is a fact."""
+    if isinstance(argument, ast.Constant):
+        return re.escape(str(argument.value))
+    if name in _PRINTED:
+        return f"({_PRINTED[name][0]})"
+    return r"(\S+)" if name.endswith(".__version__") else ".*?"
+
+
+_WORD, _LIST, _FLAG = r"\S+", r"\[[^\]]*\]", "True|False"
+_PRINTED: dict[str, tuple[str, str]] = {
+    "torch.__version__": (_WORD, "torch.version"),
+    "torch.version.hip": (_WORD, "torch.hip"),
+    "torch.version.cuda": (_WORD, "torch.cuda"),
+    "torch.cuda.is_available()": (_FLAG, "torch.available"),
+    "torch.cuda.get_arch_list()": (_LIST, "torch.arch_list"),
+    "torch.cuda.get_device_properties(0).gcnArchName": (r"gfx\w+\S*", "gpu.gfx"),
+    "torch.cuda.get_device_name(0)": (r"\S.*?", "gpu.marketing_name"),
+    "platform.python_version()": (_WORD, "python.version"),
+    "sys.version.split()[0]": (_WORD, "python.version"),
+    "sys.prefix": (r"\S.*", "python.prefix"),
+}
+"""What a printed expression looks like, and the fact that it is."""
+
+
+def _printed(result: ProbeResult, name: str, value: str, reading: Reading) -> None:
+    if name not in _PRINTED:
+        result.record(f"pkg.{canonical(name.partition('.')[0])}", value, reading)
+        return
+    shape, fact = _PRINTED[name]
+    if fact.startswith("gpu."):
+        gpu = result.listing(complete=False).gpu()
+        result.record(fact[4:], value.partition(":")[0] if fact == "gpu.gfx" else value, reading, into=gpu)
+        return
+    result.record(fact, _value(shape, value), reading)
+    if fact == "torch.version":
+        record_build(result, Build(value), reading)
+    if fact == "torch.hip" and value != "None":
+        result.record("torch.build", "rocm", reading)
+
+
+def _value(shape: str, value: str) -> Value:
+    if shape == _FLAG:
+        return value == "True"
+    if shape == _LIST:
+        return tuple(re.findall(r"'([^']*)'", value))
+    return None if value == "None" else value
+
+
+def _id(result: ProbeResult, run: Run) -> None:
+    """`id`: `uid=1000(ada) gid=1000(ada) groups=1000(ada),992(render)`; `id -nG` and `groups`: names in one line."""
+    for text, reading in run.output:
+        found = _ID.match(text)
+        if found:
+            groups = re.findall(r"(\d+)(?:\(([^)]*)\))?", found[3])
+            result.record("user.root", found[1] == "0", reading)
+            result.record("user.gids", tuple(number for number, _ in groups), reading)
+            result.record("user.groups", tuple(name or number for number, name in groups), reading)
+            return
+    names = re.search(r"\bid -(?:nG|Gn)\b|\bgroups\b", run.command)
+    words = run.output[0][0].partition(" : ")[2].split() or run.output[0][0].split() if run.output else []
+    if names and words and all(re.fullmatch(r"[\w.-]{1,32}", word) for word in words):
+        result.record("user.groups", tuple(words), run.output[0][1])
+
+
+def _system(result: ProbeResult, run: Run) -> None:
+    """`uname -sr`: `Linux 6.8.0-60-generic`."""
+    for text, reading in run.output[:3]:
+        found = _SYSTEM.fullmatch(text)
+        if found:
+            result.record("platform", "linux", reading)
+            result.record("kernel", found[1], reading)
+            result.record("wsl", "microsoft" in found[1].lower(), reading)
+
+
+def _files(result: ProbeResult, run: Run) -> None:
+    """`cat FILE` and `ls FILE` of single files that are a fact, and the complaint that there is no such file."""
+    missing = {found[1]: reading for text, reading in run.output if (found := _NO_FILE.match(text))}
+    first = next(((t, r) for t, r in run.output if not _NO_FILE.match(t)), None)
+    if "/proc/cmdline" in run.command and first and "=" in first[0]:
+        record_command_line(result, first[0], first[1])
+    for path, fact, shape in _SINGLE:
+        if path in run.command and path in missing:
+            result.record(fact, None, missing[path])
+        elif path in run.command and first and (value := re.fullmatch(shape, first[0])):
+            result.record(fact, value[1], first[1])
+            if fact == "driver.version":
+                result.record("driver.loaded", True, first[1])
+    marks = {"/.dockerenv": "docker", "/run/.containerenv": "podman"}
+    if all(mark in run.command for mark in marks):
+        there = next(
+            (kind for mark, kind in marks.items() if mark not in missing and any(mark in t for t, _ in run.output)), None
+        )
+        if there or missing.keys() >= marks.keys():
+            result.record("container", there, run.output[0][1])
+    if "/dev/dxg" in run.command and run.output:
+        result.record("dxg.exists", "/dev/dxg" not in missing, run.output[0][1])
+
+
+_SINGLE = (
+    ("/opt/rocm/.info/version", "rocm.version", r"(\d+\.\d+\.\d+)(?:-\S+)?"),
+    ("/sys/module/amdgpu/version", "driver.version", r"(\d+\.\d+\.\d+)"),
+)
+
+
+def _modules(result: ProbeResult, run: Run) -> None:
+    """`lsmod | grep amdgpu`: nothing printed (but for another command's complaint) means that it is not loaded."""
+    lines = [text for text, _ in run.output if re.match(r"amdgpu\s+\d", text)]
+    if not lines and (not run.output or all(_NO_FILE.match(text) for text, _ in run.output)):
+        result.record("driver.loaded", False, run.at)
+
+
+def _packages(result: ProbeResult, run: Run) -> None:
+    """`pip list`, alone: a whole list, so that what is not in it is not installed."""
+    rows = [(found, reading) for text, reading in run.output if (found := _ROW.match(text))]
+    if len(rows) < 3 or not any(text.startswith("Package") for text, _ in run.output[:4]):
+        return
+    result.record("pkg.", True, run.at)
+    for found, reading in rows:
+        result.record(f"pkg.{canonical(found[1])}", found[2], reading)
+    record_wheels(result, {canonical(found[1]): (found[2], reading) for found, reading in rows})
+    if all(canonical(found[1]) != "torch" for found, _ in rows):
+        result.record("torch.version", None, run.at)
+
+
+def _variables(result: ProbeResult, run: Run) -> None:
+    """`env | grep ...` with the question's list of prefixes: what it does not print is not set."""
+    result.record("env.", True, run.at)
+    for text, reading in run.output:
+        found = _VARIABLE.match(text)
+        if found:
+            result.record(f"env.{found[1]}", bare(found[2]), reading)
+
+
+def _cpu(result: ProbeResult, run: Run) -> None:
+    for text, reading in run.output:
+        if found := _MODEL.match(text):
+            result.record("cpu", found[1], reading)
+
+
+def _virtual(result: ProbeResult, run: Run) -> None:
+    """`systemd-detect-virt --vm`: the hypervisor's name, or `none`."""
+    for text, reading in run.output[:1]:
+        if re.fullmatch(r"[a-z][a-z0-9-]{1,20}", text):
+            result.record("virtual_machine", None if text == "none" else text, reading)
+
+
+def _firmware(result: ProbeResult, run: Run) -> None:
+    for text, reading in run.output:
+        if found := _MES.search(text):
+            result.record("firmware.mes", found[1], reading)
+
+
+def _video(result: ProbeResult, run: Run) -> None:
+    """Windows' list of display adapters: `Name : AMD Radeon RX 9070 XT`."""
+    for text, reading in run.output:
+        found = re.match(r"Name\s*:\s*(.*(?:Radeon|AMD).*)$", text)
+        if found:
+            result.record("platform", "windows", reading)
+            result.record("marketing_name", found[1].strip(), reading, into=result.listing(complete=False).gpu())
+
+
+_READERS: tuple[tuple[re.Pattern[str], Callable[[ProbeResult, Run], None]], ...] = (
+    (re.compile(r"\b(?:python|py)[\d.]* -c "), _python),
+    (re.compile(r"^(?:sudo )?(?:id|groups)\b|; ?(?:id|groups)\b"), _id),
+    (re.compile(r"\buname -sr\b"), _system),
+    (re.compile(r"\b(?:cat|ls)\b[^|]* /"), _files),
+    (re.compile(r"\blsmod \| grep (?:-\w )?amdgpu\b"), _modules),
+    (re.compile(r"^(?:python3? -m )?pip3? list$"), _packages),
+    (re.compile(r"^env \| grep -E '\^\(ACCELERATE\||^Get-ChildItem Env: "), _variables),
+    (re.compile(r"\blscpu\b"), _cpu),
+    (re.compile(r"^systemd-detect-virt --vm$"), _virtual),
+    (re.compile(r"\bMES\b"), _firmware),
+    (re.compile(r"Win32_VideoController"), _video),
+)

@@ -1,0 +1,89 @@
+"""What to ask: for the facts that are missing, the few commands whose output would decide the most, best first.
+
+A question whose command stands in the text with its output was asked and answered: it is not asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.types import Asked
+from rocm_doctor.model import Finding, Question, Snapshot, Undecided
+
+MOST = 5
+_NEEDED = 100.0
+"""Weight of a fact without which no machine is ready."""
+_HYPOTHESIS = 60.0
+_SEEN = 20.0
+"""Weight of a row whose failure line stands in the text."""
+_LEAST = 15.0
+"""Weight below which a row's fact is not worth a question."""
+_EACH = 0.1
+"""For each row more that asks for it."""
+_BY_STATUS = {"wrong": 16.0, "broken": 16.0, "degraded": 6.0, "unsupported": 6.0}
+
+
+def questions(
+    snapshot: Snapshot, findings: Sequence[Finding], undecided: Iterable[Undecided], missing: Iterable[str], matrix: Matrix
+) -> tuple[Question, ...]:
+    """At most MOST questions. `missing`: facts without which the machine cannot be called ready, the first the most wanted."""
+    found: dict[str, tuple[float, Question]] = {}
+    for fact, weight in (*_wanted(missing), *_of_rows(undecided, matrix)):
+        known = _question_for(fact, snapshot, matrix)
+        if known:
+            before, one = found.get(known.key, (0.0, Question(known.key, known.asks, matrix.typed([known.command])[0])))
+            facts = tuple(dict.fromkeys((*one.facts, fact)))
+            found[known.key] = max(before, weight) + _EACH, msgspec.structs.replace(one, facts=facts)
+    found |= {one.key: (_HYPOTHESIS, one) for one in _hypotheses(findings)}
+    answered = _answered(snapshot)
+    ranked = [one for _, one in sorted(found.values(), key=lambda pair: -pair[0]) if one.command.text not in answered]
+    return tuple({one.command.text: one for one in reversed(ranked)}.values())[::-1][:MOST]
+
+
+def _question_for(fact: str, snapshot: Snapshot, matrix: Matrix) -> Asked | None:
+    """The question of this system that settles the fact."""
+    system = _system(snapshot)
+    asked = (q for q in matrix.questions if not q.systems or system in q.systems)
+    return next((q for q in asked if any(_covers(settled, fact) for settled in q.settles)), None)
+
+
+def _system(snapshot: Snapshot) -> str:
+    """The system that a command has to run on; Linux where nothing says otherwise."""
+    if snapshot.get("wsl").value is True:
+        return "wsl"
+    return "windows" if snapshot.get("platform").value == "windows" else "linux"
+
+
+def _covers(settled: str, fact: str) -> bool:
+    return fact == settled or (settled.endswith(".") and fact.startswith(settled))
+
+
+def _wanted(missing: Iterable[str]) -> Iterator[tuple[str, float]]:
+    yield from ((fact, _NEEDED - place) for place, fact in enumerate(missing))
+
+
+def _of_rows(undecided: Iterable[Undecided], matrix: Matrix) -> Iterator[tuple[str, float]]:
+    """The facts that undecided rows lack: a row counts the more, the fewer facts it lacks and the worse what it tells of."""
+    for one in undecided:
+        row = matrix.row(one.row)
+        if row is not None:
+            weight = (_SEEN if "log" in row.when else 0.0) + _BY_STATUS.get(row.status, 0.0)
+            weight -= 4.0 if row.grade == "field" else 0.0
+            yield from ((fact, weight / len(one.missing)) for fact in one.missing if weight / len(one.missing) >= _LEAST)
+
+
+def _hypotheses(findings: Sequence[Finding]) -> Iterator[Question]:
+    """What would settle the first hypothesis."""
+    first = next(
+        (f for f in findings if f.confidence == "low" and f.settle and not f.follows_from and f.severity != "note"), None
+    )
+    if first and first.settle:
+        yield Question(first.row or first.id, f"whether it is this: {first.title}", first.settle)
+
+
+def _answered(snapshot: Snapshot) -> frozenset[str]:
+    ran = snapshot.get("said.ran").value
+    return frozenset(ran) if isinstance(ran, tuple) else frozenset()
