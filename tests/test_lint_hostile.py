@@ -117,12 +117,12 @@ def test_text_that_is_not_utf8_and_binary_junk(tmp_path: Path) -> None:
     found = {t[0]: t[2] for t in problems(tmp_path)}
     assert "line 2" in found["requirements.txt"]
     assert "binary" in found["environment.yml"]
-    assert any(r.name == "torch" for u in declared.read(tmp_path).units for s in u.steps for r in s.requirements)
+    assert any(r.name == "torch" for u in declared.read(tmp_path).environments for s in u.steps for r in s.requirements)
 
 
 def test_a_windows_editors_files(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_bytes("torch==2.9.1\r\npeft\r\n".encode("utf-16"))
-    units = declared.read(tmp_path).units
+    units = declared.read(tmp_path).environments
     assert [r.name for r in units[0].steps[0].requirements] == ["torch", "peft"]
 
 

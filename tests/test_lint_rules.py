@@ -136,7 +136,7 @@ def test_a_job_is_judged_by_where_it_runs(tmp_path: Path) -> None:
     own = judged(tmp_path, **{name: JOB.format("[self-hosted, rocm]")})
     assert [(f.id, f.severity, f.evidence[0].place) for f in own] == [("version.torch-not-rocm", "error", "line 8")]
     hosted = judged(tmp_path, **{name: JOB.format("ubuntu-24.04")})
-    assert [f.severity for f in hosted] == ["note"]
+    assert hosted == []
 
 
 def test_a_general_list_beside_one_for_rocm_only_gets_notes(tmp_path: Path) -> None:
@@ -144,9 +144,9 @@ def test_a_general_list_beside_one_for_rocm_only_gets_notes(tmp_path: Path) -> N
     assert ids(judged(tmp_path, **files)) == set()
 
 
-def test_a_list_that_names_no_torch_is_a_note(tmp_path: Path) -> None:
-    assert ids(judged(tmp_path, requirements_DOT_txt="peft\ntransformers\n")) == set()
-    assert ids(judged(tmp_path), notes=True) == {"version.torch-not-rocm"}
+def test_a_list_that_names_no_torch_is_a_warning(tmp_path: Path) -> None:
+    found = judged(tmp_path, requirements_DOT_txt="peft\ntransformers\n")
+    assert [(f.id, f.severity) for f in found] == [("version.torch-not-rocm", "warning")]
 
 
 def test_what_a_later_stage_inherits_and_what_it_does_not(tmp_path: Path) -> None:

@@ -27,6 +27,10 @@ _OS = ("linux", "windows", "macos")
 @click.option(
     "--target", "names", multiple=True, help="Judge only this target of [tool.rocm-doctor] or rocm-doctor.yaml; repeatable."
 )
+@click.option("--select", multiple=True, metavar="ID|ROW|PATH", help="Report only a diagnosis, a row, or a path; repeatable.")
+@click.option(
+    "--explain-environments", "explain", is_flag=True, help="List the environments, whom each is for and why, and stop."
+)
 @report_options
 def command(
     paths: tuple[Path, ...],
@@ -36,6 +40,8 @@ def command(
     python: str,
     os_: str,
     names: tuple[str, ...],
+    select: tuple[str, ...],
+    explain: bool,
     matrix_path: Path | None,
     overlays: tuple[Path, ...],
     fail_on: str,
@@ -48,16 +54,21 @@ def command(
 
     The target is given by --gpu and its companions, or declared in pyproject.toml or rocm-doctor.yaml.
     """
-    from rocm_doctor.lint import readers as declared
+    from rocm_doctor.lint.environments import listing as environments
 
     matrix = load_matrix(matrix_path, overlays)
     given = Target("the command line", gpu or "", rocm, driver, python, os_)
     reports = []
     for path in paths or (Path(),):
-        repository = declared.read(path if path.is_dir() else path.parent)
+        repository = _read(path)
+        if explain:
+            click.echo(environments.listed(repository))
+            continue
         if click.get_current_context().get_parameter_source("fail_on") == click.core.ParameterSource.DEFAULT:
             fail_on = repository.policy.fail_on or fail_on
-        reports.append(_judged(path, repository, targets(repository, given, names, matrix), matrix, ignore))
+        reports.append(_judged(path, repository, targets(repository, given, names, matrix), matrix, ignore, select))
+    if explain:
+        return
     report = baselined(merged(reports), baseline)
     deliver(report, **show)
     finish(report, fail_on=fail_on, strict=strict)
@@ -86,17 +97,36 @@ def known(target: Target, matrix: Matrix) -> Target:
     return msgspec.structs.replace(target, gpu=named_gpu(target.gpu, matrix, where))
 
 
-def _judged(path: Path, repository: Repository, wanted: list[Target], matrix: Matrix, ignore: tuple[str, ...]) -> Report:
+def _read(path: Path) -> Repository:
+    """What a folder declares, or one file of it: the environments that it declares or is a part of."""
     import msgspec
 
+    from rocm_doctor.lint import readers
+
+    if path.is_dir():
+        return readers.read(path)
+    root = _root_of(path)
+    name = path.resolve().relative_to(root).as_posix()
+    whole = readers.read(root, alone=name)
+    only = tuple(e for e in whole.environments if e.place.file == name or e.name.split(" ")[0] == name)
+    return msgspec.structs.replace(whole, environments=only, problems=tuple(p for p in whole.problems if p.place.file == name))
+
+
+def _root_of(path: Path) -> Path:
+    """The repository that a file belongs to: the nearest folder above with `.git`, else the file's own."""
+    folder = path.resolve().parent
+    return next((up for up in (folder, *folder.parents) if (up / ".git").exists()), folder)
+
+
+def _judged(
+    path: Path, repository: Repository, wanted: list[Target], matrix: Matrix, ignore: tuple[str, ...], select: tuple[str, ...]
+) -> Report:
     from rocm_doctor.lint.judge import lint, rebased
 
-    folder = path if path.is_dir() else path.parent
-    if path.is_file():
-        only = tuple(u for u in repository.units if u.place.file == path.name or u.name.split(" ")[0] == path.name)
-        repository = msgspec.structs.replace(repository, units=only)
+    folder = path if path.is_dir() else _root_of(path)
     name = f"repository {printable(folder.resolve().name)} for {', '.join(t.gpu for t in wanted)}"
-    report = lint(repository, wanted, matrix, name=name, today=datetime.datetime.now(datetime.timezone.utc).date(), ignore=ignore)
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+    report = lint(repository, wanted, matrix, name=name, today=today, ignore=ignore, select=select)
     prefix = _from_here(folder)
     return rebased(report, prefix) if prefix else report
 
@@ -107,7 +137,7 @@ def _from_here(folder: Path) -> str:
         relative = folder.resolve().relative_to(Path.cwd().resolve()).as_posix()
     except ValueError:
         return ""
-    return "" if relative == "." else printable(relative) + "/"
+    return "" if relative == "." else relative + "/"
 
 
 def merged(reports: list[Report]) -> Report:

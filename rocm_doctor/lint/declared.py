@@ -1,7 +1,8 @@
-"""What a training repository declares, each piece with its file and line: readers fill these, `rules/repo*.py` judge them.
+"""What a training repository declares, each piece with its file and line: readers fill these, `rules/` judge them.
 
-A `Unit` is one way into the repository: a requirements file that nothing else includes, a project file with its lock, a
-Dockerfile's last stage, a job of a workflow. Its steps are in the order in which they are run.
+An `Environment` is one way to install or run what the repository holds: a requirements file that nothing else includes, a project
+with one of its extras, a stage of a Dockerfile, a job of a workflow with one combination of its matrix, a branch of an install
+script. Its steps are in the order in which they are run.
 """
 
 from __future__ import annotations
@@ -15,6 +16,23 @@ from rocm_doctor.model import Reading
 
 Tool = Literal["pip", "uv", "poetry", "conda", "lock"]
 Role = Literal["default", "extra", "find-links", "bound"]
+For = Literal[
+    "amd",
+    "nvidia",
+    "intel",
+    "apple",
+    "other",
+    "cpu",
+    "windows",
+    "neutral",
+    "documentation",
+    "example",
+    "test",
+    "vendored",
+    "ci",
+    "optional",
+]
+Sort = Literal["requirements", "project", "image", "service", "job", "script", "configuration", "conda", "text"]
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -35,6 +53,7 @@ class Index(msgspec.Struct, frozen=True):
     role: Role
     place: Place
     only: tuple[str, ...] = ()
+    marker: str = ""
 
 
 class Requirement(msgspec.Struct, frozen=True):
@@ -59,7 +78,7 @@ class Step(msgspec.Struct, frozen=True):
     strategy: str = ""
     upgrade: bool = False
     no_deps: bool = False
-    python: str = ""
+    gfx: tuple[str, ...] = ()
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -68,6 +87,7 @@ class Setting(msgspec.Struct, frozen=True):
     name: str
     value: str
     place: Place
+    gfx: tuple[str, ...] = ()
 
 
 class Container(msgspec.Struct, frozen=True):
@@ -83,20 +103,16 @@ class Container(msgspec.Struct, frozen=True):
     privileged: bool = False
     nvidia: str = ""
     gpu: bool = False
+    service: bool = False
+    gfx: tuple[str, ...] = ()
 
 
-class Unit(msgspec.Struct, frozen=True):
-    """One way into the repository, with everything that it sets."""
+class Purpose(msgspec.Struct, frozen=True):
+    """Whom an environment is for, and the words that say so with their place."""
 
-    name: str
-    place: Place
-    image: Setting | None = None
-    steps: tuple[Step, ...] = ()
-    env: tuple[Setting, ...] = ()
-    containers: tuple[Container, ...] = ()
-    config: tuple[Setting, ...] = ()
-    python: Setting | None = None
-    os: str = ""
+    kind: For = "neutral"
+    words: str = ""
+    place: Place | None = None
 
 
 class ReadProblem(msgspec.Struct, frozen=True):
@@ -104,6 +120,28 @@ class ReadProblem(msgspec.Struct, frozen=True):
 
     place: Place
     message: str
+
+
+class Environment(msgspec.Struct, frozen=True):
+    """One way into the repository, with everything that it sets. `open`: a library's range, which leaves the torch to its user.
+
+    `unresolved`: what could not be told from the files; it lowers the confidence of what is judged.
+    """
+
+    name: str
+    place: Place
+    image: Setting | None = None
+    steps: tuple[Step, ...] = ()
+    variables: tuple[Setting, ...] = ()
+    containers: tuple[Container, ...] = ()
+    config: tuple[Setting, ...] = ()
+    python: Setting | None = None
+    os: str = ""
+    sort: Sort = "requirements"
+    open: bool = False
+    labels: tuple[str, ...] = ()
+    purpose: Purpose = Purpose()
+    unresolved: tuple[ReadProblem, ...] = ()
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -141,7 +179,7 @@ class Policy(msgspec.Struct, frozen=True):
 class Repository(msgspec.Struct, frozen=True):
     """All that was read of one repository. `files`: how many files were looked into."""
 
-    units: tuple[Unit, ...]
+    environments: tuple[Environment, ...]
     policy: Policy = Policy()
     problems: tuple[ReadProblem, ...] = ()
     files: int = 0

@@ -1,13 +1,13 @@
-"""The machine that a unit of a repository makes of a target: facts with the files and lines that declare them."""
+"""The machine that a environment of a repository makes of a target: facts with the files and lines that declare them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from rocm_doctor.facts.enrich import enrich
-from rocm_doctor.lint.declared import Requirement, Target, Unit
+from rocm_doctor.lint.declared import Environment, Requirement, Target
 from rocm_doctor.lint.rules.findings import field_reading, target_reading
-from rocm_doctor.lint.rules.indexes import Torch, applies, pinned, said
+from rocm_doctor.lint.rules.indexes import Torch, meant, pinned, said
 from rocm_doctor.lint.rules.torch_state import image_facts, last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown
@@ -15,20 +15,20 @@ from rocm_doctor.probes.read.result import merged
 from rocm_doctor.rules.build import build_of
 
 
-def snapshot_of(unit: Unit, target: Target, matrix: Matrix) -> Snapshot:
-    """The machine that a unit makes of a target, as facts with their files and lines; what nobody declares is unknown."""
+def snapshot_of(environment: Environment, target: Target, matrix: Matrix) -> Snapshot:
+    """The machine that a environment makes of a target, as facts with their files and lines; what nobody declares is unknown."""
     reading = tuple(target_reading(target))
     given = {"platform": ("os", target.os), "rocm.version": ("rocm", target.rocm), "driver.version": ("driver", target.driver),
              "python.version": ("python", target.python)}  # fmt: skip
     facts = {key: Fact(value, (field_reading(target, name, value),)) for key, (name, value) in given.items() if value}
-    if unit.image:
-        brought = image_facts(unit.image.value)
-        at = (unit.image.place.reading(),)
+    if environment.image:
+        brought = image_facts(environment.image.value)
+        at = (environment.image.place.reading(),)
         facts |= {f"{n}.version": Fact(brought[n], at) for n in ("rocm", "python") if n in brought}
-    for step in unit.steps:
-        facts |= {f"pkg.{r.name}": _version_of(r) for r in step.requirements if r.name != "torch" and applies(r.marker, target)}
-    facts |= {f"env.{s.name}": Fact(s.value, (s.place.reading(),)) for s in unit.env if "$" not in s.value}
-    state = last_state(unit, matrix, target)
+    for step in environment.steps:
+        facts |= {f"pkg.{r.name}": _version_of(r) for r in step.requirements if r.name != "torch" and meant(r, target)}
+    facts |= {f"env.{s.name}": Fact(s.value, (s.place.reading(),)) for s in environment.variables if "$" not in s.value}
+    state = last_state(environment, matrix, target)
     facts |= _torch_facts(state[2], matrix) if state else {}
     return Snapshot(facts, (Gpu({"gfx": Fact(target.gpu, reading)}),) if target.gpu else (), bool(target.gpu))
 
@@ -39,7 +39,7 @@ def _version_of(r: Requirement) -> Fact:
 
 
 def _torch_facts(torch: Torch, matrix: Matrix) -> dict[str, Fact]:
-    """The torch that the unit ends up with, where it is decided."""
+    """The torch that the environment ends up with, where it is decided."""
     if torch.build not in ("rocm", "cuda", "cpu") or (torch.build == "cpu" and torch.explicit):
         return {}
     reading = Reading(
@@ -57,7 +57,7 @@ def _torch_facts(torch: Torch, matrix: Matrix) -> dict[str, Fact]:
 
 
 def joined(snapshots: Sequence[Snapshot], targets: Sequence[Target], matrix: Matrix) -> Snapshot:
-    """All units in one snapshot, for reports: the first value of each fact, with the others as disputed."""
+    """All environments in one snapshot, for reports: the first value of each fact, with the others as disputed."""
     facts: dict[str, Fact] = {}
     for one in snapshots:
         for key, fact in one.facts.items():

@@ -1,27 +1,31 @@
-"""What is said once: the same fault of one unit, one line that several environments install, what the repository accepts."""
+"""What is said once: one cause with all its places, environments and targets; and what the repository accepts."""
 
 from __future__ import annotations
 
 import datetime
+import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
 import msgspec
 
-from rocm_doctor.lint.declared import Ignore, Policy, Unit
+from rocm_doctor.lint.declared import Ignore, Policy
+from rocm_doctor.lint.weighing import Judged
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Reading, Subject
-from rocm_doctor.rules.findings import finding, stamped
+from rocm_doctor.rules.findings import finding
 
-_OURS = frozenset(("rocm", "amd", "hip", "amdgpu"))
-# A job on a hosted runner has no GPU: what it installs is for a test, not for the training.
-_JOB = " job "
-_MOST_PLACES = 25
+MOST_PLACES = 25
 _SEVERE = ("error", "warning", "note")
+_GFX = re.compile(r"gfx\d[0-9a-f]{2,3}")
+_QUOTED_PLACE = re.compile(r"line \d+ of \S+")
 
 
-def folded(findings: Iterable[Finding]) -> list[Finding]:
-    """What is said twice of one unit (4-bit, and the 8-bit optimizer, want the same library): the worse one, with both lines."""
+def of_one_environment(findings: Iterable[Finding]) -> list[Finding]:
+    """What is said twice of one environment (4-bit, and the 8-bit optimizer, want the same library): the worse one, with all
+    lines.
+    """
     kept: dict[tuple[str, str], Finding] = {}
     for one in findings:
         first = kept.setdefault((one.id, one.subject), one)
@@ -35,40 +39,55 @@ def _target_last(evidence: Sequence[Reading]) -> tuple[Reading, ...]:
     return tuple(sorted(evidence, key=lambda r: r.origin == "target"))
 
 
-def once(findings: Iterable[Finding]) -> list[Finding]:
-    """One line that several environments install is one finding; notes of one kind are one, with the places of all."""
-    kept: dict[tuple[object, ...], Finding] = {}
-    for one in findings:
-        target = one.evidence[-1:]
-        key = (one.id, one.row, target) if one.severity == "note" else (one.id, one.row, one.title, target, one.evidence[:1])
-        first = kept.setdefault(key, one)
-        if first is not one and one.severity == "note":
-            places = [r for r in (*first.evidence, *one.evidence) if r not in target]
-            kept[key] = msgspec.structs.replace(first, evidence=(*dict.fromkeys(places[:_MOST_PLACES]), *target))
-    return list(kept.values())
+def by_cause(judged: Iterable[Judged]) -> list[Finding]:
+    """One finding for each cause and severity, at all the places where it is found, for all the targets that it holds for."""
+    groups: dict[tuple[str, ...], list[Judged]] = {}
+    for one in judged:
+        f = one.finding
+        cause = "" if f.row else _GFX.sub("GPU", _QUOTED_PLACE.sub("", f.cause))
+        groups.setdefault((f.id, f.row, f.severity, cause, f.title if one.alone else ""), []).append(one)
+    return [_folded(group) for group in groups.values()]
 
 
-def words_of(name: str) -> set[str]:
-    """The words of a file's name: `requirements-cu121.txt` is requirements, cu121, txt."""
-    return set("".join(c if c.isalnum() else " " for c in name.lower()).split())
-
-
-def weighed(one: Finding, unit: Unit, units: Sequence[Unit]) -> Finding:
-    """A general file beside one that is named for ROCm (requirements.txt beside requirements-rocm.txt) only gets notes on its
-    torch.
-    """
-    if _JOB in unit.name and unit.os and one.severity != "note":
-        return stamped(msgspec.structs.replace(one, severity="note"))
-    beside = unit.name.count("/") == 0 and any(
-        words_of(u.name) & _OURS and _kind(u) == _kind(unit) for u in units if u is not unit
+def _folded(group: Sequence[Judged]) -> Finding:
+    first = group[0].finding
+    names = list(dict.fromkeys(one.environment.name for one in group))
+    targets = list(dict.fromkeys(one.target.name if one.target.place else one.target.gpu for one in group if one.target.gpu))
+    readings = [r for one in group for r in one.finding.evidence]
+    places = list(dict.fromkeys(r for r in readings if r.origin != "target"))
+    whose = list(dict.fromkeys(r for r in readings if r.origin == "target"))
+    more = len(places) - MOST_PLACES
+    cause = first.cause + (f" It is so in {len(places)} places; {MOST_PLACES} of them are listed." if more > 0 else "")
+    commands = tuple(dict.fromkeys(c for one in group for c in one.finding.commands))
+    for_ = f" for {', '.join(targets)}" if group[0].target.place else ""
+    made = msgspec.structs.replace(
+        first,
+        title=_for_all(first.title, group),
+        cause=cause,
+        subject=_named(names) + for_,
+        evidence=(*places[:MOST_PLACES], *whose),
+        commands=commands if len(commands) <= 2 else commands[:2],
     )
-    if beside and one.id == "version.torch-not-rocm" and not words_of(unit.name) & _OURS:
-        return stamped(msgspec.structs.replace(one, severity="note"))
-    return one
+    return fingerprinted(made, names, targets)
 
 
-def _kind(unit: Unit) -> str:
-    return "dockerfile" if "dockerfile" in unit.name.lower() else unit.name.rsplit(".", 1)[-1]
+def _named(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more environment{'s' if len(names) > 2 else ''}"
+
+
+def _for_all(title: str, group: Sequence[Judged]) -> str:
+    """The title with the GPUs of all its targets where it names the first one's."""
+    gpus = list(dict.fromkeys(one.target.gpu for one in group if one.target.gpu))
+    if len(gpus) < 2 or gpus[0] not in title:
+        return title
+    return title.replace(gpus[0], ", ".join(gpus))
+
+
+def fingerprinted(one: Finding, environments: Sequence[str], targets: Sequence[str]) -> Finding:
+    """A hash of what the finding is about: its diagnosis, cause, environments and targets. Lines and versions are no part of it."""
+    cause = re.sub(r"\d[\w.+]*", "", _GFX.sub("", one.title))
+    decisive = "\n".join((one.id, one.row, one.severity, cause, *sorted(environments), *sorted(targets)))
+    return msgspec.structs.replace(one, fingerprint=hashlib.sha256(decisive.encode()).hexdigest()[:16])
 
 
 def accepted(
@@ -76,16 +95,18 @@ def accepted(
 ) -> tuple[list[Finding], list[Finding]]:
     """Findings that are not accepted, and findings on the acceptances themselves."""
     all_of = list(findings)
-    hits = {ignore: [f for f in all_of if _fits(ignore, f)] for ignore in policy.ignores}
+    hits = {ignore: [f for f in all_of if fits(ignore.id, ignore.file, f)] for ignore in policy.ignores}
     silent = {id(f) for ignore, found in hits.items() if not _expired(ignore, today) for f in found}
     stale = [_stale(i, "has run out on " + str(i.until), matrix) for i in policy.ignores if _expired(i, today)]
     stale += [_stale(i, "fits no finding any more", matrix) for i, found in hits.items() if not found and not _expired(i, today)]
     return [f for f in all_of if id(f) not in silent], stale
 
 
-def _fits(ignore: Ignore, one: Finding) -> bool:
-    file = one.evidence[0].artifact if one.evidence else ""
-    return ignore.id in (one.id, one.row, f"{one.id}:{one.row}") and (not ignore.file or fnmatchcase(file, ignore.file))
+def fits(named: str, path: str, one: Finding) -> bool:
+    """Whether a finding is of this diagnosis or row, and at this path (a pattern, of any of its places)."""
+    files = [r.artifact for r in one.evidence if r.place.startswith("line ")]
+    at = not path or any(fnmatchcase(file, path) for file in files)
+    return at and (not named or named in (one.id, one.row, f"{one.id}:{one.row}") or fnmatchcase(one.id, named))
 
 
 def _expired(ignore: Ignore, today: datetime.date) -> bool:

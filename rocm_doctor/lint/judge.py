@@ -1,4 +1,4 @@
-"""From a repository and its targets to a report: each unit is judged for each target by the rows, the rules for machines and
+"""From a repository and its targets to a report: each environment is judged for each target by the rows, the rules for machines and
 those of `rules/repo.py`. What the repository accepts is left out; an acceptance that has run out or fits nothing is said.
 """
 
@@ -11,29 +11,29 @@ from functools import cache, partial
 import msgspec
 
 from rocm_doctor._version import __version__
+from rocm_doctor.commands import filled
 from rocm_doctor.facts.enrich import enrich
-from rocm_doctor.lint.declared import Place, ReadProblem, Repository, Target, Unit
+from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Repository, Target
+from rocm_doctor.lint.environments.words import holds
 from rocm_doctor.lint.facts import joined, snapshot_of
-from rocm_doctor.lint.folding import accepted, folded, once, weighed, words_of
+from rocm_doctor.lint.folding import accepted, by_cause, fits, of_one_environment
+from rocm_doctor.lint.proposals import proposal
 from rocm_doctor.lint.remedies import in_files
 from rocm_doctor.lint.rules import REPO_RULES
-from rocm_doctor.lint.rules.findings import of_file, subject
+from rocm_doctor.lint.rules.findings import of_file, subject, target_reading
+from rocm_doctor.lint.rules.torch_state import last_state
+from rocm_doctor.lint.weighing import NOT_ROCM, Judged, weighed
 from rocm_doctor.lint.wheels import Names, by_version, published, said_of_wheels
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Row, Severity, Snapshot, Subject, Undecided, Verdict
-from rocm_doctor.pipeline import SCHEMA_VERSION, ignored
+from rocm_doctor.pipeline import SCHEMA_VERSION
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.engine import judge, ranked
 from rocm_doctor.rules.findings import finding, stamped
 from rocm_doctor.rules.logs import Logs
 
-Judged = tuple[Snapshot, list[Finding], list[Undecided]]
+Result = tuple[Snapshot, list[Finding], list[Undecided]]
 
-# Words in a file's name which say that it is meant for other hardware than a ROCm GPU.
-_OTHER_HARDWARE = frozenset((
-    "cuda", "nvidia", "cpu", "mac", "macos", "metal", "mps", "xpu", "npu", "ascend", "intel", "tpu", "cu118", "cu121", "cu124",
-    "cu126", "cu128",
-))  # fmt: skip
 # What a target can still declare; a judgement that lacks anything else of a machine is no business of a repository.
 _DECLARABLE = {"rocm.version": "--rocm", "driver.version": "--driver", "python.version": "--python"}
 _KNOWN = frozenset((
@@ -42,7 +42,7 @@ _KNOWN = frozenset((
 ))  # fmt: skip
 # Judged by how many cards there are and who may open them, which no repository says; containers have a rule of their own.
 _OF_MACHINES = ("access.", "platform.", "hw.")
-_SOFT = ("not UTF-8", "no requirement", "unknown key")
+_SOFT = ("not UTF-8", "no requirement", "unknown key", "pip ignores")
 
 
 def lint(
@@ -53,20 +53,29 @@ def lint(
     name: str,
     today: datetime.date,
     ignore: Sequence[str] = (),
+    select: Sequence[str] = (),
 ) -> Report:
-    """The report on a repository. `name` is how its source is called; `ignore` holds ids or rows given on the command line."""
+    """The report on a repository. `name` is how its source is called; `ignore` and `select` hold ids, rows or paths given on the
+    command line.
+    """
     by_files = cache(partial(_rows, matrix))
-    judged = [_bare(target, by_files(frozenset())) for target in targets]
-    judged += [
-        _judged(unit, target, by_files(published(unit, target)), repository.units)
-        for target in targets
-        for unit in _for(target, repository.units)
-    ]
-    findings = once(said_of_wheels(f, matrix) for _, found, _ in judged for f in found)
+    bare = [_bare(target, by_files(frozenset())) for target in targets]
+    facts = [one[0] for one in bare]
+    undecided = [u for one in bare for u in one[2]]
+    judged: list[Judged] = []
+    for target in targets:
+        for environment in meant_for(target, repository.environments):
+            snapshot, found, more = _judged(environment, target, by_files(published(environment, target)))
+            facts.append(snapshot)
+            undecided += more
+            judged += [Judged(environment, target, said_of_wheels(f, matrix), f.id in _ALONE) for f in found]
+    findings = [f for _, found, _ in bare for f in found] + by_cause(weighed(judged, repository.environments, matrix))
+    findings += _no_environment(repository, targets, findings, matrix)
     findings += [_of_trouble(t, matrix) for t in repository.problems]
     kept, stale = accepted(findings, repository.policy, today, matrix)
-    shown = ranked((f for f in (*kept, *stale) if not ignored(f, ignore)), matrix)
+    shown = ranked((f for f in (*kept, *stale) if _wanted(f, ignore, select)), matrix)
     verdict, summary = _verdict(shown, targets, repository)
+    summary = "; ".join((summary, *left_out(repository, targets)))
     return Report(
         schema_version=SCHEMA_VERSION,
         tool_version=__version__,
@@ -74,11 +83,113 @@ def lint(
         verdict=verdict,
         summary=summary,
         findings=tuple(shown),
-        undecided=tuple({u.row or u.id: u for _, _, more in judged for u in more}.values()),
-        snapshot=joined([snapshot for snapshot, _, _ in judged], targets, matrix),
+        undecided=tuple({u.row or u.id: u for u in undecided}.values()),
+        snapshot=joined(facts, targets, matrix),
         source=name,
         kind="repository",
     )
+
+
+# Findings that name what they are about: two of them are two, however alike their causes are.
+_ALONE = frozenset(("access.container", "version.companion-mismatch", "version.wheel-missing"))
+
+
+def _wanted(one: Finding, ignore: Sequence[str], select: Sequence[str]) -> bool:
+    def hit(word: str) -> bool:
+        path = word if "/" in word or word.endswith((".txt", ".toml", ".yml", ".yaml", ".lock", ".sh")) or "*" in word else ""
+        return fits("" if path and not fits(word, "", one) else word, path if path and not fits(word, "", one) else "", one)
+
+    return not any(hit(word) for word in ignore) and (not select or any(hit(word) for word in select))
+
+
+def meant_for(target: Target, environments: Sequence[Environment]) -> Iterator[Environment]:
+    """The environments that would run on the target, with what they do on its GPU."""
+    for one in environments:
+        if not why_not(one, target):
+            yield on_gpu(one, target)
+
+
+def why_not(one: Environment, target: Target) -> str:
+    """Why an environment is left out for a target; empty where it is judged."""
+    if one.purpose.kind not in ("amd", "neutral") and not (one.purpose.kind == "windows" and target.os == "windows"):
+        return one.purpose.kind
+    system = one.os or (
+        "linux" if one.sort in ("image", "service") or one.place.file.endswith((".sh", ".bash", ".slurm", ".sbatch")) else ""
+    )
+    return f"{system} only" if system and system != target.os else ""
+
+
+def on_gpu(one: Environment, target: Target) -> Environment:
+    """The environment without what its branches restrict to other GPUs."""
+    return msgspec.structs.replace(
+        one,
+        steps=tuple(s for s in one.steps if holds(s.gfx, target.gpu)),
+        variables=tuple(s for s in one.variables if holds(s.gfx, target.gpu)),
+        containers=tuple(c for c in one.containers if holds(c.gfx, target.gpu)),
+    )
+
+
+_CALLED = {
+    "nvidia": "NVIDIA", "intel": "Intel", "apple": "Apple", "other": "other accelerators", "cpu": "the CPU", "windows": "Windows",
+    "documentation": "documentation", "example": "examples", "test": "tests", "vendored": "vendored", "ci": "hosted CI",
+    "optional": "optional extras", "linux only": "Linux", "macos only": "macOS", "windows only": "Windows",
+}  # fmt: skip
+
+
+def left_out(repository: Repository, targets: Sequence[Target]) -> Iterator[str]:
+    """One line on the environments that no target would run, by what they are for."""
+    counts: dict[str, int] = {}
+    for one in repository.environments:
+        whys = [why_not(one, target) for target in targets]
+        if whys and all(whys):
+            word = _CALLED.get(whys[0], whys[0])
+            counts[word] = counts.get(word, 0) + 1
+    if counts:
+        said = ", ".join(
+            f"{count} for {word}" if word[0].isupper() or word.startswith(("other", "the")) else f"{count} {word}"
+            for word, count in sorted(counts.items(), key=lambda c: -c[1])
+        )
+        total = sum(counts.values())
+        yield f"{total} environment{'s' if total > 1 else ''} left out: {said}"
+
+
+def _no_environment(repository: Repository, targets: Sequence[Target], found: Sequence[Finding], matrix: Matrix) -> list[Finding]:
+    """The finding on a repository all of whose environments are for other hardware."""
+    others = [
+        e
+        for e in repository.environments
+        if e.purpose.kind in ("nvidia", "intel", "apple", "other", "cpu") and (e.steps or e.image)
+    ]
+    judged = [e for e in repository.environments if e.purpose.kind in ("amd", "neutral") and e.sort != "text"
+              and (e.sort != "configuration") and (e.purpose.kind == "amd" or _brings_torch(e, targets, matrix))]  # fmt: skip
+    if (
+        not others
+        or judged
+        or not targets
+        or any(f.id in (NOT_ROCM, "repo.no-amd-environment") and f.severity != "note" for f in found)
+    ):
+        return []
+    target = targets[0]
+    best = proposal(None, target, matrix)
+    first = others[0]
+    evidence = [*(e.purpose.place.reading() for e in others[:5] if e.purpose.place), *target_reading(target)]
+    return [
+        finding(
+            matrix, "repo.no-amd-environment", evidence=evidence, severity="error" if _pins(others) else "warning",
+            subject=Subject(first.name, "environment"), title=f"no environment for AMD GPUs: all {len(others)} are for other hardware" if len(others) > 1
+            else f"no environment for AMD GPUs: the only one is for {_CALLED[first.purpose.kind]}",
+            commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
+            advice=f"Install torch first: pip install {' '.join(best.requirements())} --index-url {best.index}." if best else "",
+        )
+    ]  # fmt: skip
+
+
+def _pins(others: Sequence[Environment]) -> bool:
+    return any(e.sort in ("image", "service", "conda", "requirements", "script", "project") for e in others)
+
+
+def _brings_torch(one: Environment, targets: Sequence[Target], matrix: Matrix) -> bool:
+    return any(last_state(one, matrix, target) for target in targets)
 
 
 def _rows(matrix: Matrix, names: Names) -> Matrix:
@@ -93,31 +204,30 @@ def _decidable(row: Row) -> bool:
     return all(name in _KNOWN or name.startswith(("pkg.", "env.", "log.")) for name in row.when)
 
 
-def _bare(target: Target, matrix: Matrix) -> Judged:
+def _bare(target: Target, matrix: Matrix) -> Result:
     """What the rows say of the target alone, before any file."""
-    unit = Unit(target.name, target.place or Place("command line", 0))
-    facts = enrich(snapshot_of(unit, target, matrix), matrix)
+    environment = Environment(target.name, target.place or Place("command line", 0))
+    facts = enrich(snapshot_of(environment, target, matrix), matrix)
     found, undecided = judge(facts, Logs(()), matrix, RULES)
     called = f"target {target.name if target.place else target.gpu}"
     return facts, [stamped(msgspec.structs.replace(f, subject=called, subject_kind="target")) for f in found], _lacking(undecided)
 
 
-def _for(target: Target, units: Sequence[Unit]) -> Iterator[Unit]:
-    """The units that are meant for the target: not those that are named for other hardware or run on another system."""
-    for unit in units:
-        if not words_of(unit.name) & _OTHER_HARDWARE and (not unit.os or unit.os == target.os):
-            yield unit
-
-
-def _judged(unit: Unit, target: Target, matrix: Matrix, units: Sequence[Unit]) -> Judged:
-    facts = enrich(snapshot_of(unit, target, matrix), matrix)
-    own = [f for rule in REPO_RULES for f in rule(unit, target, matrix)]
-    speaks = unit.steps or unit.env or unit.image
+def _judged(environment: Environment, target: Target, matrix: Matrix) -> Result:
+    facts = enrich(snapshot_of(environment, target, matrix), matrix)
+    own = [f for rule in REPO_RULES for f in rule(environment, target, matrix)]
+    speaks = environment.steps or environment.variables or environment.image
     more, undecided = judge(facts, Logs(()), matrix, RULES) if speaks else ([], [])
     ids = {f.id for f in own}
     here = [f for f in more if f.id not in ids and not f.id.startswith(_OF_MACHINES) and any(map(of_file, f.evidence))]
-    found = folded(own) + [_placed(f, unit, target) for f in here]
-    return facts, [weighed(f, unit, units) for f in found], _lacking(undecided)
+    found = of_one_environment(own) + [_placed(f, environment, target) for f in here]
+    if environment.unresolved:
+        found = [_less_sure(f) for f in found]
+    return facts, found, _lacking(undecided)
+
+
+def _less_sure(one: Finding) -> Finding:
+    return msgspec.structs.replace(one, confidence="medium") if one.confidence == "high" else one
 
 
 def _lacking(undecided: Sequence[Undecided]) -> list[Undecided]:
@@ -129,14 +239,16 @@ def _hint(one: Undecided) -> str:
     return f"declare {', '.join(_DECLARABLE[name] for name in one.missing)} or the same keys of the target"
 
 
-def _placed(one: Finding, unit: Unit, target: Target) -> Finding:
+def _placed(one: Finding, environment: Environment, target: Target) -> Finding:
     """A finding of the rules for machines: what stands in the repository comes first, the target last."""
     evidence = sorted(one.evidence, key=lambda r: (not of_file(r), r.origin != "matrix"))
     return in_files(
         stamped(
-            msgspec.structs.replace(one, evidence=tuple(evidence), subject=subject(unit, target).name, subject_kind="environment")
+            msgspec.structs.replace(
+                one, evidence=tuple(evidence), subject=subject(environment, target).name, subject_kind="environment"
+            )
         ),
-        unit,
+        environment,
     )
 
 
@@ -157,11 +269,13 @@ def _verdict(findings: Sequence[Finding], targets: Sequence[Target], repository:
         more = f" (and {len(serious) - 1} more)" if len(serious) > 1 else ""
         return "problems", serious[0].title + more
     named = ", ".join(t.gpu or t.name for t in targets)
-    if not repository.units:
-        return "undetermined", f"no file that declares a stack was found among {repository.files} that were looked at"
-    count = len(repository.units)
-    many = "s" if count > 1 else ""
-    return "ready", f"nothing stands against {named} in {count} declared environment{many} (Python code is not read)"
+    if not repository.environments:
+        return "undetermined", f"no file that declares a stack was found among {repository.files} that were read"
+    judged = [e for e in repository.environments if not all(why_not(e, t) for t in targets)]
+    if not judged:
+        return "undetermined", f"no environment for {named} among {len(repository.environments)}"
+    many = "s" if len(judged) > 1 else ""
+    return "ready", f"no problem found for {named} in {len(judged)} declared environment{many} (Python code is not read)"
 
 
 def rebased(report: Report, prefix: str) -> Report:

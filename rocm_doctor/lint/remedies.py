@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from rocm_doctor.lint.declared import Place, Setting, Unit
+from rocm_doctor.lint.declared import Environment, Place, Setting
 from rocm_doctor.lint.rules.findings import required
 from rocm_doctor.model import Finding
 
@@ -14,19 +14,21 @@ _INSTALL = re.compile(r"""pip install (?:--upgrade |-U )?["']?(([A-Za-z][\w.-]*)
 _REMOVE = re.compile(r"pip uninstall (?:-y )?([\w.-]+)$")
 
 
-def in_files(one: Finding, unit: Unit) -> Finding:
-    """The finding with the edits that its commands mean; a command that no line of the unit stands for stays."""
-    edits = {command: _edits(command.text, unit) for command in one.commands}
+def in_files(one: Finding, environment: Environment) -> Finding:
+    """The finding with the edits that its commands mean; a command that no line of the environment stands for stays."""
+    edits = {command: _edits(command.text, environment) for command in one.commands}
     said = " ".join(dict.fromkeys(edit for more in edits.values() for edit in more))
     kept = tuple(command for command, more in edits.items() if not more)
     return msgspec.structs.replace(one, commands=kept, advice=f"{said} {one.advice}".strip()) if said else one
 
 
-def _edits(command: str, unit: Unit) -> list[str]:
+def _edits(command: str, environment: Environment) -> list[str]:
     verb, _, words = command.partition(" ")
     if verb in ("unset", "export"):
-        return [edit for word in words.split() for s in unit.env if (edit := _of_variable(verb, word, s, unit))]
-    needed = {r.name: r.place for step in unit.steps for r in step.requirements}
+        return [
+            edit for word in words.split() for s in environment.variables if (edit := _of_variable(verb, word, s, environment))
+        ]
+    needed = {r.name: r.place for step in environment.steps for r in step.requirements}
     if (found := _INSTALL.match(command)) and found[2] in needed:
         return [required(found[1], needed[found[2]])]
     if (found := _REMOVE.match(command)) and found[1] in needed:
@@ -34,13 +36,13 @@ def _edits(command: str, unit: Unit) -> list[str]:
     return []
 
 
-def _of_variable(verb: str, word: str, setting: Setting, unit: Unit) -> str:
+def _of_variable(verb: str, word: str, setting: Setting, environment: Environment) -> str:
     name, _, value = word.partition("=")
     if setting.name != name:
         return ""
     if verb == "export":
         return f"Set {name} to {value} on {_line(setting.place)}."
-    alone = sum((s.place.file, s.place.line) == (setting.place.file, setting.place.line) for s in unit.env) == 1
+    alone = sum((s.place.file, s.place.line) == (setting.place.file, setting.place.line) for s in environment.variables) == 1
     plain = re.fullmatch(rf"(?:ENV|export|set)?\s*{re.escape(name)}\s*[= :]\s*\S+", setting.place.quote.strip())
     return f"Delete {_line(setting.place)}." if alone and plain else f"Take {name} out of {_line(setting.place)}."
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from rocm_doctor.lint.declared import Requirement, Step, Target, Unit
-from rocm_doctor.lint.rules.indexes import Source, applies, sources
+from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
+from rocm_doctor.lint.rules.indexes import Source, meant, sources
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Row
 
@@ -17,14 +17,14 @@ Names = frozenset[str]
 _CODE = "code."
 
 
-def published(unit: Unit, target: Target) -> Names:
-    """The packages of the unit whose last installation takes the wheel that their project publishes."""
-    last = {r.name: (step, r) for step in unit.steps for r in step.requirements if applies(r.marker, target)}
+def published(environment: Environment, target: Target) -> Names:
+    """The packages of the environment whose last installation takes the wheel that their project publishes."""
+    last = {r.name: (step, r) for step in environment.steps for r in step.requirements if meant(r, target)}
     return frozenset(name for name, (step, r) in last.items() if name in _PUBLISHED and _from_wheel(step, r, target))
 
 
 def _from_wheel(step: Step, r: Requirement, target: Target) -> bool:
-    asked, _ = sources(step, r.name, target.os)
+    asked, _ = sources(step, r.name, target)
     return step.tool != "conda" and not r.url and "+" not in r.spec and all(map(_PUBLISHED[r.name], asked))
 
 

@@ -1,130 +1,245 @@
 """What a training repository declares: every file that says something about the stack, read without running any of it.
 
-`read` gives a `Repository` of units. A requirements file or a project that a Dockerfile, a script or a workflow installs is
-judged there, in its context (base image, indexes, what was installed before), and not once more on its own.
+`read` gives a `Repository` of environments. A requirements file or a project that a Dockerfile, a script or a workflow installs is
+judged there, in its context (base image, indexes, what was installed before). It is judged on its own as well unless an
+environment that is for AMD, or for no one in particular, installs it.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
-from rocm_doctor.lint.declared import Index, Place, Repository, Setting, Step, Unit
-from rocm_doctor.lint.readers import dockerfile, policy, requirements, script, services, shell, toml, training
+from rocm_doctor.lint.declared import Environment, Index, Place, Purpose, Repository, Setting, Step
+from rocm_doctor.lint.environments.purpose import with_purpose
+from rocm_doctor.lint.environments.words import Kind, named
+from rocm_doctor.lint.readers import (
+    bash,
+    compose,
+    conda,
+    dockerfile,
+    locks,
+    pixi,
+    policy,
+    projects,
+    prose,
+    requirements,
+    script,
+    setuptools,
+    shell,
+    training,
+    workflows,
+)
 from rocm_doctor.lint.readers.files import Tree, folder_of
+from rocm_doctor.lint.readers.shell import Used
 
-Used = tuple[str, str]
-"""The tool that installs, and the file of the repository that it installs from."""
 _LOCKS = {"uvlock": "uv.lock", "poetrylock": "poetry.lock", "pylock": "pylock.toml"}
+# Extras that a person who trains on a ROCm GPU installs; others are a choice that nobody has to make.
+_TAKEN = frozenset(("torch", "train", "training", "gpu", "all", "full"))
+_JUDGED = ("amd", "neutral")
 
 
-def read(root: Path) -> Repository:
-    """Everything that the repository at `root` declares. Raises NotADirectoryError when there is no such folder."""
+def read(root: Path, alone: str = "") -> Repository:
+    """Everything that the repository at `root` declares. `alone`: a file that is read for itself, whatever installs it. Raises NotADirectoryError when there is no such folder."""
     if not root.is_dir():
         raise NotADirectoryError(f"{root} is no folder")
     tree = Tree(root)
     rules = policy.read(tree)
     tree.exclude = rules.exclude
     listed = list(tree.listed())
-    units: list[Unit] = []
+    vendored = _submodules(tree)
+    found: list[Environment] = []
     used: set[str] = set()
+    for made, files in _in_context(tree, listed):
+        one = with_purpose(_with_projects(tree, made, files), vendored)
+        found.append(one)
+        if one.purpose.kind in _JUDGED and one.sort != "text":
+            used |= {file.path for file in files}
+    found += [with_purpose(one, vendored) for one in _alone(tree, listed, used - {alone}, alone)]
+    problems = (*rules.problems, *dict.fromkeys(tree.problems))
+    return Repository(tuple(e for e in found if _says_something(e)), rules, problems, len(listed))
+
+
+def _submodules(tree: Tree) -> frozenset[str]:
+    """The folders of git submodules."""
+    text = tree.text(".gitmodules", wanted=False) or ""
+    return frozenset(re.findall(r"^\s*path\s*=\s*(\S+)", text, re.M))
+
+
+Made = tuple[Environment, Sequence[Used]]
+
+
+def _in_context(tree: Tree, listed: Iterable[tuple[str, str]]) -> Iterator[Made]:
+    """Environments of files that run something, with the files of the repository that they install from."""
+    built: set[str] = set()
+    listed = list(listed)
     for kind, path in listed:
-        for unit, files in _contexts(tree, kind, path):
-            units.append(_with_projects(tree, unit, files))
-            # A job on a hosted runner is a test: what it installs is judged on its own as well.
-            used |= {file for _, file in files} if kind != "workflow" or not unit.os else set()
-    units += _alone(tree, listed, used)
-    return Repository(
-        tuple(u for u in units if _says_something(u)), rules, (*rules.problems, *dict.fromkeys(tree.problems)), len(listed)
-    )
+        if kind == "compose":
+            yield from _services(tree, path, built)
+    for kind, path in listed:
+        if kind == "dockerfile" and path not in built:
+            yield from dockerfile.environments(tree, path)
+        elif kind == "workflow":
+            yield from workflows.environments(tree, path)
+        elif kind in ("shell", "env"):
+            yield from _script(tree, path)
+        else:
+            reader = {"config": training.environment, "deepspeed": training.deepspeed, "conda": conda.environment,
+                      "tomlconfig": training.from_toml}.get(kind)  # fmt: skip
+            if reader and (made := reader(tree, path)):
+                yield made, ()
+            elif kind in ("readme", "notebook", "python"):
+                yield from ((one, ()) for one in prose.environments(tree, path, kind))
 
 
-def _contexts(tree: Tree, kind: str, path: str) -> list[tuple[Unit, list[Used]]]:
-    """Units of files that run something, with the files of the repository that they install from."""
-    if kind == "dockerfile":
-        made, used = dockerfile.unit(tree, path)
-        return [(made, used)] if made else []
-    if kind == "workflow":
-        return list(services.workflow(tree, path))
-    if kind == "compose":
-        return [(unit, []) for unit in services.compose(tree, path)]
-    if kind in ("shell", "env"):
-        return [_script(tree, path)]
-    reader = {"config": training.unit, "deepspeed": training.deepspeed, "conda": services.conda}.get(kind)
-    made = reader(tree, path) if reader else None
-    return [(made, [])] if made else []
+def _services(tree: Tree, path: str, built: set[str]) -> Iterator[Made]:
+    """The services of a compose file; one that is built stands for its Dockerfile, with the context that it names."""
+    for service, build in compose.environments(tree, path):
+        image: list[Made] = []
+        if build and tree.is_file(build.dockerfile):
+            image = list(dockerfile.environments(tree, build.dockerfile, build.context))
+        if len(image) == 1 and build and build.dockerfile not in built:
+            built.add(build.dockerfile)
+            yield image[0]
+        words = with_purpose(image[-1][0], frozenset()).purpose if image else Purpose()
+        own = with_purpose(service, frozenset()).purpose
+        yield msgspec.structs.replace(service, purpose=words if own.kind == "neutral" else own), ()
 
 
-def _script(tree: Tree, path: str) -> tuple[Unit, list[Used]]:
-    found = shell.new()
-    script.read(tree.text(path) or "", Place(path, 1), shell.Context(tree, folder_of(path), {}, {}), found)
-    os = "windows" if path.lower().endswith((".bat", ".cmd", ".ps1")) else ""
-    return Unit(
-        path, Place(path, 1), steps=tuple(found.steps), env=tuple(found.env), containers=tuple(found.containers), os=os
-    ), found.used
+def _script(tree: Tree, path: str) -> Iterator[Made]:
+    """A script: one environment for AMD or for no one in particular, and one for each other hardware that its branches name."""
+    text = tree.text(path) or ""
+    windows = path.lower().endswith((".bat", ".cmd", ".ps1"))
+    if windows:
+        found = shell.new()
+        script.read_windows(text, Place(path, 1), shell.Context(tree, folder_of(path), {}, {}), found)
+        yield _of_script(path, Place(path, 1), found, "windows"), found.used
+        return
+    if not script.speaks(text):
+        return
+    branches = bash.kinds(text)
+    made: dict[Kind, Made] = {}
+    for kind in ("amd", "nvidia", "intel", "apple", "cpu", "other"):
+        if kind == "amd" or kind in branches:
+            found = shell.new()
+            script.read(text, Place(path, 1), shell.Context(tree, folder_of(path), {}, {}, kind), found)
+            made[kind] = _of_script(path, Place(path, 1), found), found.used
+    amd = made["amd"][0]
+    whole = named(path)[0] not in ("neutral", "amd")
+    for kind, (one, used) in made.items():
+        if kind == "amd":
+            branch = (
+                Purpose("amd", f"the branch at line {branches['amd']}", Place(path, branches["amd"]))
+                if "amd" in branches
+                else Purpose()
+            )
+            yield one if whole or not one.steps else msgspec.structs.replace(one, purpose=branch), used
+        elif one.steps != amd.steps and one.steps and not whole:
+            purpose = Purpose(kind, f"the branch at line {branches[kind]}", Place(path, branches[kind]))
+            yield msgspec.structs.replace(one, name=f"{path} branch {kind}", purpose=purpose), used
 
 
-def _with_projects(tree: Tree, unit: Unit, files: list[Used]) -> Unit:
-    """The unit with the steps of the projects and environment files that its commands install, at the end."""
-    steps: list[Step] = []
-    python: Setting | None = unit.python
-    for tool, path in dict.fromkeys(files):
-        if path.endswith("pyproject.toml") and tree.text(path, wanted=False) is not None:
-            more, allowed = _project(tree, path)
-            steps += more if tool != "pip" else _by_pip(tree, path)
+def _of_script(path: str, place: Place, found: shell.Script, os: str = "") -> Environment:
+    return Environment(
+        path, place, steps=tuple(found.steps), variables=tuple(found.variables), containers=tuple(found.containers), os=os,
+        sort="script", unresolved=tuple(found.problems),
+    )  # fmt: skip
+
+
+def _with_projects(tree: Tree, environment: Environment, files: Sequence[Used]) -> Environment:
+    """The environment with the steps of the projects and environment files that its commands install, each at its place."""
+    steps = list(environment.steps)
+    python: Setting | None = environment.python
+    for file in sorted(dict.fromkeys(files), key=lambda f: f.at, reverse=True):
+        more: Sequence[Step] = ()
+        if file.path.endswith("pyproject.toml"):
+            more, allowed = _installed(tree, file)
             python = python or allowed
-        elif path.endswith((".yml", ".yaml")) and (made := services.conda(tree, path)):
-            steps += made.steps
-    return msgspec.structs.replace(unit, steps=(*unit.steps, *steps), python=python)
+        elif file.path.endswith((".yml", ".yaml")) and (made := conda.environment(tree, file.path)):
+            more = made.steps
+        steps[file.at : file.at] = more
+    return msgspec.structs.replace(environment, steps=tuple(steps), python=python)
 
 
-def _by_pip(tree: Tree, path: str) -> list[Step]:
-    """A project as pip installs it: neither uv's nor poetry's sources and locks count."""
-    steps, _ = toml.project_steps(tree, path)
-    return [msgspec.structs.replace(s, tool="pip", indexes=(), constraints=(), strategy="") for s in steps]
+def _installed(tree: Tree, file: Used) -> tuple[list[Step], Setting | None]:
+    """A project as a command installs it. pip takes neither uv's sources nor any lock."""
+    if not tree.is_file(file.path):
+        folder = folder_of(file.path)
+        return setuptools.steps(tree, folder, file.extras), None
+    project = projects.read(tree, file.path)
+    if project is None:
+        return [], None
+    python = projects.requires_python(project)
+    if file.tool in ("pip", "uv") and file.tool == "pip":
+        steps = projects.steps(tree, project, file.extras) or setuptools.steps(tree, folder_of(file.path), file.extras)
+        return [msgspec.structs.replace(s, tool="pip", indexes=(), constraints=(), strategy="") for s in steps], python
+    return _locked(tree, project, file.extras), python
 
 
-def _project(tree: Tree, path: str) -> tuple[list[Step], Setting | None]:
-    """A project's steps; where a lock stands beside it and its tool would use that, the lock decides the versions."""
-    steps, python = toml.project_steps(tree, path)
+def _locked(tree: Tree, project: projects.Project, extras: Sequence[str]) -> list[Step]:
+    """A project's steps; where a lock is beside it the lock decides the versions."""
+    steps = projects.steps(tree, project, extras)
     for kind, name in _LOCKS.items():
-        beside = f"{folder_of(path)}/{name}".lstrip("/")
-        if tree.text(beside, wanted=False) and (locked := toml.lock_step(tree, beside, kind)):
-            return [_locked(locked, steps)], python
-    return steps, python
+        beside = f"{folder_of(project.path)}/{name}".lstrip("/")
+        if tree.is_file(beside) and tree.text(beside, wanted=False) and (lock := locks.step(tree, beside, kind, extras)):
+            bound = {package for index in lock.indexes for package in index.only}
+            more: list[Index] = [i for s in steps for i in s.indexes if i.only and not bound & set(i.only)]
+            return [msgspec.structs.replace(lock, indexes=(*lock.indexes, *more))]
+    return steps
 
 
-def _locked(lock: Step, steps: list[Step]) -> Step:
-    """The lock's step; an index that the lock does not name (a direct URL) is taken from the project."""
-    bound = {name for index in lock.indexes for name in index.only}
-    more: list[Index] = [i for s in steps for i in s.indexes if i.only and not bound & set(i.only)]
-    return msgspec.structs.replace(lock, indexes=(*lock.indexes, *more))
-
-
-def _alone(tree: Tree, listed: list[tuple[str, str]], used: set[str]) -> list[Unit]:
+def _alone(tree: Tree, listed: list[tuple[str, str]], used: set[str], alone: str) -> Iterator[Environment]:
     """Requirements files and projects that nothing else installs or includes."""
     files = [path for kind, path in listed if kind == "requirements"]
     found = {path: requirements.read(tree, path) for path in files}
-    used = used | {name for one in found.values() for name in one.included}
-    units = [
-        Unit(
-            path,
-            Place(path, 1),
-            steps=(Step("pip", Place(path, 1), tuple(one.requirements), tuple(one.constraints), tuple(one.indexes)),),
-        )
-        for path, one in found.items()
-        if path not in used and not path.rsplit("/", 1)[-1].startswith("constraints")
-    ]
+    included = {name for one in found.values() for name in one.included}
+    for path, one in found.items():
+        if path not in used | (included - {alone}) and not path.rsplit("/", 1)[-1].startswith("constraints"):
+            step = Step("pip", Place(path, 1), tuple(one.requirements), tuple(one.constraints), tuple(one.indexes))
+            yield Environment(path, Place(path, 1), steps=(step,))
+    folders = {folder_of(path) for kind, path in listed if kind == "pyproject"}
     for kind, path in listed:
-        if kind == "pyproject" and path not in used:
-            steps, python = _project(tree, path)
-            units.append(Unit(path, Place(path, 1), steps=tuple(steps), python=python))
-        elif kind == "pylock" and f"{folder_of(path)}/pyproject.toml".lstrip("/") not in {p for _, p in listed}:
-            lock = toml.lock_step(tree, path, kind)
-            units.append(Unit(path, Place(path, 1), steps=(lock,) if lock else ()))
-    return units
+        if kind == "pyproject" and (project := projects.read(tree, path)):
+            yield from _project(tree, project, path in used)
+        elif kind == "pylock" and folder_of(path) not in folders and (lock := locks.step(tree, path, kind)):
+            yield Environment(path, Place(path, 1), steps=(lock,), sort="project")
+        elif kind == "setuptools" and path not in used:
+            yield from setuptools.environments(tree, path)
+        elif kind in ("pixi", "pipfile"):
+            yield from pixi.environments(tree, path) if kind == "pixi" else pixi.pipfile(tree, path)
 
 
-def _says_something(unit: Unit) -> bool:
-    return bool(unit.steps or unit.env or unit.containers or unit.config or unit.image)
+def _project(tree: Tree, project: projects.Project, installed: bool) -> Iterator[Environment]:
+    """The project without extras, and with each extra that concerns the GPU stack."""
+    python = projects.requires_python(project)
+    path = project.path
+    base = _locked(tree, project, ())
+    resolved = project.by_uv or any(step.tool in ("lock", "poetry") for step in base)
+    at = next((s.place for s in base), Place(path, 1))
+    if not installed:
+        yield Environment(
+            path,
+            Place(path, at.line if at.file == path else 1),
+            steps=tuple(base),
+            python=python,
+            sort="project",
+            open=not resolved,
+        )
+    for extra in projects.concerned(project):
+        kind, word = named(extra)
+        purpose = Purpose(kind, f"{word} in extra {extra}", Place(path, 1)) if kind != "neutral" else Purpose()
+        one = Environment(
+            f"{path} extra {extra}", Place(path, 1), steps=tuple(_locked(tree, project, (extra,))), python=python, sort="project",
+            open=not resolved, labels=(extra,), purpose=purpose,
+        )  # fmt: skip
+        if kind == "neutral" and extra.lower() not in _TAKEN and with_purpose(one, frozenset()).purpose.kind != "amd":
+            one = msgspec.structs.replace(one, purpose=Purpose("optional", f"extra {extra}", Place(path, 1)))
+        yield one
+
+
+def _says_something(environment: Environment) -> bool:
+    steps = any(step.requirements or step.indexes for step in environment.steps)
+    return bool(steps or environment.variables or environment.containers or environment.config or environment.image)

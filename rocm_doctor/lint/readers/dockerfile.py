@@ -1,27 +1,34 @@
-"""Dockerfiles: the last stage with the stages that it is built on, its variables, its installs, its base image.
+"""Dockerfiles: each stage that nothing else is built on, with the stages below it and those that it copies an environment from.
 
-Not dockerfile-parse: it knows no heredocs and writes a file of its own; the instructions that matter here are seven.
+Not dockerfile-parse: it knows no heredocs and writes a file of its own; the instructions that matter here are eight.
 Reference: https://docs.docker.com/reference/dockerfile/
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rocm_doctor.lint.declared import Place, Setting, Unit
-from rocm_doctor.lint.readers import script, shell
+from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Setting
+from rocm_doctor.lint.readers import bash, script, shell
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
+from rocm_doctor.lint.readers.shell import Used
 
 _INSTRUCTION = re.compile(r"\s*(FROM|ARG|ENV|RUN|COPY|ADD|SHELL|WORKDIR)\s+(.*)", re.I | re.S)
 _FROM = re.compile(r"(?:--\S+\s+)*(\S+)(?:\s+as\s+(\S+))?", re.I)
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?")
 _PAIR = re.compile(r"(\w+)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S*)")
+_COPY_FROM = re.compile(r"--from=(\S+)")
+_BIND = re.compile(r"--mount=type=bind,\S*")
+# A folder in which Python packages lie: copying it from another stage copies what was installed there.
+_PACKAGES = re.compile(r"venv|site-packages|dist-packages|conda|\.local|python|/usr/local/?(?:\s|$)|^/\s", re.I)
+_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
 
 
 class Stage(NamedTuple):
-    """One stage: its name, what it is built from, and its instructions as (verb, text, place)."""
+    """One stage: its name, what it is built from (the words as written and filled in), and its instructions."""
 
     name: str
     base: str
@@ -29,27 +36,82 @@ class Stage(NamedTuple):
     instructions: list[tuple[str, str, Place]]
 
 
-def unit(tree: Tree, path: str) -> tuple[Unit | None, list[tuple[str, str]]]:
-    """What building the file's last stage sets and installs, and the files of the repository that it installs from."""
-    text = tree.text(path)
-    stages, arguments = _stages(path, text or "")
-    if not stages:
-        return None, []
-    chain, image = _chain(stages)
-    context = shell.Context(tree, folder_of(path), dict(arguments), {})
+def environments(tree: Tree, path: str, context: str | None = None) -> Iterator[tuple[Environment, list[Used]]]:
+    """What building each final stage sets and installs, and the files of the repository that it installs from.
+
+    `context`: the folder that the build copies from, where a compose file names it.
+    """
+    text = tree.text(path) or ""
+    stages, arguments = _stages(path, text)
+    by_name = {str(n): stage for n, stage in enumerate(stages)} | {stage.name: stage for stage in stages if stage.name}
+    folder = _context(tree, path, stages) if context is None else context
+    leaves = [stage for stage in stages if not _is_below(stage, stages, by_name)]
+    for stage in leaves:
+        name = path if len(leaves) == 1 else f"{path} stage {stage.name or stages.index(stage)}"
+        yield _built(tree, stage, name, by_name, shell.Context(tree, folder, {**arguments, "WORKDIR": "/"}, {}))
+
+
+def _is_below(stage: Stage, stages: list[Stage], by_name: dict[str, Stage]) -> bool:
+    """Whether another stage is built on this one or copies packages from it."""
+    others = [other for other in stages if other is not stage]
+    return any(by_name.get(other.base.lower()) is stage or stage in _copied(other, by_name) for other in others)
+
+
+def _copied(stage: Stage, by_name: dict[str, Stage]) -> list[Stage]:
+    """The stages that this one copies something from."""
+    named = (m[1].lower() for verb, words, _ in stage.instructions if verb in ("COPY", "ADD") and (m := _COPY_FROM.search(words)))
+    return [by_name[name] for name in named if name in by_name]
+
+
+def _built(
+    tree: Tree, stage: Stage, name: str, by_name: dict[str, Stage], context: shell.Context
+) -> tuple[Environment, list[Used]]:
     found = shell.new()
-    for stage in chain:
-        for verb, words, place in stage.instructions:
-            _run(verb, words, place, context, found)
-    made = Unit(
-        path, image.place, image=image, steps=tuple(found.steps), env=tuple(_last(found.env)), containers=tuple(found.containers)
+    image = _run_stage(stage, by_name, context, found, ())
+    place = image.place
+    unresolved = (
+        (ReadProblem(place, f"the base image {image.value} is set by a build argument without a default"),)
+        if "$" in image.value
+        else ()
+    )
+    base = Setting("FROM", "" if "$" in image.value else image.value, place)
+    made = Environment(
+        name,
+        place,
+        image=base,
+        steps=tuple(found.steps),
+        variables=tuple({s.name: s for s in found.variables}.values()),
+        containers=tuple(found.containers),
+        sort="image",
+        labels=(stage.name,) if stage.name else (),
+        unresolved=(*unresolved, *found.problems),
     )
     return made, found.used
 
 
-def _last(env: list[Setting]) -> list[Setting]:
-    """The settings that hold at the end: of each name the last."""
-    return list({s.name: s for s in env}.values())
+def _run_stage(
+    stage: Stage, by_name: dict[str, Stage], context: shell.Context, found: shell.Script, above: tuple[str, ...]
+) -> Setting:
+    """Run a stage after the one below it; what is at the bottom is returned as the image."""
+    below = by_name.get(stage.base.lower())
+    if below is not None and below is not stage and below.name not in above and len(above) < 50:
+        image = _run_stage(below, by_name, context, found, (*above, stage.name))
+    else:
+        image = Setting("FROM", stage.base, stage.place)
+    for verb, words, place in stage.instructions:
+        source = by_name.get(m[1].lower()) if verb == "COPY" and (m := _COPY_FROM.search(words)) else None
+        if source is not None and source is not stage and source.name not in above and _PACKAGES.search(words.split(None, 1)[-1]):
+            names, copied = dict(context.names), dict(context.copied)
+            variables = len(found.variables)
+            _run_stage(source, by_name, context, found, (*above, stage.name))
+            del found.variables[variables:]
+            context.names.clear()
+            context.names.update(names)
+            context.copied.clear()
+            context.copied.update(copied)
+        elif source is None:
+            _run(verb, words, place, context, found)
+    return image
 
 
 def _stages(path: str, text: str) -> tuple[list[Stage], dict[str, str]]:
@@ -57,49 +119,80 @@ def _stages(path: str, text: str) -> tuple[list[Stage], dict[str, str]]:
     arguments: dict[str, str] = {}
     for verb, words, place in instructions(path, text):
         if verb == "FROM":
-            found = _FROM.match(shell.filled(words, arguments))
-            if found:
-                stages.append(Stage((found[2] or "").lower(), found[1], place, []))
+            if found := _FROM.match(words):
+                stages.append(Stage((found[2] or "").lower(), bash.filled(found[1], arguments), place, []))
         elif not stages and verb == "ARG":
-            name, _, value = words.partition("=")
-            arguments[name.strip()] = value.strip("\"' ")
+            name, equals, value = words.partition("=")
+            if equals:
+                arguments[name.strip()] = bash.filled(value.strip("\"' "), arguments)
         elif stages:
             stages[-1].instructions.append((verb, words, place))
     return stages, arguments
 
 
-def _chain(stages: list[Stage]) -> tuple[list[Stage], Setting]:
-    """The last stage and those that it is built on, first ones first, and the image at the bottom."""
-    by_name = {stage.name: stage for stage in stages if stage.name} | {str(n): stage for n, stage in enumerate(stages)}
-    chain = [stages[-1]]
-    while (below := by_name.get(chain[0].base.lower())) is not None and below not in chain:
-        chain.insert(0, below)
-    return chain, Setting("FROM", chain[0].base, chain[0].place)
+def _context(tree: Tree, path: str, stages: list[Stage]) -> str:
+    """The folder that the build copies from: the Dockerfile's own, or the root where the names that it copies lie there."""
+    folder = folder_of(path)
+    if not folder:
+        return ""
+    named = [word for stage in stages for verb, words, _ in stage.instructions if verb in ("COPY", "ADD") and "--from" not in words
+             for word in words.split()[:-1] if not word.startswith("--")]  # fmt: skip
+    plain = [word for word in named if word.rstrip("/") not in (".", "") and "*" not in word and "$" not in word]
+    at_root = sum(tree.exists(joined("", word) or "?") for word in plain)
+    here = sum(tree.exists(joined(folder, word) or "?") for word in plain)
+    if at_root != here:
+        return "" if at_root > here else folder
+    return folder if any(tree.exists(f"{folder}/{name}") for name in _PROJECT) else ""
 
 
 def _run(verb: str, words: str, place: Place, context: shell.Context, found: shell.Script) -> None:
     if verb == "RUN":
-        body = re.sub(r"^(?:--\S+\s+)+", "", words)
-        script.read(_exec_form(body), place, context, found)
-    elif verb in ("COPY", "ADD"):
-        named = [w for w in words.split() if not w.startswith("--")]
-        if (
-            len(named) == 2
-            and named[1].startswith("/")
-            and "--from" not in words
-            and (source := joined(context.folder, named[0]))
-        ):
-            context.copied[named[1].rstrip("/")] = "" if source == "." else source
+        for mount in _BIND.findall(words):
+            options = {name: value for name, _, value in (pair.partition("=") for pair in mount.split(","))}
+            _copy(options.get("source") or options.get("src") or ".", options.get("target") or options.get("dst") or "", context)
+        flags = re.match(r"^(?:\s*(?:\\\n)?\s*--(?!\s)\S+\s*(?:\\\n)?)+", words)
+        skipped = flags[0] if flags else ""
+        at = Place(place.file, place.line + skipped.count("\n"), place.quote)
+        body = _exec_form(words[len(skipped) :])
+        directory = context.names["WORKDIR"]
+        script.read(body, at, context, found)
+        context.names["WORKDIR"] = directory
+    elif verb in ("COPY", "ADD") and "--from" not in words:
+        *sources, to = [w for w in words.split() if not w.startswith("--")] or [""]
+        for source in sources:
+            _copy(source, to, context)
+    elif verb == "WORKDIR":
+        context.names["WORKDIR"] = posixpath.join(context.names["WORKDIR"], bash.filled(words.strip(), context.names))
     elif verb == "ENV":
-        pairs = _PAIR.findall(words) or [tuple(words.split(None, 1))] if " " in words or "=" in words else []
-        for pair in pairs:
-            if len(pair) == 2:
-                value = shell.filled(pair[1].strip("\"'"), context.names)
-                context.names[pair[0]] = value
-                found.env.append(Setting(pair[0], value, place))
+        _env(words, place, context, found)
     elif verb == "ARG":
-        name, _, value = words.partition("=")
-        context.names.setdefault(name.strip(), shell.filled(value.strip("\"' "), context.names)) if value else None
+        for word in words.split():
+            name, equals, value = word.partition("=")
+            if equals:
+                context.names.setdefault(name.strip(), bash.filled(value.strip("\"' "), context.names))
+
+
+def _copy(source: str, to: str, context: shell.Context) -> None:
+    """What is copied into the image, by the path that it has there."""
+    path = joined(context.folder, source)
+    if path is None:
+        return
+    at = posixpath.normpath(posixpath.join("/", context.names["WORKDIR"], bash.filled(to, context.names)))
+    path = "" if path == "." else path
+    if path and context.tree.is_file(path):
+        context.copied[posixpath.join(at, path.rsplit("/", 1)[-1])] = path
+        if not to.endswith(("/", ".")):
+            context.copied[at] = path
+    else:
+        context.copied[at] = path
+
+
+def _env(words: str, place: Place, context: shell.Context, found: shell.Script) -> None:
+    spaced = re.match(r"(\w+)\s+([^=].*)", words)
+    for name, value in [(spaced[1], spaced[2])] if spaced else _PAIR.findall(words):
+        filled = bash.filled(value.strip("\"'"), context.names)
+        context.names[name] = filled
+        found.variables.append(Setting(name, filled, place))
 
 
 def _exec_form(body: str) -> str:
@@ -110,7 +203,10 @@ def _exec_form(body: str) -> str:
 
 
 def instructions(path: str, text: str) -> Iterator[tuple[str, str, Place]]:
-    """Verb, words and place of each instruction; the words of RUN keep their line breaks, so that a command keeps its line."""
+    """Verb, words and place of each instruction; the words of RUN keep their line breaks, so that a command keeps its line.
+
+    Docker drops comment lines inside a continued instruction: they become lines that only continue.
+    """
     lines = text.splitlines()
     at = 0
     while at < len(lines):
@@ -119,16 +215,25 @@ def instructions(path: str, text: str) -> Iterator[tuple[str, str, Place]]:
         if not found:
             continue
         parts = [found[2]]
-        while at < len(lines) and (parts[-1].rstrip().endswith("\\") or (len(parts) > 1 and parts[-1].lstrip().startswith("#"))):
-            parts.append(lines[at])
+        while at < len(lines) and parts[-1].rstrip().endswith("\\"):
+            line = lines[at]
+            parts.append("\\" if line.lstrip().startswith("#") or not line.strip() else line)
             at += 1
-        heredoc = _HEREDOC.search(parts[0]) if found[1].upper() == "RUN" else None
+        verb = found[1].upper()
+        heredoc = _HEREDOC.search(parts[0]) if verb == "RUN" and len(parts) == 1 else None
         if heredoc:
+            command = parts[0][: heredoc.start()].strip()
             parts = [""]
             while at < len(lines) and lines[at].strip() != heredoc[1]:
                 parts.append(lines[at])
                 at += 1
             at += 1
-        verb = found[1].upper()
+            if command and not re.fullmatch(r"(?:--\S+\s*)*(?:/bin/)?(?:ba)?sh(?: -\w+)*", command):
+                continue
+        if verb == "ENV" and "=" in parts[0]:
+            # Each variable of a continued ENV is at its own line.
+            for number, part in enumerate(parts, start + 1):
+                yield verb, part.rstrip().removesuffix("\\").strip(), Place(path, number, quoted(lines[number - 1]))
+            continue
         words = "\n".join(parts) if verb == "RUN" else " ".join(p.rstrip().removesuffix("\\").strip() for p in parts)
         yield verb, words, Place(path, start + 1, quoted(lines[start]))

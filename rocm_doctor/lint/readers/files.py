@@ -37,9 +37,23 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("pylock", "/pylock*.toml"),
     ("policy", "/rocm-doctor.yaml"),
     ("policy", "/rocm-doctor.yml"),
-    ("dockerfile", "/dockerfile*"),
+    ("setuptools", "/setup.py"),
+    ("setuptools", "/setup.cfg"),
+    ("pixi", "/pixi.toml"),
+    ("pipfile", "/pipfile"),
+    ("readme", "/readme*.md"),
+    ("readme", "/install*.md"),
+    ("notebook", "/*.ipynb"),
+    ("python", "/*install*.py"),
+    ("python", "/*setup*.py"),
+    ("python", "/launch*.py"),
+    ("python", "/one_click.py"),
+    ("python", "/webui*.py"),
+    ("dockerfile", "/dockerfile"),
+    ("dockerfile", "/dockerfile[.-_]*"),
     ("dockerfile", "/*.dockerfile"),
-    ("dockerfile", "/containerfile*"),
+    ("dockerfile", "/containerfile"),
+    ("dockerfile", "/containerfile[.-_]*"),
     ("compose", "/*compose*.yml"),
     ("compose", "/*compose*.yaml"),
     ("conda", "/environment*.yml"),
@@ -58,15 +72,20 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("config", "/*.yaml"),
     ("config", "/*.yml"),
     ("deepspeed", "/*.json"),
+    ("tomlconfig", "/*.toml"),
 )  # fmt: skip
+# Names that begin like a Dockerfile and are something else.
+_PICTURES = ("*.png", "*.jpg", "*.svg", "*.md", "*.rst", "*.py", "*.sh", "*.j2", "*.tmpl", "*.html", "*.lock")
 _NEVER = ("*.dockerignore", "*/package.json", "*/package-lock.json", "*/tsconfig*.json", "*.min.json")
 _SUFFIXES = re.compile(
-    r"\.(?:txt|in|toml|lock|ya?ml|json|sh|bash|slurm|sbatch|bat|cmd|ps1|env)$|dockerfile|containerfile|(?:^|/)\.env"
+    r"\.(?:txt|in|toml|lock|ya?ml|json|sh|bash|slurm|sbatch|bat|cmd|ps1|env|md|ipynb|py|cfg)$|dockerfile|containerfile|(?:^|/)\.env"
+    r"|(?:^|/)pipfile$"
 )
 # A YAML or JSON file is parsed only when a word of a training configuration stands in it: data files cost one look.
 _CONFIG_WORDS = re.compile(
     r"base_model|model_name_or_path|mixed_precision|compute_environment|finetuning_type|load_in_4bit|attn_implementation|flash_attn"
     r"|flash_attention|per_device_train_batch_size|micro_batch_size|bnb_4bit|quantization_bit|zero_optimization|\"bf16\"|quantization_config"
+    r"|_component_:\s*torchtune|adamw8bit|AdamW8bit|optimizer_type|lora_rank|network_dim|sd_trainer|pretrained_model|fp8|nvfp4|dtype:"
 )
 
 
@@ -119,6 +138,13 @@ class Tree:
                 self.problems.append(ReadProblem(Place(path, 1), why))
         return self._texts[path]
 
+    def exists(self, path: str) -> bool:
+        """Whether a path below the root is there, file or folder."""
+        return (self.root / path).exists()
+
+    def is_file(self, path: str) -> bool:
+        return (self.root / path).is_file()
+
     def lines(self, path: str) -> list[str]:
         """The lines of a file that was read."""
         if path not in self._lines:
@@ -158,7 +184,8 @@ def kind_of(path: str) -> str | None:
     name = "/" + low.rsplit("/", 1)[-1]
     if any(fnmatchcase("/" + low, glob) for glob in _NEVER):
         return None
-    return next((kind for kind, glob in KINDS if fnmatchcase(name if glob[0] == "/" else low, glob)), None)
+    kind = next((kind for kind, glob in KINDS if fnmatchcase(name if glob[0] == "/" else low, glob)), None)
+    return None if kind == "dockerfile" and any(fnmatchcase(name, glob) for glob in _PICTURES) else kind
 
 
 def decoded(data: bytes) -> tuple[str | None, str]:

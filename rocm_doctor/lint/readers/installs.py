@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from rocm_doctor.lint.declared import Container, Index, Place, Requirement, Role, Setting, Step, Tool
+from rocm_doctor.lint.declared import Container, Index, Place, ReadProblem, Requirement, Role, Setting, Step, Tool
 from rocm_doctor.lint.readers import requirements
 from rocm_doctor.lint.readers.files import joined
-from rocm_doctor.lint.readers.shell import Context, Script
+from rocm_doctor.lint.readers.shell import Context, Script, Used
 
 _INDEX_OPTIONS: dict[str, Role] = {
     "-i": "default", "--index-url": "default", "--default-index": "default", "--extra-index-url": "extra", "--index": "extra",
@@ -25,16 +25,19 @@ _ENV_INDEX: dict[str, Role] = {
     "PIP_INDEX_URL": "default", "UV_INDEX_URL": "default", "UV_DEFAULT_INDEX": "default", "PIP_EXTRA_INDEX_URL": "extra",
     "UV_EXTRA_INDEX_URL": "extra", "UV_INDEX": "extra", "PIP_FIND_LINKS": "find-links", "UV_FIND_LINKS": "find-links",
 }  # fmt: skip
-_GPU_WORDS = re.compile(r"rocm|pytorch|torch|amdgpu|/dev/kfd|/dev/dri|vllm|axolotl|llama", re.I)
-_IMAGE = re.compile(r"[a-z0-9.]+(?::\d+)?/[\w./-]+(?:[:@][\w.:-]+)?|[a-z][\w.-]*:[\w.-]+")
+_GPU_WORDS = re.compile(r"rocm|amdgpu|gfx\d|strix", re.I)
 _PIP = re.compile(r"(?:\S*/)?(?:pip[\d.]*|python\S*(?: -\w)* -m pip|py(?: -[\d.]+)? -m pip|uv pip) install(?: |$)")
 _FILES = ("-r", "--requirement", "-c", "--constraint")
 
 
-def env_indexes(env: Iterable[Setting]) -> list[Index]:
+def env_indexes(variables: Iterable[Setting]) -> list[Index]:
     """The indexes that pip and uv take from the environment."""
     return [
-        Index(url, _ENV_INDEX[s.name], s.place) for s in env if s.name in _ENV_INDEX for url in s.value.split() if "://" in url
+        Index(url, _ENV_INDEX[s.name], s.place)
+        for s in variables
+        if s.name in _ENV_INDEX
+        for url in s.value.split()
+        if "://" in url
     ]
 
 
@@ -50,11 +53,12 @@ def install(argv: list[str], place: Place, context: Context, found: Script) -> S
     if re.match(r"(?:micromamba|mamba|conda) (?:install|create)\b", text):
         return _conda(argv[2:], place)
     if m := re.match(r"(?:\S*/)?pip[\d.]* config set global\.(index-url|extra-index-url|find-links) (\S+)", text):
-        found.env.append(Setting("PIP_" + m[1].upper().replace("-", "_"), m[2], place))
+        found.variables.append(Setting("PIP_" + m[1].upper().replace("-", "_"), m[2], place))
     elif m := re.match(r"(uv|poetry|pdm) (?:sync|run|install)\b", text):
-        found.used.append((m[1], joined(context.folder, "pyproject.toml") or ""))
+        extras = re.findall(r"(?:--extra|--extras|-E|-G|--group)[ =]([\w.-]+)", text)
+        found.used.append(Used(m[1], context.path("pyproject.toml") or "", tuple(extras), len(found.steps)))
     elif m := re.search(r"(?:conda|mamba) env (?:create|update).* (?:-f|--file)[ =](\S+)", text):
-        found.used.append(("conda", context.path(m[1]) or ""))
+        found.used.append(Used("conda", context.path(m[1]) or "", (), len(found.steps)))
     return None
 
 
@@ -68,7 +72,7 @@ class _Arguments(NamedTuple):
 
 
 def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Script) -> Step:
-    asked = _Arguments([], [], env_indexes(found.env), {})
+    asked = _Arguments([], [], env_indexes(found.variables), {})
     rest = iter([part for word in argv for part in (word.split("=", 1) if word.startswith("--") and "=" in word else [word])])
     for word in rest:
         _word(word, rest, tool, place, context, found, asked)
@@ -92,7 +96,7 @@ def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Con
     if word in _INDEX_OPTIONS:
         asked.indexes.append(Index(next(rest, ""), _INDEX_OPTIONS[word], place))
     elif word in _FILES:
-        included = _file(next(rest, ""), context, found)
+        included = _file(next(rest, ""), place, context, found)
         (asked.needed if word in _FILES[:2] else asked.constraints).extend(included.requirements)
         asked.constraints.extend(included.constraints)
         asked.indexes.extend(included.indexes)
@@ -100,18 +104,24 @@ def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Con
         asked.options[word] = next(rest, "")
     elif word.startswith("-"):
         asked.options[word] = "yes"
-    elif re.match(r"\.(?:[/\\]|\[|$)|/", word):
-        found.used.append((tool, context.path(re.sub(r"\[.*", "", word).rstrip("/") + "/pyproject.toml") or ""))
+    elif re.match(r"\.(?:[/\\]|\[|$)|/", word) and not word.endswith((".whl", ".tar.gz", ".zip")):
+        folder, _, extras = word.partition("[")
+        path = context.path(folder.rstrip("/") + "/pyproject.toml") or ""
+        found.used.append(
+            Used(tool, path, tuple(e.strip() for e in extras.rstrip("]").split(",") if e.strip()), len(found.steps))
+        )
     else:
         asked.needed.extend(requirements.one(word, place))
 
 
-def _file(name: str, context: Context, found: Script) -> requirements.RequirementsFile:
-    """A -r file of a command: beside the script, at the root, or wherever the one file of that name stands."""
-    for path in (context.path(name), joined("", name), joined(context.folder, name.rsplit("/", 1)[-1]), name.rsplit("/", 1)[-1]):
-        if path and context.tree.text(path, wanted=False) is not None:
-            found.used.append(("pip", path))
+def _file(name: str, place: Place, context: Context, found: Script) -> requirements.RequirementsFile:
+    """A -r file of a command: beside the script, at the root, or wherever the one file of that name is."""
+    base = name.rsplit("/", 1)[-1]
+    for path in (context.path(name), joined("", name), joined(context.folder, base), base):
+        if path and context.tree.is_file(path) and context.tree.text(path, wanted=False) is not None:
+            found.used.append(Used("pip", path))
             return requirements.read(context.tree, path)
+    found.problems.append(ReadProblem(place, f"{name} is not in the repository: what it installs is not known"))
     return requirements.RequirementsFile([], [], [], [])
 
 
@@ -135,26 +145,48 @@ def conda_requirement(text: str, place: Place) -> list[Requirement]:
     return [Requirement(name, spec, place, url="conda:" + text)] if re.fullmatch(r"[\w.,<>=!~*+ -]*", spec) else []
 
 
+# Options of `docker run` that take no value; all others take the next word where they have no `=`.
+_FLAGS = frozenset((
+    "--rm", "--privileged", "-d", "--detach", "-t", "--tty", "-i", "--interactive", "-P", "--publish-all", "--init", "--read-only",
+    "--no-healthcheck", "--oom-kill-disable", "-q", "--quiet", "--sig-proxy",
+))  # fmt: skip
+
+
 def container(argv: list[str], place: Place) -> Container:
-    """A `docker run`."""
-    pairs = [
-        word.split("=", 1) if word.startswith("--") and "=" in word else [word, *argv[n + 1 : n + 2]]
-        for n, word in enumerate(argv)
-    ]
-    options = [(p[0], p[1] if len(p) > 1 else "") for p in pairs if p[0].startswith("-")]
+    """A `docker run`: its options up to the image, which is the first word that is no option."""
+    options: list[tuple[str, str]] = []
+    rest = iter(argv)
+    image = ""
+    for word in rest:
+        if word.startswith("--") and "=" in word:
+            options.append((word.split("=", 1)[0], word.split("=", 1)[1]))
+        elif word in _FLAGS or re.fullmatch(r"-[dtiPq]{2,4}", word):
+            options.append((word, ""))
+        elif word.startswith("-"):
+            options.append((word, next(rest, "")))
+        elif word.startswith("$"):
+            options.append(("?", word))
+            if re.search(r"image|img|tag|name", word, re.I):
+                break
+        else:
+            image = word
+            break
     devices = tuple(v for o, v in options if o == "--device")
-    groups = tuple(v for o, v in options if o == "--group-add")
+    volumes = [v for o, v in options if o in ("-v", "--volume", "--mount")]
     single = dict(options)
-    image = next((w for w in argv if _IMAGE.fullmatch(w)), "")
+    # A variable among the options may bring devices: nothing is claimed to be missing then.
+    opaque = any(o == "?" and not re.search(r"image|img|tag|name", v, re.I) for o, v in options) or any(
+        v.startswith("$") for v in devices
+    )
     return Container(
         image or "docker run",
         image,
         place,
         devices,
-        groups,
+        tuple(v for o, v in options if o == "--group-add"),
         single.get("--shm-size", ""),
         single.get("--ipc", ""),
-        "--privileged" in single,
+        "--privileged" in single or opaque or any(v.startswith("/dev:") for v in volumes),
         single.get("--gpus", "") or ("nvidia" if single.get("--runtime") == "nvidia" else ""),
         bool(devices) or bool(_GPU_WORDS.search(image)),
     )

@@ -25,6 +25,10 @@ _ROLES: dict[str, Role] = {
 }  # fmt: skip
 _WHEEL = re.compile(r"([A-Za-z0-9_.]+?)-([0-9][^-/]*)-(?:[^-/]+-)?[^-/]+-[^-/]+-[^-/]+\.whl")
 _TAIL = re.compile(r" --(?:hash|config-settings|global-option)[= ].*")
+# pip takes a requirement with such an option after it and ignores the option without a word.
+_IGNORED = re.compile(r"\s(?:--(?:extra-)?index-url|--find-links|-i|-f)[=\s]+(\S+).*")
+_GIT = re.compile(r"git\+\S*?/([\w.-]+?)(?:\.git)?(?:@[^#\s]*)?(?:#.*egg=([\w.-]+).*|#.*)?$")
+_REPOSITORIES = {"flash-attention": "flash-attn", "pytorch": "torch", "vision": "torchvision", "audio": "torchaudio"}
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
 MAX_LINE = 4000
 MAX_LINES = 10_000
@@ -116,19 +120,38 @@ def one(text: str, place: Place, problems: list[ReadProblem] | None = None) -> l
     know.
     """
     text = _unquoted(_TAIL.sub("", " ".join(text[:MAX_LINE].split())))
+    if problems is not None and (ignored := _IGNORED.search(text)):
+        problems.append(ReadProblem(place, f"pip ignores the index {ignored[1]} here: an index is a line of its own"))
+        text = text[: ignored.start()]
     if len(text) > MAX_REQUIREMENT:
         return _refused(place, f"{len(text)} characters long", problems)
-    wheel = _WHEEL.search(text)
+    address, _, marker = text.partition(" ;") if " ;" in text else text.partition(";")
+    wheel = _WHEEL.search(address)
     if wheel and " @ " not in text:
         version = wheel[2].replace("%2B", "+").replace("%2b", "+")
-        return [Requirement(str(canonicalize_name(wheel[1])), f"=={version}", place, url=text)]
+        return [Requirement(str(canonicalize_name(wheel[1])), f"=={version}", place, url=address.strip(), marker=marker.strip())]
+    if (source := _GIT.match(address.strip())) and " @ " not in text:
+        name = str(canonicalize_name(source[2] or source[1]))
+        return [Requirement(_REPOSITORIES.get(name, name), "", place, url=address.strip(), marker=marker.strip())]
     if text.startswith((".", "/", "-", "$")) or re.match(r"[a-z+]+://", text) or not text:
         return []
+    if "$" in text:
+        return _partly_known(text, place)
     try:
-        parsed = Parsed(re.sub(r"\$\{?\w+\}?", "0", text) if "$" in text else text)
+        parsed = Parsed(text)
     except InvalidRequirement as exc:
         return _refused(place, str(exc).splitlines()[0][:120], problems)
     return [of_parsed(parsed, place)]
+
+
+def _partly_known(text: str, place: Place) -> list[Requirement]:
+    """A requirement with a variable that no file sets: its name, and a version that is not known."""
+    found = re.match(r"([A-Za-z][\w.-]*)(\[[^\]]*\])?\s*([=<>!~]=?|@|$)", text)
+    return [Requirement(str(canonicalize_name(found[1])), UNKNOWN, place)] if found else []
+
+
+UNKNOWN = "===$"
+"""The range of a requirement whose version is a variable that no file sets."""
 
 
 def _unquoted(text: str) -> str:

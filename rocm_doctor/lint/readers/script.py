@@ -5,45 +5,87 @@ from __future__ import annotations
 import re
 from itertools import islice
 
+import msgspec
+
 from rocm_doctor.lint.declared import Place, Setting
-from rocm_doctor.lint.readers import shell
+from rocm_doctor.lint.environments.branches import targets
+from rocm_doctor.lint.readers import bash, shell
 from rocm_doctor.lint.readers.installs import container, install
 
 _ASSIGN = re.compile(r"([A-Za-z_]\w*)=(.*)", re.S)
 MAX_COMMANDS = 10_000
 MAX_VALUE = 500
-_PREFIXES = frozenset((
-    "sudo", "-E", "exec", "time", "nice", "env", "then", "do", "else", "if", "RUN", "srun", "call", "@",
-))  # fmt: skip
+_PREFIXES = frozenset(("sudo", "-E", "exec", "time", "nice", "env", "srun", "call", "@", "nohup", "retry", "set", "xargs", "wsl"))
+# A text without any of these words changes nothing that is judged.
+_SPEAKS = re.compile(
+    r"\bpip3?\b|\buv\b|conda|mamba|poetry|pdm|docker|podman|nerdctl|HSA_|HIP_|ROCM|ROCR|PYTORCH|TORCH|GPU|AMD|NCCL|RCCL|BNB_|FLASH|TRITON"
+    r"|MIOPEN|AITER|VLLM|PIP_|UV_|gfx\d|rocm|amdgpu|OMP_|CUDA"
+)
+_CHANGES = re.compile(r"\b(?:pip|uv|conda|mamba|poetry|pdm|docker|podman|nerdctl|set|setx)\b|\$env:|^\w+=", re.I)
+# Variables whose value is a command or the options of one: launchers of web interfaces take their torch from them.
+_COMMAND_VARIABLES = re.compile(r"(?:\w*TORCH_COMMAND|\w*_INSTALL_CMD|TORCH_INSTALL\w*)$")
+
+
+def speaks(text: str) -> bool:
+    """Whether a text holds any word of what is judged: most scripts of a repository do not."""
+    return _SPEAKS.search(text) is not None
 
 
 def read(text: str, place: Place, context: shell.Context, found: shell.Script) -> None:
-    """Read a text's commands, in order, into `found`; `place` is that of its first line."""
+    """Read the commands of a POSIX shell text, in order, into `found`; `place` is that of its first line."""
+    if not speaks(text):
+        return
+    for one in bash.commands(place.file, text, place.line, context.names, context.kind):
+        before = len(found.steps), len(found.variables), len(found.containers)
+        _do(one.words, one.place, context, found)
+        after = len(found.steps), len(found.variables), len(found.containers)
+        if one.arms and after != before and (only := targets(one.arms)):
+            _restrict(found, before, only)
+
+
+def read_windows(text: str, place: Place, context: shell.Context, found: shell.Script) -> None:
+    """The same for batch and PowerShell text."""
     for at, command in islice(shell.commands(place.file, text, place.line), MAX_COMMANDS):
-        _command(shell.words(shell.filled(command, context.names)), at, context, found)
+        if not _CHANGES.search(command):
+            continue
+        _do(shell.words(shell.filled(command, context.names)), at, context, found)
 
 
-def _command(argv: list[str], place: Place, context: shell.Context, found: shell.Script) -> None:
+def _restrict(found: shell.Script, before: tuple[int, int, int], only: tuple[str, ...]) -> None:
+    """Mark what one command added as meant for these targets."""
+    steps, variables, containers = before
+    found.steps[steps:] = [msgspec.structs.replace(one, gfx=only) for one in found.steps[steps:]]
+    found.variables[variables:] = [msgspec.structs.replace(one, gfx=only) for one in found.variables[variables:]]
+    found.containers[containers:] = [msgspec.structs.replace(one, gfx=only) for one in found.containers[containers:]]
+
+
+def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Script) -> None:
     argv = _without_prefixes(argv)
     while argv and (assigned := _ASSIGN.fullmatch(argv[0])):
         _set(assigned[1], assigned[2], place, context, found)
-        argv = argv[1:]
+        argv = _without_prefixes(argv[1:])
     if not argv:
         return
-    if argv[0] in ("export", "set", "setx", "declare", "typeset"):
+    if argv[0] in ("export", "setx", "declare", "typeset"):
         _exports(argv[1:], place, context, found)
     elif argv[0].lower().startswith("$env:"):
         name, _, value = " ".join(argv)[5:].partition("=")
         _set(name.strip(), value.strip(" \"'"), place, context, found)
+    elif argv[0] == "cd" and len(argv) == 2 and "WORKDIR" in context.names:
+        context.names["WORKDIR"] = argv[1] if argv[1].startswith("/") else f"{context.names['WORKDIR']}/{argv[1]}"
     elif argv[0] in ("docker", "podman", "nerdctl") and "run" in argv[1:3]:
         found.containers.append(container(argv[argv.index("run") + 1 :], place))
+    elif argv[0] == "ssh" and len(argv) > 2:
+        read(argv[-1], place, context, found)
+    elif argv[0] in ("bash", "sh", "cmd") and len(argv) > 2 and argv[1] in ("-c", "-lc", "-exc", "/c"):
+        read(argv[2], place, context, found)
     else:
         step = install(argv, place, context, found)
         found.steps.extend([step] if step else [])
 
 
 def _without_prefixes(argv: list[str]) -> list[str]:
-    while argv and argv[0] in _PREFIXES:
+    while argv and argv[0].lstrip("@") in _PREFIXES:
         argv = argv[1:]
     return argv
 
@@ -57,5 +99,8 @@ def _exports(argv: list[str], place: Place, context: shell.Context, found: shell
 
 
 def _set(name: str, value: str, place: Place, context: shell.Context, found: shell.Script) -> None:
-    context.names[name] = shell.filled(value, context.names)[:MAX_VALUE]
-    found.env.append(Setting(name, context.names[name], place))
+    context.names[name] = value[:MAX_VALUE]
+    found.variables.append(Setting(name, value[:MAX_VALUE], place))
+    if _COMMAND_VARIABLES.fullmatch(name) and " install " in value:
+        step = install(value.split(), place, context, found)
+        found.steps.extend([step] if step else [])

@@ -1,12 +1,12 @@
-"""Training configurations: accelerate, DeepSpeed, axolotl, LLaMA-Factory, torchtune. Their keys as settings with lines."""
+"""Training configurations: accelerate, DeepSpeed, axolotl, LLaMA-Factory, torchtune, kohya, ai-toolkit. Keys as settings with lines."""
 
 from __future__ import annotations
 
 import re
 
 from rocm_doctor.bounded import Unreadable, jsons
-from rocm_doctor.lint.declared import Place, ReadProblem, Setting, Unit
-from rocm_doctor.lint.readers import yamls
+from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Setting
+from rocm_doctor.lint.readers import toml, yamls
 from rocm_doctor.lint.readers.files import Tree, is_config, quoted
 
 MAX_SETTINGS = 400
@@ -15,7 +15,7 @@ _NAMED = re.compile(r"ds|deepspeed|zero|quant|config|train")
 _KEY = re.compile(r'"([^"\\\n]{1,80})"\s*:')
 
 
-def unit(tree: Tree, path: str) -> Unit | None:
+def environment(tree: Tree, path: str) -> Environment | None:
     """A YAML file in which a training configuration's words stand; None for any other."""
     text = tree.text(path, wanted=False)
     if text is None or not is_config(text):
@@ -25,10 +25,10 @@ def unit(tree: Tree, path: str) -> Unit | None:
         for document in yamls.load(tree, path)
         for name, node in list(yamls.scalars(document))[:MAX_SETTINGS]
     ]
-    return Unit(path, settings[0].place, config=tuple(settings)) if settings else None
+    return Environment(path, settings[0].place, config=tuple(settings), sort="configuration") if settings else None
 
 
-def deepspeed(tree: Tree, path: str) -> Unit | None:
+def deepspeed(tree: Tree, path: str) -> Environment | None:
     """A JSON file with DeepSpeed's or a quantisation's keys."""
     text = tree.text(path, wanted=False)
     if text is None or not is_config(text):
@@ -44,7 +44,23 @@ def deepspeed(tree: Tree, path: str) -> Unit | None:
     lines = _lines(text)
     settings: list[Setting] = []
     _flatten(data, "", path, lines, settings)
-    return Unit(path, Place(path, 1), config=tuple(settings)) if settings else None
+    return Environment(path, Place(path, 1), config=tuple(settings), sort="configuration") if settings else None
+
+
+def from_toml(tree: Tree, path: str) -> Environment | None:
+    """A TOML file in which a training configuration's words are (kohya, diffusion-pipe)."""
+    text = tree.text(path, wanted=False)
+    if text is None or len(text) > 2**18 or not is_config(text):
+        return None
+    loaded = toml.load(tree, path)
+    settings: list[Setting] = []
+    if loaded is not None:
+        lines: dict[str, tuple[int, str]] = {}
+        for number, line in enumerate(text.splitlines(), 1):
+            if found := re.match(r"\s*([\w-]+)\s*=", line):
+                lines.setdefault(found[1], (number, quoted(line)))
+        _flatten(loaded[0], "", path, lines, settings)
+    return Environment(path, Place(path, 1), config=tuple(settings), sort="configuration") if settings else None
 
 
 def _lines(text: str) -> dict[str, tuple[int, str]]:

@@ -1,10 +1,10 @@
-"""Judgements on what a repository declares: functions of one unit and one target. The table is what runs, in this order."""
+"""Judgements on what a repository declares: functions of one environment and one target. The table is what runs, in this order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from rocm_doctor.lint.declared import Target, Unit
+from rocm_doctor.lint.declared import Environment, Target
 from rocm_doctor.lint.rules.companions import companions, pythons, triton
 from rocm_doctor.lint.rules.configs import config, packages
 from rocm_doctor.lint.rules.containers import base_image, containers
@@ -13,7 +13,7 @@ from rocm_doctor.lint.rules.torch_build import torch_build, unsafe_indexes
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
 
-RepoRule = Callable[[Unit, Target, Matrix], Iterable[Finding]]
+RepoRule = Callable[[Environment, Target, Matrix], Iterable[Finding]]
 
 REPO_RULES: tuple[RepoRule, ...] = (
     torch_build,

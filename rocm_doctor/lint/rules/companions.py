@@ -5,38 +5,38 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rocm_doctor.lint.declared import Requirement, Step, Target, Unit
+from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
 from rocm_doctor.lint.rules.findings import found, required
-from rocm_doctor.lint.rules.indexes import Torch, applies, of_local, pinned, said, sources
+from rocm_doctor.lint.rules.indexes import Torch, meant, of_local, pinned, said, sources
 from rocm_doctor.lint.rules.torch_state import image_facts, last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
 from rocm_doctor.rules.build import build_of
 
 
-def companions(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+def companions(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """torchvision or torchaudio of another torch release, or from an index that torch does not come from."""
-    state = last_state(unit, matrix, target)
+    state = last_state(environment, matrix, target)
     if state is None or state[2].build != "rocm":
         return
     torch = state[2]
     build = build_of(matrix, torch.local) or next((b for b in matrix.torch if b.torch == torch.version), None)
-    for step in unit.steps:
+    for step in environment.steps:
         for r in step.requirements:
-            if r.name in ("torchvision", "torchaudio") and applies(r.marker, target):
+            if r.name in ("torchvision", "torchaudio") and meant(r, target):
                 right = getattr(build, r.name).split("+")[0] if build else ""
-                yield from _companion(unit, target, matrix, step, r, torch, right)
+                yield from _companion(environment, target, matrix, step, r, torch, right)
 
 
 def _companion(
-    unit: Unit, target: Target, matrix: Matrix, step: Step, r: Requirement, torch: Torch, right: str
+    environment: Environment, target: Target, matrix: Matrix, step: Step, r: Requirement, torch: Torch, right: str
 ) -> Iterator[Finding]:
     version = pinned(r.spec)
     if version and right and torch.version and version != right:
         yield found(
             matrix,
             "version.companion-mismatch",
-            unit,
+            environment,
             target,
             [r.place, torch.place],
             row="",
@@ -45,13 +45,13 @@ def _companion(
         )
         return
     origin = of_local(r.spec, r.url)
-    asked, first = sources(step, r.name, target.os)
+    asked, first = sources(step, r.name, target)
     build = origin[0] if origin else asked[0].build if first or len(asked) == 1 else "unknown"
     if build in ("cuda", "cpu"):
         yield found(
             matrix,
             "version.companion-mismatch",
-            unit,
+            environment,
             target,
             [r.place, torch.place],
             title=f"{r.name} comes as {said(build)}, torch as a ROCm build",
@@ -64,16 +64,16 @@ def _index(torch: Torch) -> str:
     return f", {torch.origin.url}" if torch.origin else ""
 
 
-def triton(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+def triton(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """uv and an explicit ROCm index: torch's own triton package is on that index only, and uv asks it for named packages only.
 
     Source: https://docs.astral.sh/uv/guides/integration/pytorch/ (the ROCm example names the triton package as well).
     """
-    state = last_state(unit, matrix, target)
+    state = last_state(environment, matrix, target)
     if state is None or state[2].build != "rocm":
         return
     last, build = state[2], build_of(matrix, state[2].local)
-    for step in unit.steps:
+    for step in environment.steps:
         torch = next((i for i in step.indexes if i.role == "bound" and "torch" in i.only), None)
         if step.tool != "uv" or torch is None:
             continue
@@ -84,7 +84,7 @@ def triton(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
             yield found(
                 matrix,
                 "version.wheel-missing",
-                unit,
+                environment,
                 target,
                 [last.place, torch.place],
                 title=f"uv cannot find {package}, which torch {last.local} requires",
@@ -95,14 +95,14 @@ def triton(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
             )
 
 
-def pythons(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
-    """The Python of the unit (or of the target) for which the chosen torch build has no wheel."""
-    state = last_state(unit, matrix, target)
+def pythons(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """The Python of the environment (or of the target) for which the chosen torch build has no wheel."""
+    state = last_state(environment, matrix, target)
     python = (
-        unit.python.value
-        if unit.python and unit.python.value[:1].isdigit()
-        else image_facts(unit.image.value).get("python", "")
-        if unit.image
+        environment.python.value
+        if environment.python and environment.python.value[:1].isdigit()
+        else image_facts(environment.image.value).get("python", "")
+        if environment.image
         else ""
     )
     given = (python or target.python).split(".")[:2]
@@ -110,11 +110,11 @@ def pythons(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
         return
     build = build_of(matrix, state[2].local) if state[2].local else None
     if build and build.pythons and f"cp{''.join(given)}" not in build.pythons:
-        places = [state[2].place, *([unit.python.place] if unit.python and python else [])]
+        places = [state[2].place, *([environment.python.place] if environment.python and python else [])]
         yield found(
             matrix,
             "version.python-unsupported",
-            unit,
+            environment,
             target,
             places,
             title=f"torch {build.local} has no wheel for Python {'.'.join(given)}",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rocm_doctor.lint.declared import Place, Setting, Target, Unit
+from rocm_doctor.lint.declared import Environment, Place, Setting, Target
 from rocm_doctor.lint.rules.findings import found
-from rocm_doctor.lint.rules.indexes import applies
+from rocm_doctor.lint.rules.indexes import meant
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Confidence, Finding, Severity
 
@@ -31,19 +31,19 @@ _FLASH_KEYS = frozenset(("flash_attention", "use_flash_attention_2", "use_flash_
 _FOUR_BIT = frozenset(("load_in_4bit", "load_in_8bit", "use_4bit"))
 
 
-def config(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+def config(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """bf16, flash-attention 2, quantisation and torch.compile that the target cannot do."""
-    for setting in unit.config:
+    for setting in environment.config:
         key = ".".join(setting.name.lower().split(".")[-2:])
         last, value = key.rsplit(".", 1)[-1], setting.value.strip().lower()
         if _is_bf16(key, last, value):
-            yield from _bf16(unit, setting, target, matrix)
+            yield from _bf16(environment, setting, target, matrix)
         elif _is_flash(last, value):
-            yield from _flash(unit, setting.place, target, matrix, f"{last}: {setting.value}")
+            yield from _flash(environment, setting.place, target, matrix, f"{last}: {setting.value}")
         elif _is_quantised(last, value):
-            yield from _quantised(unit, setting.place, target, matrix, f"{last}: {setting.value}")
+            yield from _quantised(environment, setting.place, target, matrix, f"{last}: {setting.value}")
         elif last == "torch_compile" and value in _YES and target.gpu in ("gfx900", "gfx906"):
-            yield _compile(unit, setting, target, matrix)
+            yield _compile(environment, setting, target, matrix)
 
 
 def _is_bf16(key: str, last: str, value: str) -> bool:
@@ -68,13 +68,13 @@ def _is_quantised(last: str, value: str) -> bool:
     )
 
 
-def _bf16(unit: Unit, setting: Setting, target: Target, matrix: Matrix) -> Iterator[Finding]:
+def _bf16(environment: Environment, setting: Setting, target: Target, matrix: Matrix) -> Iterator[Finding]:
     if not re.fullmatch(r"gfx10\d\d", target.gpu) or setting.value.strip().lower() == "auto":
         return
     yield found(
         matrix,
         "numeric.bf16-or-fp16",
-        unit,
+        environment,
         target,
         [setting.place],
         severity="warning",
@@ -85,8 +85,8 @@ def _bf16(unit: Unit, setting: Setting, target: Target, matrix: Matrix) -> Itera
     )
 
 
-def _flash(unit: Unit, place: Place, target: Target, matrix: Matrix, words: str) -> Iterator[Finding]:
-    switched = any(s.name == _TRITON_SWITCH and s.value.upper() in ("TRUE", "1") for s in unit.env)
+def _flash(environment: Environment, place: Place, target: Target, matrix: Matrix, words: str) -> Iterator[Finding]:
+    switched = any(s.name == _TRITON_SWITCH and s.value.upper() in ("TRUE", "1") for s in environment.variables)
     rdna = re.match(r"gfx1[012]", target.gpu) is not None
     if target.gpu in _CK or (switched and rdna):
         return
@@ -102,7 +102,7 @@ def _flash(unit: Unit, place: Place, target: Target, matrix: Matrix, words: str)
     yield found(
         matrix,
         "lib.flash-attn",
-        unit,
+        environment,
         target,
         [place],
         severity=severity,
@@ -113,16 +113,18 @@ def _flash(unit: Unit, place: Place, target: Target, matrix: Matrix, words: str)
     )
 
 
-def _quantised(unit: Unit, place: Place, target: Target, matrix: Matrix, words: str) -> Iterator[Finding]:
+def _quantised(environment: Environment, place: Place, target: Target, matrix: Matrix, words: str) -> Iterator[Finding]:
     if target.gpu in _NO_BNB:
-        yield _no_bnb(unit, [place], target, matrix, f"{words} needs bitsandbytes, which has no kernels for {target.gpu}")
+        yield _no_bnb(environment, [place], target, matrix, f"{words} needs bitsandbytes, which has no kernels for {target.gpu}")
 
 
-def _no_bnb(unit: Unit, places: list[Place], target: Target, matrix: Matrix, title: str, sure: Confidence = "high") -> Finding:
+def _no_bnb(
+    environment: Environment, places: list[Place], target: Target, matrix: Matrix, title: str, sure: Confidence = "high"
+) -> Finding:
     return found(
         matrix,
         "lib.bitsandbytes",
-        unit,
+        environment,
         target,
         places,
         confidence=sure,
@@ -134,11 +136,11 @@ def _no_bnb(unit: Unit, places: list[Place], target: Target, matrix: Matrix, tit
     )
 
 
-def _compile(unit: Unit, setting: Setting, target: Target, matrix: Matrix) -> Finding:
+def _compile(environment: Environment, setting: Setting, target: Target, matrix: Matrix) -> Finding:
     return found(
         matrix,
         "lib.triton",
-        unit,
+        environment,
         target,
         [setting.place],
         severity="warning",
@@ -149,13 +151,15 @@ def _compile(unit: Unit, setting: Setting, target: Target, matrix: Matrix) -> Fi
     )
 
 
-def packages(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+def packages(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """Packages without any code for the target."""
-    for step in unit.steps:
+    for step in environment.steps:
         for r in step.requirements:
-            if not applies(r.marker, target):
+            if not meant(r, target):
                 continue
             if r.name == "bitsandbytes" and target.gpu in _NO_BNB:
-                yield _no_bnb(unit, [r.place], target, matrix, f"bitsandbytes is required, and no wheel of it holds {target.gpu}")
+                yield _no_bnb(
+                    environment, [r.place], target, matrix, f"bitsandbytes is required, and no wheel of it holds {target.gpu}"
+                )
             elif r.name == "flash-attn":
-                yield from _flash(unit, r.place, target, matrix, "the flash-attn package")
+                yield from _flash(environment, r.place, target, matrix, "the flash-attn package")

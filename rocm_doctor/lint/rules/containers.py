@@ -7,7 +7,7 @@ from typing import Any
 
 from rocm_doctor import versions
 from rocm_doctor.commands import filled
-from rocm_doctor.lint.declared import Container, Target, Unit
+from rocm_doctor.lint.declared import Container, Environment, Target
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.torch_state import image_facts, image_parts, last_state, of_image
 from rocm_doctor.matrix import Matrix
@@ -17,38 +17,38 @@ from rocm_doctor.model import Finding
 _DEVICES = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html"
 
 
-def base_image(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+def base_image(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """A CUDA base image, or a ROCm image of a release that dropped the target."""
-    if unit.image is None or not unit.image.value:
+    if environment.image is None or not environment.image.value:
         return
-    repo, _ = image_parts(unit.image.value)
-    state = last_state(unit, matrix, target)
-    brings = of_image(unit.image)
+    repo, _ = image_parts(environment.image.value)
+    state = last_state(environment, matrix, target)
+    brings = of_image(environment.image)
     if (
         repo.startswith("nvidia/")
-        or "nvcr.io" in unit.image.value
+        or "nvcr.io" in environment.image.value
         or (brings and brings.build == "cuda" and state and state[2].build != "rocm")
     ):
         yield found(
             matrix,
             "version.torch-not-rocm",
-            unit,
+            environment,
             target,
-            [unit.image.place],
+            [environment.image.place],
             row="",
-            title=f"the base image {unit.image.value} is for NVIDIA GPUs",
+            title=f"the base image {environment.image.value} is for NVIDIA GPUs",
             cause="It brings CUDA libraries and no HIP runtime.",
             advice="Start from a rocm/ image whose tag names your ROCm release.",
         )
-    rocm = image_facts(unit.image.value).get("rocm", "")
+    rocm = image_facts(environment.image.value).get("rocm", "")
     word = _last_word(rocm, target, matrix) if rocm else None
     if word is not None and word.state in _AGAINST:
         yield found(
             matrix,
             "arch.dropped-by-rocm",
-            unit,
+            environment,
             target,
-            [unit.image.place],
+            [environment.image.place],
             severity="warning",
             confidence="medium",
             title=f"the base image has ROCm {rocm}, which no longer serves {target.gpu}",
@@ -71,14 +71,14 @@ def _last_word(rocm: str, target: Target, matrix: Matrix) -> Support | None:
     return max(so_far, key=lambda s: versions.sort_key(s.since), default=None)
 
 
-def containers(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+def containers(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """Containers that train but do not get the devices, or ask for another vendor's."""
     if target.os != "linux":
         return
-    for container in unit.containers:
+    for container in environment.containers:
         if container.nvidia:
             yield _found(
-                unit,
+                environment,
                 target,
                 matrix,
                 container,
@@ -87,17 +87,17 @@ def containers(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
                 commands=(_passed(container),),
             )
         elif container.gpu and not container.privileged:
-            yield from _devices(unit, target, matrix, container)
+            yield from _devices(environment, target, matrix, container)
 
 
-def _devices(unit: Unit, target: Target, matrix: Matrix, container: Container) -> Iterator[Finding]:
+def _devices(environment: Environment, target: Target, matrix: Matrix, container: Container) -> Iterator[Finding]:
     have = {d.split(":")[0].rstrip("/") for d in container.devices}
     missing = [
         d for d in ("/dev/kfd", "/dev/dri") if not any(h == d or h.startswith(d + "/") or d.startswith(h + "/") for h in have)
     ]
     if missing:
         yield _found(
-            unit,
+            environment,
             target,
             matrix,
             container,
@@ -107,7 +107,7 @@ def _devices(unit: Unit, target: Target, matrix: Matrix, container: Container) -
         )
     elif not container.shm and container.ipc != "host":
         yield _found(
-            unit,
+            environment,
             target,
             matrix,
             container,
@@ -120,8 +120,8 @@ def _devices(unit: Unit, target: Target, matrix: Matrix, container: Container) -
         )
 
 
-def _found(unit: Unit, target: Target, matrix: Matrix, container: Container, **fields: Any) -> Finding:
-    return found(matrix, "access.container", unit, target, [container.place], sources=(_DEVICES,), **fields)
+def _found(environment: Environment, target: Target, matrix: Matrix, container: Container, **fields: Any) -> Finding:
+    return found(matrix, "access.container", environment, target, [container.place], sources=(_DEVICES,), **fields)
 
 
 _RUN = "docker run --device=/dev/kfd --device=/dev/dri --group-add video --group-add render --ipc=host "

@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rocm_doctor.lint.declared import Place, Target, Unit
+from rocm_doctor.lint.declared import Environment, Place, Target
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Reading, Subject
 from rocm_doctor.rules.findings import finding
 
 
-def found(matrix: Matrix, diagnosis: str, unit: Unit, target: Target, places: Sequence[Place], **fields: Any) -> Finding:
-    """A finding at the first of the places; its subject is the unit. What the diagnosis says of a machine to type is left out."""
+def found(
+    matrix: Matrix, diagnosis: str, environment: Environment, target: Target, places: Sequence[Place], **fields: Any
+) -> Finding:
+    """A finding at the first of the places; its subject is the environment. What the diagnosis says of a machine to type is left out."""
     evidence = [*(p.reading() for p in dict.fromkeys(places)), *target_reading(target)]
     return finding(
-        matrix, diagnosis, evidence=evidence, subject=subject(unit, target), **{"commands": (), "verify": (), **fields}
+        matrix, diagnosis, evidence=evidence, subject=subject(environment, target), **{"commands": (), "verify": (), **fields}
     )
 
 
-def subject(unit: Unit, target: Target) -> Subject:
-    """How a finding names its unit; the target is named where it was declared by name."""
-    return Subject(f"{unit.name} for {target.name}" if target.place else unit.name, "environment")
+def subject(environment: Environment, target: Target) -> Subject:
+    """How a finding names its environment; the target is named where it was declared by name."""
+    return Subject(f"{environment.name} for {target.name}" if target.place else environment.name, "environment")
 
 
 def required(requirement: str, place: Place) -> str:
@@ -47,7 +49,7 @@ def field_reading(target: Target, name: str, value: str) -> Reading:
 def target_reading(target: Target) -> list[Reading]:
     """Where the target as a whole was declared: a line of the policy, or the command line."""
     said = ", ".join(
-        f"{k} {v}" for k, v in (("", target.gpu), ("ROCm", target.rocm), ("Python", target.python), ("", target.os)) if v
+        f"{k} {v}".strip() for k, v in (("", target.gpu), ("ROCm", target.rocm), ("Python", target.python), ("", target.os)) if v
     )
     if target.place:
         return [Reading(target.place.file, f"line {target.place.line}", f"target {target.name}: {said}", "target")]

@@ -74,9 +74,10 @@ def default_source(os: str, index: Index | None = None) -> Source:
     return Source("cuda" if os == "linux" else "cpu", "", index)
 
 
-def sources(step: Step, package: str, os: str) -> tuple[list[Source], bool]:
+def sources(step: Step, package: str, target: Target) -> tuple[list[Source], bool]:
     """The indexes that the step's tool would ask for a package, in its order, and whether the first that has it settles it."""
-    bound = [i for i in step.indexes if i.role == "bound" and package in i.only]
+    os = target.os
+    bound = [i for i in step.indexes if i.role == "bound" and package in i.only and applies(i.marker, target)]
     if bound:
         return [source_of(bound[-1], os)], True
     default = [source_of(i, os) for i in step.indexes if i.role == "default"][-1:] or [default_source(os)]
@@ -87,7 +88,27 @@ def sources(step: Step, package: str, os: str) -> tuple[list[Source], bool]:
 
 def wanted(step: Step, target: Target, name: str = "torch") -> list[Requirement]:
     """The step's requirements of a package that hold on the target, markers judged."""
-    return [r for r in step.requirements if r.name == name and applies(r.marker, target)]
+    return [r for r in step.requirements if r.name == name and meant(r, target)]
+
+
+def meant(r: Requirement, target: Target) -> bool:
+    """Whether a requirement is for the target: its marker holds, and the tags of the wheel that it names fit."""
+    return applies(r.marker, target) and _tagged(r.url, target)
+
+
+_SYSTEM_TAGS = {"linux": ("linux", "manylinux", "musllinux"), "windows": ("win",), "macos": ("macosx",)}
+
+
+def _tagged(url: str, target: Target) -> bool:
+    """Whether a wheel's name is for the target's system and Python; anything else is taken to be."""
+    found = re.search(r"-((?:cp|py)[\w.]+)-([\w.]+)-([\w.]+)\.whl(?:$|[#?])", url)
+    if found is None:
+        return True
+    python, abi, platform = found.groups()
+    if platform != "any" and not platform.startswith(_SYSTEM_TAGS[target.os]):
+        return False
+    wanted = "cp" + "".join(target.python.split(".")[:2])
+    return not target.python or not python.startswith("cp3") or abi == "abi3" or wanted in python.split(".")
 
 
 def applies(marker: str, target: Target) -> bool:
@@ -140,9 +161,14 @@ def pinned(spec: str) -> str:
 def builds_on(matrix: Matrix, rocm: str, spec: str, target: Target) -> list[TorchBuild]:
     """Builds of the catalogue on that ROCm index which the range and the target's Python admit, newest first."""
     python = "cp" + "".join(target.python.split(".")[:2]) if target.python else ""
-    fit = [b for b in matrix.torch if is_on(b, rocm) and admits(spec, b.torch)]
+    fit = [b for b in matrix.torch if is_on(b, rocm) and admits(spec, b.torch) and for_system(b, target.os)]
     fit = [b for b in fit if not python or not b.pythons or python in b.pythons]
     return sorted(fit, key=lambda b: versions.sort_key(b.torch), reverse=True)
+
+
+def for_system(build: TorchBuild, os: str) -> bool:
+    """Whether a build has wheels for an operating system; those whose platforms nobody wrote down are Linux builds."""
+    return any(p.startswith(_SYSTEM_TAGS[os]) for p in build.platforms) if build.platforms else os == "linux"
 
 
 def known_index(matrix: Matrix, rocm: str) -> bool:
@@ -156,7 +182,7 @@ def is_on(build: TorchBuild, rocm: str) -> bool:
 
 def newest(matrix: Matrix, spec: str) -> str:
     """The newest torch release known that a range admits; the pinned version itself for a pin."""
-    if pinned(spec):
+    if pinned(spec) or "$" in spec:
         return pinned(spec)
     known = {b.torch for b in matrix.torch if versions.parse(b.torch)}
     return max((v for v in known if admits(spec, v)), key=versions.sort_key, default="")
@@ -164,7 +190,7 @@ def newest(matrix: Matrix, spec: str) -> str:
 
 def resolve(step: Step, spec: str, place: Place, matrix: Matrix, target: Target) -> Torch:
     """The torch that a step installs for a range. `unknown` where an index is not known, `none` where no index has one."""
-    asked, first = sources(step, "torch", target.os)
+    asked, first = sources(step, "torch", target)
     source, version, why = (_first if first else _best)(asked, spec, matrix, target)
     rocm_index = next((s.origin for s in asked if s.build == "rocm"), None)
     explicit = source.origin is not None and source.build in ("cpu", "cuda")
@@ -193,7 +219,9 @@ def _best(asked: Sequence[Source], spec: str, matrix: Matrix, target: Target) ->
     for source in asked:
         version = _offer(source, spec, matrix, target)
         if version is not None:
-            offers.append(((versions.sort_key(version), _RANK[source.build] if source.origin else -1), source, version))
+            # The same version with a local part (+cpu, +cu126, +rocm6.4) is higher than the one of PyPI, which has none (PEP 440).
+            rank = _RANK[source.build] if source.origin and "pypi" not in source.origin.url else -1
+            offers.append(((versions.sort_key(version), rank), source, version))
     if not offers:
         rocm = next(s for s in asked if s.build == "rocm")
         return _NONE._replace(rocm=rocm.rocm), "", _missing(rocm, spec, matrix, target)
@@ -242,4 +270,4 @@ def _missing(source: Source, spec: str, matrix: Matrix, target: Target) -> str:
 
 
 def marked(requirements: Iterable[Requirement], target: Target) -> list[Requirement]:
-    return [r for r in requirements if applies(r.marker, target)]
+    return [r for r in requirements if meant(r, target)]

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from rocm_doctor import versions
-from rocm_doctor.lint.declared import Requirement, Step, Target, Unit
+from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
 from rocm_doctor.lint.rules.findings import found
-from rocm_doctor.lint.rules.indexes import applies, known_index, pinned, sources
+from rocm_doctor.lint.rules.indexes import known_index, meant, pinned, sources
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
 
@@ -22,15 +22,15 @@ _XFORMERS = (
 _XFORMERS_SOURCE = "facebookresearch/xformers .github/workflows/wheels.yml by tag (0.0.28 to 0.0.35)"
 
 
-def unknown_indexes(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+def unknown_indexes(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """An index of the PyTorch project for a ROCm release that it is not known to build for."""
-    for index in {i.url: i for step in unit.steps for i in step.indexes}.values():
+    for index in {i.url: i for step in environment.steps for i in step.indexes}.values():
         named = _OF_PYTORCH.match(index.url)
         if named and not known_index(matrix, named[1]):
             yield found(
                 matrix,
                 "version.wheel-missing",
-                unit,
+                environment,
                 target,
                 [index.place],
                 severity="warning",
@@ -52,16 +52,16 @@ def _near(matrix: Matrix, rocm: str) -> str:
     return ", ".join(f"rocm{n}" for n in older + newer)
 
 
-def xformers(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+def xformers(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """A pinned xformers that PyTorch's ROCm index, the only one asked, does not have."""
-    for step in unit.steps:
+    for step in environment.steps:
         for r in step.requirements:
-            if r.name == "xformers" and applies(r.marker, target) and not r.url:
-                yield from _not_there(unit, target, matrix, step, r)
+            if r.name == "xformers" and meant(r, target) and not r.url:
+                yield from _not_there(environment, target, matrix, step, r)
 
 
-def _not_there(unit: Unit, target: Target, matrix: Matrix, step: Step, r: Requirement) -> Iterator[Finding]:
-    asked, first = sources(step, r.name, target.os)
+def _not_there(environment: Environment, target: Target, matrix: Matrix, step: Step, r: Requirement) -> Iterator[Finding]:
+    asked, first = sources(step, r.name, target)
     index = asked[0].origin
     named = _OF_PYTORCH.match(index.url) if index and (first or len(asked) == 1) else None
     version = pinned(r.spec)
@@ -73,7 +73,7 @@ def _not_there(unit: Unit, target: Target, matrix: Matrix, step: Step, r: Requir
         yield found(
             matrix,
             "lib.xformers",
-            unit,
+            environment,
             target,
             [r.place, index.place],
             severity="warning",

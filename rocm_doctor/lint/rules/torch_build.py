@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rocm_doctor import versions
 from rocm_doctor.commands import filled
-from rocm_doctor.lint.declared import Step, Target, Unit
+from rocm_doctor.lint.declared import Environment, Step, Target
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import Torch, of_local, pinned, said, sources, wanted
 from rocm_doctor.lint.rules.torch_state import EXACT, last_state
@@ -17,14 +17,14 @@ from rocm_doctor.rules.build import builds_with
 _PIP = "https://pip.pypa.io/en/stable/cli/pip_install/#finding-packages"
 
 
-def torch_build(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+def torch_build(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """`version.torch-not-rocm` where the environment ends up with a CUDA or CPU torch, naming what put it there."""
-    state = last_state(unit, matrix, target)
+    state = last_state(environment, matrix, target)
     if state is None:
         return
     step, before, last = state
     if last.build == "none":
-        yield _no_wheel(unit, target, matrix, last)
+        yield _no_wheel(environment, target, matrix, last)
     if step is None or last.build not in ("cuda", "cpu") or (last.build == "cpu" and last.explicit):
         return
     replaced = before is not None and before.build == "rocm"
@@ -34,13 +34,13 @@ def torch_build(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]
     yield found(
         matrix,
         "version.torch-not-rocm",
-        unit,
+        environment,
         target,
         places,
-        severity=_weight(unit, step),
+        severity=_weight(environment, step),
         title=title,
         cause=_sentence(last.why),
-        advice=_advice(step, replaced) + (_LATER if _has_gpu_libraries(unit) else ""),
+        advice=_advice(step, replaced) + (_LATER if _has_gpu_libraries(environment) else ""),
         commands=_command(step, matrix, target),
         sources=(_PIP, *matrix.diagnoses["version.torch-not-rocm"].sources),
     )
@@ -50,14 +50,14 @@ _LATER = " The GPU libraries beside it are judged once torch is a ROCm build."
 _GPU_LIBRARIES = frozenset(("bitsandbytes", "xformers", "flash-attn", "torchao", "deepspeed", "vllm", "aiter", "triton"))
 
 
-def _has_gpu_libraries(unit: Unit) -> bool:
-    return any(r.name in _GPU_LIBRARIES for step in unit.steps for r in step.requirements)
+def _has_gpu_libraries(environment: Environment) -> bool:
+    return any(r.name in _GPU_LIBRARIES for step in environment.steps for r in step.requirements)
 
 
-def _weight(unit: Unit, step: Step) -> Severity:
+def _weight(environment: Environment, step: Step) -> Severity:
     """A list that names no torch may be meant to be installed beside one: that is a note, all else is an error."""
     named = any(r.name == "torch" or r.name in EXACT for r in step.requirements)
-    return "error" if named or unit.image or step.tool == "lock" else "note"
+    return "error" if named or environment.image or step.tool == "lock" else "note"
 
 
 def _sentence(words: str) -> str:
@@ -89,12 +89,12 @@ def _command(step: Step | None, matrix: Matrix, target: Target) -> tuple[str, ..
     return install + filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu)
 
 
-def _no_wheel(unit: Unit, target: Target, matrix: Matrix, last: Torch) -> Finding:
+def _no_wheel(environment: Environment, target: Target, matrix: Matrix, last: Torch) -> Finding:
     python = target.python and f"for Python {target.python}" in last.why
     return found(
         matrix,
         "version.python-unsupported" if python else "version.wheel-missing",
-        unit,
+        environment,
         target,
         [last.place, *([last.origin.place] if last.origin else [])],
         title=f"no torch can be installed here: {last.why}",
@@ -103,11 +103,11 @@ def _no_wheel(unit: Unit, target: Target, matrix: Matrix, last: Torch) -> Findin
     )
 
 
-def unsafe_indexes(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Finding]:
+def unsafe_indexes(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """A ROCm index beside the default one with an open range: today's result changes with the next release elsewhere."""
-    state = last_state(unit, matrix, target)
-    for step in unit.steps if state and state[2].build == "rocm" else ():
-        asked, first = sources(step, "torch", target.os)
+    state = last_state(environment, matrix, target)
+    for step in environment.steps if state and state[2].build == "rocm" else ():
+        asked, first = sources(step, "torch", target)
         rocm = next((s.origin for s in asked if s.build == "rocm" and s.origin), None)
         others = [s for s in asked if s.build != "rocm"]
         open_ones = [r for r in wanted(step, target) if not pinned(r.spec) and not of_local(r.spec, r.url)]
@@ -116,7 +116,7 @@ def unsafe_indexes(unit: Unit, target: Target, matrix: Matrix) -> Iterator[Findi
         yield found(
             matrix,
             "version.torch-not-rocm",
-            unit,
+            environment,
             target,
             [open_ones[-1].place, rocm.place],
             severity="warning",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rocm_doctor.lint.declared import Requirement, Setting, Step, Target, Unit
+from rocm_doctor.lint.declared import Environment, Requirement, Setting, Step, Target
 from rocm_doctor.lint.rules.indexes import Build, Torch, admits, marked, of_local, pinned, resolve, wanted
 from rocm_doctor.matrix import Matrix
 
@@ -64,23 +64,23 @@ def of_image(image: Setting | None) -> Torch | None:
     return Torch(build, version, facts.get("rocm", ""), image.place, f"the base image {image.value} brings it", explicit=True)
 
 
-def states(unit: Unit, matrix: Matrix, target: Target) -> Iterator[tuple[Step | None, Torch | None, Torch]]:
+def states(environment: Environment, matrix: Matrix, target: Target) -> Iterator[tuple[Step | None, Torch | None, Torch]]:
     """Each change of torch in the order of the steps: the step (None: the base image), what was there before, what is there
     then.
     """
-    now = of_image(unit.image)
+    now = of_image(environment.image)
     if now:
         yield None, None, now
-    for step in unit.steps:
+    for step in environment.steps:
         then = after(step, now, matrix, target)
         if then is not None and then is not now:
             yield step, now, then
             now = then
 
 
-def last_state(unit: Unit, matrix: Matrix, target: Target) -> tuple[Step | None, Torch | None, Torch] | None:
-    """The last of these changes: what the unit ends up with. None where nothing brings torch."""
-    return next(iter([*states(unit, matrix, target)][-1:]), None)
+def last_state(environment: Environment, matrix: Matrix, target: Target) -> tuple[Step | None, Torch | None, Torch] | None:
+    """The last of these changes: what the environment ends up with. None where nothing brings torch."""
+    return next(iter([*states(environment, matrix, target)][-1:]), None)
 
 
 def after(step: Step, now: Torch | None, matrix: Matrix, target: Target) -> Torch | None:

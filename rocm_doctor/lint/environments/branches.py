@@ -1,0 +1,63 @@
+"""Which arms of a script's conditionals run on a machine with hardware of one kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rocm_doctor.lint.environments.words import Kind, cards, tested
+
+_EQUAL = re.compile(r"""\[{1,2}\s+["']?([^"'$\s]*)["']?\s+(={1,2}|!=)\s+["']?([^"'$\s*]*)["']?\s+\]{1,2}\s*;?""")
+
+
+class Arm(NamedTuple):
+    """One arm of an `if` or `case`: `condition` as it is written, `denied` those of the arms before it. An else has none.
+
+    `filled` is the condition with the variables that are known.
+    """
+
+    conditional: int
+    line: int
+    condition: str
+    denied: tuple[str, ...] = ()
+    filled: str = ""
+
+
+def kind_of(arm: Arm) -> tuple[Kind, bool]:
+    """The hardware that an arm is for, and whether it wants it there. An else is for what the arms before it denied."""
+    if arm.condition:
+        return tested(arm.condition)
+    for condition in arm.denied:
+        kind, there = tested(condition)
+        if kind != "neutral" and not there:
+            return kind, True
+    return "neutral", True
+
+
+def chosen(arms: Sequence[Arm], kind: Kind) -> list[Arm]:
+    """The arms of one conditional that may run on hardware of that kind: those that name it, else those that name none."""
+    kinds = [kind_of(arm) for arm in arms]
+    own = [arm for arm, (one, there) in zip(arms, kinds) if one == kind and there]
+    if own:
+        return own
+    open_ = [arm for arm, (one, there) in zip(arms, kinds) if (one == "neutral" and there) or (not there and one != kind)]
+    for arm in open_:
+        if decided(arm.filled):
+            return [arm]
+    return [arm for arm in open_ if decided(arm.filled) is not False]
+
+
+def decided(condition: str) -> bool | None:
+    """Whether a comparison of two known texts holds; None for any other test."""
+    found = _EQUAL.fullmatch(condition.strip())
+    return None if found is None else (found[1] == found[3]) is (found[2] != "!=")
+
+
+def targets(arms: Sequence[Arm]) -> tuple[str, ...]:
+    """The gfx targets that the arms around a command restrict it to: patterns, those with `!` denied."""
+    found: list[str] = []
+    for arm in arms:
+        found += cards(arm.condition)
+        found += [f"!{glob}" for condition in arm.denied for glob in cards(condition)]
+    return tuple(dict.fromkeys(found))

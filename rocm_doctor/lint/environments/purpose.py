@@ -1,0 +1,179 @@
+"""Whom an environment is for, and what says so: its folder, its name, its image and devices, its indexes, packages, variables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from rocm_doctor.lint.declared import Environment, For, Place, Purpose
+from rocm_doctor.lint.environments.words import Kind, named, words_of
+
+_VENDORED = frozenset((
+    "third_party", "third-party", "thirdparty", "3rdparty", "vendor", "vendored", "submodules", "external", "extern",
+    "repositories", "dependencies", "site-packages",
+))  # fmt: skip
+_DOCUMENTATION = frozenset(("docs", "doc", "documentation", "website", "wiki", "blog", "blogs"))
+EXAMPLES = frozenset((
+    "examples", "example", "demo", "demos", "tutorials", "tutorial", "notebooks", "samples", "cookbook", "cookbooks", "recipes",
+    "research", "projects", "contrib", "community", "benchmarks", "benchmark", "playground", "experimental", "legacy", "archive",
+    "deprecated", "extensions", "extension", "plugins", "template", "templates", "extensions-builtin",
+))  # fmt: skip
+_TESTS = frozenset(("test", "tests", "testing", "ci", "lint", ".ci", ".buildkite", ".circleci", ".jenkins", "e2e"))
+_NOT_TRAINING = frozenset(
+    ("docs", "doc", "dev", "test", "tests", "testing", "lint", "style", "build", "quality", "bench", "mypy", "ruff")
+)
+
+_NVIDIA_IMAGE = re.compile(
+    r"(?:^|/)nvidia/|nvcr\.io|(?:^|[-_/:.])cu(?:da)?-?\d{2,3}|cuda|tensorrt|^runpod/|anyscale/ray-llm|huggingface/.*-gpu|deepspeed/deepspeed|"
+    r"winglian/axolotl|axolotlai/|verlai/|verl/|vllm/vllm-openai|lmsysorg/sglang:(?!.*rocm)|modal"
+)
+_AMD_IMAGE = re.compile(r"(?:^|/)rocm/|rocm|amdgpu|gfx\d|[-_/]amd\b|[-_/:]hip\b|strix|mi[23]\d\d")
+_OTHER_IMAGES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    ("amd", _AMD_IMAGE),
+    ("nvidia", _NVIDIA_IMAGE),
+    ("other", re.compile(r"habana|neuron|ascend|quay\.io/ascend|tpu|xla|ppc64le|s390x")),
+    ("intel", re.compile(r"intel/|oneapi|xpu|gaudi")),
+)
+_INDEXES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    ("amd", re.compile(r"rocm|\.amd\.com|radeon", re.I)),
+    ("nvidia", re.compile(r"/cu\d{2,3}|nvidia|^torch-backend:cu|cuda", re.I)),
+    ("intel", re.compile(r"xpu|intel|habana", re.I)),
+    ("other", re.compile(r"neuron|ascend|libtpu|xla|jetson|directml", re.I)),
+    ("cpu", re.compile(r"/cpu(?:/|$)|^torch-backend:cpu", re.I)),
+)
+_PACKAGES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    ("amd", re.compile(r"pytorch-triton-rocm|triton-rocm|onnxruntime-rocm|tensorflow-rocm|amdsmi|.*-rocm\d*|rocm(?:-sdk.*)?|jax-rocm.*")),
+    ("nvidia", re.compile(r"nvidia-(?!ml-py|nvimgcodec|smi).*|.*-cu1\d|pytorch-cuda|cudatoolkit|cuda(?:-toolkit|-nvcc|-runtime|-version)?|cudnn"
+                          r"|tensorrt.*|torch-tensorrt|jax-cuda.*|transformer-engine.*")),
+    ("intel", re.compile(r"intel-extension-for-pytorch|oneccl.*|habana.*|optimum-habana|openvino.*|ipex-llm.*")),
+    ("apple", re.compile(r"mlx(?:-.*)?|tensorflow-metal|coremltools")),
+    ("other", re.compile(r"torch-npu|torch-neuronx?|neuronx?-.*|torch-xla|torch-directml|libtpu.*|torch-mlu")),
+    ("cpu", re.compile(r"cpuonly|pytorch-cpu")),
+)  # fmt: skip
+_VARIABLES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    ("amd", re.compile(r"HSA_\w+|HIP_\w+|ROCR_\w+|ROCM_\w+|PYTORCH_ROCM_ARCH|AMDGPU_\w+|MIOPEN_\w+|FLASH_ATTENTION_TRITON_AMD_ENABLE"
+                       r"|GPU_ARCHS|AITER_\w+|BNB_ROCM_ARCH|PYTORCH_HIP_\w+|TORCH_BLAS_PREFER_HIPBLASLT")),
+    ("nvidia", re.compile(r"NVIDIA_\w+|CUDA_HOME|TORCH_CUDA_ARCH_LIST|CUDA_VERSION|CUDAARCHS|NVCC_\w*|CUDA_ARCH\w*")),
+)  # fmt: skip
+_NVIDIA_RUNNERS = re.compile(
+    r"nvidia|\bg[456]\w*\.|aws-g|aws_g|\bp[345]d?\.|a10g?|\b[ahl]100|\bt4\b|\bl40?s?\b|gpu-t4|tesla|cuda|4090|3090|gh200"
+)
+_HOSTED = re.compile(r"^(?:ubuntu|windows|macos|linux\.\d*x|blacksmith|depot)-?")
+_NVIDIA_DEVICE = re.compile(r"nvidia", re.I)
+
+
+def purpose_of(environment: Environment, vendored: frozenset[str] = frozenset()) -> Purpose:
+    """Whom an environment is for. Where it lies comes first, then its name, then what it is made of."""
+    file = environment.place.file
+    folders = file.lower().split("/")[:-1]
+    for there, kind, words in _where(file, folders, vendored):
+        if there:
+            return Purpose(kind, words, Place(file, 1))
+    name = _named(environment, folders)
+    if name is not None:
+        return name
+    side = next((f for f in folders if f in _TESTS), "")
+    if side and environment.sort != "job":
+        return Purpose("test", f"folder {side}", Place(file, 1))
+    made = _made_of(environment)
+    if environment.sort == "job":
+        return made if made and made.kind != "cpu" else _job(environment, made)
+    if made is not None and (made.kind == "amd" or environment.sort != "configuration"):
+        return made
+    example = next((f for f in folders if f in EXAMPLES), "")
+    if example and environment.sort != "configuration":
+        return Purpose("example", f"folder {example}", Place(file, 1))
+    stem = set(words_of(file.rsplit("/", 1)[-1]))
+    if stem & _NOT_TRAINING and environment.sort in ("requirements", "image", "conda"):
+        return Purpose("test", f"{sorted(stem & _NOT_TRAINING)[0]} in its name", Place(file, 1))
+    return Purpose()
+
+
+def _where(file: str, folders: list[str], vendored: frozenset[str]) -> Iterator[tuple[bool, For, str]]:
+    third = next((f for f in folders if f in _VENDORED or f.endswith(("_repo", "-repo"))), "")
+    yield bool(third), "vendored", f"folder {third}"
+    module = next((v for v in vendored if file.startswith(v + "/")), "")
+    yield bool(module), "vendored", f"submodule {module}"
+    docs = next((f for f in folders if f in _DOCUMENTATION), "")
+    yield bool(docs), "documentation", f"folder {docs}"
+
+
+def _named(environment: Environment, folders: list[str]) -> Purpose | None:
+    """What its own name says: the job, service, stage or extra before the file, the file before its folders."""
+    file = environment.place.file
+    stem = file.rsplit("/", 1)[-1]
+    # Runner labels and matrix values are no names; they are read with the jobs.
+    own = environment.labels if environment.sort != "job" else environment.labels[:1]
+    for name in (*own, stem, *reversed(folders)):
+        kind, word = named(name)
+        if kind != "neutral":
+            return Purpose(kind, f"{word} in {name}", environment.place)
+    return None
+
+
+def _made_of(environment: Environment) -> Purpose | None:
+    """What it is made of; AMD before others, so that a mixture is judged."""
+    found = list(_evidence(environment))
+    for kind in ("amd", "nvidia", "intel", "apple", "other", "cpu"):
+        for purpose in found:
+            if purpose.kind == kind:
+                return purpose
+    return None
+
+
+def _evidence(environment: Environment) -> Iterator[Purpose]:
+    if environment.image:
+        for kind, pattern in _OTHER_IMAGES:
+            if pattern.search(environment.image.value.lower()):
+                yield Purpose(kind, f"image {environment.image.value}", environment.image.place)
+                break
+    for container in environment.containers:
+        image = container.image.lower()
+        if any("/dev/kfd" in d for d in container.devices) or _AMD_IMAGE.search(image):
+            yield Purpose("amd", f"container {container.name}", container.place)
+        elif container.nvidia or _NVIDIA_IMAGE.search(image):
+            yield Purpose("nvidia", f"container {container.name}", container.place)
+    for step in environment.steps:
+        for index in step.indexes:
+            if index.marker == "" or step.tool == "lock":
+                yield from _first(_INDEXES, index.url, index.place, "index") if not index.only or "torch" in index.only else ()
+        for r in step.requirements:
+            if step.tool != "lock":
+                yield from _first(_PACKAGES, r.name, r.place, "package", whole=True)
+            if r.name == "torch" and (m := re.search(r"\+(rocm|cu\d|cpu)|(rocm|/cu\d{2,3}|/cpu/)", r.spec + " " + r.url)):
+                word = m[1] or m[2].strip("/")
+                yield Purpose("amd" if word == "rocm" else "cpu" if word == "cpu" else "nvidia", f"torch {r.spec}", r.place)
+    for s in environment.variables:
+        yield from _first(_VARIABLES, s.name, s.place, "variable", whole=True)
+
+
+def _first(
+    table: tuple[tuple[Kind, re.Pattern[str]], ...], text: str, place: Place, what: str, *, whole: bool = False
+) -> Iterator[Purpose]:
+    for kind, pattern in table:
+        if pattern.fullmatch(text) if whole else pattern.search(text):
+            yield Purpose(kind, f"{what} {text}", place)
+            return
+
+
+def _job(environment: Environment, made: Purpose | None) -> Purpose:
+    """A job of a workflow without a word of AMD: its runner says what it is; what runs on a hosted one is a test."""
+    runners = environment.labels[1:]
+    for label in runners:
+        kind = named(label)[0]
+        if kind in ("amd", "nvidia"):
+            return Purpose(kind, f"runner {label}", environment.place)
+        if _NVIDIA_RUNNERS.search(label.lower()):
+            return Purpose("nvidia", f"runner {label}", environment.place)
+    if made is not None:
+        return made
+    return Purpose("ci", f"runner {runners[0]}" if runners else "a workflow", environment.place)
+
+
+def with_purpose(environment: Environment, vendored: frozenset[str]) -> Environment:
+    """The environment with its purpose; one that its reader knows already keeps it."""
+    if environment.purpose.kind != "neutral":
+        return environment
+    return msgspec.structs.replace(environment, purpose=purpose_of(environment, vendored))

@@ -1,0 +1,90 @@
+"""What a name or a condition says of the hardware that something is for: words of paths, jobs, extras and shell tests."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Literal
+
+Kind = Literal["amd", "nvidia", "intel", "apple", "other", "cpu", "windows", "neutral"]
+
+# The first that fits: a name with both ROCm and CUDA in it is for both, and so for AMD.
+_WORDS: tuple[tuple[Kind, str], ...] = (
+    ("other", r"zluda|directml|dml"),
+    ("amd", r"rocm\d*(?:torch\d*)?|amd|amdgpu|hip|radeon|instinct|mi\d{2,3}[xa]?|gfx\d\w*|navi\d*|rdna\d?|cdna\d?|strix(?:halo)?|gpuamd"),
+    (
+        "nvidia",
+        r"cuda\d*|cu\d{2,3}(?:torch\d*)?|cu\d{2,3}\w*|nvidia|tensorrt|trt|trtllm|tensorrtllm|[hab][12]00|rtx\w*|gh200|gb200|dgx|jetson|l4t"
+        r"|blackwell|hopper|ampere|nvcr|colab|kaggle|nemo|megatron|apex|flashinfer|deepep|nvshmem",
+    ),
+    ("intel", r"intel|xpu|ipex|gaudi\d?|hpu|habana|openvino"),
+    ("apple", r"mac|macos|osx|darwin|mps|metal|mlx|apple"),
+    ("other", r"npu|ascend\w*|cann|tpu|xla|neuron\w*|inferentia|trainium|mlu|musa|cambricon|iluvatar|maca|ppc64le|s390x|aarch64"
+              r"|arm|arm64|riscv|termux|android"),
+    ("cpu", r"cpu|cpuonly|nogpu"),
+)  # fmt: skip
+_COMPILED = tuple((kind, re.compile(rf"(?:{words})")) for kind, words in _WORDS)
+_SPLIT = re.compile(r"[^a-z0-9]+")
+# Whole commands and variables of a shell test that name a vendor inside a longer word.
+_IN_TESTS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    ("amd", re.compile(r"rocm|amd(?!64)|radeon|\bhip|/dev/kfd|gfx\d|navi|strix|instinct|\bmi\d{2,3}", re.I)),
+    ("nvidia", re.compile(r"nvidia|cuda|nvcc|tensorrt|\bcu\d{2}", re.I)),
+    ("apple", re.compile(r"darwin|mac_?os|\bmps\b|\bmac\b|arm64", re.I)),
+    ("windows", re.compile(r"msys|cygwin|mingw|windows|win32", re.I)),
+    ("intel", re.compile(r"\bxpu\b|ipex|intel|openvino|habana|gaudi|\bhpu\b", re.I)),
+    ("other", re.compile(r"\bnpu\b|ascend|\btpu\b|neuron|aarch64|directml|zluda", re.I)),
+    ("cpu", re.compile(r"\bcpu", re.I)),
+)
+_NEGATED = re.compile(r"^\s*!|\[\s*!|!=|\s-z\s|\s-ne\s|\bnot\b|(?:^|\s)!\s")
+_GENERATIONS: tuple[tuple[str, str], ...] = (
+    (r"navi\s?1", "gfx101*"), (r"navi\s?2", "gfx103*"), (r"navi\s?3", "gfx110*"), (r"navi\s?4", "gfx120*"),
+    (r"rx\s?5\d00", "gfx101*"), (r"rx\s?6\d\d\d?", "gfx103*"), (r"rx\s?7\d00", "gfx110*"), (r"rx\s?9\d\d\d?", "gfx120*"),
+    (r"renoir|cezanne|lucienne", "gfx90c"), (r"vega\s?10", "gfx900"), (r"vega\s?20|radeon vii|\bmi[56]0\b", "gfx906"),
+    (r"\bmi1\d\d", "gfx908"), (r"\bmi2\d\d", "gfx90a"), (r"\bmi3[02]\d", "gfx942"), (r"\bmi35\d", "gfx950"),
+    (r"phoenix", "gfx1103"), (r"strix\s?halo", "gfx1151"), (r"strix\s?point", "gfx1150"), (r"rembrandt", "gfx1035"),
+)  # fmt: skip
+_GFX = re.compile(r"gfx\d{2,4}[a-f]?[x*]{0,2}", re.I)
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name: `requirements-cu121.txt` is requirements, cu121, txt."""
+    return [word for word in _SPLIT.split(name.lower()) if word]
+
+
+@lru_cache(maxsize=4096)
+def named(name: str) -> tuple[Kind, str]:
+    """The hardware that a name stands for, and the word that says it; `neutral` and nothing where none does."""
+    words = words_of(name)
+    for kind, pattern in _COMPILED:
+        for word in words:
+            if pattern.fullmatch(word):
+                return kind, word
+    return "neutral", ""
+
+
+@lru_cache(maxsize=4096)
+def tested(condition: str) -> tuple[Kind, bool]:
+    """The hardware that a shell test asks for, and whether it asks that it be there (False: that it be absent)."""
+    for kind, pattern in _IN_TESTS:
+        if pattern.search(condition):
+            return kind, _NEGATED.search(condition) is None
+    return "neutral", True
+
+
+@lru_cache(maxsize=4096)
+def cards(condition: str) -> tuple[str, ...]:
+    """The gfx targets that a test names, as patterns (`*"Navi 1"*` is gfx101*)."""
+    found = [m.lower().replace("x*", "*").replace("xx", "*") for m in _GFX.findall(condition)]
+    found = [re.sub(r"(?<=\d)x$", "*", one) for one in found]
+    low = condition.lower()
+    return tuple(dict.fromkeys([*found, *(glob for pattern, glob in _GENERATIONS if re.search(pattern, low))]))
+
+
+def holds(only: tuple[str, ...], gfx: str) -> bool:
+    """Whether something that is restricted to these patterns (`!` denies one) is for a target; unknown targets are let through."""
+    if not gfx or not only:
+        return True
+    wanted = [glob for glob in only if not glob.startswith("!")]
+    denied = [glob[1:] for glob in only if glob.startswith("!")]
+    return (not wanted or any(fnmatchcase(gfx, g) for g in wanted)) and not any(fnmatchcase(gfx, g) for g in denied)

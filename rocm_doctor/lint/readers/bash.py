@@ -1,0 +1,311 @@
+"""Commands of shell text by tree-sitter's bash grammar, each with the branches that it is in and with its words expanded.
+
+Nothing is run. Variables that the text sets, arrays, default values and functions that it calls are followed; a value that only
+a machine can give stays as it is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from rocm_doctor.lint.declared import Place
+from rocm_doctor.lint.environments.branches import Arm, chosen, kind_of
+from rocm_doctor.lint.environments.words import Kind
+from rocm_doctor.lint.readers.files import quoted
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+MAX_TEXT = 2**20
+MAX_COMMANDS = 10_000
+MAX_DEPTH = 150
+MAX_CALLS = 200
+MAX_VALUE = 8000
+_EXPANSION = re.compile(r"\$(?:\{(\w+)(?:(?::?[-=])([^}]*))?\}|(\w+))")
+_ARRAY = re.compile(r'"?\$\{(\w+)\[[@*]\]\}"?')
+_TESTS = frozenset(("command", "which", "test", "[", "type", "hash", "grep", "lspci", "nvidia-smi", "rocm-smi", "rocminfo"))
+# What is only passed through: its children are commands.
+_PLAIN = frozenset((
+    "program", "compound_statement", "subshell", "pipeline", "do_group", "for_statement", "while_statement",
+    "c_style_for_statement", "redirected_statement", "negated_command", "else_clause",
+))  # fmt: skip
+
+
+class Command(NamedTuple):
+    """One command with its assignments first (`NAME=value`), where it is written, and the arms that it is in, outermost first."""
+
+    words: list[str]
+    place: Place
+    arms: tuple[Arm, ...]
+    assigned: int = 0
+
+
+@cache
+def _parser() -> Parser:
+    import tree_sitter
+    import tree_sitter_bash
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+def commands(file: str, text: str, first: int, names: dict[str, str], kind: Kind = "amd") -> Iterator[Command]:
+    """The commands of a text that run on hardware of that kind, in their order; `names` are the variables known before it and
+    receive those that it sets.
+    """
+    source = text[:MAX_TEXT].encode("utf-8", "replace")
+    reading = _Reading(file, first, names, kind)
+    root = _parser().parse(source).root_node
+    reading.find_functions(root)
+    yield from reading.of(root, (), 0)
+    for name, body in reading.functions.items():
+        if name not in reading.called:
+            yield from reading.of(body, (), 0)
+
+
+class _Reading:
+    """The state of one pass over a text."""
+
+    def __init__(self, file: str, first: int, names: dict[str, str], kind: Kind) -> None:
+        self.file = file
+        self.first = first
+        self.names = names
+        self.kind = kind
+        self.arms: list[Arm] = []
+        self.functions: dict[str, Node] = {}
+        self.called: set[str] = set()
+        self.calls = 0
+        self.left = MAX_COMMANDS
+
+    def find_functions(self, root: Node) -> None:
+        """The functions that are defined on the outer level or in a branch of it."""
+        stack = [(root, 0)]
+        while stack:
+            node, depth = stack.pop()
+            if node.type == "function_definition":
+                name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+                if name is not None and body is not None:
+                    self.functions[_text(name)] = body
+            elif depth < 6:
+                stack += [(child, depth + 1) for child in node.named_children]
+
+    def of(self, node: Node, arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
+        """The commands below a node."""
+        if depth > MAX_DEPTH or self.left <= 0:
+            return
+        kind = node.type
+        if kind == "command":
+            yield from self._command(node, arms, depth)
+        elif kind == "if_statement":
+            yield from self._if(node, arms, depth)
+        elif kind == "case_statement":
+            yield from self._case(node, arms, depth)
+        elif kind == "list":
+            yield from self._list(node, arms, depth)
+        elif kind in ("declaration_command", "variable_assignment"):
+            yield from self._declaration(node, arms)
+        elif kind == "ERROR":
+            yield from self._unparsed(node, arms, depth)
+        elif kind in _PLAIN:
+            for child in node.named_children:
+                yield from self.of(child, arms, depth + 1)
+
+    def _command(self, node: Node, arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
+        words: list[str] = []
+        assigned = 0
+        for child in node.named_children:
+            if child.type == "variable_assignment":
+                words.append(self._assigned(child))
+                assigned += 1
+            elif child.type == "command_name":
+                words += self._words(child.named_children[0] if child.named_children else child)
+            elif child.type not in ("file_redirect", "herestring_redirect", "heredoc_redirect", "comment"):
+                words += self._words(child)
+        if assigned == len(words) and not words:
+            return
+        name = words[assigned] if assigned < len(words) else ""
+        if name in self.functions and self.calls < MAX_CALLS:
+            yield from self._call(name, words[assigned + 1 :], arms, depth)
+            return
+        self.left -= 1
+        yield Command(words, self._place(node), arms, assigned)
+
+    def _call(self, name: str, arguments: list[str], arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
+        """The body of a function with its arguments; one that calls itself is read once."""
+        self.calls += 1
+        self.called.add(name)
+        body = self.functions.pop(name)
+        before = {k: self.names.get(k) for k in "123456789"}
+        self.names |= {str(n): word for n, word in enumerate(arguments[:9], 1)}
+        yield from self.of(body, arms, depth + 1)
+        for key, value in before.items():
+            if value is None:
+                self.names.pop(key, None)
+            else:
+                self.names[key] = value
+        self.functions[name] = body
+
+    def _declaration(self, node: Node, arms: tuple[Arm, ...]) -> Iterator[Command]:
+        found = (
+            [node] if node.type == "variable_assignment" else [c for c in node.named_children if c.type == "variable_assignment"]
+        )
+        words = [self._assigned(one) for one in found]
+        if words:
+            self.left -= 1
+            exported = node.type == "declaration_command" and _text(node).startswith(("export", "declare -x", "typeset -x"))
+            yield Command([*words, *(["export"] if exported else [])], self._place(node), arms, len(words))
+
+    def _assigned(self, node: Node) -> str:
+        """`NAME=value`; the variable is set for what follows. `+=` appends."""
+        name_node, value_node = node.child_by_field_name("name"), node.child_by_field_name("value")
+        name = re.sub(r"\[.*", "", _text(name_node)) if name_node is not None else ""
+        if value_node is not None and value_node.type == "array":
+            more = [word for child in value_node.named_children for word in self._words(child)]
+            before = self.names.get(name + "[@]", "").split("\0") if "+=" in _text(node)[: len(name) + 3] else []
+            self.names[name + "[@]"] = "\0".join([*filter(None, before), *more])[:MAX_VALUE]
+            return f"{name}={' '.join(more)}"
+        value = self._value(value_node) if value_node is not None else ""
+        if "+=" in _text(node)[: len(name) + 2]:
+            value = self.names.get(name, "") + value
+        # `X=${X:-$(ask the machine)}` leaves what was known before.
+        self.names[name] = value[:MAX_VALUE]
+        return f"{name}={value}"
+
+    def _words(self, node: Node) -> list[str]:
+        """The words that an argument becomes: an unquoted variable is split, an array gives each of its members."""
+        text = _text(node)
+        array = _ARRAY.fullmatch(text)
+        if array:
+            known = self.names.get(array[1] + "[@]")
+            return known.split("\0") if known else [text] if known is None else []
+        value = self._value(node)
+        if node.type in ("simple_expansion", "expansion"):
+            return value.split() if value != text else [value]
+        return [value]
+
+    def _value(self, node: Node) -> str:
+        kind, text = node.type, _text(node)
+        if kind == "raw_string":
+            return text[1:-1]
+        if kind in ("string", "concatenation", "command_name"):
+            return self._joined(node, text)
+        if kind in ("simple_expansion", "expansion"):
+            return filled(text, self.names)
+        return re.sub(r"\\(.)", r"\1", text.replace("\\\n", "")) if "\\" in text else text
+
+    def _joined(self, node: Node, text: str) -> str:
+        """A quoted string or joined parts: literal text between the children, the children by their values."""
+        quotes = node.type == "string"
+        raw = node.text or b""
+        at, parts = (1 if quotes else 0), []
+        for child in node.named_children:
+            start, stop = child.start_byte - node.start_byte, child.end_byte - node.start_byte
+            parts.append(raw[at:start].decode("utf-8", "replace"))
+            parts.append(_text(child).replace("\\\n", "") if child.type == "string_content" else self._value(child))
+            at = stop
+        parts.append(raw[at : len(raw) - (1 if quotes else 0)].decode("utf-8", "replace"))
+        return "".join(parts) if node.named_children else text.strip('"') if quotes else text
+
+    def _if(self, node: Node, arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
+        """The arms that run, each by its own condition; the else by the denial of all."""
+        denied: list[str] = []
+        found: list[tuple[Arm, list[Node]]] = []
+        for part in (node, *(c for c in node.named_children if c.type in ("elif_clause", "else_clause"))):
+            conditions = [] if part.type == "else_clause" else part.children_by_field_name("condition")
+            if part.type == "elif_clause" and not conditions:
+                conditions = part.named_children[:1]
+            said = " ".join(" ".join(_text(c).split()) for c in conditions).rstrip("; ")[:500]
+            skip = {c.id for c in conditions}
+            body = [c for c in part.named_children if c.id not in skip and c.type not in ("elif_clause", "else_clause")]
+            found.append((self._arm(node, part, said, denied), body))
+            denied.append(said)
+        yield from self._chosen(found, arms, depth)
+
+    def _arm(self, node: Node, part: Node, said: str, denied: list[str]) -> Arm:
+        return Arm(node.start_byte, self.first + part.start_point[0], said, tuple(denied), filled(said, self.names))
+
+    def _chosen(self, found: list[tuple[Arm, list[Node]]], arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
+        self.arms += [arm for arm, _ in found]
+        run = chosen([arm for arm, _ in found], self.kind)
+        for arm, body in found:
+            for child in body if arm in run else ():
+                yield from self.of(child, (*arms, arm), depth + 1)
+
+    def _case(self, node: Node, arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
+        """Each item by its patterns; `*)` is the else."""
+        denied: list[str] = []
+        found: list[tuple[Arm, list[Node]]] = []
+        value = node.child_by_field_name("value")
+        over = filled(_text(value).strip('"'), self.names) if value is not None else ""
+        for item in (c for c in node.named_children if c.type == "case_item"):
+            head = (item.text or b"").split(b")", 1)[0].decode("utf-8", "replace").strip("( \t")[:500]
+            patterns = {c.id for c in item.children_by_field_name("value")}
+            arm = self._arm(node, item, "" if head == "*" else head, denied)
+            plain = re.fullmatch(r"[\w.+-]+", head) and re.fullmatch(r"[\w.+-]+", over)
+            arm = arm._replace(filled=f"[ {over} = {head} ]" if plain else "")
+            found.append((arm, [c for c in item.named_children if c.id not in patterns]))
+            denied.append(head)
+        yield from self._chosen(found, arms, depth)
+
+    def _list(self, node: Node, arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
+        """`test && command` is a branch, as is the command of `test || command`; other lists are a sequence."""
+        if not node.named_children:
+            return
+        left, *rest = node.named_children
+        yield from self.of(left, arms, depth + 1)
+        test = left.type in ("test_command", "negated_command") or (
+            left.type in ("command", "redirected_statement", "pipeline") and (_text(left).split() or [""])[0] in _TESTS
+        )
+        if not test:
+            for child in rest:
+                yield from self.of(child, arms, depth + 1)
+            return
+        said = " ".join(_text(left).split())[:500]
+        and_ = next((c.type for c in node.children if not c.is_named), "&&") == "&&"
+        yield from self._chosen([(self._arm(node, node, said if and_ else "", [] if and_ else [said]), rest)], arms, depth)
+
+    def _unparsed(self, node: Node, arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
+        """What the grammar could not place: the commands that it found inside."""
+        for child in node.named_children:
+            yield from self.of(child, arms, depth + 1)
+
+    def _place(self, node: Node) -> Place:
+        row = node.start_point[0]
+        words = " ".join(_text(node).replace("\\\n", " ").split())
+        return Place(self.file, self.first + row, quoted(words))
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def filled(text: str, names: dict[str, str]) -> str:
+    """`$NAME` and `${NAME:-default}` replaced where the name is known or has a default."""
+
+    def value(m: re.Match[str]) -> str:
+        known = names.get(m[1] or m[3])
+        return known if known is not None else m[2] if m[2] is not None else m[0]
+
+    return _EXPANSION.sub(value, text)[:MAX_VALUE]
+
+
+def kinds(text: str) -> dict[Kind, int]:
+    """The hardware that the conditionals of a text ask for, each with the first line that does."""
+    reading = _Reading("", 1, {}, "neutral")
+    stack = [_parser().parse(text[:MAX_TEXT].encode("utf-8", "replace")).root_node]
+    while stack:
+        node = stack.pop()
+        if node.type in ("if_statement", "case_statement", "list"):
+            list(
+                getattr(reading, {"if_statement": "_if", "case_statement": "_case", "list": "_list"}[node.type])(
+                    node, (), MAX_DEPTH
+                )
+            )
+        stack += node.named_children
+    found: dict[Kind, int] = {}
+    for arm in sorted(reading.arms, key=lambda a: a.line):
+        kind, _ = kind_of(arm)
+        found.setdefault(kind, arm.line)
+    return found

@@ -1,0 +1,138 @@
+"""Compose files: one environment for each service, after `extends`, with what its build installs.
+
+Reference: https://github.com/compose-spec/compose-spec/blob/main/05-services.md
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rocm_doctor.lint.declared import Container, Environment, ReadProblem, Setting
+from rocm_doctor.lint.readers import bash, yamls
+from rocm_doctor.lint.readers.files import Tree, folder_of, joined
+from rocm_doctor.lint.readers.yamls import Node
+
+_GPU = re.compile(r"amdgpu|/dev/kfd|HIP_VISIBLE|HSA_|ROCR_|(?:^|[\s/])rocm/")
+_LISTS = ("devices", "group_add", "environment", "volumes", "security_opt", "cap_add", "profiles")
+_MAX_EXTENDS = 10
+
+
+class Build(NamedTuple):
+    """A Dockerfile that a service builds, and the folder that it copies from."""
+
+    dockerfile: str
+    context: str
+
+
+def environments(tree: Tree, path: str) -> Iterator[tuple[Environment, Build | None]]:
+    """One environment for each service, and what it builds."""
+    for document in yamls.load(tree, path):
+        services = document.get("services")
+        for name, service in services.items() if services else []:
+            if isinstance(service.value, dict):
+                problems: list[ReadProblem] = []
+                whole = _extended(tree, path, service, services, problems, 0)
+                yield _service(tree, path, name, whole, tuple(problems)), _build(path, whole)
+
+
+def _extended(tree: Tree, path: str, service: Node, services: Node | None, problems: list[ReadProblem], depth: int) -> Node:
+    """The service with what it takes over from the one that it extends; its own keys win, lists are joined."""
+    extends = service.get("extends")
+    if extends is None or depth > _MAX_EXTENDS:
+        return service
+    file, name = _text(extends, "file"), extends.text() or _text(extends, "service")
+    where, among = path, services
+    if file:
+        where = joined(folder_of(path), file) or ""
+        documents = yamls.load(tree, where) if where and tree.exists(where) else []
+        among = documents[0].get("services") if documents else None
+    base = among.get(name) if among else None
+    if base is None:
+        problems.append(
+            ReadProblem(yamls.place(tree, path, extends.line), f"the service {name} that is extended is not in the repository")
+        )
+        return service
+    below = _extended(tree, where, base, among, problems, depth + 1)
+    return Node(_merged(below, service), service.line)
+
+
+def _merged(below: Node, above: Node) -> dict[str, Node]:
+    merged = dict(below.items())
+    for key, node in above.items():
+        old = merged.get(key)
+        if key in _LISTS and old is not None and old.list() and node.list():
+            merged[key] = Node([*old.list(), *node.list()], node.line)
+        elif old is not None and isinstance(old.value, dict) and isinstance(node.value, dict):
+            merged[key] = Node({**old.value, **node.value}, node.line)
+        else:
+            merged[key] = node
+    return merged
+
+
+def _service(tree: Tree, path: str, name: str, service: Node, unresolved: tuple[ReadProblem, ...]) -> Environment:
+    at = yamls.place(tree, path, service.line)
+    variables = tuple(environment(tree, path, service.get("environment")))
+    image_node = service.get("image")
+    image = bash.filled(image_node.text(), {}) if image_node else ""
+    said = " ".join(node.text() for _, node in yamls.scalars(service)) + " ".join(s.name for s in variables)
+    container = Container(
+        name,
+        image,
+        at,
+        devices=tuple(_words(service.get("devices"))),
+        groups=tuple(_words(service.get("group_add"))),
+        shm=_text(service, "shm_size"),
+        ipc=_text(service, "ipc"),
+        privileged=_text(service, "privileged").lower() in ("true", "yes"),
+        nvidia=_nvidia(service),
+        gpu=bool(_GPU.search(said)),
+        service=True,
+    )
+    base = Setting("image", "" if "$" in image else image, yamls.place(tree, path, image_node.line)) if image_node else None
+    profiles = service.get("profiles")
+    labels = (name, *(node.text() for node in (profiles.list() if profiles else [])))
+    return Environment(
+        f"{path} service {name}", at, image=base, variables=variables, containers=(container,), sort="service", labels=labels,
+        unresolved=unresolved,
+    )  # fmt: skip
+
+
+def _build(path: str, service: Node) -> Build | None:
+    """The Dockerfile that a service builds; None for an image, and for a context that is not in the repository."""
+    build = service.get("build")
+    if build is None:
+        return None
+    context = joined(folder_of(path), build.text() or _text(build, "context") or ".")
+    if context is None or "://" in (build.text() or ""):
+        return None
+    context = "" if context == "." else context
+    dockerfile = joined(context, _text(build, "dockerfile") or "Dockerfile")
+    return Build(dockerfile, context) if dockerfile else None
+
+
+def _nvidia(service: Node) -> str:
+    """What asks for an NVIDIA card: the runtime, or a reserved device of that driver."""
+    deploy = service.get("deploy")
+    drivers = [node.text() for key, node in yamls.scalars(deploy) if key.endswith("driver")] if deploy else []
+    return "nvidia" if "nvidia" in (*drivers, _text(service, "runtime")) or _text(service, "gpus") else ""
+
+
+def _text(node: Node, key: str) -> str:
+    found = node.get(key)
+    return found.text() if found else ""
+
+
+def _words(node: Node | None) -> list[str]:
+    return [item.text() or _text(item, "path") or _text(item, "source") for item in node.list()] if node else []
+
+
+def environment(tree: Tree, path: str, node: Node | None) -> Iterator[Setting]:
+    """`environment:` as a mapping or as a list of NAME=value."""
+    for name, value in node.items() if node else []:
+        yield Setting(name, value.text(), yamls.place(tree, path, value.line))
+    for item in node.list() if node else []:
+        name, equals, text = item.text().partition("=")
+        if equals:
+            yield Setting(name.strip(), text.strip(), yamls.place(tree, path, item.line))

@@ -1,0 +1,239 @@
+"""pyproject.toml: the project itself and each extra of it that concerns the GPU stack, by pip, uv, PDM or poetry.
+
+uv binds a package to an index by extra and by marker (docs.astral.sh/uv/concepts/projects/dependencies), so every extra is an
+environment of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from packaging.utils import canonicalize_name
+
+from rocm_doctor.lint.declared import Index, Place, Requirement, Role, Setting, Step
+from rocm_doctor.lint.readers import requirements
+from rocm_doctor.lint.readers.files import Tree
+from rocm_doctor.lint.readers.toml import Lines, items, load, strings, table
+
+# Packages that bring torch, replace it, or hold GPU code: an extra without any of them is of no concern.
+GPU_STACK = frozenset((
+    "torch", "torchvision", "torchaudio", "triton", "pytorch-triton-rocm", "triton-rocm", "bitsandbytes", "xformers", "flash-attn",
+    "vllm", "deepspeed", "torchao", "accelerate", "peft", "trl", "unsloth", "axolotl", "onnxruntime-gpu", "onnxruntime-rocm",
+    "tensorrt", "auto-gptq", "gptqmodel", "autoawq", "transformer-engine", "sglang", "cupy", "faiss-gpu", "mamba-ssm",
+    "causal-conv1d", "apex", "aqlm", "eetq", "hqq", "tensorflow-rocm", "torchtune",
+))  # fmt: skip
+
+
+class Project(NamedTuple):
+    """A project file that was read: its values, its lines, the names of its extras, and the requirements seen so far."""
+
+    path: str
+    data: dict[str, Any]
+    lines: Lines
+    extras: tuple[str, ...]
+    known: dict[str, list[Requirement]]
+
+    @property
+    def by_uv(self) -> bool:
+        """Whether uv's own tables say where packages come from."""
+        uv = table(self.data, "tool", "uv")
+        return bool(uv.keys() & {"sources", "index", "index-url", "extra-index-url", "pip", "find-links"})
+
+    @property
+    def library(self) -> bool:
+        """Whether others install it as a package: it has a name and a build backend or scripts."""
+        return "build-system" in self.data or bool(table(self.data, "tool", "poetry").get("packages"))
+
+
+def read(tree: Tree, path: str) -> Project | None:
+    """A pyproject.toml; None where it cannot be read."""
+    loaded = load(tree, path)
+    if loaded is None:
+        return None
+    data, lines = loaded
+    names = (*table(data, "project", "optional-dependencies"), *table(data, "tool", "poetry", "extras"))
+    return Project(path, data, lines, tuple(dict.fromkeys(names)), {})
+
+
+def requires_python(project: Project) -> Setting | None:
+    """The Pythons that the project allows."""
+    data = project.data
+    value = table(data, "project").get("requires-python") or table(data, "tool", "poetry", "dependencies").get("python")
+    if not isinstance(value, str):
+        return None
+    return Setting("requires-python", _caret(value), project.lines.place("python", value))
+
+
+def steps(tree: Tree, project: Project, extras: Sequence[str] = ()) -> list[Step]:
+    """What installing the project with these extras asks for, by the tool that its tables name."""
+    found = (_pep621_step(tree, project, extras), _poetry_step(project.data, project.lines, extras))
+    return [step for step in found if step.requirements]
+
+
+def concerned(project: Project) -> list[str]:
+    """The extras that bring packages of the GPU stack or that a source is bound to."""
+    by_source = {one.get("extra") for source in table(project.data, "tool", "uv", "sources").values() for one in _entries(source)}
+    own = table(project.data, "project", "optional-dependencies")
+    return [
+        name for name in project.extras
+        if name in by_source or any(str(canonicalize_name(_name(text))) in GPU_STACK for text in strings(own.get(name)))
+    ]  # fmt: skip
+
+
+def _entries(source: Any) -> list[dict[str, Any]]:
+    return [source] if isinstance(source, dict) else items(source)
+
+
+def _pep621_step(tree: Tree, project: Project, extras: Sequence[str]) -> Step:
+    """PEP 621 dependencies with the groups that uv installs by default and the extras. With a [tool.uv] table uv installs
+    them, else pip.
+    """
+    data, lines = project.data, project.lines
+    uv = table(data, "tool", "uv")
+    needed = [r for text in _texts(data, extras) for r in _required(tree, project, text)]
+    place = lines.place("[tool.uv") if uv else lines.place("[project")
+    indexes = [*_uv_indexes(uv, extras, lines), *_pdm_indexes(data, lines)]
+    constraints = [
+        r
+        for text in strings(uv.get("constraint-dependencies")) + strings(uv.get("override-dependencies"))
+        for r in requirements.one(text, lines.place(text))
+    ]
+    strategy = uv.get("index-strategy") if isinstance(uv.get("index-strategy"), str) else table(uv, "pip").get("index-strategy")
+    return Step("uv" if uv else "pip", place, tuple(needed), tuple(constraints), tuple(indexes), str(strategy or ""))
+
+
+def _required(tree: Tree, project: Project, text: str) -> list[Requirement]:
+    """The requirement of a text; each text of a project is looked up once, however many extras name it."""
+    if text not in project.known:
+        project.known[text] = requirements.one(text, project.lines.place(_name(text), text[:60]), tree.problems)
+    return project.known[text]
+
+
+def _name(text: str) -> str:
+    found = re.match(r"\s*([A-Za-z0-9._-]+)", text)
+    return found[1] if found else text[:20]
+
+
+def _texts(data: dict[str, Any], extras: Sequence[str]) -> list[str]:
+    """Requirement strings in the order of the file: main, the extras with those that they name, the default groups."""
+    project = table(data, "project")
+    own = str(canonicalize_name(str(project.get("name") or "")))
+    optional = table(project, "optional-dependencies")
+    found = strings(project.get("dependencies"))
+    todo, done = list(extras), set[str]()
+    while todo:
+        name = todo.pop(0)
+        if name in done:
+            continue
+        done.add(name)
+        for text in strings(optional.get(name)) + strings(table(data, "dependency-groups").get(name)):
+            itself = re.match(r"\s*([A-Za-z0-9._-]+)\[([^\]]*)\]\s*$", text)
+            if itself and own and str(canonicalize_name(itself[1])) == own:
+                todo += [e.strip() for e in itself[2].split(",")]
+            else:
+                found.append(text)
+    groups = table(data, "dependency-groups")
+    default = table(data, "tool", "uv").get("default-groups")
+    for name in strings(default) if isinstance(default, list) else ["dev"]:
+        found += strings(groups.get(name))
+    return found + strings(table(data, "tool", "uv").get("dev-dependencies"))
+
+
+class _Binding(NamedTuple):
+    """One entry of [tool.uv.sources] that holds for the extras: a package, the index's name or a URL, its marker."""
+
+    package: str
+    target: str
+    marker: str
+
+
+def _bindings(uv: dict[str, Any], extras: Sequence[str]) -> Iterator[_Binding]:
+    for name, source in table(uv, "sources").items():
+        for one in _entries(source):
+            target = one.get("index") or one.get("url")
+            wanted = one.get("extra") or one.get("group")
+            if isinstance(target, str) and (wanted is None or wanted in extras):
+                yield _Binding(str(canonicalize_name(name)), target, str(one.get("marker") or ""))
+
+
+def _uv_indexes(uv: dict[str, Any], extras: Sequence[str], lines: Lines) -> Iterator[Index]:
+    bound = list(_bindings(uv, extras))
+    for entry in items(uv.get("index")):
+        url, name = entry.get("url"), entry.get("name")
+        if not isinstance(url, str):
+            continue
+        place = lines.place(url)
+        for marker in dict.fromkeys(b.marker for b in bound if b.target == name):
+            yield Index(url, "bound", place, tuple(b.package for b in bound if b.target == name and b.marker == marker), marker)
+        if entry.get("explicit") is not True:
+            yield Index(url, "default" if entry.get("default") is True else "extra", place)
+    yield from _flat_uv_indexes({**uv, **table(uv, "pip")}, lines)
+    yield from (Index(b.target, "bound", lines.place(b.target), (b.package,), b.marker) for b in bound if "://" in b.target)
+
+
+def _flat_uv_indexes(uv: dict[str, Any], lines: Lines) -> Iterator[Index]:
+    if isinstance(uv.get("index-url"), str):
+        yield Index(uv["index-url"], "default", lines.place(uv["index-url"]))
+    yield from (Index(url, "extra", lines.place(url)) for url in strings(uv.get("extra-index-url")))
+    yield from (Index(url, "find-links", lines.place(url)) for url in strings(uv.get("find-links")))
+
+
+def _pdm_indexes(data: dict[str, Any], lines: Lines) -> Iterator[Index]:
+    """PDM's sources: one called pypi takes the place of the default, the others are asked as well."""
+    for entry in items(table(data, "tool", "pdm").get("source")):
+        if isinstance(entry.get("url"), str):
+            yield Index(entry["url"], "default" if entry.get("name") == "pypi" else "extra", lines.place(entry["url"]))
+
+
+def _poetry_step(data: dict[str, Any], lines: Lines, extras: Sequence[str]) -> Step:
+    """Poetry's own tables: dependencies by name, sources with priorities (docs: python-poetry.org/docs/repositories)."""
+    poetry = table(data, "tool", "poetry")
+    tables = [table(poetry, "dependencies"), table(poetry, "dev-dependencies")]
+    tables += [table(group, "dependencies") for group in table(poetry, "group").values() if group.get("optional") is not True]
+    taken = {name for extra in extras for name in strings(table(poetry, "extras").get(extra))}
+    needed: list[Requirement] = []
+    bound: dict[str, list[str]] = {}
+    for name, value in (pair for one in tables for pair in one.items()):
+        for entry in value if isinstance(value, list) else [value]:
+            optional = isinstance(entry, dict) and entry.get("optional") is True
+            if name != "python" and (not optional or name in taken):
+                needed.append(_poetry_requirement(name, entry, lines))
+                if isinstance(entry, dict) and isinstance(entry.get("source"), str):
+                    bound.setdefault(entry["source"], []).append(str(canonicalize_name(name)))
+    indexes = [_poetry_index(entry, bound, lines) for entry in items(poetry.get("source")) if isinstance(entry.get("url"), str)]
+    return Step("poetry", lines.place("[tool.poetry"), tuple(needed), (), tuple(indexes))
+
+
+def _poetry_requirement(name: str, entry: Any, lines: Lines) -> Requirement:
+    entry = {"version": entry} if isinstance(entry, str) else entry if isinstance(entry, dict) else {}
+    version, url = str(entry.get("version") or "*"), str(entry.get("url") or entry.get("file") or "")
+    direct = requirements.one(url, Place("", 0)) if url else []
+    place = lines.place(name, "=", url or version)
+    return Requirement(
+        str(canonicalize_name(name)),
+        direct[0].spec if direct else _caret(version),
+        place,
+        tuple(strings(entry.get("extras"))),
+        url,
+        str(entry.get("markers") or ""),
+    )
+
+
+def _poetry_index(entry: dict[str, Any], bound: dict[str, list[str]], lines: Lines) -> Index:
+    only = tuple(bound.get(str(entry.get("name")), ()))
+    priority = str(entry.get("priority") or "primary")
+    roles: dict[str, Role] = {"explicit": "bound", "supplemental": "extra", "primary": "extra", "default": "default"}
+    return Index(entry["url"], "bound" if only else roles.get(priority, "extra"), lines.place(entry["url"]), only)
+
+
+def _caret(version: str) -> str:
+    """Poetry's ^ and ~ as PEP 440 ranges: ^2.6 is >=2.6,<3; ~2.6 is >=2.6,<2.7; a bare number is that version."""
+    found = re.fullmatch(r"([\^~])\s*(\d+)(?:\.(\d+))?(\.\d+)*", version.strip())
+    if found is None:
+        bare = version.strip()
+        return "" if bare == "*" else f"=={bare}" if re.match(r"\d", bare) else bare
+    lower, major, minor = version.strip()[1:].strip(), int(found[2]), int(found[3] or 0)
+    upper = f"{major}.{minor + 1}" if (found[1] == "~" and found[3]) or major == 0 else f"{major + 1}"
+    return f">={lower},<{upper}"

@@ -1,0 +1,122 @@
+"""How much a finding weighs where it was found: in an environment for AMD, in one for no one in particular, in an example."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from rocm_doctor.commands import filled
+from rocm_doctor.lint.declared import Environment, Target
+from rocm_doctor.lint.environments.purpose import EXAMPLES
+from rocm_doctor.lint.proposals import advice, proposal
+from rocm_doctor.lint.rules.indexes import pinned
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding, Severity, Subject
+from rocm_doctor.rules.findings import finding
+
+NOT_ROCM = "version.torch-not-rocm"
+# Folders that hold how a project is installed, and not a project of their own.
+_INSTALLING = frozenset((
+    "docker", "dockerfiles", "requirements", ".github", "workflows", "ci", ".ci", "scripts", "script", "install", "installers", "setup",
+    "env", "envs", "environments", ".devcontainer", "build", "deploy", "containers", "container", "config", "configs", "tools",
+))  # fmt: skip
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """A finding with the environment and the target that it was made for. `alone`: it is folded with its equals only."""
+
+    environment: Environment
+    target: Target
+    finding: Finding
+    alone: bool = False
+
+
+def weighed(judged: Iterable[Judged], environments: Sequence[Environment], matrix: Matrix) -> list[Judged]:
+    """The findings by weight; those on the torch of environments for no one in particular become one for each target."""
+    amd = [e for e in environments if e.purpose.kind == "amd" and e.sort not in ("text", "configuration")]
+    kept: list[Judged] = []
+    general: list[Judged] = []
+    for one in _without_repeats(judged):
+        environment, found = one.environment, one.finding
+        if environment.sort == "text":
+            kept.append(_as(one, "note"))
+        elif environment.purpose.kind == "neutral" and found.id in (NOT_ROCM, "version.companion-mismatch"):
+            if any(_covers(a, environment) for a in amd):
+                kept.append(_as(one, "note"))
+            elif found.id == NOT_ROCM:
+                general.append(one)
+        elif environment.sort == "configuration" and found.severity == "error" and _in_example(environment):
+            kept.append(_as(one, "warning"))
+        else:
+            kept.append(one)
+    return kept + _one_for_each_target(general, bool(amd), matrix)
+
+
+def _without_repeats(judged: Iterable[Judged]) -> list[Judged]:
+    """Without the notes and warnings that repeat an error on the same environment: no code, no BLAS, and not listed are one fact."""
+    found = list(judged)
+    errors = {(j.environment.name, j.target) for j in found if j.finding.severity == "error" and j.finding.id.startswith("arch.")}
+    warned = {(j.environment.name, j.target) for j in found if j.finding.id == "arch.dropped-by-rocm"}
+    return [
+        j for j in found
+        if not (j.finding.id in ("arch.not-listed", "arch.dropped-by-rocm") and j.finding.severity != "error" and (j.environment.name, j.target) in errors)
+        and not (j.finding.id == "arch.not-listed" and (j.environment.name, j.target) in warned)
+    ]  # fmt: skip
+
+
+def _as(one: Judged, severity: Severity) -> Judged:
+    return msgspec.structs.replace(one, finding=msgspec.structs.replace(one.finding, severity=severity))
+
+
+def _in_example(environment: Environment) -> bool:
+    return bool(set(environment.place.file.lower().split("/")[:-1]) & (EXAMPLES | {"test", "tests"}))
+
+
+def _covers(amd: Environment, other: Environment) -> bool:
+    """Whether an environment for AMD belongs to the same project as another one: it is not in a sibling folder. A stage is not
+    covered by another stage of its file, from which it takes nothing.
+    """
+    if amd.sort == other.sort == "image" and amd.place.file == other.place.file:
+        return False
+    folders = amd.place.file.split("/")[:-1]
+    while folders and folders[-1].lower() in _INSTALLING:
+        folders = folders[:-1]
+    where = other.place.file.split("/")[:-1]
+    return where[: len(folders)] == folders or folders[: len(where)] == where
+
+
+def _is_open(one: Judged) -> bool:
+    """A library's range of torch, which is met by a ROCm build that was installed first."""
+    asked = [r for step in one.environment.steps for r in step.requirements if r.name == "torch"]
+    return one.environment.open and not any(pinned(r.spec) for r in asked)
+
+
+def _one_for_each_target(general: Sequence[Judged], any_amd: bool, matrix: Matrix) -> list[Judged]:
+    """The finding on the torch that everybody gets: its cause is that nothing in the repository is meant for AMD."""
+    made: list[Judged] = []
+    for target in dict.fromkeys(j.target for j in general):
+        of_target = sorted((j for j in general if j.target == target), key=lambda j: (_is_open(j), j.finding.severity != "error"))
+        first = of_target[0]
+        places = [r for j in of_target for r in j.finding.evidence if r.origin != "target"]
+        whose = [r for r in first.finding.evidence if r.origin == "target"]
+        open_ = _is_open(first)
+        step = next((s for s in first.environment.steps if any(r.name == "torch" for r in s.requirements)), None)
+        found = first.finding
+        severity: Severity = "warning" if open_ or found.severity != "error" else "error"
+        title = found.title if any_amd else f"no environment for AMD GPUs: {found.title}"
+        words = advice(first.environment, step, proposal(first.environment, target, matrix))
+        made.append(
+            msgspec.structs.replace(
+                first,
+                finding=msgspec.structs.replace(
+                    found if not open_ else finding(matrix, "repo.no-amd-environment", evidence=(), subject=Subject(found.subject, "environment"), cause=found.cause),
+                    severity=severity,
+                    title=title,
+                    evidence=tuple(dict.fromkeys((*places, *whose))),
+                    advice=words,
+                    commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
+                ),
+            )
+        )  # fmt: skip
+    return made
