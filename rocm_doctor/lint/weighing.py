@@ -115,7 +115,7 @@ def _one_for_each_target(general: Sequence[Judged], any_amd: bool, matrix: Matri
                     title=title,
                     evidence=tuple(dict.fromkeys((*places, *whose))),
                     advice=words,
-                    commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
+                    commands=matrix.typed(filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu)),
                 ),
             )
         )  # fmt: skip
