@@ -55,8 +55,19 @@ class Commands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
+def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if not asked or ctx.resilient_parsing:
+        return
+    from rocm_doctor.cli.common import load_matrix, matrix_age
+
+    click.echo(f"rocm-doctor, version {__version__}\n{matrix_age(load_matrix(None, ()))}")
+    ctx.exit()
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="rocm-doctor")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the versions of tool and matrix."
+)
 def cli() -> None:
     """Will this machine train on its AMD GPU? If not: why, who says so, and what to type.
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from rocm_doctor import pipeline
-from rocm_doctor.cli.common import InputError, baselined, deliver, finish, interpreter, load_matrix, report_options
+from rocm_doctor.cli.common import InputError, baselined, deliver, finish, interpreter, load_matrix, report_options, say_when_old
 from rocm_doctor.model import Artifact
 
 
@@ -65,6 +65,7 @@ def command(
         click.echo("\n".join(one.command.text for one in report.questions) or "nothing to ask", err=not report.questions)
         return
     deliver(report, **show)
+    say_when_old(matrix)
     if was_interrupted(artifacts):
         sys.exit(130)
     finish(report, fail_on=fail_on, strict=strict)

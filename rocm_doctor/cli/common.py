@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import shutil
 import sys
@@ -99,6 +100,23 @@ def load_matrix(path: Path | None, overlays: Sequence[Path]) -> Any:
         return load(path, tuple(overlays))
     except ValueError as exc:
         raise InputError(str(exc)) from exc
+
+
+OLD = 60
+"""Days after which `check` says how old the matrix is."""
+
+
+def matrix_age(matrix: Any) -> str:
+    """`matrix 2026.11.22, 12 days old`; without the age where the matrix has no calendar version."""
+    days = matrix.age(datetime.date.today())
+    age = "" if days is None else ", of today" if days < 1 else f", {days} day{'s' if days > 1 else ''} old"
+    return f"matrix {matrix.version}{age}"
+
+
+def say_when_old(matrix: Any) -> None:
+    """One note on standard error when the matrix is older than OLD days: newer releases are unknown to it."""
+    if (matrix.age(datetime.date.today()) or 0) > OLD:
+        click.echo(f"note: {matrix_age(matrix)}: newer releases and fixes are not in it; update rocm-doctor", err=True)
 
 
 def baselined(report: Report, baseline: Path | None) -> Report:

@@ -7,7 +7,9 @@ the same key.
 
 from __future__ import annotations
 
+import datetime
 import os
+import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -38,6 +40,11 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def by_key(self) -> dict[str, Row]:
         return {row.key: row for row in self.rows}
+
+    def age(self, today: datetime.date) -> int | None:
+        """Days since the data was dated; None for a matrix without a calendar version."""
+        found = re.match(r"(\d{4})\.(\d{1,2})\.(\d{1,2})", self.version)
+        return (today - datetime.date(*map(int, found.groups()))).days if found else None
 
     def row(self, key: str) -> Row | None:
         """The row of that key; a retired key gives its successor's row."""
