@@ -1,0 +1,120 @@
+"""What CONTRIBUTING, the Makefile, the workflows and the hooks promise to the next person."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from release_notes import notes
+
+from rocm_doctor._version import __version__
+
+ROOT = Path(__file__).resolve().parents[1]
+GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+MAKE = (ROOT / "Makefile").read_text(encoding="utf-8")
+PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def _yaml(name: str) -> Any:
+    return yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+
+
+def test_every_recipe_says_how_to_check_it() -> None:
+    recipes = re.findall(r"^## Add (?:a|an) ([\w -]+)\n(.*?)(?=^## )", GUIDE, re.MULTILINE | re.DOTALL)
+    assert [name for name, text in recipes if not re.search(r"^Check: `", text, re.MULTILINE)] == []
+    wanted = {"row", "GPU", "torch release", "probe", "rule", "diagnosis", "format", "smoke stage", "labelled report"}
+    assert {name for name, _ in recipes} == wanted
+
+
+def test_files_and_tests_that_the_guide_names_exist() -> None:
+    named = re.findall(r"(?:compat_matrix|rocm_doctor|tests|scripts|docs|fixtures|\.github)/[\w./-]*\w", GUIDE)
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_table_of_chores_is_the_makefile() -> None:
+    rules = {name: body.split("\n\t")[1:] for name, body in re.findall(r"^(\w+):((?:\n\t.+)*)", MAKE, re.MULTILINE)}
+    table = dict(re.findall(r"\| `make (\w+)` \| `([^`]+)`", GUIDE))
+    assert {name: " && ".join(lines) for name, lines in rules.items()} == table
+    assert re.search(r"^\.PHONY: (.*)", MAKE, re.MULTILINE)[1].split() == list(rules)  # type: ignore[index]
+
+
+def test_hooks_of_the_project_run_what_lint_runs() -> None:
+    hooks = [hook["entry"] for repo in _yaml(".pre-commit-config.yaml")["repos"] for hook in repo["hooks"]]
+    programs = {shlex.split(entry)[0] for entry in hooks}
+    lint = re.search(r"^lint:((?:\n\t.+)*)", MAKE, re.MULTILINE)
+    assert lint
+    assert programs == {shlex.split(line)[0] for line in lint[1].split("\n\t")[1:]}
+
+
+def test_continuous_integration_and_release_run_the_one_script() -> None:
+    for name, job in (("ci", "everything"), ("release", "build")):
+        steps = _yaml(f".github/workflows/{name}.yml")["jobs"][job]["steps"]
+        assert any(step.get("run") == ".ci/run" for step in steps), name
+
+
+def test_publishing_needs_no_token() -> None:
+    job = _yaml(".github/workflows/release.yml")["jobs"]["publish"]
+    assert job["permissions"]["id-token"] == "write"
+    assert "password" not in str(job)
+    assert "secrets." not in str(job)
+
+
+@pytest.mark.parametrize(("schema", "files"), [
+    ("github-workflows", ".github/workflows/*.yml"), ("github-issue-forms", ".github/ISSUE_TEMPLATE/[!c]*.yml"),
+    ("github-issue-forms", ".github/ISSUE_TEMPLATE/crash.yml"), ("github-issue-config", ".github/ISSUE_TEMPLATE/config.yml"),
+])  # fmt: skip
+def test_files_for_github_fit_its_schemas(schema: str, files: str) -> None:
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", *map(str, ROOT.glob(files))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_issue_forms_ask_for_a_bundle() -> None:
+    for path in sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("[!c]*.yml")):
+        form = _yaml(str(path.relative_to(ROOT)))
+        bundle = next(part for part in form["body"] if part.get("id") == "bundle")
+        assert bundle["validations"]["required"] is True
+        assert "rocm-doctor bundle" in str(form)
+
+
+def test_documents_name_no_tag_that_does_not_exist() -> None:
+    released = set(re.findall(r"^### ([\d.]+) \(\d{4}-", CHANGELOG, re.MULTILINE))
+    pattern = r"(?:rev: |@)v(\d+\.\d+\.\d+)"
+    named = {(path.name, tag) for path in DOCUMENTS for tag in re.findall(pattern, path.read_text(encoding="utf-8"))}
+    assert {(name, tag) for name, tag in named if tag not in released} == set()
+
+
+def test_the_changelog_has_a_section_for_this_version() -> None:
+    assert re.search(rf"^### {re.escape(__version__)} \((unreleased|\d{{4}}-\d\d-\d\d)\)", CHANGELOG, re.MULTILINE)
+
+
+CHANGES = "# Changelog\n\n## Tool\n\n### 1.2.3 (2026-12-01)\n\n- one\n- two\n\n### 1.2.2 (unreleased)\n\n- old\n\n## Matrix\n"
+
+
+def test_notes_of_a_release_are_its_section() -> None:
+    assert notes("v1.2.3", CHANGES, "1.2.3") == "- one\n- two"
+
+
+@pytest.mark.parametrize(("tag", "version", "said"), [
+    ("v1.2.4", "1.2.3", "the tag is v1.2.4 and the version 1.2.3"),
+    ("v1.2.2", "1.2.2", "no section `### 1.2.2"),
+    ("1.2.3", "1.2.3", "tag v1.2.3"),
+])  # fmt: skip
+def test_a_tag_that_does_not_fit_is_refused(tag: str, version: str, said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        notes(tag, CHANGES, version)
+
+
+def test_development_tools_that_the_guide_runs_are_installed_with_dev() -> None:
+    extra = re.search(r"^dev = \[(.*?)^\]", PYPROJECT, re.MULTILINE | re.DOTALL)
+    assert extra
+    names = set(re.findall(r'"([\w-]+)', extra[1]))
+    assert {"build", "import-linter", "mypy", "pre-commit", "pytest", "pytest-xdist", "ruff"} <= names
