@@ -60,7 +60,9 @@ def test_new_gone_and_contradictory(observe: ModuleType, kept: Path) -> None:
     assert any(kind == "new" and what.startswith("peft 9.9.9 ") for kind, what in found)
     assert ("gone", "peft 0.18.1") in found
     assert any(kind == "new" and what.startswith("ROCm 99.1 ") for kind, what in found)
-    assert not any("torch 1.0.0" in what or "ROCm 10.1.0" in what for kind, what in found if kind == "new"), "old releases are not news"
+    assert not any("torch 1.0.0" in what or "ROCm 10.1.0" in what for kind, what in found if kind == "new"), (
+        "old releases are not news"
+    )
 
 
 def test_a_source_that_does_not_answer_is_named_and_nothing_is_gone_for_it(observe: ModuleType, kept: Path) -> None:
