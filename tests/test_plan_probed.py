@@ -92,8 +92,8 @@ def test_device_code_is_asked_for_each_card() -> None:
     both = machine({}, ("gfx1100", False), ("gfx1201", False))
     assert both.targets == ("gfx1100", "gfx1201")
     assert made.best
-    assert "torch[device-gfx1103]==2.13.0+rocm10.0.0" in install(made.best, made.machine)[0]
-    assert "torch[device-gfx1100,device-gfx1201]==2.13.0+rocm10.0.0" in install(made.best, both)[0]
+    assert any(a.startswith("torch[device-gfx1103]==") for a in install(made.best, made.machine)[0])
+    assert any(a.startswith("torch[device-gfx1100,device-gfx1201]==") for a in install(made.best, both)[0])
 
 
 def test_no_target_no_machine() -> None:

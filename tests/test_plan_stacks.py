@@ -40,7 +40,7 @@ def test_mi50_gets_rocm_6_3_first_and_the_field_report_beside_it() -> None:
     assert (plan.best.name, plan.best.grade) == ("torch 2.9.1+rocm6.3", "upstream")
     shown = {s.name: s for s in plan.alternatives()}
     reported = shown["torch 2.4.1+rocm6.0"]
-    assert reported.packages["transformers"].version.startswith("5.10."), "5.16 and later switch torch 2.4 off"
+    assert contains("<5.15", reported.packages["transformers"].version), "5.15 and later switch torch 2.4 off"
     assert reported.candidate.known_good
 
 
@@ -105,7 +105,7 @@ def test_amds_index_is_asked_for_device_code() -> None:
 
     plan = plan_for("gfx1103")
     assert plan.best is not None
-    assert "torch[device-gfx1103]==2.13.0+rocm10.0.0" in install(plan.best, plan.machine)[0]
+    assert any(a.startswith("torch[device-gfx1103]==") for a in install(plan.best, plan.machine)[0])
 
 
 def test_a_card_without_native_code_runs_a_siblings() -> None:
