@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from rocm_doctor._version import __version__
+from rocm_doctor.bounded import Unreadable
 from rocm_doctor.commands import fitting
 from rocm_doctor.facts import merge as snapshot
 from rocm_doctor.facts.enrich import enrich, gpu_names
@@ -16,8 +18,9 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Finding, Reading, Report, ReportKind, Snapshot, Verdict
 from rocm_doctor.probes import PROBES
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
+from rocm_doctor.reports.json import read as read_report
 from rocm_doctor.rules import RULES
-from rocm_doctor.rules.engine import failure_lines
+from rocm_doctor.rules.engine import failure_lines, ranked
 from rocm_doctor.rules.engine import judge as judge_rows
 from rocm_doctor.rules.logs import Logs, readable_logs
 from rocm_doctor.rules.questions import questions
@@ -75,10 +78,13 @@ def judge(
     ignore: Sequence[str] = (),
 ) -> Report:
     """The report on these artifacts. `source` names what they are, `kind` what they came from; `ignore` holds diagnosis ids, row keys, or `ID:row`."""
+    held = _held(artifacts)
+    if len(held) == len(artifacts) == 1:
+        return _again(held[0], source, ignore)
     facts = enrich(read_facts(artifacts, matrix), matrix)
     logs = Logs(readable_logs(artifacts), failure_lines(matrix))
     findings, undecided = judge_rows(facts, logs, matrix, RULES)
-    findings = [_pasteable(f, facts) for f in findings]
+    findings = [_pasteable(f, facts) for f in _with_held(findings, held, matrix)]
     roots = [f for f in findings if f.severity != "note" and not f.follows_from]
     word, summary, proven = verdict(facts, findings, matrix, pasted=any(a.name == "paste/text" for a in artifacts))
     report = Report(
@@ -99,6 +105,29 @@ def judge(
         disputes=tuple(_disputes(facts)),
     )
     return accepting(report, [f for f in findings if ignored(f, ignore)])
+
+
+def _held(artifacts: Sequence[Artifact]) -> list[Report]:
+    """The reports among the artifacts: what rocm-doctor said of this machine before."""
+    found = []
+    for artifact in artifacts:
+        if artifact.name.startswith("report/") and not artifact.missing:
+            with contextlib.suppress(Unreadable):  # its probe says why
+                found.append(read_report(artifact.text.encode(errors="replace")))
+    return found
+
+
+def _again(report: Report, source: str, ignore: Sequence[str]) -> Report:
+    """A report that was handed over alone, as it was."""
+    named = msgspec.structs.replace(report, source=report.source if report.kind == "repository" else source)
+    return accepting(named, [f for f in named.findings if ignored(f, ignore)])
+
+
+def _with_held(findings: list[Finding], held: Sequence[Report], matrix: Matrix) -> list[Finding]:
+    """The findings with those of earlier reports, whose logs are not here to be judged again."""
+    known = {(f.id, f.row, f.subject) for f in findings}
+    more = [f for report in held for f in report.findings if (f.id, f.row, f.subject) not in known]
+    return ranked([*findings, *(msgspec.structs.replace(f, follows_from="") for f in more)], matrix) if more else findings
 
 
 def _pasteable(one: Finding, facts: Snapshot) -> Finding:

@@ -13,6 +13,7 @@ from rocm_doctor.probes.read.result import ProbeResult
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "version": (str,),
+    "release": (str,),
     "word": (str,),
     "number": (int, float),
     "flag": (bool,),

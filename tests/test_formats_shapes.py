@@ -173,7 +173,7 @@ def test_jsonl_and_json_read_back(report: Report) -> None:
     lines = [json.loads(line) for line in shown(report, "jsonl").split("\n")[:-1]]
     assert [line["kind"] for line in lines] == ["report"] + ["finding"] * len(report.findings) + ["undecided"] * len(
         report.undecided
-    )
+    ) + ["snapshot"]
     assert msgspec.json.decode(shown(report, "json"), type=Report) == report
 
 

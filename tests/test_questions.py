@@ -12,6 +12,7 @@ from rocm_doctor.coords import COORDS
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Report, Snapshot, Undecided, Value
 from rocm_doctor.pipeline import judge
+from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.rules.questions import MOST, questions
 from rocm_doctor.sources.paste import cut
 
@@ -31,7 +32,12 @@ UBUNTU = 'Linux 6.8.0-60-generic\nPRETTY_NAME="Ubuntu 24.04.2 LTS"\nNAME="Ubuntu
 CMDLINE = "BOOT_IMAGE=/boot/vmlinuz-6.8.0-60-generic root=UUID=1b2 ro quiet splash iommu=pt vt.handoff=7"
 NO_CONTAINER = "ls: cannot access '/.dockerenv': No such file or directory\nls: cannot access '/run/.containerenv': No such file or directory"
 PIP = "Package       Version\n------------- ------------\npeft          0.18.1\ntorch         2.9.1+rocm6.4\ntransformers  4.57.6"
-SMOKE = {"smoke.matmul": "passed", "smoke.import": "passed"}
+AUDIT = '{"audit": {"place": "/venv", "kind": "environment", "versions": {"xformers": "0.0.33"}, "holdings": []}, "gpus": {}}'
+SMOKE = render(
+    "json",
+    Report(2, "0", "0", "undetermined", "", (), (), Snapshot({"smoke.matmul": Fact("passed")}), kind="smoke"),
+    RenderOptions(),
+)
 
 # What each command prints; and facts that must then be known, with their values.
 ANSWERS: dict[str, list[tuple[str, dict[str, Any]]]] = {
@@ -96,8 +102,8 @@ ANSWERS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     ],
     "env-windows": [("HIP_VISIBLE_DEVICES=0", {"env.HIP_VISIBLE_DEVICES": "0", "env.HSA_XNACK": None})],
     "cpu": [("Model name:                              AMD EPYC", {"cpu": "AMD EPYC"})],
-    "code": [],
-    "smoke": [],
+    "code": [(AUDIT, {"code.xformers": None})],
+    "smoke": [(SMOKE, {"smoke.matmul": "passed"})],
 }
 PROMPTS = {"a user's": "ada@box:~$ ", "a dollar": "$ ", "an environment's": "(venv) ada@box:~/train$ ", "none": ""}
 

@@ -26,6 +26,7 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("python.code", ("code/*",)),
     ("python.smoke", ("smoke/*",)),
     # what tools print
+    ("text.own_report", ("report/*",)),
     ("tools.failed_tools", ("cmd/*",)),
     ("tools.rocminfo", ("cmd/*rocminfo*", "paste/*")),
     ("tools.amd_smi", ("cmd/*amd-smi*", "paste/*")),

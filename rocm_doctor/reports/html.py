@@ -14,6 +14,7 @@ from rocm_doctor.matrix.citations import cited
 from rocm_doctor.model import Command, Fact, Finding, Report
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.html_style import STYLE
+from rocm_doctor.reports.packed import packed
 from rocm_doctor.reports.places import SURE, followers, location, name_of, where
 from rocm_doctor.reports.terminal import gpu_line, shown
 
@@ -40,7 +41,7 @@ def render(report: Report, look: RenderOptions) -> str:
         f"<title>{title}</title><style>{STYLE}</style>"
     )
     body = "\n".join(_body(report))
-    return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{body}\n</body>\n</html>\n'
+    return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{body}\n{packed(report)}\n</body>\n</html>\n'
 
 
 def _body(report: Report) -> Iterator[str]:

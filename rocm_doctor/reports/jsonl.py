@@ -1,6 +1,4 @@
-"""One JSON object a line, for tools that read line by line: first the report's head, then each finding, then what stayed
-undecided.
-"""
+"""One JSON object a line, for tools that read line by line: the report's head, each finding, what stayed undecided, the snapshot."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from rocm_doctor.reports import RenderOptions
 
 
 def render(report: Report, look: RenderOptions) -> str:
-    """Lines with a `kind` of report, finding or undecided."""
+    """Lines with a `kind` of report, finding, snapshot or undecided."""
     head = {
         name: getattr(report, name)
         for name in ("schema_version", "tool_version", "matrix_version", "source", "verdict", "summary", "proven")
@@ -21,6 +19,7 @@ def render(report: Report, look: RenderOptions) -> str:
     lines = [_line("report", {**head, "report_kind": report.kind})]
     lines += [_line("finding", msgspec.to_builtins(finding)) for finding in report.findings]
     lines += [_line("undecided", msgspec.to_builtins(one)) for one in report.undecided]
+    lines += [_line("snapshot", {"snapshot": msgspec.to_builtins(report.snapshot)})]
     return "".join(lines)
 
 

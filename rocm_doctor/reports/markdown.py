@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from rocm_doctor.commands import remarks
 from rocm_doctor.model import Command, Finding, Reading, Report
 from rocm_doctor.reports import RenderOptions
+from rocm_doctor.reports.packed import packed
 from rocm_doctor.reports.places import SURE, followers, location, name_of, where
 from rocm_doctor.reports.terminal import gpu_line, stack_of
 
@@ -38,6 +39,8 @@ def _lines(report: Report) -> Iterator[str]:
         "Not decided", (f"- {escaped(u.row or u.id)}: needs {escaped(', '.join(u.missing))}" for u in report.undecided)
     )
     yield from _folded("Disputed", (f"- {escaped(d)}" for d in report.disputes))
+    data = packed(report)
+    yield from ("", data) if data else ()
 
 
 def _machine(report: Report) -> Iterator[str]:

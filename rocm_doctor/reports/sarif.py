@@ -32,7 +32,12 @@ def render(report: Report, look: RenderOptions) -> str:
             {"executionSuccessful": True, "toolExecutionNotifications": [_notification(e) for e in report.snapshot.errors]}
         ],
         "results": [_result(f, ids.index(f.id), of_repository(report)) for f in report.findings],
-        "properties": {"verdict": report.verdict, "summary": report.summary, "matrixVersion": report.matrix_version},
+        "properties": {
+            "verdict": report.verdict,
+            "summary": report.summary,
+            "matrixVersion": report.matrix_version,
+            "report": msgspec.to_builtins(report),
+        },
     }
     return (
         msgspec.json.format(msgspec.json.encode({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}), indent=1).decode()

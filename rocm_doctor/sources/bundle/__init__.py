@@ -41,6 +41,8 @@ _ROOTS = (
     ".dockerenv",
 )
 _SINGLE = ("env", "uname")
+_BESIDE = (META, "report.json", "report.md", "README.md", "expected.yaml")
+"""Files that stand in a bundle beside its artifacts and say nothing more."""
 _BEGINNING = 1 << 18
 """Bytes that tell whether a file is text."""
 
@@ -78,22 +80,19 @@ def _artifacts(named: list[Named]) -> list[Artifact]:
     named = _without_wrapper(named)
     kept = _meta(next((data for name, data in named if name == META), b""))
     found: list[Artifact] = [a for a in kept.values() if a.missing]
+    beside = any(name.startswith(_ROOTS) for name, _ in named)
     for name, data in named:
         if name in kept:
             found.append(msgspec.structs.replace(kept[name], text=decode(data), origin="bundle"))
         elif name.startswith(_ROOTS) or name in _SINGLE:
             found.append(Artifact(name, "bundle", decode(data)))
-        elif _is_paste(name) or len(named) == 1:
+        elif not (beside and name in _BESIDE):
             found += _pasted(name, decode(data))
     return found
 
 
 def _pasted(name: str, text: str) -> list[Artifact]:
     return cut(text, name) if is_text(text) else [Artifact(name, "bundle", missing="unparsed", note="not text")]
-
-
-def _is_paste(name: str) -> bool:
-    return name not in (META, "report.json", "report.md", "README.md", "expected.yaml")
 
 
 def _without_wrapper(named: list[Named]) -> list[Named]:

@@ -16,6 +16,7 @@ from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read.words import WordSet
 from rocm_doctor.sources.paste.clean import clean, decode
 from rocm_doctor.sources.paste.marks import ANYWHERE_TABLE, STARTS_INDEX
+from rocm_doctor.sources.paste.own import taken_out
 
 __all__ = ["cut", "decode"]
 
@@ -47,6 +48,10 @@ def cut(text: str, name: str) -> list[Artifact]:
 
     `name` is what the text came from, kept in each artifact's note.
     """
+    text, ours = taken_out(text)
+    own = [_own(kind, data, n, name) for n, (kind, data) in enumerate(ours, 1)]
+    if own and not text.strip():
+        return own
     text = clean(text)
     lines = text.split("\n")
     fences = _fences(text, lines)
@@ -56,7 +61,15 @@ def cut(text: str, name: str) -> list[Artifact]:
     found = [Artifact("paste/text", "paste", whole, note=name)]
     for kind, body in [*_bodies(lines, blocks), *_gathered(lines, single)]:
         found.append(Artifact(f"paste/{len(found)}-{kind}", "paste", body, note=name))
-    return found
+    return found + own
+
+
+def _own(kind: str, data: str, number: int, name: str) -> Artifact:
+    """A document of ours: a report, or an audit of GPU code."""
+    if kind == "unreadable":
+        note = f"{name}: a report of rocm-doctor without its data; hand over the one in JSON (`--format json`)"
+        return Artifact(f"report/{number}", "paste", missing="unparsed", note=note)
+    return Artifact("code/audit.json" if kind == "audit" else f"report/{number}", "paste", data, note=name)
 
 
 def _fences(text: str, lines: list[str]) -> set[int]:

@@ -1,0 +1,19 @@
+"""The whole report in one comment of an HTML or Markdown page, so that `check` reads the page back as the report that it shows."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+
+import msgspec
+
+from rocm_doctor.model import Report
+
+MOST = 40_000
+"""Characters of the comment, at most: a ticket holds 65,536 in all."""
+
+
+def packed(report: Report) -> str:
+    """The comment; empty when it would be too long."""
+    data = base64.b64encode(zlib.compress(msgspec.json.encode(report), 9)).decode()
+    return f"<!-- rocm-doctor report: {data} -->" if len(data) <= MOST else ""

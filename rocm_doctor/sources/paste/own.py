@@ -1,0 +1,142 @@
+"""rocm-doctor's own documents in a text: reports in JSON, JSON lines, SARIF, HTML and Markdown, and audits. They are data and no
+complaint: each is taken out of the text, which keeps its line numbers, and handed on as an artifact.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import zlib
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from rocm_doctor.bounded import Unreadable, jsons
+
+MOST = 256
+"""Reports of one text, at most."""
+_LARGEST = 64 << 20
+"""Bytes of one unpacked report."""
+_ATTEMPTS = 200
+"""Objects that are decoded to see whether they are ours, at most."""
+_TELLTALES = ("rocm-doctor", '"tool_version"', '"holdings"')
+_OPENING = re.compile(r"^[ \t>]*\{", re.MULTILINE)
+_PACKED = re.compile(r"<!-- rocm-doctor report: ([A-Za-z0-9+/=\s]{8,}?) -->")
+_HTML = re.compile(r"<!doctype html>\s*<html[^>]*>\s*<head>.{0,2000}?<title>rocm-doctor: .*?(?:</html>|\Z)", re.DOTALL | re.I)
+_MARKDOWN = re.compile(
+    r"^## [✅❌❔] [^\n]*\n\nrocm-doctor [^\n]{1,60}, matrix [^\n]*\n(?:.*?^<!-- rocm-doctor report: [^\n]* -->|.*^</details>|.*?\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def taken_out(text: str) -> tuple[str, list[tuple[str, str]]]:
+    """The text without its own documents, and each as (kind, JSON): `report`, `audit`, or `unreadable` with an empty text."""
+    if not any(word in text for word in _TELLTALES):
+        return text, []
+    found: list[tuple[str, str]] = []
+    for pattern in (_HTML, _MARKDOWN):
+        for page in list(pattern.finditer(text))[:MOST]:
+            packed = _PACKED.search(page[0])
+            data = _unpacked(packed[1]) if packed else ""
+            found.append(("report", data) if data else ("unreadable", ""))
+            text = _blanked(text, *page.span())
+    text, line_reports = _of_lines(text)
+    found += [("report", one) for one in line_reports]
+    for start, end, plain in _objects(text):
+        kinds = list(_of_object(plain))
+        found += kinds
+        text = _blanked(text, start, end) if kinds else text
+    return text, found[:MOST]
+
+
+def _blanked(text: str, start: int, end: int) -> str:
+    """The text with that part replaced by as many characters and line ends, so that every place stays."""
+    return text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
+
+
+def _objects(text: str) -> Iterator[tuple[int, int, Any]]:
+    """(start, end, value) of each JSON object that begins a line and may be one of ours."""
+    decoder, whole = jsons.decoder(), jsons.whole_letters(text)
+    last = max(text.rfind(word) for word in _TELLTALES)
+    place = 0
+    for opening in islice(_OPENING.finditer(text, 0, last + 1), _ATTEMPTS):
+        start = opening.end() - 1
+        if start < place:
+            continue
+        try:
+            plain, place = decoder.raw_decode(whole, start)
+        except (ValueError, RecursionError):
+            continue
+        yield start, place, plain
+
+
+def _of_object(plain: Any) -> Iterator[tuple[str, str]]:
+    """The documents of ours that a decoded JSON object is or holds."""
+    if not isinstance(plain, dict):
+        return
+    if {"schema_version", "verdict", "findings", "snapshot"} <= plain.keys():
+        yield "report", _encoded(plain)
+    elif isinstance(plain.get("machines"), list):
+        for one in plain["machines"][:MOST]:
+            yield from _of_object(one)
+    elif isinstance(plain.get("audit"), dict) and "holdings" in plain["audit"]:
+        yield "audit", _encoded(plain["audit"])
+    elif isinstance(plain.get("runs"), list):
+        for run in plain["runs"][:MOST]:
+            yield from _of_run(run)
+
+
+def _of_run(run: Any) -> Iterator[tuple[str, str]]:
+    """A SARIF run of this tool: the report stands in its properties."""
+    try:
+        ours, report = run["tool"]["driver"]["name"] == "rocm-doctor", run["properties"].get("report")
+    except (KeyError, TypeError, AttributeError):
+        return
+    if ours:
+        yield ("report", _encoded(report)) if isinstance(report, dict) else ("unreadable", "")
+
+
+def _of_lines(text: str) -> tuple[str, list[str]]:
+    """JSON lines: a head of kind `report`, then its findings, what stayed undecided, and its snapshot."""
+    if '"kind":"report"' not in text:
+        return text, []
+    reports: list[dict[str, Any]] = []
+    kept = []
+    for line in text.split("\n"):
+        plain = _line(line.strip()) if line.lstrip().startswith('{"kind":"') else None
+        kept.append(line if plain is None else "")
+        kind = plain.pop("kind") if plain else None
+        if plain and kind == "report":
+            reports.append(
+                {**plain, "kind": plain.pop("report_kind", "machine"), "findings": [], "undecided": [], "snapshot": {}}
+            )
+        elif plain and reports and kind == "snapshot":
+            reports[-1]["snapshot"] = plain.get("snapshot", {})
+        elif plain and reports and kind in ("finding", "undecided"):
+            reports[-1]["findings" if kind == "finding" else "undecided"].append(plain)
+    return "\n".join(kept), [_encoded(one) for one in reports[:MOST]]
+
+
+def _line(line: str) -> dict[str, Any] | None:
+    try:
+        plain = jsons.loads(line)
+    except (Unreadable, ValueError):
+        return None
+    return plain if isinstance(plain, dict) and plain.get("kind") in ("report", "finding", "undecided", "snapshot") else None
+
+
+def _encoded(plain: Any) -> str:
+    return msgspec.json.encode(plain).decode()
+
+
+def _unpacked(packed: str) -> str:
+    """The JSON of a packed report; empty when it is damaged or too large."""
+    try:
+        unpacker = zlib.decompressobj()
+        data = unpacker.decompress(base64.b64decode("".join(packed.split()), validate=True), _LARGEST)
+        return data.decode() if unpacker.eof else ""
+    except (binascii.Error, zlib.error, ValueError):
+        return ""
