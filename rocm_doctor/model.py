@@ -7,6 +7,7 @@ rows of the matrix and a few rules judge the snapshot, and the `Finding`s and `U
 from __future__ import annotations
 
 import datetime
+import re
 from typing import Literal, NamedTuple, Union
 
 import msgspec
@@ -22,6 +23,7 @@ Layer = Literal["driver", "runtime", "compiler", "library", "framework", "packag
 Severity = Literal["error", "warning", "note"]
 Confidence = Literal["high", "medium", "low"]
 Prior = Literal["common", "possible", "rare"]
+_HALVES = re.compile("[\ud800-\udfff]")
 Verdict = Literal["ready", "problems", "undetermined"]
 ReportKind = Literal["machine", "capture", "smoke", "repository"]
 SubjectKind = Literal["machine", "gpu", "target", "environment", "package", "file"]
@@ -43,6 +45,13 @@ class Artifact(msgspec.Struct, frozen=True):
     seconds: float | None = None
     missing: Why | None = None
     note: str = ""
+
+    def __post_init__(self) -> None:
+        """Halves of surrogate pairs, which Python makes of file names and variables that are not UTF-8, cannot be written anywhere."""
+        for field in ("name", "text", "note"):
+            value = getattr(self, field)
+            if not value.isascii() and _HALVES.search(value):
+                msgspec.structs.force_setattr(self, field, _HALVES.sub("\ufffd", value))
 
 
 class Reading(msgspec.Struct, frozen=True):

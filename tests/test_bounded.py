@@ -137,11 +137,9 @@ def test_other_compressions_are_not_text(pack: Callable[[bytes], bytes], tmp_pat
         read(tmp_path / "x")
 
 
-@pytest.mark.parametrize("name", ["", "/", "../../etc/passwd", "sys/../../../tmp/x", "C:\\x\\..\\y", "cmd/\x1b[2Jrocminfo\nx"])
+@pytest.mark.parametrize("name", ["", "./..", "../../etc/passwd", "sys/../../../tmp/x", "C:\\x\\..\\y", "cmd/\x1b[2Jrocminfo\nx"])
 def test_names_of_members_stay_inside_and_printable(name: str, tmp_path: Path) -> None:
-    data = zipped("NAME" if name in ("", "/") else name, b"text")
-    if name == "":
-        data = data.replace(b"\x04\x00\x00\x00NAME", b"\x04\x00\x00\x00NAME").replace(b"NAME", b"./..")
+    data = zipped(name, b"text")
     (tmp_path / "x.zip").write_bytes(data)
     for artifact in read(tmp_path / "x.zip"):
         assert artifact.name.isprintable()

@@ -47,6 +47,6 @@ def test_a_log_of_ten_megabytes_takes_about_a_second() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_mutated_reports_break_nothing(seed: int) -> None:
-    fuzz_reports = importlib.import_module("fuzz_reports")
-    faults = [(number, wrong) for number, _, wrong, _ in fuzz_reports.campaign(60, seed, 1.0) if wrong]
+    fuzz = importlib.import_module("fuzz")
+    faults = [(number, wrong) for number, _, wrong, _ in fuzz.campaign("report", 60, seed, 1.0) if wrong]
     assert not faults

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from rocm_doctor.bounded.files import encodable
+
 MAX_FILES = 200_000
 
 # The folders of site-packages that training depends on: what `check` looks into. A full audit walks everything.
@@ -78,7 +80,7 @@ def listed(folder: Path) -> list[tuple[str, bool]]:
     """
     try:
         with os.scandir(folder) as entries:
-            return [(e.name, e.is_dir()) for e in entries if not _beside(e)]
+            return [(e.name, e.is_dir()) for e in entries if encodable(e.name) and not _beside(e)]
     except OSError:
         return []
 

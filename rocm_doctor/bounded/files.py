@@ -43,6 +43,11 @@ def head(path: Path, limit: int) -> bytes:
         return file.read(limit)
 
 
+def encodable(name: str) -> bool:
+    """Whether a file's name is UTF-8. Python stands halves of surrogate pairs in for other bytes."""
+    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
+
+
 def text(path: Path, limit: int = LIMIT) -> str:
     """All of a UTF-8 text, with or without a byte order mark. Raises OSError or Unreadable."""
     data = read(path, limit)

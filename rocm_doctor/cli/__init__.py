@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
-import os
 import sys
 
 import click
 
 from rocm_doctor._version import __version__
+from rocm_doctor.cli import output
+from rocm_doctor.cli.output import OutputError
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+_OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.EROFS}
+"""Errors that neither the input nor the doctor is to blame for."""
 
 COMMANDS = {
     "check": "Judge this machine, a captured bundle, or a pasted bug report.",
@@ -78,19 +85,61 @@ def cli() -> None:
     rocm-doctor plan --gpu gfx1100       what to install for a card
 
     Exit codes, the same for every format: 0 nothing at or above --fail-on, 1 findings, 2 usage,
-    3 undetermined under --strict, 4 the doctor itself failed.
+    3 undetermined under --strict, 4 the doctor itself failed, 130 interrupted.
     """
 
 
 def main() -> None:
-    """Run the command line; a fault of the doctor's own becomes exit code 4 and a block ready for a ticket."""
+    """Run the command line and exit: 2 with a message for what the user or the machine has to mend, 130 after Ctrl-C, 4 with a block for a
+    ticket for a bug of ours.
+    """
+    output.guard()
+    code = 4
     try:
-        cli(prog_name="rocm-doctor")
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
-    except Exception as exc:
-        from rocm_doctor.cli.crash import ticket
+        code = _run()
+        sys.stdout.flush()
+    except OutputError as exc:
+        code = _failed(exc.strerror or str(exc))
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    # What is left to be written at exit is nothing, or has nowhere to go.
+    sys.exit(code)
 
-        click.echo(ticket(exc), err=True)
-        sys.exit(4)
+
+def _run() -> int:
+    try:
+        ended = cli.main(prog_name="rocm-doctor", standalone_mode=False)
+        return ended if isinstance(ended, int) else 0
+    except SystemExit as exc:
+        return exc.code if isinstance(exc.code, int) else 1
+    except click.ClickException as exc:
+        exc.show()
+        return exc.exit_code
+    except click.Abort as exc:
+        if not isinstance(exc.__context__, EOFError):
+            click.echo("interrupted", err=True)
+            return INTERRUPTED
+        return _crashed(exc.__context__)
+    except OutputError:
+        raise
+    except MemoryError:
+        return _failed("not enough memory; close other programs, or raise the limit of this shell (ulimit -v) or container")
+    except OSError as exc:
+        if exc.errno not in _OF_THE_MACHINE:
+            return _crashed(exc)
+        return _failed(f"{exc.filename or 'this machine'}: {exc.strerror}")
+    except Exception as exc:
+        return _crashed(exc)
+
+
+def _failed(words: str) -> int:
+    """A failure of the machine, not of ours and not of what was judged."""
+    click.echo(f"Error: {words}", err=True)
+    return 2
+
+
+def _crashed(exc: BaseException) -> int:
+    from rocm_doctor.cli.crash import ticket
+
+    click.echo(ticket(exc), err=True)
+    return 4

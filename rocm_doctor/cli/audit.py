@@ -19,6 +19,7 @@ from rocm_doctor.binaries.wheel import audit_wheel
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.bounded.files import head
 from rocm_doctor.cli.common import InputError, interpreter, write_file
+from rocm_doctor.reports.neutral import cleaned
 
 ROCM = Path("/opt/rocm")
 QUIET_SECONDS = 2.0
@@ -50,7 +51,7 @@ def command(
     Exit code 1 when a --gpu has no code in a library that needs it.
     """
     _check(gpus, override)
-    result = _audit(path, interpreter(python), hip)
+    result = cleaned(_audit(path, interpreter(python), hip))
     if format_ == "json":
         text = msgspec.json.format(msgspec.json.encode(_as_json(result, gpus, override)), indent=1).decode()
     else:

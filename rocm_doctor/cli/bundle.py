@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
 from rocm_doctor import pipeline
-from rocm_doctor.cli.check import captured, live
+from rocm_doctor.cli.check import captured, live, was_interrupted
 from rocm_doctor.cli.common import interpreter, load_matrix, write_file
 from rocm_doctor.redaction import redact_artifacts
 from rocm_doctor.reports import RenderOptions, render
@@ -43,3 +44,5 @@ def command(
     write_file(output, bundle.write(shared, extra))
     there = sum(not a.missing for a in shared)
     click.echo(f"{output}: {there} artefacts (and {len(shared) - there} noted as not there), verdict: {report.summary}")
+    if was_interrupted(artifacts):
+        sys.exit(130)

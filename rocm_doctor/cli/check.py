@@ -84,6 +84,8 @@ def captured(paths: tuple[Path, ...], logs: tuple[Path, ...], example: bool) -> 
     try:
         if example:
             return pipeline.from_paths([example_bundle()], logs)
+        if sys.stdin is None and any(str(p) == "-" for p in paths):
+            raise InputError("standard input is closed; give a file, or pipe the text into `rocm-doctor check -`")
         stdin = [a for p in paths if str(p) == "-" for a in read_stream(sys.stdin.buffer)]
         return stdin + pipeline.from_paths([p for p in paths if str(p) != "-"], logs)
     except BundleError as exc:

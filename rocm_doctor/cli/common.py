@@ -7,12 +7,14 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import click
 
 from rocm_doctor.bounded import Unreadable, files
+from rocm_doctor.cli.output import workflow_commands
 from rocm_doctor.model import Report
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 from rocm_doctor.reports.json import read as read_report
@@ -147,7 +149,8 @@ def deliver(
         if to_file:
             write_file(outputs[number], text.encode("utf-8"))
         else:
-            click.echo(text.rstrip("\n"), color=look.color)
+            with workflow_commands() if name == "github" else nullcontext():
+                click.echo(text.rstrip("\n"), color=look.color)
 
 
 def write_file(path: Path, data: bytes) -> None:

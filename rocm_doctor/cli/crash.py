@@ -13,14 +13,16 @@ _PACKAGE = Path(__file__).parent.parent
 
 
 def ticket(exc: BaseException) -> str:
-    """Version, interpreter, command and traceback; files of other people's folders are named by their last part only."""
+    """Version, interpreter, command and traceback, redacted: of a path outside of the package only the last part is shown."""
+    from rocm_doctor.redaction import of_this_machine
+
     frames = [f"  {_short(f.filename)}:{f.lineno} in {f.name}" for f in traceback.extract_tb(exc.__traceback__)]
     lines = [
         "rocm-doctor itself failed; this says nothing about your machine. Please open a ticket with this block:",
         "```",
         f"rocm-doctor {__version__}, Python {platform.python_version()} on {platform.system()} {platform.machine()}",
         f"command: {' '.join(['rocm-doctor', *(_short(a) for a in sys.argv[1:])])}",
-        f"{type(exc).__name__}: {exc}",
+        f"{type(exc).__name__}: {of_this_machine().replace(str(exc)[:400])}",
         *frames[-12:],
         "```",
     ]

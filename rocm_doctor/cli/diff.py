@@ -28,9 +28,10 @@ def command(before: Path, after: Path, format_: str, no_redact: bool, verbose: b
     Ends with 1 when AFTER has an error that BEFORE has not and that follows from no other, else with 0.
     """
     from rocm_doctor.reports.diff import as_text, compare
+    from rocm_doctor.reports.neutral import cleaned
 
     matrix = load_matrix(None, ())
-    found = compare(_report(before, matrix, no_redact), _report(after, matrix, no_redact), matrix)
+    found = cleaned(compare(_report(before, matrix, no_redact), _report(after, matrix, no_redact), matrix))
     if format_ == "json":
         click.echo(msgspec.json.format(msgspec.json.encode(found), indent=1).decode())
     else:

@@ -56,6 +56,10 @@ def command(
     """
     from rocm_doctor.lint.environments import listing as environments
 
+    try:
+        Path.cwd()
+    except FileNotFoundError as exc:
+        raise InputError("the current folder was deleted; go to one that exists") from exc
     matrix = load_matrix(matrix_path, overlays)
     given = Target("the command line", gpu or "", rocm, driver, python, os_)
     reports = []
@@ -132,7 +136,7 @@ def _judged(
 
 
 def _from_here(folder: Path) -> str:
-    """How the folder is called from where the command runs, so that file:line opens there; empty for a folder elsewhere."""
+    """The folder as seen from where the command runs, so that file:line opens there; empty for a folder elsewhere."""
     try:
         relative = folder.resolve().relative_to(Path.cwd().resolve()).as_posix()
     except ValueError:

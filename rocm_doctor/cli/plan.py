@@ -129,7 +129,7 @@ def _version_of(python: str) -> str:
 
 def _here(python: str | None, matrix: Matrix) -> Machine:
     """This machine, with the interpreter that is asked for."""
-    from rocm_doctor.cli.check import said_when_slow
+    from rocm_doctor.cli.check import said_when_slow, was_interrupted
     from rocm_doctor.facts.enrich import enrich
     from rocm_doctor.pipeline import read_facts
     from rocm_doctor.sources.live import collect
@@ -137,7 +137,10 @@ def _here(python: str | None, matrix: Matrix) -> Machine:
     if python and re.fullmatch(r"3\.\d+", python):
         raise InputError(f"--python {python}: a version goes with --gpu; for this machine give an interpreter (.venv/bin/python)")
     with said_when_slow("still reading this machine: a tool has not answered yet"):
-        machine = probed(enrich(read_facts(collect(python=python), matrix), matrix))
+        artifacts = collect(python=python)
+        if was_interrupted(artifacts):
+            raise KeyboardInterrupt
+        machine = probed(enrich(read_facts(artifacts, matrix), matrix))
     if machine is None:
         raise InputError(
             "no AMD GPU with a known target was found here; name one: "

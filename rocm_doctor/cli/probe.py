@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ import click
 import msgspec
 
 from rocm_doctor import pipeline
-from rocm_doctor.cli.check import captured, live
+from rocm_doctor.cli.check import captured, live, was_interrupted
 from rocm_doctor.cli.common import interpreter, load_matrix
 from rocm_doctor.model import Fact, Snapshot
+from rocm_doctor.reports.neutral import cleaned
 
 
 @click.command()
@@ -31,13 +33,15 @@ def command(
     python = interpreter(python)
     matrix = load_matrix(None, ())
     artifacts = captured(paths, (), False) if paths else live(python, sysroot, (), smoke=False)
-    snapshot = pipeline.read_facts(artifacts, matrix)
+    snapshot = cleaned(pipeline.read_facts(artifacts, matrix))
     if format_ == "json":
         shared = snapshot if no_redact else _redacted(snapshot)
         body = plain(shared) if values else shared
         click.echo(msgspec.json.format(msgspec.json.encode(body), indent=1).decode())
     else:
         click.echo("\n".join(_lines(snapshot, values)))
+    if was_interrupted(artifacts):
+        sys.exit(130)
 
 
 def _redacted(snapshot: Snapshot) -> Snapshot:

@@ -6,6 +6,7 @@ import importlib
 from typing import NamedTuple
 
 from rocm_doctor.model import Report
+from rocm_doctor.reports.neutral import cleaned, defused
 
 _RENDERERS = {
     "text": "terminal",
@@ -31,7 +32,7 @@ class RenderOptions(NamedTuple):
 
 
 def render(format_: str, report: Report, look: RenderOptions) -> str:
-    """The report in that format. Raises KeyError for a format that is not in the table."""
+    """The report in that format, with nothing in it that would steer whoever shows it (neutral.py). Raises KeyError for a format that is not in the table."""
     module = importlib.import_module(f"rocm_doctor.reports.{_RENDERERS[format_]}")
-    text: str = module.render(report, look)
-    return text
+    text: str = module.render(cleaned(report), look)
+    return defused(text, commands=format_ == "github")

@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from rocm_doctor.bounded.archives import printable
+from rocm_doctor.bounded.files import encodable
 from rocm_doctor.lint.declared import Place, ReadProblem
 
 MAX_BYTES = 4 * 2**20
@@ -123,7 +124,7 @@ class Tree:
                 self.problems.append(ReadProblem(Place(path.rstrip("/") or ".", 0), f"not read: {exc.strerror}"))
                 continue
             for entry in entries:
-                if not _encodable(entry.name):
+                if not encodable(entry.name):
                     self.problems.append(ReadProblem(Place(path + printable(entry.name), 0), "not read: its name is not UTF-8"))
                 elif not entry.is_dir(follow_symlinks=False):
                     pending.append(path + entry.name)
@@ -170,10 +171,6 @@ class Tree:
             return decoded(real.read_bytes())
         except OSError as exc:
             return None, f"not read: {exc.strerror}"
-
-
-def _encodable(name: str) -> bool:
-    return not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def kind_of(path: str) -> str | None:

@@ -126,7 +126,7 @@ def _is_tar(head: bytes) -> bool:
 def _of_zip(file: IO[bytes]) -> Iterator[Named]:
     with archives.zip_of(file) as archive:
         for info in archive.infolist():
-            if not info.is_dir():
+            if not info.filename.endswith("/"):
                 with archives.zip_member(archive, info) as member:
                     data = _part(member, info.file_size)
                 yield archives.safe_name(info.filename), data

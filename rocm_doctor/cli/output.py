@@ -1,0 +1,77 @@
+"""Standard output and error of the command line: every text that is printed passes here, and a reader that goes away is no failure."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
+
+from rocm_doctor.reports.neutral import printed
+
+
+class OutputError(OSError):
+    """Standard output cannot be written (a full disk); the text names it."""
+
+
+class Printer(io.TextIOWrapper):
+    """A text stream that neutralises what it is given, takes any letter, and goes silent when its reader has gone."""
+
+    commands = False
+    """Whether lines may be commands of a CI runner: those that we write ourselves."""
+
+    def write(self, text: str) -> int:
+        with self._to_the_end():
+            return super().write(printed(text, commands=self.commands))
+        return len(text)
+
+    def flush(self) -> None:
+        with self._to_the_end():
+            super().flush()
+
+    @contextmanager
+    def _to_the_end(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            self._give_up()
+        except OSError as exc:
+            self._give_up()
+            raise OutputError(exc.errno, f"standard output: {exc.strerror}") from exc
+
+    def _give_up(self) -> None:
+        """Let what is still buffered, and all that follows, go nowhere."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.fileno())
+        os.close(nowhere)
+
+
+def guard() -> None:
+    """Put a Printer in the place of standard output and of standard error; a closed one leads nowhere."""
+    sys.stdout, sys.stderr = _printer(sys.stdout, 1), _printer(sys.stderr, 2)
+
+
+def _printer(stream: IO[str] | None, descriptor: int) -> Printer:
+    if not isinstance(stream, io.TextIOWrapper):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        if nowhere != descriptor:
+            os.dup2(nowhere, descriptor)
+        return Printer(os.fdopen(descriptor, "wb"), encoding="utf-8", errors="replace")
+    encoding = "utf-8" if stream.encoding.lower() in ("ascii", "ansi_x3.4-1968", "us-ascii") else stream.encoding
+    lines = stream.line_buffering
+    return Printer(stream.detach(), encoding=encoding, errors="replace", line_buffering=lines)
+
+
+@contextmanager
+def workflow_commands() -> Iterator[None]:
+    """Within this block lines that begin with `::` are commands of ours, already escaped."""
+    stream = sys.stdout
+    if isinstance(stream, Printer):
+        stream.commands = True
+    try:
+        yield
+    finally:
+        if isinstance(stream, Printer):
+            stream.commands = False

@@ -1,0 +1,62 @@
+"""The way out: nothing that a stranger wrote steers the terminal, the log or the workflow that shows it.
+
+`cleaned` takes control characters out of every string of a report before it is rendered; `defused` breaks up what a CI runner would take
+for a command in the finished text. `printed` does both for whatever else the command line says (paths in messages, names of tools).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar, cast
+
+import msgspec
+
+T = TypeVar("T")
+
+_CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufff9-\ufffb"
+"""C0 but for tab and line feed, DEL, C1, and what reverses the direction of writing."""
+_UNSEEN = re.compile(f"[{_CONTROLS}\ud800-\udfff]")
+_OUR_COLOURS = re.compile(rf"(\x1b\[(?:0|1|2|22|31|32|33|36)m)|[{_CONTROLS}\ud800-\udfff]")
+
+# GitHub's runner takes `##[name]` anywhere in a line and `::name ::` behind blanks at its beginning for a command (ActionCommand.cs);
+# Azure's and TeamCity's take `##vso[` and `##teamcity[`.
+_ANYWHERE = re.compile(r"##(?=\w*\[)")
+_AT_START = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
+
+
+def visible(text: str) -> str:
+    """The text with U+FFFD for each character that a terminal would act on, or that no encoding can hold."""
+    return text if text.isascii() and text.isprintable() else _UNSEEN.sub("\ufffd", text)
+
+
+def cleaned(value: T) -> T:
+    """A report, or any part of one, with `visible` run over every string in it."""
+    return cast("T", _cleaned(value))
+
+
+def _cleaned(value: object) -> object:
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, (tuple, list)):
+        made = [_cleaned(item) for item in value]
+        return value if all(a is b for a, b in zip(made, value)) else type(value)(made)
+    if isinstance(value, dict):
+        return {_cleaned(key): _cleaned(item) for key, item in value.items()}
+    if isinstance(value, msgspec.Struct):
+        fields = {name: (old, _cleaned(old)) for name in value.__struct_fields__ if (old := getattr(value, name))}
+        changed = {name: new for name, (old, new) in fields.items() if new is not old}
+        return msgspec.structs.replace(value, **changed) if changed else value
+    return value
+
+
+def defused(text: str, *, commands: bool = False) -> str:
+    """The text without what a CI runner would take for its own command. `commands`: lines that begin with `::` are ours."""
+    text = _ANYWHERE.sub("## ", text)
+    return text if commands else _AT_START.sub(r"\1: ", text)
+
+
+def printed(text: str, *, commands: bool = False) -> str:
+    """A text on its way to the terminal: visible, but for our own colours, and defused."""
+    if not (text.isascii() and text.isprintable()):
+        text = _OUR_COLOURS.sub(lambda found: found[1] or "\ufffd", text)
+    return defused(text, commands=commands)
