@@ -303,7 +303,7 @@ READERS: dict[str, Reader] = {
     "binary": Reader(_bytes_of(binaries()), inspected, (), 150),
     "yaml": Reader(syntax, quietly(yamls.values), (Unreadable,), 100),
     "toml": Reader(syntax, quietly(tomls.values), (Unreadable,), 80),
-    "json": Reader(syntax, lambda text: str(jsons.loads(text)).encode() and "", (Unreadable,), 80),
+    "json": Reader(syntax, quietly(lambda text: str(jsons.loads(text)).encode()), (Unreadable,), 80),
     "loose-json": Reader(syntax, quietly(roots), (), 60),
     "bytes": Reader(_bytes_of([t.encode(c, "replace") for t in SYNTAX for c in ("utf-8", "utf-16", "latin-1")]), quietly(decode), (), 20),
     "lint": Reader(_named(REPOSITORY, syntax), in_repository, (), 15),
