@@ -15,6 +15,7 @@ from pathlib import Path
 
 import accuracy_page
 import msgspec
+import plans_page
 
 from rocm_doctor import model
 from rocm_doctor.coords import COORDS
@@ -107,6 +108,7 @@ def generated() -> Iterator[tuple[str, str]]:
     yield "rocm_doctor/schemas/row.json", schema(Row, "row.json", "row of the compatibility matrix")
     yield "docs/facts.md", facts_page()
     yield "docs/accuracy.md", accuracy_page.page()
+    yield "docs/plans.md", plans_page.page(matrix)
     yield "README.md", readme(matrix)
     yield from pages(matrix)
 

@@ -209,3 +209,56 @@ def test_packages_stand_newest_first_with_ranges_that_parse() -> None:
             assert contains(one.python, "3.12") is not None
             assert set(one.needs) <= set(known_of().packages)
             assert set(one.env) <= set(known_of().matrix.env)
+
+
+def test_the_next_newer_build_is_named_with_what_speaks_against_it() -> None:
+    plan = plan_for("gfx906")
+    assert plan.best is not None
+    assert plan.newer is not None
+    assert plan.newer.build.rocm > plan.best.candidate.build.rocm
+    assert "rocBLAS has no kernels" in plan.newer.reasons[0][0]
+    assert all(source for _, source in plan.newer.reasons)
+
+
+@pytest.mark.parametrize("gfx", ["gfx906", "gfx1100", "gfx1151", "gfx1201"])
+@pytest.mark.parametrize("system", ["linux", "windows", "wsl"])
+def test_whatever_is_newer_is_newer_and_can_be_fetched(gfx: str, system: System) -> None:
+    plan = plan_for(gfx, system=system)
+    if plan.newer and plan.best:
+        newer, best = plan.newer.build, plan.best.candidate.build
+        assert (sort_key(newer.torch), sort_key(newer.rocm)) > (sort_key(best.torch), sort_key(best.rocm))
+        assert newer.rocm != "nightly"
+        assert plan.newer.reasons
+
+
+def test_a_report_from_linux_says_nothing_of_wsl() -> None:
+    assert not plan_for("gfx906", system="wsl").stacks
+
+
+def test_steps_on_the_system_come_before_python() -> None:
+    card, apu = (plan_for(gfx).steps for gfx in ("gfx1201", "gfx1151"))
+    assert [s.name for s in card] == ["groups", "driver of a card"]
+    assert card[0].commands == ("sudo usermod -aG render,video $LOGNAME",)
+    assert "groups" in [s.name for s in apu]
+    windows, wsl = (plan_for("gfx1201", system=system).steps for system in ("windows", "wsl"))
+    assert [s.name for s in windows] == ["driver"]
+    assert "Adrenalin" in windows[0].words
+    assert [s.name for s in wsl] == ["driver", "WSL"]
+
+
+def test_what_comes_from_elsewhere_is_named_and_not_installed() -> None:
+    from rocm_doctor.plan.commands import install
+
+    plan = plan_for("gfx942", more="vllm")
+    assert plan.best is not None
+    assert any(remark.startswith("vllm: the package index has vLLM for CUDA alone") for remark in plan.remarks)
+    assert not any("vllm" in word for command in install(plan.best, plan.machine) for word in command)
+
+
+def test_community_wheels_are_named_as_such() -> None:
+    changes = plan_for("gfx803").nearest
+    assert [c.what for c in changes] == ["community wheels, which neither AMD nor PyTorch builds or tests"]
+
+
+def test_a_card_of_another_family_is_no_advice() -> None:
+    assert not any("card" in c.what for c in plan_for("gfx1250").nearest)

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from rocm_doctor.plan.candidates import Rejected
-from rocm_doctor.plan.catalog import Catalog
+from rocm_doctor.plan.catalog import Catalog, Step
 from rocm_doctor.plan.machine import INBOX, Machine
 from rocm_doctor.plan.nearest import Change, nearest
+from rocm_doctor.plan.newer import Newer, next_newer
 from rocm_doctor.plan.stacks import Resolver, Stack
 from rocm_doctor.plan.variables import Variable, variables
 from rocm_doctor.rules.driver_range import driver_release
+from rocm_doctor.versions import contains, series
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -26,6 +28,8 @@ class Plan(msgspec.Struct, frozen=True):
     nearest: tuple[Change, ...] = ()
     remarks: tuple[str, ...] = ()
     matrix_version: str = ""
+    steps: tuple[Step, ...] = ()
+    newer: Newer | None = None
 
     @property
     def best(self) -> Stack | None:
@@ -42,8 +46,11 @@ class Plan(msgspec.Struct, frozen=True):
         return tuple(shown)
 
 
-def _remarks(machine: Machine, known: Catalog) -> Iterator[str]:
-    """What could not be taken into account."""
+def _remarks(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[str]:
+    """What could not be taken into account, and what comes from elsewhere."""
+    for name in wish:
+        if known.packages[name].elsewhere:
+            yield f"{name}: {known.packages[name].elsewhere} ({known.packages[name].sources[0]})"
     if machine.driver not in ("", INBOX) and machine.system == "linux" and not driver_release(machine.driver, known.matrix):
         yield f"driver module {machine.driver} is in no table that was read: nothing is concluded from it"
     if not machine.python:
@@ -56,15 +63,32 @@ def _kind(stack: Stack) -> tuple[str, str]:
 
 def answer(machine: Machine, known: Catalog, wish: Sequence[str] = (), index: str = "") -> Plan:
     """The plan for a machine and a wish. `index`: only stacks whose index or build holds this text."""
-    resolver = Resolver(machine, known, wish)
+    resolver = Resolver(machine, known, [name for name in wish if not known.packages[name].elsewhere])
     stacks = tuple(s for s in resolver.stacks() if index in s.candidate.index.url or index in s.candidate.build.local)
+    rejected = tuple(resolver.rejected)
     return Plan(
         machine,
         tuple(wish),
         stacks,
-        tuple(resolver.rejected),
+        rejected,
         variables(stacks[0], resolver.stack_judge) if stacks else (),
         () if stacks else nearest(resolver),
-        tuple(_remarks(machine, known)),
+        tuple(_remarks(machine, known, wish)),
         known.matrix.version,
+        tuple(_steps(stacks[0], machine, known)) if stacks and not machine.probed else (),
+        None if index else next_newer(stacks, rejected),
     )
+
+
+def _steps(stack: Stack, machine: Machine, known: Catalog) -> Iterator[Step]:
+    """What the system needs before Python, for this GPU and this ROCm: drivers for Windows from the table of drivers."""
+    kind, rocm = known.matrix.gfx[machine.gfx].kind, stack.candidate.build.rocm
+    for window in known.matrix.driver.windows if machine.system != "linux" else ():
+        if window.kind == "windows" and series(window.rocm) == series(rocm):
+            name = window.driver.split("|")[0].removeprefix("Adrenalin ")
+            words = f"on Windows, AMD Software: Adrenalin Edition {name} or later, which AMD names for ROCm {window.rocm}"
+            yield Step("driver", (machine.system,), words, window.sources, window.grade, window.checked)
+    for step in known.steps:
+        fits = machine.system in step.systems and (not step.kinds or kind in step.kinds)
+        if fits and (not step.rocm or contains(step.rocm, rocm)):
+            yield step

@@ -17,19 +17,24 @@ from rocm_doctor.versions import release
 _PLATFORM = {"linux": ("linux", "manylinux"), "wsl": ("linux", "manylinux"), "windows": ("win",)}
 _GLIBC = {"manylinux_2_28_x86_64": (2, 28)}
 _UNSAID = {
-    "windows": "nobody says that it runs on this target on Windows",
-    "wsl": "nobody says that it runs on this target in WSL, where the runtime has to find the GPU behind /dev/dxg",
+    "windows": "no source says that it runs on this target on Windows",
+    "wsl": "no source says that it runs on this target in WSL, where the runtime has to find the GPU behind /dev/dxg",
 }
 _DXG = "HSA_ENABLE_DXG_DETECTION"
 
 
 class Rejected(msgspec.Struct, frozen=True):
-    """A candidate and the first thing that speaks against it, with its source; `finding` where it was judged."""
+    """A candidate and the first thing that speaks against it, with its source; `finding` where it was judged, and `more` findings.
+
+    `absent`: there is no wheel of it for this system or Python at any address that is known.
+    """
 
     build: TorchBuild
     why: str
     source: str = ""
     finding: Finding | None = None
+    more: tuple[Finding, ...] = ()
+    absent: bool = False
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -55,6 +60,10 @@ class Unfit(Exception):
         self.why, self.source = why, source
 
 
+class Absent(Unfit):
+    """There is no wheel for this machine."""
+
+
 def candidates(machine: Machine, known: Catalog) -> tuple[list[Candidate], list[Rejected]]:
     """All builds of the catalogue: those that are worth judging, best first, and those that are not, each with its reason."""
     fit: list[Candidate] = []
@@ -64,7 +73,7 @@ def candidates(machine: Machine, known: Catalog) -> tuple[list[Candidate], list[
         try:
             fit.append(_candidate(build, machine, known, said))
         except Unfit as exc:
-            out.append(Rejected(build, exc.why, exc.source or build.sources[0]))
+            out.append(Rejected(build, exc.why, exc.source or build.sources[0], absent=isinstance(exc, Absent)))
     return sorted(fit, key=rank), out
 
 
@@ -89,7 +98,7 @@ def rank(one: Candidate) -> tuple[object, ...]:
 def _candidate(build: TorchBuild, machine: Machine, known: Catalog, about: Statements) -> Candidate:
     index = known.index_of(build)
     if index is None or index.kind == "files":
-        raise Unfit("AMD lists it as single files, not as a package index" if index else "no address of its index is known")
+        raise Absent("AMD lists it as single files, not as a package index" if index else "no address of its index is known")
     _fits_system(build, index, machine)
     targets = build.gfx or index.devices
     override = _code(build, targets, machine, known)
@@ -111,9 +120,9 @@ def _candidate(build: TorchBuild, machine: Machine, known: Catalog, about: State
 def _fits_system(build: TorchBuild, index: Index, machine: Machine) -> None:
     platforms, pythons = build.platforms or index.platforms, build.pythons or index.pythons
     if not any(p.startswith(_PLATFORM[machine.system]) for p in platforms):
-        raise Unfit(f"no wheel for {machine.system}" if platforms else "which systems it is for is not known")
+        raise Absent(f"no wheel for {machine.system}" if platforms else "which systems it is for is not known")
     if machine.python and pythons and f"cp{machine.python.replace('.', '')}" not in pythons:
-        raise Unfit(f"no wheel for Python {machine.python}")
+        raise Absent(f"no wheel for Python {machine.python}")
     wanted = _GLIBC.get(platforms[0])
     mine = release(machine.glibc)
     if wanted and mine and mine[:2] < wanted:

@@ -53,24 +53,41 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A library by its name at the package index, its releases newest first."""
+    """A library by its name at the package index, its releases newest first. `elsewhere`: where else to get one that the package
+    index has for other hardware alone; it is named in the plan and not installed by it."""
 
     name: str
     what: str
-    releases: tuple[Release, ...]
     sources: tuple[str, ...]
     grade: Grade
     checked: datetime.date
+    releases: tuple[Release, ...] = ()
     nearest: bool = False
     always: str = ""
+    elsewhere: str = ""
+
+
+class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the system needs before Python: for these systems, kinds of GPU and ROCm releases."""
+
+    name: str
+    systems: tuple[System, ...]
+    words: str
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: datetime.date
+    kinds: tuple[str, ...] = ()
+    rocm: str = ""
+    commands: tuple[str, ...] = ()
 
 
 class Catalog(msgspec.Struct, frozen=True):
-    """The matrix with indexes and packages by name."""
+    """The matrix with indexes and packages by name, and the steps on the system."""
 
     matrix: Matrix
     indexes: dict[str, Index]
     packages: dict[str, Package]
+    steps: tuple[Step, ...] = ()
 
     def index_of(self, build: TorchBuild) -> Index | None:
         """Where a build comes from; None when no source gives an address."""
@@ -83,4 +100,5 @@ def known(matrix: Matrix) -> Catalog:
     """Indexes and packages of this matrix; a matrix without these sections (an old one) gives none."""
     indexes = msgspec.json.decode(matrix.raw.get("indexes", b"[]"), type=tuple[Index, ...])
     packages = msgspec.json.decode(matrix.raw.get("packages", b"[]"), type=tuple[Package, ...])
-    return Catalog(matrix, {i.name: i for i in indexes}, {p.name: p for p in packages})
+    steps = msgspec.json.decode(matrix.raw.get("steps", b"[]"), type=tuple[Step, ...])
+    return Catalog(matrix, {i.name: i for i in indexes}, {p.name: p for p in packages}, steps)

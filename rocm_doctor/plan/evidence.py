@@ -53,6 +53,8 @@ def statements(machine: Machine, matrix: Matrix) -> Statements:
     """Support statements for the target and system, and the rows that say of this target that something works."""
     about = tuple(s for s in matrix.support if machine.gfx in s.gfx and s.os == machine.system)
     works = (row for row in matrix.rows if row.status == "works" and not row.harmless and "gpu.gfx" in row.when)
+    if machine.system != "linux":  # a report that names no system is from Linux
+        works = (row for row in works if row.when.keys() & {"platform", "wsl"})
     return Statements(about, tuple(r for r in works if machine.gfx in r.when["gpu.gfx"].split("|")), ended(about))
 
 

@@ -35,6 +35,7 @@ def nearest(resolver: Resolver) -> tuple[Change, ...]:
         *_other_driver(machine, known, wish),
         *_other_system(machine, known, wish),
         *_other_card(machine, known, wish),
+        *_community(machine, known),
     )
 
 
@@ -89,16 +90,21 @@ def _other_system(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iter
 
 
 def _other_card(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[Change]:
-    """The first card of the same family that has a stack here; else the first that AMD supports."""
+    """The first card of the same family that has a stack here."""
     mine = known.matrix.gfx[machine.gfx]
-    others = sorted(
-        (t for t in known.matrix.gfx.values() if t.gfx != mine.gfx), key=lambda t: (t.family != mine.family, t.kind != mine.kind)
-    )
-    for target in others:
+    others = (t for t in known.matrix.gfx.values() if t.gfx != mine.gfx and t.family == mine.family)
+    for target in sorted(others, key=lambda t: t.kind != mine.kind):
         stack = best(_altered(machine, known, gfx=target.gfx), known, wish)
-        if stack and (stack.grade == "official" or target.family == mine.family):
+        if stack:
             yield from _led(f"with a {target.gfx} card ({', '.join(target.names[:2])})", stack)
             return
+
+
+def _community(machine: Machine, known: Catalog) -> Iterator[Change]:
+    """Wheels that people outside of AMD and PyTorch build for this target: named, not judged."""
+    for fact in known.matrix.facts:
+        if fact.subject == "community wheels" and machine.gfx in fact.gfx:
+            yield Change("community wheels, which neither AMD nor PyTorch builds or tests", fact.words, fact.sources[0])
 
 
 def _altered(

@@ -86,7 +86,7 @@ class Resolver:
             self._alone[key] = self.stack_judge.judge(one, {}, env)
         serious = [f for f in self._alone[key] if f.severity != "note"]
         if serious:
-            return Rejected(one.build, serious[0].title, next(iter(serious[0].sources), ""), serious[0])
+            return Rejected(one.build, serious[0].title, next(iter(serious[0].sources), ""), serious[0], tuple(serious[1:]))
         try:
             packages, notes = choose(self.stack_judge, one, self.wish, env)
         except Unsatisfied as exc:

@@ -32,12 +32,22 @@ def _found(plan: Plan, tool: str) -> Iterator[str]:
         yield from _wrap(stack.candidate.index.words, "  note    ", "          ")
     yield from (line for said in plan.remarks for line in _wrap(said, "  note    ", "          "))
     yield from (line for said in replaces(stack, plan.machine) for line in _wrap(said, "  replaces ", "          "))
+    if plan.newer:
+        why = "; ".join(reason for reason, _ in plan.newer.reasons)
+        yield from _wrap(f"{plan.newer.build.key}: {why} ({plan.newer.reasons[0][1]})", "  not     ", "          ")
     yield ""
+    if plan.steps:
+        yield "First, on the system:"
+    for step in plan.steps:
+        yield from _wrap(f"{step.words} ({step.sources[0]})", "  - ", "    ")
+        yield from (f"      {command}" for command in step.commands)
+    if plan.steps:
+        yield ""
     yield from _commands(plan, stack, tool)
     others = plan.alternatives()
     if others:
         yield ""
-        yield f"Also: {len(plan.stacks) - 1} other stacks work; the next ones, and those that somebody runs:"
+        yield f"Also: {len(plan.stacks) - 1} other stacks work; the next ones, and those with a report of a run:"
         yield from (line for other in others for line in _alternative(other))
     yield ""
     yield f"{len(plan.rejected)} builds of the catalogue are out; -v says why each. Matrix {plan.matrix_version}."
