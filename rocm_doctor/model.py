@@ -342,6 +342,17 @@ class Question(msgspec.Struct, frozen=True):
     """Names of the missing facts that it settles."""
 
 
+class Check(msgspec.Struct, frozen=True):
+    """One part of the machine that was checked (driver, access, torch, ...) and what was found; `unknown`: not read."""
+
+    name: str
+    """driver, access, torch, GPU code, libraries, link or memory."""
+    state: Literal["ok", "note", "unknown"]
+    """note: works, and a note says what could be better."""
+    words: str = ""
+    """What was found; empty where nothing was read."""
+
+
 class Report(msgspec.Struct, frozen=True):
     """The result: findings ranked (root causes first), what stayed undecided, and the snapshot they were judged from."""
 
@@ -371,3 +382,5 @@ class Report(msgspec.Struct, frozen=True):
     """What was judged: this machine, captured text or a bundle, a run of the smoke test, or a repository."""
     questions: tuple[Question, ...] = ()
     """What to ask for the facts that are missing, best first; empty when the verdict is certain."""
+    checks: tuple[Check, ...] = ()
+    """Each part of the machine that was checked; a part with an error or a warning is left to its findings."""

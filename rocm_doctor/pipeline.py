@@ -14,12 +14,14 @@ from rocm_doctor.bounded import Unreadable
 from rocm_doctor.commands import fitting
 from rocm_doctor.facts import merge as snapshot
 from rocm_doctor.facts.enrich import enrich, gpu_names
+from rocm_doctor.facts.origin import Files, in_files
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Finding, Reading, Report, ReportKind, Snapshot, Verdict
 from rocm_doctor.probes import PROBES
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.reports.json import read as read_report
 from rocm_doctor.rules import RULES
+from rocm_doctor.rules.checks import checks
 from rocm_doctor.rules.engine import failure_lines, ranked
 from rocm_doctor.rules.engine import judge as judge_rows
 from rocm_doctor.rules.logs import Logs, readable_logs
@@ -102,9 +104,11 @@ def judge(
         source=source,
         kind=kind,
         proven=proven,
-        disputes=tuple(_disputes(facts)),
+        disputes=tuple(_disputes(facts, Files(artifacts))),
+        checks=checks(facts, findings, matrix),
     )
-    return accepting(report, [f for f in findings if ignored(f, ignore)])
+    report = in_files(report, artifacts)
+    return accepting(report, [f for f in report.findings if ignored(f, ignore)])
 
 
 def _held(artifacts: Sequence[Artifact]) -> list[Report]:
@@ -153,12 +157,12 @@ def ignored(one: Finding, ignore: Sequence[str]) -> bool:
     return one.id in ignore or (bool(one.row) and (one.row in ignore or f"{one.id}:{one.row}" in ignore))
 
 
-def _disputes(facts: Snapshot) -> Iterable[str]:
+def _disputes(facts: Snapshot, files: Files) -> Iterable[str]:
     """Each fact on which two sources differ, with both sides."""
     named = [*facts.facts.items(), *((f"gpus[{n}].{k}", f) for n, g in enumerate(facts.gpus) for k, f in g.facts.items())]
     for name, fact in named:
         if fact.disputed:
-            yield f"{name}: {fact.value} ({_where(fact.readings)}), but {_where(fact.disputed)} says otherwise"
+            yield f"{name}: {_where(files.readings(fact.readings))}, taken over {_where(files.readings(fact.disputed))}"
 
 
 def _where(readings: Sequence[Reading]) -> str:

@@ -101,12 +101,13 @@ def change(venv: Path, new: Path, verb: str = "apply", **more: str) -> subproces
 
 
 def pips(venv: Path) -> list[int]:
-    """The processes of this environment's interpreter."""
+    """The installers that change this environment or download for it."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             words = (folder / "cmdline").read_bytes().split(b"\0")
-            if words[0] == str(venv / "bin" / "python").encode():
+            mine = words[0] == str(venv / "bin" / "python").encode()
+            if mine and {b"download", b"install", b"uninstall"} & set(words) and b"--dry-run" not in words:
                 found.append(int(folder.name))
     return found
 

@@ -46,7 +46,14 @@ def _enriched(facts: dict[str, Fact], matrix: Matrix) -> dict[str, Fact]:
         out["gfx_reported"] = stated
         out["gfx"] = _chosen(by_id, facts["device_id"])
     target = matrix.gfx.get(str(out["gfx"].value))
-    return {**out, **_unsaid(_of_target(target, out["gfx"].readings), out)} if target else out
+    return {**out, **_unsaid(_of_target(target, out["gfx"].readings), out), **_product(target, facts)} if target else out
+
+
+def _product(target: Target, facts: dict[str, Fact]) -> dict[str, Fact]:
+    """The product's name, where the device id has only one: the kernel's and pci.ids' names are those of the chip."""
+    number = facts.get("device_id")
+    known = target.products.get(f"{number.value:04x}") if number and isinstance(number.value, int) else None
+    return {"product": Fact(known, number.readings)} if known and number else {}
 
 
 def _unsaid(known: dict[str, Fact], said: dict[str, Fact]) -> dict[str, Fact]:

@@ -39,7 +39,7 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     hex).
 
     `names` are marketing names (one may stand at several targets: a name is no key), `processors` globs over the names of APUs,
-    `pci` device ids in hex, `vram` the sizes in GiB by card. `fp16`, `bf16`, `fp8`: what the hardware multiplies; empty: no
+    `pci` device ids in hex, `products` the name of a product for those ids that have only one, `vram` the sizes in GiB by card. `fp16`, `bf16`, `fp8`: what the hardware multiplies; empty: no
     source.
     """
 
@@ -55,6 +55,7 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     checked: datetime.date
     generic: str = ""
     pci: tuple[str, ...] = ()
+    products: dict[str, str] = {}
     kfd_basis: Literal["kernel", "encoding"] = "kernel"
     wavefront_modes: tuple[int, ...] = ()
     xnack: bool = False

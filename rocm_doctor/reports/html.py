@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 
 from rocm_doctor.commands import remarks
 from rocm_doctor.matrix.citations import cited
-from rocm_doctor.model import Command, Fact, Finding, Report
+from rocm_doctor.model import Command, Fact, Finding, Gpu, Report, Snapshot
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.html_style import STYLE
 from rocm_doctor.reports.packed import packed
+from rocm_doctor.reports.machine import gpu_lines, shown
 from rocm_doctor.reports.places import SURE, followers, location, name_of, where
-from rocm_doctor.reports.terminal import gpu_line, shown
 
 _MARK = {"ready": "Ready", "problems": "Problems", "undetermined": "Undetermined"}
 # The facts of the table, from the kernel up; a fact that a finding rests on is shown whether it stands here or not.
@@ -75,7 +75,7 @@ def _table(report: Report) -> Iterator[str]:
     shown_rows = [(label, machine.get(key)) for key, label in _ROWS if key in machine]
     listed = {key for key, _ in _ROWS}
     more = [(key, fact) for key, fact in machine.items() if key not in listed and not key.endswith(".") and _of(fact, decided)]
-    gpus = [(f"GPU {n}: {gpu_line(gpu)}", gpu) for n, gpu in enumerate(report.snapshot.gpus)]
+    gpus = [(f"{label}: {words}", _first(report.snapshot, label)) for label, words in gpu_lines(report.snapshot)]
     if not (gpus or shown_rows or more):
         return
     yield '<section><h2>What decided</h2><div class="scroll"><table><thead><tr><th>Part</th><th>Found</th><th>Read in</th>'
@@ -87,6 +87,11 @@ def _table(report: Report) -> Iterator[str]:
         if fact is not None:
             yield _row(label, fact, _of(fact, decided))
     yield "</tbody></table></div></section>"
+
+
+def _first(snapshot: Snapshot, label: str) -> Gpu:
+    """The first GPU of a line of `gpu_lines`."""
+    return snapshot.gpus[int(label.removeprefix("GPU ").partition("-")[0])]
 
 
 def _decided(report: Report) -> dict[tuple[str, str, str], list[Finding]]:

@@ -10,8 +10,8 @@ from rocm_doctor.commands import remarks
 from rocm_doctor.model import Command, Finding, Reading, Report
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.packed import packed
+from rocm_doctor.reports.machine import gpu_lines, stack_of
 from rocm_doctor.reports.places import SURE, followers, location, name_of, where
-from rocm_doctor.reports.terminal import gpu_line, stack_of
 
 _MARK = {"ready": "✅", "problems": "❌", "undetermined": "❔"}
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~])")
@@ -44,7 +44,9 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _machine(report: Report) -> Iterator[str]:
-    rows = [(f"GPU {n}", gpu_line(gpu)) for n, gpu in enumerate(report.snapshot.gpus)] + list(stack_of(report.snapshot))
+    rows = [*gpu_lines(report.snapshot), *stack_of(report.snapshot)]
+    if report.verdict == "ready":
+        rows += [(f"✓ {check.name}", check.words) for check in report.checks if check.state == "ok"]
     if rows:
         yield ""
         yield "| | |"

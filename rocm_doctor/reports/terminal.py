@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 import click
 
 from rocm_doctor.commands import remarks
-from rocm_doctor.model import Command, Fact, Finding, Gpu, Report, Snapshot, Undecided
+from rocm_doctor.model import Command, Finding, Report, Snapshot, Undecided
 from rocm_doctor.reports import RenderOptions
+from rocm_doctor.reports.machine import gpu_lines, shown, stack_of
 from rocm_doctor.reports.places import SURE, followers, name_of, where
 
 _MARK = {"error": ("✗", "red"), "warning": ("!", "yellow"), "note": ("·", "cyan")}
@@ -24,10 +25,9 @@ def render(report: Report, look: RenderOptions) -> str:
 
 def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
     shown = [f for f in report.findings if not f.follows_from and (look.verbose or f.severity != "note" or f.status != "works")]
-    if report.verdict == "ready" and not shown and not look.verbose:
-        yield from _verdict_only(report, look)
-        return
     yield from _machine(report, look)
+    if report.verdict != "problems":
+        yield from _checks(report, look)
     for finding in shown:
         if finding.severity != "note" or look.verbose:
             yield ""
@@ -49,7 +49,7 @@ def _verdict_only(report: Report, look: RenderOptions) -> Iterator[str]:
     minor = report.verdict == "problems" and all(f.severity != "error" for f in report.findings)
     mark, color = _MARK["warning"] if minor else _VERDICT[report.verdict]
     proven = f"; ran: {', '.join(report.proven)}" if report.proven else ""
-    unproven = "; nothing was run" if report.verdict == "ready" and not report.proven else ""
+    unproven = "; not tested: rocm-doctor smoke computes on the GPU" if report.verdict == "ready" and not report.proven else ""
     yield from _wrap(f"{mark} {report.summary}{proven}{unproven}", look, "", "  ", color)
 
 
@@ -65,54 +65,27 @@ def _questions(report: Report) -> Iterator[str]:
 def _machine(report: Report, look: RenderOptions) -> Iterator[str]:
     """What was looked at: the GPUs one a line, then the stack in one."""
     yield click.style(f"rocm-doctor {report.tool_version}, matrix {report.matrix_version}: {report.source}", dim=True)
-    for number, gpu in enumerate(report.snapshot.gpus):
-        yield from _wrap(f"GPU {number}  {gpu_line(gpu)}", look, "  ", "         ")
+    for label, words in gpu_lines(report.snapshot):
+        yield from _wrap(words, look, f"  {label:<5}  ", "         ")
     stack = [f"{label} {value}" for label, value in stack_of(report.snapshot)]
     if stack:
-        yield from _wrap("stack  " + ", ".join(stack), look, "  ", "         ")
+        yield from _wrap(", ".join(stack), look, "  stack  ", "         ")
     for error in report.snapshot.errors:
         yield from _wrap(f"not read: {error.artifact}: {error.quote}", look, "  ", "    ", "yellow")
     for dispute in report.disputes if look.verbose else ():
         yield from _wrap(f"disputed: {dispute}", look, "  ", "    ", "yellow")
 
 
-def gpu_line(gpu: Gpu) -> str:
-    """A GPU in one line: name, target, compute units, memory."""
-    name = next((v for k in ("marketing_name", "codename") if isinstance(v := gpu.get(k).value, str) and v), "GPU")
-    vram = gpu.get("vram_bytes").value
-    parts = [
-        name,
-        f"({shown(gpu.get('gfx'))})",
-        f"{gpu.get('compute_units').value} CUs" if isinstance(gpu.get("compute_units").value, int) else "",
-        f"{vram / 2**30:.1f} GiB" if isinstance(vram, int) else "",
-        "APU" if gpu.get("is_apu").value is True else "",
-    ]
-    return " ".join(p for p in parts if p)
+_CHECKED = {"ok": ("✓", "green"), "note": ("·", "cyan"), "unknown": ("?", "yellow")}
 
 
-def stack_of(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    """Label and value of the known parts of the stack, from the kernel up."""
-    names = {
-        "kernel": "kernel",
-        "driver.version": "driver",
-        "rocm.version": "ROCm",
-        "torch.version": "torch",
-        "python.version": "Python",
-    }
-    for key, label in names.items():
-        fact = snapshot.get(key)
-        if fact.known and fact.value is not None:
-            yield label, str(fact.value)
-
-
-def shown(fact: Fact) -> str:
-    """A fact's value in words, unknown and absent told apart."""
-    if not fact.known:
-        candidates = getattr(fact.value, "candidates", ())
-        return " or ".join(candidates) if candidates else f"unknown: {getattr(fact.value, 'why', '')}"
-    if isinstance(fact.value, tuple):
-        return ", ".join(fact.value)
-    return "absent" if fact.value is None else str(fact.value)
+def _checks(report: Report, look: RenderOptions) -> Iterator[str]:
+    """A line for each part that was checked; what was not read only where everything else was."""
+    for check in report.checks:
+        mark, color = _CHECKED[check.state]
+        if check.state != "unknown" or report.verdict == "ready":
+            first = f"  {click.style(mark, fg=color)} {check.name:<9}  "
+            yield from _wrap(check.words or "not read", look, first, " " * 15)
 
 
 def _finding(finding: Finding, report: Report, look: RenderOptions) -> Iterator[str]:

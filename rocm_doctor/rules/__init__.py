@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rocm_doctor.rules.access import access
 from rocm_doctor.rules.arch import code_for_the_card, igpu_beside_dgpu
+from rocm_doctor.rules.capacity import below_capacity
 from rocm_doctor.rules.code import built_for_another_rocm, extensions_without_code, torch_without_device_code
 from rocm_doctor.rules.driver_range import driver_range
 from rocm_doctor.rules.engine import Rule
@@ -30,4 +31,5 @@ RULES: tuple[Rule, ...] = (
     rocm_of_the_family,
     driver_range,
     not_listed,
+    below_capacity,
 )

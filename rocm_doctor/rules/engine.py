@@ -246,7 +246,14 @@ def _causes(one: Finding, place: int, ordered: Sequence[Finding], matrix: Matrix
         for n, f in enumerate(ordered[:place])
         if f.id == one.id and (f.subject == one.subject or not (f.subject and one.subject))
     ]
-    return [n for n in named if _RANK[ordered[n].severity] <= _RANK[one.severity]] + same
+    return [n for n in named if _RANK[ordered[n].severity] <= _RANK[one.severity]] + same + _explained(one, place, ordered, row)
+
+
+def _explained(one: Finding, place: int, ordered: Sequence[Finding], row: Row | None) -> list[int]:
+    """What is sure about the line on which a rare hypothesis rests: nothing is left for the hypothesis to explain."""
+    if one.confidence != "low" or row is None or row.prior != "rare" or "log" not in row.when:
+        return []
+    return [n for n, f in enumerate(ordered[:place]) if f.confidence == "high" and one.evidence[0] in f.evidence]
 
 
 def _with_echoes(one: Finding, tied: Sequence[Finding]) -> Finding:

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from rocm_doctor.binaries.targets import covers
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Gpu, Snapshot, Verdict
-from rocm_doctor.rules.build import compiled
+from rocm_doctor.rules.checks import has_code
 from rocm_doctor.rules.findings import to_train_on
-from rocm_doctor.rules.override import NAME
 from rocm_doctor.smoke.summary import alone, ran
 
 
@@ -78,16 +76,8 @@ def _torch(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Iterator
         yield Missing("torch, which is not installed in the examined environment (see `rocm-doctor plan`)")
     elif not snapshot.get("torch.version").known or snapshot.get("torch.build").value != "rocm":
         yield Missing("which torch", "torch.version")
-    elif not all(_holds_code(snapshot, matrix, str(g.get("gfx").value)) for g in cards):
+    elif not all(has_code(snapshot, matrix, str(g.get("gfx").value)) for g in cards):
         yield Missing("whether this torch has code for the GPU", "torch.arch_list")
-
-
-def _holds_code(snapshot: Snapshot, matrix: Matrix, gfx: str) -> bool:
-    """A matmul that ran, or code objects that load on the card (as the override in force makes the loader see it)."""
-    targets = compiled(snapshot, matrix)[0]
-    override = snapshot.get("env." + NAME).value
-    known = targets.value if targets and isinstance(targets.value, tuple) else ()
-    return "matmul" in stages(snapshot, "passed") or covers(known, gfx, override if isinstance(override, str) else None) is True
 
 
 def _way(snapshot: Snapshot) -> Iterator[Missing]:

@@ -12,14 +12,16 @@ from rocm_doctor.model import Artifact, Fact
 from rocm_doctor.probes.read.keyed import Entry, keyed, single
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
-_FILE = re.compile(r"(?:^|/)(?:drm/)?card(\d{1,3})/device/(\w+|\.link)$")
+_FILE = re.compile(r"(?:^|/)(?:drm/)?card(\d{1,3})/device/(\w+|\.link|\.power)$")
 _NUMBERS = (
     ("gtt_bytes", "mem_info_gtt_total"),
     ("carveout_bytes", "mem_info_vram_total"),
     ("vram_used_bytes", "mem_info_vram_used"),
     ("device_id", "device"),
 )
-_WORDS = (("vbios", "vbios_version"), ("marketing_name", "product_name"))
+_WORDS = (("vbios", "vbios_version"), ("marketing_name", "product_name"), ("partition", "current_compute_partition"))
+_POWER = (("power_cap_watts", "power1_cap"), ("power_default_watts", "power1_cap_default"))
+_MICRO = 1_000_000
 _LINK = (
     ("link_width", "current_link_width"),
     ("link_max_width", "max_link_width"),
@@ -30,7 +32,8 @@ _Card = dict[str, Artifact]
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """pci_bdf, device_id, vram_*, carveout_bytes, gtt_bytes, vbios, link_*, numa_node and driver of each AMD card."""
+    """pci_bdf, device_id, vram_*, carveout_bytes, gtt_bytes, vbios, link_*, power_*, partition, numa_node and driver
+    of each AMD GPU."""
     result = ProbeResult()
     cards = {number: card for number, card in _cards(artifacts).items() if _is_amd(card)}
     if not cards:
@@ -73,6 +76,7 @@ def _gpu(result: ProbeResult, card: _Card, has_banks: bool, into: dict[str, Fact
         if entry:
             result.record(key, entry.value, entry.reading, into)
     _link(result, card, into)
+    _power(result, card, into)
     _numa(result, single(card.get("numa_node")), into)
 
 
@@ -85,6 +89,14 @@ def _link(result: ProbeResult, card: _Card, into: dict[str, Fact]) -> None:
             result.record(key, entry.value.removesuffix(" PCIe"), entry.reading, into)
         elif entry and key.endswith("width") and (entry.number or 0) > 0:
             result.record(key, entry.number, entry.reading, into)
+
+
+def _power(result: ProbeResult, card: _Card, into: dict[str, Fact]) -> None:
+    told = keyed(card.get(".power"), ":")
+    for key, name in _POWER:
+        entry = told.get(name)
+        if entry and (entry.number or 0) >= _MICRO:
+            result.record(key, (entry.number or 0) // _MICRO, entry.reading, into)
 
 
 def _numa(result: ProbeResult, entry: Entry | None, into: dict[str, Fact]) -> None:

@@ -20,6 +20,10 @@ def _count(value: str) -> int | None:
     return int(value) if re.fullmatch(r"\d{1,3}", value) else None
 
 
+def _watts(value: str) -> int | None:
+    return round(float(value)) if re.fullmatch(r"[1-9]\d{0,3}(?:\.\d{1,3})?", value) else None
+
+
 def _target(value: str) -> str | None:
     """6.1 and 6.2 print the stepping in decimal: `gfx9010` is gfx90a."""
     decimal = re.fullmatch(r"gfx(9[0-9])(1[0-5])", value)
@@ -42,6 +46,8 @@ KEYS: dict[str, tuple[str, Callable[[str], Plain | None]]] = {
     "vbios version": ("vbios", stated),
     "vram total memory (b)": ("vram_bytes", _bytes),
     "gtt total memory (b)": ("gtt_bytes", _bytes),
+    "vram total used memory (b)": ("vram_used_bytes", _bytes),
+    "max graphics package power (w)": ("power_cap_watts", _watts),
     "(topology) numa node": ("numa_node", _count),
 }
 

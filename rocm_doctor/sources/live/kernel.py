@@ -21,7 +21,7 @@ _AWAKE = ("active", "unsupported", "")
 _LINK_FILES = ("current_link_width", "current_link_speed", "max_link_width", "max_link_speed")
 _DRM_FILES = (
     "vendor", "device", "class", "uevent", "product_name", "vbios_version", "numa_node", "mem_info_vram_total",
-    "mem_info_vram_used", "mem_info_gtt_total",
+    "mem_info_vram_used", "mem_info_gtt_total", "current_compute_partition",
 )  # fmt: skip
 _MODULE_FILES = ("initstate", "version")
 _PAGE_LIMITS = tuple(
@@ -68,9 +68,18 @@ def _links(root: Path, device: str) -> Iterator[Artifact]:
     if status in _AWAKE:
         yield from read_all(root, (f"{device}/{file}" for file in _LINK_FILES))
         yield from _slot_link(root, device)
+        yield from _power(root, device)
     else:
         note = f"the GPU is {status}; reading its link could wake it"
         yield from (Artifact(f"{device}/{file}", "live", missing="not-asked", note=note) for file in _LINK_FILES)
+
+
+def _power(root: Path, device: str) -> Iterator[Artifact]:
+    """`.power`: the power limits of the board, in microwatts, out of its hwmon folder."""
+    for folder in names_in(root, f"{device}/hwmon")[:1]:
+        told = {name: text_of(root, f"{device}/hwmon/{folder}/{name}").strip() for name in ("power1_cap", "power1_cap_default")}
+        if any(told.values()):
+            yield Artifact(f"{device}/.power", "live", "".join(f"{name}: {value}\n" for name, value in told.items()))
 
 
 def _slot_link(root: Path, device: str) -> Iterator[Artifact]:

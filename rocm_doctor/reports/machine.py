@@ -1,0 +1,102 @@
+"""The machine in a few lines: GPUs of one kind together, and the stack from the kernel up."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+
+from rocm_doctor.model import Fact, Gpu, Snapshot
+
+_CHIP_AND_PRODUCT = re.compile(r".*\[(.+)\]\s*$")
+"""pci.ids writes `Aqua Vanjaram [Instinct MI300A]`."""
+_XCD = 40
+"""Compute units of one XCD at most: a partition of no more than that is the smallest there is (CPX)."""
+_MODES = {2: "DPX", 3: "TPX", 4: "QPX"}
+
+
+def gpu_lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Label and words of each GPU; GPUs that follow one another with the same words share a line: `GPU 0-7`, `8 × ...`."""
+    numbered = itertools.groupby(enumerate(snapshot.gpus), lambda item: gpu_line(item[1]))
+    for words, group in numbered:
+        members = list(group)
+        first, last = members[0][0], members[-1][0]
+        if first == last:
+            yield f"GPU {first}", words
+        else:
+            yield f"GPU {first}-{last}", f"{len(members)} × {words}{_partitions([gpu for _, gpu in members])}"
+
+
+def gpu_line(gpu: Gpu) -> str:
+    """A GPU in one line: product, target, compute units, memory."""
+    vram = gpu.get("vram_bytes").value
+    mode = gpu.get("partition").value
+    parts = [
+        product(gpu),
+        f"({shown(gpu.get('gfx'))})",
+        f"{gpu.get('compute_units').value} CUs" if isinstance(gpu.get("compute_units").value, int) else "",
+        f"{vram / 2**30:.1f} GiB" if isinstance(vram, int) else "",
+        "APU" if gpu.get("is_apu").value is True else "",
+        f"{mode} mode" if isinstance(mode, str) and mode != "SPX" else "",
+    ]
+    return " ".join(p for p in parts if p)
+
+
+def product(gpu: Gpu) -> str:
+    """The name that its owner knows: what a tool prints, else the catalogue's product, else the chip's codename."""
+    name = gpu.get("marketing_name").value
+    if isinstance(name, str) and name:
+        found = _CHIP_AND_PRODUCT.fullmatch(name)
+        return found[1] if found else name
+    return next((v for k in ("product", "codename") if isinstance(v := gpu.get(k).value, str) and v), "GPU")
+
+
+def _partitions(gpus: list[Gpu]) -> str:
+    """`, partitions of 8 boards in CPX mode`, where several GPUs share one PCI device."""
+    boards = [str(gpu.get("pci_bdf").value).rpartition(":")[0] for gpu in gpus if isinstance(gpu.get("pci_bdf").value, str)]
+    each = max((boards.count(board) for board in set(boards)), default=1)
+    if len(boards) < len(gpus) or each == 1:
+        return ""
+    units = gpus[0].get("compute_units").value
+    mode = "CPX" if isinstance(units, int) and units <= _XCD else _MODES.get(each, "")
+    count = len(set(boards))
+    stated = isinstance(gpus[0].get("partition").value, str)
+    return f", partitions of {count} board{'s' * (count > 1)}" + (f" in {mode} mode" if mode and not stated else "")
+
+
+def stack_of(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """Label and value of the known parts of the stack, from the kernel up."""
+    names = {
+        "kernel": "kernel",
+        "driver.version": "driver",
+        "rocm.version": "ROCm",
+        "torch.version": "torch",
+        "python.version": "Python",
+    }
+    for key, label in names.items():
+        fact = snapshot.get(key)
+        if fact.known and fact.value is not None:
+            yield label, str(fact.value)
+
+
+_WHY = {
+    "not-asked": "unknown",
+    "not-declared": "not declared",
+    "no-tool": "tool missing",
+    "denied": "not permitted to read",
+    "unparsed": "not understood",
+    "timeout": "timed out",
+    "crashed": "tool crashed",
+    "absent-source": "not found",
+    "ambiguous": "ambiguous",
+}
+
+
+def shown(fact: Fact) -> str:
+    """A fact's value in words, unknown and absent told apart."""
+    if not fact.known:
+        candidates = getattr(fact.value, "candidates", ())
+        return " or ".join(candidates) if candidates else _WHY.get(getattr(fact.value, "why", ""), "unknown")
+    if isinstance(fact.value, tuple):
+        return ", ".join(fact.value)
+    return "absent" if fact.value is None else str(fact.value)

@@ -1,0 +1,139 @@
+"""What was checked on a machine, a line for each part: what a healthy machine's report consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from rocm_doctor.binaries.targets import covers
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Check, Finding, Gpu, Snapshot
+from rocm_doctor.rules.build import compiled
+from rocm_doctor.rules.capacity import ID as CAPACITY
+from rocm_doctor.rules.findings import to_train_on
+from rocm_doctor.rules.override import NAME
+
+LIBRARIES = ("transformers", "peft", "accelerate", "trl", "bitsandbytes", "flash-attn", "unsloth", "deepspeed", "vllm")
+"""Packages of a fine-tuning run that a healthy report names, in this order."""
+
+
+def checks(snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix) -> tuple[Check, ...]:
+    """Each part with what was found. A part that has an error or a warning is left to its findings."""
+    serious = {f.id for f in findings if f.severity != "note"}
+    noted = {part for f in findings if f.id == CAPACITY for part in ("link", "memory") if part in f.title}
+    made = []
+    for name, about, look in PARTS:
+        if any(one.startswith(about) for one in serious):
+            continue
+        words = look(snapshot, matrix)
+        made.append(Check(name, "unknown" if not words else "note" if name in noted else "ok", words))
+    return tuple(made)
+
+
+def has_code(snapshot: Snapshot, matrix: Matrix, gfx: str) -> bool:
+    """A matmul that ran, or code objects that load on the GPU (as the override in force makes the loader see it)."""
+    targets = compiled(snapshot, matrix)[0]
+    override = snapshot.get("env." + NAME).value
+    known = targets.value if targets and isinstance(targets.value, tuple) else ()
+    ran = snapshot.get("smoke.matmul").value == "passed"
+    return ran or covers(known, gfx, override if isinstance(override, str) else None) is True
+
+
+def _driver(snapshot: Snapshot, _: Matrix) -> str:
+    if snapshot.get("platform").value == "windows":
+        version = snapshot.get("driver.windows").value
+        return f"Adrenalin {version}" if isinstance(version, str) else ""
+    if snapshot.get("wsl").value is True:
+        return "WSL, /dev/dxg" if snapshot.get("dxg.exists").value is True else ""
+    version, kernel = snapshot.get("driver.version").value, snapshot.get("kernel").value
+    if isinstance(version, str):
+        return f"amdgpu {version}" + (f" on kernel {kernel}" if isinstance(kernel, str) else "")
+    if snapshot.get("driver.loaded").value is True or snapshot.get("kfd.exists").value is True:
+        return f"amdgpu of kernel {kernel}" if isinstance(kernel, str) else "amdgpu is loaded"
+    return ""
+
+
+def _access(snapshot: Snapshot, _: Matrix) -> str:
+    """The device node that opens, or what reached the GPU and so had opened it."""
+    if snapshot.get("platform").value == "windows":
+        return "no device node on Windows"
+    name, node = ("dxg.exists", "/dev/dxg") if snapshot.get("wsl").value is True else ("kfd.openable", "/dev/kfd")
+    fact = snapshot.get(name)
+    if fact.value is not True:
+        return ""
+    if not any(reading.artifact == node[1:] for reading in fact.readings):
+        return "a program reached the GPU"
+    if name == "dxg.exists":
+        return "/dev/dxg is there"
+    return f"{node}{' and the render nodes open' if snapshot.get('render.openable').value is True else ' opens'} for this user"
+
+
+def _torch(snapshot: Snapshot, _: Matrix) -> str:
+    version, rocm = snapshot.get("torch.version").value, snapshot.get("torch.rocm").value
+    if not isinstance(version, str) or snapshot.get("torch.build").value != "rocm":
+        return ""
+    return version + (f", built for ROCm {rocm}" if isinstance(rocm, str) else "")
+
+
+def _code(snapshot: Snapshot, matrix: Matrix) -> str:
+    targets = list(dict.fromkeys(str(gpu.get("gfx").value) for gpu in _gpus(snapshot)))
+    if not targets or not all(has_code(snapshot, matrix, gfx) for gfx in targets):
+        return ""
+    override = snapshot.get("env." + NAME).value
+    under = f" with {NAME}={override}" if isinstance(override, str) else ""
+    if snapshot.get("smoke.matmul").value == "passed":
+        return f"a matmul ran on {', '.join(targets)}{under}"
+    return f"torch has kernels for {', '.join(targets)}{under}"
+
+
+def _libraries(snapshot: Snapshot, _: Matrix) -> str:
+    found = [(name, snapshot.get(f"pkg.{name}").value) for name in LIBRARIES]
+    named = ", ".join(f"{name} {version}" for name, version in found if isinstance(version, str))
+    return f"{named}: no known conflict" if named else ""
+
+
+def _link(snapshot: Snapshot, _: Matrix) -> str:
+    cards = [gpu for gpu in _gpus(snapshot) if gpu.get("is_apu").value is not True]
+    widths = [(gpu.get("link_width").value, gpu.get("link_max_width").value) for gpu in cards]
+    if _gpus(snapshot) and not cards:
+        return "integrated GPU, no slot"
+    if not cards or not all(isinstance(width, int) for width, _ in widths):
+        return ""
+    return "PCIe " + _each(f"x{width} of x{most}" if most else f"x{width}" for width, most in widths)
+
+
+def _memory(snapshot: Snapshot, _: Matrix) -> str:
+    return _each(words for gpu in _gpus(snapshot) if (words := _memory_of(gpu)))
+
+
+def _memory_of(gpu: Gpu) -> str:
+    whole, used, shared = (gpu.get(name).value for name in ("vram_bytes", "vram_used_bytes", "gtt_bytes"))
+    if not isinstance(whole, int):
+        return ""
+    free = f"{(whole - used) / 2**30:.1f} of " if isinstance(used, int) else ""
+    more = ""
+    if gpu.get("is_apu").value is True and isinstance(shared, int):
+        more = f", and {shared / 2**30:.1f} GiB of main memory (GTT)"
+    return f"{free}{whole / 2**30:.1f} GiB{' free' if free else ''}{more}"
+
+
+def _each(words: Iterable[str]) -> str:
+    """Words of each GPU, equal ones once: `192.0 GiB on each of 8`."""
+    said = list(words)
+    alike = list(dict.fromkeys(said))
+    return f"{alike[0]} on each of {len(said)}" if len(alike) == 1 and len(said) > 1 else "; ".join(alike)
+
+
+def _gpus(snapshot: Snapshot) -> list[Gpu]:
+    return [gpu for _, gpu in to_train_on(snapshot) if isinstance(gpu.get("gfx").value, str)]
+
+
+PARTS: tuple[tuple[str, tuple[str, ...], Callable[[Snapshot, Matrix], str]], ...] = (
+    ("driver", ("access.driver", "access.kfd", "access.wsl", "version.driver", "version.kernel"), _driver),
+    ("access", ("access.",), _access),
+    ("torch", ("version.torch", "version.rocm", "version.companion"), _torch),
+    ("GPU code", ("arch.",), _code),
+    ("libraries", ("lib.", "version.package"), _libraries),
+    ("link", ("dist.p2p", "platform.pcie"), _link),
+    ("memory", ("memory.",), _memory),
+)
+"""Name, beginnings of the diagnoses that concern it, and what finds its words, from the kernel up."""

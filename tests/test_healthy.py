@@ -1,0 +1,157 @@
+"""What a healthy machine's report says: each part that was checked, notes on what it could do better, GPUs of one kind together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from machines import card, judge
+from tool_texts import ROCMINFO
+
+from rocm_doctor import pipeline
+from rocm_doctor.matrix import load
+from rocm_doctor.model import Artifact, Fact, Gpu, Reading, Report, Snapshot, Value
+from rocm_doctor.reports import RenderOptions, render
+from rocm_doctor.reports.machine import gpu_lines
+from rocm_doctor.rules.capacity import below_capacity
+from rocm_doctor.rules.checks import PARTS
+from rocm_doctor.sources.bundle import read
+from rocm_doctor.sources.paste import cut
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+MATRIX = load()
+
+
+def gpu(**facts: Value) -> Gpu:
+    known: dict[str, Value] = {"gfx": "gfx942", "device_id": 0x74A1, "is_apu": False, **facts}
+    return Gpu({name: Fact(value, (Reading("a", "", f"{name}={value}"),)) for name, value in known.items()})
+
+
+def titles(*gpus: Gpu) -> list[str]:
+    return [f"{f.subject}: {f.title}" for f in below_capacity(Snapshot(gpus=gpus, gpus_listed=True), MATRIX)]
+
+
+def words(report: Report) -> str:
+    return render("text", report, RenderOptions(width=100, color=False, verbose=False, quiet=False))
+
+
+def test_a_ready_machine_shows_each_part_with_a_tick() -> None:
+    report = pipeline.judge(read(FIXTURES / "rx7900xtx-ready"), MATRIX)
+    assert report.verdict == "ready"
+    assert [(check.name, check.state) for check in report.checks] == [(name, "ok") for name, _, _ in PARTS]
+    lines = [line for line in words(report).splitlines() if line.startswith("  ✓")]
+    assert [line[4:15].strip() for line in lines] == [name for name, _, _ in PARTS]
+
+
+def test_a_part_with_a_problem_has_no_tick() -> None:
+    report = pipeline.judge(read(FIXTURES / "mi50-wrong-override"), MATRIX)
+    assert "GPU code" not in [check.name for check in report.checks]
+
+
+def test_a_whole_pasted_machine_is_ready() -> None:
+    """rocminfo opened the device node to list the GPU: nothing has to be asked."""
+    torch = (
+        "$ python -c 'import torch; print(torch.__version__, torch.version.hip, torch.cuda.get_arch_list())'\n"
+        "2.9.1+rocm6.4 6.4.43484 ['gfx1030', 'gfx1100', 'gfx1201']\n"
+    )
+    text = f"$ uname -r\n6.14.0-28-generic\n\n$ rocminfo\n{ROCMINFO}\n\n{torch}"
+    report = pipeline.judge(cut(text, "ticket.md"), MATRIX)
+    assert report.verdict == "ready", report.summary
+    without = pipeline.judge(cut(torch, "ticket.md"), MATRIX)
+    assert without.verdict == "undetermined"
+
+
+@pytest.mark.parametrize(
+    ("facts", "title"),
+    [
+        ({"link_width": 4, "link_max_width": 16}, "PCIe link is narrower than the GPU's (x4 of x16)"),
+        ({"power_cap_watts": 550, "power_default_watts": 750}, "power limit is lowered (550 of 750 W)"),
+        ({"vram_bytes": 200 << 30, "vram_used_bytes": 180 << 30}, "memory is free (20.0 of 200.0 GiB)"),
+    ],
+)
+def test_what_takes_from_a_healthy_gpu_is_a_note(facts: dict[str, Value], title: str) -> None:
+    [found] = titles(gpu(), gpu(**facts))
+    assert found.startswith("GPU 1: ")
+    assert title in found
+
+
+def test_equal_notes_are_one() -> None:
+    [found] = titles(*[gpu(link_width=8, link_max_width=16)] * 8)
+    assert found.startswith("GPU 0, 1, 2, 3, 4, 5, 6, 7: ")
+
+
+def test_one_lowered_limit_among_equal_gpus_is_seen_without_the_default() -> None:
+    [found] = titles(*[gpu(power_cap_watts=750)] * 6, gpu(power_cap_watts=550))
+    assert "GPU 6: " in found
+    assert "550 of 750 W" in found
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"link_width": 16, "link_max_width": 16},
+        {"link_width": 4},
+        {"power_cap_watts": 750, "power_default_watts": 750},
+        {"power_cap_watts": 800, "power_default_watts": 750},
+        {"vram_bytes": 16 << 30, "vram_used_bytes": 2 << 30},
+        {"is_apu": True, "link_width": 4, "link_max_width": 16},
+    ],
+)
+def test_a_gpu_at_its_best_has_no_note(facts: dict[str, Value]) -> None:
+    assert titles(gpu(**facts)) == []
+
+
+def test_partly_hidden_gpus_are_a_note() -> None:
+    found = titles(gpu(visible=True), gpu(visible=False))
+    assert found == [": 1 of 2 GPUs are visible"]
+    assert titles(gpu(visible=True), gpu(visible=True)) == []
+
+
+def test_numa_balancing_is_a_note_on_instinct_only() -> None:
+    on = [Artifact("proc/sys/kernel/numa_balancing", "live", "1\n")]
+    off = [Artifact("proc/sys/kernel/numa_balancing", "live", "0\n")]
+    found = {
+        (gfx, state[0].text): [f.severity for f in judge(state, card(gfx)).findings if f.row == "numa-balancing-instinct"]
+        for gfx in ("gfx942", "gfx1100")
+        for state in (on, off)
+    }
+    assert {key: severity for key, severity in found.items() if severity} == {("gfx942", "1\n"): ["note"]}
+
+
+def test_gpus_of_one_kind_share_a_line() -> None:
+    boards = [gpu(product="Instinct MI300X", compute_units=304, codename="Aqua Vanjaram")] * 8
+    assert list(gpu_lines(Snapshot(gpus=tuple(boards)))) == [("GPU 0-7", "8 × Instinct MI300X (gfx942) 304 CUs")]
+
+
+def test_partitions_name_their_boards_and_mode() -> None:
+    parts = [
+        gpu(marketing_name="Aqua Vanjaram [Instinct MI300X]", compute_units=38, pci_bdf=f"0000:{board:02x}:00.{part}")
+        for board in (5, 38)
+        for part in range(8)
+    ]
+    [(_, line)] = gpu_lines(Snapshot(gpus=tuple(parts)))
+    assert line == "16 × Instinct MI300X (gfx942) 38 CUs, partitions of 2 boards in CPX mode"
+
+
+def test_evidence_names_the_users_file_and_line(tmp_path: Path) -> None:
+    (tmp_path / "a-rocminfo.txt").write_text(ROCMINFO, encoding="utf-8")
+    (tmp_path / "train.log").write_text("\n\nRuntimeError: HIP error: invalid device function\n", encoding="utf-8")
+    report = pipeline.judge(read(tmp_path), MATRIX)
+    places = {(r.artifact, r.place) for f in report.findings for r in f.evidence}
+    assert ("train.log", "line 3") in places
+    assert not any(artifact.startswith("paste/") for artifact, _ in places)
+    [card] = report.snapshot.gpus
+    assert {r.artifact for r in card.get("gfx").readings} == {"a-rocminfo.txt"}
+
+
+def test_a_hypothesis_on_a_line_that_is_explained_is_folded() -> None:
+    report = pipeline.judge(read(FIXTURES / "r9700-lora-read-past-end"), MATRIX)
+    [unknown] = [f for f in report.findings if f.row == "sig-kernel-fault-unknown"]
+    assert unknown.follows_from
+
+
+def test_a_missing_node_follows_from_a_missing_driver() -> None:
+    said = "ROCk module is NOT loaded, possibly no GPU devices\nUnable to open /dev/kfd read-write: No such file or directory\n"
+    report = pipeline.judge(cut(said, "ticket.md"), MATRIX)
+    assert [f.id for f in report.findings if not f.follows_from and f.severity == "error"] == ["access.driver-not-loaded"]
+
