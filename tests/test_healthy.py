@@ -154,4 +154,3 @@ def test_a_missing_node_follows_from_a_missing_driver() -> None:
     said = "ROCk module is NOT loaded, possibly no GPU devices\nUnable to open /dev/kfd read-write: No such file or directory\n"
     report = pipeline.judge(cut(said, "ticket.md"), MATRIX)
     assert [f.id for f in report.findings if not f.follows_from and f.severity == "error"] == ["access.driver-not-loaded"]
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
@@ -18,6 +19,13 @@ _PROBE = (
     "'base': sys.base_prefix, 'executable': sys.executable, 'version': '%d.%d' % sys.version_info[:2], "
     "'folders': [p['purelib'], p['platlib'], p['scripts']]}))"
 )
+
+
+_TIED = (
+    "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9); "
+    "os.getppid() == int(sys.argv[1]) and os.execvp(sys.argv[2], sys.argv[2:])"
+)
+"""Run a program that Linux kills (PR_SET_PDEATHSIG, SIGKILL) when its parent dies. A wrapper, as code between fork and exec is unsafe."""
 
 
 class EnvironmentProblem(Exception):
@@ -39,7 +47,7 @@ def environment(python: str) -> Environment:
     """The environment of an interpreter or of a folder. Raises EnvironmentProblem when the interpreter does not answer."""
     place = Path(python)
     folder = next((p for p in (place / "bin" / "python", place / "Scripts" / "python.exe") if p.is_file()), None)
-    answered = run([str(folder or python), "-I", "-c", _PROBE], limit=30.0)
+    answered = run(tied((str(folder or python), "-I", "-c", _PROBE)), limit=30.0)
     if answered.returncode != 0:
         raise EnvironmentProblem(f"{python} is not a Python that answers ({answered.state}: {answered.stderr.strip()[-200:]})")
     try:
@@ -60,11 +68,17 @@ def writable(python: str) -> Environment:
         raise EnvironmentProblem(
             f"{found.prefix} is not writable for this user; make an environment of your own: python3 -m venv .venv"
         )
-    if run([found.executable, "-c", "import pip"], limit=60.0).returncode == 0:
+    if run(tied((found.executable, "-c", "import pip")), limit=60.0).returncode == 0:
         return found
     if run(["uv", "--version"], limit=30.0).returncode == 0:
         return msgspec.structs.replace(found, tool="uv")
     raise EnvironmentProblem(f"{found.prefix} has no pip, and uv is not on PATH; run {found.executable} -m ensurepip")
+
+
+def tied(command: Command) -> list[str]:
+    """The command as one that cannot outlive this process, where the system has a way to say so."""
+    tie = (sys.executable, "-I", "-S", "-c", _TIED, str(os.getpid())) if sys.platform == "linux" else ()
+    return [*tie, *command]
 
 
 def trees(place: Environment) -> tuple[str, ...]:
@@ -79,7 +93,7 @@ def installed(place: Environment) -> tuple[str, ...]:
     list_: Command = ("uv", "pip", "freeze", "--python", place.executable)
     if place.tool == "pip":
         list_ = (place.executable, "-m", "pip", "--disable-pip-version-check", "freeze", "--all")
-    answered = run(list(list_), limit=120.0)
+    answered = run(tied(list_), limit=120.0)
     if answered.returncode != 0:
         raise EnvironmentProblem(f"the packages of {place.prefix} could not be listed: {answered.stderr.strip()[-200:]}")
     return tuple(line.strip() for line in answered.stdout.splitlines() if line.strip() and not line.startswith(("#", "-e")))

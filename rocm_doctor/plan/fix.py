@@ -26,7 +26,7 @@ import msgspec
 
 from rocm_doctor.bounded import Unreadable, files, jsons
 from rocm_doctor.plan.commands import Command
-from rocm_doctor.plan.environment import Environment, EnvironmentProblem, installed, trees
+from rocm_doctor.plan.environment import Environment, EnvironmentProblem, installed, tied, trees
 from rocm_doctor.plan.keep import keep, remove, restore
 from rocm_doctor.workers.process import HAS_GROUPS, MIB, Child, ChildResult, ChildSpec, done, pump, run, start, stop
 
@@ -38,11 +38,6 @@ LIMIT = 3600.0
 PATIENCE = 15.0
 """Seconds that an interrupted installer has to end by itself."""
 _EVERY = 2.0
-_TIED = (
-    "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9); "
-    "os.getppid() == int(sys.argv[1]) and os.execvp(sys.argv[2], sys.argv[2:])"
-)
-"""Run a program that Linux kills (PR_SET_PDEATHSIG, SIGKILL) when its parent dies. A wrapper, as code between fork and exec is unsafe."""
 _INTERRUPTED = ("fetching", "changing", "undoing")
 Say = Callable[[str], None]
 
@@ -222,7 +217,7 @@ def _would_change(place: Environment, commands: Sequence[Command]) -> bool:
     dry: Command = (place.executable, "-m", "pip", "install", "--dry-run", "--no-index", "--disable-pip-version-check")
     if place.tool == "uv":
         dry = ("uv", "pip", "install", "--python", place.executable, "--dry-run", "--offline")
-    answered = run([*dry, *wanted], limit=120.0)
+    answered = run(tied((*dry, *wanted)), limit=120.0)
     said = answered.stdout + answered.stderr
     return answered.returncode != 0 or "Would install" in said or "Would download" in said
 
@@ -328,8 +323,7 @@ def _ended_by_signals() -> Iterator[None]:
 
 def shown(command: Command, say: Say) -> ChildResult:
     """Run an installer, and say its latest line every two seconds: a large download is silent for long otherwise."""
-    tie = (sys.executable, "-I", "-S", "-c", _TIED, str(os.getpid())) if sys.platform == "linux" else ()
-    ask = ChildSpec([*tie, *command], LIMIT, cap=8 * MIB, keep="tail")
+    ask = ChildSpec(tied(command), LIMIT, cap=8 * MIB, keep="tail")
     if not HAS_GROUPS:
         return run(list(command), limit=LIMIT)
     child = start(ask)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Finding, Gpu, Reading, Snapshot
+from rocm_doctor.model import Finding, Gpu, Reading, Snapshot, Subject
 from rocm_doctor.rules.findings import finding
 
 ID = "hw.below-capacity"
@@ -68,7 +68,7 @@ def _note(matrix: Matrix, lack: _Lack, gpus: Iterable[tuple[int, Gpu, str]]) -> 
             title=f"{lack.title} ({', '.join(dict.fromkeys(figures for _, _, figures in found))})",
             severity="note",
             status="degraded",
-            subject="GPU " + ", ".join(str(n) for n, _, _ in found),
+            subject=Subject("GPU " + ", ".join(str(n) for n, _, _ in found), "gpu"),
             cause=lack.cause,
             advice=lack.advice,
             commands=(lack.command,),
