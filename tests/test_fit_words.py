@@ -153,4 +153,4 @@ def test_progress_is_said_without_a_terminal(tmp_path: Path, monkeypatch: pytest
 def test_a_card_with_several_sizes_asks_and_names_what_it_is() -> None:
     found = card.declared("gfx906", None, MATRIX, "MI50")
     assert found.total is None
-    assert found.notes[0] == "a MI50 has 16 or 32 GiB; say which with --vram"
+    assert found.notes[0] == "MI50 comes with 16 or 32 GiB; --vram says which"

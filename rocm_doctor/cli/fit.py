@@ -111,7 +111,7 @@ def command(
     """Predict the peak memory of a fine-tuning run, without a GPU and without weights.
 
     The real model is built without memory and one training step is followed through it; without torch, arithmetic takes its
-    place. Exit code 1 when it does not fit.
+    place. Exit code 1 when it does not fit, in any size that the GPU comes with.
     """
     matrix = load_matrix(None, ())
     request = resolve.Request({k: v for k, v in options.items() if v is not None}, file, attention, torch)
@@ -121,7 +121,7 @@ def command(
         card = msgspec.structs.replace(card, count=gpus)
         run = resolve.resolve(request, card.gfx, installed, matrix)
         with said_when_slow("still following one training step through the model, on the CPU"):
-            answer = answers.answer(run, card, strategy if gpus > 1 else "single", python, fast)
+            answer = answers.answer(run, card, strategy if gpus > 1 else "single", python, fast, matrix)
     except (ValueError, runner.WorkerError) as exc:
         raise InputError(str(exc)) from exc
     click.echo(as_json(answer, measured) if format_ == "json" else text.page(answer, measured, width()))
@@ -168,6 +168,8 @@ def as_json(answer: answers.Answer, measured: runner.Measured | None) -> str:
         "card": answer.card,
         "limits": answer.limits,
         "changes": answer.changes,
+        "enough": answer.enough,
+        "sizes": answer.sizes,
         "notes": answer.notes,
         "bitsandbytes": answer.run.bitsandbytes,
         "measured": measured,

@@ -70,23 +70,34 @@ def changes(job: Job, estimate: Estimate, peak: Callable[[Job], int], wheels: Wh
     now = estimate.peak_allocated_bytes
     tried = [
         Change(_with_condition(words, other, wheels), option, peak(other), now - peak(other))
-        for words, option, other in _neighbours(job)
-        if wheels.state != "missing" or not needs(other) or needs(job)
+        for words, option, other in neighbours(job)
+        if possible(job, other, wheels)
     ]
     return sorted((c for c in tried if c.saved_bytes > 0.01 * now), key=lambda c: -c.saved_bytes)
+
+
+def possible(job: Job, other: Job, wheels: Wheels) -> bool:
+    """Whether a neighbour asks for no kernels that bitsandbytes lacks on this GPU, beyond those that the job itself asks for."""
+    return wheels.state != "missing" or not needs(other) or bool(needs(job))
 
 
 def _with_condition(words: str, other: Job, wheels: Wheels) -> str:
     return f"{words}, but {wheels.words}" if wheels.state == "partly" and needs(other) else words
 
 
-def _neighbours(job: Job) -> Iterator[tuple[str, str, Job]]:
+def neighbours(job: Job) -> Iterator[tuple[str, str, Job]]:
+    """Every single change that may save memory: in words, its option, and the changed job."""
     if not job.checkpointing:
         yield "checkpoint activations (about a third slower)", "--checkpointing", _with(job, checkpointing=True)
     if not job.fused_loss and not job.config.get("final_logit_softcapping"):
         yield "fuse output head and loss (Liger-Kernel's fused linear cross entropy)", "--fused-loss", _with(job, fused_loss=True)
     if job.batch > 1:
-        yield f"micro-batch {job.batch // 2} with twice the accumulation", f"--batch {job.batch // 2}", _halved_batch(job)
+        half = _halved_batch(job)
+        yield (
+            f"micro-batch {half.batch}, accumulation {half.grad_accum}",
+            f"--batch {half.batch} --grad-accum {half.grad_accum}",
+            half,
+        )
     if job.seq > 2 * STEP:
         yield f"sequences of {job.seq // 2} tokens", f"--seq {job.seq // 2}", _with(job, seq=job.seq // 2)
     if job.dtype == "float32":
@@ -101,7 +112,7 @@ def _neighbours(job: Job) -> Iterator[tuple[str, str, Job]]:
         yield "fused AdamW, which needs no scratch", "--optimizer adamw_fused", _with(job, optimizer="adamw_fused")
         yield "AdamW with 8-bit states", "--optimizer adamw_8bit", _with(job, optimizer="adamw_8bit")
     if job.method == "lora" and not job.quant_bits:
-        yield "a 4-bit base (QLoRA)", "--method qlora", _with(job, method="qlora", quant_bits=4, kbit_prepare=False)
+        yield "a 4-bit base (QLoRA)", "--method qlora", _with(job, method="qlora", quant_bits=4)
 
 
 def _halved_batch(job: Job) -> Job:

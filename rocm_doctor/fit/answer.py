@@ -7,10 +7,12 @@ import msgspec
 from rocm_doctor.fit import advice, runner
 from rocm_doctor.fit.advice import Change, Limits
 from rocm_doctor.fit.card import Card, Strategy
+from rocm_doctor.fit.enough import Enough, enough
 from rocm_doctor.fit.estimate import Estimate, Verdict, by_arithmetic, by_simulation, margin, verdict
 from rocm_doctor.fit.job import Job
 from rocm_doctor.fit.resolve import Resolved
 from rocm_doctor.fit.shape import ShapeError
+from rocm_doctor.matrix import Matrix
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -25,17 +27,34 @@ class Answer(msgspec.Struct, frozen=True):
     limits: Limits | None
     changes: tuple[Change, ...]
     notes: tuple[str, ...]
+    enough: tuple[Enough, ...] = ()
+    sizes: tuple[tuple[int, Verdict], ...] = ()
+    """The verdict for each size that the product comes with, where its size is not known."""
 
 
-def answer(run: Resolved, card: Card, strategy: Strategy, python: str | None, fast: bool) -> Answer:
+def answer(run: Resolved, card: Card, strategy: Strategy, python: str | None, fast: bool, matrix: Matrix) -> Answer:
     """Simulate, or calculate where that is asked for or all that can be done.
 
     Raises ShapeError when neither can: no torch, and an architecture that the closed form does not cover.
     """
     estimate, note = _estimate(run.job, card, strategy, python, fast)
-    limits, changes = _outlook(run, card, strategy, estimate)
+    sizes = tuple((size, verdict(estimate, _of_size(card, size))) for size in card.sizes)
+    if sizes and len({_fits(said) for _, said in sizes}) == 1:
+        # Every size gives the same answer: the one that has the most trouble (or, where none fits, the least) stands for all.
+        card = _of_size(card, sizes[0][0] if _fits(sizes[0][1]) else sizes[-1][0])
+    said = verdict(estimate, card)
+    limits, changes, ways = _outlook(run, card, strategy, estimate, said, matrix)
     notes = (*run.notes, note) if note else run.notes
-    return Answer(run, card, estimate, verdict(estimate, card), margin(estimate, card), limits, changes, notes)
+    return Answer(run, card, estimate, said, margin(estimate, card), limits, changes, notes, ways, sizes)
+
+
+def _of_size(card: Card, size: int) -> Card:
+    return msgspec.structs.replace(card, total=size)
+
+
+def _fits(said: Verdict) -> bool | None:
+    """None: too close to call."""
+    return {"fits": True, "tight": True, "does not fit": False}.get(said)
 
 
 def _estimate(job: Job, card: Card, strategy: Strategy, python: str | None, fast: bool) -> tuple[Estimate, str]:
@@ -44,20 +63,32 @@ def _estimate(job: Job, card: Card, strategy: Strategy, python: str | None, fast
     try:
         found = runner.simulate(job, python)
     except runner.WorkerError as exc:
-        return by_arithmetic(job, card, strategy), f"not simulated: {exc}"
+        return by_arithmetic(job, card, strategy), f"not simulated: {_why(exc)}"
     versions = ", ".join(f"{name} {version}" for name, version in found.versions.items())
     return by_simulation(job, card, found, strategy), f"simulated with {versions}; attention calls: {_calls(found.attention)}"
+
+
+def _why(problem: Exception) -> str:
+    """Why there is no simulation, in words that say what to do."""
+    words = str(problem)
+    return (
+        "torch is not installed here; --python names an environment that has it" if "No module named 'torch'" in words else words
+    )
 
 
 def _calls(attention: dict[str, int]) -> str:
     return ", ".join(f"{kernel} {count}" for kernel, count in attention.items()) or "eager"
 
 
-def _outlook(run: Resolved, card: Card, strategy: Strategy, estimate: Estimate) -> tuple[Limits | None, tuple[Change, ...]]:
+def _outlook(
+    run: Resolved, card: Card, strategy: Strategy, estimate: Estimate, said: Verdict, matrix: Matrix
+) -> tuple[Limits | None, tuple[Change, ...], tuple[Enough, ...]]:
     """Nothing for an architecture that the closed form does not cover."""
+    bound = estimate.error_bound.allocated
     try:
         peak = advice.scaled(run.job, card, estimate, strategy)
+        ways = enough(run.job, card, peak, bound, run.bitsandbytes, matrix) if said == "does not fit" else ()
     except ShapeError:
-        return None, ()
+        return None, (), ()
     changes = advice.changes(run.job, estimate, peak, run.bitsandbytes)
-    return advice.limits(run.job, card, peak, estimate.error_bound.allocated), tuple(changes)
+    return advice.limits(run.job, card, peak, bound), tuple(changes), ways

@@ -37,6 +37,8 @@ class Card(msgspec.Struct, frozen=True):
     workspace: int
     count: int = 1
     notes: tuple[str, ...] = ()
+    sizes: tuple[int, ...] = ()
+    """Bytes that products of this kind come with, where `total` is not known."""
 
     @property
     def available(self) -> int | None:
@@ -63,12 +65,13 @@ def declared(gfx: str, vram: int | None, matrix: Matrix, product: str = "") -> C
     notes = []
     if vram is None and len(sizes) == 1:
         vram = int(sizes[0] * GIB)
-        notes.append(f"{sizes[0]:g} GiB: every {kind} of the catalogue has it")
+        notes.append(f"{sizes[0]:g} GiB: the only size of {kind} in the catalogue")
     elif vram is None and sizes:
-        notes.append(f"a {kind} has {' or '.join(f'{s:g}' for s in sizes)} GiB; say which with --vram")
+        notes.append(f"{kind} comes with {' or '.join(f'{s:g}' for s in sizes)} GiB; --vram says which")
     name = product or (target.codename if target else "")
     empty = "taken to be empty: no display and no other program on it"
-    return Card(gfx, name, vram, 0, CONTEXT, workspace_of(gfx), notes=(*notes, empty))
+    open_ = tuple(int(size * GIB) for size in sizes) if vram is None else ()
+    return Card(gfx, name, vram, 0, CONTEXT, workspace_of(gfx), notes=(*notes, empty), sizes=open_)
 
 
 def _sizes(target: Target, product: str) -> list[float]:

@@ -6,7 +6,6 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from rocm_doctor.fit.advice import Change, Limits
 from rocm_doctor.fit.allocator import GIB
 from rocm_doctor.fit.answer import Answer
 from rocm_doctor.fit.card import Card
@@ -27,10 +26,11 @@ def page(answer: Answer, measured: Measured | None, width: int = 100) -> str:
     job = answer.run.job
     parts = [
         heading(answer.run.source, job, answer.card),
+        [*kernels(answer), verdict(answer)],
         [*breakdown(answer.estimate, width), *(f"  {note}" for note in answer.notes)],
         room(answer.card),
-        [*kernels(answer), verdict(answer)],
-        outlook(answer.limits, answer.changes, job),
+        ways(answer),
+        outlook(answer),
         comparison(answer.estimate, measured) if measured else [],
     ]
     return "\n\n".join("\n".join(row for line in part for row in wrapped(line, width)) for part in parts if part)
@@ -105,9 +105,29 @@ def verdict(answer: Answer) -> str:
     words, left = WORDS[answer.verdict], answer.margin_bytes
     if needs(answer.run.job) and answer.run.bitsandbytes.state == "missing":
         words = f"By memory alone: {words[0].lower()}{words[1:]}"
+    if answer.sizes and left is None:
+        return _by_size(answer.sizes)
     if left is None:
         return words
-    return f"{words} ({gib(abs(left))} {'left' if left >= 0 else 'missing'} at the predicted peak)"
+    each = f" in {'any' if left < 0 else 'every'} of the sizes {_sizes([s for s, _ in answer.sizes])}," if answer.sizes else ""
+    return f"{words}{each} ({gib(abs(left))} {'left' if left >= 0 else 'missing'} at the predicted peak)".replace(", (", " (")
+
+
+def _by_size(sizes: Sequence[tuple[int, Verdict]]) -> str:
+    """`It fits with 16 GiB, not with 8 GiB`."""
+    groups: dict[str, list[int]] = {}
+    for size, said in sizes:
+        groups.setdefault({"fits": "It fits with", "tight": "It fits with"}.get(said, _OPEN.get(said, "")), []).append(size)
+    parts = [f"{words} {_sizes(members)}" for words, members in sorted(groups.items(), key=lambda item: item[0][0] != "I")]
+    text = ", ".join(parts)
+    return text[0].upper() + text[1:] + "; --vram says which you have"
+
+
+_OPEN: dict[str, str] = {"does not fit": "not with", "too close to call": "too close to call with"}
+
+
+def _sizes(sizes: Sequence[int]) -> str:
+    return " or ".join(f"{size / GIB:g}" for size in sizes) + " GiB"
 
 
 WORDS: dict[Verdict, str] = {
@@ -119,14 +139,25 @@ WORDS: dict[Verdict, str] = {
 }
 
 
-def outlook(limits: Limits | None, changes: Sequence[Change], job: Job) -> list[str]:
+def ways(answer: Answer) -> list[str]:
+    """What is enough, where it does not fit: each way with its options and the peak it leads to."""
+    if answer.verdict != "does not fit":
+        return []
+    if not answer.enough:
+        return ["No set of changes, number of GPUs or GPU of the catalogue was found to be enough"]
+    return ["Each of these is enough", *(f"  {gib(w.peak_allocated_bytes):>12}  {w.words}  [{w.options}]" for w in answer.enough)]
+
+
+def outlook(answer: Answer) -> list[str]:
+    """Where it fits: what else would. Where it does not: what single changes save, unless a way was found."""
+    limits, job = answer.limits, answer.run.job
     lines = []
-    if limits:
+    if limits and answer.verdict != "does not fit":
         lines.append(f"Largest micro-batch at {job.seq} tokens: {limits.batch or 'none'}")
         lines.append(f"Longest sequence at micro-batch {job.batch}: {limits.seq or 'none'}")
-    if changes:
+    if answer.changes:
         lines += ["", "What one change would save"] if lines else ["What one change would save"]
-        lines += [f"  {gib(c.saved_bytes):>12}  {c.words}  [{c.option}]" for c in changes[:4]]
+        lines += [f"  {gib(c.saved_bytes):>12}  {c.words}  [{c.option}]" for c in answer.changes[:4]]
     return lines
 
 

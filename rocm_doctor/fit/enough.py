@@ -1,0 +1,108 @@
+"""What is enough where a run does not fit: the smallest set of changes, the number of GPUs, a larger GPU, or a smaller model.
+
+All by the closed form, scaled to the estimate at the asked setting, with its error on top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from rocm_doctor.fit.advice import neighbours, possible
+from rocm_doctor.fit.allocator import GIB
+from rocm_doctor.fit.card import Card
+from rocm_doctor.fit.estimate import by_arithmetic
+from rocm_doctor.fit.job import Job
+from rocm_doctor.fit.quantised import Wheels
+from rocm_doctor.fit.shape import ShapeError
+from rocm_doctor.matrix import Matrix
+
+DEPTH = 4
+"""Changes of one set, at most: nobody follows a longer list."""
+GPUS = (2, 4, 8, 16)
+Peak = Callable[[Job], int]
+
+
+class Enough(msgspec.Struct, frozen=True):
+    """One way that suffices: in words, the options that make it, and the peak that is then allocated."""
+
+    words: str
+    options: str
+    peak_allocated_bytes: int
+
+
+def enough(job: Job, card: Card, peak: Peak, bound: float, wheels: Wheels, matrix: Matrix) -> tuple[Enough, ...]:
+    """The ways that suffice, the least change first; empty when the memory of the GPU is not known."""
+    if card.available is None:
+        return ()
+    room = card.available / (1 + bound)
+    return (
+        *_changes(job, peak, room, wheels),
+        *_gpus(job, card),
+        *_larger(job, card, peak, bound, matrix),
+        *_smaller(job, peak, room, matrix),
+    )
+
+
+def _changes(job: Job, peak: Peak, room: float, wheels: Wheels) -> Iterator[Enough]:
+    """The smallest set of changes that suffices: every set of one, then of two, up to DEPTH."""
+    level: list[tuple[Job, dict[str, str]]] = [(job, {})]
+    for _ in range(DEPTH):
+        level = [
+            (other, {**made, option: said})
+            for one, made in level
+            for said, option, other in neighbours(one)
+            if possible(job, other, wheels)
+        ]
+        fitting = [entry for entry in level if peak(entry[0]) <= room]
+        if fitting:
+            other, made = max(fitting, key=lambda entry: (entry[0].tokens * entry[0].grad_accum, peak(entry[0])))
+            last = {option.split()[0]: option for option in made}
+            yield Enough(" and ".join(made[option] for option in last.values()), " ".join(last.values()), peak(other))
+            return
+        level = list({msgspec.json.encode(entry[0]): entry for entry in level}.values())
+
+
+def _gpus(job: Job, card: Card) -> Iterator[Enough]:
+    """The fewest GPUs of this kind over which FSDP2 spreads the run."""
+    for count in (n for n in GPUS if n > card.count):
+        many = msgspec.structs.replace(card, count=count)
+        estimate = by_arithmetic(job, many, "fsdp2")
+        if estimate.peak_allocated_bytes * (1 + estimate.error_bound.allocated) <= (card.available or 0):
+            yield Enough(f"{count} of these GPUs", f"--gpus {count} --strategy fsdp2", estimate.peak_allocated_bytes)
+            return
+
+
+def _larger(job: Job, card: Card, peak: Peak, bound: float, matrix: Matrix) -> Iterator[Enough]:
+    """The product with the least memory that is enough, of the same or a newer kind."""
+    taken = (card.total or 0) - (card.available or 0) - card.used
+    wanted = peak(job) * (1 + bound) + taken
+    products = [
+        (size, product, gfx) for gfx, target in matrix.gfx.items() for product, sizes in target.vram.items() for size in sizes
+    ]
+    least = min((size for size, _, _ in products if size * GIB >= wanted), default=None)
+    if least is not None:
+        size, product, gfx = next(one for one in reversed(products) if one[0] == least)
+        yield Enough(f"a GPU with {size:g} GiB, such as {product}", f"--gpu {gfx} --vram {size:g}GiB", peak(job))
+
+
+def _smaller(job: Job, peak: Peak, room: float, matrix: Matrix) -> Iterator[Enough]:
+    """The largest preset that fits with the settings as they are."""
+    presets: Mapping[str, Any] = matrix.plain("models") or {}
+    fitting = [
+        (size, name)
+        for name, entry in presets.items()
+        if (size := _peak_of(job, entry["config"], peak)) is not None and size <= room
+    ]
+    if fitting:
+        size, name = max(fitting)
+        yield Enough(f"a smaller model, such as {name}", f"--model {name}", size)
+
+
+def _peak_of(job: Job, config: Mapping[str, Any], peak: Peak) -> int | None:
+    try:
+        return peak(msgspec.structs.replace(job, config=config))
+    except (ShapeError, ValueError, KeyError):
+        return None

@@ -1,0 +1,76 @@
+"""`fit` where a run does not fit: what is enough, and GPUs that come with several sizes of memory."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rocm_doctor.cli import cli
+
+
+def fit(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["fit", "--fast", *arguments], catch_exceptions=False)
+
+
+def test_the_verdict_comes_before_the_figures() -> None:
+    lines = fit("--model", "qwen2.5-7b", "--gpu", "RX 7900 XTX").output.splitlines()
+    verdict = next(n for n, line in enumerate(lines) if line.startswith("It fits"))
+    assert verdict < next(n for n, line in enumerate(lines) if line.startswith("Peak"))
+
+
+def test_a_product_with_two_sizes_is_not_taken_for_the_larger() -> None:
+    done = fit("--model", "qwen2.5-7b", "--method", "qlora", "--gpu", "RX 9060 XT", "--seq", "512")
+    assert "It fits with 16 GiB, " in done.output
+    assert "with 8 GiB; --vram says which you have" in done.output
+    assert done.exit_code == 0
+
+
+def test_what_fits_no_size_does_not_fit() -> None:
+    done = fit("--model", "qwen2.5-7b", "--method", "full", "--gpu", "gfx1100")
+    assert "It does not fit in any of the sizes 16 or 20 or 24 or 32 or 48 GiB" in done.output
+    assert done.exit_code == 1
+
+
+def test_what_fits_every_size_fits() -> None:
+    done = fit("--model", "qwen2.5-0.5b", "--method", "lora", "--gpu", "RX 9060 XT")
+    assert "in every of the sizes 8 or 16 GiB" in done.output
+    assert done.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "gpu"),
+    [
+        (("--model", "qwen2.5-7b", "--method", "full"), "RX 7900 XTX"),
+        (("--model", "llama-3.1-8b", "--batch", "8", "--seq", "4096"), "RX 9070 XT"),
+        (("--model", "llama-3.1-70b", "--method", "full"), "MI300X"),
+    ],
+)
+def test_each_way_that_is_named_is_enough(arguments: tuple[str, ...], gpu: str) -> None:
+    """Asked again with its options, `fit` does not say any more that it does not fit."""
+    done = fit(*arguments, "--gpu", gpu, "--format", "json")
+    ways = json.loads(done.output)["enough"]
+    assert done.exit_code == 1
+    assert ways
+    for way in ways:
+        options = way["options"].split()
+        given = [*arguments, "--gpu", gpu]
+        for name, value in itertools.pairwise(options):
+            if name in given and name.startswith("--") and not value.startswith("--"):
+                at = given.index(name)
+                del given[at : at + 2]
+        again = fit(*given, *options)
+        assert again.exit_code == 0, (way, again.output[:600])
+
+
+def test_a_single_change_is_preferred_to_two() -> None:
+    ways = json.loads(fit("--model", "qwen2.5-7b", "--gpu", "RX 9070 XT", "--format", "json").output)["enough"]
+    assert ways[0]["options"] == "--method qlora"
+
+
+def test_why_nothing_was_simulated_is_said_in_words() -> None:
+    from rocm_doctor.fit.answer import _why
+
+    assert "ModuleNotFoundError" not in _why(ValueError("ModuleNotFoundError: No module named 'torch'"))
