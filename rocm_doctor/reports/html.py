@@ -14,8 +14,8 @@ from rocm_doctor.matrix.citations import cited
 from rocm_doctor.model import Command, Fact, Finding, Gpu, Report, Snapshot
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.html_style import STYLE
-from rocm_doctor.reports.packed import packed
 from rocm_doctor.reports.machine import gpu_lines, shown
+from rocm_doctor.reports.packed import packed
 from rocm_doctor.reports.places import SURE, followers, location, name_of, where
 
 _MARK = {"ready": "Ready", "problems": "Problems", "undetermined": "Undetermined"}

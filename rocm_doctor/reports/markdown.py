@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from rocm_doctor.commands import remarks
 from rocm_doctor.model import Command, Finding, Reading, Report
 from rocm_doctor.reports import RenderOptions
-from rocm_doctor.reports.packed import packed
 from rocm_doctor.reports.machine import gpu_lines, stack_of
+from rocm_doctor.reports.packed import packed
 from rocm_doctor.reports.places import SURE, followers, location, name_of, where
 
 _MARK = {"ready": "✅", "problems": "❌", "undetermined": "❔"}
