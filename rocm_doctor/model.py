@@ -221,6 +221,10 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     """Keys of rows that are dropped where this one holds."""
     verified: Union[Verified, None] = None
     """Second reading against the sources."""
+    example: str = ""
+    """Lines as the software prints them, for which a row that asks for lines holds. `matrix lint` judges them."""
+    not_: str = msgspec.field(default="", name="not")
+    """Lines that look alike and for which the row must not hold."""
     origin: str = ""
     """File of an overlay that the row comes from; empty for a row of the matrix."""
 

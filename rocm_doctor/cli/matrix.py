@@ -81,12 +81,13 @@ def diff(old: Path, new: Path | None, style: str) -> None:
 def lint(folder: Path | None, strict: bool) -> None:
     """Check the data in FOLDER (default: compat_matrix of this checkout). Exit 1 on an error."""
     from rocm_doctor.matrix.checks import lint as problems_of
+    from rocm_doctor.rules.proofs import unproven
 
     here = Path("compat_matrix")
     root = folder or (here if (here / "VERSION").is_file() else _SOURCE)
     if not (root / "VERSION").is_file():
         raise InputError(f"{root} holds no matrix sources (no VERSION): give the folder, or run this in a checkout")
-    problems = problems_of(root)
+    problems = problems_of(root, more=(("example", unproven),))
     for problem in problems:
         click.echo(f"{problem} [{problem.check}]" + ("" if problem.level == "error" else " (warning)"))
     errors = sum(p.level == "error" for p in problems)

@@ -24,6 +24,12 @@ from rocm_doctor.model import Diagnosis, Row
 _EXCEPTIONS = "lint_exceptions.yaml"
 
 
+Complaints = Iterable[tuple[str, str]]
+"""(field, message): the field is a step below the entry, or empty."""
+RowChecks = Sequence[tuple[str, Callable[[Row], Complaints]]]
+"""Checks that look at one row alone, each with the name that an exception uses."""
+
+
 class Entry(NamedTuple):
     """One entry and where it stands: the file, and the steps down to it."""
 
@@ -40,15 +46,18 @@ class Entry(NamedTuple):
         )
 
 
-def lint(root: Path, today: datetime.date | None = None) -> list[Problem]:
-    """Everything that is wrong with a compat_matrix folder, errors first. Files that break the schema end it there."""
+def lint(root: Path, today: datetime.date | None = None, more: RowChecks = ()) -> list[Problem]:
+    """Everything that is wrong with a compat_matrix folder, errors first. Files that break the schema end it there.
+
+    `more`: checks of a row that need what lies above this room (`rules/proofs.py`), by name.
+    """
     day = today or datetime.date.today()
     try:
         compile_json(root)
     except MatrixError as exc:
         return list(exc.problems)
     entries = list(_entries(root))
-    problems = [*_each(entries, day), *_together(entries, root), *_untyped(root)]
+    problems = [*_each(entries, day, more), *_together(entries, root), *_untyped(root)]
     problems += [*lint_text.formatting(_files(root), root), *_shorts(root)]
     return sorted(_excepted(problems, root), key=lambda p: (p.level != "error", p.file, p.line))
 
@@ -94,16 +103,13 @@ def _driver_entries(path: Path, file: str, shorts: dict[str, str]) -> Iterator[E
             yield Entry(value, path, file, (name, number))
 
 
-Complaints = Iterable[tuple[str, str]]
-"""(field, message): the field is a step below the entry, or empty."""
-
 _OF_ANY: tuple[tuple[str, Callable[[Any], Complaints]], ...] = (
     ("source-form", lint_citations.source_form),
     ("official", lint_citations.official),
     ("range-source", lint_citations.range_sources),
     ("personal-data", lint_text.personal_data),
 )
-_OF_ROW: tuple[tuple[str, Callable[[Row], Complaints]], ...] = (
+_OF_ROW: RowChecks = (
     ("key-form", lint_rows.key_form),
     ("coordinate-known", lint_rows.coordinates),
     ("condition-parses", lint_rows.conditions),
@@ -114,11 +120,11 @@ _OF_ROW: tuple[tuple[str, Callable[[Row], Complaints]], ...] = (
 )
 
 
-def _each(entries: Sequence[Entry], today: datetime.date) -> Iterator[Problem]:
+def _each(entries: Sequence[Entry], today: datetime.date, more: RowChecks = ()) -> Iterator[Problem]:
     """The checks that look at one entry alone."""
     for entry in entries:
-        checks: tuple[tuple[str, Callable[[Any], Complaints]], ...] = _OF_ANY + (_OF_ROW if isinstance(entry.value, Row) else ())
-        for name, check in checks:
+        of_row = (*_OF_ROW, *more) if isinstance(entry.value, Row) else ()
+        for name, check in (*_OF_ANY, *of_row):
             yield from (_problem(entry, field, message, name) for field, message in check(entry.value))
         for level, field, message in lint_text.age(entry.value, today):
             yield _problem(entry, field, message, "age")._replace(level=level)

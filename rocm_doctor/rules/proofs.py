@@ -1,0 +1,86 @@
+"""Proof of a row that asks for a line of a log: its own `example`, judged on a machine that meets its other conditions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rocm_doctor.coords import Kind, coord
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Artifact, Fact, Gpu, Reading, Row, Snapshot, Value
+from rocm_doctor.rules.conditions import holds
+from rocm_doctor.rules.engine import judge
+from rocm_doctor.rules.logs import Logs
+
+_NUMBERS = ("0.1", "1", "2", "3", "4", "7.14.0", "10", "999")
+
+
+def unproven(row: Row) -> Iterator[tuple[str, str]]:
+    """What the lint says of a row that asks for a line: field and words. Nothing where `example` and `not` prove it."""
+    if not asks_for_lines(row):
+        return
+    if not row.example:
+        yield "example", "a row that asks for a line of a log shows one, as the software prints it"
+        return
+    machine = machine_for(row)
+    if machine is None:
+        yield "when", "no machine meets the conditions besides the log"
+        return
+    if not finds(row, machine, row.example):
+        yield "example", "the row does not hold for its own example"
+    if row.not_ and finds(row, machine, row.not_):
+        yield "not", "the row holds for the text that it must not match"
+
+
+def asks_for_lines(row: Row) -> bool:
+    """Whether a line of a log must be there for the row to hold."""
+    return any(name.startswith("log") and not words.startswith("!") for name, words in row.when.items())
+
+
+def finds(row: Row, machine: Snapshot, text: str) -> bool:
+    """Whether the row alone is a finding on this machine with this text."""
+    logs = Logs([Artifact("paste/text", "paste", text)])
+    found, _ = judge(machine, logs, Matrix(rows=(row,)), ())
+    return row.key in {f.row for f in found}
+
+
+def machine_for(row: Row, without: str = "") -> Snapshot | None:
+    """A machine made of the row's conditions, those on the log aside; None where no value meets one of them.
+
+    `without`: the condition that the machine must not meet.
+    """
+    facts: dict[str, Fact] = {}
+    gpu: dict[str, Fact] = {}
+    for name, condition in row.when.items():
+        if not name.startswith("log"):
+            made = _fact_for(name, condition, name != without)
+            if made is None:
+                return None
+            (gpu if name.startswith("gpu.") else facts)[name.removeprefix("gpu.")] = made
+    return Snapshot(facts, (Gpu(gpu),), gpus_listed=True)
+
+
+def _fact_for(name: str, condition: str, wanted: bool) -> Fact | None:
+    known = coord(name)
+    if known is None:
+        return None
+    values = (((v,) if known.kind == "list" and isinstance(v, str) else v) for v in _candidates(known.kind, condition))
+    made = (Fact(v, (Reading("generated", name, f"{name}={v}"),)) for v in values)
+    return next((f for f in made if holds(known.kind, condition, f) is wanted), None)
+
+
+def _candidates(kind: Kind, condition: str) -> list[Value]:
+    """Values that a condition may hold for, built out of its own words."""
+    words = [w.strip() for w in condition.removeprefix("!").split("|")]
+    if kind == "version":
+        bounds = [b.replace(".*", "") for w in words for b in re.findall(r"\d[\w.*-]*", w)]
+        return [None, "absent", *(v for b in bounds for v in (b, f"{b}.1", f"{b}.99")), *_NUMBERS]
+    if kind == "release":
+        numbers = _candidates("version", re.sub(r"(upstream|amd):", "", condition))
+        return [f"{line}:{n}" for line in ("upstream", "amd") for n in numbers if isinstance(n, str) and n != "absent"]
+    if kind == "number":
+        return [None, 0, 1, 2**20, 2**33, 2**36, 2**40, *(int(w) for w in words if w.isdigit())]
+    if kind == "flag":
+        return [True, False]
+    plain = [re.sub(r"\[!?(.).*?\]", r"\1", w).replace("*", "1").replace("?", "1") for w in words]
+    return [None, *plain, "7", "elsewhere", "gfx942"]
