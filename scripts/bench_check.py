@@ -23,7 +23,7 @@ COMMANDS = {
     "collect_env": [sys.executable, "-m", "torch.utils.collect_env"],
     "python": [sys.executable, "-c", "pass"],
 }
-HEAVY = ("torch", "transformers", "peft", "yaml", "tabulate", "importlib.metadata")
+HEAVY = ("torch", "transformers", "peft", "yaml", "importlib.metadata")
 
 
 class Run(NamedTuple):

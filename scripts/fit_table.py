@@ -20,8 +20,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import tabulate
-
+from rocm_doctor.cli.table import simple
 from rocm_doctor.fit import closed_form, rows, runner
 from rocm_doctor.fit.allocator import GIB
 from rocm_doctor.fit.card import workspace_of
@@ -58,9 +57,9 @@ def main() -> None:
         except (ValueError, runner.WorkerError) as exc:
             print(f"left out: {name_of(row)}: {exc}", file=sys.stderr)
     shown = [[line[0], *(_shown(n, value) for n, value in enumerate(line[1:], 1))] for line in lines]
-    print(tabulate.tabulate(shown, HEADS, stralign="right", disable_numparse=True))
-    print()
-    print(tabulate.tabulate(summary(lines), ("error", "rows", "median", "worst"), stralign="right"))
+    for cells, heads in ((shown, HEADS), (summary(lines), ("error", "rows", "median", "worst"))):
+        text = [[str(cell) for cell in line] for line in cells]
+        print(simple(text, heads, [max(map(len, column)) for column in zip(heads, *text)], right=True), end="\n\n")
 
 
 def line_of(row: Mapping[str, str], matrix: Matrix, fast: bool, python: str | None) -> list[float | str | None]:

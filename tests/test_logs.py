@@ -81,6 +81,16 @@ def test_a_text_with_more_words_than_a_log_has_gives_the_same_answer() -> None:
     assert few.find(asked[1]) is None
 
 
+@given(st.lists(st.text("abc ", min_size=1, max_size=6).filter(str.strip), min_size=1, max_size=12), st.text("abc \n", max_size=80))
+def test_conditions_that_contain_one_another_are_all_found(asked: list[str], text: str) -> None:
+    noise = ".".join(hashlib.sha256(str(n).encode()).hexdigest().translate(_LETTERS) for n in range(2))
+    many = [Artifact("log/x", "paste", f"{text}\n{noise}")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rocm_doctor.probes.read.words._MOST", 1)
+        few = Logs(many, asked)
+        assert [few.find(one) is not None for one in asked] == [Logs(many).find(one) is not None for one in asked]
+
+
 @given(st.text("aB z1.\n", max_size=60), st.integers(0, 60), st.integers(0, 60))
 def test_a_vocabulary_never_denies_what_stands_in_the_text(text: str, start: int, end: int) -> None:
     assert WordSet(text + _PADDING).may_hold(*(line.lower() for line in text[start:end].split("\n")))

@@ -1,6 +1,6 @@
 """Where in an ELF, PE or `.kpack` file the GPU code lies, and which ROCm libraries the file is linked to.
 
-pyelftools and pefile find the sections (extra `binaries`, imported when the first file needs them); everything they read goes
+pyelftools and pefile find the sections (imported when the first file needs them); everything they read goes
 through a bounded view, so a damaged file costs an `Unknown`, not memory.
 """
 

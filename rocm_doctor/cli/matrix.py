@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rocm_doctor.cli.common import InputError, load_matrix
+from rocm_doctor.cli.table import markdown, simple
 
 if TYPE_CHECKING:
     from rocm_doctor.matrix.tables import Table
@@ -163,10 +164,8 @@ def _print(tables: Sequence[Table], style: str) -> None:
 
 def _grid(table: Table, style: str) -> str:
     """The table within the width of the terminal: columns wider than their share are wrapped."""
-    from tabulate import tabulate
-
     if style == "markdown":
-        return tabulate(table.lines, headers=table.columns, tablefmt="github", disable_numparse=True)
+        return markdown(table.lines, table.columns)
     width = max(40, shutil.get_terminal_size((120, 24)).columns)
     longest = [max([len(c), *(len(line[n]) for line in table.lines)]) for n, c in enumerate(table.columns)]
     if not table.lines:
@@ -174,7 +173,7 @@ def _grid(table: Table, style: str) -> str:
     shares = _shares(longest, width)
     if any(share < min(wanted, _NARROW) for share, wanted in zip(shares, longest)) or sum(shares) + 2 * len(shares) > width:
         return "\n\n".join("\n".join(_record(table.columns, line, width)) for line in table.lines)
-    return tabulate(table.lines, headers=table.columns, tablefmt="simple", maxcolwidths=shares, disable_numparse=True)
+    return simple(table.lines, table.columns, shares)
 
 
 _NARROW = 16

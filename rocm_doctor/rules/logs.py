@@ -7,7 +7,8 @@ in one line; `{crash}`: a complaint as complaints.py spells it). A text is first
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -64,14 +65,20 @@ def _text(artifact: Artifact, conditions: Iterable[str]) -> Text:
 
 
 def _anchors(low: str, conditions: Iterable[str]) -> frozenset[str]:
-    """The anchors of these conditions that stand in the text: all of them are looked for in one pass."""
-    import ahocorasick
+    """The anchors of these conditions that are in the text: all of them are looked for in one pass."""
+    anchors = {_anchor(parts) for condition in conditions for parts in fragments(condition)}
+    seen = {match[1] for match in re.finditer(f"(?=({_trie(anchors)}))", low)}
+    return frozenset(anchor for anchor in anchors if any(match.startswith(anchor) for match in seen))
 
-    automaton = ahocorasick.Automaton()
-    for anchor in {_anchor(parts) for condition in conditions for parts in fragments(condition)}:
-        automaton.add_word(anchor, anchor)
-    automaton.make_automaton()
-    return frozenset(anchor for _, anchor in automaton.iter(low))
+
+def _trie(words: Collection[str]) -> str:
+    """A pattern that matches the longest of the words at a place. Common beginnings are written once, so that a thousand words
+    cost little more than one."""
+    tails: dict[str, list[str]] = {}
+    for word in filter(None, words):
+        tails.setdefault(word[0], []).append(word[1:])
+    branches = "|".join(re.escape(first) + _trie(rest) for first, rest in sorted(tails.items()))
+    return f"(?:{branches}){'?' if '' in words else ''}" if branches else ""
 
 
 @cache
