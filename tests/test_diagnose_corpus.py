@@ -30,6 +30,7 @@ def test_the_cause_is_named_as_often_as_promised() -> None:
     assert sum(r.alarm for r in controls) <= 0.05 * len(controls), [r.case for r in controls if r.alarm]
 
 
+@pytest.mark.timed
 def test_a_log_of_ten_megabytes_takes_about_a_second() -> None:
     lines = [
         f"[2026-11-20 10:{n % 60:02}] step {n} loss {n % 7}.{n % 89} gpu memory {n % 24} GiB token_{n % 5000}"

@@ -79,6 +79,7 @@ def test_every_preset_has_a_shape() -> None:
             )  # Falcon3-1B has 1.67 billion
 
 
+@pytest.mark.timed
 def test_it_is_fast() -> None:
     job = example("Qwen2.5-7B")
     started = time.perf_counter()

@@ -188,6 +188,7 @@ def test_a_file_for_other_hardware_is_not_judged(tmp_path: Path) -> None:
     assert resolved(tmp_path, **rocm) == []
 
 
+@pytest.mark.timed
 def test_two_thousand_files_in_about_a_second(tmp_path: Path) -> None:
     for n in range(2000):
         folder = tmp_path / f"d{n % 40}"

@@ -59,6 +59,7 @@ def test_what_is_not_installed_is_said(root: Path, bin_: Path) -> None:
     }
 
 
+@pytest.mark.timed
 @pytest.mark.usefixtures("hasty")
 def test_hanging_without_a_word(root: Path, bin_: Path) -> None:
     hanging(bin_, "rocminfo")
@@ -78,6 +79,7 @@ def test_printed_then_never_exits(root: Path, bin_: Path) -> None:
     assert not alive(pid_of(bin_, "rocminfo"))
 
 
+@pytest.mark.timed
 @pytest.mark.usefixtures("hasty")
 def test_all_tools_hang_together(root: Path, bin_: Path) -> None:
     """They are bounded together, not one after the other."""
@@ -90,6 +92,7 @@ def test_all_tools_hang_together(root: Path, bin_: Path) -> None:
     assert not any(alive(pid_of(bin_, name)) for name in ("rocminfo", "rocm-smi", "amd-smi", "hipconfig"))
 
 
+@pytest.mark.timed
 def test_a_straggler_is_ended(root: Path, bin_: Path) -> None:
     """Debian's rocminfo leaves a child behind; here it also holds the pipe."""
     parent_of_a_straggler(bin_, "rocminfo", out=AGENT)
@@ -100,6 +103,7 @@ def test_a_straggler_is_ended(root: Path, bin_: Path) -> None:
     assert not alive(pid_of(bin_, "rocminfo"))
 
 
+@pytest.mark.timed
 def test_a_hundred_megabytes(root: Path, bin_: Path) -> None:
     flood(bin_, "rocminfo", 100)
     began = time.monotonic()

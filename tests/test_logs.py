@@ -59,6 +59,7 @@ def test_a_large_text_gives_the_same_answer(size: int) -> None:
     assert logs(text).find("hiperrornobinaryforgpu*find code object")
 
 
+@pytest.mark.timed
 def test_hundreds_of_signatures_over_ten_megabytes_take_under_a_second() -> None:
     lines = [f"step {n} loss {n % 97}.{n % 13} token_{n * 7919 % 100003}" for n in range(270_000)]
     text = "\n".join(lines)
@@ -81,7 +82,9 @@ def test_a_text_with_more_words_than_a_log_has_gives_the_same_answer() -> None:
     assert few.find(asked[1]) is None
 
 
-@given(st.lists(st.text("abc ", min_size=1, max_size=6).filter(str.strip), min_size=1, max_size=12), st.text("abc \n", max_size=80))
+@given(
+    st.lists(st.text("abc ", min_size=1, max_size=6).filter(str.strip), min_size=1, max_size=12), st.text("abc \n", max_size=80)
+)
 def test_conditions_that_contain_one_another_are_all_found(asked: list[str], text: str) -> None:
     noise = ".".join(hashlib.sha256(str(n).encode()).hexdigest().translate(_LETTERS) for n in range(2))
     many = [Artifact("log/x", "paste", f"{text}\n{noise}")]

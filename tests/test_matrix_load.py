@@ -42,6 +42,7 @@ def test_the_whole_of_it_decodes() -> None:
     assert MATRIX.row("gfx906-rocblas-6.4") is MATRIX.by_key["gfx906-rocblas-6.4"]
 
 
+@pytest.mark.timed
 def test_loading_twice_does_not_compile_twice() -> None:
     load()
     start = time.perf_counter()
@@ -49,6 +50,7 @@ def test_loading_twice_does_not_compile_twice() -> None:
     assert time.perf_counter() - start < 0.1  # compiling the YAML takes several times that
 
 
+@pytest.mark.timed
 def test_loading_and_judging_cost_fifteen_milliseconds_at_most() -> None:
     facts = {**torch("2.9.1+rocm6.4"), "kernel": "6.8.0-45-generic", "pkg.transformers": "4.57.1", "pkg.peft": "0.17.1"}
     taken = []

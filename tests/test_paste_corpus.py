@@ -158,6 +158,7 @@ def test_any_text_is_read_or_not_but_never_raises(parts: list[str], glue: str) -
     notes_of(glue.join(parts))
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "piece",
     [

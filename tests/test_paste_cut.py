@@ -176,6 +176,7 @@ def cost(text: str) -> float:
     return time.process_time() - start
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "piece",
     [

@@ -325,6 +325,7 @@ def test_any_words_give_facts_with_readings(words: list[str]) -> None:
     assert all(fact.readings for fact in result.facts.values())
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "piece",
     ["rocm a b c d ", "1.1.1.1.", "gfx1100 ", "RX 7900 XTX and ", "HSA_", "torch" + " " * 400, "$ a \\\n", "from 1.1 to "],
@@ -340,6 +341,7 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
     assert seconds(10_000_000) < 2.0
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("filler", [" ", "- ", ": ", "= ", "to ", "since ", "linux ", "a, ", ". A", "Working: "])
 def test_a_version_in_a_hostile_line_takes_no_time(filler: str) -> None:
     line = "torch 2.9.1" + filler * (4000 // len(filler)) + "kernel 6.14" + filler * (4000 // len(filler)) + "x"

@@ -248,6 +248,7 @@ def test_no_seeded_secret_is_in_any_shared_format(secrets: dict[str, str]) -> No
         assert [kind for kind, secret in secrets.items() if secret in shared] == [], name
 
 
+@pytest.mark.timed
 def test_ten_megabytes_of_log_take_about_a_second() -> None:
     line = (
         "[rank0] 12:00:01 amdgpu 0000:03:00.0: at::native::kernel(10.3.0) /home/jmiller/t.py key=value, serial none token 3.14\n"
@@ -259,6 +260,7 @@ def test_ten_megabytes_of_log_take_about_a_second() -> None:
     assert "jmiller" not in out
 
 
+@pytest.mark.timed
 def test_a_text_with_countless_names_is_still_linear() -> None:
     text = "".join(f"/home/person{n}/x hostname=box{n}x\n" for n in range(20_000))
     start = time.process_time()

@@ -63,6 +63,7 @@ def test_a_machine_without_a_gpu_is_told_why(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.timed
 def test_a_tool_that_hangs_is_waited_for_aloud_and_not_for_long(tmp_path: Path) -> None:
     bin_ = tmp_path / "bin"
     bin_.mkdir()

@@ -121,6 +121,7 @@ def test_unkillable_child_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     os.waitpid(done.pid, 0)
 
 
+@pytest.mark.timed
 def test_many_run_at_once_in_order() -> None:
     asks = [ChildSpec(py(f"import time; time.sleep(0.5); print({n})")) for n in range(4)]
     began = time.monotonic()
@@ -158,6 +159,7 @@ def test_plain_fallback(code: str, state: str, monkeypatch: pytest.MonkeyPatch) 
     assert run(["/nonexistent"]).state == "not-found"
 
 
+@pytest.mark.timed
 def test_costs_little() -> None:
     began = time.monotonic()
     run_many([ChildSpec(["true"]) for _ in range(5)])

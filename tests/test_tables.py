@@ -12,9 +12,7 @@ CELLS = st.text(st.characters(codec="ascii", categories=["L", "N", "P", "Zs"]), 
 
 def test_cells_wrap_within_their_column() -> None:
     shown = simple([["gfx906", "no MFMA, so rocWMMA refuses it"], ["gfx1100", ""]], ["target", "notes"], [8, 12])
-    assert shown == (
-        "target   notes\n-------  -----------\ngfx906   no MFMA, so\n         rocWMMA\n         refuses it\ngfx1100"
-    )
+    assert shown == ("target   notes\n-------  -----------\ngfx906   no MFMA, so\n         rocWMMA\n         refuses it\ngfx1100")
 
 
 def test_what_holds_no_blank_is_cut_at_the_width_and_not_at_a_hyphen() -> None:
