@@ -55,7 +55,7 @@ def test_every_torch_of_the_catalogue_has_an_entry() -> None:
 
 @pytest.mark.parametrize(("gfx", "mib"), [("gfx906", 32), ("gfx1100", 32), ("gfx90a", 108), ("gfx942", 204), ("sm_90", 33)])
 def test_blas_scratch(gfx: str, mib: int) -> None:
-    assert card.workspace_of(gfx) == mib << 20
+    assert card.workspace_of(gfx, MATRIX) == mib << 20
 
 
 def gpu(**facts: object) -> Gpu:
@@ -63,13 +63,15 @@ def gpu(**facts: object) -> Gpu:
 
 
 def test_a_card_of_this_machine() -> None:
-    found = card.present(Snapshot(gpus=(gpu(gfx="gfx1100", vram_bytes=24 * GIB, vram_used_bytes=2 * GIB, is_apu=False),)))[0]
+    found = card.present(
+        Snapshot(gpus=(gpu(gfx="gfx1100", vram_bytes=24 * GIB, vram_used_bytes=2 * GIB, is_apu=False),)), MATRIX
+    )[0]
     assert found.available == 22 * GIB - card.CONTEXT
     assert "2.0 GiB in use by others" in found.notes[-1]
 
 
 def test_a_hidden_gpu_does_not_count_and_unknown_memory_stays_unknown() -> None:
-    found = card.present(Snapshot(gpus=(gpu(gfx="gfx1036", visible=False), gpu(gfx="gfx1100"))))
+    found = card.present(Snapshot(gpus=(gpu(gfx="gfx1036", visible=False), gpu(gfx="gfx1100"))), MATRIX)
     assert [c.gfx for c in found] == ["gfx1100"]
     assert found[0].available is None
 
@@ -79,7 +81,7 @@ def test_a_hidden_gpu_does_not_count_and_unknown_memory_stays_unknown() -> None:
     [(16, 60, "the runtime offers the carve-out of 16.0 GiB"), (62, 60, "of main memory are mapped"), (96, 15, "")],
 )
 def test_an_apu_counts_what_the_kernel_offers(vram: int, gtt: int, words: str) -> None:
-    found = card.present(Snapshot(gpus=(gpu(gfx="gfx1151", vram_bytes=vram * GIB, gtt_bytes=gtt * GIB, is_apu=True),)))[0]
+    found = card.present(Snapshot(gpus=(gpu(gfx="gfx1151", vram_bytes=vram * GIB, gtt_bytes=gtt * GIB, is_apu=True),)), MATRIX)[0]
     assert found.total == vram * GIB
     assert words in found.notes[0]
 

@@ -149,6 +149,11 @@ def test_a_fault_without_a_remedy(copy: Path) -> None:
     assert any(p.check == "remedy-given" for p in lint(copy, TODAY))
 
 
+def test_a_wheel_of_rocm_6_4_or_later_says_what_its_rocblas_serves(copy: Path) -> None:
+    plant(copy, TORCH, 'rocm: "5.2"', 'rocm: "6.4"')
+    assert any(p.field == "blas" and "say which" in p.message for p in lint(copy, TODAY))
+
+
 def test_lists_without_a_type_carry_provenance_too(copy: Path) -> None:
     text = "- name: one\n  sources: [https://example.org/x]\n  grade: field\n"
     (copy / "catalog/extra.yaml").write_text(text, encoding="utf-8")

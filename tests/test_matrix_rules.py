@@ -29,7 +29,7 @@ def test_a_cuda_or_cpu_torch_beside_an_amd_gpu(version: str, build: str) -> None
         ("3.12.3", "linux", False),
         ("3.8.10", "linux", True),
         ("3.16.0", "linux", True),
-        ("3.10.4", "windows", True),
+        ("3.9.4", "windows", True),
         ("3.12.1", "windows", False),
     ],
 )

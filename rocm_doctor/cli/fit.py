@@ -117,7 +117,7 @@ def command(
     request = resolve.Request({k: v for k, v in options.items() if v is not None}, file, attention, torch)
     try:
         measured = measured_step(request, python, matrix) if measure else None
-        card, installed = machine(gpu, vram, python, matrix) if measured is None else of_measured(measured)
+        card, installed = machine(gpu, vram, python, matrix) if measured is None else of_measured(measured, matrix)
         card = msgspec.structs.replace(card, count=gpus)
         run = resolve.resolve(request, card.gfx, installed, matrix)
         with said_when_slow("still following one training step through the model, on the CPU"):
@@ -139,7 +139,7 @@ def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> t
     from rocm_doctor.facts.enrich import enrich
 
     snapshot = enrich(pipeline.read_facts(live(python, None, (), smoke=False), matrix), matrix)
-    found = cards.present(snapshot) or [cards.declared("", vram, matrix)]
+    found = cards.present(snapshot, matrix) or [cards.declared("", vram, matrix)]
     version = snapshot.get("torch.version").value
     card = found[0] if vram is None else msgspec.structs.replace(found[0], total=vram)
     return card, version if isinstance(version, str) else None
@@ -151,8 +151,8 @@ def measured_step(request: resolve.Request, python: str | None, matrix: Matrix) 
         return runner.measure(resolve.resolve(request, "", None, matrix).job, python)
 
 
-def of_measured(measured: runner.Measured) -> tuple[cards.Card, str | None]:
-    card = cards.measured(measured.gfx, measured.device, measured.total_bytes, measured.context_bytes)
+def of_measured(measured: runner.Measured, matrix: Matrix) -> tuple[cards.Card, str | None]:
+    card = cards.measured(measured.gfx, measured.device, measured.total_bytes, measured.context_bytes, matrix)
     return card, measured.versions.get("torch")
 
 

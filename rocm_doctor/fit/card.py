@@ -18,8 +18,6 @@ from rocm_doctor.matrix.types import Target
 from rocm_doctor.model import Gpu, Snapshot
 
 Strategy = Literal["single", "ddp", "fsdp2", "zero2", "zero3"]
-LT_BY_DEFAULT = ("gfx90a", "gfx942", "gfx950", "gfx1200", "gfx1201")
-"""torch >= 2.11, CUDAHooks::getHipblasltPreferredArchs (pytorch/pytorch#172791)."""
 CONTEXT = 512 * MIB
 """An allowance for the HIP runtime, its queues and the code objects that torch loads; nobody has published a measurement to
 cite."""
@@ -46,12 +44,13 @@ class Card(msgspec.Struct, frozen=True):
         return None if self.total is None else max(0, self.total - self.used - self.context)
 
 
-def workspace_of(gfx: str) -> int:
-    """Bytes of BLAS scratch in each of the two threads (forward, backward)."""
+def workspace_of(gfx: str, matrix: Matrix | None = None) -> int:
+    """Bytes of BLAS scratch in each of the two threads (forward, backward); `matrix` says where hipBLASLt is the default."""
     if gfx.startswith("sm_9"):
         return 33 * MIB  # cuBLAS 32 MiB on Hopper, cuBLASLt 1 MiB
     large = gfx.startswith(("gfx94", "gfx95"))
-    return (128 if large else 32) * MIB + (76 * MIB if gfx in LT_BY_DEFAULT else 0)
+    lt = matrix is not None and gfx in matrix.fact("hipblaslt-default-targets").gfx
+    return (128 if large else 32) * MIB + (76 * MIB if lt else 0)
 
 
 def declared(gfx: str, vram: int | None, matrix: Matrix, product: str = "") -> Card:
@@ -71,7 +70,7 @@ def declared(gfx: str, vram: int | None, matrix: Matrix, product: str = "") -> C
     name = product or (target.codename if target else "")
     empty = "taken to be empty: no display and no other program on it"
     open_ = tuple(int(size * GIB) for size in sizes) if vram is None else ()
-    return Card(gfx, name, vram, 0, CONTEXT, workspace_of(gfx), notes=(*notes, empty), sizes=open_)
+    return Card(gfx, name, vram, 0, CONTEXT, workspace_of(gfx, matrix), notes=(*notes, empty), sizes=open_)
 
 
 def _sizes(target: Target, product: str) -> list[float]:
@@ -85,7 +84,7 @@ def _bare(name: str) -> str:
     return re.sub(r"amd|radeon|instinct|pro|rx|ai|[\W_]", "", name.lower())
 
 
-def measured(gfx: str, name: str, total: int, context: int) -> Card:
+def measured(gfx: str, name: str, total: int, context: int, matrix: Matrix) -> Card:
     """The card that a measurement ran on; its context is what was in use beside torch's allocator."""
     return Card(
         gfx,
@@ -93,17 +92,17 @@ def measured(gfx: str, name: str, total: int, context: int) -> Card:
         total,
         0,
         context,
-        workspace_of(gfx),
+        workspace_of(gfx, matrix),
         notes=("the runtime's share is measured, whatever else is on the card included",),
     )
 
 
-def present(snapshot: Snapshot) -> list[Card]:
+def present(snapshot: Snapshot, matrix: Matrix) -> list[Card]:
     """The AMD GPUs of this machine that torch would see."""
-    return [_of_gpu(gpu) for gpu in snapshot.gpus if gpu.get("visible").value is not False]
+    return [_of_gpu(gpu, matrix) for gpu in snapshot.gpus if gpu.get("visible").value is not False]
 
 
-def _of_gpu(gpu: Gpu) -> Card:
+def _of_gpu(gpu: Gpu, matrix: Matrix) -> Card:
     gfx, name = gpu.get("gfx").value, gpu.get("marketing_name").value
     total, notes = _total(gpu)
     used = _number(gpu, "vram_used_bytes")
@@ -113,7 +112,9 @@ def _of_gpu(gpu: Gpu) -> Card:
         else f"{used / GIB:.1f} GiB in use by others now (a display counts)"
     )
     gfx = gfx if isinstance(gfx, str) else ""
-    return Card(gfx, name if isinstance(name, str) else "", total, used or 0, CONTEXT, workspace_of(gfx), notes=tuple(notes))
+    return Card(
+        gfx, name if isinstance(name, str) else "", total, used or 0, CONTEXT, workspace_of(gfx, matrix), notes=tuple(notes)
+    )
 
 
 def _total(gpu: Gpu) -> tuple[int | None, list[str]]:

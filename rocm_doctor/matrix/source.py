@@ -23,7 +23,7 @@ import msgspec
 from rocm_doctor.bounded import Unreadable, files, yamls
 from rocm_doctor.commands import Program
 from rocm_doctor.matrix.ranges import with_ranges
-from rocm_doctor.matrix.types import Asked, Driver, EnvVar, Fact, RocmRelease, Support, Target, TorchBuild
+from rocm_doctor.matrix.types import Asked, Driver, EnvVar, Fact, RocmRelease, Soname, Support, Target, TorchBuild
 from rocm_doctor.model import Diagnosis, Row
 
 SCHEMA = 2
@@ -39,6 +39,7 @@ SECTIONS: dict[str, Any] = {
     "support": Support,
     "env": EnvVar,
     "facts": Fact,
+    "sonames": Soname,
     "programs": Program,
     "questions": Asked,
 }

@@ -19,7 +19,7 @@ import msgspec
 
 from rocm_doctor.bounded import Unreadable, files, jsons
 from rocm_doctor.commands import Program, typed
-from rocm_doctor.matrix.types import Asked, Driver, EnvVar, Fact, RocmRelease, Support, Target, TorchBuild
+from rocm_doctor.matrix.types import Asked, Driver, EnvVar, Fact, RocmRelease, Soname, Support, Target, TorchBuild
 from rocm_doctor.model import Command, Diagnosis, Row
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -89,6 +89,15 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     def typed(self, commands: Iterable[Command | str]) -> tuple[Command, ...]:
         """The commands with what the catalogue knows of their programs."""
         return tuple(typed(one, self.programs) for one in commands)
+
+    def fact(self, key: str) -> Fact:
+        """The statement of that key. Raises KeyError for one that the catalogue does not have."""
+        return {fact.key: fact for fact in self.facts}[key]
+
+    @cached_property
+    def sonames(self) -> dict[str, tuple[int, ...]]:
+        """The HIP majors that have a library name."""
+        return {one.name: one.hip for one in _decoded(self.raw, "sonames", tuple[Soname, ...])}
 
     def plain(self, section: str) -> Any:
         """A section of the catalogue that has no type here (`models`), as plain values; None when there is none."""

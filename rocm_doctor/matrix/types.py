@@ -124,7 +124,7 @@ class TorchBuild(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
 class DriverModule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The version that the amdgpu DKMS module prints, and the release it belongs to: ROCm's up to 6.4, then the driver's own
-    (30.10)."""
+    (30.10), with the ROCm that it came out with."""
 
     module: str
     release: str
@@ -132,6 +132,7 @@ class DriverModule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     grade: Grade
     checked: datetime.date
     notes: str = ""
+    rocm: str = ""
 
 
 class DriverRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -187,6 +188,16 @@ class EnvVar(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     default: str = ""
     harm: str = ""
     also: tuple[str, ...] = ()
+
+
+class Soname(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A library name that changed with ROCm's major releases, and the HIP majors that have it."""
+
+    name: str
+    hip: tuple[int, ...]
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: datetime.date
 
 
 class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -14,7 +14,7 @@ from rocm_doctor.plan.newer import Newer, next_newer
 from rocm_doctor.plan.stacks import Resolver, Stack
 from rocm_doctor.plan.variables import Variable, variables
 from rocm_doctor.rules.driver_range import driver_release
-from rocm_doctor.versions import contains, series
+from rocm_doctor.versions import series
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -82,13 +82,10 @@ def answer(machine: Machine, known: Catalog, wish: Sequence[str] = (), index: st
 
 def _steps(stack: Stack, machine: Machine, known: Catalog) -> Iterator[Step]:
     """What the system needs before Python, for this GPU and this ROCm: drivers for Windows from the table of drivers."""
-    kind, rocm = known.matrix.gfx[machine.gfx].kind, stack.candidate.build.rocm
+    rocm = stack.candidate.build.rocm
     for window in known.matrix.driver.windows if machine.system != "linux" else ():
         if window.kind == "windows" and series(window.rocm) == series(rocm):
             name = window.driver.split("|")[0].removeprefix("Adrenalin ")
             words = f"on Windows, AMD Software: Adrenalin Edition {name} or later, which AMD names for ROCm {window.rocm}"
             yield Step("driver", (machine.system,), words, window.sources, window.grade, window.checked)
-    for step in known.steps:
-        fits = machine.system in step.systems and (not step.kinds or kind in step.kinds)
-        if fits and (not step.rocm or contains(step.rocm, rocm)):
-            yield step
+    yield from known.steps_for(machine.system, machine.gfx, rocm)

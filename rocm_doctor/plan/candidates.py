@@ -20,7 +20,6 @@ _UNSAID = {
     "windows": "no source says that it runs on this target on Windows",
     "wsl": "no source says that it runs on this target in WSL, where the runtime has to find the GPU behind /dev/dxg",
 }
-_DXG = "HSA_ENABLE_DXG_DETECTION"
 
 
 class Rejected(msgspec.Struct, frozen=True):
@@ -114,7 +113,7 @@ def _candidate(build: TorchBuild, machine: Machine, known: Catalog, about: State
             raise Unfit(voice.words, voice.source)
     if machine.system != "linux" and all(s.of_code for s in said):
         raise Unfit(_UNSAID[machine.system], index.sources[0])
-    return Candidate(build, index, GRADES[best], once(said), override, _env(override, machine, build))
+    return Candidate(build, index, GRADES[best], once(said), override, _env(override, machine, build, known))
 
 
 def _fits_system(build: TorchBuild, index: Index, machine: Machine) -> None:
@@ -165,9 +164,9 @@ def _voices(build: TorchBuild, index: Index, override: Override | None, machine:
     return said
 
 
-def _env(override: Override | None, machine: Machine, build: TorchBuild) -> dict[str, str]:
+def _env(override: Override | None, machine: Machine, build: TorchBuild, known: Catalog) -> dict[str, str]:
+    """The variables that this build needs on this system and GPU."""
     needed: dict[str, str] = {OVERRIDE: override.value} if override else {}
-    rocm = release(build.rocm)
-    if machine.system == "wsl" and rocm and rocm[:2] < (10, 1):
-        needed[_DXG] = "1"
+    for step in known.steps_for(machine.system, machine.gfx, build.rocm):
+        needed |= step.env
     return needed

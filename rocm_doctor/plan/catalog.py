@@ -6,12 +6,14 @@ They stand in catalog/indexes.yaml and catalog/packages.yaml, where each field i
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
 
 from rocm_doctor.matrix import Matrix, TorchBuild
 from rocm_doctor.model import Grade
+from rocm_doctor.versions import contains
 
 System = Literal["linux", "windows", "wsl"]
 _EVERYWHERE: tuple[System, ...] = ("linux", "wsl", "windows")
@@ -45,6 +47,7 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     systems: tuple[System, ...] = _EVERYWHERE
     code: dict[str, tuple[str, ...]] = {}
     code_windows: dict[str, tuple[str, ...]] = {}
+    exact: bool = False
     built: bool = False
     build_with: tuple[str, ...] = ()
     native: tuple[str, ...] = ()
@@ -68,7 +71,7 @@ class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the system needs before Python: for these systems, kinds of GPU and ROCm releases."""
+    """What the system needs before Python, and variables: for these systems, kinds of GPU and ROCm releases."""
 
     name: str
     systems: tuple[System, ...]
@@ -79,6 +82,7 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kinds: tuple[str, ...] = ()
     rocm: str = ""
     commands: tuple[str, ...] = ()
+    env: dict[str, str] = {}
 
 
 class Catalog(msgspec.Struct, frozen=True):
@@ -88,6 +92,14 @@ class Catalog(msgspec.Struct, frozen=True):
     indexes: dict[str, Index]
     packages: dict[str, Package]
     steps: tuple[Step, ...] = ()
+
+    def steps_for(self, system: System, gfx: str, rocm: str) -> Iterator[Step]:
+        """The steps that fit a system, a target and a ROCm release."""
+        kind = self.matrix.gfx[gfx].kind
+        for step in self.steps:
+            fits = system in step.systems and (not step.kinds or kind in step.kinds)
+            if fits and (not step.rocm or contains(step.rocm, rocm)):
+                yield step
 
     def index_of(self, build: TorchBuild) -> Index | None:
         """Where a build comes from; None when no source gives an address."""

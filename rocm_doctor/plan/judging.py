@@ -165,7 +165,7 @@ def held_code(one: Release, name: str, candidate: Candidate, machine: Machine, k
         return None
     hip = release(candidate.index.hip or hip_of_rocm(candidate.build.rocm, known.matrix.rocm)) or ()
     exact = next((targets for minor, targets in tables.items() if release(minor) == hip[:2]), None)
-    if exact is not None or not known.packages[name].nearest or one.version.startswith("0.49"):
+    if exact is not None or not known.packages[name].nearest or one.exact:
         return exact or ()
     return _nearest(tables, hip)
 

@@ -36,20 +36,6 @@ EXTENSIONS: dict[str, tuple[str, Severity]] = {
 # What only a run on several cards needs.
 BETWEEN_CARDS: dict[str, tuple[str, Severity]] = {"rccl": ("dist.rccl", "warning")}
 
-# Sonames that changed with ROCm's major releases -> the HIP majors that have them (checked on released wheels of 6.2 to 10.0).
-SONAMES: dict[str, tuple[int, ...]] = {
-    "libamdhip64.so.5": (5,),
-    "libamdhip64.so.6": (6,),
-    "libamdhip64.so.7": (7,),
-    "librocblas.so.3": (5,),
-    "librocblas.so.4": (6,),
-    "librocblas.so.5": (7,),
-    "libhipblas.so.2": (6,),
-    "libhipblas.so.3": (7,),
-    "libhipblaslt.so.0": (5, 6),
-    "libhipblaslt.so.1": (7,),
-}
-
 
 def extensions_without_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """One finding for each card and each extension that holds no code for it; RCCL counts where there are several cards."""
@@ -102,7 +88,7 @@ def built_for_another_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Findi
         return
     for name in EXTENSIONS:
         fact = snapshot.get(f"soname.{name}")
-        other = [s for s in _words(fact) if s in SONAMES and int(hip.group()) not in SONAMES[s]]
+        other = [s for s in _words(fact) if int(hip.group()) not in matrix.sonames.get(s, (int(hip.group()),))]
         if other:
             yield finding(
                 matrix,

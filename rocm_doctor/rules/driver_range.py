@@ -17,8 +17,6 @@ from rocm_doctor.versions import parse, release, series, sort_key
 
 _YEAR = 400
 """Days: a year and a little, since AMD's tables go by month."""
-_OF_DRIVER = {"30.10": "7.0.0", "30.20": "7.1.0", "30.30": "7.2.0"}
-"""The ROCm release that a driver came out with, from 30.10 on (user-kernel-space-compat-matrix, 7.1 and 7.2 matrices)."""
 
 
 def driver_range(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
@@ -47,8 +45,7 @@ def driver_range(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 _WORDS = {
     "older": "The driver is from before the window in which AMD tests this ROCm; user space may ask for what it lacks.",
-    "newer": "The driver is from after the window in which AMD tests this ROCm. It often works: "
-    "an MI50 user runs ROCm 6.0 wheels on the driver of 7.1.",
+    "newer": "The driver is from after the window in which AMD tests this ROCm. Older user space often works on it.",
 }
 
 
@@ -74,7 +71,7 @@ def outside(driver: str, rocm: str, matrix: Matrix) -> str | None:
         return None
     if (sort_key(driver) >= sort_key("6.4")) and not _apart(driver, rocm, matrix):
         return None
-    return _side(driver, rocm, windows)
+    return _side(_came_with(driver, matrix), rocm, windows)
 
 
 def _names(listed: str, version: str) -> bool:
@@ -87,15 +84,20 @@ def _names(listed: str, version: str) -> bool:
 def _apart(driver: str, rocm: str, matrix: Matrix) -> bool:
     """More than a year between the two releases; False when a date is not known."""
     dates = {series(r.version): r.date for r in reversed(matrix.rocm) if r.date}
-    one, other = dates.get(series(_OF_DRIVER.get(driver, driver))), dates.get(series(rocm))
+    one, other = dates.get(series(_came_with(driver, matrix))), dates.get(series(rocm))
     return bool(one and other and abs((one - other).days) > _YEAR)
+
+
+def _came_with(driver: str, matrix: Matrix) -> str:
+    """The ROCm release that a driver came out with: its own number up to 6.4, from 30.10 on as driver.yaml has it."""
+    return next((m.rocm for m in matrix.driver.modules if m.rocm and series(m.release.replace(".x", "")) == driver), driver)
 
 
 def _side(driver: str, rocm: str, windows: list[DriverRange]) -> str | None:
     """Which of the two is the older one; None when no table of this driver was read."""
     if not windows:
         return None
-    return "older" if sort_key(_OF_DRIVER.get(driver, driver)) < sort_key(rocm) else "newer"
+    return "older" if sort_key(driver) < sort_key(rocm) else "newer"
 
 
 def _windows(snapshot: Snapshot, matrix: Matrix, name: str, rocm: str) -> Iterator[Finding]:

@@ -10,8 +10,6 @@ from rocm_doctor.rules.build import build_of, install
 from rocm_doctor.rules.findings import finding, readings
 from rocm_doctor.versions import parse, release, rocm_of_local, sort_key
 
-# AMD's PyTorch for Windows: 7.14 and 10.1 compatibility matrices (catalog/facts.yaml os-7.14-windows, os-10.1-windows).
-_WINDOWS_PYTHON = ((3, 11), (3, 14))
 _PINNED_UNTIL = (2, 14)
 """From torch 2.14 on torchvision asks for torch>=2.14.0 and no longer for one release."""
 
@@ -63,10 +61,8 @@ def no_wheel_for_python(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]
 
 
 def _served(windows: bool, matrix: Matrix) -> list[tuple[int, ...]]:
-    """The Pythons that the three newest torch releases of the PyTorch index are built for, oldest first."""
-    if windows:
-        return list(_WINDOWS_PYTHON)
-    builds = [b for b in matrix.torch if b.primary and b.pythons]
+    """The Pythons that the three newest torch releases are built for on this system, oldest first."""
+    builds = [b for b in matrix.torch if b.primary and b.pythons and any(p.startswith("win") for p in b.platforms) is windows]
     newest = sorted({b.torch for b in builds}, key=sort_key)[-3:]
     tags = {tag.removesuffix("t") for b in builds if b.torch in newest for tag in b.pythons}
     return sorted((int(tag[2]), int(tag[3:])) for tag in tags)

@@ -74,5 +74,8 @@ def _torch(entry: TorchBuild) -> Iterator[tuple[str, str]]:
         yield "local", f"`{entry.local}` is no build of torch {entry.torch}"
     if entry.family == "bundled" and not set(entry.blas) <= set(entry.gfx):
         yield "blas", "rocBLAS targets that torch is not compiled for"
+    rocm = release(entry.rocm)
+    if entry.family == "bundled" and entry.gfx and not entry.blas and rocm and rocm >= (6, 4):
+        yield "blas", "from ROCm 6.4 on rocBLAS serves fewer targets than torch is compiled for: say which"
     if (entry.gfx and not entry.gfx_evidence) or (entry.blas and not entry.blas_evidence):
         yield "gfx_evidence", "a list of targets says how it is known"
