@@ -64,7 +64,7 @@ class Reading(msgspec.Struct, frozen=True):
     quote: str = ""
     """The words themselves."""
     origin: ReadingOrigin = "text"
-    """text: an artifact; target: a declared target; matrix: the catalog; snapshot: an absent fact; probe: a crash of ours."""
+    """text: an artifact; target: a declared target; matrix: the catalog; snapshot: an absent fact; probe: a crash of ours, or what was too much to read."""
 
 
 class Unknown(msgspec.Struct, frozen=True, tag="unknown"):

@@ -18,6 +18,7 @@ from rocm_doctor.facts.origin import Files, in_files
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Finding, Reading, Report, ReportKind, Snapshot, Verdict
 from rocm_doctor.probes import PROBES
+from rocm_doctor.probes.read.limits import within_limits
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.reports.json import read as read_report
 from rocm_doctor.rules import RULES
@@ -53,8 +54,10 @@ def as_log(path: Path) -> list[Artifact]:
 
 def read_facts(artifacts: Iterable[Artifact], matrix: Matrix) -> Snapshot:
     """Run every probe over the artifacts. A probe that breaks is an error in the snapshot and never a pass."""
-    have = Artifacts(artifacts, lambda: gpu_names(matrix))
-    return snapshot.build(_guarded(name, have) for name, reads in PROBES if have.mention(*reads))
+    read, errors = within_limits(artifacts)
+    have = Artifacts(read, lambda: gpu_names(matrix))
+    facts = snapshot.build(_guarded(name, have) for name, reads in PROBES if have.mention(*reads))
+    return msgspec.structs.replace(facts, errors=(*facts.errors, *errors)) if errors else facts
 
 
 def _guarded(name: str, artifacts: Artifacts) -> ProbeResult:

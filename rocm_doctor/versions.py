@@ -49,11 +49,15 @@ class Version(NamedTuple):
         return bool(self.pre)
 
 
+_TOO_LONG = re.compile(r"\d{19}")
+"""No part of a version has so many digits, and int() refuses 4300 of them."""
+
+
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Version | None:
     """The parts of a version; None for what does not begin like one (an empty text, `unknown`, a bare hash)."""
     found = _TEXT.match(text.strip())
-    if not found:
+    if not found or _TOO_LONG.search(text):
         return None
     numbers = tuple(int(n) for n in found["release"].split("."))
     pre = tuple((_PRE_RANK[kind.lower()], int(n or 0)) for kind, n in _PRE_PART.findall(found["pre"] or ""))

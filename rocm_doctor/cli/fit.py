@@ -26,7 +26,7 @@ def size(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int
     """`24`, `24GiB`, `24GB`, `512MiB` in bytes."""
     if value is None:
         return None
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", value.lower())
+    found = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([a-z]*)\s*", value.lower())
     if not found or found[2] not in UNITS:
         raise click.BadParameter(f"{value} is no size; write 24GiB, 24GB or 512MiB")
     return int(float(found[1]) * UNITS[found[2]])

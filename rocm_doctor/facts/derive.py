@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from rocm_doctor.bounded.numbers import whole
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown
 
 # PyTorch's order: c10/core/AllocatorConfig.h (2.9 and later), c10/cuda/CUDAAllocatorConfig.h (CUDA name before HIP name).
@@ -130,7 +131,8 @@ def indices(value: str) -> list[int] | None:
         text = part.strip()
         if text.upper().startswith("GPU-"):
             return None
-        if not text.isdigit():
+        index = whole(text)
+        if index is None:
             break
-        out.append(int(text))
+        out.append(index)
     return out

@@ -103,7 +103,7 @@ def family_of(build: Build) -> str | None:
         return "amd-listing"
     if build.requires:
         return "rpath-packages" if re.search(r"==\s*\d+\.\d+\.\*", build.requires) else "therock"
-    numbers = re.match(r"rocm(\d+)\.(\d+)(?:\.(\d+))?$", local)
+    numbers = re.match(r"rocm(\d{1,4})\.(\d{1,4})(?:\.(\d+))?$", local)
     if numbers is None:
         return "source" if build.hip and not local.startswith("rocm") else None
     if (int(numbers[1]), int(numbers[2])) >= (7, 9):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from rocm_doctor.bounded.numbers import whole
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.read.printed import Line, elided, hex_id, lines, name, outputs, put, quote, target
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
@@ -109,11 +110,7 @@ def _memory(printed: str) -> int | None:
 
 def _address(domain: str, bus: str, device: str) -> str | None:
     """Bus and device are decimal here; the function is always 0."""
-    if (
-        not (domain.isdigit() and bus.isdigit() and device.isdigit())
-        or int(bus) > 255
-        or int(device) > 31
-        or int(bus) == int(device) == 0
-    ):
+    place, slot, unit = whole(domain), whole(bus), whole(device)
+    if place is None or slot is None or unit is None or slot > 255 or unit > 31 or slot == unit == 0:
         return None
-    return f"{int(domain) & 0xFFFF:04x}:{int(bus):02x}:{int(device):02x}.0"
+    return f"{place & 0xFFFF:04x}:{slot:02x}:{unit:02x}.0"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from rocm_doctor.bounded.numbers import whole
 from rocm_doctor.model import Artifact, Reading
 from rocm_doctor.probes.read.printed import Line, lines, quote
 from rocm_doctor.probes.read.result import ProbeResult
@@ -70,4 +71,4 @@ def _status(result: ProbeResult, line: Line, reading: Reading) -> None:
         result.record("hsa.status", "hsa_init failed", reading)
     elif (found := _STATUS.search(line.text)) and (line.whole or found.end() < len(line.text)):
         word = found.group(1)
-        result.record("hsa.status", _HSA.get(int(word), word) if word.isdigit() else word, reading)
+        result.record("hsa.status", word if (number := whole(word)) is None else _HSA.get(number, word), reading)

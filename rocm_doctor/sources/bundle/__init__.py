@@ -14,6 +14,7 @@ import msgspec
 from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.bounded.archives import safe_name
 from rocm_doctor.model import Artifact
+from rocm_doctor.probes.read.limits import NOT_READ
 from rocm_doctor.sources.bundle.archives import COUNT, WANTED, BundleError, Named, is_text, members, of_stream
 from rocm_doctor.sources.paste import cut, decode
 
@@ -43,6 +44,8 @@ _ROOTS = (
 _SINGLE = ("env", "uname")
 _BESIDE = (META, "report.json", "report.md", "README.md", "expected.yaml")
 """Files that stand in a bundle beside its artifacts and say nothing more."""
+MOST_PASTED = 500
+"""Files of free text of one bundle: 2 s of searching them for tools' output."""
 _BEGINNING = 1 << 18
 """Bytes that tell whether a file is text."""
 
@@ -80,6 +83,7 @@ def _artifacts(named: list[Named]) -> list[Artifact]:
     named = _without_wrapper(named)
     kept = _meta(next((data for name, data in named if name == META), b""))
     found: list[Artifact] = [a for a in kept.values() if a.missing]
+    pasted = 0
     beside = any(name.startswith(_ROOTS) for name, _ in named)
     for name, data in named:
         if name in kept:
@@ -87,8 +91,15 @@ def _artifacts(named: list[Named]) -> list[Artifact]:
         elif name.startswith(_ROOTS) or name in _SINGLE:
             found.append(Artifact(name, "bundle", decode(data)))
         elif not (beside and name in _BESIDE):
-            found += _pasted(name, decode(data))
+            pasted += 1
+            found += _pasted(name, decode(data)) if pasted <= MOST_PASTED else [_left_out(name)]
     return found
+
+
+def _left_out(name: str) -> Artifact:
+    return Artifact(
+        name, "bundle", missing="unparsed", note=f"{NOT_READ}more than {MOST_PASTED} files of free text; give the ones that fail"
+    )
 
 
 def _pasted(name: str, text: str) -> list[Artifact]:

@@ -20,7 +20,7 @@ _TAGS = re.compile(
     re.IGNORECASE,
 )
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|nbsp|apos|#\d{1,5}|#x[0-9a-fA-F]{1,4});")
-_QUOTING = re.compile(r"^(?:[ \t]{0,3}>(?!>> )[ \t]?)+", re.MULTILINE)
+_QUOTING = re.compile(r"^(?:[ \t]{0,3}>(?!>> )[ \t]?){1,50}", re.MULTILINE)
 _QUOTED = ("", " ", "  ", "   ", "\t")
 _CELL_LINE = re.compile(r"\s*\"((?:[^\"\\]|\\.)*)\",?\s*$")
 _STAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7,9}Z ", re.MULTILINE)

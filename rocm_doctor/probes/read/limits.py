@@ -1,0 +1,51 @@
+"""Limits on what the probes are given: parsing is quick on what tools print, and a stranger's bundle may hold anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from rocm_doctor.model import Artifact, Reading
+
+LINES = 20_000
+"""Lines of one file or one tool's output. rocminfo prints 7,000 for 64 partitions."""
+BYTES = 4 << 20
+"""Characters of the same; what is kept of a tool that runs here."""
+ALL_LINES = 200_000
+"""Lines of all of them together: 2 s of parsing at most. A machine with 64 GPUs has 40,000."""
+LOG_LINES = 2_000_000
+"""Lines of all logs together, which are only searched: 3 s. A week of steps has 100,000."""
+
+_LOGS = ("log/", "kernel/log", "paste/text")
+NOT_READ = "not read: "
+"""How the note of an artifact begins that a source left out for its own limits."""
+
+
+def within_limits(artifacts: Iterable[Artifact]) -> tuple[list[Artifact], list[Reading]]:
+    """The artifacts, cut where they are too long, and an error for each of which something was left out."""
+    kept: list[Artifact] = []
+    errors: list[Reading] = []
+    left = {True: LOG_LINES, False: ALL_LINES}
+    for artifact in artifacts:
+        log = artifact.name.startswith(_LOGS)
+        most = left[log] if log else min(left[log], LINES)
+        text = _head(artifact.text, most, len(artifact.text) if log else BYTES)
+        left[log] -= text.count("\n")
+        if text is not artifact.text:
+            artifact = msgspec.structs.replace(artifact, text=text)
+            errors.append(Reading(artifact.name, "", f"too long: only the first {text.count(chr(10))} lines were read", "probe"))
+        elif artifact.missing and artifact.note.startswith(NOT_READ):
+            errors.append(Reading(artifact.name, "", artifact.note.removeprefix(NOT_READ), "probe"))
+        kept.append(artifact)
+    return kept, errors
+
+
+def _head(text: str, lines: int, characters: int) -> str:
+    """The first lines of a text; the text itself where it is short enough."""
+    if len(text) <= characters and text.count("\n") <= lines:
+        return text
+    text = text[:characters]
+    if text.count("\n") > lines:
+        text = "\n".join(text.split("\n", lines)[:lines]) + "\n"
+    return text

@@ -1,0 +1,100 @@
+"""Whatever a bundle holds: `check`, `probe` and every format end in bounded time, and what was left out is said."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from rocm_doctor import pipeline
+from rocm_doctor.bounded.numbers import whole
+from rocm_doctor.cli import cli
+from rocm_doctor.matrix import load
+from rocm_doctor.model import Artifact
+from rocm_doctor.probes.read.limits import LINES
+from rocm_doctor.reports import FORMATS, RenderOptions, render
+from rocm_doctor.sources.paste import cut
+
+KNOWN = (
+    "cmd/rocminfo", "cmd/rocm-smi -a", "cmd/amd-smi static --json", "cmd/clinfo", "cmd/hipconfig", "env", "proc/cpuinfo", "proc/modules",
+    "user/groups", "py/packages", "smoke/results.jsonl",
+)  # fmt: skip
+
+
+def test_a_bundle_of_nothing_but_short_lines() -> None:
+    artifacts = [Artifact(name, "bundle", "a=b\n" * (2 << 20)) for name in KNOWN]
+    artifacts.append(Artifact("log/train.log", "bundle", "step\n" * (1 << 20)))
+    start = time.process_time()
+    report = pipeline.judge(artifacts, load())
+    assert {e.artifact for e in report.snapshot.errors if "too long" in e.quote} == set(KNOWN)
+    assert report.verdict == "undetermined"
+    for format_ in FORMATS:
+        render(format_, report, RenderOptions())
+    assert time.process_time() - start < 10
+    assert f"only the first {LINES} lines" in render("text", report, RenderOptions())
+
+
+@pytest.mark.parametrize("line", ["V{n}=x\n", "p{n}==1.0\n"])
+def test_names_without_end(line: str) -> None:
+    text = "".join(line.format(n=n) for n in range(200_000))
+    start = time.process_time()
+    report = pipeline.judge([Artifact("env", "bundle", text), Artifact("py/packages", "bundle", text)], load())
+    for format_ in FORMATS:
+        render(format_, report, RenderOptions())
+    assert time.process_time() - start < 10
+
+
+def test_more_files_than_anybody_reads(tmp_path: Path) -> None:
+    for n in range(600):
+        (tmp_path / f"note-{n}.txt").write_text("HIP error: invalid device function\n")
+    done = CliRunner().invoke(cli, ["check", str(tmp_path), "--strict"])
+    assert "more than 500 files of free text" in done.output
+
+
+def test_a_line_of_quotation_marks() -> None:
+    start = time.process_time()
+    assert cut("> " * (4 << 20) + "x", "paste")
+    assert time.process_time() - start < 5
+
+
+DIGITS = ("²", "①", "9" * 5000, "٣")
+TEMPLATES = {
+    "env": "HIP_VISIBLE_DEVICES={d}\nROCR_VISIBLE_DEVICES={d}\nCUDA_VISIBLE_DEVICES={d},1\nHSA_OVERRIDE_GFX_VERSION={d}.3.0\n",
+    "uname": "Linux x {d}.8.0-{d} y",
+    "cmd/hipInfo": "device# {d}\nName: AMD\npciBusID: {d}\npciDeviceID: {d}\npciDomainID: {d}\n",
+    "cmd/rocminfo": "Agent {d}\n Name: gfx{d}\n Compute Unit: {d}\n Size: {d}(0x1) KB\n",
+    "cmd/amd-smi static --json": '[{{"gpu": {d}, "vram": {{"size": {d}}}}}]',
+    "py/torch/version.py": "__version__ = '{d}.1+rocm6.{d}'\nhip = '6.{d}'\n",
+    "py/packages": "torch=={d}.1+rocm{d}.2\n",
+    "sys/module/amdgpu/version": "{d}.{d}\n",
+    "opt/rocm/.info/version": "{d}.{d}.0\n",
+    "sys/class/kfd/kfd/topology/nodes/1/properties": "simd_count {d}\ngfx_target_version {d}\n",
+    "log/x": "[ {d}.{d}] amdgpu 0000:{d}:00.0: ring gfx timeout\nHSA_STATUS {d}\n",
+}
+
+
+@pytest.mark.parametrize("digits", DIGITS)
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_odd_digits_are_no_numbers(name: str, digits: str) -> None:
+    report = pipeline.judge([Artifact(name, "bundle", TEMPLATES[name].replace("{d}", digits))], load())
+    assert not [e for e in report.snapshot.errors if "crashed" in e.quote]
+    assert whole(digits) is None
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["lint", ".", "--gpu", "gfx1100", "--rocm"],
+        ["lint", ".", "--gpu", "gfx1100", "--python"],
+        ["plan", "--gpu", "gfx1100", "--driver"],
+        ["fit", "--gpu", "gfx1100", "--model", "llama-3.2-1b", "--vram"],
+    ],
+)
+def test_odd_digits_in_options(argv: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for digits in DIGITS:
+        result = CliRunner().invoke(cli, [*argv, digits])
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        assert result.exit_code != 4
