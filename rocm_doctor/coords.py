@@ -25,6 +25,8 @@ COORDS: dict[str, Coord] = {
     # the machine
     "platform": Coord("word", "linux, windows or macos"),
     "os": Coord("word", "distribution or Windows edition as it names itself"),
+    "host.hostname": Coord("word", "name of the machine, where a text names one only; a pseudonym after redaction"),
+    "host.id": Coord("word", "number made of the machine's own id by a one-way hash: the same in every report of this machine"),
     "kernel": Coord("version", "kernel release, as uname -r prints it"),
     "cmdline": Coord("word", "kernel command line"),
     "cpu": Coord("word", "processor model name"),

@@ -384,6 +384,8 @@ class Report(msgspec.Struct, frozen=True):
     """Facts on which two sources differ, with both sides."""
     kind: ReportKind = "machine"
     """What was judged: this machine, captured text or a bundle, a run of the smoke test, or a repository."""
+    host: str = ""
+    """Name of the machine; its pseudonym (`host-` and a stable number, or `<host-1>`) after redaction; empty: not known."""
     questions: tuple[Question, ...] = ()
     """What to ask for the facts that are missing, best first; empty when the verdict is certain."""
     checks: tuple[Check, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,6 +14,7 @@ from rocm_doctor.bounded import Unreadable
 from rocm_doctor.commands import fitting
 from rocm_doctor.facts import merge as snapshot
 from rocm_doctor.facts.enrich import enrich, gpu_names
+from rocm_doctor.facts.machines import Capture, apart
 from rocm_doctor.facts.origin import Files, in_files
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Finding, Reading, Report, ReportKind, Snapshot, Verdict
@@ -30,7 +31,8 @@ from rocm_doctor.rules.questions import questions
 from rocm_doctor.rules.verdict import missing, verdict
 
 SCHEMA_VERSION = 2
-Source = Callable[[], list[Artifact]]
+Named = tuple[str, list[Artifact]]
+"""What was handed over under one name."""
 
 
 def from_paths(paths: Sequence[Path], logs: Sequence[Path] = ()) -> list[Artifact]:
@@ -42,6 +44,20 @@ def from_paths(paths: Sequence[Path], logs: Sequence[Path] = ()) -> list[Artifac
 
     found = [artifact for path in paths for artifact in read(path)]
     return found + [artifact for path in logs for artifact in as_log(path)]
+
+
+def machines(captures: Sequence[Named], matrix: Matrix) -> list[Named]:
+    """The captures of each machine as one: (names, artifacts)."""
+    if len(captures) < 2:
+        return list(captures)
+    seen = [Capture(name, read_facts(artifacts, matrix), _whole(artifacts)) for name, artifacts in captures]
+    groups = apart(seen)
+    return [(", ".join(captures[n][0] for n in group), [a for n in group for a in captures[n][1]]) for group in groups]
+
+
+def _whole(artifacts: Sequence[Artifact]) -> bool:
+    """Whether this is a capture of a whole machine: a bundle or a report, not one tool's output or a log."""
+    return any(a.name.startswith(("sys/", "report/", "py/")) for a in artifacts)
 
 
 def as_log(path: Path) -> list[Artifact]:
@@ -106,6 +122,7 @@ def judge(
         snapshot=facts,
         source=source,
         kind=kind,
+        host=_host(facts),
         proven=proven,
         disputes=tuple(_disputes(facts, Files(artifacts))),
         checks=checks(facts, findings, matrix),
@@ -158,6 +175,11 @@ def accepting(report: Report, accepted: Sequence[Finding]) -> Report:
 
 def ignored(one: Finding, ignore: Sequence[str]) -> bool:
     return one.id in ignore or (bool(one.row) and (one.row in ignore or f"{one.id}:{one.row}" in ignore))
+
+
+def _host(facts: Snapshot) -> str:
+    name, number = facts.get("host.hostname").value, facts.get("host.id").value
+    return name if isinstance(name, str) else f"host-{number}" if isinstance(number, str) else ""
 
 
 def _disputes(facts: Snapshot, files: Files) -> Iterable[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,18 @@ from typing import Any
 import click
 
 from rocm_doctor import pipeline
-from rocm_doctor.cli.common import InputError, baselined, deliver, finish, interpreter, load_matrix, report_options, say_when_old
-from rocm_doctor.model import Artifact
+from rocm_doctor.cli.common import (
+    InputError,
+    baselined,
+    deliver_all,
+    exit_code,
+    finish,
+    interpreter,
+    load_matrix,
+    report_options,
+    say_when_old,
+)
+from rocm_doctor.model import Artifact, ReportKind
 
 
 @click.command(epilog="Examples:  rocm-doctor check;  rocm-doctor check ticket.zip -v;  some-command 2>&1 | rocm-doctor check -")
@@ -27,6 +37,7 @@ from rocm_doctor.model import Artifact
 @click.option("--python", help="Examine this interpreter instead of the one that runs the doctor.")
 @click.option("--no-smoke", is_flag=True, help="Leave out the smoke test.")
 @click.option("--ask", is_flag=True, help="Print only the commands whose output would settle what is not known.")
+@click.option("--same-machine", is_flag=True, help="Take all paths for captures of one machine.")
 @click.option("--example", is_flag=True, help="Judge a packaged bundle: what a verdict looks like, without an AMD GPU.")
 @click.option(
     "--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True, help="Read this root instead of /."
@@ -38,6 +49,7 @@ def command(
     python: str | None,
     no_smoke: bool,
     ask: bool,
+    same_machine: bool,
     example: bool,
     sysroot: Path | None,
     matrix_path: Path | None,
@@ -54,21 +66,45 @@ def command(
     """
     python = interpreter(python)
     matrix = load_matrix(matrix_path, overlays)
-    artifacts = captured(paths, logs, example) if paths or example else live(python, sysroot, logs, smoke=not no_smoke)
-    report = baselined(
-        pipeline.judge(
-            artifacts, matrix, source=_source(paths, example), kind="capture" if paths or example else "machine", ignore=ignore
-        ),
-        baseline,
-    )
+    captures = _captures(paths, logs) if paths else [(_source(paths, example), _alone(python, sysroot, logs, example, no_smoke))]
+    found = [_as_one(captures)] if same_machine else pipeline.machines(captures, matrix)
+    kind: ReportKind = "capture" if paths or example else "machine"
+    judged = [pipeline.judge(artifacts, matrix, source=name, kind=kind, ignore=ignore) for name, artifacts in found]
+    reports = [baselined(report, baseline) for report in judged]
     if ask:
-        click.echo("\n".join(one.command.text for one in report.questions) or "nothing to ask", err=not report.questions)
+        commands = dict.fromkeys(one.command.text for report in reports for one in report.questions)
+        click.echo("\n".join(commands) or "nothing to ask", err=not commands)
         return
-    deliver(report, **show)
+    deliver_all(reports, **show)
     say_when_old(matrix)
-    if was_interrupted(artifacts):
+    if any(was_interrupted(artifacts) for _, artifacts in found):
         sys.exit(130)
-    finish(report, fail_on=fail_on, strict=strict)
+    finish(max(reports, key=lambda report: exit_code(report, fail_on, strict)), fail_on=fail_on, strict=strict)
+
+
+def _alone(python: str | None, sysroot: Path | None, logs: tuple[Path, ...], example: bool, no_smoke: bool) -> list[Artifact]:
+    """Artifacts of the packaged example, or of this machine."""
+    return captured((), logs, True) if example else live(python, sysroot, logs, smoke=not no_smoke)
+
+
+def _as_one(captures: Sequence[pipeline.Named]) -> pipeline.Named:
+    return ", ".join(name for name, _ in captures), [a for _, artifacts in captures for a in artifacts]
+
+
+def _captures(paths: tuple[Path, ...], logs: tuple[Path, ...]) -> list[pipeline.Named]:
+    """What was handed over, each under its name; a path that cannot be read is a usage error. Logs go with the whole."""
+    from rocm_doctor.sources.bundle import BundleError, read_each
+
+    try:
+        found = [
+            one for p in paths for one in ([("standard input", captured((p,), (), False))] if str(p) == "-" else read_each(p))
+        ]
+    except BundleError as exc:
+        raise InputError(str(exc)) from exc
+    if logs:
+        name, artifacts = _as_one(found)
+        return [(name, artifacts + captured((), logs, False))]
+    return found
 
 
 def _source(paths: tuple[Path, ...], example: bool) -> str:

@@ -139,13 +139,21 @@ def deliver(
     report: Report, *, formats: Sequence[str], outputs: Sequence[Path], no_redact: bool, verbose: bool, quiet: bool
 ) -> None:
     """Write each format to its file; those without a file go to standard output in the order given."""
+    deliver_all([report], formats=formats, outputs=outputs, no_redact=no_redact, verbose=verbose, quiet=quiet)
+
+
+def deliver_all(
+    reports: Sequence[Report], *, formats: Sequence[str], outputs: Sequence[Path], no_redact: bool, verbose: bool, quiet: bool
+) -> None:
+    """The same for the reports of several machines: one document for each format."""
     names = tuple(formats) or ("text",)
     if len(outputs) > len(names):
         raise InputError(f"{len(outputs)} outputs but {len(names)} formats; give one --format for each -o")
     for number, name in enumerate(names):
         to_file = number < len(outputs)
         look = RenderOptions(width=width(to_file), color=not to_file and _color(), verbose=verbose, quiet=quiet)
-        text = render(name, report if no_redact or (name == "text" and not to_file) else _redacted(report), look)
+        shown = reports if no_redact or (name == "text" and not to_file) else _redacted(reports)
+        text = _rendered(name, shown, look)
         if to_file:
             write_file(outputs[number], text.encode("utf-8"))
         else:
@@ -161,10 +169,24 @@ def write_file(path: Path, data: bytes) -> None:
         raise InputError(f"{path}: {exc.strerror or exc}; give a file in a folder that exists and can be written") from exc
 
 
-def _redacted(report: Report) -> Report:
-    from rocm_doctor.redaction import redact_report
+def _rendered(name: str, reports: Sequence[Report], look: RenderOptions) -> str:
+    if len(reports) == 1:
+        return render(name, reports[0], look)
+    from rocm_doctor.reports import several
 
-    return redact_report(report)
+    try:
+        return several.render_several(name, reports, look)
+    except KeyError as exc:
+        some = ", ".join(several.FORMATS)
+        raise InputError(f"--format {name} shows one machine, and {len(reports)} were handed over; take {some}") from exc
+
+
+def _redacted(reports: Sequence[Report]) -> list[Report]:
+    """The reports for others to read: one pseudonym for a name in all of them."""
+    from rocm_doctor.redaction import of_this_machine, redact_report
+
+    redactor = of_this_machine()
+    return [redact_report(report, redactor) for report in reports]
 
 
 def width(to_file: bool = False) -> int:

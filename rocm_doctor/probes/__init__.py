@@ -27,6 +27,7 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("python.smoke", ("smoke/*",)),
     # what tools print
     ("text.own_report", ("report/*",)),
+    ("text.host_name", ("host", *_TEXT)),
     ("tools.failed_tools", ("cmd/*",)),
     ("tools.rocminfo", ("cmd/*rocminfo*", "paste/*")),
     ("tools.amd_smi", ("cmd/*amd-smi*", "paste/*")),

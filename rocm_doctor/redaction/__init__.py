@@ -159,7 +159,9 @@ def redact_report(report: Report, redactor: Redactor | None = None) -> Report:
     # readers.
     keep = _KEEP_FIELDS | {"artifact"} if report.kind == "repository" else _KEEP_FIELDS
 
-    return cast("Report", _redacted(report, redactor, keep))
+    made = cast("Report", _redacted(report, redactor, keep))
+    number = report.snapshot.get("host.id").value
+    return msgspec.structs.replace(made, host=f"host-{number}") if isinstance(number, str) and report.host else made
 
 
 def redact_snapshot(snapshot: Snapshot, redactor: Redactor | None = None) -> Snapshot:

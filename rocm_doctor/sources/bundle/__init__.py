@@ -41,7 +41,7 @@ _ROOTS = (
     "run/",
     ".dockerenv",
 )
-_SINGLE = ("env", "uname")
+_SINGLE = ("env", "host", "uname")
 _BESIDE = (META, "report.json", "report.md", "README.md", "expected.yaml")
 """Files that stand in a bundle beside its artifacts and say nothing more."""
 MOST_PASTED = 500
@@ -66,6 +66,37 @@ def read(path: Path) -> list[Artifact]:
     if len(found) == 1 and not is_text(decode(found[0][1][:_BEGINNING])):
         raise BundleError(f"{path}: not text; {WANTED}")
     return _artifacts(found)
+
+
+def read_each(path: Path) -> list[tuple[str, list[Artifact]]]:
+    """(name, artifacts) of each capture under a path: the bundles in a folder and its loose files apart, else the path as one.
+
+    Raises BundleError as `read` does.
+    """
+    inside = sorted(p for p in path.iterdir() if not p.name.startswith(".")) if path.is_dir() else []
+    bundles = [p for p in inside if (p.is_dir() and _is_bundle(p)) or (p.is_file() and p.name.endswith(_ARCHIVES))]
+    own = not bundles or _is_bundle(path)
+    captures = (
+        [(path.name or str(path), read(path))] if own else [(p.name, read(p)) for p in inside if p in bundles or p.is_file()]
+    )
+    return [one for name, artifacts in captures for one in _reports_apart(name, artifacts)]
+
+
+_ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
+
+
+def _is_bundle(path: Path) -> bool:
+    return any((path / root.rstrip("/")).is_dir() for root in _ROOTS if root.endswith("/"))
+
+
+def _reports_apart(name: str, artifacts: list[Artifact]) -> list[tuple[str, list[Artifact]]]:
+    """Several reports in one file are a capture each; whatever else stands there is one more."""
+    reports = [a for a in artifacts if a.name.startswith("report/")]
+    if len(reports) < 2:
+        return [(name, artifacts)]
+    rest = [a for a in artifacts if a not in reports]
+    each = [(f"{name} {n}", [a]) for n, a in enumerate(reports, 1)]
+    return [*each, (name, rest)] if rest else each
 
 
 def read_stream(stream: IO[bytes], name: str = "standard input") -> list[Artifact]:

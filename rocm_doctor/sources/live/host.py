@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import platform
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,11 +85,18 @@ def process_facts(root: Path) -> list[Artifact]:
     found = [*_shared_memory(root)]
     if str(root) == "/" or not sys.platform.startswith("linux"):
         found.append(Artifact("uname", "live", _uname() + "\n"))
+        found.append(Artifact("host", "live", f"name: {platform.node()}\n{_host_id(root)}"))
     if sys.platform != "win32":
         found.append(Artifact("user/groups", "live", _user(root)))
     if sys.platform.startswith("linux"):
         found.append(Artifact("limits/process", "live", f"memlock: {_memlock()}\nglibc: {_glibc()}\n"))
     return found
+
+
+def _host_id(root: Path) -> str:
+    """A line with a number for this machine: a hash of its random id, from which neither the id nor the name can be had."""
+    id_ = text_of(root, "etc/machine-id").strip()
+    return f"id: {hashlib.sha256(f'rocm-doctor {id_}'.encode()).hexdigest()[:8]}\n" if id_ else ""
 
 
 def _uname() -> str:

@@ -1,0 +1,61 @@
+"""Which snapshots are of one machine: told by host, GPU serials and addresses.
+
+A whole capture (a bundle, a report) is a machine unless something says that it is the same as another. A part (one tool's output, a log)
+goes to the machine that it does not contradict, when there is one only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rocm_doctor.facts.match_gpus import another_machine, same, value
+from rocm_doctor.model import Gpu, Snapshot
+
+
+class Capture(NamedTuple):
+    """One thing that was handed over: its name, what was read in it, and whether it is a capture of a whole machine."""
+
+    name: str
+    snapshot: Snapshot
+    whole: bool
+
+
+def apart(captures: Sequence[Capture]) -> list[list[int]]:
+    """Indices of the captures of each machine, in the order of the first."""
+    groups: list[list[int]] = []
+    for n in sorted(range(len(captures)), key=lambda n: not captures[n].whole):
+        answers = [_one_machine(captures, group, n) for group in groups]
+        open_ones = [group for group, answer in zip(groups, answers) if answer is None]
+        known = next((group for group, answer in zip(groups, answers) if answer), None)
+        if known is None and not captures[n].whole and len(open_ones) == 1:
+            known = open_ones[0]
+        if known is None:
+            groups.append([n])
+        else:
+            known.append(n)
+    return sorted((sorted(group) for group in groups), key=lambda group: group[0])
+
+
+def _one_machine(captures: Sequence[Capture], group: Sequence[int], n: int) -> bool | None:
+    """Whether a capture is of the machine of a group: True and False where something says so, None where nothing does."""
+    answers = [_alike(captures[m].snapshot, captures[n].snapshot) for m in group]
+    return False if False in answers else True if True in answers else None
+
+
+def _alike(one: Snapshot, other: Snapshot) -> bool | None:
+    for name in ("host.id", "host.hostname"):
+        ids = [one.get(name).value, other.get(name).value]
+        if all(isinstance(id_, str) for id_ in ids):
+            return str(ids[0]).casefold() == str(ids[1]).casefold()
+    serials = [{s for gpu in snapshot.gpus if (s := _serial(gpu))} for snapshot in (one, other)]
+    if all(serials):
+        return bool(serials[0] & serials[1])
+    pairs = [(a.facts, b.facts) for a in one.gpus for b in other.gpus if same(a.facts, b.facts, "pci_bdf")]
+    return False if any(another_machine(a, b) for a, b in pairs) else None
+
+
+def _serial(gpu: Gpu) -> str:
+    """A GPU's own number; rocminfo prints `GPU-XX` where it has none."""
+    found = str(value(gpu.facts, "uuid") or "").casefold()
+    return found if found and not found.startswith("gpu-xx") else ""

@@ -1,0 +1,32 @@
+"""The machine's own name and number, or the host that a text names in prompts, log stamps or `uname -a`, where it names one only."""
+
+from __future__ import annotations
+
+import re
+
+from rocm_doctor.model import Reading
+from rocm_doctor.probes.read.keyed import keyed
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
+from rocm_doctor.redaction.patterns import COMMON, PSEUDONYM, names
+
+_READ = 200_000
+"""Characters of a text in which the host is looked for."""
+_BUILDER = re.compile(r"Linux version \S+ \([^)\n]{0,200}\)")
+"""Where a kernel names the host that built it."""
+
+
+def probe(artifacts: Artifacts) -> ProbeResult:
+    """host.hostname; host.id, a number made of the machine's own id."""
+    result = ProbeResult()
+    known = keyed(artifacts.get("host"), ":")
+    for key, fact in (("name", "host.hostname"), ("id", "host.id")):
+        if key in known and not PSEUDONYM.search(known[key].value):
+            result.record(fact, known[key].value, known[key].reading)
+    for artifact in artifacts.like("paste/text*", "log/*"):
+        text = _BUILDER.sub("", artifact.text[:_READ])
+        found = {name.casefold(): name for kind, name in names(text) if kind == "host" and name.casefold() not in COMMON}
+        if len(found) == 1:
+            name = next(iter(found.values()))
+            at = artifact.text.count("\n", 0, artifact.text.find(name)) + 1
+            result.record("host.hostname", name, Reading(artifact.name, f"line {at}", name))
+    return result

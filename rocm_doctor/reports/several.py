@@ -1,0 +1,55 @@
+"""Reports of several machines as one document: a report each, and one line that sums them up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from rocm_doctor.model import Report
+from rocm_doctor.reports import RenderOptions, render
+
+JOINED = ("text", "jsonl", "markdown", "github")
+"""Formats in which documents may follow one another."""
+FORMATS = (*JOINED, "json", "sarif")
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """How many machines got which verdict, and in words."""
+
+    machines: int
+    ready: int
+    problems: int
+    undetermined: int
+    words: str
+
+
+def summary(reports: Sequence[Report]) -> Summary:
+    """The reports in one line: `4 machines: 3 ready, 1 with problems (node04)`."""
+    counts: Counter[str] = Counter(report.verdict for report in reports)
+    said = [f"{counts['ready']} ready"] if counts["ready"] else []
+    for verdict, words in (("problems", "with problems"), ("undetermined", "undetermined")):
+        names = ", ".join(report.source for report in reports if report.verdict == verdict)
+        said += [f"{counts[verdict]} {words} ({names})"] if names else []
+    line = f"{len(reports)} machines: {', '.join(said)}"
+    return Summary(len(reports), counts["ready"], counts["problems"], counts["undetermined"], line)
+
+
+def render_several(format_: str, reports: Sequence[Report], look: RenderOptions) -> str:
+    """The reports in that format. Raises KeyError for one that shows a single machine (html, junit, gitlab)."""
+    if format_ not in FORMATS:
+        raise KeyError(format_)
+    each = [render(format_, report, look) for report in reports]
+    if format_ == "json":
+        body = {"machines": [msgspec.json.decode(one) for one in each], "summary": summary(reports)}
+        return msgspec.json.format(msgspec.json.encode(body), indent=1).decode() + "\n"
+    if format_ == "sarif":
+        first, *others = [msgspec.json.decode(one) for one in each]
+        first["runs"] += [run for other in others for run in other["runs"]]
+        return msgspec.json.format(msgspec.json.encode(first), indent=1).decode() + "\n"
+    if format_ == "text":
+        blocks = [f"{report.source}\n{text}" for report, text in zip(reports, each)]
+        return "\n".join([*blocks, summary(reports).words]) + "\n"
+    tail = f"\n{summary(reports).words}\n" if format_ == "markdown" else ""
+    return "".join(each) + tail
