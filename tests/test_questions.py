@@ -72,6 +72,7 @@ ANSWERS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "container": [(NO_CONTAINER, {"container": None}), ("/.dockerenv\n" + NO_CONTAINER.split("\n")[1], {"container": "docker"})],
     "virtual-machine": [("kvm", {"virtual_machine": "kvm"}), ("none", {"virtual_machine": None})],
     "cmdline": [(CMDLINE, {"iommu": "pt", "nomodeset": False})],
+    "numa": [("1", {"numa_balancing": True}), ("0", {"numa_balancing": False})],
     "driver": [
         (
             "6.12.12\namdgpu              19632128  24\namddrm_ttm_helper      16384  1 amdgpu",

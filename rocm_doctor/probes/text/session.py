@@ -191,6 +191,8 @@ def _files(result: ProbeResult, run: Run) -> None:
     first = next(((t, r) for t, r in run.output if not _NO_FILE.match(t)), None)
     if "/proc/cmdline" in run.command and first and "=" in first[0]:
         record_command_line(result, first[0], first[1])
+    if "/proc/sys/kernel/numa_balancing" in run.command and first and first[0] in ("0", "1", "2"):
+        result.record("numa_balancing", first[0] != "0", first[1])
     for path, fact, shape in _SINGLE:
         if path in run.command and path in missing:
             result.record(fact, None, missing[path])
