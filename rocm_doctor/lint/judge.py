@@ -14,6 +14,7 @@ from rocm_doctor._version import __version__
 from rocm_doctor.commands import filled
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Repository, Target
+from rocm_doctor.lint.environments.purpose import ASIDE
 from rocm_doctor.lint.environments.words import holds
 from rocm_doctor.lint.facts import joined, snapshot_of
 from rocm_doctor.lint.folding import accepted, by_cause, fits, of_one_environment
@@ -153,39 +154,50 @@ def left_out(repository: Repository, targets: Sequence[Target]) -> Iterator[str]
         yield f"{total} environment{'s' if total > 1 else ''} left out: {said}"
 
 
+_OTHERS = ("nvidia", "intel", "apple", "other", "cpu")
+
+
 def _no_environment(repository: Repository, targets: Sequence[Target], found: Sequence[Finding], matrix: Matrix) -> list[Finding]:
-    """The finding on a repository all of whose environments are for other hardware."""
-    others = [
+    """The finding on a repository all of whose environments are for other hardware, or that only tells its readers what to type.
+
+    It is an error where a list, an image or a lock settles the hardware, and a warning where a library leaves it to its user.
+    """
+    every = [e for e in repository.environments if e.sort != "configuration"]
+    open_ = [e for e in every if e.purpose.kind in ("amd", "neutral") and e.sort != "text"]
+    judged = [e for e in open_ if e.purpose.kind == "amd" or _brings_torch(e, targets, matrix)]
+    others = [e for e in every if e.purpose.kind in _OTHERS and (e.steps or e.image) and e.sort != "text"]
+    told = [
         e
-        for e in repository.environments
-        if e.purpose.kind in ("nvidia", "intel", "apple", "other", "cpu") and (e.steps or e.image)
+        for e in every
+        if e.sort == "text" and e.purpose.kind in ("documentation", *_OTHERS) and _brings_torch(e, targets, matrix)
     ]
-    judged = [e for e in repository.environments if e.purpose.kind in ("amd", "neutral") and e.sort != "text"
-              and (e.sort != "configuration") and (e.purpose.kind == "amd" or _brings_torch(e, targets, matrix))]  # fmt: skip
-    if (
-        not others
-        or judged
-        or not targets
-        or any(f.id in (NOT_ROCM, "repo.no-amd-environment") and f.severity != "note" for f in found)
-    ):
+    said = any(f.id in (NOT_ROCM, "repo.no-amd-environment") and f.severity != "note" for f in found)
+    first = next(iter(others or told), None)
+    if judged or said or first is None or not targets:
         return []
     target = targets[0]
     best = proposal(None, target, matrix)
-    first = others[0]
-    evidence = [*(e.purpose.place.reading() for e in others[:5] if e.purpose.place), *target_reading(target)]
+    settled = any(e.sort not in ("job", "text") for e in others) and not any(e.open for e in open_)
+    places = [e.purpose.place or e.place for e in (others or told)[:5]]
+    which = "only its documentation says what to install" if not others else _which(others)
     return [
         finding(
-            matrix, "repo.no-amd-environment", evidence=evidence, severity="error" if _pins(others) else "warning",
-            subject=Subject(first.name, "environment"), title=f"no environment for AMD GPUs: all {len(others)} are for other hardware" if len(others) > 1
-            else f"no environment for AMD GPUs: the only one is for {_CALLED[first.purpose.kind]}",
+            matrix,
+            "repo.no-amd-environment",
+            evidence=[*(p.reading() for p in dict.fromkeys(places)), *target_reading(target)],
+            severity="error" if settled else "warning",
+            subject=Subject(first.name, "environment"),
+            title=f"no environment for AMD GPUs: {which}",
             commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
             advice=f"Install torch first: pip install {' '.join(best.requirements())} --index-url {best.index}." if best else "",
         )
-    ]  # fmt: skip
+    ]
 
 
-def _pins(others: Sequence[Environment]) -> bool:
-    return any(e.sort in ("image", "service", "conda", "requirements", "script", "project") for e in others)
+def _which(others: Sequence[Environment]) -> str:
+    kinds = {e.purpose.kind for e in others}
+    whose = f"for {_CALLED[others[0].purpose.kind]}" if len(kinds) == 1 else "for other hardware"
+    return f"the only one is {whose}" if len(others) == 1 else f"all {len(others)} are {whose}"
 
 
 def _brings_torch(one: Environment, targets: Sequence[Target], matrix: Matrix) -> bool:
@@ -253,7 +265,8 @@ def _placed(one: Finding, environment: Environment, target: Target) -> Finding:
 
 
 def _of_trouble(trouble: ReadProblem, matrix: Matrix) -> Finding:
-    severity: Severity = "note" if trouble.message.startswith(_SOFT) else "warning"
+    aside = set(trouble.place.file.lower().split("/")[:-1]) & ASIDE
+    severity: Severity = "note" if trouble.message.startswith(_SOFT) or aside else "warning"
     at = Reading(trouble.place.file, f"line {max(1, trouble.place.line)}", trouble.place.quote)
     return finding(matrix, "repo.unreadable", evidence=[at], severity=severity, title=trouble.message,
                    subject=Subject(f"{trouble.place.file}:{trouble.place.line}", "file"))  # fmt: skip

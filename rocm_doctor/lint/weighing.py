@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -9,8 +10,10 @@ import msgspec
 from rocm_doctor.commands import filled
 from rocm_doctor.lint.declared import Environment, Target
 from rocm_doctor.lint.environments.purpose import EXAMPLES
+from rocm_doctor.lint.environments.words import named, words_of
 from rocm_doctor.lint.proposals import advice, proposal
 from rocm_doctor.lint.rules.indexes import pinned
+from rocm_doctor.lint.rules.torch_state import EXACT, PULLS
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Severity, Subject
 from rocm_doctor.rules.findings import finding
@@ -37,14 +40,14 @@ def weighed(judged: Iterable[Judged], environments: Sequence[Environment], matri
     amd = [e for e in environments if e.purpose.kind == "amd" and e.sort not in ("text", "configuration")]
     kept: list[Judged] = []
     general: list[Judged] = []
-    for one in _without_repeats(judged):
+    for one in sorted(_without_repeats(judged), key=lambda j: j.environment.place.file.count("/")):
         environment, found = one.environment, one.finding
-        if environment.sort == "text":
+        if environment.sort == "text" or (
+            environment.purpose.kind == "neutral" and _is_whole(environment) and any(_covers(a, environment) for a in amd)
+        ):
             kept.append(_as(one, "note"))
         elif environment.purpose.kind == "neutral" and found.id in (NOT_ROCM, "version.companion-mismatch"):
-            if any(_covers(a, environment) for a in amd):
-                kept.append(_as(one, "note"))
-            elif found.id == NOT_ROCM:
+            if found.id == NOT_ROCM:
                 general.append(one)
         elif environment.sort == "configuration" and found.severity == "error" and _in_example(environment):
             kept.append(_as(one, "warning"))
@@ -80,10 +83,25 @@ def _covers(amd: Environment, other: Environment) -> bool:
     if amd.sort == other.sort == "image" and amd.place.file == other.place.file:
         return False
     folders = amd.place.file.split("/")[:-1]
-    while folders and folders[-1].lower() in _INSTALLING:
+    while folders and (named(folders[-1])[0] != "neutral" or set(words_of(folders[-1])) & _INSTALLING):
         folders = folders[:-1]
     where = other.place.file.split("/")[:-1]
     return where[: len(folders)] == folders or folders[: len(where)] == where
+
+
+def _prominence(one: Judged) -> tuple[bool, bool, int]:
+    """What a reader meets first: a list before a library's range, an error before a note, the root before its folders."""
+    return _is_open(one), one.finding.severity != "error", one.environment.place.file.count("/")
+
+
+def _is_whole(environment: Environment) -> bool:
+    """Whether an environment settles its own torch or names CUDA wheels: it is another choice than the one for AMD beside it.
+    What brings torch only by the way is judged with it.
+    """
+    if environment.sort in ("configuration", "service", "job"):
+        return False
+    asked = [r for step in environment.steps for r in step.requirements]
+    return any(r.name in ("torch", *PULLS, *EXACT) or re.search(r"[+-]cu\d|%2Bcu\d", r.url) for r in asked)
 
 
 def _is_open(one: Judged) -> bool:
@@ -96,7 +114,7 @@ def _one_for_each_target(general: Sequence[Judged], any_amd: bool, matrix: Matri
     """The finding on the torch that everybody gets: its cause is that nothing in the repository is meant for AMD."""
     made: list[Judged] = []
     for target in dict.fromkeys(j.target for j in general):
-        of_target = sorted((j for j in general if j.target == target), key=lambda j: (_is_open(j), j.finding.severity != "error"))
+        of_target = sorted((j for j in general if j.target == target), key=_prominence)
         first = of_target[0]
         places = [r for j in of_target for r in j.finding.evidence if r.origin != "target"]
         whose = [r for r in first.finding.evidence if r.origin == "target"]

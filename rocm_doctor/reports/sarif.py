@@ -59,7 +59,11 @@ def _rule(finding: Finding) -> dict[str, Any]:
 
 def _result(finding: Finding, index: int, in_repository: bool) -> dict[str, Any]:
     file, line = location(finding)
-    others = [r for r in finding.evidence if r.artifact and (r.artifact, line_of(r)) != (file, line)]
+    others = [
+        r
+        for r in finding.evidence
+        if r.artifact and r.origin not in ("target", "matrix") and (r.artifact, line_of(r)) != (file, line)
+    ]
     related = [{"id": n, **_location(r.artifact, line_of(r), r.quote, in_repository)} for n, r in enumerate(others, 1)]
     return {
         "ruleId": finding.id,

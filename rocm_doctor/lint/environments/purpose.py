@@ -25,6 +25,9 @@ _NOT_TRAINING = frozenset(
     ("docs", "doc", "dev", "test", "tests", "testing", "lint", "style", "build", "quality", "bench", "mypy", "ruff")
 )
 
+ASIDE = EXAMPLES | _TESTS | _DOCUMENTATION | _VENDORED
+"""Folders beside what a repository is for: what cannot be read there does not leave the verdict open."""
+
 _NVIDIA_IMAGE = re.compile(
     r"(?:^|/)nvidia/|nvcr\.io|(?:^|[-_/:.])cu(?:da)?-?\d{2,3}|cuda|tensorrt|^runpod/|anyscale/ray-llm|huggingface/.*-gpu|deepspeed/deepspeed|"
     r"winglian/axolotl|axolotlai/|verlai/|verl/|vllm/vllm-openai|lmsysorg/sglang:(?!.*rocm)|modal"
@@ -86,7 +89,7 @@ def purpose_of(environment: Environment, vendored: frozenset[str] = frozenset())
     if example and environment.sort != "configuration":
         return Purpose("example", f"folder {example}", Place(file, 1))
     stem = set(words_of(file.rsplit("/", 1)[-1]))
-    if stem & _NOT_TRAINING and environment.sort in ("requirements", "image", "conda"):
+    if stem & _NOT_TRAINING and environment.sort in ("requirements", "image", "conda", "configuration"):
         return Purpose("test", f"{sorted(stem & _NOT_TRAINING)[0]} in its name", Place(file, 1))
     return Purpose()
 
@@ -98,6 +101,7 @@ def _where(file: str, folders: list[str], vendored: frozenset[str]) -> Iterator[
     yield bool(module), "vendored", f"submodule {module}"
     docs = next((f for f in folders if f in _DOCUMENTATION), "")
     yield bool(docs), "documentation", f"folder {docs}"
+    yield file.startswith(".github/") and not file.endswith((".yml", ".yaml")), "ci", "folder .github"
 
 
 def _named(environment: Environment, folders: list[str]) -> Purpose | None:
@@ -142,6 +146,8 @@ def _evidence(environment: Environment) -> Iterator[Purpose]:
         for r in step.requirements:
             if step.tool != "lock":
                 yield from _first(_PACKAGES, r.name, r.place, "package", whole=True)
+            if r.name == "torch" and re.search(r"index-url\S*\s*\S*rocm", r.place.quote):
+                yield Purpose("amd", f"index in {r.place.quote}", r.place)
             if r.name == "torch" and (m := re.search(r"\+(rocm|cu\d|cpu)|(rocm|/cu\d{2,3}|/cpu/)", r.spec + " " + r.url)):
                 word = m[1] or m[2].strip("/")
                 yield Purpose("amd" if word == "rocm" else "cpu" if word == "cpu" else "nvidia", f"torch {r.spec}", r.place)

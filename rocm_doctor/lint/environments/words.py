@@ -16,7 +16,7 @@ _WORDS: tuple[tuple[Kind, str], ...] = (
     (
         "nvidia",
         r"cuda\d*|cu\d{2,3}(?:torch\d*)?|cu\d{2,3}\w*|nvidia|tensorrt|trt|trtllm|tensorrtllm|[hab][12]00|rtx\w*|gh200|gb200|dgx|jetson|l4t"
-        r"|blackwell|hopper|ampere|nvcr|colab|kaggle|nemo|megatron|apex|flashinfer|deepep|nvshmem",
+        r"|blackwell|hopper|ampere|nvcr|runpod|colab|kaggle|nemo|megatron|apex|flashinfer|deepep|nvshmem",
     ),
     ("intel", r"intel|xpu|ipex|gaudi\d?|hpu|habana|openvino"),
     ("apple", r"mac|macos|osx|darwin|mps|metal|mlx|apple"),

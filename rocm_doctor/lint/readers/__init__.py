@@ -56,7 +56,7 @@ def read(root: Path, alone: str = "") -> Repository:
     for made, files in _in_context(tree, listed):
         one = with_purpose(_with_projects(tree, made, files), vendored)
         found.append(one)
-        if one.purpose.kind in _JUDGED and one.sort != "text":
+        if one.purpose.kind in _JUDGED and one.sort != "text" and one.os != "windows":
             used |= {file.path for file in files}
     found += [with_purpose(one, vendored) for one in _alone(tree, listed, used - {alone}, alone)]
     problems = (*rules.problems, *dict.fromkeys(tree.problems))

@@ -100,18 +100,26 @@ def _run_stage(
         image = Setting("FROM", stage.base, stage.place)
     for verb, words, place in stage.instructions:
         source = by_name.get(m[1].lower()) if verb == "COPY" and (m := _COPY_FROM.search(words)) else None
-        if source is not None and source is not stage and source.name not in above and _PACKAGES.search(words.split(None, 1)[-1]):
-            names, copied = dict(context.names), dict(context.copied)
-            variables = len(found.variables)
-            _run_stage(source, by_name, context, found, (*above, stage.name))
-            del found.variables[variables:]
-            context.names.clear()
-            context.names.update(names)
-            context.copied.clear()
-            context.copied.update(copied)
+        if source is not None and source is not stage and source.name not in above:
+            _take_over(source, words, by_name, context, found, (*above, stage.name))
         elif source is None:
             _run(verb, words, place, context, found)
     return image
+
+
+def _take_over(
+    source: Stage, words: str, by_name: dict[str, Stage], context: shell.Context, found: shell.Script, above: tuple[str, ...]
+) -> None:
+    """What `COPY --from` brings of another stage: what was installed there where packages are copied, and what it was built for."""
+    names, copied = dict(context.names), dict(context.copied)
+    steps, variables = len(found.steps), len(found.variables)
+    _run_stage(source, by_name, context, found, above)
+    found.variables[variables:] = [s for s in found.variables[variables:] if "gfx" in s.value]
+    if not _PACKAGES.search(words.split(None, 1)[-1]):
+        del found.steps[steps:]
+    for now, before in ((context.names, names), (context.copied, copied)):
+        now.clear()
+        now.update(before)
 
 
 def _stages(path: str, text: str) -> tuple[list[Stage], dict[str, str]]:
@@ -170,6 +178,8 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
             name, equals, value = word.partition("=")
             if equals:
                 context.names.setdefault(name.strip(), bash.filled(value.strip("\"' "), context.names))
+                if "gfx" in context.names[name.strip()]:
+                    found.variables.append(Setting(name.strip(), context.names[name.strip()], place))
 
 
 def _copy(source: str, to: str, context: shell.Context) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from packaging.utils import canonicalize_name
@@ -30,7 +31,7 @@ def step(tree: Tree, path: str, kind: str, extras: Sequence[str] = ()) -> Step |
         return None
     entries = items(loaded[0].get(_TABLES[kind]))
     places = _places(path, tree.lines(path))
-    taken = _reached(entries, extras) if kind == "uvlock" else _flat(entries)
+    taken = _reached(entries, extras, loaded[0].get("conflicts")) if kind == "uvlock" else _flat(entries)
     needed: list[Requirement] = []
     indexes: dict[tuple[str, str], Index] = {}
     for number, marker in sorted(taken.items()):
@@ -68,7 +69,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _reached(entries: list[Entry], extras: Sequence[str]) -> dict[int, str]:
+def _reached(entries: list[Entry], extras: Sequence[str], conflicts: Any) -> dict[int, str]:
     """The packages that the project needs, with markers; all of them where the lock does not say which is the project."""
     root = next((n for n, e in enumerate(entries) if {".", "./"} & set(map(str, table(e, "source").values()))), None)
     if root is not None and not _edges(entries[root], entries[root].get("optional-dependencies") or (), first=True):
@@ -80,13 +81,15 @@ def _reached(entries: list[Entry], extras: Sequence[str]) -> dict[int, str]:
         starts = roots
     else:
         starts = [root]
+    sets = [items(one) for one in conflicts] if isinstance(conflicts, list) else []
+    dev = not any(any(e.get("extra") in extras for e in one) and any(e.get("group") == "dev" for e in one) for one in sets)
     by_name: dict[str, list[int]] = {}
     for n, entry in enumerate(entries):
         by_name.setdefault(str(entry.get("name")), []).append(n)
     marks: dict[int, str] = {}
-    todo = [(edge, "") for n in starts for edge in _edges(entries[n], extras, first=True)]
+    todo = [(edge, "") for n in starts for edge in _edges(entries[n], extras, first=dev)]
     wanted = {f"extra-{len(name)}-{name}-{extra}" for n in starts if (name := str(entries[n].get("name"))) for extra in extras}
-    wanted |= {f"group-{len(name)}-{name}-dev" for n in starts if (name := str(entries[n].get("name")))}
+    wanted |= set() if not dev else {f"group-{len(name)}-{name}-dev" for n in starts if (name := str(entries[n].get("name")))}
     budget = 200_000
     while todo and budget:
         edge, above = todo.pop(0)
@@ -134,16 +137,25 @@ def _under(marker: str, extras: set[str]) -> str:
     return _settled(plain)
 
 
+_SYSTEMS = (("linux", "Linux", "posix"), ("win32", "Windows", "nt"), ("darwin", "Darwin", "posix"))
+_PLACES = tuple(
+    {"sys_platform": sys, "platform_system": name, "os_name": os, "platform_machine": machine, "python_version": f"3.{minor}",
+     "python_full_version": f"3.{minor}.4", "implementation_name": "cpython", "platform_python_implementation": "CPython"}
+    for sys, name, os in _SYSTEMS for machine in ("x86_64", "aarch64") for minor in range(9, 15)
+)  # fmt: skip
+
+
+@lru_cache(maxsize=2048)
 def _settled(marker: str) -> str:
     """A marker that holds everywhere is empty, one that holds nowhere is the false one; others stay as they are."""
     from packaging.markers import InvalidMarker, Marker
 
-    if not re.search(r"sys_platform|platform_|python_|implementation", marker):
-        try:
-            return "" if Marker(marker).evaluate() else _FALSE
-        except InvalidMarker:
-            return ""
-    return marker
+    try:
+        parsed = Marker(marker)
+    except InvalidMarker:
+        return ""
+    answers = {parsed.evaluate(dict(place)) for place in _PLACES}
+    return marker if len(answers) > 1 else "" if answers == {True} else _FALSE
 
 
 def _both(one: str, other: str) -> str:

@@ -59,6 +59,9 @@ def _restrict(found: shell.Script, before: tuple[int, int, int], only: tuple[str
     found.containers[containers:] = [msgspec.structs.replace(one, gfx=only) for one in found.containers[containers:]]
 
 
+_DEFINED = re.compile(r"-D(\w+)(?::\w+)?=(.*gfx.*)")
+
+
 def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Script) -> None:
     argv = _without_prefixes(argv)
     while argv and (assigned := _ASSIGN.fullmatch(argv[0])):
@@ -66,6 +69,7 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
         argv = _without_prefixes(argv[1:])
     if not argv:
         return
+    found.variables.extend(Setting(m[1], m[2].strip("\"'"), place) for word in argv if (m := _DEFINED.fullmatch(word)))
     if argv[0] in ("export", "setx", "declare", "typeset"):
         _exports(argv[1:], place, context, found)
     elif argv[0].lower().startswith("$env:"):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from rocm_doctor.lint.declared import Environment, Target
+from rocm_doctor.lint.rules.built_for import built_for
 from rocm_doctor.lint.rules.companions import companions, pythons, triton
 from rocm_doctor.lint.rules.configs import config, packages
 from rocm_doctor.lint.rules.containers import base_image, containers
+from rocm_doctor.lint.rules.cuda_only import cuda_only
 from rocm_doctor.lint.rules.missing import unknown_indexes, xformers
 from rocm_doctor.lint.rules.torch_build import torch_build, unsafe_indexes
 from rocm_doctor.matrix import Matrix
@@ -27,4 +29,6 @@ REPO_RULES: tuple[RepoRule, ...] = (
     packages,
     xformers,
     config,
+    built_for,
+    cuda_only,
 )

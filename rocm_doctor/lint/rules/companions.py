@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
 from rocm_doctor.lint.rules.findings import found, required
 from rocm_doctor.lint.rules.indexes import Torch, meant, of_local, pinned, said, sources
-from rocm_doctor.lint.rules.torch_state import image_facts, last_state
+from rocm_doctor.lint.rules.torch_state import image_facts, last_state, of_image
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
 from rocm_doctor.rules.build import build_of
@@ -21,9 +21,14 @@ def companions(environment: Environment, target: Target, matrix: Matrix) -> Iter
         return
     torch = state[2]
     build = build_of(matrix, torch.local) or next((b for b in matrix.torch if b.torch == torch.version), None)
+    there = {"torchvision", "torchaudio"} if environment.image and of_image(environment.image) else set[str]()
     for step in environment.steps:
         for r in step.requirements:
             if r.name in ("torchvision", "torchaudio") and meant(r, target):
+                kept = r.name in there and not pinned(r.spec) and not step.upgrade
+                there.add(r.name)
+                if kept or (r.url.endswith(".whl") and "://" in r.url):
+                    continue
                 right = getattr(build, r.name).split("+")[0] if build else ""
                 yield from _companion(environment, target, matrix, step, r, torch, right)
 

@@ -23,7 +23,7 @@ _BF16_SOURCE = "LLVM AMDGPU backend: bf16 arithmetic begins with gfx90a and gfx1
 _COMPILE_SOURCE = "https://github.com/unslothai/unsloth/pull/7354"
 
 # 8-bit optimizers of bitsandbytes as transformers names them; adamw_torch_8bit is torchao's.
-_BNB_OPTIMIZER = re.compile(r"bnb|^(?!.*torch).*_8bit")
+_BNB_OPTIMIZER = re.compile(r"bnb|bitsandbytes|^(?!.*torch).*_8bit|(?:adamw?|lion|ademamix)8bit$")
 _YES = frozenset(("true", "yes", "auto", "1", "on"))
 _BF16_KEYS = frozenset(("bf16", "use_bf16", "bf16.enabled", "bfloat16.enabled"))
 _DTYPE_KEYS = frozenset(("mixed_precision", "dtype", "torch_dtype", "compute_dtype", "bnb_4bit_compute_dtype", "precision"))
@@ -42,8 +42,35 @@ def config(environment: Environment, target: Target, matrix: Matrix) -> Iterator
             yield from _flash(environment, setting.place, target, matrix, f"{last}: {setting.value}")
         elif _is_quantised(last, value):
             yield from _quantised(environment, setting.place, target, matrix, f"{last}: {setting.value}")
+        elif _is_fp8(last, value) and not _HAS_FP8.fullmatch(target.gpu):
+            yield _fp8(environment, setting, target, matrix)
         elif last == "torch_compile" and value in _YES and target.gpu in ("gfx900", "gfx906"):
             yield _compile(environment, setting, target, matrix)
+
+
+_HAS_FP8 = re.compile(r"gfx94\d|gfx95\d|gfx12\d\d|")
+_FP8_SOURCE = "https://rocm.docs.amd.com/en/latest/reference/precision-support.html"
+
+
+def _is_fp8(last: str, value: str) -> bool:
+    named = last in ("fp8", "enable_fp8", "fp8_base", "fp8_linear") and value in _YES
+    return named or (last in _DTYPE_KEYS and value in ("fp8", "float8"))
+
+
+def _fp8(environment: Environment, setting: Setting, target: Target, matrix: Matrix) -> Finding:
+    return found(
+        matrix,
+        "numeric.bf16-or-fp16",
+        environment,
+        target,
+        [setting.place],
+        severity="warning",
+        row="",
+        title=f"fp8 is asked for, and {target.gpu} has no fp8 matrix instructions",
+        cause="fp8 arithmetic begins with gfx942 (CDNA 3) and gfx12 (RDNA 4).",
+        advice="Use bf16 or fp16.",
+        sources=(_FP8_SOURCE,),
+    )
 
 
 def _is_bf16(key: str, last: str, value: str) -> bool:
@@ -64,12 +91,12 @@ def _is_quantised(last: str, value: str) -> bool:
         or (last == "adapter" and value == "qlora")
         or (last == "quantization_bit" and value in ("4", "8"))
         or (last in ("quantization_method", "quant_method") and value in ("bitsandbytes", "bnb"))
-        or bool(last in ("optim", "optimizer") and _BNB_OPTIMIZER.search(value))
+        or bool(last in ("optim", "optimizer", "optimizer_type", "_component_") and _BNB_OPTIMIZER.search(value))
     )
 
 
 def _bf16(environment: Environment, setting: Setting, target: Target, matrix: Matrix) -> Iterator[Finding]:
-    if not re.fullmatch(r"gfx10\d\d", target.gpu) or setting.value.strip().lower() == "auto":
+    if not re.fullmatch(r"gfx10\d\d|gfx90[06]", target.gpu) or setting.value.strip().lower() == "auto":
         return
     yield found(
         matrix,
@@ -79,7 +106,7 @@ def _bf16(environment: Environment, setting: Setting, target: Target, matrix: Ma
         [setting.place],
         severity="warning",
         title=f"bf16 is asked for, and {target.gpu} has no bf16 arithmetic",
-        cause="RDNA 1 and 2 convert every bf16 operation to fp32; torch.cuda.is_bf16_supported() is True on every ROCm GPU.",
+        cause=f"{target.gpu} converts every bf16 operation to fp32; torch.cuda.is_bf16_supported() is True on every ROCm GPU.",
         advice="Use fp16 with loss scaling, or fp32.",
         sources=(_BF16_SOURCE,),
     )

@@ -40,7 +40,7 @@ def base_image(environment: Environment, target: Target, matrix: Matrix) -> Iter
             cause="It brings CUDA libraries and no HIP runtime.",
             advice="Start from a rocm/ image whose tag names your ROCm release.",
         )
-    rocm = image_facts(environment.image.value).get("rocm", "")
+    rocm = image_facts(environment.image.value).get("rocm", "") or _newest(environment.image.value, matrix)
     word = _last_word(rocm, target, matrix) if rocm else None
     if word is not None and word.state in _AGAINST:
         yield found(
@@ -62,6 +62,14 @@ def base_image(environment: Environment, target: Target, matrix: Matrix) -> Iter
 # Statements that settle whether a release runs a target; absence from a table (not-listed) settles nothing.
 _FOR = ("supported", "deprecated", "works-unofficially", "release-ready", "preview")
 _AGAINST = ("dropped", "broken")
+
+
+def _newest(image: str, matrix: Matrix) -> str:
+    """The release behind `rocm/pytorch:latest`: the newest that the catalogue has."""
+    repo, tag = image_parts(image)
+    if not repo.startswith("rocm/") or tag not in ("", "latest"):
+        return ""
+    return max((r.version for r in matrix.rocm if versions.parse(r.version)), key=versions.sort_key, default="")
 
 
 def _last_word(rocm: str, target: Target, matrix: Matrix) -> Support | None:

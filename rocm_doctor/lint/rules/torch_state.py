@@ -34,6 +34,8 @@ def image_facts(image: str) -> dict[str, str]:
     repo, tag = image_parts(image)
     if not repo.startswith("rocm/") and "rocm" not in tag:
         return {}
+    if repo.startswith("rocm/dev-") and (plain := re.match(r"(\d+\.\d+(?:\.\d+)?)", tag)):
+        return {"rocm": plain[1]}
     named = (("rocm", _TAG_ROCM), ("python", _TAG_PYTHON), ("torch", _TAG_TORCH))
     return {name: m[1] for name, pattern in named if (m := pattern.search(tag))}
 

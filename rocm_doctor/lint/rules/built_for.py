@@ -1,0 +1,73 @@
+"""Build targets that leave the target's GPU out: variables of builds, indexes and archives that are for one GPU or family."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rocm_doctor import versions
+from rocm_doctor.binaries.targets import covers
+from rocm_doctor.lint.declared import Environment, Place, Target
+from rocm_doctor.lint.environments.words import holds
+from rocm_doctor.lint.rules.findings import found
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding
+
+_VARIABLE = re.compile(r"(?:^|_)(?:GFX\w*|(?:ROCM_|GPU_|HIP_)?ARCHS?|(?:AMD)?GPU_TARGETS?|TARGETS|ARCHITECTURES)$")
+_LIST = re.compile(r"gfx[0-9a-fx]+(?:-generic)?(?::[a-z+:-]+)*(?:[;,\s]+gfx[0-9a-fx]+(?:-generic)?(?::[a-z+:-]+)*)*[;,]?", re.I)
+_IN_INDEX = re.compile(r"/(gfx[0-9a-f]+X?)(?:-[\w-]+)?(?:/|$)")
+_SOURCE = "https://github.com/ROCm/TheRock/blob/main/RELEASES.md"
+
+
+def built_for(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A build, or an index, that has no code for the target."""
+    if not target.gpu:
+        return
+    for s in environment.variables:
+        if _VARIABLE.search(s.name) and _LIST.fullmatch(s.value.strip()) and "OVERRIDE" not in s.name:
+            names = tuple(re.split(r"[;,\s]+", s.value.strip().strip(";,").lower()))
+            if covers(names, target.gpu) is False:
+                yield _left_out(environment, target, matrix, s.place, f"{s.name}={s.value}", f"Add {target.gpu} to {s.name}.")
+    seen: set[str] = set()
+    for step in environment.steps:
+        for index in step.indexes:
+            if index.url not in seen and (old := _too_old(index.url, target, matrix)):
+                seen.add(index.url)
+                yield _left_out(environment, target, matrix, index.place, old, "Take the index of a newer ROCm.")
+            named = _IN_INDEX.search(index.url)
+            if named and index.url not in seen and not _of_family(named[1], target.gpu):
+                seen.add(index.url)
+                words = f"the index {index.url} is for {named[1]}"
+                yield _left_out(environment, target, matrix, index.place, words, f"Take the index for {target.gpu}.")
+
+
+_NIGHTLY = re.compile(r"/(?:nightly|test)/rocm(\d+\.\d+(?:\.\d+)?)")
+
+
+def _too_old(url: str, target: Target, matrix: Matrix) -> str:
+    """An index of nightly builds for a ROCm release that no known build of, nor of any release before it, has code for the GPU."""
+    named = _NIGHTLY.search(url)
+    if named is None:
+        return ""
+    upto = [b for b in matrix.torch if b.gfx and b.rocm and versions.sort_key(b.rocm) <= versions.sort_key(named[1] + ".99")]
+    return f"the index {url} (ROCm {named[1]})" if upto and not any(target.gpu in b.gfx for b in upto) else ""
+
+
+def _of_family(name: str, gpu: str) -> bool:
+    """Whether a GPU belongs to the family that an index is called by: gfx110X holds gfx1100 to gfx1103."""
+    return holds((name.replace("X", "*").lower(),), gpu) or name.lower() == gpu
+
+
+def _left_out(environment: Environment, target: Target, matrix: Matrix, place: Place, what: str, advice: str) -> Finding:
+    return found(
+        matrix,
+        "arch.not-in-build",
+        environment,
+        target,
+        [place],
+        row="",
+        title=f"{what} leaves out {target.gpu}",
+        cause=f"What is built or installed with it has no code for {target.gpu}: its kernels end in `invalid device function`.",
+        advice=advice,
+        sources=(_SOURCE,),
+    )

@@ -1,0 +1,49 @@
+"""Packages whose published wheels hold CUDA code only, in an environment for AMD."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from rocm_doctor.lint.declared import Environment, Target
+from rocm_doctor.lint.rules.findings import found
+from rocm_doctor.lint.rules.indexes import meant
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding, Grade
+
+
+class CudaOnly(msgspec.Struct, frozen=True):
+    """A package of catalog/cuda_only.yaml. `way`: how to have it on ROCm; empty where there is none."""
+
+    name: str
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: str
+    way: str = ""
+
+
+def cuda_only(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A package that brings CUDA code into an environment that is for AMD."""
+    if environment.purpose.kind != "amd":
+        return
+    known = {p.name: p for p in msgspec.json.decode(matrix.raw.get("cuda_only", b"[]"), type=tuple[CudaOnly, ...])}
+    for step in environment.steps:
+        for r in step.requirements if step.tool != "lock" else ():
+            package = known.get(r.name)
+            if package is None or r.url or not meant(r, target):
+                continue
+            yield found(
+                matrix,
+                "version.package-mismatch",
+                environment,
+                target,
+                [r.place],
+                severity="warning",
+                row="",
+                title=f"{r.name} has CUDA wheels only",
+                cause=f"The wheels of {r.name} on the package index hold no code for AMD GPUs.",
+                advice=f"On ROCm: {package.way}." if package.way else f"Take {r.name} out of the environment for AMD.",
+                commands=(),
+                sources=package.sources,
+            )

@@ -1,0 +1,412 @@
+"""Which environments are found, whom each is for, and what the syntaxes around them mean: a case of each kind, and its neighbour."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_text import report, repository, said, serious, written
+
+from rocm_doctor.lint.environments.listing import listed
+
+ROCM = "https://download.pytorch.org/whl/rocm6.4"
+IMAGE = "rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0"
+NOT_ROCM = "version.torch-not-rocm"
+
+
+def purposes(root: Path, files: dict[str, str]) -> dict[str, str]:
+    return {e.name: e.purpose.kind for e in repository(root, files).environments}
+
+
+@pytest.mark.parametrize(("path", "text", "kind"), [
+    ("requirements-rocm.txt", "torch\n", "amd"), ("requirements/cu124.txt", "torch\n", "nvidia"), ("requirements.txt", "torch\n", "neutral"),
+    ("requirements.txt", "torch==2.9.1+cu126\n", "nvidia"), ("requirements.txt", f"--index-url {ROCM}\ntorch\n", "amd"),
+    ("third_party/x/requirements.txt", "torch\n", "vendored"), ("docs/requirements.txt", "torch\n", "documentation"),
+    ("examples/a/requirements.txt", "torch\n", "example"), ("tests/requirements.txt", "torch\n", "test"),
+    ("Dockerfile", "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n", "nvidia"), ("Dockerfile", f"FROM {IMAGE}\n", "amd"),
+    ("docker/xpu/Dockerfile", "FROM ubuntu:24.04\nRUN pip install torch\n", "intel"), ("requirements-npu.txt", "torch\n", "other"),
+    ("environment.yml", "dependencies:\n  - pytorch-cuda=12.4\n  - pytorch\n", "nvidia"),
+    ("run.sh", "docker run --gpus all x/y:1 python train.py\n", "nvidia"), ("run.sh", "export HSA_ENABLE_SDMA=0\n", "amd"),
+])  # fmt: skip
+def test_whom_an_environment_is_for(tmp_path: Path, path: str, text: str, kind: str) -> None:
+    assert list(purposes(tmp_path, {path: text}).values()) == [kind]
+
+
+def test_a_submodule_is_vendored(tmp_path: Path) -> None:
+    files = {".gitmodules": '[submodule "a"]\n  path = nodes/a\n', "nodes/a/requirements.txt": "torch==2.5.1\n"}
+    assert purposes(tmp_path, files) == {"nodes/a/requirements.txt": "vendored"}
+
+
+def test_other_environments_are_one_counted_line(tmp_path: Path) -> None:
+    files = {f"requirements-cu12{n}.txt": "torch==2.9.1\n" for n in (1, 4, 6)} | {
+        "requirements-rocm.txt": f"--index-url {ROCM}\ntorch==2.9.1\n"
+    }
+    found = report(tmp_path, files)
+    assert said(found) == []
+    assert found.summary.endswith("; 3 environments left out: 3 for NVIDIA")
+    assert "for NVIDIA: 3, left out" in listed(repository(tmp_path, {}))
+
+
+def test_a_repository_without_one_for_amd_gets_one_finding(tmp_path: Path) -> None:
+    files = {
+        "Dockerfile": "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN pip install torch==2.9.1\n",
+        "compose.yaml": "services:\n  a:\n    image: nvidia/cuda:12.4.1-base-ubuntu22.04\n    runtime: nvidia\n",
+        "requirements-cu126.txt": "torch==2.9.1\n",
+    }
+    found = serious(report(tmp_path, files))
+    assert [(f.id, f.title) for f in found] == [("repo.no-amd-environment", "no environment for AMD GPUs: all 3 are for NVIDIA")]
+    assert "--index-url https://download.pytorch.org/whl/rocm" in found[0].advice
+
+
+def test_a_librarys_open_range_is_no_error(tmp_path: Path) -> None:
+    text = '[build-system]\nrequires = []\n[project]\nname = "x"\nversion = "1"\ndependencies = ["torch{}"]\n'
+    assert [s for _, s, _ in said(report(tmp_path, {"pyproject.toml": text.format(">=2.3")}))] == ["warning"]
+    assert [s for _, s, _ in said(report(tmp_path, {"pyproject.toml": text.format("==2.9.1")}))] == ["error"]
+
+
+# Dockerfiles
+
+
+def test_a_comment_inside_a_continued_run(tmp_path: Path) -> None:
+    text = f"FROM {IMAGE}\nRUN pip install transformers \\\n    # pinned\n    # because\n    torch==2.9.1\n"
+    assert said(report(tmp_path, {"Dockerfile": text})) == [(NOT_ROCM, "error", "Dockerfile:2")]
+    second = f"FROM {IMAGE}\nRUN pip install transformers && \\\n    # pinned\n    pip install \\\n    torch==2.9.1\n"
+    assert said(report(tmp_path, {"Dockerfile": second})) == [(NOT_ROCM, "error", "Dockerfile:4")]
+
+
+def test_a_base_image_that_is_an_argument_without_default(tmp_path: Path) -> None:
+    text = 'ARG BASE\nFROM ${BASE} AS final\nENV HSA_OVERRIDE_GFX_VERSION="9.0.0"\n'
+    found = repository(tmp_path, {"Dockerfile": text}).environments[0]
+    assert "build argument without a default" in found.unresolved[0].message
+    one = serious(report(tmp_path, {"Dockerfile": text}, gpu="gfx1100"))
+    assert [(f.id, f.confidence) for f in one] == [("arch.override-wrong", "medium")]
+
+
+def test_an_environment_that_is_copied_from_another_stage(tmp_path: Path) -> None:
+    text = f"FROM ubuntu:24.04 AS build\nRUN pip install torch==2.9.1\nFROM {IMAGE}\nCOPY --from=build {{}} {{}}\n"
+    assert said(report(tmp_path, {"Dockerfile.rocm": text.format("/opt/venv", "/opt/venv")})) == [
+        (NOT_ROCM, "error", "Dockerfile.rocm:2")
+    ]
+    assert said(report(tmp_path, {"Dockerfile.rocm": text.format("/app/dist", "/app/dist")})) == []
+
+
+def test_the_build_context_is_where_the_copied_names_are(tmp_path: Path) -> None:
+    project = '[project]\nname = "x"\nversion = "1"\ndependencies = ["xformers"]\n'
+    docker = f"FROM {IMAGE}\nWORKDIR /app\nCOPY . /app\nRUN pip install -e .\n"
+    assert said(report(tmp_path, {"pyproject.toml": project, "docker/rocm/Dockerfile": docker})) == [
+        (NOT_ROCM, "error", "pyproject.toml:4")
+    ]
+    compose = "services:\n  a:\n    build: {context: ../.., dockerfile: docker/b/Dockerfile}\n    privileged: true\n"
+    files = {"sub/pyproject.toml": project, "sub/docker/b/Dockerfile": docker, "sub/docker/b/compose.yaml": compose}
+    assert (NOT_ROCM, "error", "sub/pyproject.toml:4") in said(report(tmp_path / "two", files))
+
+
+@pytest.mark.parametrize("name", ["dockerfile-stages.png", "dockerfile.md", "Dockerfile.j2"])
+def test_what_is_only_called_like_a_dockerfile(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"\x89PNG\0\0")
+    assert report(tmp_path, {}).findings == ()
+
+
+# uv
+
+
+UV = """[project]
+name = "app"
+version = "1"
+requires-python = ">=3.11"
+dependencies = []
+[project.optional-dependencies]
+amd = ["torch==2.9.1"]
+nvidia = ["torch==2.9.1"]
+[tool.uv]
+conflicts = [[{{extra = "amd"}}, {{extra = "nvidia"}}]]
+[tool.uv.sources]
+torch = [
+  {{ index = "torch-amd", extra = "amd" }},
+  {{ index = "torch-nvidia", extra = "nvidia" }},
+]
+[[tool.uv.index]]
+name = "torch-amd"
+url = "https://download.pytorch.org/whl/{}"
+explicit = true
+[[tool.uv.index]]
+name = "torch-nvidia"
+url = "https://download.pytorch.org/whl/cu126"
+explicit = true
+"""
+
+
+def test_sources_by_extra(tmp_path: Path) -> None:
+    assert purposes(tmp_path, {"pyproject.toml": UV.format("rocm6.4")}) == {
+        "pyproject.toml extra amd": "amd",
+        "pyproject.toml extra nvidia": "nvidia",
+    }
+    assert NOT_ROCM not in {i for i, _, _ in said(report(tmp_path, {"pyproject.toml": UV.format("rocm6.4")}))}
+    assert said(report(tmp_path, {"pyproject.toml": UV.format("cu128")})) == [(NOT_ROCM, "error", "pyproject.toml:7")]
+
+
+def test_sources_by_marker(tmp_path: Path) -> None:
+    text = (
+        UV.format("rocm6.3")
+        .replace('extra = "amd" }', "marker = \"sys_platform == 'linux'\" }")
+        .replace('extra = "nvidia" }', "marker = \"sys_platform != 'linux'\" }")
+        .replace("cu126", "cpu")
+    )
+    found = said(
+        report(tmp_path, {"pyproject.toml": text.replace("dependencies = []", 'dependencies = ["torch==2.9.1"]')}, gpu="gfx1151")
+    )
+    assert "arch.not-in-build" in [i for i, _, _ in found]
+
+
+LOCK = """version = 1
+requires-python = ">=3.11"
+[[package]]
+name = "app"
+version = "1"
+source = { virtual = "." }
+[package.optional-dependencies]
+amd = [{ name = "torch", version = "2.9.1+rocm6.4", source = { registry = "https://download.pytorch.org/whl/rocm6.4" } }]
+nvidia = [{ name = "torch", version = "2.9.1+cu126", source = { registry = "https://download.pytorch.org/whl/cu126" } }]
+[[package]]
+name = "torch"
+version = "2.9.1+cu126"
+source = { registry = "https://download.pytorch.org/whl/cu126" }
+[[package]]
+name = "torch"
+version = "2.9.1+rocm6.4"
+source = { registry = "https://download.pytorch.org/whl/rocm6.4" }
+"""
+
+
+def test_a_lock_with_forks_is_one_environment_for_each_extra(tmp_path: Path) -> None:
+    files = {"pyproject.toml": UV.format("rocm6.4"), "uv.lock": LOCK}
+    assert said(report(tmp_path, files)) == []
+    wrong = LOCK.replace(
+        'amd = [{ name = "torch", version = "2.9.1+rocm6.4", source = { registry = "https://download.pytorch.org/whl/rocm6.4" }',
+        'amd = [{ name = "torch", version = "2.9.1+cu126", source = { registry = "https://download.pytorch.org/whl/cu126" }',
+    )
+    assert said(report(tmp_path, {**files, "uv.lock": wrong})) == [(NOT_ROCM, "error", "uv.lock:11")]
+
+
+# Requirements
+
+
+def test_a_marker_behind_a_wheels_address_and_the_wheels_own_tags(tmp_path: Path) -> None:
+    url = "https://example.com/flash_attn-2.8.3-{}.whl"
+    for name, marker, hit in (("cp312-cp312-linux_x86_64", "", True), ("cp312-cp312-linux_x86_64", '; platform_system == "Windows"', False),
+                              ("cp313-cp313-linux_x86_64", "", False), ("cp312-cp312-win_amd64", "", False), ("py3-none-any", "", True)):  # fmt: skip
+        found = report(tmp_path, {"requirements.txt": url.format(name) + marker + "\n"}, gpu="gfx906")
+        assert ("lib.flash-attn" in {f.id for f in found.findings}) is hit, (name, marker)
+
+
+def test_an_index_behind_a_requirement_is_ignored_by_pip(tmp_path: Path) -> None:
+    text = "dependencies:\n  - python=3.11\n  - pip:\n    - torch --index-url https://download.pytorch.org/whl/rocm6.4\n"
+    assert said(report(tmp_path, {"environment.yml": text}))[0] == (NOT_ROCM, "error", "environment.yml:4")
+
+
+def test_a_local_version_is_higher_than_pypis(tmp_path: Path) -> None:
+    text = "--index-url https://download.pytorch.org/whl/{}\n--extra-index-url https://pypi.org/simple\ntorch==2.9.1\n"
+    assert said(report(tmp_path, {"requirements-amd.txt": text.format("cpu")})) == []
+    assert said(report(tmp_path, {"requirements-amd.txt": text.format("rocm6.4")})) == []
+
+
+def test_windows_takes_no_linux_wheels_and_no_linux_files(tmp_path: Path) -> None:
+    text = f"--index-url {ROCM}\ntorch==2.8.0\n"
+    assert said(report(tmp_path, {"requirements.txt": text}, os="linux")) == []
+    found = serious(report(tmp_path, {"requirements.txt": text}, os="windows"))
+    assert [f.id for f in found] == ["version.wheel-missing"]
+    assert said(report(tmp_path / "d", {"Dockerfile.rocm": "FROM ubuntu\nRUN pip install torch\n"}, os="windows")) == []
+    bare = serious(report(tmp_path / "b", {"requirements.txt": "torch\n"}, gpu="gfx1151", os="windows"))
+    assert "download.pytorch.org/whl/rocm" not in bare[0].advice
+
+
+def test_a_file_that_is_installed_elsewhere_is_judged_where_that_is_left_out(tmp_path: Path) -> None:
+    files = {
+        "requirements.txt": "torch==2.6.0\n",
+        "install.bat": "pip install -r requirements.txt\n",
+        ".github/workflows/ci.yml": "jobs:\n  t:\n    runs-on: ubuntu-latest\n    steps:\n      - run: pip install -r requirements.txt\n",
+    }
+    assert said(report(tmp_path, files)) == [(NOT_ROCM, "error", "requirements.txt:1")]
+
+
+def test_one_file_of_a_repository(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from rocm_doctor.cli import cli
+
+    job = "jobs:\n  t:\n    runs-on: [self-hosted, rocm]\n    steps:\n      - run: pip install -r requirements/vllm.txt\n"
+    written(tmp_path, {"requirements/vllm.txt": "torch==2.6.0\n", ".github/workflows/ci.yml": job, ".git/HEAD": ""})
+    result = CliRunner().invoke(cli, ["lint", str(tmp_path / "requirements" / "vllm.txt"), "--gpu", "gfx1100"])
+    assert result.exit_code == 1, result.output
+    assert "requirements/vllm.txt" in result.output
+
+
+def test_a_missing_requirements_file_is_said(tmp_path: Path) -> None:
+    made = repository(tmp_path, {"setup.sh": "pip install -r cloned/requirements.txt torch\n"}).environments[0]
+    assert "cloned/requirements.txt is not in the repository" in made.unresolved[0].message
+
+
+# Shell
+
+
+SCRIPT = """#!/bin/bash
+case "$gpu_info" in
+  *"Navi 1"*)
+    export HSA_OVERRIDE_GFX_VERSION=10.3.0
+    ;;
+  *"Navi 2"*) export HSA_OVERRIDE_GFX_VERSION=10.3.0 ;;
+esac
+if command -v nvidia-smi; then
+  pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/cu126
+elif command -v rocminfo; then
+  pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/rocm6.4
+else
+  pip install torch==2.9.1
+fi
+"""
+
+
+def test_branches_of_a_script(tmp_path: Path) -> None:
+    assert said(report(tmp_path, {"install.sh": SCRIPT}, gpu="gfx1100")) == []
+    assert purposes(tmp_path, {}) == {"install.sh": "amd", "install.sh branch nvidia": "nvidia"}
+    assert "arch.override-pointless" in [f.id for f in report(tmp_path, {}, gpu="gfx1030").findings]
+    wrong = SCRIPT.replace("rocm6.4", "cu126")
+    assert said(report(tmp_path, {"install.sh": wrong})) == [(NOT_ROCM, "error", "install.sh:11")]
+
+
+@pytest.mark.parametrize("text", [
+    'A=(torch==2.9.1 peft)\npip install "${A[@]}"\n', 'f() { pip install "$1"; }\nf torch==2.9.1\n', "V=2.9.1\npip install torch==$V\n",
+    "[ -n \"$X\" ] || pip install torch==2.9.1\n", "pip install \\\n  torch==2.9.1\n", "(cd a && pip install torch==2.9.1) | tee log\n",
+])  # fmt: skip
+def test_how_a_script_may_say_it(tmp_path: Path, text: str) -> None:
+    found = serious(report(tmp_path, {"install-rocm.sh": text}))
+    assert [(f.id, f.severity) for f in found] == [(NOT_ROCM, "error")]
+    assert "2.9.1" in found[0].title
+
+
+def test_a_heredoc_is_no_command(tmp_path: Path) -> None:
+    assert (
+        said(report(tmp_path, {"install-rocm.sh": "cat > x <<EOF\npip install torch==2.9.1\nEOF\nexport HSA_ENABLE_SDMA=1\n"}))
+        == []
+    )
+
+
+def test_the_container_of_a_command_that_runs_elsewhere(tmp_path: Path) -> None:
+    text = 'ssh box "docker run --device=/dev/kfd --device=/dev/dri --ipc=host rocm/mi50grad python3 tests/x.py"\n'
+    made = repository(tmp_path, {"run.sh": text}).environments[0]
+    assert [c.image for c in made.containers] == ["rocm/mi50grad"]
+
+
+# Compose, workflows
+
+
+COMPOSE = """services:
+  base:
+    image: rocm/pytorch:latest
+    privileged: true
+    devices: [/dev/kfd, /dev/dri]
+    ipc: host
+  train:
+    extends: {service: base}
+    command: python train.py
+"""
+
+
+def test_extends_of_compose(tmp_path: Path) -> None:
+    assert said(report(tmp_path, {"compose.yaml": COMPOSE})) == []
+    alone = COMPOSE.replace("    extends: {service: base}\n", "    image: rocm/pytorch:latest\n")
+    assert [(i, p) for i, _, p in said(report(tmp_path, {"compose.yaml": alone}))] == [("access.container", "compose.yaml:7")]
+    other = "services:\n  x:\n    extends: {file: compose.yaml, service: base}\n"
+    assert said(report(tmp_path / "f", {"compose.yaml": COMPOSE, "compose.dev.yaml": other})) == []
+
+
+JOB = """on: {{workflow_dispatch: {{inputs: {{v: {{default: "2.9.1"}}}}}}}}
+jobs:
+  test:
+    strategy:
+      matrix:
+        os: {}
+        torch: ["2.8.0", "2.9.1"]
+    runs-on: ${{{{ matrix.os }}}}
+    steps:
+      - run: pip install torch==${{{{ matrix.torch }}}} torchvision
+      - if: matrix.torch == '9.9'
+        run: pip install torch==9.9
+"""
+
+
+def test_the_matrix_of_a_job(tmp_path: Path) -> None:
+    hosted = {".github/workflows/a.yml": JOB.format("[ubuntu-latest, windows-latest]")}
+    assert said(report(tmp_path, hosted)) == []
+    assert len(repository(tmp_path, {}).environments) == 4
+    own = {".github/workflows/a.yml": JOB.format("[linux-mi300-gpu]")}
+    found = serious(report(tmp_path / "own", own, gpu="gfx942"))
+    assert [f.id for f in found] == [NOT_ROCM, NOT_ROCM] or [f.id for f in found] == [NOT_ROCM]
+    packages = {r.name for e in repository(tmp_path / "own", {}).environments for s in e.steps for r in s.requirements}
+    assert packages == {"torch", "torchvision"}
+
+
+def test_an_expression_without_a_value_is_one_word(tmp_path: Path) -> None:
+    text = "jobs:\n  t:\n    runs-on: [self-hosted, rocm]\n    steps:\n      - run: pip install torch==${{ needs.a.outputs.b || github.ref }} peft\n"
+    made = repository(tmp_path, {".github/workflows/a.yml": text}).environments[0]
+    assert {r.name for s in made.steps for r in s.requirements} == {"torch", "peft"}
+
+
+def test_jobs_of_gitlab(tmp_path: Path) -> None:
+    text = ".base:\n  image: rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0\ntrain:\n  extends: .base\n  script: [pip install torch==2.9.1]\n"
+    assert said(report(tmp_path, {".gitlab-ci.yml": text})) == [(NOT_ROCM, "error", ".gitlab-ci.yml:5")]
+
+
+# Other places
+
+
+@pytest.mark.parametrize(("files", "ids"), [
+    ({"setup.py": 'from setuptools import setup\nREQ = ["torch==2.9.1"]\nsetup(name="x", install_requires=REQ)\n'}, {NOT_ROCM}),
+    ({"setup.cfg": "[options]\ninstall_requires =\n  torch==2.9.1\n"}, {NOT_ROCM}),
+    ({"Pipfile": '[packages]\ntorch = "==2.9.1"\n'}, {NOT_ROCM}),
+    ({"pixi.toml": '[workspace]\nchannels = ["conda-forge"]\n[dependencies]\npytorch = "2.5"\n'}, {NOT_ROCM}),
+    ({"README.md": "# x\n```bash\npip install torch\n```\n"}, {"repo.no-amd-environment"}),
+    ({"Dockerfile": f"FROM {IMAGE}\nENV PYTORCH_ROCM_ARCH=gfx942;gfx90a\n"}, {"arch.not-in-build"}),
+    ({"Dockerfile": f"FROM {IMAGE}\nENV PYTORCH_ROCM_ARCH=gfx942;gfx1100\n"}, set()),
+    ({"Dockerfile": f"FROM {IMAGE}\nRUN cmake -S . -B b -DAMDGPU_TARGETS=gfx1151\n"}, {"arch.not-in-build"}),
+    ({"requirements.txt": "--index-url https://rocm.nightlies.amd.com/v2/gfx1151/\ntorch\n"}, {"arch.not-in-build"}),
+    ({"requirements.txt": "--index-url https://rocm.nightlies.amd.com/v2/gfx110X-all/\ntorch\n"}, set()),
+    ({"requirements-rocm.txt": f"--index-url {ROCM}\ntorch==2.9.1\nonnxruntime-gpu\n"}, {"version.package-mismatch"}),
+])  # fmt: skip
+def test_places(tmp_path: Path, files: dict[str, str], ids: set[str]) -> None:
+    assert {i for i, _, _ in said(report(tmp_path, files))} == ids
+
+
+@pytest.mark.parametrize(("text", "ids"), [
+    ("optimizer:\n  _component_: bitsandbytes.optim.PagedAdamW8bit\ndtype: fp32\n", {"lib.bitsandbytes"}),
+    ("train:\n  optimizer: adamw8bit\n  dtype: fp16\n", {"lib.bitsandbytes"}),
+    ("base_model: x\nbf16: true\n", {"numeric.bf16-or-fp16"}), ("base_model: x\nfp8: true\n", {"numeric.bf16-or-fp16"}),
+])  # fmt: skip
+def test_training_configurations(tmp_path: Path, text: str, ids: set[str]) -> None:
+    assert {i for i, _, _ in said(report(tmp_path, {"train.yaml": text}, gpu="gfx906"))} == ids
+    assert said(report(tmp_path, {"train.yaml": text}, gpu="gfx942")) == []
+
+
+# Proposals and output
+
+
+def test_a_proposal_is_inside_the_projects_range_and_the_same_as_plans(tmp_path: Path) -> None:
+    text = '[project]\nname = "x"\nversion = "1"\ndependencies = ["torch>=2.8,<2.10", "torchvision"]\n[tool.uv]\nindex-strategy = "first-index"\n'
+    advice = serious(report(tmp_path, {"pyproject.toml": text, "uv.toml": ""}))[0].advice
+    assert "2.14" not in advice
+    plain = serious(report(tmp_path / "a", {"requirements.txt": "torch>=2.8,<2.10\ntorchvision\n"}))[0].advice
+    assert "torch==2.9.1+rocm6.4" in plain
+    assert "torchvision==0.24.1+rocm6.4" in plain
+
+
+def test_one_cause_is_one_finding_with_all_its_places(tmp_path: Path) -> None:
+    files = {f"configs/{n}.yaml": "base_model: x\nload_in_4bit: true\n" for n in range(30)}
+    found = serious(report(tmp_path, files, gpu="gfx906"))
+    assert len(found) == 1
+    assert sum(r.place.startswith("line ") for r in found[0].evidence) == 25
+    assert "in 30 places" in found[0].cause
+
+
+def test_the_target_is_quoted_without_double_blanks(tmp_path: Path) -> None:
+    quote = serious(report(tmp_path, {"requirements.txt": "torch\n"}))[0].evidence[-1].quote
+    assert "  " not in quote
