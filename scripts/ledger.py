@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from rocm_doctor.matrix import Matrix, load  # noqa: E402
+from rocm_doctor.model import GRADES  # noqa: E402
 
 FILES = (
     "gpus.csv", "rocm_releases.csv", "rocm_gpu_support.csv", "rocm_driver_compat.csv", "rocm_python_os.csv", "rocm_libs.csv",
@@ -80,10 +81,15 @@ def _fault(keys: Sequence[str], grade: str, entries: dict[str, str], regraded: d
     if unknown:
         return f"encoded under {', '.join(unknown)}, which does not exist"
     grades = {entries[key] for key in keys} - {""}
-    explained = any(key in regraded for key in keys)
+    explained = any(key in regraded for key in keys) or all(_weaker(one, grade) for one in grades)
     return (
         "" if not grades or not grade or grade in grades or explained else f"is {grade}, encoded as {', '.join(sorted(grades))}"
     )
+
+
+def _weaker(encoded: str, given: str) -> bool:
+    """Whether the matrix claims less than the fact: a thread in a tracker is official there, and not here."""
+    return encoded in GRADES and given in GRADES and GRADES.index(encoded) > GRADES.index(given)
 
 
 def _nothing(fact: Fact, matrix: Matrix) -> list[str]:

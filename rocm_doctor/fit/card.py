@@ -49,7 +49,7 @@ def workspace_of(gfx: str, matrix: Matrix | None = None) -> int:
     if gfx.startswith("sm_9"):
         return 33 * MIB  # cuBLAS 32 MiB on Hopper, cuBLASLt 1 MiB
     large = gfx.startswith(("gfx94", "gfx95"))
-    lt = matrix is not None and gfx in matrix.fact("hipblaslt-default-targets").gfx
+    lt = matrix is not None and gfx in matrix.fact("feature-hipblaslt-default-2.11").gfx
     return (128 if large else 32) * MIB + (76 * MIB if lt else 0)
 
 
