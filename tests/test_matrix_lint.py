@@ -115,6 +115,7 @@ STACKS, GFX, TORCH = "rows/stacks.yaml", "catalog/gfx.yaml", "catalog/torch.yaml
         (TORCH, "gfx: [gfx900,", "gfx: [gfx999,", "catalogue", "not in catalog"),
         (TORCH, 'local: "1.13.0+rocm5.2"', 'local: "1.12.0+rocm5.2"', "catalogue", "no build of torch"),
         ("catalog/support.yaml", "state: supported", "state: fine", "schema", "fine"),
+        ("catalog/support.yaml", "gfx908: MI100", "gfx908: MI250X", "catalogue", "MI250X is gfx90a, not gfx908"),
         ("catalog/env.yaml", "name: HSA_XNACK", "name: HSA xnack", "catalogue", "no name of a variable"),
         ("catalog/facts.yaml", "sources: [rocblas-cmake]", "sources: [no-such-short]", "schema", "no short name"),
         ("sources.yaml", "gpu-specs:", "never-used: https://example.org/x\ngpu-specs:", "source-used", "no entry uses"),

@@ -175,3 +175,17 @@ def test_env_sets_nothing_that_nothing_reads() -> None:
 def test_bash_lines_survive_any_value(value: str) -> None:
     setting = lines((Variable("NAME", value, "why", "source"),), "bash")[1]
     assert shlex.split(setting) == ["export", f"NAME={value}"]
+
+
+@pytest.mark.parametrize("system", ["linux", "windows", "wsl"])
+@pytest.mark.parametrize("tool", ["pip", "uv"])
+def test_every_command_of_a_new_environment_exists_there(system: str, tool: str) -> None:
+    """Nothing is activated: a command is the system's own, the doctor's, uv's, or names the interpreter of the environment."""
+    out = ran("plan", "--gpu", "gfx1201", "--python", "3.12", "--os", system, "--train", "qlora", "--tool", tool).output
+    block = out.partition("venv .venv")[2].partition("Also:")[0].splitlines()
+    commands = [line.split() for line in block if line.startswith("  ") and not line.strip().startswith("#")]
+    assert commands
+    python = r".venv\Scripts\python.exe" if system == "windows" else ".venv/bin/python"
+    for words in commands:
+        assert words[0] in ("export", "unset", "uv", "rocm-doctor", python) or words[0].startswith("$env:"), words
+        assert words[0] in ("export", "unset") or python in words, words

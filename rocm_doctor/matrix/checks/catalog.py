@@ -12,6 +12,7 @@ from rocm_doctor.versions import release
 
 _NOT_CATALOGUED = {"gfx940", "gfx941"}
 """Targets that sources name and that no entry describes: early silicon that was never sold."""
+_PREFIX = re.compile(r"^(Radeon |Instinct |AMD )+(Pro |PRO )?")
 _ENV = re.compile(r"[A-Z][A-Z0-9_]+(?:_<node>)?$")
 
 
@@ -20,6 +21,7 @@ def faults(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
     targets = {e.gfx for e in entries if isinstance(e, Target)}
     yield from _unique(entries)
     yield from _pci(entries)
+    yield from _products(entries)
     for number, entry in enumerate(entries):
         if isinstance(entry, Target):
             yield from ((number, field, words) for field, words in _target(entry))
@@ -30,6 +32,20 @@ def faults(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
         for field in ("gfx", "blas"):
             named = getattr(entry, field, ()) if isinstance(entry, (TorchBuild, Support, Statement)) else ()
             yield from ((number, field, f"`{g}` is not in catalog/gfx.yaml") for g in named if g not in targets | _NOT_CATALOGUED)
+
+
+def _products(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
+    """A scope that lists products by target (`gfx1102: RX 7600; gfx1030: W6800`) puts none of them under another target."""
+    owners: dict[str, set[str]] = {}
+    for target in (e for e in entries if isinstance(e, Target)):
+        for name in target.names:
+            owners.setdefault(_PREFIX.sub("", name), set()).add(target.gfx)
+    for number, entry in enumerate(entries):
+        for part in entry.scope.split("; ") if isinstance(entry, Support) else ():
+            gfx, colon, words = part.partition(": ")
+            for name, targets in owners.items() if colon and gfx.startswith("gfx") else ():
+                if gfx not in targets and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-]| XTX?\b| GRE\b)", words):
+                    yield number, "scope", f"{name} is {' or '.join(sorted(targets))}, not {gfx}"
 
 
 def _unique(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
