@@ -54,6 +54,7 @@ _SLOTS = {
     "gid": re.compile(r"[0-9]{1,10}"),
     "variable": re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}"),
     "value": re.compile(r"[A-Za-z0-9_.,:/+=@%-]{1,200}"),
+    "path": re.compile(r"/[A-Za-z0-9_./@%+=~ -]{1,300}"),
     "url": re.compile(r"https://[A-Za-z0-9.-]+(/[A-Za-z0-9._/+-]*)?"),
     "image": re.compile(r"[a-z0-9][a-z0-9._/-]{0,199}(:[A-Za-z0-9._-]{1,127})?(@sha256:[0-9a-f]{64})?"),
 }
@@ -175,22 +176,16 @@ def _bash(name: str, value: str | None) -> str:
 
 
 def _fish(name: str, value: str | None) -> str:
-    # Unlike a POSIX shell, fish takes \\ and \' within single quotes for escapes.
-    quoted = (value or "").replace("\\", "\\\\").replace("'", "\\'")
-    return f"set -e {name}" if value is None else f"set -gx {name} '{quoted}'"
+    return f"set -e {name}" if value is None else f"set -gx {name} {shlex.quote(value)}"
 
 
 def _powershell(name: str, value: str | None) -> str:
-    # PowerShell takes the curly quotes for quotes as well.
-    quoted = re.sub("(['\u2018-\u201b])", r"\1\1", value or "")
+    quoted = (value or "").replace("'", "''")
     return f"Remove-Item Env:{name} -ErrorAction SilentlyContinue" if value is None else f"$env:{name} = '{quoted}'"
 
 
-_IN_DOTENV, _BACKSLASHED = re.compile(r"([\\\"$`])"), r"\\\1"
-
-
 def _dotenv(name: str, value: str | None) -> str:
-    return f"# leave out {name}" if value is None else f'{name}="{re.sub(_IN_DOTENV, _BACKSLASHED, value)}"'
+    return f"# leave out {name}" if value is None else f'{name}="{value}"'
 
 
 _SPELLED = {"bash": _bash, "fish": _fish, "powershell": _powershell, "dotenv": _dotenv}

@@ -17,7 +17,7 @@ from rocm_doctor.facts.enrich import enrich, gpu_names
 from rocm_doctor.facts.machines import Capture, apart
 from rocm_doctor.facts.origin import Files, in_files
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Artifact, Command, Diagnosis, Finding, Reading, Report, ReportKind, Row, Snapshot, Verdict
+from rocm_doctor.model import Artifact, Finding, Reading, Report, ReportKind, Snapshot, Verdict
 from rocm_doctor.probes import PROBES
 from rocm_doctor.probes.read.limits import within_limits
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
@@ -27,6 +27,7 @@ from rocm_doctor.rules.checks import checks
 from rocm_doctor.rules.engine import failure_lines, ranked
 from rocm_doctor.rules.engine import judge as judge_rows
 from rocm_doctor.rules.logs import Logs, readable_logs
+from rocm_doctor.rules.offers import offered
 from rocm_doctor.rules.questions import questions
 from rocm_doctor.rules.verdict import missing, verdict
 
@@ -99,13 +100,13 @@ def judge(
     ignore: Sequence[str] = (),
 ) -> Report:
     """The report on these artifacts. `source` names what they are, `kind` what they came from; `ignore` holds diagnosis ids, row keys, or `ID:row`."""
-    held = [_ours(report, matrix) for report in _held(artifacts)]
+    held = _held(artifacts)
     if len(held) == len(artifacts) == 1:
         return _again(held[0], source, ignore)
     facts = enrich(read_facts(artifacts, matrix), matrix)
     logs = Logs(readable_logs(artifacts), failure_lines(matrix))
     findings, undecided = judge_rows(facts, logs, matrix, RULES)
-    findings = [_pasteable(f, facts) for f in _with_held(findings, held, matrix)]
+    findings = [_pasteable(f, facts, kind, matrix) for f in _with_held(findings, held, matrix)]
     roots = [f for f in findings if f.severity != "note" and not f.follows_from]
     word, summary, proven = verdict(facts, findings, matrix, pasted=any(a.name == "paste/text" for a in artifacts))
     report = Report(
@@ -141,24 +142,6 @@ def _held(artifacts: Sequence[Artifact]) -> list[Report]:
     return found
 
 
-def _ours(report: Report, matrix: Matrix) -> Report:
-    """The report with such commands only as our data has: a report is a file that a stranger may have written."""
-    entries: list[Row | Diagnosis] = [*matrix.rows, *matrix.diagnoses.values()]
-    stated = [c for one in entries for c in (*one.commands, *one.verify, *((one.settle,) if one.settle else ()))]
-    known = {c.text for c in (*matrix.typed(stated), *(asked.command for asked in matrix.questions))}
-
-    def kept(commands: Sequence[Command]) -> tuple[Command, ...]:
-        return tuple(c for c in commands if c.text in known)
-
-    findings = tuple(
-        msgspec.structs.replace(
-            f, commands=kept(f.commands), verify=kept(f.verify), settle=f.settle if f.settle and kept([f.settle]) else None
-        )
-        for f in report.findings
-    )
-    return msgspec.structs.replace(report, findings=findings, questions=tuple(q for q in report.questions if kept([q.command])))
-
-
 def _again(report: Report, source: str, ignore: Sequence[str]) -> Report:
     """A report that was handed over alone, as it was."""
     named = msgspec.structs.replace(report, source=report.source if report.kind == "repository" else source)
@@ -172,10 +155,11 @@ def _with_held(findings: list[Finding], held: Sequence[Report], matrix: Matrix) 
     return ranked([*findings, *(msgspec.structs.replace(f, follows_from="") for f in more)], matrix) if more else findings
 
 
-def _pasteable(one: Finding, facts: Snapshot) -> Finding:
+def _pasteable(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix) -> Finding:
     """The finding with the commands that this machine's system and distribution have, as its shell spells them."""
     system, os_name = (str(v) if isinstance(v := facts.get(name).value, str) else "" for name in ("platform", "os"))
-    commands, verify = (fitting(found, system, os_name) for found in (one.commands, one.verify))
+    offers = offered(one.commands, facts, kind, matrix)
+    commands, verify = (fitting(found, system, os_name) for found in (offers, one.verify))
     settle = next(iter(fitting([one.settle], system, os_name)), None) if one.settle else None
     return msgspec.structs.replace(one, commands=commands, verify=verify, settle=settle)
 

@@ -145,13 +145,13 @@ def test_a_plan_is_written_to_a_file(tmp_path: Path) -> None:
     target = tmp_path / "requirements.txt"
     done = ran(*MI50, "--format", "requirements", "-o", str(target))
     assert done.exit_code == 0
-    assert done.output == ""
+    assert done.stdout == ""
     assert "torch==2.9.1+rocm6.3" in target.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("shell", sorted(SHELLS))
 def test_env_prints_reason_source_and_setting(shell: str) -> None:
-    out = ran("env", "--gpu", "gfx1034", "--python", "3.12", "--os", "linux", "--index", "pytorch", "--shell", shell).output
+    out = ran("env", "--gpu", "gfx1034", "--python", "3.12", "--os", "linux", "--index", "pytorch", "--shell", shell).stdout
     comment, setting = out.splitlines()[:2]
     assert comment.startswith("# ")
     assert comment.endswith("]")
@@ -161,7 +161,7 @@ def test_env_prints_reason_source_and_setting(shell: str) -> None:
 def test_env_is_silent_where_nothing_is_needed() -> None:
     done = ran("env", "--gpu", "gfx942", "--python", "3.12", "--os", "linux")
     assert done.exit_code == 0
-    assert done.output == ""
+    assert done.stdout == ""
 
 
 def test_env_sets_nothing_that_nothing_reads() -> None:

@@ -106,3 +106,17 @@ def test_glibc_is_looked_at() -> None:
     assert "glibc 2.28" in next(r.why for r in made.rejected if r.build.key == "2.13.0+rocm7.2")
     assert made.best
     assert "linux_x86_64" in made.best.candidate.build.platforms
+
+
+def test_what_is_wrong_with_the_machine_comes_before_python() -> None:
+    """The user is in no group that may open /dev/kfd: installing anything first would change nothing."""
+    made = plan({"kfd.openable": False, "kfd.error": "Permission denied", "kfd.group": "render"})
+    assert made.best
+    assert [step.name for step in made.steps] == ["access.permission"]
+    words = text(made)
+    assert words.index("First, on the system:") < words.index("pip install")
+    assert "usermod" in words
+
+
+def test_a_machine_in_order_has_no_first_step() -> None:
+    assert plan({"kfd.openable": True}).steps == ()

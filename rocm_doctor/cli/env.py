@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,12 +19,33 @@ from rocm_doctor.plan.text import variables_text
 @plan_options
 @click.option("--shell", type=click.Choice(SHELLS), default="bash", show_default=True, help="Spelling of the lines.")
 def command(shell: str, **asked: Any) -> None:
-    """Variables for the stack that `plan` puts first: what to set and what to unset, each with its reason and source.
+    """Variables for the torch that is installed in the environment of --python (the current one by default), what to set and what
+    to unset, each with its reason and source. Where no torch for ROCm is installed: for the stack that `plan` puts first.
 
-    Prints nothing where nothing is needed, and never a variable that no program reads.
+    Prints nothing where nothing is needed, and never a variable that no program reads. Standard error says what it is for.
     """
-    plan = planned(**asked)
+    torch = "" if asked["index"] or (asked["system"] and not asked["python"]) else installed_torch(asked["python"])
+    plan = planned(**{**asked, "index": torch or asked["index"]})
     if plan.best is None:
-        click.echo(f"nothing is known to work for {plan.machine.words()}: rocm-doctor plan says why", err=True)
+        what = f"torch {torch}, which is installed," if torch else "nothing"
+        click.echo(
+            f"{what} is {'not ' if torch else ''}known to work for {plan.machine.words()}: rocm-doctor plan says why", err=True
+        )
         sys.exit(1)
-    click.echo(variables_text(plan.variables, shell), nl=False)
+    words = variables_text(plan.variables, shell)
+    of = f"torch {torch}, which is installed" if torch else f"{plan.best.name}, which plan puts first"
+    click.echo(f"for {of}{'' if words else ': nothing to set'}", err=True)
+    click.echo(words, nl=False)
+
+
+def installed_torch(python: str | None) -> str:
+    """The version of the torch for ROCm in an environment, from its files; empty where there is none."""
+    from rocm_doctor.matrix import load
+    from rocm_doctor.pipeline import read_facts
+    from rocm_doctor.sources.live.python import python_files
+
+    if python and re.fullmatch(r"3\.\d+(\.\d+)?", python):
+        return ""
+    facts = read_facts(python_files(python, Path("/"), os.environ), load())
+    version = facts.get("torch.version").value
+    return version if isinstance(version, str) and facts.get("torch.build").value == "rocm" else ""

@@ -36,7 +36,7 @@ class Plan(msgspec.Struct, frozen=True):
         return self.stacks[0] if self.stacks else None
 
     def alternatives(self, count: int = 3) -> tuple[Stack, ...]:
-        """The next by rank that are of another ROCm or index than those before, and whatever has a report of a run."""
+        """The next by rank that are of another ROCm or index than those before, and whatever somebody is known to run."""
         shown: list[Stack] = []
         kinds = {_kind(s) for s in self.stacks[:1]}
         for other in self.stacks[1:]:
@@ -75,9 +75,24 @@ def answer(machine: Machine, known: Catalog, wish: Sequence[str] = (), index: st
         () if stacks else nearest(resolver),
         tuple(_remarks(machine, known, wish)),
         known.matrix.version,
-        tuple(_steps(stacks[0], machine, known)) if stacks and not machine.probed else (),
+        tuple(_first(resolver) if machine.probed else _steps(stacks[0], machine, known)) if stacks else (),
         None if index else next_newer(stacks, rejected),
     )
+
+
+_SYSTEM = ("access.", "version.kernel", "version.firmware", "version.driver", "platform.")
+"""Beginnings of the diagnoses that no package of Python mends."""
+
+
+def _first(resolver: Resolver) -> Iterator[Step]:
+    """What is wrong with the machine itself, as `check` has it: each before anything is installed."""
+    judge = resolver.stack_judge
+    for one in judge.of_machine:
+        if one.severity != "note" and not one.follows_from and one.id.startswith(_SYSTEM):
+            words = f"{one.title}: {one.advice}" if one.advice else one.title
+            commands = tuple(command.text for command in one.commands)
+            checked = judge.known.matrix.diagnoses[one.id].checked
+            yield Step(one.row or one.id, (judge.machine.system,), words, one.sources, one.grade, checked, commands=commands)
 
 
 def _steps(stack: Stack, machine: Machine, known: Catalog) -> Iterator[Step]:

@@ -29,6 +29,8 @@ _STATED_FAMILIES = ("pkg.", "code.", "soname.", "env.")
 _ROCM = Fact("rocm")
 """torch.build of every stack of a plan."""
 _AFTERWARDS = ("torch.", "smoke.")
+_PYTORCH = "https://download.pytorch.org/"
+"""PyTorch's own index, whose torchvision has the local part of its torch; a pin without it finds that wheel as well."""
 _DISTS = {
     "therock": ("rocm", "rocm-sdk-core", "rocm-sdk-libraries"),
     "rpath-packages": ("rocm", "rocm-sdk-core", "rocm-sdk-libraries"),
@@ -45,6 +47,8 @@ class StackJudge(msgspec.Struct, frozen=True):
     about: dict[str, Matrix]
     before: frozenset[str] = frozenset()
     among: dict[frozenset[str], Matrix] = {}
+    of_machine: tuple[Finding, ...] = ()
+    """The findings behind `before`."""
 
     def judge(
         self, candidate: Candidate, chosen: Mapping[str, Release], env: Mapping[str, str], about: str = ""
@@ -82,7 +86,7 @@ def stack_judge(machine: Machine, known: Catalog) -> StackJudge:
     matrix = _with_rows(known.matrix, tuple(row for row in known.matrix.rows if not _settled(row, machine)))
     about = {name: _with_rows(matrix, tuple(r for r in matrix.rows if f"pkg.{name}" in r.when)) for name in known.packages}
     found, _ = judge(with_stack(machine, {}), _NO_LOGS, matrix, RULES) if machine.probed else ([], [])
-    return StackJudge(machine, known, matrix, about, frozenset(f.fingerprint for f in found), {})
+    return StackJudge(machine, known, matrix, about, frozenset(f.fingerprint for f in found), {}, tuple(found))
 
 
 def _with_rows(matrix: Matrix, rows: tuple[Row, ...]) -> Matrix:
@@ -93,7 +97,7 @@ def _with_rows(matrix: Matrix, rows: tuple[Row, ...]) -> Matrix:
 
 
 def _settled(row: Row, machine: Machine) -> bool:
-    """Whether no stack on this machine can make a finding of the row: a condition is false, or asks for what cannot be known
+    """Whether no stack on this machine can make a finding of the row: a condition is false, or asks for what nobody can know
     before it is installed (such a row stays undecided in `check`, too)."""
     if row.status == "works" and not row.harmless:
         return True
@@ -145,7 +149,10 @@ def companions(candidate: Candidate) -> dict[str, str]:
     """torchvision, torchaudio, Triton and the ROCm packages that come with a build, at its versions; a version may be empty."""
     build = candidate.build
     triton, _, version = build.triton.partition("==")
-    found = {"torchvision": local(build.torchvision, build), "torchaudio": local(build.torchaudio, build)}
+    vision = local(build.torchvision, build)
+    if vision and "+" not in vision and build.index.startswith(_PYTORCH):
+        vision = f"{vision}+{build.local.partition('+')[2]}"
+    found = {"torchvision": vision, "torchaudio": local(build.torchaudio, build)}
     found |= {triton: version} if version else {}
     exact = {} if candidate.index.nightly else dict.fromkeys(_DISTS.get(build.family, ()), build.rocm)
     return {**found, **exact}

