@@ -23,6 +23,7 @@ KNOWN = (
 )  # fmt: skip
 
 
+@pytest.mark.timed
 def test_a_bundle_of_nothing_but_short_lines() -> None:
     artifacts = [Artifact(name, "bundle", "a=b\n" * (2 << 20)) for name in KNOWN]
     artifacts.append(Artifact("log/train.log", "bundle", "step\n" * (1 << 20)))
@@ -36,6 +37,7 @@ def test_a_bundle_of_nothing_but_short_lines() -> None:
     assert f"only the first {LINES} lines" in render("text", report, RenderOptions())
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("line", ["V{n}=x\n", "p{n}==1.0\n"])
 def test_names_without_end(line: str) -> None:
     text = "".join(line.format(n=n) for n in range(200_000))
@@ -53,6 +55,7 @@ def test_more_files_than_anybody_reads(tmp_path: Path) -> None:
     assert "more than 500 files of free text" in done.output
 
 
+@pytest.mark.timed
 def test_a_line_of_quotation_marks() -> None:
     start = time.process_time()
     assert cut("> " * (4 << 20) + "x", "paste")
