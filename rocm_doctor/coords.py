@@ -46,6 +46,7 @@ COORDS: dict[str, Coord] = {
     "cgroup_memory_bytes": Coord("number", "memory limit of the control group in bytes; absent when there is none"),
     "user.groups": Coord("list", "names (or numeric ids) of the process's groups"),
     "user.gids": Coord("list", "numeric ids of the process's groups"),
+    "user.member_of": Coord("word", "group that rocminfo says this user is in"),
     "user.missing_group": Coord("word", "group that rocminfo or amd-smi says this user is not in"),
     "user.root": Coord("flag", "the process is root"),
     # device nodes and driver

@@ -61,6 +61,11 @@ _VERSION_BEFORE = re.compile(
     r"\b[\w\s]{0,12}[\"')]*\s*[:=]?\s*[\"'(]?v?)$",
     re.I,
 )
+_PACKAGE_BEFORE = re.compile(
+    r"(?:^|[\s(\"'])(?:(?:amd|amdgpu|google|hip\w*|jax|nvidia|onnxruntime|opencv|python|pytorch|rocm|tensorflow|torch|types)[-_][\w-]{1,40}"
+    r"|lib[a-z][\w-]*|cu[a-z]+|[nr]ccl)\"?\s*[:=]?\s*\"?$"
+)
+"""A package's name, as pip lists it: `nvidia-cublas 13.1.1.3`."""
 _PRIVATE = ("192.168.", "169.254.", *(f"172.{n}." for n in range(16, 32)))
 
 
@@ -78,7 +83,7 @@ def _ipv4(text: str) -> Spans:
         if _is_ipv4(value) and not (text[max(0, start - 1) : start] or " ").isalnum():
             before = text[max(0, start - 40) : start].rsplit("\n", 1)[-1]
             private = value.startswith(_PRIVATE) and not before.endswith("==")
-            if private or not _VERSION_BEFORE.search(before):
+            if private or not (_VERSION_BEFORE.search(before) or _PACKAGE_BEFORE.search(before)):
                 yield start, m.end()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.commands import filled
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Finding, Snapshot
+from rocm_doctor.model import Finding, Reading, Snapshot
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.findings import finding, readings
 
@@ -126,9 +126,48 @@ def _not_permitted(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
             evidence=evidence,
             commands=commands,
         )
+    if snapshot.get("user.root").value is True:
+        return _refused_to_root(snapshot, matrix, node, evidence)
+    if _in_group(snapshot, name):
+        return _refused_to_member(snapshot, matrix, node, evidence)
     groups = group if isinstance(group, str) and group != "root" else "render,video"
     commands = filled("sudo usermod -a -G {group} $LOGNAME", group=groups)
     return finding(matrix, "access.permission", title=f"this user may not open {node}", evidence=evidence, commands=commands)
+
+
+def _in_group(snapshot: Snapshot, name: str) -> bool:
+    """Whether the user is in the group that owns the node, or in one that rocminfo takes for it."""
+    if isinstance(snapshot.get("user.member_of").value, str):
+        return True
+    owner, groups = snapshot.get(f"{name}.group").value, snapshot.get("user.groups").value
+    return isinstance(owner, str) and isinstance(groups, tuple) and owner in groups
+
+
+def _refused_to_root(snapshot: Snapshot, matrix: Matrix, node: str, evidence: tuple[Reading, ...]) -> Finding:
+    """Groups do not bind root: a container's device rules, a user namespace or SELinux does."""
+    return finding(
+        matrix,
+        "access.container",
+        title=f"root may not open {node}: a container or a security policy refuses it",
+        cause="The node's group does not apply to root. A container without the device, a user namespace or SELinux refuses the open.",
+        advice="Pass /dev/kfd and /dev/dri into the container. With SELinux, add `--security-opt label=disable`.",
+        evidence=evidence + readings(snapshot, "user.root"),
+        commands=("docker run --device=/dev/kfd --device=/dev/dri --security-opt label=disable IMAGE",),
+    )
+
+
+def _refused_to_member(snapshot: Snapshot, matrix: Matrix, node: str, evidence: tuple[Reading, ...]) -> Finding:
+    names = [n for n in ("user.member_of", "user.groups") if _said(snapshot, n)][:1]
+    return finding(
+        matrix,
+        "access.permission",
+        title=f"this user may not open {node}, although a group of the user owns it",
+        cause="Membership counts from the next login on. It does not help where the node belongs to another group, or in a container "
+        "that maps groups to other numbers.",
+        advice="Log out and in again. If that does not help, compare the numbers of the node's group and of yours.",
+        evidence=evidence + readings(snapshot, *names),
+        commands=("id; ls -ln /dev/kfd /dev/dri",),
+    )
 
 
 def _said(snapshot: Snapshot, name: str) -> bool:

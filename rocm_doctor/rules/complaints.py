@@ -13,7 +13,8 @@ COMPLAINTS: dict[str, str] = {
     "|silent crash|silently crash",
     "no-gpu": "no hip gpus are available|no cuda gpus are available|hiperrornodevice|no rocm-capable device|no devices found"
     "|is_available()*false|is_available*false|cuda available: false|rocm available: false|gpu available: false"
-    "|device_count*0|device count: 0|zero devices|found 0 rocm"
+    "|device_count() == 0|device_count()==0|device_count(): 0|device_count() 0|device_count is 0|device_count() is 0|device_count() returns 0"
+    "|device_count: 0|device_count=0|device_count 0|device count: 0|device count 0|device count is 0|zero devices|found 0 rocm"
     "|gpu is not detected|gpu isn't detected|gpu not detected|gpu not found|no gpu detected|no gpu found|no gpu is found|no gpu"
     "|not find*gpu|not detect*gpu|not see*gpu|cannot find*gpu|can't find*gpu|cannot detect*gpu|cannot see*gpu|can't see*gpu"
     "|gpu*not detected|gpu*not recogni|gpu*not visible|not find*card|not detect*card|not being enumerated|not enumerated"
@@ -27,7 +28,7 @@ COMPLAINTS: dict[str, str] = {
     "|gpu is not used|gpu is idle|gpu stays idle",
     "wrong": "nan with|nan from|nan in |nan grad|nan after|gives nan|give nan|produces nan"
     "|become nan|becomes nan|turns nan|turn nan"
-    "|nan loss|loss*nan| nan |nans|=nan|: nan|'nan'|nan,|inf or nan|black image|gray image|grey image|blank image"
+    "|nan loss|loss*nan| nan |nans in|to nans|of nans|are nans|as nans|gets nans|gives nans|give nans|produces nans|nans.|nans,|nans after|nans with|nans when|=nan|: nan|'nan'|nan,|inf or nan|black image|gray image|grey image|blank image"
     "|noise image|images are gray|images are grey|images are black|gray screen|grey screen|black screen|prints black|all zeros"
     "|set to zeros|only zeros|returns zeros|garbage|gibberish|nonsense|wrong result|wrong answer|result is wrong"
     "|results are wrong|incorrect result|corrupt|probability tensor contains",
@@ -45,7 +46,7 @@ COMPLAINTS: dict[str, str] = {
     "trouble": "error|fail|broke|crash|not work|doesn't work|cannot|can't|segfault|aborted|aborting| hang|hangs|stuck"
     "|problem|exception|not support"
     "|not detect|not start|not run|killed|unusable|segmentation fault|sigsegv|core dump|freez|regress|gpu reset|timeout|garbage"
-    "|gibberish|corrupt|wrong result|wrong output|wrong number| nan |nans|=nan|nan loss|black image|slower|unstable|no longer",
+    "|gibberish|corrupt|wrong result|wrong output|wrong number| nan |nans in|to nans|of nans|gives nans|produces nans|nans.|nans,|nans after|nans with|=nan|nan loss|black image|slower|unstable|no longer",
     "failing": "error|exception|failed|fails|failure|failing|cannot|can't|not support|unsupported|not implemented|segfault|crash"
     "|abort|assert| hang|hangs|stuck| nan|wrong|incorrect|broken|not work|doesn't work|regression|slower|corrupt|garbage",
     "train": "train|fine-tun|finetun|lora|sft|optimizer|backward|epoch|grad_norm|'loss'|peft|unsloth",

@@ -19,7 +19,7 @@ from rocm_doctor.coords import coord
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import THE_MACHINE, Confidence, Fact, Finding, Gpu, Reading, Row, Snapshot, Subject, Undecided
 from rocm_doctor.rules.conditions import holds
-from rocm_doctor.rules.findings import from_row, lowered, quoted, to_train_on
+from rocm_doctor.rules.findings import from_row, in_words, lowered, quoted, to_train_on
 from rocm_doctor.rules.logs import Logs
 from rocm_doctor.rules.precedence import overruled, overruling
 
@@ -149,7 +149,7 @@ def _excludes(condition: str) -> bool:
 def _ruled_out(row: Row, name: str, fact: Fact, logs: Logs) -> Judged | None:
     if "log" not in row.when or not _lines(row, logs):
         return None
-    return Judged(ruled_out=f"{name} is {'absent' if fact.value is None else fact.value}")
+    return Judged(ruled_out=f"{name} is {in_words(fact.value)}")
 
 
 def _fact(name: str, snapshot: Snapshot, gpu: Gpu | None) -> Fact:

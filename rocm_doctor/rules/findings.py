@@ -10,7 +10,21 @@ import msgspec
 
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.ranges import remedy
-from rocm_doctor.model import THE_MACHINE, Command, Confidence, Fact, Finding, Gpu, Reading, Row, Severity, Snapshot, Subject
+from rocm_doctor.model import (
+    THE_MACHINE,
+    Command,
+    Confidence,
+    Fact,
+    Finding,
+    Gpu,
+    Reading,
+    Row,
+    Severity,
+    Snapshot,
+    Subject,
+    Unknown,
+    Value,
+)
 
 SEVERITY: dict[tuple[str, str], Severity] = {
     ("wrong", "official"): "error",
@@ -65,7 +79,7 @@ def finding(
         evidence=tuple(dict.fromkeys(evidence)),
         **given,
     )
-    return stamped(made)
+    return stamped(once(made))
 
 
 def from_row(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidence: Confidence, subject: Subject) -> Finding:
@@ -91,7 +105,7 @@ def from_row(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidence: 
         settle=_settling(matrix, row.settle),
         origin=row.origin,
     )
-    return stamped(lowered(made) if confidence == "low" else made)
+    return stamped(once(lowered(made) if confidence == "low" else made))
 
 
 def _settling(matrix: Matrix, command: Command | str | None) -> Command | None:
@@ -101,6 +115,16 @@ def _settling(matrix: Matrix, command: Command | str | None) -> Command | None:
 def lowered(one: Finding) -> Finding:
     """The same finding as a hypothesis: low confidence, and no error any more."""
     return msgspec.structs.replace(one, confidence="low", severity=_LOWERED[one.severity])
+
+
+def once(made: Finding) -> Finding:
+    """The finding with each command once: what is to do is not also what to check, and what settles it is neither."""
+    said = {c.text for c in made.commands}
+    verify = tuple(c for c in made.verify if c.text not in said)
+    said |= {c.text for c in verify}
+    return msgspec.structs.replace(
+        made, verify=verify, settle=made.settle if made.settle and made.settle.text not in said else None
+    )
 
 
 def stamped(made: Finding) -> Finding:
@@ -120,6 +144,15 @@ def to_train_on(snapshot: Snapshot) -> list[tuple[Subject, Gpu]]:
     seen = [(subject_of(g, n), g) for n, g in enumerate(snapshot.gpus) if g.get("visible").value is not False]
     cards = any(g.get("is_apu").value is False for _, g in seen)
     return [(subject, g) for subject, g in seen if not (cards and g.get("is_apu").value is True)]
+
+
+def in_words(value: Value) -> str:
+    """A fact's value as a sentence has it: yes and no, one of several, absent, not known."""
+    if isinstance(value, Unknown):
+        return f"one of {', '.join(value.candidates)}" if value.candidates else "not known"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "absent" if value is None else ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def quoted(fact: Fact, name: str) -> tuple[Reading, ...]:

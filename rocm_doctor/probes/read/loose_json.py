@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Union
+from typing import TYPE_CHECKING, Union
+
+from rocm_doctor.bounded import jsons
+
+if TYPE_CHECKING:
+    import json
 
 Json = Union[dict[str, "Json"], list["Json"], str, int, float, bool, None]
 
@@ -12,6 +17,8 @@ _START = re.compile(r"^[ \t#>|]*([\[{])\s*(?=[\]}\"\[{]|\Z)", re.MULTILINE)
 _TOKEN = re.compile(r"\"((?:[^\"\\\n]|\\.){0,4000})\"|([\[\]{}:,])|([^\s\[\]{}:,\"]+)")
 _WORDS = {"true": True, "false": False, "null": None}
 _DEEPEST = 60
+_ATTEMPTS = 200
+"""Values that are tried as well-formed JSON first."""
 
 
 def roots(text: str) -> list[Json]:
@@ -19,10 +26,24 @@ def roots(text: str) -> list[Json]:
     very end of the text is not taken, as it may lack its last letters."""
     found: list[Json] = []
     place = 0
+    strict, whole = jsons.decoder(), jsons.whole_letters(text)
+    attempts = 0
     while start := _START.search(text, place):
-        value, place = _Reader(text, start.start(1)).root()
+        attempts += 1
+        value, place = _strict(strict, whole, start.start(1)) if attempts <= _ATTEMPTS else (None, 0)
+        if not place:
+            value, place = _Reader(text, start.start(1)).root()
         found.append(value)
     return found
+
+
+def _strict(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Json, int]:
+    """The value of well-formed JSON and the place behind it; 0 where it is not well-formed, or ends the text as it may be cut."""
+    try:
+        value, end = decoder.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None, 0
+    return value, end
 
 
 class _Reader:
@@ -86,8 +107,13 @@ class _Reader:
         return out
 
 
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
+_SHORT = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+
+
 def _unescaped(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text) if "\\" in text else text
+    """The string with its escapes read as JSON's: `\\u2122` is a trade mark, `\\n` a line end."""
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _SHORT.get(found[2], found[2]), text)
 
 
 def _word(text: str) -> Iterator[tuple[str, Json]]:
@@ -96,5 +122,5 @@ def _word(text: str) -> Iterator[tuple[str, Json]]:
         yield "", _WORDS[text]
     elif re.fullmatch(r"-?\d{1,18}", text):
         yield "", int(text)
-    elif re.fullmatch(r"-?\d{1,18}\.\d{1,18}", text):
+    elif re.fullmatch(r"-?\d{1,18}(?:\.\d{1,18})?(?:[eE][+-]?\d{1,2})?", text):
         yield "", float(text)

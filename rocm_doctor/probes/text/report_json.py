@@ -20,6 +20,7 @@ _FACTS = {
     "driver.version": ("rocm.driver", "driver_version", "amdgpu_version", "driver.version"),
     "kernel": ("kernel", "kernel_version", "system.kernel"),
 }
+_AVAILABLE = ("torch.available", "torch.cuda_available", "torch.is_available", "cuda_available", "is_cuda_available")
 _DEVICES = ("torch.devices", "devices", "gpus", "gpu_names", "gpu_name", "gpu", "device_name", "device")
 
 
@@ -87,6 +88,11 @@ def _header(result: ProbeResult, value: dict[str, Any], reading: Reading) -> Non
             if isinstance(found, str) and found[:1].isdigit():
                 result.record(fact, found.split()[0], Reading(reading.artifact, reading.place, f"{path}: {found}"))
                 break
+    for path in _AVAILABLE:
+        if isinstance(_at(value, path), bool):
+            words = f"{path}: {str(_at(value, path)).lower()}"
+            result.record("torch.available", _at(value, path), Reading(reading.artifact, reading.place, words))
+            break
     for path in _DEVICES:
         found = _at(value, path)
         names = [found] if isinstance(found, str) else found if isinstance(found, list) else []

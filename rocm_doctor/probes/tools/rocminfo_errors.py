@@ -24,6 +24,7 @@ _OPEN = re.compile(
 )
 _MODULE = re.compile(r"ROCk module version (\d+(?:\.\d+){1,3}) is loaded")
 _MISSING = re.compile(r"is not member of \"?([a-z]*)\"? group")
+_MEMBER = re.compile(r"(\S{1,40}) is (?:not )?member of \"?([a-z]+)\"? group")
 _STATUS = re.compile(r"(?:Call returned|returned|code:) (HSA_STATUS_ERROR\w*|\d{4})")
 
 
@@ -38,6 +39,10 @@ def failures(result: ProbeResult, artifact: Artifact) -> None:
             result.record("wsl", True, reading)
         if "/dev/kfd" in line.text:
             _kfd(result, line, reading)
+        if "is member of" in line.text and (group := _MEMBER.search(line.text)):
+            result.record("user.member_of", group.group(2), reading)
+        if (user := _MEMBER.search(line.text)) and user.group(1) == "root":
+            result.record("user.root", True, reading)
         if "is not member of" in line.text and (group := _MISSING.search(line.text)) and group.group(1):
             result.record("user.missing_group", group.group(1), reading)
         if "returned" in line.text or "hsa_init Failed" in line.text:
