@@ -196,3 +196,24 @@ def test_an_address_is_one(text: str) -> None:
 def test_what_proves_a_way_to_the_device(facts: dict[str, object], open_: bool | None) -> None:
     made = derived(Snapshot({name: Fact(value, (Reading(name),)) for name, value in facts.items()}))  # type: ignore[arg-type]
     assert made.get("kfd.openable", Fact(None)).value is open_
+
+
+def test_an_override_in_force_is_not_asked_for() -> None:
+    """A chip that the runtime reports as a target of the build runs under an override already, whoever set it."""
+    smi = "GPU[0]\t\t: Card Series: \t\tAMD Radeon 680M\nGPU[0]\t\t: GFX Version: \t\tgfx1035\n"
+    comfy = "pytorch version: 2.8.0+rocm6.4\nAMD arch: gfx1030\nDevice: cuda:0 AMD Radeon 680M : native\n"
+    assert "arch.override-needed" not in [f.id for f in pasted(smi + comfy).findings]
+    without = pasted(
+        smi
+        + comfy.replace("AMD arch: gfx1030\n", "")
+        + "$ pip list\nPackage Version\n------- -------\ntorch 2.8.0+rocm6.4\npeft 1.0\nx 1.0\n"
+    )
+    assert "arch.override-needed" in [f.id for f in without.findings]
+
+
+def test_a_kernel_of_wsl_is_not_the_gpu_s_driver() -> None:
+    """Rows that judge by the Linux kernel's release are about bare metal: in WSL the driver is Windows'."""
+    text = "gfx1151, Radeon 8060S. uname -r: 6.6.87.2-{}\nROCm 7.2, torch 2.9.1+rocm7.2: total capacity of 15 GiB, out of memory\n"
+    rows = {wsl: [f.id for f in pasted(text.format("microsoft-standard-WSL2" if wsl else "generic")).findings] for wsl in (True, False)}
+    assert "version.kernel-too-old" in rows[False]
+    assert "version.kernel-too-old" not in rows[True]

@@ -45,6 +45,8 @@ def _enriched(facts: dict[str, Fact], matrix: Matrix) -> dict[str, Fact]:
     elif by_id and stated.value not in by_id and not _from_kernel(stated):
         out["gfx_reported"] = stated
         out["gfx"] = _chosen(by_id, facts["device_id"])
+    if "gfx_reported" in out and out["gfx_reported"].value == out["gfx"].value:
+        del out["gfx_reported"]
     target = matrix.gfx.get(str(out["gfx"].value))
     return {**out, **_unsaid(_of_target(target, out["gfx"].readings), out), **_product(target, facts)} if target else out
 

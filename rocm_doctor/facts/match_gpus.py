@@ -112,4 +112,11 @@ def _differ(one: _Facts, other: _Facts, key: str) -> bool:
 
 def _compatible(one: _Facts, other: _Facts) -> bool:
     """Nothing that both state says that these are two GPUs."""
-    return not any(_differ(one, other, key) for key in ("pci_bdf", "device_id", "gfx", "is_apu"))
+    if any(_differ(one, other, key) for key in ("pci_bdf", "device_id", "is_apu")):
+        return False
+    return not _differ(one, other, "gfx") or _reported(one) or _reported(other)
+
+
+def _reported(gpu: _Facts) -> bool:
+    """Whether the target is what the runtime reports, which HSA_OVERRIDE_GFX_VERSION changes."""
+    return same(gpu, gpu, "gfx_reported") and value(gpu, "gfx_reported") == value(gpu, "gfx")

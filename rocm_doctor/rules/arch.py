@@ -30,7 +30,7 @@ def code_for_the_card(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 def _missing_code(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subject: Subject) -> Finding | None:
     targets, sure = compiled(snapshot, matrix)
-    if targets is None or holds_code(targets, gfx) is not False or _override_helps(snapshot, targets, gfx):
+    if targets is None or holds_code(targets, gfx) is not False or _override_helps(snapshot, targets, gpu, gfx):
         return None
     sure = _no_surer(sure, gpu)
     evidence = (*gpu.get("gfx").readings[:1], *readings(snapshot, "torch.version"), *targets.readings[:1])
@@ -68,8 +68,14 @@ def _no_surer(sure: Confidence, gpu: Gpu) -> Confidence:
     return "low" if sure != "high" and all(r.artifact == "paste/text" for r in gpu.get("gfx").readings) else sure
 
 
-def _override_helps(snapshot: Snapshot, targets: Fact, gfx: str) -> bool:
-    """The override in force names a target that the build has; whether it is a good one is judged in override.py."""
+def _override_helps(snapshot: Snapshot, targets: Fact, gpu: Gpu, gfx: str) -> bool:
+    """The override in force names a target that the build has; whether it is a good one is judged in override.py.
+
+    It shows in the variable, or in the target that the runtime reports for a chip of another one.
+    """
+    reported = gpu.get("gfx_reported").value
+    if isinstance(reported, str) and holds_code(targets, reported):
+        return True
     value = snapshot.get("env." + NAME).value
     return isinstance(value, str) and isinstance(targets.value, tuple) and covers(targets.value, gfx, value) is True
 
@@ -99,7 +105,7 @@ def _not_in_build(
 
 def _missing_blas(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subject: Subject) -> Finding | None:
     kernels, sure = blas(snapshot, matrix)
-    if kernels is None or holds_code(kernels, gfx) is not False or _override_helps(snapshot, kernels, gfx):
+    if kernels is None or holds_code(kernels, gfx) is not False or _override_helps(snapshot, kernels, gpu, gfx):
         return None
     sure = _no_surer(sure, gpu)
     others = builds_with(gfx, matrix, _python(snapshot))

@@ -97,8 +97,10 @@ def _describe(result: ProbeResult, document: Document, line: Line, found: re.Mat
 
 def _comfyui(result: ProbeResult, document: Document, gpu: dict[str, Fact]) -> None:
     """ComfyUI prints memory and architecture of the device in use on lines of their own, above its name."""
-    for key, needle, pattern in (("gfx", "amd arch: ", _ARCH), ("vram_bytes", "total vram ", _VRAM)):
-        for line in document.lines_with(needle, most=1):
-            found = pattern.search(line.text)
-            if found:
-                result.record(key, found.group(1) if key == "gfx" else int(found.group(1)[:9]) * MIB, document.reading(line), gpu)
+    for line in document.lines_with("amd arch: ", most=1):
+        if found := _ARCH.search(line.text):
+            result.record("gfx", found.group(1), document.reading(line), gpu)
+            result.record("gfx_reported", found.group(1), document.reading(line), gpu)
+    for line in document.lines_with("total vram ", most=1):
+        if found := _VRAM.search(line.text):
+            result.record("vram_bytes", int(found.group(1)[:9]) * MIB, document.reading(line), gpu)
