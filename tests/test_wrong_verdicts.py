@@ -213,7 +213,12 @@ def test_an_override_in_force_is_not_asked_for() -> None:
 
 def test_a_kernel_of_wsl_is_not_the_gpu_s_driver() -> None:
     """Rows that judge by the Linux kernel's release are about bare metal: in WSL the driver is Windows'."""
-    text = "gfx1151, Radeon 8060S. uname -r: 6.6.87.2-{}\nROCm 7.2, torch 2.9.1+rocm7.2: total capacity of 15 GiB, out of memory\n"
-    rows = {wsl: [f.id for f in pasted(text.format("microsoft-standard-WSL2" if wsl else "generic")).findings] for wsl in (True, False)}
+    text = (
+        "gfx1151, Radeon 8060S. uname -r: 6.6.87.2-{}\nROCm 7.2, torch 2.9.1+rocm7.2: total capacity of 15 GiB, out of memory\n"
+    )
+    rows = {
+        wsl: [f.id for f in pasted(text.format("microsoft-standard-WSL2" if wsl else "generic")).findings]
+        for wsl in (True, False)
+    }
     assert "version.kernel-too-old" in rows[False]
     assert "version.kernel-too-old" not in rows[True]

@@ -12,9 +12,9 @@ from rocm_doctor.plan.machine import INBOX, Machine
 from rocm_doctor.plan.nearest import Change, nearest
 from rocm_doctor.plan.newer import Newer, next_newer
 from rocm_doctor.plan.stacks import Resolver, Stack
+from rocm_doctor.plan.steps import steps
 from rocm_doctor.plan.variables import Variable, variables
 from rocm_doctor.rules.driver_range import driver_release
-from rocm_doctor.versions import series
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -75,7 +75,7 @@ def answer(machine: Machine, known: Catalog, wish: Sequence[str] = (), index: st
         () if stacks else nearest(resolver),
         tuple(_remarks(machine, known, wish)),
         known.matrix.version,
-        tuple(_first(resolver) if machine.probed else _steps(stacks[0], machine, known)) if stacks else (),
+        tuple(_first(resolver) if machine.probed else steps(stacks[0].candidate.build, machine, known)) if stacks else (),
         None if index else next_newer(stacks, rejected),
     )
 
@@ -93,14 +93,3 @@ def _first(resolver: Resolver) -> Iterator[Step]:
             commands = tuple(command.text for command in one.commands)
             checked = judge.known.matrix.diagnoses[one.id].checked
             yield Step(one.row or one.id, (judge.machine.system,), words, one.sources, one.grade, checked, commands=commands)
-
-
-def _steps(stack: Stack, machine: Machine, known: Catalog) -> Iterator[Step]:
-    """What the system needs before Python, for this GPU and this ROCm: drivers for Windows from the table of drivers."""
-    rocm = stack.candidate.build.rocm
-    for window in known.matrix.driver.windows if machine.system != "linux" else ():
-        if window.kind == "windows" and series(window.rocm) == series(rocm):
-            name = window.driver.split("|")[0].removeprefix("Adrenalin ")
-            words = f"on Windows, AMD Software: Adrenalin Edition {name} or later, which AMD names for ROCm {window.rocm}"
-            yield Step("driver", (machine.system,), words, window.sources, window.grade, window.checked)
-    yield from known.steps_for(machine.system, machine.gfx, rocm)

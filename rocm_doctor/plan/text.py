@@ -26,8 +26,11 @@ def _found(plan: Plan, tool: str) -> Iterator[str]:
         yield from _wrap(f"{said.words} ({said.grade}; {said.source})", "  because ", "          ")
     for note in stack.notes:
         yield from _wrap(f"{note.title} ({next(iter(note.sources), '')})", "  note    ", "          ")
-    for name in (n for n, one in stack.packages.items() if one.built):
-        yield f"  note    {name} is compiled on this machine, with hipcc and ROCm's development files"
+    for name, one in stack.packages.items():
+        if one.built and plan.machine.gfx not in one.native and one.env:
+            yield f"  note    {name} is built here with its Triton back end: no hipcc is needed"
+        elif one.built:
+            yield f"  note    {name} is compiled on this machine, with hipcc and ROCm's development files"
     if stack.candidate.index.nightly:
         yield from _wrap(stack.candidate.index.words, "  note    ", "          ")
     yield from (line for said in plan.remarks for line in _wrap(said, "  note    ", "          "))
