@@ -17,11 +17,11 @@ from rocm_doctor.model import Artifact, Command, Fact, Finding, Gpu, Reading, Re
 from rocm_doctor.probes.python import env
 from rocm_doctor.probes.read.result import Artifacts
 from rocm_doctor.redaction import Redactor, redact_artifacts, redact_report, redact_snapshot
-from rocm_doctor.redaction.patterns import COMMON
+from rocm_doctor.redaction.known import anonymous, distinctive
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 
 CAPTURES = Path(__file__).resolve().parents[2] / "shared" / "corpus" / "captures"
-NAME = st.from_regex(r"[a-z][a-z0-9]{3,9}", fullmatch=True).filter(lambda n: n not in COMMON and not n.startswith("gfx"))
+NAME = st.from_regex(r"[a-z][a-z0-9]{3,9}", fullmatch=True).filter(lambda n: distinctive(n) and not anonymous("user", n))
 HEX = "0123456789abcdef"
 
 

@@ -2,7 +2,7 @@
 
 The same secret gets the same pseudonym (`<user-1>`, `<ip-2>`) wherever one `Redactor` meets it, so that texts of one report
 still join: a GPU's UUID in rocminfo and in ROCR_VISIBLE_DEVICES stays one GPU. Keys, versions, PCI addresses, gfx names and
-paths other than homes are left alone; what a pattern of redact_patterns.py takes for a secret is listed there.
+paths other than homes are left alone. docs/privacy.md says what is replaced, what is kept and what is not promised.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Callable, Iterable
-from functools import partial
-from typing import cast
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, cast
 
 import msgspec
 
 from rocm_doctor.model import Artifact, Fact, Report, Snapshot
-from rocm_doctor.redaction import addresses, patterns
+from rocm_doctor.redaction import addresses
+from rocm_doctor.redaction.find import Search, find
+from rocm_doctor.redaction.known import anonymous, distinctive
+from rocm_doctor.redaction.rules import Found, lower
 from rocm_doctor.redaction.secret_names import SECRET_NAME
 
 _KEEP_FIELDS = frozenset(
@@ -41,8 +43,31 @@ _KEEP_FIELDS = frozenset(
     }
 )
 _WHOLE_FILE = re.compile(r"(?:^|/)(unique_id|serial_number|\w+_serial|machine-id|boot_id|hostname|product_uuid)$")
-# Names are searched one by one; a text that gives away more of them than any real one is caught by the patterns alone.
-_MOST_NAMES = 300
+PSEUDONYM = re.compile(
+    r"<(?:user|host|home|email|token|uuid|serial|ip|mac|container|account|group|bucket|network|phone)[- ]\d+>"
+)
+_SECRET_FACTS = {
+    "uuid": "uuid",
+    "unique_id": "uuid",
+    "serial": "serial",
+    "asic_serial": "serial",
+    "product_serial": "serial",
+    "machine_id": "serial",
+    "hostname": "host",
+}
+_NAMES = frozenset({"user", "host", "account", "group", "bucket", "network"})
+_IDS = frozenset({"uuid", "serial"})
+_CUT = 8
+"""Letters of a secret that are left at the end of a quote that was cut there, at least, to be known for what they are."""
+
+
+class Replaced(NamedTuple):
+    """One secret that was replaced: `<user-1>` for `jroe`, how often, and where first."""
+
+    pseudonym: str
+    secret: str
+    times: int
+    first: str
 
 
 class Redactor:
@@ -51,71 +76,109 @@ class Redactor:
     def __init__(self, host: str = "", user: str = "", home: str = "") -> None:
         self._pseudonyms: dict[tuple[str, str], str] = {}
         self._counts: dict[str, int] = {}
-        self._literal: dict[str, re.Pattern[str]] = {}
-        self._as: dict[str, str] = {}
-        self._name("user", user)
+        self._learnt: dict[str, tuple[str, str]] = {}
+        self._search: Search | None = None
+        self._found: dict[str, tuple[Found, ...]] = {}
+        self._replaced: dict[str, Replaced] = {}
+        self._place = ""
+        self._learn("user", user)
         self._home(home)
         for name in sorted({host, host.split(".")[0]}, key=len, reverse=True):
-            self._name("host", name)
+            self._learn("host", name)
+
+    @property
+    def replaced(self) -> list[Replaced]:
+        """What has been replaced so far, in the order of the pseudonyms' kinds and numbers."""
+        return sorted(self._replaced.values(), key=lambda r: (r.pseudonym.split("-")[0], int("0" + re.sub(r"\D", "", r.pseudonym))))
 
     def learn(self, text: str) -> None:
         """Take in the names that `text` gives away (home folders, prompts, host lines, serials), to replace them everywhere."""
-        for kind, name in patterns.names(text):
-            self._name(kind, name)
-        for value in patterns.serials(text):
-            self._remember("serial", value)
+        for found in self._in(text):
+            if found.learn:
+                self._learn(found.kind, text[found.start : found.end])
 
     def text(self, text: str) -> str:
         """`text` with every secret replaced, those that only it gives away too. Running it again changes nothing."""
         self.learn(text)
         return self.replace(text)
 
-    def replace(self, text: str) -> str:
-        """`text` with every secret replaced, after all that belongs with it was learnt."""
-        for literal in sorted((s for s in self._literal if s in text), key=len, reverse=True):
-            text = self._literal[literal].sub(self._as[literal].replace("\\", r"\\"), text)
-        for kind, find in patterns.FINDERS:
-            text = _replace(text, find(text), partial(self._pseudonym, kind))
-        return text
+    def replace(self, text: str, place: str = "") -> str:
+        """`text` with every secret replaced, after all that belongs with it was learnt. `place`: where it stands."""
+        self._place = place
+        pieces, done = [], 0
+        for start, end, kind in _apart([*((f.start, f.end, f.kind) for f in self._in(text)), *self._known_in(text)]):
+            pieces += [text[done:start], self._as(kind, text[start:end])]
+            done = end
+        return "".join([*pieces, text[done:]]) if pieces else text
 
-    def _name(self, kind: str, name: str) -> None:
-        if name and name.casefold() not in patterns.COMMON and not patterns.PSEUDONYM.fullmatch(name):
-            self._remember(kind, name, " " if " " in name else "-")
+    def _in(self, text: str) -> tuple[Found, ...]:
+        """What the structure of `text` gives away, without what identifies no one. Texts are learnt from and changed: kept."""
+        if text not in self._found:
+            self._found[text] = tuple(trimmed for found in find(text) if (trimmed := _trimmed(found, text)))
+        return self._found[text]
+
+    def _known_in(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """The learnt names in `text`, and at its end the beginning of a secret whose rest was cut off."""
+        if not self._learnt:
+            return
+        if self._search is None:
+            self._search = Search(self._learnt)
+        for start, end, name in self._search.find(text):
+            yield start, end, self._learnt[name][0]
+
+    def _learn(self, kind: str, name: str) -> None:
+        """Remember a name or an id, to find it elsewhere."""
+        if kind in _IDS:
+            name = name.removeprefix("GPU-")
+            known = addresses.identifies(name)
+        else:
+            known = kind in _NAMES and distinctive(name) and not anonymous(kind, name)
+        low = lower(name)
+        if known and low not in self._learnt and not PSEUDONYM.search(name):
+            self._pseudonym(kind, name)
+            self._learnt[low] = (kind, name)
+            self._search = None
 
     def _home(self, home: str) -> None:
-        name = re.split(r"[\\/]", home.rstrip("\\/"))[-1]
-        if not name or name.casefold() in patterns.COMMON or home in ("/", "\\"):
+        bare = home.rstrip("\\/")
+        name = re.split(r"[\\/]", bare)[-1]
+        if not name or anonymous("user", name) or home in ("/", "\\"):
             return
-        self._name("user", name)
+        self._learn("user", name)
         root = "C:\\Users\\" if "\\" in home else "/home/"
-        if home.rstrip("\\/") != root + name:
-            self._literal[home.rstrip("\\/")] = re.compile(re.escape(home.rstrip("\\/")) + patterns.ENDS)
-            self._as[home.rstrip("\\/")] = root + self._pseudonym("user", name)
+        if bare != root + name and distinctive(name):
+            self._learnt[lower(bare)] = ("home", bare)
+            self._pseudonyms[("home", bare.casefold())] = root + self._pseudonym("user", name)
 
-    def _remember(self, kind: str, secret: str, joint: str = "-") -> None:
-        if secret not in self._literal and len(self._literal) < _MOST_NAMES:
-            self._literal[secret] = re.compile(patterns.bounded(secret, "A-Za-z0-9_-" if kind in ("uuid", "serial") else ""))
-            self._as[secret] = self._pseudonym(kind, secret, joint)
-
-    def _pseudonym(self, kind: str, secret: str, joint: str = "-") -> str:
-        key = ("id" if kind in ("uuid", "serial") else kind, patterns.canonical(kind, secret))
+    def _pseudonym(self, kind: str, secret: str) -> str:
+        key = (_family(kind), _canonical(kind, secret))
         if key not in self._pseudonyms:
+            joint = " " if " " in secret.strip() and kind in _NAMES else "-"
             self._counts[kind] = self._counts.get(kind, 0) + 1
             self._pseudonyms[key] = f"<{kind}{joint}{self._counts[kind]}>"
         return self._pseudonyms[key]
 
+    def _as(self, kind: str, secret: str) -> str:
+        """The pseudonym, noted as used."""
+        pseudonym = self._pseudonym(kind, secret)
+        seen = self._replaced.get(pseudonym)
+        self._replaced[pseudonym] = (
+            seen._replace(times=seen.times + 1) if seen else Replaced(pseudonym, secret, 1, self._place)
+        )
+        return pseudonym
+
     def secret(self, value: str) -> str:
         """The pseudonym of a value that its name makes a secret, whatever it looks like."""
-        return value if not value or patterns.PSEUDONYM.search(value) else self._pseudonym("token", value)
+        return value if not value or PSEUDONYM.search(value) else self._as("token", value)
 
     def whole(self, kind: str, value: str) -> str:
         """The pseudonym of a value that is a secret as a whole, remembered wherever else it stands."""
         secret = value.strip().removeprefix("GPU-")
-        named = kind == "host" and secret and secret.casefold() not in patterns.COMMON
-        if patterns.PSEUDONYM.search(secret) or not (named or addresses.identifies(secret)):
+        named = kind == "host" and secret and not anonymous("host", secret)
+        if PSEUDONYM.search(secret) or not (named or addresses.identifies(secret)):
             return value
-        self._remember(kind, secret)
-        return value.replace(secret, self._pseudonym(kind, secret))
+        self._learn(kind, secret)
+        return value.replace(secret, self._as(kind, secret))
 
 
 def of_this_machine() -> Redactor:
@@ -125,12 +188,43 @@ def of_this_machine() -> Redactor:
     return Redactor(platform.node(), user, home if home != "~" else "")
 
 
-def _replace(text: str, spans: Iterable[tuple[int, int]], pseudonym: Callable[[str], str]) -> str:
-    pieces, done = [], 0
-    for start, end in spans:
-        pieces += [text[done:start], pseudonym(text[start:end])]
-        done = end
-    return "".join([*pieces, text[done:]]) if pieces else text
+def _trimmed(found: Found, text: str) -> Found | None:
+    """The place without the punctuation behind a name; None where what stands there identifies no one."""
+    value = text[found.start : found.end]
+    if "<" in value and PSEUDONYM.search(value):
+        return None
+    if found.kind not in _NAMES:
+        return found
+    bare = value.strip().rstrip(".-,:;+")
+    if len(bare) < 1 or anonymous(found.kind, bare) or (not found.sure and not distinctive(bare)):
+        return None
+    start = found.start + len(value) - len(value.lstrip())
+    return found._replace(start=start, end=start + len(bare))
+
+
+def _apart(spans: list[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+    """The spans in order; of two that overlap the later keeps what the earlier leaves."""
+    done = 0
+    for start, end, kind in sorted(spans, key=lambda s: (s[0], -s[1])):
+        if end > done:
+            yield max(start, done), end, kind
+            done = end
+
+
+def _family(kind: str) -> str:
+    """Kinds that share their pseudonyms: one name is one pseudonym, whether it is a user's, a group's or a machine's."""
+    return "id" if kind in _IDS else "name" if kind in _NAMES else kind
+
+
+def _canonical(kind: str, secret: str) -> str:
+    """One spelling for one secret: an id is the same number in hex (rocminfo, amd-smi) and in decimal (the KFD topology)."""
+    if kind not in _IDS:
+        return secret.casefold()
+    bare = secret.casefold().removeprefix("gpu-").removeprefix("0x")
+    digits = bare.replace("-", "")
+    if re.fullmatch(r"\d{17,20}", digits):
+        return str(int(digits))
+    return str(int(digits, 16)) if re.fullmatch(r"[0-9a-f]{8,40}", digits) else bare
 
 
 def redact_artifacts(artifacts: list[Artifact], redactor: Redactor | None = None) -> list[Artifact]:
@@ -139,9 +233,12 @@ def redact_artifacts(artifacts: list[Artifact], redactor: Redactor | None = None
     for item in artifacts:
         redactor.learn(item.name)
         redactor.learn(item.text)
+        redactor.learn(item.note)
     whole = [_whole(a, redactor) for a in artifacts]
     return [
-        msgspec.structs.replace(a, name=redactor.replace(a.name), text=redactor.replace(text), note=redactor.text(a.note))
+        msgspec.structs.replace(
+            a, name=redactor.replace(a.name), text=redactor.replace(text, a.name), note=redactor.replace(a.note, a.name)
+        )
         for a, text in zip(artifacts, whole)
     ]
 
@@ -187,7 +284,7 @@ def _walk(value: object, change: Callable[[str], str], redactor: Redactor, keep:
     if isinstance(value, str):
         if key.startswith("env."):
             return _assigned(key.removeprefix("env."), value, change, redactor)
-        kind = patterns.SECRET_KEYS.get(key)
+        kind = _SECRET_FACTS.get(key)
         return change(redactor.whole(kind, value) if kind else value)
     if isinstance(value, tuple):
         return tuple(_walk(item, change, redactor, keep, key) for item in value)

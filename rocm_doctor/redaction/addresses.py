@@ -1,27 +1,17 @@
-"""Ids and addresses that are known by their shape: UUIDs, MAC and IP addresses, mail. Finders of spans for redact_patterns.py."""
+"""Ids and addresses that are known by their shape: UUIDs, MAC and IP addresses, mail, ids of containers."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterator
+from rocm_doctor.redaction.rules import Spans, disjoint
 
-Spans = Iterator[tuple[int, int]]
 _HEX = "0123456789abcdefABCDEF"
 
 
 def identifies(value: str) -> bool:
     """Whether an id or serial says anything: `0`, `N/A`, `GPU-XX` and all-zero ids name no card."""
     return len(value) >= 5 and any(c.isdigit() for c in value) and len(set(value.removeprefix("0x")) - {"-"}) > 1
-
-
-def disjoint(spans: list[tuple[int, int]]) -> Spans:
-    """The spans in order, without those that begin inside another."""
-    end = 0
-    for start, stop in sorted(spans, key=lambda s: (s[0], -s[1])):
-        if start >= end:
-            yield start, stop
-            end = stop
 
 
 _UUID = re.compile(r"-(?<=[0-9a-fA-F]{8}-)[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}(?![0-9a-fA-F])")
@@ -55,9 +45,21 @@ def macs(text: str) -> Spans:
             yield start, m.end()
 
 
+_CISCO_MAC = re.compile(r"\.(?<=[0-9a-f]{4}\.)[0-9a-f]{4}\.[0-9a-f]{4}(?![\w.])")
+
+
+def cisco_macs(text: str) -> Spans:
+    """Ethernet addresses as switches print them: `aabb.ccdd.eeff`. Four digits alone in each group are a number."""
+    for m in _CISCO_MAC.finditer(text):
+        start = m.start() - 4
+        if not (text[max(0, start - 1) : start] or " ")[-1].isalnum() and any(c.isalpha() for c in text[start : m.end()]):
+            yield start, m.end()
+
+
 _QUAD = re.compile(r"\.(?<=\d\.)\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w.+~-]|\.\d)|\.(?<=\d\.)\d{1,3}\.\d{1,3}\.\d{1,3}(?=\.(?:\s|$))")
 _VERSION_BEFORE = re.compile(
-    r"(?:[<>=!~]=|[<>~^@]|[\w+~.-]|\b(?:version|ver|release|rocm|hip|hsa|driver|amdgpu|firmware|kernel|python|torch|library|adrenalin)"
+    r"(?:[<>=!~]=|[<>~^@]|[\w+~.-]|\b(?:version|ver|release|rocm|hip|hsa|driver|amdgpu|firmware|kernel|python|torch|library|adrenalin|cmake"
+    r"|chrome|chromium|build|revision|rev|smc|vbios|bios|amdsmi|smi|triton|package|tool|clang|gcc|llvm|windows|ubuntu|sdk|runtime|installed)"
     r"\b[\w\s]{0,12}[\"')]*\s*[:=]?\s*[\"'(]?v?)$",
     re.I,
 )
@@ -89,6 +91,8 @@ def _ipv4(text: str) -> Spans:
 
 def _is_ipv4(value: str) -> bool:
     parts = value.split(".")
+    if value.endswith(".0.0") and parts[0] != "10":
+        return False  # a network's name, and far more often a version: 24.2.0.0
     plain = all(p == str(int(p)) and int(p) < 256 for p in parts)
     return plain and parts[0] not in ("0", "127", "255")
 
@@ -136,3 +140,23 @@ def emails(text: str) -> Spans:
             start -= 1
         if text[start : m.start()] not in ("git", ""):
             yield start, m.end()
+
+
+_CONTAINER = re.compile(r"(?<![0-9a-zA-Z])[0-9a-f]{64}(?![0-9a-zA-Z])")
+_CONTAINER_WORDS = ("docker", "libpod", "containerd", "crio", "containers", "kubepods", "lxc")
+_CGROUP = re.compile(r"^\d{1,3}:[\w=,.-]{0,80}:/[^\n]{0,400}$", re.M)
+_SEGMENT = re.compile(r"(?<=[/:_.-])[0-9a-f]{24,64}(?![0-9a-z])")
+_CGROUP_PATH = re.compile(r"cgroup/[\w@./:-]{0,400}")
+
+
+def containers(text: str) -> Spans:
+    """The ids of containers: in control groups, in mount paths, alone on a line. The digest of an image is public and stays."""
+    spans = [m.span() for line in _CGROUP.finditer(text) for m in _SEGMENT.finditer(text, *line.span())] if ":/" in text else []
+    if "cgroup/" in text:
+        spans += [m.span() for path in _CGROUP_PATH.finditer(text) for m in _SEGMENT.finditer(text, *path.span())]
+    for m in _CONTAINER.finditer(text):
+        before = text[max(0, m.start() - 200) : m.start()].rsplit("\n", 1)[-1]
+        alone = not before.strip() and text[m.end() : m.end() + 1] in ("", "\n", "\r")
+        if not before.endswith("sha256:") and (alone or any(word in before.lower() for word in _CONTAINER_WORDS)):
+            spans.append(m.span())
+    return disjoint(spans)

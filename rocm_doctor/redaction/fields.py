@@ -1,0 +1,89 @@
+"""Values named by the field, option or column before them: `SLURM_JOB_ACCOUNT=`, `--rdzv-endpoint`, the USER of `ps`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rocm_doctor.redaction.known import known
+from rocm_doctor.redaction.rules import Found, Rule
+
+_VALUES = {
+    "user": r"(?P<user>[A-Za-z_][\w.+-]{0,63})(?![\w.+(\[\\/-]|\(\D)(?:(?=\(\d)|(?!\())",
+    "host": r"\\{0,4}(?P<hosts>[A-Za-z][\w.-]*(?:\[[\d,-]+\])?(?:,[A-Za-z][\w.-]*(?:\[[\d,-]+\])?){0,300})(?![\w(/\\])",
+    "account": r"(?P<account>[A-Za-z0-9][\w.-]{1,80})(?![\w(/])",
+    "bucket": r"(?P<bucket>[A-Za-z0-9][\w.-]{2,80})(?![\w(])",
+    "network": r"(?P<network>[^\s\"'<>][^\n\"'<>]{0,31})",
+}
+_ASSIGNED = r"[\"'\]]{0,2}[ \t]{0,24}(?::=|=>|[:=])[ \t]{0,8}[\"'\[(]{0,2}"
+_FULL_NAMES = ("registered owner", "registered organization", "full name", "real name", "owner name", "user name", "account name", "gecos")
+
+
+def rules() -> Iterator[Rule]:
+    """A rule for each kind of field: shouted names (environment variables) prove themselves, others may hold a common word."""
+    for kind, names in known().fields.items():
+        options = tuple(n for n in names if n.startswith("--"))
+        plain = tuple(n for n in names if not n.startswith("--"))
+        value = _VALUES[kind]
+        shouted = "|".join(re.escape(n.upper()) for n in sorted(plain, key=len, reverse=True) if " " not in n)
+        spoken = "|".join(re.escape(n) for n in sorted(plain, key=len, reverse=True))
+        yield Rule(plain, re.compile(rf"(?<![A-Za-z0-9])(?:{shouted})[\"']?=[\"']?{value}"))
+        yield Rule(plain, re.compile(rf"(?<![A-Za-z0-9])(?P<of_key>(?i:{spoken}))(?P<of_sign>{_ASSIGNED}){value}"), sure=False, accept=_is_field)
+        yield Rule(options, re.compile(rf"(?i:{'|'.join(map(re.escape, sorted(options, key=len, reverse=True)))})[ =]{{1,2}}[\"']?{value}"))
+    yield Rule(
+        _FULL_NAMES, re.compile(rf"(?i:{'|'.join(_FULL_NAMES)})[ \t]{{0,24}}[:=][ \t]{{0,24}}(?P<user>[^\s\"<>:\\][^\n\"<>:\\]{{1,60}}[^\s\"<>:\\])[ \t]*\r?(?:\n|$)")
+    )
+
+
+def _is_field(match: re.Match[str]) -> bool:
+    """No chat (`user: hello there`), no code (`host: str`), no product (`Host: MS-7D78`), no compiler's triplet."""
+    key, sign, text, end = match["of_key"], match["of_sign"], match.string, match.end()
+    if key == "Host" or "linux-gnu" in match.group():
+        return False
+    if "=" in sign or sign[0] in "\"'":
+        return True
+    behind = text[end : end + 4]
+    return not behind.strip(" \t\"'`,;)]}") or behind.lstrip(" \t\"'`")[:1] in ("\n", "\r", ",", "(", ":")
+
+
+_COLUMNS = {
+    "USER": "user", "USERNAME": "user", "OWNER": "user", "ACCOUNT": "account", "NODELIST": "host", "NODELIST(REASON)": "host", "NODE": "host",
+    "HOSTNAMES": "host", "HOSTNAME": "host", "NAMESPACE": "account", "FROM": "host",
+}  # fmt: skip
+_HEADERS = re.compile(
+    r"^[ \t]*(?=[^\n]*(?:\bUSER\b|\bUSERNAME\b|\bOWNER\b|\bAccount\b|\bACCOUNT\b|\bNODELIST|\bNAMESPACE\b|\bNODE\b|\bCONTAINER ID\b|\bNAME\b))"
+    r"(?:USER|PID|JOBID|JobID|JobId|SESSION|PARTITION|NAMESPACE|NAME|CONTAINER ID|COMMAND|NODELIST|HOSTNAMES|ACCOUNT|ID|UID|F S UID)[ \t][^\n]{3,200}$",
+    re.M,
+)
+_HEADER_WORDS = ("pid", "jobid", "tty", "nodelist", "namespace", "restarts", "container id", "roles", "account", "seat", "avail")
+_MOST_ROWS = 5_000
+
+
+def tables(text: str, low: str) -> Iterator[Found]:
+    """Users, hosts and accounts in the columns of ps, top, w, squeue, sinfo, sacct, kubectl and docker."""
+    if not any(word in low for word in _HEADER_WORDS):
+        return
+    end = 0
+    for header in _HEADERS.finditer(text):
+        if header.start() < end:
+            continue
+        names = header.group().upper().replace("CONTAINER ID", "CONTAINER").split()
+        kinds = {n: _COLUMNS[name] for n, name in enumerate(names) if name in _COLUMNS}
+        if names[0] == "CONTAINER":
+            kinds[0] = "container"
+        if "NAME" in names and ("READY" in names or "ROLES" in names):
+            kinds[names.index("NAME")] = "account" if "READY" in names else "host"
+        if not kinds or len(names) < 3:
+            continue
+        end = header.end()
+        for _ in range(_MOST_ROWS):
+            stop = text.find("\n", end + 1)
+            stop = len(text) if stop < 0 else stop
+            cells = list(re.finditer(r"\S+", text[end + 1 : min(stop, end + 400)]))
+            if len(cells) <= max(kinds) or end >= len(text):
+                break
+            for n, kind in kinds.items():
+                cell = cells[n]
+                if re.fullmatch(r"[A-Za-z0-9_][\w.@+,\[\]-]*", cell[0]):
+                    yield Found(end + 1 + cell.start(), end + 1 + cell.end(), kind, sure=kind != "account")
+            end = stop

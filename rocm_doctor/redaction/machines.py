@@ -1,0 +1,128 @@
+"""Machines and where they are, known by where they stand: journals, NCCL lines, rendezvous, Slurm, Kubernetes, disks, buckets."""
+
+from __future__ import annotations
+
+import re
+
+from rocm_doctor.redaction.known import is_public, known, words
+from rocm_doctor.redaction.people import HOST, NAME
+from rocm_doctor.redaction.rules import Rule
+
+_LIST = r"[\w.-]+(?:\[[\d,-]+\])?(?:,[\w.-]+(?:\[[\d,-]+\])?){0,200}"
+_INTERNAL = (
+    ".local", ".lan", ".internal", ".corp", ".cluster", ".localdomain", ".intranet", ".home.arpa", ".home", ".private", ".fritz.box", ".ts.net",
+    ".svc", ".test", ".edu", ".ac.uk", ".gov", ".hpc.", ".uni-", ".tu-", ".mgmt", ".infra",
+)  # fmt: skip
+_BUCKETS = frozenset("s3 s3a s3n gs gcs az abfs abfss wasb wasbs oss cos obs r2 adl b2 swift minio".split())
+_LOCAL_SCHEMES = frozenset("file docker docker-archive hf ollama chrome vscode-remote container jar package app data blob about oci".split())
+_SERVICES = frozenset("git gitlab nexus artifactory registry proxy jenkins harbor wiki jira minio mlflow pypi devpi cache mirror repo internal".split())
+
+
+def _c(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    return re.compile(pattern, flags)
+
+
+def _network_name(match: re.Match[str]) -> bool:
+    """A name of hosts and not of Python: `threading.local()`, `from werkzeug.local import`, a file."""
+    text, name = match.string, match.group().casefold()
+    labels = name.split(".")
+    before = text[max(0, match.start() - 8) : match.start()]
+    if text[match.end() : match.end() + 1] == "(" or before.endswith(("from ", "import ")):
+        return False
+    return labels[0] != "" and "_" not in name and not set(labels[:-1]) <= words() and not is_public(name)
+
+
+def _scheme(match: re.Match[str]) -> str:
+    found = re.search(r"[A-Za-z][\w+-]*$", match.string[max(0, match.start() - 16) : match.start()])
+    return found[0].casefold() if found else ""
+
+
+def _in_url(match: re.Match[str]) -> bool:
+    """Whether the host of a URL is that of someone's network: no dot, a port, a login, or another scheme than the web's."""
+    scheme, host = _scheme(match), match["host"].casefold()
+    if not scheme or scheme in _BUCKETS | _LOCAL_SCHEMES or is_public(host) or "_" in host or host.split(".")[0] == "www":
+        return False
+    web = scheme in ("http", "https", "git+https", "git+http")
+    if host in words():
+        return bool(match["of_login"])
+    return not web or "." not in host or bool(match["of_login"] or match["of_port"]) or bool(_SERVICES & set(host.split(".")[:-1]))
+
+
+def _hostlike(match: re.Match[str]) -> bool:
+    name = next(v for v in match.groupdict().values() if v)
+    return any(c.isdigit() or c in ".-" for c in name) or name.casefold() not in words()
+
+
+_URL = r"://(?:(?P<of_login>[^\s/@<>\"']{1,300})@)?(?P<KIND>[A-Za-z0-9](?:[\w.-]{0,250}\w)?)(?P<of_port>:\d{2,5})?"
+
+MACHINES = (
+    Rule(("://",), _c(_URL.replace("KIND", "host")), accept=_in_url),
+    Rule(("://",), _c(_URL.replace("KIND", "bucket")), accept=lambda m: _scheme(m) in _BUCKETS),
+    Rule(
+        ("nccl", "rccl"),
+        _c(rf"(?<![\w.-])(?P<host>{HOST}):\d{{1,8}}:\d{{1,8}} \[\d{{0,3}}\]"),
+        "line",
+    ),
+    Rule(("] ***", "] mca", "] pml", "] pmix", "] [[", "] [ ", "] signal", "] failing", "] parser", "] ucx", ":0]", " ucx "), _c(rf"\[(?P<host>{HOST}):\d{{2,8}}(?: ?:\d+){{0,2}}\]"), "line"),
+    Rule(("linux ",), _c(rf"(?<!\w )Linux (?P<host>{HOST}) (?=\d+\.\d+\.\d+\S*(?: #\d|-\S+))"), accept=lambda m: m["host"].casefold() not in ("version", "kernel")),
+    Rule(("linux version",), _c(rf"Linux version \S+ \((?P<user>{NAME})@(?P<host>{HOST})\)")),
+    Rule(("hostname", "uname -n", "echo $host", "echo %computername%"), _c(rf"(?:hostname(?: -[fsA])?|uname -n|echo \S+)[ \t]*\r?\n(?P<host>{HOST})[ \t]*\r?(?:\n|$)", re.I)),
+    Rule(("hostname set to <", "hostname to <"), _c(rf"hostname (?:set )?to <(?P<host>{HOST})>", re.I)),
+    Rule(("127.0.1.1", "::1 "), _c(r"(?:127\.0\.1\.1|::1)[ \t]+(?P<hosts>[\w. \t-]{2,200})"), sure=False),
+    Rule(("\n    description: ",), _c(rf"^(?P<host>{HOST})\s*$"), "above"),
+    Rule((" kernel: ", "host: "), _c(rf"Host: (?P<host>{HOST}) Kernel:"), "line"),
+    Rule(("session_manager=",), _c(rf"session_manager=local/(?P<host>{HOST}):", re.I)),
+    Rule(("display=",), _c(r"display=(?P<host>[A-Za-z][\w.-]*):\d", re.I)),
+    Rule((" (10.", " (192.168.", " (172."), _c(rf"(?<![\w.-])(?P<host>[A-Za-z][\w.-]{{1,250}}) \((?:10|192\.168|172)\."), "line", sure=False),
+    Rule((": task", ": tasks"), _c(rf"(?P<host>{HOST}): tasks? \d"), "line", sure=False),
+    Rule((" on ", "nodes ", "node "), _c(rf"(?:STEP|JOB|Step|Job|StepId=|JobId=)[^\n]{{0,60}} ON (?P<hosts>{_LIST}) |[Nn]odes? (?P<hosts2>{_LIST}) (?:is|are) (?:still )?(?:not )?(?:ready|not responding|down)|[Nn]ode failure on (?P<hosts3>{_LIST})"), "line"),
+    Rule(("]:",), _c(r"\[(?P<host>[A-Za-z][\w.-]{1,250})\]:\d{2,5}"), "line", sure=False),
+    Rule(("host ",), _c(rf"host {{2,}}: (?P<host>{HOST})")),
+    Rule(
+        ("connect to ", "connecting to ", "connected to ", "connection to ", "connect back to ", "reach ", "resolve ", "listening on ", "bind to ", "endpoint ", "address ", "lookup ", "peer ", "server at ", "head at ", "getaddrinfo", "host ", "hosts ", "ping ", "added '", "mount ", "store on "),
+        _c(
+            r"(?:(?:connect(?:ed|ing|ion)?(?: back)? to|reach|resolve|listening on|bind to|endpoint|address|lookup|peer|server at|head at|store on) (?:host(?:name)? )?['\"`(\[]?(?P<host>[A-Za-z][\w.-]{1,250})['\"`\])]?(?::\d{2,5}|, (?:port )?\d{2,5}| port \d{2,5})"
+            r"|(?:resolve|lookup) (?:host(?:name)?:? )?['\"`]?(?P<host2>[A-Za-z][\w-]*[\d.-][\w.-]*)"
+            r"|getaddrinfo[^\n:]{0,40}[('\"](?P<host3>[A-Za-z][\w.-]*)|hosts? ['\"]?(?P<host4>[A-Za-z][\w.-]*[\d.-][\w.-]*)['\"]?(?: port| is|:|,|\.?\s*$)|ping (?P<host5>[A-Za-z][\w-]*[\d-][\w.-]*)"
+            r"|added '\[?(?P<host6>[A-Za-z][\w.-]*)|connection to (?P<host7>[A-Za-z][\w.-]*) (?:closed|refused|timed|lost|reset|port))",
+            re.I,
+        ),
+        sure=False,
+        accept=_hostlike,
+    ),
+    Rule((": [20", ": [rank", ": [info", ": [warn", ": [error", ": w1", ": e1", ": i1"), _c(r"^(?P<host>[A-Za-z][\w.-]*[\d.-][\w.-]*): +\[?(?:20\d\d-|rank|INFO|WARN|ERROR|[WEI]\d{4} )"), "line", sure=False),
+    Rule((" slots=",), _c(rf"^(?P<host>{HOST}) slots="), "line"),
+    Rule(("pdsh ", "mpirun ", "mpiexec ", "srun ", "salloc ", "sbatch ", "clush ", "parallel-ssh "), _c(rf"\w+ [^\n]{{0,200}}?(?:-w|-H|--?hosts?|--nodelist|-x)[ =](?P<hosts>{_LIST})")),
+    Rule(("srun ", "salloc ", "sbatch ", "#sbatch "), _c(r"\w+ (?:[^\n]{0,200}? )??-A[ =]?(?P<account>[A-Za-z][\w.-]{1,40})")),
+    Rule(("ip-",), _c(r"(?<![\w-])(?P<host>ip-\d{1,3}(?:-\d{1,3}){3}(?:\.[\w.-]+\w)?)")),
+    Rule(("ec2-",), _c(r"(?<![\w-])(?P<host>ec2-\d{1,3}(?:-\d{1,3}){3}[\w.-]*\w)")),
+    Rule(("i-0",), _c(r"(?<![\w-])(?P<host>i-0[0-9a-f]{8,16})(?![\w-])")),
+    Rule(("desktop-", "laptop-", "win-"), _c(r"(?<![A-Za-z0-9])(?P<host>(?:DESKTOP|LAPTOP|WIN)-[A-Z0-9]{6,12})(?![A-Za-z0-9])")),
+    Rule(("macbook", "thinkpad", "-mbp", "-imac", "-laptop", "-desktop", "-workstation"), _c(r"(?P<host>[\w]+(?:-[\w]+)*-(?:macbook|thinkpad|mbp|imac|laptop|desktop|workstation)[\w.-]*|macbook-\w+-\w[\w.-]*)", re.I), "word", sure=False, accept=lambda m: not set(m["host"].casefold().replace(".", "-").split("-")) <= words() | {"pro", "air", "mbp", "imac", "macbook"}),
+    Rule(_INTERNAL, _c(r"(?P<host>[A-Za-z0-9][\w-]*(?:\.[\w-]+)*\.(?:local|lan|internal|corp|cluster|localdomain|intranet|home\.arpa|home|private|fritz\.box|ts\.net|test|edu|ac\.uk|gov|mgmt|infra|svc(?:\.cluster\.local)?)|[A-Za-z0-9][\w-]*(?:\.[\w-]+)*\.(?:hpc|uni-[\w-]+|tu-[\w-]+)(?:\.[\w-]+)*)\.?"), "word", accept=_network_name),
+    Rule((".s3.", ".s3-", ".blob.core.", ".dfs.core.", ".file.core.", ".r2.cloud", ".storage.googleapis"), _c(r"(?P<bucket>[\w.-]+?)\.(?:s3|blob|dfs|file|r2|storage)[.-][\w.-]+"), "word"),
+    Rule(("s3.amazonaws.com/", "storage.googleapis.com/", "storage.cloud.google.com/"), _c(r"[\w.]+/(?P<bucket>[\w.-]{3,63})(?=/)")),
+    Rule((".s3-website", "s3."), _c(r"s3[.-][a-z0-9-]{6,20}\.amazonaws\.com/(?P<bucket>[\w.-]{3,63})(?=/)")),
+    Rule(("@",), _c(r"(?P<bucket>[\w-]{3,63})@(?P<bucket2>[\w-]{3,24})\.(?:dfs|blob)\.core\."), "line"),
+    Rule(("pod/", "pods/", "namespaces/", "deployment", "job.batch/", "statefulset", "node/", "nodes/"), _c(r"(?<![\w/])(?:pods?|namespaces?|deployments?(?:\.apps)?|job\.batch|statefulset(?:\.apps)?|nodes?)/(?P<account>[a-z0-9][\w.-]{2,100})"), accept=lambda m: any(c.isdigit() or c == "-" for c in m["account"])),
+    Rule(("kubectl ", "oc ", "k9s ", "helm "), _c(r"\w+ [^\n]{0,120}?(?:\s-n|--namespace)[ =](?P<account>[\w-]{2,63})")),
+    Rule(("kubectl ", "oc "), _c(r"\w+ (?:-n \S+ )?(?:exec|logs|describe pods?|cp|delete pods?|get pods?|attach)(?: -{1,2}\S+)* (?P<account>[a-z0-9][\w.-]*-[\w.-]+)")),
+    Rule(("system:serviceaccount:",), _c(r"system:serviceaccount:(?P<account>[\w-]+):(?P<account2>[\w-]+)")),
+    Rule(("arn:aws",), _c(r"arn:aws[\w-]*:[\w-]*:[\w-]*:(?P<account>\d{12})(?::(?:user|role|assumed-role)/(?P<user>[\w.@/-]{1,100}))?(?::{2,3}(?P<bucket>[\w.-]{3,63}))?")),
+    Rule(("arn:aws:s3:::",), _c(r"arn:aws:s3:::(?P<bucket>[\w.-]{3,63})")),
+    Rule((".dkr.ecr",), _c(r"(?P<account>\d{12})\.dkr\.ecr[\w.-]*"), "word"),
+    Rule(("projects/",), _c(r"projects/(?P<account>[a-z][\w-]{4,40})/(?:locations|zones|global|instances|regions|secrets|buckets|subscriptions|topics)")),
+    Rule(("docker pull ", "docker push ", "podman pull ", "podman push ", "docker login ", "image: "), _c(r"(?:\w+ \w+|image:) [\"']?(?P<host>[A-Za-z][\w-]*(?:\.[\w-]+)+(?::\d+)?)(?=/|\s|$)"), accept=lambda m: not is_public(m["host"].split(":")[0].casefold())),
+    Rule(("essid:", "ssid:", "ssid=", "ssid "), _c(r"e?ssid[:= ]{1,3}\"(?P<network>[^\"\n<>]{1,32})\"|(?:e|[^\S\n]|^)?ssid\s?[:=]\s{0,8}(?P<network2>[^\s\"<>:][^\n\"<>]{0,31})", re.I), learn=False),
+    Rule(("mapper/",), _c(r"mapper/(?:(?:fedora|rl|cs|rhel|centos|almalinux|ol)_(?P<host>\w+)(?=-)|(?P<host2>\w+(?:--\w+)*)--vg-)")),
+    Rule(("-vg/",), _c(r"/dev/(?P<host>[\w-]+)-vg/"), "line"),
+    Rule(("by-id/",), _c(r"by-id/(?:[a-z0-9]+-)[\w.:+-]*?_(?P<serial>[A-Za-z0-9-]{6,40}?)(?:-part\d+|-lun-\d+|_\d+)*(?![\w-])"), accept=lambda m: any(map(str.isdigit, m["serial"]))),
+    Rule(("wwn-0x", "nvme-eui.", "nvme-nvme.", "wwn:", "lu wwn", "eui64", "nguid", "wwid"), _c(r"(?:wwn-0x|nvme-eui\.|nvme-nvme\.|(?:wwn|lu wwn device id|eui64|nguid|wwid)\s{0,4}[:= ]\s{0,8}(?:0x|eui\.|naa\.)?)(?P<serial>[0-9a-f](?:[0-9a-f]| (?=[0-9a-f])){13,34})", re.I)),
+    Rule(("guid", "port_gid"), _c(r"guid[\"']?\s{0,4}[:= ]\s{0,8}(?P<serial>0x[0-9a-f]{16}|(?:[0-9a-f]{4}:){3}[0-9a-f]{4})(?![0-9a-f:])", re.I)),
+    Rule(("sn", "s/n"), _c(r"(?<![A-Za-z0-9_])(?:SN|S/N)\s?[:=#]\s{0,4}(?P<serial>[A-Z0-9][A-Z0-9-]{5,30})(?![\w])"), accept=lambda m: any(map(str.isdigit, m["serial"]))),
+    Rule(("serialnumber", "identifyingnumber", "serial"), _c(r"(?:serialnumber|identifyingnumber|serial)[ \t]*\r?\n(?:[ \t-]*\r?\n){0,2}[ \t]*(?P<serial>[A-Z0-9][A-Z0-9-]{5,30})[ \t]*\r?(?:\n|$)", re.I), accept=lambda m: any(map(str.isdigit, m["serial"]))),
+    Rule(("service tag", "product id", "product key", "servicetag", "device id:", "imei", "asset tag", "system id"), _c(r"[\w ]+?\s{0,20}[:=]\s{0,20}(?P<serial>\d{5}-\d{5}-\d{5}-[A-Z]{5}|\d{5}-\d{3}-\d{7}-\d{5}|\d{5}-\d{5}-\d{5}-[A-Z0-9]{5}|[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}|[A-Z0-9]{7}(?![\w.])|\d{15}(?!\d)|[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12})", re.I), accept=lambda m: any(map(str.isdigit, m["serial"]))),
+    Rule(("enx", "wlx"), _c(r"(?<![A-Za-z0-9])(?:enx|wlx)(?P<mac>[0-9a-f]{12})(?![0-9a-f])")),
+    Rule(("docker ", "podman ", "nerdctl "), _c(r"\w+ (?:exec|logs|inspect|start|stop|rm|attach|kill|cp|commit|restart)(?: -{1,2}[\w=-]+)* (?P<container>[0-9a-f]{12})(?![0-9a-f])")),
+    Rule(("hostname", "container"), _c(r"(?:hostname|container(?: id)?)\W{1,4}(?P<container>[0-9a-f]{12})(?![0-9a-f])", re.I)),
+)  # fmt: skip

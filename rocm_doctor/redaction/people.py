@@ -1,0 +1,182 @@
+"""People and what is theirs, known by where they stand: prompts, home folders, tables of processes, git, hubs, Windows."""
+
+from __future__ import annotations
+
+import re
+
+from rocm_doctor.redaction.rules import Rule
+
+NAME = r"[A-Za-z_][\w.+-]{0,63}"
+HOST = r"[A-Za-z0-9][\w.-]{0,250}"
+_WORDS = r"[^\s<>\"'()@,:;|/\\][^\n<>\"'()@,:;|/\\]{0,58}[^\s<>\"'()@,:;|/\\]"
+
+
+def _c(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    return re.compile(pattern, flags)
+
+
+def _login(match: re.Match[str]) -> bool:
+    """No address of a forge: `git@github.com:ROCm/x.git #` looks like a prompt."""
+    return match["user"] != "git"
+
+
+PROMPTS = (
+    Rule(("@",), _c(rf"\[(?P<user>{NAME})@(?P<host>{HOST})(?:[ :][^\]\n]{{0,200}})?\] ?[$#%>]"), "line", accept=_login),
+    Rule(
+        ("@",),
+        _c(
+            rf"(?<![\w.@/:+-])(?P<user>{NAME})@(?P<host>{HOST})"
+            r"(?:(?::|[ ]{1,2}[~/])[^\n]{0,200}?[$#%❯](?:\s|$)|(?:: ?| )[~/][^\s>]{0,120}>|(?: [\w./~-]{1,80})? [%$❯➜»](?:\s|$)"
+            r"| MINGW\d\d|:~|[ ]~\S{0,80}\s*$|\s*$|: Permission denied|'s password)"
+        ),
+        "line",
+        accept=_login,
+    ),
+    Rule(("㉿",), _c(rf"(?P<user>{NAME})㉿(?P<host>{HOST})"), "line"),
+    Rule((" in ~", " in /", " in 🌐"), _c(rf"^(?P<user>{NAME}) in (?:🌐 ?)?(?P<host>{HOST}) in [~/]"), "line"),
+    Rule((":~ ", ":~#", ":~$"), _c(rf"^(?P<host>{HOST}):~\S{{0,80}} (?P<user>{NAME})[$#%](?:\s|$)|^(?P<host2>{HOST}):~ ?[#$>]"), "line"),
+)
+
+PEOPLE = (
+    Rule(
+        ("/home", "/users", "/user/", "/people/", "/nethome", "/userhome"),
+        _c(rf"(?i:/(?:homes?|users|homedirs?|people|nethome|userhome)\d{{0,3}})/(?:[a-z]{{1,2}}/){{0,2}}(?P<user>{NAME})"),
+    ),
+    Rule(("/user/",), _c(rf"/user/(?:[a-z]{{1,2}}/){{0,2}}(?P<user>{NAME})(?=/)"), sure=False),
+    Rule(
+        ("/scratch", "/gscratch", "/project", "/fsx/", "/work/", "/data/", "/u/", "/lustre/", "/staff/", "/students/"),
+        _c(
+            rf"/(?:g?scratch\d{{0,3}}|projects?|fsx|lustre|staff|students|u)/(?:[a-z]{{1,2}}/){{0,2}}"
+            rf"(?:(?P<account>(?:project|proj|grp|group|lab|prj|pr|p)[_-]?\w{{0,20}}\d\w{{0,20}})/)?(?P<user>{NAME})"
+        ),
+        sure=False,
+    ),
+    Rule(("/mnt/c/users/",), _c(r"/mnt/c/Users/(?P<user>[^/\n:\"']{2,40})(?=/)", re.I)),
+    Rule(
+        (":\\users\\", ":\\\\users\\\\", ":/users/"),
+        _c(r":[\\/]{1,2}users[\\/]{1,2}(?P<user>[^\\/:*?\"<>|\r\n]{1,60}(?=[\\/>])|[\w.-]{1,60})", re.I),
+    ),
+    Rule(("torchinductor_",), _c(rf"torchinductor_(?P<user>{NAME})"), sure=False),
+    Rule(("/media/", "/mail/"), _c(rf"/(?:media|mail)/(?P<user>{NAME})(?=/)"), sure=False),
+    Rule(("~",), _c(r"~(?P<user>[a-z][\w-]{2,32})/"), sure=False),
+    Rule(
+        ("ssh ", "scp ", "rsync ", "sftp ", "mosh ", "ssh-copy-id ", "sshfs ", "ssh://"),
+        _c(rf"(?:\w+|ssh-copy-id)(?: |://)(?:[^\n|;&@]{{0,200}}?[\s/'\"])??(?P<user>{NAME})@(?P<host>{HOST})"),
+    ),
+    Rule(("ssh ",), _c(r"ssh (?:-\S{1,40} (?:\S{1,60} )?){0,4}(?P<host>[A-Za-z][\w.-]*\d[\w.-]*)(?:\s|$)"), sure=False),
+    Rule(
+        ("whoami", "logname", "id -un", "echo $user", "echo ${user}", "echo %username%"),
+        _c(rf"(?:whoami|logname|id -un|echo \S+)[ \t]*\r?\n(?:(?P<host>[\w-]{{1,40}})\\)?(?P<user>{NAME}(?: {NAME})?)[ \t]*\r?(?:\n|$)", re.I),
+    ),
+    Rule(
+        ("uid=", "gid="),
+        _c(r"(?:uid=\d+\((?P<user>[^)\n<]{1,64})\))?\s?(?:gid=\d+\((?P<group>[^)\n<]{1,64})\))?(?:\s?groups=(?P<groups>[\w(),. +-]{1,2000}))?"),
+    ),
+    Rule(("groups",), _c(r"groups(?: [\w.-]{1,40})?[ \t]*\r?\n(?:[\w.-]{1,40} : )?(?P<groups>[a-z_][\w.-]*(?: [a-z_][\w.-]*){1,60})[ \t]*\r?(?:\n|$)")),
+    Rule((" : ",), _c(r"^(?P<user>[a-z_][\w.-]*) : (?P<groups>[a-z_][\w.-]*(?: [a-z_][\w.-]*){1,60})\s*$"), "line", sure=False),
+    Rule((":x:",), _c(r"^(?P<user>[a-z_][\w.-]*):x:\d+:\d+:(?P<user2>[^:\n]{0,60}?),{0,4}:"), "line", sure=False),
+    Rule((":x:",), _c(r"^(?P<group>[\w-]{1,40}):x:\d+:(?P<users>[\w,.-]{1,400})$"), "line"),
+    Rule(
+        ("rw-", "rwx", "r-x", "r--", "--x", "---"),
+        _c(r"(?<!\S)[dlcbsp-][rwxsStT-]{9}[.+@]?\s+\d{1,6}\s+(?P<user>[^\s<>]{1,64})\s+(?P<group>[^\s<>]{1,64})\s"),
+        "line",
+    ),
+    Rule(("uid: (", "gid: ("), _c(r"[UG]id: \(\s*\d+/\s*(?P<user>[^\s()<>]{1,64})\)", re.I), learn=False),
+    Rule(("user:", "group:"), _c(rf"(?:user:(?P<user>{NAME})|group:(?P<group>{NAME})):[r-][w-][x-]")),
+    Rule(("pts/", "tty", " :0 "), _c(rf"^(?P<user>{NAME})\s+(?:pts/\d+|tty\d+|:0)\s"), "line"),
+    Rule((" f....", " .c...", " ..r.", " f.c.", " m...", "....m"), _c(rf"\s(?P<user>{NAME})\s+\d+ [Fcerfm.]{{5}}"), "line"),
+    Rule(
+        ("accepted ", "session", " user ", "failed password"),
+        _c(
+            rf"(?:accepted \S{{1,30}} for|sessions? (?:\S{{1,12}} )?(?:opened |closed )?(?:for|of) user|user|failed password for(?: invalid user)?)\s(?P<user>{NAME})"
+            r"(?=\(uid|\.\s|\.$| from|\s*$| logged| by)",
+            re.I,
+        ),
+        sure=False,
+    ),
+    Rule((" user ",), _c(rf" user (?P<user>{NAME})(?=\(uid|\.?\s*$| from \d| by |\.\n)", re.M), sure=False),
+    Rule(("(uid=",), _c(rf"\b(?P<user>{NAME})\(uid="), "line"),
+    Rule((" : tty=", " : pwd="), _c(rf"(?P<user>{NAME}) : (?:TTY|PWD)="), "line"),
+    Rule((") cmd",), _c(rf"\((?P<user>{NAME})\) CMD"), "line"),
+    Rule(("password for ", "sudoers"), _c(rf"password for (?P<user>{NAME})(?=[:\s]|$)|(?P<user2>{NAME}) is not in the sudoers"), "line", sure=False),
+    Rule(("[sudo",), _c(rf"\[sudo[^\]\n]{{0,20}}\] [^\n:]{{0,30}}?(?P<user>{NAME})\s?:")),
+    Rule(("usermod ", "gpasswd ", "adduser "), _c(rf"(?:usermod|gpasswd|adduser) (?:-\S+ ){{1,3}}(?:[\w,]+ )?(?P<user>{NAME})(?:\s|$)|adduser (?P<user2>{NAME}) ")),
+    Rule(("sudo -u ", "su - ", "su -l ", "runuser -u "), _c(rf"(?:sudo -u|su -l?|runuser -u) (?P<user>{NAME})")),
+    Rule(("chown ",), _c(rf"chown (?:-\S+ ){{0,2}}(?P<user>{NAME})?(?::(?P<group>{NAME}))? ")),
+    Rule((" member of ", " a member of "), _c(rf"^\s*(?P<user>{NAME}) is (?:not )?(?:a )?member of"), "line"),
+    Rule(
+        ("logged in ", "authenticated as", "login as", "signed in as", "hi "),
+        _c(
+            rf"(?:logged in (?:to \S{{1,60}} )?(?:as|account):?|authenticated as|log(?:ged)? ?in as:?|signed in as:?|to \S+ account) [\"']?(?P<user>{NAME})(?:@[\w.-]+)?[\"']?"
+            rf"(?: \((?P<account>[\w.-]{{1,60}})\))?|hi (?P<user2>[\w-]{{2,40}})! you",
+            re.I,
+        ),
+        sure=False,
+    ),
+    Rule(("orgs:",), _c(r"orgs:\s{1,4}(?P<accounts>[\w,.-]{1,200})")),
+    Rule(
+        ("author", "committer", "commit:", "-by:", "from:", "to:", "cc:", "maintainer", "reporter"),
+        _c(rf"(?:\w{{0,12}}-by|author|commit(?:ter)?|from|to|cc|maintainer|reporter):?\s{{1,4}}(?P<user>{_WORDS}) <(?=[^\s<>@]{{1,64}}@|email)", re.I),
+        sure=False,
+    ),
+    Rule(("user.name", "[user]"), _c(r"user\.name[ =]{1,3}[\"']?(?P<user>[^\"'\n<>]{2,60})|\[user\]\s{0,20}name\s?=\s?(?P<user2>[^\n<>]{2,60})")),
+    Rule(
+        ("regards", "cheers", "thanks", "sincerely", "best wishes", "best,", "grüße", "gruß", "mfg", "cordialement", "saludos", "thank you"),
+        _c(
+            r"(?i:regards|cheers|thanks(?: in advance| a lot)?|thank you|sincerely|best wishes|best|grüße|gruß|mfg|cordialement|saludos)[,.!]{0,2}"
+            r"[ \t]*\r?(?:\n[ \t]*){1,3}(?:--? ?)?(?P<user>[A-Z][\w'-]+(?: [A-Z][\w.'-]*){0,2})[ \t]*\r?(?:\n|$)"
+        ),
+        sure=False,
+    ),
+    Rule(("git@",), _c(rf"git@(?P<host>{HOST})[:/](?:\d+/)?(?P<account>[\w.-]{{1,60}})/(?P<account2>[\w.-]{{1,80}}?)(?=\.git|[\s\"'/#)]|$)"), accept=lambda m: not _public_owner(m)),
+    Rule(("git@",), _c(rf"git@(?P<host>{HOST})")),
+    Rule(
+        ("(fetch)", "(push)"),
+        _c(r"[/:](?P<account>[\w.-]{1,60})/(?P<account2>[\w.-]{1,80}?)(?:\.git)?\s\((?:fetch|push)\)"),
+        "line",
+        accept=lambda m: not _public_owner(m),
+    ),
+    Rule(
+        ("to github.com", "to gitlab.com", "from github.com", "from gitlab.com", "to https://git", "from https://git"),
+        _c(r"(?:to|from) (?:https://)?git(?:hub|lab)\.com[:/](?P<account>[\w.-]{1,60})/(?P<account2>[\w.-]{1,80}?)(?=\.git|\s|$)", re.I),
+        accept=lambda m: not _public_owner(m),
+    ),
+    Rule(
+        ("hf.co/", "huggingface.co/"),
+        _c(r"\w+\.co/(?:datasets/|spaces/|api/models/|api/datasets/)?(?P<account>[\w.-]{1,60})/(?=[\w.-])"),
+        learn=False,
+        accept=lambda m: not _public_owner(m),
+    ),
+    Rule(
+        ("wandb.ai/", "comet.com/", "dagshub.com/", "kaggle.com/", "app.neptune.ai/", "hub.docker.com/u/", "hub.docker.com/r/"),
+        _c(r"[\w.]+/(?:u/|r/|o/|code/)?(?P<account>[\w.-]{2,60})(?:/(?P<account2>[\w.-]{2,80}))?"),
+        accept=lambda m: not _public_owner(m),
+        sure=False,
+    ),
+    Rule(
+        ("push_to_hub", "hub_model_id", "hub-model-id", "repo_id", "repo-id"),
+        _c(r"[\w-]+\W{1,6}(?P<account>[\w.-]{1,60})/[\w.-]", re.I),
+        accept=lambda m: not _public_owner(m),
+    ),
+    Rule(("s-1-5-21-",), _c(r"(?P<serial>S-1-5-21-\d{4,12}-\d{4,12}-\d{4,12}(?:-\d{1,8})?)", re.I)),
+    Rule(("\\",), _c(r"(?<![\w\\/:.%])(?P<host>[A-Z][A-Z0-9-]{2,14})\\(?P<user>[A-Za-z][\w.-]{1,30})(?![\\\w])"), "line", sure=False, accept=lambda m: m["host"] not in _HIVES),
+    Rule(("+",), _c(r"(?<![\w+.])\+(?P<phone>\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]\d{2,5}){1,4})(?![\w.])"), accept=lambda m: 9 <= sum(map(str.isdigit, m["phone"])) <= 15),
+    Rule(("phone", "mobile", "tel:", "tel.", "call me", "whatsapp"), _c(r"[a-z .]+[:\s]{1,3}(?P<phone>\+?[\d(][\d ().-]{6,18}\d)", re.I), accept=lambda m: 8 <= sum(map(str.isdigit, m["phone"])) <= 15),
+    Rule(("card", "visa", "iban"), _c(r"(?i:card|visa|iban)[^\n\d]{0,20}(?P<token>(?:[A-Z]{2}\d\d ?)?\d{4}(?:[ -]?\d{4}){2,5}(?:[ -]?\d{1,3})?)(?!\d)"), accept=lambda m: _checks(m["token"])),
+)
+
+_HIVES = frozenset("HKLM HKCU HKCR HKU PCI USB ACPI ROOT SWD BUILTIN AUTHORITY NT SYSTEM HID SCSI STORAGE DISPLAY HTREE BTH HDAUDIO SOFTWARE PNP UEFI".split())
+
+
+def _public_owner(match: re.Match[str]) -> bool:
+    from rocm_doctor.redaction.known import known
+
+    return match["account"].casefold() in known().public_owners
+
+
+def _checks(number: str) -> bool:
+    """Luhn's checksum of a payment card; an account number with a country's letters needs none."""
+    digits = [int(c) for c in number if c.isdigit()]
+    doubled = [d if n % 2 == 0 else d * 2 - 9 * (d > 4) for n, d in enumerate(reversed(digits))]
+
+    return number[:2].isalpha() or (len(digits) in (15, 16) and sum(doubled) % 10 == 0)

@@ -1,0 +1,157 @@
+"""How a place in a text is found that holds a name or a secret: literal hints first, in one pass, then a pattern at each.
+
+Time is linear in the text. Hints are searched for together (Aho-Corasick); each pattern sees a bounded piece of text from its
+hint, and what it took is not looked at again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import ahocorasick
+
+Spans = Iterator[tuple[int, int]]
+_LINE = 400
+"""Characters before a hint in which its line must begin, and as many again behind it: prefixes and prompts are shorter."""
+
+
+class Found(NamedTuple):
+    """A place to redact. `sure`: the structure alone says that this is a name. `learn`: the name may stand elsewhere too."""
+
+    start: int
+    end: int
+    kind: str
+    sure: bool = True
+    learn: bool = True
+
+
+class Rule(NamedTuple):
+    """A pattern whose named groups are kinds (`user`, `user2`, `hosts` for a list), tried wherever a lower-case hint stands.
+
+    Groups named `of_...` are for `accept` alone. `at`: "hint" matches from the hint on, "line" searches the hint's line, "above" the
+    line before it, "word" wants the whole run of letters around it.
+    """
+
+    hints: tuple[str, ...]
+    pattern: re.Pattern[str]
+    at: str = "hint"
+    sure: bool = True
+    learn: bool = True
+    accept: Callable[[re.Match[str]], bool] | None = None
+    whole: bool = False
+    """What `accept` refuses holds nothing else that the rule looks for."""
+
+
+_PLURALS = {"users": "user", "hosts": "host", "groups": "group", "accounts": "account"}
+_ITEM = re.compile(r"[A-Za-z_][\w.+-]*")
+_BRACKETS = re.compile(r"([A-Za-z][\w.-]*)\[[\d,-]+\][\w.-]*|[A-Za-z][\w.-]*")
+_UNBROKEN = re.compile(r"[^\s\"'`<>,;$&|()\[\]{}]*")
+_LONG = 150
+"""Letters of a token from which it goes on to the end of its word: patterns are bounded, tokens are not."""
+_WORD = re.compile(r"[\w.-]*")
+
+
+class RuleSet:
+    """Rules, ready to search: `find` yields what they find in a text."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._rules = tuple(rules)
+        places: dict[str, list[int]] = {}
+        for number, rule in enumerate(self._rules):
+            for hint in rule.hints:
+                places.setdefault(hint, []).append(number)
+        self._automaton = ahocorasick.Automaton()
+        for hint, numbers in places.items():
+            self._automaton.add_word(hint, (len(hint), tuple(numbers)))
+        self._automaton.make_automaton()
+
+    def find(self, text: str, low: str) -> Iterator[Found]:
+        """What the rules find in `text`; `low` is the same text in lower case."""
+        done = [-1] * len(self._rules)
+        token = 0
+        for last, (length, numbers) in self._automaton.iter(low):
+            at = last - length + 1
+            if at < token:  # inside of a token nothing else is looked for
+                continue
+            for number in numbers:
+                if at < done[number]:
+                    continue
+                rule = self._rules[number]
+                match, beyond = _TRIED[rule.at](rule.pattern, text, at)
+                done[number] = max(beyond, at + 1)
+                accepted = match is not None and (rule.accept is None or rule.accept(match))
+                if match and (accepted or rule.whole):
+                    done[number] = max(done[number], match.end())
+                if match and accepted:
+                    for found in _groups(rule, match):
+                        done[number] = max(done[number], found.end)
+                        token = max(token, found.end) if found.kind == "token" else token
+                        yield found
+
+
+def _from_hint(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match[str] | None, int]:
+    return pattern.match(text, at), at
+
+
+def _in_line(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match[str] | None, int]:
+    begin = text.rfind("\n", max(0, at - _LINE), at) + 1
+    if begin == 0 and at > _LINE:
+        return None, _or_end(text.find("\n", at), text)
+    end = text.find("\n", at, at + _LINE)
+    end = min(len(text), at + _LINE) if end < 0 else end
+
+    return pattern.search(text, begin, end), end
+
+
+def _around(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match[str] | None, int]:
+    begin = at
+    while begin > max(0, at - 200) and (text[begin - 1].isalnum() or text[begin - 1] in "._-"):
+        begin -= 1
+    run = _WORD.match(text, begin, at + 200)
+    end = run.end() if run else at
+    return pattern.fullmatch(text, begin, end), end
+
+
+def _or_end(at: int, text: str) -> int:
+    return len(text) if at < 0 else at
+
+
+def _above(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match[str] | None, int]:
+    begin = text.rfind("\n", max(0, at - _LINE), at) + 1
+    return (pattern.match(text, begin, at) if begin or at <= _LINE else None), at
+
+
+_TRIED = {"hint": _from_hint, "line": _in_line, "word": _around, "above": _above}
+
+
+def _groups(rule: Rule, match: re.Match[str]) -> Iterator[Found]:
+    for name, value in match.groupdict().items():
+        if value and not name.startswith("of_"):
+            kind, start = name.rstrip("0123456789"), match.start(name)
+            single = _PLURALS.get(kind)
+            if single is None:
+                end = match.end(name)
+                if kind == "token" and end - start >= _LONG and _UNBROKEN.match(match.string, start, end).end() == end:  # type: ignore[union-attr]
+                    end = _UNBROKEN.match(match.string, end).end()  # type: ignore[union-attr]
+                yield Found(start, end, kind, rule.sure, rule.learn)
+                continue
+            pattern = _BRACKETS if single == "host" else _ITEM
+            for item in pattern.finditer(value):
+                yield Found(start + item.start(), start + item.end(), single, rule.sure, rule.learn)
+
+
+def lower(text: str) -> str:
+    """The text in lower case, of the same length: positions found in it hold in `text`."""
+    low = text.lower()
+    return low if len(low) == len(text) else "".join(c if len(c) == 1 else "?" for c in map(str.lower, text))
+
+
+def disjoint(spans: Iterable[tuple[int, int]]) -> Spans:
+    """The spans in order, without those that begin inside another."""
+    end = 0
+    for start, stop in sorted(spans, key=lambda s: (s[0], -s[1])):
+        if start >= end:
+            yield start, stop
+            end = stop

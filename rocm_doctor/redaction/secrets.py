@@ -1,0 +1,143 @@
+"""Tokens and keys: by the shapes that services publish, by the names before them, in URLs and headers, between PEM lines."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from rocm_doctor.redaction.known import Shape, known, words
+from rocm_doctor.redaction.rules import Found, Rule
+from rocm_doctor.redaction.secret_names import SECRET_NAME
+
+_KEYED = re.compile(
+    r"(?P<of_name>[A-Za-z0-9_-]{2,40})"
+    r"(?P<of_between>[\"'`\])]{0,2}(?:[ \t]{0,8}(?::=|=>|[:=])\s{0,4}|[ \t]{1,4}is:?[ \t]{1,4}|[ \t]{1,3}|(?=$))(?:[rbf]?[\"'`(\[]{1,2})?)"
+    r"(?i:bearer |basic |token )?(?P<token>[^\s\"'`<>,;$&|()\[\]{}]{4,200})",
+)
+_KEY_WORDS = (
+    "token", "secret", "passw", "passphrase", "pwd", "api_key", "api-key", "apikey", "api key", "accesskey", "access_key", "access-key",
+    "privatekey", "private_key", "private-key", "credential", "auth", "signature", "sig=", "key=", "key:", "key\"", "_key", "-key", "cookie", "_pat",
+    "_pass", "key is", "psk", "passcode", "wandb login", "encryption", "license_key", "otp", "pin=", "_auth", "webhook", "dsn",
+)  # fmt: skip
+_STRONG = re.compile(r"secret|passw(?:or)?d|passphrase|passcode|api_?key|access_?key|private_?key|credential|auth_?token|_psk|^psk$|^pwd$|webhook_?url|_dsn$", re.I)
+_TOKENS = re.compile(r"(?:^|[_-])(?:access|auth|api|bearer|refresh|hf|hub|hugging|github|gitlab|gh|wandb|bot|slack|session|csrf|id|secret|login|personal|deploy|registry|pypi|npm|jupyter)?[_-]?token$", re.I)
+_MODELS_OWN = re.compile(r"^(?:pad|eos|bos|unk|sep|cls|mask|image|video|audio|next|prompt|new|max|min|num|n|stop|start|end|im|special|per|mean|total|vision|add|use|return|skip|trust)[_-]|^tokeni[sz]", re.I)
+_HARMLESS = re.compile(
+    r"[*.\u2022xX#_-]+|(?:true|false|none|null|nil|yes|no|on|off|str|int|optional|required|redacted|hidden|removed|censored|undefined|unset|empty|changeme)"
+    r"|(?:your|my|the|some|insert|enter|put|paste|example|dummy|fake|placeholder|xxx|<).*|(?:os|self|args|config|cfg|settings|env|secrets|kwargs|torch|np|process)\..*"
+    r"|%.*%?|[/~.][\w./-]*|[a-z_][\w.]*\.(?:py|json|ya?ml|txt|env|pem|key)|https?://.*|-{1,2}[a-z].*|\d{1,11}|0x[0-9a-f]+|\d+(?:\.\d+)+\S*|[\W_]+",
+    re.I,
+)
+
+
+def random(value: str) -> bool:
+    """Whether a value looks drawn at random: long, of mixed letters and digits, not made of words, numbers or a path."""
+    if len(value) < 16 or value.startswith(("0x", "/", "./", "~")) or re.search(r"\.{2}|://", value):
+        return False
+    pieces = [p for p in re.split(r"[\W_]+", value) if p]
+    if not pieces or all(p.isdigit() or (p.isalpha() and (p.islower() or p.istitle() or p.isupper())) or len(p) <= 5 for p in pieces):
+        return False
+    if value.isalpha() and 4 * sum(a.islower() != b.islower() for a, b in zip(value, value[1:])) < len(value):
+        return False  # CamelCase
+    hexadecimal = re.fullmatch(r"[0-9a-fA-F]+", value) is not None
+    return _entropy(value) >= (2.6 if hexadecimal else 3.1) and max(map(len, pieces)) >= 8
+
+
+def _entropy(value: str) -> float:
+    counts = Counter(value).values()
+    return -sum(n / len(value) * math.log2(n / len(value)) for n in counts)
+
+
+def _is_secret(match: re.Match[str]) -> bool:
+    """Whether what stands behind a key-like name is a secret: by the name's strength, the sign between, and the value's looks."""
+    between, value = match["of_between"], match["token"].rstrip(".:!?")
+    assigned, said = ":" in between or "=" in between, " is" in between
+    if value.casefold() in words():
+        return False
+    text, begin = match.string, match.start()
+    while begin > max(0, match.start() - 40) and (text[begin - 1].isalnum() or text[begin - 1] in "_-"):
+        begin -= 1
+    name = text[begin : match.start()] + match["of_name"]
+    option, bare = name.startswith("--"), name.strip("-_").replace("-", "_")
+    if _MODELS_OWN.match(bare) or _HARMLESS.fullmatch(value):
+        return False
+    shouted = bare.isupper()
+    if _STRONG.search(bare) or _TOKENS.search(bare) or (shouted and SECRET_NAME.search(bare)):
+        if assigned and (shouted or option or between.rstrip()[-1:] in "\"'`" or "passw" in bare.casefold()):
+            return True
+        if assigned or option:
+            return any(not c.isalpha() for c in value) or len(value) >= 12
+        mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+        return mixed and (said or len(value) >= 20 or random(value))
+    return (assigned or said) and _KEY_LIKE.search(bare) is not None and random(value)
+
+
+_KEY_LIKE = re.compile(r"key|auth|sig|cookie|token|pass|pwd|pin|otp|credential|session|encryption|webhook", re.I)
+
+
+def _shape(shape: Shape) -> Rule:
+    """A rule for a shape. At the end of a text fewer letters suffice: quotes in a report are cut to a length."""
+    if shape.pattern:
+        pattern = shape.pattern if "(?P<" in shape.pattern else re.sub(r"\((?!\?)", "(?P<token>", shape.pattern, count=1) if _has_group(shape.pattern) else rf"(?P<token>{shape.pattern})"
+        return Rule(shape.hints, re.compile(pattern))
+    prefixes = "|".join(re.escape(p) for p in sorted(shape.prefixes, key=len, reverse=True))
+    pattern = rf"(?<![A-Za-z0-9])(?P<token>(?:{prefixes})(?P<of_body>[{shape.letters}]{{{shape.least},}}={{0,2}}|[{shape.letters}]{{4,}}\Z))"
+    return Rule(tuple(p.lower() for p in shape.prefixes), re.compile(pattern), accept=_is_mixed, whole=True)
+
+
+def _has_group(pattern: str) -> bool:
+    return re.search(r"(?<!\\)\((?!\?)", pattern) is not None
+
+
+def _is_mixed(match: re.Match[str]) -> bool:
+    """No words joined by hyphens: `sk-learn-compatible-estimators` is no key."""
+    body = match["of_body"]
+    return any(map(str.isdigit, body)) or (not body.islower() and not body.isupper() and not all(p.istitle() or p.islower() for p in re.split(r"[\W_]+", body) if p)) or (body.isalpha() and len(body) >= 30)
+
+
+def rules() -> Iterator[Rule]:
+    """A rule for each published shape, and those for headers, URLs, logins and keys by their names."""
+    yield from map(_shape, known().tokens)
+    yield Rule(_KEY_WORDS, _KEYED, accept=_is_secret)
+    yield Rule(("cookie",), re.compile(r"(?:set-)?cookie[\"']?:\s{0,4}[\"']?(?P<token>[^\n\"'<>]{6,2000})", re.I))
+    yield Rule(("authorization", "x-api-key", "x-auth-token", "proxy-authorization"), re.compile(r"[\w-]+[\"']?\s{0,2}[:=]\s{0,4}[\"']?(?:(?:bearer|basic|token|apikey|digest|aws4-hmac-sha256)\s)?(?P<token>[^\s\"'<>,;]{6,4000})", re.I), accept=lambda m: not _HARMLESS.fullmatch(m["token"]))
+    yield Rule(("bearer ", "basic "), re.compile(r"(?:bearer|basic) (?P<token>[\w.~+/=-]{12,4000})", re.I), accept=lambda m: any(map(str.isdigit, m["token"])) or m["token"].endswith("="))
+    yield Rule(("://",), re.compile(r"://(?P<token>[^\s/@:<>\"']{0,200}:[^\s/@<>\"']{1,300}|[^\s/@:<>\"']{20,300})@"))
+    yield Rule(("://",), re.compile(r"://(?P<user>[^\s/@:<>\"']{1,60})@"), accept=lambda m: m["user"] != "git")
+    yield Rule(_QUERY, re.compile(r"[?&;](?:amp;)?[\w-]+=(?P<token>[^\s&\"'<>#`)\]]{6,2000})"), accept=lambda m: not _HARMLESS.fullmatch(m["token"]))
+    yield Rule(("login", "sshpass", "curl ", "wget "), re.compile(r"(?:login|sshpass|curl|wget)[^\n|;]{0,200}?\s(?:-p|--password|-u|--user|--http-password)[ =]?[\"']?[^\s\"':/]{1,60}:(?P<token>[^\s\"'<>]{3,200})"), "line")
+    yield Rule(("login", "sshpass"), re.compile(r"(?:login|sshpass)[^\n|;]{0,200}?\s(?:-p|--password)[ =]?[\"']?(?P<token>[^\s\"'<>-][^\s\"'<>]{3,200})"), "line")
+    yield Rule(("login", "kinit ", "mysql ", "psql "), re.compile(r"(?:login|kinit|mysql|psql)[^\n|;]{0,200}?\s(?:-u|--username|-U)[ =]?[\"']?(?P<user>[A-Za-z][^\s\"'<>:]{1,60})"), "line")
+    yield Rule(("login",), re.compile(r"login (?:--relogin |--verify |--token |--cloud |--host=\S+ ){0,3}(?P<token>[^\s\"'<>-][\w.-]{15,300})"), accept=lambda m: random(m["token"]))
+    yield Rule(("ssh-rsa aaaa", "ssh-ed25519 aaaa", "ssh-dss aaaa", "ecdsa-sha2-nistp", "sk-ssh-ed25519"), re.compile(r"[\w@.-]+ (?P<token>AAAA[\w+/]{16,3000}={0,3})(?:[ \t]+(?P<user>[\w.+-]{1,60})(?:@(?P<host>[\w.-]{1,200}))?)?"))
+    yield Rule(("sha256:", "md5:"), re.compile(r"SHA256:(?P<token>[A-Za-z0-9+/]{43})(?![A-Za-z0-9+/])|MD5:(?P<token2>(?:[0-9a-f]{2}:){15}[0-9a-f]{2})"))
+    yield Rule(("|1|",), re.compile(r"\|1\|(?P<token>[\w+/=]{20,40}\|[\w+/=]{20,40})"))
+
+
+_PARAMETERS = (
+    "sig signature x-amz-signature x-amz-credential x-amz-security-token x-goog-signature x-goog-credential x-oss-signature ossaccesskeyid awsaccesskeyid googleaccessid"
+    " access_token auth_token token api_key api-key apikey key code secret client_secret policy key-pair-id auth password pwd pass sessionid session refresh_token private_token"
+).split()
+_QUERY = tuple(mark + name + "=" for name in _PARAMETERS for mark in ("?", "&", ";"))
+
+_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,60}(?:PRIVATE KEY|CERTIFICATE|PGP MESSAGE)(?: BLOCK)?-----")
+_BODY_LINE = re.compile(r"(?:\\r|\\n|[\s>|#*\"',+]|[A-Za-z-]{3,20}: [^\n]{1,80}\n)*[A-Za-z0-9+/=]{8,}(?=\\|\s|[\"',-]|$)")
+_LONGEST_KEY = 20_000
+
+
+def private_keys(text: str) -> Iterator[Found]:
+    """The body of each PEM block, to its end line; where that was cut off, as many lines as hold base64."""
+    begin = _BEGIN.search(text) if "-----BEGIN" in text else None
+    while begin:
+        following = _BEGIN.search(text, begin.end())
+        limit = min(following.start() if following else len(text), begin.end() + _LONGEST_KEY)
+        end = text.find("-----END", begin.end(), limit)
+        if end < 0:
+            end = begin.end()
+            while line := _BODY_LINE.match(text, end, limit):
+                end = line.end()
+        if text[begin.end() : end].strip() and "<token-" not in text[begin.end() : end]:
+            yield Found(begin.end(), end, "token")
+        begin = following
