@@ -13,11 +13,10 @@ import json
 import sys
 import tarfile
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from rocm_doctor import pipeline
 from rocm_doctor.cli.probe import plain
@@ -61,10 +60,19 @@ def wanted(expected: dict[str, Any]) -> list[str]:
     return found
 
 
+def leaves(values: object) -> Iterator[str]:
+    """Every single value, as it stands in JSON."""
+    if isinstance(values, dict | list | tuple):
+        for value in values.values() if isinstance(values, dict) else values:
+            yield from leaves(value)
+    else:
+        yield json.dumps(values)
+
+
 def lost_values(expected: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     """The expected values that were read before redaction, and fewer times after it."""
-    have, left = (msgspec.json.encode(values).decode() for values in (before, after))
-    return [word for word in dict.fromkeys(wanted(expected)) if left.count(word) < have.count(word)]
+    have, left = Counter(leaves(before)), Counter(leaves(after))
+    return [word for word in dict.fromkeys(wanted(expected)) if left[word] < have[word]]
 
 
 def judged(artifacts: Sequence[Artifact], matrix: Matrix) -> tuple[str, list[tuple[str, str, str, str]]]:

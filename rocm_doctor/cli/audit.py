@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -35,6 +36,7 @@ QUIET_SECONDS = 2.0
 @click.option("--python", help="Audit this interpreter's environment instead of the doctor's own.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
+@click.option("--no-redact", is_flag=True, help="Keep host and user in JSON and in files.")
 @click.option("--strict", is_flag=True, help="Exit with 3 when a library could not be judged for a --gpu.")
 def command(
     path: Path | None,
@@ -44,6 +46,7 @@ def command(
     python: str | None,
     format_: str,
     output: Path | None,
+    no_redact: bool,
     strict: bool,
 ) -> None:
     """Show the gfx targets in the GPU code of an environment, a folder, a wheel or one library (PATH).
@@ -53,14 +56,22 @@ def command(
     _check(gpus, override)
     result = cleaned(_audit(path, interpreter(python), hip))
     if format_ == "json":
-        text = msgspec.json.format(msgspec.json.encode(_as_json(result, gpus, override)), indent=1).decode()
+        body = msgspec.to_builtins(_as_json(result, gpus, override))
+        text = msgspec.json.format(msgspec.json.encode(body if no_redact else _redacted(body)), indent=1).decode()
     else:
-        text = "\n".join(table.lines(result, gpus, override, 100))
+        lines = table.lines(result, gpus, override, 100)
+        text = "\n".join(_redacted(lines) if output and not no_redact else lines)
     if output:
         write_file(output, f"{text}\n".encode())
     else:
         click.echo(text)
     sys.exit(_exit_code(result, gpus, override, strict))
+
+
+def _redacted(plain: Any) -> Any:
+    from rocm_doctor.redaction import redact_plain
+
+    return redact_plain(plain)
 
 
 def _check(gpus: tuple[str, ...], override: str | None) -> None:

@@ -10,7 +10,7 @@ import click
 from rocm_doctor import pipeline
 from rocm_doctor.cli.check import captured, live, was_interrupted
 from rocm_doctor.cli.common import interpreter, load_matrix, write_file
-from rocm_doctor.redaction import redact_artifacts
+from rocm_doctor.redaction import Redactor, of_this_machine, redact_artifacts
 from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.sources import bundle
 
@@ -24,6 +24,7 @@ from rocm_doctor.sources import bundle
 @click.option("--python", help="Examine this interpreter instead of the one that runs the doctor.")
 @click.option("--smoke/--no-smoke", default=False, help="Run the smoke test and put its results in.")
 @click.option("--no-redact", is_flag=True, help="Keep host, user and serials.")
+@click.option("--show", is_flag=True, help="List what was replaced, to judge before sending.")
 @click.option("--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True)
 def command(
     paths: tuple[Path, ...],
@@ -32,17 +33,27 @@ def command(
     python: str | None,
     smoke: bool,
     no_redact: bool,
+    show: bool,
     sysroot: Path | None,
 ) -> None:
     """Pack what was read from this machine (or from PATHS) for a bug ticket, without host, user or serials."""
     python = interpreter(python)
     matrix = load_matrix(None, ())
     artifacts = captured(paths, logs, False) if paths else live(python, sysroot, logs, smoke=smoke)
-    shared = artifacts if no_redact else redact_artifacts(artifacts)
-    report = pipeline.judge(shared, matrix, source=output.name, kind="capture")
+    redactor = of_this_machine()
+    shared = artifacts if no_redact else redact_artifacts(artifacts, redactor)
+    source = output.name if no_redact else redactor.text(output.name)
+    report = pipeline.judge(shared, matrix, source=source, kind="capture")
     extra = {"report.json": render("json", report, RenderOptions()), "report.md": render("markdown", report, RenderOptions())}
     write_file(output, bundle.write(shared, extra))
+    if show:
+        click.echo("\n".join(_listed(redactor)) or "nothing was replaced")
     there = sum(not a.missing for a in shared)
     click.echo(f"{output}: {there} artefacts (and {len(shared) - there} noted as not there), verdict: {report.summary}")
     if was_interrupted(artifacts):
         sys.exit(130)
+
+
+def _listed(redactor: Redactor) -> list[str]:
+    """A line for each secret that was replaced: its pseudonym, what it stands for, how often, and where first."""
+    return [f"{one.pseudonym:14} {one.shown:40} {one.times:5} times, first in {one.first}" for one in redactor.replaced]

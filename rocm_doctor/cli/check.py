@@ -75,7 +75,7 @@ def command(
         commands = dict.fromkeys(one.command.text for report in reports for one in report.questions)
         click.echo("\n".join(commands) or "nothing to ask", err=not commands)
         return
-    deliver_all(reports, **show)
+    deliver_all(reports, artifacts=[a for _, artifacts in found for a in artifacts], **show)
     say_when_old(matrix)
     if any(was_interrupted(artifacts) for _, artifacts in found):
         sys.exit(130)

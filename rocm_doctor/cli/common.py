@@ -15,7 +15,7 @@ import click
 
 from rocm_doctor.bounded import Unreadable, files
 from rocm_doctor.cli.output import workflow_commands
-from rocm_doctor.model import Report
+from rocm_doctor.model import Artifact, Report
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 from rocm_doctor.reports.json import read as read_report
 
@@ -136,23 +136,42 @@ def baselined(report: Report, baseline: Path | None) -> Report:
 
 
 def deliver(
-    report: Report, *, formats: Sequence[str], outputs: Sequence[Path], no_redact: bool, verbose: bool, quiet: bool
+    report: Report,
+    *,
+    formats: Sequence[str],
+    outputs: Sequence[Path],
+    no_redact: bool,
+    verbose: bool,
+    quiet: bool,
+    artifacts: Sequence[Artifact] = (),
 ) -> None:
     """Write each format to its file; those without a file go to standard output in the order given."""
-    deliver_all([report], formats=formats, outputs=outputs, no_redact=no_redact, verbose=verbose, quiet=quiet)
+    deliver_all(
+        [report], formats=formats, outputs=outputs, no_redact=no_redact, verbose=verbose, quiet=quiet, artifacts=artifacts
+    )
 
 
 def deliver_all(
-    reports: Sequence[Report], *, formats: Sequence[str], outputs: Sequence[Path], no_redact: bool, verbose: bool, quiet: bool
+    reports: Sequence[Report],
+    *,
+    formats: Sequence[str],
+    outputs: Sequence[Path],
+    no_redact: bool,
+    verbose: bool,
+    quiet: bool,
+    artifacts: Sequence[Artifact] = (),
 ) -> None:
-    """The same for the reports of several machines: one document for each format."""
+    """The same for the reports of several machines: one document for each format.
+
+    What is shared is redacted: the names that `artifacts` give away, which the reports were judged from, are replaced too.
+    """
     names = tuple(formats) or ("text",)
     if len(outputs) > len(names):
         raise InputError(f"{len(outputs)} outputs but {len(names)} formats; give one --format for each -o")
     for number, name in enumerate(names):
         to_file = number < len(outputs)
         look = RenderOptions(width=width(to_file), color=not to_file and _color(), verbose=verbose, quiet=quiet)
-        shown = reports if no_redact or (name == "text" and not to_file) else _redacted(reports)
+        shown = reports if no_redact or (name == "text" and not to_file) else _redacted(reports, artifacts)
         text = _rendered(name, shown, look)
         if to_file:
             write_file(outputs[number], text.encode("utf-8"))
@@ -181,11 +200,11 @@ def _rendered(name: str, reports: Sequence[Report], look: RenderOptions) -> str:
         raise InputError(f"--format {name} shows one machine, and {len(reports)} were handed over; take {some}") from exc
 
 
-def _redacted(reports: Sequence[Report]) -> list[Report]:
+def _redacted(reports: Sequence[Report], artifacts: Sequence[Artifact]) -> list[Report]:
     """The reports for others to read: one pseudonym for a name in all of them."""
-    from rocm_doctor.redaction import of_this_machine, redact_report
+    from rocm_doctor.redaction import having_read, redact_report
 
-    redactor = of_this_machine()
+    redactor = having_read(artifacts)
     return [redact_report(report, redactor) for report in reports]
 
 

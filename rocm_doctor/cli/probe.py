@@ -12,7 +12,7 @@ import msgspec
 from rocm_doctor import pipeline
 from rocm_doctor.cli.check import captured, live, was_interrupted
 from rocm_doctor.cli.common import interpreter, load_matrix
-from rocm_doctor.model import Fact, Snapshot
+from rocm_doctor.model import Artifact, Fact, Snapshot
 from rocm_doctor.reports.neutral import cleaned
 
 
@@ -35,7 +35,7 @@ def command(
     artifacts = captured(paths, (), False) if paths else live(python, sysroot, (), smoke=False)
     snapshot = cleaned(pipeline.read_facts(artifacts, matrix))
     if format_ == "json":
-        shared = snapshot if no_redact else _redacted(snapshot)
+        shared = snapshot if no_redact else _redacted(snapshot, artifacts)
         body = plain(shared) if values else shared
         click.echo(msgspec.json.format(msgspec.json.encode(body), indent=1).decode())
     else:
@@ -44,10 +44,10 @@ def command(
         sys.exit(130)
 
 
-def _redacted(snapshot: Snapshot) -> Snapshot:
-    from rocm_doctor.redaction import redact_snapshot
+def _redacted(snapshot: Snapshot, artifacts: list[Artifact]) -> Snapshot:
+    from rocm_doctor.redaction import having_read, redact_snapshot
 
-    return redact_snapshot(snapshot)
+    return redact_snapshot(snapshot, having_read(artifacts))
 
 
 def plain(snapshot: Snapshot) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import platform
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -43,9 +44,7 @@ _KEEP_FIELDS = frozenset(
     }
 )
 _WHOLE_FILE = re.compile(r"(?:^|/)(unique_id|serial_number|\w+_serial|machine-id|boot_id|hostname|product_uuid)$")
-PSEUDONYM = re.compile(
-    r"<(?:user|host|home|email|token|uuid|serial|ip|mac|container|account|group|bucket|network|phone)[- ]\d+>"
-)
+PSEUDONYM = re.compile(r"<(?:user|host|home|email|token|uuid|serial|ip|mac|container|account|group|bucket|network|phone)[- ]\d+>")
 _SECRET_FACTS = {
     "uuid": "uuid",
     "unique_id": "uuid",
@@ -59,15 +58,24 @@ _NAMES = frozenset({"user", "host", "account", "group", "bucket", "network"})
 _IDS = frozenset({"uuid", "serial"})
 _CUT = 8
 """Letters of a secret that are left at the end of a quote that was cut there, at least, to be known for what they are."""
+_QUOTE = 80
+"""Length of a text from which it may be a quote that was cut."""
+_TAILS = (re.compile(r"[^\s\"'=:,(&?@/]{8,}$"), re.compile(r"[^\s\"',(&?]{8,}$"), re.compile(r"(?<==)\S{8,}$"))
 
 
 class Replaced(NamedTuple):
-    """One secret that was replaced: `<user-1>` for `jroe`, how often, and where first."""
+    """One secret that was replaced: `<user-1>` for `jroe`, how often, and where first (artifact and line)."""
 
     pseudonym: str
     secret: str
     times: int
     first: str
+
+    @property
+    def shown(self) -> str:
+        """The secret as a person may see it: of a token its beginning, and nothing that a terminal would act on."""
+        text = "".join(letter if letter.isprintable() else "\ufffd" for letter in self.secret)
+        return f"{text[:4]}... ({len(text)} characters)" if self.pseudonym.startswith("<token") else text
 
 
 class Redactor:
@@ -81,6 +89,8 @@ class Redactor:
         self._found: dict[str, tuple[Found, ...]] = {}
         self._replaced: dict[str, Replaced] = {}
         self._place = ""
+        self._tokens: set[str] = set()
+        self._sorted: list[str] = []
         self._learn("user", user)
         self._home(home)
         for name in sorted({host, host.split(".")[0]}, key=len, reverse=True):
@@ -89,13 +99,21 @@ class Redactor:
     @property
     def replaced(self) -> list[Replaced]:
         """What has been replaced so far, in the order of the pseudonyms' kinds and numbers."""
-        return sorted(self._replaced.values(), key=lambda r: (r.pseudonym.split("-")[0], int("0" + re.sub(r"\D", "", r.pseudonym))))
+        return sorted(
+            self._replaced.values(), key=lambda r: (r.pseudonym.split("-")[0], int("0" + re.sub(r"\D", "", r.pseudonym)))
+        )
 
     def learn(self, text: str) -> None:
         """Take in the names that `text` gives away (home folders, prompts, host lines, serials), to replace them everywhere."""
         for found in self._in(text):
-            if found.learn:
-                self._learn(found.kind, text[found.start : found.end])
+            secret = text[found.start : found.end]
+            if found.kind == "token":
+                for line in secret.split("\n"):
+                    self._learn("token", line.strip())
+            elif found.learn:
+                self._learn(found.kind, secret)
+            if len(secret) > _CUT:
+                self._tokens.add(secret)
 
     def text(self, text: str) -> str:
         """`text` with every secret replaced, those that only it gives away too. Running it again changes nothing."""
@@ -107,7 +125,7 @@ class Redactor:
         self._place = place
         pieces, done = [], 0
         for start, end, kind in _apart([*((f.start, f.end, f.kind) for f in self._in(text)), *self._known_in(text)]):
-            pieces += [text[done:start], self._as(kind, text[start:end])]
+            pieces += [text[done:start], self._as(kind, text[start:end], text, start)]
             done = end
         return "".join([*pieces, text[done:]]) if pieces else text
 
@@ -119,6 +137,8 @@ class Redactor:
 
     def _known_in(self, text: str) -> Iterator[tuple[int, int, str]]:
         """The learnt names in `text`, and at its end the beginning of a secret whose rest was cut off."""
+        if len(text) >= _QUOTE:
+            yield from self._cut_off(text)
         if not self._learnt:
             return
         if self._search is None:
@@ -126,16 +146,28 @@ class Redactor:
         for start, end, name in self._search.find(text):
             yield start, end, self._learnt[name][0]
 
+    def _cut_off(self, text: str) -> Iterator[tuple[int, int, str]]:
+        if len(self._sorted) != len(self._tokens):
+            self._sorted = sorted(self._tokens)
+        for pattern in _TAILS:
+            if tail := pattern.search(text, len(text) - _QUOTE):
+                at = bisect_left(self._sorted, tail[0])
+                if at < len(self._sorted) and self._sorted[at].startswith(tail[0]) and self._sorted[at] != tail[0]:
+                    yield tail.start(), len(text), "token"
+
     def _learn(self, kind: str, name: str) -> None:
         """Remember a name or an id, to find it elsewhere."""
         if kind in _IDS:
             name = name.removeprefix("GPU-")
             known = addresses.identifies(name)
+        elif kind == "token":
+            known = len(name) >= _CUT and (len(name) >= 2 * _CUT or any(map(str.isdigit, name))) and distinctive(name)
         else:
             known = kind in _NAMES and distinctive(name) and not anonymous(kind, name)
         low = lower(name)
         if known and low not in self._learnt and not PSEUDONYM.search(name):
-            self._pseudonym(kind, name)
+            if kind != "token":
+                self._pseudonym(kind, name)
             self._learnt[low] = (kind, name)
             self._search = None
 
@@ -158,13 +190,15 @@ class Redactor:
             self._pseudonyms[key] = f"<{kind}{joint}{self._counts[kind]}>"
         return self._pseudonyms[key]
 
-    def _as(self, kind: str, secret: str) -> str:
-        """The pseudonym, noted as used."""
+    def _as(self, kind: str, secret: str, text: str = "", at: int = 0) -> str:
+        """The pseudonym, noted as used in `text` at `at`."""
         pseudonym = self._pseudonym(kind, secret)
         seen = self._replaced.get(pseudonym)
-        self._replaced[pseudonym] = (
-            seen._replace(times=seen.times + 1) if seen else Replaced(pseudonym, secret, 1, self._place)
-        )
+        if seen:
+            self._replaced[pseudonym] = seen._replace(times=seen.times + 1)
+        else:
+            line = f" line {text.count(chr(10), 0, at) + 1}" if self._place else ""
+            self._replaced[pseudonym] = Replaced(pseudonym, secret, 1, self._place + line)
         return pseudonym
 
     def secret(self, value: str) -> str:
@@ -227,19 +261,27 @@ def _canonical(kind: str, secret: str) -> str:
     return str(int(digits, 16)) if re.fullmatch(r"[0-9a-f]{8,40}", digits) else bare
 
 
-def redact_artifacts(artifacts: list[Artifact], redactor: Redactor | None = None) -> list[Artifact]:
-    """The artifacts with text, note and name redacted: names are learnt from all of them before any is changed."""
+def having_read(artifacts: Iterable[Artifact], redactor: Redactor | None = None) -> Redactor:
+    """A redactor that knows this machine and all the names that the artifacts give away."""
     redactor = redactor or of_this_machine()
     for item in artifacts:
-        redactor.learn(item.name)
-        redactor.learn(item.text)
-        redactor.learn(item.note)
-    whole = [_whole(a, redactor) for a in artifacts]
+        _whole(item, redactor)
+        for text in (item.name, item.text, item.note):
+            redactor.learn(text)
+    return redactor
+
+
+def redact_artifacts(artifacts: list[Artifact], redactor: Redactor | None = None) -> list[Artifact]:
+    """The artifacts with text, note and name redacted: names are learnt from all of them before any is changed."""
+    redactor = having_read(artifacts, redactor)
     return [
         msgspec.structs.replace(
-            a, name=redactor.replace(a.name), text=redactor.replace(text, a.name), note=redactor.replace(a.note, a.name)
+            a,
+            name=redactor.replace(a.name, "names"),
+            text=redactor.replace(_whole(a, redactor), a.name),
+            note=redactor.replace(a.note, a.name),
         )
-        for a, text in zip(artifacts, whole)
+        for a in artifacts
     ]
 
 
@@ -266,6 +308,21 @@ def redact_snapshot(snapshot: Snapshot, redactor: Redactor | None = None) -> Sna
     redactor = redactor or of_this_machine()
 
     return cast("Snapshot", _redacted(snapshot, redactor, _KEEP_FIELDS))
+
+
+def redact_plain(value: Any, redactor: Redactor | None = None) -> Any:
+    """The same lists and tables with every string redacted, keys too (`audit` has paths for keys)."""
+    redactor = redactor or of_this_machine()
+
+    def changed(value: Any, change: Callable[[str], str]) -> Any:
+        if isinstance(value, str):
+            return change(value)
+        if isinstance(value, dict):
+            return {change(key): changed(item, change) for key, item in value.items()}
+        return [changed(item, change) for item in value] if isinstance(value, list | tuple) else value
+
+    changed(value, redactor.text)  # learns every name before any string is changed for good
+    return changed(value, redactor.replace)
 
 
 def _redacted(value: object, redactor: Redactor, keep: frozenset[str]) -> object:

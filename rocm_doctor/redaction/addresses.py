@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+
 from rocm_doctor.redaction.rules import Spans, disjoint
 
 _HEX = "0123456789abcdefABCDEF"

@@ -9,14 +9,23 @@ from rocm_doctor.redaction.known import known
 from rocm_doctor.redaction.rules import Found, Rule
 
 _VALUES = {
-    "user": r"(?P<user>[A-Za-z_][\w.+-]{0,63})(?![\w.+(\[\\/-]|\(\D)(?:(?=\(\d)|(?!\())",
+    "user": r"(?P<user>[A-Za-z_][\w.+-]{0,63})(?![\w.+\[\\/-])(?!\((?!\d))",
     "host": r"\\{0,4}(?P<hosts>[A-Za-z][\w.-]*(?:\[[\d,-]+\])?(?:,[A-Za-z][\w.-]*(?:\[[\d,-]+\])?){0,300})(?![\w(/\\])",
     "account": r"(?P<account>[A-Za-z0-9][\w.-]{1,80})(?![\w(/])",
     "bucket": r"(?P<bucket>[A-Za-z0-9][\w.-]{2,80})(?![\w(])",
     "network": r"(?P<network>[^\s\"'<>][^\n\"'<>]{0,31})",
 }
 _ASSIGNED = r"[\"'\]]{0,2}[ \t]{0,24}(?::=|=>|[:=])[ \t]{0,8}[\"'\[(]{0,2}"
-_FULL_NAMES = ("registered owner", "registered organization", "full name", "real name", "owner name", "user name", "account name", "gecos")
+_FULL_NAMES = (
+    "registered owner",
+    "registered organization",
+    "full name",
+    "real name",
+    "owner name",
+    "user name",
+    "account name",
+    "gecos",
+)
 
 
 def rules() -> Iterator[Rule]:
@@ -28,10 +37,21 @@ def rules() -> Iterator[Rule]:
         shouted = "|".join(re.escape(n.upper()) for n in sorted(plain, key=len, reverse=True) if " " not in n)
         spoken = "|".join(re.escape(n) for n in sorted(plain, key=len, reverse=True))
         yield Rule(plain, re.compile(rf"(?<![A-Za-z0-9])(?:{shouted})[\"']?=[\"']?{value}"))
-        yield Rule(plain, re.compile(rf"(?<![A-Za-z0-9])(?P<of_key>(?i:{spoken}))(?P<of_sign>{_ASSIGNED}){value}"), sure=False, accept=_is_field)
-        yield Rule(options, re.compile(rf"(?i:{'|'.join(map(re.escape, sorted(options, key=len, reverse=True)))})[ =]{{1,2}}[\"']?{value}"))
+        yield Rule(
+            plain,
+            re.compile(rf"(?<![A-Za-z0-9])(?P<of_key>(?i:{spoken}))(?P<of_sign>{_ASSIGNED}){value}"),
+            sure=False,
+            accept=_is_field,
+        )
+        yield Rule(
+            options,
+            re.compile(rf"(?i:{'|'.join(map(re.escape, sorted(options, key=len, reverse=True)))})[ =]{{1,2}}[\"']?{value}"),
+        )
     yield Rule(
-        _FULL_NAMES, re.compile(rf"(?i:{'|'.join(_FULL_NAMES)})[ \t]{{0,24}}[:=][ \t]{{0,24}}(?P<user>[^\s\"<>:\\][^\n\"<>:\\]{{1,60}}[^\s\"<>:\\])[ \t]*\r?(?:\n|$)")
+        _FULL_NAMES,
+        re.compile(
+            rf"(?i:{'|'.join(_FULL_NAMES)})[ \t]{{0,24}}[:=][ \t]{{0,24}}(?P<user>[^\s\"<>:\\][^\n\"<>:\\]{{1,60}}[^\s\"<>:\\])[ \t]*\r?(?:\n|$)"
+        ),
     )
 
 

@@ -57,13 +57,20 @@ _NUMBERED = re.compile(
     r"(?:gpu|rank|card|node|worker|cuda|step|epoch|layer|cpu|job|task|tty|pts|eth|ib|nic|stage|shard|part|host|server|master)[-_]?\d{0,2}",
     re.I,
 )
-_NO_NAME = re.compile(r"\d[\d.:,_-]*|v?\d+(?:\.\d+)+\S*|[\W_]+|0x[0-9a-f]+|.*\.(?:py|so|cpp|cc|cu|hip|h|hpp|log|txt|json|ya?ml|sh|md|zip|gz)", re.I)
+_NO_NAME = re.compile(
+    r"\d[\d.:,_-]*|v?\d+(?:\.\d+)+\S*|[\W_]+|0x[0-9a-f]+|.*\.(?:py|so|cpp|cc|cu|hip|h|hpp|log|txt|json|ya?ml|sh|md|zip|gz)", re.I
+)
 
 
 def anonymous(kind: str, name: str) -> bool:
     """Whether a name of this kind identifies no one: an account of the system, a public host, hardware, a number, a file."""
     low = name.casefold()
-    if low in known().accounts or (kind == "group" and low in known().groups) or _NO_NAME.fullmatch(name) or _HARDWARE.fullmatch(name):
+    if (
+        low in known().accounts
+        or (kind == "group" and low in known().groups)
+        or _NO_NAME.fullmatch(name)
+        or _HARDWARE.fullmatch(name)
+    ):
         return True
     return kind == "host" and is_public(low)
 

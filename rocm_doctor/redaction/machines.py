@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rocm_doctor.redaction.known import is_public, known, words
+from rocm_doctor.redaction.known import is_public, words
 from rocm_doctor.redaction.people import HOST, NAME
 from rocm_doctor.redaction.rules import Rule
 
@@ -13,9 +13,69 @@ _INTERNAL = (
     ".local", ".lan", ".internal", ".corp", ".cluster", ".localdomain", ".intranet", ".home.arpa", ".home", ".private", ".fritz.box", ".ts.net",
     ".svc", ".test", ".edu", ".ac.uk", ".gov", ".hpc.", ".uni-", ".tu-", ".mgmt", ".infra",
 )  # fmt: skip
-_BUCKETS = frozenset("s3 s3a s3n gs gcs az abfs abfss wasb wasbs oss cos obs r2 adl b2 swift minio".split())
-_LOCAL_SCHEMES = frozenset("file docker docker-archive hf ollama chrome vscode-remote container jar package app data blob about oci".split())
-_SERVICES = frozenset("git gitlab nexus artifactory registry proxy jenkins harbor wiki jira minio mlflow pypi devpi cache mirror repo internal".split())
+_BUCKETS = frozenset(
+    [
+        "s3",
+        "s3a",
+        "s3n",
+        "gs",
+        "gcs",
+        "az",
+        "abfs",
+        "abfss",
+        "wasb",
+        "wasbs",
+        "oss",
+        "cos",
+        "obs",
+        "r2",
+        "adl",
+        "b2",
+        "swift",
+        "minio",
+    ]
+)
+_LOCAL_SCHEMES = frozenset(
+    [
+        "file",
+        "docker",
+        "docker-archive",
+        "hf",
+        "ollama",
+        "chrome",
+        "vscode-remote",
+        "container",
+        "jar",
+        "package",
+        "app",
+        "data",
+        "blob",
+        "about",
+        "oci",
+    ]
+)
+_SERVICES = frozenset(
+    [
+        "git",
+        "gitlab",
+        "nexus",
+        "artifactory",
+        "registry",
+        "proxy",
+        "jenkins",
+        "harbor",
+        "wiki",
+        "jira",
+        "minio",
+        "mlflow",
+        "pypi",
+        "devpi",
+        "cache",
+        "mirror",
+        "repo",
+        "internal",
+    ]
+)
 
 
 def _c(pattern: str, flags: int = 0) -> re.Pattern[str]:
@@ -45,7 +105,9 @@ def _in_url(match: re.Match[str]) -> bool:
     web = scheme in ("http", "https", "git+https", "git+http")
     if host in words():
         return bool(match["of_login"])
-    return not web or "." not in host or bool(match["of_login"] or match["of_port"]) or bool(_SERVICES & set(host.split(".")[:-1]))
+    return (
+        not web or "." not in host or bool(match["of_login"] or match["of_port"]) or bool(_SERVICES & set(host.split(".")[:-1]))
+    )
 
 
 def _hostlike(match: re.Match[str]) -> bool:
@@ -73,7 +135,7 @@ MACHINES = (
     Rule((" kernel: ", "host: "), _c(rf"Host: (?P<host>{HOST}) Kernel:"), "line"),
     Rule(("session_manager=",), _c(rf"session_manager=local/(?P<host>{HOST}):", re.I)),
     Rule(("display=",), _c(r"display=(?P<host>[A-Za-z][\w.-]*):\d", re.I)),
-    Rule((" (10.", " (192.168.", " (172."), _c(rf"(?<![\w.-])(?P<host>[A-Za-z][\w.-]{{1,250}}) \((?:10|192\.168|172)\."), "line", sure=False),
+    Rule((" (10.", " (192.168.", " (172."), _c(r"(?<![\w.-])(?P<host>[A-Za-z][\w.-]{1,250}) \((?:10|192\.168|172)\."), "line", sure=False),
     Rule((": task", ": tasks"), _c(rf"(?P<host>{HOST}): tasks? \d"), "line", sure=False),
     Rule((" on ", "nodes ", "node "), _c(rf"(?:STEP|JOB|Step|Job|StepId=|JobId=)[^\n]{{0,60}} ON (?P<hosts>{_LIST}) |[Nn]odes? (?P<hosts2>{_LIST}) (?:is|are) (?:still )?(?:not )?(?:ready|not responding|down)|[Nn]ode failure on (?P<hosts3>{_LIST})"), "line"),
     Rule(("]:",), _c(r"\[(?P<host>[A-Za-z][\w.-]{1,250})\]:\d{2,5}"), "line", sure=False),

@@ -11,6 +11,35 @@ HOST = r"[A-Za-z0-9][\w.-]{0,250}"
 _WORDS = r"[^\s<>\"'()@,:;|/\\][^\n<>\"'()@,:;|/\\]{0,58}[^\s<>\"'()@,:;|/\\]"
 
 
+_HIVES = frozenset(
+    [
+        "HKLM",
+        "HKCU",
+        "HKCR",
+        "HKU",
+        "PCI",
+        "USB",
+        "ACPI",
+        "ROOT",
+        "SWD",
+        "BUILTIN",
+        "AUTHORITY",
+        "NT",
+        "SYSTEM",
+        "HID",
+        "SCSI",
+        "STORAGE",
+        "DISPLAY",
+        "HTREE",
+        "BTH",
+        "HDAUDIO",
+        "SOFTWARE",
+        "PNP",
+        "UEFI",
+    ]
+)
+
+
 def _c(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(pattern, flags)
 
@@ -34,7 +63,11 @@ PROMPTS = (
     ),
     Rule(("㉿",), _c(rf"(?P<user>{NAME})㉿(?P<host>{HOST})"), "line"),
     Rule((" in ~", " in /", " in 🌐"), _c(rf"^(?P<user>{NAME}) in (?:🌐 ?)?(?P<host>{HOST}) in [~/]"), "line"),
-    Rule((":~ ", ":~#", ":~$"), _c(rf"^(?P<host>{HOST}):~\S{{0,80}} (?P<user>{NAME})[$#%](?:\s|$)|^(?P<host2>{HOST}):~ ?[#$>]"), "line"),
+    Rule(
+        (":~ ", ":~#", ":~$"),
+        _c(rf"^(?P<host>{HOST}):~\S{{0,80}} (?P<user>{NAME})[$#%](?:\s|$)|^(?P<host2>{HOST}):~ ?[#$>]"),
+        "line",
+    ),
 )
 
 PEOPLE = (
@@ -66,13 +99,23 @@ PEOPLE = (
     Rule(("ssh ",), _c(r"ssh (?:-\S{1,40} (?:\S{1,60} )?){0,4}(?P<host>[A-Za-z][\w.-]*\d[\w.-]*)(?:\s|$)"), sure=False),
     Rule(
         ("whoami", "logname", "id -un", "echo $user", "echo ${user}", "echo %username%"),
-        _c(rf"(?:whoami|logname|id -un|echo \S+)[ \t]*\r?\n(?:(?P<host>[\w-]{{1,40}})\\)?(?P<user>{NAME}(?: {NAME})?)[ \t]*\r?(?:\n|$)", re.I),
+        _c(
+            rf"(?:whoami|logname|id -un|echo \S+)[ \t]*\r?\n(?:(?P<host>[\w-]{{1,40}})\\)?(?P<user>{NAME}(?: {NAME})?)[ \t]*\r?(?:\n|$)",
+            re.I,
+        ),
     ),
     Rule(
         ("uid=", "gid="),
-        _c(r"(?:uid=\d+\((?P<user>[^)\n<]{1,64})\))?\s?(?:gid=\d+\((?P<group>[^)\n<]{1,64})\))?(?:\s?groups=(?P<groups>[\w(),. +-]{1,2000}))?"),
+        _c(
+            r"(?:uid=\d+\((?P<user>[^)\n<]{1,64})\))?\s?(?:gid=\d+\((?P<group>[^)\n<]{1,64})\))?(?:\s?groups=(?P<groups>\d+\([^)\n<]{1,60}\)(?:,\d+\([^)\n<]{1,60}\)){0,100}))?"
+        ),
     ),
-    Rule(("groups",), _c(r"groups(?: [\w.-]{1,40})?[ \t]*\r?\n(?:[\w.-]{1,40} : )?(?P<groups>[a-z_][\w.-]*(?: [a-z_][\w.-]*){1,60})[ \t]*\r?(?:\n|$)")),
+    Rule(
+        ("groups",),
+        _c(
+            r"groups(?: [\w.-]{1,40})?[ \t]*\r?\n(?:[\w.-]{1,40} : )?(?P<groups>[a-z_][\w.-]*(?: [a-z_][\w.-]*){1,60})[ \t]*\r?(?:\n|$)"
+        ),
+    ),
     Rule((" : ",), _c(r"^(?P<user>[a-z_][\w.-]*) : (?P<groups>[a-z_][\w.-]*(?: [a-z_][\w.-]*){1,60})\s*$"), "line", sure=False),
     Rule((":x:",), _c(r"^(?P<user>[a-z_][\w.-]*):x:\d+:\d+:(?P<user2>[^:\n]{0,60}?),{0,4}:"), "line", sure=False),
     Rule((":x:",), _c(r"^(?P<group>[\w-]{1,40}):x:\d+:(?P<users>[\w,.-]{1,400})$"), "line"),
@@ -98,9 +141,17 @@ PEOPLE = (
     Rule(("(uid=",), _c(rf"\b(?P<user>{NAME})\(uid="), "line"),
     Rule((" : tty=", " : pwd="), _c(rf"(?P<user>{NAME}) : (?:TTY|PWD)="), "line"),
     Rule((") cmd",), _c(rf"\((?P<user>{NAME})\) CMD"), "line"),
-    Rule(("password for ", "sudoers"), _c(rf"password for (?P<user>{NAME})(?=[:\s]|$)|(?P<user2>{NAME}) is not in the sudoers"), "line", sure=False),
+    Rule(
+        ("password for ", "sudoers"),
+        _c(rf"password for (?P<user>{NAME})(?=[:\s]|$)|(?P<user2>{NAME}) is not in the sudoers"),
+        "line",
+        sure=False,
+    ),
     Rule(("[sudo",), _c(rf"\[sudo[^\]\n]{{0,20}}\] [^\n:]{{0,30}}?(?P<user>{NAME})\s?:")),
-    Rule(("usermod ", "gpasswd ", "adduser "), _c(rf"(?:usermod|gpasswd|adduser) (?:-\S+ ){{1,3}}(?:[\w,]+ )?(?P<user>{NAME})(?:\s|$)|adduser (?P<user2>{NAME}) ")),
+    Rule(
+        ("usermod ", "gpasswd ", "adduser "),
+        _c(rf"(?:usermod|gpasswd|adduser) (?:-\S+ ){{1,3}}(?:[\w,]+ )?(?P<user>{NAME})(?:\s|$)|adduser (?P<user2>{NAME}) "),
+    ),
     Rule(("sudo -u ", "su - ", "su -l ", "runuser -u "), _c(rf"(?:sudo -u|su -l?|runuser -u) (?P<user>{NAME})")),
     Rule(("chown ",), _c(rf"chown (?:-\S+ ){{0,2}}(?P<user>{NAME})?(?::(?P<group>{NAME}))? ")),
     Rule((" member of ", " a member of "), _c(rf"^\s*(?P<user>{NAME}) is (?:not )?(?:a )?member of"), "line"),
@@ -116,19 +167,42 @@ PEOPLE = (
     Rule(("orgs:",), _c(r"orgs:\s{1,4}(?P<accounts>[\w,.-]{1,200})")),
     Rule(
         ("author", "committer", "commit:", "-by:", "from:", "to:", "cc:", "maintainer", "reporter"),
-        _c(rf"(?:\w{{0,12}}-by|author|commit(?:ter)?|from|to|cc|maintainer|reporter):?\s{{1,4}}(?P<user>{_WORDS}) <(?=[^\s<>@]{{1,64}}@|email)", re.I),
+        _c(
+            rf"(?:\w{{0,12}}-by|author|commit(?:ter)?|from|to|cc|maintainer|reporter):?\s{{1,4}}(?P<user>{_WORDS}) <(?=[^\s<>@]{{1,64}}@|email)",
+            re.I,
+        ),
         sure=False,
     ),
-    Rule(("user.name", "[user]"), _c(r"user\.name[ =]{1,3}[\"']?(?P<user>[^\"'\n<>]{2,60})|\[user\]\s{0,20}name\s?=\s?(?P<user2>[^\n<>]{2,60})")),
     Rule(
-        ("regards", "cheers", "thanks", "sincerely", "best wishes", "best,", "grüße", "gruß", "mfg", "cordialement", "saludos", "thank you"),
+        ("user.name", "[user]"),
+        _c(r"user\.name[ =]{1,3}[\"']?(?P<user>[^\"'\n<>]{2,60})|\[user\]\s{0,20}name\s?=\s?(?P<user2>[^\n<>]{2,60})"),
+    ),
+    Rule(
+        (
+            "regards",
+            "cheers",
+            "thanks",
+            "sincerely",
+            "best wishes",
+            "best,",
+            "grüße",
+            "gruß",
+            "mfg",
+            "cordialement",
+            "saludos",
+            "thank you",
+        ),
         _c(
             r"(?i:regards|cheers|thanks(?: in advance| a lot)?|thank you|sincerely|best wishes|best|grüße|gruß|mfg|cordialement|saludos)[,.!]{0,2}"
             r"[ \t]*\r?(?:\n[ \t]*){1,3}(?:--? ?)?(?P<user>[A-Z][\w'-]+(?: [A-Z][\w.'-]*){0,2})[ \t]*\r?(?:\n|$)"
         ),
         sure=False,
     ),
-    Rule(("git@",), _c(rf"git@(?P<host>{HOST})[:/](?:\d+/)?(?P<account>[\w.-]{{1,60}})/(?P<account2>[\w.-]{{1,80}}?)(?=\.git|[\s\"'/#)]|$)"), accept=lambda m: not _public_owner(m)),
+    Rule(
+        ("git@",),
+        _c(rf"git@(?P<host>{HOST})[:/](?:\d+/)?(?P<account>[\w.-]{{1,60}})/(?P<account2>[\w.-]{{1,80}}?)(?=\.git|[\s\"'/#)]|$)"),
+        accept=lambda m: not _public_owner(m),
+    ),
     Rule(("git@",), _c(rf"git@(?P<host>{HOST})")),
     Rule(
         ("(fetch)", "(push)"),
@@ -138,7 +212,10 @@ PEOPLE = (
     ),
     Rule(
         ("to github.com", "to gitlab.com", "from github.com", "from gitlab.com", "to https://git", "from https://git"),
-        _c(r"(?:to|from) (?:https://)?git(?:hub|lab)\.com[:/](?P<account>[\w.-]{1,60})/(?P<account2>[\w.-]{1,80}?)(?=\.git|\s|$)", re.I),
+        _c(
+            r"(?:to|from) (?:https://)?git(?:hub|lab)\.com[:/](?P<account>[\w.-]{1,60})/(?P<account2>[\w.-]{1,80}?)(?=\.git|\s|$)",
+            re.I,
+        ),
         accept=lambda m: not _public_owner(m),
     ),
     Rule(
@@ -158,14 +235,31 @@ PEOPLE = (
         _c(r"[\w-]+\W{1,6}(?P<account>[\w.-]{1,60})/[\w.-]", re.I),
         accept=lambda m: not _public_owner(m),
     ),
+    Rule(("\\\\",), _c(r"(?<![\w:\\.$)}%\]])\\\\(?P<host>[A-Za-z][\w-]{1,30})(?=\\[\w$])"), "line", sure=False, accept=lambda m: m["host"] not in _HIVES),
     Rule(("s-1-5-21-",), _c(r"(?P<serial>S-1-5-21-\d{4,12}-\d{4,12}-\d{4,12}(?:-\d{1,8})?)", re.I)),
-    Rule(("\\",), _c(r"(?<![\w\\/:.%])(?P<host>[A-Z][A-Z0-9-]{2,14})\\(?P<user>[A-Za-z][\w.-]{1,30})(?![\\\w])"), "line", sure=False, accept=lambda m: m["host"] not in _HIVES),
-    Rule(("+",), _c(r"(?<![\w+.])\+(?P<phone>\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]\d{2,5}){1,4})(?![\w.])"), accept=lambda m: 9 <= sum(map(str.isdigit, m["phone"])) <= 15),
-    Rule(("phone", "mobile", "tel:", "tel.", "call me", "whatsapp"), _c(r"[a-z .]+[:\s]{1,3}(?P<phone>\+?[\d(][\d ().-]{6,18}\d)", re.I), accept=lambda m: 8 <= sum(map(str.isdigit, m["phone"])) <= 15),
-    Rule(("card", "visa", "iban"), _c(r"(?i:card|visa|iban)[^\n\d]{0,20}(?P<token>(?:[A-Z]{2}\d\d ?)?\d{4}(?:[ -]?\d{4}){2,5}(?:[ -]?\d{1,3})?)(?!\d)"), accept=lambda m: _checks(m["token"])),
+    Rule(
+        ("\\",),
+        _c(r"(?<![\w\\/:.%])(?P<host>[A-Z][A-Z0-9-]{2,14})\\(?P<user>[A-Za-z][\w.-]{1,30})(?![\\\w])"),
+        "line",
+        sure=False,
+        accept=lambda m: m["host"] not in _HIVES,
+    ),
+    Rule(
+        ("+",),
+        _c(r"(?<![\w+.])\+(?P<phone>\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]\d{2,5}){1,4})(?![\w.])"),
+        accept=lambda m: 9 <= sum(map(str.isdigit, m["phone"])) <= 15,
+    ),
+    Rule(
+        ("phone", "mobile", "tel:", "tel.", "call me", "whatsapp"),
+        _c(r"[a-z .]+[:\s]{1,3}(?P<phone>\+?[\d(][\d ().-]{6,18}\d)", re.I),
+        accept=lambda m: 8 <= sum(map(str.isdigit, m["phone"])) <= 15,
+    ),
+    Rule(
+        ("card", "visa", "iban"),
+        _c(r"(?i:card|visa|iban)[^\n\d]{0,20}(?P<token>(?:[A-Z]{2}\d\d ?)?\d{4}(?:[ -]?\d{4}){2,5}(?:[ -]?\d{1,3})?)(?!\d)"),
+        accept=lambda m: _checks(m["token"]),
+    ),
 )
-
-_HIVES = frozenset("HKLM HKCU HKCR HKU PCI USB ACPI ROOT SWD BUILTIN AUTHORITY NT SYSTEM HID SCSI STORAGE DISPLAY HTREE BTH HDAUDIO SOFTWARE PNP UEFI".split())
 
 
 def _public_owner(match: re.Match[str]) -> bool:

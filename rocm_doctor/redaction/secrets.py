@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 
 from rocm_doctor.redaction.known import Shape, known, words
 from rocm_doctor.redaction.rules import Found, Rule
@@ -21,9 +22,18 @@ _KEY_WORDS = (
     "privatekey", "private_key", "private-key", "credential", "auth", "signature", "sig=", "key=", "key:", "key\"", "_key", "-key", "cookie", "_pat",
     "_pass", "key is", "psk", "passcode", "wandb login", "encryption", "license_key", "otp", "pin=", "_auth", "webhook", "dsn",
 )  # fmt: skip
-_STRONG = re.compile(r"secret|passw(?:or)?d|passphrase|passcode|api_?key|access_?key|private_?key|credential|auth_?token|_psk|^psk$|^pwd$|webhook_?url|_dsn$", re.I)
-_TOKENS = re.compile(r"(?:^|[_-])(?:access|auth|api|bearer|refresh|hf|hub|hugging|github|gitlab|gh|wandb|bot|slack|session|csrf|id|secret|login|personal|deploy|registry|pypi|npm|jupyter)?[_-]?token$", re.I)
-_MODELS_OWN = re.compile(r"^(?:pad|eos|bos|unk|sep|cls|mask|image|video|audio|next|prompt|new|max|min|num|n|stop|start|end|im|special|per|mean|total|vision|add|use|return|skip|trust)[_-]|^tokeni[sz]", re.I)
+_STRONG = re.compile(
+    r"secret|passw(?:or)?d|passphrase|passcode|api_?key|access_?key|private_?key|credential|auth_?token|_psk|^psk$|^pwd$|webhook_?url|_dsn$",
+    re.I,
+)
+_TOKENS = re.compile(
+    r"(?:^|[_-])(?:access|auth|api|bearer|refresh|hf|hub|hugging|github|gitlab|gh|wandb|bot|slack|session|csrf|id|secret|login|personal|deploy|registry|pypi|npm|jupyter)?[_-]?token$",
+    re.I,
+)
+_MODELS_OWN = re.compile(
+    r"^(?:pad|eos|bos|unk|sep|cls|mask|image|video|audio|next|prompt|new|max|min|num|n|stop|start|end|im|special|per|mean|total|vision|add|use|return|skip|trust)[_-]|^tokeni[sz]",
+    re.I,
+)
 _HARMLESS = re.compile(
     r"[*.\u2022xX#_-]+|(?:true|false|none|null|nil|yes|no|on|off|str|int|optional|required|redacted|hidden|removed|censored|undefined|unset|empty|changeme)"
     r"|(?:your|my|the|some|insert|enter|put|paste|example|dummy|fake|placeholder|xxx|<).*|(?:os|self|args|config|cfg|settings|env|secrets|kwargs|torch|np|process)\..*"
@@ -37,9 +47,11 @@ def random(value: str) -> bool:
     if len(value) < 16 or value.startswith(("0x", "/", "./", "~")) or re.search(r"\.{2}|://", value):
         return False
     pieces = [p for p in re.split(r"[\W_]+", value) if p]
-    if not pieces or all(p.isdigit() or (p.isalpha() and (p.islower() or p.istitle() or p.isupper())) or len(p) <= 5 for p in pieces):
+    if not pieces or all(
+        p.isdigit() or (p.isalpha() and (p.islower() or p.istitle() or p.isupper())) or len(p) <= 5 for p in pieces
+    ):
         return False
-    if value.isalpha() and 4 * sum(a.islower() != b.islower() for a, b in zip(value, value[1:])) < len(value):
+    if value.isalpha() and 4 * sum(a.islower() != b.islower() for a, b in pairwise(value)) < len(value):
         return False  # CamelCase
     hexadecimal = re.fullmatch(r"[0-9a-fA-F]+", value) is not None
     return _entropy(value) >= (2.6 if hexadecimal else 3.1) and max(map(len, pieces)) >= 8
@@ -80,7 +92,13 @@ _KEY_LIKE = re.compile(r"key|auth|sig|cookie|token|pass|pwd|pin|otp|credential|s
 def _shape(shape: Shape) -> Rule:
     """A rule for a shape. At the end of a text fewer letters suffice: quotes in a report are cut to a length."""
     if shape.pattern:
-        pattern = shape.pattern if "(?P<" in shape.pattern else re.sub(r"\((?!\?)", "(?P<token>", shape.pattern, count=1) if _has_group(shape.pattern) else rf"(?P<token>{shape.pattern})"
+        pattern = (
+            shape.pattern
+            if "(?P<" in shape.pattern
+            else re.sub(r"\((?!\?)", "(?P<token>", shape.pattern, count=1)
+            if _has_group(shape.pattern)
+            else rf"(?P<token>{shape.pattern})"
+        )
         return Rule(shape.hints, re.compile(pattern))
     prefixes = "|".join(re.escape(p) for p in sorted(shape.prefixes, key=len, reverse=True))
     pattern = rf"(?<![A-Za-z0-9])(?P<token>(?:{prefixes})(?P<of_body>[{shape.letters}]{{{shape.least},}}={{0,2}}|[{shape.letters}]{{4,}}\Z))"
@@ -94,32 +112,116 @@ def _has_group(pattern: str) -> bool:
 def _is_mixed(match: re.Match[str]) -> bool:
     """No words joined by hyphens: `sk-learn-compatible-estimators` is no key."""
     body = match["of_body"]
-    return any(map(str.isdigit, body)) or (not body.islower() and not body.isupper() and not all(p.istitle() or p.islower() for p in re.split(r"[\W_]+", body) if p)) or (body.isalpha() and len(body) >= 30)
+    return (
+        any(map(str.isdigit, body))
+        or (
+            not body.islower()
+            and not body.isupper()
+            and not all(p.istitle() or p.islower() for p in re.split(r"[\W_]+", body) if p)
+        )
+        or (body.isalpha() and len(body) >= 30)
+    )
+
+
+_SCHEMES = frozenset("bearer basic digest negotiate apikey aws4-hmac-sha256".split())
 
 
 def rules() -> Iterator[Rule]:
     """A rule for each published shape, and those for headers, URLs, logins and keys by their names."""
     yield from map(_shape, known().tokens)
+    yield Rule(("bot",), re.compile(r"bot(?P<token>\d{8,10}:AA[\w-]{30,40})"))
     yield Rule(_KEY_WORDS, _KEYED, accept=_is_secret)
     yield Rule(("cookie",), re.compile(r"(?:set-)?cookie[\"']?:\s{0,4}[\"']?(?P<token>[^\n\"'<>]{6,2000})", re.I))
-    yield Rule(("authorization", "x-api-key", "x-auth-token", "proxy-authorization"), re.compile(r"[\w-]+[\"']?\s{0,2}[:=]\s{0,4}[\"']?(?:(?:bearer|basic|token|apikey|digest|aws4-hmac-sha256)\s)?(?P<token>[^\s\"'<>,;]{6,4000})", re.I), accept=lambda m: not _HARMLESS.fullmatch(m["token"]))
-    yield Rule(("bearer ", "basic "), re.compile(r"(?:bearer|basic) (?P<token>[\w.~+/=-]{12,4000})", re.I), accept=lambda m: any(map(str.isdigit, m["token"])) or m["token"].endswith("="))
+    yield Rule(
+        ("authorization", "x-api-key", "x-auth-token", "proxy-authorization"),
+        re.compile(
+            r"[\w-]+[\"']?\s{0,2}[:=]\s{0,4}[\"']?(?:(?:bearer|basic|token|apikey|digest|aws4-hmac-sha256)\s)?(?P<token>[^\s\"'<>,;]{6,4000})",
+            re.I,
+        ),
+        accept=lambda m: not _HARMLESS.fullmatch(m["token"]) and m["token"].casefold() not in _SCHEMES,
+    )
+    yield Rule(
+        ("bearer ", "basic "),
+        re.compile(r"(?:bearer|basic) (?P<token>[\w.~+/=-]{12,4000})", re.I),
+        accept=lambda m: any(map(str.isdigit, m["token"])) or m["token"].endswith("="),
+    )
     yield Rule(("://",), re.compile(r"://(?P<token>[^\s/@:<>\"']{0,200}:[^\s/@<>\"']{1,300}|[^\s/@:<>\"']{20,300})@"))
     yield Rule(("://",), re.compile(r"://(?P<user>[^\s/@:<>\"']{1,60})@"), accept=lambda m: m["user"] != "git")
-    yield Rule(_QUERY, re.compile(r"[?&;](?:amp;)?[\w-]+=(?P<token>[^\s&\"'<>#`)\]]{6,2000})"), accept=lambda m: not _HARMLESS.fullmatch(m["token"]))
-    yield Rule(("login", "sshpass", "curl ", "wget "), re.compile(r"(?:login|sshpass|curl|wget)[^\n|;]{0,200}?\s(?:-p|--password|-u|--user|--http-password)[ =]?[\"']?[^\s\"':/]{1,60}:(?P<token>[^\s\"'<>]{3,200})"), "line")
-    yield Rule(("login", "sshpass"), re.compile(r"(?:login|sshpass)[^\n|;]{0,200}?\s(?:-p|--password)[ =]?[\"']?(?P<token>[^\s\"'<>-][^\s\"'<>]{3,200})"), "line")
-    yield Rule(("login", "kinit ", "mysql ", "psql "), re.compile(r"(?:login|kinit|mysql|psql)[^\n|;]{0,200}?\s(?:-u|--username|-U)[ =]?[\"']?(?P<user>[A-Za-z][^\s\"'<>:]{1,60})"), "line")
-    yield Rule(("login",), re.compile(r"login (?:--relogin |--verify |--token |--cloud |--host=\S+ ){0,3}(?P<token>[^\s\"'<>-][\w.-]{15,300})"), accept=lambda m: random(m["token"]))
-    yield Rule(("ssh-rsa aaaa", "ssh-ed25519 aaaa", "ssh-dss aaaa", "ecdsa-sha2-nistp", "sk-ssh-ed25519"), re.compile(r"[\w@.-]+ (?P<token>AAAA[\w+/]{16,3000}={0,3})(?:[ \t]+(?P<user>[\w.+-]{1,60})(?:@(?P<host>[\w.-]{1,200}))?)?"))
-    yield Rule(("sha256:", "md5:"), re.compile(r"SHA256:(?P<token>[A-Za-z0-9+/]{43})(?![A-Za-z0-9+/])|MD5:(?P<token2>(?:[0-9a-f]{2}:){15}[0-9a-f]{2})"))
+    yield Rule(
+        _QUERY,
+        re.compile(r"[?&;](?:amp;)?[\w-]+=(?P<token>[^\s&\"'<>#`)\]]{6,2000})"),
+        accept=lambda m: not _HARMLESS.fullmatch(m["token"]),
+    )
+    yield Rule(
+        ("login", "sshpass", "curl ", "wget "),
+        re.compile(
+            r"(?:login|sshpass|curl|wget)[^\n|;]{0,200}?\s(?:-p|--password|-u|--user|--http-password)[ =]?[\"']?[^\s\"':/]{1,60}:(?P<token>[^\s\"'<>]{3,200})"
+        ),
+        "line",
+    )
+    yield Rule(
+        ("login", "sshpass"),
+        re.compile(r"(?:login|sshpass)[^\n|;]{0,200}?\s(?:-p|--password)[ =]?[\"']?(?P<token>[^\s\"'<>-][^\s\"'<>]{3,200})"),
+        "line",
+    )
+    yield Rule(
+        ("login", "kinit ", "mysql ", "psql "),
+        re.compile(
+            r"(?:login|kinit|mysql|psql)[^\n|;]{0,200}?\s(?:-u|--username|-U)[ =]?[\"']?(?P<user>[A-Za-z][^\s\"'<>:]{1,60})"
+        ),
+        "line",
+    )
+    yield Rule(
+        ("login",),
+        re.compile(r"login (?:--relogin |--verify |--token |--cloud |--host=\S+ ){0,3}(?P<token>[^\s\"'<>-][\w.-]{15,300})"),
+        accept=lambda m: random(m["token"]),
+    )
+    yield Rule(
+        ("ssh-rsa aaaa", "ssh-ed25519 aaaa", "ssh-dss aaaa", "ecdsa-sha2-nistp", "sk-ssh-ed25519"),
+        re.compile(
+            r"[\w@.-]+ (?P<token>AAAA[\w+/]{16,3000}={0,3})(?:[ \t]+(?P<user>[\w.+-]{1,60})(?:@(?P<host>[\w.-]{1,200}))?)?"
+        ),
+    )
+    yield Rule(
+        ("sha256:", "md5:"),
+        re.compile(r"SHA256:(?P<token>[A-Za-z0-9+/]{43})(?![A-Za-z0-9+/])|MD5:(?P<token2>(?:[0-9a-f]{2}:){15}[0-9a-f]{2})"),
+    )
     yield Rule(("|1|",), re.compile(r"\|1\|(?P<token>[\w+/=]{20,40}\|[\w+/=]{20,40})"))
 
 
-_PARAMETERS = (
-    "sig signature x-amz-signature x-amz-credential x-amz-security-token x-goog-signature x-goog-credential x-oss-signature ossaccesskeyid awsaccesskeyid googleaccessid"
-    " access_token auth_token token api_key api-key apikey key code secret client_secret policy key-pair-id auth password pwd pass sessionid session refresh_token private_token"
-).split()
+_PARAMETERS = [
+    "sig",
+    "signature",
+    "x-amz-signature",
+    "x-amz-credential",
+    "x-amz-security-token",
+    "x-goog-signature",
+    "x-goog-credential",
+    "x-oss-signature",
+    "ossaccesskeyid",
+    "awsaccesskeyid",
+    "googleaccessid",
+    "access_token",
+    "auth_token",
+    "token",
+    "api_key",
+    "api-key",
+    "apikey",
+    "key",
+    "code",
+    "secret",
+    "client_secret",
+    "policy",
+    "key-pair-id",
+    "auth",
+    "password",
+    "pwd",
+    "pass",
+    "sessionid",
+    "session",
+    "refresh_token",
+    "private_token",
+]
 _QUERY = tuple(mark + name + "=" for name in _PARAMETERS for mark in ("?", "&", ";"))
 
 _BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,60}(?:PRIVATE KEY|CERTIFICATE|PGP MESSAGE)(?: BLOCK)?-----")

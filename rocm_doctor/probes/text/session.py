@@ -26,7 +26,7 @@ _MOST_RUNS = 60
 _MOST_LINES = 400
 _PROMPT = re.compile(
     r"^[ \t>]*(?:\([\w.-]{1,40}\)[ \t]*)?"
-    r"(?:\[?[\w.-]{1,40}@[\w.-]{1,60}[\]: ][^$#\n]{0,120}[$#]|PS [A-Z]:\\[^>\n]{0,120}>|[$%❯➜#])[ \t]*(\S.*)?$"
+    r"(?:\[?[\w.<>-]{1,40}@[\w.<>-]{1,60}[\]: ][^$#\n]{0,120}[$#]|PS [A-Z]:\\[^>\n]{0,120}>|[$%❯➜#])[ \t]*(\S.*)?$"
 )
 _BARE = re.compile(
     r"^[ \t>]*((?:sudo )?(?:id|groups|systemd-detect-virt|uname|lsmod|pip list|pip3 list|rocminfo|lscpu|env \||cat /|ls (?:-\w+ )?/|grep MES|mokutil"
