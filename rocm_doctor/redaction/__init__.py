@@ -58,6 +58,8 @@ _NAMES = frozenset({"user", "host", "account", "group", "bucket", "network"})
 _IDS = frozenset({"uuid", "serial"})
 _CUT = 8
 """Letters of a secret that are left at the end of a quote that was cut there, at least, to be known for what they are."""
+_LONGEST = 500
+"""Letters of a token that is looked for elsewhere."""
 _QUOTE = 80
 """Length of a text from which it may be a quote that was cut."""
 _TAILS = (re.compile(r"[^\s\"'=:,(&?@/]{8,}$"), re.compile(r"[^\s\"',(&?]{8,}$"), re.compile(r"(?<==)\S{8,}$"))
@@ -161,7 +163,7 @@ class Redactor:
             name = name.removeprefix("GPU-")
             known = addresses.identifies(name)
         elif kind == "token":
-            known = len(name) >= _CUT and (len(name) >= 2 * _CUT or any(map(str.isdigit, name))) and distinctive(name)
+            known = _CUT <= len(name) <= _LONGEST and (len(name) >= 2 * _CUT or any(map(str.isdigit, name))) and distinctive(name)
         else:
             known = kind in _NAMES and distinctive(name) and not anonymous(kind, name)
         low = lower(name)

@@ -86,7 +86,8 @@ def _ipv4(text: str) -> Spans:
         if _is_ipv4(value) and not (text[max(0, start - 1) : start] or " ").isalnum():
             before = text[max(0, start - 40) : start].rsplit("\n", 1)[-1]
             private = value.startswith(_PRIVATE) and not before.endswith("==")
-            if private or not (_VERSION_BEFORE.search(before) or _PACKAGE_BEFORE.search(before)):
+            address = before.endswith("@") and "://" in before
+            if private or address or not (_VERSION_BEFORE.search(before) or _PACKAGE_BEFORE.search(before)):
                 yield start, m.end()
 
 

@@ -65,6 +65,8 @@ _NO_NAME = re.compile(
 def anonymous(kind: str, name: str) -> bool:
     """Whether a name of this kind identifies no one: an account of the system, a public host, hardware, a number, a file."""
     low = name.casefold()
+    if kind == "account" and name.isdigit():
+        return len(name) < 9
     if (
         low in known().accounts
         or (kind == "group" and low in known().groups)

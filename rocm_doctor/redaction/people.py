@@ -7,6 +7,8 @@ import re
 from rocm_doctor.redaction.rules import Rule
 
 NAME = r"[A-Za-z_][\w.+-]{0,63}"
+_INITIALS = r"(?:(?P<of_a>[a-z])/(?=(?P=of_a)))?(?:(?P<of_b>[a-z]{2})/(?=(?P=of_b)))?"
+"""Folders of initials between: /home/j/jr/jroe."""
 HOST = r"[A-Za-z0-9][\w.-]{0,250}"
 _WORDS = r"[^\s<>\"'()@,:;|/\\][^\n<>\"'()@,:;|/\\]{0,58}[^\s<>\"'()@,:;|/\\]"
 
@@ -73,13 +75,15 @@ PROMPTS = (
 PEOPLE = (
     Rule(
         ("/home", "/users", "/user/", "/people/", "/nethome", "/userhome"),
-        _c(rf"(?i:/(?:homes?|users|homedirs?|people|nethome|userhome)\d{{0,3}})/(?:[a-z]{{1,2}}/){{0,2}}(?P<user>{NAME})"),
+        _c(
+            rf"(?i:/(?:homes?|users|homedirs?|people|nethome|userhome)\d{{0,3}})/{_INITIALS}(?P<user>{NAME})(?!(?<=/[a-z])/<|(?<=/[a-z][a-z])/<)"
+        ),
     ),
-    Rule(("/user/",), _c(rf"/user/(?:[a-z]{{1,2}}/){{0,2}}(?P<user>{NAME})(?=/)"), sure=False),
+    Rule(("/user/",), _c(rf"/user/{_INITIALS}(?P<user>{NAME})(?=/)"), sure=False),
     Rule(
         ("/scratch", "/gscratch", "/project", "/fsx/", "/work/", "/data/", "/u/", "/lustre/", "/staff/", "/students/"),
         _c(
-            rf"/(?:g?scratch\d{{0,3}}|projects?|fsx|lustre|staff|students|u)/(?:[a-z]{{1,2}}/){{0,2}}"
+            rf"/(?:g?scratch\d{{0,3}}|projects?|fsx|lustre|staff|students|u)/{_INITIALS}"
             rf"(?:(?P<account>(?:project|proj|grp|group|lab|prj|pr|p)[_-]?\w{{0,20}}\d\w{{0,20}})/)?(?P<user>{NAME})"
         ),
         sure=False,
@@ -235,7 +239,13 @@ PEOPLE = (
         _c(r"[\w-]+\W{1,6}(?P<account>[\w.-]{1,60})/[\w.-]", re.I),
         accept=lambda m: not _public_owner(m),
     ),
-    Rule(("\\\\",), _c(r"(?<![\w:\\.$)}%\]])\\\\(?P<host>[A-Za-z][\w-]{1,30})(?=\\[\w$])"), "line", sure=False, accept=lambda m: m["host"] not in _HIVES),
+    Rule(
+        ("\\\\",),
+        _c(r"(?<![\w:\\.$)}%\]])\\\\(?P<host>[A-Za-z][\w-]{1,30})(?=\\[\w$])"),
+        "line",
+        sure=False,
+        accept=lambda m: m["host"] not in _HIVES,
+    ),
     Rule(("s-1-5-21-",), _c(r"(?P<serial>S-1-5-21-\d{4,12}-\d{4,12}-\d{4,12}(?:-\d{1,8})?)", re.I)),
     Rule(
         ("\\",),

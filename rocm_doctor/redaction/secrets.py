@@ -129,6 +129,18 @@ _SCHEMES = frozenset("bearer basic digest negotiate apikey aws4-hmac-sha256".spl
 def rules() -> Iterator[Rule]:
     """A rule for each published shape, and those for headers, URLs, logins and keys by their names."""
     yield from map(_shape, known().tokens)
+    yield Rule(("akia", "asia"), re.compile(r"A[KS]IA[A-Z0-9]{16}[\s/:,;\"']{1,4}(?P<token>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])"))
+    yield Rule(
+        ("proxy",),
+        re.compile(
+            r"proxy[\"']?[=:]\s{0,2}[\"']?(?P<token>[^\s:@/\"'<>]{1,60}:[^\s@/\"'<>]{1,200})@(?P<host>[\w.-]{1,200}\w)", re.I
+        ),
+    )
+    yield Rule(
+        ("docker login", "podman login", "registry login"),
+        re.compile(r"login\s[^\n|;]{0,300}?\s(?P<host>[\w-]+(?:\.[\w-]+)+(?::\d+)?)\s*$"),
+        "line",
+    )
     yield Rule(("bot",), re.compile(r"bot(?P<token>\d{8,10}:AA[\w-]{30,40})"))
     yield Rule(_KEY_WORDS, _KEYED, accept=_is_secret)
     yield Rule(("cookie",), re.compile(r"(?:set-)?cookie[\"']?:\s{0,4}[\"']?(?P<token>[^\n\"'<>]{6,2000})", re.I))
@@ -155,7 +167,7 @@ def rules() -> Iterator[Rule]:
     yield Rule(
         ("login", "sshpass", "curl ", "wget "),
         re.compile(
-            r"(?:login|sshpass|curl|wget)[^\n|;]{0,200}?\s(?:-p|--password|-u|--user|--http-password)[ =]?[\"']?[^\s\"':/]{1,60}:(?P<token>[^\s\"'<>]{3,200})"
+            r"(?:login|sshpass|curl|wget)[^\n|;]{0,200}?\s(?:-p|--password|-u|--user|--http-password)[ =]?[\"']?(?P<user>[^\s\"':/<>]{1,60}):(?P<token>[^\s\"'<>]{3,200})"
         ),
         "line",
     )
@@ -184,7 +196,9 @@ def rules() -> Iterator[Rule]:
     )
     yield Rule(
         ("sha256:", "md5:"),
-        re.compile(r"SHA256:(?P<token>[A-Za-z0-9+/]{43})(?![A-Za-z0-9+/])|MD5:(?P<token2>(?:[0-9a-f]{2}:){15}[0-9a-f]{2})"),
+        re.compile(
+            r"SHA256:(?P<token>[A-Za-z0-9+/]{43})(?![A-Za-z0-9+/])(?:[ \t]+(?P<user>[\w.+-]{1,60})@(?P<host>[\w.-]{1,200}))?|MD5:(?P<token2>(?:[0-9a-f]{2}:){15}[0-9a-f]{2})"
+        ),
     )
     yield Rule(("|1|",), re.compile(r"\|1\|(?P<token>[\w+/=]{20,40}\|[\w+/=]{20,40})"))
 
