@@ -163,7 +163,7 @@ def _plant(kind: str, shape: str, rng: random.Random) -> Plant:
 
     def filled(field: re.Match[str]) -> str:
         name = field[1]
-        if name not in values or name[0] in "mxUdl" and name[1:].isdigit():
+        if name not in values or (name[0] in "mxUdl" and name[1:].isdigit()):
             values[name] = _value(name, rng, word, user)
         if name not in _OPEN:
             secrets.append(values[name])

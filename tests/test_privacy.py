@@ -32,7 +32,9 @@ def _shared(plant: Plant) -> dict[str, str]:
     artifacts = [Artifact("log/ticket.log", "bundle", plant.text)]
     known_names = having_read(artifacts, Redactor())
     lines = tuple(Reading("log/ticket.log", f"line {n}", line) for n, line in enumerate(plant.text.splitlines(), 1))
-    finding = Finding("access.permission", "title", "error", "high", "cause", subject=lines[0].quote, evidence=lines, advice=lines[-1].quote)
+    finding = Finding(
+        "access.permission", "title", "error", "high", "cause", subject=lines[0].quote, evidence=lines, advice=lines[-1].quote
+    )
     snapshot = Snapshot(errors=lines)
     report = redact_report(Report(1, "0", "0", "problems", "summary", (finding,), (), snapshot), known_names)
     out = {style: render(style, report, RenderOptions(verbose=True)) for style in FORMATS}

@@ -18,7 +18,7 @@ import msgspec
 
 from rocm_doctor.model import Artifact, Fact, Report, Snapshot
 from rocm_doctor.redaction import addresses
-from rocm_doctor.redaction.find import Search, find
+from rocm_doctor.redaction.find import NAMES, PSEUDONYM, Search, find
 from rocm_doctor.redaction.known import anonymous, distinctive
 from rocm_doctor.redaction.rules import Found, lower
 from rocm_doctor.redaction.secret_names import SECRET_NAME
@@ -44,7 +44,6 @@ _KEEP_FIELDS = frozenset(
     }
 )
 _WHOLE_FILE = re.compile(r"(?:^|/)(unique_id|serial_number|\w+_serial|machine-id|boot_id|hostname|product_uuid)$")
-PSEUDONYM = re.compile(r"<(?:user|host|home|email|token|uuid|serial|ip|mac|container|account|group|bucket|network|phone)[- ]\d+>")
 _SECRET_FACTS = {
     "uuid": "uuid",
     "unique_id": "uuid",
@@ -54,7 +53,6 @@ _SECRET_FACTS = {
     "machine_id": "serial",
     "hostname": "host",
 }
-_NAMES = frozenset({"user", "host", "account", "group", "bucket", "network"})
 _IDS = frozenset({"uuid", "serial"})
 _CUT = 8
 """Letters of a secret that are left at the end of a quote that was cut there, at least, to be known for what they are."""
@@ -134,7 +132,7 @@ class Redactor:
     def _in(self, text: str) -> tuple[Found, ...]:
         """What the structure of `text` gives away, without what identifies no one. Texts are learnt from and changed: kept."""
         if text not in self._found:
-            self._found[text] = tuple(trimmed for found in find(text) if (trimmed := _trimmed(found, text)))
+            self._found[text] = tuple(find(text))
         return self._found[text]
 
     def _known_in(self, text: str) -> Iterator[tuple[int, int, str]]:
@@ -165,7 +163,7 @@ class Redactor:
         elif kind == "token":
             known = _CUT <= len(name) <= _LONGEST and (len(name) >= 2 * _CUT or any(map(str.isdigit, name))) and distinctive(name)
         else:
-            known = kind in _NAMES and distinctive(name) and not anonymous(kind, name)
+            known = kind in NAMES and distinctive(name) and not anonymous(kind, name)
         low = lower(name)
         if known and low not in self._learnt and not PSEUDONYM.search(name):
             if kind != "token":
@@ -187,7 +185,7 @@ class Redactor:
     def _pseudonym(self, kind: str, secret: str) -> str:
         key = (_family(kind), _canonical(kind, secret))
         if key not in self._pseudonyms:
-            joint = " " if " " in secret.strip() and kind in _NAMES else "-"
+            joint = " " if " " in secret.strip() and kind in NAMES else "-"
             self._counts[kind] = self._counts.get(kind, 0) + 1
             self._pseudonyms[key] = f"<{kind}{joint}{self._counts[kind]}>"
         return self._pseudonyms[key]
@@ -224,20 +222,6 @@ def of_this_machine() -> Redactor:
     return Redactor(platform.node(), user, home if home != "~" else "")
 
 
-def _trimmed(found: Found, text: str) -> Found | None:
-    """The place without the punctuation behind a name; None where what stands there identifies no one."""
-    value = text[found.start : found.end]
-    if "<" in value and PSEUDONYM.search(value):
-        return None
-    if found.kind not in _NAMES:
-        return found
-    bare = value.strip().rstrip(".-,:;+")
-    if len(bare) < 1 or anonymous(found.kind, bare) or (not found.sure and not distinctive(bare)):
-        return None
-    start = found.start + len(value) - len(value.lstrip())
-    return found._replace(start=start, end=start + len(bare))
-
-
 def _apart(spans: list[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
     """The spans in order; of two that overlap the later keeps what the earlier leaves."""
     done = 0
@@ -249,7 +233,7 @@ def _apart(spans: list[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
 
 def _family(kind: str) -> str:
     """Kinds that share their pseudonyms: one name is one pseudonym, whether it is a user's, a group's or a machine's."""
-    return "id" if kind in _IDS else "name" if kind in _NAMES else kind
+    return "id" if kind in _IDS else "name" if kind in NAMES else kind
 
 
 def _canonical(kind: str, secret: str) -> str:

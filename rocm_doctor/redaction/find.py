@@ -6,10 +6,14 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-import ahocorasick
-
 from rocm_doctor.redaction import addresses, fields, machines, people, secrets
-from rocm_doctor.redaction.rules import Found, RuleSet, lower
+from rocm_doctor.redaction.known import anonymous, distinctive
+from rocm_doctor.redaction.rules import Found, Rule, RuleSet, lower
+
+PSEUDONYM = re.compile(r"<(?:user|host|home|email|token|uuid|serial|ip|mac|container|account|group|bucket|network|phone)[- ]\d+>")
+"""What stands for a secret once it is replaced."""
+NAMES = frozenset({"user", "host", "account", "group", "bucket", "network"})
+"""Kinds that are names: two spellings of one are one, and what identifies no one stays."""
 
 _SYSLOG = re.compile(r":(?<=[A-Z][a-z]{2} [ \d]\d \d\d:)\d\d:\d\d ([A-Za-z0-9][\w.-]*) [\w./@()-]+(?:\[\d+\])?:")
 _ISO_LOG = re.compile(
@@ -26,10 +30,18 @@ _SERIAL = re.compile(
 
 @cache
 def _rules() -> RuleSet:
-    from rocm_doctor.redaction.rules import Rule
-
     serial = Rule(_ID_WORDS, _SERIAL, accept=lambda m: addresses.identifies(m["serial"]))
     return RuleSet([*people.PROMPTS, *people.PEOPLE, *machines.MACHINES, *fields.rules(), *secrets.rules(), serial])
+
+
+@cache
+def _own_rules() -> RuleSet:
+    return RuleSet([*people.PROMPTS, *machines.ITSELF])
+
+
+def _logged(text: str) -> Iterator[Found]:
+    for pattern in (_SYSLOG, _ISO_LOG, _SPACED_LOG):
+        yield from (Found(*m.span(1), "host", sure=pattern is _SYSLOG) for m in pattern.finditer(text))
 
 
 _SHAPES = (
@@ -42,35 +54,71 @@ _SHAPES = (
 )
 
 
-def find(text: str) -> Iterator[Found]:
-    """Every place of `text` that holds a name, an id, an address or a secret, overlapping as they may."""
+def _places(text: str) -> Iterator[Found]:
     low = lower(text)
     yield from _rules().find(text, low)
     yield from fields.tables(text, low)
     yield from secrets.private_keys(text)
-    for pattern in (_SYSLOG, _ISO_LOG, _SPACED_LOG):
-        yield from (Found(*m.span(1), "host", sure=pattern is _SYSLOG) for m in pattern.finditer(text))
+    yield from _logged(text)
     for kind, spans in _SHAPES:
         yield from (Found(start, end, kind, learn=kind == "uuid") for start, end in spans(text))
+
+
+def find(text: str) -> Iterator[Found]:
+    """Every place of `text` that holds a name, an id, an address or a secret, overlapping as they may."""
+    for found in _places(text):
+        if trimmed := _trimmed(found, text):
+            yield trimmed
+
+
+def hosts(text: str) -> Iterator[str]:
+    """The hosts whose output `text` is: in prompts, journals, NCCL lines, `uname -a` and answers to `hostname`."""
+    for found in [*_own_rules().find(text, lower(text)), *_logged(text)]:
+        if found.kind == "host" and (trimmed := _trimmed(found, text)):
+            yield text[trimmed.start : trimmed.end]
+
+
+def _trimmed(found: Found, text: str) -> Found | None:
+    """The place without the punctuation behind a name; None where what stands there identifies no one."""
+    value = text[found.start : found.end]
+    if "<" in value and PSEUDONYM.search(value):
+        return None
+    if found.kind not in NAMES:
+        return found
+    bare = value.strip().rstrip(".-,:;+")
+    if len(bare) < 1 or anonymous(found.kind, bare) or (not found.sure and not distinctive(bare)):
+        return None
+    start = found.start + len(value) - len(value.lstrip())
+    return found._replace(start=start, end=start + len(bare))
 
 
 class Search:
     """Known names, found in a text as words of their own and not as the keys of JSON."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._automaton = ahocorasick.Automaton()
+        self._by_run: dict[str, dict[tuple[int, int], set[str]]] = {}
         for name in names:
-            self._automaton.add_word(name, name)
-        self._automaton.make_automaton()
+            if run := _RUN.search(name):
+                lengths = self._by_run.setdefault(run[0], {})
+                lengths.setdefault((run.start(), len(name)), set()).add(name)
 
     def find(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Where each name stands: a short one is no part of `my_name`, a long one is."""
-        for last, name in self._automaton.iter(lower(text)):
-            start, end = last - len(name) + 1, last + 1
-            around = text[start - 1 : start] + text[end : end + 1]
-            if any(c.isalnum() or (c == "_" and len(name) < 5) for c in around) or _KEY.match(text, end):
-                continue
-            yield start, end, name
+        low = lower(text)
+        for run in _RUN.finditer(low):
+            for (before, length), names in self._by_run.get(run[0], _NONE).items():
+                start = run.start() - before
+                end = start + length
+                name = low[max(0, start) : end]
+                apart = name in names and not any(_goes_on(c, name) for c in (low[start - 1 : start], low[end : end + 1]))
+                if apart and not _KEY.match(text, end):
+                    yield start, end, name
 
 
+_RUN = re.compile(r"[^\W_]+")
 _KEY = re.compile(r'"\s{0,20}:')
+_NONE: dict[tuple[int, int], set[str]] = {}
+
+
+def _goes_on(neighbour: str, name: str) -> bool:
+    return neighbour.isalnum() or (neighbour == "_" and len(name) < 5)

@@ -117,9 +117,7 @@ def _hostlike(match: re.Match[str]) -> bool:
 
 _URL = r"://(?:(?P<of_login>[^\s/@<>\"']{1,300})@)?(?P<KIND>[A-Za-z0-9](?:[\w.-]{0,250}\w)?)(?P<of_port>:\d{2,5})?"
 
-MACHINES = (
-    Rule(("://",), _c(_URL.replace("KIND", "host")), accept=_in_url),
-    Rule(("://",), _c(_URL.replace("KIND", "bucket")), accept=lambda m: _scheme(m) in _BUCKETS),
+ITSELF = (
     Rule(
         ("nccl", "rccl"),
         _c(rf"(?<![\w.-])(?P<host>{HOST}):\d{{1,8}}:\d{{1,8}} \[\d{{0,3}}\]"),
@@ -130,6 +128,13 @@ MACHINES = (
     Rule(("linux version",), _c(rf"Linux version \S+ \((?P<user>{NAME})@(?P<host>{HOST})\)")),
     Rule(("hostname", "uname -n", "echo $host", "echo %computername%"), _c(rf"(?:hostname(?: -[fsA])?|uname -n|echo \S+)[ \t]*\r?\n(?P<host>{HOST})[ \t]*\r?(?:\n|$)", re.I)),
     Rule(("hostname set to <", "hostname to <"), _c(rf"hostname (?:set )?to <(?P<host>{HOST})>", re.I)),
+    Rule(("hostname", "computername", "host name", "machine name"), _c(rf"(?i:hostname|computername|(?:host|machine) name)[\"']?[ \t]{{0,24}}[:=][ \t]{{0,24}}[\"']?(?P<host>{HOST})"), sure=False),
+)  # fmt: skip
+
+MACHINES = (
+    Rule(("://",), _c(_URL.replace("KIND", "host")), accept=_in_url),
+    Rule(("://",), _c(_URL.replace("KIND", "bucket")), accept=lambda m: _scheme(m) in _BUCKETS),
+    *ITSELF,
     Rule(("127.0.1.1", "::1 "), _c(r"(?:127\.0\.1\.1|::1)[ \t]+(?P<hosts>[\w. \t-]{2,200})"), sure=False),
     Rule(("\n    description: ",), _c(rf"^(?P<host>{HOST})\s*$"), "above"),
     Rule((" kernel: ", "host: "), _c(rf"Host: (?P<host>{HOST}) Kernel:"), "line"),

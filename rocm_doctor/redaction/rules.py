@@ -1,7 +1,7 @@
 """How a place in a text is found that holds a name or a secret: literal hints first, in one pass, then a pattern at each.
 
-Time is linear in the text. Hints are searched for together (Aho-Corasick); each pattern sees a bounded piece of text from its
-hint, and what it took is not looked at again.
+Time is linear in the text. One expression searches for all hints; each pattern sees a bounded piece of text from its hint, and what
+it took is not looked at again.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
-
-import ahocorasick
 
 Spans = Iterator[tuple[int, int]]
 _LINE = 400
@@ -62,20 +60,21 @@ class RuleSet:
         for number, rule in enumerate(self._rules):
             for hint in rule.hints:
                 places.setdefault(hint, []).append(number)
-        self._automaton = ahocorasick.Automaton()
-        for hint, numbers in places.items():
-            self._automaton.add_word(hint, (len(hint), tuple(numbers)))
-        self._automaton.make_automaton()
+        self._hints = re.compile(f"(?=({_tree(places)}))")
+        # The longest hint is found at a place: those that it begins with are there too.
+        self._numbers = {
+            hint: tuple(sorted(n for size in range(len(hint)) for n in places.get(hint[: size + 1], ()))) for hint in places
+        }
 
     def find(self, text: str, low: str) -> Iterator[Found]:
         """What the rules find in `text`; `low` is the same text in lower case."""
         done = [-1] * len(self._rules)
         token = 0
-        for last, (length, numbers) in self._automaton.iter(low):
-            at = last - length + 1
+        for hint in self._hints.finditer(low):
+            at = hint.start()
             if at < token:  # inside of a token nothing else is looked for
                 continue
-            for number in numbers:
+            for number in self._numbers[hint[1]]:
                 if at < done[number]:
                     continue
                 rule = self._rules[number]
@@ -89,6 +88,20 @@ class RuleSet:
                         done[number] = max(done[number], found.end)
                         token = max(token, found.end) if found.kind == "token" else token
                         yield found
+
+
+def _tree(words: Iterable[str]) -> str:
+    """An expression for any of these words, the longest first, that tries each first letter once."""
+    rest: dict[str, list[str]] = {}
+    for word in words:
+        rest.setdefault(word[:1], []).append(word[1:])
+    ends = "" in rest
+    branches = [re.escape(first) + _tree(following) for first, following in rest.items() if first]
+    if not branches:
+        return ""
+    whole = branches[0] if len(branches) == 1 and not ends else f"(?:{'|'.join(branches)})"
+
+    return whole + "?" if ends else whole
 
 
 def _from_hint(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match[str] | None, int]:

@@ -123,7 +123,7 @@ def _is_mixed(match: re.Match[str]) -> bool:
     )
 
 
-_SCHEMES = frozenset("bearer basic digest negotiate apikey aws4-hmac-sha256".split())
+_SCHEMES = frozenset(["bearer", "basic", "digest", "negotiate", "apikey", "aws4-hmac-sha256"])
 
 
 def rules() -> Iterator[Rule]:

@@ -7,7 +7,7 @@ import re
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.keyed import keyed
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
-from rocm_doctor.redaction.patterns import COMMON, PSEUDONYM, names
+from rocm_doctor.redaction.find import PSEUDONYM, hosts
 
 _READ = 200_000
 """Characters of a text in which the host is looked for."""
@@ -24,7 +24,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
             result.record(fact, known[key].value, known[key].reading)
     for artifact in artifacts.like("paste/text*", "log/*"):
         text = _BUILDER.sub("", artifact.text[:_READ])
-        found = {name.casefold(): name for kind, name in names(text) if kind == "host" and name.casefold() not in COMMON}
+        found = {name.casefold(): name for name in hosts(text)}
         if len(found) == 1:
             name = next(iter(found.values()))
             at = artifact.text.count("\n", 0, artifact.text.find(name)) + 1
