@@ -54,7 +54,8 @@ _HARDWARE = re.compile(
 )
 # Positions in a list and not names: rank0, card1, node-2.
 _NUMBERED = re.compile(
-    r"(?:gpu|rank|card|node|worker|cuda|step|epoch|layer|cpu|job|task|tty|pts|eth|ib|nic|stage|shard|part|host|server|master)[-_]?\d{0,2}",
+    r"(?:gpu|rank|card|cuda|step|epoch|layer|cpu|job|task|tty|pts|eth|ib|nic|stage|shard|part)[-_]?\d{0,2}"
+    r"|(?:node|worker|host|server|master)[-_]?\d?",
     re.I,
 )
 _NO_NAME = re.compile(
