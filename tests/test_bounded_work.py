@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 import time
 from pathlib import Path
 
@@ -17,6 +19,8 @@ from rocm_doctor.probes.read.limits import LINES
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 from rocm_doctor.sources.paste import cut
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
+fuzz = importlib.import_module("fuzz")
 KNOWN = (
     "cmd/rocminfo", "cmd/rocm-smi -a", "cmd/amd-smi static --json", "cmd/clinfo", "cmd/hipconfig", "env", "proc/cpuinfo", "proc/modules",
     "user/groups", "py/packages", "smoke/results.jsonl",
@@ -101,3 +105,11 @@ def test_odd_digits_in_options(argv: list[str], tmp_path: Path, monkeypatch: pyt
         result = CliRunner().invoke(cli, [*argv, digits])
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         assert result.exit_code != 4
+
+
+@pytest.mark.parametrize("reader", sorted(fuzz.READERS))
+def test_a_short_run_of_the_fuzzer_finds_nothing(reader: str) -> None:
+    faults = [
+        (number, wrong) for number, _, wrong, _ in fuzz.campaign(reader, max(10, fuzz.READERS[reader].share // 2), 99) if wrong
+    ]
+    assert not faults

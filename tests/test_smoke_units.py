@@ -230,3 +230,19 @@ def test_kernel_log_reads_only_what_is_new(tmp_path: Path) -> None:
 
 def test_every_stage_can_be_named() -> None:
     assert [stage.name for stage in STAGES] == list(BY_NAME)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(28, "No space left on device"),
+        RuntimeError("Error while serializing: I/O error: No space left on device (os error 28)"),
+        OSError(122, "Disk quota exceeded"),
+    ],
+)
+def test_a_full_disk_is_blamed_on_nothing_that_is_tested(error: Exception) -> None:
+    def stage(context: object) -> None:
+        raise error
+
+    end = bench.outcome(None, stage)  # type: ignore[arg-type]
+    assert (end["status"], end["reason"]) == ("skipped", "disk-full")
