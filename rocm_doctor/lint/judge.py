@@ -15,7 +15,7 @@ from rocm_doctor.commands import filled
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Repository, Target
 from rocm_doctor.lint.environments.purpose import ASIDE
-from rocm_doctor.lint.environments.words import holds
+from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.facts import joined, snapshot_of
 from rocm_doctor.lint.folding import accepted, by_cause, fits, of_one_environment
 from rocm_doctor.lint.proposals import proposal
@@ -114,6 +114,9 @@ def why_not(one: Environment, target: Target) -> str:
     """Why an environment is left out for a target; empty where it is judged."""
     if one.purpose.kind not in ("amd", "neutral") and not (one.purpose.kind == "windows" and target.os == "windows"):
         return one.purpose.kind
+    only = cards(" ".join((one.place.file, *one.labels)))
+    if one.purpose.kind == "amd" and only and not holds(only, target.gpu):
+        return "other AMD GPUs"
     system = one.os or (
         "linux" if one.sort in ("image", "service") or one.place.file.endswith((".sh", ".bash", ".slurm", ".sbatch")) else ""
     )
@@ -133,7 +136,7 @@ def on_gpu(one: Environment, target: Target) -> Environment:
 _CALLED = {
     "nvidia": "NVIDIA", "intel": "Intel", "apple": "Apple", "other": "other accelerators", "cpu": "the CPU", "windows": "Windows",
     "documentation": "documentation", "example": "examples", "test": "tests", "vendored": "vendored", "ci": "hosted CI",
-    "optional": "optional extras", "linux only": "Linux", "macos only": "macOS", "windows only": "Windows",
+    "optional": "optional extras", "other AMD GPUs": "other AMD GPUs", "linux only": "Linux", "macos only": "macOS", "windows only": "Windows",
 }  # fmt: skip
 
 

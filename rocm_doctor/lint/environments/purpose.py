@@ -71,9 +71,8 @@ def purpose_of(environment: Environment, vendored: frozenset[str] = frozenset())
     """Whom an environment is for. Where it lies comes first, then its name, then what it is made of."""
     file = environment.place.file
     folders = file.lower().split("/")[:-1]
-    for there, kind, words in _where(file, folders, vendored):
-        if there:
-            return Purpose(kind, words, Place(file, 1))
+    if aside := lies_in(file, vendored):
+        return aside
     name = _named(environment, folders)
     if name is not None:
         return name
@@ -92,6 +91,15 @@ def purpose_of(environment: Environment, vendored: frozenset[str] = frozenset())
     if stem & _NOT_TRAINING and environment.sort in ("requirements", "image", "conda", "configuration"):
         return Purpose("test", f"{sorted(stem & _NOT_TRAINING)[0]} in its name", Place(file, 1))
     return Purpose()
+
+
+def lies_in(file: str, vendored: frozenset[str]) -> Purpose | None:
+    """What the folders of a file say, whatever it holds: vendored, documentation, the scripts of a hosted CI."""
+    folders = file.lower().split("/")[:-1]
+    for there, kind, words in _where(file, folders, vendored):
+        if there:
+            return Purpose(kind, words, Place(file, 1))
+    return None
 
 
 def _where(file: str, folders: list[str], vendored: frozenset[str]) -> Iterator[tuple[bool, For, str]]:
@@ -181,5 +189,6 @@ def _job(environment: Environment, made: Purpose | None) -> Purpose:
 def with_purpose(environment: Environment, vendored: frozenset[str]) -> Environment:
     """The environment with its purpose; one that its reader knows already keeps it."""
     if environment.purpose.kind != "neutral":
-        return environment
+        aside = lies_in(environment.place.file, vendored)
+        return msgspec.structs.replace(environment, purpose=aside) if aside and environment.sort != "text" else environment
     return msgspec.structs.replace(environment, purpose=purpose_of(environment, vendored))

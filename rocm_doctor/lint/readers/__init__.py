@@ -242,4 +242,11 @@ def _project(tree: Tree, project: projects.Project, installed: bool) -> Iterator
 
 def _says_something(environment: Environment) -> bool:
     steps = any(step.requirements or step.indexes for step in environment.steps)
-    return bool(steps or environment.variables or environment.containers or environment.config or environment.image)
+    return bool(
+        steps
+        or (environment.labels and environment.unresolved)
+        or environment.variables
+        or environment.containers
+        or environment.config
+        or environment.image
+    )

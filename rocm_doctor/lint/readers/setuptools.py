@@ -6,7 +6,8 @@ import ast
 import configparser
 from collections.abc import Iterator, Sequence
 
-from rocm_doctor.lint.declared import Environment, Place, Requirement, Step
+from rocm_doctor.lint.declared import Environment, Place, Purpose, ReadProblem, Requirement, Step
+from rocm_doctor.lint.environments.words import named
 from rocm_doctor.lint.readers import requirements
 from rocm_doctor.lint.readers.files import Tree, quoted
 
@@ -19,6 +20,34 @@ def environments(tree: Tree, path: str) -> Iterator[Environment]:
     found = _required(tree, path, ())
     if found:
         yield Environment(path, Place(path, found[0][1]), steps=(_step(tree, path, found),), sort="project", open=True)
+    for extra, line in _extras(tree, path):
+        kind, word = named(extra)
+        if kind == "neutral":
+            continue
+        more = _required(tree, path, (extra,))
+        problem = ReadProblem(Place(path, line), f"the packages of the extra {extra} are made by code")
+        yield Environment(
+            f"{path} extra {extra}", Place(path, line), steps=(_step(tree, path, more),) if more else (), sort="project", open=True,
+            labels=(extra,), purpose=Purpose(kind, f"{word} in extra {extra}", Place(path, line)), unresolved=() if more else (problem,),
+        )  # fmt: skip
+
+
+def _extras(tree: Tree, path: str) -> list[tuple[str, int]]:
+    """The names of the extras that a setup.py writes out, with their lines."""
+    text = tree.text(path, wanted=False) or ""
+    if not path.endswith(".py") or len(text) > MAX_TEXT or "extras_require" not in text:
+        return []
+    try:
+        module = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    return [
+        (key.value, key.lineno)
+        for n in ast.walk(module)
+        if isinstance(n, ast.Dict)
+        for key in n.keys
+        if isinstance(key, ast.Constant) and isinstance(key.value, str) and named(key.value)[0] != "neutral"
+    ]
 
 
 def steps(tree: Tree, folder: str, extras: Sequence[str]) -> list[Step]:

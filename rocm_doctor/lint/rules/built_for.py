@@ -13,7 +13,7 @@ from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
 
-_VARIABLE = re.compile(r"(?:^|_)(?:GFX\w*|(?:ROCM_|GPU_|HIP_)?ARCHS?|(?:AMD)?GPU_TARGETS?|TARGETS|ARCHITECTURES)$")
+_VARIABLE = re.compile(r"(?:^|_)(?:GFX\w*|(?:ROCM_|GPU_|HIP_)?ARCHS?|(?:AMD)?GPU_TARGETS?|TARGETS|ARCHITECTURES)$", re.I)
 _LIST = re.compile(r"gfx[0-9a-fx]+(?:-generic)?(?::[a-z+:-]+)*(?:[;,\s]+gfx[0-9a-fx]+(?:-generic)?(?::[a-z+:-]+)*)*[;,]?", re.I)
 _IN_INDEX = re.compile(r"/(gfx[0-9a-f]+X?)(?:-[\w-]+)?(?:/|$)")
 _SOURCE = "https://github.com/ROCm/TheRock/blob/main/RELEASES.md"

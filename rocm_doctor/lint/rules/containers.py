@@ -104,11 +104,13 @@ def _devices(environment: Environment, target: Target, matrix: Matrix, container
         d for d in ("/dev/kfd", "/dev/dri") if not any(h == d or h.startswith(d + "/") or d.startswith(h + "/") for h in have)
     ]
     if missing:
+        builds = not have and image_parts(container.image)[0].startswith("rocm/dev-")
         yield _found(
             environment,
             target,
             matrix,
             container,
+            severity="note" if builds and not container.service else "error",
             title=f"{container.name} does not get {' and '.join(missing)}",
             cause="Without /dev/kfd and the render nodes under /dev/dri the HIP runtime in the container finds no GPU.",
             commands=(_passed(container),),
