@@ -49,7 +49,7 @@ def weighed(judged: Iterable[Judged], environments: Sequence[Environment], matri
         elif environment.purpose.kind == "neutral" and found.id in (NOT_ROCM, "version.companion-mismatch"):
             if found.id == NOT_ROCM:
                 general.append(one)
-        elif environment.sort == "configuration" and found.severity == "error" and _in_example(environment):
+        elif found.severity == "error" and _in_example(environment):
             kept.append(_as(one, "warning"))
         else:
             kept.append(one)

@@ -12,6 +12,7 @@ import stat
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 from rocm_doctor.bounded.archives import printable
 from rocm_doctor.bounded.files import encodable
@@ -99,6 +100,7 @@ class Tree:
         self.problems: list[ReadProblem] = []
         self._texts: dict[str, str | None] = {}
         self._lines: dict[str, list[str]] = {}
+        self.parsed: dict[str, Any] = {}
 
     def listed(self) -> Iterator[tuple[str, str]]:
         """Kind and relative path of each file that a reader wants, in a stable order."""

@@ -145,6 +145,10 @@ def conda_requirement(text: str, place: Place) -> list[Requirement]:
     return [Requirement(name, spec, place, url="conda:" + text)] if re.fullmatch(r"[\w.,<>=!~*+ -]*", spec) else []
 
 
+# A command that uses the GPU, a script that may, or none: what else is run in a container (chown, ls, a build) needs no device.
+_TRAINS = re.compile(
+    r"^$|python|torchrun|accelerate|deepspeed|train|serve|vllm|llama|rocminfo|\.sh|^(?:/bin/)?(?:ba|z)?sh$|sleep|^\$"
+)
 # Options of `docker run` that take no value; all others take the next word where they have no `=`.
 _FLAGS = frozenset((
     "--rm", "--privileged", "-d", "--detach", "-t", "--tty", "-i", "--interactive", "-P", "--publish-all", "--init", "--read-only",
@@ -169,7 +173,8 @@ def container(argv: list[str], place: Place) -> Container:
             if re.search(r"image|img|tag|name", word, re.I):
                 break
         else:
-            image = word
+            # Behind a variable that is not known, a word that is no image is the command: the variable was the image.
+            image = word if re.search(r"[/:]", word) or not any(o == "?" for o, _ in options) else ""
             break
     devices = tuple(v for o, v in options if o == "--device")
     volumes = [v for o, v in options if o in ("-v", "--volume", "--mount")]
@@ -188,5 +193,5 @@ def container(argv: list[str], place: Place) -> Container:
         single.get("--ipc", ""),
         "--privileged" in single or opaque or any(v.startswith("/dev:") for v in volumes),
         single.get("--gpus", "") or ("nvidia" if single.get("--runtime") == "nvidia" else ""),
-        bool(devices) or bool(_GPU_WORDS.search(image)),
+        bool(devices) or bool(_GPU_WORDS.search(image) and (_TRAINS.search(" ".join(rest)) or not image)),
     )

@@ -7,6 +7,7 @@ dependencies whose extras hold; markers of systems and Pythons stay with the req
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -87,12 +88,12 @@ def _reached(entries: list[Entry], extras: Sequence[str], conflicts: Any) -> dic
     for n, entry in enumerate(entries):
         by_name.setdefault(str(entry.get("name")), []).append(n)
     marks: dict[int, str] = {}
-    todo = [(edge, "") for n in starts for edge in _edges(entries[n], extras, first=dev)]
+    todo = deque((edge, "") for n in starts for edge in _edges(entries[n], extras, first=dev))
     wanted = {f"extra-{len(name)}-{name}-{extra}" for n in starts if (name := str(entries[n].get("name"))) for extra in extras}
     wanted |= set() if not dev else {f"group-{len(name)}-{name}-dev" for n in starts if (name := str(entries[n].get("name")))}
     budget = 200_000
     while todo and budget:
-        edge, above = todo.pop(0)
+        edge, above = todo.popleft()
         budget -= 1
         own = _under(_text(edge.get("marker")), wanted)
         if own == _FALSE:

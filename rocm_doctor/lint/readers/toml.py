@@ -36,7 +36,9 @@ def load(tree: Tree, path: str) -> tuple[dict[str, Any], Lines] | None:
     if text is None:
         return None
     try:
-        return tomls.values(text), Lines(path, text)
+        if path not in tree.parsed:
+            tree.parsed[path] = tomls.values(text)
+        return tree.parsed[path], Lines(path, text)
     except Unreadable as exc:
         tree.problems.append(ReadProblem(Place(path, max(1, exc.line)), f"not read: {exc}"))
         return None

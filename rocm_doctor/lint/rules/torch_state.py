@@ -40,6 +40,11 @@ def image_facts(image: str) -> dict[str, str]:
     return {name: m[1] for name, pattern in named if (m := pattern.search(tag))}
 
 
+# AMD's other images bring a ROCm torch, but for those that are made for building; so do images of others that say so.
+_WITH_TORCH = re.compile(r"(?:^|/)rocm/(?!dev-|rocm-terminal|rocm-build|composable|miopen)[\w.-]*(?:torch|vllm|sgl|primus|megatron|jax-training|verl|training)"
+                         r"|(?:torch|vllm|sglang|verl|axolotl)[\w./:-]*rocm")  # fmt: skip
+
+
 def of_image(image: Setting | None) -> Torch | None:
     """The torch that a base image brings; None for an image without one, or one that says nothing."""
     if image is None:
@@ -54,7 +59,7 @@ def of_image(image: Setting | None) -> Torch | None:
         "rocm/vllm-dev",
         "rocm/pytorch-nightly",
         "rocm/pytorch-private",
-    ):
+    ) or _WITH_TORCH.search(image.value.lower()):
         build = "rocm"
     elif repo == "pytorch/pytorch":
         build = "rocm" if "rocm" in tag else "cuda"
