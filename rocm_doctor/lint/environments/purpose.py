@@ -22,7 +22,7 @@ EXAMPLES = frozenset((
 ))  # fmt: skip
 _TESTS = frozenset(("test", "tests", "testing", "ci", "lint", ".ci", ".buildkite", ".circleci", ".jenkins", "e2e"))
 _NOT_TRAINING = frozenset(
-    ("docs", "doc", "dev", "test", "tests", "testing", "lint", "style", "build", "quality", "bench", "mypy", "ruff")
+    ("ci", "docs", "doc", "dev", "test", "tests", "testing", "lint", "style", "build", "quality", "bench", "mypy", "ruff")
 )
 
 ASIDE = EXAMPLES | _TESTS | _DOCUMENTATION | _VENDORED
@@ -88,7 +88,7 @@ def purpose_of(environment: Environment, vendored: frozenset[str] = frozenset())
     if example and environment.sort != "configuration":
         return Purpose("example", f"folder {example}", Place(file, 1))
     stem = set(words_of(file.rsplit("/", 1)[-1]))
-    if stem & _NOT_TRAINING and environment.sort in ("requirements", "image", "conda", "configuration"):
+    if stem & _NOT_TRAINING and environment.sort in ("requirements", "image", "conda", "configuration", "script"):
         return Purpose("test", f"{sorted(stem & _NOT_TRAINING)[0]} in its name", Place(file, 1))
     return Purpose()
 

@@ -62,7 +62,7 @@ class Context(NamedTuple):
         for to in sorted(self.copied, key=len, reverse=True):
             if at == to or at.startswith(to.rstrip("/") + "/"):
                 return joined(self.copied[to], at[len(to) :].lstrip("/") or ".")
-        return None if self.copied else joined(self.folder, name)
+        return None
 
 
 def new() -> Script:

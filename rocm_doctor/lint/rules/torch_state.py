@@ -40,6 +40,9 @@ def image_facts(image: str) -> dict[str, str]:
     return {name: m[1] for name, pattern in named if (m := pattern.search(tag))}
 
 
+# Images of a system, of Python or of the ROCm tools: they bring no torch.
+_BARE = re.compile(r"^(?:[\w.-]+/)*(?:ubuntu|debian|fedora|centos|rockylinux|almalinux|ubi\d*|opensuse\S*|archlinux|alpine|python|uv|miniconda3|mambaforge"
+                   r"|micromamba|devcontainers/\S*|base|dev-\S*|rocm-terminal|cuda|buildpack-deps)(?:[:@-]|$)")  # fmt: skip
 # AMD's other images bring a ROCm torch, but for those that are made for building; so do images of others that say so.
 _WITH_TORCH = re.compile(r"(?:^|/)rocm/(?!dev-|rocm-terminal|rocm-build|composable|miopen)[\w.-]*(?:torch|vllm|sgl|primus|megatron|jax-training|verl|training)"
                          r"|(?:torch|vllm|sglang|verl|axolotl)[\w./:-]*rocm")  # fmt: skip
@@ -78,7 +81,10 @@ def states(environment: Environment, matrix: Matrix, target: Target) -> Iterator
     now = of_image(environment.image)
     if now:
         yield None, None, now
+    opaque = now is None and environment.image is not None and not _BARE.search(environment.image.value.lower())
     for step in environment.steps:
+        if opaque and now is None and not any(r.spec or r.url or step.indexes for r in wanted(step, target)):
+            continue  # an image of somebody's own may have a torch that satisfies this
         then = after(step, now, matrix, target)
         if then is not None and then is not now:
             yield step, now, then
