@@ -53,7 +53,20 @@ def weighed(judged: Iterable[Judged], environments: Sequence[Environment], matri
             kept.append(_as(one, "warning"))
         else:
             kept.append(one)
-    return kept + _one_for_each_target(general, bool(amd), matrix)
+    return [_proposed(one, matrix) for one in kept] + _one_for_each_target(general, bool(amd), matrix)
+
+
+def _proposed(one: Judged, matrix: Matrix) -> Judged:
+    """With the command that `plan` would give inside the environment's own range; none where a project file or a lock decides."""
+    if one.finding.id != NOT_ROCM or not one.target.gpu:
+        return one
+    best = proposal(one.environment, one.target, matrix)
+    by_file = one.environment.sort == "project" or any(step.tool in ("lock", "poetry") for step in one.environment.steps)
+    install = (
+        (f"pip install {' '.join(best.requirements(one.environment))} --index-url {best.index}",) if best and not by_file else ()
+    )
+    commands = matrix.typed((*install, *filled("rocm-doctor plan --gpu {gfx}", gfx=one.target.gpu)))
+    return msgspec.structs.replace(one, finding=msgspec.structs.replace(one.finding, commands=commands))
 
 
 def _without_repeats(judged: Iterable[Judged]) -> list[Judged]:

@@ -25,6 +25,8 @@ def render(report: Report, look: RenderOptions) -> str:
 
 def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
     shown = [f for f in report.findings if not f.follows_from and (look.verbose or f.severity != "note" or f.status != "works")]
+    repository = report.kind == "repository"
+    yield from _verdict_only(report, look) if repository else ()
     yield from _machine(report, look)
     if report.verdict != "problems":
         yield from _checks(report, look)
@@ -37,8 +39,9 @@ def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
     if look.verbose:
         yield from _undecided(report.undecided, look)
         yield from _readings(report.snapshot, look)
-    yield ""
-    yield from _verdict_only(report, look)
+    if not repository:
+        yield ""
+        yield from _verdict_only(report, look)
     yield from _questions(report)
     if report.undecided and not look.verbose:
         count = f"{len(report.undecided)} judgement{'s need' if len(report.undecided) > 1 else ' needs'}"
@@ -49,7 +52,11 @@ def _verdict_only(report: Report, look: RenderOptions) -> Iterator[str]:
     minor = report.verdict == "problems" and all(f.severity != "error" for f in report.findings)
     mark, color = _MARK["warning"] if minor else _VERDICT[report.verdict]
     proven = f"; ran: {', '.join(report.proven)}" if report.proven else ""
-    unproven = "; not tested: rocm-doctor smoke computes on the GPU" if report.verdict == "ready" and not report.proven else ""
+    unproven = (
+        "; not tested: rocm-doctor smoke computes on the GPU"
+        if report.verdict == "ready" and not report.proven and report.kind != "repository"
+        else ""
+    )
     yield from _wrap(f"{mark} {report.summary}{proven}{unproven}", look, "", "  ", color)
 
 
