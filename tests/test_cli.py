@@ -205,3 +205,32 @@ def test_the_exit_code_is_a_function_of_the_report(severities: list[str], verdic
     reached = fail_on != "never" and any(order.index(s) <= order.index(fail_on) for s in severities)
     want = 1 if reached else 3 if strict and verdict == "undetermined" else 0
     assert exit_code(_report(severities, verdict), fail_on, strict) == want
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Unix names of standard output")
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+def test_an_output_that_is_standard_output_keeps_what_others_wrote(tmp_path: Path, name: str) -> None:
+    log = tmp_path / "x.log"
+    with log.open("w") as file:
+        file.write("before\n")
+        file.flush()
+        subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "rocm_doctor",
+                "check",
+                "-q",
+                str(FIXTURES / "rx7900xtx-ready"),
+                "--format",
+                "text",
+                "-o",
+                name,
+            ],
+            stdout=file,
+            check=True,
+            cwd=tmp_path,
+        )
+    assert log.read_text(encoding="utf-8").startswith("before\n")
+    assert "ready to train" in log.read_text(encoding="utf-8")
+    assert not (tmp_path / "-").exists()

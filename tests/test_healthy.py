@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from machines import card, judge
 from tool_texts import ROCMINFO
@@ -13,6 +14,7 @@ from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact, Fact, Gpu, Reading, Report, Snapshot, Value
 from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.reports.machine import gpu_lines
+from rocm_doctor.reports.places import where
 from rocm_doctor.rules.capacity import below_capacity
 from rocm_doctor.rules.checks import PARTS
 from rocm_doctor.sources.bundle import read
@@ -154,3 +156,31 @@ def test_a_missing_node_follows_from_a_missing_driver() -> None:
     said = "ROCk module is NOT loaded, possibly no GPU devices\nUnable to open /dev/kfd read-write: No such file or directory\n"
     report = pipeline.judge(cut(said, "ticket.md"), MATRIX)
     assert [f.id for f in report.findings if not f.follows_from and f.severity == "error"] == ["access.driver-not-loaded"]
+
+
+def test_each_command_of_a_finding_is_said_once() -> None:
+    """Over all rows: what is done is not told again as the check, nor as the question."""
+    from rocm_doctor.model import THE_MACHINE
+    from rocm_doctor.rules.findings import from_row
+
+    for row in MATRIX.rows:
+        made = from_row(row, MATRIX, (), "high", THE_MACHINE)
+        said = [c.text for c in (*made.commands, *made.verify, *([made.settle] if made.settle else []))]
+        assert len(said) == len(set(said)), row.key
+
+
+def test_a_value_in_a_sentence_is_no_python_value() -> None:
+    text = "GPU: gfx110X\n\nRuntimeError: HIP error: invalid device function\n"
+    report = pipeline.judge(cut(text, "ticket.md"), MATRIX)
+    said = [words for f in report.findings for words in (*f.excluded, f.title, f.cause, f.advice)]
+    assert not [words for words in said if "Unknown(" in words or "None" in words]
+
+
+def test_a_title_does_not_name_its_target_twice() -> None:
+    named = msgspec.structs.replace(
+        next(iter(pipeline.judge(read(FIXTURES / "mi50-wrong-override"), MATRIX).findings)),
+        subject="GPU 0 (gfx906)",
+        subject_kind="gpu",
+    )
+    assert where(msgspec.structs.replace(named, title="AMD does not list gfx906 for ROCm 6.2")) == " (GPU 0)"
+    assert where(msgspec.structs.replace(named, title="torch holds no code for it")) == " on GPU 0 (gfx906)"

@@ -169,15 +169,19 @@ def deliver_all(
     if len(outputs) > len(names):
         raise InputError(f"{len(outputs)} outputs but {len(names)} formats; give one --format for each -o")
     for number, name in enumerate(names):
-        to_file = number < len(outputs)
+        to_file = number < len(outputs) and str(outputs[number]) not in _STDOUT
         look = RenderOptions(width=width(to_file), color=not to_file and _color(), verbose=verbose, quiet=quiet)
-        shown = reports if no_redact or (name == "text" and not to_file) else _redacted(reports, artifacts)
+        shown = reports if no_redact or (name == "text" and number >= len(outputs)) else _redacted(reports, artifacts)
         text = _rendered(name, shown, look)
         if to_file:
             write_file(outputs[number], text.encode("utf-8"))
         else:
             with workflow_commands() if name == "github" else nullcontext():
                 click.echo(text.rstrip("\n"), color=look.color)
+
+
+_STDOUT = ("-", "/dev/stdout", "/dev/fd/1")
+"""Outputs that are standard output: opening one as a file would cut off what others wrote to it."""
 
 
 def write_file(path: Path, data: bytes) -> None:

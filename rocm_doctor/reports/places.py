@@ -6,6 +6,7 @@ import re
 
 from rocm_doctor.model import Finding, Reading, Report
 
+_GPU = re.compile(r"(GPU \d+) \((gfx\w+)\)")
 _LINE = re.compile(r"line (\d+)")
 
 
@@ -43,9 +44,15 @@ def followers(report: Report, finding: Finding) -> list[Finding]:
 
 
 def where(finding: Finding) -> str:
-    """What a title is about, to follow it: ` on GPU 0 (gfx1100)`, ` in Dockerfile`; nothing where the title names it itself."""
+    """What a title is about, to follow it: ` on GPU 0 (gfx1100)`, ` in Dockerfile`; nothing where the title names it itself.
+
+    A title that names the target already takes only the number behind it: ` (GPU 0)`.
+    """
     if not finding.subject or finding.subject in finding.title:
         return ""
+    gpu = _GPU.fullmatch(finding.subject)
+    if gpu and gpu[2] in finding.title:
+        return f" ({gpu[1]})"
     of_machine = finding.subject_kind in ("gpu", "target") or not location(finding)[1]
     return f" {'on' if of_machine else 'in'} {finding.subject}"
 
