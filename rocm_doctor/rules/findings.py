@@ -160,6 +160,12 @@ def in_words(value: Value) -> str:
     return "absent" if value is None else ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
+def loaded_as(gpu: Gpu) -> str:
+    """The target whose code the runtime loads for a GPU: the one that it reports, else that of the chip."""
+    reported = gpu.get("gfx_reported").value
+    return reported if isinstance(reported, str) else str(gpu.get("gfx").value)
+
+
 def quoted(fact: Fact, name: str) -> tuple[Reading, ...]:
     """The readings of a fact; for one that was looked for and is absent, a reading that says so."""
     return fact.readings or (Reading("snapshot", name, f"{name}: {fact.value}", "snapshot"),)

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Gpu, Snapshot, Verdict
+from rocm_doctor.rules.build import compiled
 from rocm_doctor.rules.checks import has_code
-from rocm_doctor.rules.findings import to_train_on
+from rocm_doctor.rules.findings import loaded_as, to_train_on
 from rocm_doctor.smoke.summary import alone, ran
 
 
@@ -76,7 +77,9 @@ def _torch(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Iterator
         yield Missing("torch, which is not installed in the examined environment (see `rocm-doctor plan`)")
     elif not snapshot.get("torch.version").known or snapshot.get("torch.build").value != "rocm":
         yield Missing("which torch", "torch.version")
-    elif not all(has_code(snapshot, matrix, str(g.get("gfx").value)) for g in cards):
+    elif not cards and compiled(snapshot, matrix)[0] is None:
+        yield Missing("for which GPUs this torch was built", "torch.arch_list")
+    elif not all(has_code(snapshot, matrix, loaded_as(g)) for g in cards):
         yield Missing("whether this torch has code for the GPU", "torch.arch_list")
 
 
