@@ -1,0 +1,58 @@
+"""What speaks for or against a diagnosis, by name: words of the complaint, facts and relations of the snapshot, what rows found.
+
+A feature is a string. Its first letter tells its kind: `w` words, `c` pieces of words, `f` a fact or a relation, `r` a finding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from rocm_doctor.model import Fact, Finding, Gpu, Snapshot
+
+_TOKEN = re.compile(r"gfx[0-9a-f]+|[a-z]+(?:_[a-z]+)+|[a-z]+|\d+(?:\.\d+)+|0x[0-9a-f]+|[^\W\d_]+")
+_NUMBER = re.compile(r"\d")
+_STOP = frozenset("the a an is are was were be been to of in on and or it this that i my me we you with for at as by from".split())
+PIECE = (4, 5)
+
+
+def words(text: str) -> list[str]:
+    """Tokens in lower case: words, identifiers, versions by their first two numbers, targets."""
+    found = []
+    for token in _TOKEN.findall(text.lower()):
+        if token[0].isdigit():
+            token = "#0x" if token.startswith("0x") else ".".join(token.split(".")[:2])
+        found.append(token[:40])
+    return found
+
+
+def of_text(text: str) -> Counter[str]:
+    """Words, pairs and triples of words, and pieces of longer words, with how often each occurs."""
+    counts: Counter[str] = Counter()
+    for line in text.split("\n"):
+        tokens = words(line)
+        counts.update("w:" + t for t in tokens)
+        content = [t for t in tokens if t not in _STOP]
+        counts.update(f"w:{a} {b}" for a, b in zip(content, content[1:]))
+        counts.update(f"w:{a} {b} {c}" for a, b, c in zip(tokens, tokens[1:], tokens[2:]))
+        for token in set(tokens):
+            if len(token) > 3 and not token[0].isdigit():
+                padded = f"^{token}$"
+                counts.update({"c:" + padded[i : i + n] for n in PIECE for i in range(len(padded) - n + 1)})
+    return counts
+
+
+def of_findings(findings: Iterable[Finding]) -> Iterator[str]:
+    """What rows and rules found: each diagnosis with its confidence, the first of them, or that they found nothing."""
+    serious = [f for f in findings if f.severity != "note"]
+    for one in serious:
+        yield f"r:{one.id}"
+        yield f"r:{one.id} {one.confidence}"
+    roots = [f for f in serious if not f.follows_from]
+    if roots:
+        yield f"r:first {roots[0].id}"
+        yield f"r:first {roots[0].id} {roots[0].confidence}"
+    yield from (f"r:note {f.id}" for f in findings if f.severity == "note")
+    if not serious:
+        yield "r:nothing"
