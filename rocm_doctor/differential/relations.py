@@ -211,13 +211,30 @@ def _of_lines(text: str) -> Iterator[str]:
     yield f"f:{'short' if size < 200 else 'middling' if size < 1200 else 'long'} text"
     if "?" in text:
         yield "f:question"
-    yield from (f"f:says {name}" for name, found in _HISTORY.items() if found(text))
+    said = {name for name, found in _HISTORY.items() if found(text)}
+    yield from (f"f:says {name}" for name in said)
+    good_and_bad = "worked before" in said or any(name.endswith((" worked", " changed")) for name in said)
+    for name, pattern in _RELEASES.items():
+        if len({found[0].lower() for found in pattern.finditer(text)}) > 1:
+            yield f"f:two releases of {name}"
+            if good_and_bad:
+                yield f"f:two releases of {name}, one good"
+    symptoms = [name for name in _SYMPTOMS if name in said]
+    yield from (f"f:{a} and {b}" for n, a in enumerate(symptoms) for b in symptoms[n + 1 :])
 
 
 def _search(pattern: str) -> Callable[[str], object]:
     return re.compile(pattern, re.I).search
 
 
+_RELEASES = {
+    "kernel": re.compile(r"(?:kernel|linux)[ -]*v?(\d\.\d+(?:\.\d+)?)|\b([4-7]\.\d{1,2}\.\d{1,3}-[\w.-]+)", re.I),
+    "rocm": re.compile(r"(?:rocm|hip)[ :_=-]*v?(\d{1,2}\.\d+(?:\.\d+)?)", re.I),
+    "torch": re.compile(r"(?:py)?torch(?:==|[ :_=-]+)v?(\d\.\d+(?:\.\d+)?)", re.I),
+    "driver": re.compile(r"(?:adrenalin|driver|amdgpu(?:-dkms)?)[ :_=-]*v?(\d{1,2}\.\d+(?:\.\d+)?)", re.I),
+    "firmware": re.compile(r"firmware[ :_=-]*(?:git)?[ -]*(20\d{6})|\b(20\d{2}[01]\d[0-3]\d)\b", re.I),
+}
+_SYMPTOMS = ("hang", "crash", "wrong numbers", "slow", "on cpu", "no gpu", "memory", "import", "multi gpu", "vm", "permission", "reset", "fault")
 _HISTORY: dict[str, Callable[[str], object]] = {
     **{
         f"{name} changed": _search(
@@ -249,6 +266,27 @@ _HISTORY: dict[str, Callable[[str], object]] = {
     "vm": _search(r"proxmox|vfio|passthrough|pass-through|esxi|\bvm\b|qemu|kvm|hyper-v|guest"),
     "permission": _search(r"permission denied|eacces|not permitted|render group|usermod"),
     "reset": _search(r"gpu reset|ring \w+ timeout|mode1|mode2|mes failed|amdgpu_job_timedout|device lost|reboot|power off"),
+    "root works": _search(r"(?:only|works?|runs?|fine|ok) (?:with|as|under|using) (?:sudo|root)|sudo \w+ +-> +(?:works|lists)|as root it"),
+    "service": _search(r"systemd|service user|systemctl|daemon|\.service"),
+    "integrated": _search(r"\bigpu\b|integrated|onboard|on-board|apu\b|raphael|granite ridge|radeon graphics|780m|680m|890m|vega 8"),
+    "own build": _search(r"built? (?:it |from |my ?self)|compiled? (?:it |from |my ?self)|from source|cmake|make -j|building"),
+    "application only": _search(r"comfyui|ollama|llama\.cpp|lm studio|koboldcpp|webui|sd\.next|lemonade|vllm|sglang"),
+    "plain install": _search(r"pip3? install (?:-u |--upgrade )?torch(?! ?.*(?:index|whl))|pip3? install -r requirements"),
+    "device nodes": _search(r"/dev/(?:kfd|dri)|renderd128"),
+    "device options": _search(r"--device|--group-add|devices:|--privileged"),
+    "nvidia build": _search(r"\bcuda\b|nvidia|\+cu1\d\d|cudnn|libcuda|nvrtc"),
+    "cpu build": _search(r"\+cpu\b|hip: ?none|version\.hip\W+none|not compiled with cuda"),
+    "symbol": _search(r"undefined symbol|glibc|abi|version `"),
+    "no wheel": _search(r"no matching distribution|could not find a version|requires-python|is not a supported wheel"),
+    "tensile": _search(r"tensile|rocblas/library|\.dat\b|\.co\b|\.hsaco"),
+    "arch": _search(r"invalid device function|no kernel image|hiperrornobinaryforgpu|unsupported (?:gpu|arch)|not supported (?:gpu|arch)|not in the list"),
+    "atomics": _search(r"atomics?\b|pcie ?(?:gen)? ?[123]\b|chipset slot|x1 riser|xeon e5|ivy ?bridge|sandy ?bridge"),
+    "bar": _search(r"above.?4g|resizable|rebar|\bbar ?0|uma|bios|uefi"),
+    "blank in path": _search(r"[a-z]:\\[^\n\\]* [^\n]*\\|path with (?:a )?spaces?|program files"),
+    "cache": _search(r"cache|\.triton|kernel database|\.kdb|\.ufdb|sqlite"),
+    "feature": _search(r"feature|enhancement|proposal|request|support for|documentation|docs?\b|question"),
+    "harmless": _search(r"warn(?:ing)?\b"),
+    "faulty hardware": _search(r"\becc\b|\bras\b|rma|uncorrect|another (?:pc|machine|slot|card)|swapp|psu|power cable|defect"),
     "fault": _search(r"memory access fault|page fault|page not present|vm_fault|illegal (?:memory|instruction|address)"),
 }  # fmt: skip
 

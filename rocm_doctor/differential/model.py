@@ -1,0 +1,162 @@
+"""The weights, and what they make of one report: a probability for each diagnosis and for `none`, with what carried it.
+
+The model is log-linear. A report is a vector of words, pieces of words and facts (tf-idf, each kind scaled to one length); its
+product with the weights gives a score for each diagnosis; what rows found adds a fixed amount by confidence; a softmax makes
+probabilities. Nothing else is in it, so that every answer can name the words and facts that it rests on.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+WEIGHTS = Path(__file__).with_name("weights.bin")
+NONE = "none"
+IDF_STEPS = 24
+"""Steps of a unit of idf: it is stored as a byte."""
+FINDING_WEIGHTS = ("high", "medium", "low", "first high", "first medium", "first low", "nothing", "none")
+
+
+class Case(msgspec.Struct, frozen=True, array_like=True):
+    """A confirmed report that others can be likened to: its features by number and their weights, a byte each."""
+
+    id: str
+    label: str
+    thread: str
+    cause: str
+    fix: str
+    features: tuple[int, ...]
+    values: bytes
+
+
+class Answers(msgspec.Struct, frozen=True, array_like=True):
+    """How the answers to a question are distributed under each diagnosis: `shares[answer][class]`, in thousandths."""
+
+    facts: tuple[str, ...]
+    values: tuple[str, ...]
+    shares: tuple[tuple[int, ...], ...]
+
+
+class Weights(msgspec.Struct, frozen=True):
+    """What scripts/train_differential.py writes. `scale` and `postings` hold, for each feature, its classes and their weights."""
+
+    classes: tuple[str, ...]
+    kinds: dict[str, float]
+    features: tuple[str, ...]
+    idf: bytes
+    scale: tuple[float, ...]
+    starts: tuple[int, ...]
+    post_class: bytes
+    post_weight: bytes
+    bias: tuple[float, ...]
+    steepness: float
+    findings: tuple[float, ...]
+    cases: tuple[Case, ...] = ()
+    answers: tuple[Answers, ...] = ()
+
+
+class Loaded(NamedTuple):
+    weights: Weights
+    number: dict[str, int]
+    class_number: dict[str, int]
+
+
+@cache
+def load(path: Path = WEIGHTS) -> Loaded | None:
+    """The shipped weights; None in a checkout where they were not made yet."""
+    if not path.is_file():
+        return None
+    weights = msgspec.msgpack.decode(zlib.decompress(path.read_bytes()), type=Weights)
+    return Loaded(
+        weights, {f: n for n, f in enumerate(weights.features)}, {c: n for n, c in enumerate(weights.classes)}
+    )
+
+
+def vector(loaded: Loaded, text: Mapping[str, int], facts: Iterable[str]) -> dict[int, float]:
+    """The report as feature numbers and values: (1 + log count) times idf, each kind scaled to its length."""
+    weights = loaded.weights
+    found: dict[str, dict[int, float]] = {kind: {} for kind in weights.kinds}
+    for name, count in [*text.items(), *((fact, 1) for fact in facts)]:
+        number = loaded.number.get(name)
+        if number is not None:
+            found[name[0]][number] = (1 + math.log(count)) * (1 + weights.idf[number] / IDF_STEPS)
+    made: dict[int, float] = {}
+    for kind, values in found.items():
+        length = math.sqrt(sum(v * v for v in values.values()))
+        made.update((number, v * weights.kinds[kind] / length) for number, v in values.items())
+    return made
+
+
+def scores(loaded: Loaded, values: Mapping[int, float], findings: Iterable[str]) -> list[float]:
+    """The score of each class: words and facts, how common it is, and what rows found."""
+    weights = loaded.weights
+    made = [0.0] * len(weights.classes)
+    starts, classes, amounts = weights.starts, weights.post_class, weights.post_weight
+    for number, value in values.items():
+        step = value * weights.scale[number]
+        for place in range(starts[number], starts[number + 1]):
+            amount = amounts[place]
+            made[classes[place]] += step * (amount - 256 if amount > 127 else amount)
+    made = [weights.steepness * s + b for s, b in zip(made, weights.bias)]
+    for name, amount in finding_scores(findings, weights.findings):
+        number = loaded.class_number.get(name)
+        if number is not None:
+            made[number] += amount
+    return made
+
+
+def finding_scores(findings: Iterable[str], amounts: Sequence[float]) -> Iterable[tuple[str, float]]:
+    """What the findings of rows and rules (features of kind `r`) add, by diagnosis."""
+    by_name = dict(zip(FINDING_WEIGHTS, amounts))
+    for name in sorted(set(findings)):
+        words = name[2:].split(" ")
+        if name == "r:nothing":
+            yield NONE, by_name["nothing"]
+        elif len(words) > 1 and words[-1] in ("high", "medium", "low") and words[0] != "note":
+            yield words[-2], by_name[f"first {words[-1]}" if words[0] == "first" else words[-1]]
+
+
+def softmax(made: Sequence[float]) -> list[float]:
+    top = max(made)
+    powers = [math.exp(s - top) for s in made]
+    total = sum(powers)
+    return [p / total for p in powers]
+
+
+def carried_by(loaded: Loaded, values: Mapping[int, float], name: str, most: int = 8) -> list[tuple[str, float]]:
+    """The features that speak most for this class against the average of the others, strongest first."""
+    weights = loaded.weights
+    wanted = loaded.class_number[name]
+    count = len(weights.classes)
+    found: list[tuple[str, float]] = []
+    for number, value in values.items():
+        own = total = 0.0
+        for place in range(weights.starts[number], weights.starts[number + 1]):
+            amount = weights.post_weight[place]
+            amount = amount - 256 if amount > 127 else amount
+            total += amount
+            if weights.post_class[place] == wanted:
+                own = amount
+        gain = value * weights.scale[number] * (own - (total - own) / (count - 1))
+        if gain > 0:
+            found.append((weights.features[number], gain))
+    return sorted(found, key=lambda one: (-one[1], one[0]))[:most]
+
+
+def similar(loaded: Loaded, values: Mapping[int, float], most: int = 3, least: float = 0.18) -> list[tuple[Case, float]]:
+    """The confirmed reports nearest to this one (cosine of the features that they share), nearest first."""
+    length = math.sqrt(sum(v * v for v in values.values())) or 1.0
+    found = []
+    for case in loaded.weights.cases:
+        near = sum(values.get(number, 0.0) * byte for number, byte in zip(case.features, case.values)) / 255 / length
+        if near >= least:
+            found.append((case, near))
+    return sorted(found, key=lambda one: -one[1])[:most]
+
+

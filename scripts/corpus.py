@@ -1,0 +1,157 @@
+"""Labelled reports: what people write when a root cause is at work. Load, check, add one.
+
+    python scripts/corpus.py check
+    python scripts/corpus.py add REPORT.md --label access.permission --thread https://github.com/... --confirmed-by reporter \
+        --cause "One sentence." --fix "One sentence."
+
+A file under compat_matrix/reports holds one or more reports as YAML documents of one form (`Entry`). A confirmed report of your own
+is one new file under compat_matrix/reports/real. A third of the real reports, chosen by a hash of the thread's address, is for testing
+only: whoever writes rows or reports does not read it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+REPORTS = ROOT / "compat_matrix" / "reports"
+KINDS = ("real", "written")
+LONGEST = 60_000
+"""Characters of one report: longer ones are cut to what tells."""
+
+
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """One labelled report. `label` is the diagnosis that a right answer names (or `none`), `acceptable` what a fair judge also takes.
+
+    Real ones have the thread's address, who confirmed the cause, and whether an expert can tell it from the text alone
+    (`determinable`). Written ones have the mechanism that they were written for; no accuracy is measured on them.
+    """
+
+    id: str
+    label: str
+    text: str
+    acceptable: tuple[str, ...] = ()
+    mechanism: str = ""
+    thread: str = ""
+    year: int = 0
+    gfx: tuple[str, ...] = ()
+    confirmed_by: Literal["", "maintainer", "reporter", "linked-commit"] = ""
+    determinable: Literal["", "yes", "partly", "no"] = ""
+    cause: str = ""
+    fix: str = ""
+    rows_saw_it: bool = False
+
+    @property
+    def real(self) -> bool:
+        return bool(self.thread)
+
+    @property
+    def testing(self) -> bool:
+        """Whether this report is for testing only. Reports that the rows were written with never are."""
+        return self.real and not self.rows_saw_it and int(hashlib.sha256(self.thread.encode()).hexdigest(), 16) % 3 == 0
+
+
+def load(folder: Path = REPORTS) -> list[Entry]:
+    """Every report, real ones first, each kind by file and place. Raises ValueError naming the file of one that is malformed."""
+    return [entry for kind in KINDS for path in sorted((folder / kind).glob("*.yaml")) for entry in read(path)]
+
+
+def read(path: Path) -> Iterator[Entry]:
+    with path.open(encoding="utf-8") as stream:
+        for number, document in enumerate(yaml.load_all(stream, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)), 1):
+            try:
+                yield msgspec.convert(document, Entry, strict=False)
+            except msgspec.ValidationError as exc:
+                raise ValueError(f"{path}: report {number}: {exc}") from None
+
+
+def faults(entries: list[Entry], labels: set[str]) -> Iterator[str]:
+    """What is wrong with the corpus, a line each."""
+    seen: Counter[str] = Counter(e.id for e in entries)
+    threads = Counter(e.thread for e in entries if e.thread)
+    yield from (f"{name}: {count} reports have this id" for name, count in seen.items() if count > 1)
+    yield from (f"{thread}: {count} reports retell this thread" for thread, count in threads.items() if count > 1)
+    for entry in entries:
+        for label in (entry.label, *entry.acceptable):
+            if label not in labels:
+                yield f"{entry.id}: `{label}` is not a diagnosis; known are those of compat_matrix/diagnoses.yaml, and none"
+        if entry.real and not (entry.confirmed_by and entry.cause and entry.determinable):
+            yield f"{entry.id}: a real report needs confirmed_by, cause and determinable"
+        if not entry.text.strip() or len(entry.text) > LONGEST:
+            yield f"{entry.id}: the text has {len(entry.text)} characters; 1 to {LONGEST} are allowed"
+
+
+class _Dumper(yaml.SafeDumper):
+    """Texts as literal blocks, so that a diff shows lines."""
+
+
+def _block(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _block)
+
+
+def dump(entries: list[Entry]) -> str:
+    """The YAML of these reports, a document each."""
+    return yaml.dump_all(
+        (msgspec.to_builtins(e) for e in entries), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=130, explicit_start=True
+    )
+
+
+def labels() -> set[str]:
+    return {d["id"] for d in yaml.safe_load((REPORTS.parent / "diagnoses.yaml").read_text(encoding="utf-8"))} | {"none"}
+
+
+def add(args: argparse.Namespace) -> int:
+    fields: dict[str, Any] = {k: v for k, v in vars(args).items() if k in Entry.__struct_fields__ and v}
+    name = args.id or "-".join(args.thread.rstrip("/").split("/")[-3::2]).lower()
+    entry = msgspec.convert({**fields, "id": name, "text": args.report.read_text(encoding="utf-8")}, Entry, strict=False)
+    wrong = list(faults([*load(), entry], labels()))
+    if wrong:
+        print(*wrong, sep="\n", file=sys.stderr)
+        return 1
+    path = REPORTS / "real" / f"{name}.yaml"
+    path.write_text(dump([entry]), encoding="utf-8")
+    print(f"{path.relative_to(ROOT)}: {'for testing only' if entry.testing else 'for training'}")
+    return 0
+
+
+def check() -> int:
+    entries = load()
+    wrong = list(faults(entries, labels()))
+    print(*wrong, sep="\n", file=sys.stderr) if wrong else None
+    real = [e for e in entries if e.real]
+    print(f"{len(entries)} reports: {len(real)} real ({sum(e.testing for e in real)} for testing only), {len(entries) - len(real)} written")
+    return 1 if wrong else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("check", help="check every report")
+    new = commands.add_parser("add", help="add one confirmed report")
+    new.add_argument("report", type=Path, help="the text that the person pasted before knowing the answer")
+    new.add_argument("--id", help="name of the file (default: repository and number of the thread)")
+    for option in ("label", "thread", "cause", "fix"):
+        new.add_argument(f"--{option}", required=True)
+    new.add_argument("--confirmed-by", required=True, choices=("maintainer", "reporter", "linked-commit"))
+    new.add_argument("--determinable", default="partly", choices=("yes", "partly", "no"))
+    new.add_argument("--acceptable", nargs="*", default=[])
+    new.add_argument("--gfx", nargs="*", default=[])
+    new.add_argument("--year", type=int, default=0)
+    args = parser.parse_args()
+    return add(args) if args.command == "add" else check()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
