@@ -357,6 +357,31 @@ class Check(msgspec.Struct, frozen=True):
     """What was found; empty where nothing was read."""
 
 
+class Similar(msgspec.Struct, frozen=True):
+    """A confirmed report that reads like this one."""
+
+    thread: str
+    """Its address."""
+    label: str
+    """Its confirmed diagnosis, or `none`."""
+    cause: str
+    """Its cause in one sentence."""
+    fix: str
+    """What cured it, in one sentence."""
+
+
+class Likely(msgspec.Struct, frozen=True):
+    """One diagnosis (or `none`: nothing is wrong with the GPU's environment) with how probable words, facts and findings make it."""
+
+    id: str
+    probability: float
+    """0 to 1, calibrated on confirmed reports: docs/accuracy.md has the table."""
+    because: tuple[str, ...] = ()
+    """The words and facts that speak most for it, the strongest first."""
+    similar: tuple[Similar, ...] = ()
+    """Confirmed reports of this diagnosis that read like this one."""
+
+
 class Report(msgspec.Struct, frozen=True):
     """The result: findings ranked (root causes first), what stayed undecided, and the snapshot they were judged from."""
 
@@ -390,3 +415,5 @@ class Report(msgspec.Struct, frozen=True):
     """What to ask for the facts that are missing, best first; empty when the verdict is certain."""
     checks: tuple[Check, ...] = ()
     """Each part of the machine that was checked; a part with an error or a warning is left to its findings."""
+    differential: tuple[Likely, ...] = ()
+    """The likely diagnoses of a text, the most probable first; empty where no text of a person or a failing program was judged."""

@@ -6,6 +6,7 @@ import contextlib
 import importlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -30,6 +31,9 @@ from rocm_doctor.rules.logs import Logs, readable_logs
 from rocm_doctor.rules.offers import offered
 from rocm_doctor.rules.questions import questions
 from rocm_doctor.rules.verdict import missing, verdict
+
+if TYPE_CHECKING:
+    from rocm_doctor.differential.judge import Differential
 
 SCHEMA_VERSION = 2
 Named = tuple[str, list[Artifact]]
@@ -106,6 +110,8 @@ def judge(
     facts = enrich(read_facts(artifacts, matrix), matrix)
     logs = Logs(readable_logs(artifacts), failure_lines(matrix))
     findings, undecided = judge_rows(facts, logs, matrix, RULES)
+    weighing = _differential(artifacts, facts, findings, matrix)
+    findings = weighing.ordered(findings, matrix, machine=_whole(artifacts)) if weighing else findings
     findings = [_pasteable(f, facts, kind, matrix) for f in _with_held(findings, held, matrix)]
     roots = [f for f in findings if f.severity != "note" and not f.follows_from]
     word, summary, proven = verdict(facts, findings, matrix, pasted=any(a.name == "paste/text" for a in artifacts))
@@ -127,9 +133,21 @@ def judge(
         proven=proven,
         disputes=tuple(_disputes(facts, Files(artifacts))),
         checks=checks(facts, findings, matrix),
+        differential=weighing.likely if weighing else (),
     )
     report = in_files(report, artifacts)
     return accepting(report, [f for f in report.findings if ignored(f, ignore)])
+
+
+def _differential(
+    artifacts: Sequence[Artifact], facts: Snapshot, findings: Sequence[Finding], matrix: Matrix
+) -> Differential | None:
+    """The differential, where a text is at hand: a machine without one never loads the weights."""
+    if not any(a.name.startswith(("paste/text", "log/")) for a in artifacts):
+        return None
+    from rocm_doctor.differential.judge import differential
+
+    return differential(artifacts, facts, findings, matrix)
 
 
 def _held(artifacts: Sequence[Artifact]) -> list[Report]:

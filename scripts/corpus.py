@@ -104,7 +104,12 @@ _Dumper.add_representer(str, _block)
 def dump(entries: list[Entry]) -> str:
     """The YAML of these reports, a document each."""
     return yaml.dump_all(
-        (msgspec.to_builtins(e) for e in entries), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=130, explicit_start=True
+        (msgspec.to_builtins(e) for e in entries),
+        Dumper=_Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        width=130,
+        explicit_start=True,
     )
 
 
@@ -131,7 +136,9 @@ def check() -> int:
     wrong = list(faults(entries, labels()))
     print(*wrong, sep="\n", file=sys.stderr) if wrong else None
     real = [e for e in entries if e.real]
-    print(f"{len(entries)} reports: {len(real)} real ({sum(e.testing for e in real)} for testing only), {len(entries) - len(real)} written")
+    print(
+        f"{len(entries)} reports: {len(real)} real ({sum(e.testing for e in real)} for testing only), {len(entries) - len(real)} written"
+    )
     return 1 if wrong else 0
 
 

@@ -17,7 +17,7 @@ import hashlib
 import json
 import sys
 import zlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from multiprocessing import Pool
 from pathlib import Path
@@ -29,14 +29,14 @@ import scipy.linalg
 from corpus import Entry
 from corpus import load as load_corpus
 from scipy.optimize import minimize
-from scipy.sparse import csr_matrix, hstack
+from scipy.sparse import csr_matrix
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_selection import chi2
 from sklearn.preprocessing import normalize
 
 from rocm_doctor import pipeline
 from rocm_doctor.differential import model
-from rocm_doctor.differential.complaint import complaint
+from rocm_doctor.differential.complaint import complaint, text_of
 from rocm_doctor.differential.features import of_findings, of_text
 from rocm_doctor.differential.relations import of_snapshot
 from rocm_doctor.facts.enrich import enrich
@@ -82,9 +82,12 @@ def featured(entry: Entry) -> Report:
     artifacts = cut(entry.text, entry.id)
     snapshot = enrich(pipeline.read_facts(artifacts, _MATRIX), _MATRIX)
     findings, _ = judge_rows(snapshot, Logs(readable_logs(artifacts), failure_lines(_MATRIX)), _MATRIX, RULES)
-    words = complaint(artifacts)
+    words = text_of(complaint(artifacts))
     return Report(
-        entry, dict(of_text(words)), tuple(sorted(set(of_snapshot(snapshot, _MATRIX, words)))), tuple(sorted(set(of_findings(findings))))
+        entry,
+        dict(of_text(words)),
+        tuple(sorted(set(of_snapshot(snapshot, _MATRIX, words)))),
+        tuple(sorted(set(of_findings(findings)))),
     )
 
 
@@ -252,7 +255,9 @@ def figures(some: Sequence[Report], made: np.ndarray, classes: Sequence[str]) ->
     for low, high in bins:
         inside = (top >= low) & (top < high + (high >= 1))
         if inside.any():
-            table.append([round(float(low), 1), int(inside.sum()), round(float(top[inside].mean()), 3), round(float(ok[inside].mean()), 3)])
+            table.append(
+                [round(float(low), 1), int(inside.sum()), round(float(top[inside].mean()), 3), round(float(ok[inside].mean()), 3)]
+            )
     error = sum(n * abs(a - b) for _, n, a, b in table) / max(1, len(some))
     return {
         "n": len(faulty), "n_told": len(told), "first": share(faulty, 1), "first_told": share(told, 1), "three": share(faulty, 3),
@@ -304,7 +309,9 @@ def cases(train: Sequence[Report], found: csr_matrix) -> tuple[model.Case, ...]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="compare with the shipped weights, write nothing")
-    parser.add_argument("--measure", action="store_true", help="write the cross-validated figures, and those on reports for testing")
+    parser.add_argument(
+        "--measure", action="store_true", help="write the cross-validated figures, and those on reports for testing"
+    )
     args = parser.parse_args()
     entries = load_corpus()
     everything = reports([e for e in entries if args.measure or not e.testing])
@@ -322,7 +329,9 @@ def main() -> int:
     print(f"{len(data)} bytes, {len(kept.names)} features, {len(classes)} classes, {len(train)} reports")
     if args.check:
         same = model.WEIGHTS.is_file() and agree(data, model.WEIGHTS.read_bytes())
-        print("the shipped weights are those that this script makes" if same else "the shipped weights are stale; run this script")
+        print(
+            "the shipped weights are those that this script makes" if same else "the shipped weights are stale; run this script"
+        )
         return 0 if same else 1
     model.WEIGHTS.write_bytes(data)
     return 0

@@ -1,9 +1,10 @@
-"""The words of a report that tell of the trouble: what is left after tools' output was cut away, and the failing lines of that."""
+"""The lines of a report that tell of the trouble: what is left after tools' output was cut away, and its failing lines."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from rocm_doctor.model import Artifact
 
@@ -22,58 +23,94 @@ _BOILERPLATE = re.compile(
     r"|is there an existing issue.*|problem description|reproduction|system info|versions|environment)\W*)$",
     re.I,
 )
-_CUT_WIDTH = 600
+_WIDTH = 600
+"""Characters of a line that are looked at."""
+_READ = 400_000
+"""Characters of one artifact that are read: half of them at its beginning, half at its end."""
+_LOG_LINE = re.compile(r"\W*(?:\[?\d|[A-Z]+[ :]|File \"|at::|#\d|>>>|\$ |0x|[{}\[(<|=*_+-]{2})")
 
 
-def complaint(artifacts: Sequence[Artifact]) -> str:
-    """The words to weigh, one line each, in their order; empty where no text of a person or of a failing program is at hand.
+class Line(NamedTuple):
+    """One line that tells of the trouble, and where it was read. `person`: a person wrote it, it is not a tool's or a log's."""
+
+    artifact: str
+    number: int
+    text: str
+    person: bool
+
+
+def complaint(artifacts: Sequence[Artifact]) -> list[Line]:
+    """The lines to weigh, in their order; none where neither a person nor a failing program speaks.
 
     Tools' output that was cut out of a paste counts only with its failing lines. Longer than MOST, the beginning, the end and the
     failing lines between them are kept.
     """
-    lines: list[str] = []
+    lines: list[Line] = []
     for artifact in artifacts:
         if artifact.missing or not artifact.text:
             continue
         if artifact.name == "paste/text":
             lines += _of_paste(artifact, artifacts)
-        elif artifact.name.startswith(("log/", "kernel/log")) and not artifact.name.endswith(".jsonl"):
-            lines += [line for line in _some(artifact.text) if _TELLING.search(line)]
-    return _bounded([line for line in lines if line and not _BOILERPLATE.match(line)])
+        elif artifact.name.startswith("log/") and not artifact.name.endswith(".jsonl"):
+            lines += (one for one in _some(artifact) if _TELLING.search(one.text[:_WIDTH]))
+    return _bounded(
+        [one._replace(text=one.text[:_WIDTH].strip()) for one in lines if one.text and not _BOILERPLATE.match(one.text)]
+    )
 
 
-def _of_paste(paste: Artifact, artifacts: Iterable[Artifact]) -> list[str]:
+def text_of(lines: Iterable[Line]) -> str:
+    return "\n".join(line.text for line in lines)
+
+
+def _of_paste(paste: Artifact, artifacts: Iterable[Artifact]) -> Iterator[Line]:
+    """Every line outside of tools' output, and the telling ones inside."""
     covered = {
         number
         for one in artifacts
         if one.name.startswith("paste/") and one.name != "paste/text" and one.note == paste.note
-        for number, line in enumerate(one.text[:400_000].split("\n"))
+        for number, line in enumerate(one.text[:_READ].split("\n"), 1)
         if line.strip()
     }
-    kept = []
-    for number, line in enumerate(_some(paste.text)):
-        if number not in covered or _TELLING.search(line[:_CUT_WIDTH]):
-            kept.append(line[:_CUT_WIDTH].strip())
-    return kept
+    for line in _some(paste):
+        if line.number not in covered:
+            yield line._replace(person=not _LOG_LINE.match(line.text))
+        elif _TELLING.search(line.text[:_WIDTH]):
+            yield line
 
 
-def _some(text: str) -> list[str]:
+def _some(artifact: Artifact) -> Iterator[Line]:
     """The lines of a text; of a very long one those of its beginning and its end."""
-    return (text if len(text) <= 400_000 else text[:200_000] + "\n" + text[-200_000:]).split("\n")
+    text = artifact.text
+    if len(text) <= _READ:
+        yield from (Line(artifact.name, n, line, False) for n, line in enumerate(text.split("\n"), 1))
+        return
+    yield from (Line(artifact.name, n, line, False) for n, line in enumerate(text[: _READ // 2].split("\n"), 1))
+    after = text.count("\n", 0, len(text) - _READ // 2)
+    yield from (Line(artifact.name, after + n, line, False) for n, line in enumerate(text[-_READ // 2 :].split("\n"), 1))
 
 
-def _bounded(lines: list[str]) -> str:
-    whole = "\n".join(lines)
-    if len(whole) <= MOST:
-        return whole
-    head, tail = whole[:_HEAD], whole[-_TAIL:]
+def _bounded(lines: list[Line]) -> list[Line]:
+    """At most about MOST characters: lines of the beginning and the end, and failing lines between them, each kind once."""
+    if sum(len(line.text) + 1 for line in lines) <= MOST:
+        return lines
+    first = _prefix(lines, _HEAD)
+    last = len(lines) - _prefix(lines[:first:-1], _TAIL)
     room = MOST - _HEAD - _TAIL
-    middle: list[str] = []
+    middle: list[Line] = []
     seen: set[str] = set()
-    for line in whole[_HEAD:-_TAIL].split("\n"):
-        key = re.sub(r"\d+", "#", line)
-        if _TELLING.search(line) and key not in seen and room > 0:
-            seen.add(key)
+    for line in lines[first:last]:
+        kind = re.sub(r"\d+", "#", line.text)
+        if room > 0 and kind not in seen and _TELLING.search(line.text):
+            seen.add(kind)
             middle.append(line)
-            room -= len(line) + 1
-    return "\n".join([head, *middle, tail])
+            room -= len(line.text) + 1
+    return [*lines[:first], *middle, *lines[last:]]
+
+
+def _prefix(lines: Iterable[Line], room: int) -> int:
+    """How many of the lines fit into that many characters; one at least."""
+    for count, line in enumerate(lines):
+        room -= len(line.text) + 1
+        if room < 0:
+            return max(1, count)
+    return 1

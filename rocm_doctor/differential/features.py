@@ -7,13 +7,45 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
-from rocm_doctor.model import Fact, Finding, Gpu, Snapshot
+from rocm_doctor.model import Finding
 
 _TOKEN = re.compile(r"gfx[0-9a-f]+|[a-z]+(?:_[a-z]+)+|[a-z]+|\d+(?:\.\d+)+|0x[0-9a-f]+|[^\W\d_]+")
-_NUMBER = re.compile(r"\d")
-_STOP = frozenset("the a an is are was were be been to of in on and or it this that i my me we you with for at as by from".split())
+_STOP = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "to",
+        "of",
+        "in",
+        "on",
+        "and",
+        "or",
+        "it",
+        "this",
+        "that",
+        "i",
+        "my",
+        "me",
+        "we",
+        "you",
+        "with",
+        "for",
+        "at",
+        "as",
+        "by",
+        "from",
+    ]
+)
 PIECE = (4, 5)
 
 
@@ -34,7 +66,7 @@ def of_text(text: str) -> Counter[str]:
         tokens = words(line)
         counts.update("w:" + t for t in tokens)
         content = [t for t in tokens if t not in _STOP]
-        counts.update(f"w:{a} {b}" for a, b in zip(content, content[1:]))
+        counts.update(f"w:{a} {b}" for a, b in pairwise(content))
         counts.update(f"w:{a} {b} {c}" for a, b, c in zip(tokens, tokens[1:], tokens[2:]))
         for token in set(tokens):
             if len(token) > 3 and not token[0].isdigit():
@@ -56,3 +88,14 @@ def of_findings(findings: Iterable[Finding]) -> Iterator[str]:
     yield from (f"r:note {f.id}" for f in findings if f.severity == "note")
     if not serious:
         yield "r:nothing"
+
+
+def in_words(feature: str) -> str:
+    """The feature for people: the words in quotes, a fact as a phrase; empty for a piece of a word, which says nothing alone."""
+    kind, name = feature[0], feature[2:]
+    if kind == "w":
+        return f'"{name}"'
+    if kind == "c":
+        return ""
+    key, equals, value = name.partition("=")
+    return f"{key} is {value}" if equals else name

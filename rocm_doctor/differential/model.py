@@ -35,14 +35,6 @@ class Case(msgspec.Struct, frozen=True, array_like=True):
     values: bytes
 
 
-class Answers(msgspec.Struct, frozen=True, array_like=True):
-    """How the answers to a question are distributed under each diagnosis: `shares[answer][class]`, in thousandths."""
-
-    facts: tuple[str, ...]
-    values: tuple[str, ...]
-    shares: tuple[tuple[int, ...], ...]
-
-
 class Weights(msgspec.Struct, frozen=True):
     """What scripts/train_differential.py writes. `scale` and `postings` hold, for each feature, its classes and their weights."""
 
@@ -58,7 +50,6 @@ class Weights(msgspec.Struct, frozen=True):
     steepness: float
     findings: tuple[float, ...]
     cases: tuple[Case, ...] = ()
-    answers: tuple[Answers, ...] = ()
 
 
 class Loaded(NamedTuple):
@@ -73,9 +64,7 @@ def load(path: Path = WEIGHTS) -> Loaded | None:
     if not path.is_file():
         return None
     weights = msgspec.msgpack.decode(zlib.decompress(path.read_bytes()), type=Weights)
-    return Loaded(
-        weights, {f: n for n, f in enumerate(weights.features)}, {c: n for n, c in enumerate(weights.classes)}
-    )
+    return Loaded(weights, {f: n for n, f in enumerate(weights.features)}, {c: n for n, c in enumerate(weights.classes)})
 
 
 def vector(loaded: Loaded, text: Mapping[str, int], facts: Iterable[str]) -> dict[int, float]:
@@ -104,10 +93,9 @@ def scores(loaded: Loaded, values: Mapping[int, float], findings: Iterable[str])
             amount = amounts[place]
             made[classes[place]] += step * (amount - 256 if amount > 127 else amount)
     made = [weights.steepness * s + b for s, b in zip(made, weights.bias)]
-    for name, amount in finding_scores(findings, weights.findings):
-        number = loaded.class_number.get(name)
-        if number is not None:
-            made[number] += amount
+    for name, gain in finding_scores(findings, weights.findings):
+        if name in loaded.class_number:
+            made[loaded.class_number[name]] += gain
     return made
 
 
@@ -158,5 +146,3 @@ def similar(loaded: Loaded, values: Mapping[int, float], most: int = 3, least: f
         if near >= least:
             found.append((case, near))
     return sorted(found, key=lambda one: -one[1])[:most]
-
-

@@ -130,8 +130,8 @@ def _versions(snapshot: Snapshot, matrix: Matrix) -> Iterator[str]:
         yield "f:torch for a " + ("newer" if torchs[:2] > rocm[:2] else "older") + " rocm than installed"
         if rocm[0] != torchs[0]:
             yield "f:torch for another rocm major"
-    version = snapshot.get("torch.version").value
-    if isinstance(version, str) and ("dev" in version or "a0" in version or "rc" in version):
+    full = snapshot.get("torch.version").value
+    if isinstance(full, str) and any(mark in full for mark in ("dev", "a0", "rc")):
         yield "f:torch nightly"
     for gpu in snapshot.gpus[:16]:
         yield from _against(gpu, rocm, torchs, known, snapshot)
@@ -234,7 +234,21 @@ _RELEASES = {
     "driver": re.compile(r"(?:adrenalin|driver|amdgpu(?:-dkms)?)[ :_=-]*v?(\d{1,2}\.\d+(?:\.\d+)?)", re.I),
     "firmware": re.compile(r"firmware[ :_=-]*(?:git)?[ -]*(20\d{6})|\b(20\d{2}[01]\d[0-3]\d)\b", re.I),
 }
-_SYMPTOMS = ("hang", "crash", "wrong numbers", "slow", "on cpu", "no gpu", "memory", "import", "multi gpu", "vm", "permission", "reset", "fault")
+_SYMPTOMS = (
+    "hang",
+    "crash",
+    "wrong numbers",
+    "slow",
+    "on cpu",
+    "no gpu",
+    "memory",
+    "import",
+    "multi gpu",
+    "vm",
+    "permission",
+    "reset",
+    "fault",
+)
 _HISTORY: dict[str, Callable[[str], object]] = {
     **{
         f"{name} changed": _search(

@@ -1,0 +1,83 @@
+"""`check --each`: many reports, each judged alone, one JSON line out for each as it is done."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rocm_doctor import pipeline
+from rocm_doctor.bounded import Unreadable
+from rocm_doctor.cli.common import InputError
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Artifact, Likely
+from rocm_doctor.redaction import redact_report
+from rocm_doctor.sources.bundle import BundleError
+from rocm_doctor.sources.paste import cut
+
+_AT_ONCE = 8
+"""Reports handed to one process at a time: enough to keep it busy, few enough that lines come early."""
+
+
+class Line(msgspec.Struct, frozen=True):
+    """What is written of one report: its name, the verdict, the diagnoses named, and the differential. `error`: it was not read."""
+
+    id: str
+    verdict: str = ""
+    summary: str = ""
+    findings: tuple[tuple[str, str, str], ...] = ()
+    differential: tuple[Likely, ...] = ()
+    error: str = ""
+
+
+def judged(path: Path, matrix: Matrix) -> Iterator[bytes]:
+    """A JSON line for each file of a folder, or for each line of a JSON lines file, in order."""
+    work = partial(_line, matrix=matrix)
+    count = os.cpu_count() or 1
+    if count == 1:
+        yield from map(work, _reports(path))
+        return
+    with get_context("fork" if os.name == "posix" else "spawn").Pool(min(count, 8)) as pool:
+        yield from pool.imap(work, _reports(path), chunksize=_AT_ONCE)
+
+
+def _reports(path: Path) -> Iterator[tuple[str, str | Path]]:
+    if path.is_dir():
+        yield from ((str(one.relative_to(path)), one) for one in sorted(path.rglob("*")) if one.is_file())
+        return
+    try:
+        stream = path.open("rb")
+    except OSError as exc:
+        raise InputError(f"{path}: {exc.strerror}") from exc
+    with stream:
+        yield from (
+            (f"{path.name}:{number}", line.decode(errors="replace")) for number, line in enumerate(stream, 1) if line.strip()
+        )
+
+
+def _line(report: tuple[str, str | Path], *, matrix: Matrix) -> bytes:
+    name, body = report
+    try:
+        name, artifacts = _artifacts(name, body)
+    except (Unreadable, BundleError, OSError, ValueError) as exc:
+        return msgspec.json.encode(Line(name, error=str(exc)))
+    made = redact_report(pipeline.judge(artifacts, matrix, source=name, kind="capture"))
+    found = tuple((f.id, f.severity, f.confidence) for f in made.findings if not f.follows_from)
+    return msgspec.json.encode(Line(name, made.verdict, made.summary, found, made.differential))
+
+
+def _artifacts(name: str, body: str | Path) -> tuple[str, list[Artifact]]:
+    """The artifacts of a file, or of the text in a JSON line (a string, or an object with `text` and maybe `id`)."""
+    if isinstance(body, Path):
+        return name, pipeline.from_paths([body])
+    held: Any = msgspec.json.decode(body)
+    if isinstance(held, str):
+        return name, cut(held, name)
+    if isinstance(held, dict) and isinstance(held.get("text"), str):
+        return str(held.get("id", name)), cut(held["text"], name)
+    raise ValueError("a line is a string, or an object with `text`")

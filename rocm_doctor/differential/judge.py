@@ -1,0 +1,114 @@
+"""The differential of one report: the likely diagnoses with what speaks for them, and the findings in their order.
+
+It is asked only where a person or a failing program speaks. What it says alone is a hypothesis: a row or a rule has to decide an
+error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from rocm_doctor.differential import model
+from rocm_doctor.differential.complaint import Line, complaint, text_of
+from rocm_doctor.differential.features import in_words, of_findings, of_text
+from rocm_doctor.differential.relations import of_snapshot
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Artifact, Finding, Likely, Reading, Similar, Snapshot
+from rocm_doctor.rules.findings import finding
+
+SHOWN = 5
+"""Diagnoses in a differential, at most."""
+LEAST = 0.03
+"""Probability below which a diagnosis is left out."""
+HYPOTHESIS = 0.2
+"""Probability from which on a diagnosis that no row found becomes a finding of its own."""
+_WORDS = 6
+"""Words of a person that make a complaint; less is a caption over a tool's output."""
+_QUOTES = 2
+
+
+class Differential(msgspec.Struct, frozen=True):
+    """The likely diagnoses, the most probable first; the share of every diagnosis; the lines weighed; what carried each likely one."""
+
+    likely: tuple[Likely, ...]
+    shares: dict[str, float]
+    lines: tuple[Line, ...]
+    features: dict[str, tuple[str, ...]]
+
+    def ordered(self, findings: Sequence[Finding], matrix: Matrix) -> list[Finding]:
+        """The findings in the order of the differential, with a hypothesis of its own where it names what no row found.
+
+        Consequences stay behind their causes, notes behind both.
+        """
+        top = next((one for one in self.likely if one.id != model.NONE), None)
+        serious = {f.id for f in findings if f.severity != "note"}
+        found = list(findings)
+        if top and top.id not in serious and top.probability >= max(HYPOTHESIS, self.shares.get(model.NONE, 0.0)):
+            found.append(_hypothesis(top, self, matrix))
+        return sorted(found, key=lambda f: (f.severity == "note", bool(f.follows_from), -self.shares.get(f.id, 0.0)))
+
+
+def differential(
+    artifacts: Sequence[Artifact], snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix
+) -> Differential | None:
+    """None where no complaint is to be weighed, or no weights are at hand."""
+    lines = complaint(artifacts)
+    if sum(len(line.text.split()) for line in lines if line.person) < _WORDS and not any(
+        a.name.startswith("log/") for a in artifacts
+    ):
+        return None
+    loaded = model.load()
+    if loaded is None or not lines:
+        return None
+    text = text_of(lines)
+    facts = set(of_snapshot(snapshot, matrix, text))
+    found = set(of_findings(findings))
+    values = model.vector(loaded, of_text(text), facts)
+    shares = model.softmax(model.scores(loaded, values, found))
+    order = sorted(range(len(shares)), key=lambda n: -shares[n])
+    near = model.similar(loaded, values)
+    likely: list[Likely] = []
+    features: dict[str, tuple[str, ...]] = {}
+    for number in order[:SHOWN]:
+        name = loaded.weights.classes[number]
+        if shares[number] < LEAST and likely:
+            break
+        carried = [f for f, _ in model.carried_by(loaded, values, name)]
+        features[name] = tuple(carried)
+        because = [
+            *(_of_row(f) for f in findings if f.id == name and f.severity != "note"),
+            *filter(None, map(in_words, carried)),
+        ]
+        alike = tuple(Similar(c.thread, c.label, c.cause, c.fix) for c, _ in near if c.label == name)
+        likely.append(Likely(name, round(shares[number], 3), tuple(dict.fromkeys(because))[:6], alike))
+    return Differential(tuple(likely), dict(zip(loaded.weights.classes, shares)), tuple(lines), features)
+
+
+def _of_row(one: Finding) -> str:
+    return f"{one.row or 'a rule'} found it ({one.confidence} confidence)"
+
+
+def _hypothesis(top: Likely, made: Differential, matrix: Matrix) -> Finding:
+    """What the differential says alone: never an error, and with the lines that carried it."""
+    return finding(
+        matrix,
+        top.id,
+        severity="warning",
+        confidence="low",
+        evidence=_quotes(made.lines, made.features[top.id]),
+        cause=f"{matrix.diagnoses[top.id].cause} No row of the matrix found this; reports with these words and facts were this in "
+        f"{top.probability:.0%} of cases.",
+        grade="field",
+        origin="differential",
+    )
+
+
+def _quotes(lines: Sequence[Line], features: Sequence[str]) -> list[Reading]:
+    """The lines that hold most of the words that carried a diagnosis; the first line where facts alone carried it."""
+    weight = {name: len(features) - n for n, name in enumerate(features)}
+    scored = [(sum(weight.get(name, 0) for name in of_text(line.text)), -n, line) for n, line in enumerate(lines)]
+    best = sorted((one for one in scored if one[0] > 0), reverse=True, key=lambda one: one[:2])[:_QUOTES]
+    chosen = [line for _, _, line in sorted(best, key=lambda one: -one[1])] or list(lines[:1])
+    return [Reading(line.artifact, f"line {line.number}", line.text[:240]) for line in chosen]
