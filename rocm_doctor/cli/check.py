@@ -38,6 +38,11 @@ from rocm_doctor.model import Artifact, ReportKind
 @click.option("--no-smoke", is_flag=True, help="Leave out the smoke test.")
 @click.option("--ask", is_flag=True, help="Print only the commands whose output would settle what is not known.")
 @click.option("--same-machine", is_flag=True, help="Take all paths for captures of one machine.")
+@click.option(
+    "--each",
+    type=click.Path(exists=True, path_type=Path),
+    help="Judge every file of this folder, or every line of this JSON lines file, alone: one JSON line each.",
+)
 @click.option("--example", is_flag=True, help="Judge a packaged bundle: what a verdict looks like, without an AMD GPU.")
 @click.option(
     "--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True, help="Read this root instead of /."
@@ -50,6 +55,7 @@ def command(
     no_smoke: bool,
     ask: bool,
     same_machine: bool,
+    each: Path | None,
     example: bool,
     sysroot: Path | None,
     matrix_path: Path | None,
@@ -66,6 +72,12 @@ def command(
     """
     python = interpreter(python)
     matrix = load_matrix(matrix_path, overlays)
+    if each:
+        from rocm_doctor.cli.each import judged as judged_each
+
+        for line in judged_each(each, matrix):
+            click.echo(line)
+        return
     captures = _captures(paths, logs) if paths else [(_source(paths, example), _alone(python, sysroot, logs, example, no_smoke))]
     found = [_as_one(captures)] if same_machine else pipeline.machines(captures, matrix)
     kind: ReportKind = "capture" if paths or example else "machine"

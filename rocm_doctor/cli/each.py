@@ -15,7 +15,7 @@ from rocm_doctor import pipeline
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.cli.common import InputError
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Artifact, Likely
+from rocm_doctor.model import Artifact, Likely, Snapshot
 from rocm_doctor.redaction import redact_report
 from rocm_doctor.sources.bundle import BundleError
 from rocm_doctor.sources.paste import cut
@@ -60,14 +60,16 @@ def _reports(path: Path) -> Iterator[tuple[str, str | Path]]:
         )
 
 
-def _line(report: tuple[str, str | Path], *, matrix: Matrix) -> bytes:
-    name, body = report
+def _line(named: tuple[str, str | Path], *, matrix: Matrix) -> bytes:
+    name, body = named
     try:
         name, artifacts = _artifacts(name, body)
     except (Unreadable, BundleError, OSError, ValueError) as exc:
         return msgspec.json.encode(Line(name, error=str(exc)))
-    made = redact_report(pipeline.judge(artifacts, matrix, source=name, kind="capture"))
-    found = tuple((f.id, f.severity, f.confidence) for f in made.findings if not f.follows_from)
+    report = pipeline.judge(artifacts, matrix, source=name, kind="capture")
+    found = tuple((f.id, f.severity, f.confidence) for f in report.findings if not f.follows_from)
+    # Only what is written is redacted: the snapshot stays here.
+    made = redact_report(msgspec.structs.replace(report, snapshot=Snapshot(), findings=(), undecided=(), disputes=()))
     return msgspec.json.encode(Line(name, made.verdict, made.summary, found, made.differential))
 
 

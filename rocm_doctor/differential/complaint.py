@@ -27,7 +27,8 @@ _WIDTH = 600
 """Characters of a line that are looked at."""
 _READ = 400_000
 """Characters of one artifact that are read: half of them at its beginning, half at its end."""
-_LOG_LINE = re.compile(r"\W*(?:\[?\d|[A-Z]+[ :]|File \"|at::|#\d|>>>|\$ |0x|[{}\[(<|=*_+-]{2})")
+_LOG_LINE = re.compile(r"\W*(?:\[?\d|[A-Z]+[ :]|File \"|at::|#\d|>>>|\$ |0x|[{}\[(<|=*_+-]{2}|\"?[\w .()/-]{1,40}\"?\s*[:=])")
+"""A line of a log, of JSON, or `name: value`: not a sentence of a person."""
 
 
 class Line(NamedTuple):

@@ -6,6 +6,7 @@ error.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -26,6 +27,13 @@ HYPOTHESIS = 0.2
 """Probability from which on a diagnosis that no row found becomes a finding of its own."""
 _WORDS = 6
 """Words of a person that make a complaint; less is a caption over a tool's output."""
+_TROUBLE = re.compile(
+    r"error|fail|crash|hang|hung|stuck|freez|segfault|fault|nan\b|garbage|wrong|broken|problem|issue|trouble|help|weird|strange|slow"
+    r"|doesn't|does not|don't|won't|can't|cannot|unable|never|no longer|stopped|not (?:work|detect|find|found|see|use|recogni|support"
+    r"|start|load|able|listed|visible)|denied|missing|invalid|out of memory|\boom\b|killed|abort|dies|dead|timeout|nothing happens|black"
+    r"|\?|how (?:do|can|to)|why|feature|request|suggest|would be nice|only (?:the )?cpu|on cpu|instead of",
+    re.I,
+)
 _QUOTES = 2
 
 
@@ -37,11 +45,14 @@ class Differential(msgspec.Struct, frozen=True):
     lines: tuple[Line, ...]
     features: dict[str, tuple[str, ...]]
 
-    def ordered(self, findings: Sequence[Finding], matrix: Matrix) -> list[Finding]:
+    def ordered(self, findings: Sequence[Finding], matrix: Matrix, *, machine: bool) -> list[Finding]:
         """The findings in the order of the differential, with a hypothesis of its own where it names what no row found.
 
-        Consequences stay behind their causes, notes behind both.
+        Consequences stay behind their causes, notes behind both. `machine`: the facts were read on the machine itself and decide;
+        the order stays, and a hypothesis is added only where nothing else was found.
         """
+        if machine and any(f.severity != "note" for f in findings):
+            return list(findings)
         top = next((one for one in self.likely if one.id != model.NONE), None)
         serious = {f.id for f in findings if f.severity != "note"}
         found = list(findings)
@@ -55,9 +66,7 @@ def differential(
 ) -> Differential | None:
     """None where no complaint is to be weighed, or no weights are at hand."""
     lines = complaint(artifacts)
-    if sum(len(line.text.split()) for line in lines if line.person) < _WORDS and not any(
-        a.name.startswith("log/") for a in artifacts
-    ):
+    if not any(a.name.startswith("log/") for a in artifacts) and not _complains(lines):
         return None
     loaded = model.load()
     if loaded is None or not lines:
@@ -84,6 +93,12 @@ def differential(
         alike = tuple(Similar(c.thread, c.label, c.cause, c.fix) for c, _ in near if c.label == name)
         likely.append(Likely(name, round(shares[number], 3), tuple(dict.fromkeys(because))[:6], alike))
     return Differential(tuple(likely), dict(zip(loaded.weights.classes, shares)), tuple(lines), features)
+
+
+def _complains(lines: Sequence[Line]) -> bool:
+    """Whether a person says what is wrong or asks something: a listing with its captions is neither."""
+    said = [line.text for line in lines if line.person]
+    return sum(len(text.split()) for text in said) >= _WORDS and any(_TROUBLE.search(text) for text in said)
 
 
 def _of_row(one: Finding) -> str:

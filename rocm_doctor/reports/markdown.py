@@ -32,6 +32,14 @@ def _lines(report: Report) -> Iterator[str]:
     for finding in report.findings:
         if not finding.follows_from:
             yield from _finding(finding, followers(report, finding))
+    yield from _folded(
+        "Likely diagnoses",
+        (f"- {one.probability:.0%} {escaped(one.id)}: {escaped(', '.join(one.because))}" for one in report.differential),
+    )
+    yield from _folded(
+        "Confirmed reports that read alike",
+        (f"- {escaped(s.thread)}: {escaped(s.cause)} {escaped(s.fix)}" for one in report.differential for s in one.similar),
+    )
     if report.questions:
         yield "\nRun this where it fails, and paste it back with what it prints:"
         yield from _block(q.command for q in report.questions)

@@ -39,6 +39,7 @@ def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
     if look.verbose:
         yield from _undecided(report.undecided, look)
         yield from _readings(report.snapshot, look)
+    yield from _likely(report, look)
     if not repository:
         yield ""
         yield from _verdict_only(report, look)
@@ -46,6 +47,25 @@ def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
     if report.undecided and not look.verbose:
         count = f"{len(report.undecided)} judgement{'s need' if len(report.undecided) > 1 else ' needs'}"
         yield click.style(f"  {count} facts that were not given; -v lists them", dim=True)
+
+
+def _likely(report: Report, look: RenderOptions) -> Iterator[str]:
+    """The differential: each diagnosis with its probability and what speaks for it, then confirmed reports that read alike."""
+    if not report.differential:
+        return
+    yield ""
+    for one in report.differential[: 5 if look.verbose else 3]:
+        because = f": {', '.join(one.because[:4])}" if one.because else ""
+        name = "nothing wrong with the GPU's environment" if one.id == "none" else one.id
+        yield from _wrap(f"{one.probability:4.0%} {chance(one.probability)}  {name}{because}", look, "  ", "        ")
+    for alike in (s for one in report.differential for s in one.similar):
+        yield from _wrap(f"similar  {alike.thread} ({alike.label}): {alike.cause} Cure: {alike.fix}", look, "  ", "           ")
+
+
+def chance(probability: float) -> str:
+    """A probability in words."""
+    steps = ((0.9, "almost certain"), (0.7, "probable"), (0.4, "likely"), (0.15, "possible"))
+    return next((words for least, words in steps if probability >= least), "unlikely")
 
 
 def _verdict_only(report: Report, look: RenderOptions) -> Iterator[str]:

@@ -1,0 +1,178 @@
+"""The differential: what it weighs, what it may not say, and many reports at once."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rocm_doctor import pipeline
+from rocm_doctor.differential import model
+from rocm_doctor.differential.complaint import complaint, text_of
+from rocm_doctor.differential.features import of_text
+from rocm_doctor.matrix import load
+from rocm_doctor.model import Report
+from rocm_doctor.sources.paste import cut
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+import corpus
+
+MATRIX = load()
+LOADED = model.load()
+SEGFAULT = """My RX 6700 XT (gfx1031) crashes with a segmentation fault as soon as the first training step of my LoRA starts.
+Ubuntu 24.04, torch 2.9.1+rocm6.4, no override set. rocminfo lists the card and is_available is True."""
+QUESTION = """Feature request: it would be nice if the trainer could log the learning rate to tensorboard as well.
+Everything works fine on my RX 7900 XTX, just a suggestion for the documentation."""
+
+
+def judged(text: str) -> Report:
+    return pipeline.judge(cut(text, "report.md"), MATRIX, source="report.md", kind="capture")
+
+
+def test_the_weights_know_the_diagnoses_of_the_matrix() -> None:
+    assert LOADED is not None
+    assert set(LOADED.weights.classes) <= {*MATRIX.diagnoses, model.NONE}
+    assert model.WEIGHTS.stat().st_size <= 1 << 20
+
+
+def test_no_report_for_testing_is_in_the_weights() -> None:
+    assert LOADED is not None
+    testing = {e.id for e in corpus.load() if e.testing}
+    assert testing
+    assert not testing & {case.id for case in LOADED.weights.cases}
+
+
+def test_the_corpus_is_well_formed() -> None:
+    assert list(corpus.faults(corpus.load(), corpus.labels())) == []
+
+
+def test_a_complaint_gets_probabilities_with_what_carried_them() -> None:
+    found = judged(SEGFAULT).differential
+    assert found[0].id.startswith("arch.")
+    assert [one.probability for one in found] == sorted((one.probability for one in found), reverse=True)
+    assert 0 < sum(one.probability for one in found) <= 1.001
+    assert any("gfx1031" in words for words in found[0].because)
+
+
+def test_the_findings_follow_the_differential() -> None:
+    report = judged(SEGFAULT)
+    shares = {one.id: one.probability for one in report.differential}
+    serious = [f for f in report.findings if f.severity != "note" and not f.follows_from]
+    assert [shares.get(f.id, 0) for f in serious] == sorted((shares.get(f.id, 0) for f in serious), reverse=True)
+
+
+def test_a_question_of_use_is_told_that_nothing_points_at_the_gpu() -> None:
+    report = judged(QUESTION)
+    assert report.differential[0].id == model.NONE
+    assert not [f for f in report.findings if f.origin == "differential"]
+
+
+@pytest.mark.parametrize(
+    "words", ["invalid device function", "memory access fault by gpu node", "rocblas tensile cannot read", "nan loss bf16"]
+)
+def test_words_alone_never_make_an_error(words: str) -> None:
+    """A hostile report repeats what speaks for a diagnosis: a hypothesis is all that it gets."""
+    report = judged("please help with my training run on this machine\n" + "\n".join([words] * 400))
+    assert not [f for f in report.findings if f.origin == "differential" and (f.severity == "error" or f.confidence != "low")]
+
+
+def test_repetition_counts_by_its_logarithm() -> None:
+    assert LOADED is not None
+    once = model.vector(LOADED, of_text("segmentation fault"), ())
+    often = model.vector(LOADED, of_text("segmentation fault\n" * 1000), ())
+    assert once.keys() <= often.keys()
+    assert max(often.values()) <= model.load().weights.kinds["w"]  # type: ignore[union-attr]
+
+
+def test_tool_output_alone_is_not_a_complaint() -> None:
+    rocminfo = "ROCk module is loaded\n=====================\nHSA Agents\n==========\n*******\nAgent 1\n*******\n  Name: gfx1100\n  Device Type: GPU\n"
+    assert judged(rocminfo).differential == ()
+
+
+def test_lines_of_tools_count_only_where_they_fail() -> None:
+    log = "training stops after an hour on my card\n" + "\n".join(
+        f"[ 10{n}.0] amdgpu 0000:03:00.0: {words}"
+        for n, words in enumerate(["amdgpu: SMU is initialized", "amdgpu: ring gfx timeout"])
+    )
+    weighed = text_of(complaint(cut(log, "x")))
+    assert "training stops" in weighed
+    assert "ring gfx timeout" in weighed
+
+
+def test_a_long_text_is_cut_to_its_ends_and_its_failing_lines() -> None:
+    text = "\n".join(
+        [
+            "it dies after some steps",
+            *(f"step {n} loss 1.{n}" for n in range(3000)),
+            "RuntimeError: HIP error",
+            *["step ok"] * 3000,
+        ]
+    )
+    lines = complaint(cut(text, "x"))
+    assert sum(len(line.text) for line in lines) < 12_000
+    assert any("HIP error" in line.text for line in lines)
+    assert {line.text: line.number for line in lines}["it dies after some steps"] == 1
+
+
+def test_many_reports_are_judged_a_line_each(tmp_path: Path) -> None:
+    path = tmp_path / "reports.jsonl"
+    path.write_text(json.dumps({"id": "a", "text": SEGFAULT}) + "\n{broken\n" + json.dumps(QUESTION) + "\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "rocm_doctor", "check", "--each", str(path)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["id"] for line in lines] == ["a", "reports.jsonl:2", "reports.jsonl:3"]
+    assert lines[0]["differential"][0]["id"].startswith("arch.")
+    assert lines[1]["error"]
+    assert lines[2]["differential"][0]["id"] == "none"
+
+
+def test_a_folder_is_judged_file_by_file(tmp_path: Path) -> None:
+    (tmp_path / "one.md").write_text(SEGFAULT)
+    (tmp_path / "two.md").write_text(QUESTION)
+    done = subprocess.run(
+        [sys.executable, "-m", "rocm_doctor", "check", "--each", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == ["one.md", "two.md"]
+
+
+def test_a_machine_without_a_text_loads_no_weights() -> None:
+    code = "import sys; from rocm_doctor.cli import main; sys.argv = ['rocm-doctor', 'check', '--no-smoke', '-q']\ntry: main()\nexcept SystemExit: pass\nassert 'rocm_doctor.differential' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_report_is_added_with_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpus, "REPORTS", tmp_path)
+    monkeypatch.setattr(corpus, "ROOT", tmp_path)
+    monkeypatch.setattr(corpus, "labels", lambda: {"access.permission", "none"})
+    monkeypatch.setattr(corpus, "load", lambda folder=tmp_path: [])
+    (tmp_path / "real").mkdir()
+    report = tmp_path / "report.md"
+    report.write_text("rocminfo says permission denied\n")
+    words = [
+        "--thread",
+        "https://github.com/o/r/issues/7",
+        "--confirmed-by",
+        "reporter",
+        "--cause",
+        "No group.",
+        "--fix",
+        "Add it.",
+    ]
+    for label, code in (("access.nothing", 1), ("access.permission", 0)):
+        monkeypatch.setattr(sys, "argv", ["corpus.py", "add", str(report), "--label", label, *words])
+        assert corpus.main() == code
+    (entry,) = corpus.read(tmp_path / "real" / "r-7.yaml")
+    assert (entry.id, entry.label, entry.text) == ("r-7", "access.permission", "rocminfo says permission denied\n")
