@@ -112,8 +112,6 @@ def judge(
     findings, undecided = judge_rows(facts, logs, matrix, RULES)
     weighing = _differential(artifacts, facts, findings, matrix)
     findings = weighing.ordered(findings, matrix, machine=_whole(artifacts)) if weighing else findings
-    weighing = _differential(artifacts, facts, findings, matrix)
-    findings = weighing.ordered(findings, matrix, machine=_whole(artifacts)) if weighing else findings
     findings = [_pasteable(f, facts, kind, matrix) for f in _with_held(findings, held, matrix)]
     roots = [f for f in findings if f.severity != "note" and not f.follows_from]
     word, summary, proven = verdict(facts, findings, matrix, pasted=any(a.name == "paste/text" for a in artifacts))

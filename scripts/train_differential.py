@@ -178,7 +178,8 @@ def commonness(train: Sequence[Report], classes: Sequence[str]) -> np.ndarray:
     """Log share of each class among real reports, one added to each."""
     counts = Counter(r.entry.label for r in train if r.entry.real)
     made = np.array([counts[c] + 1.0 for c in classes])
-    return np.log(made / made.sum())
+    shares: np.ndarray = np.log(made / made.sum())
+    return shares
 
 
 def finding_matrix(some: Sequence[Report], classes: Sequence[str]) -> np.ndarray:
@@ -210,7 +211,8 @@ def pooled(scores: np.ndarray, common: np.ndarray, findings: np.ndarray, right: 
 def probabilities(scores: np.ndarray, common: np.ndarray, findings: np.ndarray, v: np.ndarray) -> np.ndarray:
     z = v[0] * scores + v[1] * common + np.einsum("r,nrk->nk", v[2:], findings)
     z = np.exp(z - z.max(axis=1, keepdims=True))
-    return z / z.sum(axis=1, keepdims=True)
+    made: np.ndarray = z / z.sum(axis=1, keepdims=True)
+    return made
 
 
 def right_of(some: Sequence[Report], classes: Sequence[str]) -> np.ndarray:
