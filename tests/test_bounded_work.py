@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 import time
 from pathlib import Path
@@ -16,7 +17,9 @@ from rocm_doctor.cli import cli
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read.limits import LINES
+from rocm_doctor.redaction import redact_artifacts
 from rocm_doctor.reports import FORMATS, RenderOptions, render
+from rocm_doctor.reports.several import render_several
 from rocm_doctor.sources.paste import cut
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
@@ -113,3 +116,33 @@ def test_a_short_run_of_the_fuzzer_finds_nothing(reader: str) -> None:
         (number, wrong) for number, _, wrong, _ in fuzz.campaign(reader, max(10, fuzz.READERS[reader].share // 2), 99) if wrong
     ]
     assert not faults
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "APIKEY=",
+        "-----BEGIN PRIVATE KEY-----",
+        " token ",
+        "://",
+        "hostname: a\n",
+        "Bearer ",
+        "[a@b ~",
+        "h:1:2 [0] NCCL INFO ",
+        "--api-key ",
+    ],
+)
+def test_redaction_takes_no_longer_than_its_text(piece: str) -> None:
+    start = time.process_time()
+    redact_artifacts([Artifact("log/x", "bundle", piece * (500_000 // len(piece)))])
+    assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize("name", ["\x1b[2J::stop-commands::x", "##[add-mask]x"])
+def test_names_of_several_machines_are_as_harmless(name: str) -> None:
+    reports = [pipeline.judge([], load(), source=name + str(number)) for number in range(2)]
+    for format_ in ("text", "json", "markdown", "github"):
+        text = render_several(format_, reports, RenderOptions())
+        assert "\x1b" not in text
+        assert "##[" not in text
+        assert not re.search(r"^\s*::stop", text, re.MULTILINE)

@@ -18,8 +18,8 @@ from rocm_doctor.bounded import Unreadable, jsons
 
 MOST = 256
 """Reports of one text, at most."""
-_LARGEST = 64 << 20
-"""Bytes of one unpacked report."""
+_LARGEST = 4 << 20
+"""Bytes of one unpacked report: a comment of 40,000 characters unpacks to a tenth of that."""
 _ATTEMPTS = 200
 """Objects that are decoded to see whether they are ours, at most."""
 _TELLTALES = ("rocm-doctor", '"tool_version"', '"holdings"')
