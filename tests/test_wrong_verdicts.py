@@ -222,3 +222,24 @@ def test_a_kernel_of_wsl_is_not_the_gpu_s_driver() -> None:
     }
     assert "version.kernel-too-old" in rows[False]
     assert "version.kernel-too-old" not in rows[True]
+
+
+@pytest.mark.parametrize(
+    "text", ["CUDA out of memory on RTX 4090 driver 550", "GeForce GTX 1080: RuntimeError: CUDA error: invalid device function"]
+)
+def test_a_failure_of_an_nvidia_gpu_is_not_judged(text: str) -> None:
+    assert serious(pasted(text)) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["HIP out of memory on my RX 7900 XTX; the RTX 4090 is fine", "CUDA out of memory. Tried to allocate 2 GiB"]
+)
+def test_a_failure_that_may_be_ours_is(text: str) -> None:
+    assert ("memory.oom", "sig-oom") in serious(pasted(text))
+
+
+def test_a_library_that_is_there_and_broken_is_not_missing() -> None:
+    broken = "OSError: bitsandbytes/libbitsandbytes_rocm62.so: undefined symbol: hipblasLtCreate\n"
+    rows = [row for _, row in serious(pasted(broken + "RuntimeError: Could not find the bitsandbytes ROCm binary\n"))]
+    assert "sig-bnb-broken" in rows
+    assert "sig-bnb-binary-missing" not in rows

@@ -11,6 +11,10 @@ COMPLAINTS: dict[str, str] = {
     "crash": "segfault|segmentation fault|sigsegv|core dump|dumps core|dumped core|exit code 139|exit code: 139|exit 139"
     "|exit status 139|exit code -11|signal 11|access violation|0xc0000005|crashes immediately|crashes instantly"
     "|silent crash|silently crash",
+    "nvidia-gpu": "geforce|rtx 20|rtx 30|rtx 40|rtx 50|rtx20|rtx30|rtx40|rtx50|gtx 10|gtx 16|quadro|tesla v100|tesla t4|nvidia a100|nvidia h100"
+    "|nvidia l4|nvidia rtx",
+    "amd": "radeon|rocm|gfx1|gfx9|instinct|ryzen|amdgpu|hip error|hip out|hsa_| amd |amd gpu|amd:|amd's|rx 5|rx 6|rx 7|rx 9|mi300|mi250|mi210"
+    "|mi100|mi50|vega|navi",
     "no-gpu": "no hip gpus are available|no cuda gpus are available|hiperrornodevice|no rocm-capable device|no devices found"
     "|is_available()*false|is_available*false|cuda available: false|rocm available: false|gpu available: false"
     "|device_count() == 0|device_count()==0|device_count(): 0|device_count() 0|device_count is 0|device_count() is 0|device_count() returns 0"

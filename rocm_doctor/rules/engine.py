@@ -27,6 +27,7 @@ Rule = Callable[[Snapshot, Matrix], Iterable[Finding]]
 _RANK = {"error": 0, "warning": 1, "note": 2, "high": 0, "medium": 1, "low": 2}
 _PRIOR = {"common": 2, "possible": 1, "rare": 0}
 _CALM = "{fine}"
+_NVIDIA, _AMD = "{nvidia-gpu}", "{amd}"
 _RULE = 6  # a rule compares facts of the machine: it speaks before a row that explains a line
 _BY_PRIOR: dict[str, Confidence] = {"common": "medium", "possible": "low", "rare": "low"}
 
@@ -59,7 +60,7 @@ class Candidate(NamedTuple):
 def failure_lines(matrix: Matrix) -> tuple[str, ...]:
     """Every condition on a line of a log that `judge` asks for with these rows."""
     asked = (words for row in matrix.rows for name, words in row.when.items() if name.startswith("log"))
-    return (_CALM, *(words.removeprefix("!") for words in asked))
+    return (_CALM, _NVIDIA, _AMD, *(words.removeprefix("!") for words in asked))
 
 
 def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule]) -> tuple[list[Finding], list[Undecided]]:
@@ -68,8 +69,11 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
     undecided: list[Undecided] = []
     excluded: dict[str, list[RuledOut]] = {}
     calm = logs.find(_CALM) is not None
+    foreign = not snapshot.gpus and logs.find(_NVIDIA) is not None and logs.find(_AMD) is None
     over = overruling(matrix)
     for row in matrix.rows:
+        if foreign and "log" in row.when:
+            continue  # the failure is of an NVIDIA GPU
         if row.status != "works" or row.harmless:
             for subject, gpu in _subjects(row, snapshot):
                 judged = _against(row, snapshot, gpu, logs)
