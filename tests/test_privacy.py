@@ -111,6 +111,7 @@ def test_redaction_of_what_is_redacted_changes_nothing() -> None:
         "localhost:29500 refused, [W socket.cpp:464] to [localhost]:29500",
         "groups=0(root),44(video),109(render)",
         "User=llm, as root it works",
+        "layers offloaded, then on the first token:\n\n\nggml_cuda_compute_forward: RMS_NORM failed",
         "/home/user/bitsandbytes/csrc/ops.hip",
         "gpu:0 connected to cuda:0",
         "sk-learn-compatible-estimators-for-everyone",
@@ -145,6 +146,7 @@ def test_nothing_technical_is_lost(kept: str) -> None:
         "\\\\a",
     ],
 )
+@pytest.mark.timed
 def test_time_is_linear_in_any_content(piece: str) -> None:
     """Ten times the text takes about ten times as long; quadratic would be a hundred. Seconds would measure the machine."""
     short, long = (_seconds(piece * (size // len(piece))) for size in (20_000, 200_000))

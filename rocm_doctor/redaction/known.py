@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import msgspec
@@ -63,6 +63,7 @@ _NO_NAME = re.compile(
 )
 
 
+@lru_cache(4096)
 def anonymous(kind: str, name: str) -> bool:
     """Whether a name of this kind identifies no one: an account of the system, a public host, hardware, a number, a file."""
     low = name.casefold()
@@ -84,6 +85,7 @@ def is_public(host: str) -> bool:
     return any(".".join(labels[n:]) in known().public_hosts for n in range(len(labels)))
 
 
+@lru_cache(4096)
 def distinctive(name: str) -> bool:
     """Whether a name is looked for outside of the place that gives it away: it has three letters and is no word of the language."""
     return len(name) >= 3 and name.casefold() not in words() and not _NUMBERED.fullmatch(name)

@@ -14,7 +14,7 @@ from rocm_doctor.redaction.secret_names import SECRET_NAME
 
 _KEYED = re.compile(
     r"(?P<of_name>[A-Za-z0-9_-]{2,40})"
-    r"(?P<of_between>[\"'`\])]{0,2}(?:[ \t]{0,8}(?::=|=>|[:=])\s{0,4}|[ \t]{1,4}is:?[ \t]{1,4}|[ \t]{1,3}|(?=$))(?:[rbf]?[\"'`(\[]{1,2})?)"
+    r"(?P<of_between>[\"'`\])]{0,2}(?:[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,4}|[ \t]{1,4}is:?[ \t]{1,4}|[ \t]{1,3}|(?=$))(?:[rbf]?[\"'`(\[]{1,2})?)"
     r"(?i:bearer |basic |token )?(?P<token>[^\s\"'`<>,;$&|()\[\]{}]{4,200})",
 )
 _KEY_WORDS = (
