@@ -263,3 +263,14 @@ def test_community_wheels_are_named_as_such() -> None:
 
 def test_a_card_of_another_family_is_no_advice() -> None:
     assert not any("card" in c.what for c in plan_for("gfx1250").nearest)
+
+
+def test_a_note_of_wrong_results_puts_a_stack_behind_the_others_of_its_grade() -> None:
+    plan = plan_for("gfx1100")
+    wrong = [any(n.status == "wrong" for n in s.notes) for s in plan.stacks if s.grade == "official"]
+    assert wrong == sorted(wrong)
+    assert any(wrong)
+    assert plan.best is not None
+    assert not any(n.status == "wrong" for n in plan.best.notes)
+    assert plan.newer is not None
+    assert "NaN" in plan.newer.reasons[0][0]

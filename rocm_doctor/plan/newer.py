@@ -38,6 +38,9 @@ def _outranked(one: Stack, first: Stack) -> tuple[tuple[str, str], ...]:
     if one.env.keys() - first.env.keys():
         note = next((n for n in one.notes if n.severity != "note"), None)
         return ((f"works with {', '.join(sorted(one.env))} alone" + (f": {note.title}" if note else ""), said.source),)
+    wrong = next((n for n in one.notes if n.status == "wrong"), None)
+    if wrong:
+        return ((f"works, but {wrong.title}", next(iter(wrong.sources), said.source)),)
     if one.grade != first.grade:
         return ((f"works, but the evidence is {one.grade} and not {first.grade}: {said.words}", said.source),)
     better = "a run of this one is reported" if first.candidate.known_good else "this one is the main build of its release"

@@ -55,17 +55,25 @@ class Resolver:
         return other
 
     def stacks(self) -> Iterator[Stack]:
-        """Those that work, best first, and behind them those that a variable makes work. A candidate that does not goes to
-        `rejected` when it is reached."""
+        """Those that work, best first, and behind them those that a variable makes work. One with a note of wrong results comes
+        behind the others of its grade. A candidate that does not work goes to `rejected` when it is reached."""
         curable: list[tuple[Candidate, dict[str, str], Finding]] = []
+        doubtful: list[Stack] = []
         for one in self.candidates:
+            if doubtful and _rank(one) != _rank(doubtful[0].candidate):
+                yield from doubtful
+                doubtful.clear()
             result = self._judged(one, one.env)
             if isinstance(result, Stack):
-                yield result
+                if any(note.status == "wrong" for note in result.notes):
+                    doubtful.append(result)
+                else:
+                    yield result
             elif result.finding and (settings := self._settings(result.finding)):
                 curable.append((one, settings, result.finding))
             else:
                 self.rejected.append(result)
+        yield from doubtful
         for one, settings, cured in curable:
             result = self._judged(one, {**one.env, **settings})
             if isinstance(result, Stack):
@@ -92,6 +100,10 @@ class Resolver:
         except Unsatisfied as exc:
             return Rejected(one.build, exc.why, exc.source, exc.finding)
         return Stack(one, packages, {**env, **needed_env(packages, self.stack_judge)}, tuple(notes))
+
+
+def _rank(one: Candidate) -> tuple[bool, Grade]:
+    return one.index.nightly, one.grade
 
 
 def exports(finding: Finding) -> tuple[tuple[str, str], ...]:
