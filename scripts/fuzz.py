@@ -35,7 +35,8 @@ from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read.loose_json import roots
 from rocm_doctor.redaction import Redactor
-from rocm_doctor.sources.bundle import BundleError, read
+from rocm_doctor.sources.bundle import BundleError
+from rocm_doctor.sources.bundle.archives import members
 from rocm_doctor.sources.paste import cut, decode
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -246,6 +247,12 @@ def through_file(run: Callable[[Path], Any], name: str) -> Callable[[bytes], str
     return running
 
 
+def unpacked(path: Path) -> None:
+    """Every member, named and inflated."""
+    for _ in members(path):
+        pass
+
+
 def in_repository(given: tuple[str, str]) -> str:
     name, text = given
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-fuzz-") as folder:
@@ -295,9 +302,9 @@ def _named(names: Sequence[str], made: Callable[[random.Random], str]) -> Callab
 
 
 READERS: dict[str, Reader] = {
-    "zip": Reader(_bytes_of(ZIPS), through_file(read, "x.zip"), (BundleError,), 150),
-    "tar": Reader(_bytes_of(TARS), through_file(read, "x.tar"), (BundleError,), 120),
-    "gzip": Reader(_bytes_of(GZIPS), through_file(read, "x.gz"), (BundleError,), 120),
+    "zip": Reader(_bytes_of(ZIPS), through_file(unpacked, "x.zip"), (BundleError, Unreadable), 150),
+    "tar": Reader(_bytes_of(TARS), through_file(unpacked, "x.tar"), (BundleError, Unreadable), 120),
+    "gzip": Reader(_bytes_of(GZIPS), through_file(unpacked, "x.gz"), (BundleError, Unreadable), 120),
     "wheel": Reader(_bytes_of([packed({"torch/lib/libtorch_hip.so": d}, m) for d in binaries() for m in (0, 8)]),
                     through_file(audit_wheel, "x.whl"), (Unreadable,), 80),
     "binary": Reader(_bytes_of(binaries()), inspected, (), 150),
@@ -362,6 +369,8 @@ def main() -> int:
                 wrongs += 1
                 kept(args.keep, f"{name}-{args.seed}-{number}", given)
                 print(f"{name} {number}: {wrong}", flush=True)
+            if done % 20_000 == 0:
+                print(f"{name}: {done} of {wanted}", flush=True)
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         print(f"{name}: {done} inputs, {wrongs} defects, slowest {slowest:.2f} s, {memory} MiB at most so far", flush=True)
         faults += wrongs

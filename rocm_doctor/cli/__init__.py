@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import signal
 import sys
 
 import click
@@ -94,6 +95,9 @@ def main() -> None:
     ticket for a bug of ours.
     """
     output.guard()
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _stopped)
     code = 4
     try:
         code = _run()
@@ -102,8 +106,22 @@ def main() -> None:
         code = _failed(exc.strerror or str(exc))
     except KeyboardInterrupt:
         code = INTERRUPTED
+    except Stopped as exc:
+        code = exc.code
     # What is left to be written at exit is nothing, or has nowhere to go.
     sys.exit(code)
+
+
+class Stopped(BaseException):
+    """SIGTERM or SIGHUP: everything that was started is ended and cleaned up on the way out."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def _stopped(number: int, _frame: object) -> None:
+    raise Stopped(128 + number)
 
 
 def _run() -> int:

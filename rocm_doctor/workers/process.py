@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Literal
 
@@ -73,6 +73,7 @@ class Child(Struct):
     started: float
     proc: subprocess.Popen[bytes] | None = None
     pidfd: int | None = None
+    guard: tuple[int, int] | None = None
     out: bytearray = field(default_factory=bytearray)
     err: bytearray = field(default_factory=bytearray)
     readers: list[threading.Thread] = field(default_factory=list)
@@ -111,16 +112,20 @@ def start(ask: ChildSpec) -> Child:
     """Start a program in a session of its own, without standard input. A failure to start is the child's state."""
     child = Child(ask, time.monotonic())
     try:
-        child.proc = subprocess.Popen(
-            list(ask.argv),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=None if ask.env is None else dict(ask.env),
-            cwd=ask.cwd,
-            start_new_session=HAS_GROUPS,
-        )
+        with _undisturbed():
+            child.guard = _guard()
+            child.proc = subprocess.Popen(
+                list(ask.argv),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=None if ask.env is None else dict(ask.env),
+                cwd=ask.cwd,
+                start_new_session=HAS_GROUPS,
+            )
+            _tell(child.guard, str(child.proc.pid))
     except OSError as error:
+        _release(child)
         child.state = "not-found" if isinstance(error, (FileNotFoundError, NotADirectoryError)) else "denied"
         child.err += str(error).encode()
         child.ended = time.monotonic()
@@ -263,6 +268,67 @@ def _take(child: Child, kept: bytearray, chunk: bytes) -> None:
         del kept[: len(kept) - child.ask.cap]
 
 
+_SHELL = "/bin/sh"
+_GUARDING = 'read -r group && { read -r ended || kill -9 "-$group"; }'
+
+
+def _guard() -> tuple[int, int] | None:
+    """A shell that ends the group it is told of when this process dies, in whatever way (SIGKILL too): its pid, and the pipe to it.
+
+    The group leads a session of its own, so that nothing else would end it: `timeout 20 rocm-doctor check` must leave nothing behind.
+    """
+    if sys.platform == "win32" or not os.access(_SHELL, os.X_OK):
+        return None
+    theirs, ours = os.pipe()
+    quiet = [(os.POSIX_SPAWN_OPEN, out, os.devnull, os.O_WRONLY, 0) for out in (1, 2)]
+    try:
+        # Without our own environment: a BASH_ENV or LD_PRELOAD that breaks a tool must not break its guard.
+        argv = [_SHELL, "-c", _GUARDING]
+        return os.posix_spawn(_SHELL, argv, {}, file_actions=[(os.POSIX_SPAWN_DUP2, theirs, 0), *quiet], setpgroup=0), ours
+    except OSError:
+        os.close(ours)
+        return None
+    finally:
+        os.close(theirs)
+
+
+def _tell(guard: tuple[int, int] | None, line: str) -> None:
+    if guard is not None:
+        with contextlib.suppress(BrokenPipeError):
+            os.write(guard[1], f"{line}\n".encode())
+
+
+def _release(child: Child) -> None:
+    """Let the guard of a child that has ended go, before its group's number can be given to a stranger."""
+    if child.guard is None or sys.platform == "win32":
+        return
+    _tell(child.guard, "ended")
+    pid, pipe = child.guard
+    child.guard = None
+    os.close(pipe)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Signals that end us wait until the block is over: between the birth of a child and our knowing of it nobody would end it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: list[int] = []
+    names = [number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
+    # A handler that was not set from Python (None) cannot be put back.
+    before = {n: signal.signal(n, lambda number, _: waiting.append(number)) for n in names if callable(signal.getsignal(n))}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in waiting:
+            signal.raise_signal(number)
+
+
 def _pidfd(pid: int) -> int | None:
     if sys.platform != "linux":
         return None
@@ -316,6 +382,7 @@ def _close(child: Child) -> None:
     if child.pidfd is not None:
         os.close(child.pidfd)
         child.pidfd = None
+    _release(child)
     child.ended = time.monotonic()
     if child.state == "abandoned":
         child.proc.returncode = -signal.SIGTERM  # Popen must not wait for it, nor complain: whoever inherits it will reap it.

@@ -1,0 +1,62 @@
+"""A live check that is ended in any way leaves no process and no folder behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rocm_doctor.workers import process
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+TOOLS = ("rocminfo", "rocm-smi", "amd-smi", "hipconfig")
+
+
+def running(mark: Path) -> list[str]:
+    """Command lines of processes that have the mark in their environment."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if str(mark).encode() in (folder / "environ").read_bytes():
+                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return found
+
+
+def soon(done: object, seconds: float = 20) -> bool:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if callable(done) and done():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL, signal.SIGINT, signal.SIGQUIT])
+def test_tools_die_with_the_check(number: signal.Signals, tmp_path: Path) -> None:
+    for name in TOOLS:
+        (tmp_path / name).write_text("#!/bin/sh\ntrap '' TERM HUP INT\nsleep 60 &\necho x > $0.started\nsleep 60\nwait\n")
+        (tmp_path / name).chmod(0o755)
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "MARK": str(tmp_path)}
+    argv = [sys.executable, "-m", "rocm_doctor", "check", "--no-smoke"]
+    check = subprocess.Popen(argv, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert soon(lambda: (tmp_path / "rocminfo.started").exists())
+    check.send_signal(number)
+    code = check.wait(20)
+    assert code in (128 + number, 130, -number)
+    assert soon(lambda: not running(tmp_path)), running(tmp_path)
+
+
+def test_a_guard_goes_when_its_child_has_ended(tmp_path: Path) -> None:
+    child = process.start(process.ChildSpec(["sleep", "60"]))
+    assert child.guard is not None
+    guard = child.guard[0]
+    process.stop(child)
+    assert not Path(f"/proc/{guard}").exists()
+    assert process.run(["true"]).returncode == 0
