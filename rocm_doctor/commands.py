@@ -176,16 +176,22 @@ def _bash(name: str, value: str | None) -> str:
 
 
 def _fish(name: str, value: str | None) -> str:
-    return f"set -e {name}" if value is None else f"set -gx {name} {shlex.quote(value)}"
+    # Unlike a POSIX shell, fish takes \\ and \' within single quotes for escapes.
+    quoted = (value or "").replace("\\", "\\\\").replace("'", "\\'")
+    return f"set -e {name}" if value is None else f"set -gx {name} '{quoted}'"
 
 
 def _powershell(name: str, value: str | None) -> str:
-    quoted = (value or "").replace("'", "''")
+    # PowerShell takes the curly quotes for quotes as well.
+    quoted = re.sub("(['\u2018-\u201b])", r"\1\1", value or "")
     return f"Remove-Item Env:{name} -ErrorAction SilentlyContinue" if value is None else f"$env:{name} = '{quoted}'"
 
 
+_IN_DOTENV, _BACKSLASHED = re.compile(r"([\\\"$`])"), r"\\\1"
+
+
 def _dotenv(name: str, value: str | None) -> str:
-    return f"# leave out {name}" if value is None else f'{name}="{value}"'
+    return f"# leave out {name}" if value is None else f'{name}="{re.sub(_IN_DOTENV, _BACKSLASHED, value)}"'
 
 
 _SPELLED = {"bash": _bash, "fish": _fish, "powershell": _powershell, "dotenv": _dotenv}

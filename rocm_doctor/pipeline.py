@@ -18,7 +18,7 @@ from rocm_doctor.facts.enrich import enrich, gpu_names
 from rocm_doctor.facts.machines import Capture, apart
 from rocm_doctor.facts.origin import Files, in_files
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Artifact, Finding, Reading, Report, ReportKind, Snapshot, Verdict
+from rocm_doctor.model import Artifact, Command, Diagnosis, Finding, Reading, Report, ReportKind, Row, Snapshot, Verdict
 from rocm_doctor.probes import PROBES
 from rocm_doctor.probes.read.limits import within_limits
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
@@ -104,7 +104,7 @@ def judge(
     ignore: Sequence[str] = (),
 ) -> Report:
     """The report on these artifacts. `source` names what they are, `kind` what they came from; `ignore` holds diagnosis ids, row keys, or `ID:row`."""
-    held = _held(artifacts)
+    held = [_ours(report, matrix) for report in _held(artifacts)]
     if len(held) == len(artifacts) == 1:
         return _again(held[0], source, ignore)
     facts = enrich(read_facts(artifacts, matrix), matrix)
@@ -158,6 +158,24 @@ def _held(artifacts: Sequence[Artifact]) -> list[Report]:
             with contextlib.suppress(Unreadable):  # its probe says why
                 found.append(read_report(artifact.text.encode(errors="replace")))
     return found
+
+
+def _ours(report: Report, matrix: Matrix) -> Report:
+    """The report with such commands only as our data has: a report is a file that a stranger may have written."""
+    entries: list[Row | Diagnosis] = [*matrix.rows, *matrix.diagnoses.values()]
+    stated = [c for one in entries for c in (*one.commands, *one.verify, *((one.settle,) if one.settle else ()))]
+    known = {c.text for c in (*matrix.typed(stated), *(asked.command for asked in matrix.questions))}
+
+    def kept(commands: Sequence[Command]) -> tuple[Command, ...]:
+        return tuple(c for c in commands if c.text in known)
+
+    findings = tuple(
+        msgspec.structs.replace(
+            f, commands=kept(f.commands), verify=kept(f.verify), settle=f.settle if f.settle and kept([f.settle]) else None
+        )
+        for f in report.findings
+    )
+    return msgspec.structs.replace(report, findings=findings, questions=tuple(q for q in report.questions if kept([q.command])))
 
 
 def _again(report: Report, source: str, ignore: Sequence[str]) -> Report:

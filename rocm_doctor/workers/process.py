@@ -313,7 +313,7 @@ def _release(child: Child) -> None:
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
     """Signals that end us wait until the block is over: between the birth of a child and our knowing of it nobody would end it."""
-    if threading.current_thread() is not threading.main_thread():
+    if not HAS_GROUPS or threading.current_thread() is not threading.main_thread():
         yield
         return
     waiting: list[int] = []
