@@ -95,7 +95,7 @@ def series(text: str, parts: int = 2) -> str | None:
 
 @lru_cache(maxsize=16384)
 def contains(spec: str, text: str) -> bool | None:
-    """Does the version stand in the range? None when the text is no version.
+    """Whether the version is in the range; None when the text is not a version.
 
     `spec`: clauses joined by commas (all must hold): `>=2.10,<2.12`, `==2.4.*`, `!=7.14.1`; a bare `2.4` is equality of the
     release part (2.4 and 2.4.0 are equal, 2.4.1 is not), a bare `2.4.*` a prefix. Raises ValueError for a spec that cannot be
@@ -119,7 +119,7 @@ def _clause(part: str) -> Callable[[Version], bool]:
     prefix = bound.endswith(".*") or (series and operator in ("==", "!="))
     version = parse(bound.removesuffix(".*").removesuffix(".x"))
     if version is None or (prefix and operator not in ("==", "!=")):
-        raise ValueError(f"`{part.strip()}` is no bound on a version")
+        raise ValueError(f"`{part.strip()}` is not a bound on a version")
     if series and operator in ("<=", ">"):
         return _series_test(operator, version)
     if prefix or operator == "~=":
@@ -179,7 +179,7 @@ SortKey = tuple[tuple[int, ...], tuple[tuple[int, int], ...], int, tuple[int, ..
 
 
 def sort_key(text: str) -> SortKey:
-    """For sorting releases, oldest first; a text that is no version sorts before all.
+    """For sorting releases, oldest first; a text that is not a version sorts before all.
 
     The local part plays no role: PEP 440 compares `rocm10.0` and `rocm7.0` as text and takes the newer for the older.
     """

@@ -124,10 +124,10 @@ def test_new_writes_a_row_that_loads(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("answers", "given", "words"),
     [
-        (ANSWERS.replace("lib.triton", "lib.nothing"), GIVEN, "no diagnosis"),
+        (ANSWERS.replace("lib.triton", "lib.nothing"), GIVEN, "not a diagnosis"),
         (ANSWERS.replace("my-row", "mi50-working"), GIVEN, "taken"),
         (ANSWERS.replace("broken", "brokn"), GIVEN, "brokn"),
-        (ANSWERS, ("--when", "pkg.triton=>=x", *GIVEN[2:]), "no bound"),
+        (ANSWERS, ("--when", "pkg.triton=>=x", *GIVEN[2:]), "not a bound"),
         (ANSWERS, ("--when", "pkg.triton", *GIVEN[2:]), "FACT=CONDITION"),
         (ANSWERS, (*GIVEN[:2], "--source", "I think so"), "citation"),
     ],

@@ -49,7 +49,7 @@ def faults(text: str, known_ids: Iterable[str], known_keys: Iterable[str], short
     ids, keys = set(known_ids), set(known_keys)
     for row in rows:
         if row.diagnosis not in ids:
-            problems.append(Problem("row", 1, "diagnosis", f"`{row.diagnosis}` is no diagnosis", "reference-known", row.key))
+            problems.append(Problem("row", 1, "diagnosis", f"`{row.diagnosis}` is not a diagnosis", "reference-known", row.key))
         if row.key in keys:
             problems.append(Problem("row", 1, "key", f"`{row.key}` is taken (now, or by a row that was)", "key-unique", row.key))
     return problems

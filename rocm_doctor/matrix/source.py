@@ -5,7 +5,7 @@
     diagnoses.yaml             model.Diagnosis
     retired.yaml               key or id that is no longer in use -> its successor (or an empty text)
     rows/**/*.yaml             model.Row
-    catalog/<section>.yaml     the types of types.py; a file of another name is carried as it stands
+    catalog/<section>.yaml     the types of types.py; a file of another name is carried as it is
 
 A wheel never needs PyYAML for its own data.
 """
@@ -115,7 +115,7 @@ def read_shorts(root: Path) -> dict[str, str]:
 
 
 def read_yaml(path: Path, name: str = "") -> Any:
-    """The plain values of a YAML file. Raises MatrixError for a file that is missing or is no YAML."""
+    """The plain values of a YAML file. Raises MatrixError for a file that is missing or is not YAML."""
     try:
         return _parsed(files.text(path, MAX_BYTES))
     except OSError as exc:
@@ -126,7 +126,7 @@ def read_yaml(path: Path, name: str = "") -> Any:
 
 @lru_cache(maxsize=64)
 def _parsed(text: str) -> Any:
-    """The values of a text, shared by all who ask: nobody may change them."""
+    """The values of a text, shared by all who ask: callers must not change them."""
     return yamls.values(text, MAX_NODES)
 
 
@@ -160,7 +160,7 @@ def _convert(
     try:
         made = msgspec.convert(expanded(item, shorts), kind)
         if kind is Row and (both := sorted(set(made.when) & set(made.affected))):
-            raise msgspec.ValidationError(f"`{both[0]}` stands under `when`, too - at `$.affected.{both[0]}`")
+            raise msgspec.ValidationError(f"`{both[0]}` is under `when`, too - at `$.affected.{both[0]}`")
         return msgspec.structs.replace(made, when=with_ranges(made)) if isinstance(made, Row) and made.affected else made
     except msgspec.ValidationError as exc:
         words, _, where = str(exc).partition(" - at `$")
@@ -173,7 +173,7 @@ def _convert(
 
 
 def _no_short(label: str, line: int, missing: KeyError) -> Problem:
-    return Problem(label, line, "sources", f"`{missing.args[0]}` is no short name of sources.yaml")
+    return Problem(label, line, "sources", f"`{missing.args[0]}` is not a short name of sources.yaml")
 
 
 def _numbers(steps: Iterable[str]) -> Iterator[int | str]:
@@ -254,7 +254,7 @@ def line_of(path: Path, steps: tuple[int | str, ...]) -> int:
 
 @lru_cache(maxsize=64)
 def nodes(text: str) -> Any:
-    """The tree of a YAML text with its marks. Raises ValueError for a text that is no YAML."""
+    """The tree of a YAML text with its marks. Raises ValueError for a text that is not YAML."""
     return next(iter(yamls.documents(text, MAX_NODES)), None)
 
 

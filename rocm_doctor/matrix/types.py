@@ -38,7 +38,7 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """A gfx target. `kfd` is the kernel's decimal gfx_target_version (major * 10000 + minor * 100 + step, the step printed in
     hex).
 
-    `names` are marketing names (one may stand at several targets: a name is no key), `processors` globs over the names of APUs,
+    `names` are marketing names (one may belong to several targets: a name is not a key), `processors` globs over the names of APUs,
     `pci` device ids in hex, `products` the name of a product for those ids that have only one, `vram` the sizes in GiB by card. `fp16`, `bf16`, `fp8`: what the hardware multiplies; empty: no
     source.
     """

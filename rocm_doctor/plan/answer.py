@@ -36,7 +36,7 @@ class Plan(msgspec.Struct, frozen=True):
         return self.stacks[0] if self.stacks else None
 
     def alternatives(self, count: int = 3) -> tuple[Stack, ...]:
-        """The next by rank that are of another ROCm or index than those before, and whatever somebody is known to run."""
+        """The next by rank that are of another ROCm or index than those before, and whatever has a report of a run."""
         shown: list[Stack] = []
         kinds = {_kind(s) for s in self.stacks[:1]}
         for other in self.stacks[1:]:

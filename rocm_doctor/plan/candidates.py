@@ -23,7 +23,7 @@ _UNSAID = {
 
 
 class Rejected(msgspec.Struct, frozen=True):
-    """A candidate and the first thing that speaks against it, with its source; `finding` where it was judged, and `more` findings.
+    """A candidate and the first reason against it, with its source; `finding` where it was judged, and `more` findings.
 
     `absent`: there is no wheel of it for this system or Python at any address that is known.
     """
@@ -79,7 +79,7 @@ def candidates(machine: Machine, known: Catalog) -> tuple[list[Candidate], list[
 def rank(one: Candidate) -> tuple[object, ...]:
     """Releases before nightlies, official before upstream before field, native code before a sibling's.
 
-    Then wheels that were seen before those that are inferred, the main build of a release or one that somebody runs before its
+    Then wheels that were seen before those that are inferred, the main build of a release or one with a report of a run before its
     other builds, and the newest torch and ROCm.
     """
     return (
@@ -152,7 +152,7 @@ def _lacks(build: TorchBuild, targets: tuple[str, ...], gfx: str, override: str 
 
 
 def _voices(build: TorchBuild, index: Index, override: Override | None, machine: Machine, about: Statements) -> list[Claim]:
-    """Who speaks for it. A sibling's code is spoken for by those who run it; native code by the list of targets itself."""
+    """The evidence for it: for a sibling's code the reports of those who run it, for native code the list of targets itself."""
     if override:
         return [Claim(override.grade if override.grade == "field" else "field", override.words, override.sources[0])]
     said = list(speaks_for(build, machine, about))

@@ -16,7 +16,7 @@ Command = tuple[str, ...]
 
 
 def torch_requirements(one: Candidate, machine: Machine) -> list[str]:
-    """torch and its companions, pinned to this build where it bears a number of its own."""
+    """torch and its companions, pinned to this build where it has a number of its own."""
     extra = f"[{','.join(f'device-{gfx}' for gfx in machine.targets)}]" if one.index.extras else ""
     build = one.build
     found = [_pin("torch", extra, build.local or build.torch, one)]
@@ -83,7 +83,7 @@ def interpreter(machine: Machine) -> str:
 
 
 def joined(command: Command, shell: str) -> str:
-    """The command as one line of that shell. PowerShell takes what stands in single quotes as it is."""
+    """The command as one line of that shell. PowerShell takes text in single quotes as it is."""
     if shell != "powershell":
         return shlex.join(command)
     return " ".join(word if re.fullmatch(r"[\w.:/\\=+-]+", word) else "'" + word.replace("'", "''") + "'" for word in command)

@@ -27,7 +27,7 @@ _NIGHTLY = (999,)
 
 
 class Claim(NamedTuple):
-    """One voice. `known_good`: someone ran this very build on this target; `of_code`: the targets say so, and nobody ran it."""
+    """One voice. `known_good`: someone ran this very build on this target; `of_code`: the list of targets alone says so."""
 
     grade: Grade
     words: str

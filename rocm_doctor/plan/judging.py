@@ -97,7 +97,7 @@ def _with_rows(matrix: Matrix, rows: tuple[Row, ...]) -> Matrix:
 
 
 def _settled(row: Row, machine: Machine) -> bool:
-    """Whether no stack on this machine can make a finding of the row: a condition is false, or asks for what nobody can know
+    """Whether no stack on this machine can make a finding of the row: a condition is false, or asks for what cannot be known
     before it is installed (such a row stays undecided in `check`, too)."""
     if row.status == "works" and not row.harmless:
         return True

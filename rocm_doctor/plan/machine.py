@@ -15,7 +15,7 @@ from rocm_doctor.rules.findings import to_train_on
 
 DECLARED = Reading("declared", "", "given on the command line")
 INBOX = "inbox"
-"""The kernel's own amdgpu, which bears no version."""
+"""The kernel's own amdgpu, which has no version."""
 
 TORCH = ("torch", "torchvision", "torchaudio", "triton", "pytorch-triton-rocm", "triton-rocm")
 """What a new torch replaces."""
@@ -38,7 +38,7 @@ class Machine(msgspec.Struct, frozen=True):
     probed: bool = False
 
     def installed(self, name: str) -> str:
-        """The version of a package that is installed; empty when it is not, or nobody looked."""
+        """The version of a package that is installed; empty when it is not, or was not looked for."""
         return _text(self.base, f"pkg.{name}")
 
     @property

@@ -1,4 +1,4 @@
-"""The next newer build than the one that a plan puts first, and what speaks against it."""
+"""The next newer build than the one that a plan puts first, and the evidence against it."""
 
 from __future__ import annotations
 

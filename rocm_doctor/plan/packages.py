@@ -72,7 +72,7 @@ def _found_against(who: str, finding: Finding) -> Unsatisfied:
 class _Viable:
     """The releases of one package that work beside a torch on a card, newest first, each judged when it is reached.
 
-    `why`: what speaks against the others.
+    `why`: the reasons against the others.
     """
 
     def __init__(self, package: Package, candidate: Candidate, stack_judge: StackJudge, env: dict[str, str]) -> None:

@@ -77,7 +77,7 @@ def _flag(part: str, value: Value) -> bool:
 def _number(part: str, value: Value) -> bool:
     found = _NUMBER.match(part)
     if not found:
-        raise ValueError(f"`{part}` is no bound on a number")
+        raise ValueError(f"`{part}` is not a bound on a number")
     text = found[2]
     bound = (int(text, 16) if "x" in text.lower() else float(text)) * _UNITS[(found[3] or "").lower()]
     number = float(value) if isinstance(value, (int, float)) else float("nan")

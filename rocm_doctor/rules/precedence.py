@@ -24,9 +24,12 @@ def _overruling(matrix: Matrix) -> dict[str, tuple[Row, ...]]:
     for row in matrix.rows:
         for key in row.supersedes:
             table[key] = (*table.get(key, ()), row)
+    alike: dict[str, list[Row]] = {}
+    for row in matrix.rows:
+        alike.setdefault(row.diagnosis, []).append(row)
     for good in (row for row in matrix.rows if row.status == "works" and not row.harmless):
-        for row in matrix.rows:
-            if row.diagnosis == good.diagnosis and outranks(good, row):
+        for row in alike[good.diagnosis]:
+            if outranks(good, row):
                 table[row.key] = (*table.get(row.key, ()), good)
     return table
 

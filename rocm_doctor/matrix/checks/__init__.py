@@ -31,7 +31,7 @@ RowChecks = Sequence[tuple[str, Callable[[Row], Complaints]]]
 
 
 class Entry(NamedTuple):
-    """One entry and where it stands: the file, and the steps down to it."""
+    """One entry and where it is: the file, and the steps down to it."""
 
     value: Any
     path: Path

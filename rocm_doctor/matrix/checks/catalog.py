@@ -28,7 +28,7 @@ def faults(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
         elif isinstance(entry, TorchBuild):
             yield from ((number, field, words) for field, words in _torch(entry))
         elif isinstance(entry, EnvVar) and not _ENV.match(entry.name):
-            yield number, "name", f"`{entry.name}` is no name of a variable"
+            yield number, "name", f"`{entry.name}` is not the name of a variable"
         for field in ("gfx", "blas"):
             named = getattr(entry, field, ()) if isinstance(entry, (TorchBuild, Support, Statement)) else ()
             yield from ((number, field, f"`{g}` is not in catalog/gfx.yaml") for g in named if g not in targets | _NOT_CATALOGUED)
@@ -55,7 +55,7 @@ def _unique(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
         field = next((f for f in ("key", "id", "gfx", "module", "name", "version") if f in entry.__struct_fields__), "")
         name = (type(entry).__name__, str(getattr(entry, field)))
         if name in seen and type(entry).__name__ != "Row":
-            yield number, field, f"`{name[1]}` stands twice"
+            yield number, field, f"`{name[1]}` appears twice"
         seen.add(name)
 
 
@@ -64,9 +64,9 @@ def _pci(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
     for number, entry in enumerate(entries):
         for pci in entry.pci if isinstance(entry, Target) else ():
             if owner.setdefault(pci, entry.gfx) != entry.gfx:
-                yield number, "pci", f"device {pci} stands at {owner[pci]} too"
+                yield number, "pci", f"device {pci} belongs to {owner[pci]} too"
             if not re.fullmatch(r"[0-9a-f]{4}", pci):
-                yield number, "pci", f"`{pci}` is no device id: four hex digits"
+                yield number, "pci", f"`{pci}` is not a device id: four hex digits"
 
 
 def _target(entry: Target) -> Iterator[tuple[str, str]]:
@@ -87,7 +87,7 @@ def _target(entry: Target) -> Iterator[tuple[str, str]]:
 
 def _torch(entry: TorchBuild) -> Iterator[tuple[str, str]]:
     if entry.local and not entry.local.startswith(entry.torch + "+"):
-        yield "local", f"`{entry.local}` is no build of torch {entry.torch}"
+        yield "local", f"`{entry.local}` is not a build of torch {entry.torch}"
     if entry.family == "bundled" and not set(entry.blas) <= set(entry.gfx):
         yield "blas", "rocBLAS targets that torch is not compiled for"
     rocm = release(entry.rocm)

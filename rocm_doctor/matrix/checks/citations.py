@@ -37,7 +37,7 @@ def source_form(entry: Any) -> Iterator[tuple[str, str]]:
     for source in (*sources, *_of_ranges(entry)):
         one = cited(source)
         if not any(form.match(one.ref) for form in _FORMS):
-            yield "sources", f"`{one.ref}` is no citation: give a URL, `owner/repo path@commit` or `field report: what (date)`"
+            yield "sources", f"`{one.ref}` is not a citation: give a URL, `owner/repo path@commit` or `field report: what (date)`"
 
 
 def _of_ranges(entry: Any) -> Iterator[str]:

@@ -18,7 +18,7 @@ _BOUND = re.compile(r"\d+(?:\.\d+)*")
 
 def key_form(row: Row) -> Iterator[tuple[str, str]]:
     if not _KEY.match(row.key):
-        yield "key", f"`{row.key}` is no key: small letters, digits, and - . + between them"
+        yield "key", f"`{row.key}` is not a key: small letters, digits, and - . + between them"
 
 
 def coordinates(row: Row) -> Iterator[tuple[str, str]]:
@@ -26,7 +26,7 @@ def coordinates(row: Row) -> Iterator[tuple[str, str]]:
         yield "when", "a row without conditions would hold everywhere"
     for name in row.when:
         if coord(name) is None:
-            yield f"when.{name}", f"`{name}` is no fact that anything reads (coords.py has the list)"
+            yield f"when.{name}", f"`{name}` is not a fact that anything reads (coords.py has the list)"
 
 
 def conditions(row: Row) -> Iterator[tuple[str, str]]:
@@ -118,7 +118,7 @@ def _part_fault(kind: Kind, part: str) -> str:
         except ValueError as exc:
             return str(exc)
     if kind == "number" and not _NUMBER.match(part):
-        return f"`{part}` is no bound on a number"
+        return f"`{part}` is not a bound on a number"
     if kind == "flag" and part not in ("yes", "no"):
         return f"a flag is `yes` or `no`, not `{part}`"
     if kind == "log" and not part.replace("*", "").strip():
@@ -132,7 +132,7 @@ def title_form(row: Row) -> Iterator[tuple[str, str]]:
 
 
 def remedies(rows: Sequence[Row], with_advice: Collection[str]) -> Iterator[tuple[int, str, str]]:
-    """A fault comes with a cause, and with something to do: the row's own, its diagnosis's, or "no known fix"."""
+    """A bug comes with a cause, and with something to do: the row's own, its diagnosis's, or "no known fix"."""
     for number, row in enumerate(rows):
         if not row.cause.strip():
             yield number, "cause", "a row says why"
@@ -145,7 +145,7 @@ def duplicates(rows: Sequence[Row]) -> Iterator[tuple[int, str, str]]:
     seen: set[str] = set()
     for number, row in enumerate(rows):
         if row.key in seen:
-            yield number, "key", f"`{row.key}` stands twice"
+            yield number, "key", f"`{row.key}` appears twice"
         seen.add(row.key)
 
 
@@ -153,7 +153,7 @@ def references(rows: Sequence[Row], ids: Collection[str], retired: Mapping[str, 
     keys = {row.key for row in rows}
     for number, row in enumerate(rows):
         if row.diagnosis not in ids:
-            yield number, "diagnosis", f"`{row.diagnosis}` is no diagnosis"
+            yield number, "diagnosis", f"`{row.diagnosis}` is not a diagnosis"
         if row.key in retired:
             yield number, "key", f"`{row.key}` is retired (successor: {retired[row.key] or 'none'})"
         for name in row.supersedes:
@@ -180,7 +180,7 @@ def _opposed(one: Row, other: Row) -> bool:
 
 
 def _meet(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Whether one machine can satisfy both, judged only when both ask for the same facts (else the narrower one stands)."""
+    """Whether one machine can satisfy both, judged only when both ask for the same facts (else the narrower one counts)."""
     return one.keys() == other.keys() and all(_overlap(name, one[name], other[name]) for name in one)
 
 

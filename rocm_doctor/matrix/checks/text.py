@@ -12,7 +12,7 @@ from rocm_doctor.matrix.citations import cited
 from rocm_doctor.matrix.source import Problem, nodes
 
 _PERSONAL = (
-    (re.compile(r"/home/[\w.-]+|/root/|/Users/[\w.-]+|C:\\Users\\[\w.-]+"), "a path of somebody's machine"),
+    (re.compile(r"/home/[\w.-]+|/root/|/Users/[\w.-]+|C:\\Users\\[\w.-]+"), "a path of a private machine"),
     (re.compile(r"[\w.+-]+@[\w-]+\.(?:com|org|net|de|io|edu)\b"), "an e-mail address"),
     (re.compile(r"\b(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}\b(?!\.)"), "a private network address"),
 )
@@ -58,7 +58,7 @@ def formatting(files: Iterable[Path], root: Path) -> Iterator[Problem]:
                 yield Problem(name, number, "", "a tab or a blank at the end of the line", "format", name)
         if not text.endswith("\n") or text.endswith("\n\n"):
             yield Problem(name, text.count("\n"), "", "the file must end with one newline", "format", name)
-        yield from (Problem(name, line, key, "stands twice in this mapping", "format", name) for line, key in _twice(text))
+        yield from (Problem(name, line, key, "appears twice in this mapping", "format", name) for line, key in _twice(text))
 
 
 def _twice(text: str) -> Iterator[tuple[int, str]]:
