@@ -184,3 +184,21 @@ def test_a_title_does_not_name_its_target_twice() -> None:
     )
     assert where(msgspec.structs.replace(named, title="AMD does not list gfx906 for ROCm 6.2")) == " (GPU 0)"
     assert where(msgspec.structs.replace(named, title="torch holds no code for it")) == " on GPU 0 (gfx906)"
+
+
+def test_the_same_note_on_several_gpus_is_one_line() -> None:
+    on = [Artifact("proc/sys/kernel/numa_balancing", "live", "1\n")]
+    report = judge(on, card("gfx942", 1), card("gfx942", 2))
+    assert [line for line in words(report).splitlines() if "NUMA" in line and line.startswith("·")] == [
+        "· the kernel balances memory between NUMA nodes on 2 GPUs [numa-balancing-instinct]"
+    ]
+
+
+def test_a_kernel_from_before_the_gpu_is_named_where_the_node_is_missing() -> None:
+    said = (
+        "$ uname -r\n6.8.0-60-generic\n$ lspci -nn -d 1002:\n03:00.0 VGA compatible controller [0300]: Advanced Micro Devices, Inc. "
+        "[AMD/ATI] Navi 48 [Radeon RX 9070/9070 XT/9070 GRE] [1002:7550] (rev c0)\n$ ls -l /dev/kfd\n"
+        "ls: cannot access '/dev/kfd': No such file or directory\n"
+    )
+    report = pipeline.judge(cut(said, "ticket.md"), MATRIX)
+    assert "sig-rdna4-on-old-kernel" in [f.row for f in report.findings if not f.follows_from]

@@ -89,15 +89,16 @@ def _larger(job: Job, card: Card, peak: Peak, bound: float, matrix: Matrix) -> I
 
 
 def _smaller(job: Job, peak: Peak, room: float, matrix: Matrix) -> Iterator[Enough]:
-    """The largest preset that fits with the settings as they are."""
+    """The largest preset that fits with the settings as they are, of the same architecture where one does."""
     presets: Mapping[str, Any] = matrix.plain("models") or {}
+    kind = job.config.get("model_type")
     fitting = [
-        (size, name)
+        (entry["config"].get("model_type") == kind, size, name)
         for name, entry in presets.items()
         if (size := _peak_of(job, entry["config"], peak)) is not None and size <= room
     ]
     if fitting:
-        size, name = max(fitting)
+        _, size, name = max(fitting)
         yield Enough(f"a smaller model, such as {name}", f"--model {name}", size)
 
 

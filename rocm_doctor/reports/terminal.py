@@ -137,13 +137,15 @@ def _finding(finding: Finding, report: Report, look: RenderOptions) -> Iterator[
 
 
 def _notes(notes: list[Finding], look: RenderOptions) -> Iterator[str]:
-    """What is worth knowing and mends nothing: a line each; `explain` and -v tell the rest."""
+    """What is worth knowing and mends nothing: a line each; `explain` and -v tell the rest. The same of several GPUs is one line."""
     if notes:
         yield ""
+    alike: dict[tuple[str, str], list[Finding]] = {}
     for note in notes:
-        yield from _wrap(
-            f"{_MARK['note'][0]} {note.title}{where(note)}  [{note.row or note.id}]", look, "", "  ", _MARK["note"][1]
-        )
+        alike.setdefault((note.title, note.row or note.id), []).append(note)
+    for (title, name), group in alike.items():
+        about = where(group[0]) if len(group) == 1 else f" on {len(group)} GPUs"
+        yield from _wrap(f"{_MARK['note'][0]} {title}{about}  [{name}]", look, "", "  ", _MARK["note"][1])
 
 
 def _says(finding: Finding) -> str:
