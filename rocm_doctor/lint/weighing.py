@@ -49,8 +49,8 @@ def weighed(judged: Iterable[Judged], environments: Sequence[Environment], matri
         elif environment.purpose.kind == "neutral" and found.id in (NOT_ROCM, "version.companion-mismatch"):
             if found.id == NOT_ROCM:
                 general.append(one)
-        elif found.severity == "error" and _in_example(environment):
-            kept.append(_as(one, "warning"))
+        elif found.severity != "note" and _in_example(environment):
+            kept.append(_as(one, "warning" if found.severity == "error" else "note"))
         else:
             kept.append(one)
     return [_proposed(one, matrix) for one in kept] + _one_for_each_target(general, bool(amd), matrix)

@@ -21,6 +21,7 @@ _FROM = re.compile(r"(?:--\S+\s+)*(\S+)(?:\s+as\s+(\S+))?", re.I)
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?")
 _PAIR = re.compile(r"(\w+)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S*)")
 _COPY_FROM = re.compile(r"--from=(\S+)")
+_MOUNT_FROM = re.compile(r"--mount=\S*from=([\w.-]+)")
 _BIND = re.compile(r"--mount=type=bind,\S*")
 # A folder in which Python packages lie: copying it from another stage copies what was installed there.
 _PACKAGES = re.compile(r"venv|site-packages|dist-packages|conda|\.local|python|/usr/local/?(?:\s|$)|^/\s", re.I)
@@ -58,9 +59,10 @@ def _is_below(stage: Stage, stages: list[Stage], by_name: dict[str, Stage]) -> b
 
 
 def _copied(stage: Stage, by_name: dict[str, Stage]) -> list[Stage]:
-    """The stages that this one copies something from."""
+    """The stages that this one copies something from, or mounts while it is built."""
+    mounted = (m for verb, words, _ in stage.instructions if verb == "RUN" for m in _MOUNT_FROM.findall(words))
     named = (m[1].lower() for verb, words, _ in stage.instructions if verb in ("COPY", "ADD") and (m := _COPY_FROM.search(words)))
-    return [by_name[name] for name in named if name in by_name]
+    return [by_name[name] for name in (*named, *map(str.lower, mounted)) if name in by_name]
 
 
 def _built(
