@@ -1,5 +1,5 @@
 # Chores; CONTRIBUTING.md lists them.
-.PHONY: test lint fix regen build ci
+.PHONY: test lint fix regen mutation build ci
 
 test:
 	python -m pytest -q -n auto
@@ -18,6 +18,11 @@ fix:
 
 regen:
 	python scripts/regen.py
+
+mutation:
+	python scripts/mutation.py record
+	python scripts/mutation.py run
+	python scripts/mutation.py page
 
 build:
 	python -m build

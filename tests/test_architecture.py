@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from itertools import combinations, pairwise
 from pathlib import Path
 from types import FrameType
@@ -57,6 +58,7 @@ def _imported(path: Path) -> set[str]:
     return {name.split(".")[1] for name in names if name.startswith("rocm_doctor.")}
 
 
+@cache
 def _imports() -> dict[str, set[str]]:
     """Which rooms each room imports."""
     graph: dict[str, set[str]] = {room: set() for room in _rooms()}
