@@ -291,7 +291,7 @@ class Finding(msgspec.Struct, frozen=True):
     subject: str = ""
     """What it is about, for people: `GPU 0 (gfx1100)`, a package, a file; empty for the machine as a whole."""
     status: Status = "broken"
-    """What happens: broken, degraded, unsupported, or works (a note)."""
+    """What happens: wrong (results), broken, degraded, unsupported, or works (a note)."""
     grade: Grade = "field"
     """Best kind of source behind it."""
     evidence: tuple[Reading, ...] = ()

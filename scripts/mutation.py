@@ -135,7 +135,7 @@ def record() -> None:
 
 
 def tests_of(faults: Iterable[Fault]) -> dict[Fault, list[str]]:
-    """The tests that run the line of each fault, as pytest takes them."""
+    """The tests that run the line of each fault, as pytest takes them, and the files of tests that are named for its module."""
     from coverage import CoverageData
 
     data = CoverageData(str(STATE / "coverage"))
@@ -146,7 +146,8 @@ def tests_of(faults: Iterable[Fault]) -> dict[Fault, list[str]]:
         by_line = lines.setdefault(fault.file, data.contexts_by_lineno(str(ROOT / fault.file)))
         names = [name for name in by_line.get(fault.line, []) if ".test_" in name or name.startswith("test_")]
         nodes = {f"tests/{'/'.join(name.split('.')[:-1]).removeprefix('tests/')}.py::{name.split('.')[-1]}" for name in names}
-        out[fault] = sorted(nodes) or (["tests"] if "" in by_line.get(fault.line, []) else [])
+        named = {f"tests/{path.name}" for path in (ROOT / "tests").glob(f"test_*{Path(fault.file).stem}.py")}
+        out[fault] = sorted(nodes | named)
     return out
 
 
