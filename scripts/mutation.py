@@ -241,6 +241,8 @@ def page(results: dict[str, Any]) -> str:
         lines.append(f"| {package} | {entry['possible']} | {total} | {counts['killed']} | {counts['survived']} | {counts['not run']} "
                      f"| {counts['killed'] / max(1, total):.0%} |")  # fmt: skip
         left += [one for one in entry["faults"] if one["result"] != "killed"]
+    if missing := [package for package in PACKAGES if package not in results["packages"]]:
+        lines += ["", f"Not judged yet: {', '.join(missing)}."]
     lines += ["", "## Not noticed", "", "| place | before | after |", "|---|---|---|"]
     lines += [
         f"| {one['file'].removeprefix('rocm_doctor/')}:{one['line']} | `{_cell(one['before'])}` | `{_cell(one['after'])}` |"
