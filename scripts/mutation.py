@@ -231,7 +231,7 @@ def page(results: dict[str, Any]) -> str:
         "(a comparison turned, a condition dropped, a number one higher, a name misspelt, a result lost), one at a time, and runs the tests that run",
         f"the line. Drawn with seed `{results['seed']}`. Goal: 85 % in every package. Written by `scripts/mutation.py page`.",
         "",
-        "| package | faults that can be made | judged | noticed | not noticed | no test runs it | score |",
+        "| package | faults that can be made | judged | noticed | not noticed | not run by the recorded tests | score |",
         "|---|--:|--:|--:|--:|--:|--:|",
     ]
     left = []
