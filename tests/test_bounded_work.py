@@ -118,6 +118,7 @@ def test_a_short_run_of_the_fuzzer_finds_nothing(reader: str) -> None:
     assert not faults
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "piece",
     [
