@@ -19,7 +19,10 @@ from rocm_doctor.sources.paste.clean import decode
 LIMIT = 32 * MIB
 """Bytes of one file that are read whole; of a longer one the head, and where it can be reached the tail."""
 END = 8 * MIB
-TOTAL = 256 * MIB
+TOTAL = 96 * MIB
+"""Bytes of a folder or an archive, which are all in memory at once: three logs of the longest kind."""
+STREAM = 256 * MIB
+"""Bytes after which a stream counts as one without an end; of it only both ends are kept."""
 COUNT = 20_000
 WANTED = "give a text file, a folder, or a .zip or .tar.gz of captured text"
 Named = tuple[str, bytes]
@@ -54,8 +57,8 @@ def of_stream(stream: IO[bytes], name: str) -> bytes:
     while chunk := stream.read(MIB):
         tail.append(chunk)
         size += len(chunk)
-        if size > TOTAL:
-            raise BundleError(f"{name}: more than {TOTAL // MIB} MiB; give the part around the first error")
+        if size > STREAM:
+            raise BundleError(f"{name}: more than {STREAM // MIB} MiB; give the part around the first error")
     last = (head[END:] + b"".join(tail))[-END:]
     return _with_gap(head[:END], last, size)
 
