@@ -1,6 +1,7 @@
 """How often does the doctor name the confirmed cause of a bug report? On cases of your own as well as on ours.
 
     python scripts/score.py CASES_DIR [--misses] [--ablate] [--save NAME --note TEXT]
+    python scripts/score.py testing [--save NAME --note TEXT]       # the reports that are for testing only: to be scored, not read
 
 A case is a folder with `case.md` (what a person could paste before knowing the answer; nothing else is read) and `label.yaml`:
 `primary` (the diagnosis id that is right, or `none` where the environment is fine), `acceptable` (others that a judge takes),
@@ -19,8 +20,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import corpus
 import yaml
 from accuracy_page import SAVED, saved, share
+from corpus import Entry
 
 from rocm_doctor import pipeline
 from rocm_doctor.facts.enrich import enrich
@@ -29,8 +32,11 @@ from rocm_doctor.model import Artifact, Finding, Snapshot
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.engine import failure_lines, judge
 from rocm_doctor.rules.logs import Logs, readable_logs
+from rocm_doctor.sources.paste import cut
 
 Judge = Callable[[Sequence[Artifact], Matrix], list[Finding]]
+TESTING = "testing"
+"""Stands for the reports of compat_matrix/reports that are for testing only."""
 
 
 class Result(NamedTuple):
@@ -44,6 +50,7 @@ class Result(NamedTuple):
     year: str
     said: tuple[str, ...]
     loud: bool
+    likely: tuple[str, ...] = ()
 
     @property
     def control(self) -> bool:
@@ -55,7 +62,7 @@ class Result(NamedTuple):
 
     @property
     def among_three(self) -> bool:
-        return any(s in self.right for s in self.said[:3])
+        return any(s in self.right for s in tuple(dict.fromkeys((*self.said, *self.likely)))[:3])
 
     @property
     def alarm(self) -> bool:
@@ -97,26 +104,50 @@ def _with_lines(matrix: Matrix) -> Matrix:
     return msgspec.structs.replace(matrix, rows=tuple(r for r in matrix.rows if "log" in r.when))
 
 
-def ask(folder: Path, matrix: Matrix, how: Judge) -> Result:
-    label = yaml.safe_load((folder / "label.yaml").read_text(encoding="utf-8"))
-    found = [f for f in how(pipeline.from_paths([folder / "case.md"]), matrix) if f.severity in ("error", "warning")]
-    sure = str(label.get("determinable", "yes")).lower()
+def ask(entry: Entry, matrix: Matrix, how: Judge) -> Result:
+    """One report. The diagnoses that the differential names behind the findings count among the first three."""
+    artifacts = cut(entry.text, entry.id)
+    found = [f for f in how(artifacts, matrix) if f.severity in ("error", "warning")]
+    likely = pipeline.judge(artifacts, matrix).differential if how is whole else ()
     return Result(
-        folder.name,
-        label["primary"],
-        frozenset([label["primary"], *(label.get("acceptable") or [])]),
-        {"true": "yes", "false": "no"}.get(sure, sure),
-        tuple(label.get("gfx") or ()),
-        str(label.get("year", "unknown")),
+        entry.id,
+        entry.label,
+        frozenset([entry.label, *entry.acceptable]),
+        entry.determinable or "yes",
+        entry.gfx,
+        str(entry.year or "unknown"),
         tuple(dict.fromkeys(f.id for f in found)),
         any(f.severity == "error" or f.confidence != "low" for f in found),
+        tuple(one.id for one in likely if one.id != "none"),
     )
 
 
-def score(cases: Path, how: Judge = whole) -> list[Result]:
-    """Every case under the folder, by name."""
+def cases(place: str) -> list[Entry]:
+    """The labelled reports of a folder of cases, or those for testing only."""
+    if place == TESTING:
+        return [e for e in corpus.load() if e.testing]
+    return [_case(path.parent) for path in sorted(Path(place).glob("*/label.yaml"))]
+
+
+def _case(folder: Path) -> Entry:
+    label = yaml.safe_load((folder / "label.yaml").read_text(encoding="utf-8"))
+    sure = str(label.get("determinable", "yes")).lower()
+    year = str(label.get("year", ""))
+    return Entry(
+        id=folder.name,
+        label=label["primary"],
+        text=(folder / "case.md").read_text(encoding="utf-8"),
+        acceptable=tuple(label.get("acceptable") or ()),
+        determinable={"true": "yes", "false": "no"}.get(sure, sure),  # type: ignore[arg-type]
+        gfx=tuple(label.get("gfx") or ()),
+        year=int(year) if year.isdigit() else 0,
+    )
+
+
+def score(place: str | Path, how: Judge = whole) -> list[Result]:
+    """Every report, by name."""
     matrix = load()
-    return [ask(path.parent, matrix, how) for path in sorted(cases.glob("*/label.yaml"))]
+    return [ask(entry, matrix, how) for entry in cases(str(place))]
 
 
 def tally(results: Iterable[Result]) -> dict[str, int]:
@@ -157,7 +188,7 @@ def table(made: dict[str, Any]) -> str:
     return "\n".join([*lines, f"controls {made['controls']['n']}, false alarms {made['controls']['alarms']}"])
 
 
-def ablation(cases: Path) -> dict[str, dict[str, int]]:
+def ablation(cases: str) -> dict[str, dict[str, int]]:
     """What each kind of evidence adds, step by step."""
     steps = {}
     for name, how in STEPS.items():
@@ -175,7 +206,7 @@ def save(name: str, note: str, made: dict[str, Any]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", type=Path)
+    parser.add_argument("cases", help="a folder of cases, or `testing`")
     parser.add_argument("--misses", action="store_true", help="list what was not right at first place, and the false alarms")
     parser.add_argument("--ablate", action="store_true", help="what failure lines alone find, and what further evidence adds")
     parser.add_argument("--save", metavar="NAME", help="keep the figures in docs/accuracy.json under this name")
