@@ -22,7 +22,7 @@ from rocm_doctor import pipeline
 from rocm_doctor.cli.probe import plain
 from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.model import Artifact
-from rocm_doctor.redaction import Redactor, redact_artifacts, redact_snapshot
+from rocm_doctor.redaction.redactor import Redactor, redact_artifacts, redact_snapshot
 from rocm_doctor.sources.bundle import read
 from rocm_doctor.sources.paste import cut
 

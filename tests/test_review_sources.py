@@ -16,7 +16,7 @@ import pytest
 from rocm_doctor import pipeline
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact
-from rocm_doctor.redaction import Redactor, redact_report
+from rocm_doctor.redaction.redactor import Redactor, redact_report
 from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.sources.bundle import BundleError, read, read_stream
 from rocm_doctor.sources.paste import cut

@@ -14,7 +14,7 @@ from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Finding, Reading, Report, Snapshot, Unknown
 from rocm_doctor.pipeline import from_paths, judge
 from rocm_doctor.probes.read.loose_json import roots
-from rocm_doctor.redaction import Redactor
+from rocm_doctor.redaction.redactor import Redactor
 from rocm_doctor.rules.findings import in_words
 from rocm_doctor.sources.paste import cut
 

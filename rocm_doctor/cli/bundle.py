@@ -10,7 +10,7 @@ import click
 from rocm_doctor import pipeline
 from rocm_doctor.cli.check import captured, live, was_interrupted
 from rocm_doctor.cli.common import interpreter, load_matrix, write_file
-from rocm_doctor.redaction import Redactor, of_this_machine, redact_artifacts
+from rocm_doctor.redaction.redactor import Redactor, of_this_machine, redact_artifacts
 from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.sources import bundle
 

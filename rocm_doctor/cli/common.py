@@ -206,7 +206,7 @@ def _rendered(name: str, reports: Sequence[Report], look: RenderOptions) -> str:
 
 def _redacted(reports: Sequence[Report], artifacts: Sequence[Artifact]) -> list[Report]:
     """The reports for others to read: one pseudonym for a name in all of them."""
-    from rocm_doctor.redaction import having_read, redact_report
+    from rocm_doctor.redaction.redactor import having_read, redact_report
 
     redactor = having_read(artifacts)
     return [redact_report(report, redactor) for report in reports]

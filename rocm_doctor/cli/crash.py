@@ -14,7 +14,7 @@ _PACKAGE = Path(__file__).parent.parent
 
 def ticket(exc: BaseException) -> str:
     """Version, interpreter, command and traceback, redacted: of a path outside of the package only the last part is shown."""
-    from rocm_doctor.redaction import of_this_machine
+    from rocm_doctor.redaction.redactor import of_this_machine
 
     frames = [f"  {_short(f.filename)}:{f.lineno} in {f.name}" for f in traceback.extract_tb(exc.__traceback__)]
     lines = [

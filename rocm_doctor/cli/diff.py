@@ -41,7 +41,7 @@ def command(before: Path, after: Path, format_: str, no_redact: bool, verbose: b
 
 def _report(path: Path, matrix: Matrix, no_redact: bool) -> Report:
     """The report of a JSON file, or that of judging a bundle; a usage error for what is neither."""
-    from rocm_doctor.redaction import redact_report
+    from rocm_doctor.redaction.redactor import redact_report
     from rocm_doctor.sources.bundle import BundleError
 
     if path.suffix == ".json" and not path.is_dir():
