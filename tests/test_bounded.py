@@ -178,6 +178,7 @@ YAMLS = {
     "digits": "a: " + "9" * 5000,
     "sexagesimal": "a: 1" + ":1" * 100_000,
     "no such day": "a: 2026-99-99",
+    "empty number": 'a: !!int ""',
     "unhashable": "? [a]\n: b",
     "object": "!!python/object/apply:os.system [id]",
 }

@@ -47,7 +47,9 @@ def values(text: str, most: int = MAX_NODES) -> Any:
     measure(text, most)
     try:
         return yaml.load(text, _loader())
-    except (yaml.YAMLError, ValueError, TypeError, OverflowError, RecursionError) as exc:
+    except MemoryError:
+        raise
+    except Exception as exc:  # PyYAML's constructors raise whatever their steps do (`!!int ""`: IndexError)
         raise _no_yaml(text, exc) from exc
 
 
