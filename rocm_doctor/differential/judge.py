@@ -25,6 +25,8 @@ LEAST = 0.03
 """Probability below which a diagnosis is left out."""
 HYPOTHESIS = 0.2
 """Probability from which on a diagnosis that no row found becomes a finding of its own."""
+TIMES = 10
+"""How many times as probable as a row's finding (of more than low confidence) a hypothesis of the model alone has to be."""
 _WORDS = 6
 """Words of a person that make a complaint; less is a caption over a tool's output."""
 _TROUBLE = re.compile(
@@ -56,7 +58,9 @@ class Differential(msgspec.Struct, frozen=True):
         top = next((one for one in self.likely if one.id != model.NONE), None)
         serious = {f.id for f in findings if f.severity != "note"}
         found = list(findings)
-        if top and top.id not in serious and top.probability >= max(HYPOTHESIS, self.shares.get(model.NONE, 0.0)):
+        decided = max((self.shares.get(f.id, 0.0) for f in findings if f.severity != "note" and f.confidence != "low"), default=0.0)
+        least = max(HYPOTHESIS, self.shares.get(model.NONE, 0.0), TIMES * decided)
+        if top and top.id not in serious and top.probability >= least:
             found.append(_hypothesis(top, self, matrix))
         return sorted(found, key=lambda f: (f.severity == "note", bool(f.follows_from), -self.shares.get(f.id, 0.0)))
 
