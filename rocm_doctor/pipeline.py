@@ -31,6 +31,7 @@ from rocm_doctor.rules.logs import Logs, readable_logs
 from rocm_doctor.rules.offers import offered
 from rocm_doctor.rules.questions import questions
 from rocm_doctor.rules.verdict import missing, verdict
+from rocm_doctor.smoke.summary import alone
 
 if TYPE_CHECKING:
     from rocm_doctor.differential.judge import Differential
@@ -123,7 +124,7 @@ def judge(
         summary=summary,
         findings=tuple(findings),
         questions=()
-        if word == "ready" or (roots and roots[0].confidence != "low")
+        if word == "ready" or alone(facts) or (roots and roots[0].confidence != "low")
         else questions(facts, findings, undecided, [one.fact for one in missing(facts, matrix) if one.fact], matrix),
         undecided=tuple(u for u in undecided if u.id not in ignore and u.row not in ignore),
         snapshot=facts,

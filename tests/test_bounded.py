@@ -47,7 +47,7 @@ def cheap(seconds: float = 8, mib: int = 300) -> Iterator[None]:
 def zipped(name: str, data: bytes, method: int = zipfile.ZIP_DEFLATED) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as archive:
-        archive.writestr(name, data)
+        archive.writestr(name or zipfile.ZipInfo(""), data)
     return out.getvalue()
 
 

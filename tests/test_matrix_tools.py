@@ -18,7 +18,7 @@ from matrix_machines import MATRIX
 from rocm_doctor.cli.matrix import command
 from rocm_doctor.matrix.coverage import coverage, diff
 from rocm_doctor.matrix.show import show
-from rocm_doctor.model import Command
+from rocm_doctor.model import GRADES, Command
 
 ROOT = Path(__file__).resolve().parents[1]
 FACTS = ROOT.parent / "shared" / "facts"
@@ -186,7 +186,7 @@ def test_every_statement_carries_source_grade_and_date() -> None:
     for kind, entry in ledger.statements(MATRIX):
         kinds.add(kind)
         assert entry.sources
-        assert entry.grade in ("official", "upstream", "field")
+        assert entry.grade in GRADES
         assert isinstance(entry.checked, datetime.date)
     assert len(kinds) == 9
 

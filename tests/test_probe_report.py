@@ -117,7 +117,12 @@ def test_comfyui_start() -> None:
     assert (found["torch.version"], found["python.version"], found["pkg.xformers"]) == ("2.9.0+rocm6.4", "3.12.3", "0.0.30")
     assert "rocm.version" not in found, "(6, 4) is torch's ROCm, not the system's"
     assert gpus(report, COMFYUI) == [
-        {"marketing_name": "AMD Radeon RX 7900 XTX", "gfx": "gfx1100", "vram_bytes": 24560 * 1024**2}
+        {
+            "marketing_name": "AMD Radeon RX 7900 XTX",
+            "gfx": "gfx1100",
+            "gfx_reported": "gfx1100",
+            "vram_bytes": 24560 * 1024**2,
+        }
     ]
 
 

@@ -100,7 +100,7 @@ def test_a_healthy_gpu_gives_no_finding() -> None:
 
 # Stage, status, reason -> diagnosis, row.
 DIAGNOSES = {
-    ("import", "died", "SIGILL"): ("run.smoke-failed", "smoke-import-dies"),
+    ("import", "died", "SIGILL"): ("run.smoke-failed", "smoke-failed"),
     ("device", "failed", "no-such-index"): ("access.visible-devices", "smoke-index-hidden"),
     ("copy", "failed", "zeros"): ("numeric.wrong-result", "smoke-copy-wrong"),
     ("copy", "timeout", "unkillable"): ("hw.gpu-reset-or-hang", "smoke-unkillable"),

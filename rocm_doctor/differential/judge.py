@@ -26,7 +26,7 @@ LEAST = 0.03
 HYPOTHESIS = 0.2
 """Probability from which on a diagnosis that no row found becomes a finding of its own."""
 TIMES = 10
-"""How many times as probable as a row's finding (of more than low confidence) a hypothesis of the model alone has to be."""
+"""How many times as probable as a finding of more than low confidence a hypothesis has to be to stand before it."""
 _WORDS = 6
 """Words of a person that make a complaint; less is a caption over a tool's output."""
 _TROUBLE = re.compile(
@@ -58,11 +58,13 @@ class Differential(msgspec.Struct, frozen=True):
         top = next((one for one in self.likely if one.id != model.NONE), None)
         serious = {f.id for f in findings if f.severity != "note"}
         found = list(findings)
-        decided = max((self.shares.get(f.id, 0.0) for f in findings if f.severity != "note" and f.confidence != "low"), default=0.0)
-        least = max(HYPOTHESIS, self.shares.get(model.NONE, 0.0), TIMES * decided)
-        if top and top.id not in serious and top.probability >= least:
+        if top and top.id not in serious and top.probability >= max(HYPOTHESIS, self.shares.get(model.NONE, 0.0)):
             found.append(_hypothesis(top, self, matrix))
-        return sorted(found, key=lambda f: (f.severity == "note", bool(f.follows_from), -self.shares.get(f.id, 0.0)))
+        return sorted(found, key=lambda f: (f.severity == "note", bool(f.follows_from), -self._weight(f)))
+
+    def _weight(self, one: Finding) -> float:
+        """Its probability, and TIMES that where a row or a rule is sure of more than a hypothesis."""
+        return self.shares.get(one.id, 0.0) * (1 if one.confidence == "low" else TIMES)
 
 
 def differential(
