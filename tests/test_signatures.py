@@ -8,10 +8,13 @@ import re
 import pytest
 
 from rocm_doctor import pipeline
+from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Finding, Report
+from rocm_doctor.rules import RULES
 from rocm_doctor.rules.complaints import COMPLAINTS
-from rocm_doctor.rules.logs import fragments
+from rocm_doctor.rules.engine import failure_lines, judge
+from rocm_doctor.rules.logs import Logs, fragments, readable_logs
 from rocm_doctor.sources.paste import cut
 
 
@@ -20,8 +23,12 @@ def read(text: str) -> Report:
 
 
 def serious(text: str) -> list[Finding]:
-    """What rows and rules found: a line of two words is theirs to name, whatever the differential makes of it."""
-    return [f for f in read(text).findings if f.severity != "note" and f.origin != "differential"]
+    """What rows and rules find, in their order: a line of two words is theirs to name, whatever the differential makes of it."""
+    artifacts = cut(text, "report.md")
+    matrix = load()
+    facts = enrich(pipeline.read_facts(artifacts, matrix), matrix)
+    found, _ = judge(facts, Logs(readable_logs(artifacts), failure_lines(matrix)), matrix, RULES)
+    return [f for f in found if f.severity != "note"]
 
 
 IDF = "RuntimeError: HIP error: invalid device function"

@@ -27,8 +27,93 @@ _WIDTH = 600
 """Characters of a line that are looked at."""
 _READ = 400_000
 """Characters of one artifact that are read: half of them at its beginning, half at its end."""
-_LOG_LINE = re.compile(r"\W*(?:\[?\d|[A-Z]+[ :]|File \"|at::|#\d|>>>|\$ |0x|[{}\[(<|=*_+-]{2}|\"?[\w .()/-]{1,40}\"?\s*[:=])")
-"""A line of a log, of JSON, or `name: value`: not a sentence of a person."""
+_FUNCTION_WORDS = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "is",
+        "are",
+        "was",
+        "were",
+        "my",
+        "i",
+        "it",
+        "this",
+        "that",
+        "with",
+        "when",
+        "on",
+        "in",
+        "and",
+        "not",
+        "no",
+        "but",
+        "to",
+        "of",
+        "for",
+        "from",
+        "at",
+        "after",
+        "since",
+        "does",
+        "do",
+        "doesn't",
+        "don't",
+        "can't",
+        "cannot",
+        "only",
+        "have",
+        "has",
+        "i'm",
+        "it's",
+        "how",
+        "why",
+        "what",
+        "which",
+        "into",
+        "same",
+        "both",
+        "if",
+        "as",
+        "by",
+        "der",
+        "die",
+        "das",
+        "ist",
+        "nicht",
+        "mit",
+        "ich",
+        "und",
+        "auf",
+        "bei",
+        "wenn",
+        "ein",
+        "eine",
+        "mein",
+        "le",
+        "la",
+        "les",
+        "est",
+        "pas",
+        "avec",
+        "je",
+        "et",
+        "sur",
+        "quand",
+        "mon",
+        "el",
+        "no",
+        "con",
+        "mi",
+        "y",
+        "en",
+        "cuando",
+        "se",
+        "que",
+    ]
+)
+"""Words that sentences of people hold, in the languages that most reports are written in; listings and log lines hold few."""
 
 
 class Line(NamedTuple):
@@ -74,9 +159,13 @@ def _of_paste(paste: Artifact, artifacts: Iterable[Artifact]) -> Iterator[Line]:
     }
     for line in _some(paste):
         if line.number not in covered:
-            yield line._replace(person=not _LOG_LINE.match(line.text))
+            yield line._replace(person=_is_sentence(line.text))
         elif _TELLING.search(line.text[:_WIDTH]):
             yield line
+
+
+def _is_sentence(text: str) -> bool:
+    return sum(word.strip(".,:;!?()\"'").lower() in _FUNCTION_WORDS for word in text[:_WIDTH].split()) >= 2
 
 
 def _some(artifact: Artifact) -> Iterator[Line]:

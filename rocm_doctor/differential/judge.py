@@ -23,12 +23,14 @@ SHOWN = 5
 """Diagnoses in a differential, at most."""
 LEAST = 0.03
 """Probability below which a diagnosis is left out."""
-HYPOTHESIS = 0.2
+HYPOTHESIS = 0.12
 """Probability from which on a diagnosis that no row found becomes a finding of its own."""
 TIMES = 10
 """How many times as probable as a finding of more than low confidence a hypothesis has to be to stand before it."""
 _WORDS = 6
 """Words of a person that make a complaint; less is a caption over a tool's output."""
+_MANY_WORDS = 25
+"""Words of a person that nobody writes who has nothing to say."""
 _TROUBLE = re.compile(
     r"error|fail|crash|hang|hung|stuck|freez|segfault|fault|nan\b|garbage|wrong|broken|problem|issue|trouble|help|weird|strange|slow"
     r"|doesn't|does not|don't|won't|can't|cannot|unable|never|no longer|stopped|not (?:work|detect|find|found|see|use|recogni|support"
@@ -102,9 +104,9 @@ def differential(
 
 
 def _complains(lines: Sequence[Line]) -> bool:
-    """Whether a person says what is wrong or asks something: a listing with its captions is neither."""
-    said = [line.text for line in lines if line.person]
-    return sum(len(text.split()) for text in said) >= _WORDS and any(_TROUBLE.search(text) for text in said)
+    """Whether a person speaks, and something fails or is asked: a listing with its captions is neither."""
+    said = sum(len(line.text.split()) for line in lines if line.person)
+    return said >= _MANY_WORDS or (said >= _WORDS and any(_TROUBLE.search(line.text) for line in lines))
 
 
 def _of_row(one: Finding) -> str:
