@@ -354,12 +354,15 @@ def test_names_that_are_not_utf8_and_folders_without_end(tmp_path: Path) -> None
         os.close(deep)
         deep = below
     os.close(deep)
-    for format_ in ("text", "json", "sarif", "github", "html", "junit", "markdown"):
-        argv = [sys.executable, "-m", "rocm_doctor", "lint", os.fsdecode(repository), "--gpu", "gfx1100", "--format", format_]
-        done = subprocess.run(argv, capture_output=True, timeout=60, check=False)
-        assert done.returncode == 0, done.stderr
-        assert b"\x1b" not in done.stdout
-        done.stdout.decode()
+    try:
+        for format_ in ("text", "json", "sarif", "github", "html", "junit", "markdown"):
+            argv = [sys.executable, "-m", "rocm_doctor", "lint", os.fsdecode(repository), "--gpu", "gfx1100", "--format", format_]
+            done = subprocess.run(argv, capture_output=True, timeout=60, check=False)
+            assert done.returncode == 0, done.stderr
+            assert b"\x1b" not in done.stdout
+            done.stdout.decode()
+    finally:  # Python removes folders by recursion, and pytest with it
+        subprocess.run(["rm", "-rf", os.fsdecode(repository)], timeout=60, check=True)
 
 
 def test_the_reader_of_a_report_takes_reports(tmp_path: Path) -> None:
