@@ -45,8 +45,6 @@ LIMIT = 5.0
 """Seconds that one input may take (process time: a busy machine is not the program's fault)."""
 MEMORY = 500
 """MiB that the process may grow by."""
-BEFORE = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-"""MiB that it had reached when this was imported: a test runner holds more than the readers."""
 LARGEST = 60_000
 LETTERS = (0, 9, 10, 32, 42, 58, 92, 124, 0x2028, 0x130, 0x1F600)
 HOSTILE = (
@@ -322,8 +320,13 @@ READERS: dict[str, Reader] = {
 }  # fmt: skip
 
 
-def fault(reader: Reader, given: Any) -> tuple[str, float]:
-    """What went wrong with this input (nothing: an empty text), and the seconds it took."""
+def peak() -> int:
+    """MiB that this process has reached."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def fault(reader: Reader, given: Any, most: int) -> tuple[str, float]:
+    """What went wrong with this input (nothing: an empty text), and the seconds it took. `most`: MiB that the process may reach."""
     start = time.process_time()
     try:
         wrong = reader.run(given)
@@ -332,19 +335,19 @@ def fault(reader: Reader, given: Any) -> tuple[str, float]:
     except Exception as exc:
         wrong = f"{type(exc).__name__}: {exc}"
     took = time.process_time() - start
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    wrong = wrong or (f"{memory} MiB" if memory > BEFORE + MEMORY else "")
+    wrong = wrong or (f"{peak()} MiB" if peak() > most else "")
     return wrong or (f"{took:.2f} s" if took > LIMIT else ""), took
 
 
 def campaign(name: str, inputs: int, seed: int, minutes: float = 600.0) -> Iterator[tuple[int, Any, str, float]]:
     """(number, input, what went wrong, seconds) of every run of one reader."""
     stop = time.monotonic() + 60 * minutes
+    most = peak() + MEMORY  # a test runner holds more than the readers
     for number in range(inputs):
         if time.monotonic() > stop:
             return
         given = READERS[name].make(random.Random(f"{name}-{seed}-{number}"))
-        yield (number, given, *fault(READERS[name], given))
+        yield (number, given, *fault(READERS[name], given, most))
 
 
 def kept(folder: Path, name: str, given: Any) -> None:
