@@ -111,7 +111,8 @@ def judge(
     facts = enrich(read_facts(artifacts, matrix), matrix)
     logs = Logs(readable_logs(artifacts), failure_lines(matrix))
     findings, undecided = judge_rows(facts, logs, matrix, RULES)
-    weighing = _differential(artifacts, facts, findings, matrix)
+    # An earlier report was weighed when it was made: the words around it are not a complaint of their own.
+    weighing = None if held else _differential(artifacts, facts, findings, matrix)
     findings = weighing.ordered(findings, matrix, machine=_whole(artifacts)) if weighing else findings
     findings = [_pasteable(f, facts, kind, matrix) for f in _with_held(findings, held, matrix)]
     roots = [f for f in findings if f.severity != "note" and not f.follows_from]

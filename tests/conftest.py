@@ -10,7 +10,7 @@ from faketools import bare_machine
 from hypothesis import HealthCheck, settings
 from recorded import enforced
 
-settings.register_profile("rocm-doctor", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("rocm-doctor", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("rocm-doctor")
 
 
