@@ -376,8 +376,7 @@ def main() -> int:
                 print(f"{name} {number}: {wrong}", flush=True)
             if done % 20_000 == 0:
                 print(f"{name}: {done} of {wanted}", flush=True)
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        print(f"{name}: {done} inputs, {wrongs} defects, slowest {slowest:.2f} s, {memory} MiB at most so far", flush=True)
+        print(f"{name}: {done} inputs, {wrongs} defects, slowest {slowest:.2f} s, {peak()} MiB at most so far", flush=True)
         faults += wrongs
     return 1 if faults else 0
 
