@@ -1,4 +1,16 @@
-"""Containers and guests: which kind of wall, if any, stands between this process and the GPU."""
+"""Containers and virtual machines: what separates this process from the host, if anything.
+
+    ==> .dockerenv <==
+    exists: yes
+    ==> sys/class/dmi/id/sys_vendor <==
+    QEMU
+    ==> proc/cpuinfo <==
+    flags           : fpu vme hypervisor
+
+>>> print(probe(sample))
+container = docker
+virtual_machine = kvm
+"""
 
 from __future__ import annotations
 

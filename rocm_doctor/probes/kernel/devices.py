@@ -1,4 +1,18 @@
-"""The device nodes that ROCm opens, /dev/kfd and /dev/dri/renderD*: there or not, whose they are, open to this user or not."""
+"""The device nodes that ROCm opens, /dev/kfd and /dev/dri/renderD*: present or not, their owner, and whether this user can open them.
+
+    ==> dev/kfd <==
+    exists: yes
+    open: Permission denied
+    gid: 992
+    group: render
+
+>>> print(probe(sample))
+kfd.exists = True
+kfd.gid = 992
+kfd.group = render
+kfd.openable = False
+kfd.error = Permission denied
+"""
 
 from __future__ import annotations
 

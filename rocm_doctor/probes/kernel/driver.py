@@ -1,7 +1,20 @@
-"""The amdgpu kernel driver: loaded or not, the kernel's own or AMD's DKMS build, changed parameters, and what keeps it away.
+"""The amdgpu kernel driver: loaded or not, in-tree or AMD's DKMS build, changed parameters, and what keeps it from loading.
 
 Defaults of the parameters: Linux drivers/gpu/drm/amd/amdgpu/amdgpu_drv.c. AMD's DKMS build writes its version to
-/sys/module/amdgpu/version, the kernel's own has no such file. `initstate` exists for loadable modules only.
+/sys/module/amdgpu/version; the in-tree driver has no such file. `initstate` exists for loadable modules only.
+
+    ==> sys/module/amdgpu/version <==
+    6.12.12
+    ==> sys/module/amdgpu/parameters/ppfeaturemask <==
+    0xffffffff
+    ==> etc/modprobe.d/blacklist-amdgpu.conf <==
+    blacklist amdgpu
+
+>>> print(probe(sample))
+driver.loaded = True
+driver.version = 6.12.12
+driver.builtin = False
+driver.blacklisted = etc/modprobe.d/blacklist-amdgpu.conf
 """
 
 from __future__ import annotations

@@ -1,7 +1,24 @@
-"""DRM sysfs: memory, video BIOS and PCIe link of each card that amdgpu has claimed.
+"""DRM sysfs: memory, video BIOS and PCIe link of each GPU that amdgpu has claimed.
 
-Where the topology of KFD is at hand, its memory banks decide what `vram_bytes` is: on an APU they may hold main memory that the
-carve-out, which DRM tells, does not (Linux, amdgpu `apu_prefer_gtt`); on a partitioned board they hold the partition's share.
+Where KFD topology is available, its memory banks decide `vram_bytes`: on an APU they may hold system memory outside the carve-out
+that DRM reports (Linux, amdgpu `apu_prefer_gtt`); on a partitioned board they hold the partition's share.
+
+    ==> sys/class/drm/card0/device/vendor <==
+    0x1002
+    ==> sys/class/drm/card0/device/device <==
+    0x744c
+    ==> sys/class/drm/card0/device/uevent <==
+    DRIVER=amdgpu
+    PCI_SLOT_NAME=0000:03:00.0
+    ==> sys/class/drm/card0/device/mem_info_vram_total <==
+    25753026560
+
+>>> print(probe(sample))
+gpu 0 pci_bdf = 0000:03:00.0
+gpu 0 driver = amdgpu
+gpu 0 carveout_bytes = 25753026560
+gpu 0 vram_bytes = 25753026560
+gpu 0 device_id = 29772
 """
 
 from __future__ import annotations

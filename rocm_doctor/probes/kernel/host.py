@@ -1,4 +1,24 @@
-"""The host: system, kernel and its command line, memory and limits, groups of the user, and the firmware's secure boot."""
+"""The host: system, kernel and its command line, memory and limits, groups of the user, and secure boot.
+
+    ==> proc/sys/kernel/osrelease <==
+    6.8.0-60-generic
+    ==> etc/os-release <==
+    PRETTY_NAME="Ubuntu 24.04.2 LTS"
+    ==> proc/cmdline <==
+    BOOT_IMAGE=/vmlinuz root=/dev/sda2 quiet nomodeset
+    ==> proc/meminfo <==
+    MemTotal:       32768000 kB
+
+>>> print(probe(sample))
+platform = linux
+kernel = 6.8.0-60-generic
+wsl = False
+os = Ubuntu 24.04.2 LTS
+cmdline = BOOT_IMAGE=/vmlinuz root=/dev/sda2 quiet nomodeset
+iommu = default
+nomodeset = True
+ram_bytes = 33554432000
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,18 @@
-"""The kernel's log: what amdgpu, KFD and the IOMMU said at start and since. Text of dmesg or of the journal, whole or in part.
+"""The kernel log: messages of amdgpu, KFD and the IOMMU, from dmesg or the journal, complete or in part.
 
-A GPU is listed by the PCI address that stands before its messages. Messages of several GPUs mix, so what a line says without an
-address (a device id, its memory) is taken for a GPU only where the log knows of one GPU alone.
+A GPU is listed by the PCI address before its messages. Messages of several GPUs mix, so a line without an address (a device id,
+its memory) counts for a GPU only if the log names a single one.
+
+    ==> kernel/log <==
+    [    3.141592] amdgpu 0000:03:00.0: amdgpu: VRAM: 16368M 0x0000008000000000 - 0x00000083FEFFFFFF (16368M used)
+    [  812.000017] amdgpu 0000:03:00.0: amdgpu: [gfxhub] page fault (src_id:0 ring:24 vmid:8 pasid:32770)
+    [  822.105132] amdgpu 0000:03:00.0: amdgpu: GPU reset begin!
+
+>>> print(probe(sample))
+driver.events = page_fault, gpu_reset
+driver.error = amdgpu 0000:03:00.0: amdgpu: [gfxhub] page fault (src_id:0 ring:24 vmid:8 pasid:32770)
+gpu 0 pci_bdf = 0000:03:00.0
+gpu 0 vram_bytes = 17163091968
 """
 
 from __future__ import annotations

@@ -1,8 +1,27 @@
-"""KFD topology: what the kernel's compute driver says of every GPU, with no tool, no permission and no override in between.
+"""KFD topology: GPUs as the kernel's compute driver lists them, with no tool, permission or override in between.
 
 Fields: Linux drivers/gpu/drm/amd/amdkfd/kfd_topology.c and the thunk's hsakmttypes.h. A node with SIMDs is a GPU; one that also
-has CPU cores is an APU of the era in which both shared a node. Newer kernels give an APU a node that looks like a card's: then
-nothing is said. A node whose files refuse to be read (EPERM) belongs to a GPU that the container's device rules keep away.
+has CPU cores is an older APU, in which both share a node. Newer kernels give an APU a node that looks like that of a discrete
+GPU: nothing is recorded then. A node whose files cannot be read (EPERM) is a GPU that the container's device rules hide.
+
+    ==> sys/class/kfd/kfd/topology/nodes/1/properties <==
+    cpu_cores_count 0
+    simd_count 240
+    gfx_target_version 90006
+    device_id 26273
+    location_id 768
+    domain 0
+    ==> sys/class/kfd/kfd/topology/nodes/1/mem_banks/0/properties <==
+    heap_type 1
+    size_in_bytes 17163091968
+
+>>> print(probe(sample))
+kfd.nodes = 1
+gpu 0 node = 1
+gpu 0 gfx = gfx906
+gpu 0 device_id = 26273
+gpu 0 pci_bdf = 0000:03:00.0
+gpu 0 vram_bytes = 17163091968
 """
 
 from __future__ import annotations

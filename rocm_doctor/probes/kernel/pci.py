@@ -1,4 +1,16 @@
-"""The PCI bus: AMD display controllers and accelerators, whether or not a driver has claimed them."""
+"""The PCI bus: AMD display controllers and accelerators, whether or not a driver has claimed them.
+
+    ==> sys/bus/pci/devices/0000:03:00.0/uevent <==
+    DRIVER=amdgpu
+    PCI_CLASS=30000
+    PCI_ID=1002:744C
+
+>>> print(probe(sample))
+pci.gpus = 1
+gpu 0 pci_bdf = 0000:03:00.0
+gpu 0 device_id = 29772
+gpu 0 driver = amdgpu
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,17 @@
-"""`code.<library>`: gfx targets of the code that the installed libraries really hold, out of a recorded audit.
+"""`code.<library>`: the gfx targets whose code the installed libraries hold, from a recorded audit.
 
 `binaries/audit.py` reads the files and writes `code/audit.json`; this turns that text into facts, live or from a bundle. Feature
-modifiers are kept apart: `code.torch` says gfx90a, and `code.torch.ids` says gfx90a:xnack+ where any object states one.
-`soname.<library>` are the ROCm libraries it is linked to. What could not be read whole is unknown, with the reason.
+modifiers are kept apart: `code.torch` has gfx90a, and `code.torch.ids` gfx90a:xnack+ where a code object states one.
+`soname.<library>` are the ROCm libraries it is linked to. What could not be read completely is unknown, with the reason.
+
+    ==> code/audit.json <==
+    {"place": "/home/ada/.venv", "kind": "environment", "holdings": [{"library": "torch", "kind": "fatbin",
+     "path": "torch/lib/libtorch_hip.so", "targets": ["gfx90a:xnack-", "gfx1100"], "needed": ["libamdhip64.so.7"]}]}
+
+>>> print(probe(sample))
+code.torch = gfx90a, gfx1100
+code.torch.ids = gfx90a:xnack-, gfx1100
+soname.torch = libamdhip64.so.7
 """
 
 from __future__ import annotations

@@ -1,4 +1,14 @@
-"""Environment variables as the examined process sees them: the captured list, which is whole."""
+"""Environment variables as the examined process sees them: the captured list, which is complete.
+
+    ==> env <==
+    HSA_OVERRIDE_GFX_VERSION=10.3.0
+    ROCR_VISIBLE_DEVICES="0"
+
+>>> print(probe(sample))
+env. = True
+env.HSA_OVERRIDE_GFX_VERSION = 10.3.0
+env.ROCR_VISIBLE_DEVICES = 0
+"""
 
 from __future__ import annotations
 

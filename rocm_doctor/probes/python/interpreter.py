@@ -1,4 +1,19 @@
-"""The examined Python, as it describes itself (`py/interpreter`: one `key: value` a line)."""
+"""The examined Python as it describes itself (`py/interpreter`: one `key: value` a line).
+
+    ==> py/interpreter <==
+    executable: /home/ada/.venv/bin/python
+    version: 3.12.3
+    prefix: /home/ada/.venv
+    base_prefix: /usr
+    platform: linux-x86_64
+    libc: glibc 2.39
+
+>>> print(probe(sample))
+python.version = 3.12.3
+python.prefix = /home/ada/.venv
+platform = linux
+python.env = venv
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,15 @@
-"""Every installed package's version, and the ROCm that lives in wheels, from the names of the `*.dist-info` folders."""
+"""The version of every installed package, and the ROCm that lives in wheels, from the names of the `*.dist-info` folders.
+
+    ==> py/packages <==
+    bitsandbytes==0.49.2
+    torch==2.9.1+rocm6.4
+
+>>> print(probe(sample))
+pkg.bitsandbytes = 0.49.2
+pkg.torch = 2.9.1+rocm6.4
+pkg. = True
+torch.device_dists = absent
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,16 @@
-"""ROCm installations: which there are, of which release, and which one the loader would take.
+"""ROCm installations: which exist, of which release, and which one the loader takes.
 
-A library's full file name spells its version: librocm-core.so.1.0.60401 is ROCm 6.4.1, libamdhip64.so.6.4.43483 is HIP 6.4.
+A library's full file name holds its version: librocm-core.so.1.0.60401 is ROCm 6.4.1, libamdhip64.so.6.4.43483 is HIP 6.4.
+
+    ==> opt/rocm-6.4.1/.info/version <==
+    6.4.1-83
+    ==> etc/ld.so.conf.d/rocm.conf <==
+    /opt/rocm-6.4.1/lib
+
+>>> print(probe(sample))
+rocm.installations = /opt/rocm-6.4.1=6.4.1
+rocm.source = opt
+rocm.version = 6.4.1
 """
 
 from __future__ import annotations

@@ -1,10 +1,24 @@
-"""The smoke test's results as facts, from its JSON lines (smoke/runner.py says what they hold); the same live and from a bundle.
+"""The smoke test's results as facts, from its JSON lines (documented in smoke/runner.py); the same live and from a bundle.
 
 `smoke.<stage>` is `passed`, `failed:<reason>`, `died:<signal or reason>`, `timeout`, `timeout:unkillable`, `skipped:<reason>` or
 `not-run:<reason>`; the worst of all GPUs counts. On a CPU a pass is `passed-on-cpu`: it proves the packages, not the GPU.
 `smoke.kind` is hip, cuda, cpu or unknown; `smoke.torch` the version that ran; `smoke.masked`: a *_VISIBLE_DEVICES was set;
-`smoke.integrated-first`: a discrete GPU stands behind an integrated one. `smoke.first` is the first stage in order of blame that
-failed, died or hung; `smoke.first-how` how.
+`smoke.integrated-first`: an integrated GPU is listed before a discrete one. `smoke.first` is the first stage in order of blame that
+failed, died or hung; `smoke.first-how` is how.
+
+    ==> smoke/0.jsonl <==
+    {"kind": "header", "device": "hip", "name": "AMD Radeon RX 7900 XTX", "torch": "2.9.1+rocm6.4"}
+    {"kind": "result", "stage": "device", "status": "passed", "seconds": 1.9}
+    {"kind": "result", "stage": "matmul-bf16", "status": "died", "reason": "SIGABRT", "doing": "matmul 4096"}
+
+>>> print(probe(sample))
+smoke.kind = hip
+smoke.card = AMD Radeon RX 7900 XTX
+smoke.torch = 2.9.1+rocm6.4
+smoke.device = passed
+smoke.matmul-bf16 = died:SIGABRT
+smoke.first = matmul-bf16
+smoke.first-how = died:SIGABRT
 """
 
 from __future__ import annotations

@@ -1,7 +1,21 @@
-"""What torch was built for, from its files only: `torch/version.py` and its METADATA are text, torch itself is never imported.
+"""What torch was built for, from its files only: `torch/version.py` and METADATA are text, torch itself is never imported.
 
 Layout of the four families of ROCm wheels: PyTorch's build scripts (pytorch/builder `manywheel/build_rocm.sh`, RFC 191688) and
 ROCm/TheRock `docs/packaging/versioning.md`, `docs/packaging/python_packaging.md`.
+
+    ==> py/torch/version.py <==
+    __version__ = '2.9.1+rocm6.4'
+    debug = False
+    cuda = None
+    hip = '6.4.43484-123eb5128'
+
+>>> print(probe(sample))
+torch.version = 2.9.1+rocm6.4
+torch.hip = 6.4.43484-123eb5128
+torch.cuda = absent
+torch.build = rocm
+torch.rocm = 6.4
+torch.family = bundled
 """
 
 from __future__ import annotations

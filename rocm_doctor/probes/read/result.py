@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rocm_doctor.model import Artifact, Fact, Reading, ReadingOrigin, Value
+from rocm_doctor.model import Artifact, Fact, Reading, ReadingOrigin, Unknown, Value
 from rocm_doctor.probes.read.document import Document
 
 if TYPE_CHECKING:
@@ -84,7 +84,10 @@ class Listing:
 
 
 class ProbeResult:
-    """The findings of one probe. A later `say` of the same key with another value is kept as a dispute."""
+    """The facts of one probe. `record` of a key that has another value already keeps both, as a dispute.
+
+    Printed, it is one line for each fact: what the example in a probe's docstring shows.
+    """
 
     def __init__(self) -> None:
         self.facts: dict[str, Fact] = {}
@@ -99,6 +102,12 @@ class ProbeResult:
         """Record that `key` is `value` as read there; into a GPU of a listing when `into` is given, else of the machine."""
         facts = self.facts if into is None else into
         facts[key] = merged(facts.get(key), Fact(value, (reading,)))
+
+    def __str__(self) -> str:
+        gpus = [gpu for listing in self.listings for gpu in listing.gpus]
+        sets = [("", self.facts), *((f"gpu {n} ", gpu) for n, gpu in enumerate(gpus))]
+        lines = [f"{owner}{key} = {_printed(fact)}" for owner, facts in sets for key, fact in facts.items()]
+        return "\n".join([*lines, *(f"error in {one.artifact}: {one.quote}" for one in self.errors)])
 
     def fail(self, artifact: str, what: str, place: str = "", origin: ReadingOrigin = "text") -> None:
         """Note that something could not be read: shown under errors, never taken for a value."""
@@ -122,6 +131,18 @@ def merged(first: Fact | None, second: Fact) -> Fact:
     if _leads(first.value, second.value):
         return msgspec.structs.replace(second, readings=(second.readings + first.readings)[:MOST], disputed=first.disputed)
     return msgspec.structs.replace(first, disputed=(first.disputed + second.readings)[:MOST])
+
+
+def _printed(fact: Fact) -> str:
+    """The value in words: `unknown: gfx1100 or gfx1101`, `absent`, a tuple's members; then `(disputed)` if readings differ."""
+    value = fact.value
+    if isinstance(value, Unknown):
+        words = f"unknown: {' or '.join(value.candidates) or value.why}"
+    elif isinstance(value, tuple):
+        words = ", ".join(value) or "none"
+    else:
+        words = "absent" if value is None else str(value)
+    return words + (" (disputed)" if fact.disputed else "")
 
 
 def _same(one: Value, other: Value) -> bool:

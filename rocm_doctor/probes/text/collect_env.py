@@ -1,6 +1,31 @@
-"""`python -m torch.utils.collect_env` of all eras and vLLM's and SGLang's longer forms; on one line, cut, or after warnings too.
+"""`python -m torch.utils.collect_env` of all eras and the longer forms of vLLM and SGLang; also on one line, cut, or after warnings.
 
 Keys and their order: pytorch/pytorch torch/utils/collect_env.py (1.7 to 2.15), vllm-project/vllm collect_env.py.
+
+    ==> paste/text <==
+    PyTorch version: 2.9.1+rocm6.4
+    Is debug build: False
+    CUDA used to build PyTorch: N/A
+    ROCM used to build PyTorch: 6.4.43484-123eb5128
+    OS: Ubuntu 24.04.2 LTS (x86_64)
+    Python version: 3.12.3 (main) (64-bit runtime)
+    Is CUDA available: True
+    GPU models and configuration: AMD Radeon RX 7900 XTX (gfx1100)
+
+>>> print(probe(sample))
+torch.version = 2.9.1+rocm6.4
+torch.hip = 6.4.43484-123eb5128
+torch.cuda = absent
+torch.build = rocm
+torch.rocm = 6.4
+torch.family = bundled
+torch.available = True
+python.version = 3.12.3
+os = Ubuntu 24.04.2 LTS
+platform = linux
+gpu 0 marketing_name = AMD Radeon RX 7900 XTX
+gpu 0 gfx = gfx1100
+gpu 0 isa = amdgcn-amd-amdhsa--gfx1100
 """
 
 from __future__ import annotations

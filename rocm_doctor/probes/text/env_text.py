@@ -1,4 +1,13 @@
-"""Environment variables that a pasted text sets or takes away: in a shell, in Python, for a container or in a unit file."""
+"""Environment variables that a pasted text sets or unsets: in a shell, in Python, for a container or in a unit file.
+
+    ==> paste/text <==
+    export HSA_OVERRIDE_GFX_VERSION=10.3.0
+    unset ROCR_VISIBLE_DEVICES
+
+>>> print(probe(sample))
+env.HSA_OVERRIDE_GFX_VERSION = 10.3.0
+env.ROCR_VISIBLE_DEVICES = absent
+"""
 
 from __future__ import annotations
 

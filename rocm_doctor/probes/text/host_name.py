@@ -1,4 +1,12 @@
-"""The machine's own name and number, or the host that a text names in prompts, log stamps or `uname -a`, where it names one only."""
+"""The host's name and machine id, or the host that a text names in prompts, log stamps or `uname -a`, if it names only one.
+
+    ==> paste/text <==
+    ada@trainbox:~$ rocminfo
+    ROCk module is loaded
+
+>>> print(probe(sample))
+host.hostname = trainbox
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""A report of rocm-doctor that was handed over: its snapshot, with the readings that it was made from."""
+"""A report of rocm-doctor that was handed in: its snapshot, with the readings that it was made from.
+
+    ==> report/doctor.json <==
+    {"snapshot": {"facts": {"rocm.version": {"value": "6.4.1"}}, "gpus_listed": true,
+                  "gpus": [{"facts": {"gfx": {"value": "gfx1100"}}}]}}
+
+>>> print(probe(sample))
+rocm.version = 6.4.1
+gpu 0 gfx = gfx1100
+"""
 
 from __future__ import annotations
 

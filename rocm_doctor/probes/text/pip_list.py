@@ -1,4 +1,19 @@
-"""Package versions out of pasted text: pip list, freeze, show, install and inspect lines, uv, conda list."""
+"""Package versions in pasted text: pip list, freeze, show, install and inspect lines, uv, conda list.
+
+    ==> paste/text <==
+    Package      Version
+    ------------ ------------
+    bitsandbytes 0.49.2
+    torch        2.9.1+rocm6.4
+
+>>> print(probe(sample))
+pkg.bitsandbytes = 0.49.2
+pkg.torch = 2.9.1+rocm6.4
+torch.version = 2.9.1+rocm6.4
+torch.build = rocm
+torch.rocm = 6.4
+torch.family = bundled
+"""
 
 from __future__ import annotations
 

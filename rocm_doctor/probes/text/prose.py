@@ -1,7 +1,19 @@
 """What a person wrote around the output of tools: the least trusted source, and often the only one.
 
-Rules are the grammar of how people state such things (prose_text.py); which GPU a name means is the catalogue's (gpu_names.py).
-Two facts of one name that differ stay disputed; a name that fits several targets stays ambiguous.
+The patterns are the grammar of such statements (prose_text.py); the catalog knows which GPU a name means (gpu_names.py).
+Facts of one name that differ stay disputed; a name that fits several targets stays ambiguous.
+
+    ==> paste/text <==
+    I have two RX 7900 XTX in this box. With ROCm 6.2 it works, since ROCm 6.3 training hangs.
+
+>>> print(probe(sample))
+rocm.version = 6.3
+said.works.rocm = 6.2
+said.broken.rocm = 6.3
+gpu 0 marketing_name = RX 7900 XTX
+gpu 0 gfx = gfx1100
+gpu 1 marketing_name = RX 7900 XTX
+gpu 1 gfx = gfx1100
 """
 
 from __future__ import annotations

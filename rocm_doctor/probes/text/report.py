@@ -1,7 +1,26 @@
-"""Start-up lines and environment reports of the programs that people run: `name: version` in all its spellings.
+"""Startup banners and environment reports of common programs: `name: version` in all its spellings.
 
 Read here: ComfyUI, transformers env, accelerate env, bitsandbytes diagnostics, vLLM, SGLang check_env, unsloth, RCCL, and
 one-line prints of torch's versions. The GPUs that such lines name are read by report_gpus.py, JSON by report_json.py.
+
+    ==> paste/text <==
+    - `transformers` version: 4.57.1
+    - Platform: Linux-6.8.0-60-generic-x86_64-with-glibc2.39
+    - Python version: 3.12.3
+    - PyTorch version (accelerator?): 2.9.1+rocm6.4 (CUDA)
+    - GPU type: AMD Radeon RX 7900 XTX
+
+>>> print(probe(sample))
+python.version = 3.12.3
+kernel = 6.8.0-60-generic
+wsl = False
+glibc = 2.39
+pkg.transformers = 4.57.1
+torch.version = 2.9.1+rocm6.4
+torch.build = rocm
+torch.rocm = 6.4
+torch.family = bundled
+gpu 0 marketing_name = AMD Radeon RX 7900 XTX
 """
 
 from __future__ import annotations

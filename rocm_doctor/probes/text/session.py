@@ -1,7 +1,19 @@
-"""What a person ran and pasted with its output: the answers to the doctor's questions, and the same commands in other spellings.
+"""Commands pasted with their output: the answers to the doctor's questions, and the same commands in other spellings.
 
 A run is a line that is a command (behind a prompt, or known word for word) and the lines up to the next one. Each reader below takes the
-runs of its own program: `python -c "import torch; print(...)"` (what is printed is named by the code), `id`, `ls -l`, `cat`, `env | grep`.
+runs of its own program: `python -c "import torch; print(...)"` (the code names what is printed), `id`, `ls -l`, `cat`, `env | grep`.
+
+    ==> paste/text <==
+    $ uname -sr
+    Linux 6.8.0-60-generic
+    $ lsmod | grep amdgpu
+    amdgpu              17092608  12
+
+>>> print(probe(sample))
+platform = linux
+kernel = 6.8.0-60-generic
+wsl = False
+said.ran = uname -sr, lsmod | grep amdgpu
 """
 
 from __future__ import annotations

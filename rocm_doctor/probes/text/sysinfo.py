@@ -1,4 +1,17 @@
-"""rocprofiler-compute's (formerly Omniperf's) `sysinfo.csv`: one machine a row, column names of two generations."""
+"""rocprofiler-compute's (formerly Omniperf's) `sysinfo.csv`: one machine a row, with column names of two generations.
+
+    ==> paste/text <==
+    workload_name,gpu_model,gpu_arch,cu_per_gpu,wave_size,rocm_version,linux_kernel_version
+    mixbench,MI210,gfx90a,104,64,6.2.4,5.15.0-119-generic
+
+>>> print(probe(sample))
+rocm.version = 6.2.4
+kernel = 5.15.0-119-generic
+gpu 0 gfx = gfx90a
+gpu 0 marketing_name = MI210
+gpu 0 compute_units = 104
+gpu 0 wavefront_size = 64
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,17 @@
-"""What the paths of a traceback tell: the Python that ran, the ROCm folders on the way, and the library that raised."""
+"""Facts in the paths of a traceback: the Python that ran, the ROCm folders, and the library that raised.
+
+    ==> paste/text <==
+    Traceback (most recent call last):
+      File "/home/ada/.venv/lib/python3.12/site-packages/bitsandbytes/cextension.py", line 85, in __getattr__
+    RuntimeError: Configured ROCm binary not found at /opt/rocm-6.4.1/lib
+
+>>> print(probe(sample))
+python.version = 3.12
+python.prefix = /home/ada/.venv
+python.env = venv
+said.raised_in = bitsandbytes
+rocm.version = 6.4.1
+"""
 
 from __future__ import annotations
 

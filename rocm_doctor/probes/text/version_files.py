@@ -1,4 +1,12 @@
-"""Versions out of small files and package managers: dkms, `.info/version`, apt, dpkg, rpm, pacman, firmware, lsmod, uname."""
+"""Versions in small files and from package managers: dkms, `.info/version`, apt, dpkg, rpm, pacman, firmware, lsmod, uname.
+
+    ==> cmd/dkms status <==
+    amdgpu/6.12.12-2164967.24.04, 6.8.0-60-generic, x86_64: installed
+
+>>> print(probe(sample))
+driver.version = 6.12.12
+kernel = 6.8.0-60-generic
+"""
 
 from __future__ import annotations
 

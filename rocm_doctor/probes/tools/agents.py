@@ -1,4 +1,12 @@
-"""rocm_agent_enumerator: one target a line, once for each agent; `gfx000` is the CPU."""
+"""rocm_agent_enumerator: one target a line, one for each agent; `gfx000` is the CPU.
+
+    ==> cmd/rocm_agent_enumerator <==
+    gfx000
+    gfx1100
+
+>>> print(probe(sample))
+gpu 0 gfx = gfx1100
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,23 @@
-"""amd-smi of ROCm 6.0 to 7.2: text trees, the boxed table, `monitor`, `--json`, `--csv`, and the line of versions in each."""
+"""amd-smi of ROCm 6.0 to 7.2: text trees, the boxed table, `monitor`, `--json`, `--csv`, and the line of versions in each.
+
+    ==> cmd/amd-smi static <==
+    GPU: 0
+        ASIC:
+            MARKET_NAME: AMD Instinct MI210
+            DEVICE_ID: 0x740f
+            TARGET_GRAPHICS_VERSION: gfx90a
+        BUS:
+            BDF: 0000:63:00.0
+        VRAM:
+            SIZE: 65536 MB
+
+>>> print(probe(sample))
+gpu 0 marketing_name = AMD Instinct MI210
+gpu 0 device_id = 29711
+gpu 0 gfx = gfx90a
+gpu 0 pci_bdf = 0000:63:00.0
+gpu 0 vram_bytes = 68719476736
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,18 @@
-"""clinfo, which is two programs: AMD's (`  Board name:\\t\\t X`) and Khronos' (two columns, `Device Board Name (AMD)`)."""
+"""clinfo, which is two programs: AMD's (`  Board name:` and tabs) and Khronos' (two columns, `Device Board Name (AMD)`).
+
+    ==> cmd/clinfo <==
+      Platform Name                                   AMD Accelerated Parallel Processing
+    Number of devices                                 1
+      Device Name                                     gfx1030
+      Device Board Name (AMD)                         AMD Radeon RX 6800 XT
+      Max compute units                               36
+      Global memory size                              17163091968 (15.98GiB)
+
+>>> print(probe(sample))
+gpu 0 gfx = gfx1030
+gpu 0 marketing_name = AMD Radeon RX 6800 XT
+gpu 0 vram_bytes = 17163091968
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""Tools that did not answer: one that hangs or dies is a fact of the machine, not only a gap in what was read."""
+"""Tools that gave no answer: one that hangs or dies is a fact of the machine, not only a gap in what was read.
+
+    ==> cmd/rocm-smi (timeout) <==
+    ended after 20 s
+
+>>> print(probe(sample))
+tool.rocm-smi = ended after 20 s
+error in cmd/rocm-smi: ended after 20 s
+"""
 
 from __future__ import annotations
 

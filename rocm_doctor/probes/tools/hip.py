@@ -1,4 +1,19 @@
-"""hipconfig (the Perl script up to 5.x and the C++ program since) and hipInfo (HIP's sample; part of the HIP SDK on Windows)."""
+"""hipconfig (a Perl script up to 5.x, a C++ program since) and hipInfo (HIP's sample; part of the HIP SDK on Windows).
+
+    ==> cmd/hipconfig --full <==
+    HIP version: 6.4.43484-123eb5128
+    ==Environment Variables
+    HSA_OVERRIDE_GFX_VERSION=10.3.0
+    ==Linux Kernel
+    Linux trainbox 6.8.0-60-generic #63-Ubuntu SMP x86_64 GNU/Linux
+    Description:    Ubuntu 24.04.2 LTS
+
+>>> print(probe(sample))
+hip.version = 6.4.43484-123eb5128
+env.HSA_OVERRIDE_GFX_VERSION = 10.3.0
+kernel = 6.8.0-60-generic
+os = Ubuntu 24.04.2 LTS
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,15 @@
-"""Display devices of AMD that `lspci` prints: address, device id where `-nn` was asked, and the driver where `-k` was."""
+"""AMD display devices that `lspci` prints: address, device id (with `-nn`) and driver (with `-k`).
+
+    ==> cmd/lspci -nnk <==
+    03:00.0 VGA compatible controller [0300]: Advanced Micro Devices, Inc. [AMD/ATI] Navi 31 [Radeon RX 7900 XTX] [1002:744c] (rev c8)
+        Kernel driver in use: amdgpu
+
+>>> print(probe(sample))
+gpu 0 pci_bdf = 0000:03:00.0
+gpu 0 device_id = 29772
+gpu 0 marketing_name = Radeon RX 7900 XTX
+gpu 0 driver = amdgpu
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,19 @@
 """rocm-smi: lists, tables, `--json` and `--csv` of ROCm 1.6 to 7.x.
 
-One GPU of a listing for each index that the output names, whatever it says of it. Text goes to rocm_smi_text; JSON and CSV are
+One GPU of a listing for each index that the output names, even with no other key. Text goes to rocm_smi_text; JSON and CSV are
 read here.
+
+    ==> cmd/rocm-smi --showproductname <==
+    ============================ ROCm System Management Interface ============================
+    GPU[0]		: Card Series: 		AMD Radeon RX 6800 XT
+    GPU[0]		: Card Model: 		0x73bf
+    GPU[0]		: GFX Version: 		gfx1030
+    ================================== End of ROCm SMI Log ===================================
+
+>>> print(probe(sample))
+gpu 0 marketing_name = AMD Radeon RX 6800 XT
+gpu 0 device_id = 29631
+gpu 0 gfx = gfx1030
 """
 
 from __future__ import annotations

@@ -1,7 +1,32 @@
-"""rocminfo's text, of ROCm 1.x to 7.x and of WSL: the agents it lists, and the words it fails with.
+"""rocminfo's text, of ROCm 1.x to 7.x and of WSL: the agents it lists, and its error messages.
 
-Layouts differ by release, and posters cut, grep and join lines, so every key is looked for on its own and nothing
-rests on its line number.
+Layouts differ by release, and reporters cut, grep and join lines, so every key is searched on its own and no line number counts.
+
+    ==> cmd/rocminfo <==
+    ROCk module version 6.12.12 is loaded
+    Runtime Version:         1.15
+    *******
+    Agent 2
+    *******
+      Name:                    gfx1100
+      Uuid:                    GPU-5c9a1f0e7b2d4a63
+      Marketing Name:          Radeon RX 7900 XTX
+      Device Type:             GPU
+      Chip ID:                 29772(0x744c)
+      BDFID:                   768
+      Compute Unit:            96
+    *** Done ***
+
+>>> print(probe(sample))
+driver.loaded = True
+driver.version = 6.12.12
+runtime.version = 1.15
+gpu 0 gfx = gfx1100
+gpu 0 marketing_name = Radeon RX 7900 XTX
+gpu 0 uuid = GPU-5c9a1f0e7b2d4a63
+gpu 0 device_id = 29772
+gpu 0 compute_units = 96
+gpu 0 pci_bdf = 0000:03:00.0
 """
 
 from __future__ import annotations
