@@ -43,7 +43,9 @@ def test_the_example_of_a_probe_is_true(name: str) -> None:
     assert module.__doc__
     artifacts = sample(module.__doc__)
     assert artifacts.items, "show a text that the probe reads: `==> NAME <==` and the text below it"
-    example = doctest.DocTestParser().get_doctest(module.__doc__, {"probe": module.probe, "sample": artifacts}, name, module.__file__, 0)
+    example = doctest.DocTestParser().get_doctest(
+        module.__doc__, {"probe": module.probe, "sample": artifacts}, name, module.__file__, 0
+    )
     assert example.examples, "show what comes out: `>>> print(probe(sample))`"
     report: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)

@@ -1,7 +1,7 @@
-"""The probes in order of trust: what the kernel says before what a tool prints, tool output before what a person writes.
+"""The probes in order of trust: the kernel before tools, tool output before what a person writes.
 
-Each is a module with a pure function `probe(artifacts) -> Notes`. To add one, write the module and put it into this table with
-the names of the artifacts that it reads: a probe is imported only when one of them is at hand.
+Each is a module with a pure function `probe(artifacts) -> ProbeResult`. To add one, write the module and add it to this table with
+the names of the artifacts that it reads: a probe is imported only when one of them is present.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 
 class Sign(NamedTuple):
-    """A text that fits `pattern` says that this is a container of that kind."""
+    """A container of this kind, recognised by `pattern` in the text of `artifact`."""
 
     kind: str
     artifact: str
@@ -35,7 +35,7 @@ def _sign(kind: str, artifact: str, pattern: str) -> Sign:
 
 
 SIGNS = (
-    # a shell on the host's own files first: these run on podman or docker and would be taken for them
+    # distrobox and toolbox run on podman or docker: they must be recognised first
     _sign("distrobox", "env", r"^DISTROBOX_ENTER_PATH=.+"),
     _sign("toolbox", "run/.toolboxenv", r"exists: yes"),
     _sign("toolbox", "env", r"^TOOLBOX_PATH=.+"),
@@ -53,7 +53,7 @@ SIGNS = (
     _sign("lxc", "env", r"^container=lxc"),
     _sign("lxc", "proc/1/cgroup", r":/lxc[/.].*"),
 )
-"""From what each container program leaves behind; the first that fits decides."""
+"""Traces of each container runtime; the first match decides."""
 _LOOKED = (".dockerenv", "run/.containerenv")
 _VENDORS = {
     "qemu": "kvm", "red hat": "kvm", "amazon ec2": "ec2", "google": "gce", "microsoft": "hyper-v", "vmware": "vmware",
@@ -87,7 +87,7 @@ def _container(result: ProbeResult, artifacts: Artifacts) -> None:
 
 
 def _guest(result: ProbeResult, artifacts: Artifacts) -> None:
-    """The processor's hypervisor flag says that this is a guest; DMI or Xen's own file says of what."""
+    """virtual_machine: from the processor's hypervisor flag; DMI or Xen's own file names the hypervisor."""
     flags = keyed(artifacts.get("proc/cpuinfo"), ":").get("flags")
     if flags is None:
         return

@@ -43,7 +43,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 
 def _dxg(result: ProbeResult, artifacts: Artifacts) -> None:
-    """The device that takes the place of all others in WSL; it is looked for there only."""
+    """dxg.exists: the only GPU device in WSL, and checked there only."""
     node = artifacts.get("dev/dxg")
     nothing = absent(node)
     if nothing:
@@ -72,7 +72,7 @@ def _kfd(result: ProbeResult, artifacts: Artifacts) -> None:
 
 
 def _openable(entries: dict[str, Entry]) -> bool | None:
-    """Whether an opening was tried and went well; None when it was not tried or did not come to an end."""
+    """True if the device could be opened; None if that was not tried or did not end."""
     if "open" not in entries or entries["open"].value == "unknown":
         return None
     return entries["open"].value == "ok"
@@ -96,7 +96,7 @@ def _render(result: ProbeResult, artifacts: Artifacts) -> None:
 
 
 def _driver(artifacts: Artifacts, render: str) -> str | None:
-    """The driver behind a render node; None when sysfs does not tell."""
+    """The driver behind a render node; None if sysfs does not name it."""
     driver = keyed(artifacts.get(f"sys/class/drm/{render}/device/uevent"), "=").get("DRIVER")
     return driver.value if driver else None
 
@@ -111,7 +111,7 @@ def _all_openable(result: ProbeResult, nodes: dict[str, dict[str, Entry]]) -> No
 
 
 def _listed(result: ProbeResult, document: Document) -> None:
-    """`ls -l` lines of the nodes in a pasted text, and its complaint when they are not there."""
+    """Device nodes in the `ls -l` lines of a pasted text, and the error that `ls` prints for missing ones."""
     for line in document.lines_with("/dev/kfd", " kfd", "renderd", "/dev/dri", most=60):
         found = _LISTED.match(line.text)
         if found:

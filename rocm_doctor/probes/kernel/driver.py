@@ -58,7 +58,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 
 def _others(result: ProbeResult, artifacts: Artifacts) -> None:
-    """Other drivers of graphics cards that are loaded beside amdgpu."""
+    """driver.others: GPU drivers that are loaded beside amdgpu."""
     modules = keyed(artifacts.get("proc/modules"))
     names = [name for name in ("nvidia", "nouveau", "radeon", "vfio_pci") if name in modules]
     if names:
@@ -66,7 +66,7 @@ def _others(result: ProbeResult, artifacts: Artifacts) -> None:
 
 
 def _loaded(result: ProbeResult, artifacts: Artifacts) -> None:
-    """The module's folder decides; then the kernel's list of modules, where it names amdgpu."""
+    """driver.loaded: from the module's folder, else from the kernel's list of modules."""
     nothing = absent(artifacts.get(MODULE))
     inside = next((a for a in artifacts if a.name.startswith(MODULE) and not a.missing), None)
     listed = keyed(artifacts.get("proc/modules")).get("amdgpu")
@@ -94,7 +94,7 @@ def _version(result: ProbeResult, artifacts: Artifacts) -> None:
 
 
 def _parameters(result: ProbeResult, artifacts: Artifacts) -> None:
-    """`name=value` of every parameter with a known default that is not at it."""
+    """driver.parameters: `name=value` of every parameter that differs from its known default."""
     found = [(a.name.rpartition("/")[2], a) for a in artifacts.like(f"{MODULE}/parameters/*")]
     known = [(name, _value(a.text), a) for name, a in found if name in DEFAULTS]
     changed = [(f"{name}={value}", a) for name, value, a in known if _plain(value) != _plain(DEFAULTS[name])]
@@ -109,7 +109,7 @@ def _value(text: str) -> str:
 
 
 def _plain(value: str) -> str:
-    """One spelling for what kernels print in several: -1 unsigned, an empty string, a mask in hexadecimal."""
+    """The value in one spelling; kernels print -1 unsigned, an empty string as `(null)` and a mask in hexadecimal."""
     return _SAME.get(_SAME.get(value, value), _SAME.get(value, value))
 
 

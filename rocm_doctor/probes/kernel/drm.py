@@ -98,7 +98,7 @@ def _gpu(result: ProbeResult, card: _Card, has_banks: bool, into: dict[str, Fact
 
 
 def _link(result: ProbeResult, card: _Card, into: dict[str, Fact]) -> None:
-    """The PCIe link: of the slot where that was recorded, else what the GPU says of its own port."""
+    """link_*: the PCIe link of the slot where that was recorded, else of the GPU's own port."""
     slot = keyed(card.get(".link"), ":")
     for key, name in _LINK:
         entry = slot.get(name) or single(card.get(name))
@@ -117,6 +117,6 @@ def _power(result: ProbeResult, card: _Card, into: dict[str, Fact]) -> None:
 
 
 def _numa(result: ProbeResult, entry: Entry | None, into: dict[str, Fact]) -> None:
-    """The NUMA node; -1 is the kernel's word for none."""
+    """The NUMA node; the kernel prints -1 for none."""
     if entry and entry.number is not None:
         result.record("numa_node", entry.number if entry.number >= 0 else None, entry.reading, into)

@@ -36,7 +36,7 @@ _NO_DRIVER = re.compile(
 )
 _IOMMU = {"pt": "pt", "on": "on", "force": "on", "off": "off", "soft": "off", "force_isolation": "on", "nopt": "on"}
 _UNLIMITED = 1 << 60
-"""Version 1 of control groups writes "no limit" as the largest number of whole pages."""
+"""cgroup v1 writes "no limit" as the largest number of whole pages."""
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
@@ -90,7 +90,7 @@ def _command_line(result: ProbeResult, artifacts: Artifacts) -> None:
 
 
 def record_command_line(result: ProbeResult, text: str, reading: Reading) -> None:
-    """cmdline, iommu and nomodeset from the words of the kernel's command line."""
+    """cmdline, iommu and nomodeset from the kernel's command line."""
     words = text.split()
     result.record("cmdline", text, reading)
     modes = [_IOMMU[value] for word in words if (value := _iommu_word(word)) in _IOMMU]
@@ -128,7 +128,7 @@ def _limits(result: ProbeResult, artifacts: Artifacts) -> None:
 
 
 def _cgroup(result: ProbeResult, artifacts: Artifacts) -> None:
-    """The smallest limit of the group and those above it; absent when none of them has one."""
+    """The smallest limit of the cgroup and its parents; absent if none of them has one."""
     files = artifacts.like("sys/fs/cgroup/*memory.max", "sys/fs/cgroup/*memory.limit_in_bytes")
     entries = [entry for artifact in files if (entry := single(artifact))]
     limits = [entry for entry in entries if entry.number is not None and 0 <= entry.number < _UNLIMITED]

@@ -28,7 +28,7 @@ from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import documents
 
 MOST = 4000
-"""Lines looked at: a looping fault fills a log with the same four."""
+"""Lines read: a crash loop fills a log with the same four."""
 _STAMP = re.compile(r"^(?:.{0,80}?\bkernel: ?)?(?:\[\s*\d+\.\d+\]\s*)?")
 _ADDRESS = re.compile(r"\bamdgpu ([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2})(\.[0-7])?: ")
 _DEVICE_IDS = (
@@ -45,7 +45,7 @@ _COMMAND_LINE = re.compile(r"\b(?:Kernel c|C)ommand line: (.+)$")
 
 
 class Event(NamedTuple):
-    """A line that holds one of the words (lower case) is that event. `fault`: the GPU cannot compute, or has failed."""
+    """An event, recognised by one of these lower-case phrases in a line. `fault`: the GPU failed or cannot compute."""
 
     name: str
     words: tuple[str, ...]
@@ -84,7 +84,7 @@ EVENTS = (
     Event("kfd_device_added", ("kfd kfd: amdgpu: added device", "kfd kfd: added device"), fault=False),
     Event("driver_load", ("initializing kernel modesetting", "amdgpu kernel modesetting enabled"), fault=False),
 )
-"""In the driver's own words (Linux drivers/gpu/drm/amd)."""
+"""Phrases as the driver prints them (Linux drivers/gpu/drm/amd)."""
 _NOT_A_RESET_FAILURE = "succeeded"
 
 
@@ -92,7 +92,7 @@ _NEEDLES = ("amdgpu", "kfd", "[drm", "linux version", "ommand line", "amd-vi", "
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """GPUs by address, driver.{version,events,error}, kernel and its command line, out of each log at hand."""
+    """GPUs by PCI address, driver.{version,events,error}, kernel and its command line, from each log."""
     result = ProbeResult()
     for document in documents(artifacts, "dmesg", "kernel/log"):
         lines = [line for line in document.lines_with(*_NEEDLES, most=MOST) if _is_kernels(line)]
@@ -103,12 +103,12 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 
 def _message(line: Line) -> str:
-    """The line without time, host and process."""
+    """The line without timestamp, host and process."""
     return _STAMP.sub("", line.text, count=1).strip()
 
 
 def _is_kernels(line: Line) -> bool:
-    """Whether the kernel wrote the line: it carries the kernel's stamp, or begins with the driver's own prefix."""
+    """True if the kernel wrote the line: it has the kernel's timestamp or the driver's prefix."""
     start = line.text.lstrip("> `#|")
     return (
         bool(re.match(r"\[\s*\d+\.\d+\]|\[drm|amdgpu |amdgpu: |kfd kfd|kernel:|AMD-Vi|Memory access fault", start))
@@ -117,7 +117,7 @@ def _is_kernels(line: Line) -> bool:
 
 
 def _events(result: ProbeResult, document: Document, lines: list[Line]) -> None:
-    """driver.events: what happened, each once, in the order of the log; driver.error: the first line of a fault."""
+    """driver.events: each event once, in the order of the log; driver.error: the first line that reports a failure."""
     found: dict[str, Line] = {}
     first: Line | None = None
     for line in lines:
@@ -182,7 +182,7 @@ def _device_ids(lines: list[Line]) -> Iterator[tuple[int, Line]]:
 
 
 def _describe(result: ProbeResult, document: Document, lines: list[Line], gpu: dict[str, Fact]) -> None:
-    """What these lines, all of one GPU, say of it."""
+    """Facts of one GPU from the lines about it."""
     for line in lines:
         for key, value in _said(line):
             result.record(key, value, document.reading(line), gpu)

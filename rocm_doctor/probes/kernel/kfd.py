@@ -61,7 +61,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 
 def _nodes(artifacts: Artifacts) -> tuple[dict[int, _Node], dict[str, Reading]]:
-    """The entries of each node's files, by their names below it; and the nodes that refuse to be read, with their words."""
+    """The entries of each node's files by their relative names, and the unreadable nodes with the error."""
     nodes: dict[int, _Node] = {}
     denied: dict[str, Reading] = {}
     for artifact in artifacts:
@@ -94,7 +94,7 @@ def _gpu(result: ProbeResult, number: int, node: _Node, into: dict[str, Fact]) -
 
 
 def _told(number: int, has: dict[str, int]) -> Iterator[tuple[str, str, Value]]:
-    """(fact, property it rests on, value) of a node; None where the property does not tell."""
+    """(fact, property, value) for each fact of a node; the value is None if the property does not give it."""
     minor = has.get("drm_render_minor", 0)
     yield "node", "simd_count", number
     yield "gfx", "gfx_target_version", gfx_name(has.get("gfx_target_version", 0))
@@ -107,7 +107,7 @@ def _told(number: int, has: dict[str, int]) -> Iterator[tuple[str, str, Value]]:
 
 
 def gfx_name(version: int) -> str | None:
-    """`gfx90a` for 90010: decimal pairs for minor and stepping, both printed in hexadecimal; None for what is no target."""
+    """`gfx90a` for 90010: decimal pairs for minor and stepping, both printed in hexadecimal; None if it is not a target."""
     major, minor, stepping = version // 10000, version // 100 % 100, version % 100
     return f"gfx{major}{minor:x}{stepping:x}" if 7 <= major <= 99 and minor < 16 and stepping < 16 else None
 
@@ -127,7 +127,7 @@ def _quotient(whole: int, part: int) -> int | None:
 
 
 def _memory(result: ProbeResult, node: _Node, into: dict[str, Fact]) -> None:
-    """Device memory in bytes: the sum of the node's frame buffer banks; old kernels also state it among the properties."""
+    """Device memory in bytes: the sum of the node's frame buffer banks, else the property that old kernels have."""
     banks = [
         bank for name, bank in node.items() if name.startswith("mem_banks/") and {"size_in_bytes", "heap_type"} <= bank.keys()
     ]
@@ -151,7 +151,7 @@ def _links(result: ProbeResult, node: _Node, into: dict[str, Fact]) -> None:
 
 
 def _printed(artifact: Artifact) -> dict[int, _Node]:
-    """A topology printed as text: `head` and `grep -r` name the file of each line, `cat` only shows one block after another."""
+    """Nodes of a topology printed as text: `head` and `grep -r` name the file of each line, `cat` prints one block after another."""
     nodes: dict[int, _Node] = {}
     number, name = 0, "properties"
     for place, line in enumerate(artifact.text.splitlines(), 1):

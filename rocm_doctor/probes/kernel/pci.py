@@ -54,13 +54,13 @@ def _devices(artifacts: Artifacts) -> dict[str, _Device]:
 
 
 def _is_gpu(device: _Device) -> bool:
-    """AMD's, and of class 03 (display) or 1200 (processing accelerator)."""
+    """True for AMD devices of class 03 (display) or 1200 (processing accelerator)."""
     ids = _ids(device)
     return ids is not None and ids[0] == _AMD and (ids[2] >> 16 == 0x03 or ids[2] >> 8 == 0x1200)
 
 
 def _ids(device: _Device) -> tuple[int, int, int] | None:
-    """Vendor, device and class, from their own files or from uevent; None when one is missing."""
+    """Vendor, device and class, from their own files or from uevent; None if one is missing."""
     event = keyed(device.get("uevent"), "=")
     pair = event["PCI_ID"].value.split(":") if "PCI_ID" in event else []
     spare: list[int | None] = [number(f"0x{part}") for part in pair] if len(pair) == 2 else [None, None]
@@ -84,7 +84,7 @@ def _gpu(result: ProbeResult, address: str, device: _Device, into: dict[str, Fac
 
 
 def _without_node(result: ProbeResult, artifacts: Artifacts, gpus: list[dict[str, Fact]]) -> None:
-    """Say of every GPU on the bus that it has no KFD node: where it has one, the topology's word stands before ours."""
+    """Record `node` as absent for every GPU on the bus: where KFD lists the GPU, its own fact wins the merge."""
     reading = absent(artifacts.get("sys/class/kfd"))
     nodes = [artifact for artifact in artifacts if "/topology/nodes/" in artifact.name and artifact.name.endswith("/properties")]
     if not reading and nodes and not any(artifact.missing for artifact in nodes):

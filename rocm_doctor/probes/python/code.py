@@ -23,13 +23,13 @@ from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.model import Reading, Unknown, Value
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
-# A library's kernels can lie in several kinds of place; the first kind that is there decides what it can run.
+# A library can hold its kernels in several kinds of container; the first kind present decides what it can run.
 _ORDER = ("tensile", "fatbin", "split", "code-object", "kpack", "aotriton", "device-wheel", "miopen-db")
 _PREFERRED = ("torch/lib/libtorch_hip.", "torch/lib/torch_hip.", "torch/", "_rocm_sdk_libraries")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """The facts of `code/audit.json`; nothing when no audit was made."""
+    """The facts of `code/audit.json`; none if no audit was made."""
     result = ProbeResult()
     source = artifacts.get(ARTIFACT)
     if source is None or source.missing:
@@ -56,22 +56,22 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 
 def _chosen(audit: Audit) -> list[Holding]:
-    """The one library of bitsandbytes that will be loaded."""
+    """The library of bitsandbytes that will be loaded."""
     path = audit.bitsandbytes.path if audit.bitsandbytes else ""
     return [h for h in audit.holdings if path and h.path == path]
 
 
 def _record_no_choice(result: ProbeResult, audit: Audit, libraries: list[Holding]) -> None:
-    """bitsandbytes has ROCm libraries, but none for this torch: no code. Without a ROCm torch there is nothing to choose by."""
+    """Record that no library of bitsandbytes fits this torch; unknown without a ROCm torch, which decides the library."""
     if audit.bitsandbytes is None:
-        hint = "which library it loads depends on torch.version.hip, and no ROCm build of torch is there"
+        hint = "the library it loads depends on torch.version.hip, and no ROCm build of torch is installed"
         result.record("code.bitsandbytes", Unknown("absent-source", hint), Reading(ARTIFACT, libraries[0].path))
     else:
         result.record("code.bitsandbytes", (), Reading(ARTIFACT, "bitsandbytes/", audit.bitsandbytes.because))
 
 
 def _deciding(holdings: list[Holding]) -> list[Holding]:
-    """Those of the first kind; of them torch's main library, or the copy that torch loads: its own, else the SDK packages'."""
+    """The holdings of the first kind: of torch its main library, of others the copy that torch loads (its own, else the SDK's)."""
     kind = min((h.kind for h in holdings), key=_ORDER.index)
     same = [h for h in holdings if h.kind == kind or (h.problem and kind != "tensile")]
     for part in _PREFERRED:
@@ -108,7 +108,7 @@ def _record_all(result: ProbeResult, key: str, value: Value, readings: Iterable[
 
 
 def described(holding: Holding) -> str:
-    """One line of evidence: what was read, and what it holds."""
+    """One line of evidence: the file and the code it holds."""
     what = {
         "fatbin": f"{holding.bundles} bundles of code objects ({', '.join(holding.encodings)})",
         "split": f"GPU code kept outside of the library ({holding.note})",

@@ -22,7 +22,7 @@ _LINE = re.compile(r"\s*(?:export\s+|declare -x\s+)?([A-Z][A-Z0-9_]{2,60})=(.*)$
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """env.<NAME> for each variable of the list; the list is whole, so that any other is absent."""
+    """env.<NAME> for each variable of the list; the list is complete, so any other variable is absent."""
     result = ProbeResult()
     for item in artifacts.like("env"):
         result.record("env.", True, Reading(item.name, "", "every variable that matters"))
@@ -31,7 +31,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 
 def _listing(result: ProbeResult, item: Artifact) -> None:
-    """`NAME=value` lines, as `env` prints them; any upper-case name counts in a captured one, but for those of secrets."""
+    """(name, value) of `NAME=value` lines as `env` prints them: any upper-case name except those of secrets."""
     for number, line in enumerate(item.text.splitlines(), 1):
         found = _LINE.match(line)
         if found and not SECRET_NAME.search(found.group(1)):
@@ -39,6 +39,6 @@ def _listing(result: ProbeResult, item: Artifact) -> None:
 
 
 def bare(value: str) -> str:
-    """A value without the quotes around it and what a sentence leaves behind it."""
+    """The value without quotes and trailing punctuation."""
     value = value.strip().strip("`")
     return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value.rstrip(",.\\")

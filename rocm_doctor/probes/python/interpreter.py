@@ -30,7 +30,7 @@ _SYSTEMS = {"win32": "windows", "cygwin": "windows", "darwin": "macos"}
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """python.version, python.prefix, python.env; platform and glibc where the interpreter told them."""
+    """python.version, python.prefix, python.env; platform and glibc if the interpreter reported them."""
     result = ProbeResult()
     source = artifacts.get("py/interpreter")
     if source is not None and not source.missing:

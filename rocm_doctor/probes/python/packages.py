@@ -24,7 +24,7 @@ _SDK = ("rocm-sdk-core", "rocm")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """pkg.<name> for every line `name==version`; the list is whole, so that a package that is not in it is absent."""
+    """pkg.<name> for every line `name==version`; the list is complete, so any other package is absent."""
     result = ProbeResult()
     source = artifacts.get("py/packages")
     if source is None or source.missing:

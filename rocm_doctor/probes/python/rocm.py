@@ -32,7 +32,7 @@ _SYSTEM = ("usr/lib", "lib/", "lib64", "usr/local/lib")
 
 
 class Installation(NamedTuple):
-    """A ROCm: its folder (without leading slash), its release where that is stated, and where it was read."""
+    """A ROCm installation: its folder (without leading slash), its release if stated, and where that was read."""
 
     place: str
     version: str | None
@@ -56,7 +56,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 
 def _installations(artifacts: Artifacts, link: str | None) -> dict[str, Installation]:
-    """By folder; the link /opt/rocm and the folder that it points to are one."""
+    """Installations by folder; the link /opt/rocm and its target count once."""
     found: dict[str, Installation] = {}
     for artifact in artifacts:
         one = _stated(artifact, artifacts) or _listed(artifact)
@@ -68,7 +68,7 @@ def _installations(artifacts: Artifacts, link: str | None) -> dict[str, Installa
 
 
 def _link(artifacts: Artifacts) -> str | None:
-    """Where /opt/rocm leads, without leading slash."""
+    """The target of the link /opt/rocm, without leading slash."""
     link = keyed(artifacts.get("opt/rocm"), ":").get("link")
     return (link.value if link.value.startswith("/") else f"/opt/{link.value}").strip("/") if link else None
 
@@ -80,7 +80,7 @@ def _real(folder: str, link: str | None) -> str:
 
 
 def _stated(artifact: Artifact, artifacts: Artifacts) -> Installation | None:
-    """An installation by its `.info/version`."""
+    """The installation that a `.info/version` file describes."""
     found = _VERSION.match(artifact.name)
     if not found or artifact.missing:
         return None
@@ -94,7 +94,7 @@ def _stated(artifact: Artifact, artifacts: Artifacts) -> Installation | None:
 
 
 def _listed(artifact: Artifact) -> Installation | None:
-    """An installation by its runtime library, of the distribution or in a folder without a version file."""
+    """The installation that a runtime library belongs to: the distribution's, or a folder without a version file."""
     found = _LISTING.match(artifact.name)
     if not found or artifact.missing or artifact.name.startswith("py/") or not _has_runtime(artifact.text):
         return None
@@ -112,7 +112,7 @@ def _has_runtime(text: str) -> bool:
 
 
 def _loader(result: ProbeResult, artifacts: Artifacts) -> str | None:
-    """Where the loader takes the HIP runtime from: LD_LIBRARY_PATH, then ld.so.conf.d, then the system's own folders."""
+    """rocm.loader: where the loader finds the HIP runtime: LD_LIBRARY_PATH, then ld.so.conf.d, then the system's folders."""
     folders = [
         found.group(1) for a in artifacts.like("*/.listing") if (found := _LISTING.match(a.name)) and "libamdhip64.so" in a.text
     ]
@@ -134,7 +134,7 @@ def _searched(artifacts: Artifacts) -> list[tuple[str, Reading]]:
 
 
 def _say(result: ProbeResult, found: dict[str, Installation], loader: str | None, link: str | None) -> None:
-    """What is installed. The release is that of the one the loader takes, else of /opt/rocm, else of the only one."""
+    """rocm.installations and rocm.version: the release that the loader takes, else /opt/rocm, else the only one."""
     if not found:
         return
     every = list(found.values())
@@ -157,7 +157,7 @@ def _holder(found: dict[str, Installation], folder: str) -> Installation | None:
 
 
 def _on_path(result: ProbeResult, artifacts: Artifacts, found: dict[str, Installation], link: str | None) -> None:
-    """The installations that LD_LIBRARY_PATH leads to, in order: the loader takes them before what a wheel's RUNPATH names."""
+    """The installations on LD_LIBRARY_PATH, in order: the loader prefers them to a wheel's RUNPATH."""
     path = keyed(artifacts.get("env"), "=").get("LD_LIBRARY_PATH")
     if path:
         folders = (_real(part.strip("/"), link) for part in path.value.split(":") if part.startswith("/"))
@@ -166,7 +166,7 @@ def _on_path(result: ProbeResult, artifacts: Artifacts, found: dict[str, Install
 
 
 def _hip(result: ProbeResult, artifacts: Artifacts, loader: str | None) -> None:
-    """HIP's version: of the installation's own file, else of the library's name."""
+    """hip.version: from the installation's own file, else from the library's name."""
     for artifact in artifacts.like("*share/hip/version", "*bin/.hipVersion"):
         parts = keyed(artifact, "=")
         if {"HIP_VERSION_MAJOR", "HIP_VERSION_MINOR"} <= parts.keys():

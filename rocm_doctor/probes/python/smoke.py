@@ -62,7 +62,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 
 def _records(artifact: Artifact, result: ProbeResult) -> Iterator[tuple[int, Record]]:
-    """Line number and record of every line that is a JSON object; the others are noted as errors."""
+    """Line number and record of every line that is a JSON object; other lines are recorded as errors."""
     for number, line in enumerate(artifact.text.splitlines(), 1):
         try:
             yield number, jsons.decode(line, dict[str, Any])
@@ -71,7 +71,7 @@ def _records(artifact: Artifact, result: ProbeResult) -> Iterator[tuple[int, Rec
 
 
 def _about(result: ProbeResult, artifact: Artifact, records: list[tuple[int, Record]]) -> None:
-    """What the header and the device stage say of the machine."""
+    """Facts of the machine in the header and the device stage."""
     for line, record in records:
         reading = Reading(artifact.name, f"line {line}", _words(record))
         details = record.get("details")
@@ -98,7 +98,7 @@ def _rank(value: str) -> int:
 
 
 def _words(record: Record) -> str:
-    """A result in words: what a report quotes."""
+    """A result in words, as a report quotes it."""
     if record.get("kind") == "header":
         return " ".join(f"{key}={record[key]}" for key in ("interpreter", "torch", "hip", "device", "name") if record.get(key))
     parts = [f"{record.get('stage')} {record.get('status')}"]
@@ -112,7 +112,7 @@ def _words(record: Record) -> str:
 
 
 def _first(result: ProbeResult, worst: dict[str, tuple[str, Reading]], order: list[str]) -> None:
-    """The stage to look at: stages stand in order of blame."""
+    """smoke.first: the first bad stage; stages come in order of blame."""
     for stage in order:
         value, reading = worst[stage]
         if value.partition(":")[0] in _FAULTS:

@@ -34,7 +34,7 @@ _REQUIRES_ROCM = re.compile(r"^Requires-Dist:\s*(rocm\s*\[[^\]\n]{0,200}\][^;\n]
 
 
 class Build(NamedTuple):
-    """The build as far as it is known. `asked_hip`: the text says what `hip` is, be it None."""
+    """The build as far as it is known. `asked_hip`: the text defines `hip`, even if as None."""
 
     version: str
     hip: str | None = None
@@ -50,7 +50,7 @@ class Build(NamedTuple):
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """torch.version, torch.hip, torch.cuda, torch.rocm, torch.build, torch.family out of the examined interpreter's files."""
+    """torch.version, torch.hip, torch.cuda, torch.rocm, torch.build and torch.family from the examined interpreter's files."""
     result = ProbeResult()
     source = artifacts.get("py/torch/version.py")
     if source is None or source.missing == "not-asked":
@@ -75,7 +75,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 
 def record_build(result: ProbeResult, build: Build, reading: Reading) -> None:
-    """The facts that follow from a build's version, hip and cuda; nothing is said where they do not decide."""
+    """The facts that follow from a build's version, hip and cuda; none where these do not decide."""
     kind = kind_of(build)
     if kind is None:
         return
@@ -89,7 +89,7 @@ def record_build(result: ProbeResult, build: Build, reading: Reading) -> None:
 
 
 def kind_of(build: Build) -> str | None:
-    """rocm, cuda or cpu; None where a version alone (2.6.0) does not tell."""
+    """rocm, cuda or cpu; None if the version alone (2.6.0) does not decide."""
     if build.hip or build.rocm or "rocm" in build.local:
         return "rocm"
     if build.cuda or re.match(r"cu\d", build.local):
@@ -98,8 +98,8 @@ def kind_of(build: Build) -> str | None:
 
 
 def rocm_of(build: Build) -> str | None:
-    """The ROCm release of the build: its local version says so first, then version.rocm. HIP's number is not ROCm's: what it
-    stands for is in the catalogue (facts/enrich.py)."""
+    """The ROCm release of the build, from its local version, else from version.rocm. HIP's number is not ROCm's: the catalog maps
+    it (facts/enrich.py)."""
     local = _LOCAL_ROCM.search(build.local)
     if local:
         return local.group(1)
@@ -107,7 +107,7 @@ def rocm_of(build: Build) -> str | None:
 
 
 def family_of(build: Build) -> str | None:
-    """Which of the wheel families it is; None where the version alone does not tell."""
+    """The wheel family; None if the version alone does not decide."""
     local = build.local
     if not build.version:
         return None
@@ -126,7 +126,7 @@ def family_of(build: Build) -> str | None:
 
 
 def _neighbours(artifacts: Artifacts) -> tuple[str | None, bool | None]:
-    """What METADATA requires of ROCm packages, and whether torch has the start-up file that looks for them."""
+    """The ROCm packages that METADATA requires, and True if torch has the start-up file that loads them; None if not read."""
     requires = next(
         (m.group(1) for a in artifacts.like("py/torch-*.dist-info/METADATA") if (m := _REQUIRES_ROCM.search(a.text))), None
     )

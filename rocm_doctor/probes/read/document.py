@@ -1,4 +1,4 @@
-"""One artifact's text, which may be large: its lines that hold a word, found by substring search, not by a pattern over all."""
+"""One artifact's text, which may be large: lines that hold a word are found by substring search, not by a pattern over all lines."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rocm_doctor.probes.read.words import WordSet
 WINDOW = 1200
 """Characters kept on each side of a hit in a line without end (tool output pasted as one line)."""
 MOST = 400
-"""Lines looked at for one word: what matters stands in the first of them; the rest is a hostile or looping log."""
+"""Lines read for one word: the first ones matter; more of them are a hostile or looping log."""
 KEPT = 400_000
-"""Characters read at the start and the end of a text: what programs say of themselves stands there, not in mid-log."""
+"""Characters read at the start and the end of a text: programs print their versions there, not in mid-log."""
 
 
 class Line(NamedTuple):
-    """One line: its number from 1, its words, and the place in the text where the words start."""
+    """One line: its number from 1, its text, and the offset of that text."""
 
     number: int
     text: str
@@ -28,7 +28,7 @@ class Line(NamedTuple):
 
 
 class Document:
-    """One artifact's text with its lines found on demand; of a very long one the first and the last part (KEPT)."""
+    """One artifact's text, with lines found on demand; a very long text is cut to its first and last part (KEPT)."""
 
     def __init__(self, artifact: Artifact) -> None:
         self.name = artifact.name
@@ -38,7 +38,7 @@ class Document:
 
     @cached_property
     def low(self) -> str:
-        """The text in lower case, every character at its old place (a dotted capital I would become two)."""
+        """The text in lower case with every character at its offset (a dotted capital I would become two)."""
         return self.text.replace("\u0130", "I").lower()
 
     @cached_property
@@ -47,19 +47,19 @@ class Document:
 
     @cached_property
     def _ends(self) -> list[int]:
-        """Where each line ends, its line break included."""
+        """The offset behind each line, line break included."""
         return list(accumulate(len(line) + 1 for line in self.text.split("\n")))
 
     def number_at(self, place: int) -> int:
-        """The number of the line at that place, from 1, as the user's editor counts them."""
+        """The number of the line at that offset, from 1, as editors count."""
         return bisect_right(self._ends, place) + 1 + (self.hidden if place > KEPT else 0)
 
     def has(self, *needles: str) -> bool:
-        """Whether one of the words (in lower case) occurs."""
+        """True if one of the words (in lower case) occurs."""
         return any(needle in self.low for needle in needles)
 
     def line(self, place: int) -> Line:
-        """The line around a place, cut to a window where it is very long."""
+        """The line at an offset, cut to a window if it is very long."""
         start = max(self.text.rfind("\n", max(0, place - WINDOW), place) + 1, place - WINDOW, 0)
         end = self.text.find("\n", place, place + WINDOW)
         end = min(len(self.text), place + WINDOW) if end < 0 else end
@@ -80,7 +80,7 @@ class Document:
             place = self.low.find(needle, max(line.start + len(line.text), place + len(needle)))
 
     def after(self, line: Line, count: int) -> Iterator[Line]:
-        """The next `count` lines, as far as the text goes."""
+        """The next `count` lines, fewer at the end of the text."""
         place = line.start
         for step in range(1, count + 1):
             place = self.text.find("\n", place, place + 2 * WINDOW) + 1

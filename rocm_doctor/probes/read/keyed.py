@@ -13,7 +13,7 @@ class Entry(NamedTuple):
 
     @property
     def number(self) -> int | None:
-        """The value as a number, decimal or 0x; None when it is none."""
+        """The value as a number, decimal or 0x; None if it is not a number."""
         return number(self.value)
 
 
@@ -21,7 +21,7 @@ Entries = dict[str, Entry]
 
 
 def keyed(artifact: Artifact | None, separator: str | None = None) -> Entries:
-    """Key to entry of each line that has both; the first of a key counts. `separator` None: white space."""
+    """Entries by key, of each line that has a key and a value; the first of equal keys counts. `separator` None: white space."""
     found: Entries = {}
     if artifact is not None and not artifact.missing:
         for place, line in enumerate(artifact.text.splitlines(), 1):
@@ -30,14 +30,14 @@ def keyed(artifact: Artifact | None, separator: str | None = None) -> Entries:
 
 
 def add(found: Entries, line: str, reading: Reading, separator: str | None = None) -> None:
-    """Take in one line, where it has a key and a value and the key is new."""
+    """Add the entry of a line that has a value and a new key."""
     key, *rest = line.strip().split(separator, 1) or [""]
     if rest and key.strip() and rest[0].strip():
         found.setdefault(key.strip(), Entry(rest[0].strip(), reading))
 
 
 def single(artifact: Artifact | None) -> Entry | None:
-    """The entry of a file that holds one value; None when it is missing or empty."""
+    """The entry of a file that holds one value; None if it is missing or empty."""
     if artifact is None or artifact.missing or not artifact.text.strip():
         return None
     value = artifact.text.strip().splitlines()[0].strip()
@@ -56,7 +56,7 @@ def number(text: str) -> int | None:
 
 
 def absent(artifact: Artifact | None) -> Reading | None:
-    """The reading for something that was looked for and is not there; None when nobody looked, or it is there."""
+    """The reading for something that was probed and is absent; None if it is present or was not probed."""
     if artifact is None or artifact.missing != "absent-source":
         return None
     return Reading(artifact.name, "", artifact.note or "not there")

@@ -1,4 +1,4 @@
-"""Limits on what the probes are given: parsing is quick on what tools print, and a stranger's bundle may hold anything else."""
+"""Limits on the input of probes: parsing is fast on what tools print, but a bundle from outside may hold anything."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import msgspec
 from rocm_doctor.model import Artifact, Reading
 
 LINES = 20_000
-"""Lines of one file or one tool's output. rocminfo prints 7,000 for 64 partitions."""
+"""Lines of one file or of one tool's output. rocminfo prints 7,000 for 64 partitions."""
 BYTES = 4 << 20
-"""Characters of the same; what is kept of a tool that runs here."""
+"""Characters of one file or of one tool's output; also the limit for a tool that runs here."""
 ALL_LINES = 200_000
-"""Lines of all of them together: 2 s of parsing at most. A machine with 64 GPUs has 40,000."""
+"""Lines of all files and outputs: 2 s of parsing at most. A machine with 64 GPUs has 40,000."""
 LOG_LINES = 2_000_000
-"""Lines of all logs together, which are only searched: 3 s. A week of steps has 100,000."""
+"""Lines of all logs, which are only searched: 3 s at most. A week of training steps has 100,000."""
 
 _LOGS = ("log/", "kernel/log", "paste/text")
 NOT_READ = "not read: "
-"""How the note of an artifact begins that a source left out for its own limits."""
+"""Prefix of the note on an artifact that a source left out because of its own limits."""
 
 
 def within_limits(artifacts: Iterable[Artifact]) -> tuple[list[Artifact], list[Reading]]:
-    """The artifacts, cut where they are too long, and an error for each of which something was left out."""
+    """The artifacts, cut to the limits, and an error for each one that was cut or left out."""
     kept: list[Artifact] = []
     errors: list[Reading] = []
     left = {True: LOG_LINES, False: ALL_LINES}
@@ -42,7 +42,7 @@ def within_limits(artifacts: Iterable[Artifact]) -> tuple[list[Artifact], list[R
 
 
 def _head(text: str, lines: int, characters: int) -> str:
-    """The first lines of a text; the text itself where it is short enough."""
+    """The first lines of a text, or all of a short one."""
     if len(text) <= characters and text.count("\n") <= lines:
         return text
     text = text[:characters]

@@ -1,4 +1,4 @@
-"""JSON out of a text that need not be JSON: warnings before it, commas too many, `...` for what was left out, an early end."""
+"""JSON in a text that need not be JSON: with warnings before it, extra commas, `...` for omissions, or an early end."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _ATTEMPTS = 200
 
 
 def roots(text: str) -> list[Json]:
-    """The objects and lists that begin a line, as far as each goes. Anything that is no JSON is passed over; a word at the
-    very end of the text is not taken, as it may lack its last letters."""
+    """The objects and lists that begin a line, each as far as it can be parsed. Other text is skipped, and so is a word at the
+    very end of the text, which may be cut."""
     found: list[Json] = []
     place = 0
     strict, whole = jsons.decoder(), jsons.whole_letters(text)
@@ -38,7 +38,7 @@ def roots(text: str) -> list[Json]:
 
 
 def _strict(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Json, int]:
-    """The value of well-formed JSON and the place behind it; 0 where it is not well-formed, or ends the text as it may be cut."""
+    """The value of well-formed JSON and the offset behind it; offset 0 if it is malformed or may be cut by the end of the text."""
     try:
         value, end = decoder.raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -53,12 +53,12 @@ class _Reader:
         self.end = start + 1
 
     def root(self) -> tuple[Json, int]:
-        """The value that starts here, and the place behind it."""
+        """The value that starts here and the offset behind it."""
         first = next(self._marks())
         return self._open(first[0], 0), self.end
 
     def _marks(self) -> Iterator[tuple[str, Json]]:
-        """Signs as (sign, None); strings, numbers and words as ("", value)."""
+        """Tokens: a punctuation mark as (mark, None); a string, number or word as ("", value)."""
         for token in self.tokens:
             self.end = token.end()
             if token.group(2):
@@ -83,7 +83,7 @@ class _Reader:
         return out
 
     def _object(self, depth: int) -> Json:
-        """Pairs; the first of two equal keys is kept."""
+        """Key and value pairs; the first of equal keys is kept."""
         out: dict[str, Json] = {}
         key: str | None = None
         awaited = False
@@ -117,7 +117,7 @@ def _unescaped(text: str) -> str:
 
 
 def _word(text: str) -> Iterator[tuple[str, Json]]:
-    """A number, true, false or null; `...` and anything else is passed over."""
+    """A number, true, false or null; `...` and anything else is skipped."""
     if text in _WORDS:
         yield "", _WORDS[text]
     elif re.fullmatch(r"-?\d{1,18}", text):

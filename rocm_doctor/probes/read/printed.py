@@ -40,11 +40,11 @@ _MASKED = re.compile(
 )
 
 _LONGEST = 300
-"""No value is longer; a longer one is several lines run together."""
+"""Longest value; a longer one is several joined lines."""
 
 
 class Line(NamedTuple):
-    """One line: its number from 1, its words, and whether its end was seen (the last number of a cut text may lack digits)."""
+    """One line: its number from 1, its text, and `whole`: its end was read (the last number of a cut text may lack digits)."""
 
     number: int
     text: str
@@ -52,8 +52,8 @@ class Line(NamedTuple):
 
 
 def outputs(result: ProbeResult, artifacts: Artifacts, tool: str, *others: str) -> Iterator[Artifact]:
-    """A tool's output, however it came: as a command's (by any path to it) or cut out of a text. A command's that the caller
-    could make nothing of is noted as not read; that it has nothing to list is no trouble."""
+    """A tool's outputs: as a command's (by any path to it) or cut out of a text. An output of which the caller records nothing is
+    an error, unless the tool had nothing to list."""
     for artifact in artifacts.like(
         f"paste/*-{tool}", *(glob for name in (tool, *others) for glob in (f"cmd/{name}*", f"cmd/*/{name}*"))
     ):
@@ -65,7 +65,7 @@ def outputs(result: ProbeResult, artifacts: Artifacts, tool: str, *others: str) 
 
 
 def lines(artifact: Artifact) -> Iterator[Line]:
-    """The artifact's lines without trailing blanks, empty ones left out."""
+    """The artifact's lines without trailing blanks and empty lines."""
     rows = artifact.text.split("\n")
     for number, row in enumerate(rows, 1):
         if row and not row.isspace():
@@ -74,7 +74,7 @@ def lines(artifact: Artifact) -> Iterator[Line]:
 
 
 def apart(artifact: Artifact, boundary: re.Pattern[str]) -> Iterator[Line]:
-    """The artifact's lines; one that was joined from several is taken apart where the boundary fits."""
+    """The artifact's lines; joined lines are split where `boundary` matches."""
     for line in lines(artifact):
         parts = boundary.split(line.text) if line.text.count(":") > 1 else [line.text]
         for n, part in enumerate(parts, 1):
@@ -84,29 +84,29 @@ def apart(artifact: Artifact, boundary: re.Pattern[str]) -> Iterator[Line]:
 
 
 def elided(artifact: Artifact) -> bool:
-    """Its poster left lines out (`...`, `[output truncated]`), or it ends inside a line."""
+    """True if lines were left out (`...`, `[output truncated]`) or the text ends inside a line."""
     return not artifact.text.endswith("\n") or _ELIDED.search(artifact.text) is not None
 
 
 def quote(artifact: Artifact, line: Line) -> Reading:
-    """The line as evidence."""
+    """The reading of a line."""
     return Reading(artifact.name, f"line {line.number}", " ".join(line.text.split())[:200])
 
 
 def stated(value: str) -> str | None:
-    """The value without outer blanks and quotes; None where the tool says that it has none, or the poster has struck it out."""
+    """The value without outer blanks and quotes; None if the tool prints that it has none, or the value was struck out."""
     value = value.strip().strip("\"'").strip()
     return None if value.lower() in _NOTHING or len(value) > _LONGEST or _MASKED.match(value) else value
 
 
 def target(value: str) -> str | None:
-    """The plain target at the start of a name (`gfx902+xnack`, `gfx90a:sramecc+`); generic ones and the CPU's gfx000 are none."""
+    """The plain target at the start of a name (`gfx902+xnack`, `gfx90a:sramecc+`); None for generic targets and the CPU's gfx000."""
     found = _TARGET.match(value.strip())
     return "gfx" + found.group(1) if found else None
 
 
 def name(value: str) -> str | None:
-    """A marketing name; None for a bare id, for a name cut at its left end, and for nothing."""
+    """A marketing name; None for a bare id, a name cut at its left end, or no name."""
     said = stated(value)
     if (
         said is None
@@ -119,7 +119,7 @@ def name(value: str) -> str | None:
 
 
 def hex_id(value: str) -> int | None:
-    """A PCI device id printed in hex, with or without 0x. AMD's vendor id, which some releases print in its place, is none."""
+    """A PCI device id printed in hex, with or without 0x. None for AMD's vendor id, which some releases print instead."""
     found = _HEX_ID.match(value.strip().strip("\"'"))
     number = int(found.group(1), 16) if found else 0
     return number if number not in (0, 0x1002, 0xFFFF) else None
@@ -141,7 +141,7 @@ def size(value: str) -> int | None:
 
 
 def bdf(value: str) -> str | None:
-    """A PCI address in full, in lower case; a missing domain is 0000."""
+    """A full PCI address in lower case; a missing domain is 0000."""
     found = _BDF.match(value.strip().strip("\"'"))
     if not found:
         return None
@@ -150,7 +150,7 @@ def bdf(value: str) -> str | None:
 
 
 def fields(text: str) -> list[str]:
-    """The cells of a line of CSV; none of a line too long to be one."""
+    """The cells of a line of CSV; none if the line is too long to be one."""
     text = text.strip(" #>\t").replace("\r", " ").replace("\0", "")
     if len(text) > 20_000:
         return []
@@ -158,14 +158,13 @@ def fields(text: str) -> list[str]:
 
 
 def put(result: ProbeResult, gpu: dict[str, Fact], key: str, value: Value, reading: Reading) -> None:
-    """Say a fact of a GPU where there is a value."""
+    """Record a fact of a GPU if there is a value."""
     if value is not None:
         result.record(key, value, reading, into=gpu)
 
 
 def put_release(result: ProbeResult, printed: str, reading: Reading) -> None:
-    """What a tool prints as the driver's version. With the kernel's own amdgpu there is none, and tools print the kernel in its
-    place: its release (rocm-smi, amd-smi 6.x) or `/proc/version` without blanks (`Linuxversion6.17.0(...`, or `Linuxver`)."""
+    """The driver's version as a tool prints it; None for the in-tree amdgpu, which has none: tools print the kernel instead, its release (rocm-smi, amd-smi 6.x) or `/proc/version` without blanks (`Linuxversion6.17.0(...`, or `Linuxver`)."""
     if re.fullmatch(r"\d+\.\d+\.\d+(?:\.\d+)?", printed):
         result.record("driver.version", printed, reading)
         result.record("driver.loaded", True, reading)

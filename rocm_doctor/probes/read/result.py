@@ -1,4 +1,4 @@
-"""What a probe hands back: facts of the machine and, where it lists GPUs, one set of facts for each, in its own order."""
+"""The result of a probe: facts of the machine and, if it lists GPUs, one set of facts for each, in its order."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from rocm_doctor.probes.text.gpu_names import GpuNames
 
 MOST = 12
-"""Readings kept of one fact."""
+"""Readings kept for one fact."""
 
 
 class Artifacts:
-    """The artifacts at hand, looked up by name or by glob. Probes get this and nothing else: they cannot fetch."""
+    """The artifacts, looked up by name or by glob. Probes get nothing else: they cannot fetch."""
 
     def __init__(self, items: Iterable[Artifact], gpu_names: Callable[[], GpuNames] | None = None) -> None:
         self.items = tuple(items)
@@ -34,9 +34,9 @@ class Artifacts:
 
     @property
     def gpu_names(self) -> GpuNames:
-        """The names by which people call GPUs. Raises LookupError where none were handed in."""
+        """The names that people use for GPUs. Raises LookupError if none were given."""
         if self._gpu_names is None:
-            raise LookupError("no GPU names were handed in")
+            raise LookupError("no GPU names were given")
         return self._gpu_names()
 
     def get(self, name: str) -> Artifact | None:
@@ -44,27 +44,27 @@ class Artifacts:
         return self._by_name.get(name)
 
     def text(self, name: str) -> str | None:
-        """Its text; None when it is not there or could not be read."""
+        """Its text; None if it is missing or could not be read."""
         item = self._by_name.get(name)
         return None if item is None or item.missing else item.text
 
     def document(self, item: Artifact) -> Document:
-        """The text of one of these artifacts as a page: the same one for every probe that asks."""
+        """The text of one of these artifacts as a Document, shared by all probes."""
         if id(item) not in self._pages:
             self._pages[id(item)] = Document(item)
         return self._pages[id(item)]
 
     def like(self, *globs: str) -> list[Artifact]:
-        """Readable artifacts whose name fits one of the globs (`*` also spans `/`), in the order given."""
+        """Readable artifacts whose name matches one of the globs (`*` also spans `/`), in their order."""
         return [a for a in self.items if not a.missing and any(_fits(a.name, g) for g in globs)]
 
     def mention(self, *globs: str) -> bool:
-        """Whether an artifact of such a name is at hand, be it only as "looked, and it is not there"."""
+        """True if an artifact of such a name was probed, even if it was found absent."""
         return any(_fits(a.name, g) for a in self.items if a.missing != "no-tool" for g in globs)
 
 
 def _fits(name: str, glob: str) -> bool:
-    """fnmatch's answer; the plain forms (`a/b`, `a/*`) without compiling a pattern, which start-up would pay for."""
+    """fnmatch's answer; plain forms (`a/b`, `a/*`) need no compiled pattern, which would slow start-up."""
     head, star, rest = glob.partition("*")
     if rest or "?" in head or "[" in head:
         return fnmatchcase(name, glob)
@@ -72,7 +72,7 @@ def _fits(name: str, glob: str) -> bool:
 
 
 class Listing:
-    """The GPUs that one tool lists, in its order. `complete`: it lists all that it can see (collect_env names one only)."""
+    """The GPUs that one tool lists, in its order. `complete`: it lists all that it can see (collect_env names only one)."""
 
     def __init__(self, complete: bool = True, gpus: Iterable[dict[str, Fact]] = ()) -> None:
         self.complete = complete
@@ -110,12 +110,12 @@ class ProbeResult:
         return "\n".join([*lines, *(f"error in {one.artifact}: {one.quote}" for one in self.errors)])
 
     def fail(self, artifact: str, what: str, place: str = "", origin: ReadingOrigin = "text") -> None:
-        """Note that something could not be read: shown under errors, never taken for a value."""
+        """Record that something could not be read: shown under errors, never taken for a value."""
         self.errors.append(Reading(artifact, place, what, origin))
 
 
 def merged(first: Fact | None, second: Fact) -> Fact:
-    """Two facts of one thing: the first known value wins, equal values join their readings, others are kept as disputed.
+    """Two facts merged: the first known value wins, equal values join their readings, others are kept as disputed.
 
     A version that is the leading part of another (`3.12` and `3.12.3`) agrees with it, and the longer one is kept.
     A log repeats itself: MOST readings of one thing are enough.
@@ -152,7 +152,7 @@ def _same(one: Value, other: Value) -> bool:
 
 
 def _leads(short: Value, long: Value) -> bool:
-    """Whether one version is the beginning of another."""
+    """True if one version is a prefix of another."""
     if not (isinstance(short, str) and isinstance(long, str) and short[:1].isdigit()):
         return False
     return long.startswith(short) and long[len(short) : len(short) + 1] in (".", "+", "-")

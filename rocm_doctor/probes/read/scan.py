@@ -1,4 +1,4 @@
-"""The texts in which a tool's output may stand, and what their lines say: values, versions, tables of `needle, pattern, fact`."""
+"""The texts in which a tool's output may occur, and helpers for their lines: values, versions, tables of `needle, pattern, fact`."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _VERSION = re.compile(r"v?(\d+(?:\.\d+)*(?:[-.+_]?[A-Za-z0-9][\w.+~-]*)?)", re.A
 
 
 def documents(artifacts: Artifacts, kind: str, *globs: str) -> list[Document]:
-    """The texts where a tool's output may stand: what was cut out as that kind, else the whole pasted texts and logs."""
+    """The texts where a tool's output may occur: those cut out as that kind, else all pasted texts and logs."""
     own = artifacts.like(f"paste/*-{kind}", *globs)
     return [artifacts.document(a) for a in own or artifacts.like("paste/text*", "log/*")]
 
 
 def whole(artifacts: Artifacts) -> list[Document]:
-    """The whole pasted texts and logs."""
+    """All pasted texts and logs, uncut."""
     return [artifacts.document(a) for a in artifacts.like("paste/text*", "log/*")]
 
 
 class LinePattern(NamedTuple):
-    """Where a line holds `needle` (lower case) and fits `pattern`, its group is the value of `fact`."""
+    """In a line that holds `needle` (lower case) and matches `pattern`, the group is the value of `fact`."""
 
     needle: str
     pattern: re.Pattern[str]
@@ -41,7 +41,7 @@ def says(needle: str, pattern: str, fact: str, flags: int = 0) -> LinePattern:
 
 
 def record_rows(result: ProbeResult, document: Document, rows: Iterable[LinePattern], tidy: Callable[[str], str]) -> None:
-    """Each fact that these rows find in the page, its value tidied; a kernel release tells of WSL too."""
+    """Record each fact that these rows find in the document; a kernel release also decides `wsl`."""
     for row in rows:
         for line in document.lines_with(row.needle, most=40):
             found = row.pattern.search(line.text)
@@ -52,14 +52,14 @@ def record_rows(result: ProbeResult, document: Document, rows: Iterable[LinePatt
 
 
 def stated(value: str) -> str | None:
-    """The value without outer blanks and quotes; None where a tool says that it has none."""
+    """The value without outer blanks and quotes; None if the tool prints that it has none."""
     value = value.strip().strip("'\"`").strip()
     empty = not value.strip("0xX:.-") and not value.isdigit()
     return None if empty or value.lower() in _NOT_STATED else value
 
 
 def version_in(value: str) -> str | None:
-    """The version that a value starts with (`3.10.12 (main, ...)` gives 3.10.12); None when it does not start with one."""
+    """The version that a value starts with (`3.10.12 (main, ...)` gives 3.10.12); None if it does not start with one."""
     found = _VERSION.match(value.strip().strip("'\"`"))
     return found.group(1).rstrip(".,;:)") if found else None
 

@@ -1,4 +1,4 @@
-"""Environment variables that matter: what ROCm's libraries, PyTorch and the tools around them read.
+"""Environment variables that ROCm's libraries, PyTorch and the tools around them read.
 
 Sources: ROCm/rocm-systems (ROCr, libhsakmt, HIP, RCCL), ROCm/rocm-libraries (rocBLAS, hipBLASLt, MIOpen), pytorch.
 """

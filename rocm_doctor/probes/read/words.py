@@ -1,4 +1,4 @@
-"""Which words a text holds at all: asked first, a thousand fragments cost one pass over a large text and not a thousand."""
+"""The set of words in a text: checked first, it replaces a thousand searches of a large text by one pass."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import re
 from functools import cache
 
 _LETTERS = re.compile(r"[a-z]+")
-# Letters as lower case, line ends as they are, anything else a blank.
+# Letters become lower case, line ends stay, anything else becomes a blank.
 _WORDS = bytes((c | 32) if chr(c).isalpha() and c < 128 else c if c == 10 else 32 for c in range(256))
 _SMALL = 50_000
-"""Characters up to which looking for a fragment costs less than asking for its words."""
+"""Characters up to which searching a fragment costs less than collecting the words."""
 _MOST = 2_000_000
-"""Characters of lines that differ in more than their numbers: beyond, a text is no log (base64, a dump) and is not cut up."""
+"""Characters of lines that differ in more than their numbers; a text with more is not a log (base64, a dump) and is not split."""
 
 
 class WordSet:
-    """The runs of ASCII letters of a text, in lower case. `known`: few enough to tell them. A `small` text is not asked."""
+    """The runs of ASCII letters in a text, in lower case. `known`: few enough to collect. Not used for a `small` text."""
 
     def __init__(self, text: str) -> None:
         self.small = len(text) <= _SMALL
-        # Without their numbers most lines of a log are alike: they are told apart before they are cut into words.
+        # Without their numbers most lines of a log are equal: duplicates are dropped before lines are split into words.
         lines = b"" if self.small else b" ".join(set(text.encode("ascii", "replace").translate(_WORDS).split(b"\n")))
         self.known = len(lines) <= _MOST
         self._words = set(lines.split()) if self.known else set()
@@ -27,7 +27,7 @@ class WordSet:
         self._asked: dict[bytes, bool] = {}
 
     def may_hold(self, *fragments: str) -> bool:
-        """Whether the text can hold all these fragments (in lower case): False is sure, True is not."""
+        """False if the text cannot hold all these fragments (in lower case); True is no proof that it does."""
         return self.small or not self.known or all(self._holds(run) for fragment in fragments for run in _runs(fragment))
 
     def _holds(self, run: bytes) -> bool:
@@ -39,7 +39,7 @@ class WordSet:
 
 @cache
 def _runs(fragment: str) -> tuple[bytes, ...]:
-    """Runs of letters that a text with this fragment holds; a blank stands where a run is known to begin or to end.
+    """Runs of letters that any text with this fragment holds; a blank marks a known start or end of a run.
 
     Those known at both ends come first: they are the quickest to look up.
     """

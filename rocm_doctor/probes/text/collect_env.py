@@ -70,7 +70,7 @@ Say = Callable[[str], None]
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """torch, hip, python, kernel, os, the one GPU it names, and the packages that it lists."""
+    """torch, hip, python, kernel, os, the one GPU it names, and the packages it lists."""
     result = ProbeResult()
     for document in documents(artifacts, "collect_env", "cmd/*collect_env*"):
         _read_page(result, document)
@@ -87,7 +87,7 @@ def _read_page(result: ProbeResult, document: Document) -> None:
 
 
 def _block(document: Document) -> tuple[int, int] | None:
-    """Where the report stands in the text: around its landmarks, two of which must be there."""
+    """The report's part of the text: around its landmarks, of which two must occur."""
     places = [p for p in (document.low.find(mark) for mark in _LANDMARKS) if p >= 0]
     if len(places) < 2:
         return None
@@ -170,7 +170,7 @@ def _machine(result: ProbeResult, values: Values) -> None:
 
 
 def _gpu(result: ProbeResult, values: Values) -> None:
-    """The first GPU, the only one that it names. Its name ends in the gfx target from torch 2.2 on."""
+    """The only GPU that it names, the first. Since torch 2.2 the name ends in the gfx target."""
     value, reading = _get(values, "GPU models and configuration")
     found = _GPU.fullmatch(value[:200]) if value else None
     if found is None or not found.group(1) or "NVIDIA" in found.group(1).upper():

@@ -49,7 +49,7 @@ _ADVICE = re.compile(
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """env.<NAME> for each variable that is set; None for one that was taken away; said.works.<NAME> where it is the cure."""
+    """env.<NAME> for each variable that is set, absent for one that is unset; said.works.<NAME> where the setting is the fix."""
     result = ProbeResult()
     for document in whole(artifacts):
         _text(result, document)
@@ -70,7 +70,7 @@ def _text(result: ProbeResult, document: Document) -> None:
 
 
 def _settings(line: Line) -> Iterator[tuple[str, str, int]]:
-    """(name, value, place) of each setting in a line, whichever language it is written in."""
+    """(name, value, offset) of each setting in a line, in any of the languages."""
     taken: set[str] = set()
     for pattern in (_PYTHON, _POWERSHELL, _SPOKEN, _SET, _QUOTED, _YAML):
         for found in pattern.finditer(line.text):
@@ -87,16 +87,16 @@ def _settings(line: Line) -> Iterator[tuple[str, str, int]]:
 
 
 def _is_reference(value: str) -> bool:
-    """A value that stands for another one, a placeholder, or the rest of a comparison (`NAME == ...`)."""
+    """True for a reference to another value, a placeholder, or the rest of a comparison (`NAME == ...`)."""
     bare = value.strip("\"'`")
     return bare.startswith(("=", "<", "...", "…", "os.", "str(")) or (bare.startswith(("$", "%")) and ":" not in bare)
 
 
 def _advised(before: str) -> bool:
-    """Whether the words before a setting only recommend it, as error messages and questions do."""
+    """True if the words before a setting only recommend it, as error messages and questions do."""
     return _ADVICE.search(before[-90:]) is not None
 
 
 def _cures(text: str, start: int, end: int) -> bool:
-    """Whether a sentence says that it works with the setting: then it is the cure, and not how the failing run was set."""
+    """True if a sentence states that it works with the setting: then the setting is the fix, not part of the failing run."""
     return _SENTENCE.match(text) is not None and stance(text, start, end) == "works"

@@ -1,6 +1,6 @@
-"""Which gfx targets a name may mean: marketing names in the spellings that people use, code names, families, processors, PCI ids.
+"""The gfx targets that a name may mean: marketing names in common spellings, code names, families, processors, PCI ids.
 
-The names are data of the catalogue. A name that several targets carry gives several; what to do then is the caller's matter.
+The names come from the catalog. A name of several targets gives several; the caller decides between them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Key = tuple[str, ...]
 
 
 class Mention(NamedTuple):
-    """A GPU named in a text: where, in which words, which targets it may be, and what kind of name it is."""
+    """A GPU named in a text: the span, the words, the targets it may be, and the kind of name."""
 
     start: int
     end: int
@@ -42,7 +42,7 @@ class _Token(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """`joints`: places in the key whose word must touch the one before it (the letter of `780M`, not the `XT` of `7900 XT`)."""
+    """`joints`: indexes of key words that must follow without a blank (the letter of `780M`, not the `XT` of `7900 XT`)."""
 
     gfx: tuple[str, ...]
     kind: str
@@ -56,7 +56,7 @@ class _Word(NamedTuple):
 
 
 class GpuNames(NamedTuple):
-    """The lookup, built once from the catalogue by `GpuNames.of`."""
+    """The lookup, built once from the catalog by `GpuNames.of`."""
 
     entries: dict[Key, _Entry]
     pci: dict[int, tuple[str, ...]]
@@ -71,7 +71,7 @@ class GpuNames(NamedTuple):
         families: Iterable[tuple[str, str]] = (),
         processors: Iterable[tuple[str, Sequence[str]]] = (),
     ) -> GpuNames:
-        """Of (target, marketing names, PCI ids in hex); each with its target first: code names, families, processors' globs."""
+        """The lookup of (target, marketing names, PCI ids in hex) and of pairs of target and code name, family or processor glob."""
         entries: dict[Key, _Entry] = {}
         pci: dict[int, tuple[str, ...]] = {}
         short: dict[Key, _Entry] = {}
@@ -90,7 +90,7 @@ class GpuNames(NamedTuple):
         return cls(entries, pci, patterns, frozenset(key[0] for key in entries))
 
     def find(self, text: str) -> list[Mention]:
-        """Every GPU named in the text, in its order; of names that begin at one place the longest. Linear time."""
+        """Every GPU named in the text, in order; the longest of the names at one offset. Linear time."""
         found: list[Mention] = []
         start = 0
         for line in text.split("\n"):
@@ -111,7 +111,7 @@ class GpuNames(NamedTuple):
         return kept
 
     def of_name(self, name: str) -> tuple[str, ...]:
-        """The targets that a name printed by a tool may mean; empty when it says nothing (`AMD Radeon Graphics`)."""
+        """The targets that a name printed by a tool may mean; empty for a generic name (`AMD Radeon Graphics`)."""
         device = re.fullmatch(r"Device ([0-9a-fA-F]{4})", name.strip())
         if device:
             return self.pci.get(int(device.group(1), 16), ())
@@ -149,7 +149,7 @@ class GpuNames(NamedTuple):
 
 
 def _fits(entry: _Entry, tokens: list[_Token], low: str) -> bool:
-    """The letters that belong to a number stand at it, the name is no part of a longer word, and no unit follows."""
+    """True if letters that belong to a number touch it, the name is not part of a longer word, and no unit follows."""
     start, end = tokens[0].start, tokens[-1].end
     if (start and low[start - 1].isalnum() and low[start - 1] != "x") or low[end : end + 1].isalnum():
         return False
@@ -192,7 +192,7 @@ def _words(name: str) -> list[_Word]:
 
 
 def _spellings(words: list[_Word]) -> Iterator[list[_Word]]:
-    """The name with and without the words (and the size of memory) that people leave out, unless a mere number is left."""
+    """The name with and without the words (and the memory size) that people leave out, unless only a number is left."""
     if len(words) > 2 and words[-1].word == "gb":
         yield from _spellings(words[:-2])
     optional = _OPTIONAL if any(w.word.isdigit() for w in words) else _BRAND
@@ -204,7 +204,7 @@ def _spellings(words: list[_Word]) -> Iterator[list[_Word]]:
 
 
 def _without_suffix(words: list[_Word]) -> list[_Word]:
-    """The name cut behind its number (`RX 7900`, `MI300`): what people write when they leave open which of the cards it is."""
+    """The name cut behind its number (`RX 7900`, `MI300`), as people write who leave the exact model open."""
     if len(words) > 2 and words[-1].word == "gb":
         words = words[:-2]
     while words and not words[-1].word.isdigit():
@@ -228,7 +228,7 @@ def _distinctive(key: Sequence[str]) -> bool:
 
 
 def _glob(glob: str) -> re.Pattern[str]:
-    """A processor's glob as a pattern: a star of its own is the tier (`7`, `7 PRO`) and may be missing, a last one any suffix."""
+    """A processor's glob as a pattern: a star as a word is the tier (`7`, `7 PRO`) and optional, a trailing one any suffix."""
     out = []
     for word in glob.lower().split():
         body = re.escape(word).replace(r"\?", r"\d").replace(r"\*", r"[\w+]{0,8}")

@@ -18,13 +18,13 @@ from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.redaction.find import PSEUDONYM, hosts
 
 _READ = 200_000
-"""Characters of a text in which the host is looked for."""
+"""Characters of a text that are searched for the host."""
 _BUILDER = re.compile(r"Linux version \S+ \([^)\n]{0,200}\)")
-"""Where a kernel names the host that built it."""
+"""The host that built a kernel, which is not the user's."""
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """host.hostname; host.id, a number made of the machine's own id."""
+    """host.hostname; host.id, a hash of the machine id."""
     result = ProbeResult()
     known = keyed(artifacts.get("host"), ":")
     for key, fact in (("name", "host.hostname"), ("id", "host.id")):

@@ -22,7 +22,7 @@ class _Report(msgspec.Struct):
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """Every fact and every GPU of the reports at hand (`report/*`)."""
+    """Every fact and every GPU of the reports (`report/*`)."""
     result = ProbeResult()
     for artifact in (a for a in artifacts if a.missing and a.name.startswith("report/")):
         result.fail(artifact.name, artifact.note)
@@ -30,7 +30,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         try:
             snapshot = msgspec.json.decode(artifact.text, type=_Report).snapshot
         except (msgspec.DecodeError, UnicodeEncodeError) as exc:
-            result.fail(artifact.name, f"not a report that this version reads: {exc}")
+            result.fail(artifact.name, f"not a report that this version can read: {exc}")
             continue
         result.facts.update(snapshot.facts)
         result.errors += snapshot.errors

@@ -67,7 +67,7 @@ _CUT = 60
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """pkg.<name>; torch.version and what follows from it, where torch is among them."""
+    """pkg.<name>; with torch among them, torch.version and the facts that follow from it."""
     result = ProbeResult()
     for document in documents(artifacts, "pip", "cmd/pip*", "cmd/conda list*", "cmd/uv pip*"):
         if document.has("==", "torch", "pip ", "conda ", "package"):
@@ -87,7 +87,7 @@ def _page(result: ProbeResult, document: Document, cut_out: bool) -> None:
 
 
 def _tables(result: ProbeResult, document: Document, cut_out: bool) -> None:
-    """Rows of two (pip, uv) or four (conda) columns, `name==version` lines. A stray row counts for a package that matters."""
+    """Rows of two (pip, uv) or four (conda) columns and `name==version` lines. A single row counts only for a package that matters."""
     run: list[tuple[Line, str, str]] = []
     believed = cut_out
     start = 0
@@ -117,7 +117,7 @@ def _row(text: str) -> tuple[str, str] | None:
 
 
 def _third_column(rest: str) -> bool:
-    """What may stand behind a version: a folder (editable), an installer, or conda's build and channel."""
+    """True for what may follow a version: a folder (editable), an installer, or conda's build and channel."""
     return (
         rest.startswith(("/", "~", "file:"))
         or rest in ("pip", "uv")
@@ -145,7 +145,7 @@ def _show_block(result: ProbeResult, document: Document, line: Line) -> None:
 
 
 def _show_after_prompt(result: ProbeResult, document: Document, line: Line) -> None:
-    """`pip show torch | grep Version` leaves only the line of the version."""
+    """The version that `pip show torch | grep Version` prints without its package's name."""
     asked = _SHOW.search(line.text)
     following = next(document.after(line, 1), None)
     version = re.match(r"\s*Version:\s*" + _VER + r"\s*$", following.text) if following else None

@@ -34,7 +34,7 @@ _COMFYUI = re.compile(r"ROCm version: \((\d{1,2}), (\d{1,2})\)")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """GPUs, versions, the machine, commands and what works where, out of pasted texts (`paste/text`)."""
+    """GPUs, versions, the machine, commands and what works where, from pasted texts (`paste/text`)."""
     result = ProbeResult()
     for artifact in artifacts.like("paste/text*"):
         document = artifacts.document(artifact)
@@ -52,7 +52,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 
 def _record_torchs_rocm(result: ProbeResult, document: Document) -> None:
-    """ComfyUI prints torch's ROCm as `(6, 4)`: the system's too, as long as nothing else is said of that."""
+    """rocm.version as ComfyUI prints torch's, `(6, 4)`: taken for the system's if nothing else states that."""
     for line in document.lines_with("rocm version: (", most=1):
         found = _COMFYUI.search(line.text)
         if found and "rocm.version" not in result.facts:

@@ -1,4 +1,4 @@
-"""What a person ran: commands, installations and the index they took torch from, container images and what their tags say."""
+"""What a person ran: commands, installations and the index of torch, container images and the versions in their tags."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _INSTALLER = re.compile(
 
 
 def record_commands(result: ProbeResult, document: Document, text: list[Sentence]) -> None:
-    """said.command, said.install, said.torch_index, and versions that stand in wheels' names, images and installers."""
+    """said.command, said.install, said.torch_index, and versions in the names of wheels, images and installers."""
     commands = list(dict(islice(_commands(document), MOST)).items())
     if commands:
         result.record("said.command", tuple(c for c, _ in commands), commands[0][1])
@@ -78,7 +78,7 @@ def record_commands(result: ProbeResult, document: Document, text: list[Sentence
 
 
 def _commands(document: Document) -> Iterator[tuple[str, Reading]]:
-    """Lines behind a prompt, lines that begin with a program that people run here, and such words between backticks."""
+    """Commands: behind a prompt, at the start of a line with a known program, or between backticks."""
     numbered = dict(lines(document.text))
     for number, line in numbered.items():
         reading = Reading(document.name, f"line {number}", " ".join(line[:400].split())[:200])
@@ -91,7 +91,7 @@ def _commands(document: Document) -> Iterator[tuple[str, Reading]]:
 
 
 def _continued(command: str, number: int, lines: dict[int, str]) -> str:
-    """The command with the lines that a backslash at its end joins to it (ten at most)."""
+    """The command with its continuation lines (backslash at the end; ten at most)."""
     for step in range(1, 11):
         if not command.rstrip().endswith("\\"):
             break
@@ -100,7 +100,7 @@ def _continued(command: str, number: int, lines: dict[int, str]) -> str:
 
 
 def _install(result: ProbeResult, command: str, reading: Reading) -> None:
-    """Where torch came from, and what was pinned."""
+    """said.install and said.torch_index: where torch came from and what was pinned."""
     pinned = dict(installed(command))
     for name, version in pinned.items():
         result.record("torch.version" if name == "torch" else f"pkg.{name}", version, reading)
@@ -133,7 +133,7 @@ def _indexes(result: ProbeResult, sentence: Sentence) -> None:
 
 
 def _files(result: ProbeResult, sentence: Sentence) -> None:
-    """Wheels by their file names: version, and the Python they are for."""
+    """Versions and Python tags in the file names of wheels."""
     text = sentence.text
     pulled = _PULLED.match(text)
     if pulled:
@@ -152,7 +152,7 @@ def _files(result: ProbeResult, sentence: Sentence) -> None:
 
 
 def _images(result: ProbeResult, sentence: Sentence) -> None:
-    """AMD's images carry ROCm, distribution, Python and torch in their tags."""
+    """ROCm, distribution, Python and torch versions in the tags of AMD's images."""
     for found in _IMAGE.finditer(sentence.text) if "rocm" in sentence.text else ():
         tag = (found.group(1) or found.group(2)).rstrip(".")
         if re.search(r"\b(?:also|or)\b.{0,30}$", sentence.text[: found.start()], re.I):

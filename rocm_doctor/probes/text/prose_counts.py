@@ -1,4 +1,4 @@
-"""How many cards a name stands for: `two RX 7900 XT`, `8x MI300X`, `MI210 x4`, `4 MI100 gpus`."""
+"""The number of GPUs that a name means: `two RX 7900 XT`, `8x MI300X`, `MI210 x4`, `4 MI100 gpus`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COUNTS = {"two": 2, "dual": 2, "pair of": 2, "twin": 2, "both": 1, "three": 3, 
 
 
 def count_at(text: str, start: int, end: int) -> int:
-    """How many of the cards named in text[start:end] the words around it speak of (MOST at most): `8x`, `two`, `x4`."""
+    """The number of GPUs named in text[start:end], from the words around it (MOST at most): `8x`, `two`, `x4`."""
     after = _AFTER_COUNT.match(text, end)
     if after:
         return int(after.group(1) or after.group(2))

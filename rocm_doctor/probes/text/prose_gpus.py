@@ -1,6 +1,6 @@
-"""The GPUs that a person names: by card, gfx target, PCI id, code name, family or processor; how many; and which of them works.
+"""The GPUs that a person names: by product, gfx target, PCI id, code name, family or processor; how many; which of them works.
 
-A name that fits several targets stays ambiguous: its candidates are kept, and what else the text says narrows them.
+A name that fits several targets stays ambiguous: its candidates are kept, and the rest of the text narrows them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _DISABLED = re.compile(r"\b(?:disabled?|turned off|switched off|deactivated|off 
 
 
 class Named(NamedTuple):
-    """A GPU as one place of the text names it. `strong`: as a device, not inside a path, a package or a setting."""
+    """One mention of a GPU. `strong`: as a device, not inside a path, a package or a setting."""
 
     gfx: tuple[str, ...]
     kind: str
@@ -64,7 +64,7 @@ class Named(NamedTuple):
 
 
 class Group(msgspec.Struct):
-    """Names that mean the same GPU: the targets that all of them allow."""
+    """Mentions of the same GPU, and the targets that all of them allow."""
 
     gfx: tuple[str, ...]
     members: list[Named]
@@ -92,7 +92,7 @@ def record_gpus(result: ProbeResult, text: list[Sentence], names: GpuNames) -> N
 
 
 _PYTHON_LIST = re.compile(r"\[\s*['\"]gfx\w+(?::[\w:+-]+)?['\"]\s*[,\]]")
-"""What torch.cuda.get_arch_list() prints: the targets of a build, not GPUs."""
+"""True inside the output of torch.cuda.get_arch_list(): targets of a build, not GPUs."""
 
 
 def _named(sentence: Sentence, names: GpuNames) -> Iterator[Named]:
@@ -124,7 +124,7 @@ def _of_mention(sentence: Sentence, mention: Mention) -> Named:
 
 
 def _of_gfx(sentence: Sentence, names: GpuNames) -> Iterator[Named]:
-    """Targets: those that stand alone are devices; in paths, packages and settings they only hint, in lists they say nothing."""
+    """Mentions by gfx target: on its own a target is a device, in a path, package or setting only a hint, in a list nothing."""
     text = sentence.text
     found: dict[str, re.Match[str]] = {}
     if _PYTHON_LIST.search(text):
@@ -152,13 +152,13 @@ def _of_gfx(sentence: Sentence, names: GpuNames) -> Iterator[Named]:
 
 
 def _family(digits: str, names: GpuNames) -> tuple[str, ...]:
-    """All targets of the catalogue that begin so: gfx110x is gfx1100 to gfx1103."""
+    """All targets of the catalog with this prefix: gfx110x is gfx1100 to gfx1103."""
     known = dict.fromkeys(g for entry in names.entries.values() for g in entry.gfx)
     return tuple(sorted(g for g in known if g.startswith("gfx" + digits) and len(g) == len(digits) + 4))
 
 
 def _groups(named: Iterable[Named]) -> list[Group]:
-    """Names gathered by GPU. Exact names first make the groups; families and processors then only narrow them, or stand alone."""
+    """Mentions grouped by GPU. Exact names make the groups; families and processors only narrow them, or are a group alone."""
     groups: list[Group] = []
     for weak in (False, True):
         for one in (n for n in named if (n.kind in ("family", "codename", "processor")) is weak):
@@ -173,7 +173,7 @@ def _groups(named: Iterable[Named]) -> list[Group]:
 
 
 def _group_of(groups: list[Group], one: Named) -> Group | None:
-    """The group that this name may belong to; none for a second card that the sentence puts beside the first."""
+    """The group that this mention belongs to; None for a second GPU that the sentence puts beside the first."""
     for group in groups:
         if set(group.gfx) & set(one.gfx) and not _beside(group.members[-1], one):
             return group
@@ -181,7 +181,7 @@ def _group_of(groups: list[Group], one: Named) -> Group | None:
 
 
 def _beside(first: Named, second: Named) -> bool:
-    """`6900xt + 6800xt`: two cards of one target in one breath."""
+    """True for `6900xt + 6800xt`: two GPUs of one target, joined in one sentence."""
     if (
         first.sentence is not second.sentence
         or not first.kind == second.kind == "name"
@@ -212,7 +212,7 @@ def _describe(result: ProbeResult, group: Group, gpu: dict[str, Fact]) -> None:
 
 
 def _record_sides(result: ProbeResult, groups: list[Group]) -> None:
-    """Where one GPU of several works and another does not: which is which."""
+    """said.works.gpu and said.broken.gpu, where one GPU of several works and another does not."""
     if len(groups) < 2:
         return
     for side in ("works", "broken"):
@@ -226,7 +226,7 @@ def _record_sides(result: ProbeResult, groups: list[Group]) -> None:
 
 
 def _record_others(result: ProbeResult, text: Iterable[Sentence]) -> None:
-    """Cards of another maker, and what is said of the integrated GPU."""
+    """GPUs of another vendor, and statements on the integrated GPU."""
     for sentence in text:
         nvidia = _NVIDIA.search(sentence.text)
         if nvidia and stance(sentence.text, *nvidia.span()) != "elsewhere":

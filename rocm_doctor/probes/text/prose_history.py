@@ -1,4 +1,4 @@
-"""What was tried, what changed, when, and which variables a person says are not set."""
+"""What was tried, what changed and when, and the variables that a person states are not set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine that a person describes: container, virtual machine, processor, groups, and outright statements on its state."""
+"""The machine that a person describes: container, virtual machine, processor, groups, and plain statements on its state."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _BARE_METAL = re.compile(r"\bbare[- ]metal\b", re.I)
 
 
 class State(NamedTuple):
-    """Words that say outright how the machine stands, and the fact that they state."""
+    """A pattern of words that state a fact outright, and that fact."""
 
     fact: str
     value: bool | str
@@ -58,7 +58,7 @@ class State(NamedTuple):
 
 
 def _state(fact: str, value: bool | str, needles: str, pattern: str) -> State:
-    """`needles`: words in lower case, one of which is in every sentence that fits (a cheap test before the dear one)."""
+    """`needles`: lower-case words, one of which is in every matching sentence (a cheap test before the expensive one)."""
     return State(fact, value, tuple(needles.split("|")), re.compile(pattern, re.I))
 
 
@@ -132,7 +132,7 @@ _CPU = re.compile(
 
 
 def record_machine(result: ProbeResult, text: Iterable[Sentence]) -> None:
-    """container, cpu, said.groups, and what the table of states holds."""
+    """container, cpu, said.groups, and the facts of the table of states."""
     for sentence in text:
         low = sentence.text.lower()
         if any(word in low for word in _CONTAINER_WORDS):

@@ -40,7 +40,7 @@ Named = tuple[str, Reading]
 
 
 def record_os(result: ProbeResult, text: Sequence[Sentence]) -> None:
-    """os, platform and wsl. Inside WSL the system is the Linux; else the one named first, with its version where it has one."""
+    """os, platform and wsl. Inside WSL the system is the Linux; else the first one named, with its version if there is one."""
     linux: list[Named] = []
     windows: list[Named] = []
     first = ""
@@ -64,7 +64,7 @@ def record_os(result: ProbeResult, text: Sequence[Sentence]) -> None:
 
 
 def _say(result: ProbeResult, platform: str, named: list[Named], reading: Reading) -> None:
-    """The first name with a version, else the first; a version that stands alone is joined to a name without one."""
+    """The first name with a version, else the first name; a separate version is joined to a name without one."""
     result.record("platform", platform, reading)
     full = [n for n in named if any(c.isdigit() for c in n[0])]
     names = [n for n in named if n[0] and n not in full]
@@ -90,7 +90,7 @@ def _windows(sentence: Sentence) -> list[Named]:
 
 
 def _named_only(text: str, found: re.Match[str]) -> bool:
-    """A distribution that the words only compare with, that built a compiler, or whose name is an everyday word."""
+    """True for a distribution that is only compared with, that built a compiler, or whose name is an everyday word here."""
     name, version = found.group(1), found.group(2)
     before = text[max(0, found.start() - 40) : found.start()]
     if not version and (name[0].islower() or re.match(r"[\s:-]{0,3}\(?\d", text[found.end() : found.end() + 6])):

@@ -1,6 +1,6 @@
-"""What a person wrote, cut into sentences and clauses, and what a clause says of a thing named in it: works, fails, was.
+"""A person's text, split into sentences and clauses, and the stance of a clause on a thing named in it: works, fails, was.
 
-Grammar only: how people put such statements, whichever software they are about.
+Grammar only: how people phrase such statements about any software.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.document import Document
 
 HEAD, TAIL = 96_000, 32_000
-"""Characters read at the start and at the end of a text: what a person writes stands around the log, not in the middle of it."""
+"""Characters read at the start and at the end of a text: people write around the log, not in the middle of it."""
 LONGEST = 4_000
 ALIKE = 20
 
@@ -124,13 +124,13 @@ _OR_LATER = re.compile(
 
 
 NEGATED = re.compile(r"\b(?:no|not|without|never|outside|isn't|non-|instead of|rather than|unlike)\s+(?:\w+\s+){0,3}$", re.I)
-"""At the end of the words before a thing: it is said not to be there."""
+"""Matches at the end of the words before a thing that is said to be absent."""
 
 
 class Sentence(NamedTuple):
-    """One sentence (or line of output): its words without marks of emphasis, its line's number from 1, the page it stands on.
+    """One sentence (or line of output): its text without emphasis marks, its line number from 1, and its document.
 
-    `other`: somebody else than the first writer says it, about a machine of theirs.
+    `other`: written by another person than the first writer, about another machine.
     """
 
     text: str
@@ -143,12 +143,12 @@ class Sentence(NamedTuple):
         return Reading(self.document.name, f"line {self.number}", " ".join(self.text.split())[:200])
 
     def stance(self, start: int, end: int) -> Stance:
-        """What it says of the thing at text[start:end]; whatever somebody else says is about another machine."""
+        """The stance on the thing at text[start:end]; other writers' sentences are about another machine."""
         return "elsewhere" if self.other else stance(self.text, start, end)
 
 
 def sentences(document: Document) -> list[Sentence]:
-    """The sentences of the text's first and last part, in order. Of a log's lines that differ in numbers only, the first few."""
+    """The sentences of the text's first and last part, in order. Lines that differ only in digits are kept at most ALIKE times."""
     found: list[Sentence] = []
     reporter, heading, other = "", "", False
     shapes: Counter[str] = Counter()
@@ -189,7 +189,7 @@ def _split(line: str) -> Iterator[str]:
 
 
 def clause_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """Where the clause that holds text[start:end] begins and stops, 300 characters away at most."""
+    """The start and end of the clause that holds text[start:end], 300 characters away at most."""
     first, stop = max(0, start - 300), min(len(text), end + 300)
     for gap in _CLAUSE.finditer(text, first, stop):
         if gap.end() <= start:
@@ -200,10 +200,10 @@ def clause_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def stance(text: str, start: int, end: int) -> Stance:
-    """What the clause around text[start:end] says of the thing that stands there.
+    """The stance of the clause around text[start:end] on the thing there.
 
-    A line's label says it for the line (`Working: 6.1`), and a word right behind for the thing (`6.1: works`). A clause that says
-    nothing shares the verb of the one that `and` joins to it (`with 6.1 and with 6.2 it fails`).
+    A label decides for its line (`Working: 6.1`), and a word right behind for the thing (`6.1: works`). A clause without a verb
+    shares that of the clause that `and` joins to it (`with 6.1 and with 6.2 it fails`).
     """
     label = _LABEL.match(text[:80])
     if label and label.end() <= start:

@@ -1,4 +1,4 @@
-"""Versions that a person states: of ROCm, torch, Python, the kernel, drivers and packages, and which of them works or breaks."""
+"""Versions that a person states: of ROCm, torch, Python, the kernel, drivers and packages, and which of them work or break."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PACKAGES = (
 
 
 class Subject(NamedTuple):
-    """What a version may be of: the fact that it states, the name under said.works and said.broken, and how people write it."""
+    """A subject of versions: the fact it states, its name under said.works and said.broken, and how people write it."""
 
     fact: str
     name: str
@@ -82,7 +82,7 @@ _UBUNTU = re.compile(r"(?:ubuntu|mint|fedora|debian|rhel|suse|leap|centos|rocky|
 
 
 class StatedVersion(NamedTuple):
-    """One version that a text states, and the stance it takes on it."""
+    """One version that a text states, and the text's stance on it."""
 
     subject: Subject
     version: str
@@ -91,7 +91,7 @@ class StatedVersion(NamedTuple):
 
 
 def record_versions(result: ProbeResult, text: Iterable[Sentence]) -> None:
-    """Each subject's version in use; said.works.<name> and said.broken.<name> where the text sets versions against each other."""
+    """Each subject's version in use; said.works.<name> and said.broken.<name> where the text compares versions."""
     stated = list(_stated(text))
     torch = _current([s for s in stated if s.subject.fact == "torch.version"])
     if torch:
@@ -103,12 +103,12 @@ def record_versions(result: ProbeResult, text: Iterable[Sentence]) -> None:
             result.record(fact, current.version, current.sentence.reading)
         elif all(s.stance in ("works", "past") for s in of_it):
             candidates = tuple(dict.fromkeys(s.version for s in of_it))
-            result.record(fact, Unknown("ambiguous", "say which version is in use", candidates), of_it[0].sentence.reading)
+            result.record(fact, Unknown("ambiguous", "state which version is in use", candidates), of_it[0].sentence.reading)
     _record_sides(result, stated)
 
 
 def _current(stated: list[StatedVersion]) -> StatedVersion | None:
-    """The version in use: the one that fails, else the first named without praise; of `2.12` and `2.12.0` the fuller one."""
+    """The version in use: the one that fails, else the first that is not said to work; `2.12.0` wins over `2.12`."""
     chosen = next((s for s in stated if s.stance == "broken"), None) or next((s for s in stated if s.stance == "plain"), None)
     fuller = [
         s
@@ -119,7 +119,7 @@ def _current(stated: list[StatedVersion]) -> StatedVersion | None:
 
 
 def _record_sides(result: ProbeResult, stated: list[StatedVersion]) -> None:
-    """Where one version works (or was there before) and another does not: both, by the subject's name."""
+    """said.works and said.broken by the subject's name, where one version works (or was used before) and another does not."""
     for name in dict.fromkeys(s.subject.name for s in stated):
         of_it = [s for s in stated if s.subject.name == name]
         good = [s for s in of_it if s.stance in ("works", "past")]
@@ -155,7 +155,7 @@ def _stated(text: Iterable[Sentence]) -> Iterator[StatedVersion]:
 
 
 def _of_wheel(subject: Subject, sentence: Sentence, start: int, end: int) -> Subject:
-    """`rocm6.2` in one word is the tag of a wheel where the sentence is about wheels, and ROCm itself elsewhere."""
+    """The subject of `rocm6.2` in one word: the tag of a wheel in a sentence about wheels, ROCm itself elsewhere."""
     written = sentence.text[start:end]
     if subject.fact != "rocm.version" or not written.startswith("rocm") or " " in written or not _WHEEL.search(sentence.text):
         return subject
@@ -163,7 +163,7 @@ def _of_wheel(subject: Subject, sentence: Sentence, start: int, end: int) -> Sub
 
 
 def _named(sentence: Sentence) -> Iterator[tuple[int, int, Subject, str]]:
-    """(start, end, subject, version) of each version that stands with its subject; the first to claim a place keeps it."""
+    """(start, end, subject, version) of each version next to its subject; the first match of a span keeps it."""
     text = sentence.text
     if not any(c.isdigit() for c in text) or _PULLED.match(text):
         return
@@ -214,7 +214,7 @@ def _may_hold(subject: Subject, low: str) -> bool:
 
 
 def _bare(sentence: Sentence, subject: Subject, taken: list[tuple[int, int]]) -> Iterator[StatedVersion]:
-    """Versions without a name (`works on ROCm 6.2, breaks on 6.3`) are of what was named last. `from A to B`: A was before."""
+    """Versions without a name (`works on ROCm 6.2, breaks on 6.3`) belong to the last subject. `from A to B`: A was before."""
     text = sentence.text
     for found in _FROM_TO.finditer(text):
         for group in (1, 2):

@@ -88,7 +88,7 @@ _PRINT = re.compile(r"print\(((?:[^()\"']|\(\d?\)){1,200})\)")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """Versions of torch, HIP, ROCm, Python, the driver and packages, and the GPUs that the programs say they use."""
+    """Versions of torch, HIP, ROCm, Python, the driver and packages, and the GPUs that programs report to use."""
     result = ProbeResult()
     for document in documents(artifacts, "report"):
         record_rows(result, document, SAYS, _tidy)
@@ -121,7 +121,7 @@ def _record_available(result: ProbeResult, document: Document) -> None:
 
 
 def _record_prints(result: ProbeResult, document: Document) -> None:
-    """`python -c "...print(torch.__version__, torch.version.hip)"` and the lines that it left."""
+    """torch's versions from `python -c "...print(torch.__version__, torch.version.hip)"` and the lines it printed."""
     for line in document.lines_with("print(torch.", most=10):
         output = document.after(line, 12)
         for printed in _PRINT.findall(line.text):
@@ -137,7 +137,7 @@ def _record_prints(result: ProbeResult, document: Document) -> None:
 
 
 def _record_typed(result: ProbeResult, document: Document) -> None:
-    """`>>> torch.cuda.is_available()` or `In [2]: torch.__version__`, and the line that came back."""
+    """Facts from `>>> torch.cuda.is_available()` or `In [2]: torch.__version__` and the line that follows."""
     for line in document.lines_with(">>> torch.", ">>> print(torch.", "]: torch.", most=20):
         typed = _TYPED.match(line.text)
         answer = next((a for a in document.after(line, 6) if not _is_noise(a.text)), None) if typed else None
@@ -164,7 +164,7 @@ def _record_printed(result: ProbeResult, document: Document, line: Line, express
 
 
 def _torch(result: ProbeResult) -> None:
-    """What the version and the HIP number say of the build."""
+    """Facts of the build, from the version and the HIP number."""
     version, hip = result.facts.get("torch.version"), result.facts.get("torch.hip")
     main = version or hip
     if main is None or not main.readings:

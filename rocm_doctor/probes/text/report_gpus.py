@@ -1,4 +1,4 @@
-"""The GPUs that programs name as they start: ComfyUI, llama.cpp, transformers, unsloth, SGLang, small benchmarks.
+"""The GPUs that programs print at start-up: ComfyUI, llama.cpp, transformers, unsloth, SGLang, small benchmarks.
 
 Lines as printed by ComfyUI comfy/model_management.py, ggml ggml-cuda.cu, unsloth models/_utils.py, sglang check_env.py.
 """
@@ -22,7 +22,7 @@ _GFX = r"gfx[0-9a-f]{3,5}"
 
 
 class Names(NamedTuple):
-    """A line that names a GPU: a word to look for (lower case), and a pattern with `name` and perhaps more groups."""
+    """A line that names a GPU: a word to search for (lower case), and a pattern with `name` and optional groups."""
 
     needle: str
     pattern: re.Pattern[str]
@@ -55,7 +55,7 @@ _VRAM = re.compile(r"Total VRAM (\d+) MB")
 
 
 def record_gpus(result: ProbeResult, document: Document) -> None:
-    """One listing for each kind of line that names GPUs; the names, and what stands beside them."""
+    """One listing for each kind of line that names GPUs, with the names and the facts beside them."""
     for row in NAMES:
         seen: dict[str, tuple[Line, re.Match[str]]] = {}
         for line in document.lines_with(row.needle, most=80):
@@ -77,7 +77,7 @@ def _group(found: re.Match[str], name: str) -> str | None:
 
 
 def _times(found: re.Match[str]) -> int:
-    """How many GPUs one line stands for (64 at most)."""
+    """The number of GPUs that one line means (64 at most)."""
     count, times = _group(found, "count"), _group(found, "times")
     return min(64, count.count(",") + 1 if count else int(times[:3]) if times else 1)
 
@@ -96,7 +96,7 @@ def _describe(result: ProbeResult, document: Document, line: Line, found: re.Mat
 
 
 def _comfyui(result: ProbeResult, document: Document, gpu: dict[str, Fact]) -> None:
-    """ComfyUI prints memory and architecture of the device in use on lines of their own, above its name."""
+    """Memory and architecture that ComfyUI prints on separate lines above the name of the device in use."""
     for line in document.lines_with("amd arch: ", most=1):
         if found := _ARCH.search(line.text):
             result.record("gfx", found.group(1), document.reading(line), gpu)

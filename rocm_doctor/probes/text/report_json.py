@@ -1,4 +1,4 @@
-"""JSON inside a pasted text: headers of benchmarks (torch, rocm, python, device names under various keys), amdgpu_top's dump."""
+"""JSON in a pasted text: headers of benchmarks (torch, rocm, python, device names under various keys), amdgpu_top's dump."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _OF_AMDGPU_TOP = (
 
 
 def record_json(result: ProbeResult, document: Document) -> None:
-    """Facts out of the JSON values that stand in the text (amd-smi and rocm-smi have probes of their own)."""
+    """Facts from the JSON values in the text (amd-smi and rocm-smi have their own probes)."""
     for place, value in _values(document.text):
         reading = Reading(document.name, f"line {document.number_at(place)}")
         if isinstance(value, list) and any(isinstance(v, dict) and "gfx_target_version" in v for v in value):
@@ -48,7 +48,7 @@ def record_json(result: ProbeResult, document: Document) -> None:
 
 
 def _values(text: str) -> Iterator[tuple[int, Any]]:
-    """(place, value) of the first JSON objects and lists of objects; what does not parse is passed over."""
+    """(offset, value) of the first JSON objects and lists of objects; what does not parse is skipped."""
     text = jsons.whole_letters(text)
     decoder = jsons.decoder()
     place, tries = 0, 0
@@ -104,7 +104,7 @@ def _header(result: ProbeResult, value: dict[str, Any], reading: Reading) -> Non
 
 
 def _amdgpu_top(result: ProbeResult, devices: list[dict[str, Any]], reading: Reading) -> None:
-    """`amdgpu_top --dump --json`: sizes in bytes, ids as numbers (Umio-Yasuno/amdgpu_top)."""
+    """The GPUs of `amdgpu_top --dump --json`: sizes in bytes, ids as numbers (Umio-Yasuno/amdgpu_top)."""
     listing = result.listing(complete=True)
     for device in devices:
         gpu = listing.gpu()

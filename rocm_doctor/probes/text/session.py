@@ -54,7 +54,7 @@ _VARIABLE = re.compile(r"^([A-Z][A-Z0-9_]{2,60})=(.*)$")
 
 
 class Run(NamedTuple):
-    """One command with the lines that it printed, each with where it was read."""
+    """One command with the lines that it printed, and where each was read."""
 
     command: str
     at: Reading
@@ -62,7 +62,7 @@ class Run(NamedTuple):
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """Facts that the output of known commands gives; `said.ran` are the commands."""
+    """Facts from the output of known commands; `said.ran` are the commands."""
     result = ProbeResult()
     for document in whole(artifacts):
         for run in islice(runs(document), _MOST_RUNS):
@@ -79,7 +79,7 @@ def _ran(result: ProbeResult) -> tuple[str, ...]:
 
 
 def runs(document: Document) -> Iterator[Run]:
-    """Each command of the text with its output; a line of decoration ends nothing."""
+    """Each command of the text with its output; decoration lines do not end an output."""
     current: Run | None = None
     for number, line in enumerate(document.text.split("\n"), 1):
         text = line[:2000].rstrip("\r")
@@ -144,7 +144,7 @@ _PRINTED: dict[str, tuple[str, str]] = {
     "sys.version.split()[0]": (_WORD, "python.version"),
     "sys.prefix": (r"\S.*", "python.prefix"),
 }
-"""What a printed expression looks like, and the fact that it is."""
+"""Pattern and fact of a printed expression."""
 
 
 def _printed(result: ProbeResult, name: str, value: str, reading: Reading) -> None:
@@ -198,7 +198,7 @@ def _system(result: ProbeResult, run: Run) -> None:
 
 
 def _files(result: ProbeResult, run: Run) -> None:
-    """`cat FILE` and `ls FILE` of single files that are a fact, and the complaint that there is no such file."""
+    """Facts from `cat FILE` and `ls FILE` of known files, and from the error that a file does not exist."""
     missing = {found[1]: reading for text, reading in run.output if (found := _NO_FILE.match(text))}
     first = next(((t, r) for t, r in run.output if not _NO_FILE.match(t)), None)
     if "/proc/cmdline" in run.command and first and "=" in first[0]:
@@ -230,14 +230,14 @@ _SINGLE = (
 
 
 def _modules(result: ProbeResult, run: Run) -> None:
-    """`lsmod | grep amdgpu`: nothing printed (but for another command's complaint) means that it is not loaded."""
+    """driver.loaded from `lsmod | grep amdgpu`: no output (except another command's error) means not loaded."""
     lines = [text for text, _ in run.output if re.match(r"amdgpu\s+\d", text)]
     if not lines and (not run.output or all(_NO_FILE.match(text) for text, _ in run.output)):
         result.record("driver.loaded", False, run.at)
 
 
 def _packages(result: ProbeResult, run: Run) -> None:
-    """`pip list`, alone: a whole list, so that what is not in it is not installed."""
+    """Packages from a plain `pip list`: complete, so what is not listed is not installed."""
     rows = [(found, reading) for text, reading in run.output if (found := _ROW.match(text))]
     if len(rows) < 3 or not any(text.startswith("Package") for text, _ in run.output[:4]):
         return
@@ -250,7 +250,7 @@ def _packages(result: ProbeResult, run: Run) -> None:
 
 
 def _variables(result: ProbeResult, run: Run) -> None:
-    """`env | grep ...` with the question's list of prefixes: what it does not print is not set."""
+    """Variables from `env | grep ...` with the question's list of prefixes: what is not printed is not set."""
     result.record("env.", True, run.at)
     for text, reading in run.output:
         found = _VARIABLE.match(text)
@@ -265,7 +265,7 @@ def _cpu(result: ProbeResult, run: Run) -> None:
 
 
 def _virtual(result: ProbeResult, run: Run) -> None:
-    """`systemd-detect-virt --vm`: the hypervisor's name, or `none`."""
+    """virtual_machine from `systemd-detect-virt --vm`: the hypervisor's name, or `none`."""
     for text, reading in run.output[:1]:
         if re.fullmatch(r"[a-z][a-z0-9-]{1,20}", text):
             result.record("virtual_machine", None if text == "none" else text, reading)
@@ -278,7 +278,7 @@ def _firmware(result: ProbeResult, run: Run) -> None:
 
 
 def _video(result: ProbeResult, run: Run) -> None:
-    """Windows' list of display adapters: `Name : AMD Radeon RX 9070 XT`."""
+    """GPUs from Windows' list of display adapters: `Name : AMD Radeon RX 9070 XT`."""
     for text, reading in run.output:
         found = re.match(r"Name\s*:\s*(.*(?:Radeon|AMD).*)$", text)
         if found:

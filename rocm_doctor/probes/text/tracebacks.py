@@ -29,7 +29,7 @@ _STDLIB = re.compile(
     r"<frozen |[/\\](?:lib(?:64)?[/\\]python3[\d.]*|Python3?\d*[/\\]lib)[/\\](?!site-packages|dist-packages)", re.I
 )
 _PASSED_THROUGH = frozenset(("torch", "torchvision", "functorch"))
-"""Packages in which an error of the library that called them may show."""
+"""Packages in which an error of the calling library may surface."""
 _WINDOWS = re.compile(r"\bPython(3)(\d{1,2})\\(?:Lib|Scripts|python)", re.I)
 _ROCM = re.compile(r"(?<![\w.-])/opt/rocm-(\d{1,2}\.\d+(?:\.\d+)?)(?=[/\s:'\",)]|$)")
 
@@ -48,7 +48,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 
 def _python(result: ProbeResult, document: Document) -> None:
-    """The first path counts: a text that shows two interpreters is about the first one."""
+    """python.* from the first path: a text that shows two interpreters is about the first."""
     for line in document.lines_with("-packages", most=50):
         found = _SITE.search(line.text)
         if found is None:
@@ -67,7 +67,7 @@ def _python(result: ProbeResult, document: Document) -> None:
 
 
 def _raised_in(result: ProbeResult, document: Document) -> None:
-    """The package whose code was innermost in the first traceback, seen from outside torch: later ones are its consequences."""
+    """said.raised_in: the innermost package of the first traceback outside torch; later tracebacks are consequences."""
     inner: tuple[str, Line] | None = None
     innermost_first = False
     for line in document.lines_with('file "', "most recent call", most=200):

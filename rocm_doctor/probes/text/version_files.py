@@ -76,7 +76,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 
 def _dkms(result: ProbeResult, document: Document) -> None:
-    """`dkms status`: module version and kernel of each build; only an installed one is a version of the driver."""
+    """driver.version and kernel from `dkms status`; a build that is not installed gives no driver version."""
     built: list[tuple[str, Line]] = []
     for line in document.lines_with("amdgpu/", "amdgpu, ", most=20):
         found = _DKMS.search(line.text)
@@ -88,7 +88,7 @@ def _dkms(result: ProbeResult, document: Document) -> None:
 
 
 def _packages(result: ProbeResult, document: Document) -> None:
-    """Records of apt, dpkg and rpm: `Package:` (or `Name`) and `Version` within a few lines."""
+    """Versions from records of apt, dpkg and rpm: `Package:` (or `Name`) and `Version` within a few lines."""
     for line in document.lines_with("package: ", "name        : ", most=40):
         name = re.match(r"\s*(?:Package: |Name\s+: )([\w.-]+)\s*$", line.text)
         fact = _PACKAGE_OF.get(name.group(1)) if name else None
@@ -102,7 +102,7 @@ def _packages(result: ProbeResult, document: Document) -> None:
 
 
 def _after_prompt(result: ProbeResult, document: Document) -> None:
-    """A command that shows one value, and the value on the next line."""
+    """Facts from a command that prints one value on the next line."""
     for needle, asked, answered, fact in _PROMPT_FILES:
         for line in document.lines_with(needle, most=10):
             following = next(document.after(line, 1), None) if asked.search(line.text) else None

@@ -20,7 +20,7 @@ _LINE = re.compile(r"\W{0,12}(gfx\w{3,4})((?::[a-z]+[+-])*)$")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """The GPUs by their target alone. A list with only `gfx000` says that there is no GPU."""
+    """The GPUs by target alone. A list with only `gfx000` means that there is no GPU."""
     result = ProbeResult()
     for artifact in outputs(result, artifacts, "agents", "rocm_agent_enumerator"):
         seen: list[tuple[str, str, Reading]] = []

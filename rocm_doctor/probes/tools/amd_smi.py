@@ -66,7 +66,7 @@ def _versions(result: ProbeResult, line: Line, reading: Reading) -> None:
 
 
 def _state(result: ProbeResult, line: Line, reading: Reading, lists_gpus: bool) -> None:
-    """The line about the module is also printed, and wrong, where amdgpu is built into the kernel: not believed beside GPUs."""
+    """driver.loaded from the line about the module, which amd-smi also prints for a built-in amdgpu: ignored if GPUs are listed."""
     if "amdgpu not found in modules" in line.text and not lists_gpus:
         result.record("driver.loaded", False, reading)
     if "Platform: Linux Baremetal" in line.text:

@@ -14,7 +14,7 @@ Gpus = dict[int, dict[str, Fact]]
 
 
 def read_json(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
-    """Add each entry with a number under `gpu`; entries of CPUs and links are none."""
+    """Add each entry with a number under `gpu`; entries of CPUs and links are skipped."""
     for root in roots(artifact.text):
         entries = root.get("gpu_data", [root]) if isinstance(root, dict) else root
         for entry in entries if isinstance(entries, list) else ():
@@ -62,7 +62,7 @@ def _versions(result: ProbeResult, artifact: Artifact, entry: dict[str, Json]) -
 
 
 def _memory(result: ProbeResult, artifact: Artifact, gpus: Gpus, entry: dict[str, Json]) -> None:
-    """The `vram` part of one GPU on its own, picked out with jq."""
+    """Add the `vram` part of one GPU, picked out with jq."""
     kind = entry.get("type")
     if (
         "size" in entry
@@ -80,7 +80,7 @@ def _memory(result: ProbeResult, artifact: Artifact, gpus: Gpus, entry: dict[str
 
 
 def read_csv(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
-    """A table under `gpu,...`. Without units, a number of bytes is not told from one of megabytes, so sizes are left alone."""
+    """Add the rows of a table under `gpu,...`, without sizes: they have no unit, and bytes look like megabytes."""
     head: list[str] = []
     for line in lines(artifact):
         row = fields(line.text)

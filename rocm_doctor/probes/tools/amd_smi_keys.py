@@ -1,4 +1,4 @@
-"""What amd-smi's keys mean, by section and key in lower case; the same in its text, its JSON and (without section) its CSV."""
+"""Meaning of amd-smi's keys, by section and key in lower case; the same in its text, its JSON and (without section) its CSV."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _render(value: str) -> str | None:
 
 
 def _megabytes(value: str) -> int | None:
-    """A size whose unit may stand in the key."""
+    """A size whose unit may be in the key."""
     return size(value) or size(value + " MB") or None
 
 
@@ -26,7 +26,7 @@ def _units(value: str) -> int | None:
 
 
 def _uuid(value: str) -> str | None:
-    """All zeros at the end: the card has no serial number, and every one of its kind has this same text."""
+    """A UUID that ends in zeros: the GPU has no serial number, and all of its model share this text."""
     found = _UUID.fullmatch(value)
     return value if found and found.group(2).strip("0") else None
 
@@ -55,7 +55,7 @@ _ANYWHERE = {key: value for (section, key), value in KEYS.items() if section in 
 
 
 def describe(result: ProbeResult, gpu: dict[str, Fact], section: str, key: str, value: str, reading: Reading) -> None:
-    """Say what this key under this section tells of the GPU, or (driver) of the machine."""
+    """Record the fact behind a key of a section, of the GPU or (driver) of the machine."""
     section, key = section.lower(), key.lower()
     if section == "driver" and key in ("version", "driver_version") and stated(value):
         put_release(result, value, reading)

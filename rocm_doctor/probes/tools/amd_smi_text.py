@@ -1,4 +1,4 @@
-"""amd-smi's trees (`list`, `static`, `metric`), its `monitor` table, and the box that it prints by itself since ROCm 7.0."""
+"""amd-smi's trees (`list`, `static`, `metric`), its `monitor` table, and the boxed table that plain `amd-smi` prints since ROCm 7.0."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Gpus = dict[int, dict[str, Fact]]
 
 
 def read_tree(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
-    """`GPU: 0` and the indented keys under it; a key without a value opens a section. `CPU: 0` blocks are passed over."""
+    """Add `GPU: 0` and the indented keys under it; a key without a value opens a section. `CPU: 0` blocks are skipped."""
     gpu: dict[str, Fact] | None = None
     section, headless = "", True
     for line in apart(artifact, _NEXT):
@@ -36,14 +36,14 @@ def read_tree(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
 
 
 def _next(gpus: Gpus, key: str) -> dict[str, Fact]:
-    """The GPU that a line picked out with grep belongs to: another one when the last has that key already."""
+    """The GPU of a line picked out with grep: a new one if the last has that key already."""
     fact = KEYS["asic", key.lower()][0]
     last = gpus.get(len(gpus) - 1)
     return gpus.setdefault(len(gpus), {}) if last is None or fact in last else last
 
 
 def _take(result: ProbeResult, gpu: dict[str, Fact], section: str, pair: re.Match[str], reading: Reading) -> str:
-    """Take one line; the section that the next one is in."""
+    """Read one line; returns the section of the next line."""
     key, value = pair.group(1), (pair.group(2) or "").strip()
     if not value:
         return key
@@ -54,7 +54,7 @@ def _take(result: ProbeResult, gpu: dict[str, Fact], section: str, pair: re.Matc
 
 
 def read_table(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
-    """Rows of `monitor` by their heads, and the two lines that a GPU has in the box."""
+    """Add the rows of `monitor` by column heads, and the two lines of each GPU in the boxed table."""
     heads: list[str] = []
     boxed: dict[str, Fact] | None = None
     count = 0
@@ -86,7 +86,7 @@ def _box(result: ProbeResult, gpu: dict[str, Fact], found: re.Match[str], readin
 
 
 def _monitor_row(result: ProbeResult, gpus: Gpus, heads: list[str], line: Line, reading: Reading) -> None:
-    """A row counts as a GPU when it has a cell for each head; it tells the memory where that has a column and a unit."""
+    """Add a row as a GPU if it has a cell for each head; its memory if that has a column and a unit."""
     cells = _CELL.findall(line.text)
     if len(cells) != len(heads) or not line.whole:
         return

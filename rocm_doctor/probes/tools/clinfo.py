@@ -44,7 +44,7 @@ _ALIASES = {
     "Vendor": "vendor",
 }
 _NO_WGP = ("vega", "instinct", "fiji", "ellesmere", "polaris", "hawaii", "radeon vii")
-"""Boards of the GCN and CDNA lines, which OpenCL counts in compute units; on RDNA it counts WGPs, half as many."""
+"""GCN and CDNA boards, where OpenCL counts compute units; on RDNA it counts WGPs, half as many."""
 _APU_TARGETS = (
     "gfx902",
     "gfx909",
@@ -67,7 +67,7 @@ Said = dict[str, tuple[str, Reading]]
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """GPUs of AMD's OpenCL platform. No device under a platform means: the runtime is there, and it sees no GPU."""
+    """GPUs of AMD's OpenCL platform. A platform without a device means that the runtime is installed and sees no GPU."""
     result = ProbeResult()
     for artifact in outputs(result, artifacts, "clinfo"):
         gpus, none = _devices(artifact)
@@ -79,8 +79,8 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 
 def _devices(artifact: Artifact) -> tuple[list[Said], bool]:
-    """The GPUs, and whether a platform of AMD's was said to have none. A fragment without its platform's name is taken for AMD's;
-    where lines were picked out with grep, each board name is a GPU."""
+    """The GPUs, and True if AMD's platform lists no device. A fragment without a platform name counts as AMD's;
+    in lines picked out with grep, each board name is a GPU."""
     blocks: list[Said] = [{}]
     amd, none = True, False
     for line in lines(artifact):
@@ -104,7 +104,7 @@ def _is_amd(words: str) -> bool:
 
 
 def _begins(key: str, value: str, current: Said) -> bool:
-    """AMD's program begins a device with its type, Khronos' with its name."""
+    """True for the first key of a device: its type in AMD's program, its name in Khronos'."""
     if key == "Device Type":
         return value.startswith("CL_DEVICE_TYPE") or "type" in current
     return key in ("Device Name", "Device", "Number of devices", "Platform Name") or (
@@ -139,7 +139,7 @@ def _counts_units(board: str, gfx: str | None, wavefront: str) -> bool:
 
 
 def _own_memory(said: Said, gfx: str | None) -> bool:
-    """The memory is the card's own: an APU states what it may use of the main memory."""
+    """True if the memory is the GPU's own: an APU reports a share of system memory."""
     board = said["board"][0] if "board" in said else ""
     unified = said["unified"][0] if "unified" in said else ""
     if gfx in _APU_TARGETS or _APU_NAMES.search(board) or unified not in ("", "0", "No"):
@@ -152,7 +152,7 @@ def _number(printed: str) -> int | None:
 
 
 def _address(printed: str) -> str | None:
-    """`PCI[ B#67, D#0, F#0 ]` is decimal, `PCI-E, 03:00.0` hex; newer ones have the domain in front."""
+    """The PCI address: `PCI[ B#67, D#0, F#0 ]` is decimal, `PCI-E, 03:00.0` hex; newer releases put the domain in front."""
     if found := _TOPOLOGY.match(printed):
         bus, device, function = map(int, found.groups())
         return f"0000:{bus:02x}:{device:02x}.{function}" if bus < 256 and device < 32 else None

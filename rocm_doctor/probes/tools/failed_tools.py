@@ -17,7 +17,7 @@ _STATES = {"timeout": "did not end in time", "crashed": "died"}
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """tool.<name>: how a tool ended that printed nothing usable; and an entry under errors for it."""
+    """tool.<name>: how a tool without usable output ended; also recorded as an error."""
     result = ProbeResult()
     for item in artifacts:
         if item.name.startswith("cmd/") and item.missing in _STATES:

@@ -32,7 +32,7 @@ _RDNA = re.compile(r"gfx1\d{3}$")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
-    """hip.version, and from hipconfig's full report env.*, kernel and os; GPUs from hipInfo."""
+    """hip.version; env.*, kernel and os from hipconfig's full report; GPUs from hipInfo."""
     result = ProbeResult()
     for artifact in outputs(result, artifacts, "hipconfig"):
         _config(result, artifact)
@@ -81,7 +81,7 @@ def _info(result: ProbeResult, artifact: Artifact) -> None:
 
 
 def _begins(devices: list[dict[str, tuple[str, Reading]]], key: str, value: str) -> bool:
-    """A device's number begins it; where only the lines with targets were picked out, each target is a device."""
+    """True at a device's first line: its number, or each target where only lines with targets were picked out."""
     numbered = bool(devices) and "device" in devices[-1]
     return (key == "device#" and value.isdigit()) or (key == "gcnArchName:" and not numbered)
 
@@ -107,24 +107,24 @@ def _device(result: ProbeResult, gpu: dict[str, Fact], said: dict[str, tuple[str
 
 
 def _decimal_target(number: str) -> str | None:
-    """`gcnArch: 906`, printed up to ROCm 5: 910 stands for gfx90a, which has a letter."""
+    """The target of `gcnArch: 906`, printed up to ROCm 5; 910 is gfx90a, whose letter a number cannot hold."""
     return "gfx90a" if number == "910" else target("gfx" + number)
 
 
 def _units(printed: str, gfx: str | None, warp: str) -> int | None:
-    """Compute units: the count is of WGPs, half as many, where wavefronts are 32 wide (RDNA)."""
+    """Compute units; with wavefronts of 32 (RDNA) the printed count is of WGPs, half as many."""
     wide = warp == "64" and not (gfx and _RDNA.match(gfx))
     return int(printed) if wide and re.fullmatch(r"[1-9]\d{0,3}", printed) else None
 
 
 def _memory(printed: str) -> int | None:
-    """`23.98 GB` is rounded to a hundredth. Under 256 MiB it is a slip of the Windows runtime (0.16 GB on an RX 6950 XT)."""
+    """Bytes of `23.98 GB`, rounded to a hundredth; None under 256 MiB, a bug of the Windows runtime (0.16 GB on an RX 6950 XT)."""
     found = re.fullmatch(r"(\d{1,5}\.\d\d) GB", printed)
     return round(float(found.group(1)) * 2**30) if found and float(found.group(1)) >= 0.25 else None
 
 
 def _address(domain: str, bus: str, device: str) -> str | None:
-    """Bus and device are decimal here; the function is always 0."""
+    """The PCI address; bus and device are decimal here, the function is always 0."""
     place, slot, unit = whole(domain), whole(bus), whole(device)
     if place is None or slot is None or unit is None or slot > 255 or unit > 31 or slot == unit == 0:
         return None

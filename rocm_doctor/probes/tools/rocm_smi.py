@@ -47,7 +47,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 
 
 def _complete(artifact: Artifact, gpus: Gpus) -> bool:
-    """All GPUs are there: none is missing in the count, nothing was left out, and a listing has its end."""
+    """True if all GPUs are listed: the indexes have no gap, nothing was left out, and the end was printed."""
     cut_short = "ROCm System Management Interface" in artifact.text and "End of ROCm SMI Log" not in artifact.text
     return sorted(gpus) == list(range(len(gpus))) and not elided(artifact) and not cut_short
 
@@ -59,7 +59,7 @@ def _failures(result: ProbeResult, artifact: Artifact) -> None:
 
 
 def _read_json(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
-    """`{"card0": {...}, "system": {"Driver version": ...}}`, all values strings."""
+    """Add the GPUs of `{"card0": {...}, "system": {"Driver version": ...}}`; all values are strings."""
     for root in roots(artifact.text):
         for card, keys in root.items() if isinstance(root, dict) else ():
             if not isinstance(keys, dict):
@@ -82,7 +82,7 @@ def _release(result: ProbeResult, pairs: list[tuple[str, str, Reading]]) -> None
 
 
 def _read_csv(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
-    """Tables that begin with `device,...`; a row is `card0,...` or, for what all cards share, `cardsystem,...`."""
+    """Add the rows of tables that begin with `device,...`: `card0,...` for a GPU, `cardsystem,...` for shared values."""
     for head, row, line in _rows(artifact):
         if not line.whole:
             continue
@@ -104,7 +104,7 @@ def _rows(artifact: Artifact) -> Iterator[tuple[list[str], list[str], Line]]:
 
 
 def _aligned(head: list[str], row: list[str]) -> tuple[list[str], list[str]]:
-    """Older releases do not quote the vendor's name, which has a comma in it: the columns from there on count from the end."""
+    """Cells by column; older releases do not quote the vendor's name, which has a comma: columns behind it count from the end."""
     lower = [h.lower() for h in head]
     excess = len(row) - len(head)
     if excess > 0 and "card vendor" in lower:

@@ -1,4 +1,4 @@
-"""What rocm-smi's keys mean, the same in its lists, JSON and CSV. They were renamed with ROCm 6.0 and 6.1; lower case here."""
+"""Meaning of rocm-smi's keys, the same in its lists, JSON and CSV. ROCm 6.0 and 6.1 renamed them; lower case here."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def _watts(value: str) -> int | None:
 
 
 def _target(value: str) -> str | None:
-    """6.1 and 6.2 print the stepping in decimal: `gfx9010` is gfx90a."""
+    """The target; ROCm 6.1 and 6.2 print the stepping in decimal: `gfx9010` is gfx90a."""
     decimal = re.fullmatch(r"gfx(9[0-9])(1[0-5])", value)
     return f"gfx{decimal.group(1)}{int(decimal.group(2)):x}" if decimal else target(value)
 
 
 def _board(value: str) -> str | None:
-    """A name; not one of two that were printed over each other."""
+    """A marketing name; None for two names printed over each other."""
     return None if "Card series:" in value else name(value)
 
 
@@ -53,7 +53,7 @@ KEYS: dict[str, tuple[str, Callable[[str], Plain | None]]] = {
 
 
 def describe(result: ProbeResult, gpu: dict[str, Fact], pairs: Iterable[Pair]) -> None:
-    """Say of this GPU what the pairs of key and value tell."""
+    """Record the facts of a GPU behind pairs of key and value."""
     for key, value, reading in pairs:
         fact, read = KEYS.get(key.strip().lower(), (None, stated))
         value = value.strip()
@@ -64,8 +64,8 @@ def describe(result: ProbeResult, gpu: dict[str, Fact], pairs: Iterable[Pair]) -
 
 
 def _id_in_place_of(key: str, value: str, gpu: dict[str, Fact]) -> int | None:
-    """Device ids under other keys. `Card Model` holds it since ROCm 6.1 and the subsystem's id before (`Card model`), except
-    that accelerators carry their device id as the subsystem's. A series without a name in pci.ids is printed as its id."""
+    """The device id under other keys. `Card Model` holds it since ROCm 6.1 and the subsystem's id before (`Card model`), except
+    that accelerators have their device id as the subsystem's. A series without a name in pci.ids is printed as its id."""
     number = hex_id(value)
     if number is None or "device_id" in gpu:
         return None
@@ -75,5 +75,5 @@ def _id_in_place_of(key: str, value: str, gpu: dict[str, Fact]) -> int | None:
 
 
 def is_accelerator(number: int) -> bool:
-    """Instinct MI200 and MI300 boards, whose subsystem id (from AMD itself) is the device id."""
+    """True for Instinct MI200 and MI300 boards, whose subsystem id (of vendor AMD) is the device id."""
     return 0x7400 <= number <= 0x7418 or 0x74A0 <= number <= 0x75BF

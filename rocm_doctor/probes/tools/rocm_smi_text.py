@@ -10,7 +10,7 @@ from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.probes.tools.rocm_smi_keys import describe, is_accelerator
 
 _CUT = 20
-"""Letters that the table of ROCm 6.0 leaves of a name."""
+"""Length to which the table of ROCm 6.0 cuts a name."""
 _NEXT = re.compile(r"\s(?=GPU\[\d{1,3}\]|Driver version:|={4})")
 _ITEM = re.compile(r"GPU\[(\d{1,3})\]\s*:?(.*)")
 _RELEASE = re.compile(r"\W*Driver version:\s+(\S+)$")
@@ -28,14 +28,14 @@ Gpus = dict[int, dict[str, Fact]]
 
 
 class _Table:
-    """The head that the rows under it go by, and in the layout of 6.0 the GPU that the next line names."""
+    """The head of the current table, and in the layout of 6.0 the GPU that the next line names."""
 
     head = ""
     unnamed: dict[str, Fact] | None = None
 
 
 def read_text(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
-    """Add what the lines say to the GPUs by their index."""
+    """Add the facts of the lines to the GPUs by index."""
     table = _Table()
     for line in apart(artifact, _NEXT):
         reading = quote(artifact, line)
@@ -56,7 +56,7 @@ def _item(result: ProbeResult, gpus: Gpus, item: re.Match[str], line: Line, read
 
 
 def _row(result: ProbeResult, gpus: Gpus, table: _Table, line: Line, reading: Reading) -> None:
-    """One line of a table: its head, its end, a GPU, or the second line of one."""
+    """Read one line of a table: its head, its end, a GPU, or a GPU's second line."""
     words = line.text.split()
     named, table.unnamed = table.unnamed, None
     if words[0] in ("GPU", "Device") and len(words) > 3:
@@ -94,7 +94,7 @@ def _bus_and_vbios(result: ProbeResult, gpu: dict[str, Fact], line: Line, readin
 
 
 def _model(result: ProbeResult, gpus: Gpus, found: re.Match[str], reading: Reading) -> dict[str, Fact]:
-    """6.0: `[model : revision]`, the model being the subsystem's id, which only accelerators share with the device."""
+    """ROCm 6.0: `[model : revision]`; the model is the subsystem's id, equal to the device's on accelerators only."""
     gpu = gpus.setdefault(int(found.group(1)), {})
     number = hex_id(found.group(2))
     if number is not None and is_accelerator(number):
@@ -103,7 +103,7 @@ def _model(result: ProbeResult, gpus: Gpus, found: re.Match[str], reading: Readi
 
 
 def _second_line(result: ProbeResult, gpu: dict[str, Fact], line: Line, reading: Reading) -> None:
-    """6.0: the name under it, cut at 20 characters: only a shorter one is surely whole. Without a name it is the device id."""
+    """ROCm 6.0: the name under it, cut at 20 characters: only a shorter one is complete. Without a name it is the device id."""
     text = line.text.strip(" #>")
     if hex_id(text) is not None:
         put(result, gpu, "device_id", hex_id(text), reading)
@@ -112,7 +112,7 @@ def _second_line(result: ProbeResult, gpu: dict[str, Fact], line: Line, reading:
 
 
 def _old_row(result: ProbeResult, gpus: Gpus, head: str, line: Line, reading: Reading) -> None:
-    """Up to 5.7: the index, and in 1.6 and in `--showhw` the device id."""
+    """Up to ROCm 5.7: the index, and in 1.6 and in `--showhw` the device id."""
     if head.startswith("GPU DID"):
         if found := _ROW_DID.match(line.text):
             gpu = gpus.setdefault(int(found.group(1)), {})

@@ -58,12 +58,12 @@ _NEXT = re.compile(
     r"|(?<!Marketing )(?<!Vendor )Name:|(?<!Wavefront )(?<!Max )(?<!Min )(?<!Cacheline )Size:"
     r"|Agent \d+\b|Pool \d\b|ISA \d\b|\*{7}|\*\*\* Done)"
 )
-"""Where the next line begins in lines that were joined."""
+"""Start of the next line within joined lines."""
 _ISA = "amdgcn-amd-amdhsa--"
 
 
 class _Agent:
-    """One agent as far as it was read: the value of each key with its line."""
+    """One agent, as far as it was read: the value of each key with its line."""
 
     def __init__(self) -> None:
         self.said: dict[str, tuple[str, Reading]] = {}
@@ -107,7 +107,7 @@ def _runtime(result: ProbeResult, artifact: Artifact, line: Line) -> None:
 
 
 def _feed(agents: list[_Agent], line: Line, reading: Reading) -> None:
-    """Take one line into the agent that it belongs to; a head, or a second name, begins another agent."""
+    """Add one line to its agent; a head, or a second name, begins a new agent."""
     if _AGENT.match(line.text):
         agents.append(_Agent())
         return
@@ -135,7 +135,7 @@ def _begins_another(agents: list[_Agent], key: str) -> bool:
 
 def _feed_isa(agents: list[_Agent], value: str, reading: Reading) -> None:
     if target(value) is None:
-        return  # a generic ISA (gfx11-generic) is no device
+        return  # a generic ISA (gfx11-generic) is not a device
     if not agents or ("isa" in agents[-1].said and agents[-1].isa_number < 2):
         agents.append(_Agent())
     agents[-1].keep("isa", _ISA + value, reading)
@@ -153,7 +153,7 @@ def _feed_key(agent: _Agent, key: str, value: str, reading: Reading) -> None:
 
 
 def _is_gpu(agent: _Agent) -> bool:
-    """A GPU says so, or is called gfx-something. NPUs are agents of type DSP (`aie2`)."""
+    """True for an agent of type GPU or with a gfx name. NPUs are agents of type DSP (`aie2`)."""
     kind = agent.value("Device Type")
     return kind == "GPU" or (
         not kind and (target(agent.value("Name")) is not None or ("Name" not in agent.said and "isa" in agent.said))
@@ -171,7 +171,7 @@ def _list(result: ProbeResult, agents: list[_Agent], complete: bool) -> None:
 
 
 def _shared_addresses(gpus: list[_Agent]) -> set[str]:
-    """BDFID lacks the PCI domain: boards of several domains (MI300A) print the same one, which then is no address."""
+    """Drop PCI addresses that several GPUs share: BDFID lacks the domain, and boards of several domains (MI300A) print the same."""
     return {address for address, count in Counter(a.value("BDFID") for a in gpus).items() if count > 1}
 
 
@@ -195,7 +195,7 @@ def _gpu(result: ProbeResult, gpu: dict[str, Fact], agent: _Agent, shared: set[s
 
 
 def _address(bdfid: int | None) -> str | None:
-    """Bus, device and function of `BDFID`, which has no domain; 0 is no address of a GPU."""
+    """The PCI address of `BDFID`, in domain 0, which it does not state; None for 0."""
     return f"0000:{bdfid >> 8 & 255:02x}:{bdfid >> 3 & 31:02x}.{bdfid & 7}" if bdfid and bdfid < 65536 else None
 
 
