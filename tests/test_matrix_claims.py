@@ -47,7 +47,7 @@ def test_hip_disable_ipc_is_read_by_nothing() -> None:
         ("2.4.1+rocm6.0", "bundled", "expandable-unsupported"),
         ("2.11.0+rocm7.2", "bundled", "expandable-unsupported"),
         ("2.9.1+rocm7.2.0.lw.git7e1940d4", "amd-listing", "expandable-unsupported"),
-        ("2.12.0+rocm7.2", "bundled", "expandable-hang"),
+        ("2.12.0+rocm7.14", "bundled", "expandable-hang"),
     ],
 )
 def test_expandable_segments_by_version(version: str, family: str, row: str) -> None:

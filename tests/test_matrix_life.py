@@ -9,7 +9,7 @@ import pytest
 from matrix_machines import MATRIX, findings, machine, rows, torch
 
 from rocm_doctor.matrix import Matrix, load
-from rocm_doctor.matrix.checks.citations import official, quotes, range_sources, source_form
+from rocm_doctor.matrix.checks.citations import followable, official, quotes, range_sources, source_form
 from rocm_doctor.matrix.checks.rows import ranges
 from rocm_doctor.matrix.checks.text import age
 from rocm_doctor.matrix.citations import Citation, cited
@@ -160,6 +160,18 @@ def test_a_source_has_a_place_a_quotation_and_a_date() -> None:
 def test_a_thread_of_a_tracker_is_not_official(source: str, wrong: bool) -> None:
     assert bool(list(official(row(grade="official", sources=(source,))))) is wrong
     assert not list(official(row(sources=(source,))))
+
+
+@pytest.mark.parametrize(
+    ("sources", "grade", "wrong"),
+    [
+        (("field report: cluster notes (2026-11)",), "field", True),
+        (("field report: cluster notes (2026-11)",), "hearsay", False),
+        (("field report: cluster notes (2026-11)", URL), "field", False),
+    ],
+)
+def test_what_no_one_can_follow_is_hearsay(sources: tuple[str, ...], grade: str, wrong: bool) -> None:
+    assert bool(list(followable(row(grade=grade, sources=sources)))) is wrong
 
 
 def test_a_quotation_that_does_not_hold_the_end_of_the_range() -> None:

@@ -12,6 +12,8 @@ import re
 from typing import NamedTuple
 
 _TEXT = re.compile(r'(?P<ref>.+?)(?: § (?P<at>[^"]*?)(?: ?"(?P<quote>[^"]+)")?)?(?:, seen (?P<seen>\d{4}-\d\d-\d\d))?$')
+UNADDRESSED = "field report"
+"""How a source begins that has no address: a second reader cannot follow it."""
 _THREAD = re.compile(r"https://(?:github|gitlab)\.com/[^/]+/[^/]+/(?:-/)?(?:issues|discussions|pull|merge_requests)/\d+")
 
 
@@ -24,7 +26,7 @@ class Citation(NamedTuple):
     @property
     def published(self) -> bool:
         """Whether it may be AMD's or a project's own publication: not a thread of a tracker, and not a report by a user."""
-        return not _THREAD.match(self.ref) and not self.ref.startswith("field report")
+        return not _THREAD.match(self.ref) and not self.ref.startswith(UNADDRESSED)
 
 
 def cited(text: str) -> Citation:

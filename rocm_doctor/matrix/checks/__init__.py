@@ -57,7 +57,7 @@ def lint(root: Path, today: datetime.date | None = None, more: RowChecks = ()) -
     except MatrixError as exc:
         return list(exc.problems)
     entries = list(_entries(root))
-    problems = [*_each(entries, day, more), *_together(entries, root), *_untyped(root)]
+    problems = [*_each(entries, day, more, _OF_OURS), *_together(entries, root), *_untyped(root)]
     problems += [*lint_text.formatting(_files(root), root), *_shorts(root)]
     return sorted(_excepted(problems, root), key=lambda p: (p.level != "error", p.file, p.line))
 
@@ -103,12 +103,15 @@ def _driver_entries(path: Path, file: str, shorts: dict[str, str]) -> Iterator[E
             yield Entry(value, path, file, (name, number))
 
 
-_OF_ANY: tuple[tuple[str, Callable[[Any], Complaints]], ...] = (
+AnyCheck = Callable[[Any], Complaints]
+_OF_ANY: tuple[tuple[str, AnyCheck], ...] = (
     ("source-form", lint_citations.source_form),
     ("official", lint_citations.official),
     ("range-source", lint_citations.range_sources),
     ("personal-data", lint_text.personal_data),
 )
+_OF_OURS = (*_OF_ANY, ("followable", lint_citations.followable))
+"""A site may rely on reports of its own, which have no address."""
 _OF_ROW: RowChecks = (
     ("key-form", lint_rows.key_form),
     ("coordinate-known", lint_rows.coordinates),
@@ -120,11 +123,13 @@ _OF_ROW: RowChecks = (
 )
 
 
-def _each(entries: Sequence[Entry], today: datetime.date, more: RowChecks = ()) -> Iterator[Problem]:
+def _each(
+    entries: Sequence[Entry], today: datetime.date, more: RowChecks = (), of_any: Sequence[tuple[str, AnyCheck]] = _OF_ANY
+) -> Iterator[Problem]:
     """The checks that look at one entry alone."""
     for entry in entries:
         of_row = (*_OF_ROW, *more) if isinstance(entry.value, Row) else ()
-        for name, check in (*_OF_ANY, *of_row):
+        for name, check in (*of_any, *of_row):
             yield from (_problem(entry, field, message, name) for field, message in check(entry.value))
         for level, field, message in lint_text.age(entry.value, today):
             yield _problem(entry, field, message, "age")._replace(level=level)

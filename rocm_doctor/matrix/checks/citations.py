@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from rocm_doctor.matrix.citations import Citation, cited
+from rocm_doctor.matrix.citations import UNADDRESSED, Citation, cited
 from rocm_doctor.matrix.types import Support
 from rocm_doctor.model import Row
 from rocm_doctor.versions import release
@@ -50,6 +50,14 @@ def official(entry: Any) -> Iterator[tuple[str, str]]:
     sources = [cited(source) for source in getattr(entry, "sources", ())]
     if getattr(entry, "grade", "") == "official" and sources and not any(one.published for one in sources):
         yield "grade", f"official, but {sources[0].ref} is a thread in a tracker and not a publication: upstream or field"
+
+
+def followable(entry: Any) -> Iterator[tuple[str, str]]:
+    """A statement that rests on reports without an address alone is hearsay, whatever they said."""
+    for field, one in (("grade", entry), *(("overrides", override) for override in getattr(entry, "overrides", ()))):
+        sources = [cited(source).ref for source in getattr(one, "sources", ())]
+        if getattr(one, "grade", "hearsay") != "hearsay" and sources and all(s.startswith(UNADDRESSED) for s in sources):
+            yield field, f"{one.grade}, but no source has an address that a second reader could follow: hearsay"
 
 
 def quotes(row: Row) -> Iterator[tuple[str, str]]:
