@@ -1,4 +1,4 @@
-"""Everything in one place: a Python environment, a folder, a wheel, or a single file. Nothing is imported, loaded or unpacked."""
+"""The GPU code of one place: a Python environment, a folder, a wheel, or a single file. Nothing is imported, loaded or unpacked."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from rocm_doctor.binaries.types import ARTIFACT, Audit, Holding, PlaceKind
 from rocm_doctor.bounded import Unreadable, files
 from rocm_doctor.model import Artifact, Origin
 
-# Kernel files of a ROCm outside of Python: what a torch that brings no rocBLAS of its own will load.
+# Kernel files of a ROCm outside of Python, loaded by a torch without its own rocBLAS.
 ROCM_FOLDERS = ("lib/rocblas/library", "lib/hipblaslt/library", "share/miopen/db")
 
 _HIP = re.compile(r"^hip(?:\s*:[^=\n]*)?\s*=\s*'([^']*)'", re.MULTILINE)
 _DIST = re.compile(r"(torch|bitsandbytes|xformers)-([^-/]+)\.dist-info/?")
-_ELSEWHERE = "its code stands in kpack archives"
-_NOWHERE = "its code was split off, and no archive here holds it: a device package is missing"
+_ELSEWHERE = "its code is in kpack archives"
+_NOWHERE = "its code was split off, and no archive here has it: a device package is missing"
 
 Read = Callable[[str], "tuple[inspect.Found | None, int]"]
 Progress = Callable[[str], None]
@@ -41,9 +41,9 @@ def audit_environment(
 ) -> Audit:
     """GPU code in the site-packages folders of one interpreter, in its search order.
 
-    `torch_hip`: torch.version.hip when it is known already ("" for no ROCm build). `rocm`: roots of a ROCm outside of Python; its
+    `torch_hip`: torch.version.hip if already known ("" for a build without ROCm). `rocm`: roots of a ROCm outside of Python, whose
     kernel folders are listed. `bnb_override`: value of BNB_ROCM_VERSION. Without `everything` only the folders of `RELEVANT`
-    are looked into, which is what `check` can afford.
+    are read, to keep `check` fast.
     """
     roots: dict[str, Path] = {}
     folders = [sites] if isinstance(sites, Path) else list(sites)
@@ -107,7 +107,7 @@ def audit_paths(
 
 
 def _joined(holding: Holding, archives: list[Contents]) -> Holding:
-    """A split library with the code that the archives hold for it."""
+    """A split library with the code that the archives have for it."""
     if holding.kind != "split":
         return holding
     targets = sorted({t for a in archives for t in a.targets(holding.key)}, key=inspect.target_order)

@@ -1,4 +1,4 @@
-"""Which of its libraries bitsandbytes loads for a torch build.
+"""The library that bitsandbytes loads for a torch build.
 
 Facts: bitsandbytes/cextension.py of 0.50.2 and of 0.49. The library's name carries the first two numbers of torch.version.hip
 without the dot (`rocm714` for HIP 7.14, `rocm715` for ROCm 10.0, whose HIP is 7.15).
@@ -16,10 +16,10 @@ FALLBACK_SINCE = (0, 50)
 
 
 def choose(paths: Iterable[str], hip: str, version: str = "", override: str = "") -> Choice | None:
-    """The file that will be loaded; None when there is no ROCm library among the paths or torch is no ROCm build.
+    """The file that will be loaded; None without a ROCm library among the paths or without a ROCm build of torch.
 
     Exact version first. From 0.50 on: else the next lower of the same major, else the next higher; never another major.
-    `override` is BNB_ROCM_VERSION (digits), which is taken as it stands.
+    `override` is BNB_ROCM_VERSION (digits), which is used as given.
     """
     libraries = {(int(m.group(1)), int(m.group(2))): path for path in sorted(paths) if (m := _LIBRARY.fullmatch(path))}
     wanted = _two(hip)
@@ -28,7 +28,7 @@ def choose(paths: Iterable[str], hip: str, version: str = "", override: str = ""
     have = ", ".join(f"{major}.{minor}" for major, minor in sorted(libraries))
     if override:
         named = next((path for v, path in libraries.items() if f"{v[0]}{v[1]}" == override), "")
-        return Choice(named, f"BNB_ROCM_VERSION={override} " + ("names it" if named else f"is none of {have}"))
+        return Choice(named, f"BNB_ROCM_VERSION={override} " + ("names it" if named else f"is not among {have}"))
     if wanted in libraries:
         return Choice(libraries[wanted], f"built for HIP {wanted[0]}.{wanted[1]}, as torch is")
     near = _nearest(libraries, wanted) if (_two(version) or FALLBACK_SINCE) >= FALLBACK_SINCE else None

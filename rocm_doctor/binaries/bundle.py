@@ -1,4 +1,4 @@
-"""Clang offload bundles, plain and compressed: which targets does a `.hip_fatbin` section hold?
+"""Clang offload bundles, plain and compressed: the targets of a `.hip_fatbin` section.
 
 Layout facts: LLVM's ClangOffloadBundler documentation; checked on released wheels (docs/binaries.md). All numbers little endian.
 Only headers are read: a plain bundle's payload is stepped over, a compressed one is inflated no further than its list of entries.
@@ -34,15 +34,15 @@ Row = tuple[int, int, bytes]
 
 
 class Damaged(Exception):
-    """Bytes that are no sound bundle; the message says what is wrong with them."""
+    """A malformed bundle; the message gives the reason."""
 
 
 class NoDecoder(Exception):
-    """The bundle is zstd and no decoder is installed."""
+    """The bundle is compressed with zstd and no decoder is installed."""
 
 
 class Bundle(NamedTuple):
-    """One bundle: offset in the section, size in bytes (0 where the format does not say), how it is packed, its targets."""
+    """One bundle: offset in the section, size in bytes (0 if the format does not state it), encoding, targets."""
 
     offset: int
     size: int
@@ -51,7 +51,7 @@ class Bundle(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """Header of a compressed bundle. `total` is 0 in version 1, which does not state it."""
+    """Header of a compressed bundle. `total` is 0 in version 1, which has no such field."""
 
     version: int
     method: str
@@ -61,7 +61,7 @@ class Packed(NamedTuple):
 
 
 def walk(view: View, start: int, size: int) -> tuple[list[Bundle], str]:
-    """Every bundle of a section of `size` bytes at `start`, and what stopped the walk ("" when it got to the end).
+    """Every bundle of a section of `size` bytes at `start`, and the error that stopped the walk ("" at the end).
 
     Bundles start on 4096-byte boundaries of the section. Raises NoDecoder and view.Overread.
     """
@@ -73,7 +73,7 @@ def walk(view: View, start: int, size: int) -> tuple[list[Bundle], str]:
         head = view.at(start + pos, 32)
         if not head.startswith((MAGIC, PACKED_MAGIC)):
             if sized and head.strip(b"\0"):
-                return bundles, f"no bundle at offset {pos} of the section, and no padding either"
+                return bundles, f"neither a bundle nor padding at offset {pos} of the section"
             pos += ALIGN
             continue
         try:
@@ -89,7 +89,7 @@ def walk(view: View, start: int, size: int) -> tuple[list[Bundle], str]:
 
 
 def is_bundle(head: bytes) -> bool:
-    """Whether a file that begins with these bytes is a bundle on its own (Tensile's `.co` files often are)."""
+    """True if a file that begins with these bytes is a bundle (Tensile's `.co` files often are)."""
     return head.startswith((MAGIC, PACKED_MAGIC))
 
 
@@ -127,7 +127,7 @@ def _entries(prefix: Prefix, room: int) -> tuple[tuple[str, ...], int]:
     """Targets in the entry table, and the end of the last code object. `prefix(n)` gives the bundle's first n bytes."""
     table = prefix(_FIRST)
     if len(table) < _TABLE or not table.startswith(MAGIC):
-        raise Damaged("does not hold a bundle header")
+        raise Damaged("contains no bundle header")
     count = int.from_bytes(table[len(MAGIC) : _TABLE], "little")
     if count > MAX_ENTRIES:
         raise Damaged(f"claims {count} entries")
@@ -145,7 +145,7 @@ def _entries(prefix: Prefix, room: int) -> tuple[tuple[str, ...], int]:
 
 
 def _rows(table: bytes, count: int) -> tuple[list[Row], int]:
-    """Offset, size and id of each entry, as many as the bytes hold, and where they end."""
+    """Offset, size and id of each entry that the bytes hold, and the offset behind them."""
     rows: list[Row] = []
     pos = _TABLE
     while len(rows) < count and pos + _ROW.size <= len(table):
@@ -167,23 +167,23 @@ def _target(entry_id: bytes) -> str | None:
 
 
 def _check_spans(rows: list[Row], table_end: int) -> None:
-    """Code objects may share a span as a whole; they must not overlap in part or lie over the entry table."""
+    """Raises Damaged for code objects that overlap in part or lie over the entry table; equal spans are allowed."""
     filled = sorted({(offset, size) for offset, size, _ in rows if size})
     if filled and filled[0][0] < table_end:
-        raise Damaged("a code object lies over the entry table")
+        raise Damaged("a code object overlaps the entry table")
     for (offset, size), (following, _) in itertools.pairwise(filled):
         if following < offset + size:
             raise Damaged("code objects overlap")
 
 
 def _inflate(packed: Packed, view: View, at: int, size: int, wanted: int) -> bytes:
-    """The first `wanted` bytes that the payload inflates to (fewer when it ends before). Never inflates more."""
+    """The first `wanted` inflated bytes of the payload (fewer if it ends before). Never inflates more."""
     wanted = min(wanted, packed.plain_size)
     return (_zlib if packed.method == "zlib" else _zstd)(_Feed(view, at, size), wanted)
 
 
 class _Feed:
-    """The payload as a stream that ends with it; a decoder cannot read past the bundle."""
+    """The payload as a bounded stream: a decoder cannot read past the bundle."""
 
     def __init__(self, view: View, at: int, size: int) -> None:
         self._view, self._at, self._end = view, at, at + size
@@ -212,7 +212,7 @@ def _zstd(feed: _Feed, wanted: int) -> bytes:
         import zstandard
     except ImportError:
         raise NoDecoder from None
-    # Clang packs with long-distance matching, hence windows of up to 128 MiB: reserved by the decoder, touched only where used.
+    # Clang compresses with long-distance matching, hence windows of up to 128 MiB, which the decoder reserves but rarely touches.
     decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
     try:
         with decoder.stream_reader(feed, read_size=_FEED) as reader:  # type: ignore[arg-type]

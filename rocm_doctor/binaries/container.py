@@ -1,4 +1,4 @@
-"""Where in an ELF, PE or `.kpack` file the GPU code lies, and which ROCm libraries the file is linked to.
+"""The GPU code sections of an ELF or PE file, and the ROCm libraries that it is linked to.
 
 pyelftools and pefile find the sections (imported when the first file needs them); everything they read goes
 through a bounded view, so a damaged file costs an `Unknown`, not memory.
@@ -33,7 +33,7 @@ class Missing(Exception):
 
 
 class Span(NamedTuple):
-    """A section: file offset and size in bytes; `empty` when the file holds nothing of it (NOBITS)."""
+    """A section: file offset and size in bytes; `empty`: it has no bytes in the file (NOBITS)."""
 
     offset: int
     size: int
@@ -41,7 +41,7 @@ class Span(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """What a binary says of itself. `wrappers`: how many fat binaries its host code registers; 0 where it does not say."""
+    """The layout of a binary. `wrappers`: the number of fat binaries that its host code registers; 0 if unknown."""
 
     fatbins: tuple[Span, ...] = ()
     wrappers: int = 0
@@ -52,9 +52,9 @@ class Layout(NamedTuple):
 
 
 def names_gpu_code(view: View) -> bool:
-    """Whether an ELF file names a GPU section, is a code object, or cannot be told. Three small reads, 20 us.
+    """False if an ELF file has neither GPU sections nor is a code object; True if it has, or if that is unknown. 20 us.
 
-    An environment has hundreds of libraries and pyelftools takes 2 ms for each, so it only gets those that this lets pass.
+    An environment has hundreds of libraries and pyelftools takes 2 ms for each, so it gets only those that pass this test.
     """
     head = view.at(0, 64)
     if len(head) < 64 or head[4] != 2 or head[5] != 1 or head[18] == EM_AMDGPU:
@@ -113,7 +113,7 @@ def _spans(elf: Any, view: View) -> dict[str, list[Span]]:
         raise Damaged("no section table, which would name the GPU code")
     names, size = (headers[elf.get_shstrndx()][field] for field in ("sh_offset", "sh_size"))
     if not size:
-        raise Damaged("the section table names no section")
+        raise Damaged("the section table has no names")
     spans: dict[str, list[Span]] = {}
     for header in headers:
         name = view.at(names + header["sh_name"], 64).split(b"\0")[0].decode("latin-1")
@@ -122,7 +122,7 @@ def _spans(elf: Any, view: View) -> dict[str, list[Span]]:
 
 
 def _dynamic(view: View, spans: dict[str, list[Span]]) -> tuple[tuple[str, ...], str]:
-    """ROCm libraries of DT_NEEDED, and the search path. Strings are read in file order: a zip member is inflated once for all."""
+    """ROCm libraries of DT_NEEDED, and the search path. Strings are read in file order, so a zip member is inflated once."""
     if ".dynamic" not in spans or ".dynstr" not in spans:
         return (), ""
     table, strings = spans[".dynamic"][0], spans[".dynstr"][0]
@@ -140,7 +140,7 @@ def _dynamic(view: View, spans: dict[str, list[Span]]) -> tuple[tuple[str, ...],
 
 
 def pe_layout(view: View) -> Layout:
-    """Sections of a DLL; its headers stand within the first 64 KiB. Raises Damaged, Missing, view.Overread."""
+    """Sections of a DLL; its headers are within the first 64 KiB. Raises Damaged, Missing, view.Overread."""
     try:
         import pefile
     except ImportError:

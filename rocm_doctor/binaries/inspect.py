@@ -1,4 +1,4 @@
-"""One file: which GPU code does it hold? ELF and PE libraries, code objects, bundles on their own, kpack archives."""
+"""The GPU code of one file: ELF and PE libraries, code objects, single bundles, kpack archives."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Found = tuple[Holding, "kpack.Contents | None"]
 
 
 def inspect_file(path: Path, library: str, shown: str) -> tuple[Found | None, int]:
-    """What the file holds (None: no GPU code), and the bytes read of it. `shown` is the path to report."""
+    """The file's GPU code (None: it has none) and the number of bytes read. `shown` is the path to report."""
     try:
         with opened(path) as handle:
             view = file_view(handle, path)
@@ -33,7 +33,7 @@ def inspect_file(path: Path, library: str, shown: str) -> tuple[Found | None, in
 
 
 def inspect(view: View, library: str, shown: str) -> Found | None:
-    """What these bytes hold. Never raises for what they say: damage ends up in the holding's `problem`."""
+    """The GPU code of these bytes. Never raises for malformed content: the holding's `problem` records it."""
     try:
         return _inspect(view, library, shown)
     except (Damaged, Overread) as error:
@@ -83,7 +83,7 @@ def _fatbin(view: View, layout: Layout, library: str, shown: str) -> Holding:
     why: Why = "unparsed"
     for span in layout.fatbins:
         if span.empty:
-            problem = "the section is empty and no .rocm_kpack_ref says where its code went"
+            problem = "the section is empty and no .rocm_kpack_ref names its archive"
             continue
         try:
             found, trouble = bundle.walk(view, span.offset, span.size)
@@ -92,7 +92,7 @@ def _fatbin(view: View, layout: Layout, library: str, shown: str) -> Holding:
         bundles += found
         problem = problem or trouble
     if not problem and layout.wrappers > len(bundles):
-        problem = f"the host code registers {layout.wrappers} fat binaries, {len(bundles)} were found"
+        problem = f"the host code registers {layout.wrappers} fat binaries, but {len(bundles)} were found"
     return _summed(Holding(library, shown, "fatbin", needed=layout.needed, runpath=layout.runpath), bundles, problem, why)
 
 

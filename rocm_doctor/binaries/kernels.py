@@ -1,4 +1,4 @@
-"""Kernel files beside the libraries: their names say which targets they are for. Nothing of them is opened.
+"""Kernel files beside the libraries, whose names contain their targets. None of them is opened.
 
 Facts: PyTorch's wheel build scripts (torch/lib/rocblas/library and its neighbours), MIOpen's database naming (target, then the
 number of compute units), AOTriton's image folders (one for a family of chips), TheRock's device packages.
@@ -22,7 +22,7 @@ _DEVICE = re.compile(r"((amd_torch|amd_torchvision|rocm_sdk)_device_(gfx\w+?))-[
 
 
 def is_kernel_file(path: str) -> bool:
-    """A file of a kernel folder: its name says all, and there are thousands of them."""
+    """True for a file of a kernel folder: there are thousands, and their names are enough."""
     return bool(_TENSILE.match(path) or "/aotriton.images/" in path)
 
 
@@ -59,7 +59,7 @@ def _note(kind: str) -> str:
 
 
 def _note_tensile(name: str, targets: set[str], lazy: set[str]) -> None:
-    """The lazy index of a target is what rocBLAS opens for it; without any, every file that names a target counts."""
+    """The targets with a lazy index, which rocBLAS opens; without any, every file that names a target counts."""
     if index := _LAZY.match(name):
         lazy.add(index.group(1))
     if found := _NAMED.search(name):
@@ -74,7 +74,7 @@ def _miopen_target(stem: str) -> set[str]:
 
 
 def _device_target(name: str) -> str:
-    """A device package names a target, or a family: `gfx11` covers gfx11xx, `gfx12_0` gfx120x."""
+    """The target or family in the name of a device package: `gfx11` covers gfx11xx, `gfx12_0` gfx120x."""
     plain = name.replace("_", "")
     if plain in PROCESSORS:
         return plain

@@ -1,8 +1,8 @@
-"""`.kpack` archives: the GPU code that ROCm's split packages keep outside of the libraries.
+"""`.kpack` archives: GPU code that ROCm's split packages keep outside of the libraries.
 
 Layout facts: RFC 0008 of TheRock and the rocm-kpack reference (format version 1): 16-byte header (`KPAK`, version u32, offset of
-the table of contents u64), blobs, then a MessagePack table that maps binary -> target -> blob. A library that was split keeps a
-`.rocm_kpack_ref` section: a MessagePack map with the key of the library in that table and the archives to look in.
+the table of contents u64), blobs, then a MessagePack table that maps binary -> target -> blob. A split library has a
+`.rocm_kpack_ref` section: a MessagePack map with the library's key in that table and the archives to search.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which files there are: by folder listings only. `check` lists the folders that matter for training, an audit everything."""
+"""The files of a place, from folder listings only. `check` lists the folders that matter for training, an audit all of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rocm_doctor.bounded.files import encodable
 
 MAX_FILES = 200_000
 
-# The folders of site-packages that training depends on: what `check` looks into. A full audit walks everything.
+# The folders of site-packages that training depends on, which `check` reads. A full audit walks everything.
 RELEVANT = (
     "torch/lib", "torch", "torch/.kpack", "torch/lib/.kpack", "torch/lib/library", "torch/lib/rocblas/library",
     "torch/lib/hipblaslt/library", "torch/lib/aotriton.images", "torch/share/miopen/db",
@@ -23,7 +23,7 @@ RELEVANT_TOP = ("flash_attn_2_cuda*", "causal_conv1d_cuda*", "selective_scan_cud
 
 
 def walk(root: Path) -> Iterator[str]:
-    """Files below `root` as relative paths, and folders with a '/' at the end; each folder once, links to it or not."""
+    """Files below `root` as relative paths, and folders with a '/' at the end; each folder once, even if linked."""
     pending = [""]
     visited: set[tuple[int, int]] = set()
     seen = 0
@@ -65,7 +65,7 @@ def relevant(site: Path) -> Iterator[str]:
 
 
 def _expand(site: Path, glob: str, names: Iterable[str]) -> list[str]:
-    """Folders that fit; only the first part, whose candidates are known, and single stars are looked up."""
+    """Folders that match; only the first part, whose candidates are known, and single stars are looked up."""
     first, _, rest = glob.partition("/")
     tops = [name for name in names if fnmatchcase(name, first)]
     if "*" not in rest:
@@ -74,7 +74,7 @@ def _expand(site: Path, glob: str, names: Iterable[str]) -> list[str]:
 
 
 def listed(folder: Path) -> list[tuple[str, bool]]:
-    """Names in a folder, and whether each is a folder; nothing for one that is not there or not readable.
+    """Names in a folder, and whether each is a folder; none for a folder that is missing or unreadable.
 
     A link to a neighbour (libx.so -> libx.so.5) is left out, one to elsewhere is not: some installers link whole packages.
     """

@@ -1,4 +1,4 @@
-"""Which library a file belongs to, and which files can hold GPU code at all: by path, nothing is opened."""
+"""The library of a file, and the files that can contain GPU code: by path, nothing is opened."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ROCM = re.compile(
     re.IGNORECASE,
 )
 
-# Where the folder's name is not the package's.
+# Folders whose name is not the package's.
 _TOP = {
     "flash_attn_2_cuda": "flash-attn",
     "flash_attn_3": "flash-attn",
@@ -26,13 +26,13 @@ _JAX = re.compile(r"jax_rocm\d*_(plugin|pjrt)")
 
 
 def may_hold_code(name: str) -> bool:
-    """A library, code object or kpack archive, by its name (`libtensorflow_cc.so.2` too, `notes.so.txt` not)."""
+    """True for the name of a library, code object or kpack archive (`libtensorflow_cc.so.2` too, `notes.so.txt` not)."""
     dot = name.find(".")
     return dot >= 0 and any(_CODE.fullmatch(name, at) for at in range(dot, len(name)) if name[at] == ".")
 
 
 def library_of(path: str) -> str:
-    """The name under which a file's code is filed: `torch`, `rocblas`, `bitsandbytes`, else the package folder's name."""
+    """The library that a file's code belongs to: `torch`, `rocblas`, `bitsandbytes`, else the package folder's name."""
     *folders, name = path.split("/")
     if found := _ROCM.fullmatch(name):
         return found.group(1).lower()

@@ -1,4 +1,4 @@
-"""An audit for a person: library × gfx target, and the holes for given cards. Text of at most `width` columns."""
+"""An audit as text of at most `width` columns: library × gfx target, and missing code for given GPUs."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from rocm_doctor.binaries.inspect import target_order
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.binaries.types import Audit, Holding
 
-# Kinds whose lack of a card's code stops it; the others tune, name a family, or repeat what a library says.
+# Kinds that must have a GPU's code for it to run; the others tune, name a family, or repeat a library.
 DECISIVE = ("fatbin", "split", "tensile", "code-object")
 _FOLDERS = ("tensile", "miopen-db", "aotriton")
 _HAS, _SOME, _NOT, _UNKNOWN = "x", "/", ".", "?"
 
 
 def decides(holding: Holding, audit: Audit) -> bool:
-    """Whether a missing target here is a hole: of bitsandbytes' libraries only the one that torch will load counts."""
+    """True if a missing target here matters: of bitsandbytes' libraries only the one that torch will load counts."""
     other_bnb = holding.library == "bitsandbytes" and audit.bitsandbytes is not None and audit.bitsandbytes.path != holding.path
     return holding.kind in DECISIVE and not other_bnb
 
 
 def runs(holding: Holding, gpu: str, override: str | None) -> bool | None:
-    """Whether the card can load this code; None when the file could not be read whole, or it cannot be told."""
+    """True if the GPU can load this code; None if unknown, or if the file could not be read completely."""
     answer = covers(holding.targets, gpu, override)
     return answer if answer or not holding.problem else None
 
@@ -50,11 +50,11 @@ def _matrix(audit: Audit, width: int) -> Iterator[str]:
             marks = [_mark(holding, c).center(len(h)) for c, h in zip(shown, heads)]
             yield (label.ljust(left) + "".join(" " + m for m in marks)).rstrip()
         yield ""
-    yield f"columns: gfx targets; {_HAS} in all bundles, {_SOME} in some of them, {_NOT} not there, {_UNKNOWN} could not be read"
+    yield f"columns: gfx targets; {_HAS} in all bundles, {_SOME} in some of them, {_NOT} missing, {_UNKNOWN} not readable"
 
 
 def _blocks(columns: Sequence[str], room: int) -> list[list[str]]:
-    """The columns in lines of at most `room` characters; one empty line when there are no columns."""
+    """The columns in lines of at most `room` characters; one empty line without columns."""
     blocks: list[list[str]] = [[]]
     left = room
     for column in columns:
@@ -87,7 +87,7 @@ def _word(answer: bool | None, decisive: bool) -> str:
 
 
 def _label(holding: Holding, audit: Audit, room: int) -> str:
-    """Library, and its file's name or its folder; of a long one the end, which tells more."""
+    """The library and its file's name or its folder, cut at the front if too long."""
     loaded = " (loaded)" if audit.bitsandbytes and audit.bitsandbytes.path == holding.path else ""
     head = f"{holding.library:<13} "
     place = (holding.path if holding.kind in _FOLDERS else holding.path.rsplit("/", 1)[-1]) + loaded
@@ -98,7 +98,7 @@ def _label(holding: Holding, audit: Audit, room: int) -> str:
 def _footnotes(audit: Audit) -> Iterable[str]:
     for holding in audit.holdings:
         if holding.problem:
-            yield f"not read whole: {holding.path}: {holding.problem}"
+            yield f"not read completely: {holding.path}: {holding.problem}"
         elif holding.kind == "split" and not holding.targets:
             yield f"{holding.path}: {holding.note}"
     if audit.bitsandbytes:
@@ -107,24 +107,24 @@ def _footnotes(audit: Audit) -> Iterable[str]:
 
 
 def holes(audit: Audit, gpu: str, override: str | None) -> list[Holding]:
-    """Places that decide and have no code for the card."""
+    """Places that must have code for the GPU and have none."""
     return [h for h in audit.holdings if decides(h, audit) and runs(h, gpu, override) is False]
 
 
 def unknown(audit: Audit, gpu: str, override: str | None) -> list[Holding]:
-    """Places that decide and of which it cannot be said."""
+    """Places that must have code for the GPU where that is unknown."""
     return [h for h in audit.holdings if decides(h, audit) and runs(h, gpu, override) is None]
 
 
 def _summary(audit: Audit, gpu: str, override: str | None) -> str:
     missing, unsure = _named(holes(audit, gpu, override), audit), _named(unknown(audit, gpu, override), audit)
     card = f"{gpu} under HSA_OVERRIDE_GFX_VERSION={override}" if override else gpu
-    parts = [f"no code in {', '.join(missing)}" if missing else "", f"not known for {', '.join(unsure)}" if unsure else ""]
+    parts = [f"no code in {', '.join(missing)}" if missing else "", f"unknown for {', '.join(unsure)}" if unsure else ""]
     return f"{card}: " + ("; ".join(p for p in parts if p) or "code in every library that has GPU code")
 
 
 def _named(places: Sequence[Holding], audit: Audit) -> list[str]:
-    """A library by its name where all of it is meant, else its files."""
+    """The name of a library if all of it is meant, else its files."""
     names = []
     for holding in places:
         whole = all(h in places for h in audit.holdings if h.library == holding.library and decides(h, audit))

@@ -1,7 +1,7 @@
-"""Which code object a card can load: target ids, generic targets, feature modifiers, HSA_OVERRIDE_GFX_VERSION.
+"""The code objects that a GPU can load: target ids, generic targets, feature modifiers, HSA_OVERRIDE_GFX_VERSION.
 
 Facts: LLVM's "User Guide for AMDGPU Backend" (processors, target ids, generic processors, e_flags; LLVM 22 and its main branch
-of 2026), ROCr's libhsakmt for the override. Three values everywhere: True, False, and None for "cannot be told from this".
+of 2026), ROCr's libhsakmt for the override. Results are three-valued: True, False, and None for unknown.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ GENERIC: dict[str, tuple[str, ...]] = {
     "gfx12-5-generic": ("gfx1250", "gfx1251"),
 }
 
-# Processors on which a feature can be on or off; elsewhere an object that names it does not load.
+# Processors on which a feature can be on or off; on others a code object that names it does not load.
 _XNACK = (*GENERIC["gfx9-generic"], "gfx908", "gfx90a", *GENERIC["gfx9-4-generic"], *GENERIC["gfx10-1-generic"])
 _SRAMECC = ("gfx906", "gfx908", "gfx90a", *GENERIC["gfx9-4-generic"])
 SELECTABLE: dict[str, tuple[str, ...]] = {"xnack": _XNACK, "sramecc": _SRAMECC}
@@ -87,7 +87,7 @@ def entry_target(entry_id: str) -> str | None:
 
 
 def flags_target(e_flags: int, abi_version: int) -> str | None:
-    """Target id from an AMDGPU ELF header; None for a machine number that is not in the table.
+    """Target id from an AMDGPU ELF header; None for an unknown machine number.
 
     Up to ABI version 1 (code object V3) a feature is one bit; from 2 (V4) on it is two: absent, any, off, on.
     """
@@ -103,7 +103,7 @@ def flags_target(e_flags: int, abi_version: int) -> str | None:
 
 
 def overridden(value: str) -> str | None:
-    """The processor that HSA_OVERRIDE_GFX_VERSION names: `10.3.0` is gfx1030, `9.0.10` is gfx90a. None when it is not x.y.z."""
+    """The processor that HSA_OVERRIDE_GFX_VERSION names: `10.3.0` is gfx1030, `9.0.10` is gfx90a. None if it is not x.y.z."""
     found = re.fullmatch(r"\s*(\d{1,2})\.(\d{1,3})\.(\d{1,3})\s*", value, re.ASCII)
     if not found:
         return None
@@ -114,10 +114,10 @@ def overridden(value: str) -> str | None:
 
 
 def covers(code_objects: Iterable[str], device: str, override: str | None = None) -> bool | None:
-    """Whether the HIP loader takes any of these code objects for this card.
+    """True if the HIP loader takes any of these code objects for this GPU.
 
     `code_objects` and `device` are target ids; a feature that the device id does not state may be on or off. With
-    `override` (the value of HSA_OVERRIDE_GFX_VERSION) the loader sees that processor instead; the silicon stays what it is.
+    `override` (the value of HSA_OVERRIDE_GFX_VERSION) the loader sees that processor instead; the chip stays the same.
     None: an unknown target, an unstated feature that decides, a family's folder, or SPIR-V, which the runtime has to compile.
     """
     card = _seen_by_loader(device, override)
@@ -137,7 +137,7 @@ def _seen_by_loader(device: str, override: str | None) -> Target | None:
 
 
 def _states(card: Target) -> list[Target]:
-    """The card with every feature stated: one for each way in which the unstated ones can be set."""
+    """The GPU with every feature stated: one for each combination of the unstated ones."""
     stated = dict(card.features)
     free = [name for name, processors in SELECTABLE.items() if card.processor in processors and name not in stated]
     combinations = itertools.product((False, True), repeat=len(free))

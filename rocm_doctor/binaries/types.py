@@ -1,4 +1,4 @@
-"""What an audit finds, as it is recorded: one holding for each file, or folder of kernel files, that has GPU code."""
+"""The result of an audit: one holding for each file, or folder of kernel files, with GPU code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Holding(msgspec.Struct, frozen=True, omit_defaults=True):
     """GPU code of one library in one place.
 
     `targets` are target ids, features included; `partial` those that only some of the `bundles` have. `needed` are the ROCm
-    libraries it is linked to. `problem`: the file could not be read whole, and `targets` is what was read until there.
+    libraries it is linked to. `problem`: why the file could not be read completely; `targets` is what was read until then.
     """
 
     library: str
@@ -37,14 +37,14 @@ class Holding(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Choice(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The library file that bitsandbytes loads for the torch at hand ("" when it has none), and why that one."""
+    """The library file that bitsandbytes loads for the installed torch ("" if none fits), and the reason."""
 
     path: str
     because: str
 
 
 class Audit(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The result for one place. `torch_hip`: torch.version.hip as torch/version.py has it; `files`: how many were opened."""
+    """The result for one place. `torch_hip`: torch.version.hip from torch/version.py; `files`: the number of opened files."""
 
     place: str
     kind: PlaceKind

@@ -1,6 +1,6 @@
-"""A bounded view of something that holds bytes: a file, a stored zip member, or a deflated one that is inflated as it is read.
+"""A bounded view of bytes: a file, a stored zip member, or a deflated one that is inflated as it is read.
 
-Third-party readers get this instead of the file. It counts what is read and stops a reader that a damaged file sends in circles.
+Third-party readers get this instead of the file. It counts bytes and stops a reader that a damaged file makes loop.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ MAX_BLOCKS = 64
 
 
 class Overread(Exception):
-    """A reader asked for more than `READ_LIMIT` bytes of one file, or went over a deflated member too often."""
+    """A reader requested more than `READ_LIMIT` bytes of one file, or too many passes over a deflated member."""
 
 
 class Source(Protocol):
-    """Random access to bytes; short at the end, never an error for an offset past it."""
+    """Random access to bytes: fewer at the end, none past it, never an error."""
 
     def at(self, offset: int, size: int) -> bytes: ...
 
@@ -38,7 +38,7 @@ class Slice:
 
 
 class View:
-    """What the readers read from: `at` for us, `seek`/`read`/`tell` for pyelftools. Sizes in bytes."""
+    """The view itself: `at` for our readers, `seek`/`read`/`tell` for pyelftools. Sizes in bytes."""
 
     def __init__(self, source: Source, size: int, limit: int = READ_LIMIT) -> None:
         self.size, self.bytes_read = size, 0
@@ -46,12 +46,12 @@ class View:
         self._blocks: dict[int, bytes] = {}
 
     def at(self, offset: int, size: int) -> bytes:
-        """Up to `size` bytes from `offset`; raises Overread once more than the limit was read in all."""
+        """Up to `size` bytes from `offset`; raises Overread above the total limit."""
         if offset < 0 or size <= 0 or offset >= self.size:
             return b""
         size = min(size, self.size - offset)
         if self.bytes_read + size > self._limit:
-            raise Overread(f"more than {self._limit >> 20} MiB asked for")
+            raise Overread(f"more than {self._limit >> 20} MiB requested")
         data = self._source.at(offset, size)
         self.bytes_read += len(data)
         return data
@@ -64,7 +64,7 @@ class View:
         return self._pos
 
     def read(self, size: int = -1) -> bytes:
-        """As a file's. pyelftools asks for single fields here and there: its small reads come from a few blocks that are kept."""
+        """Bytes as from a file. pyelftools reads single fields in random order: small reads come from a few cached blocks."""
         size = self.size - self._pos if size < 0 else size
         first, last = self._pos // BLOCK, (self._pos + size - 1) // BLOCK
         if last - first > 1 or size == 0:

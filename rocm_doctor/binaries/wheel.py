@@ -21,13 +21,13 @@ STEP = 1 << 20
 LOOK_BACK = 64 << 10
 MAX_PASSES = 8
 MAX_RATIO = 200
-"""Inflated bytes for one packed byte. Libraries reach 10; zeros, which cost a minute for each GiB of a few passes, 1000."""
+"""Most inflated bytes for one packed byte. Libraries reach 10; zeros reach 1000, at a minute for each GiB of a few passes."""
 SMALL = 1 << 30
-"""Bytes of a member that may be packed to any ratio."""
+"""Bytes of a member that may have any ratio."""
 
 
 def audit_wheel(wheel: Path, torch_hip: str | None = None, progress: Progress | None = None) -> Audit:
-    """GPU code in a wheel; members are inflated as they are read. Raises OSError, or Unreadable when it is not a zip."""
+    """GPU code in a wheel; members are inflated as they are read. Raises OSError, or Unreadable if it is not a zip."""
     with opened(wheel) as file, zip_of(file) as archive:
         members = {info.filename: info for info in archive.infolist()[:MAX_FILES]}
         folders = {name.rsplit("/", 1)[0] + "/" for name in members if "/" in name}
@@ -39,7 +39,7 @@ def audit_wheel(wheel: Path, torch_hip: str | None = None, progress: Progress | 
 
 
 def inspect_member(file: IO[bytes], archive: ZipFile, info: ZipInfo, library: str) -> tuple[Found | None, int]:
-    """The same for a member of a zip, which stays packed."""
+    """GPU code of one member of a zip, which stays packed."""
     try:
         with damage():
             view = member_view(file, archive, info)
@@ -51,7 +51,7 @@ def inspect_member(file: IO[bytes], archive: ZipFile, info: ZipInfo, library: st
 def member_view(file: IO[bytes], archive: ZipFile, info: ZipInfo) -> View:
     """View of a member of a zip that stays packed. Call it within `damage`."""
     if info.file_size > max(SMALL, MAX_RATIO * info.compress_size):
-        raise Unreadable(f"packed to less than 1/{MAX_RATIO} of its size: no library is")
+        raise Unreadable(f"packed to less than 1/{MAX_RATIO} of its size, which no library is")
     if info.compress_type != ZIP_STORED or info.flag_bits & 1:
         return View(Inflated(archive, info), info.file_size)
     file.seek(info.header_offset + 26)
@@ -61,7 +61,7 @@ def member_view(file: IO[bytes], archive: ZipFile, info: ZipInfo) -> View:
 
 
 class Inflated:
-    """A deflated zip member without unpacking it: head and tail are kept, the middle is inflated again when it is asked for.
+    """A deflated zip member, not unpacked: head and tail are kept, the middle is inflated again on demand.
 
     An ELF file names its sections at its end, so the first pass runs to the end; reads in ascending order then cost one more.
     """
@@ -79,11 +79,11 @@ class Inflated:
     def _restart(self) -> None:
         self._passes += 1
         if self._passes > MAX_PASSES:
-            raise Overread(f"had to be inflated more than {MAX_PASSES} times")
+            raise Overread(f"inflated more than {MAX_PASSES} times")
         self._stream, self._kept, self._at = opened_member(self._archive, self._info), b"", 0
 
     def _advance(self, keep: int) -> bool:
-        """Inflate the next piece; of what came before it keep at most `keep` bytes. False at the end."""
+        """Inflate the next piece and keep at most `keep` bytes before it. False at the end."""
         piece = self._stream.read(STEP)
         if piece:
             drop = max(0, len(self._kept) - keep)

@@ -1,4 +1,4 @@
-"""Facts that follow from other facts by a rule of the software itself: a row asks for the effect and not for the spelling."""
+"""Facts that follow from other facts by the software's own rules, so that rows test the effect and not the spelling."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def derived(snapshot: Snapshot) -> dict[str, Fact]:
 
 
 def _way(snapshot: Snapshot) -> dict[str, Fact]:
-    """The way to the device, where it was not tried but something proves it: a GPU that the HSA runtime listed, torch that sees one,
-    or a device node that one of the user's groups may open."""
+    """kfd.openable or dxg.exists, where not tested but proven: a GPU that the HSA runtime listed, a torch that sees one, or a
+    device node that one of the user's groups may open."""
     name = "dxg.exists" if snapshot.get("wsl").value is True else "kfd.openable"
     if name in snapshot.facts or snapshot.get("platform").value in ("windows", "macos"):
         return {}
@@ -27,7 +27,7 @@ def _way(snapshot: Snapshot) -> dict[str, Fact]:
 
 
 def _listed_by_runtime(snapshot: Snapshot) -> tuple[Reading, ...]:
-    """The agent of a GPU in rocminfo's output, which opens the device before it lists one."""
+    """The reading of a GPU agent in rocminfo's output, which opens the device before it lists one."""
     read = (r for gpu in snapshot.gpus for r in gpu.get("gfx").readings + gpu.get("gfx_reported").readings)
     return tuple(r for r in read if "rocminfo" in r.artifact)[:1]
 
@@ -38,7 +38,7 @@ def _seen_by_torch(snapshot: Snapshot) -> tuple[Reading, ...]:
 
 
 def _by_group(snapshot: Snapshot, name: str) -> tuple[Reading, ...]:
-    """The owner group of /dev/kfd is one of the user's."""
+    """The reading that the owner group of /dev/kfd is one of the user's."""
     owners = [snapshot.get(f"kfd.{key}") for key in ("group", "gid")]
     mine = [snapshot.get(f"user.{key}") for key in ("groups", "gids")]
     has = {group for fact in mine if isinstance(fact.value, tuple) for group in fact.value}
@@ -51,12 +51,12 @@ def _by_group(snapshot: Snapshot, name: str) -> tuple[Reading, ...]:
 
 
 OWN_ROCM = ("bundled", "rpath-packages", "therock")
-"""Families of wheels that bring the ROCm libraries they load."""
+"""Families of wheels that contain the ROCm libraries they load."""
 _LINES = {"bundled": "upstream", "rpath-packages": "upstream", "amd-listing": "amd", "therock": "amd"}
 
 
 def _release(snapshot: Snapshot) -> dict[str, Fact]:
-    """torch's version with its line. A build from source, or of unknown family, may come from either: what differs is open."""
+    """torch.release: torch's version with its release line; unknown for a source build or unknown family where the lines differ."""
     version, family = snapshot.get("torch.version"), snapshot.get("torch.family")
     if not isinstance(version.value, str) or snapshot.get("torch.build").value != "rocm":
         return {}
@@ -67,7 +67,7 @@ def _release(snapshot: Snapshot) -> dict[str, Fact]:
 
 
 def _loaded(snapshot: Snapshot) -> dict[str, Fact]:
-    """The ROCm whose libraries torch loads. Where the family is not known, torch's own number says more than the system's."""
+    """rocm.loaded: the ROCm whose libraries torch loads; with an unknown wheel family torch's own number, not the system's."""
     own, systems, family = (snapshot.get(name) for name in ("torch.rocm", "rocm.version", "torch.family"))
     linked = family.known and family.value not in (None, *OWN_ROCM)
     first, second = (systems, own) if linked else (own, systems)
@@ -76,7 +76,7 @@ def _loaded(snapshot: Snapshot) -> dict[str, Fact]:
 
 
 def _other_rocm(snapshot: Snapshot) -> dict[str, Fact]:
-    """Whether torch was built with another ROCm (by its first two numbers) than the system's."""
+    """torch.other_rocm: True if torch was built with another ROCm (by the first two numbers) than the system's."""
     ours, systems = snapshot.get("torch.rocm"), snapshot.get("rocm.version")
     if not isinstance(ours.value, str) or not isinstance(systems.value, str):
         return {}
@@ -85,7 +85,7 @@ def _other_rocm(snapshot: Snapshot) -> dict[str, Fact]:
 
 
 def _expandable(snapshot: Snapshot) -> dict[str, Fact]:
-    """What the first of the three allocator variables that is set says (True, False, absent)."""
+    """torch.expandable_segments, from the first allocator variable that is set: True, False or absent."""
     facts = [snapshot.get(name) for name in _ALLOCATOR]
     chosen = next((f for f in facts if isinstance(f.value, str)), None)
     if chosen is None:
@@ -100,13 +100,13 @@ HIP = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 
 
 def masks(snapshot: Snapshot) -> list[str]:
-    """The variables that choose devices, in the order in which they apply: ROCR's, then the first of HIP's two."""
+    """The visibility variables in the order in which they apply: ROCR's, then the first of HIP's two."""
     given = [n for n in (ROCR, *HIP) if isinstance(snapshot.get(f"env.{n}").value, str)]
     return [n for n in given if n == ROCR] + [n for n in given if n in HIP][:1]
 
 
 def masked(snapshot: Snapshot) -> tuple[Gpu, ...]:
-    """The GPUs with `visible` where masks of plain indices decide it: ROCR chooses first, HIP chooses from what ROCR left.
+    """The GPUs with `visible`, where lists of plain indices decide it: ROCR chooses first, then HIP from what ROCR left.
 
     Order: the kernel's nodes, which is ROCr's (ROCm/rocm-systems, HIP docs on device isolation).
     """
@@ -125,7 +125,7 @@ def masked(snapshot: Snapshot) -> tuple[Gpu, ...]:
 
 
 def indices(value: str) -> list[int] | None:
-    """The indices of a mask up to the first that is no index (where HIP stops too); None for UUIDs, which cannot be judged."""
+    """The indices of a list up to the first invalid one (where HIP stops too); None for UUIDs, which cannot be judged."""
     out: list[int] = []
     for part in value.split(","):
         text = part.strip()

@@ -1,7 +1,7 @@
-"""What the catalogue adds to a snapshot: a card's target from its PCI id, the family and wavefront of a target.
+"""What the catalog adds to a snapshot: a GPU's target from its PCI id, the family and wavefront of a target.
 
-Kept apart from the probes, which say only what was read. An override shows here: where a tool names another target than
-the PCI id has, the chip wins and the tool's word is kept as `gfx_reported`.
+Separate from the probes, which record only what was read. An override shows here: if a tool prints another target than the PCI
+id has, the chip wins and the printed target is kept as `gfx_reported`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def enrich(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
-    """The snapshot with what the catalogue knows of its GPUs."""
+    """The snapshot with the catalog's facts about its GPUs."""
     gpus = tuple(Gpu(_enriched(gpu.facts, matrix)) for gpu in masked(snapshot))
     whole = msgspec.structs.replace(snapshot, facts={**_torch_rocm(snapshot, matrix), **snapshot.facts})
     return msgspec.structs.replace(whole, gpus=gpus, facts={**derived(whole), **whole.facts})
 
 
 def _torch_rocm(snapshot: Snapshot, matrix: Matrix) -> dict[str, Fact]:
-    """The ROCm that torch was built with, where only its HIP number was read."""
+    """torch.rocm, where only torch's HIP number was read."""
     hip = snapshot.get("torch.hip")
     if "torch.rocm" in snapshot.facts or not isinstance(hip.value, str):
         return {}
@@ -52,14 +52,14 @@ def _enriched(facts: dict[str, Fact], matrix: Matrix) -> dict[str, Fact]:
 
 
 def _product(target: Target, facts: dict[str, Fact]) -> dict[str, Fact]:
-    """The product's name, where the device id has only one: the kernel's and pci.ids' names are those of the chip."""
+    """The product's name, if the device id has only one: the kernel and pci.ids name the chip."""
     number = facts.get("device_id")
     known = target.products.get(f"{number.value:04x}") if number and isinstance(number.value, int) else None
     return {"product": Fact(known, number.readings)} if known and number else {}
 
 
 def _unsaid(known: dict[str, Fact], said: dict[str, Fact]) -> dict[str, Fact]:
-    """Of what the catalogue knows, that on which nothing was read."""
+    """The catalog's facts about a GPU that were not read."""
     return {k: f for k, f in known.items() if k not in said or said[k].value is None or not said[k].known}
 
 
@@ -68,7 +68,7 @@ def _from_kernel(fact: Fact) -> bool:
 
 
 def _of_target(target: Target, readings: tuple[Reading, ...]) -> dict[str, Fact]:
-    """Facts that every card of a target shares; a kind that is both (dGPU/APU) is left open."""
+    """Facts that all GPUs of a target share; a kind that is both (dGPU/APU) is left open."""
     shared: dict[str, Value] = {"family": target.family, "codename": target.codename, "wavefront_size": target.wavefront}
     facts = {name: Fact(value, readings) for name, value in shared.items()}
     if target.kind in ("APU", "dGPU"):
@@ -91,7 +91,7 @@ def _by_pci(matrix: Matrix) -> dict[str, tuple[str, ...]]:
 
 
 def _from_names(facts: dict[str, Fact], by_id: tuple[str, ...], matrix: Matrix) -> Fact | None:
-    """A target from the PCI id, else from the marketing name; ambiguous when several fit."""
+    """A target from the PCI id, else from the marketing name; ambiguous if several fit."""
     if by_id:
         return _chosen(by_id, facts["device_id"])
     name = facts.get("marketing_name")
@@ -106,7 +106,7 @@ def _chosen(targets: tuple[str, ...], source: Fact) -> Fact:
 
 
 def target_named(text: str, matrix: Matrix) -> str | tuple[str, ...]:
-    """The one target that a user names: as gfx target (features behind a colon do not count) or by a name of the card.
+    """The target that a user names: as gfx target (features behind a colon are ignored) or by a product name.
 
     Several candidates, or none, come as a tuple.
     """
@@ -118,7 +118,7 @@ def target_named(text: str, matrix: Matrix) -> str | tuple[str, ...]:
 
 
 def gpu_names(matrix: Matrix) -> GpuNames:
-    """The names and PCI ids of the catalogue in the form that the prose probe takes; made once for a matrix."""
+    """The names and PCI ids of the catalog in the form that the prose probe takes; built once for a matrix."""
     made: GpuNames | None = matrix.__dict__.get("gpu_names")
     return made or matrix.__dict__.setdefault("gpu_names", _gpu_names(matrix))
 

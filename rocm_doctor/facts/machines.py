@@ -1,7 +1,7 @@
-"""Which snapshots are of one machine: told by host, GPU serials and addresses.
+"""Grouping of snapshots by machine: by host, GPU serials and addresses.
 
-A whole capture (a bundle, a report) is a machine unless something says that it is the same as another. A part (one tool's output, a log)
-goes to the machine that it does not contradict, when there is one only.
+A whole capture (a bundle, a report) is its own machine unless a fact shows that it is the same as another. A part (one tool's
+output, a log) goes to the machine that it does not contradict, if there is only one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rocm_doctor.model import Gpu, Snapshot
 
 
 class Capture(NamedTuple):
-    """One thing that was handed over: its name, what was read in it, and whether it is a capture of a whole machine."""
+    """One input: its name, what was read in it, and whether it captures a whole machine."""
 
     name: str
     snapshot: Snapshot
@@ -38,7 +38,7 @@ def apart(captures: Sequence[Capture]) -> list[list[int]]:
 
 
 def _one_machine(captures: Sequence[Capture], group: Sequence[int], n: int) -> bool | None:
-    """Whether a capture is of the machine of a group: True and False where something says so, None where nothing does."""
+    """True or False if a fact shows whether a capture is of the group's machine, else None."""
     answers = [_alike(captures[m].snapshot, captures[n].snapshot) for m in group]
     return False if False in answers else True if True in answers else None
 
@@ -56,6 +56,6 @@ def _alike(one: Snapshot, other: Snapshot) -> bool | None:
 
 
 def _serial(gpu: Gpu) -> str:
-    """A GPU's own number; rocminfo prints `GPU-XX` where it has none."""
+    """A GPU's serial; rocminfo prints `GPU-XX` for one without."""
     found = str(value(gpu.facts, "uuid") or "").casefold()
     return found if found and not found.startswith("gpu-xx") else ""

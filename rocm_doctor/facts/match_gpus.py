@@ -1,4 +1,4 @@
-"""Which entry of one tool's list of GPUs is which of another's: by address, by what only one has, then by order."""
+"""Matching the GPUs of one tool's list with another's: by address, by values that only one has, then by order."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rocm_doctor.model import Fact
 _Facts = dict[str, Fact]
 _Alike = Callable[[_Facts, _Facts], bool]
 _MODEL = re.compile(r"\b(?:mi\d+\w*|[a-z]{0,2}\d{3,4}[a-z]{0,3}|vii)\b")
-"""A model's number, in lower case: 7900, 780m, w7900, mi300x; no device id (0x744c), target (gfx1100) or chip (Navi 31)."""
+"""A model's number, in lower case: 7900, 780m, w7900, mi300x; not a device id (0x744c), target (gfx1100) or chip (Navi 31)."""
 
 
 def pair(ours: Sequence[_Facts], theirs: Sequence[_Facts], complete: bool) -> list[tuple[int, int]]:
-    """Indices (ours, theirs) of entries that are the same GPU. `complete`: theirs is all that the tool sees.
+    """Indices (ours, theirs) of entries that are the same GPU. `complete`: theirs is every GPU that the tool sees.
 
-    Tools count in orders of their own (rocm-smi by card, rocminfo by node), so order only decides what nothing else tells apart.
+    Tools use different orders (rocm-smi by DRM card, rocminfo by node), so order decides only between otherwise equal GPUs.
     """
     pairs = _at_one_address(ours, theirs)
     for alike in (_by("uuid"), _by("device_id"), _by("marketing_name"), _same_model, _by("gfx")):
@@ -36,9 +36,9 @@ def pair(ours: Sequence[_Facts], theirs: Sequence[_Facts], complete: bool) -> li
 
 
 def another_machine(one: _Facts, other: _Facts) -> bool:
-    """Whether two GPUs of one address, both from pasted text, are of two machines: another chip, id or model.
+    """True if two GPUs of one address, both from pasted text, are of two machines: another chip, id or model.
 
-    A target alone is no sign: HSA_OVERRIDE_GFX_VERSION makes rocminfo name another.
+    A target alone is not enough: HSA_OVERRIDE_GFX_VERSION makes rocminfo print another.
     """
     pasted = all(r.artifact.startswith("paste/") for gpu in (one, other) for r in gpu["pci_bdf"].readings)
     ids = [str(value(gpu, "uuid") or "") for gpu in (one, other)]
@@ -47,13 +47,13 @@ def another_machine(one: _Facts, other: _Facts) -> bool:
 
 
 def value(gpu: _Facts, key: str) -> object:
-    """What is known under that key; None for nothing."""
+    """The known value of that key, else None."""
     fact = gpu.get(key)
     return fact.value if fact is not None and fact.known else None
 
 
 def same(one: _Facts, other: _Facts, key: str) -> bool:
-    """Both state it, and alike whatever the case."""
+    """True if both have the value, equal except for case."""
     a, b = value(one, key), value(other, key)
     return a is not None and str(a).casefold() == str(b).casefold()
 
@@ -68,7 +68,7 @@ def _left(ours: Sequence[_Facts], theirs: Sequence[_Facts], pairs: list[tuple[in
 
 
 def _at_one_address(ours: Sequence[_Facts], theirs: Sequence[_Facts]) -> list[tuple[int, int]]:
-    """Pairs of one address. Partitions of one card share theirs: what a tool says of the card is then said of each of them."""
+    """Pairs of one address. Partitions of one board share it: a tool's facts about the board then count for each of them."""
     often = Counter(str(value(gpu, "pci_bdf")).casefold() for gpu in theirs)
     pairs: list[tuple[int, int]] = []
     for j, gpu in enumerate(theirs):
@@ -79,7 +79,7 @@ def _at_one_address(ours: Sequence[_Facts], theirs: Sequence[_Facts]) -> list[tu
 
 
 def _only(ours: Sequence[_Facts], theirs: Sequence[_Facts], pairs: list[tuple[int, int]], alike: _Alike) -> list[tuple[int, int]]:
-    """Of those left, the pairs that are alike where neither is like any other. What both state must not contradict."""
+    """Of the remaining GPUs, pairs that match each other and no third. Values that both have must not contradict."""
     mine, rest = _left(ours, theirs, pairs)
     found = [(i, j) for i in mine for j in rest if alike(ours[i], theirs[j])]
     often = Counter(i for i, _ in found), Counter(j for _, j in found)
@@ -100,7 +100,7 @@ def _same_model(one: _Facts, other: _Facts) -> bool:
 
 
 def _other_model(one: _Facts, other: _Facts) -> bool:
-    """Both are named by a model's number, and no number is common."""
+    """True if both names have model numbers, and none in common."""
     a, b = _models(one), _models(other)
     return bool(a and b) and not a & b
 
@@ -111,12 +111,12 @@ def _differ(one: _Facts, other: _Facts, key: str) -> bool:
 
 
 def _compatible(one: _Facts, other: _Facts) -> bool:
-    """Nothing that both state says that these are two GPUs."""
+    """True if no value that both have shows that these are two GPUs."""
     if any(_differ(one, other, key) for key in ("pci_bdf", "device_id", "is_apu")):
         return False
     return not _differ(one, other, "gfx") or _reported(one) or _reported(other)
 
 
 def _reported(gpu: _Facts) -> bool:
-    """Whether the target is what the runtime reports, which HSA_OVERRIDE_GFX_VERSION changes."""
+    """True if the target comes from the runtime, where HSA_OVERRIDE_GFX_VERSION changes it."""
     return same(gpu, gpu, "gfx_reported") and value(gpu, "gfx_reported") == value(gpu, "gfx")

@@ -1,4 +1,4 @@
-"""From the notes of all probes to one snapshot. The order of the notes is the order of trust: kernel, tools, text, prose."""
+"""One snapshot from the results of all probes, which come in order of trust: kernel, tools, text, prose."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rocm_doctor.probes.read.result import Listing, ProbeResult, merged
 
 _Facts = dict[str, Fact]
 MOST_GPUS = 256
-"""GPUs of one machine, at most: eight MI300X in CPX mode are 64. More is a log in which a tool was run over and over."""
+"""Most GPUs of one machine: eight MI300X in CPX mode are 64. More means a log in which a tool ran repeatedly."""
 
 
 def build(notes: Iterable[ProbeResult]) -> Snapshot:
-    """Join the notes: for each name the first known value wins, and a later one that differs is kept beside it as a dispute."""
+    """The merged results: for each name the first known value wins, and a later one that differs is kept as a dispute."""
     facts: _Facts = {}
     listings: list[Listing] = []
     errors: list[Reading] = []
@@ -31,11 +31,11 @@ def build(notes: Iterable[ProbeResult]) -> Snapshot:
 
 def _too_many(listing: Listing) -> Reading:
     first = next((r for fact in listing.gpus[0].values() for r in fact.readings), Reading("a list of GPUs"))
-    return msgspec.structs.replace(first, quote=f"{len(listing.gpus)} GPUs are listed; the first {MOST_GPUS} are read")
+    return msgspec.structs.replace(first, quote=f"{len(listing.gpus)} GPUs listed; only the first {MOST_GPUS} were read")
 
 
 def _join(listings: Sequence[Listing]) -> tuple[list[_Facts], list[Reading]]:
-    """One list of GPUs out of several tools' lists, complete ones first; and where a text tells of two machines."""
+    """One list of GPUs from several tools' lists, complete ones first, and the reading that shows two machines in one text."""
     joined: list[_Facts] = []
     clashes: list[Reading] = []
     for listing in sorted(listings, key=lambda item: not item.complete):
@@ -56,19 +56,19 @@ def _join(listings: Sequence[Listing]) -> tuple[list[_Facts], list[Reading]]:
 
 
 def _on_another_machine(gpu: _Facts, joined: Sequence[_Facts]) -> bool:
-    """Every GPU of ours that has this address is another one."""
+    """True if every GPU of ours at this address is a different one."""
     there = [ours for ours in joined if same(ours, gpu, "pci_bdf")]
     return bool(there) and all(another_machine(ours, gpu) for ours in there)
 
 
 def _clash(gpu: _Facts) -> Reading:
     at = gpu["pci_bdf"].readings[0]
-    words = f"two machines in one text: another GPU stands at {value(gpu, 'pci_bdf')}; hand each machine's text over by itself"
+    words = f"two machines in one text: different GPUs at {value(gpu, 'pci_bdf')}; check each machine's text on its own"
     return Reading(at.artifact, at.place, words)
 
 
 def _really_new(joined: list[_Facts], rest: list[_Facts], listing: Listing) -> list[_Facts]:
-    """Of the GPUs that match none of ours: those that cannot be one of ours (another address, or more of them than we have)."""
+    """Unmatched GPUs that cannot be one of ours: at another address, or more of them than ours."""
     known = {str(value(j, "pci_bdf")).casefold() for j in joined}
     addressed = [g for g in rest if str(value(g, "pci_bdf")).casefold() not in {*known, "none"} and "none" not in known]
     excess = len(listing.gpus) - len(joined) if listing.complete else 0

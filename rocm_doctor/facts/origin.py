@@ -1,4 +1,4 @@
-"""The user's file behind a reading: a paste is cut into artifacts of our own naming, with the line numbers of the file."""
+"""The user's file behind a reading: a paste is cut into artifacts with our names, but line numbers of the file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LINE = re.compile(r"line (\d+)")
 
 
 class Files:
-    """The files that pasted artifacts came from. Several files may have given artifacts of one name."""
+    """The files that pasted artifacts came from. Several files may have artifacts of one name."""
 
     def __init__(self, artifacts: Iterable[Artifact]) -> None:
         self._of: dict[str, list[Artifact]] = {}
@@ -28,7 +28,7 @@ class Files:
         return msgspec.structs.replace(one, artifact=fits[0].note) if fits else one
 
     def readings(self, many: tuple[Reading, ...]) -> tuple[Reading, ...]:
-        """Readings of the file, each once: one line may have been read in two artifacts."""
+        """Readings of the file, without repeats: one line may have been read in two artifacts."""
         return tuple(dict.fromkeys(map(self.reading, many)))
 
     def __bool__(self) -> bool:
@@ -36,7 +36,7 @@ class Files:
 
 
 def in_files(report: Report, artifacts: Iterable[Artifact]) -> Report:
-    """The report with readings that name the user's files."""
+    """The report with the user's file names in its readings."""
     files = Files(artifacts)
     if not files:
         return report
@@ -65,7 +65,7 @@ def _facts(facts: dict[str, Fact], files: Files) -> dict[str, Fact]:
 
 
 def _holds(artifact: Artifact, one: Reading) -> bool:
-    """Whether the artifact has the quoted words at that line."""
+    """True if the artifact has the quoted words at that line."""
     found = _LINE.match(one.place)
     words = one.quote.strip()[:60]
     if not found:

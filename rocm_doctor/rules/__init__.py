@@ -1,4 +1,4 @@
-"""Judgements that a row of the matrix cannot say, one file per family. This table is what runs, in this order."""
+"""Judgements that a row of the matrix cannot express, one file per family. RULES lists those that run, in order."""
 
 from __future__ import annotations
 

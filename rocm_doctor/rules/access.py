@@ -1,4 +1,4 @@
-"""Does the process get at the device? The first thing that is in the way is the finding, and what follows is not said twice."""
+"""Can the process open the GPU? The first obstacle is the finding; its consequences are not reported."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rocm_doctor.rules.findings import finding, readings
 _DENIED = ("*permission denied*", "*eacces*", "*operation not permitted*", "*eperm*")
 
 _WHY_NOT_LOADED = {
-    "driver.blacklisted": "a file of modprobe.d keeps it out",
+    "driver.blacklisted": "a file in modprobe.d blacklists it",
     "nomodeset": "the kernel command line blocks it",
-    "secure_boot": "secure boot may have refused the module",
+    "secure_boot": "secure boot may have rejected the module",
 }
 
 
 def access(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """At most one finding: the first step on the way to the device that is not there."""
+    """At most one finding: the first missing step between the process and the GPU."""
     if snapshot.get("platform").value in ("windows", "macos"):
         return
     steps = (_wsl,) if snapshot.get("wsl").value is True else _STEPS
@@ -48,10 +48,10 @@ def _no_node(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
 
 
 def _wsl(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
-    """In WSL there is no /dev/kfd; /dev/dxg takes its place, and only a missing one is a fault that can be read."""
+    """The finding for WSL, which has /dev/dxg instead of /dev/kfd: only its absence can be read."""
     if snapshot.get("dxg.exists").value is False:
         return finding(
-            matrix, "access.wsl", title="/dev/dxg is missing in this WSL", evidence=readings(snapshot, "wsl", "dxg.exists")
+            matrix, "access.wsl", title="/dev/dxg does not exist in this WSL", evidence=readings(snapshot, "wsl", "dxg.exists")
         )
     return None
 
@@ -70,7 +70,7 @@ def _nothing_there(snapshot: Snapshot, matrix: Matrix) -> Finding:
 
 
 def _driver(snapshot: Snapshot, matrix: Matrix) -> Finding:
-    """amdgpu is not there: with a card in the machine it is the driver, without one there is nothing to drive."""
+    """The finding for a missing amdgpu: the driver if an AMD GPU is on the bus, else the missing GPU."""
     evidence = readings(snapshot, "kfd.exists", "driver.loaded")
     if snapshot.gpus_listed and not snapshot.gpus:
         title = "no AMD GPU visible, because the kernel lists none and amdgpu is not loaded"
@@ -84,7 +84,7 @@ def _driver(snapshot: Snapshot, matrix: Matrix) -> Finding:
 
 
 def _refused_by_driver(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
-    """The node is there, and the open fails for another reason than permissions: the driver did not take the GPU for compute."""
+    """The finding for a node whose open fails for another reason than permissions: the driver did not enable compute."""
     error = snapshot.get("kfd.error")
     if not isinstance(error.value, str) or _denied(snapshot) or "no such file" in error.value.casefold():
         return None
@@ -92,11 +92,11 @@ def _refused_by_driver(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
         matrix,
         "access.driver-not-loaded",
         title=f"no AMD GPU visible, because the driver refuses to open /dev/kfd ({error.value})",
-        cause="Permissions are not what is in the way. amdgpu is there and did not start this GPU for compute; its log says why.",
+        cause="This is not a permission problem: amdgpu is loaded but did not enable compute on this GPU. The kernel log has the reason.",
         evidence=readings(snapshot, "kfd.error"),
         severity="warning",
         confidence="low",
-        advice="Read what the kernel says of kfd and amdgpu.",
+        advice="Read the kernel's messages about kfd and amdgpu.",
         commands=(),
         settle="sudo dmesg | grep -E 'kfd|amdgpu'",
     )
@@ -122,7 +122,7 @@ def _not_permitted(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
         return finding(
             matrix,
             "access.container",
-            title=f"{node} is in the container but closed to this user",
+            title=f"{node} exists in the container but this user cannot open it",
             evidence=evidence,
             commands=commands,
         )
@@ -132,11 +132,11 @@ def _not_permitted(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
         return _refused_to_member(snapshot, matrix, node, evidence)
     groups = group if isinstance(group, str) and group != "root" else "render,video"
     commands = filled("sudo usermod -a -G {group} $LOGNAME", group=groups)
-    return finding(matrix, "access.permission", title=f"this user may not open {node}", evidence=evidence, commands=commands)
+    return finding(matrix, "access.permission", title=f"permission denied on {node}", evidence=evidence, commands=commands)
 
 
 def _in_group(snapshot: Snapshot, name: str) -> bool:
-    """Whether the user is in the group that owns the node, or in one that rocminfo takes for it."""
+    """True if the user is in the group that owns the node, or rocminfo states a group membership."""
     if isinstance(snapshot.get("user.member_of").value, str):
         return True
     owner, groups = snapshot.get(f"{name}.group").value, snapshot.get("user.groups").value
@@ -144,11 +144,11 @@ def _in_group(snapshot: Snapshot, name: str) -> bool:
 
 
 def _refused_to_root(snapshot: Snapshot, matrix: Matrix, node: str, evidence: tuple[Reading, ...]) -> Finding:
-    """Groups do not bind root: a container's device rules, a user namespace or SELinux does."""
+    """The finding for root, whom groups do not restrict: device rules of a container, a user namespace or SELinux do."""
     return finding(
         matrix,
         "access.container",
-        title=f"root may not open {node}: a container or a security policy refuses it",
+        title=f"permission denied on {node} for root, by a container or a security policy",
         cause="The node's group does not apply to root. A container without the device, a user namespace or SELinux refuses the open.",
         advice="Pass /dev/kfd and /dev/dri into the container. With SELinux, add `--security-opt label=disable`.",
         evidence=evidence + readings(snapshot, "user.root"),
@@ -161,7 +161,7 @@ def _refused_to_member(snapshot: Snapshot, matrix: Matrix, node: str, evidence: 
     return finding(
         matrix,
         "access.permission",
-        title=f"this user may not open {node}, although a group of the user owns it",
+        title=f"permission denied on {node}, although one of the user's groups owns it",
         cause="Membership counts from the next login on. It does not help where the node belongs to another group, or in a container "
         "that maps groups to other numbers.",
         advice="Log out and in again. If that does not help, compare the numbers of the node's group and of yours.",
@@ -176,39 +176,39 @@ def _said(snapshot: Snapshot, name: str) -> bool:
 
 
 def _no_render_node(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
-    """/dev/kfd alone is half the way: HIP opens the card's render node too."""
+    """The finding for a missing render node, which HIP opens besides /dev/kfd."""
     if snapshot.get("render.nodes").value != () or snapshot.get("kfd.exists").value is not True:
         return None
     kind = snapshot.get("container").value
     return finding(
         matrix,
         "access.container" if isinstance(kind, str) else "access.driver-not-loaded",
-        title="/dev/kfd is there and no render node is" + (f": pass /dev/dri into this {kind} container too" if kind else ""),
+        title="/dev/kfd exists, but no render node" + (f": pass /dev/dri into this {kind} container too" if kind else ""),
         evidence=readings(snapshot, "render.nodes", "kfd.exists"),
     )
 
 
 def _topology_hidden(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
-    """Nodes of the topology that may not be read: the control group's device filter hides those cards from the process."""
+    """The finding for unreadable KFD nodes: the cgroup's device filter hides those GPUs from the process."""
     if not snapshot.get("kfd.denied").value or not snapshot.get("kfd.denied").known:
         return None
     return finding(
         matrix,
         "access.container",
-        title="the kernel refuses to show GPUs to this process",
-        cause="Nodes of the KFD topology may not be read: a device filter of the control group hides them.",
+        title="the kernel hides GPUs from this process",
+        cause="Nodes of the KFD topology are not readable: a device filter of the cgroup hides them.",
         evidence=readings(snapshot, "kfd.denied"),
     )
 
 
 def _no_gpu_listed(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
-    """The node is there and open, and the kernel's topology has no GPU behind it."""
+    """The finding for a node that opens while the kernel's topology lists no GPU."""
     if snapshot.get("kfd.openable").value is not True:
         return None
     if snapshot.gpus_listed and not snapshot.gpus:
         title, diagnosis = "no AMD GPU visible, because the kernel's topology lists none", "access.no-gpu"
     elif snapshot.get("kfd.nodes").value == 0:
-        title, diagnosis = "amdgpu has not started this GPU for compute", "access.driver-not-loaded"
+        title, diagnosis = "amdgpu has not enabled compute on this GPU", "access.driver-not-loaded"
     else:
         return None
     evidence = readings(snapshot, *(n for n in ("kfd.nodes", "kfd.openable") if _said(snapshot, n)))
@@ -216,14 +216,14 @@ def _no_gpu_listed(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
 
 
 def _runtime_dead(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
-    """The way is open and the HSA runtime still does not come up: rocminfo died, hung, or ended with an error of HSA."""
+    """The finding for an HSA runtime that fails although the device opens: rocminfo died, hung, or printed an HSA error."""
     names = [n for n in ("hsa.status", "tool.rocminfo") if isinstance(snapshot.get(n).value, str)]
     if not names:
         return None
     return finding(
         matrix,
         "access.runtime",
-        title=f"the HSA runtime does not come up (rocminfo: {snapshot.get(names[0]).value})",
+        title=f"the HSA runtime does not start (rocminfo: {snapshot.get(names[0]).value})",
         evidence=readings(snapshot, *names),
         severity="warning",
         confidence="low",

@@ -1,4 +1,4 @@
-"""Code for the card: is it in torch, is it in torch's rocBLAS, and does an integrated GPU get in the way?"""
+"""Is there code for the GPU in torch and in torch's rocBLAS, and does an integrated GPU interfere?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rocm_doctor.versions import contains
 
 
 def code_for_the_card(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """`arch.not-in-build`, `arch.dropped-by-rocm`, `arch.override-needed` or `arch.blas-missing` for each card to train on."""
+    """`arch.not-in-build`, `arch.dropped-by-rocm`, `arch.override-needed` or `arch.blas-missing` for each GPU to train on."""
     if snapshot.get("torch.build").value != "rocm":
         return
     for subject, gpu in to_train_on(snapshot):
@@ -40,7 +40,7 @@ def _missing_code(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subjec
         return finding(
             matrix,
             "arch.override-needed",
-            title=f"this torch has no {gfx} code; {NAME}={sibling.value} makes it run a sibling's",
+            title=f"this torch has no {gfx} code; {NAME}={sibling.value} loads code of a compatible ISA",
             evidence=evidence,
             confidence=sure,
             subject=subject,
@@ -52,7 +52,7 @@ def _missing_code(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subjec
 
 
 def _sibling(chip: Target | None, targets: Fact, matrix: Matrix) -> Override | None:
-    """An override to a target of the same ISA that the build holds and that people run this chip with."""
+    """An override to a compatible ISA that is in the build and that users run this chip with; None if there is none."""
     if chip is None:
         return None
     for one in chip.overrides:
@@ -64,14 +64,14 @@ def _sibling(chip: Target | None, targets: Fact, matrix: Matrix) -> Override | N
 
 
 def _no_surer(sure: Confidence, gpu: Gpu) -> Confidence:
-    """A target inferred from a name in prose and a wheel's content taken from the catalogue make a hypothesis, not a finding."""
+    """True if the target comes from a name in prose and the wheel's content from the catalog: a hypothesis, not a finding."""
     return "low" if sure != "high" and all(r.artifact == "paste/text" for r in gpu.get("gfx").readings) else sure
 
 
 def _override_helps(snapshot: Snapshot, targets: Fact, gpu: Gpu, gfx: str) -> bool:
-    """The override in force names a target that the build has; whether it is a good one is judged in override.py.
+    """True if the override names a target in the build; override.py judges whether it is a good one.
 
-    It shows in the variable, or in the target that the runtime reports for a chip of another one.
+    An override shows in the variable, or in the target that the runtime reports for another chip.
     """
     reported = gpu.get("gfx_reported").value
     if isinstance(reported, str) and holds_code(targets, reported):
@@ -128,12 +128,12 @@ def _python(snapshot: Snapshot) -> str:
 
 
 def _older(build: TorchBuild, snapshot: Snapshot) -> bool:
-    """The newest build that has the card is older than the installed one: the card was there once and is not any more."""
+    """True if the newest build with code for the GPU is older than the installed one: support was dropped."""
     return contains(f">{build.torch}", str(snapshot.get("torch.version").value)) is True
 
 
 def igpu_beside_dgpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """An integrated GPU that torch has no code for, beside a discrete one, with nothing that hides it."""
+    """The finding for a visible integrated GPU without code in torch, beside a discrete GPU."""
     hidden = bool(masks(snapshot))
     discrete = [n for n, g in enumerate(snapshot.gpus) if g.get("is_apu").value is False]
     for number, gpu in enumerate(snapshot.gpus):

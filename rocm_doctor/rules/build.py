@@ -1,4 +1,4 @@
-"""What the installed torch holds for a card: code objects read from disk, else the printed arch list, else the catalogue."""
+"""The targets of the installed torch: code objects read from disk, else the printed arch list, else the catalog."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _SURE: dict[str, Confidence] = {
 
 
 def build_of(matrix: Matrix, version: object) -> TorchBuild | None:
-    """The catalogue's build of exactly this version, local part and all."""
+    """The catalog's build of exactly this version, local part included."""
     return next((b for b in matrix.torch if b.local == version), None)
 
 
 def catalogued(snapshot: Snapshot, matrix: Matrix) -> TorchBuild | None:
-    """The catalogue's entry of the installed build."""
+    """The catalog's entry of the installed build."""
     return build_of(matrix, snapshot.get("torch.version").value)
 
 
 def compiled(snapshot: Snapshot, matrix: Matrix) -> tuple[Fact | None, Confidence]:
-    """gfx targets that the installed torch was compiled for, best evidence first, and how sure that makes a judgement."""
+    """gfx targets that the installed torch was compiled for, by the best evidence, and the confidence this gives."""
     for name in ("code.torch", "torch.arch_list", "torch.device_dists"):
         fact = snapshot.get(name)
         if isinstance(fact.value, tuple) and fact.value:
@@ -40,7 +40,7 @@ def compiled(snapshot: Snapshot, matrix: Matrix) -> tuple[Fact | None, Confidenc
 
 
 def blas(snapshot: Snapshot, matrix: Matrix) -> tuple[Fact | None, Confidence]:
-    """gfx targets for which torch's rocBLAS has kernels."""
+    """gfx targets that torch's rocBLAS has kernels for."""
     fact = snapshot.get("code.rocblas")
     if isinstance(fact.value, tuple) and fact.value:
         return fact, "high"
@@ -51,13 +51,13 @@ def blas(snapshot: Snapshot, matrix: Matrix) -> tuple[Fact | None, Confidence]:
 
 
 def holds_code(targets: Fact | None, gfx: str) -> bool | None:
-    """Whether one of these code objects loads on the card; None when that is not known."""
+    """True if one of these code objects loads on the GPU; None if unknown."""
     return None if targets is None or not isinstance(targets.value, tuple) else covers(targets.value, gfx)
 
 
 def builds_with(gfx: str, matrix: Matrix, python: str = "") -> list[TorchBuild]:
-    """Builds at an index of their own whose code and rocBLAS serve the card (rocBLAS unknown counts), newest first; those that
-    nobody saw and that are only inferred come last, as in `plan`.
+    """Builds of a package index whose code and rocBLAS cover the GPU (unknown rocBLAS counts), newest first; inferred builds that
+    were never observed come last, as in `plan`.
     """
     fit = [b for b in matrix.torch if b.index.startswith("http") and gfx in b.gfx and (not b.blas or gfx in b.blas)]
     fit = [b for b in fit if not python or not b.pythons or f"cp{python.replace('.', '')}" in b.pythons]
@@ -65,12 +65,12 @@ def builds_with(gfx: str, matrix: Matrix, python: str = "") -> list[TorchBuild]:
 
 
 def unseen(build: TorchBuild) -> bool:
-    """Nobody saw the wheel, and it is not the main build of its release: it is inferred from how others are made."""
+    """True for a wheel that was never observed and is not the main build of its release: it is inferred from others."""
     return build.evidence in ("inferred", "build matrix") and not build.primary
 
 
 def install(build: TorchBuild) -> tuple[str, ...]:
-    """The command that installs a build of the catalogue with its companions."""
+    """The command that installs a build of the catalog with its torchvision and torchaudio."""
     parts = [("torch", build.torch), ("torchvision", build.torchvision), ("torchaudio", build.torchaudio)]
     pins = " ".join(f"{name}=={{version_{name}}}" for name, version in parts if version)
     versions = {f"version_{name}": version for name, version in parts}

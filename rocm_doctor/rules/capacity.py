@@ -1,4 +1,4 @@
-"""What makes a healthy machine slower or smaller than it could be: notes, never an obstacle."""
+"""Notes on what makes a healthy machine slower or smaller than it could be."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rocm_doctor.rules.findings import finding
 
 ID = "hw.below-capacity"
 BUSY = 0.5
-"""Part of a GPU's memory in use from which a run has noticeably less room. A desktop takes a tenth."""
+"""Share of a GPU's memory in use that gets a note. A desktop takes a tenth."""
 _Numbered = tuple[int, Gpu]
 
 
@@ -41,15 +41,15 @@ _POWER = _Lack(
 )
 _MEMORY = _Lack(
     "less than half of the GPU's memory is free",
-    "Another process, or an earlier run that has not ended, holds most of this GPU's memory.",
-    "Find that process before a run that needs the whole memory.",
+    "Another process, or an earlier run that is still alive, uses most of this GPU's memory.",
+    "Find that process before a run that needs all of the memory.",
     "rocm-smi --showpids",
     ("vram_used_bytes", "vram_bytes"),
 )
 
 
 def below_capacity(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """A narrow PCIe link, a lowered power limit, memory in use, and GPUs that a variable hides: one note each for all GPUs."""
+    """One note each on narrow PCIe links, lowered power limits, used memory, and GPUs hidden by a variable."""
     gpus = [(n, gpu) for n, gpu in enumerate(snapshot.gpus) if gpu.get("is_apu").value is not True]
     used = [(n, gpu) for n, gpu in gpus if gpu.get("visible").value is not False]
     yield from _note(matrix, _LINK, [(n, gpu, _narrow(gpu)) for n, gpu in gpus])
@@ -59,7 +59,7 @@ def below_capacity(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 
 def _note(matrix: Matrix, lack: _Lack, gpus: Iterable[tuple[int, Gpu, str]]) -> Iterator[Finding]:
-    """One note on all GPUs that lack it, with the figures of each (`x4 of x16`) once."""
+    """One note for all GPUs with this lack, with distinct figures (`x4 of x16`) once."""
     found = [(n, gpu, figures) for n, gpu, figures in gpus if figures]
     if found:
         yield finding(
@@ -82,7 +82,7 @@ def _narrow(gpu: Gpu) -> str:
 
 
 def _capped(gpu: Gpu, gpus: Sequence[_Numbered]) -> str:
-    """The limit and what it could be: the board's default, else the highest limit among GPUs of the same kind."""
+    """The limit and its reference: the board's default, else the highest limit among GPUs of the same model."""
     cap, most = _number(gpu, "power_cap_watts"), _number(gpu, "power_default_watts")
     if most is None:
         alike = [other for _, other in gpus if other.get("device_id").value == gpu.get("device_id").value]
@@ -101,7 +101,7 @@ def _number(gpu: Gpu, key: str) -> int | None:
 
 
 def _hidden(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """Some GPUs of the machine are hidden by a variable, and some are left."""
+    """The note on a variable that hides some GPUs, but not all."""
     hidden = [n for n, gpu in enumerate(snapshot.gpus) if gpu.get("visible").value is False]
     left = len(snapshot.gpus) - len(hidden)
     cards = [n for n in hidden if snapshot.gpus[n].get("is_apu").value is not True]
@@ -116,7 +116,7 @@ def _hidden(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         severity="note",
         status="degraded",
         cause=f"{names} leaves out GPU {', '.join(map(str, cards))}.",
-        advice="Unset it if all GPUs are to be used.",
+        advice="Unset it to use all GPUs.",
         commands=(),
         evidence=evidence,
     )

@@ -1,4 +1,4 @@
-"""What was checked on a machine, a line for each part: what a healthy machine's report consists of."""
+"""What was checked on a machine, one line for each part: the body of a healthy machine's report."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rocm_doctor.rules.findings import to_train_on
 from rocm_doctor.rules.override import NAME
 
 LIBRARIES = ("transformers", "peft", "accelerate", "trl", "bitsandbytes", "flash-attn", "unsloth", "deepspeed", "vllm")
-"""Packages of a fine-tuning run that a healthy report names, in this order."""
+"""Packages for fine-tuning that a healthy report names, in this order."""
 
 
 def checks(snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix) -> tuple[Check, ...]:
-    """Each part with what was found. A part that has an error or a warning is left to its findings."""
+    """Each part with its result. A part with an error or a warning is left to its findings."""
     serious = {f.id for f in findings if f.severity != "note"}
     noted = {part for f in findings if f.id == CAPACITY for part in ("link", "memory") if part in f.title}
     made = []
@@ -30,7 +30,7 @@ def checks(snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix) -> t
 
 
 def has_code(snapshot: Snapshot, matrix: Matrix, gfx: str) -> bool:
-    """A matmul that ran, or code objects that load on the GPU (as the override in force makes the loader see it)."""
+    """The proof that torch runs: a matmul that ran, or code objects that load on the GPU (under the override in force)."""
     targets = compiled(snapshot, matrix)[0]
     override = snapshot.get("env." + NAME).value
     known = targets.value if targets and isinstance(targets.value, tuple) else ()
@@ -53,7 +53,7 @@ def _driver(snapshot: Snapshot, _: Matrix) -> str:
 
 
 def _access(snapshot: Snapshot, _: Matrix) -> str:
-    """The device node that opens, or what reached the GPU and so had opened it."""
+    """The device node that opens, or the program that reached the GPU and so opened it."""
     if snapshot.get("platform").value == "windows":
         return "no device node on Windows"
     name, node = ("dxg.exists", "/dev/dxg") if snapshot.get("wsl").value is True else ("kfd.openable", "/dev/kfd")
@@ -61,9 +61,9 @@ def _access(snapshot: Snapshot, _: Matrix) -> str:
     if fact.value is not True:
         return ""
     if not any(reading.artifact == node[1:] for reading in fact.readings):
-        return "a program reached the GPU"
+        return "a program has used the GPU"
     if name == "dxg.exists":
-        return "/dev/dxg is there"
+        return "/dev/dxg exists"
     return f"{node}{' and the render nodes open' if snapshot.get('render.openable').value is True else ' opens'} for this user"
 
 
@@ -112,12 +112,12 @@ def _memory_of(gpu: Gpu) -> str:
     free = f"{(whole - used) / 2**30:.1f} of " if isinstance(used, int) else ""
     more = ""
     if gpu.get("is_apu").value is True and isinstance(shared, int):
-        more = f", and {shared / 2**30:.1f} GiB of main memory (GTT)"
+        more = f", and {shared / 2**30:.1f} GiB of system memory (GTT)"
     return f"{free}{whole / 2**30:.1f} GiB{' free' if free else ''}{more}"
 
 
 def _each(words: Iterable[str]) -> str:
-    """Words of each GPU, equal ones once: `192.0 GiB on each of 8`."""
+    """The words of all GPUs, equal ones once: `192.0 GiB on each of 8`."""
     said = list(words)
     alike = list(dict.fromkeys(said))
     return f"{alike[0]} on each of {len(said)}" if len(alike) == 1 and len(said) > 1 else "; ".join(alike)

@@ -1,7 +1,7 @@
-"""What the code objects on disk say of a card: extensions without its code, a torch without any, another ROCm's libraries.
+"""Judgements on code objects on disk: extensions without code for the GPU, a torch without any, another ROCm's libraries.
 
-This is read from the files that will be loaded, so it outranks lists of versions; torch itself and its rocBLAS are judged by the
-same evidence in arch.py, the override in override.py.
+The files are those that will be loaded, so they outrank version tables; arch.py judges torch and its rocBLAS by the same
+evidence, override.py the override.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from rocm_doctor.rules.findings import finding, readings, to_train_on
 from rocm_doctor.rules.override import NAME
 
 _BUNDLER = "https://clang.llvm.org/docs/ClangOffloadBundler.html"
-_OUTRANKS = "Read from the code objects in the installed files, which outrank any list of versions."
+_OUTRANKS = "Read from the code objects in the installed files, which outrank any version table."
 
-# Extensions of torch: the diagnosis when one lacks the card, and how much that matters for training.
+# Extensions of torch: the diagnosis if one lacks code for the GPU, and its severity for training.
 EXTENSIONS: dict[str, tuple[str, Severity]] = {
     "bitsandbytes": ("lib.bitsandbytes", "warning"),
     "flash-attn": ("lib.flash-attn", "warning"),
@@ -33,12 +33,12 @@ EXTENSIONS: dict[str, tuple[str, Severity]] = {
     "vllm": ("arch.not-in-build", "note"),
 }
 
-# What only a run on several cards needs.
+# Needed only by runs on several GPUs.
 BETWEEN_CARDS: dict[str, tuple[str, Severity]] = {"rccl": ("dist.rccl", "warning")}
 
 
 def extensions_without_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """One finding for each card and each extension that holds no code for it; RCCL counts where there are several cards."""
+    """One finding for each GPU and extension without code for it; RCCL counts on machines with several GPUs."""
     cards = _known(snapshot)
     judged = {**EXTENSIONS, **(BETWEEN_CARDS if len(cards) > 1 else {})}
     for subject, gpu in cards:
@@ -60,7 +60,7 @@ def extensions_without_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Find
 
 
 def torch_without_device_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """torch's libraries were split from their GPU code (TheRock's packages), and no package with the code is installed."""
+    """The finding for a torch whose GPU code is split into packages (TheRock), none of which is installed."""
     fact = snapshot.get("code.torch")
     if fact.value != ():
         return
@@ -70,7 +70,7 @@ def torch_without_device_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Fi
             matrix,
             "arch.not-in-build",
             title=f"torch is installed without any GPU code; the package for {gfx} is missing",
-            cause="This torch keeps its GPU code in packages of their own, one for each target, and none of them is here: "
+            cause="This torch keeps its GPU code in separate packages, one for each target, and none is installed: "
             f"every kernel will fail although torch counts the GPU. {_OUTRANKS}",
             advice=f"Install the device package for {gfx} (amd-torch-device-{gfx}) in torch's version, from torch's index.",
             commands=filled("pip install 'torch[device-{gfx}]=={version}'", gfx=gfx, version=snapshot.get("torch.version").value),
@@ -82,7 +82,7 @@ def torch_without_device_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Fi
 
 
 def built_for_another_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """An extension of torch that is linked to the libraries of another ROCm major than torch's."""
+    """The finding for an extension that is linked to the libraries of another ROCm major version than torch."""
     hip = re.match(r"\d+", str(snapshot.get("torch.hip").value))
     if not hip:
         return
@@ -106,7 +106,7 @@ def built_for_another_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Findi
 
 
 def lacks(snapshot: Snapshot, library: str, gfx: str) -> bool:
-    """Whether it is certain that no code object of the library loads on the card, the override in force included."""
+    """True if certainly no code object of the library loads on the GPU, under the override in force."""
     fact = snapshot.get(f"code.{library}.ids")
     ids = fact if fact.known and fact.value else snapshot.get(f"code.{library}")
     override = snapshot.get(f"env.{NAME}").value

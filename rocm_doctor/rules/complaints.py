@@ -1,4 +1,4 @@
-"""How people and programs put a complaint, whichever program it is about: a row names one of these as `{crash}`.
+"""Phrases of complaints about any program: a row refers to one of these as `{crash}`.
 
 Kept in one place, so that a row states a cause and not the phrases of the reports in which it was first seen.
 """
@@ -72,7 +72,7 @@ _NAME = re.compile(r"\{([a-z-]+)\}")
 def expanded(condition: str) -> str:
     """The condition with each `{name}` replaced by its alternatives, also inside one (`miopen*{failing}`).
 
-    A name that is not in the table stays as it stands.
+    An unknown name stays unchanged.
     """
     return "|".join(one for alternative in condition.split("|") for one in _each(alternative))
 

@@ -20,9 +20,9 @@ _NUMBER = re.compile(r"(>=|<=|==|!=|>|<)?\s*(-?(?:0x[0-9a-f]+|\d+(?:\.\d+)?))\s*
 
 
 def holds(kind: Kind, condition: str, fact: Fact) -> bool | None:
-    """Does the condition hold for the fact? None: the fact is not known (an ambiguous one may still decide).
+    """True if the condition holds for the fact; None if the fact is unknown (an ambiguous one may still decide).
 
-    Raises ValueError for a condition that the kind cannot have (matrix lint finds these before a user does).
+    Raises ValueError for a condition that the kind does not allow (`matrix lint` finds these).
     """
     if condition.startswith("!"):
         inner = holds(kind, condition[1:], fact)
@@ -37,7 +37,7 @@ def holds(kind: Kind, condition: str, fact: Fact) -> bool | None:
 
 
 def _of_candidates(kind: Kind, condition: str, value: Unknown) -> bool | None:
-    """What a name that fits several targets still decides: true or false when it is so for each of them."""
+    """The result for a name that fits several targets: True or False if all of them agree, else None."""
     answers = {holds(kind, condition, Fact(c)) for c in value.candidates}
     return answers.pop() if len(answers) == 1 else None
 

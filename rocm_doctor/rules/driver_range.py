@@ -1,8 +1,8 @@
-"""Is the amdgpu driver within the window that AMD names for the ROCm in use?
+"""Is the amdgpu driver within AMD's supported range for the ROCm in use?
 
-The machine prints the version of the module; the catalogue (driver.yaml) maps it to a release and says which user spaces AMD
-names for that. Up to 6.3 a driver goes with two releases either way, from 6.4 on with a year. Outside of it things often work:
-a note, and a warning only where the driver is the older one.
+The machine reports the version of the module; the catalog (driver.yaml) maps it to a release and lists the user spaces that AMD
+supports with it. Up to 6.3 a driver supports two releases either way, from 6.4 on a year. Outside of the range things often
+work: a note, and a warning only if the driver is the older one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _YEAR = 400
 
 
 def driver_range(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """`version.driver-mismatch` for a DKMS driver, or for an Adrenalin driver that is older than the one AMD names."""
+    """`version.driver-mismatch` for a DKMS driver out of range, or an Adrenalin driver older than the one AMD names."""
     name, rocm = user_space(snapshot)
     if not rocm:
         return
@@ -34,7 +34,7 @@ def driver_range(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         yield finding(
             matrix,
             "version.driver-mismatch",
-            title=f"the amdgpu driver {driver} is {side} than what AMD names for ROCm {rocm}",
+            title=f"amdgpu driver {driver} is {side} than AMD supports with ROCm {rocm}",
             cause=_WORDS[side],
             evidence=readings(snapshot, "driver.version", name),
             severity=severity,
@@ -44,13 +44,13 @@ def driver_range(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 
 _WORDS = {
-    "older": "The driver is from before the window in which AMD tests this ROCm; user space may ask for what it lacks.",
-    "newer": "The driver is from after the window in which AMD tests this ROCm. Older user space often works on it.",
+    "older": "The driver is older than those AMD tests with this ROCm; user space may need features that it lacks.",
+    "newer": "The driver is newer than those AMD tests with this ROCm. Older user space often works with it.",
 }
 
 
 def user_space(snapshot: Snapshot) -> tuple[str, str]:
-    """The ROCm that will be loaded: (name of the fact, version)."""
+    """The ROCm that will be loaded: name of the fact and version."""
     value = snapshot.get("rocm.loaded").value
     return "rocm.loaded", value if isinstance(value, str) else ""
 
@@ -65,7 +65,7 @@ def driver_release(module: str, matrix: Matrix) -> str | None:
 
 
 def outside(driver: str, rocm: str, matrix: Matrix) -> str | None:
-    """`older` or `newer` when the driver is outside of the window of that ROCm; None inside, or where no table says."""
+    """`older` or `newer` if the driver is out of the range for that ROCm; None inside, or if no table covers it."""
     windows = [w for w in matrix.driver.windows if w.kind in ("listed", "tested") and _names(w.driver, driver)]
     if any(_names(w.rocm, rocm) for w in windows):
         return None
@@ -75,33 +75,33 @@ def outside(driver: str, rocm: str, matrix: Matrix) -> str | None:
 
 
 def _names(listed: str, version: str) -> bool:
-    """Whether a cell of a table (`6.3.x|6.4.x|30.20.0-2`) has the version or its series."""
+    """True if a cell of a table (`6.3.x|6.4.x|30.20.0-2`) has the version or its series."""
     mine = series(version) or version
     cells = [cell.split("-")[0] for cell in listed.split("|")]
     return any(fnmatchcase(version, c.replace("x", "*")) or series(c.replace(".x", ".0")) == mine for c in cells)
 
 
 def _apart(driver: str, rocm: str, matrix: Matrix) -> bool:
-    """More than a year between the two releases; False when a date is not known."""
+    """True if more than a year is between the two releases; False if a date is unknown."""
     dates = {series(r.version): r.date for r in reversed(matrix.rocm) if r.date}
     one, other = dates.get(series(_came_with(driver, matrix))), dates.get(series(rocm))
     return bool(one and other and abs((one - other).days) > _YEAR)
 
 
 def _came_with(driver: str, matrix: Matrix) -> str:
-    """The ROCm release that a driver came out with: its own number up to 6.4, from 30.10 on as driver.yaml has it."""
+    """The ROCm release that a driver shipped with: its own number up to 6.4, from 30.10 on as in driver.yaml."""
     return next((m.rocm for m in matrix.driver.modules if m.rocm and series(m.release.replace(".x", "")) == driver), driver)
 
 
 def _side(driver: str, rocm: str, windows: list[DriverRange]) -> str | None:
-    """Which of the two is the older one; None when no table of this driver was read."""
+    """`older` or `newer`; None if no table of this driver was read."""
     if not windows:
         return None
     return "older" if sort_key(driver) < sort_key(rocm) else "newer"
 
 
 def _windows(snapshot: Snapshot, matrix: Matrix, name: str, rocm: str) -> Iterator[Finding]:
-    """Adrenalin numbers are year.month.patch: compare with the one that AMD names for the release."""
+    """The finding for an Adrenalin driver (year.month.patch) older than the one that AMD names for the release."""
     mine = release(str(snapshot.get("driver.windows").value or ""))
     for window in matrix.driver.windows:
         wanted = release(window.driver.split("|")[0].removeprefix("Adrenalin ")) if window.kind == "windows" else None
@@ -111,7 +111,7 @@ def _windows(snapshot: Snapshot, matrix: Matrix, name: str, rocm: str) -> Iterat
             matrix,
             "version.driver-mismatch",
             title=f"the display driver is older than the {window.driver.split('|')[0]} that AMD names for ROCm {window.rocm}",
-            cause="Each ROCm release for Windows is tested with the display driver of its time.",
+            cause="AMD tests each ROCm release for Windows with the display driver of its time.",
             evidence=readings(snapshot, "driver.windows", name),
             severity="warning",
             confidence="medium",

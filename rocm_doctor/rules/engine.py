@@ -1,11 +1,11 @@
-"""Rows × snapshot: three-valued, root cause before consequence, and what could not be decided said aloud.
+"""Rows × snapshot in three-valued logic: findings with root causes first, and what could not be decided.
 
-False settles a row. All true makes a finding. A row that asks for a failure line (`log`) explains something that was seen, so the
-facts that would rule it out (`absent`, `!...`) count as true until something says otherwise; a fact that it needs and nobody
-stated leaves it undecided. Rows that explain the same line are rivals: the one that the most facts speak for is named, the others
-are kept as hypotheses, and those that a fact rules out are named with that fact.
+One false condition settles a row; all true make a finding. A row with a failure line (`log`) explains something that was seen, so
+its exclusions (`absent`, `!...`) count as true unless a fact contradicts them; a required fact that is unknown leaves the row
+undecided. Rows that explain the same line are rivals: the one with the most supporting facts is reported, the others become
+hypotheses, and those that a fact rules out are listed with that fact.
 
-A row that another one overrules (precedence.py) stays in the report as a note that names the newer row.
+A row that another one overrules (precedence.py) becomes a note that names the newer row.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _RANK = {"error": 0, "warning": 1, "note": 2, "high": 0, "medium": 1, "low": 2}
 _PRIOR = {"common": 2, "possible": 1, "rare": 0}
 _CALM = "{fine}"
 _NVIDIA, _AMD = "{nvidia-gpu}", "{amd}"
-_RULE = 6  # a rule compares facts of the machine: it speaks before a row that explains a line
+_RULE = 6  # a rule compares facts of the machine: it ranks before a row that explains a line
 _BY_PRIOR: dict[str, Confidence] = {"common": "medium", "possible": "low", "rare": "low"}
 
 
@@ -43,14 +43,14 @@ class Judged(NamedTuple):
 
 
 class RuledOut(NamedTuple):
-    """A diagnosis of a failure line, and the fact that rules it out."""
+    """A diagnosis of a failure line and the fact that rules it out."""
 
     diagnosis: str
     fact: str
 
 
 class Candidate(NamedTuple):
-    """A finding with what ranks it: the line that it explains, and how much speaks for it."""
+    """A finding with its rank: the line that it explains and the number of supporting facts."""
 
     finding: Finding
     line: Reading | None
@@ -58,7 +58,7 @@ class Candidate(NamedTuple):
 
 
 def failure_lines(matrix: Matrix) -> tuple[str, ...]:
-    """Every condition on a line of a log that `judge` asks for with these rows."""
+    """Every log condition that `judge` evaluates for these rows."""
     asked = (words for row in matrix.rows for name, words in row.when.items() if name.startswith("log"))
     return (_CALM, _NVIDIA, _AMD, *(words.removeprefix("!") for words in asked))
 
@@ -94,7 +94,7 @@ def _sort_out(
     excluded: dict[str, list[RuledOut]],
     calm: bool,
 ) -> None:
-    """Put one judgement where it belongs: found, undecided, or ruled out."""
+    """Sort one judgement into found, undecided, or ruled out."""
     if judged is None:
         return
     if judged.ruled_out:
@@ -110,13 +110,13 @@ def _sort_out(
 
 
 def _settles(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> bool:
-    """Whether a row holds here without a doubt."""
+    """True if every condition of a row holds here."""
     judged = _against(row, snapshot, gpu, logs)
     return judged is not None and not judged.ruled_out and not judged.missing
 
 
 def _subjects(row: Row, snapshot: Snapshot) -> list[tuple[Subject, Gpu | None]]:
-    """The machine, or each GPU to train on when a condition is about one (an unknown GPU when nobody listed any)."""
+    """The machine, or each GPU to train on if a condition is about a GPU (an unknown GPU if none was listed)."""
     if not any(name.startswith("gpu.") for name in row.when):
         return [(THE_MACHINE, None)]
     if not snapshot.gpus and not snapshot.gpus_listed:
@@ -133,7 +133,7 @@ def _against(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> Judge
         if name.startswith("log"):
             continue
         if name == "kernel" and snapshot.get("wsl").value is True:
-            return None  # in WSL Windows' driver drives the GPU, and the Linux kernel says nothing of it
+            return None  # in WSL the Windows driver runs the GPU, and the Linux kernel knows nothing about it
         fact = _fact(name, snapshot, gpu)
         truth = _holds(name, condition, fact)
         if truth is False:
@@ -148,7 +148,7 @@ def _against(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> Judge
 
 
 def _excludes(condition: str) -> bool:
-    """Whether a condition only rules out: it names what must not be there."""
+    """True for a condition that only rules out: it names what must be absent."""
     return condition == "absent" or condition.startswith("!")
 
 
@@ -168,7 +168,7 @@ def _holds(name: str, condition: str, fact: Fact) -> bool | None:
 
 
 def _lines(row: Row, logs: Logs) -> tuple[Reading, ...] | None:
-    """The lines that the row's log conditions ask for; None when one is not there (or one that must not be there is)."""
+    """The lines that match the row's log conditions; None if one is missing, or a forbidden one occurs."""
     lines: list[Reading] = []
     for name, condition in row.when.items():
         if not name.startswith("log"):
@@ -181,9 +181,9 @@ def _lines(row: Row, logs: Logs) -> tuple[Reading, ...] | None:
 
 
 def _confidence(row: Row, judged: Judged, calm: bool) -> Confidence:
-    """High only when facts of the machine decide; a line alone is medium if it has one common meaning, else low.
+    """The confidence: high only if facts of the machine decide; a line alone is medium if it has one common meaning, else low.
 
-    `calm`: the text says that all works beside the line. Then a line alone makes a hypothesis, whatever it usually means.
+    `calm`: the text states that everything else works. Then a line alone makes a hypothesis, whatever it usually means.
     """
     if not judged.decided:
         return "low" if calm else _BY_PRIOR[row.prior]
@@ -220,7 +220,7 @@ def _with_excluded(one: Finding, excluded: dict[str, list[RuledOut]], matrix: Ma
 
 
 def ranked(findings: Iterable[Finding], matrix: Matrix) -> list[Finding]:
-    """Each finding once, consequences tied to their root cause, root causes first, then the severe and the certain."""
+    """Each finding once, with its root cause: root causes first, then by severity and confidence."""
     unique: dict[tuple[str, str, str], Finding] = {}
     for one in sorted(findings, key=_severe_first):
         unique.setdefault((one.id, one.row, one.subject), one)
@@ -232,7 +232,7 @@ def ranked(findings: Iterable[Finding], matrix: Matrix) -> list[Finding]:
 
 
 def _roots(ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
-    """For each finding the place of its root cause (its own when it has none). Of two that name each other the first is it."""
+    """The index of each finding's root cause (its own without one). Of two that name each other the first wins."""
     roots = list(range(len(ordered)))
     for place, one in enumerate(ordered):
         for cause in _causes(one, place, ordered, matrix):
@@ -243,7 +243,7 @@ def _roots(ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
 
 
 def _causes(one: Finding, place: int, ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
-    """What a finding follows from: by its row's `after` something at least as severe, else the same cause said before."""
+    """The index of a finding's cause: one at least as severe in its row's `after`, else an equal finding before it."""
     row = matrix.row(one.row) if one.row else None
     after = set(row.after) if row else set()
     named = [n for n, f in enumerate(ordered) if n != place and (f.id in after or f.row in after)]
@@ -256,18 +256,18 @@ def _causes(one: Finding, place: int, ordered: Sequence[Finding], matrix: Matrix
 
 
 def _explained(one: Finding, place: int, ordered: Sequence[Finding], row: Row | None) -> list[int]:
-    """What is sure about the line on which a rare hypothesis rests: nothing is left for the hypothesis to explain."""
+    """The certain finding about a rare hypothesis' line, which leaves nothing for the hypothesis to explain."""
     if one.confidence != "low" or row is None or row.prior != "rare" or "log" not in row.when:
         return []
     return [n for n, f in enumerate(ordered[:place]) if f.confidence == "high" and one.evidence[0] in f.evidence]
 
 
 def _with_echoes(one: Finding, tied: Sequence[Finding]) -> Finding:
-    """A cause with the readings of the findings that say the same again."""
+    """A cause with the readings of the findings that repeat it."""
     echoes = [r for f in tied if f.id == one.id and f.follows_from and f.follows_from == (one.row or one.id) for r in f.evidence]
     return msgspec.structs.replace(one, evidence=tuple(dict.fromkeys((*one.evidence, *echoes)))) if echoes else one
 
 
 def _severe_first(one: Finding) -> tuple[int, bool, int]:
-    """Of two errors the one that gives wrong results comes first: nothing else would show it."""
+    """The severity's rank; among errors, wrong results come first, because nothing else shows them."""
     return (_RANK[one.severity], one.status != "wrong", _RANK[one.confidence])

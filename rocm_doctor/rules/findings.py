@@ -1,4 +1,4 @@
-"""How a finding is made: words from the matrix, evidence from the snapshot, severity from one table."""
+"""Findings: words from the matrix, evidence from the snapshot, severity from one table."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def finding(
 
 
 def from_row(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidence: Confidence, subject: Subject) -> Finding:
-    """A finding of a matrix row; what the row does not say (advice, commands, verify) is said by its diagnosis."""
+    """A finding of a matrix row; what the row leaves out (advice, commands, verify) comes from its diagnosis."""
     known = matrix.diagnoses.get(row.diagnosis)
     advice = row.advice or (known.advice if known and not row.commands else "")
     made = Finding(
@@ -113,12 +113,12 @@ def _settling(matrix: Matrix, command: Command | str | None) -> Command | None:
 
 
 def lowered(one: Finding) -> Finding:
-    """The same finding as a hypothesis: low confidence, and no error any more."""
+    """The same finding as a hypothesis: low confidence, and a warning at most."""
     return msgspec.structs.replace(one, confidence="low", severity=_LOWERED[one.severity])
 
 
 def once(made: Finding) -> Finding:
-    """The finding with each command once: what is to do is not also what to check, and what settles it is neither."""
+    """The finding with each command once, in `commands` before `verify` before `settle`."""
     said = {c.text for c in made.commands}
     verify = tuple(c for c in made.verify if c.text not in said)
     said |= {c.text for c in verify}
@@ -145,14 +145,14 @@ def subject_of(gpu: Gpu, number: int) -> Subject:
 
 
 def to_train_on(snapshot: Snapshot) -> list[tuple[Subject, Gpu]]:
-    """The GPUs that a run would use, each with its subject: not those that a mask hides, nor an integrated one beside a card."""
+    """The GPUs that a run would use, each with its subject: without hidden GPUs and an integrated GPU beside a discrete one."""
     seen = [(subject_of(g, n), g) for n, g in enumerate(snapshot.gpus) if g.get("visible").value is not False]
     cards = any(g.get("is_apu").value is False for _, g in seen)
     return [(subject, g) for subject, g in seen if not (cards and g.get("is_apu").value is True)]
 
 
 def in_words(value: Value) -> str:
-    """A fact's value as a sentence has it: yes and no, one of several, absent, not known."""
+    """A fact's value in words: yes or no, one of several, absent, not known."""
     if isinstance(value, Unknown):
         return f"one of {', '.join(value.candidates)}" if value.candidates else "not known"
     if isinstance(value, bool):
@@ -161,7 +161,7 @@ def in_words(value: Value) -> str:
 
 
 def loaded_as(gpu: Gpu) -> str:
-    """The target whose code the runtime loads for a GPU: the one that it reports, else that of the chip."""
+    """The target whose code the runtime loads for a GPU: the reported one, else the chip's."""
     reported = gpu.get("gfx_reported").value
     return reported if isinstance(reported, str) else str(gpu.get("gfx").value)
 

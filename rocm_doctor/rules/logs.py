@@ -1,8 +1,8 @@
-"""Failure lines in logs: find the words of a condition in one line of a text, in time linear in the text.
+"""Failure lines in logs: the words of a condition are found in one line of a text, in linear time.
 
 No regular expression of a row ever runs over a user's text: a condition is a few literal fragments (`a*b`: both, in this order,
-in one line; `{crash}`: a complaint as complaints.py spells it). A text is first asked which words it holds at all
-(vocabulary.py).
+in one line; `{crash}`: a complaint as complaints.py spells it). The set of words of a text is checked
+first (probes/read/words.py).
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from rocm_doctor.rules.complaints import expanded
 
 _QUOTE = 240
 _REACH = 400
-"""Characters around a fragment within which the others must stand: a log may be pasted as one line."""
+"""Characters around a fragment that must hold the others: a log may be pasted as one line."""
 
 
 def readable_logs(artifacts: Iterable[Artifact]) -> list[Artifact]:
-    """The artifacts in which a failure line may stand: pasted text, logs, the kernel's log, and what a smoke test printed."""
+    """The artifacts that may hold a failure line: pasted text, logs, the kernel log, and the output of a smoke test."""
     places = ("paste/text", "log/", "kernel/log", "smoke/")
-    # smoke/*.jsonl holds results, not words: what a smoke test printed stands in smoke/*.log.
+    # smoke/*.jsonl holds results; the output of a smoke test is in smoke/*.log.
     return [a for a in artifacts if not a.missing and a.name.startswith(places) and not a.name.endswith(".jsonl")]
 
 
 class Text(NamedTuple):
-    """One artifact's text, as it is and folded, the words in it, and (of a text that has too many) the anchors in it."""
+    """One artifact's text, as it is and folded, its words, and (if it has too many) the anchors in it."""
 
     name: str
     text: str
@@ -42,14 +42,14 @@ class Text(NamedTuple):
 
 
 class Logs:
-    """Texts to be searched for failure lines. `conditions`, where given, are all that will be asked for."""
+    """Texts to search for failure lines. `conditions`: all that will be searched for, if given."""
 
     def __init__(self, artifacts: Iterable[Artifact], conditions: Sequence[str] = ()) -> None:
         self._texts = [_text(a, conditions) for a in artifacts if a.text]
         self._found: dict[str, Reading | None] = {}
 
     def find(self, condition: str) -> Reading | None:
-        """The first line in which one alternative of the condition stands; None when there is none."""
+        """The first line with one alternative of the condition; None if there is none."""
         if condition not in self._found:
             self._found[condition] = next(filter(None, map(self._line_with, fragments(condition))), None)
         return self._found[condition]
@@ -65,15 +65,15 @@ def _text(artifact: Artifact, conditions: Iterable[str]) -> Text:
 
 
 def _anchors(low: str, conditions: Iterable[str]) -> frozenset[str]:
-    """The anchors of these conditions that are in the text: all of them are looked for in one pass."""
+    """The anchors of these conditions that are in the text, found in one pass."""
     anchors = {_anchor(parts) for condition in conditions for parts in fragments(condition)}
     seen = {match[1] for match in re.finditer(f"(?=({_trie(anchors)}))", low)}
     return frozenset(anchor for anchor in anchors if any(match.startswith(anchor) for match in seen))
 
 
 def _trie(words: Collection[str]) -> str:
-    """A pattern that matches the longest of the words at a place. Common beginnings are written once, so that a thousand words
-    cost little more than one."""
+    """A pattern that matches the longest of the words at an offset. Common prefixes are shared, so a thousand words cost little
+    more than one."""
     tails: dict[str, list[str]] = {}
     for word in filter(None, words):
         tails.setdefault(word[0], []).append(word[1:])
@@ -99,7 +99,7 @@ def _anchor(parts: tuple[str, ...]) -> str:
 
 
 def _search(text: Text, parts: tuple[str, ...]) -> Reading | None:
-    """Look for the longest fragment, then for all of them in its line; every line is looked at once at most."""
+    """The line with all fragments: search the longest, then all of them in its line; each line is checked at most once."""
     low = text.low
     anchor = _anchor(parts)
     at = low.find(anchor)

@@ -1,4 +1,4 @@
-"""`rocm-doctor plan` in a finding, as the command for the very machine: with its GPU for a capture, with `fix` where that can act."""
+"""`rocm-doctor plan` in a finding, completed for the machine: with its GPU for a capture, with `fix` where that can install."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rocm_doctor.rules.findings import to_train_on
 
 PLAN = "rocm-doctor plan"
 _ENVIRONMENTS = ("venv", "uv")
-"""Kinds of environments into which `fix` installs."""
+"""Kinds of environments that `fix` installs into."""
 
 
 def offered(commands: Iterable[Command], facts: Snapshot, kind: ReportKind, matrix: Matrix) -> tuple[Command, ...]:
-    """The commands, with every bare `plan` made to fit."""
+    """The commands, with every bare `plan` completed."""
     found = [text for one in commands for text in (_plans(facts, kind) if one.text == PLAN else (one,))]
     return matrix.typed(tuple(dict.fromkeys(found)))
 
@@ -30,7 +30,7 @@ def _plans(facts: Snapshot, kind: ReportKind) -> Iterator[str]:
 
 
 def _for_capture(facts: Snapshot) -> tuple[str, ...]:
-    """The plan for a machine that is not this one; nothing where its GPU is not known."""
+    """The plan for another machine; none if its GPU is not known."""
     gfx = next((gpu.get("gfx").value for _, gpu in to_train_on(facts) if isinstance(gpu.get("gfx").value, str)), None)
     if gfx is None:
         return ()

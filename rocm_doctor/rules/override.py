@@ -1,4 +1,4 @@
-"""HSA_OVERRIDE_GFX_VERSION, judged for each card and this build: needed, in use, pointless or harmful. Never silent when set."""
+"""HSA_OVERRIDE_GFX_VERSION, judged for each GPU and this build: needed, in use, pointless or harmful. Always reported when set."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _READER = "ROCm/rocm-systems libhsakmt/src/topology.c"
 
 
 def override(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """One finding for each card that the variable touches."""
+    """One finding for each GPU that the variable affects."""
     fact = snapshot.get("env." + NAME)
     if not isinstance(fact.value, str) or not fact.value.strip():
         return
     if snapshot.get("platform").value == "windows":
-        yield _pointless(matrix, fact, (), THE_MACHINE, "HIP on Windows does not read it", (_READER,))
+        yield _pointless(matrix, fact, (), THE_MACHINE, "HIP on Windows ignores it", (_READER,))
         return
     target = overridden(fact.value)
     if target is None:
         yield finding(
             matrix,
             "arch.override-wrong",
-            title=f"{NAME}={fact.value} is no version",
-            cause="The HSA runtime wants major.minor.step in decimal (10.3.0); with any other text the node is not initialised.",
+            title=f"{NAME}={fact.value} is not a version",
+            cause="The HSA runtime expects major.minor.step in decimal (10.3.0); with any other value the node is not initialised.",
             evidence=fact.readings,
             commands=_UNSET,
             sources=(_READER,),
@@ -53,14 +53,14 @@ def _of_gpu(snapshot: Snapshot, matrix: Matrix, fact: Fact, target: str, gpu: Gp
     known = next((o for o in chip.overrides if o.value == str(fact.value).strip()), None) if chip else None
     if target == gfx.value:
         sources = known.sources if known else (_READER,)
-        return _pointless(matrix, fact, evidence, subject, f"it names {gfx.value}, which the chip already is", sources)
+        return _pointless(matrix, fact, evidence, subject, f"it names {gfx.value}, the chip's own target", sources)
     if not _same_isa(chip, matrix.gfx.get(target)):
         return _wrong(matrix, fact, evidence, subject, gfx.value, target, known)
     return _sibling(snapshot, matrix, fact, evidence, subject, gfx.value, target, known)
 
 
 def _same_isa(one: Target | None, other: Target | None) -> bool:
-    """Two targets of one generic ISA run each other's code in practice; without an entry nothing vouches for it."""
+    """True for two targets of one generic ISA, which run each other's code in practice."""
     return bool(one and other and one.generic and one.generic == other.generic)
 
 
@@ -74,7 +74,7 @@ def _sibling(
     target: str,
     known: Override | None,
 ) -> Finding:
-    """An override inside the family hides native code where there is some, and makes the card run where there is none."""
+    """The finding for a compatible ISA: it hides native code if the build has some, and makes the GPU run if it has none."""
     targets, sure = compiled(snapshot, matrix)
     sources = known.sources if known else (_READER,)
     native = holds_code(targets, gfx)
@@ -93,7 +93,7 @@ def _sibling(
         )
     if known and known.verdict == "harmful":
         return _wrong(matrix, fact, evidence, subject, gfx, target, known)
-    no_code = f"The build has no code for {gfx}." if native is False else "A sibling's code is used."
+    no_code = f"The build has no code for {gfx}." if native is False else "Code of a compatible ISA is used."
     return finding(
         matrix,
         "arch.override-in-use",
@@ -110,7 +110,7 @@ def _sibling(
 def _wrong(
     matrix: Matrix, fact: Fact, evidence: tuple[Reading, ...], subject: Subject, gfx: str, target: str, known: Override | None
 ) -> Finding:
-    """Another ISA, or one that is reported to fault on this chip."""
+    """The finding for an incompatible ISA, or one reported to cause memory faults on this chip."""
     reported = bool(known and known.verdict in ("faulty", "harmful"))
     sure: Confidence = "high" if not known or known.grade != "field" or known.verdict == "harmful" else "medium"
     cause = f"The loader takes {target} code for a {gfx} chip. " + (
@@ -151,8 +151,8 @@ def _unjudged(matrix: Matrix, fact: Fact, target: str, subject: Subject = THE_MA
     return finding(
         matrix,
         "arch.override-in-use",
-        title=f"{NAME}={fact.value} is set, and the chip is not known",
-        cause=f"The runtime reports every card as {target}. Whether that helps or harms hangs on what the chip really is.",
+        title=f"{NAME}={fact.value} is set, but the chip is unknown",
+        cause=f"The runtime reports every GPU as {target}. Whether that helps depends on the real chip.",
         severity="note",
         confidence="low",
         evidence=fact.readings,

@@ -1,4 +1,4 @@
-"""A card that goes by another target than its name: an override that is still set, where no PCI id shows it."""
+"""A GPU whose target contradicts its name: an override that is still set, where no PCI id shows it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _UNSET = (f"unset {NAME}", "grep -rs HSA_OVERRIDE ~/.bashrc ~/.profile /etc/envi
 
 
 def override_hides_gpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """`arch.override-wrong` where a tool prints a target of another ISA beside the name of a card that has one target only."""
+    """`arch.override-wrong` if a tool prints a target of another ISA beside the name of a GPU that has a single target."""
     for number, gpu in enumerate(snapshot.gpus):
         chip = _named(gpu, matrix)
         if chip:
             yield finding(
                 matrix,
                 "arch.override-wrong",
-                title=f"the card named {gpu.get('marketing_name').value} ({chip}) goes by {gpu.get('gfx').value}",
-                cause="Only HSA_OVERRIDE_GFX_VERSION makes a card report a target of another instruction set, whose code faults.",
+                title=f"{gpu.get('marketing_name').value} ({chip}) is reported as {gpu.get('gfx').value}",
+                cause="Only HSA_OVERRIDE_GFX_VERSION makes a GPU report the target of another instruction set, whose code fails on it.",
                 evidence=(*gpu.get("gfx").readings[:1], *gpu.get("marketing_name").readings[:1]),
                 confidence="medium",
                 subject=subject_of(gpu, number),
@@ -31,7 +31,7 @@ def override_hides_gpu(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 
 def _named(gpu: Gpu, matrix: Matrix) -> str:
-    """The one target that the card's name means, when what was printed is of another generic ISA; else nothing."""
+    """The target that the GPU's name means, if the printed one has another generic ISA; else None."""
     gfx, name = gpu.get("gfx").value, gpu.get("marketing_name").value
     if not isinstance(gfx, str) or not isinstance(name, str) or gfx not in matrix.gfx:
         return ""

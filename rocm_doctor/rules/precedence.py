@@ -1,8 +1,8 @@
 """Which rows overrule which: newer and better evidence beats older and weaker.
 
-A row overrules those that it names under `supersedes`. Without being told, a row that says `works` overrules one of the same
-diagnosis that says otherwise when it asks for at least the same facts, has the better grade, and was checked on the same day or
-later. A row with fewer conditions never does: the narrower one may know an exception.
+A row overrules those that it names under `supersedes`. A row with status `works` also overrules one of the same diagnosis with
+another status if it has at least the same conditions, the better grade, and was checked on the same day or later. A row with
+fewer conditions never does: the narrower one may know an exception.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rocm_doctor.model import GRADES, Finding, Row, as_of
 
 
 def overruling(matrix: Matrix) -> dict[str, tuple[Row, ...]]:
-    """For the key of each row that may be overruled, the rows that do it where they hold. Made once for a matrix."""
+    """The rows that overrule a row where they hold, by its key. Computed once for a matrix."""
     made: dict[str, tuple[Row, ...]] | None = matrix.__dict__.get("overruling")
     return matrix.__dict__.setdefault("overruling", _overruling(matrix)) if made is None else made
 
@@ -35,13 +35,13 @@ def _overruling(matrix: Matrix) -> dict[str, tuple[Row, ...]]:
 
 
 def outranks(good: Row, other: Row) -> bool:
-    """Whether `works` of one row beats what another says without naming it."""
+    """True if a `works` row overrules another one without naming it."""
     better = GRADES.index(good.grade) < GRADES.index(other.grade) and as_of(good) >= as_of(other)
     return better and other.status != "works" and good.when.keys() >= other.when.keys()
 
 
 def overruled(made: Finding, newer: Row) -> Finding:
-    """The finding of an older row as a note, with what overrules it."""
+    """The finding of an older row as a note that names the newer row."""
     words = f"Overruled by {newer.key}: {newer.title} ({newer.grade}, {as_of(newer)})."
     return msgspec.structs.replace(
         made, severity="note", confidence="low", cause=f"{words} {made.cause}", advice=newer.advice, commands=newer.commands,

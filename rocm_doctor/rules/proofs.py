@@ -1,4 +1,4 @@
-"""Proof of a row that asks for a line of a log: its own `example`, judged on a machine that meets its other conditions."""
+"""Proof of a row with a log condition: its own `example`, judged on a machine that meets its other conditions."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ _NUMBERS = ("0.1", "1", "2", "3", "4", "7.14.0", "10", "999")
 
 
 def unproven(row: Row) -> Iterator[tuple[str, str]]:
-    """What the lint says of a row that asks for a line: field and words. Nothing where `example` and `not` prove it."""
+    """Field and words of each lint error of a row with a log condition; none if `example` and `not` prove it."""
     if not asks_for_lines(row):
         return
     if not row.example:
-        yield "example", "a row that asks for a line of a log shows one, as the software prints it"
+        yield "example", "a row with a log condition needs an example line, as the software prints it"
         return
     machine = machine_for(row)
     if machine is None:
-        yield "when", "no machine meets the conditions besides the log"
+        yield "when", "no machine meets the conditions other than `log`"
         return
     if not finds(row, machine, row.example):
         yield "example", "the row does not hold for its own example"
     if row.not_ and finds(row, machine, row.not_):
-        yield "not", "the row holds for the text that it must not match"
+        yield "not", "the row holds for the text that `not` forbids"
 
 
 def asks_for_lines(row: Row) -> bool:
-    """Whether a line of a log must be there for the row to hold."""
+    """True if the row needs a line of a log to hold."""
     return any(name.startswith("log") and not words.startswith("!") for name, words in row.when.items())
 
 
 def finds(row: Row, machine: Snapshot, text: str) -> bool:
-    """Whether the row alone is a finding on this machine with this text."""
+    """True if the row alone is a finding on this machine with this text."""
     logs = Logs([Artifact("paste/text", "paste", text)])
     found, _ = judge(machine, logs, Matrix(rows=(row,)), ())
     return row.key in {f.row for f in found}
 
 
 def machine_for(row: Row, without: str = "") -> Snapshot | None:
-    """A machine made of the row's conditions, those on the log aside; None where no value meets one of them.
+    """A machine that meets the row's conditions other than `log`; None if no value meets one of them.
 
     `without`: the condition that the machine must not meet.
     """
@@ -70,7 +70,7 @@ def _fact_for(name: str, condition: str, wanted: bool) -> Fact | None:
 
 
 def _candidates(kind: Kind, condition: str) -> list[Value]:
-    """Values that a condition may hold for, built out of its own words."""
+    """Values that may meet a condition, built from its own words."""
     words = [w.strip() for w in condition.removeprefix("!").split("|")]
     if kind == "version":
         bounds = [b.replace(".*", "") for w in words for b in re.findall(r"\d[\w.*-]*", w)]

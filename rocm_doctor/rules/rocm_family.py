@@ -1,10 +1,10 @@
-"""Does the ROCm that torch will load fit torch? That depends on where the wheel has its ROCm, and is asked for each family apart.
+"""Does the ROCm that torch loads match torch? That depends on where the wheel has its ROCm, so each family has its own check.
 
-    bundled          ROCm lies inside the wheel: whatever the system has is no mismatch, unless LD_LIBRARY_PATH brings it in
+    bundled          ROCm is inside the wheel: the system's ROCm does not matter, unless LD_LIBRARY_PATH brings it in
     rpath-packages   pip packages of one series, found by RPATH
     therock          pip packages pinned to one exact build
     source           the system's ROCm
-    amd-listing      not established where these find it: nothing is said
+    amd-listing      unknown where these find it: not judged
 
 Sources: pytorch RFC 191688, ROCm/TheRock docs/packaging, ROCm/pytorch issue 1340, pytorch issue 118457.
 """
@@ -38,7 +38,7 @@ def rocm_of_the_family(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 
 def _loader_path(snapshot: Snapshot, matrix: Matrix, mine: str) -> Iterator[Finding]:
-    """Another ROCm on LD_LIBRARY_PATH, which the loader may mix with the one in the wheel."""
+    """The finding for another ROCm on LD_LIBRARY_PATH, which the loader may mix with the wheel's."""
     others = [entry for entry in _entries(snapshot.get("rocm.on_path").value) if _differs(entry.rpartition("=")[2], mine)]
     if others:
         yield finding(
@@ -46,7 +46,7 @@ def _loader_path(snapshot: Snapshot, matrix: Matrix, mine: str) -> Iterator[Find
             "version.rocm-mismatch",
             title=f"LD_LIBRARY_PATH leads to another ROCm than the {series(mine)} inside torch",
             cause=f"This wheel brings ROCm {mine}. LD_LIBRARY_PATH offers {', '.join(others)} to the loader and to every "
-            "extension, so that libraries of two releases may meet in the process.",
+            "extension, so one process may load libraries of two releases.",
             evidence=readings(snapshot, "torch.version", "rocm.on_path", "env.LD_LIBRARY_PATH"),
             severity="warning",
             confidence="medium",
@@ -60,7 +60,7 @@ def _entries(value: object) -> tuple[str, ...]:
 
 
 def _packages(snapshot: Snapshot, matrix: Matrix, mine: str, *, exact: bool) -> Iterator[Finding]:
-    """The pip packages that hold this torch's ROCm are of another build (exact) or series."""
+    """The finding for ROCm pip packages of another build (exact) or series than torch needs."""
     name = next((n for n in _PACKAGES if isinstance(snapshot.get(n).value, str)), None)
     other = str(snapshot.get(name).value) if name else ""
     if not name or not (_unequal(other, mine) if exact else _differs(other, mine)):
@@ -69,8 +69,8 @@ def _packages(snapshot: Snapshot, matrix: Matrix, mine: str, *, exact: bool) -> 
     yield finding(
         matrix,
         "version.rocm-mismatch",
-        title=f"torch wants the ROCm packages of {mine}, installed are those of {other}",
-        cause="A torch of this family has no ROCm of its own: it loads the pip packages, and it was built against "
+        title=f"torch needs the ROCm packages of {mine}, but {other} is installed",
+        cause="A torch of this family contains no ROCm: it loads the pip packages, and was built against "
         + ("exactly one build of them." if exact else "one series of them."),
         evidence=readings(snapshot, "torch.version", name),
         severity=severity,
@@ -84,7 +84,7 @@ def _packages(snapshot: Snapshot, matrix: Matrix, mine: str, *, exact: bool) -> 
 
 
 def _system(snapshot: Snapshot, matrix: Matrix, mine: str) -> Iterator[Finding]:
-    """A torch built on a machine uses the ROCm of the system."""
+    """The finding for a torch built from source, which uses the system's ROCm."""
     other = snapshot.get("rocm.version").value
     if not isinstance(other, str) or snapshot.get("rocm.source").value == "wheels" or not _differs(other, mine):
         return
@@ -93,23 +93,23 @@ def _system(snapshot: Snapshot, matrix: Matrix, mine: str) -> Iterator[Finding]:
         matrix,
         "version.rocm-mismatch",
         title=f"torch was built with ROCm {mine}, the system has {other}",
-        cause="This torch brings no ROCm and loads the system's libraries, which are of another release than it was built with.",
+        cause="This torch contains no ROCm and loads the system's libraries, which are of another release than it was built with.",
         evidence=readings(snapshot, "torch.version", "rocm.version"),
         severity=severity,
         sources=_MIXED,
-        advice="Build torch against the installed ROCm, or install a wheel that brings its own.",
+        advice="Build torch against the installed ROCm, or install a wheel that contains its own.",
         commands=("rocm-doctor plan",),
     )
 
 
 def _differs(one: str, other: str) -> bool:
-    """Another series (major.minor); False when one of them is no version."""
+    """True if the series (major.minor) differ; False if one of them is not a version."""
     a, b = series(one), series(other)
     return a is not None and b is not None and a != b
 
 
 def _unequal(one: str, other: str) -> bool:
-    """Another build: release or pre-release differ, over the parts that both name (7.14 and 7.14.0 are equal)."""
+    """True if the builds differ in release or pre-release, over the parts that both name (7.14 and 7.14.0 are equal)."""
     a, b = parse(one), parse(other)
     if a is None or b is None:
         return False

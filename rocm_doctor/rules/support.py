@@ -1,5 +1,5 @@
-"""AMD's tables on a card and the ROCm in use, beside what others say of the same pair: a note, because absence from a table
-breaks nothing."""
+"""AMD's support tables for a GPU and the ROCm in use, beside other statements on the same pair: a note, because absence from
+a table breaks nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _YES = ("supported", "deprecated", "preview", "works-unofficially", "release-rea
 
 
 def not_listed(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """`arch.not-listed` for each card to train on that AMD's tables leave out for this ROCm and system."""
+    """`arch.not-listed` for each GPU to train on that AMD's tables omit for this ROCm and system."""
     name, rocm = user_space(snapshot)
     system = "wsl" if snapshot.get("wsl").value is True else snapshot.get("platform").value
     if not rocm:
@@ -42,7 +42,7 @@ def not_listed(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 
 def _covers(one: Support, rocm: str) -> bool:
-    """Whether a statement speaks of this release (`6.4.x` is its series); open ends and development branches do not."""
+    """True if a statement covers this release (`6.4.x` is a series); open ends and development branches do not."""
     if "dev" in one.since or not one.until:
         return False
     mine = (release(rocm) or ())[:3]
@@ -51,7 +51,7 @@ def _covers(one: Support, rocm: str) -> bool:
 
 
 def _who(statements: Sequence[Support]) -> str:
-    """Who says otherwise: AMD itself on another page, or those who run it."""
+    """The contradicting statements, in words: AMD on another page, or users."""
     official = next((s.state for s in statements if s.grade == "official"), None)
     return f"another page of AMD's has it as {official}" if official else "the field says that it works"
 

@@ -1,7 +1,7 @@
 """The one sentence at the end: ready, problems, or undetermined, and what has been proven.
 
-Ready is said only when everything that training needs was read and nothing speaks against it: a card with a known target, a torch
-for ROCm that is known to hold its code, a way to the device, and no probe that broke on the way.
+`ready` requires that everything training needs was read and nothing contradicts it: a GPU with a known target, a ROCm build of
+torch known to hold its code, an accessible device, and no crashed probe.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rocm_doctor.smoke.summary import alone, ran
 
 
 class Missing(NamedTuple):
-    """Something that training needs and that was not read: in words, and the fact."""
+    """Something that training needs and that was not read, in words, and its fact."""
 
     words: str
     fact: str = ""
@@ -43,21 +43,21 @@ def verdict(
 
 
 def _nothing(snapshot: Snapshot, pasted: bool) -> str:
-    """What can be said when nothing was found, and that is not enough."""
+    """The sentence for a machine without findings on which too little was read."""
     tested = ran(snapshot)
     if tested:
         return tested
-    return "no known failure was recognised in this text" if pasted else "nothing wrong found in what was read"
+    return "no known failure recognised in this text" if pasted else "no problem found in what was read"
 
 
 def stages(snapshot: Snapshot, value: str) -> tuple[str, ...]:
-    """Smoke stages with that result: what ran, as against what was read."""
+    """Smoke stages with that result: what ran, as opposed to what was read."""
     prefix = "smoke."
     return tuple(name.removeprefix(prefix) for name, f in snapshot.facts.items() if name.startswith(prefix) and f.value == value)
 
 
 def missing(snapshot: Snapshot, matrix: Matrix) -> list[Missing]:
-    """What training needs and was not read, the most wanted first."""
+    """What training needs and was not read, most important first."""
     return list(_missing(snapshot, matrix))
 
 
@@ -84,7 +84,7 @@ def _torch(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Iterator
 
 
 def _way(snapshot: Snapshot) -> Iterator[Missing]:
-    """The device node of this system: /dev/kfd on Linux, /dev/dxg under WSL; Windows has none. What reached a GPU had the way."""
+    """The device node that was not proven accessible: /dev/kfd on Linux, /dev/dxg under WSL, none on Windows."""
     if snapshot.get("platform").value in ("windows", "macos"):
         return
     name, node = ("dxg.exists", "/dev/dxg") if snapshot.get("wsl").value is True else ("kfd.openable", "/dev/kfd")
@@ -93,7 +93,7 @@ def _way(snapshot: Snapshot) -> Iterator[Missing]:
 
 
 def _cards(snapshot: Snapshot) -> list[Gpu]:
-    """The GPUs to train on that amdgpu has (or of which no driver is stated)."""
+    """The GPUs to train on whose driver is amdgpu or unknown."""
     return [g for _, g in to_train_on(snapshot) if not g.get("driver").known or g.get("driver").value == "amdgpu"]
 
 

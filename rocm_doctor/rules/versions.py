@@ -1,4 +1,4 @@
-"""Versions that a row cannot compare: torch against the GPU, against this Python, and against its companions."""
+"""Version checks that a row cannot express: torch against the GPU, against Python, and against torchvision and torchaudio."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PINNED_UNTIL = (2, 14)
 
 
 def torch_not_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """A CUDA or CPU build of torch where there is an AMD GPU (or nobody looked for one)."""
+    """The finding for a CUDA or CPU build of torch with an AMD GPU (or GPUs not probed)."""
     build = snapshot.get("torch.build").value
     if build not in ("cuda", "cpu") or (snapshot.gpus_listed and not snapshot.gpus):
         return
@@ -29,18 +29,18 @@ def torch_not_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         title=f"torch {snapshot.get('torch.version').value or ''} is a {str(build).upper()} build".replace("  ", " "),
         evidence=(*readings(snapshot, "torch.version", "torch.build"), *gpu),
         confidence=sure,
-        excluded=("not a driver fault: such a build never looks for an AMD GPU",),
+        excluded=("not a driver problem: such a build never searches for an AMD GPU",),
     )
 
 
 def _has_nvidia(snapshot: Snapshot) -> bool:
-    """An NVIDIA driver is loaded: a CUDA torch beside an integrated AMD GPU is then the right one."""
+    """True if an NVIDIA driver is loaded: then a CUDA torch beside an integrated AMD GPU is the right build."""
     others = snapshot.get("driver.others").value
     return (isinstance(others, tuple) and "nvidia" in others) or isinstance(snapshot.get("said.nvidia").value, str)
 
 
 def no_wheel_for_python(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """There is no torch here, and no current ROCm wheel for this Python."""
+    """The finding for a Python without torch and without a current ROCm wheel."""
     python = snapshot.get("python.version")
     numbers = release(str(python.value)) if isinstance(python.value, str) else None
     torch = snapshot.get("torch.version")
@@ -53,7 +53,7 @@ def no_wheel_for_python(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]
             matrix,
             "version.python-unsupported",
             title=f"no current ROCm wheel of torch is made for Python {_dotted(numbers[:2])}",
-            cause=f"The newest ROCm wheels in the catalogue are for Python {names}.",
+            cause=f"The newest ROCm wheels in the catalog are for Python {names}.",
             severity="warning" if numbers[:2] < served[0] else "error",
             evidence=readings(snapshot, "python.version", "torch.version"),
             commands=("python3.12 -m venv .venv",),
@@ -69,7 +69,7 @@ def _served(windows: bool, matrix: Matrix) -> list[tuple[int, ...]]:
 
 
 def companions(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """torchvision, torchaudio or triton of another torch, or of a CUDA or CPU build, beside a ROCm torch."""
+    """Findings for torchvision, torchaudio or triton of another torch, or of a CUDA or CPU build, beside a ROCm torch."""
     torch = snapshot.get("torch.version").value
     if snapshot.get("torch.build").value != "rocm" or not isinstance(torch, str):
         return
@@ -84,7 +84,7 @@ def companions(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 
 def _catalogued(torch: str, matrix: Matrix) -> TorchBuild | None:
-    """The build itself, or any of the same torch release (companions go by release)."""
+    """The build itself, or any of the same torch release (torchvision and torchaudio go by release)."""
     exact = build_of(matrix, torch)
     version = parse(torch)
     if exact or version is None or version.is_prerelease:
@@ -95,7 +95,7 @@ def _catalogued(torch: str, matrix: Matrix) -> TorchBuild | None:
 
 
 def _unfit(name: str, fact: Fact, torch: str, expected: str) -> str:
-    """Why a companion does not belong to this torch; empty when it does or nothing says so."""
+    """Why torchvision or torchaudio does not match this torch; empty if it does or is unknown."""
     if not isinstance(fact.value, str):
         return ""
     local = fact.value.partition("+")[2]
@@ -114,20 +114,20 @@ def _unfit(name: str, fact: Fact, torch: str, expected: str) -> str:
 
 
 def _from_a_list(fact: Fact) -> bool:
-    """Read from a list of installed packages, which prints local versions; prose leaves them out."""
+    """True for a fact from a package list, which prints local versions; prose omits them."""
     return any(r.artifact == "py/packages" or "pip" in r.artifact for r in fact.readings)
 
 
 def _wrong_triton(snapshot: Snapshot, build: TorchBuild | None) -> str:
-    """The wheel names its Triton package; another one alone in its place is the CUDA one."""
+    """The mismatch with the Triton package that the wheel names; a plain `triton` instead is the CUDA build."""
     name, _, version = build.triton.partition("==") if build else ("", "", "")
     if name not in ("pytorch-triton-rocm", "triton-rocm") or build is None or build.family != "bundled":
         return ""
     mine, plain = snapshot.get(f"pkg.{name}"), snapshot.get("pkg.triton")
     if mine.known and mine.value is None and isinstance(plain.value, str) and "rocm" not in plain.value:
-        return f"torch wants {name}, and only triton {plain.value} (for CUDA) is installed"
+        return f"torch needs {name}, but only triton {plain.value} (for CUDA) is installed"
     if isinstance(mine.value, str) and version and release(mine.value) != release(version):
-        return f"torch wants {name} {version}, not {mine.value}"
+        return f"torch needs {name} {version}, not {mine.value}"
     return ""
 
 

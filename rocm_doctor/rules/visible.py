@@ -1,4 +1,4 @@
-"""*_VISIBLE_DEVICES: which cards are left after ROCR has chosen and HIP has renumbered and chosen again."""
+"""*_VISIBLE_DEVICES: the GPUs left after ROCR has chosen and HIP has renumbered and chosen again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rocm_doctor.rules.findings import finding, readings
 
 
 def visible_devices(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
-    """A mask that hides every card, names one that is not there, or is applied twice."""
+    """The finding for visibility variables that hide every GPU, name a missing one, or apply twice."""
     names = masks(snapshot)
     left: int | None = len(snapshot.gpus) if snapshot.gpus and all(map(_listed, snapshot.gpus)) else None
     for name in names:
@@ -29,7 +29,7 @@ def visible_devices(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
 
 
 def _listed(gpu: Gpu) -> bool:
-    """The GPU stands in a list of all: a person and collect_env name one, and there may be others."""
+    """True if the GPUs were listed completely: a person and collect_env name one, and there may be others."""
     read = (r.artifact for fact in gpu.facts.values() for r in fact.readings)
     return any(name != "paste/text" and "collect_env" not in name for name in read)
 
@@ -38,9 +38,9 @@ def _hidden(snapshot: Snapshot, matrix: Matrix, name: str, names: list[str], lef
     value = snapshot.get(f"env.{name}").value
     twice = len(names) == 2 and name != ROCR and bool(chosen)
     why = (
-        f"{ROCR} leaves {left}, which HIP numbers from 0; {name}={value} then names one that is gone."
+        f"{ROCR} leaves {left}, which HIP numbers from 0; {name}={value} then names a hidden one."
         if twice
-        else f"{name}={value} leaves none of the {left} cards." if left is not None else f"{name}={value} hides every card."
+        else f"{name}={value} leaves none of the {left} GPUs." if left is not None else f"{name}={value} hides every GPU."
     )  # fmt: skip
     return finding(
         matrix,
@@ -58,7 +58,7 @@ def _partly(snapshot: Snapshot, matrix: Matrix, name: str, names: list[str], lef
         matrix,
         "access.visible-devices",
         severity="warning",
-        title=f"{name}={value} names a card that is not there",
-        cause=f"{left} cards can be chosen from, numbered from 0; what follows an index beyond them is dropped.",
+        title=f"{name}={value} names a GPU that does not exist",
+        cause=f"{left} GPUs are available, numbered from 0; everything after an invalid index is ignored.",
         evidence=readings(snapshot, *(f"env.{n}" for n in names)),
     )
