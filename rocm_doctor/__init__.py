@@ -1,4 +1,4 @@
-"""rocm-doctor: will this machine train on its AMD GPU, why not, and what to type."""
+"""rocm-doctor: can this machine train on its AMD GPU, why not, and what to type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["BundleError", "Finding", "NoAmdGpu", "NotReady", "Report", "__versio
 
 
 def __getattr__(name: str) -> Any:
-    """A name of api.py, imported when it is first asked for: the command line starts without it."""
+    """A name of api.py, imported on first use: the command line starts without it."""
     if name in __all__:
         from rocm_doctor import api
 

@@ -1,10 +1,10 @@
-"""rocm-doctor from Python: `check()` returns the report on this machine, `require()` stops a training script that would fail anyway.
+"""rocm-doctor from Python: `check()` returns the report on this machine, `require()` stops a training script that would fail.
 
     from rocm_doctor import require
     require(gpus=2, min_vram="24GiB", packages=["torch>=2.6", "peft"])
 
-Both read files only: they import nothing of torch and start no tool, so they may run before `import torch`. `rocm-doctor check` also
-asks the ROCm tools and runs the smoke test.
+Both only read files: they do not import torch and start no tool, so they may run before `import torch`. `rocm-doctor check` also
+runs the ROCm tools and the smoke test.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 
 class NotReady(RuntimeError):
-    """The machine does not meet what was required. `report` is the whole judgement, the text has the reasons."""
+    """The machine does not meet the requirements. `report` is the full report, the text has the reasons."""
 
     def __init__(self, report: Report, text: str) -> None:
         super().__init__(text)
@@ -32,7 +32,7 @@ class NotReady(RuntimeError):
 
 
 class NoAmdGpu(NotReady):
-    """The machine has no AMD GPU at all: catch this one to run the same script on other hardware."""
+    """The machine has no AMD GPU: catch it to run the same script on other hardware."""
 
 
 def check(
@@ -42,13 +42,13 @@ def check(
     matrix: str | Path | None = None,
     overlays: Sequence[str | Path] = (),
 ) -> Report:
-    """The report on this machine; on captured texts and bundles when paths are given. Nothing is redacted.
+    """The report on this machine, or on captured texts and bundles if paths are given. Nothing is redacted.
 
     python: interpreter to examine instead of the running one.
     ignore: diagnosis ids, row keys, or `ID:row`, as `--ignore` takes them.
     matrix, overlays: files to use instead of the packaged matrix, and to add to it.
 
-    Raises BundleError for a path that cannot be read, ValueError for an argument that is wrong.
+    Raises BundleError for a path that cannot be read, ValueError for an invalid argument.
     """
     return _check(paths, python, ignore, _matrix(matrix, overlays, ignore))
 
@@ -66,17 +66,17 @@ def require(
     matrix: str | Path | None = None,
     overlays: Sequence[str | Path] = (),
 ) -> Report:
-    """The report of `check` when the machine meets all of this; else NotReady with the reasons, NoAmdGpu where it has no AMD GPU.
+    """The report of `check` if the machine meets all requirements; else NotReady with the reasons, NoAmdGpu without an AMD GPU.
 
     target: a GPU of this gfx target.
-    gpus: at least so many GPUs to train on, integrated ones beside a discrete GPU and hidden ones not counted.
+    gpus: minimum number of GPUs to train on, without hidden ones and integrated ones beside a discrete GPU.
     min_vram: memory of each of them, `24GiB` or bytes.
     packages: installed packages, `peft` or `torch>=2.6`.
     fail_on: the least severity of a finding that counts.
-    strict: an undetermined verdict counts too.
-    The rest is as for `check`. A value that is not known does not meet a requirement.
+    strict: an undetermined verdict fails, too.
+    The rest is as for `check`. An unknown value does not meet a requirement.
 
-    Raises ValueError for an argument that is wrong, BundleError for a path that cannot be read.
+    Raises ValueError for an invalid argument, BundleError for a path that cannot be read.
     """
     data = _matrix(matrix, overlays, ignore)
     if fail_on not in _SEVERITIES:
@@ -111,7 +111,7 @@ def _check(paths: Sequence[str | Path], python: str | None, ignore: Collection[s
 
     ignored = tuple(ignore)
     if paths and python is not None:
-        raise ValueError("python= examines this machine; leave it out when paths are given")
+        raise ValueError("python= examines this machine: it cannot be combined with paths")
     if paths:
         artifacts = pipeline.from_paths([Path(p) for p in paths])
         return pipeline.judge(artifacts, matrix, source=", ".join(map(str, paths)), kind="capture", ignore=ignored)
@@ -121,19 +121,19 @@ def _check(paths: Sequence[str | Path], python: str | None, ignore: Collection[s
 
 
 def _matrix(path: str | Path | None, overlays: Sequence[str | Path], ignore: Collection[str]) -> Matrix:
-    """The matrix to judge with. Raises ValueError for a bad file, and for an id to ignore that it does not have."""
+    """The matrix to use. Raises ValueError for a bad file or an unknown id to ignore."""
     from rocm_doctor.matrix import load
 
     found = load(None if path is None else Path(path), tuple(Path(p) for p in _all(overlays, "overlays")))
     known = {*found.diagnoses, *(row.key for row in found.rows)}
     for one in _all(ignore, "ignore"):
         if not known.issuperset(str(one).split(":", 1)):
-            raise ValueError(f"ignore={one!r}: no diagnosis or row of that name")
+            raise ValueError(f"ignore={one!r}: unknown diagnosis or row")
     return found
 
 
 def _all(values: Collection[str] | Sequence[str | Path], name: str) -> Collection[str | Path]:
-    """The values; a plain string, which would be taken letter by letter, is refused."""
+    """The values. Raises ValueError for a plain string, which would be read letter by letter."""
     if isinstance(values, str):
         raise ValueError(f"{name}={values!r}: expected a list, [{values!r}]")
     return values
@@ -170,7 +170,7 @@ def _without_amd_gpu(report: Report) -> bool:
 
 
 def _hardware(report: Report, target: str | None, count: int, bound: str) -> Iterator[str]:
-    """What is required of the GPUs and not met."""
+    """The unmet requirements on GPUs."""
     from rocm_doctor.rules.conditions import holds
     from rocm_doctor.rules.findings import to_train_on
 
@@ -191,7 +191,7 @@ def _size(memory: Fact) -> str:
 
 
 def _missing(report: Report, wanted: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """The packages that are required and not there in that version."""
+    """The unmet requirements on packages."""
     from packaging.specifiers import SpecifierSet
     from packaging.version import InvalidVersion, Version
 

@@ -124,8 +124,8 @@ def test_a_machine_without_an_amd_gpu_is_an_exception_of_its_own(tmp_path: Path)
     ({"min_vram": -1}, "min_vram=-1: expected"), ({"packages": "torch"}, r"packages='torch': expected a list"),
     ({"packages": ["torch>"]}, "'torch>' is not a requirement"), ({"packages": ["torch[x]"]}, "a name and a version range only"),
     ({"fail_on": "fatal"}, "fail_on='fatal': expected one of error, warning, note"),
-    ({"ignore": ["arch.no-such"]}, "ignore='arch.no-such': no diagnosis or row"), ({"ignore": "arch"}, "ignore='arch': expected a list"),
-    ({"python": "python3"}, "leave it out when paths are given"),
+    ({"ignore": ["arch.no-such"]}, "ignore='arch.no-such': unknown diagnosis or row"), ({"ignore": "arch"}, "ignore='arch': expected a list"),
+    ({"python": "python3"}, "cannot be combined with paths"),
 ])  # fmt: skip
 def test_wrong_arguments_are_refused_before_anything_is_read(wrong: dict[str, object], said: str) -> None:
     with pytest.raises(ValueError, match=said):

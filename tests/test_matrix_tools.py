@@ -197,4 +197,4 @@ def test_tables_stay_within_a_narrow_terminal(subject: str, monkeypatch: pytest.
     monkeypatch.setenv("COLUMNS", "60")
     _, said = run("show", subject)
     assert not [line for line in said.splitlines() if len(line) > 60 and " " in line[14:].strip()]
-    assert "\nwho says so  " in said
+    assert "\nsources  " in said

@@ -116,7 +116,7 @@ def test_a_pass_on_the_cpu_is_called_that(monkeypatch: pytest.MonkeyPatch) -> No
     done = run("--device", "cpu")
     assert done.exit_code == 0
     assert "passed on the CPU: import, matmul\nskipped (no-choice): tf32\n" in done.stdout
-    assert done.stdout.endswith("? 2 stages passed on the CPU, 1 skipped; torch 2.13.0+cpu; no GPU was tried\n")
+    assert done.stdout.endswith("? 2 stages passed on the CPU, 1 skipped; torch 2.13.0+cpu; no GPU was tested\n")
 
 
 def test_other_formats_keep_their_output_to_themselves(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The command line. This package alone prints and exits; a command is imported when it is called."""
+"""The command line. Only this package prints and exits; a command is imported when it is called."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from rocm_doctor.cli import output
 from rocm_doctor.cli.output import OutputError
 
 INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells have it."""
+"""Exit code after Ctrl-C, as in shells."""
 _OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.EROFS}
-"""Errors that neither the input nor the doctor is to blame for."""
+"""Errors caused by the machine, not by the input or the doctor."""
 
 COMMANDS = {
-    "check": "Judge this machine, a captured bundle, or a pasted bug report.",
-    "smoke": "Run a short matmul and a tiny LoRA step in a child process.",
-    "lint": "Judge a training repository for a GPU that need not be here.",
-    "plan": "What to install: the stacks that work for this GPU, best first.",
+    "check": "Check this machine, a captured bundle, or a pasted bug report.",
+    "smoke": "Run short training steps, from a copy to LoRA, in child processes.",
+    "lint": "Check a training repository for a target GPU, without needing one.",
+    "plan": "List the stacks that work for this GPU, best first, with commands.",
     "fix": "Apply a plan inside a virtual environment, with undo.",
-    "env": "The environment variables that this stack needs, with reasons.",
-    "fit": "Will it fit? Peak memory of a fine-tuning run, predicted.",
-    "audit": "Which GPU code do the installed libraries really hold?",
+    "env": "Print the environment variables that this stack needs, with reasons.",
+    "fit": "Predict the peak memory of a fine-tuning run.",
+    "audit": "Show the GPU code that the installed libraries contain.",
     "matrix": "Show, check and extend the compatibility matrix.",
-    "explain": "What a diagnosis, a row or a variable means, and who says so.",
+    "explain": "Explain a diagnosis, a row or a variable, with sources.",
     "probe": "Print the facts that were read, without judging them.",
-    "bundle": "Pack redacted artefacts and the report for a bug ticket.",
+    "bundle": "Pack redacted artifacts and the report for a bug report.",
     "diff": "Compare two reports or bundles, likely causes first.",
     "completion": "Print the shell completion script for bash, zsh or fish.",
 }
 
 
 class Commands(click.Group):
-    """A group that knows its commands by name and imports one only when it is called."""
+    """A group that imports a command when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -77,13 +77,13 @@ def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the versions of tool and matrix."
 )
 def cli() -> None:
-    """Will this machine train on its AMD GPU? If not: why, who says so, and what to type.
+    """Check whether this machine can train on its AMD GPU; if not, why, and what to type.
 
     \b
     rocm-doctor check                    this machine
     rocm-doctor check report.md          a pasted bug report or log
-    rocm-doctor check --example          a full verdict without an AMD GPU
-    rocm-doctor plan --gpu gfx1100       what to install for a card
+    rocm-doctor check --example          a sample report, without an AMD GPU
+    rocm-doctor plan --gpu gfx1100       what to install for a GPU
 
     Exit codes, the same for every format: 0 nothing at or above --fail-on, 1 findings, 2 usage,
     3 undetermined under --strict, 4 the doctor itself failed, 130 interrupted.
@@ -91,8 +91,8 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line and exit: 2 with a message for what the user or the machine has to mend, 130 after Ctrl-C, 4 with a block for a
-    ticket for a bug of ours.
+    """Run the command line and exit: 2 with a message for an error of the user or the machine, 130 after Ctrl-C, 4 with a block for a
+    ticket for a bug of the doctor.
     """
     output.guard()
     for name in ("SIGTERM", "SIGHUP"):
@@ -108,12 +108,12 @@ def main() -> None:
         code = INTERRUPTED
     except Stopped as exc:
         code = exc.code
-    # What is left to be written at exit is nothing, or has nowhere to go.
+    # Nothing is left to write at exit, or the reader has gone.
     sys.exit(code)
 
 
 class Stopped(BaseException):
-    """SIGTERM or SIGHUP: everything that was started is ended and cleaned up on the way out."""
+    """On SIGTERM or SIGHUP, end everything that was started and clean up."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -151,7 +151,7 @@ def _run() -> int:
 
 
 def _failed(words: str) -> int:
-    """A failure of the machine, not of ours and not of what was judged."""
+    """The message for a failure of the machine, which is neither the doctor's nor the input's."""
     click.echo(f"Error: {words}", err=True)
     return 2
 

@@ -1,4 +1,4 @@
-"""`rocm-doctor audit`: which GPU code do the installed libraries really hold? Nothing is imported, loaded or unpacked."""
+"""`rocm-doctor audit`: the GPU code in the installed libraries. Nothing is imported, loaded or unpacked."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ QUIET_SECONDS = 2.0
 @click.argument("path", required=False, type=click.Path(path_type=Path))
 @click.option("--gpu", "gpus", multiple=True, metavar="GFX", help="Judge for this target (gfx906, gfx90a:xnack-); repeatable.")
 @click.option("--override", metavar="X.Y.Z", help="Judge as under this HSA_OVERRIDE_GFX_VERSION.")
-@click.option("--hip", metavar="X.Y", help="torch.version.hip to assume: it decides which library bitsandbytes loads.")
+@click.option("--hip", metavar="X.Y", help="torch.version.hip to assume; it decides which library bitsandbytes loads.")
 @click.option("--python", help="Audit this interpreter's environment instead of the doctor's own.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
 @click.option("--no-redact", is_flag=True, help="Keep host and user in JSON and in files.")
-@click.option("--strict", is_flag=True, help="Exit with 3 when a library could not be judged for a --gpu.")
+@click.option("--strict", is_flag=True, help="Exit with 3 if a library could not be judged for a --gpu.")
 def command(
     path: Path | None,
     gpus: tuple[str, ...],
@@ -51,7 +51,7 @@ def command(
 ) -> None:
     """Show the gfx targets in the GPU code of an environment, a folder, a wheel or one library (PATH).
 
-    Exit code 1 when a --gpu has no code in a library that needs it.
+    Exit code 1 if a library that needs code for a --gpu has none.
     """
     _check(gpus, override)
     result = cleaned(_audit(path, interpreter(python), hip))
@@ -77,13 +77,13 @@ def _redacted(plain: Any) -> Any:
 def _check(gpus: tuple[str, ...], override: str | None) -> None:
     for gpu in gpus:
         if parse_target(gpu) is None:
-            raise InputError(f"--gpu {gpu}: no gfx target; write it as gfx1100 or gfx90a:xnack-")
+            raise InputError(f"--gpu {gpu}: invalid gfx target: write gfx1100 or gfx90a:xnack-")
     if override and overridden(override) is None:
-        raise InputError(f"--override {override}: the runtime wants major.minor.step in decimal, such as 10.3.0")
+        raise InputError(f"--override {override}: invalid value: write major.minor.step in decimal, such as 10.3.0")
 
 
 def _audit(path: Path | None, python: str | None, hip: str | None) -> Audit:
-    """The audit of what PATH names: a wheel, an environment, a folder or a file. Raises Fault for what cannot be read."""
+    """The audit of a wheel, an environment, a folder or a file. Raises InputError if it cannot be read."""
     progress = _Progress()
     if path is None:
         return _environment(python, hip, progress)
@@ -114,7 +114,7 @@ def _environment(python: str | None, hip: str | None, progress: Callable[[str], 
 
 
 class _Progress:
-    """Names the file at work on stderr, once the whole has taken over two seconds."""
+    """Progress on stderr after two seconds: the file being read."""
 
     def __init__(self) -> None:
         self._next = time.monotonic() + QUIET_SECONDS
@@ -126,7 +126,7 @@ class _Progress:
 
 
 def _as_json(result: Audit, gpus: tuple[str, ...], override: str | None) -> dict[str, object]:
-    """The audit, and for each card whether it can load the code of each place (null: cannot be told)."""
+    """The audit, and for each GPU whether it can load the code of each place (null: unknown)."""
     cards = {gpu: {h.path: table.runs(h, gpu, override) for h in result.holdings} for gpu in gpus}
     missing = {gpu: [h.path for h in table.holes(result, gpu, override)] for gpu in gpus}
     return {"audit": result, "override": override, "gpus": cards, "missing": missing}

@@ -1,4 +1,4 @@
-"""`rocm-doctor bundle`: redacted artefacts and the report in one zip, which `check` replays."""
+"""`rocm-doctor bundle`: redacted artifacts and the report in one zip, which `check` replays."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from rocm_doctor.sources import bundle
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), default="rocm-doctor-ticket.zip", show_default=True
 )
-@click.option("--log", "logs", multiple=True, type=click.Path(exists=True, path_type=Path), help="A failing log to put in.")
+@click.option("--log", "logs", multiple=True, type=click.Path(exists=True, path_type=Path), help="A failing log to include.")
 @click.option("--python", help="Examine this interpreter instead of the one that runs the doctor.")
-@click.option("--smoke/--no-smoke", default=False, help="Run the smoke test and put its results in.")
+@click.option("--smoke/--no-smoke", default=False, help="Run the smoke test and include its results.")
 @click.option("--no-redact", is_flag=True, help="Keep host, user and serials.")
-@click.option("--show", is_flag=True, help="List what was replaced, to judge before sending.")
+@click.option("--show", is_flag=True, help="List what was replaced, for review before sending.")
 @click.option("--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True)
 def command(
     paths: tuple[Path, ...],
@@ -36,7 +36,7 @@ def command(
     show: bool,
     sysroot: Path | None,
 ) -> None:
-    """Pack what was read from this machine (or from PATHS) for a bug ticket, without host, user or serials."""
+    """Pack what was read from this machine (or from PATHS) for a bug report, without host, user or serials."""
     python = interpreter(python)
     matrix = load_matrix(None, ())
     artifacts = captured(paths, logs, False) if paths else live(python, sysroot, logs, smoke=smoke)
@@ -49,11 +49,11 @@ def command(
     if show:
         click.echo("\n".join(_listed(redactor)) or "nothing was replaced")
     there = sum(not a.missing for a in shared)
-    click.echo(f"{output}: {there} artefacts (and {len(shared) - there} noted as not there), verdict: {report.summary}")
+    click.echo(f"{output}: {there} artifacts ({len(shared) - there} more recorded as absent), verdict: {report.summary}")
     if was_interrupted(artifacts):
         sys.exit(130)
 
 
 def _listed(redactor: Redactor) -> list[str]:
-    """A line for each secret that was replaced: its pseudonym, what it stands for, how often, and where first."""
+    """A line for each replaced secret: its pseudonym, its masked form, the number of places, and the first one."""
     return [f"{one.pseudonym:14} {one.shown:40} {one.times:5} times, first in {one.first}" for one in redactor.replaced]

@@ -1,4 +1,4 @@
-"""`rocm-doctor check`: judge this machine, a bundle, or a pasted text."""
+"""`rocm-doctor check`: check this machine, a bundle, or a pasted text."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from rocm_doctor.model import Artifact, ReportKind
     help="A failing log to judge with the live facts.",
 )
 @click.option("--python", help="Examine this interpreter instead of the one that runs the doctor.")
-@click.option("--no-smoke", is_flag=True, help="Leave out the smoke test.")
-@click.option("--ask", is_flag=True, help="Print only the commands whose output would settle what is not known.")
-@click.option("--same-machine", is_flag=True, help="Take all paths for captures of one machine.")
+@click.option("--no-smoke", is_flag=True, help="Skip the smoke test.")
+@click.option("--ask", is_flag=True, help="Print only the commands whose output would supply missing facts.")
+@click.option("--same-machine", is_flag=True, help="Treat all paths as captures of one machine.")
 @click.option(
     "--each",
     type=click.Path(exists=True, path_type=Path),
-    help="Judge every file of this folder, or every line of this JSON lines file, alone: one JSON line each.",
+    help="Check every file of this folder, or every line of this JSON lines file, on its own: one JSON line each.",
 )
-@click.option("--example", is_flag=True, help="Judge a packaged bundle: what a verdict looks like, without an AMD GPU.")
+@click.option("--example", is_flag=True, help="Check a packaged sample bundle; needs no AMD GPU.")
 @click.option(
     "--sysroot", type=click.Path(exists=True, file_okay=False, path_type=Path), hidden=True, help="Read this root instead of /."
 )
@@ -66,9 +66,9 @@ def command(
     ignore: tuple[str, ...],
     **show: Any,
 ) -> None:
-    """Judge this machine (no PATH), or captured text: files, folders, archives, or - for standard input.
+    """Check this machine (no PATH), or captured text: files, folders, archives, or - for standard input.
 
-    Root causes come first, each with what was read, who says so, and the commands that mend it.
+    Root causes come first, each with evidence, sources, and the commands that fix it.
     """
     python = interpreter(python)
     matrix = load_matrix(matrix_path, overlays)
@@ -85,7 +85,7 @@ def command(
     reports = [baselined(report, baseline) for report in judged]
     if ask:
         commands = dict.fromkeys(one.command.text for report in reports for one in report.questions)
-        click.echo("\n".join(commands) or "nothing to ask", err=not commands)
+        click.echo("\n".join(commands) or "no questions", err=not commands)
         return
     deliver_all(reports, artifacts=[a for _, artifacts in found for a in artifacts], **show)
     say_when_old(matrix)
@@ -104,7 +104,7 @@ def _as_one(captures: Sequence[pipeline.Named]) -> pipeline.Named:
 
 
 def _captures(paths: tuple[Path, ...], logs: tuple[Path, ...]) -> list[pipeline.Named]:
-    """What was handed over, each under its name; a path that cannot be read is a usage error. Logs go with the whole."""
+    """The inputs by name, logs together with the machine; a path that cannot be read is a usage error."""
     from rocm_doctor.sources.bundle import BundleError, read_each
 
     try:
@@ -141,23 +141,23 @@ def captured(paths: tuple[Path, ...], logs: tuple[Path, ...], example: bool) -> 
 
 
 def example_bundle() -> Path:
-    """The packaged example; in a source checkout the fixture that it is made from."""
+    """The packaged example; in a source checkout, the fixture that it is built from."""
     package = Path(__file__).parent.parent
     packaged = package / "data" / "example"
     return packaged if packaged.is_dir() else package.parent / "fixtures" / "mi50-wrong-override"
 
 
 def live(python: str | None, sysroot: Path | None, logs: tuple[Path, ...], *, smoke: bool) -> list[Artifact]:
-    """Artifacts of this machine, with the smoke test's when it is asked for and torch and a GPU are there."""
+    """Artifacts of this machine, with the smoke test's if requested and if there are torch and a GPU."""
     from rocm_doctor.sources.live import collect
 
-    with said_when_slow("still reading this machine: a tool has not answered yet"):
+    with said_when_slow("still reading this machine: waiting for a tool"):
         artifacts = collect(python=python, root=sysroot or Path("/"))
     artifacts += captured((), logs, False) if logs else []
     if was_interrupted(artifacts):
-        click.echo("interrupted: what had been read by then is judged", err=True)
+        click.echo("interrupted: the report covers what was read until then", err=True)
     elif smoke and sysroot is None and not can_smoke(artifacts):
-        click.echo("the smoke test was left out: it needs torch and a GPU", err=True)
+        click.echo("smoke test skipped: it needs torch and a GPU", err=True)
     elif smoke and sysroot is None:
         from rocm_doctor.smoke.runner import run_smoke
 
@@ -166,14 +166,14 @@ def live(python: str | None, sysroot: Path | None, logs: tuple[Path, ...], *, sm
 
 
 def was_interrupted(artifacts: list[Artifact]) -> bool:
-    """Whether Ctrl-C ended the reading of this machine."""
+    """True if Ctrl-C ended the reading of this machine."""
     live_source = sys.modules.get("rocm_doctor.sources.live")
     return bool(live_source and live_source.interrupted(artifacts))
 
 
 @contextmanager
 def said_when_slow(words: str, after: float = 2.0) -> Iterator[None]:
-    """Print `words` on standard error when the block takes longer than `after` seconds."""
+    """Print `words` on standard error if the block takes longer than `after` seconds."""
     import threading
 
     timer = threading.Timer(after, lambda: click.echo(words, err=True))
@@ -186,7 +186,7 @@ def said_when_slow(words: str, after: float = 2.0) -> Iterator[None]:
 
 
 def can_smoke(artifacts: list[Artifact]) -> bool:
-    """A smoke test needs torch and a device: the kernel's node, WSL's, or on Windows what HIP's own program listed."""
+    """True with torch and a device for a smoke test: the kernel's node, WSL's, or on Windows a GPU that hipInfo lists."""
     texts = {a.name: a.text for a in artifacts if not a.missing}
     node = any("exists: yes" in texts.get(name, "") for name in ("dev/kfd", "dev/dxg"))
     return "py/torch/version.py" in texts and (node or "device#" in texts.get("cmd/hipInfo", ""))

@@ -1,4 +1,4 @@
-"""What every judging command shares: where the matrix comes from, formats and outputs, and the exit code."""
+"""Shared by all checking commands: the matrix, formats and outputs, and the exit code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FAIL_ON = ("error", "warning", "note", "never")
 
 
 class InputError(click.ClickException):
-    """Something the user gave is wrong (a path, a row): one message that names it and the remedy; exit code 2."""
+    """Invalid input (a path, a row): the message names it and the remedy; exit code 2."""
 
     exit_code = 2
 
@@ -41,19 +41,26 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
         "--format", "formats", multiple=True, type=click.Choice(FORMATS), help="Report format; repeatable. [default: text]"
     ),
     click.option(
-        "-o", "--output", "outputs", multiple=True, type=click.Path(path_type=Path), help="File for the format at the same place."
+        "-o",
+        "--output",
+        "outputs",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="File for the --format at the same position.",
     ),
     click.option(
         "--fail-on", type=click.Choice(FAIL_ON), default="error", show_default=True, help="Exit with 1 from this severity on."
     ),
-    click.option("--strict", is_flag=True, help="Exit with 3 when the verdict is undetermined."),
-    click.option("--ignore", multiple=True, metavar="ID[:ROW]", help="Leave out a diagnosis or one row of it; repeatable."),
+    click.option("--strict", is_flag=True, help="Exit with 3 if the verdict is undetermined."),
+    click.option("--ignore", multiple=True, metavar="ID[:ROW]", help="Ignore a diagnosis or one row of it; repeatable."),
     click.option(
-        "--baseline", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Leave out what this JSON report has."
+        "--baseline",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="Ignore the findings of this earlier JSON report.",
     ),
     click.option("--no-redact", is_flag=True, help="Keep host, user and serials in shared formats."),
-    click.option("-v", "--verbose", is_flag=True, help="Show every reading and what stayed undecided."),
-    click.option("-q", "--quiet", is_flag=True, help="Show the verdict only."),
+    click.option("-v", "--verbose", is_flag=True, help="Show every reading and every undecided check."),
+    click.option("-q", "--quiet", is_flag=True, help="Show only the verdict."),
     click.option(
         "--matrix",
         "matrix_path",
@@ -67,7 +74,7 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
 
 
 def interpreter(python: str | None) -> str | None:
-    """The program that --python names: its path, its name on PATH, or the folder of its environment. Raises Fault for none."""
+    """The interpreter that --python names: a path, a name on PATH, or an environment's folder. Raises InputError if there is none."""
     if python is None:
         return None
     from rocm_doctor.sources.live.python import locate
@@ -77,19 +84,19 @@ def interpreter(python: str | None) -> str | None:
     found = locate(named, Path("/"), os.environ)
     program = found if isinstance(found, str) else found.executable if Path(named).is_dir() else named
     if isinstance(found, str) or run([program, "-c", "print(8 * 2)"], limit=20).stdout.strip() != "16":
-        raise InputError(f"--python {python}: no Python there; give the path of an interpreter or the folder of its environment")
+        raise InputError(f"--python {python}: no Python found: give the path of an interpreter or the folder of its environment")
     return program
 
 
 def named_gpu(text: str, matrix: Any, where: str = "") -> str:
-    """The gfx target that a user names, or its product; Fault for none and for several. `where` goes into its message."""
+    """The gfx target that a user names directly or by product; InputError for none or several. `where` goes into its message."""
     from rocm_doctor.facts.enrich import target_named
 
     found = target_named(text, matrix)
     if isinstance(found, str):
         return found
     help_ = f"it may be {' or '.join(found)}" if found else f"known are {', '.join(matrix.gfx)}"
-    raise InputError(f"`{text}`{where} is no single GPU of the catalogue: {help_}")
+    raise InputError(f"`{text}`{where} is not one GPU of the catalog: {help_}")
 
 
 def load_matrix(path: Path | None, overlays: Sequence[Path]) -> Any:
@@ -105,24 +112,24 @@ def load_matrix(path: Path | None, overlays: Sequence[Path]) -> Any:
 
 
 OLD = 60
-"""Days after which `check` says how old the matrix is."""
+"""Days after which `check` prints the age of the matrix."""
 
 
 def matrix_age(matrix: Any) -> str:
-    """`matrix 2026.11.22, 12 days old`; without the age where the matrix has no calendar version."""
+    """`matrix 2026.11.22, 12 days old`; without the age if the matrix has no calendar version."""
     days = matrix.age(datetime.date.today())
     age = "" if days is None else ", of today" if days < 1 else f", {days} day{'s' if days > 1 else ''} old"
     return f"matrix {matrix.version}{age}"
 
 
 def say_when_old(matrix: Any) -> None:
-    """One note on standard error when the matrix is older than OLD days: newer releases are unknown to it."""
+    """Print one note on standard error if the matrix is older than OLD days."""
     if (matrix.age(datetime.date.today()) or 0) > OLD:
-        click.echo(f"note: {matrix_age(matrix)}: newer releases and fixes are not in it; update rocm-doctor", err=True)
+        click.echo(f"note: {matrix_age(matrix)}: it lacks newer releases and fixes: update rocm-doctor", err=True)
 
 
 def baselined(report: Report, baseline: Path | None) -> Report:
-    """The report without the findings whose fingerprints an earlier JSON report already has."""
+    """The report without findings whose fingerprints are in an earlier JSON report."""
     if baseline is None:
         return report
     try:
@@ -161,13 +168,13 @@ def deliver_all(
     quiet: bool,
     artifacts: Sequence[Artifact] = (),
 ) -> None:
-    """The same for the reports of several machines: one document for each format.
+    """Write the reports of several machines: one document for each format.
 
-    What is shared is redacted: the names that `artifacts` give away, which the reports were judged from, are replaced too.
+    Shared formats are redacted, including names that occur only in `artifacts`, from which the reports were made.
     """
     names = tuple(formats) or ("text",)
     if len(outputs) > len(names):
-        raise InputError(f"{len(outputs)} outputs but {len(names)} formats; give one --format for each -o")
+        raise InputError(f"{len(outputs)} outputs but {len(names)} formats: give one --format for each -o")
     for number, name in enumerate(names):
         to_file = number < len(outputs) and str(outputs[number]) not in _STDOUT
         look = RenderOptions(width=width(to_file), color=not to_file and _color(), verbose=verbose, quiet=quiet)
@@ -181,15 +188,15 @@ def deliver_all(
 
 
 _STDOUT = ("-", "/dev/stdout", "/dev/fd/1")
-"""Outputs that are standard output: opening one as a file would cut off what others wrote to it."""
+"""Outputs that are standard output: opening one as a file would truncate it."""
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file that the user asked for; a place that cannot be written is the user's to mend."""
+    """Write an output file; InputError if that is not possible."""
     try:
         path.write_bytes(data)
     except OSError as exc:
-        raise InputError(f"{path}: {exc.strerror or exc}; give a file in a folder that exists and can be written") from exc
+        raise InputError(f"{path}: {exc.strerror or exc}; give a file in an existing, writable folder") from exc
 
 
 def _rendered(name: str, reports: Sequence[Report], look: RenderOptions) -> str:
@@ -201,11 +208,11 @@ def _rendered(name: str, reports: Sequence[Report], look: RenderOptions) -> str:
         return several.render_several(name, reports, look)
     except KeyError as exc:
         some = ", ".join(several.FORMATS)
-        raise InputError(f"--format {name} shows one machine, and {len(reports)} were handed over; take {some}") from exc
+        raise InputError(f"--format {name} shows one machine, but there are {len(reports)}: use {some}") from exc
 
 
 def _redacted(reports: Sequence[Report], artifacts: Sequence[Artifact]) -> list[Report]:
-    """The reports for others to read: one pseudonym for a name in all of them."""
+    """The redacted reports, with the same pseudonyms in all of them."""
     from rocm_doctor.redaction.redactor import having_read, redact_report
 
     redactor = having_read(artifacts)
@@ -213,7 +220,7 @@ def _redacted(reports: Sequence[Report], artifacts: Sequence[Artifact]) -> list[
 
 
 def width(to_file: bool = False) -> int:
-    """Columns for text: those of the terminal, 40 at least and 100 at most; 100 where there is none."""
+    """Columns for text: those of the terminal, 40 at least and 100 at most; 100 without one."""
     return 100 if to_file or not sys.stdout.isatty() else max(40, min(100, shutil.get_terminal_size().columns))
 
 
@@ -222,7 +229,7 @@ def _color() -> bool:
 
 
 def finish(report: Report, *, fail_on: str, strict: bool) -> NoReturn:
-    """End with the exit code that this report has in every format."""
+    """Exit with the report's exit code, the same for every format."""
     sys.exit(exit_code(report, fail_on, strict))
 
 

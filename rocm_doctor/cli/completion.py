@@ -1,4 +1,4 @@
-"""`rocm-doctor completion`: the script that teaches a shell our commands and options."""
+"""`rocm-doctor completion`: the shell's completion script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is printed when the doctor itself fails: a block that can be pasted into a ticket as it is."""
+"""The block that is printed if the doctor itself fails, ready to paste into a ticket."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _PACKAGE = Path(__file__).parent.parent
 
 
 def ticket(exc: BaseException) -> str:
-    """Version, interpreter, command and traceback, redacted: of a path outside of the package only the last part is shown."""
+    """Version, interpreter, command and traceback, redacted: paths outside of the package are cut to their last part."""
     from rocm_doctor.redaction.redactor import of_this_machine
 
     frames = [f"  {_short(f.filename)}:{f.lineno} in {f.name}" for f in traceback.extract_tb(exc.__traceback__)]
     lines = [
-        "rocm-doctor itself failed; this says nothing about your machine. Please open a ticket with this block:",
+        "rocm-doctor itself failed; this is not a finding about your machine. Please open a ticket with this block:",
         "```",
         f"rocm-doctor {__version__}, Python {platform.python_version()} on {platform.system()} {platform.machine()}",
         f"command: {' '.join(['rocm-doctor', *(_short(a) for a in sys.argv[1:])])}",

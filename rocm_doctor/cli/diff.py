@@ -23,9 +23,9 @@ from rocm_doctor.reports.json import read as read_report
 @click.option("--no-redact", is_flag=True, help="Keep host, user and serials in JSON.")
 @click.option("-v", "--verbose", is_flag=True, help="Show every difference.")
 def command(before: Path, after: Path, format_: str, no_redact: bool, verbose: bool) -> None:
-    """Compare two reports (--format json) or bundles: what changed, and what of it can explain a finding.
+    """Compare two reports (--format json) or bundles: what changed, and which change can explain a finding.
 
-    Ends with 1 when AFTER has an error that BEFORE has not and that follows from no other, else with 0.
+    Exit code 1 if AFTER has a root-cause error that BEFORE does not have, else 0.
     """
     from rocm_doctor.reports.diff import as_text, compare
     from rocm_doctor.reports.neutral import cleaned
@@ -40,7 +40,7 @@ def command(before: Path, after: Path, format_: str, no_redact: bool, verbose: b
 
 
 def _report(path: Path, matrix: Matrix, no_redact: bool) -> Report:
-    """The report of a JSON file, or that of judging a bundle; a usage error for what is neither."""
+    """The report in a JSON file, or of a bundle; a usage error for anything else."""
     from rocm_doctor.redaction.redactor import redact_report
     from rocm_doctor.sources.bundle import BundleError
 
@@ -56,5 +56,5 @@ def _report(path: Path, matrix: Matrix, no_redact: bool) -> Report:
     except BundleError as exc:
         raise InputError(str(exc)) from exc
     if not (report.snapshot.facts or report.snapshot.gpus or report.findings):
-        raise InputError(f"{path}: neither a report nor a bundle: nothing in it tells of a machine; make one with `bundle`")
+        raise InputError(f"{path}: neither a report nor a bundle: it has no facts of a machine; make one with `bundle`")
     return report if no_redact else redact_report(report)

@@ -1,4 +1,4 @@
-"""`check --each`: many reports, each judged alone, one JSON line out for each as it is done."""
+"""`check --each`: many reports, each checked on its own, with one JSON line of output each."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from rocm_doctor.sources.bundle import BundleError
 from rocm_doctor.sources.paste import cut
 
 _AT_ONCE = 8
-"""Reports handed to one process at a time: enough to keep it busy, few enough that lines come early."""
+"""Reports per task of a process: enough to keep it busy, few enough for early output."""
 
 
 class Line(msgspec.Struct, frozen=True):
-    """What is written of one report: its name, the verdict, the diagnoses named, and the differential. `error`: it was not read."""
+    """The output for one report: name, verdict, diagnoses and differential. `error`: why it was not read."""
 
     id: str
     verdict: str = ""
@@ -68,7 +68,7 @@ def _line(named: tuple[str, str | Path], *, matrix: Matrix) -> bytes:
         return msgspec.json.encode(Line(name, error=str(exc)))
     report = pipeline.judge(artifacts, matrix, source=name, kind="capture")
     found = tuple((f.id, f.severity, f.confidence) for f in report.findings if not f.follows_from)
-    # Only what is written is redacted: the snapshot stays here.
+    # Only the output is redacted: the snapshot is not written.
     made = redact_report(msgspec.structs.replace(report, snapshot=Snapshot(), findings=(), undecided=(), disputes=()))
     return msgspec.json.encode(Line(name, made.verdict, made.summary, found, made.differential))
 
@@ -82,4 +82,4 @@ def _artifacts(name: str, body: str | Path) -> tuple[str, list[Artifact]]:
         return name, cut(held, name)
     if isinstance(held, dict) and isinstance(held.get("text"), str):
         return str(held.get("id", name)), cut(held["text"], name)
-    raise ValueError("a line is a string, or an object with `text`")
+    raise ValueError("a line must be a string, or an object with `text`")

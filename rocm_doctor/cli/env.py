@@ -19,27 +19,25 @@ from rocm_doctor.plan.text import variables_text
 @plan_options
 @click.option("--shell", type=click.Choice(SHELLS), default="bash", show_default=True, help="Spelling of the lines.")
 def command(shell: str, **asked: Any) -> None:
-    """Variables for the torch that is installed in the environment of --python (the current one by default), what to set and what
-    to unset, each with its reason and source. Where no torch for ROCm is installed: for the stack that `plan` puts first.
+    """Print the variables to set and to unset for the torch installed in the environment of --python (the current one by default),
+    each with its reason and source. Without a ROCm build of torch: for the first stack of `plan`.
 
-    Prints nothing where nothing is needed, and never a variable that no program reads. Standard error says what it is for.
+    Prints nothing if nothing is needed, and never a variable that no program reads. Standard error names the stack.
     """
     torch = "" if asked["index"] or (asked["system"] and not asked["python"]) else installed_torch(asked["python"])
     plan = planned(**{**asked, "index": torch or asked["index"]})
     if plan.best is None:
-        what = f"torch {torch}, which is installed," if torch else "nothing"
-        click.echo(
-            f"{what} is {'not ' if torch else ''}known to work for {plan.machine.words()}: rocm-doctor plan says why", err=True
-        )
+        what = f"the installed torch {torch}" if torch else "nothing"
+        click.echo(f"{what} is {'not ' if torch else ''}known to work for {plan.machine.words()}: see rocm-doctor plan", err=True)
         sys.exit(1)
     words = variables_text(plan.variables, shell)
-    of = f"torch {torch}, which is installed" if torch else f"{plan.best.name}, which plan puts first"
+    of = f"the installed torch {torch}" if torch else f"{plan.best.name}, the first stack of plan"
     click.echo(f"for {of}{'' if words else ': nothing to set'}", err=True)
     click.echo(words, nl=False)
 
 
 def installed_torch(python: str | None) -> str:
-    """The version of the torch for ROCm in an environment, from its files; empty where there is none."""
+    """The version of the ROCm build of torch in an environment, from its files; empty if there is none."""
     from rocm_doctor.matrix import load
     from rocm_doctor.pipeline import read_facts
     from rocm_doctor.sources.live.python import python_files

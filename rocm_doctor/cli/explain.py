@@ -1,4 +1,4 @@
-"""`rocm-doctor explain`: what a diagnosis, a row or an environment variable means, and who says so."""
+"""`rocm-doctor explain`: the meaning and sources of a diagnosis, a row or an environment variable."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def _lines(matrix: Matrix, name: str) -> Iterable[str]:
     if exact:
         return _lines(matrix, exact)
     if name.split()[0].casefold() in ("torch", "rocm"):
-        raise InputError(f"`{name}` is explained by a table: rocm-doctor matrix show {name}")
+        raise InputError(f"for `{name}` see its table: rocm-doctor matrix show {name}")
     near = difflib.get_close_matches(name, names, 3, 0.5)
     raise InputError(
-        f"nothing is called `{name}`" + (f"; did you mean {', '.join(near)}?" if near else "; `rocm-doctor explain` lists all")
+        f"unknown name `{name}`" + (f"; did you mean {', '.join(near)}?" if near else "; `rocm-doctor explain` lists all")
     )
 
 
@@ -65,7 +65,7 @@ def _diagnosis(matrix: Matrix, known: Diagnosis) -> Iterator[str]:
     rows = [r for r in matrix.rows if r.diagnosis == known.id]
     if rows:
         yield ""
-        yield f"  {len(rows)} rows of the matrix judge by it:"
+        yield f"  {len(rows)} rows of the matrix use it:"
     yield from (f"    {r.key}: {r.title} ({r.status}, {r.grade}, {r.checked})" for r in rows)
 
 

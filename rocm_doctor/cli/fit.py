@@ -1,4 +1,4 @@
-"""`rocm-doctor fit`: will this fine-tuning run fit into the card's memory?"""
+"""`rocm-doctor fit`: does this fine-tuning run fit into the GPU's memory?"""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def size(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int
         return None
     found = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([a-z]*)\s*", value.lower())
     if not found or found[2] not in UNITS:
-        raise click.BadParameter(f"{value} is no size; write 24GiB, 24GB or 512MiB")
+        raise click.BadParameter(f"invalid size {value}: write 24GiB, 24GB or 512MiB")
     return int(float(found[1]) * UNITS[found[2]])
 
 
@@ -56,23 +56,21 @@ def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tu
 @click.option(
     "--autocast", type=click.Choice(get_args(Dtype)), help="Of the matrix products (Trainer's bf16, fp16). [default: none]"
 )
-@click.option("--batch", type=click.IntRange(1), help="Micro-batch per card. [default: 1]")
+@click.option("--batch", type=click.IntRange(1), help="Micro-batch per GPU. [default: 1]")
 @click.option("--seq", type=click.IntRange(1), help="Tokens per sequence, padding included. [default: 1024]")
 @click.option("--grad-accum", type=click.IntRange(1), help="Micro-batches per optimizer step. [default: 1]")
 @click.option("--checkpointing/--no-checkpointing", default=None, help="Recompute activations. [default: yes]")
 @click.option(
     "--attention",
     type=click.Choice(["auto", "math", "flash", "eager"]),
-    help="auto: what torch has for the card. [default: auto]",
+    help="auto: the one torch uses for the GPU. [default: auto]",
 )
 @click.option("--optimizer", type=click.Choice(get_args(Optimizer)), help="[default: adamw]")
-@click.option(
-    "--fused-loss/--no-fused-loss", default=None, help="Output head and loss in one kernel, as Liger-Kernel's. [default: no]"
-)
+@click.option("--fused-loss/--no-fused-loss", default=None, help="Fused output head and loss, as in Liger-Kernel. [default: no]")
 @click.option("--quant-bits", type=click.Choice(["4", "8"]), callback=whole, help="Bits of a QLoRA base. [default: 4]")
-@click.option("--double-quant/--no-double-quant", default=None, help="Quantised scales as well. [default: no]")
+@click.option("--double-quant/--no-double-quant", default=None, help="Quantise the scales too. [default: no]")
 @click.option(
-    "--kbit-prepare/--no-kbit-prepare", default=None, help="peft's preparation: what is not quantised in float32. [default: yes]"
+    "--kbit-prepare/--no-kbit-prepare", default=None, help="peft's preparation: unquantised weights in float32. [default: yes]"
 )
 @click.option(
     "--gpu",
@@ -80,18 +78,18 @@ def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tu
     show_default=True,
     help="A gfx target or a product's name (or sm_90, to compare), or auto: this machine's first.",
 )
-@click.option("--vram", callback=size, help="Memory of the card: 24GiB.")
-@click.option("--gpus", default=1, show_default=True, type=click.IntRange(1), help="How many such cards.")
+@click.option("--vram", callback=size, help="Memory of the GPU: 24GiB.")
+@click.option("--gpus", default=1, show_default=True, type=click.IntRange(1), help="Number of such GPUs.")
 @click.option(
     "--strategy",
     type=click.Choice(get_args(cards.Strategy)),
     default="ddp",
     show_default=True,
-    help="How several cards share a run.",
+    help="How several GPUs share a run.",
 )
 @click.option("--torch", "torch", help="Judge the kernels of this torch version instead of the installed one.")
 @click.option("--python", help="Simulate with this interpreter's torch and transformers.")
-@click.option("--fast", is_flag=True, help="Arithmetic only: no torch needed, wider error.")
+@click.option("--fast", is_flag=True, help="Arithmetic only: needs no torch, less accurate.")
 @click.option("--measure", is_flag=True, help="Run three real steps on the GPU; print predicted against measured.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
@@ -110,8 +108,8 @@ def command(
 ) -> None:
     """Predict the peak memory of a fine-tuning run, without a GPU and without weights.
 
-    The real model is built without memory and one training step is followed through it; without torch, arithmetic takes its
-    place. Exit code 1 when it does not fit, in any size that the GPU comes with.
+    The real model is built on the meta device and one training step is traced through it; without torch, a formula is
+    used. Exit code 1 if it does not fit into any memory size of the GPU.
     """
     matrix = load_matrix(None, ())
     request = resolve.Request({k: v for k, v in options.items() if v is not None}, file, attention, torch)
@@ -120,7 +118,7 @@ def command(
         card, installed = machine(gpu, vram, python, matrix) if measured is None else of_measured(measured, matrix)
         card = msgspec.structs.replace(card, count=gpus)
         run = resolve.resolve(request, card.gfx, installed, matrix)
-        with said_when_slow("still following one training step through the model, on the CPU"):
+        with said_when_slow("still tracing one training step through the model, on the CPU"):
             answer = answers.answer(run, card, strategy if gpus > 1 else "single", python, fast, matrix)
     except (ValueError, runner.WorkerError) as exc:
         raise InputError(str(exc)) from exc
@@ -129,7 +127,7 @@ def command(
 
 
 def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> tuple[cards.Card, str | None]:
-    """The card, and the torch version installed beside it (None where the card is declared)."""
+    """The GPU and the installed torch version (None for a declared GPU)."""
     if re.fullmatch(r"sm_\d+a?|cuda", gpu):
         return cards.declared(gpu, vram, matrix), None
     if gpu != "auto":
@@ -146,7 +144,7 @@ def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> t
 
 
 def measured_step(request: resolve.Request, python: str | None, matrix: Matrix) -> runner.Measured:
-    """Real steps; which kernels the prediction takes does not matter to them."""
+    """The measurement of real steps, whatever kernels the prediction assumes."""
     with said_when_slow("still running three training steps on the GPU"):
         return runner.measure(resolve.resolve(request, "", None, matrix).job, python)
 
@@ -157,7 +155,7 @@ def of_measured(measured: runner.Measured, matrix: Matrix) -> tuple[cards.Card, 
 
 
 def as_json(answer: answers.Answer, measured: runner.Measured | None) -> str:
-    """The answer with the estimate's fields at the top."""
+    """The answer with the estimate's fields at the top level."""
     body = {
         **msgspec.to_builtins(answer.estimate),
         "verdict": answer.verdict,

@@ -22,9 +22,9 @@ from rocm_doctor.plan.text import text
     "rocm-doctor fix --python .venv --undo --apply"
 )
 @plan_options
-@click.option("--apply", "go", is_flag=True, help="Do it. Without this, only what would be run is printed.")
-@click.option("--dry-run", is_flag=True, help="Print what would be run. [default]")
-@click.option("--undo", "back", is_flag=True, help="Bring back what was there before the last run.")
+@click.option("--apply", "go", is_flag=True, help="Run the commands; without it they are only printed.")
+@click.option("--dry-run", is_flag=True, help="Print the commands that would run. [default]")
+@click.option("--undo", "back", is_flag=True, help="Restore the environment to the state before the last run.")
 def command(go: bool, dry_run: bool, back: bool, **asked: Any) -> None:
     """Install the stack that `plan` puts first, in the virtual environment of --python (the current one by default).
 

@@ -1,4 +1,4 @@
-"""`rocm-doctor lint`: judge a training repository for a GPU that need not be here."""
+"""`rocm-doctor lint`: check a training repository for a target GPU, without needing one."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _OS = ("linux", "windows", "macos")
 @click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @click.option("--gpu", help="gfx target or product name, e.g. gfx1100 or 'RX 7900 XTX'.")
 @click.option("--rocm", default="", help="ROCm release on the machine, e.g. 6.3.")
-@click.option("--driver", default="", help="Version of the amdgpu DKMS driver, where it is not the kernel's own.")
+@click.option("--driver", default="", help="Version of the amdgpu DKMS driver, if not in-tree.")
 @click.option("--python", default="", help="Python version, e.g. 3.12.")
 @click.option("--os", "os_", type=click.Choice(_OS), default="linux", show_default=True, help="Operating system of the machine.")
 @click.option(
-    "--target", "names", multiple=True, help="Judge only this target of [tool.rocm-doctor] or rocm-doctor.yaml; repeatable."
+    "--target", "names", multiple=True, help="Check only this target of [tool.rocm-doctor] or rocm-doctor.yaml; repeatable."
 )
 @click.option("--select", multiple=True, metavar="ID|ROW|PATH", help="Report only a diagnosis, a row, or a path; repeatable.")
 @click.option(
@@ -50,16 +50,16 @@ def command(
     ignore: tuple[str, ...],
     **show: Any,
 ) -> None:
-    """Judge the requirements, locks, Dockerfiles, workflows and training configurations under PATHS (default: here).
+    """Check the requirements, locks, Dockerfiles, workflows and training configurations under PATHS (default: here).
 
-    The target is given by --gpu and its companions, or declared in pyproject.toml or rocm-doctor.yaml.
+    The target is given by --gpu and related options, or declared in pyproject.toml or rocm-doctor.yaml.
     """
     from rocm_doctor.lint.environments import listing as environments
 
     try:
         Path.cwd()
     except FileNotFoundError as exc:
-        raise InputError("the current folder was deleted; go to one that exists") from exc
+        raise InputError("the current folder was deleted: change to an existing one") from exc
     matrix = load_matrix(matrix_path, overlays)
     given = Target("the command line", gpu or "", rocm, driver, python, os_)
     reports = []
@@ -79,14 +79,14 @@ def command(
 
 
 def targets(repository: Repository, given: Target, names: tuple[str, ...], matrix: Matrix) -> list[Target]:
-    """The targets to judge for; a usage error where there is none, or a name or GPU that is not known."""
+    """The targets to check; a usage error if there is none, or for an unknown name or GPU."""
     declared = repository.policy.targets
     if given.gpu:
         return [known(given, matrix)]
     unknown = [name for name in names if name not in {t.name for t in declared}]
     if unknown or not declared:
         have = ", ".join(t.name for t in declared) or "none"
-        what = f"no target called {unknown[0]}" if unknown else "no target is given"
+        what = f"unknown target {unknown[0]}" if unknown else "no target given"
         raise InputError(f"{what} (declared: {have}); give --gpu gfx1100, or targets in [tool.rocm-doctor] or rocm-doctor.yaml")
     return [known(t, matrix) for t in declared if not names or t.name in names]
 
@@ -96,13 +96,13 @@ def known(target: Target, matrix: Matrix) -> Target:
     import msgspec
 
     if target.os not in _OS:
-        raise InputError(f"target {target.name}: os {target.os} is none of {', '.join(_OS)}")
+        raise InputError(f"target {target.name}: invalid os {target.os}: expected one of {', '.join(_OS)}")
     where = f" ({target.place.file}:{target.place.line})" if target.place else ""
     return msgspec.structs.replace(target, gpu=named_gpu(target.gpu, matrix, where))
 
 
 def _read(path: Path) -> Repository:
-    """What a folder declares, or one file of it: the environments that it declares or is a part of."""
+    """The environments that a folder declares, or that one of its files declares or belongs to."""
     import msgspec
 
     from rocm_doctor.lint import readers
@@ -117,7 +117,7 @@ def _read(path: Path) -> Repository:
 
 
 def _root_of(path: Path) -> Path:
-    """The repository that a file belongs to: the nearest folder above with `.git`, else the file's own."""
+    """The repository of a file: the nearest parent folder with `.git`, else the file's own folder."""
     folder = path.resolve().parent
     return next((up for up in (folder, *folder.parents) if (up / ".git").exists()), folder)
 
@@ -136,7 +136,7 @@ def _judged(
 
 
 def _from_here(folder: Path) -> str:
-    """The folder as seen from where the command runs, so that file:line opens there; empty for a folder elsewhere."""
+    """The folder relative to the current one, so that file:line opens there; empty for a folder elsewhere."""
     try:
         relative = folder.resolve().relative_to(Path.cwd().resolve()).as_posix()
     except ValueError:

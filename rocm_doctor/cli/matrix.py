@@ -25,7 +25,7 @@ _SOURCE = Path(__file__).resolve().parents[2] / "compat_matrix"
 
 @click.group(name="matrix")
 def command() -> None:
-    """What works with what, since when and until when, and who says so."""
+    """Show, check, compare and extend what works with what, with sources."""
 
 
 def _which(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,20 +46,20 @@ def _which(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("version", default="")
 @_which
 def show(subject: str, version: str, matrix_path: Path | None, overlays: Sequence[Path], style: str) -> None:
-    """What is known of SUBJECT, by layer: a gfx target or card, torch, rocm, driver, a package or a variable."""
+    """Show the knowledge about SUBJECT by layer: a gfx target or GPU, torch, rocm, driver, a package or a variable."""
     from rocm_doctor.matrix.show import show as tables_of
 
     matrix = load_matrix(matrix_path, overlays)
     tables = tables_of(matrix, subject, version)
     if not tables:
-        raise InputError(f"the matrix knows nothing of `{f'{subject} {version}'.strip()}`; `matrix coverage` lists what it knows")
+        raise InputError(f"not in the matrix: `{f'{subject} {version}'.strip()}`; `matrix coverage` lists what it knows")
     _print(tables, style)
 
 
 @command.command()
 @_which
 def coverage(matrix_path: Path | None, overlays: Sequence[Path], style: str) -> None:
-    """What is known, not known, contradictory and stale."""
+    """Show what is known, unknown, contradictory and stale."""
     from rocm_doctor.matrix.coverage import coverage as tables_of
 
     _print(tables_of(load_matrix(matrix_path, overlays), datetime.date.today()), style)
@@ -70,7 +70,7 @@ def coverage(matrix_path: Path | None, overlays: Sequence[Path], style: str) -> 
 @click.argument("new", type=_PATH, required=False)
 @click.option("--format", "style", type=click.Choice(("text", "json", "markdown")), default="text", show_default=True)
 def diff(old: Path, new: Path | None, style: str) -> None:
-    """What came, went and changed from OLD to NEW (default: the packaged matrix)."""
+    """Show what was added, removed and changed from OLD to NEW (default: the packaged matrix)."""
     from rocm_doctor.matrix.coverage import diff as tables_of
 
     _print(tables_of(load_matrix(old, ()), load_matrix(new, ())), style)
@@ -78,7 +78,7 @@ def diff(old: Path, new: Path | None, style: str) -> None:
 
 @command.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), required=False)
-@click.option("--strict", is_flag=True, help="Warnings count too.")
+@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 def lint(folder: Path | None, strict: bool) -> None:
     """Check the data in FOLDER (default: compat_matrix of this checkout). Exit 1 on an error."""
     from rocm_doctor.matrix.checks import lint as problems_of
@@ -87,7 +87,7 @@ def lint(folder: Path | None, strict: bool) -> None:
     here = Path("compat_matrix")
     root = folder or (here if (here / "VERSION").is_file() else _SOURCE)
     if not (root / "VERSION").is_file():
-        raise InputError(f"{root} holds no matrix sources (no VERSION): give the folder, or run this in a checkout")
+        raise InputError(f"{root} has no matrix sources (no VERSION): give the folder, or run this in a checkout")
     problems = problems_of(root, more=(("example", unproven),))
     for problem in problems:
         click.echo(f"{problem} [{problem.check}]" + ("" if problem.level == "error" else " (warning)"))
@@ -100,7 +100,7 @@ def lint(folder: Path | None, strict: bool) -> None:
 _ASKED = (
     ("key", "Key (small letters, digits, hyphens)"),
     ("diagnosis", "Diagnosis id (see `rocm-doctor explain`)"),
-    ("title", "Title: the fault in one line"),
+    ("title", "Title: the problem in one line"),
     ("status", "Status: works, degraded, broken, unsupported, wrong"),
     ("grade", "Grade: official, upstream, field, hearsay"),
     ("layer", "Layer: driver, runtime, compiler, library, framework, package, machine"),
@@ -111,11 +111,11 @@ _ASKED = (
 
 @command.command()
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="File of rows to add to.")
-@click.option("--when", multiple=True, metavar="FACT=CONDITION", help="A condition; repeatable. Asked for when it is not given.")
-@click.option("--source", "sources", multiple=True, help="A citation; repeatable. Asked for when it is not given.")
-@click.option("--command", "commands", multiple=True, help="What to type; repeatable.")
+@click.option("--when", multiple=True, metavar="FACT=CONDITION", help="A condition; repeatable. Prompted for if not given.")
+@click.option("--source", "sources", multiple=True, help="A citation; repeatable. Prompted for if not given.")
+@click.option("--command", "commands", multiple=True, help="A command to type; repeatable.")
 def new(output: Path, when: Sequence[str], sources: Sequence[str], commands: Sequence[str]) -> None:
-    """Ask for the fields of a row, check it, and add it to a file (of the matrix, or an overlay)."""
+    """Prompt for the fields of a row, check it, and add it to a file (of the matrix, or an overlay)."""
     from rocm_doctor.matrix import draft
     from rocm_doctor.matrix.source import read_shorts
 
@@ -140,7 +140,7 @@ def new(output: Path, when: Sequence[str], sources: Sequence[str], commands: Seq
 def _many(words: str) -> list[str]:
     """Answers until an empty one."""
     answers: list[str] = []
-    while answer := click.prompt(words if not answers else "Another (empty: enough)", default="", show_default=False):
+    while answer := click.prompt(words if not answers else "Another (empty to finish)", default="", show_default=False):
         answers.append(answer)
     return answers
 
@@ -148,7 +148,7 @@ def _many(words: str) -> list[str]:
 def _pair(text: str) -> tuple[str, str]:
     name, equals, condition = text.partition("=")
     if not equals:
-        raise InputError(f"`{text}` is no condition: write FACT=CONDITION, such as gpu.gfx=gfx1100")
+        raise InputError(f"invalid condition `{text}`: write FACT=CONDITION, such as gpu.gfx=gfx1100")
     return name.strip(), condition.strip()
 
 
@@ -163,7 +163,7 @@ def _print(tables: Sequence[Table], style: str) -> None:
 
 
 def _grid(table: Table, style: str) -> str:
-    """The table within the width of the terminal: columns wider than their share are wrapped."""
+    """The table in the width of the terminal: columns wider than their share are wrapped."""
     if style == "markdown":
         return markdown(table.lines, table.columns)
     width = max(40, shutil.get_terminal_size((120, 24)).columns)

@@ -1,4 +1,4 @@
-"""Standard output and error of the command line: every text that is printed passes here, and a reader that goes away is no failure."""
+"""Standard output and error of the command line: every printed text passes here, and a closed pipe is not a failure."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class OutputError(OSError):
 
 
 class Printer(io.TextIOWrapper):
-    """A text stream that neutralises what it is given, takes any letter, and goes silent when its reader has gone."""
+    """A text stream that neutralises its input, accepts any character, and goes silent after its reader has gone."""
 
     commands = False
-    """Whether lines may be commands of a CI runner: those that we write ourselves."""
+    """True while lines may be commands of a CI runner: those that the doctor writes itself."""
 
     def write(self, text: str) -> int:
         with self._to_the_end():
@@ -42,14 +42,14 @@ class Printer(io.TextIOWrapper):
             raise OutputError(exc.errno, f"standard output: {exc.strerror}") from exc
 
     def _give_up(self) -> None:
-        """Let what is still buffered, and all that follows, go nowhere."""
+        """Discard what is still buffered and all that follows."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self.fileno())
         os.close(nowhere)
 
 
 def guard() -> None:
-    """Put a Printer in the place of standard output and of standard error; a closed one leads nowhere."""
+    """Replace standard output and standard error by a Printer; a closed one discards everything."""
     sys.stdout, sys.stderr = _printer(sys.stdout, 1), _printer(sys.stderr, 2)
 
 
@@ -66,7 +66,7 @@ def _printer(stream: IO[str] | None, descriptor: int) -> Printer:
 
 @contextmanager
 def workflow_commands() -> Iterator[None]:
-    """Within this block lines that begin with `::` are commands of ours, already escaped."""
+    """Within this block lines that begin with `::` are the doctor's commands, already escaped."""
     stream = sys.stdout
     if isinstance(stream, Printer):
         stream.commands = True

@@ -1,4 +1,4 @@
-"""`rocm-doctor plan`: what should I install?"""
+"""`rocm-doctor plan`: the stacks to install for a GPU."""
 
 from __future__ import annotations
 
@@ -23,21 +23,22 @@ from rocm_doctor.versions import parse
 F = TypeVar("F", bound=Callable[..., Any])
 _OVERLAY = click.Path(exists=True, path_type=Path)
 _OPTIONS: tuple[Callable[[F], F], ...] = (
-    click.option("--gpu", help="Plan for this target (gfx1100) instead of this machine's card."),
+    click.option("--gpu", help="Plan for this target (gfx1100) instead of this machine's GPU."),
     click.option("--python", help="Python version to plan for (3.12), or an interpreter of this machine to plan around."),
     click.option(
         "--os", "system", type=click.Choice(("linux", "windows", "wsl")), help="System to plan for. [default: this one]"
     ),
     click.option(
-        "--driver", help="Version of the amdgpu module (6.12.12), `inbox` for the kernel's own; on Windows the Adrenalin version."
+        "--driver",
+        help="Version of the amdgpu module (6.12.12), or `inbox` for the in-tree driver; on Windows the Adrenalin version.",
     ),
     click.option("--kernel", help="Kernel release, as uname -r prints it."),
     click.option(
-        "--with", "packages", metavar="NAMES", help="Packages to have beside torch, by comma (bitsandbytes,flash-attn)."
+        "--with", "packages", metavar="NAMES", help="Packages besides torch, separated by commas (bitsandbytes,flash-attn)."
     ),
-    click.option("--train", type=click.Choice(tuple(TRAIN)), help="What this way of fine-tuning needs."),
+    click.option("--train", type=click.Choice(tuple(TRAIN)), help="Add the packages of this kind of fine-tuning."),
     click.option(
-        "--index", "index", default="", metavar="TEXT", help="Only stacks whose index or version holds this text (rocm6.3)."
+        "--index", "index", default="", metavar="TEXT", help="Only stacks whose index or version contains this text (rocm6.3)."
     ),
     click.option("--matrix", "matrix_path", type=_OVERLAY, help="Use this matrix instead of the packaged one."),
     click.option("--overlay", "overlays", multiple=True, type=_OVERLAY, help="Add or override rows."),
@@ -57,15 +58,13 @@ def plan_options(command: F) -> F:
 )
 @plan_options
 @click.option("--format", "form", type=click.Choice(("text", *FORMATS)), default="text", show_default=True)
-@click.option(
-    "--tool", type=click.Choice(("pip", "uv")), default="pip", show_default=True, help="Which installer the commands use."
-)
+@click.option("--tool", type=click.Choice(("pip", "uv")), default="pip", show_default=True, help="Installer for the commands.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to this file.")
-@click.option("-v", "--verbose", is_flag=True, help="Say why each other build is out.")
+@click.option("-v", "--verbose", is_flag=True, help="Print why each other build was rejected.")
 def command(form: str, tool: str, output: Path | None, verbose: bool, **asked: Any) -> None:
-    """The stacks that work for this GPU, best first, as commands that can be pasted.
+    """List the stacks that work for this GPU, best first, as commands to paste.
 
-    Each is judged as if it were installed, by the rules of `check`. Exit code 1 when nothing is known to work.
+    Each is judged as if it were installed, by the rules of `check`. Exit code 1 if none is known to work.
     """
     plan = planned(**asked)
     try:
@@ -87,7 +86,7 @@ def planned(
     packages: str | None, train: str | None, index: str, matrix_path: Path | None, overlays: Sequence[Path],
     installed: Mapping[str, str] | None = None,
 ) -> Plan:  # fmt: skip
-    """The plan that the options ask for. Raises Fault for what cannot be planned.
+    """The plan for the options. Raises InputError if they cannot be planned.
 
     `installed`: what is in the environment of a declared machine, by name.
     """
@@ -95,10 +94,10 @@ def planned(
     known_of = known(matrix)
     names = [name.strip() for name in (packages or "").split(",") if name.strip()]
     if strange := unknown_names(names, known_of):
-        raise InputError(f"--with {','.join(strange)}: nothing is known of it; known are {', '.join(known_of.packages)}")
+        raise InputError(f"--with {','.join(strange)}: unknown package; known are {', '.join(known_of.packages)}")
     given = [name for name, value in (("--os", system), ("--driver", driver), ("--kernel", kernel)) if value and not gpu]
     if given:
-        raise InputError(f"{', '.join(given)}: goes with --gpu; without it this machine is read as it is")
+        raise InputError(f"{', '.join(given)}: needs --gpu; without it this machine is read as it is")
     machine = _declared(gpu, python, system, driver, kernel, matrix) if gpu else _here(python, matrix)
     machine = having(machine, installed) if gpu and installed else machine
     return answer(machine, known_of, wished(names, train or ""), index)
@@ -112,7 +111,9 @@ def _declared(
     if not re.fullmatch(r"3\.\d+(\.\d+)?", version):
         version = _version_of(version)
     if driver and driver != INBOX and parse(driver) is None:
-        raise InputError(f"--driver {driver}: no version; give the amdgpu module's (cat /sys/module/amdgpu/version) or `inbox`")
+        raise InputError(
+            f"--driver {driver}: invalid version: give the amdgpu module's (cat /sys/module/amdgpu/version) or `inbox`"
+        )
     chosen = system or ("windows" if sys.platform == "win32" else "linux")
     minor = ".".join(version.split(".")[:2])
     return declared(gpu, minor, matrix, chosen, driver or "", kernel or "")  # type: ignore[arg-type]
@@ -128,22 +129,22 @@ def _version_of(python: str) -> str:
 
 
 def _here(python: str | None, matrix: Matrix) -> Machine:
-    """This machine, with the interpreter that is asked for."""
+    """This machine, with the requested interpreter."""
     from rocm_doctor.cli.check import said_when_slow, was_interrupted
     from rocm_doctor.facts.enrich import enrich
     from rocm_doctor.pipeline import read_facts
     from rocm_doctor.sources.live import collect
 
     if python and re.fullmatch(r"3\.\d+", python):
-        raise InputError(f"--python {python}: a version goes with --gpu; for this machine give an interpreter (.venv/bin/python)")
-    with said_when_slow("still reading this machine: a tool has not answered yet"):
+        raise InputError(f"--python {python}: a version needs --gpu; for this machine give an interpreter (.venv/bin/python)")
+    with said_when_slow("still reading this machine: waiting for a tool"):
         artifacts = collect(python=python)
         if was_interrupted(artifacts):
             raise KeyboardInterrupt
         machine = probed(enrich(read_facts(artifacts, matrix), matrix))
     if machine is None:
         raise InputError(
-            "no AMD GPU with a known target was found here; name one: "
+            "no AMD GPU with a known target found; name one: "
             f"{click.get_current_context().command_path} --gpu gfx1100 (see rocm-doctor check)"
         )
     return machine

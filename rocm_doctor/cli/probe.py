@@ -1,4 +1,4 @@
-"""`rocm-doctor probe`: the facts that were read, without a judgement."""
+"""`rocm-doctor probe`: the facts that were read, without judging them."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from rocm_doctor.reports.neutral import cleaned
 def command(
     paths: tuple[Path, ...], python: str | None, format_: str, values: bool, no_redact: bool, sysroot: Path | None
 ) -> None:
-    """Print what was read from this machine (no PATH) or from captured text, with where it was read.
+    """Print the facts of this machine (no PATH) or of captured text, and where each was read.
 
-    JSON, which is made to be handed on, comes without host, user and serials.
+    JSON output is redacted: no host, user or serials.
     """
     python = interpreter(python)
     matrix = load_matrix(None, ())
@@ -53,7 +53,7 @@ def _redacted(snapshot: Snapshot, artifacts: list[Artifact]) -> Snapshot:
 def plain(snapshot: Snapshot) -> dict[str, Any]:
     """The known values by name: `torch.version` becomes `{"torch": {"version": ...}}`; unknown ones are null.
 
-    `pkg.*` stand under `packages`, `env.*` under `env`; `gpus` is a list; `errors` holds what could not be read.
+    `pkg.*` is under `packages`, `env.*` under `env`; `gpus` is a list; `errors` has what could not be read.
     """
     out: dict[str, Any] = {
         "gpus": [{k: _value(f) for k, f in gpu.facts.items()} for gpu in snapshot.gpus],

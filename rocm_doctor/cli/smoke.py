@@ -1,4 +1,4 @@
-"""`rocm-doctor smoke`: run the smoke test and judge what comes of it."""
+"""`rocm-doctor smoke`: run the smoke test and judge its results."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ MIB = 1 << 20
     show_default=True,
     help="1: about half a minute. 2: some minutes. 3: 15 min, all GPUs together.",
 )
-@click.option("--stage", "stages", multiple=True, metavar="NAME", help="This stage only; repeatable. --stage list shows them.")
-@click.option(
-    "--device", type=click.Choice(("auto", "cpu", "cuda")), default="auto", help="cuda is the name of ROCm GPUs in torch too."
-)
-@click.option("--gpu", type=click.IntRange(0), metavar="INDEX", help="This GPU only, as torch counts. [default: every GPU]")
+@click.option("--stage", "stages", multiple=True, metavar="NAME", help="Only this stage; repeatable. --stage list shows them.")
+@click.option("--device", type=click.Choice(("auto", "cpu", "cuda")), default="auto", help="torch calls ROCm GPUs cuda, too.")
+@click.option("--gpu", type=click.IntRange(0), metavar="INDEX", help="Only this GPU, by torch's index. [default: every GPU]")
 @click.option("--python", help="Test with this interpreter instead of the one that runs the doctor.")
-@click.option("--stage-limit", type=click.FloatRange(1), metavar="SECONDS", help="Time limit of each stage, instead of its own.")
-@click.option("--memory-limit", type=click.IntRange(256), metavar="MIB", help="End a child that takes more main memory.")
+@click.option(
+    "--stage-limit", type=click.FloatRange(1), metavar="SECONDS", help="Time limit of each stage, instead of its default."
+)
+@click.option("--memory-limit", type=click.IntRange(256), metavar="MIB", help="End a child process that uses more system memory.")
 @report_options
 def command(
     level: int,
@@ -52,10 +52,10 @@ def command(
     ignore: tuple[str, ...],
     **show: Any,
 ) -> None:
-    """Run short steps of training, from a copy to LoRA, in child processes that may die, hang or calculate wrongly.
+    """Run short training steps, from a copy to LoRA, in child processes that may crash, hang or compute wrong results.
 
-    Nothing is downloaded. Results are compared with float64 on the CPU; the first stage that fails is the one to look at.
-    Ctrl-C ends the children, reports what has run by then, and exits with 130.
+    Nothing is downloaded. Results are compared with float64 on the CPU; look at the first stage that fails.
+    Ctrl-C ends the children, reports what has run until then, and exits with 130.
     """
     if "list" in stages:
         click.echo("\n".join(f"{stage.name:<20} level {stage.level}  {stage.about}" for stage in STAGES))
@@ -79,24 +79,24 @@ def command(
     summarize(report, **show)
     deliver(report, artifacts=artifacts, **show)
     if any(artifact.note == "interrupted" for artifact in artifacts):
-        click.echo("interrupted: the report above holds what was known by then", err=True)
+        click.echo("interrupted: the report covers what ran until then", err=True)
         sys.exit(130)
     finish(report, fail_on=fail_on, strict=strict)
 
 
 def known(names: tuple[str, ...]) -> None:
-    """Raises Fault for a name that no stage has."""
+    """Raises InputError for an unknown stage."""
     from rocm_doctor.smoke.runner import matching
 
     for name in names:
         try:
             matching(name)
         except KeyError:
-            raise InputError(f"no stage is called {name}; `rocm-doctor smoke --stage list` shows them") from None
+            raise InputError(f"unknown stage {name}; `rocm-doctor smoke --stage list` shows them") from None
 
 
 def summarize(report: Report, formats: tuple[str, ...], outputs: tuple[Path, ...], quiet: bool, **_: Any) -> None:
-    """How the stages ended, one way a line: above a text report, else on standard error, where it is no part of the format."""
+    """Print the stages by result: above a text report, else on standard error, apart from the format."""
     readable = "text" in (formats or ("text",))[len(outputs) :]
     width = min(100, shutil.get_terminal_size((100, 24)).columns)
     for line in [] if quiet else lines(report.snapshot):
@@ -104,8 +104,8 @@ def summarize(report: Report, formats: tuple[str, ...], outputs: tuple[Path, ...
 
 
 def facts_beside(python: str | None, device: str, results: list[Artifact]) -> list[Artifact]:
-    """The facts of the machine, which the results are judged with. A test that was asked for on the CPU, or ran on a CUDA GPU,
-    says nothing of an AMD GPU; one that found no GPU is to be told why.
+    """The facts of the machine, to judge the results with. A test requested for the CPU, or run on a CUDA GPU, needs none;
+    one that found no GPU needs them to report why.
     """
     from rocm_doctor.probes.python.smoke import probe
     from rocm_doctor.probes.read.result import Artifacts

@@ -37,13 +37,13 @@ def _page(known: Diagnosis, rows: list[Row]) -> Iterator[str]:
         yield from ("```sh", *(c.text for c in known.commands), "```", "")
     if known.verify:
         yield from ("Then check:", "", "```sh", *(c.text for c in known.verify), "```", "")
-    yield from ("**Who says so**", "", *(f"- {_linked(s)}" for s in known.sources), "", f"Checked on {known.checked}.")
+    yield from ("**Sources**", "", *(f"- {_linked(s)}" for s in known.sources), "", f"Checked on {known.checked}.")
     if rows:
         yield from (
             "",
             "## What the matrix judges by it",
             "",
-            "| row | when | status | grade | who says so |",
+            "| row | when | status | grade | sources |",
             "|---|---|---|---|---|",
         )
         yield from map(_line, rows)

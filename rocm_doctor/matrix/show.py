@@ -1,4 +1,4 @@
-"""Tables for `matrix show`: what is known of a GPU, torch, ROCm, a driver, a library or a variable, by layer, and who says so."""
+"""Tables for `matrix show`: the knowledge about a GPU, torch, ROCm, a driver, a library or a variable, by layer, with sources."""
 
 from __future__ import annotations
 
@@ -94,12 +94,8 @@ def _driver(matrix: Matrix, rocm: str = "") -> list[Table]:
     windows = [w for w in matrix.driver.windows if not rocm or rocm in w.rocm]
     lines = [(w.kind, w.driver, w.rocm, w.scope, w.words, w.grade, w.sources[0], str(w.checked)) for w in windows]
     return [
-        Table(
-            "what the module prints, and its release", ("module", "release", "notes", "grade", "who says so", "checked"), modules
-        ),
-        Table(
-            "driver and user space", ("kind", "driver", "ROCm", "scope", "statement", "grade", "who says so", "checked"), lines
-        ),
+        Table("what the module prints, and its release", ("module", "release", "notes", "grade", "sources", "checked"), modules),
+        Table("driver and user space", ("kind", "driver", "ROCm", "scope", "statement", "grade", "sources", "checked"), lines),
     ]
 
 
@@ -116,5 +112,5 @@ def _variable(matrix: Matrix, name: str) -> list[Table]:
     known = [e for e in matrix.env.values() if name.upper() in (e.name, *e.also)]
     rows = [of_row(r) for r in matrix.rows if f"env.{name.upper()}" in r.when]
     lines = [(e.exists, e.reader, e.platform, e.default, e.effect, e.harm, f"{e.grade}: {e.sources[0]}") for e in known]
-    columns = ("exists", "read by", "platform", "default", "effect", "harm", "who says so")
+    columns = ("exists", "read by", "platform", "default", "effect", "harm", "sources")
     return [t for t in (Table(name.upper(), columns, lines), statements("rows", rows)) if t.lines]

@@ -31,14 +31,14 @@ def about(matrix: Matrix, target: Target) -> Iterator[Table]:
         ("sources", f"{len(target.sources)}, first {target.sources[0]} ({target.grade}, {target.checked})"),
     ]
     yield Table(target.gfx, ("", ""), [pair for pair in rows if pair[1]])
-    yield Table("in short", ("question", "answer", "who says so"), list(_in_short(matrix, target)))
+    yield Table("in short", ("question", "answer", "sources"), list(_in_short(matrix, target)))
     yield statements(f"{target.gfx} by layer", _about_target(matrix, target))
     yield Table(
         "torch wheels for ROCm that hold its code", _WHEEL, [_wheel(b, target.gfx) for b in _with_code(matrix, target.gfx)]
     )
     if target.overrides:
         lines = [(o.value, o.verdict, o.words, o.grade, o.sources[0]) for o in target.overrides]
-        yield Table("HSA_OVERRIDE_GFX_VERSION", ("value", "verdict", "why", "grade", "who says so"), lines)
+        yield Table("HSA_OVERRIDE_GFX_VERSION", ("value", "verdict", "why", "grade", "sources"), lines)
 
 
 def _in_short(matrix: Matrix, target: Target) -> Iterator[tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""What the tables of `matrix` are made of: statements, each with its layer, its versions and who says so."""
+"""Statements, the content of the tables of `matrix`: each with its layer, versions and sources."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rocm_doctor.model import Row
 from rocm_doctor.versions import SortKey, sort_key
 
 LAYERS = ("machine", "driver", "runtime", "compiler", "library", "framework", "package")
-STATEMENT = ("layer", "statement", "state", "for", "grade", "who says so", "checked")
+STATEMENT = ("layer", "statement", "state", "for", "grade", "sources", "checked")
 GOOD = {"supported", "works-unofficially", "release-ready", "preview", "runtime-only"}
 BAD = {"dropped", "broken", "harmful", "unstable", "not-listed", "never-listed", "disputed"}
 
 
 class Line(NamedTuple):
-    """One statement: at which layer, what holds, for which versions, and who says so since when."""
+    """One statement: its layer, what holds, for which versions, its sources and their date."""
 
     layer: str
     what: str

@@ -1,4 +1,4 @@
-"""The torch builds that a machine could run, each with who says so, best first; and what rules the others out at a glance."""
+"""The torch builds that a machine could run, each with its sources, best first; and cheap checks that reject the others."""
 
 from __future__ import annotations
 

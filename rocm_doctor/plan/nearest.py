@@ -17,7 +17,7 @@ PYTHONS = ("3.12", "3.13", "3.11", "3.10", "3.14", "3.9")
 
 
 class Change(msgspec.Struct, frozen=True):
-    """Something else than what was asked for, what comes of it, and who says so. `commands`: only for what is done by hand."""
+    """An alternative to the request, its result and its sources. `commands`: manual steps only."""
 
     what: str
     then: str

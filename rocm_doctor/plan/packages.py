@@ -22,7 +22,7 @@ _TRIES = 64
 
 
 class Unsatisfied(Exception):
-    """No set of releases fits: why, who says so, and the finding where one was made."""
+    """No set of releases fits: the reason, its sources, and the finding if there is one."""
 
     def __init__(self, why: str, source: str = "", finding: Finding | None = None) -> None:
         super().__init__(why)

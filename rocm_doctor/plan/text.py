@@ -1,4 +1,4 @@
-"""A plan for a person at a terminal: what to type, why, who says so; and when nothing is known, what would change that."""
+"""A plan for the terminal: commands, reasons and sources; or what would have to change, if nothing is known to work."""
 
 from __future__ import annotations
 

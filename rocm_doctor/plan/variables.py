@@ -1,4 +1,4 @@
-"""Environment variables of a stack: what to set and what to unset, each with its reason and who says so, in four spellings."""
+"""Environment variables of a stack: what to set and what to unset, each with its reason and source, for four shells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Renderers: each is a module with a function `render(report, look) -> str`. To add one, write it and name it in this table."""
+"""Renderers: each is a module with a function `render(report, look) -> str`. To add one, write it and add it to this table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FORMATS = tuple(_RENDERERS)
 
 
 class RenderOptions(NamedTuple):
-    """How a report is to look: only the terminal uses more than the defaults."""
+    """Options of rendering: only the terminal uses more than the defaults."""
 
     width: int = 100
     color: bool = False
@@ -32,7 +32,7 @@ class RenderOptions(NamedTuple):
 
 
 def render(format_: str, report: Report, look: RenderOptions) -> str:
-    """The report in that format, with nothing in it that would steer whoever shows it (neutral.py). Raises KeyError for a format that is not in the table."""
+    """The report in that format, without control sequences and CI commands (neutral.py). Raises KeyError for an unknown format."""
     module = importlib.import_module(f"rocm_doctor.reports.{_RENDERERS[format_]}")
     text: str = module.render(cleaned(report), look)
     return defused(text, commands=format_ == "github")

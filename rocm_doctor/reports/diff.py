@@ -1,4 +1,4 @@
-"""Two reports side by side ("worked yesterday", "works on the other box"): what differs, likely causes of what broke first."""
+"""Two reports compared ("worked yesterday", "works on the other machine"): differences, likely causes first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Snapshot
 
-# Parts of the stack in the order in which a change of one is worth a look when no finding names it. A family ends in `.`.
+# Parts of the stack by how likely a change explains a failure that no finding names. A family ends in `.`.
 _STACK = (
     "torch.", "rocm.version", "rocm.", "driver.version", "driver.", "kernel", "firmware.", "gpus", "env.", "pkg.bitsandbytes",
     "pkg.triton", "pkg.", "code.", "python.", "cmdline", "container", "kfd.", "render.", "user.", "smoke.",
@@ -18,8 +18,8 @@ _SEVERE = ("error", "warning", "note")
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One fact that is not the same. `explains` names the findings that rest on it; `rank` 0 explains one, 1 is of the stack,
-    2 the rest.
+    """One fact that differs. `explains` names the findings that depend on it; `rank` is 0 if it explains one, 1 for the stack,
+    2 for the rest.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class Diff(msgspec.Struct, frozen=True):
-    """`new` and `gone`: findings that only the second, only the first report has. Differences are ranked."""
+    """`new` and `gone`: findings of only the second or only the first report. Differences are ranked."""
 
     before: str
     after: str
@@ -73,8 +73,8 @@ def _facts(first: Snapshot, second: Snapshot) -> tuple[dict[str, Fact], dict[str
 
 
 def _paired(ours: Sequence[Gpu], theirs: Sequence[Gpu]) -> list[tuple[Gpu | None, Gpu | None]]:
-    """The same GPU of both sides: by address, then by target, then by order (another slot or box, a text without addresses);
-    what is left over is there on one side only.
+    """Pairs of the same GPU: by address, then by target, then by order (another slot or machine, a text without addresses);
+    an unmatched GPU exists on one side only.
     """
     pairs: list[tuple[Gpu | None, Gpu | None]] = []
     left, right = list(ours), list(theirs)
@@ -98,12 +98,12 @@ def _differ(one: Fact | None, other: Fact | None) -> bool:
 
 
 def _silent(fact: Fact | None) -> bool:
-    """Nobody looked, or it could not be had: no side of a difference by itself."""
+    """True for a fact that was not probed or could not be read: alone it is not a difference."""
     return fact is None or not fact.known
 
 
 def told(fact: Fact | None) -> str:
-    """A value in words; what was not looked at is `not known`, what is not there is `absent`."""
+    """A value in words; `not known` if not probed, `absent` if missing."""
     if fact is None or not fact.known:
         return "not known"
     if fact.value is None:
@@ -112,7 +112,7 @@ def told(fact: Fact | None) -> str:
 
 
 def _difference(name: str, one: Fact | None, other: Fact | None, findings: Sequence[Finding], matrix: Matrix) -> Difference:
-    # What can no longer be read is no change of the machine: it explains nothing.
+    # A value that can no longer be read is not a change of the machine: it explains nothing.
     resting = [f for f in findings if _rests_on(f, name, one, other, matrix)] if not _silent(other) else []
     explains = tuple(dict.fromkeys(f.row or f.id for f in resting))
     silent = _silent(one) or _silent(other)
@@ -122,7 +122,7 @@ def _difference(name: str, one: Fact | None, other: Fact | None, findings: Seque
 
 
 def _rests_on(finding: Finding, name: str, one: Fact | None, other: Fact | None, matrix: Matrix) -> bool:
-    """A finding rests on a fact that its row asks for, or whose readings are its evidence."""
+    """True if the finding's row has a condition on the fact, or the fact's readings are its evidence."""
     row = matrix.row(finding.row) if finding.row else None
     key = "gpu." + name.rsplit("].", 1)[1] if name.startswith("gpus[") else name
     if row is not None and key in row.when:
@@ -136,7 +136,7 @@ def _stack_place(name: str) -> int:
 
 
 def _ranked(differences: Sequence[Difference], findings: Sequence[Finding]) -> tuple[Difference, ...]:
-    """Those that explain the most severe finding first, then by the place in the stack."""
+    """Sort key: explanations of the most severe finding first, then the order of the stack."""
     severe = {f.row or f.id: _SEVERE.index(f.severity) for f in reversed(findings)}
 
     def order(one: Difference) -> tuple[int, int, int, str]:
@@ -147,7 +147,7 @@ def _ranked(differences: Sequence[Difference], findings: Sequence[Finding]) -> t
 
 
 def as_text(diff: Diff, limit: int = 40) -> str:
-    """The comparison for a person: new findings, then the differences, likely causes first."""
+    """The comparison as text: new findings, then the differences, likely causes first."""
     lines = [f"before  {diff.before}", f"after   {diff.after}"]
     lines += [line for label, found in (("new", diff.new), ("gone", diff.gone)) for line in _said(label, found)]
     titles = ("Differences that can explain the change", "Differences in the stack", "Other differences")
@@ -155,11 +155,11 @@ def as_text(diff: Diff, limit: int = 40) -> str:
         group = [d for d in diff.differences if d.rank == rank]
         lines += ["", f"{title}:"] if group else []
         lines += [_line(d) for d in group[:limit]] + ([f"  and {len(group) - limit} more"] if len(group) > limit else [])
-    return "\n".join(lines if diff.differences else [*lines, "", "No fact differs that both know."]) + "\n"
+    return "\n".join(lines if diff.differences else [*lines, "", "No difference in the facts that both know."]) + "\n"
 
 
 def _said(label: str, findings: Sequence[Finding]) -> Iterator[str]:
-    """Root causes, then what follows from a cause (a new one or one that both have), named with it."""
+    """Root causes, then consequences, each with its cause (new or in both reports)."""
     yield from (f"{label:<8}{f.severity}: {f.title} ({f.row or f.id})" for f in findings if not f.follows_from)
     yield from (f"{'':8}follows from {f.follows_from}: {f.title} ({f.row or f.id})" for f in findings if f.follows_from)
 

@@ -17,7 +17,7 @@ _SEVERITY = {"error": "critical", "warning": "major", "note": "info"}
 
 
 def render(report: Report, look: RenderOptions) -> str:
-    """One entry a finding. A fingerprint must be unique within a file, so a repeated one is told apart by its number."""
+    """One entry for each finding. A fingerprint must be unique within a file, so a repeated one gets a number."""
     seen: dict[str, int] = {}
     entries = [_entry(finding, seen) for finding in report.findings]
     return msgspec.json.format(msgspec.json.encode(entries), indent=1).decode() + "\n"

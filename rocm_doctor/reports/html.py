@@ -1,6 +1,6 @@
 """One self-contained HTML page: no script, no outside resource, readable on a phone and in the dark.
 
-Everything that came from outside passes `_e`; a link is made of a source only when it is plain https.
+Everything from outside passes `_e`; a source becomes a link only if it is plain https.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rocm_doctor.reports.packed import packed
 from rocm_doctor.reports.places import SURE, followers, location, name_of, where
 
 _MARK = {"ready": "Ready", "problems": "Problems", "undetermined": "Undetermined"}
-# The facts of the table, from the kernel up; a fact that a finding rests on is shown whether it stands here or not.
+# The facts of the table, from the kernel up; facts behind a finding are always shown.
 _ROWS = (
     ("platform", "Platform"), ("kernel", "Kernel"), ("driver.version", "amdgpu driver"), ("kfd.openable", "/dev/kfd opens"),
     ("rocm.version", "ROCm"), ("python.version", "Python"), ("torch.version", "torch"), ("torch.build", "torch build"),
@@ -58,18 +58,16 @@ def _body(report: Report) -> Iterator[str]:
         yield "</section>"
     if report.questions:
         block = _e("\n".join(q.command.text for q in report.questions))
-        yield f"<section><h2>To ask</h2><p>Run this where it fails, and paste it back with what it prints:</p><pre>{block}</pre></section>"
+        yield f"<section><h2>To ask</h2><p>Run this where it fails, and paste it with its output:</p><pre>{block}</pre></section>"
     yield from _table(report)
-    yield from _list(
-        "Not decided, for want of facts", (f"{u.row or u.id}: needs {', '.join(u.missing)}" for u in report.undecided)
-    )
+    yield from _list("Undecided: missing facts", (f"{u.row or u.id}: needs {', '.join(u.missing)}" for u in report.undecided))
     yield from _list("Readings that disagree", report.disputes)
     yield from _list("Not read", (f"{e.artifact} {e.place}: {e.quote}" for e in report.snapshot.errors))
     yield "</main>"
 
 
 def _table(report: Report) -> Iterator[str]:
-    """What was found, fact by fact, and for each the findings that it decided; a fact nobody knows is shown as unknown."""
+    """The facts, each with the findings that it decided; a missing one is shown as unknown."""
     decided = _decided(report)
     machine = report.snapshot.facts
     shown_rows = [(label, machine.get(key)) for key, label in _ROWS if key in machine]
@@ -95,7 +93,7 @@ def _first(snapshot: Snapshot, label: str) -> Gpu:
 
 
 def _decided(report: Report) -> dict[tuple[str, str, str], list[Finding]]:
-    """Findings by the reading that they rest on."""
+    """Findings by the readings that are their evidence."""
     found: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in report.findings:
         for r in finding.evidence:
@@ -140,7 +138,7 @@ def _finding(finding: Finding, following: list[Finding]) -> Iterator[str]:
         f"<li><code>{_e(f'{r.artifact} {r.place}'.strip())}</code> <q>{_e(r.quote)}</q></li>" for r in finding.evidence
     )
     says = "".join(f"<li>{finding.grade}: {_source(s)}</li>" for s in finding.sources)
-    yield f"<details><summary>Read, and who says so</summary><ul>{read}{says}</ul></details>"
+    yield f"<details><summary>Evidence and sources</summary><ul>{read}{says}</ul></details>"
     if following:
         yield f'<p class="dim">Leads to: {_prose("; ".join(f.title for f in following))}</p>'
     yield "</article>"

@@ -1,7 +1,7 @@
-"""The report as JSON: the whole `Report`, also for machines and for `check` to read again. Schema: schemas/report.json.
+"""The report as JSON: the whole `Report`, for programs and for `check` to read again. Schema: schemas/report.json.
 
-`schema_version` rises when a program that reads reports could stumble; a field more is no such change. Reports of every earlier version
-are still read:
+`schema_version` rises with every change that can break a reader; a new field does not. Reports of every earlier version can still be
+read:
 
 1: `commands` and `verify` were plain strings, `settle` a string. 2: each is an object with `run`, and its type where it is known.
 """
@@ -31,14 +31,14 @@ def read(data: bytes) -> Report:
 
 
 def read_plain(plain: Any) -> Report:
-    """The report of decoded JSON. Raises msgspec.ValidationError when it is no report."""
+    """The report in decoded JSON. Raises msgspec.ValidationError if it is not a report."""
     if isinstance(plain, dict) and plain.get("schema_version") == 1:
         plain = {**plain, "schema_version": 2, "findings": [_of_version_1(one) for one in plain.get("findings", ())]}
     return msgspec.convert(plain, Report)
 
 
 def _of_version_1(finding: Any) -> Any:
-    """A finding whose commands were plain strings, as version 2 has it."""
+    """A finding of version 1, with plain commands, as in version 2."""
     if not isinstance(finding, dict):
         return finding
     lists = {n: [{"run": c} if isinstance(c, str) else c for c in finding.get(n, ())] for n in ("commands", "verify")}

@@ -1,4 +1,4 @@
-"""One JSON object a line, for tools that read line by line: the report's head, each finding, what stayed undecided, the snapshot."""
+"""One JSON object a line, for tools that read line by line: the report's head, each finding, each undecided check, the snapshot."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """JUnit XML: one suite, one test case a finding; a report without findings is one case that passed.
 
-There is no one schema. This keeps to what the two common ones share: Jenkins' junit-10.xsd and the Ant schema of windyroad.
-An error or a warning is a failure (its type says which), a note is a case that passed, with the words in the suite's system-out.
+There is no single schema. This uses what the two common ones share: Jenkins' junit-10.xsd and the Ant schema of windyroad.
+An error or a warning is a failure (of that type), a note is a passed case with its text in the suite's system-out.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from rocm_doctor.model import Finding, Report
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.places import location, message, name_of, where
 
-# Characters that XML 1.0 cannot carry even as references.
+# Characters that XML 1.0 forbids even as references.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(report: Report, look: RenderOptions) -> str:
-    """A `testsuites` document. Times are 0: nothing of a report is a duration."""
+    """A `testsuites` document. Times are 0: a report has no durations."""
     cases = [_case(f) for f in report.findings] or [
         f'<testcase classname={_attr("rocm-doctor")} name={_attr(report.summary)} time="0"/>'
     ]

@@ -11,12 +11,12 @@ from rocm_doctor.model import Fact, Gpu, Snapshot
 _CHIP_AND_PRODUCT = re.compile(r".*\[(.+)\]\s*$")
 """pci.ids writes `Aqua Vanjaram [Instinct MI300A]`."""
 _XCD = 40
-"""Compute units of one XCD at most: a partition of no more than that is the smallest there is (CPX)."""
+"""Most compute units of one XCD: a partition with at most so many is the smallest (CPX)."""
 _MODES = {2: "DPX", 3: "TPX", 4: "QPX"}
 
 
 def gpu_lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    """Label and words of each GPU; GPUs that follow one another with the same words share a line: `GPU 0-7`, `8 × ...`."""
+    """Label and words of each GPU; consecutive GPUs with the same words share a line: `GPU 0-7`, `8 × ...`."""
     numbered = itertools.groupby(enumerate(snapshot.gpus), lambda item: gpu_line(item[1]))
     for words, group in numbered:
         members = list(group)
@@ -43,7 +43,7 @@ def gpu_line(gpu: Gpu) -> str:
 
 
 def product(gpu: Gpu) -> str:
-    """The name that its owner knows: what a tool prints, else the catalogue's product, else the chip's codename."""
+    """The product name: from a tool, else the catalog's product, else the chip's codename."""
     name = gpu.get("marketing_name").value
     if isinstance(name, str) and name:
         found = _CHIP_AND_PRODUCT.fullmatch(name)
@@ -83,7 +83,7 @@ _WHY = {
     "not-asked": "unknown",
     "not-declared": "not declared",
     "no-tool": "tool missing",
-    "denied": "not permitted to read",
+    "denied": "permission denied",
     "unparsed": "not understood",
     "timeout": "timed out",
     "crashed": "tool crashed",
@@ -93,7 +93,7 @@ _WHY = {
 
 
 def shown(fact: Fact) -> str:
-    """A fact's value in words, unknown and absent told apart."""
+    """A fact's value in words; unknown and absent differ."""
     if not fact.known:
         candidates = getattr(fact.value, "candidates", ())
         return " or ".join(candidates) if candidates else _WHY.get(getattr(fact.value, "why", ""), "unknown")

@@ -37,11 +37,11 @@ def _lines(report: Report) -> Iterator[str]:
         (f"- {one.probability:.0%} {escaped(one.id)}: {escaped(', '.join(one.because))}" for one in report.differential),
     )
     yield from _folded(
-        "Confirmed reports that read alike",
+        "Similar confirmed reports",
         (f"- {escaped(s.thread)}: {escaped(s.cause)} {escaped(s.fix)}" for one in report.differential for s in one.similar),
     )
     if report.questions:
-        yield "\nRun this where it fails, and paste it back with what it prints:"
+        yield "\nRun this where it fails, and paste it with its output:"
         yield from _block(q.command for q in report.questions)
     yield from _folded(
         "Not decided", (f"- {escaped(u.row or u.id)}: needs {escaped(', '.join(u.missing))}" for u in report.undecided)
@@ -78,7 +78,7 @@ def _finding(finding: Finding, following: list[Finding]) -> Iterator[str]:
     if following:
         yield "\nLeads to: " + "; ".join(prose(f.title) for f in following)
     evidence = [_reading(r) for r in finding.evidence] + [f"- says ({finding.grade}): {escaped(s)}" for s in finding.sources]
-    yield from _folded("Read, and who says so", evidence)
+    yield from _folded("Evidence and sources", evidence)
 
 
 def _reading(reading: Reading) -> str:
@@ -86,7 +86,7 @@ def _reading(reading: Reading) -> str:
 
 
 def _block(commands: Iterable[Command]) -> Iterator[str]:
-    """Commands in code blocks, one for each shell; what there is to know beside one is said behind its block."""
+    """Commands in code blocks, one for each shell, with the note on a command behind its block."""
     for shell, group in itertools.groupby(commands, lambda command: command.shell):
         ours = list(group)
         text = "\n".join(command.text for command in ours)
@@ -104,7 +104,7 @@ def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    """Text as text: no markup, no HTML, no line break; an invisible blank keeps `@name` from calling somebody."""
+    """Escaped text: no markup, no HTML, no line break; an invisible blank keeps `@name` from notifying anyone."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split())).replace("@", "@\u200b")
 
 
@@ -115,7 +115,7 @@ def prose(text: str) -> str:
 
 
 def _piece(text: str) -> str:
-    """Text between code spans: escaped, with the blank at either end that parts it from them."""
+    """Text between code spans: escaped, with its blanks at both ends."""
     return (" " if text[:1].isspace() else "") + escaped(text) + (" " if text[-1:].isspace() and text.strip() else "")
 
 

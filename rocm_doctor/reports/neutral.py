@@ -1,7 +1,7 @@
-"""The way out: nothing that a stranger wrote steers the terminal, the log or the workflow that shows it.
+"""Neutralised output: text from outside cannot control the terminal, the log or the CI workflow that shows it.
 
-`cleaned` takes control characters out of every string of a report before it is rendered; `defused` breaks up what a CI runner would take
-for a command in the finished text. `printed` does both for whatever else the command line says (paths in messages, names of tools).
+`cleaned` takes control characters out of every string of a report before it is rendered; `defused` breaks up what a CI runner would read
+as a command in the finished text. `printed` does both for other output of the command line (paths in messages, names of tools).
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u
 _UNSEEN = re.compile(f"[{_CONTROLS}\ud800-\udfff]")
 _OUR_COLOURS = re.compile(rf"(\x1b\[(?:0|1|2|22|31|32|33|36)m)|[{_CONTROLS}\ud800-\udfff]")
 
-# GitHub's runner takes `##[name]` anywhere in a line and `::name ::` behind blanks at its beginning for a command (ActionCommand.cs);
-# Azure's and TeamCity's take `##vso[` and `##teamcity[`.
+# GitHub's runner reads `##[name]` anywhere in a line and `::name ::` at its start as a command (ActionCommand.cs);
+# Azure's and TeamCity's read `##vso[` and `##teamcity[`.
 _ANYWHERE = re.compile(r"##(?=\w*\[)")
 _AT_START = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
 
 
 def visible(text: str) -> str:
-    """The text with U+FFFD for each character that a terminal would act on, or that no encoding can hold."""
+    """The text with U+FFFD for each character that a terminal interprets or that cannot be encoded."""
     return text if text.isascii() and text.isprintable() else _UNSEEN.sub("\ufffd", text)
 
 
 def cleaned(value: T) -> T:
-    """A report, or any part of one, with `visible` run over every string in it."""
+    """A report, or any part of one, with `visible` applied to every string."""
     return cast("T", _cleaned(value))
 
 
@@ -50,13 +50,13 @@ def _cleaned(value: object) -> object:
 
 
 def defused(text: str, *, commands: bool = False) -> str:
-    """The text without what a CI runner would take for its own command. `commands`: lines that begin with `::` are ours."""
+    """The text without anything that a CI runner would read as a command. `commands`: lines that begin with `::` are ours."""
     text = _ANYWHERE.sub("## ", text)
     return text if commands else _AT_START.sub(r"\1: ", text)
 
 
 def printed(text: str, *, commands: bool = False) -> str:
-    """A text on its way to the terminal: visible, but for our own colours, and defused."""
+    """Text for the terminal: `visible` except for our own colours, and defused."""
     if not (text.isascii() and text.isprintable()):
         text = _OUR_COLOURS.sub(lambda found: found[1] or "\ufffd", text)
     return defused(text, commands=commands)

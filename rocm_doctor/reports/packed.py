@@ -1,4 +1,4 @@
-"""The whole report in one comment of an HTML or Markdown page, so that `check` reads the page back as the report that it shows."""
+"""The whole report in one comment of an HTML or Markdown page, so that `check` can read the report back from the page."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ MOST = 40_000
 
 
 def packed(report: Report) -> str:
-    """The comment; empty when it would be too long."""
+    """The comment; empty if it would be too long."""
     data = base64.b64encode(zlib.compress(msgspec.json.encode(report), 9)).decode()
     return f"<!-- rocm-doctor report: {data} -->" if len(data) <= MOST else ""

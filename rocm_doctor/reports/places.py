@@ -1,4 +1,4 @@
-"""Where a finding stands, for the formats that open a file at a line."""
+"""The place of a finding, for formats that open a file at a line."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _LINE = re.compile(r"line (\d+)")
 
 
 def of_repository(report: Report) -> bool:
-    """Whether a repository was judged: then a reading's artifact is a file of it."""
+    """True for a report on a repository: its readings' artifacts are files."""
     return report.kind == "repository"
 
 
 def line_of(reading: Reading) -> int:
-    """The line of a reading; 0 when its place is no line."""
+    """The line of a reading; 0 if its place is not a line."""
     found = _LINE.match(reading.place)
     return int(found[1]) if found else 0
 
@@ -35,18 +35,18 @@ def name_of(finding: Finding) -> str:
 
 
 SURE = {"high": "", "medium": ", likely", "low": ", a hypothesis"}
-"""How a confidence is worded behind a severity."""
+"""Words for a confidence, behind the severity."""
 
 
 def followers(report: Report, finding: Finding) -> list[Finding]:
-    """What follows from this finding, in the report's order."""
+    """The consequences of this finding, in the report's order."""
     return [f for f in report.findings if f.follows_from and f.follows_from == (finding.row or finding.id)]
 
 
 def where(finding: Finding) -> str:
-    """What a title is about, to follow it: ` on GPU 0 (gfx1100)`, ` in Dockerfile`; nothing where the title names it itself.
+    """The subject to append to a title: ` on GPU 0 (gfx1100)`, ` in Dockerfile`; empty if the title names it.
 
-    A title that names the target already takes only the number behind it: ` (GPU 0)`.
+    A title that names the target gets only the GPU's number: ` (GPU 0)`.
     """
     if not finding.subject or finding.subject in finding.title:
         return ""
@@ -58,7 +58,7 @@ def where(finding: Finding) -> str:
 
 
 def message(finding: Finding) -> str:
-    """Title, cause and what to do, in plain text of a few lines."""
+    """Title, cause and advice in a few lines of plain text."""
     parts = [
         finding.title + where(finding),
         finding.cause,

@@ -1,7 +1,7 @@
 """SARIF 2.1.0, as code scanning reads it (https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/).
 
-A rule is a diagnosis, its `ruleId` the id; a result stands at the first reading that has a line, the other readings are related
-locations. `partialFingerprints` carries ours, so that an alert lives on when lines move.
+A rule is a diagnosis with its id as `ruleId`; a result is located at the first reading with a line, other readings are related
+locations. `partialFingerprints` has ours, so an alert survives when lines move.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _result(finding: Finding, index: int, in_repository: bool) -> dict[str, Any]
 
 
 def _location(artifact: str, line: int, words: str, in_repository: bool) -> dict[str, Any]:
-    """A file of the repository is relative to its root; what a machine said is no file there and is a logical location."""
+    """The location of a reading: a file relative to the repository's root, or a logical location for a reading of a machine."""
     said = {"message": {"text": words}} if words else {}
     if not in_repository:
         return {

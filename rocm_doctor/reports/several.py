@@ -1,4 +1,4 @@
-"""Reports of several machines as one document: a report each, and one line that sums them up."""
+"""Reports of several machines as one document: a report each, and one summary line."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.reports.neutral import cleaned, defused
 
 JOINED = ("text", "jsonl", "markdown", "github")
-"""Formats in which documents may follow one another."""
+"""Formats that allow several documents in a row."""
 FORMATS = (*JOINED, "json", "sarif")
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """How many machines got which verdict, and in words."""
+    """Verdicts in words, for the counts."""
 
     machines: int
     ready: int

@@ -1,4 +1,4 @@
-"""The report for a person at a terminal: one sentence where all is well, evidence and commands where it is not."""
+"""The report for the terminal: one sentence for a healthy machine, else evidence and commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VERDICT = {"ready": ("✓", "green"), "problems": ("✗", "red"), "undetermined
 
 
 def render(report: Report, look: RenderOptions) -> str:
-    """Text of at most `look.width` columns; colours only where `look.color` says so."""
+    """Text of at most `look.width` columns, in colour if `look.color`."""
     text = "\n".join(_verdict_only(report, look) if look.quiet else _whole(report, look)) + "\n"
     return text if look.color else click.unstyle(text)
 
@@ -45,21 +45,21 @@ def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
         yield from _verdict_only(report, look)
     yield from _questions(report)
     if report.undecided and not look.verbose:
-        count = f"{len(report.undecided)} judgement{'s need' if len(report.undecided) > 1 else ' needs'}"
-        yield click.style(f"  {count} facts that were not given; -v lists them", dim=True)
+        count = f"{len(report.undecided)} check{'s' if len(report.undecided) > 1 else ''}"
+        yield click.style(f"  {count} skipped: missing facts; -v lists them", dim=True)
 
 
 def _likely(report: Report, look: RenderOptions) -> Iterator[str]:
-    """The differential: each diagnosis with its probability and what speaks for it, then confirmed reports that read alike."""
+    """The differential: each diagnosis with its probability and reasons, then similar confirmed reports."""
     if not report.differential:
         return
     yield ""
     for one in report.differential[: 5 if look.verbose else 3]:
         because = f": {', '.join(one.because[:4])}" if one.because else ""
-        name = "nothing wrong with the GPU's environment" if one.id == "none" else one.id
+        name = "no problem in the GPU's environment" if one.id == "none" else one.id
         yield from _wrap(f"{one.probability:4.0%} {chance(one.probability)}  {name}{because}", look, "  ", "        ")
     for alike in (s for one in report.differential for s in one.similar):
-        yield from _wrap(f"similar  {alike.thread} ({alike.label}): {alike.cause} Cure: {alike.fix}", look, "  ", "           ")
+        yield from _wrap(f"similar  {alike.thread} ({alike.label}): {alike.cause} Fix: {alike.fix}", look, "  ", "           ")
 
 
 def chance(probability: float) -> str:
@@ -83,14 +83,14 @@ def _verdict_only(report: Report, look: RenderOptions) -> Iterator[str]:
 def _questions(report: Report) -> Iterator[str]:
     """What to ask, as a block to copy: each command alone on its line."""
     if report.questions:
-        yield click.style("  run this where it fails, and paste it back with what it prints:", dim=True)
+        yield click.style("  run this where it fails, and paste it with its output:", dim=True)
         yield ""
         yield from (question.command.text for question in report.questions)
         yield ""
 
 
 def _machine(report: Report, look: RenderOptions) -> Iterator[str]:
-    """What was looked at: the GPUs one a line, then the stack in one."""
+    """The machine: one line for each GPU, one for the stack."""
     yield click.style(f"rocm-doctor {report.tool_version}, matrix {report.matrix_version}: {report.source}", dim=True)
     for label, words in gpu_lines(report.snapshot):
         yield from _wrap(words, look, f"  {label:<5}  ", "         ")
@@ -107,7 +107,7 @@ _CHECKED = {"ok": ("✓", "green"), "note": ("·", "cyan"), "unknown": ("?", "ye
 
 
 def _checks(report: Report, look: RenderOptions) -> Iterator[str]:
-    """A line for each part that was checked; what was not read only where everything else was."""
+    """A line for each checked part; unread parts only if all others were read."""
     for check in report.checks:
         mark, color = _CHECKED[check.state]
         if check.state != "unknown" or report.verdict == "ready":
@@ -137,7 +137,7 @@ def _finding(finding: Finding, report: Report, look: RenderOptions) -> Iterator[
 
 
 def _notes(notes: list[Finding], look: RenderOptions) -> Iterator[str]:
-    """What is worth knowing and mends nothing: a line each; `explain` and -v tell the rest. The same of several GPUs is one line."""
+    """Notes, one line each (`explain` and -v print the rest); equal notes on several GPUs share a line."""
     if notes:
         yield ""
     alike: dict[tuple[str, str], list[Finding]] = {}
@@ -164,9 +164,9 @@ def _labelled(label: str, lines: Iterable[str], look: RenderOptions) -> Iterator
 
 
 def command_lines(label: str, commands: Iterable[Command], width: int) -> Iterator[str]:
-    """Commands under a label, each whole on one line.
+    """Commands under a label, each complete on one line.
 
-    One that is longer than `width` stands alone at the start of its line, without the `$`, so that a triple click takes it as it is.
+    A command longer than `width` starts its own line without the `$`, so that a triple click selects it.
     """
     for command in commands:
         short = f"  {label:<7}$ {command.text}"
@@ -195,7 +195,7 @@ def _undecided(undecided: Iterable[Undecided], look: RenderOptions) -> Iterator[
         groups.setdefault(one.missing, []).append(one.row or one.id)
     if groups:
         yield ""
-        yield "Not decided, for want of"
+        yield "Undecided: missing facts"
     for missing, names in groups.items():
         yield from _wrap(f"{', '.join(missing)}: {', '.join(dict.fromkeys(names))}", look, "  ", "    ")
 

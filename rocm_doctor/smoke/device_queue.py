@@ -1,7 +1,7 @@
-"""A queue is one GPU (or the CPU, or all GPUs as one group) and the stages it has yet to run, each in a child that may die.
+"""A queue is one GPU (or the CPU, or all GPUs as one group) and its remaining stages, which run in child processes that may crash.
 
-The queue starts a group of children on its next stages, follows the events they append, ends those that overrun their limit, and
-after a death goes on in a new group with the stages that do not depend on what died.
+The queue starts a group of children for its next stages, reads the events they append, ends those over their limit, and after a
+crash continues in a new group with the stages that do not depend on the crashed one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TAIL_BYTES = 1 << 16
 
 
 def advance(queue: DeviceQueue) -> None:
-    """Take in what has happened, and start, end or follow up children accordingly. Never blocks for long."""
+    """Read new events and start, end or replace children. Never blocks for long."""
     if not queue.workers:
         _bar(queue)
         if queue.pending:
@@ -42,7 +42,7 @@ def advance(queue: DeviceQueue) -> None:
 
 
 def interrupt(queue: DeviceQueue) -> None:
-    """End the children; what ran is interrupted, what did not run is not run."""
+    """End the children: the running stages are recorded as interrupted, the others as not run."""
     for worker in queue.workers:
         process.stop(worker.child)
         _follow(queue, worker)
@@ -57,7 +57,7 @@ def interrupt(queue: DeviceQueue) -> None:
 
 
 def _bar(queue: DeviceQueue) -> None:
-    """Take from the pending stages those whose result would say nothing, with the stage to blame."""
+    """Drop the pending stages that depend on a failed one, and record the stage to blame."""
     for stage in list(queue.pending):
         blame = next((need for need in all_needs(stage.name) if queue.states.get(need, "passed") != "passed"), None)
         if blame is not None:
@@ -76,7 +76,7 @@ def _past(status: str) -> str:
 
 
 def _start(queue: DeviceQueue) -> None:
-    """A group for the next stages: all that one process can run in a row, or one stage that wants a process of its own."""
+    """A group for the next stages: all that one process can run in a row, or one stage that needs its own process."""
     fresh = queue.pending[0].group == "fresh"
     queue.batch = queue.pending[:1] if fresh else [s for s in queue.pending if s.group != "fresh"]
     queue.groups += 1
@@ -121,7 +121,7 @@ def free_port() -> int:
 
 
 def _follow(queue: DeviceQueue, worker: Worker) -> None:
-    """Read the events that were appended since the last look; a line that is not whole yet is left for the next."""
+    """Read the events appended since the last call, up to the last complete line."""
     with worker.results.open("rb") as file:
         file.seek(worker.offset)
         new = file.read()
@@ -163,7 +163,7 @@ def _settle(queue: DeviceQueue) -> None:
     for worker in queue.workers:
         _follow(queue, worker)
     fallen = [worker for worker in queue.workers if broken(worker)]
-    # In a group the first to go takes the others with it: they were ended by us while they waited for it.
+    # In a group the first exit ends the others: we ended them while they waited for it.
     for worker in [w for w in fallen if w.verdict or w.child.state == "finished"] or fallen:
         record_crash(queue, worker)
     stragglers = watch.end_marked(_mark(queue))
@@ -176,5 +176,5 @@ def _settle(queue: DeviceQueue) -> None:
 
 
 def _mark(queue: DeviceQueue) -> str:
-    """What the children of this queue, and theirs, are known by: other queues run beside it."""
+    """The mark of this queue's processes; other queues run at the same time."""
     return f"{queue.settings.token}-{queue.name}"

@@ -1,4 +1,4 @@
-"""How a child comes to its end: over its time or memory, by a signal, without a word. Its last words are kept."""
+"""The ways a child process ends: over its time or memory limit, by a signal, or silently. The end of its stderr is kept."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ START_LIMIT = 60.0
 END_LIMIT = 20.0
 """Seconds for the interpreter to exit after its last stage."""
 GROUP_GRACE = 15.0
-"""Seconds that the other ranks have to end a stage after one rank has failed in it: as a rule they wait for it in vain."""
+"""Seconds for the other ranks to end a stage after one rank has failed: usually they wait for it in vain."""
 STACK_TIME = 0.3
-"""Seconds that a child has to print its Python stack before it is ended."""
+"""Seconds for a child to print its Python stack before it is killed."""
 PATIENCE = 10.0
-"""Seconds of silence until a line says what is being waited for, and between such lines."""
+"""Seconds of silence before, and between, progress lines."""
 TAIL_LINES = 40
 
 
 def enforce(queue: DeviceQueue, worker: Worker) -> None:
-    """End a child that is over its time or its memory; its verdict says which."""
+    """End a child that is over its time or memory limit, and record which."""
     if worker.child.ended is not None or worker.child.proc is None:
         return
     limit = time_limit(queue, worker)
@@ -50,7 +50,7 @@ def time_limit(queue: DeviceQueue, worker: Worker) -> float:
 
 
 def _ask_for_stack(worker: Worker) -> None:
-    """The worker prints its Python stack on SIGUSR1: the tail of its stderr then says where it hangs."""
+    """Make the worker print its Python stack (SIGUSR1), so that the end of its stderr shows where it hangs."""
     assert worker.child.proc is not None
     if worker.ended or worker.stage:
         os.kill(worker.child.proc.pid, signal.SIGUSR1)
@@ -60,7 +60,7 @@ def _ask_for_stack(worker: Worker) -> None:
 
 
 def report_waiting(queue: DeviceQueue, worker: Worker) -> None:
-    """After some silence, say what is being waited for: kernel compilation with a cold cache looks like a hang."""
+    """Print a progress line after some silence: kernel compilation with a cold cache looks like a hang."""
     if worker.child.ended is not None or time.monotonic() - worker.told < PATIENCE:
         return
     worker.told = time.monotonic()
@@ -72,14 +72,14 @@ def report_waiting(queue: DeviceQueue, worker: Worker) -> None:
 
 
 def broken(worker: Worker) -> bool:
-    """Whether the child did not come to its end. One that left after an exception on the GPU may fall over on its way out."""
+    """True if the child did not finish. After an exception on the GPU it may crash at exit, which does not count."""
     done = process.done(worker.child)
     well = worker.exit_message == "leave" or (worker.exit_message == "bye" and done.returncode == 0)
     return bool(worker.verdict) or done.state != "finished" or not well
 
 
 def record_crash(queue: DeviceQueue, worker: Worker) -> None:
-    """Record the death of a child: its last living stage, how it went, and its last words."""
+    """Record an abnormal exit of a child: last stage started, signal or exit code, end of stderr."""
     done = process.done(worker.child)
     stage = worker.stage or (
         "exit" if worker.exit_message else next((s.name for s in queue.batch if s.name not in worker.ended), "exit")
@@ -94,7 +94,7 @@ def record_crash(queue: DeviceQueue, worker: Worker) -> None:
 
 
 def _how(done: process.ChildResult) -> Record:
-    """How a child died that we did not end: by a signal, with an exit code, or without having said anything."""
+    """How a child that we did not end died: by a signal, with an exit code, or without output."""
     if done.state in ("not-found", "denied"):
         return {"status": "died", "reason": f"interpreter-{done.state}", "message": done.stderr}
     code = done.returncode or 0

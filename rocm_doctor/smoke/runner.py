@@ -7,8 +7,8 @@ An artifact `smoke/gpu0.jsonl` (or `smoke/cpu.jsonl`, or `smoke/group.jsonl` for
 * `result`: stage, status (passed, failed, skipped, died, timeout, not-run), reason, message, seconds, details, rank;
 * `stragglers`: processes that had to be ended after their parent.
 
-What was printed by stages that failed (the end of stderr, tracebacks, new lines of the kernel's log) stands in
-`smoke/gpu0.log`. The text is judged like any other, also when it is replayed from a bundle; nothing here decides what it means.
+The output of failed stages (the end of stderr, tracebacks, new lines of the kernel log) is in `smoke/gpu0.log`. The text is judged
+like any other, also when replayed from a bundle; this module does not interpret it.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from rocm_doctor.workers.smoke.table import BY_NAME, STAGES, Stage
 
 SCHEMA = 1
 TICK = 0.1
-"""Seconds between looks at the children's events."""
+"""Seconds between reads of the children's events."""
 CPU_GROUP = 2
-"""Ranks of a group where there are no GPUs to count."""
+"""Ranks of a group without GPUs to count."""
 
 
 def run_smoke(
@@ -49,12 +49,11 @@ def run_smoke(
     environment: dict[str, str] | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> list[Artifact]:
-    """Run the smoke test up to `level`, or the named stages, in this interpreter (default: the one that runs us); its artifacts.
+    """The artifacts of a smoke test up to `level`, or of the named stages, in this interpreter (default: the running one).
 
-    `gpu`: this index alone, and no falling back to the CPU; by default every GPU that torch shows. `memory_limit` is bytes of
-    main memory per child, `limit` seconds per stage instead of the table's. `prelude` is a Python file that the worker runs
-    first, for tests. An interrupt ends the children, and the artifacts say so in their note. Raises KeyError for a stage that
-    does not exist.
+    `gpu`: only this index, without fallback to the CPU; by default every GPU that torch lists. `memory_limit` is bytes of system
+    memory per child, `limit` seconds per stage instead of the table's. `prelude` is a Python file that the worker runs first, for
+    tests. An interrupt ends the children and is recorded in the artifacts' note. Raises KeyError for an unknown stage.
     """
     plan = planned(level, stages)
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-smoke-", ignore_cleanup_errors=True) as folder:
@@ -87,7 +86,7 @@ def planned(level: int, names: Sequence[str]) -> list[Stage]:
 
 
 def matching(name: str) -> list[str]:
-    """The stage of that name, or the stages of that family: `attention` is all whose name begins so. Raises KeyError for none."""
+    """The stage of that name, or the stages of that family: `attention` is all whose name begins so. Raises KeyError if there is none."""
     name = name.replace("_", "-")
     found = [name] if name in BY_NAME else [full for full in BY_NAME if full.startswith(name + "-")]
     if not found:
@@ -96,7 +95,7 @@ def matching(name: str) -> list[str]:
 
 
 def _all_lanes(settings: Settings, plan: list[Stage], gpu: int | None, done: list[DeviceQueue]) -> list[Artifact]:
-    """The first GPU tells how many there are; the others join it side by side, and then comes what they do together."""
+    """Run the first GPU's queue, which counts the GPUs, then the others beside it, then the stages of all together."""
     began, note = time.monotonic(), ""
     alone, together = [s for s in plan if s.group != "all"], [s for s in plan if s.group == "all"]
     try:
@@ -118,7 +117,7 @@ def _all_lanes(settings: Settings, plan: list[Stage], gpu: int | None, done: lis
 
 
 def _tick(some: list[DeviceQueue]) -> bool:
-    """One look at all queues, and a short wait for their children; whether there is more to come."""
+    """Advance all queues and wait briefly for their children; True while any is left."""
     for queue in some:
         device_queue.advance(queue)
     if process.HAS_GROUPS:
@@ -127,7 +126,7 @@ def _tick(some: list[DeviceQueue]) -> bool:
 
 
 def _details(queue: DeviceQueue, stage: str) -> dict[str, Any]:
-    """What a stage of the queue told beside its status; empty where it told nothing."""
+    """The details of a stage's result; empty without any."""
     results = (r for r in queue.records if r["kind"] == "result" and r["stage"] == stage)
     details = next(results, {}).get("details")
     return details if isinstance(details, dict) else {}
@@ -142,7 +141,7 @@ def _gpu_count(queue: DeviceQueue) -> int:
 
 
 def _group(settings: Settings, stages: list[Stage], world: int, done: list[DeviceQueue]) -> DeviceQueue:
-    """One process per GPU as ranks of one job. A stage that failed on one GPU counts as failed for what needs it."""
+    """The queue of one process per GPU as ranks of one job. A stage that failed on one GPU counts as failed for its dependents."""
     states: dict[str, str] = {}
     for queue in done:
         for name, status in queue.states.items():
@@ -159,12 +158,12 @@ def _artifacts(queue: DeviceQueue, first: DeviceQueue, seconds: float, note: str
 
 
 def _meant(asked: str, torch: dict[str, Any]) -> str:
-    """The kind of device when none was reached: hip or cuda by torch's build, cpu where that was asked for, else unknown."""
+    """The kind of device if none was reached: hip or cuda by torch's build, cpu if requested, else unknown."""
     return "cpu" if asked == "cpu" else next((kind for kind in ("hip", "cuda") if torch.get(kind)), "unknown")
 
 
 def _header(queue: DeviceQueue, teller: DeviceQueue) -> dict[str, Any]:
-    """Who ran what on what. `teller`: the queue that looked at torch and the device; a group does not look again."""
+    """The header record. `teller`: the queue that probed torch and the device, which a group does not repeat."""
     torch, device = _details(teller, "import"), _details(teller, "device")
     return {
         "kind": "header",

@@ -1,4 +1,4 @@
-"""What a smoke test knows while it runs: its settings, its children, and one queue of stages for each GPU."""
+"""The state of a running smoke test: its settings, its children, and one queue of stages for each GPU."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Record = dict[str, Any]
 
 
 class Settings(Struct, frozen=True):
-    """What holds for the whole smoke test. `limit` replaces every stage's limit, `memory_limit` is bytes of main memory per
+    """Settings of the whole smoke test. `limit` replaces every stage's limit, `memory_limit` is bytes of system memory per
     child.
     """
 
@@ -38,7 +38,7 @@ class Settings(Struct, frozen=True):
 
 
 class Worker(Struct):
-    """One child and how far it has come."""
+    """One child process and its progress."""
 
     child: process.Child
     results: Path
@@ -54,8 +54,8 @@ class Worker(Struct):
 
 
 class DeviceQueue(Struct):
-    """The stages of one GPU. `records` and `words` are what its artifacts will hold, `states` the worst status of each stage so
-    far. `kind` is what the device stage found: hip, cuda or cpu.
+    """The stages of one GPU. `records` and `words` become its artifacts, `states` has the worst status of each stage so far,
+    `kind` the device stage's result: hip, cuda or cpu.
     """
 
     name: str
@@ -75,12 +75,12 @@ class DeviceQueue(Struct):
 
     @property
     def title(self) -> str:
-        """What the queue is called: a torch without GPU support was tested on the CPU, whatever the queue was begun for."""
+        """The queue's name: `cpu` for a torch without GPU support, whatever the queue was started for."""
         return "cpu" if self.kind == "cpu" and self.world == 1 else self.name
 
     @property
     def speaker(self) -> str:
-        """Who a line of progress is about. Before the device is known there is no GPU to speak of."""
+        """The device in progress lines, which is unknown until the device stage has run."""
         unknown = self.settings.device == "auto" and self.index == 0 and self.world == 1 and "device" not in self.states
         return "torch" if unknown else self.title
 
@@ -94,7 +94,7 @@ class DeviceQueue(Struct):
 
 
 def record(queue: DeviceQueue, *, stage: str, status: str, **more: Any) -> None:
-    """Add a result; a stage's state is the worst of its ranks'. What a failure says goes to the words as well, to be searched
+    """Add a result; a stage's state is the worst of its ranks'. The message of a failure also goes to the words, to be searched
     like a log.
     """
     trace = str(more.pop("traceback", ""))
@@ -114,7 +114,7 @@ def record(queue: DeviceQueue, *, stage: str, status: str, **more: Any) -> None:
 
 
 def _tell(queue: DeviceQueue, stage: str, status: str, why: str, details: Any) -> None:
-    """A line for what did not pass, and for what was measured."""
+    """Print a progress line for a failure or a measurement."""
     measured = [f"{details[key]} {unit}" for key, unit in UNITS if key in details] if isinstance(details, dict) else []
     if status == "passed" and measured:
         queue.settings.tell(f"{queue.speaker}: {stage} passed, {', '.join(measured)}")

@@ -1,4 +1,4 @@
-"""What a smoke test ran and how it ended, in words, from the facts of a snapshot: for the verdict's sentence and for `smoke`."""
+"""The results of a smoke test in words, from the facts of a snapshot: for the verdict's sentence and for `smoke`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PLACES = {"cpu": "the CPU", "hip": "the GPU", "cuda": "a CUDA GPU"}
 
 
 def ended(snapshot: Snapshot) -> dict[str, list[tuple[str, str]]]:
-    """By status (passed, failed, died, timeout, skipped, not-run): the stages that ended so, in order of blame, and why."""
+    """Stages with their reasons by status (passed, failed, died, timeout, skipped, not-run), in order of blame."""
     found: dict[str, list[tuple[str, str]]] = {}
     for stage in STAGES:
         fact = snapshot.get(f"smoke.{stage.name}")
@@ -24,7 +24,7 @@ def ended(snapshot: Snapshot) -> dict[str, list[tuple[str, str]]]:
 
 
 def ran(snapshot: Snapshot) -> str:
-    """What was run, as `13 stages passed on the CPU, 2 skipped; torch 2.13.0+cpu; no GPU was tried`; empty if nothing."""
+    """What ran, as `13 stages passed on the CPU, 2 skipped; torch 2.13.0+cpu; no GPU was tested`; empty if nothing."""
     stages = ended(snapshot)
     if not stages:
         return ""
@@ -33,18 +33,18 @@ def ran(snapshot: Snapshot) -> str:
     others = [f"{len(some)} {_WORDS.get(s, s)}{_interrupted(some)}" for s, some in stages.items() if s != "passed"]
     torch = snapshot.get("smoke.torch").value
     parts = [", ".join([first, *others]), f"torch {torch}" if isinstance(torch, str) else ""]
-    parts.append({"cpu": "no GPU was tried", "cuda": "no AMD GPU was tried"}.get(str(kind), ""))
+    parts.append({"cpu": "no GPU was tested", "cuda": "no AMD GPU was tested"}.get(str(kind), ""))
     return "; ".join(filter(None, parts))
 
 
 def alone(snapshot: Snapshot) -> bool:
-    """Whether nothing but a smoke test was read, and that without an AMD GPU: it was not meant to tell of the machine."""
+    """True if only a smoke test without an AMD GPU was read, which says nothing about the machine."""
     elsewhere = snapshot.get("smoke.kind").value in ("cpu", "cuda")
     return elsewhere and not snapshot.errors and all(name.startswith("smoke.") for name in snapshot.facts)
 
 
 def lines(snapshot: Snapshot) -> Iterator[str]:
-    """A line for each way to end, with its stages: `passed on the CPU: import, device`, `skipped (no-choice): blaslt`."""
+    """A line for each status, with its stages: `passed on the CPU: import, device`, `skipped (no-choice): blaslt`."""
     for status, stages in ended(snapshot).items():
         where = _where(snapshot) if status == "passed" else ""
         by_reason: dict[str, list[str]] = {}

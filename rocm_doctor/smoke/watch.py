@@ -1,4 +1,4 @@
-"""What happens around a smoke test: new lines of the kernel's log, memory of a child, processes that outlive their parent."""
+"""The surroundings of a smoke test: new lines of the kernel log, memory of a child, processes that outlive their parent."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 
 KMSG = "/dev/kmsg"
 KMSG_RECORD = 8192
-"""Bytes. The kernel gives one record a read and never more than this (Documentation/ABI/testing/dev-kmsg)."""
+"""Bytes. The kernel returns one record per read, at most this long (Documentation/ABI/testing/dev-kmsg)."""
 MARK = "ROCM_DOCTOR_SMOKE"
-"""Environment variable by which children of one smoke test, and theirs, are known wherever they end up."""
+"""Environment variable that marks all descendants of one smoke test."""
 
 
 class KernelLog:
-    """The kernel's log from now on. `denied` where this user may not read it."""
+    """The kernel log from now on. `denied`: this user must not read it."""
 
     def __init__(self, path: str = KMSG) -> None:
         self.descriptor: int | None = None
@@ -38,7 +38,7 @@ class KernelLog:
         while self.descriptor is not None:
             try:
                 record = os.read(self.descriptor, KMSG_RECORD)
-            except BrokenPipeError:  # records were overwritten before we read them: go on with the oldest that is left
+            except BrokenPipeError:  # records were overwritten before we read them: continue with the oldest one left
                 continue
             except OSError:
                 return
@@ -56,7 +56,7 @@ class KernelLog:
 
 
 def resident_bytes(pid: int) -> int | None:
-    """Main memory that a process occupies; None where /proc does not say."""
+    """System memory of a process in bytes; None if /proc does not have it."""
     try:
         found = re.search(r"^VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(errors="replace"), re.M)
     except OSError:
@@ -65,7 +65,7 @@ def resident_bytes(pid: int) -> int | None:
 
 
 def marked(token: str) -> list[int]:
-    """Processes that carry the mark of this smoke test in their environment, whatever session they have moved to."""
+    """Processes with this smoke test's mark in their environment, in whatever session."""
     needle, found = f"{MARK}={token}".encode(), []
     for folder in Path("/proc").glob("[1-9]*"):
         with contextlib.suppress(OSError):
@@ -75,7 +75,7 @@ def marked(token: str) -> list[int]:
 
 
 def end_marked(token: str) -> list[str]:
-    """Kill what is left of a smoke test; what it was, as "pid name"."""
+    """The remaining processes of a smoke test, killed, as "pid name"."""
     ended = []
     for pid in marked(token):
         with contextlib.suppress(OSError):
