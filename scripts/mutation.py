@@ -2,6 +2,7 @@
 
 python scripts/mutation.py record                  which test runs which line: .mutation/coverage (minutes)
 python scripts/mutation.py run [PACKAGE ...] -n 20 judge a sample of each package; .mutation/results.json
+python scripts/mutation.py again                   judge those that were not noticed once more, after new tests and a new record
 python scripts/mutation.py show FILE:LINE          every fault that can be put into that line, judged
 python scripts/mutation.py page                    write docs/mutation.md from the results
 
@@ -32,8 +33,10 @@ PACKAGES = ("rules", "probes", "versions", "plan", "matrix", "redaction")
 # The tests of these packages. Those that start whole programs or read megabytes notice much, but take long, and coverage does not
 # reach into their children.
 TESTS = ("test_binaries_targets", "test_catalogue", "test_commands", "test_conditions", "test_confidence", "test_coords", "test_engine",
-         "test_fixtures", "test_logs", "test_matrix_", "test_paste_c", "test_plan_", "test_probe_", "test_redaction", "test_review_verdict",
+         "test_expected", "test_fixtures", "test_logs", "test_matrix_", "test_paste_c", "test_plan_", "test_probe_", "test_redaction", "test_review_verdict",
          "test_rules_", "test_snapshot", "test_versions")  # fmt: skip
+BROAD = "test_expected"
+"""Compares what probes, rules and plans make of many inputs: always among the tests."""
 LEFT_OUT = ("test_plan_fix", "test_paste_corpus", "test_matrix_price")
 MOST_TESTS = 60
 LIMIT = 240
@@ -135,20 +138,34 @@ def record() -> None:
 
 
 def tests_of(faults: Iterable[Fault]) -> dict[Fault, list[str]]:
-    """The tests that run the line of each fault, as pytest takes them, and the files of tests that are named for its module."""
+    """The tests that run the statement of each fault, as pytest takes them, and the files of tests that are named for its module.
+
+    A statement at the top of a module runs at import, before any test: for it, every test that runs a line of the module counts.
+    """
     from coverage import CoverageData
 
     data = CoverageData(str(STATE / "coverage"))
     data.read()
     lines: dict[str, dict[int, list[str]]] = {}
+    spans: dict[str, list[range]] = {}
     out = {}
     for fault in faults:
         by_line = lines.setdefault(fault.file, data.contexts_by_lineno(str(ROOT / fault.file)))
-        names = [name for name in by_line.get(fault.line, []) if ".test_" in name or name.startswith("test_")]
+        inside = spans.setdefault(fault.file, _statements(ROOT / fault.file))
+        span = min((s for s in inside if fault.line in s), key=len, default=range(fault.line, fault.line + 1))
+        names = {name for line in span for name in by_line.get(line, []) if name}
+        names = names or {name for found in by_line.values() for name in found if name}
         nodes = {f"tests/{'/'.join(name.split('.')[:-1]).removeprefix('tests/')}.py::{name.split('.')[-1]}" for name in names}
         named = {f"tests/{path.name}" for path in (ROOT / "tests").glob(f"test_*{Path(fault.file).stem}.py")}
         out[fault] = sorted(nodes | named)
     return out
+
+
+def _statements(path: Path) -> list[range]:
+    """The lines of each simple statement inside a function: coverage notes a statement of several lines at some of them."""
+    functions = [n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.FunctionDef)]
+    inside = [n for function in functions for n in ast.walk(function) if isinstance(n, ast.stmt) and not hasattr(n, "body")]
+    return [range(n.lineno, (n.end_lineno or n.lineno) + 1) for n in inside]
 
 
 def sample(package: str, size: int, seed: str) -> list[Fault]:
@@ -164,7 +181,8 @@ def judge(fault: Fault, tests: list[str], folder: Path) -> str:
     if not tests:
         return "not run"
     stem = Path(fault.file).stem
-    chosen = sorted(tests, key=lambda name: (stem not in name, name))[:MOST_TESTS]
+    ordered = sorted(tests, key=lambda name: (stem not in name, name))
+    chosen = [*ordered[:MOST_TESTS], *(name for name in ordered[MOST_TESTS:] if BROAD in name)]
     path = folder / fault.file
     sound = path.read_text(encoding="utf-8")
     path.write_text(with_fault(sound, fault.place), encoding="utf-8")
@@ -209,6 +227,19 @@ def run(faults: list[Fault], jobs: int) -> list[dict[str, Any]]:
 
         with ThreadPoolExecutor(jobs) as pool:
             return list(pool.map(one, faults))
+
+
+def again(judged: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The results with those judged anew that were not noticed. A fault is found again by its text where lines have moved."""
+    old = [one for one in judged if one["result"] != "killed"]
+    now = {}
+    for one in old:
+        same = [f for f in faults_of(ROOT / one["file"]) if (f.before, f.after) == (one["before"], one["after"])]
+        now[one["file"], one["place"]] = min(same, key=lambda f: abs(f.place - one["place"]), default=None)
+    fresh = run([fault for fault in now.values() if fault], 1)
+    results = {(one["file"], one["place"]): one for one in fresh}
+    found = {key: results[fault.file, fault.place] for key, fault in now.items() if fault}
+    return [found.get((one["file"], one["place"]), one) for one in judged if now.get((one["file"], one["place"]), one)]
 
 
 def _copy(folder: Path) -> Path:
@@ -261,6 +292,7 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("record")
     commands.add_parser("page")
+    commands.add_parser("again")
     show = commands.add_parser("show")
     show.add_argument("place")
     drawn = commands.add_parser("run")
@@ -276,6 +308,11 @@ def main() -> None:
     elif options.command == "show":
         file, _, line = options.place.rpartition(":")
         run([f for f in faults_of(ROOT / file) if f.line == int(line)], options.jobs)
+    elif options.command == "again":
+        known = json.loads(results.read_text())
+        for entry in known["packages"].values():
+            entry["faults"] = again(entry["faults"])
+            results.write_text(json.dumps(known, indent=1))
     elif options.command == "run":
         known = json.loads(results.read_text()) if results.is_file() else {"packages": {}}
         known["seed"] = options.seed

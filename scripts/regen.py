@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import accuracy_page
+import expected
 import msgspec
 import plans_page
 
@@ -111,6 +112,8 @@ def generated() -> Iterator[tuple[str, str]]:
     yield "docs/plans.md", plans_page.page(matrix)
     yield "README.md", readme(matrix)
     yield from pages(matrix)
+    for name, made in expected.PAGES.items():
+        yield f"tests/expected/{name}.txt", made(matrix)
 
 
 def main() -> int:

@@ -91,7 +91,7 @@ def test_a_python_that_is_none_is_a_usage_error(command: str, program: str) -> N
     done = CliRunner().invoke(cli, [command, "--python", program])
     assert done.exit_code == 2
     assert program in done.stderr
-    assert "no Python there" in done.stderr
+    assert "no Python found" in done.stderr
 
 
 def test_the_folder_of_an_environment_stands_for_its_interpreter(tmp_path: Path) -> None:
