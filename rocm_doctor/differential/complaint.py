@@ -11,12 +11,18 @@ from rocm_doctor.model import Artifact
 MOST = 9_000
 """Characters weighed, at most. A person tells his trouble in the first few thousand; a log repeats itself."""
 _HEAD, _TAIL = 5_000, 1_500
+FAILURE = (
+    r"error|fail|fault|abort|killed|timeout|hang|hung|stuck|nan\b|invalid|unable|cannot|can't|denied|missing|out of memory"
+    r"|garbage|no longer|slow"
+)
+"""Words of a failure, whoever writes them."""
 _TELLING = re.compile(
-    r"error|fail|fault|exception|abort|segfault|sigsegv|core dump|killed|timeout|timed out|hang|hung|stuck|reset|nan\b|invalid|unable"
-    r"|cannot|can't|not found|no such|denied|unsupported|not support|missing|mismatch|out of memory|oom|undefined symbol|traceback"
-    r"|warn|assert|illegal|corrupt|garbage|no longer|worked|slow|refus|\bhip|rocblas|miopen|hipblaslt|hsa_|kfd|amdgpu",
+    FAILURE
+    + r"|exception|sigsegv|core dump|timed out|reset|not found|no such|unsupported|not support|mismatch|oom|undefined symbol"
+    r"|traceback|warn|assert|illegal|corrupt|worked|refus|\bhip|rocblas|miopen|hipblaslt|hsa_|kfd|amdgpu",
     re.I,
 )
+"""Words in a line of a program that tell of its failure."""
 _BOILERPLATE = re.compile(
     r"^\W*(?:-?\s*\[[ x]\]\s.*|<!--.*-->|_no response_|n/?a|#+\s*(?:describe the (?:bug|issue)|steps to reproduce|to reproduce"
     r"|expected behaviou?r|additional (?:context|information)|screenshots|checklist|your current environment"

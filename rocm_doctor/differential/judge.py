@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from rocm_doctor.differential import model
-from rocm_doctor.differential.complaint import Line, complaint, text_of
+from rocm_doctor.differential.complaint import FAILURE, Line, complaint, text_of
 from rocm_doctor.differential.features import in_words, of_findings, of_text
 from rocm_doctor.differential.relations import of_snapshot
 from rocm_doctor.matrix import Matrix
@@ -32,9 +32,8 @@ _WORDS = 6
 _MANY_WORDS = 25
 """Words of a person that nobody writes who has nothing to say."""
 _TROUBLE = re.compile(
-    r"error|fail|crash|hang|hung|stuck|freez|segfault|fault|nan\b|garbage|wrong|broken|problem|issue|trouble|help|weird|strange|slow"
-    r"|doesn't|does not|don't|won't|can't|cannot|unable|never|no longer|stopped|not (?:work|detect|find|found|see|use|recogni|support"
-    r"|start|load|able|listed|visible)|denied|missing|invalid|out of memory|\boom\b|killed|abort|dies|dead|timeout|nothing happens|black"
+    FAILURE + r"|crash|freez|wrong|broken|problem|issue|trouble|help|weird|strange|doesn't|does not|don't|won't|never|stopped"
+    r"|not (?:work|detect|find|found|see|use|recogni|support|start|load|able|listed|visible)|\boom\b|dies|dead|nothing happens|black"
     r"|\?|how (?:do|can|to)|why|feature|request|suggest|would be nice|only (?:the )?cpu|on cpu|instead of",
     re.I,
 )

@@ -116,7 +116,7 @@ def _gpus(snapshot: Snapshot, matrix: Matrix) -> Iterator[str]:
 
 
 def _versions(snapshot: Snapshot, matrix: Matrix) -> Iterator[str]:
-    known = _reach_of(matrix)
+    known = matrix.once(reach)
     rocm, torchs = numbers(snapshot.get("rocm.version").value), numbers(snapshot.get("torch.rocm").value)
     torch, python = numbers(snapshot.get("torch.version").value), numbers(snapshot.get("python.version").value)
     kernel = numbers(snapshot.get("kernel").value)
@@ -303,12 +303,3 @@ _HISTORY: dict[str, Callable[[str], object]] = {
     "faulty hardware": _search(r"\becc\b|\bras\b|rma|uncorrect|another (?:pc|machine|slot|card)|swapp|psu|power cable|defect"),
     "fault": _search(r"memory access fault|page fault|page not present|vm_fault|illegal (?:memory|instruction|address)"),
 }  # fmt: skip
-
-_CACHE: dict[int, dict[str, Reach]] = {}
-
-
-def _reach_of(matrix: Matrix) -> dict[str, Reach]:
-    if id(matrix) not in _CACHE:
-        _CACHE.clear()
-        _CACHE[id(matrix)] = reach(matrix)
-    return _CACHE[id(matrix)]

@@ -119,8 +119,7 @@ def target_named(text: str, matrix: Matrix) -> str | tuple[str, ...]:
 
 def gpu_names(matrix: Matrix) -> GpuNames:
     """The names and PCI ids of the catalog in the form that the prose probe takes; built once for a matrix."""
-    made: GpuNames | None = matrix.__dict__.get("gpu_names")
-    return made or matrix.__dict__.setdefault("gpu_names", _gpu_names(matrix))
+    return matrix.once(_gpu_names)
 
 
 def _gpu_names(matrix: Matrix) -> GpuNames:

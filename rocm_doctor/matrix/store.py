@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -40,6 +40,13 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def by_key(self) -> dict[str, Row]:
         return {row.key: row for row in self.rows}
+
+    def once(self, make: Callable[[Matrix], _T]) -> _T:
+        """`make(self)`, computed at the first call and kept with the matrix: a table that another room makes of it."""
+        kept: dict[Callable[[Matrix], _T], _T] = self.__dict__.setdefault("made", {})
+        if make not in kept:
+            kept[make] = make(self)
+        return kept[make]
 
     def age(self, today: datetime.date) -> int | None:
         """Days since the data was dated; None for a matrix without a calendar version."""

@@ -12,7 +12,8 @@ from rocm_doctor.plan.machine import TORCH, Machine
 from rocm_doctor.plan.stacks import Stack
 
 Tool = Literal["pip", "uv"]
-Command = tuple[str, ...]
+Argv = tuple[str, ...]
+"""A program and its arguments."""
 
 
 def torch_requirements(one: Candidate, machine: Machine) -> list[str]:
@@ -33,7 +34,7 @@ def package_requirements(stack: Stack, *, built: bool) -> list[str]:
     return [f"{name}=={one.version}" for name, one in stack.packages.items() if one.built is built]
 
 
-def install(stack: Stack, machine: Machine, tool: Tool = "pip", python: str = "") -> list[Command]:
+def install(stack: Stack, machine: Machine, tool: Tool = "pip", python: str = "") -> list[Argv]:
     """What to run, in this order. The pin of torch goes into every command, so that none of them can replace it.
 
     `python`: the interpreter to install for; empty for the one of the shell.
@@ -42,7 +43,7 @@ def install(stack: Stack, machine: Machine, tool: Tool = "pip", python: str = ""
     torch = torch_requirements(one, machine)
     add, remove = _verbs(tool, python)
     gone = [name for name in TORCH if machine.probed and machine.installed(name)]
-    commands: list[Command] = [(*remove, *gone)] if gone and not _there(stack, machine) else []
+    commands: list[Argv] = [(*remove, *gone)] if gone and not _there(stack, machine) else []
     commands.append((*add, *torch, "--index-url", one.index.url))
     pin = _pin("torch", "", one.build.local or one.build.torch, one)
     plain, built = package_requirements(stack, built=False), package_requirements(stack, built=True)
@@ -53,7 +54,7 @@ def install(stack: Stack, machine: Machine, tool: Tool = "pip", python: str = ""
     return commands
 
 
-def _verbs(tool: Tool, python: str) -> tuple[Command, Command]:
+def _verbs(tool: Tool, python: str) -> tuple[Argv, Argv]:
     if tool == "uv":
         at = ("--python", python) if python else ()
         return ("uv", "pip", "install", *at), ("uv", "pip", "uninstall", *at)
@@ -82,14 +83,14 @@ def interpreter(machine: Machine) -> str:
     return r".venv\Scripts\python.exe" if machine.system == "windows" else ".venv/bin/python"
 
 
-def joined(command: Command, shell: str) -> str:
+def joined(command: Argv, shell: str) -> str:
     """The command as one line of that shell. PowerShell takes text in single quotes as it is."""
     if shell != "powershell":
         return shlex.join(command)
     return " ".join(word if re.fullmatch(r"[\w.:/\\=+-]+", word) else "'" + word.replace("'", "''") + "'" for word in command)
 
 
-def environment(machine: Machine) -> list[Command]:
+def environment(machine: Machine) -> list[Argv]:
     """What makes the new environment. Nothing is activated: each command names its interpreter, so rocm-doctor runs from outside."""
     if not interpreter(machine):
         return []
@@ -97,7 +98,7 @@ def environment(machine: Machine) -> list[Command]:
     return [(*python, "-m", "venv", ".venv")]
 
 
-def verify(machine: Machine) -> list[Command]:
+def verify(machine: Machine) -> list[Argv]:
     """What to run afterwards."""
     at = ("--python", interpreter(machine)) if interpreter(machine) else ()
     commands = ("check", "smoke") if machine.system != "windows" else ("check",)

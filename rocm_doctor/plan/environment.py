@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from rocm_doctor.bounded import Unreadable, jsons
-from rocm_doctor.plan.commands import Command
+from rocm_doctor.plan.commands import Argv
 from rocm_doctor.workers.process import run
 
 _PROBE = (
@@ -75,7 +75,7 @@ def writable(python: str) -> Environment:
     raise EnvironmentProblem(f"{found.prefix} has no pip, and uv is not on PATH; run {found.executable} -m ensurepip")
 
 
-def tied(command: Command) -> list[str]:
+def tied(command: Argv) -> list[str]:
     """The command as one that cannot outlive this process, where the system has a way to say so."""
     tie = (sys.executable, "-I", "-S", "-c", _TIED, str(os.getpid())) if sys.platform == "linux" else ()
     return [*tie, *command]
@@ -90,7 +90,7 @@ def trees(place: Environment) -> tuple[str, ...]:
 
 def installed(place: Environment) -> tuple[str, ...]:
     """Every distribution of the environment, as `name==version` or `name @ url`. Raises EnvironmentProblem when pip cannot list them."""
-    list_: Command = ("uv", "pip", "freeze", "--python", place.executable)
+    list_: Argv = ("uv", "pip", "freeze", "--python", place.executable)
     if place.tool == "pip":
         list_ = (place.executable, "-m", "pip", "--disable-pip-version-check", "freeze", "--all")
     answered = run(tied(list_), limit=120.0)

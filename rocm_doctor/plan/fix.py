@@ -25,7 +25,7 @@ from typing import Literal
 import msgspec
 
 from rocm_doctor.bounded import Unreadable, files, jsons
-from rocm_doctor.plan.commands import Command
+from rocm_doctor.plan.commands import Argv
 from rocm_doctor.plan.environment import Environment, EnvironmentProblem, installed, tied, trees
 from rocm_doctor.plan.keep import keep, remove, restore
 from rocm_doctor.workers.process import HAS_GROUPS, MIB, Child, ChildResult, ChildSpec, done, pump, run, start, stop
@@ -89,7 +89,7 @@ def interrupted(place: Environment) -> bool:
     return any(one.state in ("changing", "undoing") for one in read_record(place).runs)
 
 
-def steps(place: Environment, commands: Sequence[Command]) -> tuple[list[Command], list[Command]]:
+def steps(place: Environment, commands: Sequence[Argv]) -> tuple[list[Argv], list[Argv]]:
     """What downloads, and what then changes the environment without a network.
 
     Packages that are compiled here are fetched when they are built: their setup imports the new torch. uv needs no download
@@ -104,7 +104,7 @@ def steps(place: Environment, commands: Sequence[Command]) -> tuple[list[Command
     return fetch, [_offline(one, wheels) if _is_fetched(one) else one for one in commands]
 
 
-def apply(place: Environment, commands: Sequence[Command], stack: str, say: Say) -> Run:
+def apply(place: Environment, commands: Sequence[Argv], stack: str, say: Say) -> Run:
     """Run the commands in order, or leave the environment as it was. Raises EnvironmentProblem where nothing could be begun."""
     with _alone(place), _ended_by_signals():
         _recover(place, say)
@@ -157,7 +157,7 @@ def last_run(place: Environment, runs: Sequence[Run]) -> int:
     return number
 
 
-def _applied(place: Environment, commands: Sequence[Command], current: Run, say: Say) -> Run:
+def _applied(place: Environment, commands: Sequence[Argv], current: Run, say: Say) -> Run:
     number = len(read_record(place).runs)
     fetch, change = steps(place, commands)
     _write(place, number, current)
@@ -182,7 +182,7 @@ def _applied(place: Environment, commands: Sequence[Command], current: Run, say:
     return msgspec.structs.replace(current, state="done")
 
 
-def _all(commands: Sequence[Command], ran: list[Ran], say: Say) -> bool:
+def _all(commands: Sequence[Argv], ran: list[Ran], say: Say) -> bool:
     """Run commands until one fails; whether none did."""
     for command in commands:
         say(f"$ {shlex.join(command)}")
@@ -209,12 +209,12 @@ def _back(place: Environment, number: int, state: Literal["failed", "undone"], r
     return current
 
 
-def _would_change(place: Environment, commands: Sequence[Command]) -> bool:
+def _would_change(place: Environment, commands: Sequence[Argv]) -> bool:
     """Whether there is anything to remove or to install; the plan and all of its dependencies may be there already."""
     if not all(_is_install(one) for one in commands):
         return True
     wanted = [word for one in commands for word in _requirements(one)]
-    dry: Command = (place.executable, "-m", "pip", "install", "--dry-run", "--no-index", "--disable-pip-version-check")
+    dry: Argv = (place.executable, "-m", "pip", "install", "--dry-run", "--no-index", "--disable-pip-version-check")
     if place.tool == "uv":
         dry = ("uv", "pip", "install", "--python", place.executable, "--dry-run", "--offline")
     answered = run(tied((*dry, *wanted)), limit=120.0)
@@ -222,28 +222,28 @@ def _would_change(place: Environment, commands: Sequence[Command]) -> bool:
     return answered.returncode != 0 or "Would install" in said or "Would download" in said
 
 
-def _is_install(command: Command) -> bool:
+def _is_install(command: Argv) -> bool:
     return "install" in command[:4]
 
 
-def _is_fetched(command: Command) -> bool:
+def _is_fetched(command: Argv) -> bool:
     return _is_install(command) and "--no-build-isolation" not in command
 
 
-def _pip(command: Command) -> Command:
+def _pip(command: Argv) -> Argv:
     return command[: command.index("install")]
 
 
-def _arguments(command: Command) -> Command:
+def _arguments(command: Argv) -> Argv:
     return command[command.index("install") + 1 :]
 
 
-def _requirements(command: Command) -> list[str]:
+def _requirements(command: Argv) -> list[str]:
     words = _arguments(command)
     return [word for n, word in enumerate(words) if not word.startswith("-") and words[n - 1] not in ("--index-url", "--python")]
 
 
-def _offline(command: Command, wheels: str) -> Command:
+def _offline(command: Argv, wheels: str) -> Argv:
     return (*_pip(command), "install", "--no-index", "--find-links", wheels, *_requirements(command))
 
 
@@ -321,7 +321,7 @@ def _ended_by_signals() -> Iterator[None]:
             signal.signal(name, handler)
 
 
-def shown(command: Command, say: Say) -> ChildResult:
+def shown(command: Argv, say: Say) -> ChildResult:
     """Run an installer, and say its latest line every two seconds: a large download is silent for long otherwise."""
     ask = ChildSpec(tied(command), LIMIT, cap=8 * MIB, keep="tail")
     if not HAS_GROUPS:

@@ -92,7 +92,7 @@ def stack_judge(machine: Machine, known: Catalog) -> StackJudge:
 def _with_rows(matrix: Matrix, rows: tuple[Row, ...]) -> Matrix:
     """The same matrix with fewer rows; what of its catalogue is already decoded stays decoded."""
     fewer = msgspec.structs.replace(matrix, rows=rows)
-    fewer.__dict__.update({name: value for name, value in matrix.__dict__.items() if name != "by_key"})
+    fewer.__dict__.update({name: value for name, value in matrix.__dict__.items() if name not in ("by_key", "made")})
     return fewer
 
 

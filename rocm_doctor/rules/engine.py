@@ -70,7 +70,7 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
     excluded: dict[str, list[RuledOut]] = {}
     calm = logs.find(_CALM) is not None
     foreign = not snapshot.gpus and logs.find(_NVIDIA) is not None and logs.find(_AMD) is None
-    over = overruling(matrix)
+    over = matrix.once(overruling)
     for row in matrix.rows:
         if foreign and "log" in row.when:
             continue  # the failure is of an NVIDIA GPU

@@ -14,12 +14,7 @@ from rocm_doctor.model import GRADES, Finding, Row, as_of
 
 
 def overruling(matrix: Matrix) -> dict[str, tuple[Row, ...]]:
-    """The rows that overrule a row where they hold, by its key. Computed once for a matrix."""
-    made: dict[str, tuple[Row, ...]] | None = matrix.__dict__.get("overruling")
-    return matrix.__dict__.setdefault("overruling", _overruling(matrix)) if made is None else made
-
-
-def _overruling(matrix: Matrix) -> dict[str, tuple[Row, ...]]:
+    """The rows that overrule a row where they hold, by its key."""
     table: dict[str, tuple[Row, ...]] = {}
     for row in matrix.rows:
         for key in row.supersedes:
