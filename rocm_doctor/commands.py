@@ -7,6 +7,7 @@ distributions that have the program) is worked out from the catalogue of program
 from __future__ import annotations
 
 import datetime
+import itertools
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from rocm_doctor.model import Command, Effect, Grade
+from rocm_doctor.model import Command, Effect, Finding, Grade
 
 EFFECTS: tuple[Effect, ...] = ("reads", "environment", "system", "login", "reboot", "destructive")
 """From harmless to harmful: of several programs in one command the last effect of this list counts."""
@@ -26,6 +27,14 @@ FAMILIES = {
     "arch": ("arch linux", "manjaro", "endeavouros", "cachyos"),
 }
 """Families of distributions, each with words of the names that `os` may hold, in small letters."""
+_KERNELS = (
+    (r"-generic\b|-oem\b", {"debian", "ubuntu"}),
+    (r"-pve\b|\+deb\d", {"debian"}),
+    (r"\.(?:fc|el)\d", {"fedora"}),
+    (r"-default\b", {"suse"}),
+    (r"-arch\d|-cachyos", {"arch"}),
+)
+"""How distributions name their kernels (`6.8.0-60-generic`, `5.5.10-100.fc30.x86_64`)."""
 
 
 class Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -128,19 +137,22 @@ def placeholders(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found[0] for found in _TO_REPLACE.finditer(text)))
 
 
-def family_of(os_name: str) -> str:
-    """The family of a distribution by the name that it gives itself; empty when it is none of FAMILIES."""
+def distributions_of(os_name: str, kernel: str = "") -> frozenset[str]:
+    """The family of a distribution by the name that it gives itself, with the words of that name; without one by its kernel's name."""
     low = os_name.casefold()
-    return next((family for family, names in FAMILIES.items() if any(name in low for name in names)), "")
+    named = {family: [name for name in names if name in low] for family, names in FAMILIES.items()}
+    by_name = next(({family, *names} for family, names in named.items() if names), set())
+    by_kernel = next((names for pattern, names in _KERNELS if re.search(pattern, kernel)), set())
+    return frozenset(by_name or by_kernel)
 
 
-def fitting(commands: Iterable[Command], system: str, os_name: str) -> tuple[Command, ...]:
+def fitting(commands: Iterable[Command], system: str, os_name: str, kernel: str = "") -> tuple[Command, ...]:
     """The commands that run on this system and distribution, in the spelling of its shell. What is not known excludes nothing."""
-    return tuple(one for command in commands for one in _fitted(command, system, family_of(os_name)))
+    return tuple(one for command in commands for one in _fitted(command, system, distributions_of(os_name, kernel)))
 
 
-def _fitted(command: Command, system: str, family: str) -> Iterator[Command]:
-    if family and command.distributions and family not in command.distributions:
+def _fitted(command: Command, system: str, distributions: frozenset[str]) -> Iterator[Command]:
+    if distributions and command.distributions and distributions.isdisjoint(command.distributions):
         return
     if system == "windows":
         if command.shell == "sh" and command.system != "linux":
@@ -164,6 +176,33 @@ def in_powershell(command: Command) -> Command:
 
 def _power(command: Command, text: str) -> Command:
     return msgspec.structs.replace(command, text=text, shell="powershell")
+
+
+def settings(command: Command) -> dict[str, str | None]:
+    """The environment variables that a command sets, with their values; None where it unsets one."""
+    try:
+        words = shlex.split(command.text)
+    except ValueError:
+        return {}
+    if command.shell == "powershell":
+        gone: dict[str, str | None] = dict.fromkeys(re.findall(r"Remove-Item Env:(\w+)", command.text))
+        return gone | dict(re.findall(r"\$env:(\w+) = '([^']*)'", command.text))
+    if words[:1] == ["unset"]:
+        return dict.fromkeys(words[1:])
+    assigned = itertools.takewhile(lambda word: _ASSIGNED.match(word), words[1:] if words[:1] == ["export"] else words)
+    return {name: value for name, _, value in (word.partition("=") for word in assigned)}
+
+
+def in_one_voice(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings without the commands that set a variable otherwise than the command of a finding before them."""
+    stated: dict[str, str | None] = {}
+    out = []
+    for one in findings:
+        kept = [c for c in one.commands if all(stated.get(name, value) == value for name, value in settings(c).items())]
+        for command in kept:
+            stated = {**settings(command), **stated}
+        out.append(one if len(kept) == len(one.commands) else msgspec.structs.replace(one, commands=tuple(kept)))
+    return out
 
 
 def set_variable(name: str, value: str | None, shell: str) -> str:

@@ -65,7 +65,7 @@ COORDS: dict[str, Coord] = {
     "render.group": Coord("word", "name of the owner group of the render nodes"),
     "driver.loaded": Coord("flag", "the amdgpu module is loaded or built in"),
     "driver.builtin": Coord("flag", "amdgpu is built into the kernel or is the kernel's own module"),
-    "driver.version": Coord("version", "version of the DKMS amdgpu module (6.12.12); absent with the kernel's own"),
+    "driver.version": Coord("version", "version of the DKMS amdgpu module (6.12.12), as printed; absent with the kernel's own"),
     "driver.parameters": Coord("list", "amdgpu module parameters that differ from their defaults, name=value"),
     "driver.error": Coord("word", "first error of amdgpu or kfd in the kernel log"),
     "driver.events": Coord(
@@ -173,6 +173,7 @@ COORDS: dict[str, Coord] = {
     "gpu.link_speed": Coord("word", "PCIe transfer rate in use"),
     "gpu.link_max_width": Coord("number", "PCIe lanes that the card has"),
     "gpu.link_max_speed": Coord("word", "PCIe transfer rate that the card has"),
+    "gpu.vram_used_percent": Coord("number", "part of the device memory in use, where a tool prints no bytes, in percent"),
     "gpu.power_cap_watts": Coord("number", "power limit in force, in watts"),
     "gpu.power_default_watts": Coord("number", "power limit that the board has by default, in watts"),
     "gpu.links": Coord("list", "links to other KFD nodes as kind:node (xgmi:3, pcie:0)"),

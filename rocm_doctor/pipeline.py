@@ -12,7 +12,7 @@ import msgspec
 
 from rocm_doctor._version import __version__
 from rocm_doctor.bounded import Unreadable
-from rocm_doctor.commands import fitting
+from rocm_doctor.commands import fitting, in_one_voice
 from rocm_doctor.facts import merge as snapshot
 from rocm_doctor.facts.enrich import enrich, gpu_names
 from rocm_doctor.facts.machines import Capture, apart
@@ -114,7 +114,7 @@ def judge(
     # An earlier report was weighed when it was made: the words around it are not a complaint of their own.
     weighing = None if held else _differential(artifacts, facts, findings, matrix)
     findings = weighing.ordered(findings, matrix, machine=_whole(artifacts)) if weighing else findings
-    findings = [_pasteable(f, facts, kind, matrix) for f in _with_held(findings, held, matrix)]
+    findings = in_one_voice(_pasteable(f, facts, kind, matrix) for f in _with_held(findings, held, matrix))
     roots = [f for f in findings if f.severity != "note" and not f.follows_from]
     word, summary, proven = verdict(facts, findings, matrix, pasted=any(a.name == "paste/text" for a in artifacts))
     report = Report(
@@ -171,9 +171,17 @@ def _ours(report: Report, matrix: Matrix) -> Report:
     def kept(commands: Sequence[Command]) -> tuple[Command, ...]:
         return tuple(c for c in commands if c.text in known)
 
+    def named(one: Finding) -> str:
+        row = matrix.row(one.row) if one.row else None
+        return one.id or (row.diagnosis if row else one.row)
+
     findings = tuple(
         msgspec.structs.replace(
-            f, commands=kept(f.commands), verify=kept(f.verify), settle=f.settle if f.settle and kept([f.settle]) else None
+            f,
+            id=named(f),
+            commands=kept(f.commands),
+            verify=kept(f.verify),
+            settle=f.settle if f.settle and kept([f.settle]) else None,
         )
         for f in report.findings
     )
@@ -195,10 +203,11 @@ def _with_held(findings: list[Finding], held: Sequence[Report], matrix: Matrix) 
 
 def _pasteable(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix) -> Finding:
     """The finding with the commands that this machine's system and distribution have, as its shell spells them."""
-    system, os_name = (str(v) if isinstance(v := facts.get(name).value, str) else "" for name in ("platform", "os"))
+    known = ("platform", "os", "kernel")
+    system, os_name, kernel = (str(v) if isinstance(v := facts.get(name).value, str) else "" for name in known)
     offers = offered(one.commands, facts, kind, matrix)
-    commands, verify = (fitting(found, system, os_name) for found in (offers, one.verify))
-    settle = next(iter(fitting([one.settle], system, os_name)), None) if one.settle else None
+    commands, verify = (fitting(found, system, os_name, kernel) for found in (offers, one.verify))
+    settle = next(iter(fitting([one.settle], system, os_name, kernel)), None) if one.settle else None
     return msgspec.structs.replace(one, commands=commands, verify=verify, settle=settle)
 
 

@@ -7,19 +7,22 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import click
 import msgspec
 import pytest
 
 from rocm_doctor import commands as known
-from rocm_doctor.commands import EFFECTS, filled, fitting, remarks, typed
+from rocm_doctor.commands import EFFECTS, filled, fitting, in_one_voice, remarks, settings, typed
 from rocm_doctor.matrix import load
 from rocm_doctor.matrix.checks.commands import complaints
 from rocm_doctor.model import Command, Diagnosis, Finding, Report, Row, Snapshot
+from rocm_doctor.pipeline import judge
 from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.reports.json import read
 from rocm_doctor.reports.terminal import command_lines
+from rocm_doctor.sources.paste import cut
 
 MATRIX = load()
 ROOT = Path(__file__).resolve().parents[1]
@@ -180,6 +183,57 @@ def test_a_distribution_gets_its_own_commands() -> None:
     assert [c.text[:8] for c in fitting(both, "linux", "Ubuntu 25.10")] == ["sudo apt", "uname -r"]
     assert [c.text[:8] for c in fitting(both, "linux", "Fedora Linux 43")] == ["sudo dnf", "uname -r"]
     assert len(fitting(both, "linux", "")) == 3
+
+
+@pytest.mark.parametrize(
+    ("kernel", "program"),
+    [
+        ("5.5.10-100.fc30.x86_64", "dnf"), ("6.12.0-55.el10_0.x86_64", "dnf"), ("6.8.0-60-generic", "apt"), ("6.17.2-1-pve", "apt"),
+        ("6.12.43+deb13-amd64", "apt"), ("6.15.2-arch1-1", "pacman"), ("6.4.0-150600.23-default", "zypper"),
+    ],
+)  # fmt: skip
+def test_a_kernel_names_the_distribution_where_nothing_else_does(kernel: str, program: str) -> None:
+    tools = {"dnf": "fedora", "apt": "debian", "pacman": "arch", "zypper": "suse"}
+    every = [Command(f"sudo {tool} install x", distributions=(family,)) for tool, family in tools.items()]
+    assert [c.text.split()[1] for c in fitting(every, "linux", "", kernel)] == [program]
+
+
+def test_a_command_for_one_distribution_is_not_for_its_family() -> None:
+    hwe = [Command("sudo apt install linux-generic-hwe-24.04", distributions=("ubuntu",))]
+    shown = [bool(fitting(hwe, "linux", name)) for name in ("Ubuntu 24.04.2 LTS", "Debian GNU/Linux 13", "Fedora Linux 43", "")]
+    assert shown == [True, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "shell", "wanted"),
+    [
+        ("export A=1 B='x y'", "sh", {"A": "1", "B": "x y"}), ("A=1 python train.py B=2", "sh", {"A": "1"}), ("unset A B", "sh", {"A": None, "B": None}),
+        ("pip install x==1", "sh", {}), ("$env:A = '1'; $env:B = 'x y'", "powershell", {"A": "1", "B": "x y"}),
+        ("Remove-Item Env:A -ErrorAction SilentlyContinue", "powershell", {"A": None}),
+    ],
+)  # fmt: skip
+def test_the_variables_that_a_command_sets(text: str, shell: Literal["sh", "powershell"], wanted: dict[str, str | None]) -> None:
+    assert settings(Command(text, shell=shell)) == wanted
+
+
+def test_of_opposite_commands_the_first_is_kept() -> None:
+    def finding(*texts: str) -> Finding:
+        return Finding("a.b", "t", "error", "high", "c", commands=tuple(Command(text) for text in texts))
+
+    found = in_one_voice([finding("export A=1", "ls"), finding("unset A", "export B=2"), finding("A=1 x", "export B=3")])
+    assert [[c.text for c in one.commands] for one in found] == [["export A=1", "ls"], ["export B=2"], ["A=1 x"]]
+
+
+def test_no_report_sets_and_unsets_a_variable() -> None:
+    """Two AMD GPUs of which one needs an override and one is harmed by it: the report proposes one of the two, not both."""
+    text = (
+        "rocminfo:\n  Name:                    gfx908\n  Name:                    gfx1032\ntorch 2.4.1+rocm6.1, HSA_OVERRIDE_GFX_VERSION=10.3.0\n"
+        "RuntimeError: HIP error: invalid device function\n"
+    )
+    report = judge(cut(text, "x"), MATRIX)
+    stated = [settings(c) for f in report.findings for c in f.commands]
+    for name in {name for one in stated for name in one}:
+        assert len({one[name] for one in stated if name in one}) == 1, name
 
 
 def test_windows_gets_powershell() -> None:

@@ -103,6 +103,54 @@ def test_a_gpu_at_its_best_has_no_note(facts: dict[str, Value]) -> None:
     assert titles(gpu(**facts)) == []
 
 
+ROCM_SMI = """Device  Node  IDs              Temp        Power     Partitions          SCLK    MCLK    Fan  Perf  PwrCap  VRAM%  GPU%
+              (DID,     GUID)  (Junction)  (Socket)  (Mem, Compute, ID)
+==========================================================================================================================
+0       2     0x74a1,   28851  40.0°C      141.0W    NPS1, SPX, 0        132Mhz  900Mhz  0%   auto  {0}.0W  {1}%     0%
+1       3     0x74a1,   51499  36.0°C      136.0W    NPS1, SPX, 0        132Mhz  900Mhz  0%   auto  750.0W  0%     0%
+==========================================================================================================================
+"""
+ROCM_SMI_OLD = """GPU  Temp (DieEdge)  AvgPwr  SCLK    MCLK     Fan  Perf  PwrCap  VRAM%  GPU%
+0    50.0c           352.0W  1700Mhz  1600Mhz  0%   auto  {0}.0W   {1}%   100%
+1    50.0c           352.0W  1700Mhz  1600Mhz  0%   auto  750.0W   0%   100%
+"""
+AMD_SMI = """+------------------------------------------------------------------------------+
+| AMD-SMI 26.0.0+37d158ab      amdgpu version: 6.14.14  ROCm version: 7.0.0    |
+|-------------------------------------+----------------------------------------|
+| BDF                        GPU-Name | Mem-Uti   Temp   UEC       Power-Usage |
+| GPU  HIP-ID  OAM-ID  Partition-Mode | GFX-Uti    Fan               Mem-Usage |
+|=====================================+========================================|
+| 0000:83:00.0    AMD Instinct MI300X | 0 %      37 °C   0           135/{0} W |
+|   0       0       0        SPX/NPS1 | 0 %        N/A        {2}/196288 MB |
+| 0000:84:00.0    AMD Instinct MI300X | 0 %      37 °C   0           135/750 W |
+|   1       1       1        SPX/NPS1 | 0 %        N/A           285/196288 MB |
++-------------------------------------+----------------------------------------+
+"""
+MONITOR = "GPU  POWER  GPU_TEMP  MEM_TEMP  VRAM_USED  VRAM_TOTAL\n  0  248 W     55 °C     48 °C     {2} MB   196300 MB\n"
+LIMIT = "GPU: 0\n    ASIC:\n        DEVICE_ID: 0x74a1\n    LIMIT:\n        SOCKET_POWER: {0} W\nGPU: 1\n    ASIC:\n        DEVICE_ID: 0x74a1\n    LIMIT:\n        SOCKET_POWER: 750 W\n"
+METRIC = "GPU: 0\n    MEM_USAGE:\n        TOTAL_VRAM: 196288 MB\n        USED_VRAM: {2} MB\n"
+TABLES = {
+    "rocm-smi": (ROCM_SMI, 2), "rocm-smi-old": (ROCM_SMI_OLD, 2), "amd-smi": (AMD_SMI, 2), "amd-smi monitor": (MONITOR, 1),
+    "amd-smi static --limit": (LIMIT, 1), "amd-smi metric": (METRIC, 1),
+}  # fmt: skip
+"""A table with slots for power limit, percent and MB in use; and how many of the two notes it can give."""
+
+
+@pytest.mark.parametrize(("table", "count"), TABLES.values(), ids=TABLES)
+def test_a_printed_table_gives_the_power_limit_and_the_memory_in_use(table: str, count: int) -> None:
+    def notes(*values: int) -> list[str]:
+        report = pipeline.judge(cut("$ amd-smi\n" * (table == AMD_SMI) + table.format(*values), "ticket.md"), MATRIX)
+        return [f"{f.subject}: {f.title}" for f in report.findings if f.id == "hw.below-capacity"]
+
+    assert notes(750, 3, 285) == []
+    assert len(notes(550, 91, 180_000)) == count
+    assert all(note.startswith("GPU 0: ") for note in notes(550, 91, 180_000))
+
+
+def test_boards_of_one_chip_may_differ_a_little() -> None:
+    assert titles(gpu(power_cap_watts=339), gpu(power_cap_watts=327)) == []
+
+
 def test_partly_hidden_gpus_are_a_note() -> None:
     found = titles(gpu(visible=True), gpu(visible=False))
     assert found == [": 1 of 2 GPUs are visible"]

@@ -36,8 +36,14 @@ def test_tree_joined_to_one_line() -> None:
 def test_box_does_not_take_a_cut_name() -> None:
     notes = read(AMD_BOX)
     assert gpus(notes) == [
-        {"pci_bdf": "0000:04:00.0", "marketing_name": "AMD Radeon RX 9070 XT", "vram_bytes": 16304 * 2**20},
-        {"pci_bdf": "0000:07:00.0", "vram_bytes": 32624 * 2**20},
+        {
+            "pci_bdf": "0000:04:00.0",
+            "marketing_name": "AMD Radeon RX 9070 XT",
+            "vram_bytes": 16304 * 2**20,
+            "vram_used_bytes": 84 * 2**20,
+            "power_cap_watts": 304,
+        },
+        {"pci_bdf": "0000:07:00.0", "vram_bytes": 32624 * 2**20, "vram_used_bytes": 347 * 2**20, "power_cap_watts": 304},
     ]
     assert plain(notes.facts) == {
         "rocm.version": "7.2.0",
@@ -50,7 +56,7 @@ def test_box_does_not_take_a_cut_name() -> None:
 
 def test_monitor_with_its_line_of_versions() -> None:
     notes = read(AMD_MONITOR)
-    assert gpus(notes) == [{"vram_bytes": 196300 * 2**20}] * 2
+    assert gpus(notes) == [{"vram_bytes": 196300 * 2**20, "vram_used_bytes": 283 * 2**20}] * 2
     assert plain(notes.facts) == {
         "rocm.version": "6.4.0",
         "driver.version": "6.12.12",
@@ -85,7 +91,7 @@ def test_json_with_trailing_commas_and_dots() -> None:
         ('{\n  "type": "HBM",\n  "vendor": "N/A",\n  "size": {"value": 196592, "unit": "MB"}\n}\n', [{"vram_bytes": 196592 * 2**20}]),
         ("gpu,market_name,device_id,gpu_bdf\n0,AMD Instinct MI210,0x740f,0000:03:00.0\n", [{"marketing_name": "AMD Instinct MI210", "device_id": 0x740F, "pci_bdf": "0000:03:00.0"}]),
         ('[{"gpu": 0, "links": [{"gpu": 1, "bdf": "0000:26:00.0"}]}]\n', [{}]),
-        ("GPU: 0\n    MEM_USAGE:\n        TOTAL_VRAM: 8048 MB\n        USED_VRAM: 7 MB\n", [{"vram_bytes": 8048 * 2**20}]),
+        ("GPU: 0\n    MEM_USAGE:\n        TOTAL_VRAM: 8048 MB\n        USED_VRAM: 7 MB\n", [{"vram_bytes": 8048 * 2**20, "vram_used_bytes": 7 * 2**20}]),
     ],
 )  # fmt: skip
 def test_other_forms(text: str, want: list[dict[str, object]]) -> None:

@@ -32,7 +32,10 @@ def test_list_joined_to_one_line(joined: str) -> None:
 
 
 def test_table_since_6_1() -> None:
-    assert gpus(read(SMI_TABLE)) == [{"node": 2, "device_id": 0x73BF}, {"node": 1, "device_id": 0x744C}]
+    assert gpus(read(SMI_TABLE)) == [
+        {"node": 2, "device_id": 0x73BF, "power_cap_watts": 150, "vram_used_percent": 3},
+        {"node": 1, "device_id": 0x744C, "power_cap_watts": 213, "vram_used_percent": 0},
+    ]
 
 
 def test_table_of_6_0_tells_a_cut_name_from_a_whole_one() -> None:
@@ -46,13 +49,17 @@ Device  [Model : Revision]    Temp    Power  Partitions      SCLK     MCLK    Fa
 2       [0x74a1 : 0x00]       34.0°C  43.0W  NPS1, SPX       800Mhz  1600Mhz  0%   auto  300.0W    0%   0%
         Aqua Vanjaram [Insti
 """
-    assert gpus(read(text)) == [{"device_id": 0x744C}, {"marketing_name": "Instinct MI210"}, {"device_id": 0x74A1}]
+    assert gpus(read(text)) == [
+        {"device_id": 0x744C, "power_cap_watts": 303, "vram_used_percent": 0},
+        {"marketing_name": "Instinct MI210", "power_cap_watts": 300, "vram_used_percent": 0},
+        {"device_id": 0x74A1, "power_cap_watts": 300, "vram_used_percent": 0},
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "want"),
     [
-        ("GPU  Temp (DieEdge)  AvgPwr  SCLK  MCLK  Fan  Perf  PwrCap  VRAM%  GPU%\n0    45.0c  N/A  None  2400Mhz  0%  auto  N/A 83% 0%\n", [{}]),
+        ("GPU  Temp (DieEdge)  AvgPwr  SCLK  MCLK  Fan  Perf  PwrCap  VRAM%  GPU%\n0    45.0c  N/A  None  2400Mhz  0%  auto  N/A 83% 0%\n", [{"vram_used_percent": 83}]),
         (" GPU  DID    Temp     AvgPwr   Perf\n  0   687f   49.0c    7.0W  auto\n  3   67df   49.0c    7.0W  auto\n", [{"device_id": 0x687F}, {"device_id": 0x67DF}]),
         (
             "GPU  DID   GFX RAS  SDMA RAS  UMC RAS  VBIOS            BUS\n0    7408  N/A      N/A       N/A      113-D65201-042  0000:C9:00.0\n",
@@ -93,7 +100,7 @@ def test_csv_with_an_unquoted_comma_and_decimal_stepping() -> None:
     notes = read(SMI_CSV)
     assert gpus(notes) == [{"device_id": 0x740F, "marketing_name": "Instinct MI210", "gfx": "gfx90a"}] * 2
     assert plain(notes.facts) == {
-        "driver.version": None,
+        "driver.version": "5.15.0-91-generic",
         "driver.builtin": True,
         "driver.loaded": True,
         "kernel": "5.15.0-91-generic",

@@ -205,3 +205,23 @@ def test_ask_prints_the_block_alone() -> None:
 
 def test_a_build_s_targets_are_not_gpus() -> None:
     assert pasted(f"$ {BY_KEY['torch'].command.text}\n{TORCH}\n").snapshot.gpus == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "platform"),
+    [
+        ("ubuntu, worked on windows.", "linux"),
+        ("It worked on Windows, now I am on Ubuntu 24.04.", "linux"),
+        ("The same card works on Windows. Linux fails.", "linux"),
+        ("On Windows everything works.", None),
+        ("On Windows torch installs fine but sees no GPU.", "windows"),
+        ("Runs on Windows 11, crashes.", "windows"),
+        ("Windows, RX 9070 XT.", "windows"),
+    ],
+)
+def test_a_question_is_for_the_system_that_the_text_is_about(said: str, platform: str | None) -> None:
+    report = pasted(f"7900 XTX. {said} torch does not find the GPU.\n")
+    assert report.snapshot.get("platform").value == platform if platform else not report.snapshot.get("platform").known
+    shells = {q.command.shell for q in report.questions} | {c.shell for f in report.findings for c in f.commands}
+    assert "powershell" not in shells or platform == "windows"
+    assert not any(q.key.startswith("access") for q in report.questions) or platform != "windows"

@@ -23,8 +23,15 @@ if TYPE_CHECKING:
 def enrich(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
     """The snapshot with the catalog's facts about its GPUs."""
     gpus = tuple(Gpu(_enriched(gpu.facts, matrix)) for gpu in masked(snapshot))
-    whole = msgspec.structs.replace(snapshot, facts={**_torch_rocm(snapshot, matrix), **snapshot.facts})
+    whole = msgspec.structs.replace(snapshot, facts={**_torch_rocm(snapshot, matrix), **snapshot.facts, **_builtin(snapshot)})
     return msgspec.structs.replace(whole, gpus=gpus, facts={**derived(whole), **whole.facts})
+
+
+def _builtin(snapshot: Snapshot) -> dict[str, Fact]:
+    """No driver version with the kernel's own amdgpu: the tools that print one print the kernel's release."""
+    printed = snapshot.get("driver.version")
+    own = snapshot.get("driver.builtin").value is True and printed.value is not None
+    return {"driver.version": Fact(None, printed.readings)} if own else {}
 
 
 def _torch_rocm(snapshot: Snapshot, matrix: Matrix) -> dict[str, Fact]:

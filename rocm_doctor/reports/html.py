@@ -16,7 +16,7 @@ from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.html_style import STYLE
 from rocm_doctor.reports.machine import gpu_lines, shown
 from rocm_doctor.reports.packed import packed
-from rocm_doctor.reports.places import SURE, followers, location, name_of, where
+from rocm_doctor.reports.places import SURE, followers, location, name_of, request, where
 
 _MARK = {"ready": "Ready", "problems": "Problems", "undetermined": "Undetermined"}
 # The facts of the table, from the kernel up; facts behind a finding are always shown.
@@ -58,7 +58,7 @@ def _body(report: Report) -> Iterator[str]:
         yield "</section>"
     if report.questions:
         block = _e("\n".join(q.command.text for q in report.questions))
-        yield f"<section><h2>To ask</h2><p>Run this where it fails, and paste it with its output:</p><pre>{block}</pre></section>"
+        yield f"<section><h2>To ask</h2><p>{request(report)}</p><pre>{block}</pre></section>"
     yield from _table(report)
     yield from _list("Undecided: missing facts", (f"{u.row or u.id}: needs {', '.join(u.missing)}" for u in report.undecided))
     yield from _list("Readings that disagree", report.disputes)

@@ -11,7 +11,7 @@ from rocm_doctor.model import Command, Finding, Reading, Report
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.machine import gpu_lines, stack_of
 from rocm_doctor.reports.packed import packed
-from rocm_doctor.reports.places import SURE, followers, location, name_of, where
+from rocm_doctor.reports.places import SURE, followers, location, name_of, request, where
 
 _MARK = {"ready": "✅", "problems": "❌", "undetermined": "❔"}
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~])")
@@ -41,7 +41,7 @@ def _lines(report: Report) -> Iterator[str]:
         (f"- {escaped(s.thread)}: {escaped(s.cause)} {escaped(s.fix)}" for one in report.differential for s in one.similar),
     )
     if report.questions:
-        yield "\nRun this where it fails, and paste it with its output:"
+        yield f"\n{request(report)}"
         yield from _block(q.command for q in report.questions)
     yield from _folded(
         "Not decided", (f"- {escaped(u.row or u.id)}: needs {escaped(', '.join(u.missing))}" for u in report.undecided)

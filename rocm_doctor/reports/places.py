@@ -39,8 +39,15 @@ SURE = {"high": "", "medium": ", likely", "low": ", a hypothesis"}
 
 
 def followers(report: Report, finding: Finding) -> list[Finding]:
-    """The consequences of this finding, in the report's order."""
-    return [f for f in report.findings if f.follows_from and f.follows_from == (finding.row or finding.id)]
+    """The consequences of this finding, each title once, in the report's order."""
+    found = (f for f in report.findings if f.follows_from and f.follows_from == (finding.row or finding.id))
+    return list({f.title: f for f in found}.values())
+
+
+def request(report: Report) -> str:
+    """The words above the questions. Where no system is known the commands are those of Linux."""
+    either = "" if report.snapshot.get("platform").known else " (these are for Linux; on Windows, say so)"
+    return f"Run this where it fails, and paste it with its output{either}:"
 
 
 def where(finding: Finding) -> str:

@@ -11,7 +11,7 @@ from rocm_doctor.commands import remarks
 from rocm_doctor.model import Command, Finding, Report, Snapshot, Undecided
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.machine import gpu_lines, shown, stack_of
-from rocm_doctor.reports.places import SURE, followers, name_of, where
+from rocm_doctor.reports.places import SURE, followers, name_of, request, where
 
 _MARK = {"error": ("✗", "red"), "warning": ("!", "yellow"), "note": ("·", "cyan")}
 _VERDICT = {"ready": ("✓", "green"), "problems": ("✗", "red"), "undetermined": ("?", "yellow")}
@@ -43,7 +43,7 @@ def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
     if not repository:
         yield ""
         yield from _verdict_only(report, look)
-    yield from _questions(report)
+    yield from _questions(report, look)
     if report.undecided and not look.verbose:
         count = f"{len(report.undecided)} check{'s' if len(report.undecided) > 1 else ''}"
         yield click.style(f"  {count} skipped: missing facts; -v lists them", dim=True)
@@ -80,10 +80,10 @@ def _verdict_only(report: Report, look: RenderOptions) -> Iterator[str]:
     yield from _wrap(f"{mark} {report.summary}{proven}{unproven}", look, "", "  ", color)
 
 
-def _questions(report: Report) -> Iterator[str]:
+def _questions(report: Report, look: RenderOptions) -> Iterator[str]:
     """What to ask, as a block to copy: each command alone on its line."""
     if report.questions:
-        yield click.style("  run this where it fails, and paste it with its output:", dim=True)
+        yield from (click.style(line, dim=True) for line in _lines_of(request(report), look.width, "  ", "  "))
         yield ""
         yield from (question.command.text for question in report.questions)
         yield ""

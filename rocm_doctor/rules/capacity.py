@@ -12,6 +12,8 @@ from rocm_doctor.rules.findings import finding
 ID = "hw.below-capacity"
 BUSY = 0.5
 """Share of a GPU's memory in use that gets a note. A desktop takes a tenth."""
+SIBLINGS = 0.9
+"""A power limit below this share of the limit of equal GPUs is lowered: boards of one chip differ by less."""
 _Numbered = tuple[int, Gpu]
 
 
@@ -22,7 +24,7 @@ class _Lack(NamedTuple):
     cause: str
     advice: str
     command: str
-    facts: tuple[str, str]
+    facts: tuple[str, ...]
 
 
 _LINK = _Lack(
@@ -44,7 +46,7 @@ _MEMORY = _Lack(
     "Another process, or an earlier run that is still alive, uses most of this GPU's memory.",
     "Find that process before a run that needs all of the memory.",
     "rocm-smi --showpids",
-    ("vram_used_bytes", "vram_bytes"),
+    ("vram_used_bytes", "vram_bytes", "vram_used_percent"),
 )
 
 
@@ -87,11 +89,16 @@ def _capped(gpu: Gpu, gpus: Sequence[_Numbered]) -> str:
     if most is None:
         alike = [other for _, other in gpus if other.get("device_id").value == gpu.get("device_id").value]
         most = max((_number(other, "power_cap_watts") or 0 for other in alike), default=0)
+        if cap and cap > SIBLINGS * most:
+            return ""
     return f"{cap} of {most} W" if cap and cap < most else ""
 
 
 def _busy(gpu: Gpu) -> str:
     used, whole = _number(gpu, "vram_used_bytes"), _number(gpu, "vram_bytes")
+    percent = _number(gpu, "vram_used_percent")
+    if not used and percent and 100 >= percent > 100 * BUSY:
+        return f"{percent} % in use"
     return f"{(whole - used) / 2**30:.1f} of {whole / 2**30:.1f} GiB" if used and whole and whole >= used > BUSY * whole else ""
 
 

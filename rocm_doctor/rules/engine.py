@@ -223,7 +223,7 @@ def ranked(findings: Iterable[Finding], matrix: Matrix) -> list[Finding]:
     """Each finding once, with its root cause: root causes first, then by severity and confidence."""
     unique: dict[tuple[str, str, str], Finding] = {}
     for one in sorted(findings, key=_severe_first):
-        unique.setdefault((one.id, one.row, one.subject), one)
+        unique.setdefault((one.id, one.row or one.title * (one.severity == "note"), one.subject), one)
     ordered = list(unique.values())
     roots = _roots(ordered, matrix)
     tied = [msgspec.structs.replace(f, follows_from=ordered[r].row or ordered[r].id) if r != n else f for n, (f, r) in
@@ -239,18 +239,30 @@ def _roots(ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
             if roots[cause] != place:
                 roots = [roots[cause] if root == place else root for root in roots]
                 break
-    return roots
+    return [_with_twin(place, one, ordered, roots) for place, one in enumerate(ordered)]
+
+
+def _with_twin(place: int, one: Finding, ordered: Sequence[Finding], roots: Sequence[int]) -> int:
+    """The root of a finding, or of another that says the same of the same subject and has a cause."""
+    same = (roots[n] for n, f in enumerate(ordered) if roots[n] not in (n, place) and (f.id, f.subject) == (one.id, one.subject))
+    cause = next((n for n in same if _RANK[ordered[n].severity] <= _RANK[one.severity]), None)
+    return cause if cause is not None and roots[place] == place and one.severity != "note" else roots[place]
 
 
 def _causes(one: Finding, place: int, ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
-    """The index of a finding's cause: one at least as severe in its row's `after`, else an equal finding before it."""
+    """The index of a finding's cause: one at least as severe in its row's `after`, else an equal finding before it.
+
+    Two notes of one diagnosis are two facts: a lowered power limit does not explain memory in use.
+    """
     row = matrix.row(one.row) if one.row else None
     after = set(row.after) if row else set()
     named = [n for n, f in enumerate(ordered) if n != place and (f.id in after or f.row in after)]
     same = [
         n
         for n, f in enumerate(ordered[:place])
-        if f.id == one.id and (f.subject == one.subject or not (f.subject and one.subject))
+        if f.id == one.id
+        and (f.subject == one.subject or not (f.subject and one.subject))
+        and (f.severity != "note" or f.title == one.title)
     ]
     return [n for n in named if _RANK[ordered[n].severity] <= _RANK[one.severity]] + same + _explained(one, place, ordered, row)
 

@@ -164,14 +164,15 @@ def put(result: ProbeResult, gpu: dict[str, Fact], key: str, value: Value, readi
 
 
 def put_release(result: ProbeResult, printed: str, reading: Reading) -> None:
-    """The driver's version as a tool prints it; None for the in-tree amdgpu, which has none: tools print the kernel instead, its release (rocm-smi, amd-smi 6.x) or `/proc/version` without blanks (`Linuxversion6.17.0(...`, or `Linuxver`)."""
+    """The driver's version as a tool prints it. The in-tree amdgpu has none: rocm-smi and amd-smi 6.x print the kernel's release in
+    its place, kept as printed (`enrich` takes it out), others `/proc/version` without blanks (`Linuxversion6.17.0(...`, `Linuxver`)."""
     if re.fullmatch(r"\d+\.\d+\.\d+(?:\.\d+)?", printed):
         result.record("driver.version", printed, reading)
         result.record("driver.loaded", True, reading)
         return
     kernel = re.match(r"(?:Linuxversion)?(\d+\.\d+\.\d+[\w.+~-]*)(?:\(|$)", printed)
     if kernel or printed.startswith("Linuxver"):
-        result.record("driver.version", None, reading)
+        result.record("driver.version", printed if kernel and kernel.group(1) == printed else None, reading)
         result.record("driver.builtin", True, reading)
         result.record("driver.loaded", True, reading)
     if kernel:

@@ -27,11 +27,21 @@ _ON_WINDOWS = re.compile(
     r"|^Windows[,.:]|,\s*Windows[.,]",
     re.I,
 )
+_WORKS_ON_WINDOWS = re.compile(
+    r"\b(?:work(?:s|ed|ing)?|runs?|ran|fine|ok(?:ay)?) (?:fine |well |great )?(?:on|under|in) windows\b(?! ?1[01])"
+    r"|\b(?:on|under|in) windows,? (?:it|everything|all|that|this|the same \w+) (?:\w+ )?(?:works?|worked|runs?|ran|is (?:fine|ok(?:ay)?))\b",
+    re.I,
+)
+"""Windows as the system beside the one that the text is about."""
 _ON_LINUX = re.compile(
     r"/opt/rocm|/opt/amdgpu|/dev/(?:kfd|dri)|/sys/|\b(?:dmesg|modprobe|amdgpu-dkms|dkms|sudo|apt|apt-get|dnf|pacman"
     r"|systemctl|manylinux\w*|linux_x86_64)\b"
     r"|/home/|/usr/(?:lib|local|bin)|/lib/python3|\.so(?:\.\d+)*\b|\bLinux\b|\bkernel:? \d\.\d|\bkernel \d\.\d"
 )
+_SMALL = re.compile(
+    r"(?<![\w/.:-])(?:ubuntu|debian|fedora|manjaro|cachyos|endeavouros|nixos|opensuse|rhel|centos|almalinux|kubuntu|gentoo)(?![\w@:/.-])"
+)
+"""A distribution in small letters says Linux; its name may be that of an image, so it is no `os`."""
 _WSL = re.compile(r"\bWSL\s?2?\b|microsoft-standard|\broc4wsl\b|\blibrocdxg\b|/dev/dxg")
 _BASED_ON = re.compile(r"\b(?:based on|derived from|host(?:ed)? (?:is |runs |on )?)\s*$", re.I)
 _VERSION_ALONE = re.compile(r"\s*(?:operating system|os|ubuntu|distro) version\s*:\s*(\d\d\.\d\d(?:\.\d)?)", re.I)
@@ -58,7 +68,7 @@ def record_os(result: ProbeResult, text: Sequence[Sentence]) -> None:
         chosen = linux if first == "linux" else windows
         _say(result, first, chosen, chosen[0][1])
     else:
-        sign = next((s for s in text if _ON_LINUX.search(s.text)), None)
+        sign = next((s for s in text if _ON_LINUX.search(s.text) or _SMALL.search(s.text)), None)
         if sign:
             result.record("platform", "linux", sign.reading)
 
@@ -84,7 +94,7 @@ def _linux(sentence: Sentence) -> list[Named]:
 
 def _windows(sentence: Sentence) -> list[Named]:
     found = _WINDOWS.search(sentence.text) or _ON_WINDOWS.search(sentence.text)
-    if found is None or stance(sentence.text, *found.span()) == "elsewhere":
+    if found is None or stance(sentence.text, *found.span()) == "elsewhere" or _WORKS_ON_WINDOWS.search(sentence.text):
         return []
     return [(found.group(0) if _WINDOWS.match(found.group(0)) else "", sentence.reading)]
 

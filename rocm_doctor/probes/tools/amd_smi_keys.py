@@ -21,6 +21,11 @@ def _megabytes(value: str) -> int | None:
     return size(value) or size(value + " MB") or None
 
 
+def _watts(value: str) -> int | None:
+    found = re.fullmatch(r"([1-9]\d{0,3})(?:\.\d+)?(?: W)?", value)
+    return int(found.group(1)) if found else None
+
+
 def _units(value: str) -> int | None:
     return whole_number(value) or None
 
@@ -46,6 +51,8 @@ KEYS: dict[tuple[str, str], tuple[str, Callable[[str], Plain | None]]] = {
     ("vram", "size"): ("vram_bytes", size),
     ("vram", "vram_size_mb"): ("vram_bytes", _megabytes),
     ("mem_usage", "total_vram"): ("vram_bytes", size),
+    ("mem_usage", "used_vram"): ("vram_used_bytes", _megabytes),
+    ("limit", "socket_power"): ("power_cap_watts", _watts),
     ("", "vram_total"): ("vram_bytes", size),
     ("numa", "node"): ("numa_node", whole_number),
     ("vbios", "version"): ("vbios", stated),

@@ -15,7 +15,8 @@ _PAIR = re.compile(r"[ \t#>]*([A-Z][A-Za-z0-9_ ]{1,60}):(?:\s+(.*))?$")
 _TELLING = ("MARKET_NAME", "NUM_COMPUTE_UNITS", "TARGET_GRAPHICS_VERSION")
 _CELL = re.compile(r"N/A|-?\d+(?:\.\d+)?(?:\s?(?:°C|[A-Za-z%/]+))?")
 _BOX = re.compile(r"[ \t>#]*\|\s*([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])\s+([^|]*)(\||$)")
-_BOX_SECOND = re.compile(r"[ \t>#]*\|\s*(\d{1,4})\s.*\s(\d+)/(\d+ [KMG]B)\s*\|")
+_BOX_POWER = re.compile(r"\s\d{1,4}/([1-9]\d{1,3}) W\s*\|\s*$")
+_BOX_SECOND = re.compile(r"[ \t>#]*\|\s*(\d{1,4})\s.*\s(\d+)/(\d+ ([KMG]B))\s*\|")
 
 Gpus = dict[int, dict[str, Fact]]
 
@@ -76,6 +77,7 @@ def read_table(result: ProbeResult, artifact: Artifact, gpus: Gpus) -> None:
             _box(result, boxed, found, quote(artifact, line))
         elif boxed is not None and (second := _BOX_SECOND.match(line.text)):
             put(result, boxed, "vram_bytes", size(second.group(3)) or None, quote(artifact, line))
+            put(result, boxed, "vram_used_bytes", size(f"{second.group(2)} {second.group(4)}") or None, quote(artifact, line))
             boxed = None
 
 
@@ -83,6 +85,8 @@ def _box(result: ProbeResult, gpu: dict[str, Fact], found: re.Match[str], readin
     put(result, gpu, "pci_bdf", bdf(found.group(1)), reading)
     if found.group(3):
         put(result, gpu, "marketing_name", name(found.group(2)), reading)
+    if cap := _BOX_POWER.search(found.string):
+        put(result, gpu, "power_cap_watts", int(cap.group(1)), reading)
 
 
 def _monitor_row(result: ProbeResult, gpus: Gpus, heads: list[str], line: Line, reading: Reading) -> None:
@@ -91,5 +95,6 @@ def _monitor_row(result: ProbeResult, gpus: Gpus, heads: list[str], line: Line, 
     if len(cells) != len(heads) or not line.whole:
         return
     gpu = gpus.setdefault(int(cells[0].split()[0]), {})
-    total = dict(zip(heads, cells)).get("VRAM_TOTAL", "")
-    put(result, gpu, "vram_bytes", size(total) or None, reading)
+    row = dict(zip(heads, cells))
+    put(result, gpu, "vram_bytes", size(row.get("VRAM_TOTAL", "")) or None, reading)
+    put(result, gpu, "vram_used_bytes", size(row.get("VRAM_USED", "")) or None, reading)

@@ -22,6 +22,8 @@ _VBIOS = re.compile(r"\s(\d{3}-[\w.-]{4,30})\s")
 _ROW_DID = re.compile(r"\W{0,12}(\d{1,3})\s+((?:0x)?[0-9a-fA-F]{4})\s")
 _ROW_OLD = re.compile(r"\W{0,12}(\d{1,3})\s+(?:\d{1,3}\.\d+c|N/A|None|unknown)\s")
 
+_TAIL = re.compile(r"\s(?:([1-9]\d{0,3}(?:\.\d{1,3})?)W|N/A|Unsupported)\s+(\d{1,3})%\s+(?:\d{1,3}%|N/A|Unsupported)$")
+"""The last columns of a table: PwrCap, VRAM%, GPU%."""
 _ROW_LINK = re.compile(r"\W{0,12}GPU(\d{1,3})\s+(?!GPU)\S")
 
 Gpus = dict[int, dict[str, Fact]]
@@ -67,8 +69,10 @@ def _row(result: ProbeResult, gpus: Gpus, table: _Table, line: Line, reading: Re
         gpu = gpus.setdefault(int(found.group(1)), {})
         put(result, gpu, "node", int(found.group(2)), reading)
         put(result, gpu, "device_id", hex_id(found.group(3)), reading)
+        _power_and_memory(result, gpu, table.head, line, reading)
     elif found := _ROW_60.match(line.text):
         table.unnamed = _model(result, gpus, found, reading)
+        _power_and_memory(result, table.unnamed, table.head, line, reading)
     elif found := _ROW_LINK.match(line.text):
         gpus.setdefault(int(found.group(1)), {})
     elif named is not None and line.whole and len(line.text.strip(" #>")) <= _CUT and "==" not in line.text:
@@ -119,4 +123,12 @@ def _old_row(result: ProbeResult, gpus: Gpus, head: str, line: Line, reading: Re
             put(result, gpu, "device_id", hex_id(found.group(2)), reading)
             _bus_and_vbios(result, gpu, line, reading)
     elif "Perf" in head and (found := _ROW_OLD.match(line.text)):
-        gpus.setdefault(int(found.group(1)), {})
+        _power_and_memory(result, gpus.setdefault(int(found.group(1)), {}), head, line, reading)
+
+
+def _power_and_memory(result: ProbeResult, gpu: dict[str, Fact], head: str, line: Line, reading: Reading) -> None:
+    """The power limit, and the part of the memory in use, of a row under `... PwrCap VRAM% GPU%`."""
+    found = _TAIL.search(line.text.rstrip(" #>")) if head.endswith("PwrCap VRAM% GPU%") and line.whole else None
+    if found:
+        put(result, gpu, "power_cap_watts", round(float(found.group(1))) if found.group(1) else None, reading)
+        put(result, gpu, "vram_used_percent", int(found.group(2)), reading)

@@ -1,4 +1,4 @@
-"""rocm-doctor's own documents in a text: reports in JSON, JSON lines, SARIF, HTML and Markdown, and audits. They are data and no
+"""rocm-doctor's own documents in a text: reports in JSON, JSON lines, SARIF, HTML, Markdown and as printed, and audits. They are data and no
 complaint: each is taken out of the text, which keeps its line numbers, and handed on as an artifact.
 """
 
@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from rocm_doctor.bounded import Unreadable, jsons
+from rocm_doctor.sources.paste.terminal import terminal_reports
 
 MOST = 256
 """Reports of one text, at most."""
@@ -43,6 +44,8 @@ def taken_out(text: str) -> tuple[str, list[tuple[str, str]]]:
             data = _unpacked(packed[1]) if packed else ""
             found.append(("report", data) if data else ("unreadable", ""))
             text = _blanked(text, *page.span())
+    text, printed = _of_terminal(text)
+    found += [("report", one) for one in printed]
     text, line_reports = _of_lines(text)
     found += [("report", one) for one in line_reports]
     for start, end, plain in _objects(text):
@@ -118,6 +121,17 @@ def _of_lines(text: str) -> tuple[str, list[str]]:
         elif plain and reports and kind in ("finding", "undecided"):
             reports[-1]["findings" if kind == "finding" else "undecided"].append(plain)
     return "\n".join(kept), [_encoded(one) for one in reports[:MOST]]
+
+
+def _of_terminal(text: str) -> tuple[str, list[str]]:
+    """Reports as a terminal shows them."""
+    if ", matrix " not in text:
+        return text, []
+    lines = text.split("\n")
+    reports = list(islice(terminal_reports(lines), MOST))
+    for start, end, _ in reports:
+        lines[start:end] = [""] * (end - start)
+    return "\n".join(lines), [_encoded(report) for _, _, report in reports]
 
 
 def _line(line: str) -> dict[str, Any] | None:
