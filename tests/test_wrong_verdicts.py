@@ -73,7 +73,7 @@ def test_a_member_of_the_group_is_not_told_to_join_it() -> None:
         "ROCk module is loaded\nUnable to open /dev/kfd read-write: Permission denied\nada is member of render group\n"
     )
     assert all("usermod" not in c.text for f in report.findings for c in f.commands)
-    assert "although a group of the user owns it" in report.summary
+    assert "although one of the user's groups owns it" in report.summary
 
 
 def test_root_is_not_told_to_join_a_group() -> None:
