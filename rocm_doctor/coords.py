@@ -152,6 +152,7 @@ COORDS: dict[str, Coord] = {
     "gpu.product": Coord("word", "name of the product in the catalogue, for a device id that only one product has"),
     "gpu.partition": Coord("word", "compute partition mode of an Instinct: SPX (whole), DPX, TPX, QPX, CPX"),
     "gpu.device_id": Coord("number", "PCI device id"),
+    "gpu.subsystem_id": Coord("number", "PCI subsystem id (on an Instinct it is the device id)"),
     "gpu.pci_bdf": Coord("word", "PCI address, domain:bus:device.function"),
     "gpu.compute_units": Coord("number", "compute units (CUs, not WGPs)"),
     "gpu.wavefront_size": Coord("number", "32 or 64"),
@@ -159,6 +160,7 @@ COORDS: dict[str, Coord] = {
     "gpu.carveout_bytes": Coord(
         "number", "memory that the firmware set aside for the GPU (DRM); on a card the same as vram_bytes"
     ),
+    "gpu.opencl_bytes": Coord("number", "memory that OpenCL reports (on an APU a share of system memory)"),
     "gpu.gtt_bytes": Coord("number", "GTT limit in bytes"),
     "gpu.vram_used_bytes": Coord("number", "device memory in use by anybody when it was read, in bytes"),
     "gpu.is_apu": Coord("flag", "integrated with the CPU"),

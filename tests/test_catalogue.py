@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rocm_doctor.binaries import targets
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import load
@@ -14,6 +16,18 @@ KERNEL = (Reading("sys/class/kfd/kfd/topology/nodes/1/properties", "line 1"),)
 def enriched(readings: tuple[Reading, ...] = TOOL, **values: object) -> Gpu:
     facts = {name: Fact(value, readings) for name, value in values.items()}  # type: ignore[arg-type]
     return enrich(Snapshot({}, (Gpu(facts),), True), load()).gpus[0]
+
+
+@pytest.mark.parametrize(("number", "device"), [(0x74A1, 0x74A1), (0x0C34, None), (0x471E, None)])
+def test_the_subsystem_id_of_an_instinct_is_its_device_id(number: int, device: int | None) -> None:
+    assert (enriched(subsystem_id=number).get("device_id").value == number) is (device is not None)
+    assert enriched(subsystem_id=number, device_id=0x740F).get("device_id").value == 0x740F
+
+
+@pytest.mark.parametrize(("gfx", "own"), [("gfx1100", True), ("gfx942", True), ("gfx1151", False), ("gfx1013", False)])
+def test_opencls_memory_of_an_apu_is_not_its_own(gfx: str, own: bool) -> None:
+    assert (enriched(gfx=gfx, opencl_bytes=2**34).get("vram_bytes").value == 2**34) is own
+    assert enriched(gfx="gfx1100", opencl_bytes=2**34, vram_bytes=2**33).get("vram_bytes").value == 2**33
 
 
 def test_a_target_from_the_pci_id() -> None:

@@ -7,7 +7,7 @@ from rocm_doctor.probes.tools import clinfo
 
 def test_amd_program() -> None:
     assert gpus(run(clinfo, ("cmd/clinfo", CLINFO_AMD))) == [
-        {"gfx": "gfx1032", "marketing_name": "AMD Radeon RX 6600", "pci_bdf": "0000:2d:00.0", "vram_bytes": 8573157376}
+        {"gfx": "gfx1032", "marketing_name": "AMD Radeon RX 6600", "pci_bdf": "0000:2d:00.0", "opencl_bytes": 8573157376}
     ]
 
 

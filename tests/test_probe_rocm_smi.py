@@ -50,9 +50,9 @@ Device  [Model : Revision]    Temp    Power  Partitions      SCLK     MCLK    Fa
         Aqua Vanjaram [Insti
 """
     assert gpus(read(text)) == [
-        {"device_id": 0x744C, "power_cap_watts": 303, "vram_used_percent": 0},
-        {"marketing_name": "Instinct MI210", "power_cap_watts": 300, "vram_used_percent": 0},
-        {"device_id": 0x74A1, "power_cap_watts": 300, "vram_used_percent": 0},
+        {"subsystem_id": 0x471E, "device_id": 0x744C, "power_cap_watts": 303, "vram_used_percent": 0},
+        {"subsystem_id": 0x0C34, "marketing_name": "Instinct MI210", "power_cap_watts": 300, "vram_used_percent": 0},
+        {"subsystem_id": 0x74A1, "power_cap_watts": 300, "vram_used_percent": 0},
     ]
 
 
@@ -98,7 +98,7 @@ def test_json_with_a_warning_before_it() -> None:
 
 def test_csv_with_an_unquoted_comma_and_decimal_stepping() -> None:
     notes = read(SMI_CSV)
-    assert gpus(notes) == [{"device_id": 0x740F, "marketing_name": "Instinct MI210", "gfx": "gfx90a"}] * 2
+    assert gpus(notes) == [{"device_id": 0x740F, "marketing_name": "Instinct MI210", "subsystem_id": 0x0C34, "gfx": "gfx90a"}] * 2
     assert plain(notes.facts) == {
         "driver.version": "5.15.0-91-generic",
         "driver.builtin": True,
@@ -109,7 +109,7 @@ def test_csv_with_an_unquoted_comma_and_decimal_stepping() -> None:
 
 def test_names_that_are_none() -> None:
     text = "GPU[0] : Card series: 0x1002\nGPU[1] : Card series: 0x740f\nGPU[2] : Card series: Instinct MI210Card series:  Instinct MI210\nGPU[3] : Card model: 0x0c34\n"
-    assert gpus(read(text)) == [{}, {"device_id": 0x740F}, {}, {}]
+    assert gpus(read(text)) == [{}, {"device_id": 0x740F}, {}, {"subsystem_id": 0x0C34}]
 
 
 def test_error_lines_count_the_gpu_and_nothing_else() -> None:

@@ -11,7 +11,7 @@
 >>> print(probe(sample))
 gpu 0 gfx = gfx1030
 gpu 0 marketing_name = AMD Radeon RX 6800 XT
-gpu 0 vram_bytes = 17163091968
+gpu 0 opencl_bytes = 17163091968
 """
 
 from __future__ import annotations
@@ -45,20 +45,6 @@ _ALIASES = {
 }
 _NO_WGP = ("vega", "instinct", "fiji", "ellesmere", "polaris", "hawaii", "radeon vii")
 """GCN and CDNA boards, where OpenCL counts compute units; on RDNA it counts WGPs, half as many."""
-_APU_TARGETS = (
-    "gfx902",
-    "gfx909",
-    "gfx90c",
-    "gfx1013",
-    "gfx1033",
-    "gfx1035",
-    "gfx1036",
-    "gfx1103",
-    "gfx1150",
-    "gfx1151",
-    "gfx1152",
-    "gfx1153",
-)
 _APU_NAMES = re.compile(
     r"ryzen|mobile gfx|radeon(?:\(tm\))? (?:vega \d+ |\d{3,4}[ms] )?graphics|\b\d{3}m\b|8060s|8050s", re.IGNORECASE
 )
@@ -126,7 +112,7 @@ def _describe(result: ProbeResult, gpu: dict[str, Fact], said: Said) -> None:
         ("pci_bdf", "topology", _address(value("topology"))),
         ("wavefront_size", "wavefront", {"32": 32, "64": 64}.get(value("wavefront"))),
         ("compute_units", "units", _number(value("units")) if _counts_units(value("board"), gfx, value("wavefront")) else None),
-        ("vram_bytes", "memory", _number(value("memory").split(" ")[0]) if _own_memory(said, gfx) else None),
+        ("opencl_bytes", "memory", _number(value("memory").split(" ")[0]) if _own_memory(said, gfx) else None),
     ):
         if source in said:
             put(result, gpu, key, read, said[source][1])
@@ -139,10 +125,10 @@ def _counts_units(board: str, gfx: str | None, wavefront: str) -> bool:
 
 
 def _own_memory(said: Said, gfx: str | None) -> bool:
-    """True if the memory is the GPU's own: an APU reports a share of system memory."""
+    """True if nothing here says that the memory is a share of the system's; the catalog knows which targets are APUs."""
     board = said["board"][0] if "board" in said else ""
     unified = said["unified"][0] if "unified" in said else ""
-    if gfx in _APU_TARGETS or _APU_NAMES.search(board) or unified not in ("", "0", "No"):
+    if _APU_NAMES.search(board) or unified not in ("", "0", "No"):
         return False
     return bool(gfx or board)
 

@@ -59,21 +59,13 @@ def describe(result: ProbeResult, gpu: dict[str, Fact], pairs: Iterable[Pair]) -
         value = value.strip()
         if fact is not None and not (fact == "marketing_name" and fact in gpu):
             put(result, gpu, fact, read(value), reading)
-        if (number := _id_in_place_of(key, value, gpu)) is not None:
-            put(result, gpu, "device_id", number, reading)
+        if (number := hex_id(value)) is not None and (other := _id_under(key)) and other not in gpu:
+            put(result, gpu, other, number, reading)
 
 
-def _id_in_place_of(key: str, value: str, gpu: dict[str, Fact]) -> int | None:
-    """The device id under other keys. `Card Model` holds it since ROCm 6.1 and the subsystem's id before (`Card model`), except
-    that accelerators have their device id as the subsystem's. A series without a name in pci.ids is printed as its id."""
-    number = hex_id(value)
-    if number is None or "device_id" in gpu:
-        return None
-    if key == "Card Model" or key in ("Card series", "Card Series", "Device Name"):
-        return number
-    return number if key == "Card model" and is_accelerator(number) else None
-
-
-def is_accelerator(number: int) -> bool:
-    """True for Instinct MI200 and MI300 boards, whose subsystem id (of vendor AMD) is the device id."""
-    return 0x7400 <= number <= 0x7418 or 0x74A0 <= number <= 0x75BF
+def _id_under(key: str) -> str:
+    """The fact behind an id under another key. `Card Model` holds the device id since ROCm 6.1 and the subsystem's id before
+    (`Card model`). A series without a name in pci.ids is printed as its id."""
+    if key in ("Card Model", "Card series", "Card Series", "Device Name"):
+        return "device_id"
+    return "subsystem_id" if key == "Card model" else ""

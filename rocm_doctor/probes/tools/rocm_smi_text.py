@@ -7,7 +7,7 @@ import re
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.read.printed import Line, apart, bdf, hex_id, name, put, put_release, quote
 from rocm_doctor.probes.read.result import ProbeResult
-from rocm_doctor.probes.tools.rocm_smi_keys import describe, is_accelerator
+from rocm_doctor.probes.tools.rocm_smi_keys import describe
 
 _CUT = 20
 """Length to which the table of ROCm 6.0 cuts a name."""
@@ -98,11 +98,9 @@ def _bus_and_vbios(result: ProbeResult, gpu: dict[str, Fact], line: Line, readin
 
 
 def _model(result: ProbeResult, gpus: Gpus, found: re.Match[str], reading: Reading) -> dict[str, Fact]:
-    """ROCm 6.0: `[model : revision]`; the model is the subsystem's id, equal to the device's on accelerators only."""
+    """ROCm 6.0: `[model : revision]`; the model is the subsystem's id."""
     gpu = gpus.setdefault(int(found.group(1)), {})
-    number = hex_id(found.group(2))
-    if number is not None and is_accelerator(number):
-        put(result, gpu, "device_id", number, reading)
+    put(result, gpu, "subsystem_id", hex_id(found.group(2)), reading)
     return gpu
 
 
