@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rocm_doctor.binaries import targets
+from rocm_doctor.binaries.targets import GENERIC, PROCESSORS, SELECTABLE
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown
@@ -69,3 +70,10 @@ def test_the_catalogue_and_the_code_objects_agree_on_targets() -> None:
         assert target.xnack is (target.gfx in targets.SELECTABLE["xnack"]), target.gfx
         assert target.sramecc is (target.gfx in targets.SELECTABLE["sramecc"]), target.gfx
         assert target.gfx in targets.PROCESSORS
+
+
+def test_the_catalog_and_the_reader_of_code_objects_agree_on_features() -> None:
+    for target in load().gfx.values():
+        assert target.gfx in PROCESSORS
+        assert not target.generic or target.gfx in GENERIC[target.generic]
+        assert (target.gfx in SELECTABLE["xnack"], target.gfx in SELECTABLE["sramecc"]) == (target.xnack, target.sramecc)

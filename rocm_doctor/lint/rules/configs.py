@@ -10,20 +10,13 @@ from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import meant
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Confidence, Finding, Severity
+from rocm_doctor.plan.catalog import known
 
-# bitsandbytes: no wheel of any release holds these targets (wheels 0.49.0 to 0.50.2 opened, entries of .hip_fatbin).
-_NO_BNB = frozenset(("gfx900", "gfx906"))
-_BNB_SOURCE = "bitsandbytes wheels 0.49.0 to 0.50.2 on the package index: targets inside libbitsandbytes_rocm*.so"
-# flash-attn: Composable Kernel builds up to 2.8.3 allow gfx90a, gfx942 and gfx950; the Triton backend serves MI200, MI300 and
-# RDNA.
-_CK = frozenset(("gfx90a", "gfx940", "gfx941", "gfx942", "gfx950"))
-_FA_SOURCE = "Dao-AILab/flash-attention setup.py@v2.8.3 (allowed_archs) and README (AMD ROCm support)"
 _TRITON_SWITCH = "FLASH_ATTENTION_TRITON_AMD_ENABLE"
-_BF16_SOURCE = "LLVM AMDGPU backend: bf16 arithmetic begins with gfx90a and gfx11 (gfx908 has it in MFMA only)"
-_COMPILE_SOURCE = "https://github.com/unslothai/unsloth/pull/7354"
 
 # 8-bit optimizers of bitsandbytes as transformers names them; adamw_torch_8bit is torchao's.
 _BNB_OPTIMIZER = re.compile(r"bnb|bitsandbytes|^(?!.*torch).*_8bit|(?:adamw?|lion|ademamix)8bit$")
+_NO_COMPILE = "feature-compile-gfx906"
 _YES = frozenset(("true", "yes", "auto", "1", "on"))
 _BF16_KEYS = frozenset(("bf16", "use_bf16", "bf16.enabled", "bfloat16.enabled"))
 _DTYPE_KEYS = frozenset(("mixed_precision", "dtype", "torch_dtype", "compute_dtype", "bnb_4bit_compute_dtype", "precision"))
@@ -42,14 +35,21 @@ def config(environment: Environment, target: Target, matrix: Matrix) -> Iterator
             yield from _flash(environment, setting.place, target, matrix, f"{last}: {setting.value}")
         elif _is_quantised(last, value):
             yield from _quantised(environment, setting.place, target, matrix, f"{last}: {setting.value}")
-        elif _is_fp8(last, value) and not _HAS_FP8.fullmatch(target.gpu):
+        elif _is_fp8(last, value) and _arithmetic(target, matrix, "fp8") == "none":
             yield _fp8(environment, setting, target, matrix)
-        elif last == "torch_compile" and value in _YES and target.gpu in ("gfx900", "gfx906"):
+        elif last == "torch_compile" and value in _YES and target.gpu in matrix.fact(_NO_COMPILE).gfx:
             yield _compile(environment, setting, target, matrix)
 
 
-_HAS_FP8 = re.compile(r"gfx94\d|gfx95\d|gfx12\d\d|")
-_FP8_SOURCE = "https://rocm.docs.amd.com/en/latest/reference/precision-support.html"
+def _arithmetic(target: Target, matrix: Matrix, kind: str) -> str:
+    """What the hardware of the target does in `bf16` or `fp8`: none, matrix, ...; empty where no source says."""
+    chip = matrix.gfx.get(target.gpu)
+    return str(getattr(chip, kind)) if chip else ""
+
+
+def _have(matrix: Matrix, kind: str) -> str:
+    """The targets that multiply in that type."""
+    return ", ".join(t.gfx for t in matrix.gfx.values() if getattr(t, kind) not in ("", "none"))
 
 
 def _is_fp8(last: str, value: str) -> bool:
@@ -67,9 +67,9 @@ def _fp8(environment: Environment, setting: Setting, target: Target, matrix: Mat
         severity="warning",
         row="",
         title=f"fp8 is asked for, and {target.gpu} has no fp8 matrix instructions",
-        cause="fp8 arithmetic begins with gfx942 (CDNA 3) and gfx12 (RDNA 4).",
+        cause=f"fp8 arithmetic is in {_have(matrix, 'fp8')}.",
         advice="Use bf16 or fp16.",
-        sources=(_FP8_SOURCE,),
+        sources=matrix.gfx[target.gpu].sources,
     )
 
 
@@ -96,7 +96,7 @@ def _is_quantised(last: str, value: str) -> bool:
 
 
 def _bf16(environment: Environment, setting: Setting, target: Target, matrix: Matrix) -> Iterator[Finding]:
-    if not re.fullmatch(r"gfx10\d\d|gfx90[06]", target.gpu) or setting.value.strip().lower() == "auto":
+    if _arithmetic(target, matrix, "bf16") != "none" or setting.value.strip().lower() == "auto":
         return
     yield found(
         matrix,
@@ -108,19 +108,22 @@ def _bf16(environment: Environment, setting: Setting, target: Target, matrix: Ma
         title=f"bf16 is asked for, and {target.gpu} has no bf16 arithmetic",
         cause=f"{target.gpu} converts every bf16 operation to fp32; torch.cuda.is_bf16_supported() is True on every ROCm GPU.",
         advice="Use fp16 with loss scaling, or fp32.",
-        sources=(_BF16_SOURCE,),
+        sources=matrix.gfx[target.gpu].sources,
     )
 
 
 def _flash(environment: Environment, place: Place, target: Target, matrix: Matrix, words: str) -> Iterator[Finding]:
     switched = any(s.name == _TRITON_SWITCH and s.value.upper() in ("TRUE", "1") for s in environment.variables)
-    rdna = re.match(r"gfx1[012]", target.gpu) is not None
-    if target.gpu in _CK or (switched and rdna):
+    chip = matrix.gfx.get(target.gpu)
+    rdna = chip is not None and chip.family.startswith("RDNA")
+    package = known(matrix).packages["flash-attn"]
+    native = package.releases[0].native
+    if target.gpu in native or (switched and rdna):
         return
     severity: Severity = "note" if rdna else "error"
     why = (
         (
-            "flash-attn's default build has kernels for gfx90a, gfx942 and gfx950; on RDNA only its Triton backend runs, which "
+            f"flash-attn's default build has kernels for {', '.join(native)}; on RDNA only its Triton backend runs, which "
             f"{_TRITON_SWITCH}=TRUE switches on."
         )
         if rdna
@@ -136,13 +139,20 @@ def _flash(environment: Environment, place: Place, target: Target, matrix: Matri
         title=f"flash-attention 2 ({words}) on {target.gpu}",
         cause=why,
         advice="Use attn_implementation: sdpa." + (f" Or export {_TRITON_SWITCH}=TRUE at build and run time." if rdna else ""),
-        sources=(_FA_SOURCE,),
+        sources=package.sources,
     )
 
 
 def _quantised(environment: Environment, place: Place, target: Target, matrix: Matrix, words: str) -> Iterator[Finding]:
-    if target.gpu in _NO_BNB:
+    if _no_wheel(target, matrix):
         yield _no_bnb(environment, [place], target, matrix, f"{words} needs bitsandbytes, which has no kernels for {target.gpu}")
+
+
+def _no_wheel(target: Target, matrix: Matrix) -> bool:
+    """No wheel of bitsandbytes, of any release in the catalog, holds code for the target."""
+    releases = known(matrix).packages["bitsandbytes"].releases
+    held = {gfx for one in releases for table in (one.code, one.code_windows) for targets in table.values() for gfx in targets}
+    return target.gpu in matrix.gfx and target.gpu not in held
 
 
 def _no_bnb(
@@ -159,7 +169,7 @@ def _no_bnb(
         cause=f"No wheel of bitsandbytes holds code for {target.gpu}; its kernels end in `invalid device function`.",
         advice="Train LoRA in fp16 without quantisation and with torch's own optimizers, or build bitsandbytes with "
         f"BNB_ROCM_ARCH={target.gpu}.",
-        sources=(_BNB_SOURCE,),
+        sources=known(matrix).packages["bitsandbytes"].sources,
     )
 
 
@@ -174,7 +184,7 @@ def _compile(environment: Environment, setting: Setting, target: Target, matrix:
         title=f"torch_compile on {target.gpu}",
         cause=f"Triton, which torch.compile needs, does not serve {target.gpu} in practice.",
         advice="Leave torch_compile off.",
-        sources=(_COMPILE_SOURCE,),
+        sources=matrix.fact(_NO_COMPILE).sources,
     )
 
 
@@ -184,7 +194,7 @@ def packages(environment: Environment, target: Target, matrix: Matrix) -> Iterat
         for r in step.requirements:
             if not meant(r, target):
                 continue
-            if r.name == "bitsandbytes" and target.gpu in _NO_BNB:
+            if r.name == "bitsandbytes" and _no_wheel(target, matrix):
                 yield _no_bnb(
                     environment, [r.place], target, matrix, f"bitsandbytes is required, and no wheel of it holds {target.gpu}"
                 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from rocm_doctor import versions
 from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
@@ -14,12 +15,6 @@ from rocm_doctor.model import Finding
 
 _OF_PYTORCH = re.compile(r"^(?:https?://download\.pytorch\.org/whl/|torch-backend:)rocm(\d+\.\d+(?:\.\d+)?)/?$")
 _INDEXES = "https://pytorch.org/get-started/previous-versions"
-# The ROCm releases that each xformers was built for, on PyTorch's indexes.
-_XFORMERS = (
-    ("==0.0.28.*", ("6.1",)), ("==0.0.29.*", ("6.1", "6.2.4")), (">=0.0.30,<0.0.32", ("6.2.4", "6.3")),
-    (">=0.0.32,<0.0.34", ("6.4",)), (">=0.0.34,<0.0.36", ("7.1",)),
-)  # fmt: skip
-_XFORMERS_SOURCE = "facebookresearch/xformers .github/workflows/wheels.yml by tag (0.0.28 to 0.0.35)"
 
 
 def unknown_indexes(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
@@ -67,8 +62,11 @@ def _not_there(environment: Environment, target: Target, matrix: Matrix, step: S
     version = pinned(r.spec)
     if index is None or named is None or not version:
         return
-    for_ = next((rocm for spec, rocm in _XFORMERS if versions.contains(spec, version)), ())
-    if named[1] not in for_ and not versions.contains(">=0.0.36", version):
+    known: list[dict[str, Any]] = matrix.plain("xformers") or []
+    later = bool(known) and versions.sort_key(version) > versions.sort_key(known[-1]["versions"].rpartition("<")[2])
+    entry: dict[str, Any] = next((one for one in known if versions.contains(one["versions"], version)), {})
+    for_ = entry.get("rocm", ())
+    if known and not later and named[1] not in for_:
         made = f"was built for ROCm {' and '.join(for_)}" if for_ else "has no ROCm wheel"
         yield found(
             matrix,
@@ -81,5 +79,5 @@ def _not_there(environment: Environment, target: Target, matrix: Matrix, step: S
             title=f"xformers {version} is not known on the rocm{named[1]} index",
             cause=f"xformers {version} {made}. The wheel on the default index is for CUDA.",
             advice="Leave xformers out and use PyTorch's scaled_dot_product_attention, or take the xformers of this index.",
-            sources=(_XFORMERS_SOURCE,),
+            sources=tuple((entry or known[-1])["sources"]),
         )
