@@ -42,6 +42,8 @@ def _row(system: System, plan: Plan) -> str:
     reasons = "<br>".join(
         f"{number}. {_said(why, source)}" for number, (why, source) in enumerate(newer.reasons if newer else (), 1)
     )
+    if newer and len(newer.reasons) == 1:
+        reasons += "<br>No second reason is known."
     return _cells(
         system, f"{best.name}{env} ({best.grade})", _said(said.words, said.source), newer.build.key if newer else "none", reasons
     )

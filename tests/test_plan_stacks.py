@@ -244,7 +244,7 @@ def test_steps_on_the_system_come_before_python() -> None:
     windows, wsl = (plan_for("gfx1201", system=system).steps for system in ("windows", "wsl"))
     assert [s.name for s in windows] == ["driver"]
     assert "Adrenalin" in windows[0].words
-    assert [s.name for s in wsl] == ["WSL", "driver"]
+    assert [s.name for s in wsl] == ["WSL", "librocdxg", "driver"]
 
 
 def test_what_comes_from_elsewhere_is_named_and_not_installed() -> None:

@@ -76,7 +76,7 @@ def answer(machine: Machine, known: Catalog, wish: Sequence[str] = (), index: st
         tuple(_remarks(machine, known, wish)),
         known.matrix.version,
         tuple(_first(resolver) if machine.probed else steps(stacks[0].candidate.build, machine, known)) if stacks else (),
-        None if index else next_newer(stacks, rejected),
+        None if index else next_newer(stacks, rejected, resolver),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from rocm_doctor.binaries.targets import covers
+from rocm_doctor.matrix.citations import UNADDRESSED
 from rocm_doctor.matrix.types import Override, TorchBuild
 from rocm_doctor.model import GRADES, Finding, Grade
 from rocm_doctor.plan.catalog import Catalog, Index
@@ -140,7 +141,7 @@ def _code(build: TorchBuild, targets: tuple[str, ...], machine: Machine, known: 
         sibling = one.verdict in ("sibling", "faulty") and covers(targets, machine.gfx) is False
         if sibling and not _lacks(build, targets, machine.gfx, one.value):
             return one
-    raise Unfit(lacks, build.sources[-1])
+    raise Unfit(lacks, _of_code(build))
 
 
 def _lacks(build: TorchBuild, targets: tuple[str, ...], gfx: str, override: str | None) -> str:
@@ -151,6 +152,11 @@ def _lacks(build: TorchBuild, targets: tuple[str, ...], gfx: str, override: str 
     return ""
 
 
+def _of_code(build: TorchBuild) -> str:
+    """The source of its list of targets: the last one, of those with an address."""
+    return next((s for s in reversed(build.sources) if not s.startswith(UNADDRESSED)), build.sources[-1])
+
+
 def _voices(build: TorchBuild, index: Index, override: Override | None, machine: Machine, about: Statements) -> list[Claim]:
     """The evidence for it: for a sibling's code the reports of those who run it, for native code the list of targets itself."""
     if override:
@@ -158,7 +164,7 @@ def _voices(build: TorchBuild, index: Index, override: Override | None, machine:
     said = list(speaks_for(build, machine, about))
     if build.gfx and not index.nightly:
         where = f" ({build.gfx_evidence})" if build.gfx_evidence else ""
-        said.append(Claim(build.gfx_grade, f"it holds code for {machine.gfx}{where}", build.sources[-1], of_code=True))
+        said.append(Claim(build.gfx_grade, f"it holds code for {machine.gfx}{where}", _of_code(build), of_code=True))
     elif index.devices:
         said.append(Claim("upstream", f"its index has device code for {machine.gfx}", index.sources[0], of_code=True))
     return said

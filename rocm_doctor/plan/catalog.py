@@ -57,7 +57,8 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A library by its name at the package index, its releases newest first. `elsewhere`: where else to get one that the package
-    index has for other hardware alone; it is named in the plan and not installed by it."""
+    index has for other hardware alone; it is named in the plan and not installed by it. `companion`: it comes with torch, at the version
+    that torch.yaml has for the build."""
 
     name: str
     what: str
@@ -68,6 +69,7 @@ class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     nearest: bool = False
     always: str = ""
     elsewhere: str = ""
+    companion: bool = False
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -2,50 +2,97 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from rocm_doctor.matrix import TorchBuild
-from rocm_doctor.plan.candidates import Rejected
-from rocm_doctor.plan.stacks import Stack
+from rocm_doctor.model import Finding
+from rocm_doctor.plan.candidates import Candidate, Rejected
+from rocm_doctor.plan.evidence import doubts
+from rocm_doctor.plan.stacks import Resolver, Stack
+from rocm_doctor.rules.build import unseen
 from rocm_doctor.versions import release
+
+_MOST = 2
+"""Reasons that are shown."""
+
+_OF_CODE = ("arch.not-in-build", "arch.blas-missing")
+"""What the reason against a build without code for the GPU has said already."""
+
+Reason = tuple[str, str]
+"""Words and their source."""
 
 
 class Newer(NamedTuple):
-    """A build and up to two reasons against it, each with its source."""
+    """A build and up to two reasons against it, each with its source, the strongest first."""
 
     build: TorchBuild
-    reasons: tuple[tuple[str, str], ...]
+    reasons: tuple[Reason, ...]
 
 
-def next_newer(stacks: tuple[Stack, ...], rejected: tuple[Rejected, ...]) -> Newer | None:
+def next_newer(stacks: tuple[Stack, ...], rejected: tuple[Rejected, ...], resolver: Resolver) -> Newer | None:
     """The next release by torch, then ROCm, that this machine could fetch; None when the first stack is the newest."""
     if not stacks:
         return None
-    best = _age(stacks[0].candidate.build)
-    works = [(s.candidate.build, _outranked(s, stacks[0])) for s in stacks if not s.candidate.index.nightly]
-    fails = [(r.build, _against(r)) for r in rejected if not r.absent and r.build.rocm != "nightly"]
-    later = [Newer(build, reasons) for build, reasons in (*works, *fails) if _age(build) > best]
-    return min(later, key=lambda one: _age(one.build), default=None)
+    first = stacks[0]
+    works = {s.candidate.build.key: s for s in stacks if not s.candidate.index.nightly}
+    fails = {r.build.key: r for r in rejected if not r.absent and r.build.rocm != "nightly" and r.build.key not in works}
+    said = [(s.candidate.build, _weaker(s, first)) for s in works.values()]
+    said += [(r.build, _against(r, first, resolver)) for r in fails.values()]
+    later = [(build, reasons) for build, reasons in said if _age(build) > _age(first.candidate.build)]
+    if not later:
+        return None
+    build, reasons = min(later, key=lambda one: _age(one[0]))
+    return Newer(build, _strongest((*reasons, *_doubts(build, first, resolver))))
+
+
+def _strongest(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
+    """The first ones, each once; that another build is the main one counts only where nothing else is known."""
+    once = tuple({words: (words, source) for words, source in reversed(tuple(reasons))}.values())[::-1]
+    weighty = tuple(one for one in once if not one[0].startswith("works as well"))
+    return (weighty or once)[:_MOST]
 
 
 def _age(build: TorchBuild) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return release(build.torch) or (), release(build.rocm) or ()
 
 
-def _outranked(one: Stack, first: Stack) -> tuple[tuple[str, str], ...]:
-    """Why a newer stack that works is not the first."""
+def _weaker(one: Stack, first: Stack) -> Iterator[Reason]:
+    """Why a newer stack that works is not the first: variables, notes that the first has not, the grade, a wheel not seen."""
     said = one.candidate.said[0]
+    cured = [n for n in one.notes if n.severity != "note"] if one.env.keys() - first.env.keys() else []
     if one.env.keys() - first.env.keys():
-        note = next((n for n in one.notes if n.severity != "note"), None)
-        return ((f"works with {', '.join(sorted(one.env))} alone" + (f": {note.title}" if note else ""), said.source),)
-    wrong = next((n for n in one.notes if n.status == "wrong"), None)
-    if wrong:
-        return ((f"works, but {wrong.title}", next(iter(wrong.sources), said.source)),)
+        yield f"works with {', '.join(sorted(one.env))} alone" + (f": {cured[0].title}" if cured else ""), said.source
+    yield from ((f"works, but {title}", source) for title, source in _new([n for n in one.notes if n not in cured], first))
     if one.grade != first.grade:
-        return ((f"works, but the evidence is {one.grade} and not {first.grade}: {said.words}", said.source),)
+        yield f"works, but the evidence is {one.grade} and not {first.grade}: {said.words}", said.source
+    if unseen(one.candidate.build) and not unseen(first.candidate.build):
+        yield "no listing with this wheel was read", one.candidate.build.sources[0]
     better = "a run of this one is reported" if first.candidate.known_good else "this one is the main build of its release"
-    return ((f"works as well; {better}", said.source),)
+    yield f"works as well; {better}", said.source
 
 
-def _against(one: Rejected) -> tuple[tuple[str, str], ...]:
-    return ((one.why, one.source), *((f.title, next(iter(f.sources), "")) for f in one.more[:1]))
+def _against(one: Rejected, first: Stack, resolver: Resolver) -> Iterator[Reason]:
+    """Why a newer build is out, and what `check` would say of it beside that."""
+    yield one.why, one.source
+    found = one.more
+    index = resolver.stack_judge.known.index_of(one.build)
+    if one.finding is None and index is not None:
+        judged = resolver.stack_judge.judge(Candidate(one.build, index, "hearsay", ()), {}, {})
+        found = tuple(f for f in judged if f.id not in _OF_CODE)
+    yield from _new(found, first)
+
+
+def _new(found: Iterable[Finding], first: Stack) -> Iterator[Reason]:
+    """Findings that the first stack has not, wrong results before the others."""
+    known = {(note.id, note.row) for note in first.notes}
+    for one in sorted(found, key=lambda f: f.status != "wrong"):
+        if (one.id, one.row) not in known and one.status != "works":
+            yield one.title, next(iter(one.sources), "")
+
+
+def _doubts(build: TorchBuild, first: Stack, resolver: Resolver) -> Iterator[Reason]:
+    """Statements and unconfirmed reports about the newer build that do not speak against the first one, too."""
+    machine, matrix = resolver.stack_judge.machine, resolver.stack_judge.known.matrix
+    same = {key for key, _, _ in doubts(first.candidate.build, machine, matrix)}
+    yield from ((words, source) for key, words, source in doubts(build, machine, matrix) if key not in same)

@@ -8,7 +8,7 @@ from itertools import islice
 from rocm_doctor.model import Finding
 from rocm_doctor.plan.candidates import Candidate
 from rocm_doctor.plan.catalog import Catalog, Package, Release
-from rocm_doctor.plan.judging import StackJudge
+from rocm_doctor.plan.judging import StackJudge, companions
 from rocm_doctor.versions import contains
 
 TRAIN = {
@@ -44,6 +44,11 @@ def choose(
     Each package is judged alone first, so that the search is among releases that work on this card beside this torch.
     """
     packages = stack_judge.known.packages
+    beside = companions(candidate)
+    for name in wish:
+        if packages[name].companion and not beside.get(name):
+            raise Unsatisfied(f"no {name} of this build is known", candidate.build.sources[0])
+    wish = [name for name in wish if not packages[name].companion]
     also = [p.name for p in packages.values() if p.always and contains(p.always, candidate.build.torch) and p.name not in wish]
     viable = {name: _Viable(packages[name], candidate, stack_judge, env) for name in (*wish, *also)}
     for alone in viable.values():
