@@ -62,7 +62,7 @@ def machines(captures: Sequence[Named], matrix: Matrix) -> list[Named]:
 
 
 def _whole(artifacts: Sequence[Artifact]) -> bool:
-    """Whether this is a capture of a whole machine: a bundle or a report, not one tool's output or a log."""
+    """True if this is a capture of a whole machine: a bundle or a report, not one tool's output or a log."""
     return any(a.name.startswith(("sys/", "report/", "py/")) for a in artifacts)
 
 

@@ -95,7 +95,7 @@ def series(text: str, parts: int = 2) -> str | None:
 
 @lru_cache(maxsize=16384)
 def contains(spec: str, text: str) -> bool | None:
-    """Whether the version is in the range; None when the text is not a version.
+    """True if the version is in the range; None when the text is not a version.
 
     `spec`: clauses joined by commas (all must hold): `>=2.10,<2.12`, `==2.4.*`, `!=7.14.1`; a bare `2.4` is equality of the
     release part (2.4 and 2.4.0 are equal, 2.4.1 is not), a bare `2.4.*` a prefix. Raises ValueError for a spec that cannot be

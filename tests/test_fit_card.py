@@ -67,7 +67,7 @@ def test_a_card_of_this_machine() -> None:
         Snapshot(gpus=(gpu(gfx="gfx1100", vram_bytes=24 * GIB, vram_used_bytes=2 * GIB, is_apu=False),)), MATRIX
     )[0]
     assert found.available == 22 * GIB - card.CONTEXT
-    assert "2.0 GiB in use by others" in found.notes[-1]
+    assert "2.0 GiB used by other processes" in found.notes[-1]
 
 
 def test_a_hidden_gpu_does_not_count_and_unknown_memory_stays_unknown() -> None:
@@ -78,7 +78,7 @@ def test_a_hidden_gpu_does_not_count_and_unknown_memory_stays_unknown() -> None:
 
 @pytest.mark.parametrize(
     ("vram", "gtt", "words"),
-    [(16, 60, "the runtime offers the carve-out of 16.0 GiB"), (62, 60, "of main memory are mapped"), (96, 15, "")],
+    [(16, 60, "the runtime offers the carve-out of 16.0 GiB"), (62, 60, "of system memory are mapped"), (96, 15, "")],
 )
 def test_an_apu_counts_what_the_kernel_offers(vram: int, gtt: int, words: str) -> None:
     found = card.present(Snapshot(gpus=(gpu(gfx="gfx1151", vram_bytes=vram * GIB, gtt_bytes=gtt * GIB, is_apu=True),)), MATRIX)[0]

@@ -89,7 +89,7 @@ def test_training_arguments_as_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("micro_batch_size: two\nbase_model: x", "`micro_batch_size: two` is no whole number"),
+        ("micro_batch_size: two\nbase_model: x", "`micro_batch_size: two` is not a positive whole number"),
         ("optim: lion_8bit", "optimizer `lion_8bit` is not modelled"),
         ("- a list", "expected keys and values"),
         ("a: [", ":1: neither YAML nor JSON"),

@@ -45,7 +45,7 @@ def test_a_name_of_several_targets_gives_them_all() -> None:
 def test_a_product_is_its_target_and_its_memory() -> None:
     named = fit("--model", "Llama-3.1-8B", "--gpu", "RX 7900 XTX")
     assert "on gfx1100 RX 7900 XTX" in named.output
-    assert "Card  24.00 GiB" in named.output
+    assert "GPU   24.00 GiB" in named.output
     assert "no fused attention" not in named.output
 
 
@@ -147,10 +147,10 @@ def test_progress_is_said_without_a_terminal(tmp_path: Path, monkeypatch: pytest
         return at_once(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr("rocm_doctor.cli.fit.answers.answer", slow)
-    assert "still following one training step" in fit(*QLORA, "--gpu", "gfx1100").stderr
+    assert "still tracing one training step" in fit(*QLORA, "--gpu", "gfx1100").stderr
 
 
 def test_a_card_with_several_sizes_asks_and_names_what_it_is() -> None:
     found = card.declared("gfx906", None, MATRIX, "MI50")
     assert found.total is None
-    assert found.notes[0] == "MI50 comes with 16 or 32 GiB; --vram says which"
+    assert found.notes[0] == "MI50 comes with 16 or 32 GiB: choose with --vram"

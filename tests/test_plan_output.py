@@ -131,7 +131,7 @@ def test_usage_errors_name_the_remedy() -> None:
     assert strange.exit_code == 2
     assert "bitsandbytes" in strange.output
     assert ran("plan", "--gpu", "gfx906", "--driver", "new").exit_code == 2
-    assert "goes with --gpu" in ran("plan", "--driver", "6.12.12").output
+    assert "needs --gpu" in ran("plan", "--driver", "6.12.12").output
 
 
 def test_a_driver_that_no_table_has_is_remarked_on() -> None:

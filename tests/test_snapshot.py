@@ -49,7 +49,7 @@ def test_a_log_that_says_it_again_and_again_leaves_a_few_readings() -> None:
 def test_more_gpus_than_any_machine_has_are_cut_off_and_said_to_be() -> None:
     built = snapshot.build([notes(*({"gfx": "gfx1100"} for _ in range(3000)))])
     assert len(built.gpus) == snapshot.MOST_GPUS
-    assert [e.quote for e in built.errors] == ["3000 GPUs are listed; the first 256 are read"]
+    assert [e.quote for e in built.errors] == ["3000 GPUs listed; only the first 256 were read"]
 
 
 def test_gpus_are_matched_by_address_whatever_the_order() -> None:

@@ -103,7 +103,7 @@ def differential(
 
 
 def _complains(lines: Sequence[Line]) -> bool:
-    """Whether a person speaks, and something fails or is asked: a listing with its captions is neither."""
+    """True if a person speaks, and something fails or is asked: a listing with its captions is neither."""
     said = sum(len(line.text.split()) for line in lines if line.person)
     return said >= _MANY_WORDS or (said >= _WORDS and any(_TROUBLE.search(line.text) for line in lines))
 

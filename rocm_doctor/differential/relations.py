@@ -45,7 +45,7 @@ class Reach(NamedTuple):
 
 
 def reach(matrix: Matrix) -> dict[str, Reach]:
-    """By gfx target, from the catalogue of torch builds."""
+    """By gfx target, from the catalog of torch builds."""
     found: dict[str, list[Version]] = {}
     for build in matrix.torch:
         version = numbers(build.rocm)

@@ -35,7 +35,7 @@ def attention_bytes(job: Job) -> int:
 
 
 def lowers(job: Job) -> bool:
-    """Whether autocast makes copies of the weights and of the residual stream in another dtype."""
+    """True if autocast makes copies of the weights and of the residual stream in another dtype."""
     return job.autocast is not None and job.autocast != job.dtype and not job.quant_bits
 
 

@@ -42,7 +42,7 @@ def scaled(job: Job, card: Card, estimate: Estimate, strategy: Strategy) -> Call
 
 
 def limits(job: Job, card: Card, peak: Callable[[Job], int], bound: float) -> Limits | None:
-    """None when the card's memory is not known."""
+    """None when the GPU's memory is not known."""
     if card.available is None:
         return None
     room = card.available / (1 + bound)
@@ -77,7 +77,7 @@ def changes(job: Job, estimate: Estimate, peak: Callable[[Job], int], wheels: Wh
 
 
 def possible(job: Job, other: Job, wheels: Wheels) -> bool:
-    """Whether a neighbour asks for no kernels that bitsandbytes lacks on this GPU, beyond those that the job itself asks for."""
+    """True if a neighbour asks for no kernels that bitsandbytes lacks on this GPU, beyond those that the job itself asks for."""
     return wheels.state != "missing" or not needs(other) or bool(needs(job))
 
 

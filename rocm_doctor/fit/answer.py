@@ -16,7 +16,7 @@ from rocm_doctor.matrix import Matrix
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """`margin_bytes` is what is left on the card beside what the run allocates (negative: missing; None: the card is not
+    """`margin_bytes` is what is left on the GPU beside what the run allocates (negative: missing; None: the GPU is not
     known)."""
 
     run: Resolved
@@ -33,7 +33,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def answer(run: Resolved, card: Card, strategy: Strategy, python: str | None, fast: bool, matrix: Matrix) -> Answer:
-    """Simulate, or calculate where that is asked for or all that can be done.
+    """The answer from a simulation, or from the closed form if requested or if torch is missing.
 
     Raises ShapeError when neither can: no torch, and an architecture that the closed form does not cover.
     """
@@ -69,10 +69,12 @@ def _estimate(job: Job, card: Card, strategy: Strategy, python: str | None, fast
 
 
 def _why(problem: Exception) -> str:
-    """Why there is no simulation, in words that say what to do."""
+    """Why there is no simulation, and what to do."""
     words = str(problem)
     return (
-        "torch is not installed here; --python names an environment that has it" if "No module named 'torch'" in words else words
+        "torch is not installed here: name an environment that has it with --python"
+        if "No module named 'torch'" in words
+        else words
     )
 
 
@@ -83,7 +85,7 @@ def _calls(attention: dict[str, int]) -> str:
 def _outlook(
     run: Resolved, card: Card, strategy: Strategy, estimate: Estimate, said: Verdict, matrix: Matrix
 ) -> tuple[Limits | None, tuple[Change, ...], tuple[Enough, ...]]:
-    """Nothing for an architecture that the closed form does not cover."""
+    """None for an architecture that the closed form does not cover."""
     bound = estimate.error_bound.allocated
     try:
         peak = advice.scaled(run.job, card, estimate, strategy)

@@ -1,4 +1,4 @@
-"""Which fused attention kernels torch has for a card: the catalogue's `attention` section, read for one target and one torch."""
+"""Fused attention kernels of torch for a GPU, from the catalog's `attention` section."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ FLAG = "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL"
 
 
 def kernels_of(gfx: str, torch: str | None, experimental: bool, matrix: Matrix) -> tuple[Kernels, str]:
-    """The kernels, and in words why these. Without a torch version the newest entry is taken, and said so."""
+    """The kernels and the reason in words. Without a torch version the newest entry is assumed, and the reason states it."""
     if gfx.startswith("sm_") or gfx == "cuda":
         return CUDA, "NVIDIA: flash for half precision, memory-efficient for the rest"
     row = next((row for row in reversed(matrix.plain("attention") or []) if torch is None or contains(row["torch"], torch)), None)
     if row is None:
         return MATH, f"no entry for torch {torch}: the math path is assumed"
-    about = f"torch {torch}" if torch else f"torch {row['torch']} (assumed, as none was named or found; --torch names another)"
+    about = f"torch {torch}" if torch else f"torch {row['torch']} (assumed: none was given or found; set it with --torch)"
     if gfx in row["stable"]:
         return _fused(row["grouped"]), f"{about} has AOTriton's flash and memory-efficient attention for {gfx}"
     if gfx in row["experimental"]:

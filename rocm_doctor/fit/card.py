@@ -1,5 +1,5 @@
-"""What the card has for a run: its memory, less what others, the display and the runtime hold; and how a run is spread over
-several.
+"""The memory of a GPU that is available to a run: without other processes, the display and the runtime; and the split over
+several GPUs.
 
 BLAS scratch per thread (torch aten/src/ATen/cuda/CublasHandlePool.cpp): 32 MiB for ROCm, 128 MiB on gfx94x and gfx95x, and 76
 MiB more where torch takes hipBLASLt by default. The allocator counts it as allocated.
@@ -19,13 +19,12 @@ from rocm_doctor.model import Gpu, Snapshot
 
 Strategy = Literal["single", "ddp", "fsdp2", "zero2", "zero3"]
 CONTEXT = 512 * MIB
-"""An allowance for the HIP runtime, its queues and the code objects that torch loads; nobody has published a measurement to
-cite."""
+"""An allowance for the HIP runtime, its queues and the code objects that torch loads; no published measurement is known."""
 
 
 class Card(msgspec.Struct, frozen=True):
-    """Bytes of one GPU. `total` is what the GPU can address, None when nobody knows; `used` is held by others; `notes` say
-    where from."""
+    """Bytes of one GPU. `total` is what the GPU can address, None if unknown; `used` is held by other processes; `notes` name
+    the origin."""
 
     gfx: str
     name: str
@@ -54,9 +53,9 @@ def workspace_of(gfx: str, matrix: Matrix | None = None) -> int:
 
 
 def declared(gfx: str, vram: int | None, matrix: Matrix, product: str = "") -> Card:
-    """A card that is not here: its memory from `vram` bytes, or from the catalogue where all of its cards have the same.
+    """A declared GPU: its memory from `vram` bytes, or from the catalog if all GPUs of the target have the same.
 
-    `product`: the name that it was given, which may say the size where the target does not.
+    `product`: the given name, which may decide the size where the target does not.
     """
     target = matrix.gfx.get(gfx)
     sizes = _sizes(target, product) if target else []
@@ -64,28 +63,28 @@ def declared(gfx: str, vram: int | None, matrix: Matrix, product: str = "") -> C
     notes = []
     if vram is None and len(sizes) == 1:
         vram = int(sizes[0] * GIB)
-        notes.append(f"{sizes[0]:g} GiB: the only size of {kind} in the catalogue")
+        notes.append(f"{sizes[0]:g} GiB: the only size of {kind} in the catalog")
     elif vram is None and sizes:
-        notes.append(f"{kind} comes with {' or '.join(f'{s:g}' for s in sizes)} GiB; --vram says which")
+        notes.append(f"{kind} comes with {' or '.join(f'{s:g}' for s in sizes)} GiB: choose with --vram")
     name = product or (target.codename if target else "")
-    empty = "taken to be empty: no display and no other program on it"
+    empty = "assumed to be unused: no display and no other program on it"
     open_ = tuple(int(size * GIB) for size in sizes) if vram is None else ()
     return Card(gfx, name, vram, 0, CONTEXT, workspace_of(gfx, matrix), notes=(*notes, empty), sizes=open_)
 
 
 def _sizes(target: Target, product: str) -> list[float]:
-    """GiB of the cards of a target: of those that bear the name, if any does."""
+    """Memory sizes in GiB of a target's products: of those with the name, if any has it."""
     named = [sizes for card, sizes in target.vram.items() if product and _bare(card) == _bare(product)]
     return sorted({size for sizes in named or target.vram.values() for size in sizes})
 
 
 def _bare(name: str) -> str:
-    """The name without what people leave out: `AMD Radeon RX 7900 XTX` and `7900xtx` are one card."""
+    """The name without optional words: `AMD Radeon RX 7900 XTX` and `7900xtx` are one product."""
     return re.sub(r"amd|radeon|instinct|pro|rx|ai|[\W_]", "", name.lower())
 
 
 def measured(gfx: str, name: str, total: int, context: int, matrix: Matrix) -> Card:
-    """The card that a measurement ran on; its context is what was in use beside torch's allocator."""
+    """The GPU that a measurement ran on; its context is what was in use beside torch's allocator."""
     return Card(
         gfx,
         name,
@@ -107,9 +106,9 @@ def _of_gpu(gpu: Gpu, matrix: Matrix) -> Card:
     total, notes = _total(gpu)
     used = _number(gpu, "vram_used_bytes")
     notes.append(
-        "memory in use by others is not known"
+        "memory used by other processes is not known"
         if used is None
-        else f"{used / GIB:.1f} GiB in use by others now (a display counts)"
+        else f"{used / GIB:.1f} GiB used by other processes now (including a display)"
     )
     gfx = gfx if isinstance(gfx, str) else ""
     return Card(
@@ -118,15 +117,15 @@ def _of_gpu(gpu: Gpu, matrix: Matrix) -> Card:
 
 
 def _total(gpu: Gpu) -> tuple[int | None, list[str]]:
-    """What the kernel tells HIP: VRAM, and on an APU the carve-out or, with `apu_prefer_gtt`, the main memory that the driver
+    """What the kernel tells HIP: VRAM, and on an APU the carve-out or, with `apu_prefer_gtt`, the system memory that the driver
     maps."""
     vram, gtt, carveout = (_number(gpu, key) for key in ("vram_bytes", "gtt_bytes", "carveout_bytes"))
     if gpu.get("is_apu").value is not True:
         return vram, []
     if vram is None:
-        return carveout, ["an APU: the carve-out counts, which the firmware sets"]
+        return carveout, ["an APU: the limit is the carve-out, which the firmware sets"]
     if gtt is not None and vram >= gtt:
-        return vram, [f"an APU: {vram / GIB:.1f} GiB of main memory are mapped for the GPU; ttm.pages_limit sets how much"]
+        return vram, [f"an APU: {vram / GIB:.1f} GiB of system memory are mapped for the GPU; ttm.pages_limit sets the limit"]
     mapped = f"though the driver could map {(gtt or 0) / GIB:.1f} GiB"
     return vram, [f"an APU: the runtime offers the carve-out of {vram / GIB:.1f} GiB, {mapped}"]
 

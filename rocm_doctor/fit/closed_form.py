@@ -33,7 +33,7 @@ class Held(msgspec.Struct, frozen=True):
 
 def predict(job: Job, workspace: int, spread: Callable[[dict[str, int]], dict[str, int]] = dict) -> Peak:
     """The highest moment of a step. `workspace`: bytes of BLAS scratch in each of two threads; `spread`: what becomes of a
-    moment's parts on one of several cards. Raises shape.ShapeError."""
+    moment's parts on one of several GPUs. Raises shape.ShapeError."""
     shape = shape_of(job.config)
     held = held_of(shape, job)
     fixed = {

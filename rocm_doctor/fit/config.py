@@ -30,7 +30,7 @@ class ConfigError(ValueError):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What a configuration says: the model, if it names one, and fields of `Job` by name."""
+    """The content of a configuration: the model, if it names one, and fields of `Job` by name."""
 
     framework: Framework
     model: str | None
@@ -85,7 +85,7 @@ def _common(data: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]
 def _whole(data: Mapping[str, Any], key: str) -> int:
     value = data[key]
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"`{key}: {value}` is no whole number above zero; give the value that the run will have")
+        raise ValueError(f"`{key}: {value}` is not a positive whole number: give the value of the run")
     return value
 
 
@@ -104,7 +104,7 @@ def _lora(data: Mapping[str, Any], rank: str, target: str, dropout: str) -> dict
 def _fraction(data: Mapping[str, Any], key: str) -> float:
     value = data[key]
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
-        raise ValueError(f"`{key}: {value}` is no fraction below one")
+        raise ValueError(f"`{key}: {value}` is not a fraction below one")
     return float(value)
 
 
@@ -112,7 +112,7 @@ def _names(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
     value = data[key]
     names = value.split(",") if isinstance(value, str) else value
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"`{key}: {value}` is no list of layer names")
+        raise ValueError(f"`{key}: {value}` is not a list of layer names")
     return tuple(name.strip() for name in names)
 
 

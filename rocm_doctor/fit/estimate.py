@@ -1,4 +1,4 @@
-"""One answer from one job and one card: predicted peaks, how sure, whether it fits, and what would change that."""
+"""One answer from one job and one GPU: predicted peaks, how sure, whether it fits, and what would change that."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BOUNDS: dict[How, Bound] = {"simulation": Bound(0.03, 0.10, BASIS), "closed form
 rows."""
 
 
-SHARDED = Bound(0.25, 0.40, "derived from how the scheme works; runs over several cards were not measured")
+SHARDED = Bound(0.25, 0.40, "derived from how the scheme works; runs on several GPUs were not measured")
 
 
 class Estimate(msgspec.Struct, frozen=True):

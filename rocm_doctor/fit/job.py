@@ -16,7 +16,7 @@ SEVEN = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_p
 
 
 class Kernels(msgspec.Struct, frozen=True):
-    """Which fused attention kernels torch has for the card, whether they take grouped heads, and whose they are (`hip`:
+    """Which fused attention kernels torch has for the GPU, whether they take grouped heads, and whose they are (`hip`:
     AOTriton's)."""
 
     flash: bool = False
@@ -30,7 +30,7 @@ MATH = Kernels()
 AOTRITON = Kernels(flash=True, efficient=True, flash_gqa=True, hip=True)
 """AOTriton's kernels as torch has them since 2.6."""
 CUDA = Kernels(flash=True, efficient=True, flash_gqa=True, efficient_gqa=False, hip=False)
-"""torch 2.5 to 2.13 on an NVIDIA card from Ampere on: what the measured rows ran with."""
+"""torch 2.5 to 2.13 on an NVIDIA GPU from Ampere on: what the measured rows ran with."""
 
 
 class Job(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ _VERSION = re.compile(r"-v[0-9.]+$")
 
 
 class ModelError(ValueError):
-    """No model of that name; the message says what can be given."""
+    """Unknown model; the message lists what can be given."""
 
 
 def config_of(name: str, matrix: Matrix) -> tuple[dict[str, Any], str]:

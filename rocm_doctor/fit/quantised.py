@@ -1,4 +1,4 @@
-"""Whether the wheels of bitsandbytes hold the kernels that a run needs on a card: the rows that `lint` and `plan` judge by."""
+"""bitsandbytes wheels with the kernels that a run needs on a GPU, by the rows that `lint` and `plan` use."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def needs(job: Job) -> str:
 
 
 def wheels(gfx: str, torch: str | None, matrix: Matrix) -> Wheels:
-    """The wheel that serves the card best, among the releases that go with this torch (None: any)."""
+    """The wheel that serves the GPU best, among the releases that go with this torch (None: any)."""
     package = known(matrix).packages.get(NAME)
     if package is None or gfx not in matrix.gfx:
         return Wheels()

@@ -1,4 +1,4 @@
-"""From options, a configuration file and a card to one `Job`: options win over the file, the file over the defaults."""
+"""From options, a configuration file and a GPU to one `Job`: options win over the file, the file over the defaults."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Resolved(msgspec.Struct, frozen=True):
 
 
 def resolve(request: Request, gfx: str, installed: str | None, matrix: Matrix) -> Resolved:
-    """`gfx` may be empty and `installed` (the torch beside the card) None.
+    """`gfx` may be empty and `installed` (the torch beside the GPU) None.
 
     Raises ValueError (config.ConfigError, presets.ModelError, attention without an entry) with what to give instead.
     """
@@ -54,7 +54,7 @@ def resolve(request: Request, gfx: str, installed: str | None, matrix: Matrix) -
 
 
 def _kernels(request: Request, gfx: str, torch: str | None, matrix: Matrix) -> tuple[Kernels, str]:
-    """auto: those of the card; a card that nobody named is taken to have fused attention, and the note says so."""
+    """auto: those of the GPU; a GPU that nobody named is taken to have fused attention, and the note says so."""
     if request.attention in (None, "auto"):
         if not gfx:
             return (

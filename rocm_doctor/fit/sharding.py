@@ -1,4 +1,4 @@
-"""A run over several cards: what each of them holds. From the documented behaviour of each scheme; none of it was measured by
+"""A run over several GPUs: what each of them holds. From the documented behaviour of each scheme; none of it was measured by
 us."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ ZERO3_LIVE = 1_000_000_000
 
 
 def per_card(breakdown: dict[str, int], job: Job, shape: Shape, cards: int, strategy: Strategy) -> dict[str, int]:
-    """The breakdown of one card's peak in bytes. Activations and logits are each card's own: its micro-batch is not shared."""
+    """The breakdown of one GPU's peak in bytes. Activations and logits are each GPU's own: its micro-batch is not shared."""
     if strategy == "single" or cards < 2:
         return breakdown
     out = dict(breakdown)

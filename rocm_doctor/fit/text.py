@@ -82,13 +82,13 @@ def _figure(name: str, size: int, bound: float) -> str:
 def room(card: Card) -> list[str]:
     notes = [f"  {note}" for note in card.notes]
     if card.total is None or card.available is None:
-        return ["The card's memory is not known; give it with --vram.", *notes]
-    less = f"less {gib(card.used)} used by others and {gib(card.context)} for the runtime"
-    return [f"Card  {gib(card.total)}, {less}: {gib(card.available)} available", *notes]
+        return ["The GPU's memory is not known: give it with --vram.", *notes]
+    less = f"less {gib(card.used)} used by other processes and {gib(card.context)} for the runtime"
+    return [f"GPU   {gib(card.total)}, {less}: {gib(card.available)} available", *notes]
 
 
 def kernels(answer: Answer) -> list[str]:
-    """What the run needs of bitsandbytes and the card does not get from its wheels."""
+    """What the run needs of bitsandbytes and the GPU does not get from its wheels."""
     what, wheels = needs(answer.run.job), answer.run.bitsandbytes
     if not what or wheels.state == "held":
         return []
@@ -120,7 +120,7 @@ def _by_size(sizes: Sequence[tuple[int, Verdict]]) -> str:
         groups.setdefault({"fits": "It fits with", "tight": "It fits with"}.get(said, _OPEN.get(said, "")), []).append(size)
     parts = [f"{words} {_sizes(members)}" for words, members in sorted(groups.items(), key=lambda item: item[0][0] != "I")]
     text = ", ".join(parts)
-    return text[0].upper() + text[1:] + "; --vram says which you have"
+    return text[0].upper() + text[1:] + ": choose with --vram"
 
 
 _OPEN: dict[str, str] = {"does not fit": "not with", "too close to call": "too close to call with"}
@@ -169,5 +169,5 @@ def comparison(estimate: Estimate, measured: Measured) -> list[str]:
     ]
     head = f"Measured on {measured.device} ({', '.join(f'{name} {version}' for name, version in measured.versions.items())})"
     table = [f"  {name:<12}{gib(ours):>14}{gib(real):>14}{ours / real - 1:>+9.1%}" for name, ours, real in pairs]
-    tail = f"  step {measured.step_s:.3f} s; in use on the card beside torch's allocator: {gib(measured.context_bytes)}"
+    tail = f"  step {measured.step_s:.3f} s; in use on the GPU beside torch's allocator: {gib(measured.context_bytes)}"
     return [head, f"  {'peak':<12}{'predicted':>14}{'measured':>14}{'error':>9}", *table, tail]

@@ -3,7 +3,7 @@ artifacts.
 
 An artifact `smoke/gpu0.jsonl` (or `smoke/cpu.jsonl`, or `smoke/group.jsonl` for what all GPUs do together) holds JSON lines:
 
-* `header`: schema, queue, interpreter and its version, device, level, the stages planned, whether the kernel's log was readable;
+* `header`: schema, queue, interpreter and its version, device, level, the stages planned, whether the kernel log was readable;
 * `result`: stage, status (passed, failed, skipped, died, timeout, not-run), reason, message, seconds, details, rank;
 * `stragglers`: processes that had to be ended after their parent.
 

@@ -1,4 +1,4 @@
-"""Child processes: how they are started and ended (process.py), and the stand-alone programs that a foreign interpreter runs.
+"""Child processes: starting and ending them (process.py), and the stand-alone programs that another interpreter runs.
 
 `python .../workers NAME ARGS` starts one of those (`__main__.py`); `smoke/` and `fit/` import nothing of rocm_doctor.
 """

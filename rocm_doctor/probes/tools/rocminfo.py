@@ -200,5 +200,5 @@ def _address(bdfid: int | None) -> str | None:
 
 
 def _apu(agent: _Agent) -> bool | None:
-    """Printed since ROCm 6.2: `APU`, or nothing for a card of its own."""
+    """Printed since ROCm 6.2: `APU`, or nothing for a GPU of its own."""
     return "APU" in agent.value("Memory Properties").split() if "Memory Properties" in agent.said else None

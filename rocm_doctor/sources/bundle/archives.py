@@ -1,4 +1,4 @@
-"""Files, folders, archives and streams as named bytes, bounded: whatever is handed over, memory and time stay small.
+"""Files, folders, archives and streams as named bytes, with bounded memory and time for any input.
 
 Links are not followed, nothing is unpacked to disk, and only ordinary files are opened for reading (see rocm_doctor/bounded).
 """
@@ -29,13 +29,13 @@ Named = tuple[str, bytes]
 
 
 class BundleError(Exception):
-    """What was handed over is no readable bundle; the message names it and what to do."""
+    """The input is not a readable bundle; the message names it and what to do."""
 
 
 def members(path: Path) -> Iterator[Named]:
     """Names and bytes of what a folder, an archive or a single file holds.
 
-    Raises Unreadable for what is damaged or no ordinary file, BundleError for too much in all, OSError for what cannot be opened.
+    Raises Unreadable for what is damaged or not an ordinary file, BundleError for too much in all, OSError for what cannot be opened.
     """
     total = 0
     for count, (name, data) in enumerate(_of_folder(path) if path.is_dir() else _of_file(path), 1):
@@ -64,7 +64,7 @@ def of_stream(stream: IO[bytes], name: str) -> bytes:
 
 
 def is_text(text: str) -> bool:
-    """Whether decoded bytes were text: terminal codes are, a flood of other control characters is not."""
+    """True if decoded bytes were text: terminal codes are, a flood of other control characters is not."""
     sample = text[: 1 << 16]
     return len(sample) - len(sample.translate(_NO_TEXT)) <= max(2, len(sample) // 20)
 

@@ -63,7 +63,7 @@ def collect(
 
 
 def interrupted(artifacts: Iterable[Artifact]) -> bool:
-    """Whether the user stopped `collect` while it waited for tools: what these say is then not all that could be had."""
+    """True if the user stopped `collect` while it waited for tools: what these say is then not all that could be had."""
     return INTERRUPTED in artifacts
 
 
@@ -79,7 +79,7 @@ def _elsewhere(python: str | None, root: Path, tools: bool, env: Mapping[str, st
 
 
 def kernel_knows(kernel: Sequence[Artifact]) -> bool:
-    """Whether the topology names at least one GPU, and of each its target and its memory."""
+    """True if the topology names at least one GPU, and of each its target and its memory."""
     nodes = [a for a in kernel if re.fullmatch(KFD + r"/\d+/properties", a.name)]
     gpus = [a for a in nodes if not a.missing and re.search(r"^simd_count [1-9]", a.text, re.MULTILINE)]
     banks = {a.name.split("/mem_banks/")[0] for a in kernel if "/mem_banks/" in a.name and re.search(r"heap_type [12]\b", a.text)}
@@ -88,7 +88,7 @@ def kernel_knows(kernel: Sequence[Artifact]) -> bool:
 
 
 def _driver_signs(kernel: Sequence[Artifact], nodes: Sequence[str]) -> bool:
-    """Whether anything speaks for a GPU driver: the module, a topology, a device node, or AMD's hardware on the bus."""
+    """True if anything speaks for a GPU driver: the module, a topology, a device node, or AMD's hardware on the bus."""
     signs = ("sys/module/amdgpu", "sys/class/kfd", "sys/class/drm/card", "sys/bus/pci/devices/")
     return bool(nodes) or any(a.name.startswith(signs) and not a.missing for a in kernel)
 
@@ -100,7 +100,7 @@ def _hip_known(rocm: Sequence[Artifact]) -> bool:
 def _start_helpers(
     root: Path, nodes: Sequence[str], log: Artifact, kernel: Sequence[Artifact], env: Mapping[str, str]
 ) -> list[Running]:
-    """Short commands of the system itself: opening the device nodes, and the journal where the kernel's log is closed to us."""
+    """Short commands of the system itself: opening the device nodes, and the journal where the kernel log is closed to us."""
     helpers = []
     if nodes and os.access("/bin/sh", os.X_OK):
         helpers.append(start_one("open", opening(root, nodes), env, limit=3.0))
@@ -118,6 +118,6 @@ def _printed(command: str, helpers: Sequence[Running]) -> str | None:
 
 
 def _with_journal(log: Artifact, helpers: Sequence[Running]) -> Artifact:
-    """The kernel's log, taken from the journal where the journal could be had and the log itself could not."""
+    """The kernel log, taken from the journal where the journal could be had and the log itself could not."""
     lines = [line for line in (_printed("journal", helpers) or "").splitlines() if _JOURNAL_WORDS.search(line)]
     return Artifact("kernel/log", "live", "\n".join(lines) + "\n", note="journalctl -k, lines on GPUs") if lines else log

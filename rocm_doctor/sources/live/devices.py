@@ -18,7 +18,7 @@ def device_nodes(root: Path) -> list[str]:
 
 
 def opening(root: Path, nodes: Sequence[str]) -> list[str]:
-    """A command that opens each node for reading and writing and says how it went, one line each.
+    """A command that opens each node for reading and writing and prints the result, one line each.
 
     A child does it: a driver that hangs may hold the opening process in the kernel for ever, and that must not be us.
     """

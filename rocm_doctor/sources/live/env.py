@@ -11,9 +11,9 @@ ALSO = (
     "PYTHONNOUSERSITE", "CONDA_DEFAULT_ENV", "WSL_DISTRO_NAME", "container", "APPTAINER_NAME", "SINGULARITY_NAME", "TOOLBOX_PATH",
     "DISTROBOX_ENTER_PATH", "SLURM_JOB_ID", "MKL_THREADING_LAYER",
 )  # fmt: skip
-"""Variables that say where the process runs, beside those that ROCm and training read."""
+"""Variables that show where the process runs, besides those that ROCm and training read."""
 ENV_ONLY_SET = ("KUBERNETES_SERVICE_HOST",)
-"""Variables whose presence says something and whose value is nobody's business."""
+"""Variables whose presence matters and whose value is private."""
 _SECRET = ("TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "PASS", "CREDENTIALS", "AUTH", "APIKEY")
 
 

@@ -1,4 +1,4 @@
-"""Reading files of the examined machine into artifacts: bounded, never blocking or raising, saying why there is nothing."""
+"""Files of the examined machine as artifacts: bounded, never blocking or raising, with the reason where one is missing."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Filter = Callable[[str], str]
 def read(
     root: Path, name: str, *, note_absent: bool = False, keep: Filter | None = None, limit: int = LIMIT
 ) -> Iterator[Artifact]:
-    """The file as an artifact; one that says `denied` when it cannot be read.
+    """The file as an artifact; `missing` is `denied` if it cannot be read.
 
-    A file that is not there yields nothing, unless its absence says something (`note_absent`). `keep` picks what stays.
+    A missing file yields nothing, unless its absence matters (`note_absent`). `keep` selects what stays.
     """
     try:
         text = _text(root / name, limit)
@@ -33,12 +33,12 @@ def read(
 
 
 def read_all(root: Path, names: Iterable[str]) -> list[Artifact]:
-    """The files of that list that are there."""
+    """The files of that list that exist."""
     return [artifact for name in names for artifact in read(root, name)]
 
 
 def text_of(root: Path, name: str, limit: int = LIMIT) -> str:
-    """The file's text, empty when there is none to be had."""
+    """The file's text; empty if it cannot be read."""
     return next((a.text for a in read(root, name, limit=limit)), "")
 
 
@@ -62,7 +62,7 @@ def _why(error: OSError) -> Why:
 
 
 def names_in(root: Path, folder: str) -> list[str]:
-    """Names in a folder, in natural order of their numbers; none when it is not there or cannot be listed."""
+    """Names in a folder, in natural order of their numbers; none if it is missing or cannot be listed."""
     try:
         with os.scandir(root / folder) as entries:
             return sorted((entry.name for entry in entries), key=lambda name: (len(name), name))
@@ -75,7 +75,7 @@ def exists(root: Path, name: str) -> bool:
 
 
 def marker(root: Path, name: str, *, note_absent: bool = False) -> Iterator[Artifact]:
-    """Whether something is there at all, as an artifact under its name."""
+    """The existence of a path, as an artifact under its name."""
     if exists(root, name):
         yield Artifact(name, "live", "exists: yes\n")
     elif note_absent:
@@ -83,7 +83,7 @@ def marker(root: Path, name: str, *, note_absent: bool = False) -> Iterator[Arti
 
 
 def lines_with(*words: str) -> Filter:
-    """A filter that keeps the lines in which one of the words stands (whatever the case)."""
+    """A filter that keeps the lines with one of the words (in any case)."""
 
     def keep(text: str) -> str:
         return "".join(line for line in text.splitlines(keepends=True) if any(word in line.lower() for word in words))

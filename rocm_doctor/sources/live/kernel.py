@@ -1,4 +1,4 @@
-"""What the kernel says of AMD GPUs without any tool: KFD topology, DRM, the PCI bus, the amdgpu module, and the kernel's log.
+"""The kernel's data on AMD GPUs, read without tools: KFD topology, DRM, the PCI bus, the amdgpu module, and the kernel log.
 
 Nothing needs a right beyond reading sysfs. The PCIe link is read only of a GPU that is awake: the kernel answers for it from the
 device's config space and may wake the device to do so. Serial numbers and unique ids are not read.
@@ -17,7 +17,7 @@ from rocm_doctor.sources.live.files import exists, marker, names_in, read, read_
 KFD = "sys/class/kfd/kfd/topology/nodes"
 PCI = "sys/bus/pci/devices"
 _AWAKE = ("active", "unsupported", "")
-"""What power/runtime_status says of a device that is on: now, always (it has no runtime power management), or without saying."""
+"""Values of power/runtime_status for a powered device: now, always (no runtime power management), or unknown."""
 _LINK_FILES = ("current_link_width", "current_link_speed", "max_link_width", "max_link_speed")
 _DRM_FILES = (
     "vendor", "device", "class", "uevent", "product_name", "vbios_version", "numa_node", "mem_info_vram_total",
@@ -63,7 +63,7 @@ def _drm(root: Path) -> Iterator[Artifact]:
 
 
 def _links(root: Path, device: str) -> Iterator[Artifact]:
-    """The link of the GPU and of its slot, where asking wakes nobody."""
+    """The link of the GPU and of its slot, if reading it does not wake the device."""
     status = text_of(root, f"{device}/power/runtime_status").strip()
     if status in _AWAKE:
         yield from read_all(root, (f"{device}/{file}" for file in _LINK_FILES))
@@ -83,9 +83,9 @@ def _power(root: Path, device: str) -> Iterator[Artifact]:
 
 
 def _slot_link(root: Path, device: str) -> Iterator[Artifact]:
-    """`.link`: the PCIe link of the slot. A card with a switch of its own tells only the link behind that, always full width.
+    """`.link`: the PCIe link of the slot. A GPU with its own switch reports only the link behind that, always at full width.
 
-    The card's upstream port is the topmost of AMD's bridges above the GPU.
+    The GPU's upstream port is the topmost of AMD's bridges above the GPU.
     """
     path, port = (root / device).resolve().parent, None
     while text_of(path, "vendor").strip() == _AMD and text_of(path, "class").startswith("0x0604"):
@@ -100,7 +100,7 @@ def _is_amd(root: Path, device: str) -> bool:
 
 
 def _pci(root: Path) -> Iterator[Artifact]:
-    """Display controllers and accelerators of AMD, whichever driver has claimed them; and how many devices were looked at."""
+    """AMD display controllers and accelerators, whatever driver has claimed them; and the number of devices checked."""
     devices = names_in(root, PCI)
     if not devices:
         yield Artifact(PCI, "live", missing="absent-source", note="no PCI bus to look at")
@@ -145,7 +145,7 @@ def _debugfs(root: Path) -> Iterator[Artifact]:
 
 
 def kernel_log(root: Path) -> Artifact:
-    """Lines of the kernel's log that concern GPUs, read from /dev/kmsg without waiting for new ones."""
+    """Lines of the kernel log that concern GPUs, read from /dev/kmsg without waiting for new ones."""
     try:
         lines = list(_gpu_lines(_records(root / "dev/kmsg")))
     except OSError as error:
@@ -157,7 +157,7 @@ def kernel_log(root: Path) -> Artifact:
 
 
 def _records(path: Path) -> Iterator[str]:
-    """Records of /dev/kmsg: each read gives one. EPIPE says that old ones were overwritten meanwhile: go on with the next."""
+    """Records of /dev/kmsg: each read gives one. EPIPE means that old ones were overwritten: continue with the next."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     got = 0
     try:

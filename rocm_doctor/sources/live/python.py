@@ -1,4 +1,4 @@
-"""The examined Python, from its files: interpreter, installed packages, torch's version file. It is not started where files tell.
+"""The examined Python, from its files: interpreter, installed packages, torch's version file. It is started only if files are not enough.
 
 The folders of packages are those that the interpreter itself would search; the first one that holds a package wins, as on import.
 """
@@ -63,13 +63,17 @@ def python_files(python: str | None, root: Path, env: Mapping[str, str]) -> list
 
 
 def locate(python: str | None, root: Path, env: Mapping[str, str]) -> Interpreter | str:
-    """The interpreter and its folders; words for the user when there is none under that path."""
+    """The interpreter and its folders, or the error message if the path has none."""
     if python is None:
         return _own(root)
     path = _program(Path(python))
     if path is None:
-        return f"{python}: no Python there; give the path of an interpreter or the folder of its environment"
-    return _from_files(path, env) or _from_start(path) or f"{python}: neither its files nor a start tell where its packages are"
+        return f"{python}: no Python found: give the path of an interpreter or the folder of its environment"
+    return (
+        _from_files(path, env)
+        or _from_start(path)
+        or f"{python}: its packages were not found, neither from its files nor by starting it"
+    )
 
 
 def _own(root: Path) -> Interpreter:
@@ -87,7 +91,7 @@ def _program(python: Path) -> Path | None:
 
 
 def _from_files(path: Path, env: Mapping[str, str]) -> Interpreter | None:
-    """What pyvenv.cfg and the names of the library folders tell."""
+    """Version and folders from pyvenv.cfg and the names of the library folders."""
     prefix = _prefix(path)
     config = _pyvenv(prefix)
     if not config:
@@ -118,7 +122,7 @@ def _pyvenv(prefix: Path) -> dict[str, str]:
 
 
 def _minor(path: Path, prefix: Path, config: Mapping[str, str]) -> str | None:
-    """`3.12`: from pyvenv.cfg, the program's own name, or the only library folder that there is."""
+    """`3.12`: from pyvenv.cfg, the program's own name, or the only library folder."""
     stated = re.match(r"\d+\.\d+", config.get("version_info") or config.get("version") or "")
     if stated:
         return stated.group()
@@ -198,7 +202,7 @@ def _key(name: str) -> str:
 
 
 def _torch(folders: Sequence[Path], installed: Sequence[Package]) -> Iterator[Artifact]:
-    """torch's version file, the head of its record, and the names that tell how it was built."""
+    """torch's version file, the head of its metadata, and file names that show how it was built."""
     home = next((folder for folder in folders if (folder / "torch" / "version.py").is_file()), None)
     if home is None:
         note = "no torch in " + (", ".join(map(str, folders)) or "any folder of this interpreter")
@@ -215,7 +219,7 @@ def _torch(folders: Sequence[Path], installed: Sequence[Package]) -> Iterator[Ar
 
 
 def _listings(home: Path) -> Iterator[Artifact]:
-    """Names of torch's libraries, and of the files that are there once for each GPU target."""
+    """Names of torch's libraries, and of the files that exist once for each GPU target."""
     for folder in _TORCH_LISTINGS:
         names = [name for name in names_in(home, folder) if folder == "torch/lib" or "gfx" in name]
         if names:

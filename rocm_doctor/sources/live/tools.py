@@ -1,4 +1,4 @@
-"""ROCm's own tools, started beside our own reading of files, each bounded in time and bytes, and whatever they printed kept.
+"""ROCm's tools, run in parallel with reading files: bounded in time and bytes, with all their output kept.
 
 Which run: `rocminfo` always, since only it tells what the runtime itself sees. The management tools are Python programs of 0.1
 to 1 s each, and a driver that hangs keeps them in the kernel for ever (ROCm/legacy-rocm-build#5745). They are asked only where
@@ -23,12 +23,12 @@ from rocm_doctor.workers.process import Child, ChildResult, ChildSpec, asleep_in
 
 LIMIT = 5.0
 QUIET = 2.5
-"""Seconds of silence after output until a tool that does not exit is ended: it has said all it had to say (ROCm/librocdxg#17)."""
+"""Seconds of silence after output before a tool that does not exit is ended: its output is complete (ROCm/librocdxg#17)."""
 CAP = 4 << 20
 """Bytes of one tool's output. 64 partitions of an MI300X fill 0.7 MB of rocminfo."""
 
 PATIENCE = 0.25
-"""Seconds that rocminfo gets to say that there is no driver, before the management tools are asked beside it."""
+"""Seconds for rocminfo to report a missing driver before the management tools are started, too."""
 
 RUNTIME = ("rocminfo",)
 MANAGEMENT = (
@@ -118,7 +118,7 @@ INTERRUPTED = Artifact("interrupted", "live", missing="timeout", note="interrupt
 def _finish(
     asked: ToolQueue, env: Mapping[str, str], helpers: Sequence[Running], started: list[Running], refused: list[Artifact]
 ) -> None:
-    """Each tool stands in `started` as soon as it runs, so that whoever interrupts us can end it."""
+    """Start the tools; each is in `started` as soon as it runs, so that an interrupt can end it."""
     wait(helpers)
     if asked.held and _no_driver(asked.running):
         refused += [Artifact(f"cmd/{command}", "live", missing="not-asked", note=_NO_DRIVER) for command, _ in asked.held]
@@ -136,7 +136,7 @@ _NO_DRIVER = "neither sysfs nor rocminfo knows of a driver, and it reads nothing
 
 
 def _no_driver(running: Sequence[Running]) -> bool:
-    """Whether rocminfo, given a moment, ends by itself saying that no driver is loaded."""
+    """True if rocminfo, given a moment, ends by itself saying that no driver is loaded."""
     rocminfo = next(one.child for one in running if one.command in RUNTIME)
     until = rocminfo.started + PATIENCE
     while rocminfo.ended is None and (left := until - time.monotonic()) > 0:
@@ -197,7 +197,7 @@ def _ending(result: ChildResult) -> Iterator[str]:
 
 
 def _silence(result: ChildResult) -> Why | None:
-    """Why there is nothing to read. A tool that ends well and says nothing has been read: there was nothing."""
+    """Why there is no output. A tool that succeeds without output counts as read."""
     if result.state in ("timeout", "abandoned", "interrupted"):
         return "timeout"
     if result.state == "not-found":
@@ -222,16 +222,16 @@ def _reason(command: str, found: Mapping[str, str | None], kernel_knows: bool, h
     if not found[name]:
         return "no-tool", f"{name} is neither on PATH nor in /opt/rocm*/bin"
     if command in MANAGEMENT and kernel_knows:
-        return "not-asked", "the kernel's topology already tells it"
+        return "not-asked", "already known from the kernel's topology"
     if better:
-        return "not-asked", f"{better[0]} tells more"
+        return "not-asked", f"{better[0]} reports more"
     if name == "hipconfig" and hip_known:
-        return "not-asked", "the version file of the installation already tells it"
+        return "not-asked", "already known from the installation's version file"
     return None, ""
 
 
 def search_path(root: Path, env: Mapping[str, str]) -> list[Path]:
-    """Folders in which tools are looked for: PATH first, as a user's shell would, then the installations."""
+    """Folders that are searched for tools: PATH first, as in a shell, then the installations."""
     installed = [root / "opt" / name / "bin" for name in sorted(names_in(root, "opt")) if name.startswith("rocm")]
     hip = [Path(env["HIP_PATH"], "bin")] if sys.platform == "win32" and env.get("HIP_PATH") else []
     return [*(Path(part) for part in env.get("PATH", "").split(os.pathsep) if part), *hip, *installed]
@@ -245,5 +245,5 @@ def find(name: str, folders: Sequence[Path]) -> str | None:
 
 
 def _tool_env(env: Mapping[str, str]) -> dict[str, str]:
-    """The user's own environment (an override must show in what rocminfo says), in the language that parsers know."""
+    """The user's environment (so that an override shows in rocminfo's output), with the C locale for the parsers."""
     return {**env, "LC_ALL": "C", "PYTHONDONTWRITEBYTECODE": "1"}

@@ -21,7 +21,7 @@ from rocm_doctor.sources.paste.own import taken_out
 __all__ = ["cut", "decode"]
 
 MOST = 40
-"""Cuttings of one text, at most: each repeats the empty lines before it, and nobody pastes forty tools' output."""
+"""Most parts of one text: each repeats the empty lines before it, and real texts have fewer than forty."""
 _LONGEST = 20_000
 """Lines of one cutting, and lines that give tools' output away, at most: rocminfo prints some 7,000 for 64 partitions."""
 _BACKWARD = 40
@@ -73,7 +73,7 @@ def _own(kind: str, data: str, number: int, name: str) -> Artifact:
 
 
 def _fences(text: str, lines: list[str]) -> set[int]:
-    """Blank the lines that open or close a code block (text behind the marks stays) and say where they were."""
+    """The indices of lines that open or close a code block; they are blanked (text behind the marks stays)."""
     found = set()
     for mark in (m for m in _FENCE if m in text):
         for n in [n for n, line in enumerate(lines) if mark in line]:
@@ -144,7 +144,7 @@ def _opening(lines: list[str], first: int, floor: int, fences: set[int]) -> int:
 
 
 def _parted(lines: list[str], start: int, end: int, fences: set[int]) -> bool:
-    """A fence or a prompt stands between (or at) these lines: another piece of output begins."""
+    """True if a fence or a prompt is between (or at) these lines: a new output begins."""
     return any(n in fences or _is_prompt(lines[n]) for n in range(start, end + 1))
 
 

@@ -26,7 +26,7 @@ _CELL_LINE = re.compile(r"\s*\"((?:[^\"\\]|\\.)*)\",?\s*$")
 _STAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7,9}Z ", re.MULTILINE)
 _BLANKS = "\u00a0\u2007\u202f\u200b\u2060\ufeff"
 _BREAKS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
-# What is no text goes; what `str.splitlines` takes for a line end becomes a blank, so that line numbers stay those of an editor.
+# Control characters go; what `str.splitlines` treats as a line end becomes a blank, so line numbers match those of an editor.
 _CONTROLS = {
     **dict.fromkeys((c for c in range(0x20) if c not in (0x09, 0x0A)), None),
     **dict.fromkeys((0x7F, *range(0x80, 0xA0)), None),
@@ -89,7 +89,7 @@ def _unix_lines(text: str) -> str:
 
 
 def _out_of_notebook(line: str) -> str:
-    """A line of a Jupyter notebook's cell or output, which stands there as a JSON string."""
+    """A line of a Jupyter notebook's cell or output, which is a JSON string."""
     found = _CELL_LINE.match(line)
     try:
         return str(jsons.loads(f'"{found.group(1)}"')).rstrip("\n").replace("\n", " ") if found else line

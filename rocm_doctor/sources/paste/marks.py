@@ -23,7 +23,7 @@ def _marks(kind: str, *words: str, fits: str = "") -> tuple[Mark, ...]:
     return tuple(Mark(kind, w, re.compile(fits) if fits else None) for w in words)
 
 
-# A command as it stands behind a prompt, behind an assignment, or alone on its line: never in the middle of a sentence.
+# A command behind a prompt, behind an assignment, or alone on its line: never in the middle of a sentence.
 _BEFORE = r"(?:[^\n]{0,160}?(?:[$#%>+:;&|]|\w=\S{1,40})\s*)?(?:sudo\s+|srun\s+|time\s+)?(?:[\w./~:\\-]{0,80}[/\\])?"
 _BEHIND = r"(?:\.exe)?(?:\s+(?:--?\w|version|list|static|monitor|metric|[|>&;])|\s*$)"
 
@@ -92,7 +92,7 @@ ANYWHERE: tuple[Mark, ...] = (
     *_command("agents", "rocm_agent_enumerator"),
 )  # fmt: skip
 
-# Kinds whose lines stand for themselves: all of them go into one artifact, wherever they stand.
+# Kinds with independent lines: all of them go into one artifact, wherever they are.
 _VARIABLES = (
     "export ", "declare -x ", "set ", "HSA_", "HIP_", "ROCR_", "ROCM_", "CUDA_", "GPU_", "AMD_", "AMDGPU_", "HCC_", "PYTORCH_",
     "TORCH_", "MIOPEN_", "TRITON_", "NCCL_", "RCCL_", "VLLM_", "BNB_", "LD_LIBRARY_PATH=", "PYTHON", "HF_", "FLASH_",

@@ -93,7 +93,7 @@ def _of_object(plain: Any) -> Iterator[tuple[str, str]]:
 
 
 def _of_run(run: Any) -> Iterator[tuple[str, str]]:
-    """A SARIF run of this tool: the report stands in its properties."""
+    """The report in a SARIF run of this tool, which has it in its properties."""
     try:
         ours, report = run["tool"]["driver"]["name"] == "rocm-doctor", run["properties"].get("report")
     except (KeyError, TypeError, AttributeError):

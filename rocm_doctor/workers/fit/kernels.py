@@ -76,7 +76,7 @@ def pick(card: dict[str, bool], query: Any, key: Any, value: Any, mask: Any) -> 
 
 
 def patched_attention(tracker: Any, card: dict[str, bool], chosen: dict[str, int]) -> Any:
-    """`scaled_dot_product_attention` of the examined card: its fused kernels where they apply, the composite one elsewhere."""
+    """`scaled_dot_product_attention` of the examined GPU: its fused kernels where they apply, the composite one elsewhere."""
     composite = torch.nn.functional.scaled_dot_product_attention
 
     @wrap_torch_function(lambda query, key, value, *args, **kwargs: (query, key, value))

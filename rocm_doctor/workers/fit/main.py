@@ -17,7 +17,7 @@ def main(argv: list[str]) -> None:
     job = json.loads(pathlib.Path(argv[0]).read_text())
     try:
         result = run(job)
-    except Exception as error:  # the parent tells the user; a traceback would hide the one line that matters
+    except Exception as error:  # the parent prints the message; a traceback would hide the one line that matters
         result = {"error": type(error).__name__ + ": " + str(error)[:2000]}
     sys.stdout.write("\n" + json.dumps(result, separators=(",", ":")) + "\n")
 
@@ -33,7 +33,7 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of what was run, by name; a package that is not there is left out."""
+    """Versions of what was run, by name; missing packages are left out."""
     found: dict[str, str] = {}
     for name in ("torch", "transformers", "peft"):
         if name in sys.modules:
@@ -42,7 +42,7 @@ def versions() -> dict[str, str]:
 
 
 def host_peak() -> int:
-    """Highest resident memory of this process in bytes; 0 where the platform does not say."""
+    """Highest resident memory of this process in bytes; 0 where the platform does not report it."""
     try:
         import resource
     except ImportError:

@@ -1,4 +1,4 @@
-"""The real thing: training steps on the GPU, and what the allocator says of them."""
+"""Real training steps on the GPU, and the allocator's figures."""
 
 from __future__ import annotations
 
@@ -83,6 +83,6 @@ def target() -> str:
 
 
 def context() -> int:
-    """Bytes of the card that are in use but not this allocator's: the runtime's context, and whoever else is on the card."""
+    """Bytes of the GPU that are in use but not this allocator's: the runtime's context, and other processes."""
     free, total = torch.cuda.mem_get_info()
     return int(total - free - torch.cuda.memory_reserved())

@@ -55,7 +55,7 @@ def backend(context: StageContext, name: str, switch: str) -> dict[str, Any]:
 
 
 class NoKernel(Exception):
-    """torch says that this backend has no kernel for the operands here; the message holds its warnings, which give the reason."""
+    """torch has no kernel of this backend for these operands; the message holds its warnings, which give the reason."""
 
 
 def one_case(

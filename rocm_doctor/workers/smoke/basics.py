@@ -45,7 +45,7 @@ def device(context: StageContext) -> dict[str, Any]:
         raise Wrong("not-available", runtime_words(torch), masks=hip.masks())
     count, index = torch.cuda.device_count(), context.device.index
     if index >= count:
-        raise Wrong("no-such-index", f"GPU {index} was asked for, torch sees {count}", count=count, masks=hip.masks())
+        raise Wrong("no-such-index", f"GPU {index} was requested, but torch lists {count}", count=count, masks=hip.masks())
     context.take_device()
     about = properties(torch, index)
     about.update(count=count, index=index, masks=hip.masks())

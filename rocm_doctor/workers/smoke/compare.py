@@ -1,6 +1,6 @@
 """Comparing a device's numbers with float64 numbers of the CPU: what may differ, and how a difference is named.
 
-**Tolerances** follow from the number format and the length of the sums, not from what some card happened to give:
+**Tolerances** follow from the number format and the length of the sums, not from what some GPU happened to give:
 
 * Rounding to a format of machine epsilon `eps` moves a value by `u = eps / 2` of itself at most. Errors of `n` roundings, one
   after the other or in one sum, stay below `LAMBDA * sqrt(n) * u` with probability near one: Higham and Mary, "A new approach
@@ -36,7 +36,7 @@ class Wrong(Exception):
 
 
 class Skip(Exception):
-    """The stage has nothing to test here. `reason` is one word, the message says why."""
+    """The stage does not apply here. `reason` is one word, the message explains it."""
 
     def __init__(self, reason: str, message: str = "") -> None:
         super().__init__(message or reason)

@@ -76,7 +76,7 @@ def salt(block: int) -> int:
 
 
 def free_bytes(context: StageContext) -> float:
-    """What the memory test may take. An integrated GPU shares main memory with everything else: half of what is available at
+    """What the memory test may take. An integrated GPU shares system memory with everything else: half of what is available at
     most.
     """
     if not context.on_gpu:

@@ -1,4 +1,4 @@
-"""The worker's loop: run the stages that were asked for and append one JSON line per event to the results file.
+"""The worker's loop: run the requested stages and append one JSON line per event to the results file.
 
 Lines are appended with `os.write`, unbuffered, so that the last stage that began is known after any death. Nothing is read
 from standard output, which belongs to the libraries under test.
@@ -33,7 +33,7 @@ THREADS = 4
 
 
 class StageContext:
-    """What a stage works on: torch, the device, seeded random numbers, and a way to say what is being done."""
+    """The context of a stage: torch, the device, seeded random numbers, and progress reports."""
 
     def __init__(self, args: argparse.Namespace, emit: Callable[..., None]) -> None:
         self.args = args
@@ -150,7 +150,7 @@ def outcome(context: StageContext, function: Callable[[StageContext], dict[str, 
         return {"status": "failed", "reason": wrong.reason, "message": str(wrong), "details": wrong.details}
     except Exception as error:
         if any(words in str(error) for words in _FULL):
-            # Nothing of what is tested is to blame. safetensors gives the system's number in words of its own.
+            # The tested software is not to blame. safetensors words the system's error number in its own way.
             return {"status": "skipped", "reason": "disk-full", "message": f"no space left for temporary files: {error}"[:1000]}
         text = traceback.format_exc()[-TRACEBACK_CHARS:]
         return {"status": "failed", "reason": type(error).__name__, "message": str(error)[:1000], "traceback": text}
@@ -180,7 +180,7 @@ def stage_function(name: str) -> Callable[[StageContext], Any]:
 
 
 def unfit(context: StageContext, end: dict[str, Any]) -> bool:
-    """Whether this process is no place for further stages: after an exception on a GPU its context may be dead for good."""
+    """True if this process is no place for further stages: after an exception on a GPU its context may be dead for good."""
     return context.on_gpu and "traceback" in end
 
 

@@ -39,7 +39,7 @@ def peft(context: StageContext) -> dict[str, Any]:
 
 
 def package(name: str) -> Any:
-    """A package, imported. Not installed is no fault; installed and not importable is: reason import-NAME, with the words of
+    """A package, imported. Not installed means skipped; installed but not importable fails: reason import-NAME, with the words of
     the error.
     """
     os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false")

@@ -19,7 +19,7 @@ from .main import StageContext
 from .products import large, precision
 
 PATIENCE = datetime.timedelta(seconds=60)
-"""How long a collective may take before it fails with torch's own words; the runner's limit stands behind it."""
+"""Time limit of a collective, after which torch raises its own error; the runner's limit comes later."""
 LENGTHS = (1, 1003, 1 << 20)
 STEPS, RATE, ROWS, WIDTH = 3, 0.1, 32, 64
 TRAINING_STEPS = 96
@@ -57,7 +57,7 @@ def peer(context: StageContext) -> dict[str, Any]:
 
 
 def allreduce_gloo(context: StageContext) -> dict[str, Any]:
-    """Sums over all ranks in main memory: sockets and shared memory of the host, no GPU."""
+    """Sums over all ranks in system memory: sockets and shared memory of the host, no GPU."""
     return allreduce(context, "gloo", "cpu")
 
 

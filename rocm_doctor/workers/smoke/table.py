@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Stage(NamedTuple):
-    """One stage. `limit` is seconds with a cold kernel cache. `needs` names stages without which its result would say nothing.
+    """One stage. `limit` is seconds with a cold kernel cache. `needs` names stages without which its result has no meaning.
 
     `group`: in "one" process for each GPU, in that of the "first" GPU alone, in "all" of them as ranks of one job, or in a "fresh"
     process of its own.
