@@ -1,4 +1,4 @@
-"""Do the tests notice? Small faults are put into the code, one at a time, and the tests that run the changed line must fail.
+"""Mutation testing: small faults are put into the code, one at a time, and the tests that run the changed line must fail.
 
 python scripts/mutation.py record                  which test runs which line: .mutation/coverage (minutes)
 python scripts/mutation.py run [PACKAGE ...] -n 20 judge a sample of each package; .mutation/results.json
@@ -26,6 +26,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
 STATE = ROOT / ".mutation"
@@ -132,9 +133,28 @@ def record() -> None:
     tests = [
         str(p) for p in sorted((ROOT / "tests").glob("test_*.py")) if p.name.startswith(TESTS) and not p.name.startswith(LEFT_OUT)
     ]
-    subprocess.run(
-        [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", "-m", "pytest", "-q", *tests], cwd=ROOT, check=False
-    )
+    command = [
+        sys.executable,
+        "-m",
+        "coverage",
+        "run",
+        f"--rcfile={settings}",
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+    ]
+    subprocess.run([*command, f"--junitxml={STATE / 'tests.xml'}", *tests], cwd=ROOT, check=False)
+
+
+def failing() -> list[str]:
+    """Tests that failed on sound code: they would notice anything."""
+    cases = ElementTree.parse(STATE / "tests.xml").iter("testcase") if (STATE / "tests.xml").is_file() else ()
+    bad = (one for one in cases if one.find("failure") is not None or one.find("error") is not None)
+    return [f"{one.get('classname', '').replace('.', '/')}.py::{one.get('name')}" for one in bad]
 
 
 def tests_of(faults: Iterable[Fault]) -> dict[Fault, list[str]]:
@@ -200,6 +220,7 @@ def judge(fault: Fault, tests: list[str], folder: Path) -> str:
         "no:randomly",
         *chosen,
     ]
+    command += [f"--deselect={name}" for name in failing()]
     env = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "HYPOTHESIS_MAX_EXAMPLES": "20"}
     try:
         done = subprocess.run(command, cwd=folder, env=env, capture_output=True, timeout=LIMIT, check=False)

@@ -24,7 +24,7 @@ def test_the_verdict_comes_before_the_figures() -> None:
 def test_a_product_with_two_sizes_is_not_taken_for_the_larger() -> None:
     done = fit("--model", "qwen2.5-7b", "--method", "qlora", "--gpu", "RX 9060 XT", "--seq", "512")
     assert "It fits with 16 GiB, " in done.output
-    assert "with 8 GiB; --vram says which you have" in done.output
+    assert "with 8 GiB: choose with --vram" in done.output
     assert done.exit_code == 0
 
 
