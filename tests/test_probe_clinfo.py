@@ -7,7 +7,13 @@ from rocm_doctor.probes.tools import clinfo
 
 def test_amd_program() -> None:
     assert gpus(run(clinfo, ("cmd/clinfo", CLINFO_AMD))) == [
-        {"gfx": "gfx1032", "marketing_name": "AMD Radeon RX 6600", "pci_bdf": "0000:2d:00.0", "opencl_bytes": 8573157376}
+        {
+            "gfx": "gfx1032",
+            "marketing_name": "AMD Radeon RX 6600",
+            "pci_bdf": "0000:2d:00.0",
+            "opencl_bytes": 8573157376,
+            "vram_bytes": 8573157376,
+        }
     ]
 
 
@@ -17,6 +23,7 @@ def test_khronos_program_on_an_apu() -> None:
             "gfx": "gfx90c",
             "marketing_name": "AMD Radeon Graphics",
             "pci_bdf": "0000:03:00.0",
+            "opencl_bytes": 2147483648,
             "compute_units": 7,
             "wavefront_size": 64,
         }

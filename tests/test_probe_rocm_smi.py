@@ -52,7 +52,7 @@ Device  [Model : Revision]    Temp    Power  Partitions      SCLK     MCLK    Fa
     assert gpus(read(text)) == [
         {"subsystem_id": 0x471E, "device_id": 0x744C, "power_cap_watts": 303, "vram_used_percent": 0},
         {"subsystem_id": 0x0C34, "marketing_name": "Instinct MI210", "power_cap_watts": 300, "vram_used_percent": 0},
-        {"subsystem_id": 0x74A1, "power_cap_watts": 300, "vram_used_percent": 0},
+        {"subsystem_id": 0x74A1, "device_id": 0x74A1, "power_cap_watts": 300, "vram_used_percent": 0},
     ]
 
 

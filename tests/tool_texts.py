@@ -7,6 +7,9 @@ from types import ModuleType
 
 from rocm_doctor.model import Artifact, Fact, Unknown
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
+from rocm_doctor.probes.text.gpu_names import GpuNames
+
+NAMES = GpuNames.of([], apus=["gfx902", "gfx90c", "gfx1036", "gfx1103", "gfx1151"], accelerators=[0x740F, 0x74A0, 0x74A1])
 
 HEAD = """\
 =====================
@@ -303,7 +306,7 @@ def plain(facts: dict[str, Fact]) -> dict[str, object]:
 def run(probe: Callable[[Artifacts], ProbeResult] | ModuleType, *pairs: tuple[str, str]) -> ProbeResult:
     """What a probe notes on artifacts of these names and texts."""
     call = probe.probe if isinstance(probe, ModuleType) else probe
-    notes: ProbeResult = call(Artifacts(Artifact(name, "paste", text) for name, text in pairs))
+    notes: ProbeResult = call(Artifacts((Artifact(name, "paste", text) for name, text in pairs), lambda: NAMES))
     return notes
 
 

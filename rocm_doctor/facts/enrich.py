@@ -44,7 +44,6 @@ def _torch_rocm(snapshot: Snapshot, matrix: Matrix) -> dict[str, Fact]:
 
 
 def _enriched(facts: dict[str, Fact], matrix: Matrix) -> dict[str, Fact]:
-    facts = {**_device_of_subsystem(facts, matrix), **facts}
     out = dict(facts)
     by_id = _targets_of_id(facts.get("device_id"), matrix)
     stated = facts.get("gfx")
@@ -56,21 +55,7 @@ def _enriched(facts: dict[str, Fact], matrix: Matrix) -> dict[str, Fact]:
     if "gfx_reported" in out and out["gfx_reported"].value == out["gfx"].value:
         del out["gfx_reported"]
     target = matrix.gfx.get(str(out["gfx"].value))
-    out = {**_own_memory(out, target), **out}
     return {**out, **_unsaid(_of_target(target, out["gfx"].readings), out), **_product(target, facts)} if target else out
-
-
-def _device_of_subsystem(facts: dict[str, Fact], matrix: Matrix) -> dict[str, Fact]:
-    """The device id of an Instinct of which only the subsystem's id was read: AMD gives both the same number there."""
-    number = facts.get("subsystem_id")
-    targets = _targets_of_id(number, matrix) if "device_id" not in facts else ()
-    return {"device_id": number} if number and any(matrix.gfx[g].family.startswith("CDNA") for g in targets) else {}
-
-
-def _own_memory(facts: dict[str, Fact], target: Target | None) -> dict[str, Fact]:
-    """The device memory where only OpenCL's number was read; that of an APU is a share of system memory."""
-    number = facts.get("opencl_bytes")
-    return {"vram_bytes": number} if number and "vram_bytes" not in facts and not (target and target.kind == "APU") else {}
 
 
 def _product(target: Target, facts: dict[str, Fact]) -> dict[str, Fact]:
@@ -153,4 +138,6 @@ def _gpu_names(matrix: Matrix) -> GpuNames:
         codenames=[(t.gfx, t.codename) for t in targets],
         families=[(t.gfx, t.family) for t in targets],
         processors=[(t.gfx, t.processors) for t in targets],
+        apus=[t.gfx for t in targets if t.kind == "APU"],
+        accelerators=[int(pci, 16) for t in targets if t.family.startswith("CDNA") for pci in t.pci],
     )

@@ -56,12 +56,15 @@ class _Word(NamedTuple):
 
 
 class GpuNames(NamedTuple):
-    """The lookup, built once from the catalog by `GpuNames.of`."""
+    """The lookup, built once from the catalog by `GpuNames.of`. `apus`: targets whose memory is the system's; `accelerators`: device
+    ids of Instinct boards, whose subsystem id is the device id."""
 
     entries: dict[Key, _Entry]
     pci: dict[int, tuple[str, ...]]
     processors: tuple[tuple[re.Pattern[str], str], ...]
     firsts: frozenset[str]
+    apus: frozenset[str] = frozenset()
+    accelerators: frozenset[int] = frozenset()
 
     @classmethod
     def of(
@@ -70,6 +73,8 @@ class GpuNames(NamedTuple):
         codenames: Iterable[tuple[str, str]] = (),
         families: Iterable[tuple[str, str]] = (),
         processors: Iterable[tuple[str, Sequence[str]]] = (),
+        apus: Iterable[str] = (),
+        accelerators: Iterable[int] = (),
     ) -> GpuNames:
         """The lookup of (target, marketing names, PCI ids in hex) and of pairs of target and code name, family or processor glob."""
         entries: dict[Key, _Entry] = {}
@@ -87,7 +92,8 @@ class GpuNames(NamedTuple):
             entries.setdefault(key, entry)
         _add_others(entries, codenames, families)
         patterns = tuple((_glob(glob), gfx) for gfx, globs in processors for glob in globs)
-        return cls(entries, pci, patterns, frozenset(key[0] for key in entries))
+        firsts = frozenset(key[0] for key in entries)
+        return cls(entries, pci, patterns, firsts, frozenset(apus), frozenset(accelerators))
 
     def find(self, text: str) -> list[Mention]:
         """Every GPU named in the text, in order; the longest of the names at one offset. Linear time."""

@@ -12,6 +12,7 @@
 gpu 0 gfx = gfx1030
 gpu 0 marketing_name = AMD Radeon RX 6800 XT
 gpu 0 opencl_bytes = 17163091968
+gpu 0 vram_bytes = 17163091968
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         if gpus or none:
             listing = result.listing(not elided(artifact))
             for said in gpus:
-                _describe(result, listing.gpu(), said)
+                gpu = listing.gpu()
+                _describe(result, gpu, said)
+                _own_memory(gpu, said, artifacts)
     return result
 
 
@@ -112,7 +115,7 @@ def _describe(result: ProbeResult, gpu: dict[str, Fact], said: Said) -> None:
         ("pci_bdf", "topology", _address(value("topology"))),
         ("wavefront_size", "wavefront", {"32": 32, "64": 64}.get(value("wavefront"))),
         ("compute_units", "units", _number(value("units")) if _counts_units(value("board"), gfx, value("wavefront")) else None),
-        ("opencl_bytes", "memory", _number(value("memory").split(" ")[0]) if _own_memory(said, gfx) else None),
+        ("opencl_bytes", "memory", _number(value("memory").split(" ")[0])),
     ):
         if source in said:
             put(result, gpu, key, read, said[source][1])
@@ -124,13 +127,15 @@ def _counts_units(board: str, gfx: str | None, wavefront: str) -> bool:
     return wavefront == "64" or any(word in board.lower() for word in _NO_WGP)
 
 
-def _own_memory(said: Said, gfx: str | None) -> bool:
-    """True if nothing here says that the memory is a share of the system's; the catalog knows which targets are APUs."""
+def _own_memory(gpu: dict[str, Fact], said: Said, artifacts: Artifacts) -> None:
+    """Take what OpenCL reports as the GPU's memory, unless it is a share of the system's, as on an APU."""
+    memory = gpu.get("opencl_bytes")
     board = said["board"][0] if "board" in said else ""
     unified = said["unified"][0] if "unified" in said else ""
-    if _APU_NAMES.search(board) or unified not in ("", "0", "No"):
-        return False
-    return bool(gfx or board)
+    if memory is None or not ("gfx" in gpu or board) or _APU_NAMES.search(board) or unified not in ("", "0", "No"):
+        return
+    if "gfx" not in gpu or gpu["gfx"].value not in artifacts.gpu_names.apus:
+        gpu["vram_bytes"] = memory
 
 
 def _number(printed: str) -> int | None:

@@ -41,9 +41,18 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         read_text(result, artifact, gpus)
         if not gpus:
             _failures(result, artifact)
+        for gpu in gpus.values():
+            _device_of_subsystem(gpu, artifacts)
         if gpus or "No AMD GPUs specified" in artifact.text:
             result.listing(_complete(artifact, gpus)).gpus += [gpus[n] for n in sorted(gpus)]
     return result
+
+
+def _device_of_subsystem(gpu: dict[str, Fact], artifacts: Artifacts) -> None:
+    """Add the device id of an Instinct of which the subsystem's id alone was printed: AMD gives both the same number there."""
+    number = gpu.get("subsystem_id")
+    if number and "device_id" not in gpu and number.value in artifacts.gpu_names.accelerators:
+        gpu["device_id"] = number
 
 
 def _complete(artifact: Artifact, gpus: Gpus) -> bool:
