@@ -64,7 +64,77 @@ def test_a_librarys_open_range_is_no_error(tmp_path: Path) -> None:
     assert [s for _, s, _ in said(report(tmp_path, {"pyproject.toml": text.format("==2.9.1")}))] == ["error"]
 
 
+def test_a_list_with_an_open_range_is_met_by_a_torch_that_is_there_before(tmp_path: Path) -> None:
+    for text, severity in (("torch>=2.3\n", "warning"), ("torch>=2.3\ntorchvision==0.24.1\n", "error"), ("torch==2.9.1\n", "error")):
+        assert [s for _, s, _ in said(report(tmp_path, {"requirements.txt": text}))] == [severity]
+
+
+README = "# Install\n```bash\npip install torch --index-url https://download.pytorch.org/whl/{}\n```\n"
+
+
+def test_a_readme_that_installs_torch_for_amd_is_an_environment_for_amd(tmp_path: Path) -> None:
+    """A hobby repository: the README is the only way in, so what is wrong there is more than a note."""
+    files = {"README.md": README.format("rocm6.4"), "requirements.txt": "torch\nnumpy\n"}
+    assert said(report(tmp_path, files)) == []
+    assert said(report(tmp_path, files, gpu="gfx1151")) == [("arch.not-in-build", "warning", "README.md:3")]
+    assert said(report(tmp_path, {**files, "requirements.txt": "torch==2.9.1\n"}))[0][1] == "warning"
+    assert said(report(tmp_path, {**files, "README.md": README.format("cu126")}))[0][1] == "warning"
+    rst = "Install\n=======\n\n.. code-block:: bash\n\n   pip install torch --index-url https://download.pytorch.org/whl/rocm6.4\n\nEnd\n"
+    (tmp_path / "README.md").unlink()
+    assert said(report(tmp_path, {"README.rst": rst})) == []
+    assert said(report(tmp_path, {"README.rst": rst}, gpu="gfx1151")) == [("arch.not-in-build", "warning", "README.rst:6")]
+
+
+def test_a_hosted_job_for_amd_builds_and_runs_nothing(tmp_path: Path) -> None:
+    job = "jobs:\n  rocm:\n    runs-on: {}\n    env:\n      PYTORCH_ROCM_ARCH: {}\n    steps:\n      - run: pip install torch==2.9.1 --index-url " + ROCM
+    path = ".github/workflows/wheels.yml"
+    assert said(report(tmp_path, {path: job.format("ubuntu-22.04", "gfx1151")}, gpu="gfx1151")) == [("arch.not-in-build", "warning", path + ":7")]
+    assert said(report(tmp_path, {path: job.format("ubuntu-22.04", "gfx942")}, gpu="gfx1151")) == [("arch.not-in-build", "error", path + ":5")]
+    assert said(report(tmp_path, {path: job.format("[self-hosted, rocm]", "gfx1151")}, gpu="gfx1151")) == [("arch.not-in-build", "error", path + ":7")]
+
+
+def test_a_list_that_is_called_by_what_it_adds_is_a_choice(tmp_path: Path) -> None:
+    files = {"requirements.txt": "torch\n", "requirements/vllm.txt": "vllm==0.9\n", "requirements/train.txt": "peft\n"}
+    assert purposes(tmp_path, files) == {"requirements.txt": "neutral", "requirements/vllm.txt": "optional", "requirements/train.txt": "neutral"}
+
+
+def test_the_torch_that_a_pinned_companion_brings(tmp_path: Path) -> None:
+    assert "2.8.0" in report(tmp_path, {"requirements.txt": "torchaudio==2.8.0\n"}).findings[0].title
+
+
+def test_examples_for_nvidia_settle_nothing(tmp_path: Path) -> None:
+    image = "FROM nvcr.io/nvidia/pytorch:24.01-py3\n"
+    assert [s for _, s, _ in said(report(tmp_path, {"examples/a/Dockerfile": image}))] == ["warning"]
+    assert [s for _, s, _ in said(report(tmp_path, {"Dockerfile": image}))] == ["error"]
+
+
+def test_a_file_of_an_environment_that_is_left_out_leaves_the_verdict_open_no_more(tmp_path: Path) -> None:
+    text = "--extra-index-url https://download.pytorch.org/whl/cpu\n-r gone.txt\ntorch~=2.6.0\n"
+    assert report(tmp_path, {"tool/requirements.txt": text, "requirements-rocm.txt": f"--index-url {ROCM}\ntorch==2.9.1\n"}).verdict == "ready"
+
+
 # Dockerfiles
+
+
+def test_uv_pip_takes_no_lock(tmp_path: Path) -> None:
+    """`uv pip install -e .` keeps the ROCm torch that is there; `uv sync` takes what the lock says."""
+    files = {
+        "pyproject.toml": '[project]\nname = "x"\nversion = "1"\ndependencies = ["torch>=2.6"]\n[tool.uv]\n',
+        "uv.lock": 'version = 1\n[[package]]\nname = "x"\nversion = "1"\nsource = { editable = "." }\ndependencies = [{ name = "torch" }]\n'
+        '[[package]]\nname = "torch"\nversion = "2.9.1"\nsource = { registry = "https://pypi.org/simple" }\n',
+    }
+    for command, ids in (("uv pip install -e .", set()), ("uv sync", {NOT_ROCM})):
+        image = f"FROM {IMAGE}\nCOPY . /app\nWORKDIR /app\nRUN {command}\n"
+        assert {f.id for f in serious(report(tmp_path, {**files, "Dockerfile.rocm": image}))} == ids, command
+
+
+@pytest.mark.parametrize("line", [
+    "RUN pip install /wheels/*.whl", "RUN pip install $TORCH_WHEEL", "RUN git clone https://github.com/pytorch/pytorch.git && cd pytorch",
+])  # fmt: skip
+def test_a_torch_that_may_have_come_with_wheels_of_no_name(tmp_path: Path, line: str) -> None:
+    image = "FROM rocm/dev-ubuntu-22.04:6.3.1-complete\n{}\nRUN pip install accelerate 'torch>=2.4'\n"
+    assert said(report(tmp_path, {"Dockerfile": image.format(line)})) == []
+    assert [i for i, _, _ in said(report(tmp_path, {"Dockerfile": image.format("RUN pip install numpy")}))] == [NOT_ROCM]
 
 
 def test_a_comment_inside_a_continued_run(tmp_path: Path) -> None:

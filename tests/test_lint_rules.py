@@ -146,7 +146,7 @@ def test_a_general_list_beside_one_for_rocm_only_gets_notes(tmp_path: Path) -> N
 
 def test_a_list_that_names_no_torch_is_a_warning(tmp_path: Path) -> None:
     found = judged(tmp_path, requirements_DOT_txt="peft\ntransformers\n")
-    assert [(f.id, f.severity) for f in found] == [("version.torch-not-rocm", "warning")]
+    assert [(f.id, f.severity) for f in found] == [("repo.no-amd-environment", "warning")]
 
 
 def test_what_a_later_stage_inherits_and_what_it_does_not(tmp_path: Path) -> None:

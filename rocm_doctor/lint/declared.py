@@ -68,7 +68,11 @@ class Requirement(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One installation: what is asked for, from where, by which tool. `strategy`: uv's index strategy, where one is set."""
+    """One installation: what is asked for, from where, by which tool.
+
+    `strategy`: uv's index strategy, where one is set. `opaque`: it also installs wheels or sources whose contents no file of
+    the repository names, such as `pip install dist/*.whl`.
+    """
 
     tool: Tool
     place: Place
@@ -78,6 +82,7 @@ class Step(msgspec.Struct, frozen=True):
     strategy: str = ""
     upgrade: bool = False
     no_deps: bool = False
+    opaque: bool = False
     gfx: tuple[str, ...] = ()
 
 

@@ -14,16 +14,16 @@ from rocm_doctor._version import __version__
 from rocm_doctor.commands import filled
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Repository, Target
-from rocm_doctor.lint.environments.purpose import ASIDE
+from rocm_doctor.lint.environments.purpose import ASIDE, is_hosted
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.facts import joined, snapshot_of
 from rocm_doctor.lint.folding import accepted, by_cause, fits, of_one_environment
 from rocm_doctor.lint.proposals import proposal
 from rocm_doctor.lint.remedies import in_files
-from rocm_doctor.lint.rules import REPO_RULES
+from rocm_doctor.lint.rules import BUILD_RULES, REPO_RULES
 from rocm_doctor.lint.rules.findings import of_file, subject, target_reading
 from rocm_doctor.lint.rules.torch_state import last_state
-from rocm_doctor.lint.weighing import NOT_ROCM, Judged, weighed
+from rocm_doctor.lint.weighing import NOT_ROCM, Judged, in_example, weighed
 from rocm_doctor.lint.wheels import Names, by_version, published, said_of_wheels
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Row, Severity, Snapshot, Subject, Undecided, Verdict
@@ -72,7 +72,7 @@ def lint(
             judged += [Judged(environment, target, said_of_wheels(f, matrix), f.id in _ALONE) for f in found]
     findings = [f for _, found, _ in bare for f in found] + by_cause(weighed(judged, repository.environments, matrix))
     findings += _no_environment(repository, targets, findings, matrix)
-    findings += [_of_trouble(t, matrix) for t in repository.problems]
+    findings += [_of_trouble(t, repository, targets, matrix) for t in repository.problems]
     kept, stale = accepted(findings, repository.policy, today, matrix)
     shown = ranked((f for f in (*kept, *stale) if _wanted(f, ignore, select)), matrix)
     verdict, summary = _verdict(shown, targets, repository)
@@ -176,11 +176,12 @@ def _no_environment(repository: Repository, targets: Sequence[Target], found: Se
     ]
     said = any(f.id in (NOT_ROCM, "repo.no-amd-environment") and f.severity != "note" for f in found)
     first = next(iter(others or told), None)
-    if judged or said or first is None or not targets:
+    documented = any(e.sort == "text" and e.purpose.kind == "amd" for e in every)
+    if judged or said or documented or first is None or not targets:
         return []
     target = targets[0]
     best = proposal(None, target, matrix)
-    settled = any(e.sort not in ("job", "text") for e in others) and not any(e.open for e in open_)
+    settled = any(e.sort not in ("job", "text") and not in_example(e) for e in others) and not any(e.open for e in open_)
     places = [e.purpose.place or e.place for e in (others or told)[:5]]
     which = "only its documentation says what to install" if not others else _which(others)
     return [
@@ -230,12 +231,17 @@ def _bare(target: Target, matrix: Matrix) -> Result:
 
 def _judged(environment: Environment, target: Target, matrix: Matrix) -> Result:
     facts = enrich(snapshot_of(environment, target, matrix), matrix)
-    own = [f for rule in REPO_RULES for f in rule(environment, target, matrix)]
+    builds = is_hosted(environment)
+    own = [f for rule in (BUILD_RULES if builds else REPO_RULES) for f in rule(environment, target, matrix)]
     speaks = environment.steps or environment.variables or environment.image
     more, undecided = judge(facts, Logs(()), matrix, RULES) if speaks else ([], [])
     ids = {f.id for f in own}
     here = [f for f in more if f.id not in ids and not f.id.startswith(_OF_MACHINES) and any(map(of_file, f.evidence))]
-    found = of_one_environment(own) + [_placed(f, environment, target) for f in here]
+    placed = [_placed(f, environment, target) for f in here]
+    if builds:
+        # What is built there is for that torch: its user finds out on the GPU.
+        placed = [msgspec.structs.replace(f, severity="warning") if f.severity == "error" else f for f in placed if f.id.startswith("arch.")]
+    found = of_one_environment(own) + placed
     if environment.unresolved:
         found = [_less_sure(f) for f in found]
     return facts, found, _lacking(undecided)
@@ -267,8 +273,10 @@ def _placed(one: Finding, environment: Environment, target: Target) -> Finding:
     )
 
 
-def _of_trouble(trouble: ReadProblem, matrix: Matrix) -> Finding:
-    aside = set(trouble.place.file.lower().split("/")[:-1]) & ASIDE
+def _of_trouble(trouble: ReadProblem, repository: Repository, targets: Sequence[Target], matrix: Matrix) -> Finding:
+    there = [e for e in repository.environments if e.place.file == trouble.place.file]
+    left = bool(there and targets) and all(why_not(e, t) for e in there for t in targets)
+    aside = left or set(trouble.place.file.lower().split("/")[:-1]) & ASIDE
     severity: Severity = "note" if trouble.message.startswith(_SOFT) or aside else "warning"
     at = Reading(trouble.place.file, f"line {max(1, trouble.place.line)}", trouble.place.quote)
     return finding(matrix, "repo.unreadable", evidence=[at], severity=severity, title=trouble.message,

@@ -38,18 +38,23 @@ class Judged(msgspec.Struct, frozen=True):
 def weighed(judged: Iterable[Judged], environments: Sequence[Environment], matrix: Matrix) -> list[Judged]:
     """The findings by weight; those on the torch of environments for no one in particular become one for each target."""
     amd = [e for e in environments if e.purpose.kind == "amd" and e.sort not in ("text", "configuration")]
+    told = [] if amd else [e for e in environments if e.purpose.kind == "amd" and e.sort == "text"]
     kept: list[Judged] = []
     general: list[Judged] = []
     for one in sorted(_without_repeats(judged), key=lambda j: j.environment.place.file.count("/")):
         environment, found = one.environment, one.finding
-        if environment.sort == "text" or (
+        if environment.sort == "text" and environment in told:
+            kept.append(_as(one, "warning") if found.severity == "error" else one)
+        elif environment.sort == "text" or (
             environment.purpose.kind == "neutral" and _is_whole(environment) and any(_covers(a, environment) for a in amd)
         ):
             kept.append(_as(one, "note"))
         elif environment.purpose.kind == "neutral" and found.id in (NOT_ROCM, "version.companion-mismatch"):
-            if found.id == NOT_ROCM:
+            if found.id == NOT_ROCM and any(_installs_torch(e) and _covers(e, environment) for e in told):
+                kept.append(_as(one, "note" if _is_open(one) or found.severity == "note" else "warning"))
+            elif found.id == NOT_ROCM:
                 general.append(one)
-        elif found.severity != "note" and _in_example(environment):
+        elif found.severity != "note" and in_example(environment):
             kept.append(_as(one, "warning" if found.severity == "error" else "note"))
         else:
             kept.append(one)
@@ -85,7 +90,8 @@ def _as(one: Judged, severity: Severity) -> Judged:
     return msgspec.structs.replace(one, finding=msgspec.structs.replace(one.finding, severity=severity))
 
 
-def _in_example(environment: Environment) -> bool:
+def in_example(environment: Environment) -> bool:
+    """Whether an environment is in a folder of examples or tests."""
     return bool(set(environment.place.file.lower().split("/")[:-1]) & (EXAMPLES | {"test", "tests"}))
 
 
@@ -117,10 +123,15 @@ def _is_whole(environment: Environment) -> bool:
     return any(r.name in ("torch", *PULLS, *EXACT) or re.search(r"[+-]cu\d|%2Bcu\d", r.url) for r in asked)
 
 
+def _installs_torch(documented: Environment) -> bool:
+    return any(r.name == "torch" for step in documented.steps for r in step.requirements)
+
+
 def _is_open(one: Judged) -> bool:
-    """A library's range of torch, which is met by a ROCm build that was installed first."""
-    asked = [r for step in one.environment.steps for r in step.requirements if r.name == "torch"]
-    return one.environment.open and not any(pinned(r.spec) for r in asked)
+    """A range of torch in a list or a library, which is met by a ROCm build that was installed first."""
+    asked = [r for step in one.environment.steps for r in step.requirements if r.name in ("torch", *EXACT)]
+    listed = one.environment.open or one.environment.sort == "requirements"
+    return listed and not any(pinned(r.spec) or r.url for r in asked)
 
 
 def _one_for_each_target(general: Sequence[Judged], any_amd: bool, matrix: Matrix) -> list[Judged]:

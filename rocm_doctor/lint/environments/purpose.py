@@ -64,7 +64,12 @@ _NVIDIA_RUNNERS = re.compile(
     r"nvidia|\bg[456]\w*\.|aws-g|aws_g|\bp[345]d?\.|a10g?|\b[ahl]100|\bt4\b|\bl40?s?\b|gpu-t4|tesla|cuda|4090|3090|gh200"
 )
 _HOSTED = re.compile(r"^(?:ubuntu|windows|macos|linux\.\d*x|blacksmith|depot)-?")
-_NVIDIA_DEVICE = re.compile(r"nvidia", re.I)
+
+
+def is_hosted(environment: Environment) -> bool:
+    """Whether an environment is a job on a hosted runner, which has no GPU: it builds, and runs nothing of what it builds."""
+    runners = environment.labels[1:2]
+    return environment.sort == "job" and any(_HOSTED.match(r.lower()) and named(r)[0] != "amd" for r in runners)
 
 
 def purpose_of(environment: Environment, vendored: frozenset[str] = frozenset()) -> Purpose:
@@ -184,6 +189,12 @@ def _job(environment: Environment, made: Purpose | None) -> Purpose:
     if made is not None:
         return made
     return Purpose("ci", f"runner {runners[0]}" if runners else "a workflow", environment.place)
+
+
+def made_for_amd(environment: Environment) -> Purpose | None:
+    """What in a documented command is for AMD: its index, image, packages or variables. None where nothing is."""
+    made = _made_of(environment)
+    return made if made and made.kind == "amd" else None
 
 
 def with_purpose(environment: Environment, vendored: frozenset[str]) -> Environment:

@@ -12,11 +12,11 @@ Kind = Literal["amd", "nvidia", "intel", "apple", "other", "cpu", "windows", "ne
 # The first that fits: a name with both ROCm and CUDA in it is for both, and so for AMD.
 _WORDS: tuple[tuple[Kind, str], ...] = (
     ("other", r"zluda|directml|dml"),
-    ("amd", r"rocm\d*(?:torch\d*)?|amd|amdgpu|hip|radeon|instinct|mi\d{2,3}[xa]?|gfx\d\w*|navi\d*|rdna\d?|cdna\d?|strix(?:halo)?|gpuamd"),
+    ("amd", r"rocm\d*(?:torch\d*)?|amd|amdgpu|hip|hipblas(?:lt)?|radeon|instinct|mi\d{2,3}[xa]?|gfx\d\w*|navi\d*|rdna\d?|cdna\d?|strix(?:halo)?|gpuamd"),
     (
         "nvidia",
         r"cuda\d*|cu\d{2,3}(?:torch\d*)?|cu\d{2,3}\w*|nvidia|tensorrt|trt|trtllm|tensorrtllm|[hab][12]00|rtx\w*|gh200|gb200|dgx|jetson|l4t"
-        r"|blackwell|hopper|ampere|nvcr|runpod|colab|kaggle|nemo|megatron|apex|flashinfer|deepep|nvshmem",
+        r"|blackwell|hopper|ampere|nvcr|runpod|colab|kaggle|flashinfer|deepep|nvshmem",
     ),
     ("intel", r"intel|xpu|ipex|gaudi\d?|hpu|habana|openvino"),
     ("apple", r"mac|macos|osx|darwin|mps|metal|mlx|apple"),

@@ -15,7 +15,7 @@ import msgspec
 
 from rocm_doctor.lint.declared import Environment, Index, Place, Purpose, Repository, Setting, Step
 from rocm_doctor.lint.environments.purpose import with_purpose
-from rocm_doctor.lint.environments.words import Kind, named
+from rocm_doctor.lint.environments.words import Kind, named, words_of
 from rocm_doctor.lint.readers import (
     bash,
     compose,
@@ -39,6 +39,13 @@ from rocm_doctor.lint.readers.shell import Used
 _LOCKS = {"uvlock": "uv.lock", "poetrylock": "poetry.lock", "pylock": "pylock.toml"}
 # Extras that a person who trains on a ROCm GPU installs; others are a choice that nobody has to make.
 _TAKEN = frozenset(("torch", "train", "training", "gpu", "all", "full"))
+# Words of a list's name that say that it is the project's own, or one for training; any other names a choice beside it.
+_OWN_LISTS = _TAKEN | frozenset((
+    "requirements", "requirement", "reqs", "req", "txt", "in", "base", "main", "core", "common", "default", "runtime", "run", "prod",
+    "production", "app", "webui", "ui", "server", "versions", "lock", "locked", "frozen", "freeze", "min", "minimal", "linux", "windows",
+    "install", "deps", "pip", "python", "pytorch", "pt", "finetune", "finetuning", "sft", "lora", "qlora", "rl", "rlhf", "grpo", "pretrain",
+    "inference", "infer", "local", "new", "latest",
+))  # fmt: skip
 _JUDGED = ("amd", "neutral")
 
 
@@ -58,9 +65,28 @@ def read(root: Path, alone: str = "") -> Repository:
         found.append(one)
         if one.purpose.kind in _JUDGED and one.sort != "text" and one.os != "windows":
             used |= {file.path for file in files}
-    found += [with_purpose(one, vendored) for one in _alone(tree, listed, used - {alone}, alone)]
+    more = [with_purpose(one, vendored) for one in _alone(tree, listed, used - {alone}, alone)]
+    found += [_as_choice(one, found + more) for one in more]
     problems = (*rules.problems, *dict.fromkeys(tree.problems))
     return Repository(tuple(e for e in found if _says_something(e)), rules, problems, len(listed))
+
+
+def _as_choice(one: Environment, all_: Sequence[Environment]) -> Environment:
+    """A list called by what it adds (`requirements/vllm.txt`), beside the project's own one, is an optional extra."""
+    if one.sort != "requirements" or one.purpose.kind != "neutral":
+        return one
+    file = one.place.file
+    named_by = [w for w in words_of(file.rsplit("/", 1)[-1]) if not (w in _OWN_LISTS or w[:1].isdigit() or re.fullmatch(r"(?:py|pt)\d+", w))]
+    folder = folder_of(file.lower()).removesuffix("requirements").rstrip("/")
+    beside = any(
+        other is not one and other.sort in ("requirements", "project") and other.purpose.kind in _JUDGED
+        and folder_of(other.place.file.lower()).removesuffix("requirements").rstrip("/") == folder
+        and set(words_of(other.place.file.rsplit("/", 1)[-1])) <= _OWN_LISTS | {"pyproject", "toml", "setup", "py", "cfg"}
+        for other in all_
+    )  # fmt: skip
+    if not named_by or not beside:
+        return one
+    return msgspec.structs.replace(one, purpose=Purpose("optional", f"{named_by[0]} in its name", one.place))
 
 
 def _submodules(tree: Tree) -> frozenset[str]:
@@ -165,7 +191,7 @@ def _with_projects(tree: Tree, environment: Environment, files: Sequence[Used]) 
 
 
 def _installed(tree: Tree, file: Used) -> tuple[list[Step], Setting | None]:
-    """A project as a command installs it. pip takes neither uv's sources nor any lock."""
+    """A project as a command installs it. pip takes neither uv's sources nor any lock; `uv pip` takes the sources only."""
     if not tree.is_file(file.path):
         folder = folder_of(file.path)
         return setuptools.steps(tree, folder, file.extras), None
@@ -173,8 +199,10 @@ def _installed(tree: Tree, file: Used) -> tuple[list[Step], Setting | None]:
     if project is None:
         return [], None
     python = projects.requires_python(project)
-    if file.tool in ("pip", "uv") and file.tool == "pip":
+    if file.tool in ("pip", "uv pip"):
         steps = projects.steps(tree, project, file.extras) or setuptools.steps(tree, folder_of(file.path), file.extras)
+        if file.tool == "uv pip":
+            return steps, python
         return [msgspec.structs.replace(s, tool="pip", indexes=(), constraints=(), strategy="") for s in steps], python
     return _locked(tree, project, file.extras), python
 

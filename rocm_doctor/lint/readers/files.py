@@ -45,6 +45,8 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("pipfile", "/pipfile"),
     ("readme", "/readme*.md"),
     ("readme", "/install*.md"),
+    ("readme", "/readme*.rst"),
+    ("readme", "/install*.rst"),
     ("notebook", "/*.ipynb"),
     ("python", "/*install*.py"),
     ("python", "/*setup*.py"),
@@ -80,7 +82,7 @@ KINDS: tuple[tuple[str, str], ...] = (
 _PICTURES = ("*.png", "*.jpg", "*.svg", "*.md", "*.rst", "*.py", "*.sh", "*.j2", "*.tmpl", "*.html", "*.lock")
 _NEVER = ("*.dockerignore", "*/package.json", "*/package-lock.json", "*/tsconfig*.json", "*.min.json")
 _SUFFIXES = re.compile(
-    r"\.(?:txt|in|toml|lock|ya?ml|json|sh|bash|slurm|sbatch|bat|cmd|ps1|env|md|ipynb|py|cfg)$|dockerfile|containerfile|(?:^|/)\.env"
+    r"\.(?:txt|in|toml|lock|ya?ml|json|sh|bash|slurm|sbatch|bat|cmd|ps1|env|md|rst|ipynb|py|cfg)$|dockerfile|containerfile|(?:^|/)\.env"
     r"|(?:^|/)pipfile$"
 )
 # A YAML or JSON file is parsed only when a word of a training configuration stands in it: data files cost one look.

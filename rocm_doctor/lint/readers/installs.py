@@ -54,12 +54,18 @@ def install(argv: list[str], place: Place, context: Context, found: Script) -> S
         return _conda(argv[2:], place)
     if m := re.match(r"(?:\S*/)?pip[\d.]* config set global\.(index-url|extra-index-url|find-links) (\S+)", text):
         found.variables.append(Setting("PIP_" + m[1].upper().replace("-", "_"), m[2], place))
+    elif re.match(r"git clone\b.*[/:]pytorch/pytorch(?:\.git)?(?:\s|$)", text):
+        return Step("pip", place, opaque=True)
     elif m := re.match(r"(uv|poetry|pdm) (?:sync|run|install)\b", text):
         extras = re.findall(r"(?:--extra|--extras|-E|-G|--group)[ =]([\w.-]+)", text)
         found.used.append(Used(m[1], context.path("pyproject.toml") or "", tuple(extras), len(found.steps)))
     elif m := re.search(r"(?:conda|mamba) env (?:create|update).* (?:-f|--file)[ =](\S+)", text):
         found.used.append(Used("conda", context.path(m[1]) or "", (), len(found.steps)))
     return None
+
+
+# A pattern or a variable that stands for wheels which were built or downloaded before.
+_UNNAMED_WHEEL = re.compile(r"[*?$][^/]*\.whl$|\$\w*(?:WHEEL|WHL)\w*$|\$\{\w*(?:WHEEL|WHL)\w*\}$", re.I)
 
 
 class _Arguments(NamedTuple):
@@ -88,6 +94,7 @@ def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Scr
         strategy=asked.options.get("--index-strategy", ""),
         upgrade=bool({"-U", "--upgrade", "--force-reinstall"} & asked.options.keys()),
         no_deps="--no-deps" in asked.options,
+        opaque=any(_UNNAMED_WHEEL.search(word) for word in argv),
     )
 
 
@@ -108,7 +115,7 @@ def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Con
         folder, _, extras = word.partition("[")
         path = context.path(folder.rstrip("/") + "/pyproject.toml") or ""
         found.used.append(
-            Used(tool, path, tuple(e.strip() for e in extras.rstrip("]").split(",") if e.strip()), len(found.steps))
+            Used("uv pip" if tool == "uv" else tool, path, tuple(e.strip() for e in extras.rstrip("]").split(",") if e.strip()), len(found.steps))
         )
     else:
         asked.needed.extend(requirements.one(word, place))

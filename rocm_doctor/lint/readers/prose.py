@@ -10,7 +10,10 @@ import json
 import re
 from collections.abc import Iterator
 
+import msgspec
+
 from rocm_doctor.lint.declared import Environment, Place, Purpose, Sort, Step
+from rocm_doctor.lint.environments.purpose import made_for_amd
 from rocm_doctor.lint.environments.words import named
 from rocm_doctor.lint.readers import installs, script, shell
 from rocm_doctor.lint.readers.files import Tree, folder_of
@@ -30,7 +33,8 @@ def environments(tree: Tree, path: str, kind: str) -> Iterator[Environment]:
     text = tree.text(path, wanted=False)
     if not text or not _INSTALLS.search(text):
         return
-    reader = {"readme": _markdown, "notebook": _notebook, "python": _python}[kind]
+    kind = "rst" if path.lower().endswith(".rst") else kind
+    reader = {"readme": _markdown, "rst": _restructured, "notebook": _notebook, "python": _python}[kind]
     yield from reader(tree, path, text)
 
 
@@ -40,10 +44,12 @@ def _made(tree: Tree, path: str, name: str, line: int, text: str, purpose: Purpo
     script.read("\n".join(lines), Place(path, line), shell.Context(tree, folder_of(path), {}, {}), found)
     if not any(step.requirements for step in found.steps) and not found.variables and not found.containers:
         return None
-    return Environment(
+    made = Environment(
         name, Place(path, line), steps=tuple(found.steps), variables=tuple(found.variables), containers=tuple(found.containers),
         sort="text", purpose=purpose,
     )  # fmt: skip
+    own = made_for_amd(made) if purpose.kind == "documentation" else None
+    return msgspec.structs.replace(made, purpose=own) if own else made
 
 
 def _markdown(tree: Tree, path: str, text: str) -> Iterator[Environment]:
@@ -70,6 +76,28 @@ def _markdown(tree: Tree, path: str, text: str) -> Iterator[Environment]:
             fence, language, start, block = found[1], found[2].lower(), number + 1, []
         elif title := _HEADING.match(line):
             heading = title[1]
+
+
+_DIRECTIVE = re.compile(r"(\s*)\.\. (?:code-block|code|sourcecode|prompt)::\s*(\S*)")
+
+
+def _restructured(tree: Tree, path: str, text: str) -> Iterator[Environment]:
+    """The code blocks of reStructuredText that are shell commands: the indented lines after their directive."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines, 1):
+        found = _DIRECTIVE.match(line)
+        if found is None or found[2].lower() not in _SHELLS:
+            continue
+        block: list[str] = []
+        for one in lines[number:]:
+            if one.strip() and len(one) - len(one.lstrip()) <= len(found[1]):
+                break
+            block.append("" if one.lstrip().startswith(":") else one.strip())
+        body = "\n".join(block)
+        if _INSTALLS.search(body):
+            purpose = Purpose("documentation", "a code block", Place(path, number))
+            if made := _made(tree, path, f"{path} block at line {number}", number + 1, body, purpose):
+                yield made
 
 
 def _notebook(tree: Tree, path: str, text: str) -> Iterator[Environment]:

@@ -19,7 +19,7 @@ _PREFIXES = frozenset(("sudo", "-E", "exec", "time", "nice", "env", "srun", "cal
 # A text without any of these words changes nothing that is judged.
 _SPEAKS = re.compile(
     r"\bpip3?\b|\buv\b|conda|mamba|poetry|pdm|docker|podman|nerdctl|HSA_|HIP_|ROCM|ROCR|PYTORCH|TORCH|GPU|AMD|NCCL|RCCL|BNB_|FLASH|TRITON"
-    r"|MIOPEN|AITER|VLLM|PIP_|UV_|gfx\d|rocm|amdgpu|OMP_|CUDA"
+    r"|MIOPEN|AITER|VLLM|PIP_|UV_|pytorch|gfx\d|rocm|amdgpu|OMP_|CUDA"
 )
 _CHANGES = re.compile(r"\b(?:pip|uv|conda|mamba|poetry|pdm|docker|podman|nerdctl|set|setx)\b|\$env:|^\w+=", re.I)
 # Variables whose value is a command or the options of one: launchers of web interfaces take their torch from them.

@@ -17,6 +17,8 @@ from rocm_doctor.model import Finding
 
 RepoRule = Callable[[Environment, Target, Matrix], Iterable[Finding]]
 
+# What a job on a hosted runner can get wrong for a GPU that it does not have: what it builds for, and where it looks for packages.
+BUILD_RULES: tuple[RepoRule, ...] = (unknown_indexes, built_for)
 REPO_RULES: tuple[RepoRule, ...] = (
     torch_build,
     unsafe_indexes,

@@ -83,8 +83,9 @@ def states(environment: Environment, matrix: Matrix, target: Target) -> Iterator
         yield None, None, now
     opaque = now is None and environment.image is not None and not _BARE.search(environment.image.value.lower())
     for step in environment.steps:
-        if opaque and now is None and not any(r.spec or r.url or step.indexes for r in wanted(step, target)):
-            continue  # an image of somebody's own may have a torch that satisfies this
+        opaque = opaque or step.opaque
+        if opaque and now is None and not any(pinned(r.spec) or r.url or step.indexes for r in wanted(step, target)):
+            continue  # an image, or wheels without a name, may have brought a torch that satisfies this
         then = after(step, now, matrix, target)
         if then is not None and then is not now:
             yield step, now, then
@@ -146,7 +147,7 @@ def _pulled(step: Step, now: Torch | None, matrix: Matrix, target: Target) -> To
     needed = [r for r in marked(step.requirements, target) if r.url.startswith("conda:") is False]
     if now is None:
         puller = next((r for r in needed if r.name in PULLS or r.name in EXACT or "torch" in r.extras), None)
-        return _brought(step, puller, "", matrix, target) if puller else None
+        return _brought(step, puller, _torch_of(puller, matrix), matrix, target) if puller else None
     for r in needed:
         if r.name in EXACT and _replaces(r, now, matrix):
             return _brought(step, r, _torch_of(r, matrix), matrix, target)
