@@ -65,7 +65,11 @@ def test_a_librarys_open_range_is_no_error(tmp_path: Path) -> None:
 
 
 def test_a_list_with_an_open_range_is_met_by_a_torch_that_is_there_before(tmp_path: Path) -> None:
-    for text, severity in (("torch>=2.3\n", "warning"), ("torch>=2.3\ntorchvision==0.24.1\n", "error"), ("torch==2.9.1\n", "error")):
+    for text, severity in (
+        ("torch>=2.3\n", "warning"),
+        ("torch>=2.3\ntorchvision==0.24.1\n", "error"),
+        ("torch==2.9.1\n", "error"),
+    ):
         assert [s for _, s, _ in said(report(tmp_path, {"requirements.txt": text}))] == [severity]
 
 
@@ -86,16 +90,29 @@ def test_a_readme_that_installs_torch_for_amd_is_an_environment_for_amd(tmp_path
 
 
 def test_a_hosted_job_for_amd_builds_and_runs_nothing(tmp_path: Path) -> None:
-    job = "jobs:\n  rocm:\n    runs-on: {}\n    env:\n      PYTORCH_ROCM_ARCH: {}\n    steps:\n      - run: pip install torch==2.9.1 --index-url " + ROCM
+    job = (
+        "jobs:\n  rocm:\n    runs-on: {}\n    env:\n      PYTORCH_ROCM_ARCH: {}\n    steps:\n      - run: pip install torch==2.9.1 --index-url "
+        + ROCM
+    )
     path = ".github/workflows/wheels.yml"
-    assert said(report(tmp_path, {path: job.format("ubuntu-22.04", "gfx1151")}, gpu="gfx1151")) == [("arch.not-in-build", "warning", path + ":7")]
-    assert said(report(tmp_path, {path: job.format("ubuntu-22.04", "gfx942")}, gpu="gfx1151")) == [("arch.not-in-build", "error", path + ":5")]
-    assert said(report(tmp_path, {path: job.format("[self-hosted, rocm]", "gfx1151")}, gpu="gfx1151")) == [("arch.not-in-build", "error", path + ":7")]
+    assert said(report(tmp_path, {path: job.format("ubuntu-22.04", "gfx1151")}, gpu="gfx1151")) == [
+        ("arch.not-in-build", "warning", path + ":7")
+    ]
+    assert said(report(tmp_path, {path: job.format("ubuntu-22.04", "gfx942")}, gpu="gfx1151")) == [
+        ("arch.not-in-build", "error", path + ":5")
+    ]
+    assert said(report(tmp_path, {path: job.format("[self-hosted, rocm]", "gfx1151")}, gpu="gfx1151")) == [
+        ("arch.not-in-build", "error", path + ":7")
+    ]
 
 
 def test_a_list_that_is_called_by_what_it_adds_is_a_choice(tmp_path: Path) -> None:
     files = {"requirements.txt": "torch\n", "requirements/vllm.txt": "vllm==0.9\n", "requirements/train.txt": "peft\n"}
-    assert purposes(tmp_path, files) == {"requirements.txt": "neutral", "requirements/vllm.txt": "optional", "requirements/train.txt": "neutral"}
+    assert purposes(tmp_path, files) == {
+        "requirements.txt": "neutral",
+        "requirements/vllm.txt": "optional",
+        "requirements/train.txt": "neutral",
+    }
 
 
 def test_the_torch_that_a_pinned_companion_brings(tmp_path: Path) -> None:
@@ -110,7 +127,64 @@ def test_examples_for_nvidia_settle_nothing(tmp_path: Path) -> None:
 
 def test_a_file_of_an_environment_that_is_left_out_leaves_the_verdict_open_no_more(tmp_path: Path) -> None:
     text = "--extra-index-url https://download.pytorch.org/whl/cpu\n-r gone.txt\ntorch~=2.6.0\n"
-    assert report(tmp_path, {"tool/requirements.txt": text, "requirements-rocm.txt": f"--index-url {ROCM}\ntorch==2.9.1\n"}).verdict == "ready"
+    assert (
+        report(tmp_path, {"tool/requirements.txt": text, "requirements-rocm.txt": f"--index-url {ROCM}\ntorch==2.9.1\n"}).verdict
+        == "ready"
+    )
+
+
+def test_environments_for_another_system_or_other_gpus_are_none_for_the_target(tmp_path: Path) -> None:
+    files = {"Dockerfile.rocm": f"FROM {IMAGE}\n", "run.py": ""}
+    assert [(i, s) for i, s, _ in said(report(tmp_path, files, gpu="gfx1151", os="windows"))] == [
+        ("repo.no-amd-environment", "warning")
+    ]
+    assert said(report(tmp_path, files, gpu="gfx90a")) == []
+    files = {"docker/mi300/Dockerfile": f"FROM {IMAGE}\n", "Dockerfile.rocm": "FROM ubuntu:24.04\n"}
+    (tmp_path / "Dockerfile.rocm").unlink()
+    found = serious(report(tmp_path, {"docker/mi300/Dockerfile": f"FROM {IMAGE}\n"}))
+    assert [f.title for f in found] == [
+        "no environment for gfx1100 on Linux: what the repository has for AMD GPUs is for other AMD GPUs"
+    ]
+
+
+def test_the_root_comes_before_the_tools_beside_it(tmp_path: Path) -> None:
+    files = {"requirements.txt": "torch>=2.5\n", "tools/caption/requirements.txt": "torch==2.1.0\n"}
+    assert said(report(tmp_path, files)) == [("repo.no-amd-environment", "warning", "requirements.txt:1")]
+
+
+def test_images_for_nvidia_beside_a_package_settle_nothing(tmp_path: Path) -> None:
+    image = {"docker/cuda/Dockerfile": "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n"}
+    assert [s for _, s, _ in said(report(tmp_path, image))] == ["error"]
+    assert [s for _, s, _ in said(report(tmp_path, {**image, "setup.py": "setup(name='x', install_requires=deps)\n"}))] == [
+        "warning"
+    ]
+
+
+def test_a_list_that_a_script_gives_to_uv_by_a_variable(tmp_path: Path) -> None:
+    """uv takes torch from the extra index, which it asks first; pip would take the newest of all."""
+    script = 'for list in requirements-*.txt; do uv pip install -r "$list"; done\n'
+    files = {"requirements-rocm.txt": f"--extra-index-url {ROCM}\ntorch\n"}
+    assert [i for i, _, _ in said(report(tmp_path, files))] == [NOT_ROCM]
+    assert said(report(tmp_path, {**files, "lib.sh": script})) == []
+
+
+def test_a_container_of_a_job_may_only_build(tmp_path: Path) -> None:
+    run = "docker run -d rocm/pytorch:latest sleep infinity"
+    job = f"jobs:\n  rocm:\n    runs-on: build-only\n    steps:\n      - run: {run}\n"
+    assert said(report(tmp_path, {".github/workflows/a.yml": job})) == []
+    assert [i for i, _, _ in said(report(tmp_path, {"start.sh": run + "\n"}))] == ["access.container"]
+
+
+def test_a_yaml_file_that_only_might_be_a_configuration_leaves_nothing_open(tmp_path: Path) -> None:
+    files = {
+        "gallery/index.yaml": "dtype: bf16\n"
+        + "a: &a ["
+        + "x, " * 40
+        + "]\n"
+        + "".join(f"b{n}: [{'*a, ' * 400}]\n" for n in range(9)),
+        "Dockerfile": f"FROM {IMAGE}\n",
+    }
+    assert report(tmp_path, files).verdict == "ready"
 
 
 # Dockerfiles
@@ -285,7 +359,8 @@ def test_windows_takes_no_linux_wheels_and_no_linux_files(tmp_path: Path) -> Non
     assert said(report(tmp_path, {"requirements.txt": text}, os="linux")) == []
     found = serious(report(tmp_path, {"requirements.txt": text}, os="windows"))
     assert [f.id for f in found] == ["version.wheel-missing"]
-    assert said(report(tmp_path / "d", {"Dockerfile.rocm": "FROM ubuntu\nRUN pip install torch\n"}, os="windows")) == []
+    files = {"Dockerfile.rocm": "FROM ubuntu\nRUN pip install torch\n"}
+    assert [i for i, _, _ in said(report(tmp_path / "d", files, os="windows"))] == ["repo.no-amd-environment"]
     bare = serious(report(tmp_path / "b", {"requirements.txt": "torch\n"}, gpu="gfx1151", os="windows"))
     assert "download.pytorch.org/whl/rocm" not in bare[0].advice
 

@@ -31,6 +31,8 @@ _OS = ("linux", "windows", "macos")
 @click.option(
     "--explain-environments", "explain", is_flag=True, help="List the environments, whom each is for and why, and stop."
 )
+@click.option("--fix", is_flag=True, help="Print the edits that are safe as a diff, and stop.")
+@click.option("--apply", "go", is_flag=True, help="With --fix: write them.")
 @report_options
 def command(
     paths: tuple[Path, ...],
@@ -42,6 +44,8 @@ def command(
     names: tuple[str, ...],
     select: tuple[str, ...],
     explain: bool,
+    fix: bool,
+    go: bool,
     matrix_path: Path | None,
     overlays: tuple[Path, ...],
     fail_on: str,
@@ -56,6 +60,8 @@ def command(
     """
     from rocm_doctor.lint.environments import listing as environments
 
+    if go and not fix:
+        raise InputError("--apply needs --fix")
     try:
         Path.cwd()
     except FileNotFoundError as exc:
@@ -70,8 +76,13 @@ def command(
             continue
         if click.get_current_context().get_parameter_source("fail_on") == click.core.ParameterSource.DEFAULT:
             fail_on = repository.policy.fail_on or fail_on
-        reports.append(_judged(path, repository, targets(repository, given, names, matrix), matrix, ignore, select))
-    if explain:
+        wanted = targets(repository, given, names, matrix)
+        report = _judged(path, repository, wanted, matrix, ignore, select)
+        if fix:
+            _fix(_folder(path), repository, report, wanted, matrix, go)
+            continue
+        reports.append(_from_here(report, _folder(path)))
+    if explain or fix:
         return
     report = baselined(merged(reports), baseline)
     deliver(report, **show)
@@ -116,6 +127,10 @@ def _read(path: Path) -> Repository:
     return msgspec.structs.replace(whole, environments=only, problems=tuple(p for p in whole.problems if p.place.file == name))
 
 
+def _folder(path: Path) -> Path:
+    return path if path.is_dir() else _root_of(path)
+
+
 def _root_of(path: Path) -> Path:
     """The repository of a file: the nearest parent folder with `.git`, else the file's own folder."""
     folder = path.resolve().parent
@@ -125,23 +140,37 @@ def _root_of(path: Path) -> Path:
 def _judged(
     path: Path, repository: Repository, wanted: list[Target], matrix: Matrix, ignore: tuple[str, ...], select: tuple[str, ...]
 ) -> Report:
-    from rocm_doctor.lint.judge import lint, rebased
+    from rocm_doctor.lint.judge import lint
 
-    folder = path if path.is_dir() else _root_of(path)
+    folder = _folder(path)
     name = f"repository {printable(folder.resolve().name)} for {', '.join(t.gpu for t in wanted)}"
     today = datetime.datetime.now(datetime.timezone.utc).date()
-    report = lint(repository, wanted, matrix, name=name, today=today, ignore=ignore, select=select)
-    prefix = _from_here(folder)
-    return rebased(report, prefix) if prefix else report
+    return lint(repository, wanted, matrix, name=name, today=today, ignore=ignore, select=select)
 
 
-def _from_here(folder: Path) -> str:
-    """The folder relative to the current one, so that file:line opens there; empty for a folder elsewhere."""
+def _fix(root: Path, repository: Repository, report: Report, wanted: list[Target], matrix: Matrix, go: bool) -> None:
+    """Print the safe edits of a repository as a diff; write them where that is asked for."""
+    from rocm_doctor.lint.edits import changed, diff, edits
+
+    files = changed(root, edits(repository, report, wanted, matrix))
+    click.echo(diff(files), nl=False)
+    if not files:
+        click.echo("no finding has an edit that is safe to make", err=True)
+    for file, (_, after) in files.items() if go else ():
+        (root / file).write_bytes(after.encode())
+    if files:
+        click.echo(f"{'changed' if go else 'would change'} {', '.join(files)}" + ("" if go else "; --apply writes it"), err=True)
+
+
+def _from_here(report: Report, folder: Path) -> Report:
+    """The report with its files relative to the current folder, so that file:line opens there."""
+    from rocm_doctor.lint.judge import rebased
+
     try:
         relative = folder.resolve().relative_to(Path.cwd().resolve()).as_posix()
     except ValueError:
-        return ""
-    return "" if relative == "." else relative + "/"
+        return report
+    return report if relative == "." else rebased(report, relative + "/")
 
 
 def merged(reports: list[Report]) -> Report:

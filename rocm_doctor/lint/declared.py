@@ -182,9 +182,10 @@ class Policy(msgspec.Struct, frozen=True):
 
 
 class Repository(msgspec.Struct, frozen=True):
-    """All that was read of one repository. `files`: how many files were looked into."""
+    """All that was read of one repository. `files`: how many were looked into. `package`: others install it beside a torch of theirs."""
 
     environments: tuple[Environment, ...]
     policy: Policy = Policy()
     problems: tuple[ReadProblem, ...] = ()
     files: int = 0
+    package: bool = False

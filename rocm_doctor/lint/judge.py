@@ -19,6 +19,7 @@ from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.facts import joined, snapshot_of
 from rocm_doctor.lint.folding import accepted, by_cause, fits, of_one_environment
 from rocm_doctor.lint.proposals import proposal
+from rocm_doctor.lint.readers.files import kind_of
 from rocm_doctor.lint.remedies import in_files
 from rocm_doctor.lint.rules import BUILD_RULES, REPO_RULES
 from rocm_doctor.lint.rules.findings import of_file, subject, target_reading
@@ -177,11 +178,14 @@ def _no_environment(repository: Repository, targets: Sequence[Target], found: Se
     said = any(f.id in (NOT_ROCM, "repo.no-amd-environment") and f.severity != "note" for f in found)
     first = next(iter(others or told), None)
     documented = any(e.sort == "text" and e.purpose.kind == "amd" for e in every)
+    elsewhere = _only_elsewhere(every, targets, matrix)
+    if elsewhere and not said:
+        return [elsewhere]
     if judged or said or documented or first is None or not targets:
         return []
     target = targets[0]
     best = proposal(None, target, matrix)
-    settled = any(e.sort not in ("job", "text") and not in_example(e) for e in others) and not any(e.open for e in open_)
+    settled = any(e.sort not in ("job", "text") and not in_example(e) for e in others) and not repository.package
     places = [e.purpose.place or e.place for e in (others or told)[:5]]
     which = "only its documentation says what to install" if not others else _which(others)
     return [
@@ -193,9 +197,34 @@ def _no_environment(repository: Repository, targets: Sequence[Target], found: Se
             subject=Subject(first.name, "environment"),
             title=f"no environment for AMD GPUs: {which}",
             commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
-            advice=f"Install torch first: pip install {' '.join(best.requirements())} --index-url {best.index}." if best else "",
+            advice=f"Install torch first: pip install {best.arguments()} --index-url {best.index}." if best else "",
         )
     ]
+
+
+_SYSTEMS = {"linux": "Linux", "windows": "Windows", "macos": "macOS"}
+
+
+def _only_elsewhere(every: Sequence[Environment], targets: Sequence[Target], matrix: Matrix) -> Finding | None:
+    """The finding on a repository whose environments for AMD are all for another system, or for other AMD GPUs, than a target."""
+    amd = [e for e in every if e.purpose.kind == "amd" and (e.steps or e.image) and e.sort != "text"]
+    for target in targets:
+        if not amd or not all(why_not(e, target) for e in amd):
+            continue
+        if any(_brings_torch(e, [target], matrix) for e in meant_for(target, every)):
+            continue
+        whys = dict.fromkeys(why_not(e, target).removesuffix(" only") for e in amd)
+        named = " and ".join(_SYSTEMS.get(why, why) for why in whys)
+        return finding(
+            matrix,
+            "repo.no-amd-environment",
+            evidence=[*((e.purpose.place or e.place).reading() for e in amd[:5]), *target_reading(target)],
+            severity="warning",
+            subject=Subject(amd[0].name, "environment"),
+            title=f"no environment for {target.gpu} on {_SYSTEMS[target.os]}: what the repository has for AMD GPUs is for {named}",
+            commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
+        )
+    return None
 
 
 def _which(others: Sequence[Environment]) -> str:
@@ -240,7 +269,11 @@ def _judged(environment: Environment, target: Target, matrix: Matrix) -> Result:
     placed = [_placed(f, environment, target) for f in here]
     if builds:
         # What is built there is for that torch: its user finds out on the GPU.
-        placed = [msgspec.structs.replace(f, severity="warning") if f.severity == "error" else f for f in placed if f.id.startswith("arch.")]
+        placed = [
+            msgspec.structs.replace(f, severity="warning") if f.severity == "error" else f
+            for f in placed
+            if f.id.startswith("arch.")
+        ]
     found = of_one_environment(own) + placed
     if environment.unresolved:
         found = [_less_sure(f) for f in found]
@@ -276,7 +309,11 @@ def _placed(one: Finding, environment: Environment, target: Target) -> Finding:
 def _of_trouble(trouble: ReadProblem, repository: Repository, targets: Sequence[Target], matrix: Matrix) -> Finding:
     there = [e for e in repository.environments if e.place.file == trouble.place.file]
     left = bool(there and targets) and all(why_not(e, t) for e in there for t in targets)
-    aside = left or set(trouble.place.file.lower().split("/")[:-1]) & ASIDE
+    aside = (
+        left
+        or kind_of(trouble.place.file) in ("config", "deepspeed", "tomlconfig")
+        or set(trouble.place.file.lower().split("/")[:-1]) & ASIDE
+    )
     severity: Severity = "note" if trouble.message.startswith(_SOFT) or aside else "warning"
     at = Reading(trouble.place.file, f"line {max(1, trouble.place.line)}", trouble.place.quote)
     return finding(matrix, "repo.unreadable", evidence=[at], severity=severity, title=trouble.message,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import lru_cache
 
 from rocm_doctor import versions
@@ -25,6 +26,10 @@ class Proposal:
         self.version = stack.candidate.build.torch
         self.rocm = stack.candidate.build.rocm
         self._lines = torch_requirements(stack.candidate, declared(gfx, python, matrix, system))
+
+    def arguments(self, environment: Environment | None = None) -> str:
+        """The requirements as words of a shell command."""
+        return " ".join(map(shlex.quote, self.requirements(environment)))
 
     def requirements(self, environment: Environment | None = None) -> list[str]:
         """torch, and those of torchvision and torchaudio that the environment asks for."""
@@ -91,10 +96,12 @@ def advice(environment: Environment, step: Step | None, found: Proposal | None) 
             f"Take torch out of the conda packages and add to the pip section: --index-url {found.index} and {', '.join(lines)}."
         )
     if environment.sort == "image":
-        return f"Start from a rocm/pytorch image, or write RUN pip install {' '.join(lines)} --index-url {found.index}."
+        return (
+            f"Start from a rocm/pytorch image, or write RUN pip install {found.arguments(environment)} --index-url {found.index}."
+        )
     if environment.sort == "requirements" and file.endswith((".txt", ".in")):
         return f"Add a file for ROCm beside it with these lines: --index-url {found.index}, {', '.join(lines)}."
-    return f"Install torch first: pip install {' '.join(lines)} --index-url {found.index}."
+    return f"Install torch first: pip install {found.arguments(environment)} --index-url {found.index}."
 
 
 def _in_project(found: Proposal, step: Step | None) -> str:
@@ -102,7 +109,7 @@ def _in_project(found: Proposal, step: Step | None) -> str:
     if step and step.tool == "poetry":
         return f'Add a source: [[tool.poetry.source]] name = "{name}", url = "{found.index}", priority = "explicit", and torch = {{ version = "{found.version}", source = "{name}" }}.'
     if step and step.tool == "pip":
-        return f"Say in the documentation to install torch first: pip install {' '.join(found.requirements())} --index-url {found.index}."
+        return f"Say in the documentation to install torch first: pip install {found.arguments()} --index-url {found.index}."
     return (
         f'Bind torch to a ROCm index: [[tool.uv.index]] name = "{name}", url = "{found.index}", explicit = true, and '
         f'[tool.uv.sources] torch = [{{ index = "{name}", extra = "rocm" }}].'

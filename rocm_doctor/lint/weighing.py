@@ -67,9 +67,7 @@ def _proposed(one: Judged, matrix: Matrix) -> Judged:
         return one
     best = proposal(one.environment, one.target, matrix)
     by_file = one.environment.sort == "project" or any(step.tool in ("lock", "poetry") for step in one.environment.steps)
-    install = (
-        (f"pip install {' '.join(best.requirements(one.environment))} --index-url {best.index}",) if best and not by_file else ()
-    )
+    install = (f"pip install {best.arguments(one.environment)} --index-url {best.index}",) if best and not by_file else ()
     commands = matrix.typed((*install, *filled("rocm-doctor plan --gpu {gfx}", gfx=one.target.gpu)))
     return msgspec.structs.replace(one, finding=msgspec.structs.replace(one.finding, commands=commands))
 
@@ -108,9 +106,10 @@ def _covers(amd: Environment, other: Environment) -> bool:
     return where[: len(folders)] == folders or folders[: len(where)] == where
 
 
-def _prominence(one: Judged) -> tuple[bool, bool, int]:
-    """What a reader meets first: a list before a library's range, an error before a note, the root before its folders."""
-    return _is_open(one), one.finding.severity != "error", one.environment.place.file.count("/")
+def _prominence(one: Judged) -> tuple[int, bool, bool]:
+    """What a reader meets first: the root before its folders, what settles torch before an open range, an error before a note."""
+    folders = [f for f in one.environment.place.file.lower().split("/")[:-1] if not set(words_of(f)) & _INSTALLING]
+    return len(folders), _is_open(one), one.finding.severity != "error"
 
 
 def _is_whole(environment: Environment) -> bool:

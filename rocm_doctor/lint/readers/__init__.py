@@ -65,10 +65,10 @@ def read(root: Path, alone: str = "") -> Repository:
         found.append(one)
         if one.purpose.kind in _JUDGED and one.sort != "text" and one.os != "windows":
             used |= {file.path for file in files}
-    more = [with_purpose(one, vendored) for one in _alone(tree, listed, used - {alone}, alone)]
+    more = [with_purpose(one, vendored) for one in _alone(tree, listed, used - {alone}, alone, _installer(found))]
     found += [_as_choice(one, found + more) for one in more]
     problems = (*rules.problems, *dict.fromkeys(tree.problems))
-    return Repository(tuple(e for e in found if _says_something(e)), rules, problems, len(listed))
+    return Repository(tuple(e for e in found if _says_something(e)), rules, problems, len(listed), _is_package(tree))
 
 
 def _as_choice(one: Environment, all_: Sequence[Environment]) -> Environment:
@@ -76,7 +76,11 @@ def _as_choice(one: Environment, all_: Sequence[Environment]) -> Environment:
     if one.sort != "requirements" or one.purpose.kind != "neutral":
         return one
     file = one.place.file
-    named_by = [w for w in words_of(file.rsplit("/", 1)[-1]) if not (w in _OWN_LISTS or w[:1].isdigit() or re.fullmatch(r"(?:py|pt)\d+", w))]
+    named_by = [
+        w
+        for w in words_of(file.rsplit("/", 1)[-1])
+        if not (w in _OWN_LISTS or w[:1].isdigit() or re.fullmatch(r"(?:py|pt)\d+", w))
+    ]
     folder = folder_of(file.lower()).removesuffix("requirements").rstrip("/")
     beside = any(
         other is not one and other.sort in ("requirements", "project") and other.purpose.kind in _JUDGED
@@ -87,6 +91,14 @@ def _as_choice(one: Environment, all_: Sequence[Environment]) -> Environment:
     if not named_by or not beside:
         return one
     return msgspec.structs.replace(one, purpose=Purpose("optional", f"{named_by[0]} in its name", one.place))
+
+
+def _is_package(tree: Tree) -> bool:
+    """Whether the root is a package that is built, and no lock or source of uv says which torch it is used with."""
+    if tree.is_file("setup.py") or tree.is_file("setup.cfg"):
+        return True
+    project = projects.read(tree, "pyproject.toml") if tree.is_file("pyproject.toml") else None
+    return project is not None and project.library and not project.by_uv and not tree.is_file("uv.lock")
 
 
 def _submodules(tree: Tree) -> frozenset[str]:
@@ -219,14 +231,26 @@ def _locked(tree: Tree, project: projects.Project, extras: Sequence[str]) -> lis
     return steps
 
 
-def _alone(tree: Tree, listed: list[tuple[str, str]], used: set[str], alone: str) -> Iterator[Environment]:
-    """Requirements files and projects that nothing else installs or includes."""
+def _installer(found: Sequence[Environment]) -> str:
+    """How the repository's scripts install the lists that they name by variables: by uv where all that is installed is by uv."""
+    unnamed = {step.tool for one in found for step in one.steps if step.tool in ("pip", "uv") and not step.requirements}
+    return "uv" if "uv" in unnamed else "pip"
+
+
+def _alone(tree: Tree, listed: list[tuple[str, str]], used: set[str], alone: str, tool: str) -> Iterator[Environment]:
+    """Requirements files and projects that nothing else installs or includes. `tool`: what is taken to install a list."""
     files = [path for kind, path in listed if kind == "requirements"]
     found = {path: requirements.read(tree, path) for path in files}
     included = {name for one in found.values() for name in one.included}
     for path, one in found.items():
         if path not in used | (included - {alone}) and not path.rsplit("/", 1)[-1].startswith("constraints"):
-            step = Step("pip", Place(path, 1), tuple(one.requirements), tuple(one.constraints), tuple(one.indexes))
+            step = Step(
+                "uv" if tool == "uv" else "pip",
+                Place(path, 1),
+                tuple(one.requirements),
+                tuple(one.constraints),
+                tuple(one.indexes),
+            )
             yield Environment(path, Place(path, 1), steps=(step,))
     folders = {folder_of(path) for kind, path in listed if kind == "pyproject"}
     for kind, path in listed:

@@ -115,7 +115,12 @@ def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Con
         folder, _, extras = word.partition("[")
         path = context.path(folder.rstrip("/") + "/pyproject.toml") or ""
         found.used.append(
-            Used("uv pip" if tool == "uv" else tool, path, tuple(e.strip() for e in extras.rstrip("]").split(",") if e.strip()), len(found.steps))
+            Used(
+                "uv pip" if tool == "uv" else tool,
+                path,
+                tuple(e.strip() for e in extras.rstrip("]").split(",") if e.strip()),
+                len(found.steps),
+            )
         )
     else:
         asked.needed.extend(requirements.one(word, place))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rocm_doctor import versions
 from rocm_doctor.binaries.targets import covers
-from rocm_doctor.lint.declared import Environment, Place, Target
+from rocm_doctor.lint.declared import Environment, Place, Setting, Target
 from rocm_doctor.lint.environments.words import holds
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.matrix import Matrix
@@ -23,11 +23,8 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
     """A build, or an index, that has no code for the target."""
     if not target.gpu:
         return
-    for s in environment.variables:
-        if _VARIABLE.search(s.name) and _LIST.fullmatch(s.value.strip()) and "OVERRIDE" not in s.name:
-            names = tuple(re.split(r"[;,\s]+", s.value.strip().strip(";,").lower()))
-            if covers(names, target.gpu) is False:
-                yield _left_out(environment, target, matrix, s.place, f"{s.name}={s.value}", f"Add {target.gpu} to {s.name}.")
+    for s in leaving_out(environment, target):
+        yield _left_out(environment, target, matrix, s.place, f"{s.name}={s.value}", f"Add {target.gpu} to {s.name}.")
     seen: set[str] = set()
     for step in environment.steps:
         for index in step.indexes:
@@ -39,6 +36,15 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
                 seen.add(index.url)
                 words = f"the index {index.url} is for {named[1]}"
                 yield _left_out(environment, target, matrix, index.place, words, f"Take the index for {target.gpu}.")
+
+
+def leaving_out(environment: Environment, target: Target) -> Iterator[Setting]:
+    """The variables of builds whose targets do not cover the target's GPU."""
+    for s in environment.variables if target.gpu else ():
+        if _VARIABLE.search(s.name) and _LIST.fullmatch(s.value.strip()) and "OVERRIDE" not in s.name:
+            names = tuple(re.split(r"[;,\s]+", s.value.strip().strip(";,").lower()))
+            if covers(names, target.gpu) is False:
+                yield s
 
 
 _NIGHTLY = re.compile(r"/(?:nightly|test)/rocm(\d+\.\d+(?:\.\d+)?)")

@@ -16,6 +16,13 @@ from rocm_doctor.rules.build import build_of
 
 def companions(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """torchvision or torchaudio of another torch release, or from an index that torch does not come from."""
+    other = {r: right for r, right, _ in mismatched(environment, target, matrix)}
+    for step, r, torch, _ in _beside_torch(environment, target, matrix):
+        yield from _companion(environment, target, matrix, step, r, torch, other.get(r, ""))
+
+
+def _beside_torch(environment: Environment, target: Target, matrix: Matrix) -> Iterator[tuple[Step, Requirement, Torch, str]]:
+    """Each torchvision and torchaudio that is installed beside a ROCm torch, with the version of it that the catalogue names."""
     state = last_state(environment, matrix, target)
     if state is None or state[2].build != "rocm":
         return
@@ -29,15 +36,14 @@ def companions(environment: Environment, target: Target, matrix: Matrix) -> Iter
                 there.add(r.name)
                 if kept or (r.url.endswith(".whl") and "://" in r.url):
                     continue
-                right = getattr(build, r.name).split("+")[0] if build else ""
-                yield from _companion(environment, target, matrix, step, r, torch, right)
+                yield step, r, torch, getattr(build, r.name).split("+")[0] if build else ""
 
 
 def _companion(
     environment: Environment, target: Target, matrix: Matrix, step: Step, r: Requirement, torch: Torch, right: str
 ) -> Iterator[Finding]:
-    version = pinned(r.spec)
-    if version and right and torch.version and version != right:
+    """`right`: the version that belongs to torch, where the required one does not."""
+    if right:
         yield found(
             matrix,
             "version.companion-mismatch",
@@ -45,7 +51,7 @@ def _companion(
             target,
             [r.place, torch.place],
             row="",
-            title=f"{r.name} {version} does not belong to torch {torch.version}; {right} does",
+            title=f"{r.name} {pinned(r.spec)} does not belong to torch {torch.version}; {right} does",
             advice=f"{required(f'{r.name}=={right}', r.place)} Take it from the index of torch{_index(torch)}.",
         )
         return
@@ -63,6 +69,14 @@ def _companion(
             cause=f"{r.name} is not bound to the index of torch: its compiled operators do not load beside a ROCm torch.",
             advice=f"Bind {r.name} to the ROCm index as well.",
         )
+
+
+def mismatched(environment: Environment, target: Target, matrix: Matrix) -> Iterator[tuple[Requirement, str, Torch]]:
+    """The pinned torchvision and torchaudio of another release than torch: each with the version that belongs to it."""
+    for _, r, torch, right in _beside_torch(environment, target, matrix):
+        version = pinned(r.spec)
+        if version and right and torch.version and version != right:
+            yield r, right, torch
 
 
 def _index(torch: Torch) -> str:

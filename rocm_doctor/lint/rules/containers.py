@@ -92,19 +92,37 @@ def containers(environment: Environment, target: Target, matrix: Matrix) -> Iter
                 container,
                 title=f"{container.name} asks for an NVIDIA GPU",
                 cause="The NVIDIA runtime passes no AMD device into a container.",
-                commands=(_passed(container),),
+                **_remedy(container),
             )
         elif container.gpu and not container.privileged:
             yield from _devices(environment, target, matrix, container)
 
 
-def _devices(environment: Environment, target: Target, matrix: Matrix, container: Container) -> Iterator[Finding]:
+_KEYS = {"devices": ("/dev/kfd", "/dev/dri"), "group_add": ("video", "render")}
+DEVICES_YAML = "\n".join(f"{key}:\n" + "\n".join(f"  - {value}" for value in values) for key, values in _KEYS.items())
+_INLINE = " and ".join(f"{key}: [{', '.join(values)}]" for key, values in _KEYS.items())
+
+
+def lacking(container: Container) -> list[str]:
+    """The device nodes of AMD GPUs that a container does not get."""
     have = {d.split(":")[0].rstrip("/") for d in container.devices}
-    missing = [
+    return [
         d for d in ("/dev/kfd", "/dev/dri") if not any(h == d or h.startswith(d + "/") or d.startswith(h + "/") for h in have)
     ]
+
+
+def _remedy(container: Container) -> dict[str, Any]:
+    """The keys to add to a service, or the command that starts a container with its devices."""
+    if not container.service:
+        return {"commands": (_passed(container),)}
+    first = "Take out the NVIDIA runtime or device reservation and add" if container.nvidia else "Add"
+    return {"commands": (), "advice": f"{first} to the service: {_INLINE}."}
+
+
+def _devices(environment: Environment, target: Target, matrix: Matrix, container: Container) -> Iterator[Finding]:
+    missing = lacking(container)
     if missing:
-        builds = not have and image_parts(container.image)[0].startswith("rocm/dev-")
+        builds = not container.devices and (environment.sort == "job" or image_parts(container.image)[0].startswith("rocm/dev-"))
         yield _found(
             environment,
             target,
@@ -113,7 +131,7 @@ def _devices(environment: Environment, target: Target, matrix: Matrix, container
             severity="note" if builds and not container.service else "error",
             title=f"{container.name} does not get {' and '.join(missing)}",
             cause="Without /dev/kfd and the render nodes under /dev/dri the HIP runtime in the container finds no GPU.",
-            commands=(_passed(container),),
+            **_remedy(container),
         )
     elif not container.shm and container.ipc != "host":
         yield _found(
