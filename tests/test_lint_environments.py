@@ -187,6 +187,28 @@ def test_a_yaml_file_that_only_might_be_a_configuration_leaves_nothing_open(tmp_
     assert report(tmp_path, files).verdict == "ready"
 
 
+def test_the_gpus_that_code_says_it_supports(tmp_path: Path) -> None:
+    text = 'SUPPORTED_ROCM_ARCHS = ["gfx942", "gfx950"]\n'
+    for name in ("setup.py", "pkg/hip_utils.py"):
+        assert said(report(tmp_path / name, {name: text})) == [("arch.not-in-build", "warning", f"{name}:1")]
+        assert said(report(tmp_path / name, {name: text}, gpu="gfx942")) == []
+    assert said(report(tmp_path / "other", {"setup.py": 'ARCHS_WITH_FP8 = ["gfx942"]\n'})) == []
+
+
+def test_the_default_index_of_a_lock_gives_windows_a_cpu_build(tmp_path: Path) -> None:
+    """PyPI's torch for Windows is a CPU build that was not asked for; that of the CPU index was."""
+    lock = 'version = 1\n[[package]]\nname = "x"\nversion = "1"\nsource = {{ editable = "." }}\ndependencies = [{{ name = "torch" }}]\n[[package]]\nname = "torch"\nversion = "2.9.1"\nsource = {{ registry = "{}" }}\n'
+    project = '[project]\nname = "x"\nversion = "1"\ndependencies = ["torch"]\n'
+    for url, ids in (("https://pypi.org/simple", [NOT_ROCM]), ("https://download.pytorch.org/whl/cpu", [])):
+        found = report(tmp_path, {"pyproject.toml": project, "uv.lock": lock.format(url)}, gpu="gfx1151", os="windows")
+        assert [f.id for f in serious(found) if f.id == NOT_ROCM] == ids, url
+
+
+def test_a_project_of_uv_that_binds_no_torch_leaves_it_open(tmp_path: Path) -> None:
+    text = '[project]\nname = "x"\nversion = "1"\ndependencies = ["torch>=2.6"]\n[[tool.uv.index]]\nname = "a"\nurl = "https://x.test/"\nexplicit = true\n'
+    assert [s for _, s, _ in said(report(tmp_path, {"pyproject.toml": text}))] == ["warning"]
+
+
 # Dockerfiles
 
 
@@ -427,6 +449,63 @@ def test_how_a_script_may_say_it(tmp_path: Path, text: str) -> None:
     found = serious(report(tmp_path, {"install-rocm.sh": text}))
     assert [(f.id, f.severity) for f in found] == [(NOT_ROCM, "error")]
     assert "2.9.1" in found[0].title
+
+
+@pytest.mark.parametrize(("text", "ids"), [
+    ("cd train\npip install -r list.txt\n", {NOT_ROCM}),
+    ("(cd other && ls)\npip install -r list.txt\n", set()),
+    ("cd train/deep\ncd ..\npip install -r list.txt\n", {NOT_ROCM}),
+    ("git clone https://github.com/x/y\ncd y\npip install -r train/list.txt\n", set()),  # y's own list, whatever is here
+    ("cd $(dirname $0)\ncd train\npip install -r list.txt\n", {NOT_ROCM}),
+    ("pushd train\npip install numpy\npopd\npip install -r train/list.txt\n", {NOT_ROCM}),
+])  # fmt: skip
+def test_a_script_that_changes_its_folder(tmp_path: Path, text: str, ids: set[str]) -> None:
+    files = {"list.txt": "numpy\n", "train/list.txt": "torch==2.8.0+cu126\n", "rocm.sh": "export HSA_ENABLE_SDMA=1\n" + text}
+    assert {i for i, _, _ in said(report(tmp_path, files))} == ids
+    job = "jobs:\n  rocm:\n    runs-on: [self-hosted, rocm]\n    steps:\n      - run: |\n" + "".join(
+        f"          {line}\n" for line in text.splitlines()
+    )
+    (tmp_path / "rocm.sh").unlink()
+    assert {
+        i
+        for i, _, _ in said(
+            report(tmp_path, {**{k: v for k, v in files.items() if k != "rocm.sh"}, ".github/workflows/a.yml": job})
+        )
+    } == ids
+
+
+def test_a_local_version_that_no_index_asked_has(tmp_path: Path) -> None:
+    for more, ids in (
+        ("", ["version.wheel-missing"]),
+        (f"--extra-index-url {ROCM}\n", []),
+        ("--find-links https://x.test/\n", []),
+    ):
+        assert [i for i, _, _ in said(report(tmp_path, {"requirements.txt": f"{more}torch==2.9.1+rocm6.4\n"}))] == ids, more
+
+
+PLAIN, CU, CPU = "https://pypi.org/simple", "https://download.pytorch.org/whl/cu128", "https://download.pytorch.org/whl/cpu"
+
+
+@pytest.mark.parametrize(("indexes", "build"), [
+    ((PLAIN, ROCM), "rocm"), ((PLAIN, CU), "cuda"), ((PLAIN, CPU), "cpu"), ((CU, ROCM), "rocm"), ((CPU, ROCM), "rocm"), ((CPU, CU), "cuda"),
+    ((PLAIN, CPU, CU, ROCM), "rocm"),
+])  # fmt: skip
+def test_which_index_wins_for_one_version(indexes: tuple[str, ...], build: str) -> None:
+    """The order of local parts as packaging sorts them: none, cpu, cu128, rocm6.4; the order of the options is nothing to pip."""
+    from itertools import permutations
+
+    from packaging.version import Version
+
+    from rocm_doctor.lint.declared import Index, Place, Step, Target
+    from rocm_doctor.lint.rules.indexes import resolve
+    from rocm_doctor.matrix import load
+
+    local = {PLAIN: "2.9.1", CU: "2.9.1+cu128", CPU: "2.9.1+cpu", ROCM: "2.9.1+rocm6.4"}
+    assert max(indexes, key=lambda url: Version(local[url])) == {"rocm": ROCM, "cuda": CU, "cpu": CPU}[build]
+    place = Place("requirements.txt", 1)
+    for first, *more in permutations(indexes):
+        step = Step("pip", place, indexes=(Index(first, "default", place), *(Index(url, "extra", place) for url in more)))
+        assert resolve(step, "==2.9.1", place, load(), Target("t", "gfx1100")).build == build
 
 
 def test_a_heredoc_is_no_command(tmp_path: Path) -> None:

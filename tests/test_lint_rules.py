@@ -236,3 +236,35 @@ def test_a_long_line_is_quoted_with_a_mark_where_it_was_cut(tmp_path: Path) -> N
     quote = judged(tmp_path, Dockerfile=f"FROM ubuntu:24.04\nRUN pip install torch {names}\n")[0].evidence[0].quote
     assert len(quote) == 200
     assert quote.endswith("…")
+
+
+@pytest.mark.parametrize("line", [
+    'RUN echo "deb [arch=amd64] https://repo.radeon.com/rocm/apt/7.2 noble main" > /etc/apt/sources.list.d/rocm.list',
+    "RUN wget https://repo.radeon.com/amdgpu-install/7.2/ubuntu/noble/amdgpu-install_7.2.70200-1_all.deb",
+    "RUN apt-get install -y ./amdgpu-install_7.2.70200-1_all.deb", "RUN amdgpu-install -y --usecase=rocm --rocmrelease=7.2.0",
+    "ARG R=7.2\nRUN curl -O https://repo.radeon.com/rocm/yum/${R}/main",
+])  # fmt: skip
+def test_a_rocm_of_the_system_that_dropped_the_target(tmp_path: Path, line: str) -> None:
+    text = f"FROM ubuntu:24.04\n{line}\n"
+    at = f"Dockerfile:{len(text.splitlines())}"
+    found = judged(tmp_path, gpu="gfx906", Dockerfile=text)
+    serious = [f for f in found if f.severity != "note"]
+    assert [(f.id, f"{f.evidence[0].artifact}:{f.evidence[0].place.split()[-1]}") for f in serious] == [
+        ("arch.dropped-by-rocm", at)
+    ]
+    assert ids(judged(tmp_path, gpu="gfx1100", Dockerfile=text)) == set()
+    assert ids(judged(tmp_path, gpu="gfx906", Dockerfile=text.replace("7.2", "6.2"))) == set()
+
+
+def test_a_python_that_the_project_refuses(tmp_path: Path) -> None:
+    text = '[project]\nname = "x"\nversion = "1"\nrequires-python = ">=3.9,<3.12"\ndependencies = ["numpy"]\n'
+    found = judged(tmp_path, pyproject_DOT_toml=text)
+    assert [(f.id, f.severity, f.evidence[0].place) for f in found] == [("version.python-unsupported", "warning", "line 4")]
+    assert ids(judged(tmp_path, pyproject_DOT_toml=text.replace("<3.12", "<3.13"))) == set()
+
+
+def test_a_command_of_a_python_installer_is_more_than_a_note(tmp_path: Path) -> None:
+    command = "pip install torch==2.8.0 --index-url https://download.pytorch.org/whl/rocm6.4"
+    files = {"installer_DOT_py": f'ROCM = "{command}"\n', "requirements-rocm_DOT_txt": ROCM + "\ntorch==2.9.1\n"}
+    assert ids(judged(tmp_path, gpu="gfx1151", **files)) == {"arch.not-in-build"}
+    assert ids(judged(tmp_path, gpu="gfx1100", **files)) == set()

@@ -14,8 +14,8 @@ import msgspec
 
 from rocm_doctor.model import Reading
 
-Tool = Literal["pip", "uv", "poetry", "conda", "lock"]
-Role = Literal["default", "extra", "find-links", "bound"]
+Tool = Literal["pip", "uv", "poetry", "conda", "lock", "system"]
+Role = Literal["default", "extra", "find-links", "bound", "system"]
 For = Literal[
     "amd",
     "nvidia",

@@ -8,7 +8,7 @@ from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.lint.declared import Environment, Requirement, Target
 from rocm_doctor.lint.rules.findings import field_reading, target_reading
 from rocm_doctor.lint.rules.indexes import Torch, meant, pinned, said
-from rocm_doctor.lint.rules.torch_state import image_facts, last_state
+from rocm_doctor.lint.rules.torch_state import image_facts, last_state, system_rocm
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown
 from rocm_doctor.probes.read.result import merged
@@ -25,6 +25,8 @@ def snapshot_of(environment: Environment, target: Target, matrix: Matrix) -> Sna
         brought = image_facts(environment.image.value)
         at = (environment.image.place.reading(),)
         facts |= {f"{n}.version": Fact(brought[n], at) for n in ("rocm", "python") if n in brought}
+    if (system := system_rocm(environment)) and not target.rocm:
+        facts["rocm.version"] = Fact(system.value, (system.place.reading(),))
     for step in environment.steps:
         facts |= {f"pkg.{r.name}": _version_of(r) for r in step.requirements if r.name != "torch" and meant(r, target)}
     facts |= {f"env.{s.name}": Fact(s.value, (s.place.reading(),)) for s in environment.variables if "$" not in s.value}

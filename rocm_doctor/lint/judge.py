@@ -97,9 +97,10 @@ _ALONE = frozenset(("access.container", "version.companion-mismatch", "version.w
 
 
 def _wanted(one: Finding, ignore: Sequence[str], select: Sequence[str]) -> bool:
+    """Whether a finding is asked for: each word is a diagnosis, a row, or a path or pattern of one of its places."""
+
     def hit(word: str) -> bool:
-        path = word if "/" in word or word.endswith((".txt", ".toml", ".yml", ".yaml", ".lock", ".sh")) or "*" in word else ""
-        return fits("" if path and not fits(word, "", one) else word, path if path and not fits(word, "", one) else "", one)
+        return fits(word, "", one) or fits("", word, one)
 
     return not any(hit(word) for word in ignore) and (not select or any(hit(word) for word in select))
 

@@ -43,7 +43,7 @@ def weighed(judged: Iterable[Judged], environments: Sequence[Environment], matri
     general: list[Judged] = []
     for one in sorted(_without_repeats(judged), key=lambda j: j.environment.place.file.count("/")):
         environment, found = one.environment, one.finding
-        if environment.sort == "text" and environment in told:
+        if environment.sort == "text" and (environment in told or _in_installer(environment)):
             kept.append(_as(one, "warning") if found.severity == "error" else one)
         elif environment.sort == "text" or (
             environment.purpose.kind == "neutral" and _is_whole(environment) and any(_covers(a, environment) for a in amd)
@@ -120,6 +120,11 @@ def _is_whole(environment: Environment) -> bool:
         return False
     asked = [r for step in environment.steps for r in step.requirements]
     return any(r.name in ("torch", *PULLS, *EXACT) or re.search(r"[+-]cu\d|%2Bcu\d", r.url) for r in asked)
+
+
+def _in_installer(environment: Environment) -> bool:
+    """A command for AMD that a Python installer runs; a README only tells it."""
+    return environment.purpose.kind == "amd" and environment.place.file.endswith(".py")
 
 
 def _installs_torch(documented: Environment) -> bool:

@@ -129,8 +129,8 @@ def _in_context(tree: Tree, listed: Iterable[tuple[str, str]]) -> Iterator[Made]
                       "tomlconfig": training.from_toml}.get(kind)  # fmt: skip
             if reader and (made := reader(tree, path)):
                 yield made, ()
-            elif kind in ("readme", "notebook", "python"):
-                yield from ((one, ()) for one in prose.environments(tree, path, kind))
+            elif kind in ("readme", "notebook", "python", "setuptools"):
+                yield from ((one, ()) for one in prose.environments(tree, path, "python" if kind == "setuptools" else kind))
 
 
 def _services(tree: Tree, path: str, built: set[str]) -> Iterator[Made]:
@@ -153,7 +153,7 @@ def _script(tree: Tree, path: str) -> Iterator[Made]:
     windows = path.lower().endswith((".bat", ".cmd", ".ps1"))
     if windows:
         found = shell.new()
-        script.read_windows(text, Place(path, 1), shell.Context(tree, folder_of(path), {}, {}), found)
+        script.read_windows(text, Place(path, 1), shell.checkout(tree, folder_of(path), {}), found)
         yield _of_script(path, Place(path, 1), found, "windows"), found.used
         return
     if not script.speaks(text):
@@ -163,7 +163,7 @@ def _script(tree: Tree, path: str) -> Iterator[Made]:
     for kind in ("amd", "nvidia", "intel", "apple", "cpu", "other"):
         if kind == "amd" or kind in branches:
             found = shell.new()
-            script.read(text, Place(path, 1), shell.Context(tree, folder_of(path), {}, {}, kind), found)
+            script.read(text, Place(path, 1), shell.checkout(tree, folder_of(path), {}, kind), found)
             made[kind] = _of_script(path, Place(path, 1), found), found.used
     amd = made["amd"][0]
     whole = named(path)[0] not in ("neutral", "amd")
@@ -269,7 +269,7 @@ def _project(tree: Tree, project: projects.Project, installed: bool) -> Iterator
     python = projects.requires_python(project)
     path = project.path
     base = _locked(tree, project, ())
-    resolved = project.by_uv or any(step.tool in ("lock", "poetry") for step in base)
+    resolved = project.names_torch_index or any(step.tool == "lock" or any(map(_settles, step.indexes)) for step in base)
     at = next((s.place for s in base), Place(path, 1))
     if not installed:
         yield Environment(
@@ -290,6 +290,11 @@ def _project(tree: Tree, project: projects.Project, installed: bool) -> Iterator
         if kind == "neutral" and extra.lower() not in _TAKEN and with_purpose(one, frozenset()).purpose.kind != "amd":
             one = msgspec.structs.replace(one, purpose=Purpose("optional", f"extra {extra}", Place(path, 1)))
         yield one
+
+
+def _settles(index: Index) -> bool:
+    """Whether an index of a project decides where torch comes from."""
+    return index.role in ("bound", "default") and (not index.only or "torch" in index.only)
 
 
 def _says_something(environment: Environment) -> bool:

@@ -29,7 +29,7 @@ _ARRAY = re.compile(r'"?\$\{(\w+)\[[@*]\]\}"?')
 _TESTS = frozenset(("command", "which", "test", "[", "type", "hash", "grep", "lspci", "nvidia-smi", "rocm-smi", "rocminfo"))
 # What is only passed through: its children are commands.
 _PLAIN = frozenset((
-    "program", "compound_statement", "subshell", "pipeline", "do_group", "for_statement", "while_statement",
+    "program", "compound_statement", "pipeline", "do_group", "for_statement", "while_statement",
     "c_style_for_statement", "redirected_statement", "negated_command", "else_clause",
 ))  # fmt: skip
 
@@ -106,6 +106,12 @@ class _Reading:
             yield from self._list(node, arms, depth)
         elif kind in ("declaration_command", "variable_assignment"):
             yield from self._declaration(node, arms)
+        elif kind == "subshell":
+            before = self.names.get("WORKDIR")
+            for child in node.named_children:
+                yield from self.of(child, arms, depth + 1)
+            if before is not None:
+                self.names["WORKDIR"] = before
         elif kind == "ERROR":
             yield from self._unparsed(node, arms, depth)
         elif kind in _PLAIN:

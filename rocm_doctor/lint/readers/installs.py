@@ -129,7 +129,7 @@ def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Con
 def _file(name: str, place: Place, context: Context, found: Script) -> requirements.RequirementsFile:
     """A -r file of a command: beside the script, at the root, or wherever the one file of that name is."""
     base = name.rsplit("/", 1)[-1]
-    near = () if context.copied else (joined("", name), joined(context.folder, base), base)
+    near = () if context.moved or not context.start else (joined("", name), joined(context.folder, base), base)
     for path in (context.path(name), *near):
         if path and context.tree.is_file(path) and context.tree.text(path, wanted=False) is not None:
             found.used.append(Used("pip", path))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from rocm_doctor.lint.declared import Environment, Place, Purpose, Sort, Step
+from rocm_doctor.lint.declared import Environment, Place, Purpose, Setting, Sort, Step
 from rocm_doctor.lint.environments.purpose import made_for_amd
 from rocm_doctor.lint.environments.words import named
 from rocm_doctor.lint.readers import installs, script, shell
@@ -31,6 +31,8 @@ MAX_BLOCKS = 60
 def environments(tree: Tree, path: str, kind: str) -> Iterator[Environment]:
     """The blocks of a file that install something."""
     text = tree.text(path, wanted=False)
+    if text and kind == "python":
+        yield from _supported(path, text)
     if not text or not _INSTALLS.search(text):
         return
     kind = "rst" if path.lower().endswith(".rst") else kind
@@ -41,7 +43,7 @@ def environments(tree: Tree, path: str, kind: str) -> Iterator[Environment]:
 def _made(tree: Tree, path: str, name: str, line: int, text: str, purpose: Purpose) -> Environment | None:
     found = shell.new()
     lines = [re.sub(r"^\s*(?:\$|!|%|>)\s+|^\s*[!%](?=\w)", "", one) for one in text.splitlines()]
-    script.read("\n".join(lines), Place(path, line), shell.Context(tree, folder_of(path), {}, {}), found)
+    script.read("\n".join(lines), Place(path, line), shell.checkout(tree, folder_of(path), {}), found)
     if not any(step.requirements for step in found.steps) and not found.variables and not found.containers:
         return None
     made = Environment(
@@ -130,9 +132,8 @@ def _python(tree: Tree, path: str, text: str) -> Iterator[Environment]:
     """Strings of a Python file that hold an install command with an index, as launchers and installers keep them."""
     if not _NAMES_INDEX.search(text):
         return
-    try:
-        module = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    module = _parsed(text)
+    if module is None:
         return
     docs = {id(n.value) for n in ast.walk(module) if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)}
     sort: Sort = "text"
@@ -143,10 +144,39 @@ def _python(tree: Tree, path: str, text: str) -> Iterator[Environment]:
         found = shell.new()
         place = Place(path, node.lineno, value[:200])  # type: ignore[attr-defined]
         words = re.sub(r"^.*?(?=\btorch)", "", value.split(" install ", 1)[-1] if " install " in value else value, count=1)
-        context = shell.Context(tree, folder_of(path), {}, {})
+        context = shell.checkout(tree, folder_of(path), {})
         step = installs.install(["pip", "install", *words.split()], place, context, found)
         if step is not None and step.requirements:
             yield Environment(f"{path} line {place.line}", place, steps=(step,), sort=sort, purpose=_by_index(step))
+
+
+_SUPPORTED = re.compile(r"(?:support|allow|valid)\w*arch", re.I)
+_GFX_NAME = re.compile(r"gfx\d[0-9a-f]{2,3}")
+
+
+def _supported(path: str, text: str) -> Iterator[Environment]:
+    """The GPUs that Python code says it supports: a list of gfx names whose variable is called so."""
+    if "gfx" not in text or not _SUPPORTED.search(text) or (module := _parsed(text)) is None:
+        return
+    for node in ast.walk(module):
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, (ast.List, ast.Tuple, ast.Set)):
+            continue
+        name = next((t.id for t in node.targets if isinstance(t, ast.Name) and _SUPPORTED.search(t.id)), "")
+        words = [e.value for e in node.value.elts if isinstance(e, ast.Constant) and isinstance(e.value, str)]
+        found = [word for word in words if _GFX_NAME.fullmatch(word)]
+        if name and found and len(found) >= len(words) - 1:
+            place = Place(path, node.lineno, f"{name} = {', '.join(words)}"[:200])
+            setting = Setting(name.upper(), ";".join(found), place)
+            yield Environment(
+                f"{path} line {place.line}", place, variables=(setting,), sort="text", purpose=Purpose("amd", name, place)
+            )
+
+
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _written(node: ast.AST) -> str | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from itertools import islice
 
 import msgspec
 
-from rocm_doctor.lint.declared import Place, Setting
+from rocm_doctor.lint.declared import Index, Place, Setting, Step
 from rocm_doctor.lint.environments.branches import targets
 from rocm_doctor.lint.readers import bash, shell
 from rocm_doctor.lint.readers.installs import container, install
@@ -59,6 +60,9 @@ def _restrict(found: shell.Script, before: tuple[int, int, int], only: tuple[str
     found.containers[containers:] = [msgspec.structs.replace(one, gfx=only) for one in found.containers[containers:]]
 
 
+# Where AMD's packages for a system come from: its repositories and the name of its installer's package hold the ROCm release.
+_SYSTEM_ROCM = re.compile(r"https?://repo\.radeon\.com/(?:rocm/(?:apt|yum|zyp|el\d+|rhel\d+)|amdgpu-install)/\d+\.\d+(?:\.\d+)?(?=/|\s|$)"
+                          r"|amdgpu-install[_-]\d+\.\d+(?:\.\d)?(?=\.\d{5})|--rocmrelease[= ]\d+\.\d+(?:\.\d+)?")  # fmt: skip
 _DEFINED = re.compile(r"-D(\w+)(?::\w+)?=(.*gfx.*)")
 
 
@@ -69,14 +73,18 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
         argv = _without_prefixes(argv[1:])
     if not argv:
         return
+    if system := _SYSTEM_ROCM.search(" ".join(argv)):
+        found.steps.append(Step("system", place, indexes=(Index(system[0], "system", place),)))
     found.variables.extend(Setting(m[1], m[2].strip("\"'"), place) for word in argv if (m := _DEFINED.fullmatch(word)))
     if argv[0] in ("export", "setx", "declare", "typeset"):
         _exports(argv[1:], place, context, found)
     elif argv[0].lower().startswith("$env:"):
         name, _, value = " ".join(argv)[5:].partition("=")
         _set(name.strip(), value.strip(" \"'"), place, context, found)
-    elif argv[0] == "cd" and len(argv) == 2 and "WORKDIR" in context.names:
-        context.names["WORKDIR"] = argv[1] if argv[1].startswith("/") else f"{context.names['WORKDIR']}/{argv[1]}"
+    elif argv[0] in ("cd", "pushd") and len(argv) == 2:
+        _go(argv[1], context)
+    elif argv[0] == "popd":
+        context.names["WORKDIR"] = context.start or context.names["WORKDIR"]
     elif argv[0] in ("docker", "podman", "nerdctl") and "run" in argv[1:3]:
         found.containers.append(container(argv[argv.index("run") + 1 :], place))
     elif argv[0] == "ssh" and len(argv) > 2:
@@ -86,6 +94,19 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
     else:
         step = install(argv, place, context, found)
         found.steps.extend([step] if step else [])
+
+
+# The folder of a script, or the one that it came from: both are taken to be where it began.
+_HERE = re.compile(
+    r"-|.*\$\(.*(?:dirname|pwd|rev-parse).*|.*\$\{?(?:BASH_SOURCE|OLDPWD|PWD|GITHUB_WORKSPACE|WORKSPACE|CI_PROJECT_DIR)\b.*|.*\$\{?\w*(?:SCRIPT|ROOT|REPO|PROJECT|BASE|HERE)\w*\}?/?"
+)
+
+
+def _go(to: str, context: shell.Context) -> None:
+    if context.start and _HERE.fullmatch(to):
+        context.names["WORKDIR"] = context.start
+    else:
+        context.names["WORKDIR"] = posixpath.normpath(posixpath.join(context.names.get("WORKDIR", "/"), to))
 
 
 def _without_prefixes(argv: list[str]) -> list[str]:

@@ -45,7 +45,7 @@ class Script(NamedTuple):
 class Context(NamedTuple):
     """Where a text is run: its tree, the folder that relative names start from, variables, and folders copied into an image.
 
-    `kind`: the hardware whose branches are taken.
+    `kind`: the hardware whose branches are taken. `start`: the folder that the text begins in, below `copied`.
     """
 
     tree: Tree
@@ -53,6 +53,12 @@ class Context(NamedTuple):
     names: dict[str, str]
     copied: dict[str, str]
     kind: Kind = "amd"
+    start: str = ""
+
+    @property
+    def moved(self) -> bool:
+        """Whether the text has gone to another folder, so that names are no longer looked for near the script."""
+        return self.names.get("WORKDIR", self.start) != self.start
 
     def path(self, name: str) -> str | None:
         """A name of a command as a path of the repository: below what was copied into the image, or beside the script."""
@@ -63,6 +69,15 @@ class Context(NamedTuple):
             if at == to or at.startswith(to.rstrip("/") + "/"):
                 return joined(self.copied[to], at[len(to) :].lstrip("/") or ".")
         return None
+
+
+ROOT = "/repository"
+
+
+def checkout(tree: Tree, folder: str, names: dict[str, str], kind: Kind = "amd") -> Context:
+    """Where a script of the repository starts: in its folder, in a checkout whose place is not known. It receives `names`."""
+    start = names["WORKDIR"] = f"{ROOT}/{folder}".rstrip("/")
+    return Context(tree, folder, names, {ROOT: ""}, kind, start)
 
 
 def new() -> Script:

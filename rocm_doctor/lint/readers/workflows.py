@@ -84,7 +84,7 @@ def _job(
     """A job's commands in the order of its steps; the shell starts at the repository's root."""
     filled = [Setting(s.name, _filled(s.value, known), s.place) for s in variables]
     found = shell.Script([*filled], [], [], [], [])
-    context = shell.Context(tree, "", {s.name: s.value for s in filled}, {})
+    names = {s.name: s.value for s in filled}
     steps = job.get("steps")
     for step in steps.list() if steps else []:
         condition = step.get("if")
@@ -92,7 +92,7 @@ def _job(
             continue
         found.variables.extend(environment(tree, path, step.get("env")))
         folder = step.get("working-directory")
-        at = context._replace(folder=_filled(folder.text(), known).strip("./")) if folder else context
+        at = shell.checkout(tree, _filled(folder.text(), known).strip("./") if folder else "", names)
         _commands(tree, path, step.get("run"), at, found, known)
     container = job.get("container")
     image = _filled(container.text() or _text(container, "image"), known) if container else ""
@@ -257,7 +257,7 @@ def _gitlab_job(
     settings = [*environment(tree, path, document.get("variables")), *environment(tree, path, job.get("variables"))]
     names = {**{s.name: s.value for s in settings}, **values}
     found = shell.Script([*settings], [], [], [], [])
-    context = shell.Context(tree, "", names, {})
+    context = shell.checkout(tree, "", names)
     for key in ("before_script", "script"):
         lines = job.get(key) or (document.get(key) if key == "before_script" else None)
         for line in lines.list() or [lines] if lines else []:

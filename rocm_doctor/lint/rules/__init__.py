@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 
 from rocm_doctor.lint.declared import Environment, Target
 from rocm_doctor.lint.rules.built_for import built_for
-from rocm_doctor.lint.rules.companions import companions, pythons, triton
+from rocm_doctor.lint.rules.companions import companions, outside, pythons, triton
 from rocm_doctor.lint.rules.configs import config, packages
-from rocm_doctor.lint.rules.containers import base_image, containers
+from rocm_doctor.lint.rules.containers import base_image, containers, dropped
 from rocm_doctor.lint.rules.cuda_only import cuda_only
 from rocm_doctor.lint.rules.missing import unknown_indexes, xformers
 from rocm_doctor.lint.rules.torch_build import torch_build, unsafe_indexes
@@ -26,7 +26,9 @@ REPO_RULES: tuple[RepoRule, ...] = (
     companions,
     triton,
     pythons,
+    outside,
     base_image,
+    dropped,
     containers,
     packages,
     xformers,

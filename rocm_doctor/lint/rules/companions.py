@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
 from rocm_doctor.lint.rules.findings import found, required
-from rocm_doctor.lint.rules.indexes import Torch, meant, of_local, pinned, said, sources
+from rocm_doctor.lint.rules.indexes import Torch, admits, meant, of_local, pinned, said, sources
 from rocm_doctor.lint.rules.torch_state import image_facts, last_state, of_image
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
@@ -112,6 +112,27 @@ def triton(environment: Environment, target: Target, matrix: Matrix) -> Iterator
                 advice=f"Name {package} in dependencies and bind it in [tool.uv.sources] like torch, or drop `explicit`.",
                 sources=("https://docs.astral.sh/uv/guides/integration/pytorch/",),
             )
+
+
+def outside(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """The target's Python outside of what the project allows: pip refuses to install it."""
+    allowed = environment.python
+    if allowed is None or allowed.name != "requires-python" or environment.sort != "project" or not target.python:
+        return
+    if not admits(allowed.value, target.python):
+        yield found(
+            matrix,
+            "version.python-unsupported",
+            environment,
+            target,
+            [allowed.place],
+            severity="warning",
+            row="",
+            title=f"the project requires Python {allowed.value}, the target has {target.python}",
+            cause="An installer refuses a project whose requires-python leaves the interpreter out.",
+            advice=f"Use a Python in {allowed.value}, or widen requires-python.",
+            sources=("https://packaging.python.org/en/latest/specifications/core-metadata/#requires-python",),
+        )
 
 
 def pythons(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:

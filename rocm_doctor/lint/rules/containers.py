@@ -9,7 +9,7 @@ from rocm_doctor import versions
 from rocm_doctor.commands import filled
 from rocm_doctor.lint.declared import Container, Environment, Target
 from rocm_doctor.lint.rules.findings import found
-from rocm_doctor.lint.rules.torch_state import image_facts, image_parts, last_state, of_image
+from rocm_doctor.lint.rules.torch_state import image_facts, image_parts, last_state, of_image, system_rocm
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Support
 from rocm_doctor.model import Finding
@@ -18,7 +18,7 @@ _DEVICES = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to
 
 
 def base_image(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
-    """A CUDA base image, or a ROCm image of a release that dropped the target."""
+    """A base image that is for NVIDIA GPUs."""
     if environment.image is None or not environment.image.value:
         return
     repo, _ = image_parts(environment.image.value)
@@ -40,22 +40,33 @@ def base_image(environment: Environment, target: Target, matrix: Matrix) -> Iter
             cause="It brings CUDA libraries and no HIP runtime.",
             advice="Start from a rocm/ image whose tag names your ROCm release.",
         )
-    rocm = image_facts(environment.image.value).get("rocm", "") or _newest(environment.image.value, matrix)
-    word = _last_word(rocm, target, matrix) if rocm else None
+
+
+def dropped(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A ROCm release, of the base image or installed for the system, that no longer serves the target."""
+    image = environment.image
+    system = system_rocm(environment)
+    if system is not None:
+        rocm, place, what = system.value, system.place, "ROCm {} is installed"
+    elif image is not None and (release := image_facts(image.value).get("rocm", "") or _newest(image.value, matrix)):
+        rocm, place, what = release, image.place, "the base image has ROCm {}"
+    else:
+        return
+    word = _last_word(rocm, target, matrix)
     if word is not None and word.state in _AGAINST:
         yield found(
             matrix,
             "arch.dropped-by-rocm",
             environment,
             target,
-            [environment.image.place],
+            [place],
             severity="warning",
             confidence="medium",
-            title=f"the base image has ROCm {rocm}, which no longer serves {target.gpu}",
+            title=f"{what.format(rocm)}, which no longer serves {target.gpu}",
             cause=f"ROCm {word.since}: {word.words}",
             sources=word.sources,
             grade=word.grade,
-            advice=f"Take an image of a ROCm release that lists {target.gpu}.",
+            advice=f"Take a ROCm release that lists {target.gpu}.",
         )
 
 

@@ -193,7 +193,7 @@ def resolve(step: Step, spec: str, place: Place, matrix: Matrix, target: Target)
     asked, first = sources(step, "torch", target)
     source, version, why = (_first if first else _best)(asked, spec, matrix, target)
     rocm_index = next((s.origin for s in asked if s.build == "rocm"), None)
-    explicit = source.origin is not None and source.build in ("cpu", "cuda")
+    explicit = source.origin is not None and source.build in ("cpu", "cuda") and "pypi" not in source.origin.url
     return Torch(source.build, version, source.rocm, place, why, source.origin or rocm_index, explicit)
 
 
@@ -262,6 +262,8 @@ def _beaten(version: str, rocm: Source, spec: str, matrix: Matrix, target: Targe
 
 def _missing(source: Source, spec: str, matrix: Matrix, target: Target) -> str:
     all_of = builds_on(matrix, source.rocm, "", Target("", os=target.os))
+    if not all_of and target.os != "linux":
+        return f"the rocm{source.rocm} index has Linux wheels only"
     span = f"{all_of[-1].torch} to {all_of[0].torch}" if all_of else "none that is known"
     python = (
         f" for Python {target.python}" if target.python and builds_on(matrix, source.rocm, spec, Target("", os=target.os)) else ""

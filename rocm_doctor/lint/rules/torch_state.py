@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from rocm_doctor.lint.declared import Environment, Requirement, Setting, Step, Target
-from rocm_doctor.lint.rules.indexes import Build, Torch, admits, marked, of_local, pinned, resolve, wanted
+from rocm_doctor.lint.rules.indexes import Build, Torch, admits, marked, of_local, pinned, resolve, sources, wanted
 from rocm_doctor.matrix import Matrix
 
 # Packages whose releases require one exact torch: without a pin of their own they bring the newest torch with them.
@@ -38,6 +38,13 @@ def image_facts(image: str) -> dict[str, str]:
         return {"rocm": plain[1]}
     named = (("rocm", _TAG_ROCM), ("python", _TAG_PYTHON), ("torch", _TAG_TORCH))
     return {name: m[1] for name, pattern in named if (m := pattern.search(tag))}
+
+
+def system_rocm(environment: Environment) -> Setting | None:
+    """The ROCm release that a step installs from AMD's repositories for the system: the last one."""
+    found = [index for step in environment.steps if step.tool == "system" for index in step.indexes]
+    version = re.search(r"\d+\.\d+(?:\.\d+)?", found[-1].url) if found else None
+    return Setting("rocm", version[0], found[-1].place) if version else None
 
 
 # Images of a system, of Python or of the ROCm tools: they bring no torch.
@@ -128,6 +135,10 @@ def _resolved(step: Step, one: Requirement, spec: str, local: tuple[Build, str] 
         return _conda(step, one)
     if local:
         version = pinned(spec) or one.spec.lstrip("=").split("+")[0]
+        asked, _ = sources(step, "torch", target)
+        if local[0] == "rocm" and not one.url and all(source.origin is None for source in asked):
+            why = f"the default package index has no {one.name}{one.spec}, and no other index is asked"
+            return Torch("none", "", local[1], one.place, why)
         return Torch(local[0], version, local[1], one.place, f"it is pinned as {one.spec or one.url}", explicit=True)
     if one.url and "://" in one.url and step.tool != "lock":
         return Torch("unknown", pinned(spec), "", one.place, f"it comes from {one.url}", explicit=True)
