@@ -26,6 +26,7 @@ def purposes(root: Path, files: dict[str, str]) -> dict[str, str]:
     ("Dockerfile", "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n", "nvidia"), ("Dockerfile", f"FROM {IMAGE}\n", "amd"),
     ("docker/xpu/Dockerfile", "FROM ubuntu:24.04\nRUN pip install torch\n", "intel"), ("requirements-npu.txt", "torch\n", "other"),
     ("environment.yml", "dependencies:\n  - pytorch-cuda=12.4\n  - pytorch\n", "nvidia"),
+    ("hip-libs-cuda.Dockerfile", "FROM nvidia/cuda:12.6.0-devel-ubuntu22.04\n", "nvidia"), ("hip-libs-cuda.Dockerfile", f"FROM {IMAGE}\n", "amd"),
     ("run.sh", "docker run --gpus all x/y:1 python train.py\n", "nvidia"), ("run.sh", "export HSA_ENABLE_SDMA=0\n", "amd"),
 ])  # fmt: skip
 def test_whom_an_environment_is_for(tmp_path: Path, path: str, text: str, kind: str) -> None:
@@ -193,6 +194,22 @@ def test_the_gpus_that_code_says_it_supports(tmp_path: Path) -> None:
         assert said(report(tmp_path / name, {name: text})) == [("arch.not-in-build", "warning", f"{name}:1")]
         assert said(report(tmp_path / name, {name: text}, gpu="gfx942")) == []
     assert said(report(tmp_path / "other", {"setup.py": 'ARCHS_WITH_FP8 = ["gfx942"]\n'})) == []
+
+
+@pytest.mark.parametrize(("name", "text", "line"), [
+    ("CMakeLists.txt", 'project(x)\nset(AMDGPU_TARGETS "gfx90a;gfx942" CACHE STRING "")\n', 2),
+    ("cmake/hip.cmake", "set(GPU_TARGETS\n    gfx90a\n    gfx942)\n", 2), ("Makefile", "GPU_TARGETS ?= gfx90a gfx942\n", 1),
+])  # fmt: skip
+def test_the_gpus_that_a_build_is_for_by_default(tmp_path: Path, name: str, text: str, line: int) -> None:
+    assert said(report(tmp_path, {name: text})) == [("arch.not-in-build", "warning", f"{name}:{line}")]
+    assert said(report(tmp_path, {name: text.replace("gfx942", "gfx1100")})) == []
+    assert said(report(tmp_path, {name: text.replace("gfx942", "$(shell amdgpu-arch)")})) == []
+
+
+def test_one_part_of_a_build_that_leaves_the_gpu_out(tmp_path: Path) -> None:
+    text = f"FROM {IMAGE}\nENV PYTORCH_ROCM_ARCH=gfx942;gfx1100\nENV AITER_ROCM_ARCH=gfx942\n"
+    assert said(report(tmp_path, {"Dockerfile": text})) == [("arch.not-in-build", "warning", "Dockerfile:3")]
+    assert said(report(tmp_path, {"Dockerfile": text}, gpu="gfx1201"))[0][1] == "error"
 
 
 def test_the_default_index_of_a_lock_gives_windows_a_cpu_build(tmp_path: Path) -> None:

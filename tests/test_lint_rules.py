@@ -268,3 +268,11 @@ def test_a_command_of_a_python_installer_is_more_than_a_note(tmp_path: Path) -> 
     files = {"installer_DOT_py": f'ROCM = "{command}"\n', "requirements-rocm_DOT_txt": ROCM + "\ntorch==2.9.1\n"}
     assert ids(judged(tmp_path, gpu="gfx1151", **files)) == {"arch.not-in-build"}
     assert ids(judged(tmp_path, gpu="gfx1100", **files)) == set()
+
+
+@pytest.mark.parametrize(("index", "expected"), [
+    ("", {"version.package-mismatch"}), ("--extra-index-url https://huggingface.github.io/autogptq-index/whl/rocm571/\n", set()),
+    ("--extra-index-url https://download.pytorch.org/whl/rocm6.3\n", {"version.package-mismatch"}),
+])  # fmt: skip
+def test_a_package_with_cuda_wheels_only_may_come_from_another_index(tmp_path: Path, index: str, expected: set[str]) -> None:
+    assert ids(judged(tmp_path, **{"requirements-rocm_DOT_txt": f"{index}auto-gptq\n"})) == expected

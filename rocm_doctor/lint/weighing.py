@@ -123,8 +123,9 @@ def _is_whole(environment: Environment) -> bool:
 
 
 def _in_installer(environment: Environment) -> bool:
-    """A command for AMD that a Python installer runs; a README only tells it."""
-    return environment.purpose.kind == "amd" and environment.place.file.endswith(".py")
+    """What a Python installer or a build for AMD does by default; a README only tells it."""
+    file = environment.place.file.lower()
+    return environment.purpose.kind == "amd" and file.endswith((".py", ".cmake", "cmakelists.txt", "makefile"))
 
 
 def _installs_torch(documented: Environment) -> bool:

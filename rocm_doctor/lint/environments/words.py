@@ -9,7 +9,7 @@ from typing import Literal
 
 Kind = Literal["amd", "nvidia", "intel", "apple", "other", "cpu", "windows", "neutral"]
 
-# The first that fits: a name with both ROCm and CUDA in it is for both, and so for AMD.
+# The first that fits.
 _WORDS: tuple[tuple[Kind, str], ...] = (
     ("other", r"zluda|directml|dml"),
     ("amd", r"rocm\d*(?:torch\d*)?|amd|amdgpu|hip|hipblas(?:lt)?|radeon|instinct|mi\d{2,3}[xa]?|gfx\d\w*|navi\d*|rdna\d?|cdna\d?|strix(?:halo)?|gpuamd"),
@@ -54,13 +54,17 @@ def words_of(name: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def named(name: str) -> tuple[Kind, str]:
-    """The hardware that a name stands for, and the word that says it; `neutral` and nothing where none does."""
-    words = words_of(name)
+    """The hardware that a name stands for, and the word that says it; `neutral` and nothing where none does, or where AMD and
+    NVIDIA are both in it.
+    """
+    found: dict[Kind, str] = {}
     for kind, pattern in _COMPILED:
-        for word in words:
+        for word in words_of(name):
             if pattern.fullmatch(word):
-                return kind, word
-    return "neutral", ""
+                found.setdefault(kind, word)
+    if {"amd", "nvidia"} <= found.keys() and "other" not in found:
+        return "neutral", ""
+    return next(iter(found.items()), ("neutral", ""))
 
 
 @lru_cache(maxsize=4096)

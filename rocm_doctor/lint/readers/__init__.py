@@ -129,7 +129,7 @@ def _in_context(tree: Tree, listed: Iterable[tuple[str, str]]) -> Iterator[Made]
                       "tomlconfig": training.from_toml}.get(kind)  # fmt: skip
             if reader and (made := reader(tree, path)):
                 yield made, ()
-            elif kind in ("readme", "notebook", "python", "setuptools"):
+            elif kind in ("readme", "notebook", "python", "setuptools", "cmake"):
                 yield from ((one, ()) for one in prose.environments(tree, path, "python" if kind == "setuptools" else kind))
 
 

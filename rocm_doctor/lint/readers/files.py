@@ -49,6 +49,9 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("readme", "/readme*.rst"),
     ("readme", "/install*.rst"),
     ("notebook", "/*.ipynb"),
+    ("cmake", "/cmakelists.txt"),
+    ("cmake", "/*.cmake"),
+    ("cmake", "/makefile"),
     ("python", "/*hip*.py"),
     ("python", "/*rocm*.py"),
     ("python", "/*install*.py"),
@@ -85,7 +88,7 @@ KINDS: tuple[tuple[str, str], ...] = (
 _PICTURES = ("*.png", "*.jpg", "*.svg", "*.md", "*.rst", "*.py", "*.sh", "*.j2", "*.tmpl", "*.html", "*.lock")
 _NEVER = ("*.dockerignore", "*/package.json", "*/package-lock.json", "*/tsconfig*.json", "*.min.json")
 _SUFFIXES = re.compile(
-    r"\.(?:txt|in|toml|lock|ya?ml|json|sh|bash|slurm|sbatch|bat|cmd|ps1|env|md|rst|ipynb|py|cfg)$|dockerfile|containerfile|(?:^|/)\.env"
+    r"(?:^|/)makefile$|\.(?:txt|cmake|in|toml|lock|ya?ml|json|sh|bash|slurm|sbatch|bat|cmd|ps1|env|md|rst|ipynb|py|cfg)$|dockerfile|containerfile|(?:^|/)\.env"
     r"|(?:^|/)pipfile$"
 )
 # A YAML or JSON file is parsed only when a word of a training configuration stands in it: data files cost one look.

@@ -33,6 +33,9 @@ def environments(tree: Tree, path: str, kind: str) -> Iterator[Environment]:
     text = tree.text(path, wanted=False)
     if text and kind == "python":
         yield from _supported(path, text)
+    if text and kind == "cmake":
+        yield from _defaults(path, text)
+        return
     if not text or not _INSTALLS.search(text):
         return
     kind = "rst" if path.lower().endswith(".rst") else kind
@@ -148,6 +151,28 @@ def _python(tree: Tree, path: str, text: str) -> Iterator[Environment]:
         step = installs.install(["pip", "install", *words.split()], place, context, found)
         if step is not None and step.requirements:
             yield Environment(f"{path} line {place.line}", place, steps=(step,), sort=sort, purpose=_by_index(step))
+
+
+# A list of gfx names that CMake or make sets; one that also asks the machine is no list.
+_TARGET = r"gfx[0-9a-f]+(?:[:+-]\w+)*"
+_DEFAULTS = (
+    re.compile(rf"^[ \t]*set\s*\(\s*(\w+)\s+[\"']?((?:{_TARGET}[;,\s]*)+)[\"']?\s*(?:\)|CACHE)", re.M | re.I),
+    re.compile(rf"^[ \t]*(?:export[ \t]+)?(\w+)[ \t]*[:?]?=[ \t]*((?:{_TARGET}[;, \t]*)+)$", re.M),
+)
+
+
+def _defaults(path: str, text: str) -> Iterator[Environment]:
+    """The GPUs that a build is for where nobody names others."""
+    if "gfx" not in text:
+        return
+    for found in (m for pattern in _DEFAULTS for m in pattern.finditer(text)):
+        line = text.count("\n", 0, found.start(2)) + 1
+        place = Place(path, line, " ".join(found[0].split())[:200])
+        value = ";".join(re.split(r"[;,\s]+", found[2].strip(" ;,\n\t")))
+        name = found[1]
+        yield Environment(
+            f"{path} {name}", place, variables=(Setting(name, value, place),), sort="text", purpose=Purpose("amd", name, place)
+        )
 
 
 _SUPPORTED = re.compile(r"(?:support|allow|valid)\w*arch", re.I)

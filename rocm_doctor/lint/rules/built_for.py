@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import msgspec
+
 from rocm_doctor import versions
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.lint.declared import Environment, Place, Setting, Target
@@ -23,8 +25,12 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
     """A build, or an index, that has no code for the target."""
     if not target.gpu:
         return
-    for s in leaving_out(environment, target):
-        yield _left_out(environment, target, matrix, s.place, f"{s.name}={s.value}", f"Add {target.gpu} to {s.name}.")
+    left = list(leaving_out(environment, target))
+    # Where another of its builds has code for the GPU, what leaves it out is a part that may do without.
+    part = any(covers(_gfx(s), target.gpu) for s in _lists(environment))
+    for s in left:
+        one = _left_out(environment, target, matrix, s.place, f"{s.name}={s.value}", f"Add {target.gpu} to {s.name}.")
+        yield msgspec.structs.replace(one, severity="warning") if part else one
     seen: set[str] = set()
     for step in environment.steps:
         for index in step.indexes:
@@ -40,11 +46,20 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
 
 def leaving_out(environment: Environment, target: Target) -> Iterator[Setting]:
     """The variables of builds whose targets do not cover the target's GPU."""
-    for s in environment.variables if target.gpu else ():
+    for s in _lists(environment) if target.gpu else ():
+        if covers(_gfx(s), target.gpu) is False:
+            yield s
+
+
+def _lists(environment: Environment) -> Iterator[Setting]:
+    """The variables of an environment that list build targets."""
+    for s in environment.variables:
         if _VARIABLE.search(s.name) and _LIST.fullmatch(s.value.strip()) and "OVERRIDE" not in s.name:
-            names = tuple(re.split(r"[;,\s]+", s.value.strip().strip(";,").lower()))
-            if covers(names, target.gpu) is False:
-                yield s
+            yield s
+
+
+def _gfx(s: Setting) -> tuple[str, ...]:
+    return tuple(re.split(r"[;,\s]+", s.value.strip().strip(";,").lower()))
 
 
 _NIGHTLY = re.compile(r"/(?:nightly|test)/rocm(\d+\.\d+(?:\.\d+)?)")

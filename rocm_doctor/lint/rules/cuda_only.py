@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from rocm_doctor.lint.declared import Environment, Target
+from rocm_doctor.lint.declared import Environment, Step, Target
 from rocm_doctor.lint.rules.findings import found
-from rocm_doctor.lint.rules.indexes import meant
+from rocm_doctor.lint.rules.indexes import meant, sources
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Grade
 
@@ -23,6 +23,14 @@ class CudaOnly(msgspec.Struct, frozen=True):
     way: str = ""
 
 
+def _from_elsewhere(step: Step, name: str, target: Target) -> bool:
+    """Whether an index is asked that may hold other wheels than the package index does."""
+    asked, _ = sources(step, name, target)
+    return any(
+        source.build == "unknown" or (source.build == "rocm" and "pytorch.org" not in str(source.origin)) for source in asked
+    )
+
+
 def cuda_only(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """A package that brings CUDA code into an environment that is for AMD."""
     if environment.purpose.kind != "amd":
@@ -31,7 +39,7 @@ def cuda_only(environment: Environment, target: Target, matrix: Matrix) -> Itera
     for step in environment.steps:
         for r in step.requirements if step.tool != "lock" else ():
             package = known.get(r.name)
-            if package is None or r.url or not meant(r, target):
+            if package is None or r.url or not meant(r, target) or _from_elsewhere(step, r.name, target):
                 continue
             yield found(
                 matrix,
