@@ -103,7 +103,7 @@ def observe(matrix: Matrix, answers: Answers, kinds: Iterable[str] = KINDS) -> l
 
 def packages(matrix: Matrix, answers: Answers) -> Iterator[Found]:
     """Releases of the packages of the catalogue that the package index has and the catalogue has not, and the reverse."""
-    for package in known(matrix).packages.values():
+    for package in (p for p in known(matrix).packages.values() if p.releases):
         text = answers.pip(package.name)
         listed = re.search(r"Available versions: (.*)", text or "")
         if not listed:
@@ -135,7 +135,8 @@ def wheels(matrix: Matrix, answers: Answers) -> Iterator[Found]:
         if index and index.kind == "index" and not index.nightly:
             places.setdefault(index.url, []).append(build)
     for url, builds in places.items():
-        page = answers.page(url.rstrip("/") + "/torch/")
+        address = url.rstrip("/") + "/torch/"
+        page = answers.page(address)
         if page is None:
             continue
         there = torch_wheels(page)
@@ -147,7 +148,7 @@ def wheels(matrix: Matrix, answers: Answers) -> Iterator[Found]:
                     "new",
                     f"torch {local} for {', '.join(sorted(there[local].platforms))}",
                     url,
-                    _draft(local, builds[0], there[local]),
+                    _draft(local, builds[0], there[local], address),
                 )
         for local, build in mine.items():
             yield from _differences(build, there.get(local), url)
@@ -186,14 +187,14 @@ def _differences(build: TorchBuild, listed: Listed | None, url: str) -> Iterator
             yield Found("contradictory", f"torch {build.local}, {field}: the listing is {' and '.join(words)}", url)
 
 
-def _draft(local: str, like: TorchBuild, listed: Listed) -> str:
+def _draft(local: str, like: TorchBuild, listed: Listed, address: str) -> str:
     """An entry of catalog/torch.yaml with what the listing says; targets, companions and Triton are to be read elsewhere."""
     release = local.partition("+")[0]
     return (
         f'- key: "{local}"\n  torch: "{release}"\n  local: "{local}"\n  rocm: "{rocm_of_local(local) or like.rocm}"\n'
         f'  index: "{like.index}"\n  family: {like.family}\n  evidence: listed\n'
         f"  pythons: [{', '.join(sorted(listed.pythons))}]\n  platforms: [{', '.join(sorted(listed.platforms))}]\n"
-        f'  sources: ["field report: listing of {like.index} read on {datetime.date.today()}"]\n'
+        f'  sources: ["{address}, seen {datetime.date.today()}"]\n'
         f"  grade: upstream\n  checked: {datetime.date.today()}\n"
     )
 
