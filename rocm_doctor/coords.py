@@ -65,7 +65,9 @@ COORDS: dict[str, Coord] = {
     "render.group": Coord("word", "name of the owner group of the render nodes"),
     "driver.loaded": Coord("flag", "the amdgpu module is loaded or built in"),
     "driver.builtin": Coord("flag", "amdgpu is built into the kernel or is the kernel's own module"),
-    "driver.version": Coord("version", "version of the DKMS amdgpu module (6.12.12), as printed; absent with the kernel's own"),
+    "driver.version": Coord(
+        "version", "version of the DKMS amdgpu module (6.12.12), as printed; absent with the kernel's own, or if none is loaded"
+    ),
     "driver.parameters": Coord("list", "amdgpu module parameters that differ from their defaults, name=value"),
     "driver.error": Coord("word", "first error of amdgpu or kfd in the kernel log"),
     "driver.events": Coord(
@@ -137,6 +139,7 @@ COORDS: dict[str, Coord] = {
     "said.works.": Coord("list", "versions or GPUs with which the text says it works"),
     "said.broken.": Coord("list", "versions or GPUs with which the text says it fails"),
     "said.other.": Coord("list", "what the text says of another machine"),
+    "said.asks_support": Coord("word", "ROCm release of which the text asks whether it supports the GPU; any: it names none"),
     "said.before.": Coord("list", "what the text says of an earlier machine"),
     "said.ran": Coord("list", "commands that stand in the text with their output"),
     "said.": Coord("word", "what the text states in prose"),

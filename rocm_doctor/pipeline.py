@@ -24,6 +24,7 @@ from rocm_doctor.probes.read.limits import within_limits
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.reports.json import read as read_report
 from rocm_doctor.rules import RULES
+from rocm_doctor.rules.asked import support_answer
 from rocm_doctor.rules.checks import checks
 from rocm_doctor.rules.engine import failure_lines, ranked
 from rocm_doctor.rules.engine import judge as judge_rows
@@ -111,8 +112,9 @@ def judge(
     facts = enrich(read_facts(artifacts, matrix), matrix)
     logs = Logs(readable_logs(artifacts), failure_lines(matrix))
     findings, undecided = judge_rows(facts, logs, matrix, RULES)
-    # An earlier report was weighed when it was made: the words around it are not a complaint of their own.
-    weighing = None if held else _differential(artifacts, facts, findings, matrix)
+    # An earlier report was weighed when it was made, and a question about support tells of no failure.
+    calm = bool(support_answer(facts, matrix)) and all(f.severity == "note" for f in findings)
+    weighing = None if held or calm else _differential(artifacts, facts, findings, matrix)
     findings = weighing.ordered(findings, matrix, machine=_whole(artifacts)) if weighing else findings
     findings = in_one_voice(_pasteable(f, facts, kind, matrix) for f in _with_held(findings, held, matrix))
     roots = [f for f in findings if f.severity != "note" and not f.follows_from]
@@ -125,7 +127,7 @@ def judge(
         summary=summary,
         findings=tuple(findings),
         questions=()
-        if word == "ready" or alone(facts) or (roots and roots[0].confidence != "low")
+        if word == "ready" or alone(facts) or support_answer(facts, matrix) or (roots and roots[0].confidence != "low")
         else questions(facts, findings, undecided, [one.fact for one in missing(facts, matrix) if one.fact], matrix),
         undecided=tuple(u for u in undecided if u.id not in ignore and u.row not in ignore),
         snapshot=facts,

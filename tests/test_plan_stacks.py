@@ -235,6 +235,24 @@ def test_a_report_from_linux_says_nothing_of_wsl() -> None:
     assert not plan_for("gfx906", system="wsl").stacks
 
 
+@pytest.mark.parametrize(
+    ("kernel", "commands"),
+    [
+        ("6.8.0-60-generic", ("sudo apt install linux-generic-hwe-$(lsb_release -rs)",)),
+        ("6.8.5-301.fc40.x86_64", ()), ("6.8.1", ()), ("6.14.0-28-generic", None), ("", None),
+    ],
+)  # fmt: skip
+def test_a_kernel_that_is_too_old_is_the_first_step(kernel: str, commands: tuple[str, ...] | None) -> None:
+    """A newer one is booted in minutes: no reason to say that nothing works. A kernel named alone has its own driver."""
+    matrix = load()
+    for driver in ("inbox", ""):
+        made = answer(declared("gfx1201", "3.12", matrix, kernel=kernel, driver=driver), known(matrix))
+        assert made.best
+        first = made.steps[0]
+        assert (first.name == "rdna4-kernel-before-its-driver") == (commands is not None)
+        assert commands is None or first.commands == commands
+
+
 def test_steps_on_the_system_come_before_python() -> None:
     card, apu = (plan_for(gfx).steps for gfx in ("gfx1201", "gfx1103"))
     assert [s.name for s in card] == ["groups", "driver"]

@@ -174,3 +174,17 @@ def test_a_snapshot_survives_json() -> None:
     )
     assert msgspec.json.decode(msgspec.json.encode(built), type=Snapshot) == built
     assert built.get("kernel") == Fact(None, (Reading("kfd"),))
+
+
+def test_the_kernel_release_that_tools_print_is_no_driver_version() -> None:
+    """With the in-tree amdgpu `rocm-smi --showdriverversion` prints the kernel: kept as printed, and left out before rules judge."""
+    from rocm_doctor.facts.enrich import enrich
+    from rocm_doctor.matrix import load
+    from rocm_doctor.pipeline import read_facts
+    from rocm_doctor.sources.paste import cut
+
+    listing = "$ rocm-smi --showdriverversion\n====== ROCm System Management Interface ======\nDriver version: {}\n====== End of ROCm SMI Log ======\n"
+    for version, judged in (("6.14.0-28-generic", None), ("6.12.12", "6.12.12")):
+        printed = read_facts(cut(listing.format(version), "x"), load())
+        assert printed.get("driver.version").value == version
+        assert enrich(printed, load()).get("driver.version").value == judged

@@ -23,6 +23,8 @@ SHOWN = 5
 """Diagnoses in a differential, at most."""
 LEAST = 0.03
 """Probability below which a diagnosis is left out."""
+PROBABLE = 0.5
+"""Probability from which a hypothesis of the differential alone proposes its remedy."""
 HYPOTHESIS = 0.12
 """Probability from which on a diagnosis that no row found becomes a finding of its own."""
 TIMES = 10
@@ -113,10 +115,15 @@ def _of_row(one: Finding) -> str:
 
 
 def _hypothesis(top: Likely, made: Differential, matrix: Matrix) -> Finding:
-    """What the differential says alone: never an error, and with the lines that carried it."""
+    """What the differential says alone: never an error, and with the lines that carried it.
+
+    Below PROBABLE it proposes no command that changes anything: wrong in most cases, that would cost more than it helps.
+    """
+    commands = matrix.typed(matrix.diagnoses[top.id].commands)
     return finding(
         matrix,
         top.id,
+        commands=commands if top.probability >= PROBABLE else tuple(c for c in commands if c.effect == "reads"),
         severity="warning",
         confidence="low",
         evidence=_quotes(made.lines, made.features[top.id]),

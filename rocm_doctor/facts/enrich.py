@@ -30,7 +30,7 @@ def enrich(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
 def _builtin(snapshot: Snapshot) -> dict[str, Fact]:
     """No driver version with the kernel's own amdgpu: the tools that print one print the kernel's release."""
     printed = snapshot.get("driver.version")
-    own = snapshot.get("driver.builtin").value is True and printed.value is not None
+    own = isinstance(printed.value, str) and printed.value == snapshot.get("kernel").value
     return {"driver.version": Fact(None, printed.readings)} if own else {}
 
 

@@ -135,7 +135,7 @@ WORDS: dict[Verdict, str] = {
     "tight": "It fits, but tightly: the allocator will have to give cached blocks back, which costs time",
     "too close to call": "Too close to call: the prediction's error is larger than what is left",
     "does not fit": "It does not fit",
-    "unknown": "Whether it fits is not known",
+    "unknown": "Unknown: the memory of this GPU is not known; --vram gives it",
 }
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from rocm_doctor.commands import distributions_of, fitting
+from rocm_doctor.model import Command
 from rocm_doctor.plan.candidates import Rejected
 from rocm_doctor.plan.catalog import Catalog, Step
 from rocm_doctor.plan.machine import INBOX, Machine
@@ -75,7 +77,7 @@ def answer(machine: Machine, known: Catalog, wish: Sequence[str] = (), index: st
         () if stacks else nearest(resolver),
         tuple(_remarks(machine, known, wish)),
         known.matrix.version,
-        tuple(_first(resolver) if machine.probed else steps(stacks[0].candidate.build, machine, known)) if stacks else (),
+        (*_first(resolver), *(() if machine.probed else steps(stacks[0].candidate.build, machine, known))) if stacks else (),
         None if index else next_newer(stacks, rejected, resolver),
     )
 
@@ -90,6 +92,14 @@ def _first(resolver: Resolver) -> Iterator[Step]:
     for one in judge.of_machine:
         if one.severity != "note" and not one.follows_from and one.id.startswith(_SYSTEM):
             words = f"{one.title}: {one.advice}" if one.advice else one.title
-            commands = tuple(command.text for command in one.commands)
+            commands = _fitting(one.commands, judge.machine)
             checked = judge.known.matrix.diagnoses[one.id].checked
             yield Step(one.row or one.id, (judge.machine.system,), words, one.sources, one.grade, checked, commands=commands)
+
+
+def _fitting(commands: Sequence[Command], machine: Machine) -> tuple[str, ...]:
+    """The commands for the machine's system. A step has no remark `on Ubuntu`: those of a distribution need its name to be known."""
+    os_name = str(machine.base.get("os").value or "") if machine.base.get("os").known else ""
+    system = "windows" if machine.system == "windows" else "linux"
+    known = distributions_of(os_name, machine.kernel)
+    return tuple(c.text for c in fitting(commands, system, os_name, machine.kernel) if known or not c.distributions)

@@ -85,8 +85,17 @@ def stack_judge(machine: Machine, known: Catalog) -> StackJudge:
     _ = known.matrix.gfx, known.matrix.rocm, known.matrix.torch, known.matrix.driver, known.matrix.support  # decoded once for all
     matrix = _with_rows(known.matrix, tuple(row for row in known.matrix.rows if not _settled(row, machine)))
     about = {name: _with_rows(matrix, tuple(r for r in matrix.rows if f"pkg.{name}" in r.when)) for name in known.packages}
-    found, _ = judge(with_stack(machine, {}), _NO_LOGS, matrix, RULES) if machine.probed else ([], [])
+    found = _of_machine(machine, known, matrix)
     return StackJudge(machine, known, matrix, about, frozenset(f.fingerprint for f in found), {}, tuple(found))
+
+
+def _of_machine(machine: Machine, known: Catalog, matrix: Matrix) -> list[Finding]:
+    """The findings on the machine alone. Of a declared one only its kernel is judged, which has its own driver if none is declared."""
+    if machine.probed:
+        return judge(with_stack(machine, {}), _NO_LOGS, matrix, RULES)[0]
+    rows = tuple(row for row in known.matrix.rows if machine.kernel and row.diagnosis.startswith("version.kernel"))
+    driver = {} if machine.driver else {"driver.version": Fact(None)}
+    return judge(with_stack(machine, driver), _NO_LOGS, _with_rows(known.matrix, rows), ())[0]
 
 
 def _with_rows(matrix: Matrix, rows: tuple[Row, ...]) -> Matrix:

@@ -62,7 +62,7 @@ def _weaker(one: Stack, first: Stack) -> Iterator[Reason]:
     said = one.candidate.said[0]
     cured = [n for n in one.notes if n.severity != "note"] if one.env.keys() - first.env.keys() else []
     if one.env.keys() - first.env.keys():
-        yield f"works with {', '.join(sorted(one.env))} alone" + (f": {cured[0].title}" if cured else ""), said.source
+        yield f"works only with {', '.join(sorted(one.env))}" + (f": {cured[0].title}" if cured else ""), said.source
     yield from ((f"works, but {title}", source) for title, source in _new([n for n in one.notes if n not in cured], first))
     if one.grade != first.grade:
         yield f"works, but the evidence is {one.grade} and not {first.grade}: {said.words}", said.source

@@ -5,24 +5,29 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
+from rocm_doctor.model import GRADES
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.commands import environment, install, interpreter, joined, replaces, verify
 from rocm_doctor.plan.stacks import Stack
 from rocm_doctor.plan.variables import Variable, lines
 
 WIDTH = 100
+REASONS = 2
+"""Reasons for the first stack that are shown without -v."""
 
 
 def text(plan: Plan, *, verbose: bool = False, tool: str = "pip") -> str:
     """The plan in words and commands; with `verbose` also why each other build is out."""
-    body = _found(plan, tool) if plan.best else _nothing(plan)
+    body = _found(plan, tool, verbose) if plan.best else _nothing(plan)
     return "\n".join([*body, *(_why_not(plan) if verbose or not plan.best else ())]) + "\n"
 
 
-def _found(plan: Plan, tool: str) -> Iterator[str]:
+def _found(plan: Plan, tool: str, verbose: bool) -> Iterator[str]:
     stack = plan.stacks[0]
     yield from _wrap(f"{stack.name} for {plan.machine.words()} ({stack.grade})", "", "  ")
-    for said in stack.candidate.said:
+    for said in sorted(stack.candidate.said, key=lambda one: (not one.known_good, GRADES.index(one.grade)))[
+        : None if verbose else REASONS
+    ]:
         yield from _wrap(f"{said.words} ({said.grade}; {said.source})", "  because ", "          ")
     for note in stack.notes:
         yield from _wrap(f"{note.title} ({next(iter(note.sources), '')})", "  note    ", "          ")

@@ -65,7 +65,9 @@ def _to_unset(stack: Stack, stack_judge: StackJudge) -> Iterator[Variable]:
         chip = matrix.gfx[machine.gfx]
         bad = next((o for o in chip.overrides if o.verdict in ("harmful", "faulty", "not-needed")), None)
         if bad:
-            yield Variable(OVERRIDE, None, f"this torch has {machine.gfx} code; {bad.value}: {bad.words}", bad.sources[0])
+            yield Variable(
+                OVERRIDE, None, f"not needed: this torch has {machine.gfx} code. {bad.value}: {bad.words}", bad.sources[0]
+            )
 
 
 def _set_here(stack: Stack, stack_judge: StackJudge) -> Iterator[Variable]:

@@ -46,6 +46,8 @@ def followers(report: Report, finding: Finding) -> list[Finding]:
 
 def request(report: Report) -> str:
     """The words above the questions. Where no system is known the commands are those of Linux."""
+    if report.kind == "machine":
+        return "What these print would tell more; paste it into `rocm-doctor check -`:"
     either = "" if report.snapshot.get("platform").known else " (these are for Linux; on Windows, say so)"
     return f"Run this where it fails, and paste it with its output{either}:"
 

@@ -41,7 +41,13 @@ def _no_node(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
     if _unclaimed(snapshot) or snapshot.get("driver.loaded").value is False:
         return _driver(snapshot, matrix)
     if snapshot.get("driver.loaded").value is True:
-        return finding(matrix, "access.kfd-missing", evidence=evidence + readings(snapshot, "driver.loaded"))
+        return finding(
+            matrix,
+            "access.kfd-missing",
+            evidence=evidence + readings(snapshot, "driver.loaded"),
+            advice="amdgpu is loaded and enables compute on no GPU: look in the kernel log for what amdgpu and kfd said.",
+            commands=('sudo dmesg | grep -iE "amdgpu|kfd"',),
+        )
     return finding(
         matrix, "access.kfd-missing", evidence=evidence, confidence="low", settle="lsmod | grep amdgpu; lspci -nn -d 1002:"
     )

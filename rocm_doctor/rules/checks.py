@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from rocm_doctor.binaries.targets import covers
@@ -117,10 +118,19 @@ def _memory_of(gpu: Gpu) -> str:
 
 
 def _each(words: Iterable[str]) -> str:
-    """The words of all GPUs, equal ones once: `192.0 GiB on each of 8`."""
+    """The words of all GPUs, equal ones once: `192.0 GiB on each of 8`; those that differ in their first number as a range."""
     said = list(words)
     alike = list(dict.fromkeys(said))
-    return f"{alike[0]} on each of {len(said)}" if len(alike) == 1 and len(said) > 1 else "; ".join(alike)
+    if len(alike) == 1 and len(said) > 1:
+        return f"{alike[0]} on each of {len(said)}"
+    parts = [_FIRST_NUMBER.fullmatch(one) for one in alike]
+    if len(alike) > 1 and all(parts) and len({(m[1], m[3]) for m in parts if m}) == 1:
+        first, *_, last = sorted((m for m in parts if m), key=lambda m: float(m[2]))
+        return f"{first[1]}{first[2]} to {last[1]}{last[2]}{last[3]}"
+    return "; ".join(alike)
+
+
+_FIRST_NUMBER = re.compile(r"(\D*)(\d+(?:\.\d+)?)(.*)")
 
 
 def _gpus(snapshot: Snapshot) -> list[Gpu]:

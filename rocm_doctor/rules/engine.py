@@ -141,7 +141,7 @@ def _against(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> Judge
         if truth:
             decided += 1
             evidence += quoted(fact, name)[:2]
-        elif not ("log" in row.when and _excludes(condition)):
+        elif not (("log" in row.when or row.harmless) and _excludes(condition)):
             missing.append(name)
     lines = _lines(row, logs)
     return None if lines is None else Judged(lines, tuple(evidence), tuple(missing), decided)
@@ -239,14 +239,7 @@ def _roots(ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
             if roots[cause] != place:
                 roots = [roots[cause] if root == place else root for root in roots]
                 break
-    return [_with_twin(place, one, ordered, roots) for place, one in enumerate(ordered)]
-
-
-def _with_twin(place: int, one: Finding, ordered: Sequence[Finding], roots: Sequence[int]) -> int:
-    """The root of a finding, or of another that says the same of the same subject and has a cause."""
-    same = (roots[n] for n, f in enumerate(ordered) if roots[n] not in (n, place) and (f.id, f.subject) == (one.id, one.subject))
-    cause = next((n for n in same if _RANK[ordered[n].severity] <= _RANK[one.severity]), None)
-    return cause if cause is not None and roots[place] == place and one.severity != "note" else roots[place]
+    return roots
 
 
 def _causes(one: Finding, place: int, ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
@@ -255,7 +248,7 @@ def _causes(one: Finding, place: int, ordered: Sequence[Finding], matrix: Matrix
     Two notes of one diagnosis are two facts: a lowered power limit does not explain memory in use.
     """
     row = matrix.row(one.row) if one.row else None
-    after = set(row.after) if row else set()
+    after = set(row.after) if row else _after_of(one.id, matrix)
     named = [n for n, f in enumerate(ordered) if n != place and (f.id in after or f.row in after)]
     same = [
         n
@@ -265,6 +258,12 @@ def _causes(one: Finding, place: int, ordered: Sequence[Finding], matrix: Matrix
         and (f.severity != "note" or f.title == one.title)
     ]
     return [n for n in named if _RANK[ordered[n].severity] <= _RANK[one.severity]] + same + _explained(one, place, ordered, row)
+
+
+def _after_of(diagnosis: str, matrix: Matrix) -> set[str]:
+    """What a finding of a Python rule follows from: what rows of its diagnosis do. Only for access, where one thing bars the next."""
+    rows = matrix.rows if diagnosis.startswith("access.") else ()
+    return {name for row in rows if row.diagnosis == diagnosis for name in row.after}
 
 
 def _explained(one: Finding, place: int, ordered: Sequence[Finding], row: Row | None) -> list[int]:

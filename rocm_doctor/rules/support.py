@@ -11,7 +11,7 @@ from rocm_doctor.rules.driver_range import user_space
 from rocm_doctor.rules.findings import finding, readings, to_train_on
 from rocm_doctor.versions import release
 
-_NO = ("dropped", "not-listed", "never-listed")
+NO = ("dropped", "not-listed", "never-listed")
 _YES = ("supported", "deprecated", "preview", "works-unofficially", "release-ready", "runtime-only")
 
 
@@ -23,8 +23,8 @@ def not_listed(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         return
     for subject, gpu in to_train_on(snapshot):
         gfx = gpu.get("gfx").value
-        said = [s for s in matrix.support if gfx in s.gfx and s.os == system and _covers(s, rocm)]
-        no = [s for s in said if s.state in _NO and s.grade == "official"]
+        said = [s for s in matrix.support if gfx in s.gfx and s.os == system and covers(s, rocm)]
+        no = [s for s in said if s.state in NO and s.grade == "official"]
         yes = [s for s in said if s.state in _YES]
         if no and all(s.state != "supported" for s in yes):
             others = f"; {_who(yes)}" if yes else ""
@@ -41,7 +41,7 @@ def not_listed(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
             )
 
 
-def _covers(one: Support, rocm: str) -> bool:
+def covers(one: Support, rocm: str) -> bool:
     """True if a statement covers this release (`6.4.x` is a series); open ends and development branches do not."""
     if "dev" in one.since or not one.until:
         return False

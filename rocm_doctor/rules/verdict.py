@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Gpu, Snapshot, Verdict
+from rocm_doctor.rules.asked import support_answer
 from rocm_doctor.rules.build import compiled
 from rocm_doctor.rules.checks import has_code
 from rocm_doctor.rules.findings import loaded_as, to_train_on
@@ -33,8 +34,11 @@ def verdict(
     roots = [f for f in serious if not f.follows_from] or serious
     if roots:
         more = f" (and {len(roots) - 1} more)" if len(roots) > 1 else ""
-        guess = "most likely: " if roots[0].confidence == "low" else ""
+        guess = "" if roots[0].confidence != "low" else "a guess: " if roots[0].origin == "differential" else "most likely: "
         return "problems", f"{guess}{roots[0].title}{more}", proven
+    answer = support_answer(snapshot, matrix)
+    if answer:
+        return "undetermined", answer, proven
     lacking = missing(snapshot, matrix)
     if lacking:
         unknown = "" if alone(snapshot) else f"; not known: {'; '.join(one.words for one in lacking)}"
@@ -74,7 +78,9 @@ def _missing(snapshot: Snapshot, matrix: Matrix) -> Iterator[Missing]:
 
 def _torch(snapshot: Snapshot, cards: Sequence[Gpu], matrix: Matrix) -> Iterator[Missing]:
     if snapshot.get("torch.version").value is None:
-        yield Missing("torch, which is not installed in the examined environment (see `rocm-doctor plan`)")
+        place = snapshot.get("python.prefix").value
+        where = f"in {place}" if isinstance(place, str) else "in the examined environment"
+        yield Missing(f"torch: not installed {where} (`--python` examines another; `rocm-doctor plan` names what to install)")
     elif not snapshot.get("torch.version").known or snapshot.get("torch.build").value != "rocm":
         yield Missing("which torch", "torch.version")
     elif not cards and compiled(snapshot, matrix)[0] is None:

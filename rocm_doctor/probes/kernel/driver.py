@@ -79,9 +79,11 @@ def _loaded(result: ProbeResult, artifacts: Artifacts) -> None:
         result.record("driver.loaded", True, Reading(inside.name, "", inside.text.strip()[:80]))
     elif nothing:
         result.record("driver.loaded", False, nothing)
+        result.record("driver.version", None, nothing)
 
 
 def _version(result: ProbeResult, artifacts: Artifacts) -> None:
+    """The loaded module's version. Without the module there is none, whatever packages are installed."""
     source = artifacts.get(f"{MODULE}/version")
     nothing, stated = absent(source), single(source)
     number = version_in(stated.value) if stated else None

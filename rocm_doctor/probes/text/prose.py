@@ -22,6 +22,7 @@ import re
 
 from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
+from rocm_doctor.probes.text.prose_asks import record_asks
 from rocm_doctor.probes.text.prose_commands import record_commands
 from rocm_doctor.probes.text.prose_gpus import record_gpus
 from rocm_doctor.probes.text.prose_history import record_history
@@ -46,6 +47,7 @@ def probe(artifacts: Artifacts) -> ProbeResult:
         record_machine(result, mine)
         record_commands(result, document, mine)
         record_history(result, mine)
+        record_asks(result, mine)
         record_gpus(result, text, artifacts.gpu_names)
         _record_torchs_rocm(result, document)
     return result

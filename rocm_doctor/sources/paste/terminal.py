@@ -31,7 +31,7 @@ _GPU = re.compile(
 )
 _STACK = re.compile(r"(kernel|driver|ROCm|torch|Python) ([^\s,]+)")
 _FACT = re.compile(r"  ([a-z][\w.-]*|gpus\[\d+\]\.\w+): (.*?)(?: \[([^\s\]]+)(?: ([^\]]*))?\])?$")
-_MORE = re.compile(r"  \d+ (?:judgements? needs? facts|checks? skipped)|  [Rr]un this where it fails")
+_MORE = re.compile(r"  \d+ (?:judgements? needs? facts|checks? skipped)|  [Rr]un this where it fails|  What these print would")
 _READING = re.compile(r"(\S+) (line \d+): (.*)")
 _SURE = {None: "high", ", likely": "medium", ", a hypothesis": "low"}
 _FACTS = {
@@ -234,7 +234,7 @@ def _fact(value: Any, line: str, artifact: str = "report", place: str = "") -> d
 def _end(lines: Lines, place: int) -> int:
     """The line behind the report: its questions and the count of judgements come after the verdict."""
     while place < len(lines) and _MORE.match(lines[place]):
-        asks = "un this where" in lines[place]
+        asks = not lines[place].strip()[0].isdigit()
         place += 1
         if asks:
             while place < len(lines) and lines[place].strip():  # the request may be wrapped
