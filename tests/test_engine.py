@@ -9,6 +9,7 @@ import msgspec
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Diagnosis, Fact, Finding, Reading, Row, Snapshot
 from rocm_doctor.rules.engine import judge
+from rocm_doctor.rules.findings import finding
 from rocm_doctor.rules.logs import Logs
 
 TODAY = datetime.date(2026, 11, 21)
@@ -68,6 +69,28 @@ def test_of_rivals_the_one_that_facts_speak_for_is_named_and_the_other_is_a_hypo
     ]
     found, _ = run(rows, LINE, torch__version=TORCH)
     assert [(f.id, f.confidence) for f in found] == [("d.told", "high"), ("d.plain", "low")]
+
+
+def test_of_rivals_without_a_fact_the_more_common_one_is_named_first() -> None:
+    rows = [
+        row("a-rare", "d.rare", {"log": "boom"}, prior="rare"),
+        row("b-possible", "d.possible", {"log": "boom"}, prior="possible"),
+    ]
+    assert [f.id for f in run(rows, LINE)[0]] == ["d.possible", "d.rare"]
+    rows = [
+        row("a-possible", "d.possible", {"log": "boom"}, prior="possible"),
+        row("b-common", "d.common", {"log": "boom"}, prior="common"),
+    ]
+    assert [f.id for f in run(rows, LINE)[0]] == ["d.common", "d.possible"]
+
+
+def test_a_rule_comes_before_rows_of_the_same_severity_and_confidence() -> None:
+    facts = {"torch.version": TORCH, "torch.rocm": Fact("6.4", READ)}
+    rows = [row("r", "a.row", {"torch.version": ">=2.9", "torch.rocm": ">=6.4"})]
+    words = {name: Diagnosis(name, "t", "c", "c", "a", ("s",), TODAY) for name in ("a.row", "z.rule")}
+    matrix = Matrix(rows=tuple(rows), diagnoses=words)
+    found, _ = judge(Snapshot(facts), Logs(()), matrix, [lambda snapshot, matrix: [finding(matrix, "z.rule", evidence=READ)]])
+    assert [(f.id, f.severity, f.confidence) for f in found] == [("z.rule", "error", "high"), ("a.row", "error", "high")]
 
 
 def test_a_cause_that_a_fact_rules_out_is_named_with_the_fact() -> None:

@@ -56,6 +56,8 @@ def test_release_of_what_machines_print(text: str, numbers: tuple[int, ...] | No
         (">=6.17.0-19", "6.17.0-14-generic", False),
         (">=6.17.0-19", "6.17.1-300.fc43.x86_64", True),
         ("~=2.4.1", "2.4.9", True),
+        ("~=2.4.1", "2.4.1", True),
+        ("~=2.4.1", "2.4.0", False),
         ("~=2.4.1", "2.5.0", False),
         ("==7.11.0a20260106", "7.11.0a20260107", False),
         (">2.8.3", "2.8.3.post2", False),
@@ -124,6 +126,15 @@ def test_plain_versions_compare_as_pep_440_does(text: str, operator: str, bound:
 @given(PLAIN, PLAIN)
 def test_a_prefix_is_pep_440s(text: str, bound: str) -> None:
     assert contains(f"=={bound}.*", text) is SpecifierSet(f"=={bound}.*").contains(text)
+
+
+TWO_OR_MORE = st.lists(st.integers(0, 40), min_size=2, max_size=4).map(lambda n: ".".join(map(str, n)))
+
+
+@given(PLAIN | TWO_OR_MORE, TWO_OR_MORE)
+def test_a_compatible_release_is_pep_440s(text: str, bound: str) -> None:
+    for version in (text, bound, f"{bound}.1"):
+        assert contains(f"~={bound}", version) is SpecifierSet(f"~={bound}").contains(version)
 
 
 @given(PLAIN, st.integers(1, 9), OPERATOR, PLAIN, st.integers(1, 9))
