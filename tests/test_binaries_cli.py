@@ -55,7 +55,7 @@ def test_damage_is_undetermined_under_strict(tmp_path: Path) -> None:
     (tmp_path / "one.so").write_bytes(library(gpu_bundle("gfx1030"))[:-100])
     result = run(tmp_path, "--gpu", "gfx1100")
     assert result.exit_code == 0
-    assert "not read whole: one.so" in result.output
+    assert "not read completely: one.so" in result.output
     assert run(tmp_path, "--gpu", "gfx1100", "--strict").exit_code == 3
 
 

@@ -34,8 +34,8 @@ def test_every_capture_records_what_coords_defines() -> None:
 
 
 def test_a_fact_that_coords_does_not_define_fails_its_test() -> None:
-    with pytest.raises(AssertionError, match=r"gpu.peers is not in coords.py"):
-        ProbeResult().record("peers", 2, HERE, {})
+    with pytest.raises(AssertionError, match=r"gpu.twins is not in coords.py"):
+        ProbeResult().record("twins", 2, HERE, {})
     with pytest.raises(AssertionError, match=r"wsl is a flag in coords.py and was recorded as 'yes'"):
         ProbeResult().record("wsl", "yes", HERE)
     with pytest.raises(AssertionError, match=r"ram_bytes is a number in coords.py and was recorded as True"):
@@ -45,17 +45,17 @@ def test_a_fact_that_coords_does_not_define_fails_its_test() -> None:
 def test_a_crash_on_such_a_fact_is_not_swallowed_with_the_probe(monkeypatch: pytest.MonkeyPatch) -> None:
     def probe(_: object) -> ProbeResult:
         result = ProbeResult()
-        result.record("gpu_peers", 2, HERE)
+        result.record("gpu_twins", 2, HERE)
         return result
 
     monkeypatch.setattr("rocm_doctor.probes.python.env.probe", probe)
-    with pytest.raises(AssertionError, match=r"gpu_peers is not in coords.py"):
+    with pytest.raises(AssertionError, match=r"gpu_twins is not in coords.py"):
         pipeline.read_facts([Artifact("env", "bundle", "HOME=/root\n")], load())
 
 
 def test_facts_that_were_never_recorded_are_seen_in_the_snapshot() -> None:
-    snapshot = Snapshot({"peers": Fact(1), "env.": Fact(True)}, (Gpu({"gfx": Fact(906)}),))
-    assert misfits(snapshot) == ["peers is not in coords.py", "gpu.gfx is a word in coords.py and was recorded as 906"]
+    snapshot = Snapshot({"twins": Fact(1), "env.": Fact(True)}, (Gpu({"gfx": Fact(906)}),))
+    assert misfits(snapshot) == ["twins is not in coords.py", "gpu.gfx is a word in coords.py and was recorded as 906"]
 
 
 @pytest.mark.parametrize("value", [None, Unknown("denied")])
