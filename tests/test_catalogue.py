@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from rocm_doctor.binaries import targets
 from rocm_doctor.facts.enrich import enrich, gpu_names
 from rocm_doctor.matrix import load
-from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
+from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown
 
 TOOL = (Reading("cmd/rocminfo", "line 1"),)
 KERNEL = (Reading("sys/class/kfd/kfd/topology/nodes/1/properties", "line 1"),)
@@ -13,6 +14,47 @@ KERNEL = (Reading("sys/class/kfd/kfd/topology/nodes/1/properties", "line 1"),)
 def enriched(readings: tuple[Reading, ...] = TOOL, **values: object) -> Gpu:
     facts = {name: Fact(value, readings) for name, value in values.items()}  # type: ignore[arg-type]
     return enrich(Snapshot({}, (Gpu(facts),), True), load()).gpus[0]
+
+
+def test_a_target_from_the_pci_id() -> None:
+    gpu = enriched(device_id=0x744C)
+    assert gpu.get("gfx").value == "gfx1100"
+    assert gpu.get("family").value == "RDNA3"
+    assert gpu.get("is_apu").value is False
+
+
+def test_an_override_is_betrayed_by_the_chip() -> None:
+    gpu = enriched(gfx="gfx1030", device_id=0x73DF)
+    assert (gpu.get("gfx").value, gpu.get("gfx_reported").value) == ("gfx1031", "gfx1030")
+
+
+def test_the_kernel_is_believed_over_the_table() -> None:
+    gpu = enriched(KERNEL, gfx="gfx1030", device_id=0x73DF)
+    assert gpu.get("gfx").value == "gfx1030"
+
+
+def test_a_target_from_a_name() -> None:
+    assert enriched(marketing_name="AMD Radeon RX 7900 XTX").get("gfx").value == "gfx1100"
+
+
+def test_a_name_that_fits_several_targets_stays_ambiguous() -> None:
+    value = enriched(marketing_name="AMD Radeon 840M").get("gfx").value
+    assert isinstance(value, Unknown)
+    assert set(value.candidates) == {"gfx1152", "gfx1153"}
+
+
+def test_what_was_read_is_not_written_over() -> None:
+    assert enriched(gfx="gfx1100", wavefront_size=64).get("wavefront_size").value == 64
+    assert enriched(gfx="gfx1100", wavefront_size=None).get("wavefront_size").value == 32
+
+
+def test_the_catalogue_and_the_code_objects_agree_on_targets() -> None:
+    """gfx.yaml describes cards, binaries/targets.py the format of code objects: what both say is the same. A target of a new
+    instruction set may be in the catalog first."""
+    for target in (t for t in load().gfx.values() if t.gfx in targets.PROCESSORS):
+        assert not target.generic or target.gfx in targets.GENERIC[target.generic], target.gfx
+        assert target.xnack is (target.gfx in targets.SELECTABLE["xnack"]), target.gfx
+        assert target.sramecc is (target.gfx in targets.SELECTABLE["sramecc"]), target.gfx
 
 
 def test_the_catalog_tells_probes_of_apus_and_instincts() -> None:
