@@ -17,6 +17,7 @@ import accuracy_page
 import expected
 import msgspec
 import plans_page
+import readings_page
 
 from rocm_doctor import model
 from rocm_doctor.coords import COORDS
@@ -110,6 +111,7 @@ def generated() -> Iterator[tuple[str, str]]:
     yield "docs/facts.md", facts_page()
     yield "docs/accuracy.md", accuracy_page.page()
     yield "docs/plans.md", plans_page.page(matrix)
+    yield "docs/readings.md", readings_page.page()
     yield "README.md", readme(matrix)
     yield from pages(matrix)
     for name, made in expected.PAGES.items():
