@@ -17,7 +17,7 @@ from rocm_doctor.cli import cli
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read.limits import LINES
-from rocm_doctor.redaction.redactor import redact_artifacts
+from rocm_doctor.redaction.shared import redact_artifacts
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 from rocm_doctor.reports.several import render_several
 from rocm_doctor.sources.paste import cut

@@ -11,7 +11,7 @@ import yaml
 from rocm_doctor import pipeline
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Report
-from rocm_doctor.redaction.redactor import redact_artifacts
+from rocm_doctor.redaction.shared import redact_artifacts
 from rocm_doctor.sources import bundle
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"

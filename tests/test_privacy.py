@@ -17,8 +17,9 @@ from planted import FIRST, SECOND, Plant, plants
 
 from rocm_doctor.model import Artifact, Finding, Reading, Report, Snapshot
 from rocm_doctor.redaction.known import known
-from rocm_doctor.redaction.redactor import Redactor, having_read, redact_artifacts, redact_plain, redact_report, redact_snapshot
+from rocm_doctor.redaction.redactor import Redactor
 from rocm_doctor.redaction.secrets import rules
+from rocm_doctor.redaction.shared import having_read, redact_artifacts, redact_plain, redact_report, redact_snapshot
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 from rocm_doctor.sources import bundle
 

@@ -17,7 +17,8 @@ from rocm_doctor.model import Artifact, Command, Fact, Finding, Gpu, Reading, Re
 from rocm_doctor.probes.python import env
 from rocm_doctor.probes.read.result import Artifacts
 from rocm_doctor.redaction.known import anonymous, distinctive
-from rocm_doctor.redaction.redactor import Redactor, redact_artifacts, redact_report, redact_snapshot
+from rocm_doctor.redaction.redactor import Redactor
+from rocm_doctor.redaction.shared import redact_artifacts, redact_report, redact_snapshot
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 
 CAPTURES = Path(__file__).resolve().parents[2] / "shared" / "corpus" / "captures"

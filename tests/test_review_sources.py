@@ -16,7 +16,8 @@ import pytest
 from rocm_doctor import pipeline
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact
-from rocm_doctor.redaction.redactor import Redactor, redact_report
+from rocm_doctor.redaction.redactor import Redactor
+from rocm_doctor.redaction.shared import redact_report
 from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.sources.bundle import BundleError, read, read_stream
 from rocm_doctor.sources.paste import cut
@@ -94,7 +95,7 @@ def test_a_device_without_an_end_is_refused() -> None:
 def test_of_a_long_log_both_ends_are_read(tmp_path: Path, way: str) -> None:
     log = tmp_path / "capture" / "train.log"
     log.parent.mkdir()
-    line = b"step 1 loss 2.5\n"
+    line = b"step 1 loss 2.5 " + b"." * 83 + b"\n"
     log.write_bytes(b"the very first line\n" + line * (40 * MIB // len(line)) + b"the very last line\n")
     (tmp_path / "capture" / "other.txt").write_text("a short note\n" if way == "folder" else "")
     with log.open("rb") as stream:
@@ -109,17 +110,31 @@ def test_of_a_long_log_both_ends_are_read(tmp_path: Path, way: str) -> None:
     assert way != "folder" or any("a short note" in a.text for a in found)
 
 
-def test_of_a_long_log_in_an_archive_the_head_is_read(tmp_path: Path) -> None:
-    (tmp_path / "train.log").write_bytes(b"first\n" + b"step\n" * (40 * MIB // 5) + b"last\n")
-    with tarfile.open(tmp_path / "t.tar.gz", "w:gz", compresslevel=1) as archive:
-        archive.add(tmp_path / "train.log", "log/train.log")
-    (found,) = read(tmp_path / "t.tar.gz")
+@pytest.mark.parametrize("way", ["zip", "tar"])
+def test_of_a_long_log_in_an_archive_both_ends_are_read(tmp_path: Path, way: str) -> None:
+    (tmp_path / "train.log").write_bytes(b"first\n" + (b"step" * 25 + b"\n") * (40 * MIB // 101) + b"last\n")
+    if way == "zip":
+        with zipfile.ZipFile(tmp_path / "t", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
+            packed.write(tmp_path / "train.log", "log/train.log")
+    else:
+        with tarfile.open(tmp_path / "t", "w:gz", compresslevel=1) as archive:
+            archive.add(tmp_path / "train.log", "log/train.log")
+    (found,) = read(tmp_path / "t")
     assert found.text.startswith("first\n")
-    assert found.text.splitlines()[-1].startswith("[rocm-doctor left out 32.0 MiB here")
+    assert found.text.endswith("last\n")
+    assert "[rocm-doctor left out 24.0 MiB here" in found.text
+
+
+def test_of_very_many_lines_both_ends_are_read(tmp_path: Path) -> None:
+    (tmp_path / "x.log").write_bytes(b"first\n" + b"a\n" * (6 * MIB) + b"last\n")
+    text = read(tmp_path / "x.log")[0].text
+    assert text.startswith("first\n")
+    assert text.endswith("last\n")
+    assert text.count("\n") < 400_010
 
 
 def test_utf_16_stays_readable_behind_the_gap(tmp_path: Path) -> None:
-    (tmp_path / "out.txt").write_bytes(("first é\n" + "step\n" * (20 * MIB // 5) + "last é\n").encode("utf-16"))
+    (tmp_path / "out.txt").write_bytes(("first é\n" + ("step" * 25 + "\n") * (20 * MIB // 101) + "last é\n").encode("utf-16"))
     (text, *_) = read(tmp_path / "out.txt")
     assert text.text.startswith("first é\n")
     assert text.text.endswith("step\nlast é\n")

@@ -13,7 +13,7 @@ from tool_texts import ROCMINFO
 from rocm_doctor.cli import cli
 from rocm_doctor.matrix import load
 from rocm_doctor.pipeline import from_paths, judge, machines
-from rocm_doctor.redaction.redactor import redact_report
+from rocm_doctor.redaction.shared import redact_report
 from rocm_doctor.reports.several import FORMATS
 from rocm_doctor.sources.bundle import read_each
 from rocm_doctor.sources.paste import cut

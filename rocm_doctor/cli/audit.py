@@ -69,7 +69,7 @@ def command(
 
 
 def _redacted(plain: Any) -> Any:
-    from rocm_doctor.redaction.redactor import redact_plain
+    from rocm_doctor.redaction.shared import redact_plain
 
     return redact_plain(plain)
 

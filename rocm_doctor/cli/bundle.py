@@ -10,7 +10,8 @@ import click
 from rocm_doctor import pipeline
 from rocm_doctor.cli.check import captured, live, was_interrupted
 from rocm_doctor.cli.common import interpreter, load_matrix, write_file
-from rocm_doctor.redaction.redactor import Redactor, of_this_machine, redact_artifacts
+from rocm_doctor.redaction.redactor import Redactor, of_this_machine
+from rocm_doctor.redaction.shared import redact_artifacts
 from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.sources import bundle
 
@@ -48,6 +49,11 @@ def command(
     write_file(output, bundle.write(shared, extra))
     if show:
         click.echo("\n".join(_listed(redactor)) or "nothing was replaced")
+    for name, line in redactor.withheld.items():
+        click.echo(
+            f"{redactor.replace(name)}: withheld from line {line} on: more names, addresses and secrets than are replaced",
+            err=True,
+        )
     there = sum(not a.missing for a in shared)
     click.echo(f"{output}: {there} artifacts ({len(shared) - there} more recorded as absent), verdict: {report.summary}")
     if was_interrupted(artifacts):

@@ -175,11 +175,15 @@ def deliver_all(
     names = tuple(formats) or ("text",)
     if len(outputs) > len(names):
         raise InputError(f"{len(outputs)} outputs but {len(names)} formats: give one --format for each -o")
+    redacted: list[Report] | None = None
     for number, name in enumerate(names):
         to_file = number < len(outputs) and str(outputs[number]) not in _STDOUT
         look = RenderOptions(width=width(to_file), color=not to_file and _color(), verbose=verbose, quiet=quiet)
-        shown = reports if no_redact or (name == "text" and number >= len(outputs)) else _redacted(reports, artifacts)
-        text = _rendered(name, shown, look)
+        if no_redact or (name == "text" and number >= len(outputs)):
+            text = _rendered(name, reports, look)
+        else:
+            redacted = redacted or _redacted(reports, artifacts)
+            text = _rendered(name, redacted, look)
         if to_file:
             write_file(outputs[number], text.encode("utf-8"))
         else:
@@ -213,7 +217,7 @@ def _rendered(name: str, reports: Sequence[Report], look: RenderOptions) -> str:
 
 def _redacted(reports: Sequence[Report], artifacts: Sequence[Artifact]) -> list[Report]:
     """The redacted reports, with the same pseudonyms in all of them."""
-    from rocm_doctor.redaction.redactor import having_read, redact_report
+    from rocm_doctor.redaction.shared import having_read, redact_report
 
     redactor = having_read(artifacts)
     return [redact_report(report, redactor) for report in reports]

@@ -41,7 +41,7 @@ def command(before: Path, after: Path, format_: str, no_redact: bool, verbose: b
 
 def _report(path: Path, matrix: Matrix, no_redact: bool) -> Report:
     """The report in a JSON file, or of a bundle; a usage error for anything else."""
-    from rocm_doctor.redaction.redactor import redact_report
+    from rocm_doctor.redaction.shared import having_read, redact_report
     from rocm_doctor.sources.bundle import BundleError
 
     if path.suffix == ".json" and not path.is_dir():
@@ -52,9 +52,10 @@ def _report(path: Path, matrix: Matrix, no_redact: bool) -> Report:
                 f"{path}: not a report of rocm-doctor ({exc}); make one with `check --format json -o {path.name}`"
             ) from exc
     try:
-        report = pipeline.judge(pipeline.from_paths([path]), matrix, source=path.name, kind="capture")
+        artifacts = pipeline.from_paths([path])
+        report = pipeline.judge(artifacts, matrix, source=path.name, kind="capture")
     except BundleError as exc:
         raise InputError(str(exc)) from exc
     if not (report.snapshot.facts or report.snapshot.gpus or report.findings):
         raise InputError(f"{path}: neither a report nor a bundle: it has no facts of a machine; make one with `bundle`")
-    return report if no_redact else redact_report(report)
+    return report if no_redact else redact_report(report, having_read(artifacts))

@@ -16,7 +16,7 @@ from rocm_doctor.bounded import Unreadable
 from rocm_doctor.cli.common import InputError
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Likely, Snapshot
-from rocm_doctor.redaction.redactor import redact_report
+from rocm_doctor.redaction.shared import redact_report
 from rocm_doctor.sources.bundle import BundleError
 from rocm_doctor.sources.paste import cut
 

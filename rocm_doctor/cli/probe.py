@@ -45,7 +45,7 @@ def command(
 
 
 def _redacted(snapshot: Snapshot, artifacts: list[Artifact]) -> Snapshot:
-    from rocm_doctor.redaction.redactor import having_read, redact_snapshot
+    from rocm_doctor.redaction.shared import having_read, redact_snapshot
 
     return redact_snapshot(snapshot, having_read(artifacts))
 

@@ -12,7 +12,11 @@ from itertools import pairwise
 
 from rocm_doctor.model import Finding
 
-_TOKEN = re.compile(r"gfx[0-9a-f]+|[a-z]+(?:_[a-z]+)+|[a-z]+|\d+(?:\.\d+)+|0x[0-9a-f]+|[^\W\d_]+")
+_NAME = re.compile(
+    r"<[a-z]+[- ]\d+>|(?<=[\\/]users[\\/])(?:[^\\/:*?\"'`<>|\s][^\\/:*?\"'`<>|]*(?=[\\/])|[\w.-]+)|(?<=/home/)[\w.-]+"
+)
+"""A pseudonym, and the names for which it stands most often: a redacted report is weighed as it was before."""
+_TOKEN = re.compile(r"<name>|gfx[0-9a-f]+|[a-z]+(?:_[a-z]+)+|[a-z]+|\d+(?:\.\d+)+|0x[0-9a-f]+|[^\W\d_]+")
 _STOP = frozenset(
     [
         "the",
@@ -50,9 +54,9 @@ PIECE = (4, 5)
 
 
 def words(text: str) -> list[str]:
-    """Tokens in lower case: words, identifiers, versions by their first two numbers, targets."""
+    """Tokens in lower case: words, identifiers, versions by their first two numbers, targets, `<name>` for people."""
     found = []
-    for token in _TOKEN.findall(text.lower()):
+    for token in _TOKEN.findall(_NAME.sub("<name>", text.lower())):
         if token[0].isdigit():
             token = "#0x" if token.startswith("0x") else ".".join(token.split(".")[:2])
         found.append(token[:40])

@@ -1,10 +1,11 @@
-"""Everything in one text that its structure, or its shape, gives away; and names known from elsewhere, searched for together."""
+"""Every place of one text that its structure, or its shape, gives away; and names known from elsewhere, searched for together."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import chain
 
 from rocm_doctor.redaction import addresses, fields, machines, people, secrets
 from rocm_doctor.redaction.known import anonymous, distinctive
@@ -39,9 +40,11 @@ def _own_rules() -> RuleSet:
     return RuleSet([*people.PROMPTS, *machines.ITSELF])
 
 
-def _logged(text: str) -> Iterator[Found]:
-    for pattern in (_SYSLOG, _ISO_LOG, _SPACED_LOG):
-        yield from (Found(*m.span(1), "host", sure=pattern is _SYSLOG) for m in pattern.finditer(text))
+_LOGS = (_SYSLOG, _ISO_LOG, _SPACED_LOG)
+
+
+def _logged(pattern: re.Pattern[str], text: str) -> Iterator[Found]:
+    return (Found(*m.span(1), "host", sure=pattern is _SYSLOG) for m in pattern.finditer(text))
 
 
 _SHAPES = (
@@ -54,28 +57,28 @@ _SHAPES = (
 )
 
 
-def _places(text: str) -> Iterator[Found]:
+def searches(text: str) -> Iterator[Iterator[Found]]:
+    """One search behind the other over the whole of `text`, each nearly in its order; places overlap as they may."""
     low = lower(text)
-    yield from _rules().find(text, low)
-    yield from fields.tables(text, low)
-    yield from secrets.private_keys(text)
-    yield from _logged(text)
+    yield _trimmed_all(_rules().find(text, low), text)
+    yield _trimmed_all(fields.tables(text, low), text)
+    yield _trimmed_all(secrets.private_keys(text), text)
+    for pattern in _LOGS:
+        yield _trimmed_all(_logged(pattern, text), text)
     for kind, spans in _SHAPES:
-        yield from (Found(start, end, kind, learn=kind == "uuid") for start, end in spans(text))
+        yield (Found(start, end, kind, learn=kind == "uuid") for start, end in spans(text))
 
 
-def find(text: str) -> Iterator[Found]:
-    """Every place of `text` that holds a name, an id, an address or a secret, overlapping as they may."""
-    for found in _places(text):
-        if trimmed := _trimmed(found, text):
-            yield trimmed
+def _trimmed_all(places: Iterable[Found], text: str) -> Iterator[Found]:
+    return (trimmed for one in places if (trimmed := _trimmed(one, text)))
 
 
 def hosts(text: str) -> Iterator[str]:
     """The hosts whose output `text` is: in prompts, journals, NCCL lines, `uname -a` and answers to `hostname`."""
-    for found in [*_own_rules().find(text, lower(text)), *_logged(text)]:
-        if found.kind == "host" and (trimmed := _trimmed(found, text)):
-            yield text[trimmed.start : trimmed.end]
+    logged = (one for pattern in _LOGS for one in _logged(pattern, text))
+    for found in _trimmed_all(chain(_own_rules().find(text, lower(text)), logged), text):
+        if found.kind == "host":
+            yield text[found.start : found.end]
 
 
 def _trimmed(found: Found, text: str) -> Found | None:

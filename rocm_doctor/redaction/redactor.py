@@ -1,4 +1,4 @@
-"""Secrets out of anything that is shared: host, users, homes, tokens, serials, UUIDs, addresses become pseudonyms.
+"""Secrets out of any text: host, users, homes, tokens, serials, UUIDs, addresses become pseudonyms.
 
 The same secret gets the same pseudonym (`<user-1>`, `<ip-2>`) wherever one `Redactor` meets it, so that texts of one report
 still join: a GPU's UUID in rocminfo and in ROCR_VISIBLE_DEVICES stays one GPU. Keys, versions, PCI addresses, gfx names and
@@ -11,49 +11,22 @@ import os
 import platform
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, cast
+from collections.abc import Iterator
+from typing import NamedTuple
 
-import msgspec
-
-from rocm_doctor.model import Artifact, Fact, Report, Snapshot
 from rocm_doctor.redaction import addresses
-from rocm_doctor.redaction.find import NAMES, PSEUDONYM, Search, find
+from rocm_doctor.redaction.find import NAMES, PSEUDONYM, Search, searches
 from rocm_doctor.redaction.known import anonymous, distinctive
+from rocm_doctor.redaction.pseudonyms import IDS, Pseudonyms
 from rocm_doctor.redaction.rules import Found, lower
-from rocm_doctor.redaction.secret_names import SECRET_NAME
 
-_KEEP_FIELDS = frozenset(
-    {
-        "id",
-        "row",
-        "fingerprint",
-        "follows_from",
-        "severity",
-        "confidence",
-        "status",
-        "grade",
-        "why",
-        "origin",
-        "tool_version",
-        "matrix_version",
-        "verdict",
-        "kind",
-        "subject_kind",
-        "sources",
-    }
-)
-_WHOLE_FILE = re.compile(r"(?:^|/)(unique_id|serial_number|\w+_serial|machine-id|boot_id|hostname|product_uuid)$")
-_SECRET_FACTS = {
-    "uuid": "uuid",
-    "unique_id": "uuid",
-    "serial": "serial",
-    "asic_serial": "serial",
-    "product_serial": "serial",
-    "machine_id": "serial",
-    "hostname": "host",
-}
-_IDS = frozenset({"uuid", "serial"})
+PLACES = 250_000
+"""Places that one bundle or report may have to redact: 4 s. The log of a job on 16 nodes names a host in each of 150,000 lines."""
+_NEW = 4
+"""Places that a secret costs where it is met for the first time."""
+WITHHELD = f"[withheld from here on: more than {PLACES:,} names, addresses and secrets]"
+_DISORDER = 1_000
+"""Characters by which a search may find a place before the one that it found last: a line's beginning, the line above."""
 _CUT = 8
 """Letters of a secret that are left at the end of a quote that was cut there, at least, to be known for what they are."""
 _LONGEST = 500
@@ -78,17 +51,27 @@ class Replaced(NamedTuple):
         return f"{text[:4]}... ({len(text)} characters)" if self.pseudonym.startswith("<token") else text
 
 
+class _Searched(NamedTuple):
+    """What the structure of a text gives away, up to `end`: from there on the text is withheld."""
+
+    found: tuple[Found, ...]
+    end: int
+
+
 class Redactor:
     """Replaces the secrets of one report. `host`, `user`, `home` are this machine's, where known; others are learnt from text."""
 
     def __init__(self, host: str = "", user: str = "", home: str = "") -> None:
-        self._pseudonyms: dict[tuple[str, str], str] = {}
-        self._counts: dict[str, int] = {}
+        self._pseudonyms = Pseudonyms()
         self._learnt: dict[str, tuple[str, str]] = {}
         self._search: Search | None = None
-        self._found: dict[str, tuple[Found, ...]] = {}
+        self._searched: dict[str, _Searched] = {}
+        self._met: set[tuple[str, str]] = set()
+        self._paid: set[tuple[str, str]] = set()
+        self._left = PLACES
+        self.withheld: dict[str, int] = {}
+        """The artifacts that are withheld from some line on, and that line."""
         self._replaced: dict[str, Replaced] = {}
-        self._place = ""
         self._tokens: set[str] = set()
         self._sorted: list[str] = []
         self._learn("user", user)
@@ -105,8 +88,11 @@ class Redactor:
 
     def learn(self, text: str) -> None:
         """Take in the names that `text` gives away (home folders, prompts, host lines, serials), to replace them everywhere."""
-        for found in self._in(text):
+        for found in self._in(text).found:
             secret = text[found.start : found.end]
+            if (found.kind, secret) in self._met:
+                continue
+            self._met.add((found.kind, secret))
             if found.kind == "token":
                 for line in secret.split("\n"):
                     self._learn("token", line.strip())
@@ -115,6 +101,11 @@ class Redactor:
             if len(secret) > _CUT:
                 self._tokens.add(secret)
 
+    def withheld_from(self, text: str) -> int:
+        """The line of `text` from which it is withheld, from 1; 0 where nothing is."""
+        end = self._in(text).end
+        return 0 if end == len(text) else text.count("\n", 0, end) + 1
+
     def text(self, text: str) -> str:
         """`text` with every secret replaced, those that only it gives away too. Running it again changes nothing."""
         self.learn(text)
@@ -122,18 +113,45 @@ class Redactor:
 
     def replace(self, text: str, place: str = "") -> str:
         """`text` with every secret replaced, after all that belongs with it was learnt. `place`: where it stands."""
-        self._place = place
+        found, end = self._in(text)
+        known = [span for span in self._known_in(text) if span[0] < end]
+        lines = _Lines(text)
         pieces, done = [], 0
-        for start, end, kind in _apart([*((f.start, f.end, f.kind) for f in self._in(text)), *self._known_in(text)]):
-            pieces += [text[done:start], self._as(kind, text[start:end], text, start)]
-            done = end
+        for start, stop, kind in _apart([*((f.start, f.end, f.kind) for f in found), *known]):
+            pieces += [text[done:start], self._as(kind, text[start:stop], place, lines, start)]
+            done = stop
+        if end < len(text):
+            return "".join([*pieces, text[done:end], WITHHELD])
         return "".join([*pieces, text[done:]]) if pieces else text
 
-    def _in(self, text: str) -> tuple[Found, ...]:
+    def refill(self) -> None:
+        """Allow as many places again, for another piece of work."""
+        self._left = PLACES
+
+    def _in(self, text: str) -> _Searched:
         """What the structure of `text` gives away, without what identifies no one. Texts are learnt from and changed: kept."""
-        if text not in self._found:
-            self._found[text] = tuple(find(text))
-        return self._found[text]
+        if text not in self._searched:
+            self._searched[text] = self._look(text)
+        return self._searched[text]
+
+    def _look(self, text: str) -> _Searched:
+        """Beyond the places that are allowed, the text is cut where half of them are found: other searches have theirs to find."""
+        found: list[Found] = []
+        end = len(text)
+        for search in searches(text):
+            for one in search:
+                if one.start > end + _DISORDER:
+                    break
+                found.append(one)
+                secret = (one.kind, text[one.start : one.end])
+                self._left -= 1 if secret in self._paid else _NEW
+                self._paid.add(secret)
+                if self._left < 0:
+                    starts = sorted(f.start for f in found)
+                    end = min(end, text.rfind("\n", 0, starts[len(starts) // 2]) + 1)
+                    self._left = len(starts) // 2
+                    found = [f for f in found if f.start < end]
+        return _Searched(tuple(f._replace(end=min(f.end, end)) for f in found if f.start < end), end)
 
     def _known_in(self, text: str) -> Iterator[tuple[int, int, str]]:
         """The learnt names in `text`, and at its end the beginning of a secret whose rest was cut off."""
@@ -157,7 +175,7 @@ class Redactor:
 
     def _learn(self, kind: str, name: str) -> None:
         """Remember a name or an id, to find it elsewhere."""
-        if kind in _IDS:
+        if kind in IDS:
             name = name.removeprefix("GPU-")
             known = addresses.identifies(name)
         elif kind == "token":
@@ -167,7 +185,7 @@ class Redactor:
         low = lower(name)
         if known and low not in self._learnt and not PSEUDONYM.search(name):
             if kind != "token":
-                self._pseudonym(kind, name)
+                self._pseudonyms.of(kind, name)
             self._learnt[low] = (kind, name)
             self._search = None
 
@@ -180,25 +198,17 @@ class Redactor:
         root = "C:\\Users\\" if "\\" in home else "/home/"
         if bare != root + name and distinctive(name):
             self._learnt[lower(bare)] = ("home", bare)
-            self._pseudonyms[("home", bare.casefold())] = root + self._pseudonym("user", name)
+            self._pseudonyms.fix("home", bare, root + self._pseudonyms.of("user", name))
 
-    def _pseudonym(self, kind: str, secret: str) -> str:
-        key = (_family(kind), _canonical(kind, secret))
-        if key not in self._pseudonyms:
-            joint = " " if " " in secret.strip() and kind in NAMES else "-"
-            self._counts[kind] = self._counts.get(kind, 0) + 1
-            self._pseudonyms[key] = f"<{kind}{joint}{self._counts[kind]}>"
-        return self._pseudonyms[key]
-
-    def _as(self, kind: str, secret: str, text: str = "", at: int = 0) -> str:
-        """The pseudonym, noted as used in `text` at `at`."""
-        pseudonym = self._pseudonym(kind, secret)
+    def _as(self, kind: str, secret: str, place: str = "", lines: _Lines | None = None, at: int = 0) -> str:
+        """The pseudonym, noted as used in `place` at `at`."""
+        pseudonym = self._pseudonyms.of(kind, secret)
         seen = self._replaced.get(pseudonym)
         if seen:
-            self._replaced[pseudonym] = seen._replace(times=seen.times + 1)
+            self._replaced[pseudonym] = Replaced(pseudonym, seen.secret, seen.times + 1, seen.first)
         else:
-            line = f" line {text.count(chr(10), 0, at) + 1}" if self._place else ""
-            self._replaced[pseudonym] = Replaced(pseudonym, secret, 1, self._place + line)
+            line = f" line {lines.at(at)}" if place and lines else ""
+            self._replaced[pseudonym] = Replaced(pseudonym, secret, 1, place + line)
         return pseudonym
 
     def secret(self, value: str) -> str:
@@ -222,6 +232,19 @@ def of_this_machine() -> Redactor:
     return Redactor(platform.node(), user, home if home != "~" else "")
 
 
+class _Lines:
+    """Line numbers of a text, asked for from its beginning to its end: counted once."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._at, self._line = text, 0, 1
+
+    def at(self, place: int) -> int:
+        """The line of this place, from 1."""
+        self._line += self._text.count("\n", self._at, place)
+        self._at = place
+        return self._line
+
+
 def _apart(spans: list[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
     """The spans in order; of two that overlap the later keeps what the earlier leaves."""
     done = 0
@@ -229,128 +252,3 @@ def _apart(spans: list[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
         if end > done:
             yield max(start, done), end, kind
             done = end
-
-
-def _family(kind: str) -> str:
-    """Kinds that share their pseudonyms: one name is one pseudonym, whether it is a user's, a group's or a machine's."""
-    return "id" if kind in _IDS else "name" if kind in NAMES else kind
-
-
-def _canonical(kind: str, secret: str) -> str:
-    """One spelling for one secret: an id is the same number in hex (rocminfo, amd-smi) and in decimal (the KFD topology)."""
-    if kind not in _IDS:
-        return secret.casefold()
-    bare = secret.casefold().removeprefix("gpu-").removeprefix("0x")
-    digits = bare.replace("-", "")
-    if re.fullmatch(r"\d{17,20}", digits):
-        return str(int(digits))
-    return str(int(digits, 16)) if re.fullmatch(r"[0-9a-f]{8,40}", digits) else bare
-
-
-def having_read(artifacts: Iterable[Artifact], redactor: Redactor | None = None) -> Redactor:
-    """A redactor that knows this machine and all the names that the artifacts give away."""
-    redactor = redactor or of_this_machine()
-    for item in artifacts:
-        _whole(item, redactor)
-        for text in (item.name, item.text, item.note):
-            redactor.learn(text)
-    return redactor
-
-
-def redact_artifacts(artifacts: list[Artifact], redactor: Redactor | None = None) -> list[Artifact]:
-    """The artifacts with text, note and name redacted: names are learnt from all of them before any is changed."""
-    redactor = having_read(artifacts, redactor)
-    return [
-        msgspec.structs.replace(
-            a,
-            name=redactor.replace(a.name, "names"),
-            text=redactor.replace(_whole(a, redactor), a.name),
-            note=redactor.replace(a.note, a.name),
-        )
-        for a in artifacts
-    ]
-
-
-def _whole(artifact: Artifact, redactor: Redactor) -> str:
-    """The text of an artifact; of a file that holds nothing but an id or the host's name, its pseudonym."""
-    name = _WHOLE_FILE.search(artifact.name)
-    return redactor.whole("host" if name[1] == "hostname" else "serial", artifact.text) if name else artifact.text
-
-
-def redact_report(report: Report, redactor: Redactor | None = None) -> Report:
-    """The report with every string that may carry a secret redacted; fact names, ids, versions of ours and sources stay."""
-    redactor = redactor or of_this_machine()
-    # What stands at a file and line of a repository must still open there; the names of its own files are no secret to its
-    # readers.
-    keep = _KEEP_FIELDS | {"artifact"} if report.kind == "repository" else _KEEP_FIELDS
-
-    made = cast("Report", _redacted(report, redactor, keep))
-    number = report.snapshot.get("host.id").value
-    return msgspec.structs.replace(made, host=f"host-{number}") if isinstance(number, str) and report.host else made
-
-
-def redact_snapshot(snapshot: Snapshot, redactor: Redactor | None = None) -> Snapshot:
-    """The facts and readings redacted as they would be in a report; fact names stay."""
-    redactor = redactor or of_this_machine()
-
-    return cast("Snapshot", _redacted(snapshot, redactor, _KEEP_FIELDS))
-
-
-def redact_plain(value: Any, redactor: Redactor | None = None) -> Any:
-    """The same lists and tables with every string redacted, keys too (`audit` has paths for keys)."""
-    redactor = redactor or of_this_machine()
-
-    def changed(value: Any, change: Callable[[str], str]) -> Any:
-        if isinstance(value, str):
-            return change(value)
-        if isinstance(value, dict):
-            return {change(key): changed(item, change) for key, item in value.items()}
-        return [changed(item, change) for item in value] if isinstance(value, list | tuple) else value
-
-    changed(value, redactor.text)  # learns every name before any string is changed for good
-    return changed(value, redactor.replace)
-
-
-def _redacted(value: object, redactor: Redactor, keep: frozenset[str]) -> object:
-    """Names are learnt from all of it before any of it is changed."""
-
-    def learn(text: str) -> str:
-        redactor.learn(text)
-        return text
-
-    _walk(value, learn, redactor, keep)
-    return _walk(value, redactor.replace, redactor, keep)
-
-
-def _walk(value: object, change: Callable[[str], str], redactor: Redactor, keep: frozenset[str], key: str = "") -> object:
-    """`value` with `change` run over every string in it. `key` is the fact's name: a fact called uuid is a secret as a whole."""
-    if isinstance(value, str):
-        if key.startswith("env."):
-            return _assigned(key.removeprefix("env."), value, change, redactor)
-        kind = _SECRET_FACTS.get(key)
-        return change(redactor.whole(kind, value) if kind else value)
-    if isinstance(value, tuple):
-        return tuple(_walk(item, change, redactor, keep, key) for item in value)
-    if isinstance(value, dict):
-        return {name: _walk(item, change, redactor, keep, _key(name)) for name, item in value.items()}
-    if isinstance(value, msgspec.Struct):
-        # A fact hands its key down to its value; a reading's words stand beside it and are free text.
-        fields = {
-            f: _walk(getattr(value, f), change, redactor, keep, key if isinstance(value, Fact) and f == "value" else "")
-            for f in value.__struct_fields__
-            if f not in keep
-        }
-        return msgspec.structs.replace(value, **fields)
-    return value
-
-
-def _key(name: str) -> str:
-    """What a fact's name says of its value: the name of a variable, else the last word."""
-    return name if name.startswith("env.") else name.rsplit(".", 1)[-1]
-
-
-def _assigned(name: str, value: str, change: Callable[[str], str], redactor: Redactor) -> str:
-    """The value of a variable, changed as it would be behind its name: that alone may tell that it is a secret."""
-    if SECRET_NAME.search(name):
-        return redactor.secret(value)
-    return change(f"{name}={value}").partition("=")[2]

@@ -156,9 +156,12 @@ def _groups(rule: Rule, match: re.Match[str]) -> Iterator[Found]:
 
 
 def lower(text: str) -> str:
-    """The text in lower case, of the same length: positions found in it hold in `text`."""
+    """The text in lower case, of the same length: positions found in it hold in `text`.
+
+    One letter alone becomes two in lower case: the Turkish I with a dot.
+    """
     low = text.lower()
-    return low if len(low) == len(text) else "".join(c if len(c) == 1 else "?" for c in map(str.lower, text))
+    return low if len(low) == len(text) else text.replace("\u0130", "i").lower()
 
 
 def disjoint(spans: Iterable[tuple[int, int]]) -> Spans:

@@ -15,7 +15,7 @@ from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.bounded.archives import safe_name
 from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read.limits import NOT_READ
-from rocm_doctor.sources.bundle.archives import COUNT, WANTED, BundleError, Named, is_text, members, of_stream
+from rocm_doctor.sources.bundle.archives import COUNT, WANTED, BundleError, Named, is_text, members, of_stream, text_of
 from rocm_doctor.sources.paste import cut, decode
 
 __all__ = ["BundleError", "read", "read_stream", "write"]
@@ -101,7 +101,7 @@ def _reports_apart(name: str, artifacts: list[Artifact]) -> list[tuple[str, list
 
 def read_stream(stream: IO[bytes], name: str = "standard input") -> list[Artifact]:
     """Pasted text from a stream, cut. Raises BundleError when it is empty, no text, or does not end."""
-    text = decode(of_stream(stream, name))
+    text = text_of(of_stream(stream, name))
     if not text.strip():
         raise BundleError(f"{name}: empty; pipe a tool's output or a log into it")
     if not is_text(text):
@@ -118,12 +118,12 @@ def _artifacts(named: list[Named]) -> list[Artifact]:
     beside = any(name.startswith(_ROOTS) for name, _ in named)
     for name, data in named:
         if name in kept:
-            found.append(msgspec.structs.replace(kept[name], text=decode(data), origin="bundle"))
+            found.append(msgspec.structs.replace(kept[name], text=text_of(data), origin="bundle"))
         elif name.startswith(_ROOTS) or name in _SINGLE:
-            found.append(Artifact(name, "bundle", decode(data)))
+            found.append(Artifact(name, "bundle", text_of(data)))
         elif not (beside and name in _BESIDE):
             pasted += 1
-            found += _pasted(name, decode(data)) if pasted <= MOST_PASTED else [_left_out(name)]
+            found += _pasted(name, text_of(data)) if pasted <= MOST_PASTED else [_left_out(name)]
     return found
 
 

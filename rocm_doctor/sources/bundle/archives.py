@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -16,11 +18,13 @@ from rocm_doctor.bounded import archives
 from rocm_doctor.bounded.files import MIB, opened
 from rocm_doctor.sources.paste.clean import decode
 
-LIMIT = 32 * MIB
-"""Bytes of one file that are read whole; of a longer one the head, and where it can be reached the tail."""
+LIMIT = 16 * MIB
+"""Bytes of one file that are read whole; of a longer one the head, and where it can be reached the tail. 150,000 lines of a log."""
 END = 8 * MIB
-TOTAL = 96 * MIB
-"""Bytes of a folder or an archive, which are all in memory at once: three logs of the longest kind."""
+LINES = 400_000
+"""Lines of the same: a list of more takes more memory than their letters."""
+TOTAL = 24 * MIB
+"""Bytes of a folder or an archive, which are all in memory at once: whatever they hold is judged and redacted in 10 s and 300 MiB."""
 STREAM = 256 * MIB
 """Bytes after which a stream counts as one without an end; of it only both ends are kept."""
 COUNT = 20_000
@@ -49,18 +53,51 @@ def members(path: Path) -> Iterator[Named]:
 
 def of_stream(stream: IO[bytes], name: str) -> bytes:
     """All of a stream whose end is not known, or its head and its tail. Raises BundleError for one that does not end."""
-    head = stream.read(LIMIT + 1)
+    data, _, ended = _both_ends(stream.read, STREAM)
+    if not ended:
+        raise BundleError(f"{name}: more than {STREAM // MIB} MiB; give the part around the first error")
+    return data
+
+
+def _both_ends(read: Callable[[int], bytes], most: int) -> tuple[bytes, int, bool]:
+    """All that `read` gives or its head and its tail, how much it was, and whether that was all: beyond `most` the tail is lost."""
+    head = b"".join(_steps(read, LIMIT + 1))
     if len(head) <= LIMIT:
-        return head
+        return head, len(head), True
     tail: deque[bytes] = deque(maxlen=END // MIB + 1)
-    size = len(head)
-    while chunk := stream.read(MIB):
+    size, ended = len(head), False
+    while size <= most and not ended:
+        chunk = read(MIB)
+        ended = not chunk
         tail.append(chunk)
         size += len(chunk)
-        if size > STREAM:
-            raise BundleError(f"{name}: more than {STREAM // MIB} MiB; give the part around the first error")
-    last = (head[END:] + b"".join(tail))[-END:]
-    return _with_gap(head[:END], last, size)
+    last = (head[END:] + b"".join(tail))[-END:] if ended else b""
+    return _with_gap(head[:END], last, size), size, ended
+
+
+def _steps(read: Callable[[int], bytes], most: int) -> Iterator[bytes]:
+    while most > 0 and (chunk := read(min(MIB, most))):
+        most -= len(chunk)
+        yield chunk
+
+
+def text_of(data: bytes) -> str:
+    """The bytes as text, in a shape that takes little memory: of very many lines both ends, of a long text no letters beyond U+FFFF.
+
+    For the sake of one emoji Python holds four bytes for every letter of a text.
+    """
+    text = decode(data)
+    if len(text) > END // 2 and _BEYOND.search(text):
+        text = _BEYOND.sub("\ufffd", text)
+    if text.count("\n") <= LINES:
+        return text
+    first, last = 0, len(text)
+    for _ in range(LINES // 2):
+        first, last = text.find("\n", first) + 1, text.rfind("\n", 0, last)
+    return f"{text[:first]}{_gap(len(text) - first - (len(text) - last - 1))}{text[last + 1 :]}"
+
+
+_BEYOND = re.compile("[\U00010000-\U0010ffff]")
 
 
 def is_text(text: str) -> bool:
@@ -78,16 +115,11 @@ def _with_gap(head: bytes, tail: bytes, size: int) -> bytes:
     first, last = decode(head), decode(mark + tail) if tail else ""
     first = first[: first.rfind("\n") + 1] or first
     last = last[last.find("\n") + 1 :]
-    said = (
-        f"rocm-doctor left out {(size - len(head) - len(tail)) / MIB:.1f} MiB here; line numbers from here on do not count them"
-    )
-    return f"{first}[{said}]\n{last}".encode("utf-8", "replace")
+    return f"{first}{_gap(size - len(head) - len(tail))}{last}".encode("utf-8", "replace")
 
 
-def _part(member: IO[bytes] | archives.Gunzipped, size: int) -> bytes:
-    """A file of an archive: whole, or its head. `size` is what the archive says, in bytes, and only told."""
-    data = archives.part(member, LIMIT + 1)
-    return data if len(data) <= LIMIT else _with_gap(data[:END], b"", max(size, len(data)))
+def _gap(left_out: int) -> str:
+    return f"[rocm-doctor left out {left_out / MIB:.1f} MiB here; line numbers from here on do not count them]\n"
 
 
 def _ends(file: IO[bytes]) -> bytes:
@@ -98,6 +130,19 @@ def _ends(file: IO[bytes]) -> bytes:
     head = file.read(END)
     file.seek(size - END)
     return _with_gap(head, file.read(END), size)
+
+
+class _Members:
+    """Files of an archive, whole or their ends, as long as what is inflated for that stays within bounds; then their heads."""
+
+    def __init__(self) -> None:
+        self._left = archives.INFLATED
+
+    def part(self, member: IO[bytes] | archives.Gunzipped) -> bytes:
+        """What is kept of this one. Raises Unreadable for damage."""
+        data, size, _ = _both_ends(partial(archives.part, member), self._left)
+        self._left = max(0, self._left - size)
+        return data
 
 
 def _of_folder(path: Path) -> Iterator[Named]:
@@ -127,11 +172,12 @@ def _is_tar(head: bytes) -> bool:
 
 
 def _of_zip(file: IO[bytes]) -> Iterator[Named]:
+    members = _Members()
     with archives.zip_of(file) as archive:
         for info in archive.infolist():
             if not info.filename.endswith("/"):
                 with archives.zip_member(archive, info) as member:
-                    data = _part(member, info.file_size)
+                    data = members.part(member)
                 yield archives.safe_name(info.filename), data
 
 
@@ -142,9 +188,10 @@ def _of_gzip(name: str, file: IO[bytes]) -> Iterator[Named]:
     if tar:
         yield from _of_tar(file, packed=True)
     else:
-        yield archives.safe_name(name), _part(archives.Gunzipped(file), 0)
+        yield archives.safe_name(name), _Members().part(archives.Gunzipped(file))
 
 
 def _of_tar(file: IO[bytes], *, packed: bool) -> Iterator[Named]:
+    members = _Members()
     for info, member in archives.tar_members(file, packed=packed):
-        yield archives.safe_name(info.name), _part(member, info.size)
+        yield archives.safe_name(info.name), members.part(member)
