@@ -42,7 +42,8 @@ def macs(text: str) -> Spans:
     """Ethernet addresses. A PCI address has only one colon before its dot and never fits."""
     for m in _MAC.finditer(text):
         start = m.start() - 2
-        if start == 0 or not (text[start - 1].isalnum() or text[start - 1] in ":-"):
+        before = text[max(0, start - 4) : start]
+        if not before or before.upper().endswith("MAC:") or not (before[-1].isalnum() or before[-1] in ":-"):
             yield start, m.end()
 
 

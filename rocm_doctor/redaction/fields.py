@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from rocm_doctor.redaction.addresses import identifies
 from rocm_doctor.redaction.known import known
 from rocm_doctor.redaction.rules import Found, Rule
 
@@ -15,7 +16,7 @@ _VALUES = {
     "bucket": r"(?P<bucket>[A-Za-z0-9][\w.-]{2,80})(?![\w(])",
     "network": r"(?P<network>[^\s\"'<>][^\n\"'<>]{0,31})",
 }
-_ASSIGNED = r"[\"'\]]{0,2}[ \t]{0,24}(?::=|=>|[:=])[ \t]{0,8}[\"'\[(]{0,2}"
+_ASSIGNED = r"[\"'\]]{0,2}[ \t]{0,24}(?::=|=>|[:=])[ \t]{0,32}[\"'\[(]{0,2}"
 _FULL_NAMES = (
     "registered owner",
     "registered organization",
@@ -68,14 +69,28 @@ def _is_field(match: re.Match[str]) -> bool:
 
 _COLUMNS = {
     "USER": "user", "USERNAME": "user", "OWNER": "user", "ACCOUNT": "account", "NODELIST": "host", "NODELIST(REASON)": "host", "NODE": "host",
-    "HOSTNAMES": "host", "HOSTNAME": "host", "NAMESPACE": "account", "FROM": "host",
+    "HOSTNAMES": "host", "HOSTNAME": "host", "NAMESPACE": "account", "FROM": "host", "SERIAL": "serial",
 }  # fmt: skip
 _HEADERS = re.compile(
-    r"^[ \t]*(?=[^\n]*(?:\bUSER\b|\bUSERNAME\b|\bOWNER\b|\bAccount\b|\bACCOUNT\b|\bNODELIST|\bNAMESPACE\b|\bNODE\b|\bCONTAINER ID\b|\bNAME\b))"
+    r"^[ \t]*(?=[^\n]*(?:\bUSER\b|\bUSERNAME\b|\bOWNER\b|\bAccount\b|\bACCOUNT\b|\bNODELIST|\bNAMESPACE\b|\bNODE\b|\bSERIAL\b|\bCONTAINER ID\b|\bNAME\b))"
     r"(?:USER|PID|JOBID|JobID|JobId|SESSION|PARTITION|NAMESPACE|NAME|CONTAINER ID|COMMAND|NODELIST|HOSTNAMES|ACCOUNT|ID|UID|F S UID)[ \t][^\n]{3,200}$",
     re.M,
 )
-_HEADER_WORDS = ("pid", "jobid", "tty", "nodelist", "namespace", "restarts", "container id", "roles", "account", "seat", "avail")
+_HEADER_WORDS = (
+    "pid",
+    "jobid",
+    "tty",
+    "nodelist",
+    "namespace",
+    "restarts",
+    "container id",
+    "roles",
+    "account",
+    "seat",
+    "avail",
+    "serial",
+)
+_TERMINAL = re.compile(r"pts/\d+|tty\w+|:\d+|\?|-|console")
 _MOST_ROWS = 5_000
 
 
@@ -100,10 +115,12 @@ def tables(text: str, low: str) -> Iterator[Found]:
             stop = text.find("\n", end + 1)
             stop = len(text) if stop < 0 else stop
             cells = list(re.finditer(r"\S+", text[end + 1 : min(stop, end + 400)]))
-            if len(cells) <= max(kinds) or end >= len(text):
+            if len(cells) <= max(kinds) or end >= len(text) or (names[1] == "TTY" and not _TERMINAL.fullmatch(cells[1][0])):
                 break
+            if names[-1] == "NAMES" and names[0] == "CONTAINER":
+                yield Found(end + 1 + cells[-1].start(), end + 1 + cells[-1].end(), "container", learn=False)
             for n, kind in kinds.items():
                 cell = cells[n]
-                if re.fullmatch(r"[A-Za-z0-9_][\w.@+,\[\]-]*", cell[0]):
+                if re.fullmatch(r"[A-Za-z0-9_][\w.@+,\[\]-]*", cell[0]) and (kind != "serial" or identifies(cell[0])):
                     yield Found(end + 1 + cell.start(), end + 1 + cell.end(), kind, sure=kind != "account")
             end = stop

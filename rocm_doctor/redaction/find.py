@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain
 
-from rocm_doctor.redaction import addresses, fields, machines, people, secrets
+from rocm_doctor.redaction import addresses, fields, folders, machines, people, persons, secrets
 from rocm_doctor.redaction.known import anonymous, distinctive
 from rocm_doctor.redaction.rules import Found, Rule, RuleSet, lower
 
@@ -32,7 +32,18 @@ _SERIAL = re.compile(
 @cache
 def _rules() -> RuleSet:
     serial = Rule(_ID_WORDS, _SERIAL, accept=lambda m: addresses.identifies(m["serial"]))
-    return RuleSet([*people.PROMPTS, *people.PEOPLE, *machines.MACHINES, *fields.rules(), *secrets.rules(), serial])
+    return RuleSet(
+        [
+            *people.PROMPTS,
+            *people.PEOPLE,
+            *persons.PERSONS,
+            *folders.FOLDERS,
+            *machines.MACHINES,
+            *fields.rules(),
+            *secrets.rules(),
+            serial,
+        ]
+    )
 
 
 @cache
@@ -62,6 +73,7 @@ def searches(text: str) -> Iterator[Iterator[Found]]:
     low = lower(text)
     yield _trimmed_all(_rules().find(text, low), text)
     yield _trimmed_all(fields.tables(text, low), text)
+    yield _trimmed_all(folders.on_shared_disks(text, low), text)
     yield _trimmed_all(secrets.private_keys(text), text)
     for pattern in _LOGS:
         yield _trimmed_all(_logged(pattern, text), text)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from rocm_doctor.redaction.folders import NAME
 from rocm_doctor.redaction.known import is_public, words
-from rocm_doctor.redaction.people import HOST, NAME
+from rocm_doctor.redaction.people import HOST
 from rocm_doctor.redaction.rules import Rule
 
 _LIST = r"[\w.-]+(?:\[[\d,-]+\])?(?:,[\w.-]+(?:\[[\d,-]+\])?){0,200}"
@@ -135,6 +136,22 @@ MACHINES = (
     Rule(("://",), _c(_URL.replace("KIND", "host")), accept=_in_url),
     Rule(("://",), _c(_URL.replace("KIND", "bucket")), accept=lambda m: _scheme(m) in _BUCKETS),
     *ITSELF,
+    Rule(("node:",), _c(rf"^\s*Node:\s{{1,24}}(?P<host>{HOST})(?=/\d)"), "line"),
+    Rule(("host\":", "host\" :", "host = ", "host: \"", "host='", "host=\""), _c(r"(?<![\w-])host[\"']?\s{0,2}[:=]\s{0,2}[\"'](?P<host>[A-Za-z][\w.-]{1,250})[\"']", re.I), "line", sure=False),
+    Rule((":/",), _c(r"^(?P<host>[A-Za-z][\w-]*(?:\.[\w-]+)*):/\S* (?:on /|\s*[\d.]+[KMGTP]?\s)|(?:mount(?:ing)?|rsync|scp)[^\n]{0,100}\s(?P<host2>[A-Za-z][\w-]*(?:\.[\w-]+)*):/[\w~]"), "line", sure=False),
+    Rule(("nfs mount: ",), _c(r"nfs mount: (?P<host>[A-Za-z][\w.-]*):/")),
+    Rule(("//",), _c(r"^//(?P<host>[A-Za-z][\w-]{1,30})/\S+ +[\d.]+[KMGTP]?\s"), "line"),
+    Rule(("mount \\\\",), _c(r"mount \\\\(?P<host>[A-Za-z][\w.-]{1,60})\\")),
+    Rule(("search ", "domain "), _c(r"^(?:search|domain) (?P<hosts>[a-z][\w-]*(?:\.[\w-]+)+(?: [a-z][\w-]*(?:\.[\w-]+)+){0,5})\s*$"), "line", accept=lambda m: not is_public(m["hosts"])),
+    Rule(("fatal: [", "ok: [", "changed: [", "failed: [", "skipping: [", "unreachable: ["), _c(r"\w+: \[(?P<host>[A-Za-z][\w.-]{1,250})\](?=:|$|\s)")),
+    Rule(("runner name", "runner group"), _c(r"runner (?:group )?name: ['\"]?(?P<host>[A-Za-z][\w.-]{2,80})", re.I)),
+    Rule(("[core]",), _c(r"\[core\][^\[]{0,200}?\nproject = (?P<account>[a-z][\w-]{4,40})")),
+    Rule((".iam.gserviceaccount",), _c(r"(?:@|%40)(?P<account>[a-z][\w-]{4,40})\.iam\.gserviceaccount"), "line"),
+    Rule(("root=1-",), _c(r"Root=1-(?P<serial>[0-9a-f]{8}-[0-9a-f]{24})")),
+    Rule(("(id: ",), _c(r"\(ID: (?P<serial>[0-9a-f]{32,64})(?![0-9a-f])")),
+    Rule(("keyring:persistent:",), _c(r"KEYRING:persistent:(?P<serial>\d{3,10})"), learn=False),
+    Rule(("\"id\"",), _c(r"\"Id\":\s?\"(?P<container>[0-9a-f]{64})\"", re.I)),
+    Rule(("runpod",), _c(r"runpod pod (?P<container>[A-Za-z0-9]{10,20})(?![\w-])")),
     Rule(("127.0.1.1", "::1 "), _c(r"(?:127\.0\.1\.1|::1)[ \t]+(?P<hosts>[\w. \t-]{2,200})"), sure=False),
     Rule(("\n    description: ",), _c(rf"^(?P<host>{HOST})\s*$"), "above"),
     Rule((" kernel: ", "host: "), _c(rf"Host: (?P<host>{HOST}) Kernel:"), "line"),
@@ -179,7 +196,7 @@ MACHINES = (
     Rule(("arn:aws:s3:::",), _c(r"arn:aws:s3:::(?P<bucket>[\w.-]{3,63})")),
     Rule((".dkr.ecr",), _c(r"(?P<account>\d{12})\.dkr\.ecr[\w.-]*"), "word"),
     Rule(("projects/",), _c(r"projects/(?P<account>[a-z][\w-]{4,40})/(?:locations|zones|global|instances|regions|secrets|buckets|subscriptions|topics)")),
-    Rule(("docker pull ", "docker push ", "podman pull ", "podman push ", "docker login ", "image: "), _c(r"(?:\w+ \w+|image:) [\"']?(?P<host>[A-Za-z][\w-]*(?:\.[\w-]+)+(?::\d+)?)(?=/|\s|$)"), accept=lambda m: not is_public(m["host"].split(":")[0].casefold())),
+    Rule(("docker pull ", "docker push ", "podman pull ", "podman push ", "docker login ", "image: "), _c(r"(?:\w+ \w+|[Ii]mage:)\s{1,16}[\"']?(?P<host>[A-Za-z][\w-]*(?:\.[\w-]+)+(?::\d+)?)(?=/|\s|$)"), accept=lambda m: not is_public(m["host"].split(":")[0].casefold())),
     Rule(("essid:", "ssid:", "ssid=", "ssid "), _c(r"e?ssid[:= ]{1,3}\"(?P<network>[^\"\n<>]{1,32})\"|(?:e|[^\S\n]|^)?ssid\s?[:=]\s{0,8}(?P<network2>[^\s\"<>:][^\n\"<>]{0,31})", re.I), learn=False),
     Rule(("mapper/",), _c(r"mapper/(?:(?:fedora|rl|cs|rhel|centos|almalinux|ol)_(?P<host>\w+)(?=-)|(?P<host2>\w+(?:--\w+)*)--vg-)")),
     Rule(("-vg/",), _c(r"/dev/(?P<host>[\w-]+)-vg/"), "line"),

@@ -1,16 +1,13 @@
-"""People and what is theirs, known by where they stand: prompts, home folders, tables of processes, git, hubs, Windows."""
+"""Logins and what is theirs, known by where they stand: prompts, tables of processes, journals, git, hubs, Windows."""
 
 from __future__ import annotations
 
 import re
 
+from rocm_doctor.redaction.folders import NAME
 from rocm_doctor.redaction.rules import Rule
 
-NAME = r"[A-Za-z_][\w.+-]{0,63}"
-_INITIALS = r"(?:(?P<of_a>[a-z])/(?=(?P=of_a)))?(?:(?P<of_b>[a-z]{2})/(?=(?P=of_b)))?"
-"""Folders of initials between: /home/j/jr/jroe."""
 HOST = r"[A-Za-z0-9][\w.-]{0,250}"
-_WORDS = r"[^\s<>\"'()@,:;|/\\][^\n<>\"'()@,:;|/\\]{0,58}[^\s<>\"'()@,:;|/\\]"
 
 
 _HIVES = frozenset(
@@ -73,26 +70,6 @@ PROMPTS = (
 )
 
 PEOPLE = (
-    Rule(
-        ("/home", "/users", "/user/", "/people/", "/nethome", "/userhome"),
-        _c(
-            rf"(?i:/(?:homes?|users|homedirs?|people|nethome|userhome)\d{{0,3}})/{_INITIALS}(?P<user>{NAME})(?!(?<=/[a-z])/<|(?<=/[a-z][a-z])/<)"
-        ),
-    ),
-    Rule(("/user/",), _c(rf"/user/{_INITIALS}(?P<user>{NAME})(?=/)"), sure=False),
-    Rule(
-        ("/scratch", "/gscratch", "/project", "/fsx/", "/work/", "/data/", "/u/", "/lustre/", "/staff/", "/students/"),
-        _c(
-            rf"/(?:g?scratch\d{{0,3}}|projects?|fsx|lustre|staff|students|u)/{_INITIALS}"
-            rf"(?:(?P<account>(?:project|proj|grp|group|lab|prj|pr|p)[_-]?\w{{0,20}}\d\w{{0,20}})/)?(?P<user>{NAME})"
-        ),
-        sure=False,
-    ),
-    Rule(("/mnt/c/users/",), _c(r"/mnt/c/Users/(?P<user>[^/\n:\"']{2,40})(?=/)", re.I)),
-    Rule(
-        (":\\users\\", ":\\\\users\\\\", ":/users/"),
-        _c(r":[\\/]{1,2}users[\\/]{1,2}(?P<user>[^\\/:*?\"<>|\r\n]{1,60}(?=[\\/>])|[\w.-]{1,60})", re.I),
-    ),
     Rule(("torchinductor_",), _c(rf"torchinductor_(?P<user>{NAME})"), sure=False),
     Rule(("/media/", "/mail/"), _c(rf"/(?:media|mail)/(?P<user>{NAME})(?=/)"), sure=False),
     Rule(("~",), _c(r"~(?P<user>[a-z][\w-]{2,32})/"), sure=False),
@@ -142,6 +119,21 @@ PEOPLE = (
         sure=False,
     ),
     Rule((" user ",), _c(rf" user (?P<user>{NAME})(?=\(uid|\.?\s*$| from \d| by |\.\n)", re.M), sure=False),
+    Rule(
+        ("for user '", 'for user "'),
+        _c(r"for user ['\"](?P<user>[^'\"\s@]{2,60})['\"](?:@['\"](?P<host>[A-Za-z][\w.-]*))?"),
+    ),
+    Rule(
+        ("userid=", "groupid="),
+        _c(r"UserId=(?P<user>[^\s()=]{1,64})\((?P<serial>\d{4,})\)|GroupId=(?P<account>[^\s()=]{1,64})\("),
+        learn=False,
+    ),
+    Rule(("group=",), _c(r"^Group=(?P<group>[A-Za-z_][\w.-]{1,40})\s*$", re.M), "line"),
+    Rule(
+        (" rl", " sl", " ss", " s ", " r ", " d ", " z "),
+        _c(rf"^(?P<user>{NAME})\s+\d+\s+\d+\.\d\s+\d+\.\d\s+\d+\s+\d+\s"),
+        "line",
+    ),
     Rule(("(uid=",), _c(rf"\b(?P<user>{NAME})\(uid="), "line"),
     Rule((" : tty=", " : pwd="), _c(rf"(?P<user>{NAME}) : (?:TTY|PWD)="), "line"),
     Rule((") cmd",), _c(rf"\((?P<user>{NAME})\) CMD"), "line"),
@@ -169,39 +161,6 @@ PEOPLE = (
         sure=False,
     ),
     Rule(("orgs:",), _c(r"orgs:\s{1,4}(?P<accounts>[\w,.-]{1,200})")),
-    Rule(
-        ("author", "committer", "commit:", "-by:", "from:", "to:", "cc:", "maintainer", "reporter"),
-        _c(
-            rf"(?:\w{{0,12}}-by|author|commit(?:ter)?|from|to|cc|maintainer|reporter):?\s{{1,4}}(?P<user>{_WORDS}) <(?=[^\s<>@]{{1,64}}@|email)",
-            re.I,
-        ),
-        sure=False,
-    ),
-    Rule(
-        ("user.name", "[user]"),
-        _c(r"user\.name[ =]{1,3}[\"']?(?P<user>[^\"'\n<>]{2,60})|\[user\]\s{0,20}name\s?=\s?(?P<user2>[^\n<>]{2,60})"),
-    ),
-    Rule(
-        (
-            "regards",
-            "cheers",
-            "thanks",
-            "sincerely",
-            "best wishes",
-            "best,",
-            "grüße",
-            "gruß",
-            "mfg",
-            "cordialement",
-            "saludos",
-            "thank you",
-        ),
-        _c(
-            r"(?i:regards|cheers|thanks(?: in advance| a lot)?|thank you|sincerely|best wishes|best|grüße|gruß|mfg|cordialement|saludos)[,.!]{0,2}"
-            r"[ \t]*\r?(?:\n[ \t]*){1,3}(?:--? ?)?(?P<user>[A-Z][\w'-]+(?: [A-Z][\w.'-]*){0,2})[ \t]*\r?(?:\n|$)"
-        ),
-        sure=False,
-    ),
     Rule(
         ("git@",),
         _c(rf"git@(?P<host>{HOST})[:/](?:\d+/)?(?P<account>[\w.-]{{1,60}})/(?P<account2>[\w.-]{{1,80}}?)(?=\.git|[\s\"'/#)]|$)"),
@@ -235,6 +194,11 @@ PEOPLE = (
         sure=False,
     ),
     Rule(
+        ("@github.com/", "@gitlab.com/", "@bitbucket.org/", "repository: "),
+        _c(r"(?:@[\w.]+/|repository: )(?P<account>[\w.-]{1,60})/[\w.-]"),
+        accept=lambda m: not _public_owner(m),
+    ),
+    Rule(
         ("push_to_hub", "hub_model_id", "hub-model-id", "repo_id", "repo-id"),
         _c(r"[\w-]+\W{1,6}(?P<account>[\w.-]{1,60})/[\w.-]", re.I),
         accept=lambda m: not _public_owner(m),
@@ -253,16 +217,6 @@ PEOPLE = (
         "line",
         sure=False,
         accept=lambda m: m["host"] not in _HIVES,
-    ),
-    Rule(
-        ("+",),
-        _c(r"(?<![\w+.])\+(?P<phone>\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]\d{2,5}){1,4})(?![\w.])"),
-        accept=lambda m: 9 <= sum(map(str.isdigit, m["phone"])) <= 15,
-    ),
-    Rule(
-        ("phone", "mobile", "tel:", "tel.", "call me", "whatsapp"),
-        _c(r"[a-z .]+[:\s]{1,3}(?P<phone>\+?[\d(][\d ().-]{6,18}\d)", re.I),
-        accept=lambda m: 8 <= sum(map(str.isdigit, m["phone"])) <= 15,
     ),
     Rule(
         ("card", "visa", "iban"),

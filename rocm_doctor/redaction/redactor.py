@@ -29,8 +29,12 @@ _DISORDER = 1_000
 """Characters by which a search may find a place before the one that it found last: a line's beginning, the line above."""
 _CUT = 8
 """Letters of a secret that are left at the end of a quote that was cut there, at least, to be known for what they are."""
+_ID = 12
+"""Digits of the short form of a container's id."""
 _LONGEST = 500
 """Letters of a token that is looked for elsewhere."""
+_DOMAIN = re.compile(r"(?:\.[a-z][a-z0-9-]{1,40}){2,4}(?![\w(/])")
+"""What makes the short name of a host a full one."""
 _QUOTE = 80
 """Length of a text from which it may be a quote that was cut."""
 _TAILS = (re.compile(r"[^\s\"'=:,(&?@/]{8,}$"), re.compile(r"[^\s\"',(&?]{8,}$"), re.compile(r"(?<==)\S{8,}$"))
@@ -66,7 +70,7 @@ class Redactor:
         self._learnt: dict[str, tuple[str, str]] = {}
         self._search: Search | None = None
         self._searched: dict[str, _Searched] = {}
-        self._met: set[tuple[str, str]] = set()
+        self._met: set[tuple[str, str, bool]] = set()
         self._paid: set[tuple[str, str]] = set()
         self._left = PLACES
         self.withheld: dict[str, int] = {}
@@ -90,9 +94,10 @@ class Redactor:
         """Take in the names that `text` gives away (home folders, prompts, host lines, serials), to replace them everywhere."""
         for found in self._in(text).found:
             secret = text[found.start : found.end]
-            if (found.kind, secret) in self._met:
+            met = (found.kind, secret, found.learn)
+            if met in self._met:
                 continue
-            self._met.add((found.kind, secret))
+            self._met.add(met)
             if found.kind == "token":
                 for line in secret.split("\n"):
                     self._learn("token", line.strip())
@@ -162,7 +167,9 @@ class Redactor:
         if self._search is None:
             self._search = Search(self._learnt)
         for start, end, name in self._search.find(text):
-            yield start, end, self._learnt[name][0]
+            kind = self._learnt[name][0]
+            domain = _DOMAIN.match(text, end) if kind == "host" else None
+            yield start, domain.end() if domain else end, kind
 
     def _cut_off(self, text: str) -> Iterator[tuple[int, int, str]]:
         if len(self._sorted) != len(self._tokens):
@@ -180,6 +187,8 @@ class Redactor:
             known = addresses.identifies(name)
         elif kind == "token":
             known = _CUT <= len(name) <= _LONGEST and (len(name) >= 2 * _CUT or any(map(str.isdigit, name))) and distinctive(name)
+        elif kind == "container":
+            known = len(name) >= _ID and all(c in "0123456789abcdef" for c in name)
         else:
             known = kind in NAMES and distinctive(name) and not anonymous(kind, name)
         low = lower(name)

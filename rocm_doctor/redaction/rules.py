@@ -55,7 +55,7 @@ class RuleSet:
     """Rules, ready to search: `find` yields what they find in a text."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        self._rules = tuple(rules)
+        self._rules = tuple(r._replace(pattern=_by_line(r.pattern)) if r.at == "line" else r for r in rules)
         places: dict[str, list[int]] = {}
         for number, rule in enumerate(self._rules):
             for hint in rule.hints:
@@ -88,6 +88,11 @@ class RuleSet:
                         done[number] = max(done[number], found.end)
                         token = max(token, found.end) if found.kind == "token" else token
                         yield found
+
+
+def _by_line(pattern: re.Pattern[str]) -> re.Pattern[str]:
+    """The pattern with `^` and `$` for the ends of its line."""
+    return re.compile(pattern.pattern, pattern.flags | re.MULTILINE)
 
 
 def _tree(words: Iterable[str]) -> str:

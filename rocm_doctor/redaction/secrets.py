@@ -23,7 +23,7 @@ _KEY_WORDS = (
     "_pass", "key is", "psk", "passcode", "wandb login", "encryption", "license_key", "otp", "pin=", "_auth", "webhook", "dsn",
 )  # fmt: skip
 _STRONG = re.compile(
-    r"secret|passw(?:or)?d|passphrase|passcode|api_?key|access_?key|private_?key|credential|auth_?token|_psk|^psk$|^pwd$|webhook_?url|_dsn$",
+    r"secret|passw(?:or)?d|passphrase|passcode|api_?key|access_?key|private_?key|credential|auth_?token|_psk|^psk$|^pwd$|webhook_?url|_dsn$|(?:^|_)pass$",
     re.I,
 )
 _TOKENS = re.compile(
@@ -174,6 +174,13 @@ def rules() -> Iterator[Rule]:
     yield Rule(
         ("login", "sshpass"),
         re.compile(r"(?:login|sshpass)[^\n|;]{0,200}?\s(?:-p|--password)[ =]?[\"']?(?P<token>[^\s\"'<>-][^\s\"'<>]{3,200})"),
+        "line",
+    )
+    yield Rule(
+        ("mysql", "mariadb"),
+        re.compile(
+            r"(?:mysql\w*|mariadb)[^\n|;]{0,200}?\s-p(?P<token>[^\s\"'<>-][^\s\"'<>]{2,200})(?:[^\n|;]{0,100}?\s-h ?(?P<host>[A-Za-z][\w.-]{1,200}))?"
+        ),
         "line",
     )
     yield Rule(

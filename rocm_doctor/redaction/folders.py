@@ -1,0 +1,65 @@
+"""Names in paths: home folders, and the folders of people and groups on scratch and project file systems."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rocm_doctor.redaction.known import words
+from rocm_doctor.redaction.rules import Found, Rule
+
+NAME = r"[A-Za-z_][\w.+-]{0,63}"
+_INITIALS = r"(?:(?P<of_a>[a-z])/(?=(?P=of_a)))?(?:(?P<of_b>[a-z]{2})/(?=(?P=of_b)))?"
+"""Folders of initials between: /home/j/jr/jroe."""
+_PATH = re.compile(
+    r"(?<![\w.~/-])/(?:mnt|srv|net|nfs|lustre\w{0,8}|pfs|gpfs\w{0,8}|cfs|lfs\d{0,3}|beegfs|cephfs|weka|vast|fsx|raid\d?|data\d{0,3}|work\d{0,3}|u"
+    r"|storage\d{0,3}|g?scratch\w{0,8}|projects?|staff|students)/((?:[\w.+-]{1,64}/){1,5}|[\w.+-]{1,64}$)",
+    re.M,
+)
+_FOLDER = re.compile(r"[A-Za-z_][\w.+-]*(?=/|\Z)|[A-Za-z_][\w+-]*$", re.M)
+_INITIALS_FIRST = re.compile(r"([a-z])/(?=\1)(?:(\1[a-z])/(?=\2))?")
+_GROUP = re.compile(r"(?i:project|proj|prj|grp|group|team|lab|labs|dept|ag|u|p|pr)[-_]\w[\w-]{1,40}")
+
+
+def _c(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    return re.compile(pattern, flags)
+
+
+def _is_nobody(name: str) -> bool:
+    """Whether a folder's name is made of words of the field, as those of models, data and disks are."""
+    pieces = _pieces(name)
+    return not pieces or any(p in words() or p.rstrip("s") in words() for p in pieces)
+
+
+def _all_words(name: str) -> bool:
+    return set(_pieces(name)) <= words() and not any(map(str.isdigit, name))
+
+
+def _pieces(name: str) -> list[str]:
+    return [p for p in re.split(r"[\W\d_]+", name.casefold()) if len(p) > 2]
+
+
+FOLDERS = (
+    Rule(
+        ("/home", "/users", "/user/", "/people/", "/nethome", "/userhome"),
+        _c(
+            rf"(?i:/(?:homes?|users|homedirs?|people|nethome|userhome)\d{{0,3}})/{_INITIALS}(?P<user>{NAME})(?!(?<=/[a-z])/<|(?<=/[a-z][a-z])/<)"
+        ),
+    ),
+    Rule(("/user/",), _c(rf"/user/{_INITIALS}(?P<user>{NAME})(?=/)"), sure=False),
+    Rule(("/mnt/c/users/",), _c(r"/mnt/c/Users/(?P<user>[^/\n:\"']{2,40})(?=/)", re.I)),
+    Rule(
+        (":\\users\\", ":\\\\users\\\\", ":/users/"),
+        _c(r":[\\/]{1,2}users[\\/]{1,2}(?P<user>[^\\/:*?\"<>|\r\n]{1,60}(?=[\\/>])|[\w.-]{1,60})", re.I),
+    ),
+    Rule((":\\",), _c(r":\\{1,2}(?P<user>[A-Za-z][\w.-]{2,30})\\(?=[\w.-])"), sure=False, accept=lambda m: m["user"].islower() and not _is_nobody(m["user"])),
+)  # fmt: skip
+
+
+def on_shared_disks(text: str, low: str) -> Iterator[Found]:
+    """The folders of people and groups in paths such as `/scratch/NAME` and `/lustre/work/GROUP/NAME`."""
+    for path in _PATH.finditer(low) if "/" in low else ():
+        group = _INITIALS_FIRST.match(low, path.start(1))
+        for folder in _FOLDER.finditer(text, group.end() if group else path.start(1), path.end(1)):
+            if (_GROUP.fullmatch(folder[0]) and not _all_words(folder[0])) or not _is_nobody(folder[0]):
+                yield Found(*folder.span(), "user", sure=False)
