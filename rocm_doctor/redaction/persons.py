@@ -59,7 +59,7 @@ PERSONS = (
     Rule(
         _CLOSINGS,
         _c(
-            rf"(?i:{_any(_CLOSINGS)}(?: mille| a lot| in advance| again| much| bardzo| vielmals| d'avance[^\n]{{0,20}})?)[,.! ]{{0,3}}(?:[ \t]*\r?(?:\n[ \t>]*){{1,3}}(?:(?:--?|\u2014|\u2013) ?(?:\r?\n[ \t>]*)?)?|, )"
+            rf"(?i:(?:{_any(_CLOSINGS)})(?: mille| a lot| in advance| again| much| bardzo| vielmals| d'avance[^\n]{{0,20}})?)[,.! ]{{0,3}}(?:[ \t]*\r?(?:\n[ \t>]*){{1,3}}(?:(?:--?|\u2014|\u2013) ?(?:\r?\n[ \t>]*)?)?|, )"
             rf"(?P<user>{_FULL})[ \t]*(?:,[^\n]{{0,60}})?\r?(?:\n|$)"
         ),
         sure=False,

@@ -20,7 +20,7 @@ from rocm_doctor.redaction.known import anonymous, distinctive
 from rocm_doctor.redaction.pseudonyms import IDS, Pseudonyms
 from rocm_doctor.redaction.rules import Found, lower
 
-PLACES = 250_000
+PLACES = 200_000
 """Places that one bundle or report may have to redact: 4 s. The log of a job on 16 nodes names a host in each of 150,000 lines."""
 _NEW = 4
 """Places that a secret costs where it is met for the first time."""

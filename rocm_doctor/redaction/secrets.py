@@ -82,7 +82,8 @@ def _is_secret(match: re.Match[str]) -> bool:
         if assigned or option:
             return any(not c.isalpha() for c in value) or len(value) >= 12
         mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
-        return mixed and (said or len(value) >= 20 or random(value))
+        drawn = len(value) >= 8 and not value.islower() and not value.isupper()
+        return mixed and (said or len(value) >= 20 or random(value) or ("passw" in bare.casefold() and drawn))
     return (assigned or said) and _KEY_LIKE.search(bare) is not None and random(value)
 
 
@@ -175,6 +176,11 @@ def rules() -> Iterator[Rule]:
         ("login", "sshpass"),
         re.compile(r"(?:login|sshpass)[^\n|;]{0,200}?\s(?:-p|--password)[ =]?[\"']?(?P<token>[^\s\"'<>-][^\s\"'<>]{3,200})"),
         "line",
+    )
+    yield Rule(
+        (" -u ", "\n-u ", " --user "),
+        re.compile(r"\s(?:-u|--user)[ =][\"']?(?P<user>[A-Za-z_][^\s\"':/<>]{1,60}):(?P<token>[^\s\"'<>]{6,200})"),
+        accept=lambda m: m["token"] != m["user"],
     )
     yield Rule(
         ("mysql", "mariadb"),
