@@ -70,6 +70,11 @@ _PACKAGE_BEFORE = re.compile(
     r"|lib[a-z][\w-]*|cu[a-z]+|[nr]ccl)\"?\s*[:=]?\s*\"?$"
 )
 """A package's name, as pip lists it: `nvidia-cublas 13.1.1.3`."""
+_ADDRESS_BEFORE = re.compile(
+    r"(?:\b(?:inet|addr(?:ess)?|ip|from|to|via|host|server|peer|gateway|nameserver|ssh|scp|ping|curl|connect\w*)\b[\s:=(\"'\[]*|://|@)$",
+    re.I,
+)
+_PORT = re.compile(r"[:#/]\d{1,5}(?![\d.])|<\d>")
 _PRIVATE = ("192.168.", "169.254.", *(f"172.{n}." for n in range(16, 32)))
 
 
@@ -88,6 +93,8 @@ def _ipv4(text: str) -> Spans:
             before = text[max(0, start - 40) : start].rsplit("\n", 1)[-1]
             private = value.startswith(_PRIVATE) and not before.endswith("==")
             address = before.endswith("@") and "://" in before
+            if value[1] == "." and not (address or _ADDRESS_BEFORE.search(before) or _PORT.match(text, m.end())):
+                continue  # the first number of a version, and of few addresses
             if private or address or not (_VERSION_BEFORE.search(before) or _PACKAGE_BEFORE.search(before)):
                 yield start, m.end()
 
@@ -132,7 +139,7 @@ def _is_ipv6(value: str, before: str, after: str) -> bool:
         return False
 
 
-_EMAIL = re.compile(r"@(?<=[\w.+-]@)[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}(?![\w@/])")
+_EMAIL = re.compile(r"@(?<=[\w.+-]@)[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}(?![\w@/(])")
 
 
 def emails(text: str) -> Spans:

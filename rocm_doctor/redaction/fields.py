@@ -47,6 +47,10 @@ def rules() -> Iterator[Rule]:
         yield Rule(
             options,
             re.compile(rf"(?i:{'|'.join(map(re.escape, sorted(options, key=len, reverse=True)))})[ =]{{1,2}}[\"']?{value}"),
+            accept=lambda m: (
+                " pip" not in (before := m.string[max(0, m.start() - 200) : m.start()].rsplit("\n", 1)[-1])
+                and not before.startswith("pip")
+            ),
         )
     yield Rule(
         _FULL_NAMES,
@@ -91,6 +95,7 @@ _HEADER_WORDS = (
     "serial",
 )
 _TERMINAL = re.compile(r"pts/\d+|tty\w+|:\d+|\?|-|console")
+_CONTAINER = re.compile(r"[0-9a-f]{12,64}")
 _MOST_ROWS = 5_000
 
 
@@ -116,6 +121,8 @@ def tables(text: str, low: str) -> Iterator[Found]:
             stop = len(text) if stop < 0 else stop
             cells = list(re.finditer(r"\S+", text[end + 1 : min(stop, end + 400)]))
             if len(cells) <= max(kinds) or end >= len(text) or (names[1] == "TTY" and not _TERMINAL.fullmatch(cells[1][0])):
+                break
+            if names[0] == "CONTAINER" and not _CONTAINER.fullmatch(cells[0][0]):
                 break
             if names[-1] == "NAMES" and names[0] == "CONTAINER":
                 yield Found(end + 1 + cells[-1].start(), end + 1 + cells[-1].end(), "container", learn=False)

@@ -17,6 +17,33 @@ _PATH = re.compile(
     re.M,
 )
 _FOLDER = re.compile(r"[A-Za-z_][\w.+-]*(?=/|\Z)|[A-Za-z_][\w+-]*$", re.M)
+_LEVELS = frozenset(
+    [
+        "data",
+        "group",
+        "groups",
+        "home",
+        "homes",
+        "lab",
+        "labs",
+        "people",
+        "plgrid",
+        "pr1",
+        "pr2",
+        "projappl",
+        "project",
+        "projects",
+        "scratch",
+        "staff",
+        "students",
+        "team",
+        "teams",
+        "user",
+        "users",
+        "work",
+    ]
+)
+"""Folders below which those of people and groups follow."""
 _INITIALS_FIRST = re.compile(r"([a-z])/(?=\1)(?:(\1[a-z])/(?=\2))?")
 _GROUP = re.compile(r"(?i:project|proj|prj|grp|group|team|lab|labs|dept|ag|u|p|pr)[-_]\w[\w-]{1,40}")
 
@@ -46,20 +73,23 @@ FOLDERS = (
             rf"(?i:/(?:homes?|users|homedirs?|people|nethome|userhome)\d{{0,3}})/{_INITIALS}(?P<user>{NAME})(?!(?<=/[a-z])/<|(?<=/[a-z][a-z])/<)"
         ),
     ),
-    Rule(("/user/",), _c(rf"/user/{_INITIALS}(?P<user>{NAME})(?=/)"), sure=False),
+    Rule(("/user/",), _c(rf"(?<!/home)/user/{_INITIALS}(?P<user>{NAME})(?=/)"), sure=False),
     Rule(("/mnt/c/users/",), _c(r"/mnt/c/Users/(?P<user>[^/\n:\"']{2,40})(?=/)", re.I)),
     Rule(
         (":\\users\\", ":\\\\users\\\\", ":/users/"),
         _c(r":[\\/]{1,2}users[\\/]{1,2}(?P<user>[^\\/:*?\"<>|\r\n]{1,60}(?=[\\/>])|[\w.-]{1,60})", re.I),
     ),
-    Rule((":\\",), _c(r":\\{1,2}(?P<user>[A-Za-z][\w.-]{2,30})\\(?=[\w.-])"), sure=False, accept=lambda m: m["user"].islower() and not _is_nobody(m["user"])),
+    Rule((":\\",), _c(r"(?<=[D-Zd-z]):\\{1,2}(?P<user>[A-Za-z][\w.-]{2,30})\\(?=[\w.-])"), sure=False, accept=lambda m: m["user"].islower() and not _is_nobody(m["user"])),
 )  # fmt: skip
 
 
 def on_shared_disks(text: str, low: str) -> Iterator[Found]:
-    """The folders of people and groups in paths such as `/scratch/NAME` and `/lustre/work/GROUP/NAME`."""
+    """The folders of people and groups in paths such as `/scratch/NAME` and `/lustre/work/GROUP/NAME`, up to a folder of software."""
     for path in _PATH.finditer(low) if "/" in low else ():
-        group = _INITIALS_FIRST.match(low, path.start(1))
-        for folder in _FOLDER.finditer(text, group.end() if group else path.start(1), path.end(1)):
-            if (_GROUP.fullmatch(folder[0]) and not _all_words(folder[0])) or not _is_nobody(folder[0]):
+        initials = _INITIALS_FIRST.match(low, path.start(1))
+        for folder in _FOLDER.finditer(text, initials.end() if initials else path.start(1), path.end(1)):
+            group = _GROUP.fullmatch(folder[0]) is not None and not _all_words(folder[0])
+            if group or not _is_nobody(folder[0]):
                 yield Found(*folder.span(), "user", sure=False)
+            elif folder[0].casefold().rstrip("0123456789") not in _LEVELS:
+                break

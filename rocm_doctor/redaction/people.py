@@ -44,8 +44,9 @@ def _c(pattern: str, flags: int = 0) -> re.Pattern[str]:
 
 
 def _login(match: re.Match[str]) -> bool:
-    """No address of a forge: `git@github.com:ROCm/x.git #` looks like a prompt."""
-    return match["user"] != "git"
+    """No address of a forge (`git@github.com:ROCm/x.git #`), no number behind the sign."""
+    user, host = match["user"], match["host"]
+    return user != "git" and not user.endswith(".git") and any(map(str.isalpha, host))
 
 
 PROMPTS = (
@@ -146,10 +147,13 @@ PEOPLE = (
     Rule(("[sudo",), _c(rf"\[sudo[^\]\n]{{0,20}}\] [^\n:]{{0,30}}?(?P<user>{NAME})\s?:")),
     Rule(
         ("usermod ", "gpasswd ", "adduser "),
-        _c(rf"(?:usermod|gpasswd|adduser) (?:-\S+ ){{1,3}}(?:[\w,]+ )?(?P<user>{NAME})(?:\s|$)|adduser (?P<user2>{NAME}) "),
+        _c(
+            rf"(?:usermod|gpasswd) (?:-\S+ ){{0,2}}-\w*[gGa] (?:[\w,]+ )(?P<user>{NAME})(?![\w$])|gpasswd -\w+ (?P<user2>{NAME}) |adduser (?P<user3>{NAME}) "
+        ),
+        sure=False,
     ),
     Rule(("sudo -u ", "su - ", "su -l ", "runuser -u "), _c(rf"(?:sudo -u|su -l?|runuser -u) (?P<user>{NAME})")),
-    Rule(("chown ",), _c(rf"chown (?:-\S+ ){{0,2}}(?P<user>{NAME})?(?::(?P<group>{NAME}))? ")),
+    Rule(("chown ",), _c(rf"chown (?:-\S+ ){{0,2}}(?P<user>{NAME})?(?::(?P<group>{NAME}))? "), sure=False),
     Rule((" member of ", " a member of "), _c(rf"^\s*(?P<user>{NAME}) is (?:not )?(?:a )?member of"), "line"),
     Rule(
         ("logged in ", "authenticated as", "login as", "signed in as", "hi "),

@@ -37,7 +37,7 @@ _MODELS_OWN = re.compile(
 _HARMLESS = re.compile(
     r"[*.\u2022xX#_-]+|(?:true|false|none|null|nil|yes|no|on|off|str|int|optional|required|redacted|hidden|removed|censored|undefined|unset|empty|changeme)"
     r"|(?:your|my|the|some|insert|enter|put|paste|example|dummy|fake|placeholder|xxx|<).*|(?:os|self|args|config|cfg|settings|env|secrets|kwargs|torch|np|process)\..*"
-    r"|%.*%?|[/~.][\w./-]*|[a-z_][\w.]*\.(?:py|json|ya?ml|txt|env|pem|key)|https?://.*|-{1,2}[a-z].*|\d{1,11}|0x[0-9a-f]+|\d+(?:\.\d+)+\S*|[\W_]+",
+    r"|%.*%?|[/~.][\w./:-]*|[a-z_][\w.]*\.(?:py|json|ya?ml|txt|env|pem|key)|https?://.*|-{1,2}[a-z].*|\d{1,11}|0x[0-9a-f]+|\d+(?:\.\d+)+\S*|[\W_]+",
     re.I,
 )
 
@@ -174,7 +174,7 @@ def rules() -> Iterator[Rule]:
     )
     yield Rule(
         ("login", "sshpass"),
-        re.compile(r"(?:login|sshpass)[^\n|;]{0,200}?\s(?:-p|--password)[ =]?[\"']?(?P<token>[^\s\"'<>-][^\s\"'<>]{3,200})"),
+        re.compile(r"(?:login|sshpass)[^\n|;]{0,200}?\s(?:-p|--password)[ =]?[\"']?(?P<token>[^\s\"'<>$-][^\s\"'<>]{3,200})"),
         "line",
     )
     yield Rule(
@@ -185,7 +185,7 @@ def rules() -> Iterator[Rule]:
     yield Rule(
         ("mysql", "mariadb"),
         re.compile(
-            r"(?:mysql\w*|mariadb)[^\n|;]{0,200}?\s-p(?P<token>[^\s\"'<>-][^\s\"'<>]{2,200})(?:[^\n|;]{0,100}?\s-h ?(?P<host>[A-Za-z][\w.-]{1,200}))?"
+            r"(?:mysql\w*|mariadb)[^\n|;]{0,200}?\s-p(?P<token>[^\s\"'<>$-][^\s\"'<>]{2,200})(?:[^\n|;]{0,100}?\s-h ?(?P<host>[A-Za-z][\w.-]{1,200}))?"
         ),
         "line",
     )
