@@ -17,32 +17,11 @@ _PATH = re.compile(
     re.M,
 )
 _FOLDER = re.compile(r"[A-Za-z_][\w.+-]*(?=/|\Z)|[A-Za-z_][\w+-]*$", re.M)
-_LEVELS = frozenset(
-    [
-        "data",
-        "group",
-        "groups",
-        "home",
-        "homes",
-        "lab",
-        "labs",
-        "people",
-        "plgrid",
-        "pr1",
-        "pr2",
-        "projappl",
-        "project",
-        "projects",
-        "scratch",
-        "staff",
-        "students",
-        "team",
-        "teams",
-        "user",
-        "users",
-        "work",
-    ]
-)
+_LEVELS = frozenset((
+    "data", "disk", "group", "groups", "home", "homes", "lab", "labs", "nvme", "people", "plgrid", "pr", "projappl", "project",
+    "projects", "raid", "scratch", "share", "shared", "ssd", "staff", "storage", "students", "team", "teams", "user", "users",
+    "work",
+))  # fmt: skip
 """Folders below which those of people and groups follow."""
 _INITIALS_FIRST = re.compile(r"([a-z])/(?=\1)(?:(\1[a-z])/(?=\2))?")
 _GROUP = re.compile(r"(?i:project|proj|prj|grp|group|team|lab|labs|dept|ag|u|p|pr)[-_]\w[\w-]{1,40}")
