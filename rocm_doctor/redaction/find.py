@@ -117,10 +117,10 @@ class Search:
                 lengths = self._by_run.setdefault(run[0], {})
                 lengths.setdefault((run.start(), len(name)), set()).add(name)
 
-    def find(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Where each name stands: a short one is no part of `my_name`, a long one is."""
+    def find(self, text: str, limit: int) -> Iterator[tuple[int, int, str]]:
+        """Where each name stands up to `limit`: a short one is no part of `my_name`, a long one is."""
         low = lower(text)
-        for run in _RUN.finditer(low):
+        for run in _RUN.finditer(low, 0, limit):
             for (before, length), names in self._by_run.get(run[0], _NONE).items():
                 start = run.start() - before
                 end = start + length

@@ -75,7 +75,8 @@ class Redactor:
         self._left = PLACES
         self.withheld: dict[str, int] = {}
         """The artifacts that are withheld from some line on, and that line."""
-        self._replaced: dict[str, Replaced] = {}
+        self._first: dict[str, tuple[str, str]] = {}
+        self._times: dict[str, int] = {}
         self._tokens: set[str] = set()
         self._sorted: list[str] = []
         self._learn("user", user)
@@ -86,9 +87,8 @@ class Redactor:
     @property
     def replaced(self) -> list[Replaced]:
         """What has been replaced so far, in the order of the pseudonyms' kinds and numbers."""
-        return sorted(
-            self._replaced.values(), key=lambda r: (r.pseudonym.split("-")[0], int("0" + re.sub(r"\D", "", r.pseudonym)))
-        )
+        made = (Replaced(name, secret, self._times[name], first) for name, (secret, first) in self._first.items())
+        return sorted(made, key=lambda r: (r.pseudonym.split("-")[0], int("0" + re.sub(r"\D", "", r.pseudonym))))
 
     def learn(self, text: str) -> None:
         """Take in the names that `text` gives away (home folders, prompts, host lines, serials), to replace them everywhere."""
@@ -119,7 +119,7 @@ class Redactor:
     def replace(self, text: str, place: str = "") -> str:
         """`text` with every secret replaced, after all that belongs with it was learnt. `place`: where it stands."""
         found, end = self._in(text)
-        known = [span for span in self._known_in(text) if span[0] < end]
+        known = [span for span in self._known_in(text, end) if span[0] < end]
         lines = _Lines(text)
         pieces, done = [], 0
         for start, stop, kind in _apart([*((f.start, f.end, f.kind) for f in found), *known]):
@@ -158,18 +158,18 @@ class Redactor:
                     found = [f for f in found if f.start < end]
         return _Searched(tuple(f._replace(end=min(f.end, end)) for f in found if f.start < end), end)
 
-    def _known_in(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """The learnt names in `text`, and at its end the beginning of a secret whose rest was cut off."""
+    def _known_in(self, text: str, end: int) -> Iterator[tuple[int, int, str]]:
+        """The learnt names in `text` up to `end`, and at its end the beginning of a secret whose rest was cut off."""
         if len(text) >= _QUOTE:
             yield from self._cut_off(text)
         if not self._learnt:
             return
         if self._search is None:
             self._search = Search(self._learnt)
-        for start, end, name in self._search.find(text):
+        for start, stop, name in self._search.find(text, end):
             kind = self._learnt[name][0]
-            domain = _DOMAIN.match(text, end) if kind == "host" else None
-            yield start, domain.end() if domain else end, kind
+            domain = _DOMAIN.match(text, stop) if kind == "host" else None
+            yield start, domain.end() if domain else stop, kind
 
     def _cut_off(self, text: str) -> Iterator[tuple[int, int, str]]:
         if len(self._sorted) != len(self._tokens):
@@ -212,12 +212,10 @@ class Redactor:
     def _as(self, kind: str, secret: str, place: str = "", lines: _Lines | None = None, at: int = 0) -> str:
         """The pseudonym, noted as used in `place` at `at`."""
         pseudonym = self._pseudonyms.of(kind, secret)
-        seen = self._replaced.get(pseudonym)
-        if seen:
-            self._replaced[pseudonym] = Replaced(pseudonym, seen.secret, seen.times + 1, seen.first)
-        else:
-            line = f" line {lines.at(at)}" if place and lines else ""
-            self._replaced[pseudonym] = Replaced(pseudonym, secret, 1, place + line)
+        times = self._times.get(pseudonym, 0)
+        if not times:
+            self._first[pseudonym] = (secret, f"{place} line {lines.at(at)}" if place and lines else place)
+        self._times[pseudonym] = times + 1
         return pseudonym
 
     def secret(self, value: str) -> str:
