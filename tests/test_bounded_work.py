@@ -6,6 +6,7 @@ import importlib
 import re
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from rocm_doctor.sources.paste import cut
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
 fuzz = importlib.import_module("fuzz")
+bench = importlib.import_module("bench_bundles")
 KNOWN = (
     "cmd/rocminfo", "cmd/rocm-smi -a", "cmd/amd-smi static --json", "cmd/clinfo", "cmd/hipconfig", "env", "proc/cpuinfo", "proc/modules",
     "user/groups", "py/packages", "smoke/results.jsonl",
@@ -147,3 +149,25 @@ def test_names_of_several_machines_are_as_harmless(name: str) -> None:
         assert "\x1b" not in text
         assert "##[" not in text
         assert not re.search(r"^\s*::stop", text, re.MULTILINE)
+
+
+@pytest.mark.timed
+@pytest.mark.skipif(sys.platform != "linux", reason="reads what a child used from the kernel")
+@pytest.mark.parametrize("content", ["prompts", "one key", "short lines", "emoji and letters that grow", "NCCL"])
+def test_the_largest_bundles_take_ten_seconds_and_300_mib(content: str, tmp_path: Path) -> None:
+    """`python scripts/bench_bundles.py` tries all contents, commands and formats."""
+    bench.bundle(content, tmp_path / "x.zip")
+    for command in (["check", "--format", "json"], ["probe", "--format", "json"], ["bundle", "-o", str(tmp_path / "out.zip")]):
+        used = bench.used(command[0], str(tmp_path / "x.zip"), *command[1:])
+        assert used.seconds < bench.SECONDS
+        assert used.memory < bench.MEMORY
+        assert used.code in (0, 1)
+
+
+def test_a_bundle_over_the_limit_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
+        for n in range(3):
+            packed.writestr(f"log/{n}.log", b"step 1 loss 2.5 .............................................\n" * 150_000)
+    done = CliRunner().invoke(cli, ["check", str(tmp_path / "x.zip")])
+    assert done.exit_code == 2
+    assert "more than 20 MiB in all; give the files of the capture only" in done.output

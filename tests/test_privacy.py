@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 import subprocess
@@ -13,9 +14,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from planted import FIRST, SECOND, Plant, plants
+from planted import FIRST, SECOND, plants
+from planted_tickets import Ticket, tickets
 
 from rocm_doctor.model import Artifact, Finding, Reading, Report, Snapshot
+from rocm_doctor.redaction import redactor as redactor_module
+from rocm_doctor.redaction import shared as shared_module
 from rocm_doctor.redaction.known import known
 from rocm_doctor.redaction.redactor import Redactor
 from rocm_doctor.redaction.secrets import rules
@@ -28,11 +32,11 @@ ALL = [*plants(FIRST, 20261121), *plants(SECOND, 20261122)]
 
 
 @cache
-def _shared(plant: Plant) -> dict[str, str]:
+def _shared(text: str) -> dict[str, str]:
     """Everything that leaves about one ticket, by format: each line of it is quoted in the report."""
-    artifacts = [Artifact("log/ticket.log", "bundle", plant.text)]
+    artifacts = [Artifact("log/ticket.log", "bundle", text)]
     known_names = having_read(artifacts, Redactor())
-    lines = tuple(Reading("log/ticket.log", f"line {n}", line) for n, line in enumerate(plant.text.splitlines(), 1))
+    lines = tuple(Reading("log/ticket.log", f"line {n}", line) for n, line in enumerate(text.splitlines(), 1))
     finding = Finding(
         "access.permission", "title", "error", "high", "cause", subject=lines[0].quote, evidence=lines, advice=lines[-1].quote
     )
@@ -40,7 +44,7 @@ def _shared(plant: Plant) -> dict[str, str]:
     report = redact_report(Report(1, "0", "0", "problems", "summary", (finding,), (), snapshot), known_names)
     out = {style: render(style, report, RenderOptions(verbose=True)) for style in FORMATS}
     out["probe"] = msgspec.json.encode(redact_snapshot(snapshot, known_names)).decode()
-    out["audit"] = json.dumps(redact_plain({"place": plant.text, plant.text: [plant.text]}, Redactor()), ensure_ascii=False)
+    out["audit"] = json.dumps(redact_plain({"place": text, text: [text]}, Redactor()), ensure_ascii=False)
     packed = zipfile.ZipFile(io.BytesIO(bundle.write(redact_artifacts(artifacts, Redactor()), {})))
     out["bundle"] = "\n".join(packed.read(name).decode() for name in packed.namelist())
     return out
@@ -51,7 +55,7 @@ def _leaks(kinds: set[str], inside: bool) -> list[str]:
         f"{style}: {secret} of {plant.text!r}"
         for plant in ALL
         if (plant.kind in kinds) is inside
-        for style, text in _shared(plant).items()
+        for style, text in _shared(plant.text).items()
         for secret in plant.secrets
         if secret.casefold() in text.casefold()
     ]
@@ -67,15 +71,48 @@ def test_no_planted_token_leaves_in_any_format() -> None:
 
 
 def test_at_most_two_in_a_hundred_names_hosts_and_addresses_leave() -> None:
-    chances = sum(len(p.secrets) * len(_shared(p)) for p in ALL if p.kind not in SECRET_KINDS)
+    chances = sum(len(p.secrets) * len(_shared(p.text)) for p in ALL if p.kind not in SECRET_KINDS)
     found = _leaks(SECRET_KINDS, inside=False)
     assert len(found) <= 0.02 * chances, "\n".join(found)
 
 
+TICKETS = [*tickets("third", 20261122), *tickets("fourth", 20261122)]
+
+
+def _spelled(value: str) -> set[str]:
+    """The value as the formats escape it."""
+    return {value, html.escape(value), json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+
+
+def _leaked(ticket: Ticket, value: str, kind: str) -> list[str]:
+    words = [value, *(w for w in value.split() if len(w) > 3)] if kind == "person" else [value]
+    forms = {form.casefold() for word in words for form in _spelled(word)}
+    return [style for style, text in _shared(ticket.text).items() if any(form in text.casefold() for form in forms)]
+
+
+def test_whole_tickets_keep_their_secrets() -> None:
+    planted = [(ticket, value, kind) for ticket in TICKETS for kind, value in ticket.planted]
+    found = [(ticket.name, value, kind) for ticket, value, kind in planted if _leaked(ticket, value, kind)]
+    assert len(planted) >= 390
+    assert not [one for one in found if one[2] in ("token", "password")]
+    assert len(found) <= 0.02 * len(planted), found
+
+
+def test_whole_tickets_keep_what_is_technical() -> None:
+    lost = [
+        (ticket.name, word)
+        for ticket in TICKETS
+        for word in ticket.kept
+        for style in ("bundle", "json", "markdown")
+        if not any(form in _shared(ticket.text)[style] for form in {*_spelled(word), word.replace("_", "\\_")})
+    ]
+    assert not lost
+
+
 def test_redaction_of_what_is_redacted_changes_nothing() -> None:
-    for plant in ALL:
-        out = Redactor().text(plant.text)
-        assert Redactor().text(out) == out, plant.text
+    for text in [*(plant.text for plant in ALL), *(ticket.text for ticket in TICKETS)]:
+        out = Redactor().text(text)
+        assert Redactor().text(out) == out, text
 
 
 @pytest.mark.parametrize(
@@ -165,6 +202,29 @@ def test_any_number_of_names_is_known_everywhere() -> None:
     out = Redactor().text(prompts + "and quux1999a met kaz1998b")
     assert "quux" not in out
     assert "kaz" not in out
+
+
+def test_more_names_than_are_replaced_are_withheld_and_that_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redactor_module, "PLACES", 400)
+    monkeypatch.setattr(shared_module, "_LARGE", 1_000)
+    lines = [f"[quux{n}a@kaz{n}b x]$ python x.py" for n in range(500)]
+    log = "\n".join(["kernel 6.8.0", *lines, "RuntimeError: HIP error: invalid device function on kaz499b"])
+    artifacts = [Artifact("log/x.log", "bundle", log), Artifact("env", "bundle", "HOSTNAME=wombex7\n")]
+    redactor = Redactor()
+    shared = {a.name: a.text for a in redact_artifacts(artifacts, redactor)}
+    assert shared["log/x.log"].startswith("kernel 6.8.0\n[<user-")
+    assert shared["log/x.log"].endswith(redactor_module.WITHHELD)
+    assert not {"quux", "kaz", "wombex7"} & {w for text in shared.values() for w in ("quux", "kaz", "wombex7") if w in text}
+    line = redactor.withheld["log/x.log"]
+    assert 10 < line < 500
+    quotes = (Reading("log/x.log", "line 2", lines[0]), Reading("log/x.log", "line 502", "on kaz499b"))
+    made = redact_snapshot(Snapshot(errors=quotes), redactor)
+    assert [e.quote for e in made.errors] == [
+        "[<user-1>@<host-1> x]$ python x.py",
+        redactor_module.WITHHELD,
+        redactor_module.WITHHELD.strip("[]"),
+    ]
+    assert made.errors[-1].place == f"line {line}"
 
 
 def test_a_secret_that_a_quote_cuts_off_is_known_by_its_beginning() -> None:

@@ -196,7 +196,7 @@ MACHINES = (
     ),
     Rule((": [20", ": [rank", ": [info", ": [warn", ": [error", ": w1", ": e1", ": i1"), _c(r"^(?P<host>[A-Za-z][\w.-]*[\d.-][\w.-]*): +\[?(?:20\d\d-|rank|INFO|WARN|ERROR|[WEI]\d{4} )"), "line", sure=False),
     Rule((" slots=",), _c(rf"^(?P<host>{HOST}) slots="), "line"),
-    Rule(("pdsh ", "mpirun ", "mpiexec ", "srun ", "salloc ", "sbatch ", "clush ", "parallel-ssh "), _c(rf"\w+ [^\n]{{0,200}}?(?:-w|-H|--?hosts?|--nodelist|-x)[ =](?P<hosts>{_LIST})")),
+    Rule(("pdsh ", "mpirun ", "mpiexec ", "srun ", "salloc ", "sbatch ", "clush ", "parallel-ssh "), _c(rf"\w+ [^\n]{{0,200}}?(?:-w|-H|--?hosts?|--nodelist|-x(?! \w+=))[ =](?P<hosts>{_LIST})")),
     Rule(("srun ", "salloc ", "sbatch ", "#sbatch "), _c(r"\w+ (?:[^\n]{0,200}? )??-A[ =]?(?P<account>[A-Za-z][\w.-]{1,40})")),
     Rule(("ip-",), _c(r"(?<![\w-])(?P<host>ip-\d{1,3}(?:-\d{1,3}){3}(?:\.[\w.-]+\w)?)")),
     Rule(("ec2-",), _c(r"(?<![\w-])(?P<host>ec2-\d{1,3}(?:-\d{1,3}){3}[\w.-]*\w)")),

@@ -46,7 +46,7 @@ _SECRET_FACTS = {
     "hostname": "host",
 }
 
-_LARGE = 1 << 20
+_LARGE = 1 << 16
 """Characters of a text that is learnt from last: what tools print has its names replaced, whatever a log is full of."""
 _LINE = re.compile(r"line (\d{1,9})$")
 
