@@ -47,7 +47,8 @@ def each(line: Callable[[int], str]) -> Callable[[int], str]:
     """Lines of which no two are the same."""
 
     def made(size: int) -> str:
-        lines, length = [], 0
+        lines: list[str] = []
+        length = 0
         while length < size:
             lines.append(line(len(lines)))
             length += len(lines[-1]) + 1
@@ -73,6 +74,7 @@ CONTENTS: dict[str, Callable[[int], str]] = {
     "dots": of("1.2.3."),
     "brackets": of("["),
     "nested JSON": of('{"a":['),
+    "JSON of empty lists": lambda size: "[" + "[]," * ((size - 4) // 3) + "[]]",
     "quotes in JSON": of('"a":"b\\"c",'),
     "quoted mail": of("> "),
     "base64": lambda size: base64.b64encode(_DRAW.randbytes(size))[:size].decode(),

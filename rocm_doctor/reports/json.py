@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from rocm_doctor.bounded import Unreadable, jsons
+from rocm_doctor.bounded.files import MIB
 from rocm_doctor.model import Report
 from rocm_doctor.reports import RenderOptions
 
@@ -22,8 +23,14 @@ def render(report: Report, look: RenderOptions) -> str:
     return msgspec.json.format(msgspec.json.encode(report), indent=1).decode() + "\n"
 
 
+LIMIT = 6 * MIB
+"""Bytes of a report that is read: twice that of a machine with 64 GPUs."""
+
+
 def read(data: bytes) -> Report:
-    """The report of a JSON document of this or an earlier version. Raises Unreadable for anything else."""
+    """The report of a JSON document of this or an earlier version. Raises Unreadable for anything else, and beyond LIMIT."""
+    if len(data) > LIMIT:
+        raise Unreadable(f"{len(data) / MIB:.0f} MiB, more than the {LIMIT // MIB} MiB that a report may have")
     try:
         return read_plain(jsons.decode(data, Any))
     except (msgspec.ValidationError, TypeError) as exc:

@@ -21,6 +21,8 @@ MOST = 256
 """Reports of one text, at most."""
 _LARGEST = 4 << 20
 """Bytes of one unpacked report: a comment of 40,000 characters unpacks to a tenth of that."""
+_LONGEST = 6 << 20
+"""Characters of one object: twice the report of a machine with 64 GPUs."""
 _ATTEMPTS = 200
 """Objects that are decoded to see whether they are ours, at most."""
 _TELLTALES = ("rocm-doctor", '"tool_version"', '"holdings"')
@@ -70,9 +72,10 @@ def _objects(text: str) -> Iterator[tuple[int, int, Any]]:
         if start < place:
             continue
         try:
-            plain, place = decoder.raw_decode(whole, start)
+            plain, length = decoder.raw_decode(whole[start : start + _LONGEST])
         except (ValueError, RecursionError):
             continue
+        place = start + length
         yield start, place, plain
 
 
