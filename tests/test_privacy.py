@@ -220,7 +220,7 @@ def test_more_names_than_are_replaced_are_withheld_and_that_is_said(tmp_path: Pa
     quotes = (Reading("log/x.log", "line 2", lines[0]), Reading("log/x.log", "line 502", "on kaz499b"))
     made = redact_snapshot(Snapshot(errors=quotes), redactor)
     assert [e.quote for e in made.errors] == [
-        "[<user-1>@<host-1> x]$ python x.py",
+        "[<user-1>@<host-2> x]$ python x.py",
         redactor_module.WITHHELD,
         redactor_module.WITHHELD.strip("[]"),
     ]
