@@ -206,6 +206,13 @@ def test_the_gpus_that_a_build_is_for_by_default(tmp_path: Path, name: str, text
     assert said(report(tmp_path, {name: text.replace("gfx942", "$(shell amdgpu-arch)")})) == []
 
 
+def test_what_later_lines_of_a_build_add(tmp_path: Path) -> None:
+    text = 'set(TARGETS "gfx906")\nif(HIP_VERSION VERSION_GREATER 6.5)\n  {}\nendif()\n'
+    for line in ('set(TARGETS "${TARGETS};gfx1100")', "list(APPEND TARGETS gfx1100)"):
+        assert said(report(tmp_path, {"CMakeLists.txt": text.format(line)})) == []
+    assert len(said(report(tmp_path, {"CMakeLists.txt": text.format("set(OTHER gfx1100)")}))) == 1
+
+
 def test_one_part_of_a_build_that_leaves_the_gpu_out(tmp_path: Path) -> None:
     text = f"FROM {IMAGE}\nENV PYTORCH_ROCM_ARCH=gfx942;gfx1100\nENV AITER_ROCM_ARCH=gfx942\n"
     assert said(report(tmp_path, {"Dockerfile": text})) == [("arch.not-in-build", "warning", "Dockerfile:3")]
@@ -224,6 +231,21 @@ def test_the_default_index_of_a_lock_gives_windows_a_cpu_build(tmp_path: Path) -
 def test_a_project_of_uv_that_binds_no_torch_leaves_it_open(tmp_path: Path) -> None:
     text = '[project]\nname = "x"\nversion = "1"\ndependencies = ["torch>=2.6"]\n[[tool.uv.index]]\nname = "a"\nurl = "https://x.test/"\nexplicit = true\n'
     assert [s for _, s, _ in said(report(tmp_path, {"pyproject.toml": text}))] == ["warning"]
+
+
+def test_the_list_says_why_an_environment_is_left_out_for_a_target(tmp_path: Path) -> None:
+    from rocm_doctor.lint.declared import Target
+
+    files = {"docker/mi300/Dockerfile": f"FROM {IMAGE}\n", "Dockerfile.rocm": f"FROM {IMAGE}\n"}
+    text = listed(repository(tmp_path, files), [Target("t", "gfx1100")])
+    assert [line.split("  left out: ")[-1] for line in text.splitlines() if "left out: " in line] == ["other AMD GPUs"]
+
+
+def test_a_package_with_a_torch_of_its_own_says_no_version_that_is_not_known(tmp_path: Path) -> None:
+    found = serious(report(tmp_path, {"requirements-rocm.txt": "vllm>=0.4.3,<=0.11.0\n"}))
+    first = next(f for f in found if f.id == NOT_ROCM)
+    assert "2.1" not in first.title
+    assert first.advice.startswith("Do not install vllm from the package index. On ROCm: ")
 
 
 # Dockerfiles

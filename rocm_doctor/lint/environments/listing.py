@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from rocm_doctor.lint.declared import Environment, Repository
+from collections.abc import Sequence
+
+from rocm_doctor.lint.declared import Environment, Repository, Target
+from rocm_doctor.lint.judge import why_not
 
 _FOR = {
     "amd": "AMD", "nvidia": "NVIDIA", "intel": "Intel", "apple": "Apple", "other": "another accelerator", "cpu": "the CPU",
@@ -12,19 +15,26 @@ _FOR = {
 _ORDER = tuple(_FOR)
 
 
-def listed(repository: Repository) -> str:
-    """One block for each purpose, the judged ones first; training configurations are counted."""
+def listed(repository: Repository, targets: Sequence[Target] = ()) -> str:
+    """One block for each purpose, the judged ones first; training configurations are counted. With targets, an environment that
+    none of them would run says why.
+    """
     lines: list[str] = []
     shown = [e for e in repository.environments if e.sort != "configuration"]
     for kind in sorted({e.purpose.kind for e in shown}, key=_ORDER.index):
         of_kind = [e for e in shown if e.purpose.kind == kind]
         judged = "judged" if kind in ("amd", "neutral") else "left out"
         lines.append(f"for {_FOR[kind]}: {len(of_kind)}, {judged}")
-        lines += [f"  {_line(one)}" for one in of_kind]
+        lines += [f"  {_line(one)}{_left_out(one, targets) if judged == 'judged' else ''}" for one in of_kind]
     count = len(repository.environments) - len(shown)
     if count:
         lines.append(f"training configurations: {count}")
     return "\n".join(lines) or f"no file that declares an environment was found among {repository.files} that were read"
+
+
+def _left_out(one: Environment, targets: Sequence[Target]) -> str:
+    whys = [why_not(one, target) for target in targets]
+    return f"  left out: {whys[0]}" if whys and all(whys) else ""
 
 
 def _line(one: Environment) -> str:

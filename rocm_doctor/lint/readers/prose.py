@@ -162,14 +162,17 @@ _DEFAULTS = (
 
 
 def _defaults(path: str, text: str) -> Iterator[Environment]:
-    """The GPUs that a build is for where nobody names others."""
+    """The GPUs that a build is for where nobody names others: each list with all that later lines add to it."""
     if "gfx" not in text:
         return
+    first: dict[str, re.Match[str]] = {}
     for found in (m for pattern in _DEFAULTS for m in pattern.finditer(text)):
-        line = text.count("\n", 0, found.start(2)) + 1
-        place = Place(path, line, " ".join(found[0].split())[:200])
-        value = ";".join(re.split(r"[;,\s]+", found[2].strip(" ;,\n\t")))
-        name = found[1]
+        first.setdefault(found[1], found)
+    rows = [line for line in text.splitlines() if "gfx" in line]
+    for name, found in first.items():
+        place = Place(path, text.count("\n", 0, found.start(2)) + 1, " ".join(found[0].split())[:200])
+        more = [m for line in rows if re.search(rf"\b{name}\b", line) for m in re.findall(_TARGET, line)]
+        value = ";".join(dict.fromkeys((*re.findall(_TARGET, found[2]), *more)))
         yield Environment(
             f"{path} {name}", place, variables=(Setting(name, value, place),), sort="text", purpose=Purpose("amd", name, place)
         )

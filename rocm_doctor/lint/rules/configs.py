@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from rocm_doctor.lint.declared import Environment, Place, Setting, Target
 from rocm_doctor.lint.rules.findings import found
@@ -58,19 +59,23 @@ def _is_fp8(last: str, value: str) -> bool:
 
 
 def _fp8(environment: Environment, setting: Setting, target: Target, matrix: Matrix) -> Finding:
-    return found(
+    return _warned(
+        environment,
+        setting,
+        target,
         matrix,
         "numeric.bf16-or-fp16",
-        environment,
-        target,
-        [setting.place],
-        severity="warning",
         row="",
         title=f"fp8 is asked for, and {target.gpu} has no fp8 matrix instructions",
         cause=f"fp8 arithmetic is in {_have(matrix, 'fp8')}.",
         advice="Use bf16 or fp16.",
         sources=matrix.gfx[target.gpu].sources,
     )
+
+
+def _warned(environment: Environment, setting: Setting, target: Target, matrix: Matrix, diagnosis: str, **words: Any) -> Finding:
+    """A warning on one setting of a training configuration."""
+    return found(matrix, diagnosis, environment, target, [setting.place], severity="warning", **words)
 
 
 def _is_bf16(key: str, last: str, value: str) -> bool:
@@ -98,13 +103,12 @@ def _is_quantised(last: str, value: str) -> bool:
 def _bf16(environment: Environment, setting: Setting, target: Target, matrix: Matrix) -> Iterator[Finding]:
     if _arithmetic(target, matrix, "bf16") != "none" or setting.value.strip().lower() == "auto":
         return
-    yield found(
+    yield _warned(
+        environment,
+        setting,
+        target,
         matrix,
         "numeric.bf16-or-fp16",
-        environment,
-        target,
-        [setting.place],
-        severity="warning",
         title=f"bf16 is asked for, and {target.gpu} has no bf16 arithmetic",
         cause=f"{target.gpu} converts every bf16 operation to fp32; torch.cuda.is_bf16_supported() is True on every ROCm GPU.",
         advice="Use fp16 with loss scaling, or fp32.",
@@ -174,13 +178,12 @@ def _no_bnb(
 
 
 def _compile(environment: Environment, setting: Setting, target: Target, matrix: Matrix) -> Finding:
-    return found(
+    return _warned(
+        environment,
+        setting,
+        target,
         matrix,
         "lib.triton",
-        environment,
-        target,
-        [setting.place],
-        severity="warning",
         title=f"torch_compile on {target.gpu}",
         cause=f"Triton, which torch.compile needs, does not serve {target.gpu} in practice.",
         advice="Leave torch_compile off.",

@@ -23,6 +23,11 @@ class CudaOnly(msgspec.Struct, frozen=True):
     way: str = ""
 
 
+def cuda_only_packages(matrix: Matrix) -> dict[str, CudaOnly]:
+    """The packages of the catalog by name."""
+    return {p.name: p for p in msgspec.json.decode(matrix.raw.get("cuda_only", b"[]"), type=tuple[CudaOnly, ...])}
+
+
 def _from_elsewhere(step: Step, name: str, target: Target) -> bool:
     """Whether an index is asked that may hold other wheels than the package index does."""
     asked, _ = sources(step, name, target)
@@ -35,7 +40,7 @@ def cuda_only(environment: Environment, target: Target, matrix: Matrix) -> Itera
     """A package that brings CUDA code into an environment that is for AMD."""
     if environment.purpose.kind != "amd":
         return
-    known = {p.name: p for p in msgspec.json.decode(matrix.raw.get("cuda_only", b"[]"), type=tuple[CudaOnly, ...])}
+    known = cuda_only_packages(matrix)
     for step in environment.steps:
         for r in step.requirements if step.tool != "lock" else ():
             package = known.get(r.name)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rocm_doctor import versions
 from rocm_doctor.commands import filled
 from rocm_doctor.lint.declared import Environment, Step, Target
+from rocm_doctor.lint.rules.cuda_only import cuda_only_packages
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import Torch, of_local, pinned, said, sources, wanted
 from rocm_doctor.lint.rules.torch_state import EXACT, last_state
@@ -40,10 +41,17 @@ def torch_build(environment: Environment, target: Target, matrix: Matrix) -> Ite
         severity=_weight(environment, step),
         title=title,
         cause=_sentence(last.why),
-        advice=_advice(step, replaced) + (_LATER if _has_gpu_libraries(environment) else ""),
+        advice=_way(step, last, matrix) or _advice(step, replaced) + (_LATER if _has_gpu_libraries(environment) else ""),
         commands=_command(step, matrix, target),
         sources=(_PIP, *matrix.diagnoses["version.torch-not-rocm"].sources),
     )
+
+
+def _way(step: Step, last: Torch, matrix: Matrix) -> str:
+    """How to have the package for ROCm that brings its own torch: a torch that is installed first does not stay beside it."""
+    puller = next((r.name for r in step.requirements if r.place == last.place and last.why.startswith(r.name + " requires one exact")), "")
+    package = cuda_only_packages(matrix).get(puller)
+    return f"Do not install {puller} from the package index. On ROCm: {package.way}." if package and package.way else ""
 
 
 _LATER = " The GPU libraries beside it are judged once torch is a ROCm build."

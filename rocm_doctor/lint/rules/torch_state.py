@@ -185,5 +185,7 @@ def _torch_of(r: Requirement, matrix: Matrix) -> str:
 
 def _brought(step: Step, puller: Requirement, spec: str, matrix: Matrix, target: Target) -> Torch:
     found = resolve(step, spec, puller.place, matrix, target)
-    needs = f"requires one exact torch ({spec or 'that of its newest release'})" if puller.name in EXACT else "requires torch"
+    if puller.name in EXACT and puller.spec and not spec:
+        found = found._replace(version="")  # a release of its own range has a torch of its own
+    needs = f"requires one exact torch ({spec or ('that of its release' if puller.spec else 'that of its newest release')})" if puller.name in EXACT else "requires torch"
     return found._replace(why=f"{puller.name} {needs}, and {found.why}")
