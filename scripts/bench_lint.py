@@ -47,7 +47,9 @@ def main() -> None:
         wall = time.monotonic() - start
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu, memory = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
-    print(f"{asked.files} files: {cpu:.1f} s of CPU time, {wall:.1f} s by the clock, {memory:.0f} MiB (goal: {SECONDS:.0f} s, {MEBIBYTES} MiB)")
+    print(
+        f"{asked.files} files: {cpu:.1f} s of CPU time, {wall:.1f} s by the clock, {memory:.0f} MiB (goal: {SECONDS:.0f} s, {MEBIBYTES} MiB)"
+    )
     sys.exit(cpu > SECONDS or memory > MEBIBYTES)
 
 

@@ -58,8 +58,14 @@ def value(text: str, inputs: dict[str, str], temporary: Path) -> str:
 def action(folder: Path, temporary: Path) -> int:
     """The steps of the composite action, in order, until one fails."""
     described: dict[str, Any] = yaml.safe_load((ROOT / ".github/actions/rocm-doctor/action.yml").read_text("utf-8"))
-    inputs = {name: str(one.get("default", "")) for name, one in described["inputs"].items()} | {"sarif": str(temporary / "r.sarif")}
-    runner = {"RUNNER_TEMP": str(temporary), "GITHUB_STEP_SUMMARY": str(temporary / "summary.md"), "GITHUB_OUTPUT": str(temporary / "out")}
+    inputs = {name: str(one.get("default", "")) for name, one in described["inputs"].items()} | {
+        "sarif": str(temporary / "r.sarif")
+    }
+    runner = {
+        "RUNNER_TEMP": str(temporary),
+        "GITHUB_STEP_SUMMARY": str(temporary / "summary.md"),
+        "GITHUB_OUTPUT": str(temporary / "out"),
+    }
     for step in described["runs"]["steps"]:
         env = {name: value(str(text), inputs, temporary) for name, text in step.get("env", {}).items()}
         done = run(["bash", "-e", "-o", "pipefail", "-c", value(step["run"], inputs, temporary)], folder, **runner, **env)

@@ -100,7 +100,7 @@ def test_a_hosted_job_for_amd_builds_and_runs_nothing(tmp_path: Path) -> None:
         ("arch.not-in-build", "warning", path + ":7")
     ]
     assert said(report(tmp_path, {path: job.format("ubuntu-22.04", "gfx942")}, gpu="gfx1151")) == [
-        ("arch.not-in-build", "error", path + ":5")
+        ("arch.not-in-build", "warning", path + ":5")
     ]
     assert said(report(tmp_path, {path: job.format("[self-hosted, rocm]", "gfx1151")}, gpu="gfx1151")) == [
         ("arch.not-in-build", "error", path + ":7")
@@ -211,6 +211,16 @@ def test_what_later_lines_of_a_build_add(tmp_path: Path) -> None:
     for line in ('set(TARGETS "${TARGETS};gfx1100")', "list(APPEND TARGETS gfx1100)"):
         assert said(report(tmp_path, {"CMakeLists.txt": text.format(line)})) == []
     assert len(said(report(tmp_path, {"CMakeLists.txt": text.format("set(OTHER gfx1100)")}))) == 1
+
+
+@pytest.mark.parametrize(("script", "severity"), [
+    ('if [ $# -ge 2 ]; then\n  GPU_TARGETS=$2\nelse\n  GPU_TARGETS="gfx90a;gfx942"\nfi\n', "warning"),
+    ('if [ -z "$GPU_TARGETS" ]; then\n  GPU_TARGETS="gfx90a;gfx942"\nfi\n', "warning"), ('GPU_TARGETS="${1:-gfx90a;gfx942}"\n', "warning"),
+    ('GPU_TARGETS="gfx90a;gfx942"\n', "error"),
+])  # fmt: skip
+def test_a_default_that_the_caller_of_a_script_may_change(tmp_path: Path, script: str, severity: str) -> None:
+    text = f'{script}cmake -DGPU_TARGETS="$GPU_TARGETS" .\n'
+    assert {s for _, s, _ in said(report(tmp_path, {"rocm/build.sh": text}))} == {severity}
 
 
 def test_one_part_of_a_build_that_leaves_the_gpu_out(tmp_path: Path) -> None:
@@ -673,3 +683,89 @@ def test_one_cause_is_one_finding_with_all_its_places(tmp_path: Path) -> None:
 def test_the_target_is_quoted_without_double_blanks(tmp_path: Path) -> None:
     quote = serious(report(tmp_path, {"requirements.txt": "torch\n"}))[0].evidence[-1].quote
     assert "  " not in quote
+
+
+# What is said
+
+
+@pytest.mark.parametrize(("command", "image"), [
+    ("docker run rocm/pytorch:latest python t.py", "rocm/pytorch:latest"), ("docker run --gpus all nvcr.io/nvidia/pytorch:24.01-py3 python t.py", "IMAGE"),
+    ('docker run --device=/dev/kfd "$TAG_IMAGE" python t.py', "IMAGE"),
+])  # fmt: skip
+def test_the_command_for_a_container_names_no_cuda_image_and_no_variable(tmp_path: Path, command: str, image: str) -> None:
+    found = report(tmp_path, {"rocm/start.sh": f"export HSA_ENABLE_SDMA=0\n{command}\n"}).findings
+    one = next(f for f in found if f.id == "access.container")
+    assert [c.text.split()[-1] for c in one.commands] == [image]
+
+
+def test_a_list_for_amd_in_a_folder_covers_those_beside_it(tmp_path: Path) -> None:
+    """text-generation-webui's layout: what the CUDA lists ask for is nothing that a machine with an AMD GPU installs."""
+    folder = "requirements/full/"
+    files = {f"{folder}requirements_amd.txt": f"--index-url {ROCM}\ntorch==2.9.1\n", f"{folder}requirements.txt": "torch==2.9.1\nbitsandbytes\n",
+             f"{folder}requirements_cuda128.txt": "bitsandbytes\n", "install-for-older-amd.bat": "pip install torch==2.6.0\n"}  # fmt: skip
+    assert said(report(tmp_path, files)) == []
+    assert said(report(tmp_path, files, gpu="gfx1151")) == [("arch.not-in-build", "error", f"{folder}requirements_amd.txt:2")]
+
+
+def test_places_in_sarif_are_files_of_the_repository_and_fingerprints_stay(tmp_path: Path) -> None:
+    import json
+
+    from rocm_doctor.reports import RenderOptions
+    from rocm_doctor.reports.sarif import render
+
+    def results(text: str) -> list[dict[str, object]]:
+        return json.loads(render(report(tmp_path, {"requirements-rocm.txt": text}), RenderOptions()))["runs"][0]["results"]
+
+    first, moved = (results(text) for text in ("torch==2.9.1\n", "# moved\n\ntorch==2.9.1\n"))
+    uris = {
+        place["physicalLocation"]["artifactLocation"]["uri"]
+        for r in first
+        for key in ("locations", "relatedLocations")
+        for place in r[key]
+    }  # type: ignore[attr-defined]
+    assert uris == {"requirements-rocm.txt"}
+    assert [r["partialFingerprints"] for r in first] == [r["partialFingerprints"] for r in moved]
+
+
+@pytest.mark.parametrize(("words", "left"), [
+    (("requirements-rocm.txt",), 1), (("docker/*",), 1), (("arch.not-in-build",), 1), (("version.*",), 1), (("Dockerfile",), 0), ((), 2),
+])  # fmt: skip
+def test_select_and_ignore_take_a_diagnosis_or_a_path(tmp_path: Path, words: tuple[str, ...], left: int) -> None:
+    import datetime
+
+    from rocm_doctor.lint.declared import Target
+    from rocm_doctor.lint.judge import lint
+    from rocm_doctor.matrix import load
+
+    files = {
+        "requirements-rocm.txt": "torch==2.9.1+cu126\n",
+        "docker/Dockerfile": f"FROM {IMAGE}\nENV PYTORCH_ROCM_ARCH=gfx942\n",
+    }
+    read = repository(tmp_path, files)
+
+    def count(**named: tuple[str, ...]) -> int:
+        found = lint(read, [Target("t", "gfx1100")], load(), name="x", today=datetime.date(2026, 11, 22), **named)
+        return sum(f.severity == "error" for f in found.findings)
+
+    assert count(select=words) == left
+    assert count(ignore=words) == 2 - (left if words else 0)
+
+
+def test_select_takes_a_row(tmp_path: Path) -> None:
+    import datetime
+
+    from rocm_doctor.lint.declared import Target
+    from rocm_doctor.lint.judge import lint
+    from rocm_doctor.matrix import load
+
+    read = repository(
+        tmp_path,
+        {
+            "a.sh": f"export HSA_ENABLE_SDMA=0\npip install torch==2.9.1 --index-url {ROCM}\n",
+            "b.sh": "export HSA_OVERRIDE_GFX_VERSION=10.3.0\n",
+        },
+    )
+    whole = lint(read, [Target("t", "gfx1100")], load(), name="x", today=datetime.date(2026, 11, 22))
+    row = next(f.row for f in whole.findings if f.row)
+    only = lint(read, [Target("t", "gfx1100")], load(), name="x", today=datetime.date(2026, 11, 22), select=(row,))
+    assert {f.row for f in only.findings} == {row}

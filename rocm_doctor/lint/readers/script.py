@@ -40,8 +40,21 @@ def read(text: str, place: Place, context: shell.Context, found: shell.Script) -
         before = len(found.steps), len(found.variables), len(found.containers)
         _do(one.words, one.place, context, found)
         after = len(found.steps), len(found.variables), len(found.containers)
+        if _is_default(one):
+            found.variables[before[1] :] = [msgspec.structs.replace(s, default=True) for s in found.variables[before[1] :]]
         if one.arms and after != before and (only := targets(one.arms)):
             _restrict(found, before, only)
+
+
+# A test of whether the caller gave an argument or set a variable, and a value that stands in for one.
+_GIVEN = re.compile(r"\$#|\s-z\s|\$\{?\d")
+_STANDS_IN = re.compile(r"\$\{\w+:?[-=]")
+
+
+def _is_default(one: bash.Command) -> bool:
+    return bool(_STANDS_IN.search(one.place.quote)) or any(
+        _GIVEN.search(f" {said} ") for arm in one.arms for said in (arm.condition, *arm.denied)
+    )
 
 
 def read_windows(text: str, place: Place, context: shell.Context, found: shell.Script) -> None:

@@ -167,5 +167,7 @@ _RUN = "docker run --device=/dev/kfd --device=/dev/dri --group-add video --group
 
 
 def _passed(container: Container) -> str:
-    image = filled("{image}", image=container.image or "") or ("IMAGE",)
-    return _RUN + image[0]
+    """The command with the devices, for the image where it is one for AMD; a placeholder for a variable or a CUDA image."""
+    fits = container.image and "$" not in container.image and not container.nvidia
+    image = filled("{image}", image=container.image) if fits else ()
+    return _RUN + (image[0] if image else "IMAGE")

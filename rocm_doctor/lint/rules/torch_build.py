@@ -49,7 +49,9 @@ def torch_build(environment: Environment, target: Target, matrix: Matrix) -> Ite
 
 def _way(step: Step, last: Torch, matrix: Matrix) -> str:
     """How to have the package for ROCm that brings its own torch: a torch that is installed first does not stay beside it."""
-    puller = next((r.name for r in step.requirements if r.place == last.place and last.why.startswith(r.name + " requires one exact")), "")
+    puller = next(
+        (r.name for r in step.requirements if r.place == last.place and last.why.startswith(r.name + " requires one exact")), ""
+    )
     package = cuda_only_packages(matrix).get(puller)
     return f"Do not install {puller} from the package index. On ROCm: {package.way}." if package and package.way else ""
 

@@ -187,5 +187,9 @@ def _brought(step: Step, puller: Requirement, spec: str, matrix: Matrix, target:
     found = resolve(step, spec, puller.place, matrix, target)
     if puller.name in EXACT and puller.spec and not spec:
         found = found._replace(version="")  # a release of its own range has a torch of its own
-    needs = f"requires one exact torch ({spec or ('that of its release' if puller.spec else 'that of its newest release')})" if puller.name in EXACT else "requires torch"
+    needs = (
+        f"requires one exact torch ({spec or ('that of its release' if puller.spec else 'that of its newest release')})"
+        if puller.name in EXACT
+        else "requires torch"
+    )
     return found._replace(why=f"{puller.name} {needs}, and {found.why}")
