@@ -171,3 +171,12 @@ def test_a_bundle_over_the_limit_is_refused(tmp_path: Path) -> None:
     done = CliRunner().invoke(cli, ["check", str(tmp_path / "x.zip")])
     assert done.exit_code == 2
     assert "more than 20 MiB in all; give the files of the capture only" in done.output
+
+
+@pytest.mark.timed
+def test_folders_of_packages_named_again_and_again() -> None:
+    start = time.process_time()
+    pipeline.judge(
+        cut("by_keyinclude-system-site-packages." * 1_700 + "\n/venv/lib/python3.12/site-packages/x\n", "paste"), load()
+    )
+    assert time.process_time() - start < 4

@@ -30,7 +30,6 @@ MANY = int(os.environ.get("ROCM_DOCTOR_KILLS", "0"))
 TRIALS = list(range(MANY or len(WAYS)))
 CHANGE = """
 import sys
-from rocm_doctor.plan.commands import Command
 from rocm_doctor.plan.environment import EnvironmentProblem, writable
 from rocm_doctor.plan.fix import apply, resume, undo
 place = writable(sys.argv[1])

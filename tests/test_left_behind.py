@@ -60,3 +60,21 @@ def test_a_guard_goes_when_its_child_has_ended(tmp_path: Path) -> None:
     process.stop(child)
     assert not Path(f"/proc/{guard}").exists()
     assert process.run(["true"]).returncode == 0
+
+
+def test_a_child_that_leaves_its_group_is_ended_too(tmp_path: Path) -> None:
+    """`--python` and a tool that hang: what they started with `setsid` would go on for ever."""
+    argv = ["sh", "-c", "setsid sleep 60 & echo x > started; sleep 60"]
+    env = {**os.environ, "MARK": str(tmp_path)}
+    child = process.start(process.ChildSpec(argv, cwd=str(tmp_path), env=env))
+    assert soon(lambda: (tmp_path / "started").exists() and len(running(tmp_path)) == 3), running(tmp_path)
+    process.stop(child, "timeout")
+    assert soon(lambda: not running(tmp_path)), running(tmp_path)
+
+
+def test_a_stopped_child_is_ended_by_its_time_limit(tmp_path: Path) -> None:
+    """SIGSTOP holds a child, and its SIGTERM, for ever."""
+    began = time.monotonic()
+    ran = process.run(["sh", "-c", "kill -STOP $$; sleep 60"], limit=1)
+    assert ran.state == "timeout"
+    assert time.monotonic() - began < 20

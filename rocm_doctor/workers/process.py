@@ -162,14 +162,39 @@ def stop(child: Child, state: State = "finished") -> None:
     if child.ended is not None or child.proc is None:
         return
     child.state = state
+    escaped: list[int] = []
     if not _exited(child):
+        escaped = _outside(child.proc.pid)
         _signal_group(child, "SIGTERM")
         _await_exit(child, TERM_GRACE)
+    for pid in escaped:
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
     # Also after a peaceful exit: a grandchild may hold our pipe. The leader is not reaped yet, so its group id is still its own.
     _signal_group(child, "SIGKILL")
     if not _await_exit(child, KILL_GRACE):
         child.state = "abandoned"
     _close(child)
+
+
+def _outside(pid: int) -> list[int]:
+    """Processes that this one started, itself or through others, and that left its group (`setsid`), as far as /proc has them."""
+    children: dict[int, list[int]] = {}
+    for folder in Path("/proc").glob("[1-9]*"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            parent = int((folder / "stat").read_bytes().rpartition(b")")[2].split()[1])
+            children.setdefault(parent, []).append(int(folder.name))
+    found = [pid]
+    for one in found:
+        found += children.get(one, ())
+    return [one for one in found if _group_of(one) not in (None, pid)]
+
+
+def _group_of(pid: int) -> int | None:
+    try:
+        return os.getpgid(pid)
+    except OSError:
+        return None
 
 
 def done(child: Child) -> ChildResult:

@@ -16,6 +16,7 @@ rocm.version = 6.4.1
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from rocm_doctor.probes.python.interpreter import environment
 from rocm_doctor.probes.read.document import Document, Line
@@ -23,6 +24,9 @@ from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import whole
 
 _SITE = re.compile(r"((?:[\w.…~-]+)?(?:/[^\s\"':,/]+){0,30})/lib(?:64)?/python(\d\.\d{1,2})/(?:site|dist)-packages\b")
+_FOLDER = re.compile(r"/(?:site|dist)-packages\b")
+_FOLDERS, _PATH = 5, 500
+"""Folders of packages in a line whose path is looked at, and the characters of such a path."""
 _FRAME = re.compile(r"File \"([^\"]{1,400})\", line \d+")
 _PACKAGE = re.compile(r"(?:site|dist)-packages[/\\]+(\w+)")
 _STDLIB = re.compile(
@@ -50,7 +54,8 @@ def probe(artifacts: Artifacts) -> ProbeResult:
 def _python(result: ProbeResult, document: Document) -> None:
     """python.* from the first path: a text that shows two interpreters is about the first."""
     for line in document.lines_with("-packages", most=50):
-        found = _SITE.search(line.text)
+        folders = islice(_FOLDER.finditer(line.text), _FOLDERS)
+        found = next(filter(None, (_SITE.search(line.text, max(0, f.start() - _PATH), f.end()) for f in folders)), None)
         if found is None:
             continue
         result.record("python.version", found.group(2), document.reading(line))
