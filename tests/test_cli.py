@@ -168,7 +168,7 @@ def test_the_last_line_tells_a_warning_from_an_error(tmp_path: Path) -> None:
     done = run("check", str(text))
     assert (done.returncode, "✗" in done.stdout) == (0, False), done.stdout
     text.write_text("HIP error: invalid device function\n", encoding="utf-8")
-    assert "\n✗ a kernel" in run("check", str(text)).stdout
+    assert "\n✗ the binary" in run("check", str(text)).stdout
 
 
 def test_no_colour_codes_into_a_pipe() -> None:

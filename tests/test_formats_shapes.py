@@ -10,8 +10,11 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterator
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import msgspec
@@ -21,6 +24,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rocm_doctor.cli import cli
+from rocm_doctor.lint import judge, readers
 from rocm_doctor.model import Command, Fact, Finding, Gpu, Reading, Report, Snapshot, SubjectKind, Undecided
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 from rocm_doctor.reports.neutral import cleaned
@@ -224,6 +228,24 @@ def lint(*args: str) -> int:
 REPOS = sorted(path for path in (ROOT / "fixtures" / "repos").iterdir())
 
 
+@pytest.fixture(scope="module")
+def _judged_once() -> Iterator[None]:
+    """Each repository is read and judged once: formats differ in what comes after."""
+    read, lint = cache(readers.read), judge.lint
+    reports: dict[str, Report] = {}
+
+    def once(*given: Any, name: str, **more: Any) -> Report:
+        if name not in reports:
+            reports[name] = lint(*given, name=name, **more)
+        return reports[name]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(readers, "read", read)
+        patch.setattr(judge, "lint", once)
+        yield
+
+
+@pytest.mark.usefixtures("_judged_once")
 @pytest.mark.parametrize("fail_on", ["error", "warning", "note", "never"])
 @pytest.mark.parametrize("repo", REPOS[::3], ids=lambda p: p.name)
 def test_the_exit_code_is_the_same_for_every_format(repo: Path, fail_on: str, tmp_path: Path) -> None:
