@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain
 
-from rocm_doctor.redaction import addresses, fields, folders, machines, people, persons, secrets
+from rocm_doctor.redaction import addresses, machines, people
 from rocm_doctor.redaction.known import anonymous, distinctive
 from rocm_doctor.redaction.rules import Found, Rule, RuleSet, lower
 
@@ -31,6 +31,8 @@ _SERIAL = re.compile(
 
 @cache
 def _rules() -> RuleSet:
+    from rocm_doctor.redaction import fields, folders, persons, secrets  # not for `hosts`, which every pasted text asks for
+
     serial = Rule(_ID_WORDS, _SERIAL, accept=lambda m: addresses.identifies(m["serial"]))
     return RuleSet(
         [
@@ -70,6 +72,8 @@ _SHAPES = (
 
 def searches(text: str) -> Iterator[Iterator[Found]]:
     """One search behind the other over the whole of `text`, each nearly in its order; places overlap as they may."""
+    from rocm_doctor.redaction import fields, folders, secrets
+
     low = lower(text)
     yield _trimmed_all(_rules().find(text, low), text)
     yield _trimmed_all(fields.tables(text, low), text)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from rocm_doctor.model import Report
 from rocm_doctor.reports.neutral import cleaned, defused
+
+if TYPE_CHECKING:
+    from rocm_doctor.model import Report
 
 _RENDERERS = {
     "text": "terminal",

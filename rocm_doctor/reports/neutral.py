@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import TypeVar, cast
 
-import msgspec
-
 T = TypeVar("T")
 
 _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufff9-\ufffb"
@@ -42,10 +40,12 @@ def _cleaned(value: object) -> object:
         return value if all(a is b for a, b in zip(made, value)) else type(value)(made)
     if isinstance(value, dict):
         return {_cleaned(key): _cleaned(item) for key, item in value.items()}
-    if isinstance(value, msgspec.Struct):
-        fields = {name: (old, _cleaned(old)) for name in value.__struct_fields__ if (old := getattr(value, name))}
-        changed = {name: new for name, (old, new) in fields.items() if new is not old}
-        return msgspec.structs.replace(value, **changed) if changed else value
+    if names := getattr(value, "__struct_fields__", ()):
+        fields = {name: (old, _cleaned(old)) for name in names if (old := getattr(value, name))}
+        if changed := {name: new for name, (old, new) in fields.items() if new is not old}:
+            import msgspec  # every command prints through this module, `--help` has no structs
+
+            return msgspec.structs.replace(cast("msgspec.Struct", value), **changed)
     return value
 
 
