@@ -16,6 +16,13 @@ REMOVED = {
         "torchao-abi": "released wheels of torchao skip their extensions beside another torch, and on ROCm they need libcudart"
     },
     "signatures/access.yaml": {"sig-wsl-any-failure": "it held for any failure in WSL and named no failure line"},
+    "signatures/arch.yaml": {
+        "sig-override-and-crash": "an override and a crash in one report; 1 of 10 labelled reports with both had this cause"
+    },
+    "signatures/version.yaml": {
+        "sig-rocm-worked-before": "any report that says so; 1 of 13 such labelled reports had this cause",
+        "sig-kernel-worked-before": "any report that says so; none of 10 such labelled reports had this cause",
+    },
 }
 
 
