@@ -7,15 +7,21 @@ from __future__ import annotations
 
 import contextlib
 import random
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import corpus
 import msgspec
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+import planted
+
 from rocm_doctor.commands import SHELLS
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.show import show
 from rocm_doctor.model import Fact, Finding, Gpu, Reading, Snapshot, Unknown, Value
 from rocm_doctor.pipeline import read_facts
 from rocm_doctor.plan.answer import answer
@@ -25,6 +31,7 @@ from rocm_doctor.plan.machine import declared
 from rocm_doctor.plan.packages import wished
 from rocm_doctor.plan.text import text, variables_text
 from rocm_doctor.probes.read.result import ProbeResult
+from rocm_doctor.redaction.redactor import Redactor
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.checks import checks
 from rocm_doctor.rules.engine import judge
@@ -32,6 +39,7 @@ from rocm_doctor.rules.logs import Logs
 from rocm_doctor.rules.verdict import verdict
 from rocm_doctor.sources.paste import cut
 
+SUBJECTS = (("gfx906", ""), ("torch", "2.9.1"), ("driver", ""), ("bitsandbytes", ""), ("HSA_OVERRIDE_GFX_VERSION", ""))
 EACH = 3
 """Reports of each label whose facts are shown."""
 MACHINES = 250
@@ -227,4 +235,33 @@ def plans(matrix: Matrix) -> str:
     return "\n".join(line.rstrip() for line in "\n".join(lines).split("\n")) + "\n"
 
 
-PAGES: dict[str, Callable[[Matrix], str]] = {"facts": facts, "findings": findings, "plans": plans}
+def redacted(matrix: Matrix) -> str:
+    """Planted secrets after redaction: what is replaced, by what, and what stays."""
+    plants = [*planted.plants(planted.FIRST, 1), *planted.plants(planted.SECOND, 2)]
+    lines = ["# Written by scripts/regen.py: the secrets of tests/planted.py after redaction, with random values."]
+    for plant in plants:
+        lines += ["", f"== {plant.kind}", Redactor("trainbox", "ada", "/home/ada").text(plant.text)]
+    return "\n".join(lines) + "\n"
+
+
+def shown(matrix: Matrix) -> str:
+    """Tables of `matrix show` for some subjects."""
+    lines = ["# Written by scripts/regen.py: tables of `matrix show` (scripts/expected.py)."]
+    for subject, version in SUBJECTS:
+        for table in show(matrix, subject, version):
+            lines += [
+                "",
+                f"== {subject} {version}: {table.title}",
+                " | ".join(table.columns),
+                *(" | ".join(line) for line in table.lines),
+            ]
+    return "\n".join(lines) + "\n"
+
+
+PAGES: dict[str, Callable[[Matrix], str]] = {
+    "facts": facts,
+    "findings": findings,
+    "plans": plans,
+    "redacted": redacted,
+    "shown": shown,
+}

@@ -1,4 +1,4 @@
-"""Probes, rules and plans give what tests/expected holds, for inputs that were not chosen with a change in mind."""
+"""Probes, rules, plans, redaction and tables give what tests/expected holds, for inputs not chosen with a change in mind."""
 
 from __future__ import annotations
 
@@ -30,3 +30,11 @@ def test_findings_of_machines_are_as_expected() -> None:
 
 def test_plans_are_as_expected() -> None:
     same("plans")
+
+
+def test_planted_secrets_are_redacted_as_expected() -> None:
+    same("redacted")
+
+
+def test_tables_are_as_expected() -> None:
+    same("shown")
