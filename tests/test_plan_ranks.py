@@ -9,13 +9,15 @@ import msgspec
 import pytest
 
 from rocm_doctor.matrix import TorchBuild, load
-from rocm_doctor.model import GRADES, Fact, Grade, Snapshot
+from rocm_doctor.model import GRADES, Fact, Finding, Grade, Snapshot, Status
 from rocm_doctor.plan.answer import answer
 from rocm_doctor.plan.candidates import Candidate, rank
 from rocm_doctor.plan.catalog import Catalog, Index, Release, known
 from rocm_doctor.plan.evidence import Claim
 from rocm_doctor.plan.machine import declared
+from rocm_doctor.plan.newer import _new
 from rocm_doctor.plan.packages import _refused
+from rocm_doctor.plan.stacks import Stack
 from rocm_doctor.rules.build import unseen
 from rocm_doctor.rules.code import built_for_another_rocm
 
@@ -131,3 +133,19 @@ def test_wrong_results_outrank_grade_in_the_reasons() -> None:
     plan = answer(declared("gfx950", "3.12", MATRIX), KNOWN)
     assert plan.newer
     assert "NaN gradients" in plan.newer.reasons[0][0]
+
+
+def test_wrong_results_come_before_other_findings_and_works_is_none() -> None:
+    first = Stack(candidate(), {}, {}, (finding("known", "wrong"),))
+    found = [finding("slow", "degraded"), finding("known", "wrong"), finding("fine", "works"), finding("zeros", "wrong")]
+    assert [title for title, _ in _new(found, first)] == ["zeros", "slow"]
+
+
+def finding(row: str, status: Status) -> Finding:
+    return Finding("numeric.wrong-result", row, "note", "high", "", row=row, status=status)
+
+
+def test_a_build_without_code_that_nobody_vouches_for_in_wsl_has_both_reasons() -> None:
+    newer = answer(declared("gfx1152", "3.12", MATRIX, system="wsl"), KNOWN).newer
+    assert newer
+    assert [words.split()[:2] for words, _ in newer.reasons] == [["no", "code"], ["no", "source"]]

@@ -102,7 +102,7 @@ def _candidate(build: TorchBuild, machine: Machine, known: Catalog, about: State
     _fits_system(build, index, machine)
     targets = build.gfx or index.devices
     override = _code(build, targets, machine, known)
-    said = _voices(build, index, override, machine, about)
+    said = voices(build, index, override, machine, about)
     if not said:
         raise Unfit(
             f"no page says that the nightlies run on {machine.gfx}, only that a device package is built", index.sources[0]
@@ -112,9 +112,14 @@ def _candidate(build: TorchBuild, machine: Machine, known: Catalog, about: State
     for voice in speaks_against(build, machine, about):
         if GRADES.index(voice.grade) <= spoken:
             raise Unfit(voice.words, voice.source)
-    if machine.system != "linux" and all(s.of_code for s in said):
-        raise Unfit(_UNSAID[machine.system], index.sources[0])
+    if words := unsaid(said, machine):
+        raise Unfit(words, index.sources[0])
     return Candidate(build, index, GRADES[best], once(said), override, _env(override, machine, build, known))
+
+
+def unsaid(said: list[Claim], machine: Machine) -> str:
+    """What is missing where only lists of targets speak for a build on a system other than Linux."""
+    return _UNSAID[machine.system] if machine.system != "linux" and all(s.of_code for s in said) else ""
 
 
 def _fits_system(build: TorchBuild, index: Index, machine: Machine) -> None:
@@ -157,7 +162,7 @@ def _of_code(build: TorchBuild) -> str:
     return next((s for s in reversed(build.sources) if not s.startswith(UNADDRESSED)), build.sources[-1])
 
 
-def _voices(build: TorchBuild, index: Index, override: Override | None, machine: Machine, about: Statements) -> list[Claim]:
+def voices(build: TorchBuild, index: Index, override: Override | None, machine: Machine, about: Statements) -> list[Claim]:
     """The evidence for it: for a sibling's code the reports of those who run it, for native code the list of targets itself."""
     if override:
         return [Claim(override.grade if override.grade == "field" else "field", override.words, override.sources[0])]
