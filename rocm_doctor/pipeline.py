@@ -128,7 +128,14 @@ def judge(
         findings=tuple(findings),
         questions=()
         if word == "ready" or alone(facts) or support_answer(facts, matrix) or (roots and roots[0].confidence != "low")
-        else questions(facts, findings, undecided, [one.fact for one in missing(facts, matrix) if one.fact], matrix),
+        else questions(
+            facts,
+            findings,
+            undecided,
+            [one.fact for one in missing(facts, matrix) if one.fact],
+            matrix,
+            weighing.gains if weighing else {},
+        ),
         undecided=tuple(u for u in undecided if u.id not in ignore and u.row not in ignore),
         snapshot=facts,
         source=source,

@@ -2,12 +2,12 @@
 
     python scripts/train_differential.py            # write rocm_doctor/differential/weights.bin
     python scripts/train_differential.py --check    # say whether the shipped weights are those that this makes
-    python scripts/train_differential.py --measure  # cross-validated figures, into docs/differential.json
+    python scripts/train_differential.py --measure  # cross-validate (minutes): calibration and figures, into docs/differential.json
 
-Ridge regression on tf-idf vectors in its dual form: one matrix of the training reports' size is inverted, and leaving a report out
-is then a division, so that the cross-validation over real reports leaves out each thread exactly. What rows found is weighed apart,
-on real reports that the rows had not seen: written reports and those that rows were written for would flatter them. Reports for testing are never
-trained on.
+Multinomial logistic regression on words, pieces of words and facts. What rows found is weighed apart, on real reports that the rows
+had not seen: written reports and those that rows were written for would flatter them. How much that adds, and how steep the
+probabilities are, comes from scores that a model gave which had not seen the thread: `--measure` fits five such models, the other
+calls take its numbers from docs/differential.json. Reports for testing are never trained on.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import argparse
 import hashlib
 import json
 import sys
+import warnings
 import zlib
 from collections import Counter
 from collections.abc import Sequence
@@ -25,13 +26,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
-import scipy.linalg
 from corpus import Entry
 from corpus import load as load_corpus
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_selection import chi2
+from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 
 from rocm_doctor import pipeline
@@ -49,16 +51,20 @@ from rocm_doctor.sources.paste import cut
 
 ROOT = Path(__file__).resolve().parents[1]
 FIGURES = ROOT / "docs" / "differential.json"
-KINDS = {"w": 1.0, "c": 0.84, "f": 0.71}
-"""Lengths of the vectors of words, of pieces of words, and of facts: their shares in likeness are 1, 0.7 and 0.5."""
+KINDS = {"w": 1.0, "c": 0.84}
+"""Lengths of the vectors of words and of pieces of words."""
 KEPT = {"w": 20_000, "c": 10_000}
 """Features kept of each kind, by chi-square; all facts are kept."""
-RIDGE = 0.5
+STRENGTH = 25.0
+"""Inverse of the penalty on weights."""
+STEPS = 80
 REAL_WEIGHT = 3.0
 """A real report counts as much as this many written ones."""
 ACCEPTABLE = 0.3
+"""What an acceptable label counts, where the label counts 1."""
 POSTINGS = 11
 """Classes kept of one feature, by weight."""
+FOLDS = 5
 
 
 class Report(NamedTuple):
@@ -108,7 +114,7 @@ def space(train: Sequence[Report]) -> Space:
     labels = [r.entry.label for r in train]
     names: list[str] = []
     counts: Counter[str] = Counter()
-    for kind in KINDS:
+    for kind in (*KINDS, "f"):
         dicts = [dict.fromkeys(r.facts, 1) if kind == "f" else {k: 1 for k in r.text if k[0] == kind} for r in train]
         vectorizer = DictVectorizer(dtype=np.float32)
         found = vectorizer.fit_transform(dicts)
@@ -129,7 +135,7 @@ def vectors(some: Sequence[Report], kept: Space) -> csr_matrix:
     number = {name: n for n, name in enumerate(kept.names)}
     idf = 1 + np.frombuffer(kept.idf, dtype=np.uint8) / model.IDF_STEPS
     blocks = []
-    for kind, length in KINDS.items():
+    for kind in (*KINDS, "f"):
         rows, columns, values = [], [], []
         for n, report in enumerate(some):
             counts = dict.fromkeys(report.facts, 1) if kind == "f" else report.text
@@ -137,41 +143,62 @@ def vectors(some: Sequence[Report], kept: Space) -> csr_matrix:
                 if name[0] == kind and name in number:
                     rows.append(n)
                     columns.append(number[name])
-                    values.append((1 + np.log(count)) * idf[number[name]])
+                    values.append(model.FACT if kind == "f" else (1 + np.log(count)) * idf[number[name]])
         block = csr_matrix((values, (rows, columns)), shape=(len(some), len(kept.names)))
-        blocks.append(normalize(block) * length)
+        blocks.append(block if kind == "f" else normalize(block) * KINDS[kind])
     return sum(blocks[1:], blocks[0]).tocsr()
 
 
 class Fitted(NamedTuple):
-    """Ridge weights for each class (rows: features), and the scores of real reports as if each had been left out."""
+    """A weight for each feature and class, as precise as it is stored, and what each class starts from."""
 
     weights: np.ndarray
-    left_out: np.ndarray
+    start: np.ndarray
 
 
 def fit(found: csr_matrix, train: Sequence[Report], classes: Sequence[str]) -> Fitted:
-    targets = np.zeros((len(train), len(classes)))
+    """Multinomial logistic regression; an acceptable label is a second, lighter copy of the report."""
     place = {c: n for n, c in enumerate(classes)}
+    rows, labels, weights = [], [], []
     for n, report in enumerate(train):
-        for label in report.entry.acceptable:
-            targets[n, place[label]] = ACCEPTABLE
-        targets[n, place[report.entry.label]] = 1
-    targets -= targets.mean(axis=0)
-    weight = np.array([REAL_WEIGHT if r.entry.real else 1.0 for r in train])
-    gram = np.asarray((found @ found.T).todense()) + np.diag(RIDGE / weight)
-    inverse = scipy.linalg.inv(gram, overwrite_a=True, check_finite=False)
-    dual = inverse @ targets
-    left_out = targets - dual / np.diag(inverse)[:, None]
-    return Fitted(np.asarray(found.T @ dual), left_out)
+        shares = {**dict.fromkeys(report.entry.acceptable, ACCEPTABLE), report.entry.label: 1.0}
+        for label, share in shares.items():
+            rows.append(n)
+            labels.append(place[label])
+            weights.append(share / sum(shares.values()) * (REAL_WEIGHT if report.entry.real else 1.0))
+    scaled = np.array(weights) * len(train) / sum(weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # STEPS is enough: more change no answer
+        made = LogisticRegression(C=STRENGTH, max_iter=STEPS, tol=1e-4).fit(found[rows], labels, sample_weight=scaled)
+    return Fitted(stored(made.coef_.T), made.intercept_)
 
 
-class Pool_(NamedTuple):
-    """How scores become probabilities: steepness, weight of how common a class is, and what findings add."""
+def stored(weights: np.ndarray) -> np.ndarray:
+    """The weights as the file holds them: the POSTINGS strongest of each feature, a byte each, against the feature's mean."""
+    centred = weights - weights.mean(axis=1, keepdims=True)
+    weak = np.argsort(-np.abs(centred), axis=1, kind="stable")[:, POSTINGS:]
+    np.put_along_axis(centred, weak, 0.0, axis=1)
+    scale = scale_of(centred)[:, None]
+    return np.asarray(np.rint(centred / scale) * scale)
+
+
+def scale_of(weights: np.ndarray) -> np.ndarray:
+    """The worth of one step of each feature's weights."""
+    top = np.abs(weights).max(axis=1)
+    return np.asarray(np.float16(np.where(top > 0, top, 1.0) / 127).astype(float))
+
+
+class Calibration(msgspec.Struct, frozen=True):
+    """How scores become probabilities: steepness, weight of how common a class is, what findings add, and the share that is doubt."""
 
     steepness: float
     common: float
     findings: tuple[float, ...]
+    doubt: float
+
+    @property
+    def vector(self) -> np.ndarray:
+        return np.r_[self.steepness, self.common, self.findings, self.doubt]
 
 
 def commonness(train: Sequence[Report], classes: Sequence[str]) -> np.ndarray:
@@ -196,22 +223,23 @@ def finding_matrix(some: Sequence[Report], classes: Sequence[str]) -> np.ndarray
     return made
 
 
-def pooled(scores: np.ndarray, common: np.ndarray, findings: np.ndarray, right: np.ndarray) -> Pool_:
+def calibrated(scores: np.ndarray, common: np.ndarray, findings: np.ndarray, right: np.ndarray) -> Calibration:
     """The few numbers that turn scores into probabilities, by likelihood over real reports."""
 
     def loss(v: np.ndarray) -> float:
         p = probabilities(scores, common, findings, v)
-        return float(-np.log((p * right).sum(axis=1) + 1e-9).mean() + 0.002 * (v[1:] ** 2).sum())
+        return float(-np.log((p * right).sum(axis=1) + 1e-9).mean() + 0.002 * (v[1:-1] ** 2).sum())
 
-    start = np.r_[8.0, 0.3, np.zeros(len(model.FINDING_WEIGHTS))]
-    found = minimize(loss, start, method="L-BFGS-B").x
-    return Pool_(float(found[0]), float(found[1]), tuple(float(x) for x in found[2:]))
+    start = np.r_[1.0, 0.3, np.zeros(len(model.FINDING_WEIGHTS)), 0.05]
+    bounds = [(0.05, 5.0), (-2, 2), *[(-6.0, 6.0)] * len(model.FINDING_WEIGHTS), (0.005, 0.3)]
+    found = minimize(loss, start, method="L-BFGS-B", bounds=bounds).x
+    return Calibration(float(found[0]), float(found[1]), tuple(float(x) for x in found[2:-1]), float(found[-1]))
 
 
 def probabilities(scores: np.ndarray, common: np.ndarray, findings: np.ndarray, v: np.ndarray) -> np.ndarray:
-    z = v[0] * scores + v[1] * common + np.einsum("r,nrk->nk", v[2:], findings)
+    z = v[0] * scores + v[1] * common + np.einsum("r,nrk->nk", v[2:-1], findings)
     z = np.exp(z - z.max(axis=1, keepdims=True))
-    made: np.ndarray = z / z.sum(axis=1, keepdims=True)
+    made: np.ndarray = (1 - v[-1]) * z / z.sum(axis=1, keepdims=True) + v[-1] / z.shape[1]
     return made
 
 
@@ -224,18 +252,42 @@ def right_of(some: Sequence[Report], classes: Sequence[str]) -> np.ndarray:
     return made
 
 
-def cross_validated(train: Sequence[Report], classes: Sequence[str], fitted: Fitted) -> tuple[list[Report], np.ndarray]:
-    """Real reports that the rows had not seen, each with the probabilities of a model that had not seen it either."""
-    places = [n for n, r in enumerate(train) if r.entry.real and not r.entry.rows_saw_it]
-    some = [train[n] for n in places]
-    common, findings = commonness(train, classes), finding_matrix(some, classes)
-    right, scores = right_of(some, classes), fitted.left_out[places]
-    fold = np.array([int(hashlib.md5(r.entry.thread.encode()).hexdigest(), 16) % 10 for r in some])
+def judged(train: Sequence[Report]) -> list[int]:
+    """The places of the real reports that the rows had not seen: what is measured on."""
+    return [n for n, r in enumerate(train) if r.entry.real and not r.entry.rows_saw_it]
+
+
+def fold_of(report: Report) -> int:
+    return int(hashlib.md5(report.entry.thread.encode()).hexdigest(), 16) % FOLDS
+
+
+def unseen_scores(train: Sequence[Report], found: csr_matrix, classes: Sequence[str]) -> np.ndarray:
+    """The scores of `judged`, each by a model that had not seen its fold of real reports."""
+    some = judged(train)
+    with Pool(2) as pool:
+        made = pool.starmap(_fold_scores, [(train, found, classes, number) for number in range(FOLDS)])
+    scores = np.zeros((len(some), len(classes)))
+    for number, part in enumerate(made):
+        scores[[fold_of(train[n]) == number for n in some]] = part
+    return scores
+
+
+def _fold_scores(train: Sequence[Report], found: csr_matrix, classes: Sequence[str], number: int) -> np.ndarray:
+    inside = [n for n, r in enumerate(train) if not (r.entry.real and fold_of(r) == number)]
+    outside = [n for n in judged(train) if fold_of(train[n]) == number]
+    fitted = fit(found[inside], [train[n] for n in inside], classes)
+    return np.asarray(found[outside] @ fitted.weights + fitted.start)
+
+
+def cross_validated(train: Sequence[Report], classes: Sequence[str], scores: np.ndarray) -> tuple[list[Report], np.ndarray]:
+    """Real reports that the rows had not seen, each with the probabilities of a model and a calibration that had not seen it."""
+    some = [train[n] for n in judged(train)]
+    common, findings, right = commonness(train, classes), finding_matrix(some, classes), right_of(some, classes)
+    fold = np.array([fold_of(r) for r in some])
     made = np.zeros(scores.shape)
-    for f in range(10):
+    for f in range(FOLDS):
         inside = fold != f
-        pool = pooled(scores[inside], common, findings[inside], right[inside])
-        v = np.r_[pool.steepness, pool.common, pool.findings]
+        v = calibrated(scores[inside], common, findings[inside], right[inside]).vector
         made[~inside] = probabilities(scores[~inside], common, findings[~inside], v)
     return some, made
 
@@ -269,27 +321,26 @@ def figures(some: Sequence[Report], made: np.ndarray, classes: Sequence[str]) ->
     }  # fmt: skip
 
 
-def packed(kept: Space, classes: Sequence[str], fitted: Fitted, pool: Pool_, train: Sequence[Report], found: csr_matrix) -> bytes:
+def packed(
+    kept: Space, classes: Sequence[str], fitted: Fitted, made: Calibration, train: Sequence[Report], found: csr_matrix
+) -> bytes:
     """The weights file: a byte a weight, the POSTINGS strongest of each feature."""
-    starts, post_class, post_weight, scale = [0], bytearray(), bytearray(), []
-    for row in fitted.weights:
-        order = np.sort(np.argsort(-np.abs(row), kind="stable")[:POSTINGS])
-        top = float(np.abs(row).max()) or 1.0
-        amounts = np.rint(row[order] / top * 127).astype(int)
-        for k, amount in zip(order, amounts):
-            if amount:
-                post_class.append(int(k))
-                post_weight.append(int(amount) & 255)
-        scale.append(float(np.float16(top / 127)))
+    starts, post_class, post_weight = [0], bytearray(), bytearray()
+    scale = scale_of(fitted.weights)
+    for row, step in zip(fitted.weights, scale):
+        for k in np.flatnonzero(row):
+            post_class.append(int(k))
+            post_weight.append(round(float(row[k] / step)) & 255)
         starts.append(len(post_class))
-    bias = pool.common * commonness(train, classes)
-    bias[list(classes).index(model.NONE)] += pool.findings[-1]
-    made = model.Weights(
-        classes=tuple(classes), kinds=KINDS, features=kept.names, idf=kept.idf, scale=tuple(scale), starts=tuple(starts),
-        post_class=bytes(post_class), post_weight=bytes(post_weight), bias=tuple(round(float(b), 4) for b in bias),
-        steepness=round(pool.steepness, 4), findings=tuple(round(f, 4) for f in pool.findings), cases=cases(train, found),
+    bias = made.common * commonness(train, classes) + made.steepness * fitted.start
+    bias[list(classes).index(model.NONE)] += made.findings[-1]
+    weights = model.Weights(
+        classes=tuple(classes), kinds=KINDS, features=kept.names, idf=kept.idf, scale=tuple(map(float, scale)), starts=tuple(starts),
+        post_class=bytes(post_class), post_weight=bytes(post_weight), bias=tuple(round(float(b), 2) for b in bias),
+        steepness=round(made.steepness, 4), findings=tuple(round(f, 4) for f in made.findings), doubt=round(made.doubt, 4),
+        cases=cases(train, found),
     )  # fmt: skip
-    return zlib.compress(msgspec.msgpack.encode(made), 9)
+    return zlib.compress(msgspec.msgpack.encode(weights), 9)
 
 
 def cases(train: Sequence[Report], found: csr_matrix) -> tuple[model.Case, ...]:
@@ -311,23 +362,23 @@ def cases(train: Sequence[Report], found: csr_matrix) -> tuple[model.Case, ...]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="compare with the shipped weights, write nothing")
-    parser.add_argument(
-        "--measure", action="store_true", help="write the cross-validated figures, and those on reports for testing"
-    )
+    parser.add_argument("--measure", action="store_true", help="cross-validate first: calibration and figures")
     args = parser.parse_args()
-    entries = load_corpus()
-    everything = reports([e for e in entries if args.measure or not e.testing])
-    train = [r for r in everything if not r.entry.testing]
+    train = reports([e for e in load_corpus() if not e.testing])
     classes = sorted({r.entry.label for r in train})
     kept = space(train)
     found = vectors(train, kept)
-    fitted = fit(found, train, classes)
-    some, made = cross_validated(train, classes, fitted)
-    print(json.dumps({"cross-validated": figures(some, made, classes)}))
-    real = [n for n, r in enumerate(train) if r.entry.real and not r.entry.rows_saw_it]
-    common = commonness(train, classes)
-    pool = pooled(fitted.left_out[real], common, finding_matrix(some, classes), right_of(some, classes))
-    data = packed(kept, classes, fitted, pool, train, found)
+    if args.measure:
+        scores = unseen_scores(train, found, classes)
+        some, shares = cross_validated(train, classes, scores)
+        made = calibrated(scores, commonness(train, classes), finding_matrix(some, classes), right_of(some, classes))
+        figures_now = figures(some, shares, classes)
+        print(json.dumps(figures_now))
+        FIGURES.write_text(
+            json.dumps({"calibration": msgspec.to_builtins(made), "cross-validated": figures_now}, indent=1) + "\n"
+        )
+    made = msgspec.convert(json.loads(FIGURES.read_text())["calibration"], Calibration)
+    data = packed(kept, classes, fit(found, train, classes), made, train, found)
     print(f"{len(data)} bytes, {len(kept.names)} features, {len(classes)} classes, {len(train)} reports")
     if args.check:
         same = model.WEIGHTS.is_file() and agree(data, model.WEIGHTS.read_bytes())
@@ -340,12 +391,12 @@ def main() -> int:
 
 
 def agree(one: bytes, other: bytes) -> bool:
-    """Whether two weights files are the same but for the last digit of a few weights, where another processor rounds otherwise."""
+    """Whether two weights files are the same but for the last digit of one weight in a hundred, where another processor rounds otherwise."""
     a, b = (msgspec.msgpack.decode(zlib.decompress(data), type=model.Weights) for data in (one, other))
     if (a.classes, a.features, a.idf, [c.id for c in a.cases]) != (b.classes, b.features, b.idf, [c.id for c in b.cases]):
         return False
     apart = sum(x != y for x, y in zip(a.post_weight, b.post_weight)) + abs(len(a.post_weight) - len(b.post_weight))
-    return apart <= len(a.post_weight) // 500
+    return apart <= len(a.post_weight) // 100
 
 
 if __name__ == "__main__":

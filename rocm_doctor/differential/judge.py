@@ -14,7 +14,7 @@ import msgspec
 from rocm_doctor.differential import model
 from rocm_doctor.differential.complaint import FAILURE, Line, complaint, text_of
 from rocm_doctor.differential.features import in_words, of_findings, of_text
-from rocm_doctor.differential.relations import of_snapshot
+from rocm_doctor.differential.relations import fact_of, of_snapshot
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Finding, Likely, Reading, Similar, Snapshot
 from rocm_doctor.rules.findings import finding
@@ -49,6 +49,8 @@ class Differential(msgspec.Struct, frozen=True):
     shares: dict[str, float]
     lines: tuple[Line, ...]
     features: dict[str, tuple[str, ...]]
+    gains: dict[str, float]
+    """By fact, what knowing it is expected to tell the likely diagnoses apart, in nats."""
 
     def ordered(self, findings: Sequence[Finding], matrix: Matrix, *, machine: bool) -> list[Finding]:
         """The findings in the order of the differential, with a hypothesis of its own where it names what no row found.
@@ -84,7 +86,7 @@ def differential(
     facts = set(of_snapshot(snapshot, matrix, text))
     found = set(of_findings(findings))
     values = model.vector(loaded, of_text(text), facts)
-    shares = model.softmax(model.scores(loaded, values, found))
+    shares = model.probabilities(loaded, model.scores(loaded, values, found))
     order = sorted(range(len(shares)), key=lambda n: -shares[n])
     near = model.similar(loaded, values)
     likely: list[Likely] = []
@@ -101,7 +103,9 @@ def differential(
         ]
         alike = tuple(Similar(c.thread, c.label, c.cause, c.fix) for c, _ in near if c.label == name)
         likely.append(Likely(name, round(shares[number], 3), tuple(dict.fromkeys(because))[:6], alike))
-    return Differential(tuple(likely), dict(zip(loaded.weights.classes, shares)), tuple(lines), features)
+    return Differential(
+        tuple(likely), dict(zip(loaded.weights.classes, shares)), tuple(lines), features, model.gains(loaded, shares, fact_of)
+    )
 
 
 def _complains(lines: Sequence[Line]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +20,8 @@ WEIGHTS = Path(__file__).with_name("weights.bin")
 NONE = "none"
 IDF_STEPS = 24
 """Steps of a unit of idf: it is stored as a byte."""
+FACT = 0.25
+"""What a fact or relation counts: each the same, however many others are known."""
 FINDING_WEIGHTS = ("high", "medium", "low", "first high", "first medium", "first low", "nothing", "none")
 
 
@@ -49,6 +51,7 @@ class Weights(msgspec.Struct, frozen=True):
     bias: tuple[float, ...]
     steepness: float
     findings: tuple[float, ...]
+    doubt: float = 0.0
     cases: tuple[Case, ...] = ()
 
 
@@ -80,14 +83,14 @@ def load(path: Path = WEIGHTS) -> Loaded | None:
 
 
 def vector(loaded: Loaded, text: Mapping[str, int], facts: Iterable[str]) -> dict[int, float]:
-    """The report as feature numbers and values: (1 + log count) times idf, each kind scaled to its length."""
+    """The report as feature numbers and values: words (1 + log count) times idf, each kind scaled to its length; facts FACT each."""
     weights = loaded.weights
+    made = {loaded.number[fact]: FACT for fact in facts if fact in loaded.number}
     found: dict[str, dict[int, float]] = {kind: {} for kind in weights.kinds}
-    for name, count in [*text.items(), *((fact, 1) for fact in facts)]:
+    for name, count in text.items():
         number = loaded.number.get(name)
         if number is not None:
             found[name[0]][number] = (1 + math.log(count)) * (1 + weights.idf[number] / IDF_STEPS)
-    made: dict[int, float] = {}
     for kind, values in found.items():
         length = math.sqrt(sum(v * v for v in values.values()))
         made.update((number, v * weights.kinds[kind] / length) for number, v in values.items())
@@ -122,11 +125,32 @@ def finding_scores(findings: Iterable[str], amounts: Sequence[float]) -> Iterabl
             yield words[-2], by_name[f"first {words[-1]}" if words[0] == "first" else words[-1]]
 
 
-def softmax(made: Sequence[float]) -> list[float]:
+def probabilities(loaded: Loaded, made: Sequence[float]) -> list[float]:
+    """Softmax of the scores; a share of doubt is spread over all classes, for causes that the model does not see coming."""
     top = max(made)
     powers = [math.exp(s - top) for s in made]
-    total = sum(powers)
-    return [p / total for p in powers]
+    total, doubt = sum(powers), loaded.weights.doubt
+    return [(1 - doubt) * p / total + doubt / len(powers) for p in powers]
+
+
+def gains(loaded: Loaded, made: Sequence[float], fact_of: Callable[[str], str]) -> dict[str, float]:
+    """By fact, how much its value is expected to tell the classes apart: half the variance of its weights under these probabilities,
+    for each value times how common the value is. To second order this is the gain of information."""
+    weights = loaded.weights
+    found: dict[str, float] = {}
+    for name, number in loaded.number.items():
+        fact = fact_of(name) if name[0] == "f" else ""
+        if fact:
+            mean = square = 0.0
+            for place in range(weights.starts[number], weights.starts[number + 1]):
+                amount = weights.post_weight[place]
+                amount = amount - 256 if amount > 127 else amount
+                mean += made[weights.post_class[place]] * amount
+                square += made[weights.post_class[place]] * amount * amount
+            step = weights.steepness * FACT * weights.scale[number]
+            common = math.exp(-weights.idf[number] / IDF_STEPS)
+            found[fact] = found.get(fact, 0.0) + common * (square - mean * mean) * step * step / 2
+    return found
 
 
 def carried_by(loaded: Loaded, values: Mapping[int, float], name: str, most: int = 8) -> list[tuple[str, float]]:

@@ -6,7 +6,8 @@ A word says `rocm 6.1`; a relation says that this ROCm is older than the first o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from rocm_doctor.matrix import Matrix
@@ -32,6 +33,9 @@ _COMPONENTS = {
     "library": r"bitsandbytes|flash|triton|xformers|deepspeed|torchao|aiter|transformers|peft|accelerate",
 }
 _COMPONENT = {name: re.compile(pattern, re.I) for name, pattern in _COMPONENTS.items()}
+_BEFORE = {"worked before", "fixed by a downgrade", "only one thing changed"}
+_APART = 80
+"""Characters between two parts of a phrase, at most."""
 _FRAME = re.compile(r"(?:site|dist)-packages[/\\]+(\w+)")
 _LIBRARY = re.compile(r"\b(?:lib)?(rocblas|hipblaslt|hipblas|miopen|rccl|nccl|hsa-runtime64|amdhip64|hiprtc|rocsolver|rocsparse|hipsparselt"
                       r"|rocfft|aotriton|torch_hip|bitsandbytes|roctx64|rocm_smi64|drm_amdgpu|stdc\+\+|amd_comgr|ck_tile|composable_kernel)", re.I)  # fmt: skip
@@ -68,6 +72,7 @@ def of_snapshot(snapshot: Snapshot, matrix: Matrix, complaint: str) -> Iterator[
     yield from _environment(snapshot)
     yield from _history(snapshot)
     yield from _of_lines(complaint)
+    yield from _said(complaint, matrix)
 
 
 def _plain(snapshot: Snapshot) -> Iterator[str]:
@@ -209,22 +214,47 @@ def _of_lines(text: str) -> Iterator[str]:
     yield from (f"f:library {name.lower()}" for name in set(_LIBRARY.findall(text)))
     size = len(text)
     yield f"f:{'short' if size < 200 else 'middling' if size < 1200 else 'long'} text"
-    if "?" in text:
-        yield "f:question"
-    said = {name for name, found in _HISTORY.items() if found(text)}
-    yield from (f"f:says {name}" for name in said)
-    good_and_bad = "worked before" in said or any(name.endswith((" worked", " changed")) for name in said)
     for name, pattern in _RELEASES.items():
         if len({found[0].lower() for found in pattern.finditer(text)}) > 1:
             yield f"f:two releases of {name}"
-            if good_and_bad:
-                yield f"f:two releases of {name}, one good"
-    symptoms = [name for name in _SYMPTOMS if name in said]
-    yield from (f"f:{a} and {b}" for n, a in enumerate(symptoms) for b in symptoms[n + 1 :])
 
 
-def _search(pattern: str) -> Callable[[str], object]:
-    return re.compile(pattern, re.I).search
+_SETTLED_BY = {
+    "family": "gpu.family", "gfx": "gpu.gfx", "kind": "gpu.gfx", "integrated beside card": "gpu.is_apu", "integrated alone": "gpu.is_apu",
+    "rocm": "rocm.version", "torch": "torch.version", "python": "python.version", "another target reported": "gpu.gfx",
+}  # fmt: skip
+
+
+def fact_of(feature: str) -> str:
+    """The fact that decides whether a feature is there (`env.NAME`, `torch.build`); empty for what no command can settle."""
+    name, equals, _ = feature.removeprefix("f:").partition("=")
+    if name in _SETTLED_BY:
+        return _SETTLED_BY[name]
+    name = name.removesuffix(" set").removesuffix(" not set")
+    known = equals or name.startswith(("env.", "pkg."))
+    return name if known and not name.startswith(("said.", "index")) and " " not in name else ""
+
+
+def _said(complaint: str, matrix: Matrix) -> Iterator[str]:
+    """What the text says, by the phrases of the catalogue, whichever words it uses for it."""
+    low = complaint.lower()
+    said = {phrase.says for phrase in matrix.phrases if any(_holds(low, one) for one in phrase.any)}
+    yield from (f"f:{name}" for name in said)
+    if said & _BEFORE:
+        yield from (f"f:{name}, and it worked before" for name in said if name.endswith(" changed"))
+
+
+def _holds(low: str, alternative: str) -> bool:
+    """Whether all parts of the alternative (`a*b`) are on one line of the text, in their order, a few words apart at most."""
+    first, *others = alternative.split("*")
+    if first not in low or any(part not in low for part in others):
+        return False
+    return not others or bool(_in_order(alternative).search(low))
+
+
+@cache
+def _in_order(alternative: str) -> re.Pattern[str]:
+    return re.compile(rf"[^\n]{{0,{_APART}}}?".join(map(re.escape, alternative.split("*"))))
 
 
 _RELEASES = {
@@ -234,72 +264,3 @@ _RELEASES = {
     "driver": re.compile(r"(?:adrenalin|driver|amdgpu(?:-dkms)?)[ :_=-]*v?(\d{1,2}\.\d+(?:\.\d+)?)", re.I),
     "firmware": re.compile(r"firmware[ :_=-]*(?:git)?[ -]*(20\d{6})|\b(20\d{2}[01]\d[0-3]\d)\b", re.I),
 }
-_SYMPTOMS = (
-    "hang",
-    "crash",
-    "wrong numbers",
-    "slow",
-    "on cpu",
-    "no gpu",
-    "memory",
-    "import",
-    "multi gpu",
-    "vm",
-    "permission",
-    "reset",
-    "fault",
-)
-_HISTORY: dict[str, Callable[[str], object]] = {
-    **{
-        f"{name} changed": _search(
-            rf"(?:after|since|when|once)\b[^.\n]{{0,40}}(?:updat|upgrad|downgrad|install|switch|mov|chang|bump)[^.\n]{{0,40}}(?:{pattern})"
-            rf"|(?:updat|upgrad|downgrad|switched|moved|rolled|revert|went back|going back|bump)\w*[^.\n]{{0,40}}(?:{pattern})"
-        )
-        for name, pattern in _COMPONENTS.items()
-    },
-    **{
-        f"{name} worked": _search(
-            rf"(?:{pattern})[^.\n]{{0,40}}(?:works|worked|fine|no problem|was ok|is ok|without (?:any )?(?:issue|problem))"
-            rf"|(?:works|worked|fine|ok) (?:on|with|in|under|before)[^.\n]{{0,30}}(?:{pattern})"
-        )
-        for name, pattern in _COMPONENTS.items()
-    },
-    "worked before": _search(r"used to work|worked (?:before|fine|until|yesterday|last)|was (?:fine|working)|stopped working|no longer|regress|last (?:good|working|known)"),
-    "all works": _search(r"(?:everything|all|it|training|inference) (?:else )?(?:works|runs|trains|is fine|seems fine|completes)|no (?:errors?|crash)|just (?:a )?(?:warning|wondering|curious)|harmless|feature request|would be (?:nice|great)|is (?:there|it) (?:a way|possible)|how (?:do|can|to|should)"),
-    "hang": _search(r"\bhang|hung|stuck|freez|froze|deadlock|never (?:returns|finish)|locks? up|unresponsive"),
-    "crash": _search(r"segfault|segmentation|core dump|sigsegv|exit(?:ed)? (?:code |with )?(?:-11|139)|access violation|crash"),
-    "wrong numbers": _search(r"\bnan\b|garbage|gibberish|black image|wrong (?:result|output|number|answer)|all zeros?|corrupt|noise|nonsense"),
-    "slow": _search(r"\bslow|\d+x slower|takes (?:forever|minutes|hours)|performance|tokens/s|it/s"),
-    "on cpu": _search(r"(?:on|uses?|using|to) (?:the |my )?cpu|cpu only|gpu (?:is )?(?:idle|not used|0 ?%)"),
-    "no gpu": _search(r"is_available\(\)\W{0,8}(?:returns? |is )?false|no (?:hip|cuda|rocm)[- ]?(?:gpus?|capable|devices?)|not (?:detect|see|find|recogni)\w*|device_count\W+0"),
-    "memory": _search(r"out of memory|\boom\b|hiperroroutofmemory|gib|vram"),
-    "install": _search(r"pip install|uv pip|no matching distribution|could not find a version|resolv|wheel"),
-    "build": _search(r"compil|hipcc|cmake|ninja|setup\.py|building wheel|clang"),
-    "import": _search(r"importerror|modulenotfound|import torch|cannot open shared object|undefined symbol|dll load"),
-    "multi gpu": _search(r"multi-?gpu|two gpus|2 gpus|dual|torchrun|ddp|fsdp|all_?reduce|world_size|rank\d|nccl|rccl|device_map|tensor.parallel"),
-    "vm": _search(r"proxmox|vfio|passthrough|pass-through|esxi|\bvm\b|qemu|kvm|hyper-v|guest"),
-    "permission": _search(r"permission denied|eacces|not permitted|render group|usermod"),
-    "reset": _search(r"gpu reset|ring \w+ timeout|mode1|mode2|mes failed|amdgpu_job_timedout|device lost|reboot|power off"),
-    "root works": _search(r"(?:only|works?|runs?|fine|ok) (?:with|as|under|using) (?:sudo|root)|sudo \w+ +-> +(?:works|lists)|as root it"),
-    "service": _search(r"systemd|service user|systemctl|daemon|\.service"),
-    "integrated": _search(r"\bigpu\b|integrated|onboard|on-board|apu\b|raphael|granite ridge|radeon graphics|780m|680m|890m|vega 8"),
-    "own build": _search(r"built? (?:it |from |my ?self)|compiled? (?:it |from |my ?self)|from source|cmake|make -j|building"),
-    "application only": _search(r"comfyui|ollama|llama\.cpp|lm studio|koboldcpp|webui|sd\.next|lemonade|vllm|sglang"),
-    "plain install": _search(r"pip3? install (?:-u |--upgrade )?torch(?! ?.*(?:index|whl))|pip3? install -r requirements"),
-    "device nodes": _search(r"/dev/(?:kfd|dri)|renderd128"),
-    "device options": _search(r"--device|--group-add|devices:|--privileged"),
-    "nvidia build": _search(r"\bcuda\b|nvidia|\+cu1\d\d|cudnn|libcuda|nvrtc"),
-    "cpu build": _search(r"\+cpu\b|hip: ?none|version\.hip\W+none|not compiled with cuda"),
-    "symbol": _search(r"undefined symbol|glibc|abi|version `"),
-    "no wheel": _search(r"no matching distribution|could not find a version|requires-python|is not a supported wheel"),
-    "tensile": _search(r"tensile|rocblas/library|\.dat\b|\.co\b|\.hsaco"),
-    "arch": _search(r"invalid device function|no kernel image|hiperrornobinaryforgpu|unsupported (?:gpu|arch)|not supported (?:gpu|arch)|not in the list"),
-    "atomics": _search(r"atomics?\b|pcie ?(?:gen)? ?[123]\b|chipset slot|x1 riser|xeon e5|ivy ?bridge|sandy ?bridge"),
-    "bar": _search(r"above.?4g|resizable|rebar|\bbar ?0|uma|bios|uefi"),
-    "blank in path": _search(r"[a-z]:\\[^\n\\]* [^\n]*\\|path with (?:a )?spaces?|program files"),
-    "cache": _search(r"cache|\.triton|kernel database|\.kdb|\.ufdb|sqlite"),
-    "feature": _search(r"feature|enhancement|proposal|request|support for|documentation|docs?\b|question"),
-    "harmless": _search(r"warn(?:ing)?\b"),
-    "faulty hardware": _search(r"\becc\b|\bras\b|rma|uncorrect|another (?:pc|machine|slot|card)|swapp|psu|power cable|defect"),
-    "fault": _search(r"memory access fault|page fault|page not present|vm_fault|illegal (?:memory|instruction|address)"),
-}  # fmt: skip

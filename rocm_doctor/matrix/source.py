@@ -23,7 +23,7 @@ import msgspec
 from rocm_doctor.bounded import Unreadable, files, yamls
 from rocm_doctor.commands import Program
 from rocm_doctor.matrix.ranges import with_ranges
-from rocm_doctor.matrix.types import Asked, Driver, EnvVar, Fact, RocmRelease, Soname, Support, Target, TorchBuild
+from rocm_doctor.matrix.types import Asked, Driver, EnvVar, Fact, Phrase, RocmRelease, Soname, Support, Target, TorchBuild
 from rocm_doctor.model import Diagnosis, Row
 
 SCHEMA = 2
@@ -42,6 +42,7 @@ SECTIONS: dict[str, Any] = {
     "sonames": Soname,
     "programs": Program,
     "questions": Asked,
+    "phrases": Phrase,
 }
 _SHORT = re.compile(r"([a-z0-9][a-z0-9.-]*)(?= § |, seen |$)")
 _STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")

@@ -19,7 +19,7 @@ import msgspec
 
 from rocm_doctor.bounded import Unreadable, files, jsons
 from rocm_doctor.commands import Program, typed
-from rocm_doctor.matrix.types import Asked, Driver, EnvVar, Fact, RocmRelease, Soname, Support, Target, TorchBuild
+from rocm_doctor.matrix.types import Asked, Driver, EnvVar, Fact, Phrase, RocmRelease, Soname, Support, Target, TorchBuild
 from rocm_doctor.model import Command, Diagnosis, Row
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -92,6 +92,10 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def questions(self) -> tuple[Asked, ...]:
         return _decoded(self.raw, "questions", tuple[Asked, ...])
+
+    @cached_property
+    def phrases(self) -> tuple[Phrase, ...]:
+        return _decoded(self.raw, "phrases", tuple[Phrase, ...])
 
     def typed(self, commands: Iterable[Command | str]) -> tuple[Command, ...]:
         """The commands with what the catalogue knows of their programs."""

@@ -216,6 +216,13 @@ class Fact(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     rocm: str = ""
 
 
+class Phrase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One symptom, circumstance or observation (`says`), and the ways people put it: literal, lower case, `a*b` for both on one line."""
+
+    says: str
+    any: tuple[str, ...]
+
+
 class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A command that settles facts (`settles`; `pkg.` means the family), on these systems (empty: any). `asks`: what is not known."""
 

@@ -5,7 +5,8 @@ A question whose command stands in the text with its output was asked and answer
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
@@ -17,6 +18,10 @@ MOST = 5
 _NEEDED = 100.0
 """Weight of a fact without which no machine is ready."""
 _HYPOTHESIS = 60.0
+_SEPARATES = 101.0
+"""Weight of what is expected to tell the likely diagnoses apart best: asked first."""
+_LEAST_GAIN = 0.02
+"""Expected gain of information, in nats, below which a question is not worth a paste."""
 _SEEN = 20.0
 """Weight of a row whose failure line stands in the text."""
 _LEAST = 15.0
@@ -27,11 +32,17 @@ _BY_STATUS = {"wrong": 16.0, "broken": 16.0, "degraded": 6.0, "unsupported": 6.0
 
 
 def questions(
-    snapshot: Snapshot, findings: Sequence[Finding], undecided: Iterable[Undecided], missing: Iterable[str], matrix: Matrix
+    snapshot: Snapshot,
+    findings: Sequence[Finding],
+    undecided: Iterable[Undecided],
+    missing: Iterable[str],
+    matrix: Matrix,
+    gains: Mapping[str, float] = MappingProxyType({}),
 ) -> tuple[Question, ...]:
-    """At most MOST questions. `missing`: facts without which the machine cannot be called ready, the first the most wanted."""
+    """At most MOST questions. `missing`: facts without which the machine cannot be called ready, the first the most wanted.
+    `gains`: by fact, what knowing it is expected to tell the likely diagnoses apart, in nats."""
     found: dict[str, tuple[float, Question]] = {}
-    for fact, weight in (*_wanted(missing), *_of_rows(undecided, matrix)):
+    for fact, weight in (*_wanted(missing), *_of_rows(undecided, matrix), *_separating(gains, snapshot, matrix)):
         known = _question_for(fact, snapshot, matrix)
         if known:
             before, one = found.get(known.key, (0.0, Question(known.key, known.asks, matrix.typed([known.command])[0])))
@@ -63,6 +74,23 @@ def _covers(settled: str, fact: str) -> bool:
 
 def _wanted(missing: Iterable[str]) -> Iterator[tuple[str, float]]:
     yield from ((fact, _NEEDED - place) for place, fact in enumerate(missing))
+
+
+def _separating(gains: Mapping[str, float], snapshot: Snapshot, matrix: Matrix) -> Iterator[tuple[str, float]]:
+    """The unknown facts of the one question that is expected to tell the likely diagnoses apart best."""
+    by_question: dict[str, list[str]] = {}
+    for fact in gains:
+        asked = None if _known(fact, snapshot) else _question_for(fact, snapshot, matrix)
+        if asked:
+            by_question.setdefault(asked.key, []).append(fact)
+    best = max(by_question.values(), key=lambda facts: sum(gains[f] for f in facts), default=[])
+    if sum(gains[f] for f in best) >= _LEAST_GAIN:
+        yield from ((fact, _SEPARATES) for fact in best)
+
+
+def _known(fact: str, snapshot: Snapshot) -> bool:
+    name = fact.removeprefix("gpu.")
+    return snapshot.get(fact).known if name == fact else any(gpu.get(name).known for gpu in snapshot.gpus)
 
 
 def _of_rows(undecided: Iterable[Undecided], matrix: Matrix) -> Iterator[tuple[str, float]]:
