@@ -106,7 +106,7 @@ def scored(task: Task, inside: Sequence[int], outside: Sequence[int]) -> np.ndar
         )
     full = np.full((len(outside), len(DATA.classes)), scores.min())
     full[:, one.classes_] = scores
-    return full / (full.std() + 1e-9)
+    return np.asarray(full / (full.std() + 1e-9))
 
 
 def _by_area(found: csr_matrix, inside: Sequence[int], outside: Sequence[int]) -> np.ndarray:
@@ -132,7 +132,7 @@ def _by_area(found: csr_matrix, inside: Sequence[int], outside: Sequence[int]) -
     whole = np.asarray(found[outside] @ top.weights + top.start)
     whole = whole - np.log(np.exp(whole).sum(1, keepdims=True))
     place = {name: n for n, name in enumerate(sorted(set(area)))}
-    return scores + whole[:, [place[name] for name in area]]
+    return np.asarray(scores + whole[:, [place[name] for name in area]])
 
 
 def _as_area(report: Report) -> Report:
@@ -167,7 +167,9 @@ def by_time() -> dict[str, Any]:
         train_script.right_of([DATA.train[n] for n in old], DATA.classes),
     )
     return train_script.figures(
-        some, train_script.probabilities(scores, DATA.common, DATA.findings[outside], made.vector), DATA.classes
+        some,
+        train_script.sharpened(train_script.probabilities(scores, DATA.common, DATA.findings[outside], made.vector), made.first),
+        DATA.classes,
     )
 
 

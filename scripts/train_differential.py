@@ -170,7 +170,12 @@ def fit(found: csr_matrix, train: Sequence[Report], classes: Sequence[str]) -> F
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # STEPS is enough: more change no answer
         made = LogisticRegression(C=STRENGTH, max_iter=STEPS, tol=1e-4).fit(found[rows], labels, sample_weight=scaled)
-    return Fitted(stored(made.coef_.T), made.intercept_)
+    # Two classes have one row of coefficients; classes that no report has, none.
+    rows_of = made.coef_ if len(made.classes_) > 2 else np.vstack([-made.coef_, made.coef_]) / 2
+    starts = made.intercept_ if len(made.classes_) > 2 else np.r_[-made.intercept_, made.intercept_] / 2
+    weights_of, start = np.zeros((found.shape[1], len(classes))), np.full(len(classes), -20.0)
+    weights_of[:, made.classes_], start[made.classes_] = rows_of.T, starts
+    return Fitted(stored(weights_of), start)
 
 
 def stored(weights: np.ndarray) -> np.ndarray:
@@ -189,16 +194,18 @@ def scale_of(weights: np.ndarray) -> np.ndarray:
 
 
 class Calibration(msgspec.Struct, frozen=True):
-    """How scores become probabilities: steepness, weight of how common a class is, what findings add, and the share that is doubt."""
+    """How scores become probabilities: steepness, weight of how common a class is, what findings add, the share that is doubt, and
+    the line (in log odds) from the probability of the first class to how often it, or one as acceptable, is the cause."""
 
     steepness: float
     common: float
     findings: tuple[float, ...]
     doubt: float
+    first: tuple[float, float] = (0.0, 1.0)
 
     @property
     def vector(self) -> np.ndarray:
-        return np.r_[self.steepness, self.common, self.findings, self.doubt]
+        return np.asarray(np.r_[self.steepness, self.common, self.findings, self.doubt])
 
 
 def commonness(train: Sequence[Report], classes: Sequence[str]) -> np.ndarray:
@@ -233,7 +240,21 @@ def calibrated(scores: np.ndarray, common: np.ndarray, findings: np.ndarray, rig
     start = np.r_[1.0, 0.3, np.zeros(len(model.FINDING_WEIGHTS)), 0.05]
     bounds = [(0.05, 5.0), (-2, 2), *[(-6.0, 6.0)] * len(model.FINDING_WEIGHTS), (0.005, 0.3)]
     found = minimize(loss, start, method="L-BFGS-B", bounds=bounds).x
-    return Calibration(float(found[0]), float(found[1]), tuple(float(x) for x in found[2:-1]), float(found[-1]))
+    shares = probabilities(scores, common, findings, found)
+    top = shares.max(axis=1)
+    line = LogisticRegression(C=1e3).fit(np.log(top / (1 - top))[:, None], right[np.arange(len(top)), shares.argmax(axis=1)])
+    first = (float(line.intercept_[0]), float(line.coef_[0, 0]))
+    return Calibration(float(found[0]), float(found[1]), tuple(float(x) for x in found[2:-1]), float(found[-1]), first)
+
+
+def sharpened(shares: np.ndarray, first: tuple[float, float]) -> np.ndarray:
+    """The shares with the first class as often right as it says (model.probabilities does the same)."""
+    place = (np.arange(len(shares)), shares.argmax(axis=1))
+    top = shares[place]
+    meant = 1 / (1 + np.exp(-(first[0] + first[1] * np.log(top / (1 - top)))))
+    made = shares * ((1 - meant) / (1 - top))[:, None]
+    made[place] = meant
+    return np.asarray(made)
 
 
 def probabilities(scores: np.ndarray, common: np.ndarray, findings: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -287,8 +308,8 @@ def cross_validated(train: Sequence[Report], classes: Sequence[str], scores: np.
     made = np.zeros(scores.shape)
     for f in range(FOLDS):
         inside = fold != f
-        v = calibrated(scores[inside], common, findings[inside], right[inside]).vector
-        made[~inside] = probabilities(scores[~inside], common, findings[~inside], v)
+        one = calibrated(scores[inside], common, findings[inside], right[inside])
+        made[~inside] = sharpened(probabilities(scores[~inside], common, findings[~inside], one.vector), one.first)
     return some, made
 
 
@@ -338,6 +359,7 @@ def packed(
         classes=tuple(classes), kinds=KINDS, features=kept.names, idf=kept.idf, scale=tuple(map(float, scale)), starts=tuple(starts),
         post_class=bytes(post_class), post_weight=bytes(post_weight), bias=tuple(round(float(b), 2) for b in bias),
         steepness=round(made.steepness, 4), findings=tuple(round(f, 4) for f in made.findings), doubt=round(made.doubt, 4),
+        first=(round(made.first[0], 4), round(made.first[1], 4)),
         cases=cases(train, found),
     )  # fmt: skip
     return zlib.compress(msgspec.msgpack.encode(weights), 9)

@@ -51,7 +51,8 @@ class Weights(msgspec.Struct, frozen=True):
     bias: tuple[float, ...]
     steepness: float
     findings: tuple[float, ...]
-    doubt: float = 0.0
+    doubt: float
+    first: tuple[float, float]
     cases: tuple[Case, ...] = ()
 
 
@@ -126,11 +127,17 @@ def finding_scores(findings: Iterable[str], amounts: Sequence[float]) -> Iterabl
 
 
 def probabilities(loaded: Loaded, made: Sequence[float]) -> list[float]:
-    """Softmax of the scores; a share of doubt is spread over all classes, for causes that the model does not see coming."""
+    """Softmax of the scores; a share of doubt is spread over all classes, for causes that the model does not see coming. The first
+    class then gets the probability with which a first class like it was right on reports that the model had not seen."""
     top = max(made)
     powers = [math.exp(s - top) for s in made]
     total, doubt = sum(powers), loaded.weights.doubt
-    return [(1 - doubt) * p / total + doubt / len(powers) for p in powers]
+    shares = [(1 - doubt) * p / total + doubt / len(powers) for p in powers]
+    place = max(range(len(shares)), key=shares.__getitem__)
+    first = shares[place]
+    start, slope = loaded.weights.first
+    meant = 1 / (1 + math.exp(-(start + slope * math.log(first / (1 - first)))))
+    return [meant if n == place else share * (1 - meant) / (1 - first) for n, share in enumerate(shares)]
 
 
 def gains(loaded: Loaded, made: Sequence[float], fact_of: Callable[[str], str]) -> dict[str, float]:
