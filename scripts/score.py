@@ -2,6 +2,7 @@
 
     python scripts/score.py CASES_DIR [--misses] [--ablate] [--save NAME --note TEXT]
     python scripts/score.py testing [--save NAME --note TEXT]       # the reports that are for testing only: to be scored, not read
+    python scripts/score.py testing:2026-11-22                      # one sample of them that was drawn for testing as a whole
 
 A case is a folder with `case.md` (what a person could paste before knowing the answer; nothing else is read) and `label.yaml`:
 `primary` (the diagnosis id that is right, or `none` where the environment is fine), `acceptable` (others that a judge takes),
@@ -124,8 +125,9 @@ def ask(entry: Entry, matrix: Matrix, how: Judge) -> Result:
 
 def cases(place: str) -> list[Entry]:
     """The labelled reports of a folder of cases, or those for testing only."""
-    if place == TESTING:
-        return [e for e in corpus.load() if e.testing]
+    kind, _, sample = place.partition(":")
+    if kind == TESTING:
+        return [e for e in corpus.load() if e.testing and e.sample == sample]
     return [_case(path.parent) for path in sorted(Path(place).glob("*/label.yaml"))]
 
 
@@ -206,7 +208,7 @@ def save(name: str, note: str, made: dict[str, Any]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", help="a folder of cases, or `testing`")
+    parser.add_argument("cases", help="a folder of cases, `testing` (those drawn by hash) or `testing:SAMPLE`")
     parser.add_argument("--misses", action="store_true", help="list what was not right at first place, and the false alarms")
     parser.add_argument("--ablate", action="store_true", help="what failure lines alone find, and what further evidence adds")
     parser.add_argument("--save", metavar="NAME", help="keep the figures in docs/accuracy.json under this name")
