@@ -87,7 +87,15 @@ def scored(task: Task, inside: Sequence[int], outside: Sequence[int]) -> np.ndar
         "support vectors": lambda: LinearSVC(C=0.1, tol=1e-2),
         "complement naive Bayes": lambda: ComplementNB(alpha=0.3),
         "multinomial naive Bayes": lambda: MultinomialNB(alpha=0.05),
-        "boosting": lambda: HistGradientBoostingClassifier(max_iter=60, learning_rate=0.15, max_leaf_nodes=15, random_state=0),
+        "boosting": lambda: HistGradientBoostingClassifier(
+            max_iter=120,
+            learning_rate=0.05,
+            max_leaf_nodes=8,
+            min_samples_leaf=5,
+            l2_regularization=5,
+            early_stopping=False,
+            random_state=0,
+        ),
     }
     if task.model == "boosting":
         dense = TruncatedSVD(120, random_state=0).fit(found[inside]).transform(found)

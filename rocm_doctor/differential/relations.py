@@ -34,6 +34,8 @@ _COMPONENTS = {
 }
 _COMPONENT = {name: re.compile(pattern, re.I) for name, pattern in _COMPONENTS.items()}
 _BEFORE = {"worked before", "fixed by a downgrade", "only one thing changed"}
+_SENTENCE = re.compile(r"[.!?;]\s|\n")
+_VERSION = re.compile(r"(?<![\w.])v?(\d{1,4}\.\d+(?:\.\d+)*)")
 _APART = 80
 """Characters between two parts of a phrase, at most."""
 _FRAME = re.compile(r"(?:site|dist)-packages[/\\]+(\w+)")
@@ -214,9 +216,16 @@ def _of_lines(text: str) -> Iterator[str]:
     yield from (f"f:library {name.lower()}" for name in set(_LIBRARY.findall(text)))
     size = len(text)
     yield f"f:{'short' if size < 200 else 'middling' if size < 1200 else 'long'} text"
-    for name, pattern in _RELEASES.items():
-        if len({found[0].lower() for found in pattern.finditer(text)}) > 1:
-            yield f"f:two releases of {name}"
+    yield from (f"f:two releases of {name}" for name in _compared(text))
+
+
+def _compared(text: str) -> set[str]:
+    """The components that one sentence names beside two versions: "the kernel went from 6.14 to 6.17"."""
+    found = set()
+    for sentence in _SENTENCE.split(text):
+        if len(set(_VERSION.findall(sentence))) > 1:
+            found |= {name for name, pattern in _COMPONENT.items() if pattern.search(sentence)}
+    return found
 
 
 _SETTLED_BY = {
@@ -255,12 +264,3 @@ def _holds(low: str, alternative: str) -> bool:
 @cache
 def _in_order(alternative: str) -> re.Pattern[str]:
     return re.compile(rf"[^\n]{{0,{_APART}}}?".join(map(re.escape, alternative.split("*"))))
-
-
-_RELEASES = {
-    "kernel": re.compile(r"(?:kernel|linux)[ -]*v?(\d\.\d+(?:\.\d+)?)|\b([4-7]\.\d{1,2}\.\d{1,3}-[\w.-]+)", re.I),
-    "rocm": re.compile(r"(?:rocm|hip)[ :_=-]*v?(\d{1,2}\.\d+(?:\.\d+)?)", re.I),
-    "torch": re.compile(r"(?:py)?torch(?:==|[ :_=-]+)v?(\d\.\d+(?:\.\d+)?)", re.I),
-    "driver": re.compile(r"(?:adrenalin|driver|amdgpu(?:-dkms)?)[ :_=-]*v?(\d{1,2}\.\d+(?:\.\d+)?)", re.I),
-    "firmware": re.compile(r"firmware[ :_=-]*(?:git)?[ -]*(20\d{6})|\b(20\d{2}[01]\d[0-3]\d)\b", re.I),
-}

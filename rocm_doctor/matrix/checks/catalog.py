@@ -52,7 +52,7 @@ def _unique(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
     """No two entries of one type under one name; keys of support, facts and driver windows differ across types too."""
     seen: set[tuple[str, str]] = set()
     for number, entry in enumerate(entries):
-        field = next((f for f in ("key", "id", "gfx", "module", "name", "version") if f in entry.__struct_fields__), "")
+        field = next((f for f in ("key", "id", "gfx", "module", "name", "version", "says") if f in entry.__struct_fields__), "")
         name = (type(entry).__name__, str(getattr(entry, field)))
         if name in seen and type(entry).__name__ != "Row":
             yield number, field, f"`{name[1]}` appears twice"

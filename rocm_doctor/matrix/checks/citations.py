@@ -28,9 +28,10 @@ _OF_RELEASE = re.compile(r"ROCm (\d+\.\d+(?:\.\d+)?) (?:compatibility|release no
 
 
 def source_form(entry: Any) -> Iterator[tuple[str, str]]:
-    """Every entry has a source, and each is a URL, `owner/repo path@commit`, a dated field report, or an opened package."""
+    """Every statement has a source, and each is a URL, `owner/repo path@commit`, a dated field report, or an opened package. Entries
+    without a field for sources (phrases) state nothing."""
     sources = getattr(entry, "sources", ())
-    if not sources:
+    if not sources and hasattr(entry, "sources"):
         yield "sources", "no source: a statement without a source does not belong here"
     for override in getattr(entry, "overrides", ()):
         sources += override.sources
