@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from functools import partial
+import signal
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -36,14 +40,51 @@ class Line(msgspec.Struct, frozen=True):
 
 
 def judged(path: Path, matrix: Matrix) -> Iterator[bytes]:
-    """A JSON line for each file of a folder, or for each line of a JSON lines file, in order."""
-    work = partial(_line, matrix=matrix)
-    count = os.cpu_count() or 1
+    """A JSON line for each file of a folder, or for each line of a JSON lines file, in order. Raises InputError where the path cannot be
+    opened or a process that judges was killed."""
+    reports = _reports(path)
+    batches = iter(lambda: list(islice(reports, _AT_ONCE)), [])
+    count = min(os.cpu_count() or 1, 8)
     if count == 1:
-        yield from map(work, _reports(path))
+        for batch in batches:
+            yield from _lines(batch, matrix)
         return
-    with get_context("fork" if os.name == "posix" else "spawn").Pool(min(count, 8)) as pool:
-        yield from pool.imap(work, _reports(path), chunksize=_AT_ONCE)
+    context = get_context("fork" if os.name == "posix" else "spawn")
+    pool = ProcessPoolExecutor(count, mp_context=context, initializer=_in_worker, initargs=(matrix,))
+    waiting: deque[Future[list[bytes]]] = deque()
+    try:
+        for batch in batches:
+            waiting.append(pool.submit(_of_worker, batch))
+            if len(waiting) > 2 * count:
+                yield from waiting.popleft().result()
+        while waiting:
+            yield from waiting.popleft().result()
+    except BrokenProcessPool as exc:
+        raise InputError(f"{path}: a process that judges reports was killed; is there enough memory?") from exc
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+_matrix: Matrix
+"""In a worker: read once, so that what was decoded of it serves every report."""
+
+
+def _in_worker(matrix: Matrix) -> None:
+    """Signals end a worker as they end any process: the handlers of the command line are for its parent."""
+    global _matrix
+    _matrix = matrix
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _of_worker(batch: list[tuple[str, str | Path]]) -> list[bytes]:
+    return _lines(batch, _matrix)
+
+
+def _lines(batch: Iterable[tuple[str, str | Path]], matrix: Matrix) -> list[bytes]:
+    return [_line(one, matrix) for one in batch]
 
 
 def _reports(path: Path) -> Iterator[tuple[str, str | Path]]:
@@ -60,7 +101,7 @@ def _reports(path: Path) -> Iterator[tuple[str, str | Path]]:
         )
 
 
-def _line(named: tuple[str, str | Path], *, matrix: Matrix) -> bytes:
+def _line(named: tuple[str, str | Path], matrix: Matrix) -> bytes:
     name, body = named
     try:
         name, artifacts = _artifacts(name, body)
