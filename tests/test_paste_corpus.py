@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tool_texts import EVERY, SINGLE, plain
+from tool_texts import EVERY, NAMES, SINGLE, plain
 
 from rocm_doctor.facts import merge as snapshot
 from rocm_doctor.model import Artifact
@@ -34,7 +34,7 @@ corpus = pytest.mark.skipif(not FILES, reason="the corpus of captures does not s
 
 
 def notes_of(text: str) -> list[ProbeResult]:
-    found = Artifacts(cut(text, "capture"))
+    found = Artifacts(cut(text, "capture"), lambda: NAMES)
     return [module.probe(found) for module in PROBES]
 
 
@@ -182,7 +182,7 @@ def test_hostile_lines_take_no_longer_than_their_length(piece: str) -> None:
 
 def cost(piece: str, length: int) -> float:
     line = piece * (length // len(piece)) + " " * length + "x\n"
-    found = Artifacts(Artifact(f"paste/1-{kind}", "paste", line) for kind in EVERY)
+    found = Artifacts((Artifact(f"paste/1-{kind}", "paste", line) for kind in EVERY), lambda: NAMES)
     start = time.process_time()
     for module in PROBES:
         module.probe(found)
