@@ -17,6 +17,8 @@ Kind = Literal["version", "release", "word", "number", "flag", "list", "log"]
 
 
 class Coord(NamedTuple):
+    """How a fact compares, and its meaning."""
+
     kind: Kind
     meaning: str
 

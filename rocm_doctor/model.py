@@ -88,6 +88,7 @@ class Fact(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def known(self) -> bool:
+        """True unless the value is Unknown."""
         return not isinstance(self.value, Unknown)
 
 
@@ -100,6 +101,7 @@ class Gpu(msgspec.Struct, frozen=True):
     facts: dict[str, Fact] = {}
 
     def get(self, key: str) -> Fact:
+        """The fact of that name; NOT_ASKED if it was not probed."""
         return self.facts.get(key, NOT_ASKED)
 
 

@@ -233,6 +233,7 @@ def accepting(report: Report, accepted: Sequence[Finding]) -> Report:
 
 
 def ignored(one: Finding, ignore: Sequence[str]) -> bool:
+    """True if a finding is among the ignored ids, row keys or `ID:row`."""
     return one.id in ignore or (bool(one.row) and (one.row in ignore or f"{one.id}:{one.row}" in ignore))
 
 

@@ -46,6 +46,7 @@ class Version(NamedTuple):
 
     @property
     def is_prerelease(self) -> bool:
+        """True for a pre-release."""
         return bool(self.pre)
 
 

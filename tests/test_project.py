@@ -150,3 +150,29 @@ def test_a_test_that_measures_time_is_marked_so_that_a_busy_machine_fails_none()
     assert unmarked == []
     assert "not timed" in PYPROJECT
     assert "-m timed" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_the_sentences_of_the_style_page_are_real() -> None:
+    """After: in the file that is named. Before: nowhere any more."""
+    page = (ROOT / "docs" / "style.md").read_text(encoding="utf-8").partition("## Before and after")[2]
+    pairs = re.findall(r"^\| (.+?) \| (.+?) \| `(\S+)` \|$", page, re.MULTILINE)
+    assert len(pairs) >= 20
+    assert [after for _, after, file in pairs if after not in (ROOT / file).read_text(encoding="utf-8")] == []
+    assert [before for before, _, file in pairs if before in (ROOT / file).read_text(encoding="utf-8")] == []
+
+
+# Methods of protocols that are not ours: files, autograd functions, click.
+_PROTOCOL = {"at", "backward", "flush", "forward", "format_commands", "get_command", "list_commands", "read", "readable", "resolve_command",
+             "seek", "seekable", "step", "tell", "write"}  # fmt: skip
+
+
+def test_everything_public_has_a_docstring() -> None:
+    missing = []
+    for path in sorted((ROOT / "rocm_doctor").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tops = [n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))]
+        inside = [n for top in tops if isinstance(top, ast.ClassDef) and not top.name.startswith("_") for n in top.body]
+        named = [n for n in (*tops, *inside) if isinstance(n, (ast.FunctionDef, ast.ClassDef))]
+        public = [n for n in named if not n.name.startswith("_") and n.name not in _PROTOCOL]
+        missing += [f"{path.relative_to(ROOT)}:{n.lineno} {n.name}" for n in public if not ast.get_docstring(n)]
+    assert missing == []

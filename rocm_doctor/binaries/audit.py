@@ -87,6 +87,7 @@ def artifact(audit: Audit, origin: Origin = "live", seconds: float | None = None
 def audit_paths(
     place: str, kind: PlaceKind, paths: list[str], read: Read, hip: str, override: str, progress: Progress | None
 ) -> Audit:
+    """The audit of single files, as one place."""
     holdings = kernel_holdings(paths)
     archives: list[Contents] = []
     files = total = 0

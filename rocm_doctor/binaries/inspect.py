@@ -43,6 +43,7 @@ def inspect(view: View, library: str, shown: str) -> Found | None:
 
 
 def failed(library: str, shown: str, problem: str, why: Why = "unparsed") -> Holding:
+    """A holding that records why a file could not be read."""
     return Holding(library, shown, "fatbin", problem=problem, why=why)
 
 

@@ -33,10 +33,12 @@ def size(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int
 
 
 def whole(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
+    """The option as a whole number; None if it was not given."""
     return None if value is None else int(value)
 
 
 def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """The names of a comma-separated option; None if it was not given."""
     return tuple(part for part in re.split(r"[,+\s]+", value) if part) if value else None
 
 
@@ -150,6 +152,7 @@ def measured_step(request: resolve.Request, python: str | None, matrix: Matrix) 
 
 
 def of_measured(measured: runner.Measured, matrix: Matrix) -> tuple[cards.Card, str | None]:
+    """The GPU that the measurement ran on, and its torch version."""
     card = cards.measured(measured.gfx, measured.device, measured.total_bytes, measured.context_bytes, matrix)
     return card, measured.versions.get("torch")
 

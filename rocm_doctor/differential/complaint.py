@@ -151,6 +151,7 @@ def complaint(artifacts: Sequence[Artifact]) -> list[Line]:
 
 
 def text_of(lines: Iterable[Line]) -> str:
+    """The lines as one text."""
     return "\n".join(line.text for line in lines)
 
 

@@ -50,12 +50,14 @@ def saved(shape: Shape, job: Job) -> int:
 
 
 def saved_by_attention(shape: Shape, job: Job) -> int:
+    """Bytes that attention keeps for the backward pass."""
     groups = [group for group in _groups(shape) if group[0] in ("q_proj", "qkv_proj", "o_proj")]
     qk = (shape.query_width + shape.kv_width) * _norm_bytes(shape, job) * job.tokens if shape.qk_norm else 0
     return _norms(shape, job) + qk + _inputs(shape, job, groups) + attention_saved(shape, job)
 
 
 def saved_by_mlp(shape: Shape, job: Job) -> int:
+    """Bytes that the MLP keeps for the backward pass."""
     groups = [group for group in _groups(shape) if group[0] not in ("q_proj", "qkv_proj", "o_proj")]
     return _norms(shape, job) + _inputs(shape, job, groups) + _mlp(shape, job)
 

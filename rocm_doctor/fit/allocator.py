@@ -32,6 +32,7 @@ class Peak(msgspec.Struct, frozen=True):
 
 
 def rounded(size: int) -> int:
+    """A size as the allocator rounds it, in bytes."""
     return max(512, -(-size // 512) * 512)
 
 

@@ -46,6 +46,7 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 def by_simulation(job: Job, card: Card, found: Simulated, strategy: Strategy = "single") -> Estimate:
+    """The estimate from a simulated step."""
     return _spread("simulation", peak_of(found, card.workspace), job, card, strategy)
 
 

@@ -27,6 +27,7 @@ COLUMNS = (*SETTINGS, *FIGURES, *FURTHER)
 
 
 def read(path: Path) -> list[dict[str, str]]:
+    """The rows of a file of measurements."""
     with path.open(encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(line for line in lines if not line.startswith("#")))
 

@@ -45,10 +45,12 @@ class Shape(msgspec.Struct, frozen=True):
 
     @property
     def query_width(self) -> int:
+        """Width of all query heads."""
         return self.heads * self.head_dim
 
     @property
     def kv_width(self) -> int:
+        """Width of all key heads, equal to that of the values."""
         return self.kv_heads * self.head_dim
 
     @property
@@ -58,14 +60,17 @@ class Shape(msgspec.Struct, frozen=True):
 
     @property
     def layer_parameters(self) -> int:
+        """Parameters of one decoder layer."""
         return self.linear_weights + self.biases + self.norms * self.hidden + (2 * self.head_dim if self.qk_norm else 0)
 
     @property
     def embedding_parameters(self) -> int:
+        """Parameters of the token embedding."""
         return self.vocabulary * self.hidden * (1 if self.tied else 2)
 
     @property
     def parameters(self) -> int:
+        """Parameters of the whole model."""
         return self.layers * self.layer_parameters + self.embedding_parameters + self.hidden
 
     def adapted(self, targets: tuple[str, ...]) -> dict[str, tuple[int, int]]:

@@ -18,6 +18,7 @@ BAR = 32
 
 
 def gib(size: int) -> str:
+    """Bytes in GiB, as text."""
     return f"{size / GIB:.2f} GiB"
 
 
@@ -47,6 +48,7 @@ def wrapped(line: str, width: int) -> Iterator[str]:
 
 
 def heading(source: str, job: Job, card: Card) -> list[str]:
+    """The run and its GPU, in a few lines."""
     cast = f", autocast {job.autocast}" if job.autocast else ""
     how = f"{job.method} rank {job.rank}" if job.method != "full" else "full"
     saved = "checkpointed" if job.checkpointing else "not checkpointed"
@@ -80,6 +82,7 @@ def _figure(name: str, size: int, bound: float) -> str:
 
 
 def room(card: Card) -> list[str]:
+    """The GPU's memory and the notes on it."""
     notes = [f"  {note}" for note in card.notes]
     if card.total is None or card.available is None:
         return ["The GPU's memory is not known: give it with --vram.", *notes]

@@ -43,6 +43,7 @@ class Place(msgspec.Struct, frozen=True):
     quote: str = ""
 
     def reading(self) -> Reading:
+        """The place as a reading."""
         return Reading(self.file, f"line {self.line}", self.quote)
 
 

@@ -18,6 +18,8 @@ _THREAD = re.compile(r"https://(?:github|gitlab)\.com/[^/]+/[^/]+/(?:-/)?(?:issu
 
 
 class Citation(NamedTuple):
+    """A source as text, and its address if it has one."""
+
     ref: str
     at: str = ""
     quote: str = ""

@@ -93,6 +93,7 @@ def compile_json(root: Path) -> bytes:
 
 
 def row_files(root: Path) -> list[Path]:
+    """The files of rows below a folder, sorted."""
     return sorted((root / "rows").rglob("*.yaml"))
 
 
@@ -111,6 +112,7 @@ def read_version(root: Path) -> tuple[str, int]:
 
 
 def read_shorts(root: Path) -> dict[str, str]:
+    """Short names of sources and what each stands for."""
     path = root / "sources.yaml"
     return dict(read_yaml(path) or {}) if path.is_file() else {}
 

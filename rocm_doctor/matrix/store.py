@@ -39,6 +39,7 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def by_key(self) -> dict[str, Row]:
+        """Rows by key."""
         return {row.key: row for row in self.rows}
 
     def once(self, make: Callable[[Matrix], _T]) -> _T:
@@ -59,38 +60,47 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def gfx(self) -> dict[str, Target]:
+        """Targets by gfx name."""
         return {t.gfx: t for t in _decoded(self.raw, "gfx", tuple[Target, ...])}
 
     @cached_property
     def rocm(self) -> tuple[RocmRelease, ...]:
+        """ROCm releases."""
         return _decoded(self.raw, "rocm", tuple[RocmRelease, ...])
 
     @cached_property
     def torch(self) -> tuple[TorchBuild, ...]:
+        """Builds of torch for ROCm."""
         return _decoded(self.raw, "torch", tuple[TorchBuild, ...])
 
     @cached_property
     def driver(self) -> Driver:
+        """Driver modules, ranges and Windows releases."""
         return msgspec.json.decode(self.raw.get("driver", b'{"modules":[],"windows":[]}'), type=Driver)
 
     @cached_property
     def support(self) -> tuple[Support, ...]:
+        """Support statements."""
         return _decoded(self.raw, "support", tuple[Support, ...])
 
     @cached_property
     def env(self) -> dict[str, EnvVar]:
+        """Environment variables by name."""
         return {e.name: e for e in _decoded(self.raw, "env", tuple[EnvVar, ...])}
 
     @cached_property
     def facts(self) -> tuple[Fact, ...]:
+        """Other facts of the catalog."""
         return _decoded(self.raw, "facts", tuple[Fact, ...])
 
     @cached_property
     def programs(self) -> dict[str, Program]:
+        """Programs that commands may start, by name."""
         return {p.name: p for p in _decoded(self.raw, "programs", tuple[Program, ...])}
 
     @cached_property
     def questions(self) -> tuple[Asked, ...]:
+        """Questions that `check` may ask."""
         return _decoded(self.raw, "questions", tuple[Asked, ...])
 
     @cached_property

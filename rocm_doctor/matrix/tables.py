@@ -28,6 +28,8 @@ class Line(NamedTuple):
 
 
 class Table(NamedTuple):
+    """A titled table of texts."""
+
     title: str
     columns: tuple[str, ...]
     lines: Sequence[tuple[str, ...]]
@@ -68,26 +70,32 @@ def _meet(one: Support, other: Support) -> bool:
 
 
 def since(one: Support) -> SortKey:
+    """Sort key of the first version that a statement covers."""
     return sort_key(one.since.replace(".x", ".0"))
 
 
 def until(one: Support) -> SortKey:
+    """Sort key of the last version that a statement covers."""
     return sort_key(one.until.replace(".x", ".99") or "999")
 
 
 def of_support(s: Support) -> Line:
+    """A support statement as a line."""
     to = f" to {s.until}" if s.until and s.until != s.since else "" if s.until else " and later"
     return Line(s.layer, s.words, s.state, f"ROCm {s.since}{to} {s.os}", s.grade, s.sources[0], str(s.checked))
 
 
 def of_fact(f: Fact) -> Line:
+    """A catalog fact as a line."""
     where = ", ".join(x for x in (f.version, f"ROCm {f.rocm}" if f.rocm and f.rocm != "any" else "", f.scope) if x)
     return Line(f.layer, f"{f.subject}: {f.words}", "", where, f.grade, f.sources[0], str(f.checked))
 
 
 def of_row(r: Row) -> Line:
+    """A row as a line."""
     return Line(r.layer, f"{r.title} [{r.key}]", r.status, conditions(r.when), r.grade, r.sources[0], str(r.checked))
 
 
 def conditions(when: Mapping[str, str]) -> str:
+    """The conditions of a row in words."""
     return "; ".join(f"{name} {condition}" for name, condition in when.items())

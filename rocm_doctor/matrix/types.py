@@ -150,6 +150,8 @@ class DriverRange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
 
 class Driver(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The catalog's driver section."""
+
     modules: tuple[DriverModule, ...]
     windows: tuple[DriverRange, ...]
 

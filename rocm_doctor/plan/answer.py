@@ -35,6 +35,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def best(self) -> Stack | None:
+        """The first stack; None if nothing is known to work."""
         return self.stacks[0] if self.stacks else None
 
     def alternatives(self, count: int = 3) -> tuple[Stack, ...]:

@@ -49,6 +49,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
     @property
     def known_good(self) -> bool:
+        """True if someone ran this build on this target."""
         return any(s.known_good for s in self.said)
 
 

@@ -29,6 +29,7 @@ class Stack(msgspec.Struct, frozen=True):
 
     @property
     def grade(self) -> Grade:
+        """The grade of the stack's evidence."""
         return self.candidate.grade
 
     @property

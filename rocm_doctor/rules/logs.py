@@ -38,6 +38,7 @@ class Text(NamedTuple):
     anchors: frozenset[str] | None
 
     def may_hold(self, parts: tuple[str, ...]) -> bool:
+        """False if the text cannot hold all these fragments."""
         return self.words.may_hold(*parts) if self.anchors is None else _anchor(parts) in self.anchors
 
 

@@ -115,6 +115,7 @@ def _whole(ask: process.ChildSpec, batch: Iterable[Stage]) -> process.Child:
 
 
 def free_port() -> int:
+    """A TCP port that is free now, for the ranks of one job."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -42,6 +42,7 @@ def enforce(queue: DeviceQueue, worker: Worker) -> None:
 
 
 def time_limit(queue: DeviceQueue, worker: Worker) -> float:
+    """The time limit of a child's current stage, in seconds."""
     if worker.stage:
         limit = queue.settings.limit or next((s.limit for s in queue.batch if s.name == worker.stage), START_LIMIT)
         failed = queue.failed_at.get(worker.stage)
@@ -105,4 +106,5 @@ def _how(done: process.ChildResult) -> Record:
 
 
 def elapsed(worker: Worker) -> float:
+    """Seconds since a child's current stage began."""
     return round(time.monotonic() - worker.since, 3)

@@ -86,10 +86,12 @@ class DeviceQueue(Struct):
 
     @property
     def busy(self) -> bool:
+        """True while the queue has children or stages left."""
         return bool(self.workers or self.pending)
 
     @property
     def children(self) -> list[process.Child]:
+        """The children that are still running."""
         return [worker.child for worker in self.workers]
 
 

@@ -154,6 +154,7 @@ class Tree:
         return (self.root / path).exists()
 
     def is_file(self, path: str) -> bool:
+        """True if the repository has a file of that name."""
         return (self.root / path).is_file()
 
     def lines(self, path: str) -> list[str]:
@@ -222,6 +223,7 @@ def joined(folder: str, name: str) -> str | None:
 
 
 def folder_of(path: str) -> str:
+    """The folder of a file's name; empty at the root."""
     return path.rpartition("/")[0]
 
 

@@ -81,6 +81,7 @@ def checkout(tree: Tree, folder: str, names: dict[str, str], kind: Kind = "amd")
 
 
 def new() -> Script:
+    """A new script, empty."""
     return Script([], [], [], [], [])
 
 

@@ -21,15 +21,19 @@ class Node:
         self.line = line
 
     def get(self, key: str) -> Node | None:
+        """The value of a key; None if it is missing."""
         return self.value.get(key) if isinstance(self.value, dict) else None
 
     def items(self) -> list[tuple[str, Node]]:
+        """Keys and values of a mapping."""
         return list(self.value.items()) if isinstance(self.value, dict) else []
 
     def list(self) -> list[Node]:
+        """The items of a sequence."""
         return self.value if isinstance(self.value, list) else []
 
     def text(self) -> str:
+        """The scalar as text; empty for anything else."""
         return self.value if isinstance(self.value, str) else ""
 
 

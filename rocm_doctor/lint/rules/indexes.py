@@ -49,6 +49,7 @@ class Torch(NamedTuple):
 
     @property
     def local(self) -> str:
+        """The local part of torch's version."""
         return f"{self.version}+rocm{self.rocm}" if self.build == "rocm" and self.version and self.rocm else self.version
 
 
@@ -172,6 +173,7 @@ def for_system(build: TorchBuild, os: str) -> bool:
 
 
 def known_index(matrix: Matrix, rocm: str) -> bool:
+    """True if the catalog has builds for that ROCm."""
     return any(is_on(b, rocm) for b in matrix.torch)
 
 
@@ -272,4 +274,5 @@ def _missing(source: Source, spec: str, matrix: Matrix, target: Target) -> str:
 
 
 def marked(requirements: Iterable[Requirement], target: Target) -> list[Requirement]:
+    """The requirements whose markers hold for the target."""
     return [r for r in requirements if meant(r, target)]

@@ -17,11 +17,13 @@ _BOUND = re.compile(r"\d+(?:\.\d+)*")
 
 
 def key_form(row: Row) -> Iterator[tuple[str, str]]:
+    """Keys that are not small letters, digits and hyphens."""
     if not _KEY.match(row.key):
         yield "key", f"`{row.key}` is not a key: small letters, digits, and - . + between them"
 
 
 def coordinates(row: Row) -> Iterator[tuple[str, str]]:
+    """Conditions on unknown facts."""
     if not row.when:
         yield "when", "a row without conditions would hold everywhere"
     for name in row.when:
@@ -30,6 +32,7 @@ def coordinates(row: Row) -> Iterator[tuple[str, str]]:
 
 
 def conditions(row: Row) -> Iterator[tuple[str, str]]:
+    """Conditions that do not parse."""
     for name, condition in row.when.items():
         known = coord(name)
         if known and (fault := condition_fault(known.kind, condition)):
@@ -127,6 +130,7 @@ def _part_fault(kind: Kind, part: str) -> str:
 
 
 def title_form(row: Row) -> Iterator[tuple[str, str]]:
+    """Titles that are too long or end with a full stop."""
     if "\n" in row.title or row.title.endswith(".") or len(row.title) > 120:
         yield "title", "a title is one line of at most 120 characters without a full stop"
 
@@ -142,6 +146,7 @@ def remedies(rows: Sequence[Row], with_advice: Collection[str]) -> Iterator[tupl
 
 
 def duplicates(rows: Sequence[Row]) -> Iterator[tuple[int, str, str]]:
+    """Keys that occur twice."""
     seen: set[str] = set()
     for number, row in enumerate(rows):
         if row.key in seen:
@@ -150,6 +155,7 @@ def duplicates(rows: Sequence[Row]) -> Iterator[tuple[int, str, str]]:
 
 
 def references(rows: Sequence[Row], ids: Collection[str], retired: Mapping[str, str]) -> Iterator[tuple[int, str, str]]:
+    """References to unknown rows and diagnoses."""
     keys = {row.key for row in rows}
     for number, row in enumerate(rows):
         if row.diagnosis not in ids:

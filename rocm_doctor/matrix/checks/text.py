@@ -21,6 +21,7 @@ _QUARTER = datetime.timedelta(days=92)
 
 
 def personal_data(entry: Any) -> Iterator[tuple[str, str]]:
+    """Texts that look like private data."""
     for name, text in _texts(entry):
         for pattern, what in _PERSONAL:
             if found := pattern.search(text):

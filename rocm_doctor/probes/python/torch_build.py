@@ -46,6 +46,7 @@ class Build(NamedTuple):
 
     @property
     def local(self) -> str:
+        """The local part of the version; empty without one."""
         return self.version.partition("+")[2]
 
 

@@ -43,6 +43,7 @@ class Document:
 
     @cached_property
     def words(self) -> WordSet:
+        """The words of the text, collected once."""
         return WordSet(self.text)
 
     @cached_property
@@ -89,4 +90,5 @@ class Document:
             yield self.line(place)._replace(number=line.number + step, start=place)
 
     def reading(self, line: Line, quote: str = "") -> Reading:
+        """The reading of one line."""
         return Reading(self.name, f"line {line.number}" if line.number else "", " ".join((quote or line.text).split())[:200])

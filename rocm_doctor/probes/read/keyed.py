@@ -8,6 +8,8 @@ from rocm_doctor.model import Artifact, Reading
 
 
 class Entry(NamedTuple):
+    """A value with its reading."""
+
     value: str
     reading: Reading
 

@@ -79,6 +79,7 @@ class Listing:
         self.gpus = list(gpus)
 
     def gpu(self) -> dict[str, Fact]:
+        """A new GPU at the end of the listing."""
         self.gpus.append({})
         return self.gpus[-1]
 
@@ -95,6 +96,7 @@ class ProbeResult:
         self.errors: list[Reading] = []
 
     def listing(self, complete: bool = True) -> Listing:
+        """A new listing of GPUs."""
         self.listings.append(Listing(complete))
         return self.listings[-1]
 

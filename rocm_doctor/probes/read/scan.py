@@ -37,6 +37,7 @@ class LinePattern(NamedTuple):
 
 
 def says(needle: str, pattern: str, fact: str, flags: int = 0) -> LinePattern:
+    """A row of a table of `needle, pattern, fact`."""
     return LinePattern(needle, re.compile(pattern, flags), fact)
 
 

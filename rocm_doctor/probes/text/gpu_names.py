@@ -126,6 +126,7 @@ class GpuNames(NamedTuple):
         return tuple(dict.fromkeys(gfx for mention in best for gfx in mention.gfx))
 
     def of_pci(self, device_id: int) -> tuple[str, ...]:
+        """The targets of a PCI device id."""
         return self.pci.get(device_id, ())
 
     def _named(self, text: str, low: str, tokens: list[_Token]) -> Iterator[Mention]:

@@ -140,6 +140,7 @@ class Sentence(NamedTuple):
 
     @property
     def reading(self) -> Reading:
+        """The reading of the sentence."""
         return Reading(self.document.name, f"line {self.number}", " ".join(self.text.split())[:200])
 
     def stance(self, start: int, end: int) -> Stance:

@@ -71,6 +71,7 @@ def names_in(root: Path, folder: str) -> list[str]:
 
 
 def exists(root: Path, name: str) -> bool:
+    """True if the path exists below the root."""
     return os.path.lexists(root / name)
 
 

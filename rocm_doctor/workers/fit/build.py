@@ -28,6 +28,7 @@ def model_for(job: dict[str, Any], device: str) -> Any:
 
 
 def base_model(job: dict[str, Any], device: str) -> Any:
+    """The model without adapters."""
     from transformers import AutoConfig, AutoModelForCausalLM
 
     fields = dict(job["config"])
@@ -99,6 +100,7 @@ def with_adapters(model: Any, job: dict[str, Any]) -> Any:
 
 
 def targets(job: dict[str, Any]) -> str | list[str]:
+    """The linears that adapters are added to."""
     names = list(job["targets"])
     return "all-linear" if names == ["all-linear"] else names
 

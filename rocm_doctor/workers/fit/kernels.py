@@ -114,6 +114,7 @@ class Dropout(torch.autograd.Function):
 
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Dropout that keeps a mask of one byte a value."""
     return Dropout.apply(input) if training and p > 0 else input
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 
 def main(argv: list[str]) -> None:
+    """Entry point of the worker."""
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ["HF_HUB_OFFLINE"] = "1"
     warnings.simplefilter("ignore")
@@ -23,6 +24,7 @@ def main(argv: list[str]) -> None:
 
 
 def run(job: dict[str, Any]) -> dict[str, Any]:
+    """The result of one request."""
     if job["measure"]:
         from .measure import measure
 

@@ -63,6 +63,7 @@ def fill(model: Any) -> None:
 
 
 def step(model: Any, optimizer: Any, job: dict[str, Any]) -> float:
+    """One training step with all its micro-batches; returns the loss."""
     total = 0.0
     for _ in range(job["grad_accum"]):
         ids = torch.randint(0, model.config.vocab_size, (job["batch"], job["seq"]), device="cuda")

@@ -29,6 +29,7 @@ def quantise(model: Any, job: dict[str, Any]) -> None:
 
 
 def stand_in(layer: Any, job: dict[str, Any]) -> Any:
+    """A quantised linear without weights."""
     return QuantLinear(layer, job["quant_bits"], job["double_quant"], getattr(torch, job["dtype"]))
 
 
@@ -76,6 +77,7 @@ def packed(tensor: Any) -> Any:
 
 
 def scales(layer: Any, bits: int, double: bool, device: Any) -> list[Any]:
+    """The scales of a quantised weight, as empty tensors."""
     if bits == 8:
         return [torch.empty(layer.out_features, device=device)]
     blocks = -(-layer.weight.numel() // 64)

@@ -38,6 +38,7 @@ def flash_backend(context: StageContext) -> dict[str, Any]:
 
 
 def backend(context: StageContext, name: str, switch: str) -> dict[str, Any]:
+    """Runs attention with one backend only."""
     torch = context.torch
     if name != "MATH" and not hasattr(torch.nn.functional, "scaled_dot_product_attention"):
         raise Skip("no-choice", "this torch has no scaled_dot_product_attention")
@@ -61,6 +62,7 @@ class NoKernel(Exception):
 def one_case(
     context: StageContext, name: str, switch: str, dtype: Any, batch: int, heads: int, length: int, width: int, causal: bool
 ) -> float:
+    """One shape of attention, compared with the reference."""
     torch = context.torch
     what = f"{name.lower()} attention in {str(dtype)[6:]}, length {length}, width {width}{', causal' if causal else ''}"
     context.doing(what + " (kernels may be compiled)")
@@ -86,6 +88,7 @@ def results(operands: list[Any], action: Any) -> tuple[Any, ...]:
 
 
 def written_out(torch: Any, q: Any, k: Any, v: Any, causal: bool) -> Any:
+    """Attention as products and a softmax."""
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
     if causal:
         later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
@@ -94,6 +97,7 @@ def written_out(torch: Any, q: Any, k: Any, v: Any, causal: bool) -> Any:
 
 
 def attention(torch: Any, q: Any, k: Any, v: Any, causal: bool) -> Any:
+    """torch's fused attention."""
     if not hasattr(torch.nn.functional, "scaled_dot_product_attention"):
         return written_out(torch, q, k, v, causal)
     return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
@@ -115,6 +119,7 @@ def forced(torch: Any, name: str, switch: str) -> Any:
 
 
 def attempt(context: StageContext, action: Any) -> Any:
+    """The result of a backend; Skip if torch has none."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         try:

@@ -57,6 +57,7 @@ def device(context: StageContext) -> dict[str, Any]:
 
 
 def cpu_reason(context: StageContext) -> str:
+    """Why no GPU is used."""
     return "asked for" if context.args.device == "cpu" else "this torch was built without GPU support"
 
 
@@ -70,10 +71,12 @@ def runtime_words(torch: Any) -> str:
 
 
 def integrated(torch: Any, index: int) -> bool:
+    """True for an integrated GPU."""
     return bool(getattr(torch.cuda.get_device_properties(index), "is_integrated", False))
 
 
 def properties(torch: Any, index: int) -> dict[str, Any]:
+    """Name, memory and address of a device."""
     values = torch.cuda.get_device_properties(index)
     free, total = torch.cuda.mem_get_info(index) if hasattr(torch.cuda, "mem_get_info") else (None, values.total_memory)
     return {
@@ -91,6 +94,7 @@ def properties(torch: Any, index: int) -> dict[str, Any]:
 
 
 def need_gpus(context: StageContext, number: int) -> None:
+    """Skip unless enough GPUs are visible."""
     count = context.torch.cuda.device_count() if context.on_gpu else 0
     if count < number:
         raise Skip("needs-gpus", f"needs {number} GPUs, {count} are visible")

@@ -28,6 +28,7 @@ def copy(context: StageContext) -> dict[str, Any]:
 
 
 def random_bytes(context: StageContext, size: int) -> Any:
+    """Random bytes on the CPU."""
     return context.torch.randint(1, 256, (size,), dtype=context.torch.uint8, generator=context.generator)
 
 
@@ -87,6 +88,7 @@ def loader(context: StageContext) -> None:
 
 
 def speeds(context: StageContext) -> dict[str, Any]:
+    """Copy rates in GB/s."""
     torch = context.torch
     host = torch.empty(LARGE, dtype=torch.uint8, pin_memory=True)
     there = torch.empty(LARGE, dtype=torch.uint8, device=context.device)

@@ -58,6 +58,7 @@ def layers(torch: Any) -> dict[str, tuple[Builder, int, float]]:
 
 
 def rms_norm(torch: Any, width: int) -> Any:
+    """RMS normalisation."""
     if hasattr(torch.nn, "RMSNorm"):
         return torch.nn.RMSNorm(width, eps=1e-6)
 
@@ -84,6 +85,7 @@ def cross_entropy(torch: Any) -> Any:
 
 
 def one_layer(context: StageContext, name: str, build: Builder, allowed: float) -> float:
+    """Gradients of one layer, compared with float64."""
     torch = context.torch
     torch.manual_seed(20)
     module, values = build(context)

@@ -28,14 +28,17 @@ PCI_DISPLAY = ("0x03", "0x12")
 
 
 def is_hip(torch: Any) -> bool:
+    """True for a ROCm build of torch."""
     return bool(getattr(torch.version, "hip", None))
 
 
 def vendor(torch: Any) -> str:
+    """The PCI vendor id of the GPUs that this torch uses."""
     return "0x1002" if is_hip(torch) else "0x10de"
 
 
 def architecture(torch: Any, index: int) -> str:
+    """The gfx target or compute capability of a device."""
     properties = torch.cuda.get_device_properties(index)
     name = getattr(properties, "gcnArchName", "") if is_hip(torch) else ""
     return name or f"sm_{properties.major}{properties.minor}"
@@ -79,6 +82,7 @@ def kernel_addresses(torch: Any, root: str = "/sys/bus/pci/devices") -> list[str
 
 
 def read(folder: Path, name: str) -> str:
+    """The text of a file; empty if it cannot be read."""
     try:
         return (folder / name).read_text(encoding="utf-8", errors="replace").strip().lower()
     except OSError:
@@ -86,6 +90,7 @@ def read(folder: Path, name: str) -> str:
 
 
 def masks() -> dict[str, str]:
+    """The visibility variables that are set."""
     return {name: os.environ[name] for name in MASKS if name in os.environ}
 
 

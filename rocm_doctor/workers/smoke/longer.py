@@ -88,6 +88,7 @@ def free_bytes(context: StageContext) -> float:
 
 
 def main_memory_available() -> float:
+    """Available system memory in bytes."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         return next(float(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
@@ -158,6 +159,7 @@ def kernels(context: StageContext) -> dict[str, Any]:
 
 
 def first_kernels(context: StageContext) -> list[Any]:
+    """Name and action of each first kernel."""
     torch = context.torch
     square, image = context.random(256, 256), context.random(2, 8, 32, 32)
     return [
@@ -169,6 +171,7 @@ def first_kernels(context: StageContext) -> list[Any]:
 
 
 def recall(path: Path) -> float | None:
+    """Seconds that an earlier process needed."""
     try:
         return float(path.read_text(encoding="ascii"))
     except (OSError, ValueError):

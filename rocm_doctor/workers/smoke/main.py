@@ -50,6 +50,7 @@ class StageContext:
 
     @property
     def on_gpu(self) -> bool:
+        """True if the device under test is a GPU."""
         return self.device is not None and self.device.type != "cpu"
 
     def load(self) -> Any:
@@ -87,6 +88,7 @@ class StageContext:
         return self.torch.empty_like(tensor, device=self.device).copy_(tensor)
 
     def sync(self) -> None:
+        """Wait for the device."""
         if self.on_gpu and self.torch.cuda.is_initialized():
             self.torch.cuda.synchronize(self.device)
 
@@ -167,6 +169,7 @@ def run_stage(context: StageContext, name: str, functions: dict[str, Callable[[S
 
 
 def stage_function(name: str) -> Callable[[StageContext], Any]:
+    """The function of a stage."""
     stage = BY_NAME[name]
 
     def function(context: StageContext) -> Any:
@@ -185,6 +188,7 @@ def unfit(context: StageContext, end: dict[str, Any]) -> bool:
 
 
 def tidy(context: StageContext) -> None:
+    """Free the memory of a stage."""
     gc.collect()
     if context.on_gpu:
         context.torch.cuda.empty_cache()
@@ -208,6 +212,7 @@ def work(context: StageContext, stages: Sequence[str], functions: dict[str, Call
 
 
 def arguments(argv: Sequence[str]) -> argparse.Namespace:
+    """The command line of the worker."""
     parser = argparse.ArgumentParser(prog="smoke-worker", description="Runs stages of the smoke test in this interpreter.")
     parser.add_argument("--results", required=True, help="file that events are appended to")
     parser.add_argument("--stages", required=True, help="stage names, separated by commas")
@@ -235,6 +240,7 @@ def die_with_parent() -> None:
 
 
 def main(argv: Sequence[str]) -> None:
+    """Entry point of the worker."""
     prepare_signals()
     die_with_parent()
     args = arguments(argv)

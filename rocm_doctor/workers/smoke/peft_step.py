@@ -60,6 +60,7 @@ def part(library: Any, name: str) -> Any:
 
 
 def small_llama(context: StageContext, library: Any) -> Any:
+    """A Llama model with small layers and random weights."""
     context.doing("building a small Llama from its configuration")
     shape = {
         "hidden_size": WIDTH,
@@ -74,6 +75,7 @@ def small_llama(context: StageContext, library: Any) -> Any:
 
 
 def same_logits(context: StageContext, base: Any, words: Any) -> float:
+    """Compare the logits with those of the CPU."""
     torch = context.torch
     context.doing("logits of the small Llama")
     with torch.no_grad():
@@ -101,6 +103,7 @@ def fine_tune(context: StageContext, base: Any, library: Any, words: Any, checkp
 
 
 def steps(context: StageContext, model: Any, words: Any) -> list[float]:
+    """Losses of a few training steps."""
     trained = [tensor for tensor in model.parameters() if tensor.requires_grad]
     optimizer = context.torch.optim.AdamW(trained, lr=RATE)
     losses = []
@@ -126,6 +129,7 @@ def check_gradients(torch: Any, trained: list[Any]) -> None:
 
 
 def sound(torch: Any, model: Any, base: Any, losses: list[float], name: str) -> None:
+    """Raise Wrong unless the losses fall."""
     for key, tensor in model.named_parameters():
         if tensor.requires_grad and (tensor.grad is None or not bool(tensor.grad.any())):
             raise Wrong("zeros", f"{name}: no gradient in {key} at the last step")

@@ -120,6 +120,7 @@ def large(context: StageContext, dtype: Any, eps: float, steps: float = 1) -> di
 
 
 def sixteen_bits(context: StageContext, dtype: Any) -> dict[str, Any]:
+    """Conversion, products and sums in a 16-bit format."""
     torch, eps = context.torch, context.torch.finfo(dtype).eps
     conversion(context, dtype)
     worst = products(context, dtype, eps, SPLIT_STEPS)
@@ -182,6 +183,7 @@ def library(context: StageContext) -> dict[str, Any]:
 
 
 def every_format(context: StageContext) -> dict[str, float]:
+    """Worst error of products by format."""
     torch, worst = context.torch, {}
     for dtype, steps in ((torch.float32, 1), (torch.float16, SPLIT_STEPS), (torch.bfloat16, SPLIT_STEPS)):
         short = str(dtype)[6:]

@@ -36,6 +36,7 @@ def bitsandbytes(context: StageContext) -> dict[str, Any]:
 
 
 def four_bits(context: StageContext, library: Any, dtype: Any) -> float:
+    """A 4-bit layer, compared with its dequantised weight."""
     torch, short = context.torch, str(dtype)[6:]
     context.doing(f"4-bit layer in {short}")
     weight = context.random(OUTPUTS, INPUTS, dtype=dtype)

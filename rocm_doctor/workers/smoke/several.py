@@ -109,6 +109,7 @@ def meeting_point(context: StageContext) -> Any:
 
 
 def small_network(torch: Any) -> Any:
+    """A network small enough for every rank."""
     torch.manual_seed(30)
     return torch.nn.Sequential(torch.nn.Linear(WIDTH, WIDTH), torch.nn.GELU(), torch.nn.Linear(WIDTH, WIDTH))
 

@@ -78,9 +78,11 @@ class Reach:
         self.wet = 0
 
     def at_the_end(self, tensor: Any) -> Any:
+        """The tensor at the end of its allocation."""
         return place(self.edge, tensor, self.edge.numel() - tensor.numel())
 
     def among_nan(self, tensor: Any) -> Any:
+        """The tensor surrounded by NaN."""
         begin = self.sea.numel() // 2
         self.sea[begin : begin + self.wet].fill_(float("nan"))
         self.wet = tensor.numel()
