@@ -105,6 +105,7 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def phrases(self) -> tuple[Phrase, ...]:
+        """Symptoms and circumstances, and the ways people phrase them."""
         return _decoded(self.raw, "phrases", tuple[Phrase, ...])
 
     def typed(self, commands: Iterable[Command | str]) -> tuple[Command, ...]:

@@ -42,7 +42,9 @@ class Entry(NamedTuple):
     def key(self) -> str:
         """How exceptions and messages name it: its key, id, gfx, version or name."""
         return next(
-            str(getattr(self.value, n)) for n in ("key", "id", "gfx", "module", "name", "says", "version") if hasattr(self.value, n)
+            str(getattr(self.value, n))
+            for n in ("key", "id", "gfx", "module", "name", "says", "version")
+            if hasattr(self.value, n)
         )
 
 
