@@ -10,6 +10,7 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 
 import corpus
@@ -40,6 +41,8 @@ from rocm_doctor.rules.verdict import verdict
 from rocm_doctor.sources.paste import cut
 
 SUBJECTS = (("gfx906", ""), ("torch", "2.9.1"), ("driver", ""), ("bitsandbytes", ""), ("HSA_OVERRIDE_GFX_VERSION", ""))
+SHAPES = ("{0}: Zq7Lm2Xw9Kf4", "{0}=Zq7Lm2Xw9Kf4", "--{0} quokkat", "quokkat@{0}", "quokkat.{0}", "/{0}/quokkat/x", "{0} quokkat")
+"""Lines in which a word of the redaction's tables decides whether what stands beside it is a name or a secret."""
 EACH = 3
 """Reports of each label whose facts are shown."""
 MACHINES = 250
@@ -241,7 +244,17 @@ def redacted(matrix: Matrix) -> str:
     lines = ["# Written by scripts/regen.py: the secrets of tests/planted.py after redaction, with random values."]
     for plant in plants:
         lines += ["", f"== {plant.kind}", Redactor("trainbox", "ada", "/home/ada").text(plant.text)]
+    for module in ("addresses", "fields", "folders", "known", "machines", "people", "persons", "secret_names", "secrets"):
+        lines += ["", f"== the words of {module}.py in lines of common shapes"]
+        lines += (" ; ".join(Redactor().text(shape.format(word)) for shape in SHAPES) for word in _words(module))
     return "\n".join(lines) + "\n"
+
+
+def _words(module: str) -> Iterator[str]:
+    """Every word in the tables of a module."""
+    for table in vars(import_module(f"rocm_doctor.redaction.{module}")).values():
+        if isinstance(table, (frozenset, tuple)):
+            yield from sorted(one for one in table if isinstance(one, str) and one.isprintable() and "{" not in one)
 
 
 def shown(matrix: Matrix) -> str:
