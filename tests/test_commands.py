@@ -6,6 +6,7 @@ import ast
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -17,6 +18,7 @@ import pytest
 from rocm_doctor import commands as known
 from rocm_doctor.commands import EFFECTS, filled, fitting, in_one_voice, remarks, settings, typed
 from rocm_doctor.matrix import load
+from rocm_doctor.matrix.checks import commands as checks
 from rocm_doctor.matrix.checks.commands import complaints
 from rocm_doctor.model import Command, Diagnosis, Finding, Report, Row, Snapshot
 from rocm_doctor.pipeline import judge
@@ -287,3 +289,14 @@ def test_a_report_of_version_1_is_still_read() -> None:
     assert read(msgspec.json.encode(old)) == report
     empty = {**new, "schema_version": 1, "findings": [{**new["findings"][0], "commands": [], "verify": [], "settle": ""}]}
     assert read(msgspec.json.encode(empty)).findings[0].settle is None
+
+
+def test_bash_is_parsed_without_the_grammar_of_powershell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wheel without `[dev]` does not have it."""
+    checks._parser.cache_clear()
+    monkeypatch.setitem(sys.modules, "tree_sitter_powershell", None)
+    try:
+        assert checks.first_words("echo $(stat -c %g /dev/kfd) 2>&1 | grep -E 'a|(b)'") == ["echo", "stat", "grep"]
+        assert list(checks.complaints(Command("Get-Item {", shell="powershell"), {})) == []
+    finally:
+        checks._parser.cache_clear()

@@ -15,10 +15,8 @@ def fit(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["fit", "--fast", *arguments], catch_exceptions=False)
 
 
-def test_the_verdict_comes_before_the_figures() -> None:
-    lines = fit("--model", "qwen2.5-7b", "--gpu", "RX 7900 XTX").output.splitlines()
-    verdict = next(n for n, line in enumerate(lines) if line.startswith("It fits"))
-    assert verdict < next(n for n, line in enumerate(lines) if line.startswith("Peak"))
+def test_the_verdict_is_the_first_line() -> None:
+    assert fit("--model", "qwen2.5-7b", "--gpu", "RX 7900 XTX").output.startswith("It fits")
 
 
 def test_a_product_with_two_sizes_is_not_taken_for_the_larger() -> None:
@@ -46,6 +44,7 @@ def test_what_fits_every_size_fits() -> None:
         (("--model", "qwen2.5-7b", "--method", "full"), "RX 7900 XTX"),
         (("--model", "llama-3.1-8b", "--batch", "8", "--seq", "4096"), "RX 9070 XT"),
         (("--model", "llama-3.1-70b", "--method", "full"), "MI300X"),
+        (("--model", "llama-3.1-70b", "--method", "qlora"), "RX 9070 XT"),
     ],
 )
 def test_each_way_that_is_named_is_enough(arguments: tuple[str, ...], gpu: str) -> None:
@@ -63,6 +62,12 @@ def test_each_way_that_is_named_is_enough(arguments: tuple[str, ...], gpu: str) 
                 del given[at : at + 2]
         again = fit(*given, *options)
         assert again.exit_code == 0, (way, again.output[:600])
+
+
+def test_a_number_of_gpus_is_named_with_the_changes_that_it_takes() -> None:
+    ways = json.loads(fit("--model", "llama-3.1-70b", "--method", "qlora", "--gpu", "RX 9070 XT", "--format", "json").output)["enough"]
+    assert [way["options"] for way in ways if way["options"].startswith("--gpus")] == ["--gpus 16 --strategy fsdp2 --seq 256"]
+    assert [way["options"] for way in ways if way["options"].startswith("--model")] == ["--model Llama-2-13B"]
 
 
 def test_a_single_change_is_preferred_to_two() -> None:

@@ -257,6 +257,8 @@ def test_lint_takes_the_checkout_that_it_is_run_in(copy: Path, monkeypatch: pyte
     from rocm_doctor.cli.matrix import command
 
     plant(copy, STACKS, "  checked", "  commands: [video $USER]\n  checked")
-    monkeypatch.chdir(copy.parent)
-    done = CliRunner().invoke(command, ["lint"])
-    assert (done.exit_code, "begins with `video`" in done.output) == (1, True)
+    (copy.parent / "docs").mkdir()
+    for folder in (copy.parent, copy.parent / "docs"):
+        monkeypatch.chdir(folder)
+        done = CliRunner().invoke(command, ["lint"])
+        assert (done.exit_code, "begins with `video`" in done.output) == (1, True)

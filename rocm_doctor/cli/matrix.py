@@ -80,14 +80,16 @@ def diff(old: Path, new: Path | None, style: str) -> None:
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), required=False)
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 def lint(folder: Path | None, strict: bool) -> None:
-    """Check the data in FOLDER (default: compat_matrix of this checkout). Exit 1 on an error."""
+    """Check the data in FOLDER (default: compat_matrix of the checkout around this folder). Exit 1 on an error."""
     from rocm_doctor.matrix.checks import lint as problems_of
     from rocm_doctor.rules.proofs import unproven
 
-    here = Path("compat_matrix")
-    root = folder or (here if (here / "VERSION").is_file() else _SOURCE)
+    around = (at / "compat_matrix" for at in (Path.cwd(), *Path.cwd().parents))
+    root = folder or next((at for at in (*around, _SOURCE) if (at / "VERSION").is_file()), None)
+    if root is None:
+        raise InputError("no matrix sources here: give their folder, or run this in a checkout of rocm-doctor")
     if not (root / "VERSION").is_file():
-        raise InputError(f"{root} has no matrix sources (no VERSION): give the folder, or run this in a checkout")
+        raise InputError(f"{root} has no matrix sources (no VERSION)")
     problems = problems_of(root, more=(("example", unproven),))
     for problem in problems:
         click.echo(f"{problem} [{problem.check}]" + ("" if problem.level == "error" else " (warning)"))

@@ -5,7 +5,8 @@ All by the closed form, scaled to the estimate at the asked setting, with its er
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -40,15 +41,16 @@ def enough(job: Job, card: Card, peak: Peak, bound: float, wheels: Wheels, matri
     room = card.available / (1 + bound)
     return (
         *_changes(job, peak, room, wheels),
-        *_gpus(job, card),
+        *_gpus(job, card, wheels),
         *_larger(job, card, peak, bound, matrix),
         *_smaller(job, peak, room, matrix),
     )
 
 
-def _changes(job: Job, peak: Peak, room: float, wheels: Wheels) -> Iterator[Enough]:
-    """The smallest set of changes that suffices: every set of one, then of two, up to DEPTH."""
+def _sets(job: Job, wheels: Wheels) -> Iterator[list[tuple[Job, dict[str, str]]]]:
+    """The job as it is, then every set of one change, of two, up to DEPTH: the changed job and its options with their words."""
     level: list[tuple[Job, dict[str, str]]] = [(job, {})]
+    yield level
     for _ in range(DEPTH):
         level = [
             (other, {**made, option: said})
@@ -56,23 +58,46 @@ def _changes(job: Job, peak: Peak, room: float, wheels: Wheels) -> Iterator[Enou
             for said, option, other in neighbours(one)
             if possible(job, other, wheels)
         ]
-        fitting = [entry for entry in level if peak(entry[0]) <= room]
-        if fitting:
-            other, made = max(fitting, key=lambda entry: (entry[0].tokens * entry[0].grad_accum, peak(entry[0])))
-            last = {option.split()[0]: option for option in made}
-            yield Enough(" and ".join(made[option] for option in last.values()), " ".join(last.values()), peak(other))
-            return
         level = list({msgspec.json.encode(entry[0]): entry for entry in level}.values())
+        yield level
 
 
-def _gpus(job: Job, card: Card) -> Iterator[Enough]:
-    """The fewest GPUs of this kind over which FSDP2 spreads the run."""
-    for count in (n for n in GPUS if n > card.count):
-        many = msgspec.structs.replace(card, count=count)
-        estimate = by_arithmetic(job, many, "fsdp2")
-        if estimate.peak_allocated_bytes * (1 + estimate.error_bound.allocated) <= (card.available or 0):
-            yield Enough(f"{count} of these GPUs", f"--gpus {count} --strategy fsdp2", estimate.peak_allocated_bytes)
+def _best(level: Sequence[tuple[Job, dict[str, str]]], peak: Peak, room: float) -> tuple[list[str], list[str], int] | None:
+    """Words, options and peak of the set that fits and gives up least; None if none fits."""
+    fitting = [(other, made, size) for other, made in level if (size := peak(other)) <= room]
+    if not fitting:
+        return None
+    _, made, size = max(fitting, key=lambda entry: (entry[0].tokens * entry[0].grad_accum, entry[2]))
+    last = {option.split()[0]: option for option in made}
+    return [made[option] for option in last.values()], list(last.values()), size
+
+
+def _changes(job: Job, peak: Peak, room: float, wheels: Wheels) -> Iterator[Enough]:
+    """The smallest set of changes that suffices on the GPUs that are there."""
+    for level in _sets(job, wheels):
+        if found := _best(level, peak, room):
+            words, options, size = found
+            yield Enough(" and ".join(words), " ".join(options), size)
             return
+
+
+def _gpus(job: Job, card: Card, wheels: Wheels) -> Iterator[Enough]:
+    """The fewest GPUs of this kind over which FSDP2 spreads the run, with as few further changes as possible."""
+    for level in _sets(job, wheels):
+        for count in (n for n in GPUS if n > card.count):
+            many = msgspec.structs.replace(card, count=count)
+            bound = by_arithmetic(job, many, "fsdp2").error_bound.allocated
+            peak = partial(_spread, many)
+            if found := _best(level, peak, (card.available or 0) / (1 + bound)):
+                words, options, size = found
+                yield Enough(
+                    " and ".join((f"{count} of these GPUs", *words)), " ".join((f"--gpus {count} --strategy fsdp2", *options)), size
+                )
+                return
+
+
+def _spread(card: Card, job: Job) -> int:
+    return by_arithmetic(job, card, "fsdp2").peak_allocated_bytes
 
 
 def _larger(job: Job, card: Card, peak: Peak, bound: float, matrix: Matrix) -> Iterator[Enough]:

@@ -23,11 +23,11 @@ def gib(size: int) -> str:
 
 
 def page(answer: Answer, measured: Measured | None, width: int = 100) -> str:
-    """The whole answer in at most `width` columns; what was decided on the way stands below the peak."""
+    """The whole answer in at most `width` columns; the verdict first."""
     job = answer.run.job
     parts = [
-        heading(answer.run.source, job, answer.card),
         [*kernels(answer), verdict(answer)],
+        heading(answer.run.source, job, answer.card),
         [*breakdown(answer.estimate, width), *(f"  {note}" for note in answer.notes)],
         room(answer.card),
         ways(answer),

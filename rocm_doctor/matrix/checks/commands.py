@@ -1,11 +1,11 @@
 """Checks of commands: each parses in its shell, begins with a known program, and destroys nothing on a path that it computes.
 
-Where tree-sitter is installed (`rocm-doctor[dev]`), the shells' own grammars read the command; without it, its words are all that is
-looked at.
+Bash's own grammar reads the command; PowerShell's comes with `rocm-doctor[dev]`, and without it such a command is not parsed.
 """
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -76,11 +76,8 @@ def _unparsed(command: Command) -> str:
 
 
 def first_words(text: str) -> list[str]:
-    """The program of every simple command in a shell text, those within `$(...)` too where the grammar is there to read them."""
-    tree = _tree(text, "sh")
-    if tree is None:
-        return [name for argv in words(text) if (name := program_of(argv)[0])]
-    return [name for node in _nodes(tree) if (name := program_of(node)[0])]
+    """The program of every simple command in a shell text, those within `$(...)` too."""
+    return [name for node in _nodes(_tree(text, "sh")) if (name := program_of(node)[0])]
 
 
 def _nodes(node: Any) -> Iterator[list[str]]:
@@ -101,11 +98,10 @@ def _tree(text: str, shell: str) -> Any:
 
 @cache
 def _parser(shell: str) -> Any:
+    import tree_sitter
+
     try:
-        import tree_sitter
-        import tree_sitter_bash
-        import tree_sitter_powershell
+        grammar = importlib.import_module({"sh": "tree_sitter_bash", "powershell": "tree_sitter_powershell"}[shell])
     except ImportError:
         return None
-    grammar = {"sh": tree_sitter_bash, "powershell": tree_sitter_powershell}[shell]
     return tree_sitter.Parser(tree_sitter.Language(grammar.language()))
