@@ -65,7 +65,9 @@ def test_each_way_that_is_named_is_enough(arguments: tuple[str, ...], gpu: str) 
 
 
 def test_a_number_of_gpus_is_named_with_the_changes_that_it_takes() -> None:
-    ways = json.loads(fit("--model", "llama-3.1-70b", "--method", "qlora", "--gpu", "RX 9070 XT", "--format", "json").output)["enough"]
+    ways = json.loads(fit("--model", "llama-3.1-70b", "--method", "qlora", "--gpu", "RX 9070 XT", "--format", "json").output)[
+        "enough"
+    ]
     assert [way["options"] for way in ways if way["options"].startswith("--gpus")] == ["--gpus 16 --strategy fsdp2 --seq 256"]
     assert [way["options"] for way in ways if way["options"].startswith("--model")] == ["--model Llama-2-13B"]
 

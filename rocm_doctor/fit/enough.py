@@ -91,7 +91,9 @@ def _gpus(job: Job, card: Card, wheels: Wheels) -> Iterator[Enough]:
             if found := _best(level, peak, (card.available or 0) / (1 + bound)):
                 words, options, size = found
                 yield Enough(
-                    " and ".join((f"{count} of these GPUs", *words)), " ".join((f"--gpus {count} --strategy fsdp2", *options)), size
+                    " and ".join((f"{count} of these GPUs", *words)),
+                    " ".join((f"--gpus {count} --strategy fsdp2", *options)),
+                    size,
                 )
                 return
 
