@@ -1,6 +1,6 @@
 """Run `rocm-doctor lint` over real repositories at fixed commits and print what it finds, for a second reader to judge.
 
-    python scripts/lint_corpus.py --mirror DIR [--set fresh] [--gpu gfx1100 ...] [--out DIR]
+    python scripts/lint_corpus.py --mirror DIR [--set 'round 1'] [--gpu gfx1100 ...] [--os windows] [--out DIR]
 
 The repositories and commits are in lint_corpus.yaml. DIR holds bare mirrors called OWNER+NAME (or OWNER+NAME/repo), as
 `git clone --mirror` makes them; `--clone` makes those that are missing. Nothing of them is kept in this project.
@@ -65,7 +65,7 @@ def checked_out(directory: Path, commit: str, into: Path) -> int:
     return len(there)
 
 
-def linted(root: Path, gpu: str, python: str) -> tuple[dict[str, Any], float]:
+def linted(root: Path, gpu: str, python: str, system: str) -> tuple[dict[str, Any], float]:
     """The report on a checkout, and the seconds that it took."""
     start = time.monotonic()
     command = [
@@ -78,6 +78,8 @@ def linted(root: Path, gpu: str, python: str) -> tuple[dict[str, Any], float]:
         gpu,
         "--python",
         python,
+        "--os",
+        system,
         "--format",
         "json",
         "--fail-on",
@@ -99,9 +101,10 @@ def lines_of(report: dict[str, Any]) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mirror", type=Path, required=True)
-    parser.add_argument("--set", choices=("seen", "fresh"), default=None)
+    parser.add_argument("--set", help="seen, fresh, or the name of a round")
     parser.add_argument("--gpu", nargs="+", default=["gfx1100"])
     parser.add_argument("--python", default="3.12")
+    parser.add_argument("--os", choices=("linux", "windows"), default="linux")
     parser.add_argument("--only", default="")
     parser.add_argument("--clone", action="store_true")
     parser.add_argument("--out", type=Path)
@@ -118,7 +121,7 @@ def main() -> None:
         try:
             count = checked_out(directory, entry["commit"], root)
             for gpu in asked.gpu:
-                report, seconds = linted(root, gpu, asked.python)
+                report, seconds = linted(root, gpu, asked.python, asked.os)
                 print(
                     f"== {name} {entry['commit'][:12]} {gpu}, {count} files, {seconds:.1f} s: {report['verdict']}: {report['summary']}"
                 )

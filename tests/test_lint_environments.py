@@ -141,7 +141,12 @@ def test_environments_for_another_system_or_other_gpus_are_none_for_the_target(t
         ("repo.no-amd-environment", "warning")
     ]
     assert said(report(tmp_path, files, gpu="gfx90a")) == []
-    files = {"docker/mi300/Dockerfile": f"FROM {IMAGE}\n", "Dockerfile.rocm": "FROM ubuntu:24.04\n"}
+    both = {
+        **files,
+        "setup.py": "setup(name='x', install_requires=['torch'])\n",
+    }  # a library's range is for no system in particular
+    assert [i for i, _, _ in said(report(tmp_path, both, gpu="gfx1151", os="windows"))] == ["repo.no-amd-environment"]
+    (tmp_path / "setup.py").unlink()
     (tmp_path / "Dockerfile.rocm").unlink()
     found = serious(report(tmp_path, {"docker/mi300/Dockerfile": f"FROM {IMAGE}\n"}))
     assert [f.title for f in found] == [
@@ -257,6 +262,14 @@ def test_a_package_with_a_torch_of_its_own_says_no_version_that_is_not_known(tmp
     first = next(f for f in found if f.id == NOT_ROCM)
     assert "2.1" not in first.title
     assert first.advice.startswith("Do not install vllm from the package index. On ROCm: ")
+
+
+def test_a_repository_that_says_nothing_of_gpus_is_not_ready(tmp_path: Path) -> None:
+    assert (
+        report(tmp_path, {"setup.sh": "pip install requests\n", "Dockerfile": "FROM golang:1.22\nRUN go build\n"}).verdict
+        == "undetermined"
+    )
+    assert report(tmp_path, {"rocm.sh": f"pip install torch==2.9.1 --index-url {ROCM}\n"}).verdict == "ready"
 
 
 # Dockerfiles

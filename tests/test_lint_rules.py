@@ -276,3 +276,11 @@ def test_a_command_of_a_python_installer_is_more_than_a_note(tmp_path: Path) -> 
 ])  # fmt: skip
 def test_a_package_with_cuda_wheels_only_may_come_from_another_index(tmp_path: Path, index: str, expected: set[str]) -> None:
     assert ids(judged(tmp_path, **{"requirements-rocm_DOT_txt": f"{index}auto-gptq\n"})) == expected
+
+
+@pytest.mark.parametrize(("line", "expected"), [
+    ("torch==2.5.0.dev20240726", {"version.wheel-missing"}), ("torch==2.15.0.dev20261115", set()), ("torchaudio", set()),
+])  # fmt: skip
+def test_a_nightly_build_that_its_index_no_longer_has(tmp_path: Path, line: str, expected: set[str]) -> None:
+    text = f"FROM ubuntu:24.04\nRUN pip install --pre {line} --index-url https://download.pytorch.org/whl/nightly/rocm7.2\n"
+    assert ids(judged(tmp_path, **{"Dockerfile.rocm": text})) == expected

@@ -76,7 +76,7 @@ def lint(
     findings += [_of_trouble(t, repository, targets, matrix) for t in repository.problems]
     kept, stale = accepted(findings, repository.policy, today, matrix)
     shown = ranked((f for f in (*kept, *stale) if _wanted(f, ignore, select)), matrix)
-    verdict, summary = _verdict(shown, targets, repository)
+    verdict, summary = _verdict(shown, targets, repository, matrix)
     summary = "; ".join((summary, *left_out(repository, targets)))
     return Report(
         schema_version=SCHEMA_VERSION,
@@ -212,7 +212,7 @@ def _only_elsewhere(every: Sequence[Environment], targets: Sequence[Target], mat
     for target in targets:
         if not amd or not all(why_not(e, target) for e in amd):
             continue
-        if any(_brings_torch(e, [target], matrix) for e in meant_for(target, every)):
+        if any((state := last_state(e, matrix, target)) and state[2].build == "rocm" for e in meant_for(target, every)):
             continue
         whys = dict.fromkeys(why_not(e, target).removesuffix(" only") for e in amd)
         named = " and ".join(_SYSTEMS.get(why, why) for why in whys)
@@ -321,7 +321,14 @@ def _of_trouble(trouble: ReadProblem, repository: Repository, targets: Sequence[
                    subject=Subject(f"{trouble.place.file}:{trouble.place.line}", "file"))  # fmt: skip
 
 
-def _verdict(findings: Sequence[Finding], targets: Sequence[Target], repository: Repository) -> tuple[Verdict, str]:
+def _of_gpus(one: Environment, targets: Sequence[Target], matrix: Matrix) -> bool:
+    """Whether an environment says anything of the GPU stack, so that finding no problem in it says something."""
+    return one.purpose.kind == "amd" or one.sort == "configuration" or _brings_torch(one, targets, matrix)
+
+
+def _verdict(
+    findings: Sequence[Finding], targets: Sequence[Target], repository: Repository, matrix: Matrix
+) -> tuple[Verdict, str]:
     serious = [f for f in findings if f.severity != "note" and not f.follows_from]
     unread = [f for f in serious if f.id == "repo.unreadable"]
     if unread and all(f.severity != "error" for f in serious):
@@ -337,6 +344,11 @@ def _verdict(findings: Sequence[Finding], targets: Sequence[Target], repository:
     if not judged:
         return "undetermined", f"no environment for {named} among {len(repository.environments)}"
     many = "s" if len(judged) > 1 else ""
+    if not any(_of_gpus(e, targets, matrix) for e in judged):
+        return (
+            "undetermined",
+            f"no torch and nothing for AMD GPUs in {len(judged)} declared environment{many} (Python code is not read)",
+        )
     return "ready", f"no problem found for {named} in {len(judged)} declared environment{many} (Python code is not read)"
 
 

@@ -10,7 +10,7 @@ from rocm_doctor.lint.rules.companions import companions, outside, pythons, trit
 from rocm_doctor.lint.rules.configs import config, packages
 from rocm_doctor.lint.rules.containers import base_image, containers, dropped
 from rocm_doctor.lint.rules.cuda_only import cuda_only
-from rocm_doctor.lint.rules.missing import unknown_indexes, xformers
+from rocm_doctor.lint.rules.missing import gone_nightlies, unknown_indexes, xformers
 from rocm_doctor.lint.rules.torch_build import torch_build, unsafe_indexes
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
@@ -23,6 +23,7 @@ REPO_RULES: tuple[RepoRule, ...] = (
     torch_build,
     unsafe_indexes,
     unknown_indexes,
+    gone_nightlies,
     companions,
     triton,
     pythons,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -36,6 +37,44 @@ def unknown_indexes(environment: Environment, target: Target, matrix: Matrix) ->
                 advice="Take an index that is known, or bring the matrix up to date.",
                 sources=(_INDEXES,),
             )
+
+
+_NIGHTLY_PIN = re.compile(r"\.dev(\d{4})(\d{2})(\d{2})")
+_KEPT = 120
+"""Days after which a nightly build is taken to be gone: 60 by one source, three months by another."""
+_NIGHTLY_SOURCES = ("https://github.com/replicate/monobase/pull/17", "https://github.com/vllm-project/vllm/pull/18351")
+
+
+def gone_nightlies(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A nightly build that is pinned by its day, on an index that keeps them for some weeks."""
+    for step in environment.steps:
+        nightly = next((index for index in step.indexes if "/nightly" in index.url), None)
+        for r in step.requirements if nightly else ():
+            day = _NIGHTLY_PIN.search(pinned(r.spec))
+            if day and nightly and not r.url and meant(r, target) and _age(day, matrix) > _KEPT:
+                yield found(
+                    matrix,
+                    "version.wheel-missing",
+                    environment,
+                    target,
+                    [r.place, nightly.place],
+                    row="",
+                    severity="warning",
+                    confidence="medium",
+                    title=f"the nightly build of {'-'.join(day.groups())} of {r.name} is no longer on its index",
+                    cause="PyTorch's index keeps nightly builds for two to three months.",
+                    advice="Pin a release, or name the wheel by its address.",
+                    sources=_NIGHTLY_SOURCES,
+                )
+
+
+def _age(day: re.Match[str], matrix: Matrix) -> int:
+    """Days from a build to the day of the catalog; 0 for what is no day."""
+    try:
+        built, now = datetime.date(*map(int, day.groups())), datetime.date(*map(int, matrix.version.split(".")[:3]))
+    except (ValueError, TypeError):
+        return 0
+    return (now - built).days
 
 
 def _near(matrix: Matrix, rocm: str) -> str:
