@@ -14,6 +14,16 @@ from rocm_doctor.model import Finding, Report
 TODAY = datetime.date(2026, 11, 21)
 
 
+def uv_indexes(amd: str, nvidia: str) -> str:
+    """Two explicit indexes of uv, called `amd` and `nvidia`, by the names of their folders on PyTorch's server."""
+    url = "https://download.pytorch.org/whl/"
+    made = (
+        f'[[tool.uv.index]]\nname = "{name}"\nurl = "{url}{on}"\nexplicit = true\n'
+        for name, on in (("amd", amd), ("nvidia", nvidia))
+    )
+    return "\n".join(made)
+
+
 def written(root: Path, files: dict[str, str]) -> Path:
     for name, text in files.items():
         path = root / name

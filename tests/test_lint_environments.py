@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lint_text import report, repository, said, serious, written
+from lint_text import report, repository, said, serious, uv_indexes, written
 
 from rocm_doctor.lint.environments.listing import listed
 
@@ -272,6 +272,13 @@ def test_a_repository_that_says_nothing_of_gpus_is_not_ready(tmp_path: Path) -> 
     assert report(tmp_path, {"rocm.sh": f"pip install torch==2.9.1 --index-url {ROCM}\n"}).verdict == "ready"
 
 
+def test_a_list_that_is_called_for_windows_is_for_windows(tmp_path: Path) -> None:
+    files = {"bench/requirements-win.txt": "torch==2.8.0\n"}
+    assert said(report(tmp_path, files)) == []
+    assert [i for i, _, _ in said(report(tmp_path, files, gpu="gfx1151", os="windows"))] == [NOT_ROCM]
+    assert len(said(report(tmp_path, {"bench/requirements-win-linux.txt": "torch==2.8.0\n"}))) == 1
+
+
 # Dockerfiles
 
 
@@ -351,18 +358,10 @@ nvidia = ["torch==2.9.1"]
 conflicts = [[{{extra = "amd"}}, {{extra = "nvidia"}}]]
 [tool.uv.sources]
 torch = [
-  {{ index = "torch-amd", extra = "amd" }},
-  {{ index = "torch-nvidia", extra = "nvidia" }},
+  {{ index = "amd", extra = "amd" }},
+  {{ index = "nvidia", extra = "nvidia" }},
 ]
-[[tool.uv.index]]
-name = "torch-amd"
-url = "https://download.pytorch.org/whl/{}"
-explicit = true
-[[tool.uv.index]]
-name = "torch-nvidia"
-url = "https://download.pytorch.org/whl/cu126"
-explicit = true
-"""
+""" + uv_indexes("{}", "cu126")
 
 
 def test_sources_by_extra(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lint_text import report, said
+from lint_text import report, said, uv_indexes
 
 IMAGE = "rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0"
 Files = dict[str, str]
@@ -40,16 +40,8 @@ torchvision = [
 ]
 pytorch-triton-rocm = { index = "amd" }
 
-[[tool.uv.index]]
-name = "amd"
-url = "https://download.pytorch.org/whl/rocm6.4"
-explicit = true
-
-[[tool.uv.index]]
-name = "nvidia"
-url = "https://download.pytorch.org/whl/cu128"
-explicit = true
-""",
+"""
+    + uv_indexes("rocm6.4", "cu128"),
     ".github/workflows/test.yml": """jobs:
   cpu:
     runs-on: ubuntu-latest

@@ -42,10 +42,11 @@ _TAKEN = frozenset(("torch", "train", "training", "gpu", "all", "full"))
 # Words of a list's name that say that it is the project's own, or one for training; any other names a choice beside it.
 _OWN_LISTS = _TAKEN | frozenset((
     "requirements", "requirement", "reqs", "req", "txt", "in", "base", "main", "core", "common", "default", "runtime", "run", "prod",
-    "production", "app", "webui", "ui", "server", "versions", "lock", "locked", "frozen", "freeze", "min", "minimal", "linux", "windows",
+    "production", "app", "webui", "ui", "server", "versions", "lock", "locked", "frozen", "freeze", "min", "minimal", "linux", "windows", "win", "win32", "win64",
     "install", "deps", "pip", "python", "pytorch", "pt", "finetune", "finetuning", "sft", "lora", "qlora", "rl", "rlhf", "grpo", "pretrain",
     "inference", "infer", "local", "new", "latest",
 ))  # fmt: skip
+_WINDOWS = frozenset(("win", "windows", "win32", "win64"))
 _JUDGED = ("amd", "neutral")
 
 
@@ -251,7 +252,8 @@ def _alone(tree: Tree, listed: list[tuple[str, str]], used: set[str], alone: str
                 tuple(one.constraints),
                 tuple(one.indexes),
             )
-            yield Environment(path, Place(path, 1), steps=(step,))
+            words = set(words_of(path.rsplit("/", 1)[-1]))
+            yield Environment(path, Place(path, 1), steps=(step,), os="windows" if words & _WINDOWS and "linux" not in words else "")
     folders = {folder_of(path) for kind, path in listed if kind == "pyproject"}
     for kind, path in listed:
         if kind == "pyproject" and (project := projects.read(tree, path)):
