@@ -204,6 +204,7 @@ def test_the_gpus_that_code_says_it_supports(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "text", "line"), [
     ("CMakeLists.txt", 'project(x)\nset(AMDGPU_TARGETS "gfx90a;gfx942" CACHE STRING "")\n', 2),
+    ("CMakeLists.txt", 'rocm_check_target_ids(SUPPORTED\n  TARGETS "gfx90a:xnack+;;gfx942")\n', 2),
     ("cmake/hip.cmake", "set(GPU_TARGETS\n    gfx90a\n    gfx942)\n", 2), ("Makefile", "GPU_TARGETS ?= gfx90a gfx942\n", 1),
 ])  # fmt: skip
 def test_the_gpus_that_a_build_is_for_by_default(tmp_path: Path, name: str, text: str, line: int) -> None:

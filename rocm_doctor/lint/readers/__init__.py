@@ -253,7 +253,9 @@ def _alone(tree: Tree, listed: list[tuple[str, str]], used: set[str], alone: str
                 tuple(one.indexes),
             )
             words = set(words_of(path.rsplit("/", 1)[-1]))
-            yield Environment(path, Place(path, 1), steps=(step,), os="windows" if words & _WINDOWS and "linux" not in words else "")
+            yield Environment(
+                path, Place(path, 1), steps=(step,), os="windows" if words & _WINDOWS and "linux" not in words else ""
+            )
     folders = {folder_of(path) for kind, path in listed if kind == "pyproject"}
     for kind, path in listed:
         if kind == "pyproject" and (project := projects.read(tree, path)):

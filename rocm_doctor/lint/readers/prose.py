@@ -154,10 +154,11 @@ def _python(tree: Tree, path: str, text: str) -> Iterator[Environment]:
 
 
 # A list of gfx names that CMake or make sets; one that also asks the machine is no list.
-_TARGET = r"gfx[0-9a-f]+(?:[:+-]\w+)*"
+_TARGET = r"gfx[0-9a-f]+(?:[:+-]\w*)*"
 _DEFAULTS = (
     re.compile(rf"^[ \t]*set\s*\(\s*(\w+)\s+[\"']?((?:{_TARGET}[;,\s]*)+)[\"']?\s*(?:\)|CACHE)", re.M | re.I),
     re.compile(rf"^[ \t]*(?:export[ \t]+)?(\w+)[ \t]*[:?]?=[ \t]*((?:{_TARGET}[;, \t]*)+)$", re.M),
+    re.compile(rf"\b(TARGETS|GPU_TARGETS|AMDGPU_TARGETS)\s+[\"']((?:{_TARGET}[;,\s]*)+)[\"']"),
 )
 
 
