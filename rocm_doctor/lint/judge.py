@@ -323,7 +323,7 @@ def _of_trouble(trouble: ReadProblem, repository: Repository, targets: Sequence[
 
 def _of_gpus(one: Environment, targets: Sequence[Target], matrix: Matrix) -> bool:
     """Whether an environment says anything of the GPU stack, so that finding no problem in it says something."""
-    return one.purpose.kind == "amd" or one.sort == "configuration" or _brings_torch(one, targets, matrix)
+    return one.purpose.kind == "amd" or _brings_torch(one, targets, matrix)
 
 
 def _verdict(
