@@ -70,4 +70,5 @@ def test_the_page_counts_what_was_noticed() -> None:
     page = mutation.page({"seed": "7", "packages": {"x": {"possible": 90, "faults": faults}}})
     assert "| x | 90 | 4 | 2 | 1 | 1 | 50% |" in page
     assert "| x.py:3 | `a \\| b` | `c` |" in page
-    assert "seed `7`" in page
+    assert "seed 7" in page
+    assert "50% | 15% to 85% |" in page
