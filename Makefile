@@ -18,6 +18,7 @@ fix:
 
 regen:
 	python scripts/regen.py
+	python scripts/picture.py
 
 mutation:
 	python scripts/mutation.py record

@@ -1,4 +1,4 @@
-"""docs/accuracy.md and the README's block, from docs/accuracy.json (which scripts/score.py --save writes)."""
+"""docs/accuracy.md and the README's line, from docs/accuracy.json (which scripts/score.py --save writes)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+PAGE = "https://github.com/rocm-doctor/rocm-doctor/blob/main/docs/accuracy.md"
 SAVED = Path(__file__).resolve().parent.parent / "docs" / "accuracy.json"
 
 INTRODUCTION = """# How often is the doctor right?
@@ -43,7 +44,7 @@ def share(counts: dict[str, int], name: str) -> str:
 
 
 def block() -> str:
-    """The README's table: one line for each set."""
+    """The first table: one line for each set."""
     lines = ["| cases | n | first | top 3 | first, where an expert can tell | false alarms |", "|---|--:|--:|--:|--:|--:|"]
     for name, one in saved().items():
         sure = one["determinable"].get("yes", {})
@@ -54,11 +55,16 @@ def block() -> str:
     return "\n".join([*lines, "", *(f"- *{name}* ({one['date']}): {one['note']}" for name, one in saved().items())])
 
 
-def details() -> str:
-    """The README's tables by label, GPU generation and year, of the set that everybody can look up; the page has them for all."""
-    name, one = next(iter(saved().items()))
-    head = f"<details><summary>{name}: by label, GPU generation and year</summary>"
-    return "\n".join([head, "", _counts(one), "", "</details>"])
+def line() -> str:
+    """The README's line: the newest set of fresh threads."""
+    name, one = list(saved().items())[-1]
+    total, sure, controls = one["all"], one["determinable"].get("yes", {}), one["controls"]
+    return (
+        f"On {total['n']} fresh bug reports with a confirmed cause ({name}), scored once: the cause is named first in "
+        f"{share(total, 'first')} ({share(sure, 'first')} where an expert can tell from the text), among the first three in "
+        f"{share(total, 'three')}; {controls['alarms']} false alarms on {controls['n']} healthy ones. "
+        f"[All figures]({PAGE})."
+    )
 
 
 def page() -> str:

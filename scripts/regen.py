@@ -81,18 +81,11 @@ def facts_page() -> str:
     )
 
 
-def diagnoses(matrix: Matrix) -> str:
-    counts = {d: sum(r.diagnosis == d for r in matrix.rows) for d in matrix.diagnoses}
-    rows = [f"| `{d.id}` | {d.title} | {counts[d.id]} |" for d in matrix.diagnoses.values()]
-    return "\n".join(["| id | what it says | rows |", "|---|---|--:|", *rows])
-
-
 def accuracy(matrix: Matrix) -> str:
-    more = "[docs/accuracy.md](docs/accuracy.md) has these tables for every set, and what each kind of evidence adds."
-    return f"{accuracy_page.block()}\n\n{accuracy_page.details()}\n\n{more}"
+    return accuracy_page.line()
 
 
-README_BLOCKS: dict[str, Callable[[Matrix], str]] = {"accuracy": accuracy, "diagnoses": diagnoses}
+README_BLOCKS: dict[str, Callable[[Matrix], str]] = {"accuracy": accuracy}
 
 
 def readme(matrix: Matrix) -> str:
