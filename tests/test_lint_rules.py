@@ -284,3 +284,18 @@ def test_a_package_with_cuda_wheels_only_may_come_from_another_index(tmp_path: P
 def test_a_nightly_build_that_its_index_no_longer_has(tmp_path: Path, line: str, expected: set[str]) -> None:
     text = f"FROM ubuntu:24.04\nRUN pip install --pre {line} --index-url https://download.pytorch.org/whl/nightly/rocm7.2\n"
     assert ids(judged(tmp_path, **{"Dockerfile.rocm": text})) == expected
+
+
+def test_a_driver_release_is_no_rocm_and_a_cuda_image_may_be_given_rocm(tmp_path: Path) -> None:
+    get = "RUN wget https://repo.radeon.com/amdgpu-install/{}/ubuntu/noble/amdgpu-install.deb\n"
+    assert ids(judged(tmp_path, gpu="gfx906", Dockerfile="FROM ubuntu:24.04\n" + get.format("22.10"))) == set()
+    (tmp_path / "Dockerfile").unlink()
+    image = "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n"
+    assert ids(judged(tmp_path, **{"Dockerfile_DOT_rocm": image + get.format("6.4")})) == set()
+    assert ids(judged(tmp_path, **{"Dockerfile_DOT_rocm": image})) == {"version.torch-not-rocm"}
+
+
+def test_a_name_in_lower_case_is_of_the_script_itself(tmp_path: Path) -> None:
+    for line, severity in (("arch=gfx900", "warning"), ("export GPU_ARCHS=gfx900", "error")):
+        found = judged(tmp_path, **{"rocm_DOT_sh": f"{line}\npip install numpy\n"})
+        assert {f.severity for f in found if f.id == "arch.not-in-build"} == {severity}

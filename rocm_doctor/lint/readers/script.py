@@ -74,7 +74,7 @@ def _restrict(found: shell.Script, before: tuple[int, int, int], only: tuple[str
 
 
 # Where AMD's packages for a system come from: its repositories and the name of its installer's package hold the ROCm release.
-_SYSTEM_ROCM = re.compile(r"https?://repo\.radeon\.com/(?:rocm/(?:apt|yum|zyp|el\d+|rhel\d+)|amdgpu-install)/\d+\.\d+(?:\.\d+)?(?=/|\s|$)"
+_SYSTEM_ROCM = re.compile(r"https?://repo\.radeon\.com/(?:rocm/(?:apt|yum|zyp|el\d+|rhel\d+)|amdgpu-install)/\d\d?(?<!2\d)\.\d+(?:\.\d+)?(?=/|\s|$)"
                           r"|amdgpu-install[_-]\d+\.\d+(?:\.\d)?(?=\.\d{5})|--rocmrelease[= ]\d+\.\d+(?:\.\d+)?")  # fmt: skip
 _DEFINED = re.compile(r"-D(\w+)(?::\w+)?=(.*gfx.*)")
 

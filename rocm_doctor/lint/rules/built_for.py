@@ -28,13 +28,14 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
     left = list(leaving_out(environment, target))
     # Where another of its builds has code for the GPU, what leaves it out is a part that may do without.
     part = any(covers(_gfx(s), target.gpu) for s in _lists(environment))
-    # A job builds for the GPU of its own runner or for a release, and a default is one until the caller gives another.
+    # A job builds for the GPU of its own runner or for a release, a default is one until the caller gives another, and a
+    # name in lower case is of the script itself.
     given = {(s.name, s.value) for s in environment.variables if s.default}
     for s in left:
         one = _left_out(environment, target, matrix, s.place, f"{s.name}={s.value}", f"Add {target.gpu} to {s.name}.")
         yield (
             msgspec.structs.replace(one, severity="warning")
-            if part or environment.sort == "job" or (s.name, s.value) in given
+            if part or environment.sort == "job" or s.name.islower() or (s.name, s.value) in given
             else one
         )
     seen: set[str] = set()

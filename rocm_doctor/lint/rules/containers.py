@@ -19,7 +19,7 @@ _DEVICES = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to
 
 def base_image(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """A base image that is for NVIDIA GPUs."""
-    if environment.image is None or not environment.image.value:
+    if environment.image is None or not environment.image.value or system_rocm(environment):
         return
     repo, _ = image_parts(environment.image.value)
     state = last_state(environment, matrix, target)
