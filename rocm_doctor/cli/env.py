@@ -17,8 +17,8 @@ from rocm_doctor.plan.text import variables_text
 
 @click.command(epilog='Examples:  eval "$(rocm-doctor env)";  rocm-doctor env --gpu gfx1032 --shell fish | source')
 @plan_options
-@click.option("--shell", type=click.Choice(SHELLS), default="bash", show_default=True, help="Spelling of the lines.")
-def command(shell: str, **asked: Any) -> None:
+@click.option("--shell", type=click.Choice(SHELLS), help="Spelling of the lines. [default: powershell for Windows, else bash]")
+def command(shell: str | None, **asked: Any) -> None:
     """Print the variables to set and to unset for the torch installed in the environment of --python (the current one by default),
     each with its reason and source. Without a ROCm build of torch: for the first stack of `plan`.
 
@@ -30,7 +30,7 @@ def command(shell: str, **asked: Any) -> None:
         what = f"the installed torch {torch}" if torch else "nothing"
         click.echo(f"{what} is {'not ' if torch else ''}known to work for {plan.machine.words()}: see rocm-doctor plan", err=True)
         sys.exit(1)
-    words = variables_text(plan.variables, shell)
+    words = variables_text(plan.variables, shell or ("powershell" if plan.machine.system == "windows" else "bash"))
     of = f"the installed torch {torch}" if torch else f"{plan.best.name}, the first stack of plan"
     click.echo(f"for {of}{'' if words else ': nothing to set'}", err=True)
     click.echo(words, nl=False)

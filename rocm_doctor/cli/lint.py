@@ -14,7 +14,7 @@ from rocm_doctor.lint.declared import Repository, Target
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
 
-_OS = ("linux", "windows", "macos")
+_OS = ("linux", "windows", "wsl", "macos")
 
 
 @click.command(epilog="Example:  rocm-doctor lint --gpu gfx906 --rocm 6.3 --python 3.12 --format github")

@@ -164,6 +164,11 @@ class Target(msgspec.Struct, frozen=True):
     os: str = "linux"
     place: Place | None = None
 
+    @property
+    def platform(self) -> str:
+        """The operating system that its programs are built for: WSL runs those for Linux."""
+        return "linux" if self.os == "wsl" else self.os
+
 
 class Ignore(msgspec.Struct, frozen=True):
     """A finding that the repository accepts: diagnosis id or row, the reason, and the day from which on it is reported again."""

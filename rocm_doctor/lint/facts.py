@@ -21,6 +21,8 @@ def snapshot_of(environment: Environment, target: Target, matrix: Matrix) -> Sna
     given = {"platform": ("os", target.os), "rocm.version": ("rocm", target.rocm), "driver.version": ("driver", target.driver),
              "python.version": ("python", target.python)}  # fmt: skip
     facts = {key: Fact(value, (field_reading(target, name, value),)) for key, (name, value) in given.items() if value}
+    facts["platform"] = Fact(target.platform, facts["platform"].readings)
+    facts["wsl"] = Fact(target.os == "wsl", facts["platform"].readings)
     if environment.image:
         brought = image_facts(environment.image.value)
         at = (environment.image.place.reading(),)

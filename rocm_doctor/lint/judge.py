@@ -122,7 +122,7 @@ def why_not(one: Environment, target: Target) -> str:
     system = one.os or (
         "linux" if one.sort in ("image", "service") or one.place.file.endswith((".sh", ".bash", ".slurm", ".sbatch")) else ""
     )
-    return f"{system} only" if system and system != target.os else ""
+    return f"{system} only" if system and system != target.platform else ""
 
 
 def on_gpu(one: Environment, target: Target) -> Environment:
@@ -203,7 +203,7 @@ def _no_environment(repository: Repository, targets: Sequence[Target], found: Se
     ]
 
 
-_SYSTEMS = {"linux": "Linux", "windows": "Windows", "macos": "macOS"}
+_SYSTEMS = {"linux": "Linux", "windows": "Windows", "macos": "macOS", "wsl": "WSL"}
 
 
 def _only_elsewhere(every: Sequence[Environment], targets: Sequence[Target], matrix: Matrix) -> Finding | None:

@@ -41,7 +41,7 @@ def proposal(environment: Environment | None, target: Target, matrix: Matrix) ->
     """The best stack that the environment's own ranges of torch admit; None where there is none."""
     if not target.gpu or target.os == "macos":
         return None
-    system: System = "windows" if target.os == "windows" else "linux"
+    system: System = target.os if target.os in ("windows", "wsl") else "linux"
     python = ".".join((target.python or _python(environment)).split(".")[:2])
     ranges = _ranges(environment, target) if environment else []
     stacks = _stacks(target.gpu, python, system, target.driver, id(matrix), _Held(matrix))

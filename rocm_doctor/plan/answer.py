@@ -39,14 +39,10 @@ class Plan(msgspec.Struct, frozen=True):
         return self.stacks[0] if self.stacks else None
 
     def alternatives(self, count: int = 3) -> tuple[Stack, ...]:
-        """The next by rank that are of another ROCm or index than those before, and whatever has a report of a run."""
-        shown: list[Stack] = []
-        kinds = {_kind(s) for s in self.stacks[:1]}
-        for other in self.stacks[1:]:
-            new = _kind(other) not in kinds and len(kinds) <= count
-            kinds |= {_kind(other)} if new else set()
-            shown += [other] if new or other.candidate.known_good else []
-        return tuple(shown)
+        """The next by rank, then the next with a report of a run: at most `count` of each, one for each ROCm and index."""
+        first = {_kind(stack): stack for stack in reversed(self.stacks)}
+        others = sorted((s for s in first.values() if s is not self.best), key=self.stacks.index)
+        return (*others[:count], *[s for s in others[count:] if s.candidate.known_good][:count])
 
 
 def _remarks(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[str]:

@@ -77,7 +77,7 @@ def default_source(os: str, index: Index | None = None) -> Source:
 
 def sources(step: Step, package: str, target: Target) -> tuple[list[Source], bool]:
     """The indexes that the step's tool would ask for a package, in its order, and whether the first that has it settles it."""
-    os = target.os
+    os = target.platform
     bound = [i for i in step.indexes if i.role == "bound" and package in i.only and applies(i.marker, target)]
     if bound:
         return [source_of(bound[-1], os)], True
@@ -106,7 +106,7 @@ def _tagged(url: str, target: Target) -> bool:
     if found is None:
         return True
     python, abi, platform = found.groups()
-    if platform != "any" and not platform.startswith(_SYSTEM_TAGS[target.os]):
+    if platform != "any" and not platform.startswith(_SYSTEM_TAGS[target.platform]):
         return False
     wanted = "cp" + "".join(target.python.split(".")[:2])
     return not target.python or not python.startswith("cp3") or abi == "abi3" or wanted in python.split(".")
@@ -118,10 +118,10 @@ def applies(marker: str, target: Target) -> bool:
         return True
     from packaging.markers import InvalidMarker, Marker, UndefinedEnvironmentName
 
-    system = {"linux": "Linux", "windows": "Windows", "macos": "Darwin"}[target.os]
-    env = {"sys_platform": {"linux": "linux", "windows": "win32", "macos": "darwin"}[target.os], "platform_system": system,
-           "platform_machine": "arm64" if target.os == "macos" else "x86_64",
-           "os_name": "nt" if target.os == "windows" else "posix",
+    system = {"linux": "Linux", "windows": "Windows", "macos": "Darwin"}[target.platform]
+    env = {"sys_platform": {"linux": "linux", "windows": "win32", "macos": "darwin"}[target.platform], "platform_system": system,
+           "platform_machine": "arm64" if target.platform == "macos" else "x86_64",
+           "os_name": "nt" if target.platform == "windows" else "posix",
            "extra": ""}  # fmt: skip
     if target.python:
         env |= {"python_version": ".".join(target.python.split(".")[:2]), "python_full_version": target.python}
@@ -162,7 +162,7 @@ def pinned(spec: str) -> str:
 def builds_on(matrix: Matrix, rocm: str, spec: str, target: Target) -> list[TorchBuild]:
     """Builds of the catalogue on that ROCm index which the range and the target's Python admit, newest first."""
     python = "cp" + "".join(target.python.split(".")[:2]) if target.python else ""
-    fit = [b for b in matrix.torch if is_on(b, rocm) and admits(spec, b.torch) and for_system(b, target.os)]
+    fit = [b for b in matrix.torch if is_on(b, rocm) and admits(spec, b.torch) and for_system(b, target.platform)]
     fit = [b for b in fit if not python or not b.pythons or python in b.pythons]
     return sorted(fit, key=lambda b: versions.sort_key(b.torch), reverse=True)
 
@@ -263,12 +263,12 @@ def _beaten(version: str, rocm: Source, spec: str, matrix: Matrix, target: Targe
 
 
 def _missing(source: Source, spec: str, matrix: Matrix, target: Target) -> str:
-    all_of = builds_on(matrix, source.rocm, "", Target("", os=target.os))
-    if not all_of and target.os != "linux":
+    all_of = builds_on(matrix, source.rocm, "", Target("", os=target.platform))
+    if not all_of and target.platform != "linux":
         return f"the rocm{source.rocm} index has Linux wheels only"
     span = f"{all_of[-1].torch} to {all_of[0].torch}" if all_of else "none that is known"
     python = (
-        f" for Python {target.python}" if target.python and builds_on(matrix, source.rocm, spec, Target("", os=target.os)) else ""
+        f" for Python {target.python}" if target.python and builds_on(matrix, source.rocm, spec, Target("", os=target.platform)) else ""
     )
     return f"the rocm{source.rocm} index has no torch {spec or 'at all'}{python} (it has {span})"
 
