@@ -1,8 +1,8 @@
 """Several real captures of one machine, handed over together: is the verdict right, and can what is asked be answered in one paste?
 
-python scripts/combinations.py CAPTURES [-o docs/combinations.md]
+python scripts/combinations.py CAPTURES POSTS [-o docs/combinations.md]
 
-CAPTURES is a folder of captures by kind (`rocminfo/ID.txt`, `rocm-smi/ID.txt`, ...); they are other people's and not part of this
+CAPTURES is a folder of captures by kind (`rocminfo/ID.txt`, `rocm-smi/ID.txt`, ...), POSTS one of posts (`ID/case.md`); they are other people's and not part of this
 project. Each combination below holds captures of one thread or note, which its reader found to be of one machine. Healthy ones must be
 ready at once, or ready when the questions are answered as a healthy machine answers them; of the others the first diagnosis is named.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from rocm_doctor.matrix import Matrix, load
@@ -62,6 +63,23 @@ COMBINATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("", ("rs-table-8xmi210-60", "rs-toponuma-8xmi210")),
     ("", ("ev-hipnames-empty-container-5992", "ri-grep-oneline-mi350x-5992")),
 )
+# Posts that hold captures of the poster's machine and the failing log: what the thread confirmed is the diagnosis.
+POSTS: tuple[tuple[str, str], ...] = (
+    ("access.wsl", "howto-7900xtx-4"),
+    ("access.visible-devices", "parsl-3858"),
+    ("access.visible-devices", "ray-52701"),
+    ("arch.not-in-build", "pytorch-164346"),
+    ("access.container", "rocm-1798"),
+    ("access.permission", "rocm-1826"),
+    ("platform.bios", "rocm-2927"),
+    ("access.wsl", "rocm-4215"),
+    ("version.kernel-too-old", "rocm-5444"),
+    ("lib.hipblaslt", "rocm-5643"),
+    ("access.wsl", "rocm-5866"),
+    ("dist.p2p", "rocm-vllm-390"),
+    ("memory.gtt-limit", "therock-1054"),
+    ("numeric.bf16-or-fp16", "unsloth-5337"),
+)
 _ACCESS = "uid=1000(ada) gid=1000(ada) groups=1000(ada),992(render)\ncrw-rw---- 1 root render 511, 0 Nov 20 09:12 /dev/kfd"
 _AGENT = """*******
 Agent 2
@@ -74,7 +92,7 @@ Agent 2
 
 def judged(captures: Path, names: Sequence[str], matrix: Matrix, more: str = "") -> tuple[Report, int]:
     """The report on these captures with a further paste, and how many machines they were taken for."""
-    paths = [next(captures.glob(f"*/{name}.t*")) for name in names]
+    paths = [next(chain(captures.glob(f"*/{name}.t*"), captures.glob(f"{name}/case.md"))) for name in names]
     found = machines([one for path in paths for one in read_each(path)], matrix)
     artifacts: list[Artifact] = [a for _, several in found for a in several]
     return judge([*artifacts, *(cut(more, "answer") if more else ())], matrix, kind="capture"), len(found)
@@ -126,18 +144,21 @@ def row(captures: Path, expected: str, names: Sequence[str], matrix: Matrix) -> 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("captures", type=Path)
+    parser.add_argument("posts", type=Path)
     parser.add_argument("-o", "--output", type=Path)
     given = parser.parse_args()
     matrix = load()
     rows = [row(given.captures, expected, names, matrix) for expected, names in COMBINATIONS]
+    rows += [row(given.posts, expected, (name,), matrix) for expected, name in POSTS]
+    sick = sum(cells[1] != "healthy" for _, cells in rows)
     right = sum(good for good, _ in rows)
     lines = [
         "# Captures of one machine, combined",
         "",
-        f"{len(rows)} combinations of real captures, {right} right. `scripts/combinations.py` makes this table; the captures are other",
-        "people's public posts and not part of the project. Nothing here was run on AMD hardware by us. Answers are written as a healthy",
-        "machine gives them, with a torch of the catalogue with which it is ready. Where no wheel does (gfx902, gfx1011, ...), an `arch.*` diagnosis",
-        "is the right answer.",
+        f"{len(rows)} combinations of real captures, {sick} of them of sick machines; {right} right. The last {len(POSTS)} are posts that hold captures",
+        "and the failing log of one machine in one text. `scripts/combinations.py` makes this table; captures and posts are other people's and",
+        "not part of the project. Nothing here was run on AMD hardware by us. Answers are written as a healthy machine gives them, with a torch",
+        "of the catalogue with which it is ready. Where no wheel does (gfx902, gfx1011, ...), an `arch.*` diagnosis is the right answer.",
         "",
         "| | captures | expected | first verdict or diagnosis | asks for | once answered |",
         "|---|---|---|---|---|---|",

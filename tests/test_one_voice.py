@@ -74,9 +74,14 @@ def machine(gfx: str, system: System) -> list[Artifact]:
     chip = MATRIX.gfx[gfx]
     if system == "windows":
         text = f"device# 0\nName: AMD Radeon\nwarpSize: {chip.wavefront}\ngcnArchName: {gfx}\n"
-        return [Artifact("cmd/hipInfo", "bundle", text), Artifact("py/interpreter", "bundle", f"version: {PYTHON}.1\nplatform: win32\n")]
+        return [
+            Artifact("cmd/hipInfo", "bundle", text),
+            Artifact("py/interpreter", "bundle", f"version: {PYTHON}.1\nplatform: win32\n"),
+        ]
     if system == "wsl":
-        agents = f"ROCk module is loaded\nHSA Agents\n*******\nAgent 2\n*******\n  Name: {gfx}\n  Device Type: GPU\n*** Done ***\n"
+        agents = (
+            f"ROCk module is loaded\nHSA Agents\n*******\nAgent 2\n*******\n  Name: {gfx}\n  Device Type: GPU\n*** Done ***\n"
+        )
         return [
             Artifact("proc/sys/kernel/osrelease", "bundle", "6.6.87.2-microsoft-standard-WSL2\n"),
             Artifact("dev/dxg", "bundle", "exists: yes\n"),

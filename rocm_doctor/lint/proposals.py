@@ -37,11 +37,14 @@ class Proposal:
         return [line for line in self._lines if not line.startswith(_COMPANIONS) or line.split("=")[0].split("[")[0] in named]
 
 
+_SYSTEMS: dict[str, System] = {"linux": "linux", "windows": "windows", "wsl": "wsl"}
+
+
 def proposal(environment: Environment | None, target: Target, matrix: Matrix) -> Proposal | None:
     """The best stack that the environment's own ranges of torch admit; None where there is none."""
-    if not target.gpu or target.os == "macos":
+    if not target.gpu or target.os not in _SYSTEMS:
         return None
-    system: System = target.os if target.os in ("windows", "wsl") else "linux"
+    system = _SYSTEMS[target.os]
     python = ".".join((target.python or _python(environment)).split(".")[:2])
     ranges = _ranges(environment, target) if environment else []
     stacks = _stacks(target.gpu, python, system, target.driver, id(matrix), _Held(matrix))

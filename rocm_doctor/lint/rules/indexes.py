@@ -268,7 +268,9 @@ def _missing(source: Source, spec: str, matrix: Matrix, target: Target) -> str:
         return f"the rocm{source.rocm} index has Linux wheels only"
     span = f"{all_of[-1].torch} to {all_of[0].torch}" if all_of else "none that is known"
     python = (
-        f" for Python {target.python}" if target.python and builds_on(matrix, source.rocm, spec, Target("", os=target.platform)) else ""
+        f" for Python {target.python}"
+        if target.python and builds_on(matrix, source.rocm, spec, Target("", os=target.platform))
+        else ""
     )
     return f"the rocm{source.rocm} index has no torch {spec or 'at all'}{python} (it has {span})"
 
