@@ -9,6 +9,7 @@ runs the ROCm tools and the smoke test.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -116,7 +117,10 @@ def _check(paths: Sequence[str | Path], python: str | None, ignore: Collection[s
         artifacts = pipeline.from_paths([Path(p) for p in paths])
         return pipeline.judge(artifacts, matrix, source=", ".join(map(str, paths)), kind="capture", ignore=ignored)
     from rocm_doctor.sources.live import collect
+    from rocm_doctor.sources.live.python import locate
 
+    if python is not None and isinstance(problem := locate(python, Path("/"), os.environ), str):
+        raise ValueError(f"python={problem}")
     return pipeline.judge(collect(python=python, tools=False), matrix, ignore=ignored)
 
 

@@ -132,6 +132,11 @@ def test_wrong_arguments_are_refused_before_anything_is_read(wrong: dict[str, ob
         require(WRONG, **wrong)  # type: ignore[arg-type]
 
 
+def test_an_interpreter_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ValueError, match="python=/no/python: no Python found"):
+        check(python="/no/python")
+
+
 def test_a_path_that_is_not_there_is_a_bundle_error(tmp_path: Path) -> None:
     with pytest.raises((BundleError, OSError)):
         check(tmp_path / "nothing.zip")

@@ -26,7 +26,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def nearest(resolver: Resolver) -> tuple[Change, ...]:
-    """Fewer packages, another Python, driver, kernel or system, and the next card: the first of each that leads to a stack."""
+    """Fewer packages, another Python, driver, kernel or system, and the next GPU: the first of each that leads to a stack."""
     machine, known, wish = resolver.stack_judge.machine, resolver.stack_judge.known, resolver.wish
     return (
         *_without_package(resolver),
@@ -34,7 +34,7 @@ def nearest(resolver: Resolver) -> tuple[Change, ...]:
         *_other_python(machine, known, wish),
         *_other_driver(machine, known, wish),
         *_other_system(machine, known, wish),
-        *_other_card(machine, known, wish),
+        *_other_gpu(machine, known, wish),
         *_community(machine, known),
     )
 
@@ -56,7 +56,7 @@ def _first(resolver: Resolver, wish: Sequence[str]) -> Stack | None:
 
 
 def _from_source(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[Change]:
-    """Rows that say how a package is built for a card that its wheels do not serve."""
+    """Rows that say how a package is built for a GPU that its wheels do not serve."""
     card = Fact(machine.gfx)
     for row in known.matrix.rows:
         about = next((n for n in wish if f"pkg.{n}" in row.when), "")
@@ -89,14 +89,14 @@ def _other_system(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iter
         yield from _led("on Linux", best(other, known, wish))
 
 
-def _other_card(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[Change]:
-    """The first card of the same family that has a stack here."""
+def _other_gpu(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[Change]:
+    """The first GPU of the same family that has a stack here."""
     mine = known.matrix.gfx[machine.gfx]
     others = (t for t in known.matrix.gfx.values() if t.gfx != mine.gfx and t.family == mine.family)
     for target in sorted(others, key=lambda t: t.kind != mine.kind):
         stack = best(_altered(machine, known, gfx=target.gfx), known, wish)
         if stack:
-            yield from _led(f"with a {target.gfx} card ({', '.join(target.names[:2])})", stack)
+            yield from _led(f"with a {target.gfx} GPU ({', '.join(target.names[:2])})", stack)
             return
 
 

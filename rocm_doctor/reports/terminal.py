@@ -64,7 +64,7 @@ def _likely(report: Report, look: RenderOptions) -> Iterator[str]:
 
 def chance(probability: float) -> str:
     """A probability in words."""
-    steps = ((0.9, "almost certain"), (0.7, "probable"), (0.4, "likely"), (0.15, "possible"))
+    steps = ((0.95, "almost certain"), (0.8, "highly probable"), (0.5, "probable"), (0.15, "possible"))
     return next((words for least, words in steps if probability >= least), "unlikely")
 
 
