@@ -134,7 +134,7 @@ def judge(
             undecided,
             [one.fact for one in missing(facts, matrix) if one.fact],
             matrix,
-            weighing.gains if weighing else {},
+            weighing.gains() if weighing else {},
         ),
         undecided=tuple(u for u in undecided if u.id not in ignore and u.row not in ignore),
         snapshot=facts,

@@ -49,8 +49,11 @@ class Differential(msgspec.Struct, frozen=True):
     shares: dict[str, float]
     lines: tuple[Line, ...]
     features: dict[str, tuple[str, ...]]
-    gains: dict[str, float]
-    """By fact, what knowing it is expected to tell the likely diagnoses apart, in nats."""
+    model: model.Loaded
+
+    def gains(self) -> dict[str, float]:
+        """By fact, what knowing it is expected to tell the likely diagnoses apart, in nats."""
+        return model.gains(self.model, list(self.shares.values()), fact_of)
 
     def ordered(self, findings: Sequence[Finding], matrix: Matrix, *, machine: bool) -> list[Finding]:
         """The findings in the order of the differential, with a hypothesis of its own where it names what no row found.
@@ -103,9 +106,7 @@ def differential(
         ]
         alike = tuple(Similar(c.thread, c.label, c.cause, c.fix) for c, _ in near if c.label == name)
         likely.append(Likely(name, round(shares[number], 3), tuple(dict.fromkeys(because))[:6], alike))
-    return Differential(
-        tuple(likely), dict(zip(loaded.weights.classes, shares)), tuple(lines), features, model.gains(loaded, shares, fact_of)
-    )
+    return Differential(tuple(likely), dict(zip(loaded.weights.classes, shares)), tuple(lines), features, loaded)
 
 
 def _complains(lines: Sequence[Line]) -> bool:

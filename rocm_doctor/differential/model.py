@@ -57,12 +57,11 @@ class Weights(msgspec.Struct, frozen=True):
 
 
 class Loaded(NamedTuple):
-    """The weights with what is looked up in them. `holders`: for each feature the confirmed reports that hold it, and how much."""
+    """The weights with what is looked up in them: the number of each feature and of each class."""
 
     weights: Weights
     number: dict[str, int]
     class_number: dict[str, int]
-    holders: dict[int, list[tuple[int, int]]]
 
 
 @cache
@@ -71,16 +70,8 @@ def load(path: Path = WEIGHTS) -> Loaded | None:
     if not path.is_file():
         return None
     weights = msgspec.msgpack.decode(zlib.decompress(path.read_bytes()), type=Weights)
-    holders: dict[int, list[tuple[int, int]]] = {}
-    for place, case in enumerate(weights.cases):
-        for number, byte in zip(case.features, case.values):
-            holders.setdefault(number, []).append((place, byte))
-    return Loaded(
-        weights,
-        {name: n for n, name in enumerate(weights.features)},
-        {name: n for n, name in enumerate(weights.classes)},
-        holders,
-    )
+    numbered = ({name: n for n, name in enumerate(names)} for names in (weights.features, weights.classes))
+    return Loaded(weights, *numbered)
 
 
 def vector(loaded: Loaded, text: Mapping[str, int], facts: Iterable[str]) -> dict[int, float]:
@@ -183,9 +174,9 @@ def carried_by(loaded: Loaded, values: Mapping[int, float], name: str, most: int
 def similar(loaded: Loaded, values: Mapping[int, float], most: int = 3, least: float = 0.18) -> list[tuple[Case, float]]:
     """The confirmed reports nearest to this one (cosine of the features that they share), nearest first."""
     length = 255 * (math.sqrt(sum(v * v for v in values.values())) or 1.0)
-    near: dict[int, float] = {}
-    for number, value in values.items():
-        for case, byte in loaded.holders.get(number, ()):
-            near[case] = near.get(case, 0.0) + value * byte
-    best = sorted(near.items(), key=lambda one: (-one[1], one[0]))[:most]
-    return [(loaded.weights.cases[case], total / length) for case, total in best if total / length >= least]
+    near = []
+    for place, case in enumerate(loaded.weights.cases):
+        shared = sum(values[number] * byte for number, byte in zip(case.features, case.values) if number in values) / length
+        if shared >= least:
+            near.append((-shared, place))
+    return [(loaded.weights.cases[place], -shared) for shared, place in sorted(near)[:most]]
