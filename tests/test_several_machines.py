@@ -103,6 +103,11 @@ def test_a_log_goes_with_its_bundle(nodes: list[Path], tmp_path: Path) -> None:
     assert len(machines([*read_each(nodes[0]), *read_each(tmp_path / "train.log")], MATRIX)) == 1
 
 
+SLOT = "BDFID:                   768"
+NO_SERIAL = ROCMINFO.replace("GPU-00000000000000aa", "GPU-XX")
+OTHER_GPU = NO_SERIAL.replace(SLOT, "BDFID:                   33536").replace("29772(0x744c)", "29824(0x7480)")
+
+
 @pytest.mark.parametrize(
     ("one", "other", "count"),
     [
@@ -111,6 +116,8 @@ def test_a_log_goes_with_its_bundle(nodes: list[Path], tmp_path: Path) -> None:
         ("ada@node1:~$ uname -r\n6.8.0-60\n", "RuntimeError: x\n", 1),
         (ROCMINFO, ROCMINFO.replace("GPU-00000000000000aa", "GPU-99aabbccddeeff00"), 2),
         (ROCMINFO, ROCMINFO, 1),
+        (NO_SERIAL, OTHER_GPU, 2),
+        (NO_SERIAL, NO_SERIAL.replace(SLOT, "BDFID:                   256"), 1),  # a part that lists the second of two like GPUs
     ],
 )
 def test_what_tells_machines_apart(one: str, other: str, count: int) -> None:

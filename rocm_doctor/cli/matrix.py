@@ -94,7 +94,8 @@ def lint(folder: Path | None, strict: bool) -> None:
     for problem in problems:
         click.echo(f"{problem} [{problem.check}]" + ("" if problem.level == "error" else " (warning)"))
     errors = sum(p.level == "error" for p in problems)
-    click.echo(f"{errors} errors, {len(problems) - errors} warnings", err=True)
+    counts = {"error": errors, "warning": len(problems) - errors}
+    click.echo(", ".join(f"{n} {what}{'' if n == 1 else 's'}" for what, n in counts.items()), err=True)
     if errors or (strict and problems):
         sys.exit(1)
 

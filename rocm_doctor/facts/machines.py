@@ -52,7 +52,24 @@ def _alike(one: Snapshot, other: Snapshot) -> bool | None:
     if all(serials):
         return bool(serials[0] & serials[1])
     pairs = [(a.facts, b.facts) for a in one.gpus for b in other.gpus if same(a.facts, b.facts, "pci_bdf")]
-    return False if any(another_machine(a, b) for a, b in pairs) else None
+    return False if any(another_machine(a, b) for a, b in pairs) or _disjoint(one, other) else None
+
+
+def _disjoint(one: Snapshot, other: Snapshot) -> bool:
+    """True if both list their GPUs with address and chip, and no GPU of one is a GPU of the other."""
+    listed = [(a.facts, b.facts) for a in one.gpus for b in other.gpus]
+    return (
+        one.gpus_listed
+        and other.gpus_listed
+        and bool(listed)
+        and all(
+            None not in (value(a, "device_id"), value(b, "device_id"))
+            and None not in (value(a, "pci_bdf"), value(b, "pci_bdf"))
+            and not same(a, b, "pci_bdf")
+            and not same(a, b, "device_id")
+            for a, b in listed
+        )
+    )
 
 
 def _serial(gpu: Gpu) -> str:
