@@ -54,6 +54,15 @@ def test_tools_die_with_the_check(number: signal.Signals, tmp_path: Path) -> Non
     assert soon(lambda: not running(tmp_path)), running(tmp_path)
 
 
+def test_a_child_dies_with_a_doctor_that_is_killed_at_its_birth(tmp_path: Path) -> None:
+    """The tool ends the doctor with its first breath, before the doctor can have told anybody of it."""
+    env = {**os.environ, "MARK": str(tmp_path)}
+    doctor = "from rocm_doctor.workers import process; process.run(['/bin/sh', '-c', 'kill -9 $PPID; sleep 60'])"
+    for _ in range(10):
+        assert subprocess.run([sys.executable, "-c", doctor], env=env, check=False).returncode == -signal.SIGKILL
+    assert soon(lambda: not running(tmp_path), 5), running(tmp_path)
+
+
 def test_a_guard_goes_when_its_child_has_ended(tmp_path: Path) -> None:
     child = process.start(process.ChildSpec(["sleep", "60"]))
     assert child.guard is not None

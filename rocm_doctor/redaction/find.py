@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain
 
+from rocm_doctor.bounded.texts import lower
 from rocm_doctor.redaction import addresses, machines, people
 from rocm_doctor.redaction.known import anonymous, distinctive
-from rocm_doctor.redaction.rules import Found, Rule, RuleSet, lower
+from rocm_doctor.redaction.rules import Found, Rule, RuleSet
 
 PSEUDONYM = re.compile(r"<(?:user|host|home|email|token|uuid|serial|ip|mac|container|account|group|bucket|network|phone)[- ]\d+>")
 """What stands for a secret once it is replaced."""

@@ -14,11 +14,12 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from rocm_doctor.bounded.texts import lower
 from rocm_doctor.redaction import addresses
 from rocm_doctor.redaction.find import NAMES, PSEUDONYM, Search, searches
 from rocm_doctor.redaction.known import anonymous, distinctive
 from rocm_doctor.redaction.pseudonyms import IDS, Pseudonyms
-from rocm_doctor.redaction.rules import Found, lower
+from rocm_doctor.redaction.rules import Found
 
 PLACES = 200_000
 """Places that one bundle or report may have to redact: 4 s. The log of a job on 16 nodes names a host in each of 150,000 lines."""

@@ -160,15 +160,6 @@ def _groups(rule: Rule, match: re.Match[str]) -> Iterator[Found]:
                 yield Found(start + item.start(), start + item.end(), single, rule.sure, rule.learn)
 
 
-def lower(text: str) -> str:
-    """The text in lower case, of the same length: positions found in it hold in `text`.
-
-    One letter alone becomes two in lower case: the Turkish I with a dot.
-    """
-    low = text.lower()
-    return low if len(low) == len(text) else text.replace("\u0130", "i").lower()
-
-
 def disjoint(spans: Iterable[tuple[int, int]]) -> Spans:
     """The spans in order, without those that begin inside another."""
     end = 0

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from rocm_doctor.bounded.texts import lower
 from rocm_doctor.model import Artifact, Reading
 from rocm_doctor.probes.read.words import WordSet
 from rocm_doctor.rules.complaints import expanded
@@ -60,7 +61,7 @@ class Logs:
 
 
 def _text(artifact: Artifact, conditions: Iterable[str]) -> Text:
-    low, words = _fold(artifact.text), WordSet(artifact.text)
+    low, words = lower(artifact.text), WordSet(artifact.text)
     many = conditions and not words.known
     return Text(artifact.name, artifact.text, low, words, _anchors(low, conditions) if many else None)
 
@@ -85,14 +86,8 @@ def _trie(words: Collection[str]) -> str:
 @cache
 def fragments(condition: str) -> tuple[tuple[str, ...], ...]:
     """The alternatives of a condition, each as the fragments that must follow one another in one line."""
-    alternatives = expanded(_fold(condition)).split("|")
+    alternatives = expanded(lower(condition)).split("|")
     return tuple(filter(None, (tuple(f for f in alt.split("*") if f.strip()) for alt in alternatives)))
-
-
-def _fold(text: str) -> str:
-    """Lower case without changing any offset (a few letters grow when folded: those texts keep their case there)."""
-    low = text.lower()
-    return low if len(low) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
 def _anchor(parts: tuple[str, ...]) -> str:

@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Literal
 
@@ -114,6 +115,7 @@ def start(ask: ChildSpec) -> Child:
     try:
         with _undisturbed():
             child.guard = _guard()
+            alone = _alone()
             child.proc = subprocess.Popen(
                 list(ask.argv),
                 stdin=subprocess.DEVNULL,
@@ -122,8 +124,10 @@ def start(ask: ChildSpec) -> Child:
                 env=None if ask.env is None else dict(ask.env),
                 cwd=ask.cwd,
                 start_new_session=HAS_GROUPS,
+                preexec_fn=partial(_name_group, child.guard) if child.guard and alone else None,
             )
-            _tell(child.guard, str(child.proc.pid))
+            if not alone:
+                _tell(child.guard, str(child.proc.pid))
     except OSError as error:
         _release(child)
         child.state = "not-found" if isinstance(error, (FileNotFoundError, NotADirectoryError)) else "denied"
@@ -321,6 +325,20 @@ def _tell(guard: tuple[int, int] | None, line: str) -> None:
     if guard is not None:
         with contextlib.suppress(BrokenPipeError):
             os.write(guard[1], f"{line}\n".encode())
+
+
+def _name_group(guard: tuple[int, int]) -> None:
+    """Run by the child before its program: until then it holds the guard's pipe open, so that no death of ours comes in between."""
+    _tell(guard, str(os.getpid()))
+
+
+def _alone() -> bool:
+    """Whether this process has one thread. With more, such as those of torch where `require` is called, a fork could deadlock:
+    there we name the child's group to its guard ourselves, and a SIGKILL within that millisecond leaves the child running."""
+    try:
+        return len(os.listdir("/proc/self/task")) == 1
+    except OSError:
+        return False
 
 
 def _release(child: Child) -> None:
