@@ -325,6 +325,10 @@ REPOSITORY = {
     "uv.lock": b"a = " + b"9" * 5000,
     "ds_config.json": b'{"bf16": ' + b"[" * DEEP,
     "requirements.txt": b"#" * (5 * MIB),
+    "run.bat": b'set A=%A%%A%"\n' * 200_000,
+    "run.ps1": b"$env:A = 'x'\n" * 11_000,
+    "run.sh": b"export HIP_X=$A$A\n" * 11_000,
+    "launch.sh": b"# HIP_X\n" * 200_000,
 }
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import posixpath
 import re
-from itertools import islice
 
 import msgspec
 
-from rocm_doctor.lint.declared import Index, Place, Setting, Step
+from rocm_doctor.lint.declared import Index, Place, ReadProblem, Setting, Step
 from rocm_doctor.lint.environments.branches import targets
 from rocm_doctor.lint.readers import bash, shell
 from rocm_doctor.lint.readers.installs import container, install
 
 _ASSIGN = re.compile(r"([A-Za-z_]\w*)=(.*)", re.S)
-MAX_COMMANDS = 10_000
+MAX_COMMANDS, MAX_TEXT = bash.MAX_COMMANDS, bash.MAX_TEXT
+"""Of one script. Windows' variables are filled in before they count: `set A=%A%%A%` grows."""
 MAX_VALUE = 500
 _PREFIXES = frozenset(("sudo", "-E", "exec", "time", "nice", "env", "srun", "call", "@", "nohup", "retry", "set", "xargs", "wsl"))
 # A text without any of these words changes nothing that is judged.
@@ -36,7 +36,11 @@ def read(text: str, place: Place, context: shell.Context, found: shell.Script) -
     """Read the commands of a POSIX shell text, in order, into `found`; `place` is that of its first line."""
     if not speaks(text):
         return
-    for one in bash.commands(place.file, text, place.line, context.names, context.kind):
+    if len(text) > MAX_TEXT:
+        _cut_short(place, context)
+    for count, one in enumerate(bash.commands(place.file, text, place.line, context.names, context.kind), 1):
+        if count == MAX_COMMANDS:
+            _cut_short(place, context)
         before = len(found.steps), len(found.variables), len(found.containers)
         _do(one.words, one.place, context, found)
         after = len(found.steps), len(found.variables), len(found.containers)
@@ -59,10 +63,23 @@ def _is_default(one: bash.Command) -> bool:
 
 def read_windows(text: str, place: Place, context: shell.Context, found: shell.Script) -> None:
     """The same for batch and PowerShell text."""
-    for at, command in islice(shell.commands(place.file, text, place.line), MAX_COMMANDS):
+    left = MAX_TEXT
+    for count, (at, command) in enumerate(shell.commands(place.file, text, place.line)):
+        if count == MAX_COMMANDS or left <= 0:
+            _cut_short(place, context)
+            return
         if not _CHANGES.search(command):
             continue
-        _do(shell.words(shell.filled(command, context.names)), at, context, found)
+        command = shell.filled(command, context.names)
+        left -= len(command)
+        _do(shell.words(command), at, context, found)
+
+
+def _cut_short(place: Place, context: shell.Context) -> None:
+    """Record that the end of a script was not read: a padded one may not slip past a gate."""
+    problem = ReadProblem(place, f"not read to its end: more than {MAX_COMMANDS:,} commands or {MAX_TEXT >> 20} MiB")
+    if problem not in context.tree.problems:
+        context.tree.problems.append(problem)
 
 
 def _restrict(found: shell.Script, before: tuple[int, int, int], only: tuple[str, ...]) -> None:
