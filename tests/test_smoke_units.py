@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from rocm_doctor.smoke import watch
+from rocm_doctor.smoke import device_queue, state, watch
 from rocm_doctor.smoke.runner import planned
+from rocm_doctor.workers import process
 from rocm_doctor.workers.smoke import basics, compare, hip
 from rocm_doctor.workers.smoke import main as bench
 from rocm_doctor.workers.smoke.compare import Wrong, tolerance
@@ -213,6 +214,33 @@ def test_events_are_json_whatever_they_hold(tmp_path: Path) -> None:
     assert line.endswith("\n")
     assert line.count("\n") == 1
     assert "NaN" not in line
+
+
+HOSTILE_EVENTS = (
+    b'{"event": "end", "stage": "\xff\xfe", "status": "passed"}',
+    b'{"event": "end", "stage": "\\ud83d", "status": "passed"}',
+    b'{"event": "end", "details": ' + b"[" * 100_000,
+    b'{"event": "end", "stage": "matmul", "seconds": ' + b"9" * 5000 + b"}",
+    b'{"event": "end", "stage": ["matmul"], "status": "passed"}',
+    b'{"event": "end", "stage": "device", "status": "passed", "details": 7}',
+    b'{"event": "end", "stage": "matmul", "status": {"a": 1}}',
+    b'{"event": "end", "stage": "matmul", "status": "passed", "rank": 7, "queue": 1, "kind": "x"}',
+    b'{"event": "end"}',
+    b"[]",
+    b"7",
+    b"\x00\x1b[2J",
+)
+
+
+@pytest.mark.parametrize("line", HOSTILE_EVENTS, ids=range(len(HOSTILE_EVENTS)))
+def test_no_line_of_a_worker_ends_the_smoke_test(line: bytes, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    results.write_bytes(line + b'\n{"event": "end", "stage": "copy", "status": "passed"}\n')
+    settings = state.Settings("python", 1, "auto", str(tmp_path), "token", lambda _: None, watch.KernelLog(str(tmp_path / "none")))
+    queue = state.DeviceQueue("gpu0", settings, [])
+    device_queue._follow(queue, state.Worker(process.Child(process.ChildSpec(["x"]), 0.0), results, 0))
+    assert queue.states["copy"] == "passed"
+    assert queue.records[-1] == {"kind": "result", "stage": "copy", "status": "passed"}
 
 
 def test_kernel_log_reads_only_what_is_new(tmp_path: Path) -> None:

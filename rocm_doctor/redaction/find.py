@@ -125,8 +125,11 @@ class Search:
     def find(self, text: str, limit: int) -> Iterator[tuple[int, int, str]]:
         """Where each name stands up to `limit`: a short one is no part of `my_name`, a long one is."""
         low = lower(text)
+        known = self._by_run
         for run in _RUN.finditer(low, 0, limit):
-            for (before, length), names in self._by_run.get(run[0], _NONE).items():
+            if run[0] not in known:
+                continue
+            for (before, length), names in known[run[0]].items():
                 start = run.start() - before
                 end = start + length
                 name = low[max(0, start) : end]
@@ -137,7 +140,6 @@ class Search:
 
 _RUN = re.compile(r"[^\W_]+")
 _KEY = re.compile(r'"\s{0,20}:')
-_NONE: dict[tuple[int, int], set[str]] = {}
 
 
 def _goes_on(neighbour: str, name: str) -> bool:

@@ -11,7 +11,9 @@ import socket
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import msgspec
 
 from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.smoke import watch
@@ -21,6 +23,15 @@ from rocm_doctor.workers import START, process
 from rocm_doctor.workers.smoke.table import Stage, all_needs
 
 TAIL_BYTES = 1 << 16
+
+
+class _Event(msgspec.Struct):
+    """What every line of a worker's results must be. The tested code runs in the same process and can write to the same file."""
+
+    event: str
+    stage: str = ""
+    status: Literal["passed", "skipped", "failed"] = "passed"
+    details: dict[str, Any] | None = None
 
 
 def advance(queue: DeviceQueue) -> None:
@@ -131,7 +142,8 @@ def _follow(queue: DeviceQueue, worker: Worker) -> None:
     for line in whole.splitlines():
         try:
             event = jsons.decode(line, dict[str, Any])
-        except Unreadable:
+            msgspec.convert(event, _Event)
+        except (Unreadable, msgspec.ValidationError):
             continue
         _take(queue, worker, event)
 
@@ -150,7 +162,8 @@ def _take(queue: DeviceQueue, worker: Worker, event: Record) -> None:
         worker.ended.add(worker.stage)
         worker.stage = ""
         worker.since = time.monotonic()
-        record(queue, rank=worker.rank, **{key: value for key, value in event.items() if key != "event"})
+        told = {key: event[key] for key in ("seconds", "reason", "message", "details", "traceback") if key in event}
+        record(queue, stage=event.get("stage", ""), status=event.get("status", "passed"), rank=worker.rank, **told)
     elif kind in ("bye", "leave"):
         worker.exit_message = str(kind)
 
