@@ -82,7 +82,10 @@ def filled(template: str, **values: object) -> tuple[str, ...]:
     slots = {found[0]: (_SLOTS[found[1]], str(values[found[0][1:-1]])) for found in _SLOT.finditer(template)}
     if not all(allowed.fullmatch(value) for allowed, value in slots.values()):
         return ()
-    return (_SLOT.sub(lambda found: shlex.quote(slots[found[0]][1]), template),)
+    made = _SLOT.sub(lambda found: shlex.quote(slots[found[0]][1]), template)
+    # A value that needs quotes, inside quotes of the template, would end them.
+    meant = [_SLOT.sub(lambda found: slots[found[0]][1], word) for word in shlex.split(template)]
+    return (made,) if shlex.split(made) == meant else ()
 
 
 def words(text: str) -> list[list[str]]:

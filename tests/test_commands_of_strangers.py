@@ -45,7 +45,7 @@ def test_no_value_of_a_machine_enters_a_command_as_it_is(fixture: Path) -> None:
     rng = random.Random(fixture.name)
     for _ in range(4):
         artifacts = [msgspec.structs.replace(a, text=infected(a.text[:20_000], rng)) for a in read(fixture)]
-        for command in all_commands(pipeline.judge(artifacts, load())):
+        for command in all_commands(pipeline.judge(artifacts, load(), kind="capture")):
             assert "EVIL" not in command.text, command
 
 
@@ -107,7 +107,7 @@ def test_a_report_that_a_stranger_wrote_brings_no_command() -> None:
 
 SLOTS = {
     "version": "2.5.0", "package": "torch", "gfx": "gfx906", "group": "render", "gid": "109", "variable": "HIP_VISIBLE_DEVICES", "value": "0",
-    "url": "https://download.pytorch.org/whl/rocm6.2", "image": "rocm/pytorch:latest",
+    "url": "https://download.pytorch.org/whl/rocm6.2", "image": "rocm/pytorch:latest", "path": "/srv/train/.venv",
 }  # fmt: skip
 
 
@@ -132,7 +132,8 @@ def test_every_slot_gives_one_word_or_no_command(slot: str) -> None:
             for made in commands.filled(template, **{slot: hostile}):
                 assert len(shlex.split(made)) == len(shlex.split(good))
                 assert len(commands.words(made)) == 1
-                assert not re.search(r"[;&|<>`$()\n\\\"!#*?~{}]", made), made
+                outside = made.replace("~", "") if slot == "path" else made  # a path is in quotes, or has it in its middle
+                assert not re.search(r"[;&|<>`$()\n\\\"!#*?~{}]", outside), made
 
 
 POWERSHELL = re.compile(r"'(?:[^'\u2018-\u201b]|''|[\u2018-\u201b]{2})*'")

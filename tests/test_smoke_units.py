@@ -236,7 +236,9 @@ HOSTILE_EVENTS = (
 def test_no_line_of_a_worker_ends_the_smoke_test(line: bytes, tmp_path: Path) -> None:
     results = tmp_path / "results"
     results.write_bytes(line + b'\n{"event": "end", "stage": "copy", "status": "passed"}\n')
-    settings = state.Settings("python", 1, "auto", str(tmp_path), "token", lambda _: None, watch.KernelLog(str(tmp_path / "none")))
+    settings = state.Settings(
+        "python", 1, "auto", str(tmp_path), "token", lambda _: None, watch.KernelLog(str(tmp_path / "none"))
+    )
     queue = state.DeviceQueue("gpu0", settings, [])
     device_queue._follow(queue, state.Worker(process.Child(process.ChildSpec(["x"]), 0.0), results, 0))
     assert queue.states["copy"] == "passed"

@@ -336,7 +336,7 @@ def _alone() -> bool:
     """Whether this process has one thread. With more, such as those of torch where `require` is called, a fork could deadlock:
     there we name the child's group to its guard ourselves, and a SIGKILL within that millisecond leaves the child running."""
     try:
-        return len(os.listdir("/proc/self/task")) == 1
+        return len(list(Path("/proc/self/task").iterdir())) == 1
     except OSError:
         return False
 
