@@ -196,7 +196,7 @@ def test_a_system_python_is_refused() -> None:
 def test_what_is_no_python_is_refused(tmp_path: Path) -> None:
     done = fix(tmp_path / "nowhere")
     assert done.exit_code == 2
-    assert "not a Python that answers" in done.output
+    assert "no Python found" in done.output
 
 
 def test_a_broken_record_is_not_overwritten(venv: Path) -> None:

@@ -49,7 +49,8 @@ def environment(python: str) -> Environment:
     folder = next((p for p in (place / "bin" / "python", place / "Scripts" / "python.exe") if p.is_file()), None)
     answered = run(tied((str(folder or python), "-I", "-c", _PROBE)), limit=30.0)
     if answered.returncode != 0:
-        raise EnvironmentProblem(f"{python} is not a Python that answers ({answered.state}: {answered.stderr.strip()[-200:]})")
+        why = "; ".join(answered.stderr.strip().splitlines()[-1:]) or answered.state
+        raise EnvironmentProblem(f"{python}: no Python found ({why[:200]}): give the path of an interpreter or its environment")
     try:
         return jsons.decode(answered.stdout, Environment)
     except Unreadable as exc:
