@@ -168,7 +168,7 @@ def stop(child: Child, state: State = "finished") -> None:
     child.state = state
     escaped: list[int] = []
     if not _exited(child):
-        escaped = _outside(child.proc.pid)
+        escaped = _outside(child.proc.pid) if HAS_GROUPS else []
         _signal_group(child, "SIGTERM")
         _await_exit(child, TERM_GRACE)
     for pid in escaped:

@@ -59,7 +59,7 @@ def _item(result: ProbeResult, gpus: Gpus, item: re.Match[str], line: Line, read
 
 def _row(result: ProbeResult, gpus: Gpus, table: _Table, line: Line, reading: Reading) -> None:
     """Read one line of a table: its head, its end, a GPU, or a GPU's second line."""
-    words = line.text.split()
+    words = line.text.strip(" #>").split() or [""]
     named, table.unnamed = table.unnamed, None
     if words[0] in ("GPU", "Device") and len(words) > 3:
         table.head = " ".join(words)
