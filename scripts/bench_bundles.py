@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import base64
-import os
+import json
 import random
 import subprocess
 import sys
@@ -108,6 +108,16 @@ CONTENTS: dict[str, Callable[[int], str]] = {
 }  # fmt: skip
 
 
+MEASURE = """
+import json, os, subprocess, sys
+child = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+_, status, usage = os.wait4(child.pid, 0)
+child.returncode = os.waitstatus_to_exitcode(status)
+print(json.dumps([usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024, child.returncode]))
+"""
+"""Runs a command from a small process: the peak of a child is never below that of the process that started it."""
+
+
 class Used(NamedTuple):
     """Processor time in seconds, the peak in MiB, and the exit code of one command."""
 
@@ -136,12 +146,12 @@ def _bytes(text: str, size: int) -> bytes:
 
 def used(*arguments: str) -> Used:
     """What `rocm-doctor` with these arguments used."""
-    child = subprocess.Popen(
-        [sys.executable, "-m", "rocm_doctor", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    command = [sys.executable, "-m", "rocm_doctor", *arguments]
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True
     )
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    return Used(usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024, child.returncode)
+    seconds, memory, code = json.loads(done.stdout)
+    return Used(seconds, memory, code)
 
 
 def main() -> int:
