@@ -14,7 +14,7 @@ from rocm_doctor import pipeline
 from rocm_doctor.cli.common import (
     InputError,
     baselined,
-    deliver_all,
+    deliver,
     exit_code,
     finish,
     interpreter,
@@ -87,7 +87,7 @@ def command(
         commands = dict.fromkeys(one.command.text for report in reports for one in report.questions)
         click.echo("\n".join(commands) or "no questions", err=not commands)
         return
-    deliver_all(reports, artifacts=[a for _, artifacts in found for a in artifacts], **show)
+    deliver(reports, artifacts=[a for _, artifacts in found for a in artifacts], **show)
     say_when_old(matrix)
     if any(was_interrupted(artifacts) for _, artifacts in found):
         sys.exit(130)

@@ -143,22 +143,6 @@ def baselined(report: Report, baseline: Path | None) -> Report:
 
 
 def deliver(
-    report: Report,
-    *,
-    formats: Sequence[str],
-    outputs: Sequence[Path],
-    no_redact: bool,
-    verbose: bool,
-    quiet: bool,
-    artifacts: Sequence[Artifact] = (),
-) -> None:
-    """Write each format to its file; those without a file go to standard output in the order given."""
-    deliver_all(
-        [report], formats=formats, outputs=outputs, no_redact=no_redact, verbose=verbose, quiet=quiet, artifacts=artifacts
-    )
-
-
-def deliver_all(
     reports: Sequence[Report],
     *,
     formats: Sequence[str],
@@ -168,7 +152,8 @@ def deliver_all(
     quiet: bool,
     artifacts: Sequence[Artifact] = (),
 ) -> None:
-    """Write the reports of several machines: one document for each format.
+    """Write the reports, one for each machine: one document for each format, to its file or, without one, to standard output in the
+    order given.
 
     Shared formats are redacted, including names that occur only in `artifacts`, from which the reports were made.
     """

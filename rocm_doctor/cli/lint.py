@@ -86,7 +86,7 @@ def command(
     if explain or fix:
         return
     report = baselined(merged(reports), baseline)
-    deliver(report, **show)
+    deliver([report], **show)
     finish(report, fail_on=fail_on, strict=strict)
 
 

@@ -77,7 +77,7 @@ def command(
         pipeline.judge(artifacts, matrix, source="the smoke test on this machine", kind="smoke", ignore=ignore), baseline
     )
     summarize(report, **show)
-    deliver(report, artifacts=artifacts, **show)
+    deliver([report], artifacts=artifacts, **show)
     if any(artifact.note == "interrupted" for artifact in artifacts):
         click.echo("interrupted: the report covers what ran until then", err=True)
         sys.exit(130)

@@ -17,39 +17,10 @@ _NAME = re.compile(
 )
 """A pseudonym, and the names for which it stands most often: a redacted report is weighed as it was before."""
 _TOKEN = re.compile(r"<name>|gfx[0-9a-f]+|[a-z]+(?:_[a-z]+)+|[a-z]+|\d+(?:\.\d+)+|0x[0-9a-f]+|[^\W\d_]+")
-_STOP = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "to",
-        "of",
-        "in",
-        "on",
-        "and",
-        "or",
-        "it",
-        "this",
-        "that",
-        "i",
-        "my",
-        "me",
-        "we",
-        "you",
-        "with",
-        "for",
-        "at",
-        "as",
-        "by",
-        "from",
-    ]
-)
+_STOP = frozenset((
+    "the", "a", "an", "is", "are", "was", "were", "be", "been", "to", "of", "in", "on", "and", "or", "it", "this",
+    "that", "i", "my", "me", "we", "you", "with", "for", "at", "as", "by", "from",
+))  # fmt: skip
 PIECE = (4, 5)
 
 
