@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 
 import accuracy_page
 import expected
@@ -21,6 +22,8 @@ import readings_page
 
 from rocm_doctor import model
 from rocm_doctor.coords import COORDS
+from rocm_doctor.figures import types as figure_types
+from rocm_doctor.figures.types import BenchReport
 from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.matrix.pages import pages
 from rocm_doctor.model import Report, Row
@@ -48,11 +51,15 @@ def schema(kind: type, name: str, title: str) -> str:
 
 
 def field_docs() -> dict[str, dict[str, str]]:
-    """The docstring under each field of each type of model.py, by the field's name in JSON."""
-    tree = ast.parse((ROOT / "rocm_doctor" / "model.py").read_text(encoding="utf-8"))
+    """The docstring under each field of each published type, by the field's name in JSON."""
+    return {**_field_docs(model), **_field_docs(figure_types)}
+
+
+def _field_docs(module: ModuleType) -> dict[str, dict[str, str]]:
+    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
     found: dict[str, dict[str, str]] = {}
     for one in (node for node in tree.body if isinstance(node, ast.ClassDef)):
-        kind = getattr(model, one.name)
+        kind = getattr(module, one.name)
         names = dict(zip(getattr(kind, "__struct_fields__", ()), getattr(kind, "__struct_encode_fields__", ())))
         for field, words in pairwise(one.body):
             if isinstance(field, ast.AnnAssign) and isinstance(words, ast.Expr) and isinstance(words.value, ast.Constant):
@@ -101,6 +108,7 @@ def generated() -> Iterator[tuple[str, str]]:
     matrix = load()
     yield "rocm_doctor/schemas/report.json", schema(Report, "report.json", "rocm-doctor report")
     yield "rocm_doctor/schemas/row.json", schema(Row, "row.json", "row of the compatibility matrix")
+    yield "rocm_doctor/schemas/bench.json", schema(BenchReport, "bench.json", "rocm-doctor bench")
     yield "docs/facts.md", facts_page()
     yield "docs/accuracy.md", accuracy_page.page()
     yield "docs/plans.md", plans_page.page(matrix)
