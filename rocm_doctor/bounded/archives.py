@@ -56,10 +56,10 @@ class Sips(io.RawIOBase):
 
 
 class Gunzipped(io.RawIOBase):
-    """The inflated bytes of a gzip file, forwards only. Raises Unreadable for damage and beyond INFLATED bytes."""
+    """The inflated bytes of a gzip file, forwards only. Raises Unreadable for damage and beyond `most` bytes."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file, self._at = file, 0
+    def __init__(self, file: IO[bytes], most: int = INFLATED) -> None:
+        self._file, self._at, self._most = file, 0, most
         self._inflate = zlib.decompressobj(wbits=31)
         self._packed = b""
 
@@ -84,8 +84,8 @@ class Gunzipped(io.RawIOBase):
                 raise Unreadable(f"damaged ({exc})") from exc
             self._packed = self._inflate.unconsumed_tail or self._inflate.unused_data
             self._at += len(part)
-            if self._at > INFLATED:
-                raise Unreadable(f"more than {INFLATED // MIB} MiB inflated")
+            if self._at > self._most:
+                raise Unreadable(f"more than {self._most // MIB} MiB inflated")
             if part:
                 return part
             if not packed and not self._inflate.eof:

@@ -35,6 +35,7 @@ COMMANDS = {
     "probe": "Print the facts that were read, without judging them.",
     "bundle": "Pack redacted artifacts and the report for a bug report.",
     "diff": "Compare two reports or bundles, likely causes first.",
+    "fleet": "Judge the reports of many nodes together.",
     "completion": "Print the shell completion script for bash, zsh or fish.",
 }
 

@@ -1,0 +1,1 @@
+"""Many nodes: their reports are judged together (`judge`)."""

@@ -1,0 +1,25 @@
+"""Renderers of a judgement on a fleet: each is a module with a function `render(judged) -> str`."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from rocm_doctor.reports.neutral import cleaned, defused
+
+if TYPE_CHECKING:
+    from rocm_doctor.fleet.judge import Judged
+
+_RENDERERS = {"text": "text", "json": "plain", "html": "page", "csv": "sheet", "prometheus": "metrics"}
+FORMATS = (*_RENDERERS, "nodeset")
+STATES = ("problems", "slow", "undetermined", "silent", "ready")
+
+
+def render(format_: str, judged: Judged) -> str:
+    """The judgement in that format, without control sequences and CI commands. Raises KeyError for an unknown format."""
+    module = importlib.import_module(f"rocm_doctor.fleet.formats.{_RENDERERS[format_]}")
+    safe = judged._replace(
+        summary=cleaned(judged.summary), rows=[row._replace(reasons=cleaned(row.reasons)) for row in judged.rows]
+    )
+    text: str = module.render(safe)
+    return defused(text)

@@ -1,0 +1,96 @@
+"""An HTML overview with a heat map: one cell for each node. No script, no outside resource."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from rocm_doctor.fleet.formats import STATES
+from rocm_doctor.fleet.judge import Judged
+from rocm_doctor.reports.html_style import STYLE
+
+_MAP = """
+.map { display: flex; flex-wrap: wrap; gap: 2px; } .map i { width: .8rem; height: .8rem; border-radius: 2px; background: var(--line); }
+.key i { display: inline-block; width: .8rem; height: .8rem; border-radius: 2px; margin: 0 .3rem 0 1rem; background: var(--line); }
+i.ready { background: var(--ready) !important; } i.problems { background: var(--error) !important; }
+i.slow { background: var(--warning) !important; } i.undetermined { background: var(--note) !important; }
+"""
+MOST = 500
+"""Lines of a table; JSON has all of them."""
+
+
+def render(judged: Judged) -> str:
+    """A whole document."""
+    counts = Counter(row.state for row in judged.rows)
+    title = f"{len(judged.rows)} nodes: " + ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
+    verdict = "problems" if counts["problems"] else "ready" if counts["ready"] == len(judged.rows) else "undetermined"
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<title>{_e('rocm-doctor: ' + title)}</title><style>{STYLE}{_MAP}</style>"
+    )
+    body = "\n".join(_body(judged, title, verdict))
+    return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{body}\n</body>\n</html>\n'
+
+
+def _body(judged: Judged, title: str, verdict: str) -> Iterator[str]:
+    summary = judged.summary
+    yield f'<header class="{verdict}"><p class="mark">Fleet</p><h1>{_e(title)}</h1>'
+    yield f"<p>rocm-doctor {_e(summary.tool_version)}</p></header><main>"
+    key = "".join(f'<i class="{state}"></i>{state}' for state in STATES)
+    yield f'<section><h2>Nodes</h2><p class="key dim">{key}</p><div class="map">'
+    for row in judged.rows:
+        words = _e("; ".join((f"{row.host}: {row.state}", *row.reasons[:3])))
+        yield f'<i class="{row.state}" title="{words}" aria-label="{words}"></i>'
+    yield "</div></section>"
+    yield from _table(
+        "Causes",
+        ("Verdict", "Cause", "Nodes", ""),
+        ((one.verdict, one.title or one.id or "none", str(one.count), one.nodes) for one in summary.verdicts),
+    )
+    yield from _table(
+        "Policy", ("Demand", "Found", "Nodes", ""), ((o.demand, o.found, str(o.count), o.nodes) for o in summary.unmet)
+    )
+    yield from _table("Without a report", ("Why", "Nodes", ""), ((o.why, str(o.count), o.nodes) for o in summary.silent))
+    yield from _table(
+        "Stragglers",
+        ("Node", "GPU", "Figure", "Value", "Median", "z"),
+        (
+            (o.node, "all" if o.gpu is None else str(o.gpu), o.figure, f"{o.value:g} {o.unit}", f"{o.median:g}", f"{o.z:g}")
+            for o in summary.stragglers
+        ),
+    )
+    yield from _table(
+        "Values that go with sick nodes",
+        ("Fact", "Value", "Sick with it", "Nodes with it", "p"),
+        ((o.fact, o.value, str(o.sick_with), str(o.with_), f"{o.p:.1g}") for o in summary.associations),
+    )
+    yield from _table(
+        "Deviations, the rarest first",
+        ("Fact", "Value", "Most have", "Nodes", ""),
+        ((o.fact, o.value, o.majority, str(o.count), o.nodes) for o in summary.deviations),
+    )
+    yield from _table(
+        "Changes",
+        ("Fact", "Before", "Now", "Nodes", ""),
+        ((o.fact, o.before, o.now, str(o.count), o.nodes) for o in summary.changes),
+    )
+    yield from _table("Not judged", ("Document", "Why"), summary.refused)
+    yield "</main>"
+
+
+def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    found = list(rows)
+    if not found:
+        return
+    heads = "".join(f"<th>{_e(one)}</th>" for one in columns)
+    yield f'<section><h2>{_e(title)} ({len(found)})</h2><div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>'
+    for row in found[:MOST]:
+        yield "<tr>" + "".join(f"<td>{_e(cell)}</td>" for cell in row) + "</tr>"
+    yield "</tbody></table></div></section>"
+
+
+def _e(text: str) -> str:
+    return html.escape(text)

@@ -1,0 +1,262 @@
+"""Many reports judged together: verdicts by cause, deviations, stragglers, associations, drift."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from rocm_doctor._version import __version__
+from rocm_doctor.fleet import nodeset
+from rocm_doctor.fleet.association import Association, associated
+from rocm_doctor.fleet.deviations import Deviation, compare
+from rocm_doctor.fleet.documents import Read, Refused
+from rocm_doctor.fleet.drift import changes
+from rocm_doctor.fleet.lean import lines
+from rocm_doctor.fleet.policy import Policy, broken
+from rocm_doctor.fleet.stragglers import Straggler, stragglers
+from rocm_doctor.fleet.table import Node, Table
+
+SCHEMA_VERSION = 1
+SEVERITIES = ("error", "warning", "note")
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Nodes and why they are together."""
+
+    why: str
+    count: int
+    nodes: str
+    """Node set: mi300x-[001-117,120]."""
+
+
+class Folded(msgspec.Struct, frozen=True):
+    """One verdict, and one root cause of it, with all nodes that have it; a sound verdict has no cause."""
+
+    verdict: str
+    count: int
+    nodes: str
+    id: str = ""
+    row: str = ""
+    severity: str = ""
+    title: str = ""
+
+
+class Gpus(msgspec.Struct, frozen=True):
+    """GPUs by index on some nodes."""
+
+    index: str
+    nodes: str
+
+
+class Deviant(msgspec.Struct, frozen=True):
+    """A value that differs from that of most nodes (or of the golden report)."""
+
+    fact: str
+    value: str
+    majority: str
+    count: int
+    nodes: str
+    gpus: tuple[Gpus, ...] = ()
+    """Which GPUs, for a fact of single GPUs."""
+
+
+class Slow(msgspec.Struct, frozen=True):
+    """A straggler; `gpu` is null where the whole node is slow."""
+
+    node: str
+    gpu: int | None
+    figure: str
+    unit: str
+    value: float
+    median: float
+    z: float
+    """Robust standard deviations towards slow."""
+
+
+class Unmet(msgspec.Struct, frozen=True):
+    """A demand of the policy that nodes do not meet."""
+
+    demand: str
+    found: str
+    count: int
+    nodes: str
+
+
+class Changed(msgspec.Struct, frozen=True):
+    """A fact that had another value in the earlier snapshot."""
+
+    fact: str
+    before: str
+    now: str
+    count: int
+    nodes: str
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """`fleet judge --format json`."""
+
+    nodes: int
+    """Nodes that sent a report or figures."""
+    silent: tuple[Group, ...]
+    """Nodes that did not answer, or whose answer cannot be judged, with why."""
+    verdicts: tuple[Folded, ...]
+    unmet: tuple[Unmet, ...]
+    stragglers: tuple[Slow, ...]
+    deviations: tuple[Deviant, ...]
+    """The rarest first."""
+    associations: tuple[Association, ...]
+    """Values that go with nodes with problems and stragglers (Fisher's exact test, corrected by Holm's method)."""
+    changes: tuple[Changed, ...]
+    """Against the earlier snapshot."""
+    twice: tuple[Group, ...]
+    """Nodes that reported more than once."""
+    refused: tuple[tuple[str, str], ...]
+    """Documents that name no node and cannot be judged: place and reason."""
+    own: tuple[str, ...]
+    """Facts that differ from node to node, and are not compared."""
+    incomplete: bool
+    """True if there were too many different values to compare all of them."""
+    schema_version: int = SCHEMA_VERSION
+    tool_version: str = __version__
+
+
+class Row(NamedTuple):
+    """One node for lists: state is problems, slow, undetermined, ready or silent."""
+
+    host: str
+    state: str
+    reasons: tuple[str, ...]
+
+
+class Judged(NamedTuple):
+    """The judgement, and each node."""
+
+    summary: Judgement
+    rows: list[Row]
+    severities: frozenset[str]
+
+
+def filled(read: Iterable[Read], table: Table) -> list[Refused]:
+    """Take all documents into the table; those that were refused."""
+    refused: list[Refused] = []
+    for document in read:
+        for line in [document] if isinstance(document, Refused) else lines(document):
+            if isinstance(line, Refused):
+                refused.append(line)
+            else:
+                table.add(line)
+    return refused
+
+
+def judged(
+    table: Table, refused: Sequence[Refused], policy: Policy, golden: Table | None = None, before: Table | None = None
+) -> Judged:
+    """The judgement on what is in the table."""
+    silent = _silent(table, refused, policy)
+    unmet = broken(policy, table)
+    slow = stragglers(table.figures.values(), policy.straggler_z, policy.straggler_worse)
+    compared = compare(table, golden)
+    sick = {n for n, node in enumerate(table.nodes) if "problems" in node.verdicts}
+    sick |= {one.node for one in slow} | {n for one in unmet for n in one.nodes}
+    severities = {severity for node in table.nodes for _, _, severity in node.causes}
+    severities |= {"error"} if unmet else set()
+    severities |= {"warning"} if slow else set()
+    severities |= {"note"} if compared.deviations else set()
+
+    def names(numbers: Iterable[int]) -> str:
+        return nodeset.fold(table.nodes[number].host for number in numbers)
+
+    summary = Judgement(
+        nodes=len(table.nodes),
+        silent=_groups(silent),
+        verdicts=_verdicts(table),
+        unmet=tuple(Unmet(one.demand, one.found, len(one.nodes), names(one.nodes)) for one in unmet),
+        stragglers=tuple(Slow(table.nodes[s.node].host, s.gpu, s.figure, s.unit, s.value, s.median, s.z) for s in slow),
+        deviations=tuple(
+            Deviant(d.fact, d.value, d.majority, len(d.nodes), names(d.nodes), _gpus(d, table)) for d in compared.deviations
+        ),
+        associations=tuple(associated(compared.deviations, frozenset(sick), len(table.nodes))),
+        changes=tuple(Changed(c.fact, c.before, c.now, len(c.nodes), names(c.nodes)) for c in changes(before, table))
+        if before
+        else (),
+        twice=_groups(table.twice),
+        refused=tuple((one.where, one.why) for one in refused if not one.host),
+        own=tuple(compared.own),
+        incomplete=table.full,
+    )
+    return Judged(summary, _rows(table, silent, slow, summary.unmet), frozenset(severities))
+
+
+def exit_code(judged: Judged, fail_on: str, strict: bool) -> int:
+    """0 nothing at or above `fail_on`, 1 findings, 3 undetermined under `strict`: a verdict, a silent node, a refused document."""
+    if fail_on != "never" and any(s in judged.severities for s in SEVERITIES[: SEVERITIES.index(fail_on) + 1]):
+        return 1
+    unsure = judged.summary.refused or any(row.state in ("undetermined", "silent") for row in judged.rows)
+    return 3 if strict and unsure else 0
+
+
+def _silent(table: Table, refused: Sequence[Refused], policy: Policy) -> dict[str, str]:
+    """Why, by node, for those without anything that could be judged."""
+    answered = {node.host for node in table.nodes}
+    found = {host: "no report" for host in nodeset.expand(policy.nodes) if host not in answered}
+    found |= {one.host: one.why for one in refused if one.host and one.host not in answered}
+    return found | {host: why for host, why in table.silent.items() if host not in answered}
+
+
+def _groups(whys: dict[str, str]) -> tuple[Group, ...]:
+    groups: dict[str, list[str]] = {}
+    for host, why in whys.items():
+        groups.setdefault(why, []).append(host)
+    return tuple(Group(why, len(hosts), nodeset.fold(hosts)) for why, hosts in sorted(groups.items()))
+
+
+def _verdicts(table: Table) -> tuple[Folded, ...]:
+    """Problems first, by severity and number of nodes."""
+    causes: dict[tuple[str, str, str, str], list[str]] = {}
+    for node in table.nodes:
+        if verdict := _verdict(node):
+            loud = [cause for cause in node.causes if cause[2] != "note"] if verdict == "problems" else []
+            for cause in loud or [("", "", "")]:
+                causes.setdefault((verdict, *cause), []).append(node.host)
+    folded = [
+        Folded(verdict, len(hosts), nodeset.fold(hosts), id_, row, severity, table.titles.get((id_, row, severity), ""))
+        for (verdict, id_, row, severity), hosts in causes.items()
+    ]
+    order = ("problems", "undetermined", "ready")
+    return tuple(sorted(folded, key=lambda one: (order.index(one.verdict), one.severity, -one.count, one.id, one.row)))
+
+
+def _verdict(node: Node) -> str:
+    return next((one for one in ("problems", "undetermined", "ready") if one in node.verdicts), "")
+
+
+def _gpus(one: Deviation, table: Table) -> tuple[Gpus, ...]:
+    by_node: dict[int, list[str]] = {}
+    for node, gpu in one.where:
+        if gpu >= 0:
+            by_node.setdefault(node, []).append(str(gpu))
+    groups: dict[str, list[str]] = {}
+    for node, indexes in by_node.items():
+        groups.setdefault(nodeset.fold(indexes).strip("[]"), []).append(table.nodes[node].host)
+    return tuple(Gpus(index, nodeset.fold(hosts)) for index, hosts in sorted(groups.items()))
+
+
+def _rows(table: Table, silent: dict[str, str], slow: Iterable[Straggler], unmet: Iterable[Unmet]) -> list[Row]:
+    late: dict[int, list[str]] = {}
+    for one in slow:
+        where = "" if one.gpu is None else f" of GPU {one.gpu}"
+        late.setdefault(one.node, []).append(f"{one.figure}{where}: {one.value:g} {one.unit}, median {one.median:g}")
+    missed: dict[str, list[str]] = {}
+    for demand in unmet:
+        for host in nodeset.expand(demand.nodes):
+            missed.setdefault(host, []).append(f"{demand.demand}: found {demand.found}")
+    rows = [Row(host, "silent", (why,)) for host, why in silent.items()]
+    for number, node in enumerate(table.nodes):
+        titles = [table.titles[cause] for cause in sorted(node.causes) if cause[2] != "note"]
+        demands = missed.get(node.host, [])
+        state = "problems" if demands else _verdict(node) or "undetermined"
+        state = "slow" if number in late and state != "problems" else state
+        rows.append(Row(node.host, state, (*titles, *demands, *late.get(number, ()))))
+    return sorted(rows)

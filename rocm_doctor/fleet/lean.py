@@ -1,0 +1,173 @@
+"""The parts of a node's line that a fleet is judged by: decoded without readings, commands and words, which are most of a report.
+
+A line is what `check` or `smoke --format json` prints, what `bench --format json` prints (`figures`), or what `fleet run` prints of a
+node that did not answer (`host`, `error`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Union
+
+import msgspec
+
+from rocm_doctor.bounded import Unreadable, jsons
+from rocm_doctor.fleet.documents import Document, Refused
+from rocm_doctor.fleet.nodeset import valid
+from rocm_doctor.model import Unknown, Value
+from rocm_doctor.pipeline import SCHEMA_VERSION
+
+MOST_FACTS = 5_000
+"""Facts of one report, GPUs included: 64 GPUs have 1,600 and a large environment 800 packages."""
+MOST_FIGURES = 20_000
+LONGEST = 300
+"""Characters of a value that is compared; a longer one is told by its beginning."""
+
+
+class LeanFact(msgspec.Struct):
+    value: Value = None
+
+
+class LeanGpu(msgspec.Struct):
+    facts: dict[str, LeanFact] = {}
+
+
+class LeanSnapshot(msgspec.Struct):
+    facts: dict[str, LeanFact] = {}
+    gpus: list[LeanGpu] = []
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """A finding, by what folds it: diagnosis and row."""
+
+    id: str
+    severity: str
+    title: str = ""
+    row: str = ""
+    follows_from: str = ""
+
+
+class Figure(msgspec.Struct):
+    """One measured value. `gpu`: index; -1: of the whole node."""
+
+    name: str
+    value: float
+    unit: str = ""
+    gpu: int = -1
+    better: str = "higher"
+
+
+class Device(msgspec.Struct):
+    """A GPU that was measured: figures are compared between GPUs of one name."""
+
+    index: int
+    name: str = ""
+    gfx: str = ""
+
+
+class Line(msgspec.Struct):
+    """One line, of whichever kind; every field has the meaning that it has there."""
+
+    schema_version: int = 0
+    tool_version: str = ""
+    matrix_version: str = ""
+    host: str = ""
+    verdict: str = ""
+    kind: str = ""
+    findings: list[Cause] = []
+    snapshot: Union[LeanSnapshot, None] = None
+    figures: list[Figure] = []
+    gpus: list[Device] = []
+    error: str = ""
+    machines: list[msgspec.Raw] = []
+
+
+_DECODER = msgspec.json.Decoder(Line)
+
+
+def lines(document: Document) -> Iterator[Line | Refused]:
+    """The lines of a document: one, or one for each machine of a document of several."""
+    try:
+        found = _decoded(document.body)
+    except Unreadable as exc:
+        yield Refused(document.where, str(exc), document.host or _host_of(document.body))
+        return
+    if found.machines:
+        for number, one in enumerate(found.machines, 1):
+            yield from lines(Document(f"{document.where} ({number})", bytes(one)))
+        return
+    host = document.host or found.host
+    why = _why_not(found) or _unnamed(host)
+    if why:
+        yield Refused(document.where, why, host if valid(host) else "")
+        return
+    found.host = host
+    yield found
+
+
+def _unnamed(host: str) -> str:
+    if valid(host):
+        return ""
+    return f"`{host[:60]}` is not a host name; collect with `fleet run`, or with --no-redact" if host else "no host name"
+
+
+def _decoded(body: bytes) -> Line:
+    try:
+        return _DECODER.decode(body)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        # Slower, with words for people; and only the head of a report of another version can be expected to fit.
+        found = jsons.decode(body, _Head)
+        if _unknown_version(found.schema_version):
+            raise Unreadable(_other(found.schema_version)) from None
+        raise Unreadable(_words(body)) from None
+
+
+class _Head(msgspec.Struct):
+    schema_version: int = 0
+    host: str = ""
+
+
+def _words(body: bytes) -> str:
+    try:
+        jsons.decode(body, Line)
+    except Unreadable as exc:
+        return f"not a report: {exc}"
+    return "not a report"
+
+
+def _host_of(body: bytes) -> str:
+    try:
+        host = jsons.decode(body, _Head).host
+    except Unreadable:
+        return ""
+    return host if valid(host) else ""
+
+
+def _unknown_version(version: int) -> bool:
+    return version > SCHEMA_VERSION
+
+
+def _other(version: int) -> str:
+    return f"schema_version {version}; this version of rocm-doctor reads up to {SCHEMA_VERSION}"
+
+
+def _why_not(line: Line) -> str:
+    if line.snapshot is not None and line.verdict:
+        if _unknown_version(line.schema_version):
+            return _other(line.schema_version)
+        if line.kind == "repository":
+            return "a report on a repository, not on a machine"
+        facts = len(line.snapshot.facts) + sum(len(gpu.facts) for gpu in line.snapshot.gpus)
+        return f"{facts} facts, more than the {MOST_FACTS} that are compared" if facts > MOST_FACTS else ""
+    if len(line.figures) > MOST_FIGURES:
+        return f"{len(line.figures)} figures, more than the {MOST_FIGURES} that are compared"
+    return "" if line.figures or line.error else "neither a report nor figures"
+
+
+def key_of(value: Any) -> Any:
+    """A value to compare and to hash: short, and an unknown one by its reason."""
+    if isinstance(value, str):
+        return value if len(value) <= LONGEST else value[:LONGEST] + "…"
+    if isinstance(value, tuple):
+        return key_of(", ".join(value))
+    return Unknown(value.why) if isinstance(value, Unknown) else value

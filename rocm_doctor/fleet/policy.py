@@ -1,0 +1,98 @@
+"""What the operator demands: a policy file, and `--expect 8xgfx942`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from rocm_doctor.bounded import Unreadable, files, tomls, yamls
+from rocm_doctor.coords import coord
+from rocm_doctor.fleet import nodeset
+from rocm_doctor.fleet.deviations import held_values, words
+from rocm_doctor.fleet.stragglers import WORSE, Z
+from rocm_doctor.fleet.table import Table
+from rocm_doctor.model import Fact
+from rocm_doctor.rules.conditions import holds
+
+_EXPECTED = re.compile(r"(\d{1,4})\s*[x×*]\s*(gfx[0-9a-f]{3,6})")
+
+
+class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """`--policy FILE`, in YAML or TOML."""
+
+    expect: str = ""
+    """GPUs of every node: 8xgfx942."""
+    nodes: str = ""
+    """Nodes that must report: mi300x-[001-120]."""
+    require: dict[str, str] = {}
+    """Conditions by fact, in the syntax of rows: `driver.version: ">=6.12"`, `gpu.link_width: "16"`, `env.HSA_OVERRIDE_GFX_VERSION: absent`."""
+    ignore: tuple[str, ...] = ()
+    """Facts whose differences do not matter, as globs: `pkg.*`."""
+    straggler_z: float = Z
+    """Robust standard deviations from which on a GPU is a straggler."""
+    straggler_worse: float = WORSE
+    """Part of the median by which it must be slower as well."""
+
+
+class Broken(msgspec.Struct, frozen=True):
+    """A demand that nodes do not meet."""
+
+    demand: str
+    found: str
+    nodes: frozenset[int]
+
+
+def read(path: Path) -> Policy:
+    """The policy of a file. Raises OSError, or Unreadable that names the field."""
+    text = files.text(path, 1 << 20)
+    values = tomls.values(text) if path.suffix == ".toml" else yamls.values(text)
+    try:
+        return checked(msgspec.convert(values or {}, Policy))
+    except msgspec.ValidationError as exc:
+        raise Unreadable(str(exc)) from exc
+
+
+def checked(policy: Policy) -> Policy:
+    """The policy itself. Raises Unreadable for a demand that cannot be judged."""
+    if policy.expect and not _EXPECTED.fullmatch(policy.expect):
+        raise Unreadable(f"expect: `{policy.expect}`: write 8xgfx942")
+    nodeset.expand(policy.nodes)
+    for name, condition in policy.require.items():
+        found = coord(name)
+        if found is None:
+            raise Unreadable(f"require: unknown fact `{name}`; `rocm-doctor probe` lists the facts of a machine")
+        try:
+            holds(found.kind, condition, Fact("1" if found.kind != "number" else 1))
+        except ValueError as exc:
+            raise Unreadable(f"require: {name}: {exc}") from exc
+    return policy
+
+
+def broken(policy: Policy, table: Table) -> list[Broken]:
+    """Demands that are not met, with the nodes. A fact that is not known does not meet one."""
+    return [*_expected(policy.expect, table), *(one for item in policy.require.items() for one in _required(*item, table))]
+
+
+def _expected(expect: str, table: Table) -> Iterator[Broken]:
+    if not (wanted := _EXPECTED.fullmatch(expect)):
+        return
+    groups: dict[str, set[int]] = {}
+    for number in table.compared():
+        gpus = table.nodes[number].gpus
+        if gpus != [wanted[2]] * int(wanted[1]):
+            said = ", ".join(f"{count} × {gfx}" for gfx, count in sorted(Counter(gpus).items())) or "no GPU"
+            groups.setdefault(said, set()).add(number)
+    for said, numbers in sorted(groups.items()):
+        yield Broken(f"{wanted[1]} × {wanted[2]}", said, frozenset(numbers))
+
+
+def _required(name: str, condition: str, table: Table) -> Iterator[Broken]:
+    kind = coord(name)
+    assert kind
+    for value, holders in held_values(table, name, table.compared()).items():
+        if holds(kind.kind, condition, Fact(value)) is not True:
+            yield Broken(f"{name}: {condition}", words(value), frozenset(number for number, _ in holders.places()))

@@ -1,0 +1,358 @@
+"""`fleet judge`: planted deviations are found and nothing else is; bad lines are named and judged without."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import random
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import bench_fleet
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+from lxml import etree
+from test_way_out import PAYLOADS, harmless
+
+from rocm_doctor.bounded import Unreadable
+from rocm_doctor.cli.fleet import command
+from rocm_doctor.fleet.association import fisher
+from rocm_doctor.fleet.nodeset import expand, fold, valid
+from rocm_doctor.fleet.pieces import Joiner, pieces
+
+MACHINE = bench_fleet._machine()
+
+
+def report(number: int, count: int = 10, **more: Any) -> dict[str, Any]:
+    """A report without planted deviations."""
+    made = bench_fleet.report(2 * number + 1001, count + 100_000, MACHINE)
+    return {**copy.deepcopy(made), "host": f"n{number}", **more}
+
+
+def judge(tmp_path: Path, lines: Iterable[bytes | str | dict[str, Any]], *args: str) -> Result:
+    path = tmp_path / "reports.jsonl"
+    path.write_bytes(b"".join(_line(one) for one in lines))
+    return CliRunner().invoke(command, ["judge", str(path), *args])
+
+
+def _line(one: bytes | str | dict[str, Any]) -> bytes:
+    return (one if isinstance(one, bytes) else one.encode() if isinstance(one, str) else msgspec.json.encode(one)) + b"\n"
+
+
+def plain(result: Result) -> dict[str, Any]:
+    assert result.exit_code in (0, 1, 3), result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def found_is_planted(summary: dict[str, Any], count: int) -> None:
+    """The 12 planted deviations, each with its nodes, the stragglers and the finding; nothing else."""
+    deviations = {one["fact"]: expand(one["nodes"]) for one in summary["deviations"]}
+    wanted = {
+        name: [f"mi300x-{n + 1:05}" for n in (range(first, first + many) if many else range(0, count, 2))]
+        for name, _, first, many in bench_fleet._PLANTED
+    }
+    assert deviations.keys() == wanted.keys()
+    for name, nodes in wanted.items():
+        # Of two halves either may be the majority.
+        assert deviations[name] == nodes or (name == "pkg.transformers" and len(deviations[name]) == count // 2), name
+    assert len(summary["deviations"]) == 12
+    assert [(one["id"], one["nodes"]) for one in summary["verdicts"] if one["verdict"] == "problems"] == [
+        ("driver.firmware", "mi300x-[00101-00125]")
+    ]
+    assert {(one["node"], one["gpu"]) for one in summary["stragglers"]} == {("mi300x-00401", 5), ("mi300x-00411", None)}
+    assert [(one["fact"], one["sick_with"]) for one in summary["associations"]] == [("firmware.mes", 25)]
+    assert summary["silent"] == summary["refused"] == summary["twice"] == []
+
+
+def test_planted_deviations_of_a_thousand_nodes(tmp_path: Path) -> None:
+    result = judge(tmp_path, (one.rstrip() for one in bench_fleet.lines(1000)), "--format", "json")
+    assert result.exit_code == 1
+    found_is_planted(plain(result), 1000)
+
+
+@pytest.mark.slow
+def test_planted_deviations_of_ten_thousand_nodes(tmp_path: Path) -> None:
+    result = judge(tmp_path, (one.rstrip() for one in bench_fleet.lines(10_000)), "--format", "json")
+    found_is_planted(plain(result), 10_000)
+
+
+def test_sound_nodes_have_no_deviation(tmp_path: Path) -> None:
+    summary = plain(judge(tmp_path, map(report, range(40)), "--format", "json"))
+    assert summary["deviations"] == summary["associations"] == summary["stragglers"] == []
+    assert summary["verdicts"] == [
+        {"verdict": "ready", "count": 40, "nodes": "n[0-39]", "id": "", "row": "", "severity": "", "title": ""}
+    ]
+
+
+def test_gpus_of_a_deviation(tmp_path: Path) -> None:
+    lines = [report(n) for n in range(10)]
+    for host, gpu in ((4, 3), (5, 3), (6, 0)):
+        lines[host]["snapshot"]["gpus"][gpu]["facts"]["link_width"]["value"] = 4
+    (one,) = plain(judge(tmp_path, lines, "--format", "json"))["deviations"]
+    assert (one["value"], one["majority"], one["nodes"]) == ("4", "16", "n[4-6]")
+    assert one["gpus"] == [{"index": "0", "nodes": "n6"}, {"index": "3", "nodes": "n[4-5]"}]
+
+
+def test_unknown_is_not_absent(tmp_path: Path) -> None:
+    lines = [report(n) for n in range(10)]
+    lines[1]["snapshot"]["facts"]["firmware.mes"]["value"] = {"type": "unknown", "why": "denied", "hint": "x"}
+    del lines[2]["snapshot"]["facts"]["firmware.mes"]
+    del lines[3]["snapshot"]["facts"]["pkg.numpy"]
+    lines[4]["snapshot"]["facts"]["container"]["value"] = "docker"
+    found = {(one["fact"], one["value"], one["nodes"]) for one in plain(judge(tmp_path, lines, "--format", "json"))["deviations"]}
+    assert found == {
+        ("firmware.mes", "permission denied", "n1"),
+        ("firmware.mes", "not probed", "n2"),
+        ("pkg.numpy", "absent", "n3"),
+        ("container", "docker", "n4"),
+    }
+
+
+def test_golden_report_in_place_of_the_majority(tmp_path: Path) -> None:
+    golden = report(99)
+    golden["snapshot"]["facts"]["kernel"]["value"] = "6.14.0-1-generic"
+    (tmp_path / "golden.json").write_bytes(msgspec.json.encode(golden))
+    summary = plain(judge(tmp_path, map(report, range(6)), "--like", str(tmp_path / "golden.json"), "--format", "json"))
+    assert [(one["fact"], one["majority"], one["nodes"]) for one in summary["deviations"]] == [
+        ("kernel", "6.14.0-1-generic", "n[0-5]")
+    ]
+
+
+def test_faults_are_named_and_judged_without(tmp_path: Path) -> None:
+    whole = msgspec.json.encode(report(3))
+    lines: list[bytes | str | dict[str, Any]] = [
+        report(0),
+        report(1),
+        {"host": "n2", "error": "timed out after 60 s"},
+        whole[: len(whole) // 2],
+        "Welcome to n4!",
+        report(5, schema_version=7, verdict={"new": 1}),
+        report(0),
+        {"host": "n6", "error": "printed more than 8 MiB"},
+        {"host": "<host-1>", **{k: v for k, v in report(7).items() if k != "host"}},
+        report(1),
+        "[" * 100_000,
+        report(8, schema_version=1),
+    ]
+    summary = plain(judge(tmp_path, lines, "--nodes", "n[0-209]", "--format", "json", "--strict"))
+    assert summary["nodes"] == 3
+    whys = {one["why"]: one["nodes"] for one in summary["silent"]}
+    assert whys["timed out after 60 s"] == "n2"
+    assert whys["printed more than 8 MiB"] == "n6"
+    assert whys["schema_version 7; this version of rocm-doctor reads up to 2"] == "n5"
+    assert whys["no report"] == "n[3-4,7,9-209]"
+    assert [(one["nodes"], one["why"]) for one in summary["twice"]] == [("n[0-1]", "reported twice; the first report is judged")]
+    assert [place for place, _ in summary["refused"]] == [
+        "reports.jsonl:4",
+        "reports.jsonl:5",
+        "reports.jsonl:9",
+        "reports.jsonl:11",
+    ]
+    assert summary["deviations"] == []
+
+
+def test_two_machines_of_one_name(tmp_path: Path) -> None:
+    other = report(0)
+    other["snapshot"]["facts"]["host.id"]["value"] = "another"
+    (one,) = plain(judge(tmp_path, [report(0), other], "--format", "json"))["twice"]
+    assert one["why"] == "two machines have this name; the first is judged"
+
+
+def test_exit_codes(tmp_path: Path) -> None:
+    good, sick = [report(n) for n in range(6)], [report(n) for n in range(5)] + [report(5, verdict="problems")]
+    sick[5]["findings"] = [bench_fleet._FINDING]
+    silent = {"host": "n9", "error": "no answer"}
+    odd = [*good[:5], report(5)]
+    odd[5]["snapshot"]["facts"]["kernel"]["value"] = "6.1"
+    for lines, args, code in (
+        (good, (), 0),
+        (sick, (), 1),
+        (sick, ("--fail-on", "never"), 0),
+        ([*good, silent], (), 0),
+        ([*good, silent], ("--strict",), 3),
+        (odd, (), 0),
+        (odd, ("--fail-on", "note"), 1),
+        (good, ("--expect", "8xgfx942"), 0),
+        (good, ("--expect", "8xgfx950"), 1),
+        (good, ("--expect", "eight"), 2),
+        (good, ("--nodes", "n[1-"), 2),
+    ):
+        assert judge(tmp_path, lines, *args).exit_code == code, (args, code)
+
+
+def test_policy(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        'expect: 8xgfx942\nrequire: {driver.version: ">=6.14", gpu.link_width: "16", gpu.vram_bytes: ">=180GiB", iommu: pt}\nignore: [kernel]\n'
+    )
+    lines = [report(n) for n in range(8)]
+    lines[1]["snapshot"]["facts"]["driver.version"]["value"] = "6.12.12"
+    lines[2]["snapshot"]["gpus"].pop()
+    lines[3]["snapshot"]["facts"]["kernel"]["value"] = "5.15"
+    del lines[4]["snapshot"]["facts"]["iommu"]
+    result = judge(tmp_path, lines, "--policy", str(policy), "--format", "json")
+    assert result.exit_code == 1
+    summary = plain(result)
+    assert {(one["demand"], one["found"], one["nodes"]) for one in summary["unmet"]} == {
+        ("driver.version: >=6.14", "6.12.12", "n1"),
+        ("8 × gfx942", "7 × gfx942", "n2"),
+        ("iommu: pt", "not probed", "n4"),
+    }
+    assert "kernel" not in {one["fact"] for one in summary["deviations"]}
+    for text in ("require: {no.such: x}", "require: {gpu.link_width: wide}", "expected: 8xgfx942", "expect: [8]"):
+        policy.write_text(text)
+        assert judge(tmp_path, lines, "--policy", str(policy)).exit_code == 2, text
+
+
+def test_drift(tmp_path: Path) -> None:
+    before = [report(n) for n in range(6)]
+    (tmp_path / "before.json").write_bytes(b"\n".join(map(msgspec.json.encode, before)))
+    now = [report(n) for n in range(6)]
+    for node in (2, 3):
+        now[node]["snapshot"]["facts"]["kernel"]["value"] = "6.14.0"
+    now[4]["snapshot"]["gpus"][2]["facts"]["link_width"]["value"] = 8
+    changes = plain(judge(tmp_path, now, "--since", str(tmp_path / "before.json"), "--format", "json"))["changes"]
+    assert [(one["fact"], one["before"], one["now"], one["nodes"]) for one in changes] == [
+        ("gpu.link_width", "16", "16, 8", "n4"),
+        ("kernel", "6.8.0-64-generic", "6.14.0", "n[2-3]"),
+    ]
+
+
+def test_folders_gzip_indented_and_several_machines(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.json").write_bytes(msgspec.json.format(msgspec.json.encode(report(0)), indent=1) + b"\n")
+    (folder / "b.json").write_bytes(
+        b"".join(msgspec.json.format(msgspec.json.encode(report(n)), indent=1) + b"\n" for n in (1, 2))
+    )
+    (folder / "c.jsonl.gz").write_bytes(gzip.compress(msgspec.json.encode(report(3)) + b"\n" + msgspec.json.encode(report(4))))
+    (folder / "d.json").write_bytes(msgspec.json.encode({"machines": [report(5), report(6)], "summary": {}}))
+    (folder / "e.log").write_text("".join(f"3: {line}\nnoise\n" for line in pieces("n7", msgspec.json.encode(report(7)))))
+    (folder / "f.gz").write_bytes(gzip.compress(b"x" * 10_000)[:60])
+    result = CliRunner().invoke(command, ["judge", str(folder), "--format", "nodeset", "--select", "ready"])
+    assert (result.exit_code, result.stdout) == (0, "n[0-7]\n")
+    piped = CliRunner().invoke(command, ["judge", "-", "--format", "json"], input=(folder / "c.jsonl.gz").read_bytes())
+    assert plain(piped)["nodes"] == 2
+
+
+def test_a_node_in_pieces() -> None:
+    body = msgspec.json.encode(report(0))
+    lines = list(pieces("n0", body))
+    assert max(map(len, lines)) < 900
+    random.Random(1).shuffle(lines)
+    joiner = Joiner()
+    taken = [joiner.take(f"12: {line}".encode()) for line in lines]
+    assert [one.whole for one in taken if one and one.whole] == [body]
+    assert joiner.unfinished() == []
+    half = Joiner()
+    for line in lines[1:]:
+        half.take(line.encode())
+    assert half.unfinished() == [("n0", f"{len(lines) - 1} of {len(lines)} pieces of its report")]
+    assert Joiner().take(b"x" * 5000) is None
+    damaged = Joiner().take(b"@rocm-doctor n0 0123abcd 1/1 H4sIAAAA")
+    assert damaged
+    assert damaged.refused.startswith("damaged report")
+
+
+def test_stragglers_in_either_direction(tmp_path: Path) -> None:
+    def figures(n: int, latency: float) -> dict[str, Any]:
+        value = {"gpu": 0, "name": "launch", "value": latency, "unit": "us", "better": "lower"}
+        return {
+            "kind": "bench",
+            "schema_version": 1,
+            "host": f"n{n}",
+            "figures": [value],
+            "gpus": [{"index": 0, "gfx": "gfx942"}],
+        }
+
+    lines = [figures(n, 5 + n % 3 / 100) for n in range(20)] + [figures(20, 9.0), figures(21, 2.0)]
+    (one,) = plain(judge(tmp_path, lines, "--format", "json"))["stragglers"]
+    assert (one["node"], one["figure"]) == ("n20", "launch")
+
+
+def test_a_stranger_cannot_steer_a_terminal_or_a_script(tmp_path: Path) -> None:
+    lines = [report(n) for n in range(6)]
+    for n, payload in enumerate(PAYLOADS.values()):
+        evil = report(50 + n, verdict="problems")
+        text = payload.encode("utf-8", "replace").decode()
+        evil["findings"] = [{**bench_fleet._FINDING, "title": text, "id": text}]
+        evil["snapshot"]["facts"]["kernel"]["value"] = text
+        evil["snapshot"]["facts"][f"pkg.{text}"] = {"value": text}
+        lines.append(evil)
+    lines += [report(80, host=host) for host in ("$(id)", "-x", "a b", "n1;reboot", "a" * 300, "<b>")]
+    for name in ("text", "json", "html", "csv", "prometheus", "nodeset"):
+        result = judge(tmp_path, lines, "--format", name)
+        harmless(result.stdout)
+        assert "$(id)" not in result.stdout or name in ("text", "json", "html")
+    nodes = judge(tmp_path, lines, "--format", "nodeset").stdout.strip()
+    assert all(valid(one) for one in expand(nodes))
+    page = judge(tmp_path, lines, "--format", "html").stdout
+    assert "<b>" not in page
+    assert len(etree.HTML(page).findall(".//div[@class='map']/i")) == len(lines) - 6
+
+
+def test_a_table_is_bounded(tmp_path: Path) -> None:
+    many = report(0)
+    many["snapshot"]["facts"] = {f"pkg.p{n}": {"value": str(n)} for n in range(6000)}
+    (group,) = plain(judge(tmp_path, [many], "--format", "json"))["silent"]
+    assert "more than the 5000" in group["why"]
+    result = judge(tmp_path, [b'{"host": "n1", "x": "' + b"y" * (7 << 20) + b'"}', report(1)], "--format", "json")
+    assert plain(result)["refused"] == [["reports.jsonl:1", "more than 6 MiB"]]
+    assert plain(result)["nodes"] == 1
+
+
+def test_prometheus_lint(tmp_path: Path) -> None:
+    lines = [report(n) for n in range(4)] + [report(9, verdict="problems", findings=[bench_fleet._FINDING])]
+    text = judge(tmp_path, lines, "--format", "prometheus").stdout
+    assert 'rocm_doctor_ready{node="n9",state="problems"} 0' in text
+    if not (promtool := shutil.which("promtool")):
+        pytest.skip("promtool is not installed")
+    ran = subprocess.run([promtool, "check", "metrics"], input=text, text=True, capture_output=True, timeout=20, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("names", "folded"),
+    [
+        ([f"mi300x-{n:03}" for n in (*range(1, 118), 120)], "mi300x-[001-117,120]"),
+        (["n9", "n10", "n11"], "n[9-11]"),
+        (["n099", "n100"], "n[099-100]"),
+        (["a1.lan", "a2.lan", "b"], "a[1-2].lan,b"),
+        (["n1"], "n1"),
+        ([], ""),
+    ],
+)
+def test_nodesets(names: list[str], folded: str) -> None:
+    assert fold(names) == folded
+    assert expand(folded) == names
+
+
+def test_nodesets_against_clustershell() -> None:
+    NodeSet = pytest.importorskip("ClusterShell.NodeSet").NodeSet
+    random.seed(4)
+    for _ in range(60):
+        width = random.choice([0, 2, 4])
+        names = {f"{random.choice(['gpu-', 'r1n'])}{random.randrange(200):0{width}}" for _ in range(random.randrange(1, 60))}
+        assert set(NodeSet(fold(names))) == names == set(expand(fold(names)))
+        assert set(expand(str(NodeSet.fromlist(names)))) == names
+
+
+@pytest.mark.parametrize(
+    "text", ["n[1", "n]1", "n[1-a]", "n[3-1]", "n[1-999999]", "n 1", "-n", "n[1-9][1-9999][1-9999]", "$(id)"]
+)
+def test_expressions_that_are_refused(text: str) -> None:
+    with pytest.raises(Unreadable):
+        expand(text)
+
+
+def test_fisher_is_scipys() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    for both, first, second, total in ((3, 5, 10, 40), (5, 5, 5, 1000), (0, 4, 3, 9), (25, 30, 27, 1000), (7, 20, 20, 40)):
+        table = [[both, first - both], [second - both, total - first - second + both]]
+        assert fisher(both, first, second, total) == pytest.approx(stats.fisher_exact(table, "greater").pvalue, rel=1e-6)
