@@ -24,6 +24,8 @@ from rocm_doctor import model
 from rocm_doctor.coords import COORDS
 from rocm_doctor.figures import types as figure_types
 from rocm_doctor.figures.types import BenchReport
+from rocm_doctor.fleet import types as fleet_types
+from rocm_doctor.fleet.types import Judgement
 from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.matrix.pages import pages
 from rocm_doctor.model import Report, Row
@@ -52,7 +54,7 @@ def schema(kind: type, name: str, title: str) -> str:
 
 def field_docs() -> dict[str, dict[str, str]]:
     """The docstring under each field of each published type, by the field's name in JSON."""
-    return {**_field_docs(model), **_field_docs(figure_types)}
+    return {**_field_docs(model), **_field_docs(figure_types), **_field_docs(fleet_types)}
 
 
 def _field_docs(module: ModuleType) -> dict[str, dict[str, str]]:
@@ -109,6 +111,7 @@ def generated() -> Iterator[tuple[str, str]]:
     yield "rocm_doctor/schemas/report.json", schema(Report, "report.json", "rocm-doctor report")
     yield "rocm_doctor/schemas/row.json", schema(Row, "row.json", "row of the compatibility matrix")
     yield "rocm_doctor/schemas/bench.json", schema(BenchReport, "bench.json", "rocm-doctor bench")
+    yield "rocm_doctor/schemas/fleet.json", schema(Judgement, "fleet.json", "rocm-doctor fleet judge")
     yield "docs/facts.md", facts_page()
     yield "docs/accuracy.md", accuracy_page.page()
     yield "docs/plans.md", plans_page.page(matrix)

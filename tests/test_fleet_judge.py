@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import bench_fleet
+import jsonschema
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
@@ -25,6 +26,7 @@ from rocm_doctor.fleet.association import fisher
 from rocm_doctor.fleet.nodeset import expand, fold, valid
 from rocm_doctor.fleet.pieces import Joiner, pieces
 
+SCHEMA = json.loads((Path(__file__).parents[1] / "rocm_doctor/schemas/fleet.json").read_text())
 MACHINE = bench_fleet._machine()
 
 
@@ -47,6 +49,7 @@ def _line(one: bytes | str | dict[str, Any]) -> bytes:
 def plain(result: Result) -> dict[str, Any]:
     assert result.exit_code in (0, 1, 3), result.output
     found: dict[str, Any] = json.loads(result.stdout)
+    jsonschema.validate(found, SCHEMA)
     return found
 
 

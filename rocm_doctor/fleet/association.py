@@ -5,25 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import msgspec
-
 from rocm_doctor.fleet.deviations import Deviation
+from rocm_doctor.fleet.types import Association
 
 LEVEL = 0.01
 """Corrected p from which on an association is reported."""
-
-
-class Association(msgspec.Struct, frozen=True):
-    """A value that sick nodes have more often than others."""
-
-    fact: str
-    value: str
-    sick_with: int
-    with_: int = msgspec.field(name="with")
-    sick: int
-    nodes: int
-    p: float
-    """After correction."""
 
 
 def associated(deviations: Sequence[Deviation], sick: frozenset[int], nodes: int) -> list[Association]:

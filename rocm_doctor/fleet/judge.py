@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-import msgspec
-
-from rocm_doctor._version import __version__
 from rocm_doctor.fleet import nodeset
-from rocm_doctor.fleet.association import Association, associated
+from rocm_doctor.fleet.association import associated
 from rocm_doctor.fleet.deviations import Deviation, compare
 from rocm_doctor.fleet.documents import Read, Refused
 from rocm_doctor.fleet.drift import changes
@@ -17,109 +14,9 @@ from rocm_doctor.fleet.lean import lines
 from rocm_doctor.fleet.policy import Policy, broken
 from rocm_doctor.fleet.stragglers import Straggler, stragglers
 from rocm_doctor.fleet.table import Node, Table
+from rocm_doctor.fleet.types import Changed, Deviant, Folded, Gpus, Group, Judgement, Slow, Unmet
 
-SCHEMA_VERSION = 1
 SEVERITIES = ("error", "warning", "note")
-
-
-class Group(msgspec.Struct, frozen=True):
-    """Nodes and why they are together."""
-
-    why: str
-    count: int
-    nodes: str
-    """Node set: mi300x-[001-117,120]."""
-
-
-class Folded(msgspec.Struct, frozen=True):
-    """One verdict, and one root cause of it, with all nodes that have it; a sound verdict has no cause."""
-
-    verdict: str
-    count: int
-    nodes: str
-    id: str = ""
-    row: str = ""
-    severity: str = ""
-    title: str = ""
-
-
-class Gpus(msgspec.Struct, frozen=True):
-    """GPUs by index on some nodes."""
-
-    index: str
-    nodes: str
-
-
-class Deviant(msgspec.Struct, frozen=True):
-    """A value that differs from that of most nodes (or of the golden report)."""
-
-    fact: str
-    value: str
-    majority: str
-    count: int
-    nodes: str
-    gpus: tuple[Gpus, ...] = ()
-    """Which GPUs, for a fact of single GPUs."""
-
-
-class Slow(msgspec.Struct, frozen=True):
-    """A straggler; `gpu` is null where the whole node is slow."""
-
-    node: str
-    gpu: int | None
-    figure: str
-    unit: str
-    value: float
-    median: float
-    z: float
-    """Robust standard deviations towards slow."""
-
-
-class Unmet(msgspec.Struct, frozen=True):
-    """A demand of the policy that nodes do not meet."""
-
-    demand: str
-    found: str
-    count: int
-    nodes: str
-
-
-class Changed(msgspec.Struct, frozen=True):
-    """A fact that had another value in the earlier snapshot."""
-
-    fact: str
-    before: str
-    now: str
-    count: int
-    nodes: str
-
-
-class Judgement(msgspec.Struct, frozen=True):
-    """`fleet judge --format json`."""
-
-    nodes: int
-    """Nodes that sent a report or figures."""
-    silent: tuple[Group, ...]
-    """Nodes that did not answer, or whose answer cannot be judged, with why."""
-    verdicts: tuple[Folded, ...]
-    unmet: tuple[Unmet, ...]
-    stragglers: tuple[Slow, ...]
-    deviations: tuple[Deviant, ...]
-    """The rarest first."""
-    associations: tuple[Association, ...]
-    """Values that go with nodes with problems and stragglers (Fisher's exact test, corrected by Holm's method)."""
-    changes: tuple[Changed, ...]
-    """Against the earlier snapshot."""
-    twice: tuple[Group, ...]
-    """Nodes that reported more than once."""
-    refused: tuple[tuple[str, str], ...]
-    """Documents that name no node and cannot be judged: place and reason."""
-    own: tuple[str, ...]
-    """Facts that differ from node to node, and are not compared."""
-    incomplete: bool
-    """True if there were too many different values to compare all of them."""
-    schema_version: int = SCHEMA_VERSION
-    tool_version: str = __version__
 
 
 class Row(NamedTuple):

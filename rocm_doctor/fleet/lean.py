@@ -25,14 +25,20 @@ LONGEST = 300
 
 
 class LeanFact(msgspec.Struct):
+    """A fact without its readings."""
+
     value: Value = None
 
 
 class LeanGpu(msgspec.Struct):
+    """The facts of one GPU."""
+
     facts: dict[str, LeanFact] = {}
 
 
 class LeanSnapshot(msgspec.Struct):
+    """The facts of a machine."""
+
     facts: dict[str, LeanFact] = {}
     gpus: list[LeanGpu] = []
 

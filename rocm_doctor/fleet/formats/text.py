@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from rocm_doctor.fleet.formats import STATES
-from rocm_doctor.fleet.judge import Deviant, Judged, Judgement
+from rocm_doctor.fleet.judge import Judged
+from rocm_doctor.fleet.types import Deviant, Judgement
 
 MOST = 40
 """Lines of a part; JSON has all of them."""

@@ -1,0 +1,128 @@
+"""The published types of `fleet judge --format json` (schemas/fleet.json)."""
+
+from __future__ import annotations
+
+from typing import Union
+
+import msgspec
+
+from rocm_doctor._version import __version__
+
+SCHEMA_VERSION = 1
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Nodes and why they are together."""
+
+    why: str
+    count: int
+    nodes: str
+    """Node set: mi300x-[001-117,120]."""
+
+
+class Folded(msgspec.Struct, frozen=True):
+    """One verdict, and one root cause of it, with all nodes that have it; a sound verdict has no cause."""
+
+    verdict: str
+    count: int
+    nodes: str
+    id: str = ""
+    row: str = ""
+    severity: str = ""
+    title: str = ""
+
+
+class Gpus(msgspec.Struct, frozen=True):
+    """GPUs by index on some nodes."""
+
+    index: str
+    nodes: str
+
+
+class Deviant(msgspec.Struct, frozen=True):
+    """A value that differs from that of most nodes (or of the golden report)."""
+
+    fact: str
+    value: str
+    majority: str
+    count: int
+    nodes: str
+    gpus: tuple[Gpus, ...] = ()
+    """Which GPUs, for a fact of single GPUs."""
+
+
+class Slow(msgspec.Struct, frozen=True):
+    """A straggler; `gpu` is null where the whole node is slow."""
+
+    node: str
+    gpu: Union[int, None]
+    figure: str
+    unit: str
+    value: float
+    median: float
+    z: float
+    """Robust standard deviations towards slow."""
+
+
+class Unmet(msgspec.Struct, frozen=True):
+    """A demand of the policy that nodes do not meet."""
+
+    demand: str
+    found: str
+    count: int
+    nodes: str
+
+
+class Changed(msgspec.Struct, frozen=True):
+    """A fact that had another value in the earlier snapshot."""
+
+    fact: str
+    before: str
+    now: str
+    count: int
+    nodes: str
+
+
+class Association(msgspec.Struct, frozen=True):
+    """A value that sick nodes (with problems, or stragglers) have more often than others."""
+
+    fact: str
+    value: str
+    sick_with: int
+    """Sick nodes that have the value."""
+    with_: int = msgspec.field(name="with")
+    """Nodes that have the value."""
+    sick: int
+    """Sick nodes in all."""
+    nodes: int
+    """Nodes in all."""
+    p: float
+    """Probability by chance (Fisher's exact test, one-sided), corrected for the number of values tried (Holm)."""
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """`fleet judge --format json`."""
+
+    nodes: int
+    """Nodes that sent a report or figures."""
+    silent: tuple[Group, ...]
+    """Nodes that did not answer, or whose answer cannot be judged, with why."""
+    verdicts: tuple[Folded, ...]
+    unmet: tuple[Unmet, ...]
+    stragglers: tuple[Slow, ...]
+    deviations: tuple[Deviant, ...]
+    """The rarest first."""
+    associations: tuple[Association, ...]
+    """Values that go with nodes with problems and stragglers (Fisher's exact test, corrected by Holm's method)."""
+    changes: tuple[Changed, ...]
+    """Against the earlier snapshot."""
+    twice: tuple[Group, ...]
+    """Nodes that reported more than once."""
+    refused: tuple[tuple[str, str], ...]
+    """Documents that name no node and cannot be judged: place and reason."""
+    own: tuple[str, ...]
+    """Facts that differ from node to node, and are not compared."""
+    incomplete: bool
+    """True if there were too many different values to compare all of them."""
+    schema_version: int = SCHEMA_VERSION
+    tool_version: str = __version__
