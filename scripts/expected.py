@@ -21,6 +21,8 @@ import planted
 
 from rocm_doctor.commands import SHELLS
 from rocm_doctor.facts.enrich import enrich
+from rocm_doctor.integrations.triage import Event, triage
+from rocm_doctor.integrations.triage.labels import NEEDS
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.show import show
 from rocm_doctor.model import Fact, Finding, Gpu, Reading, Snapshot, Unknown, Value
@@ -40,6 +42,7 @@ from rocm_doctor.rules.logs import Logs
 from rocm_doctor.rules.verdict import verdict
 from rocm_doctor.sources.paste import cut
 
+EVENTS = Path(__file__).resolve().parents[1] / "tests" / "triage"
 SUBJECTS = (("gfx906", ""), ("torch", "2.9.1"), ("driver", ""), ("bitsandbytes", ""), ("HSA_OVERRIDE_GFX_VERSION", ""))
 SHAPES = ("{0}: Zq7Lm2Xw9Kf4", "{0}=Zq7Lm2Xw9Kf4", "--{0} quokkat", "quokkat@{0}", "quokkat.{0}", "/{0}/quokkat/x", "{0} quokkat")
 """Lines in which a word of the redaction's tables decides whether what stands beside it is a name or a secret."""
@@ -271,7 +274,22 @@ def shown(matrix: Matrix) -> str:
     return "\n".join(lines) + "\n"
 
 
+def comments(matrix: Matrix) -> str:
+    """What triage answers to the saved events of tests/triage."""
+    mapping = {"*": ("triaged",), "arch.*": ("architecture",), NEEDS: ("needs information",)}
+    lines = ["# Written by scripts/regen.py: what triage answers to the events of tests/triage."]
+    for path in sorted(EVENTS.glob("*.json")):
+        found = triage(msgspec.json.decode(path.read_bytes(), type=Event), (), "github-actions[bot]", mapping, matrix)
+        lines += [
+            "",
+            f"== {path.stem}: {found.why}; labels: {', '.join(found.labels) or 'none'}",
+            *found.comment.split("\n")[:-1],
+        ]
+    return "\n".join(lines) + "\n"
+
+
 PAGES: dict[str, Callable[[Matrix], str]] = {
+    "comments": comments,
     "facts": facts,
     "findings": findings,
     "plans": plans,

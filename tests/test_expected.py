@@ -1,4 +1,4 @@
-"""Probes, rules, plans, redaction and tables give what tests/expected holds, for inputs not chosen with a change in mind."""
+"""Probes, rules, plans, redaction, tables and triage give what tests/expected holds, for inputs not chosen with a change in mind."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ def test_facts_of_reports_are_as_expected() -> None:
 
 def test_findings_of_machines_are_as_expected() -> None:
     same("findings")
+
+
+def test_comments_on_issues_are_as_expected() -> None:
+    same("comments")
 
 
 def test_plans_are_as_expected() -> None:

@@ -1,0 +1,1 @@
+"""Where people already are: issue trackers, agents, notebooks, tests and training scripts."""

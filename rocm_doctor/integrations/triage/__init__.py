@@ -1,0 +1,71 @@
+"""Triage of an issue: an event of the tracker comes in, a comment and labels come out, or the reason to be silent.
+
+`event.py` takes the reporter's words out of the event, `subject.py` decides whether they are about an AMD GPU, `comment.py` writes the
+comment. Nothing is sent from here: .github/actions/triage posts the files that `rocm-doctor triage` wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from rocm_doctor import pipeline
+from rocm_doctor.bounded import Unreadable
+from rocm_doctor.integrations.triage.comment import again, written
+from rocm_doctor.integrations.triage.event import Comment, Event, Silence, heard
+from rocm_doctor.integrations.triage.labels import fitting
+from rocm_doctor.integrations.triage.subject import about_amd
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Artifact
+from rocm_doctor.redaction.shared import having_read, redact_report
+from rocm_doctor.reports.json import read as read_report
+from rocm_doctor.reports.neutral import cleaned, defused
+from rocm_doctor.sources.paste import cut
+
+__all__ = ["Comment", "Event", "Triage", "triage"]
+
+
+class Triage(NamedTuple):
+    """What to post: `comment` (empty: nothing), the id of the comment to replace (0: a new one) and labels. `why`: the reason in words."""
+
+    why: str
+    comment: str = ""
+    replaces: int = 0
+    labels: tuple[str, ...] = ()
+
+
+def triage(
+    event: Event, comments: Sequence[Comment], author: str, mapping: Mapping[str, tuple[str, ...]], matrix: Matrix
+) -> Triage:
+    """The answer to an event. `comments`: those of the issue; `author`: the account that posts; `mapping`: diagnosis to labels."""
+    try:
+        said = heard(event, comments, author)
+        artifacts = [_facts_only(one) for one in cut(said.text, "the report")]
+        # Beside another artifact a report is judged anew.
+        report = pipeline.judge([*artifacts, Artifact("triage", "paste")], matrix, source="the report", kind="capture")
+        if not about_amd(report.snapshot, said.text):
+            raise Silence("the report is not about an AMD GPU")
+    except Silence as silence:
+        return Triage(str(silence))
+    words = written(cleaned(redact_report(report, having_read(artifacts))), matrix)
+    text = defused(words.text if words.text else again(said.ours))
+    labels = fitting(words.lead, bool(words.asked), mapping)
+    if said.ours and said.ours.body.replace("\r\n", "\n").strip() == text.strip():
+        return Triage("the comment is up to date", labels=labels)
+    return Triage(words.why, text, said.ours.id if said.ours else 0, labels)
+
+
+def _facts_only(artifact: Artifact) -> Artifact:
+    """The artifact; an earlier report of ours without its words, which a stranger may have written. Its facts are judged again."""
+    if not artifact.name.startswith("report/") or artifact.missing:
+        return artifact
+    try:
+        report = read_report(artifact.text.encode(errors="replace"))
+    except Unreadable:
+        return artifact
+    bare = msgspec.structs.replace(
+        report, findings=(), questions=(), undecided=(), differential=(), checks=(), disputes=(), summary=""
+    )
+    return msgspec.structs.replace(artifact, text=msgspec.json.encode(bare).decode())

@@ -1,0 +1,137 @@
+"""The comment on an issue: the likely cause with its evidence, similar confirmed reports, or what to run where a fact is missing.
+
+What the reporter wrote appears in code spans only; links lead to pages of this project and to threads that our data names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from rocm_doctor.differential.model import NONE, load
+from rocm_doctor.integrations.triage.event import MARK, Comment
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding, Likely, Report, Similar
+from rocm_doctor.reports.markup import block, code, escaped, prose
+from rocm_doctor.reports.places import request, where
+
+PROBABLE = 0.5
+"""Probability from which a hypothesis is called likely, and `none` means that nothing is to be said."""
+CERTAIN = 0.8
+"""The same for `none` where not even the GPU is known: a short report reads like one that nothing is wrong with."""
+WORTH = 0.25
+"""Probability below which a hypothesis is left out: only the commands to run remain."""
+_SIMILAR = 3
+_QUOTES = 3
+_WIDTH = 160
+"""Characters of one quote."""
+_PROJECT = "https://github.com/rocm-doctor/rocm-doctor"
+_THREAD = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/(issues|pull|discussions)/(\d+)")
+
+
+class Words(NamedTuple):
+    """The comment (empty: nothing is worth one), the diagnosis that it calls likely, the commands that it asks for, and a line for the log."""
+
+    text: str
+    lead: str
+    asked: tuple[str, ...]
+    why: str
+
+
+def written(report: Report, matrix: Matrix) -> Words:
+    """The comment on a report that was judged from an issue."""
+    chances = {one.id: one.probability for one in report.differential}
+    root = next((f for f in report.findings if f.severity != "note" and not f.follows_from), None)
+    chance = chances.get(root.id, 0.0) if root else 0.0
+    if root and root.confidence == "low" and (chance < WORTH or chances.get(NONE, 0.0) > chance):
+        root = None
+    asked = tuple(q.command.text for q in report.questions)
+    nothing = not report.differential or chances.get(NONE, 0.0) >= (PROBABLE if report.snapshot.gpus else CERTAIN)
+    if report.verdict == "ready" or (root is None and (nothing or not asked)):
+        return Words("", "", (), "no known cause recognised in the report, and no fact to ask for")
+    likely = root.id if root and (root.confidence != "low" or chance >= PROBABLE) else ""
+    lines = [MARK, *(_cause(root, chance, report, matrix) if root else _unsure(report, matrix))]
+    lines += _similar(report)
+    if asked:
+        lines += ["", f"**To find out.** {request(report)}", *block(q.command for q in report.questions)]
+    lines += ["", _signature(report)]
+    share = f", {chance:.0%}" if chance else ""
+    return Words("\n".join(lines) + "\n", likely, asked, f"{root.id}{share}" if root else f"asks for {len(asked)} facts")
+
+
+def again(ours: Comment | None) -> str:
+    """What replaces our earlier comment when nothing is left to say; empty if there is none."""
+    return (
+        f"{MARK}\nWith what the reporter added, no known cause is recognised. The earlier comment no longer holds.\n"
+        if ours
+        else ""
+    )
+
+
+def _cause(root: Finding, chance: float, report: Report, matrix: Matrix) -> Iterator[str]:
+    sure = root.confidence != "low" or chance >= PROBABLE
+    share = f" ({chance:.0%})" if chance else ""
+    yield f"### {'Likely' if sure else 'Possible'} cause{share}: {prose(root.title + where(root))}"
+    yield from ("", prose(root.cause))
+    quotes = dict.fromkeys(code(_short(r.quote)) for r in root.evidence if r.quote and r.origin == "text")
+    if quotes:
+        yield from ("", f"Read in the report: {', '.join(list(quotes)[:_QUOTES])}")
+    yield from ("", prose(root.advice)) if root.advice else ()
+    yield from block(root.commands)
+    if root.verify:
+        yield "\nThen check:"
+        yield from block(root.verify)
+    yield from ("", f"Sources and all that is known: {_page(root.id, matrix)}")
+    others = [one for one in report.differential if one.id not in (root.id, NONE) and one.probability >= 0.1]
+    if others:
+        yield from ("", f"If it is not that: {'; '.join(_other(one, matrix) for one in others[:2])}.")
+
+
+def _unsure(report: Report, matrix: Matrix) -> Iterator[str]:
+    """The words above the questions where no diagnosis is probable enough."""
+    yield "### The report lacks what would tell the cause"
+    others = [one for one in report.differential if one.id != NONE and one.probability >= 0.1][:3]
+    if others:
+        yield from ("", f"Possible so far: {'; '.join(_other(one, matrix) for one in others)}.")
+
+
+def _other(one: Likely, matrix: Matrix) -> str:
+    known = matrix.diagnoses.get(one.id)
+    return f"{prose(known.title) if known else escaped(one.id)} ({one.probability:.0%}, {_page(one.id, matrix)})"
+
+
+def _page(id_: str, matrix: Matrix) -> str:
+    """The page of a diagnosis; the bare name of one that our data does not have."""
+    return f"[`{id_}`]({_PROJECT}/blob/main/docs/diagnoses/{id_}.md)" if id_ in matrix.diagnoses else code(id_)
+
+
+def _similar(report: Report) -> Iterator[str]:
+    """Confirmed reports. Their addresses go through GitHub's redirect, which leaves no mention in the other thread."""
+    cases = load()
+    known = {case.thread for case in cases.weights.cases} if cases else set()
+    found = [
+        (one, thread) for one in _alike(report.differential) if one.thread in known and (thread := _THREAD.fullmatch(one.thread))
+    ]
+    if found:
+        yield from ("", "Reports that read like this one, with a confirmed cause:", "")
+    for one, thread in found[:_SIMILAR]:
+        name, kind, number = thread.groups()
+        link = f"[{name} {number}](https://redirect.github.com/{name}/{kind}/{number})"
+        yield f"- {link}: {prose(one.cause)} Fix: {prose(one.fix)}"
+
+
+def _alike(likely: Iterable[Likely]) -> Iterator[Similar]:
+    yield from (alike for one in likely if one.id != NONE for alike in one.similar)
+
+
+def _short(quote: str) -> str:
+    flat = " ".join(quote.split())
+    return flat if len(flat) <= _WIDTH else f"{flat[:_WIDTH]} …"
+
+
+def _signature(report: Report) -> str:
+    return (
+        f"<sub>Written by [rocm-doctor]({_PROJECT}) {escaped(report.tool_version)} (matrix {escaped(report.matrix_version)}) from the text "
+        "of this issue, without running anything. It can be wrong. An edit or an answer by the reporter updates it.</sub>"
+    )

@@ -1,0 +1,87 @@
+"""An event of GitHub's issues, and what its reporter wrote. https://docs.github.com/webhooks/webhook-events-and-payloads"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Union
+
+import msgspec
+
+MARK = "<!-- rocm-doctor:triage -->"
+"""First line of our comment: we find it again by this line and its author."""
+_ACTIONS = ("opened", "edited", "reopened", "created")
+_LONGEST = 400_000
+"""Characters of all that the reporter wrote, at most: six of the longest comments that GitHub takes."""
+
+
+class Silence(Exception):
+    """There is nothing to answer; the text has the reason."""
+
+
+class User(msgspec.Struct, frozen=True):
+    """An account. `type` is `Bot` for an app."""
+
+    login: str = ""
+    type: str = "User"
+
+
+class Issue(msgspec.Struct, frozen=True):
+    """An issue; `pull_request` is set for a pull request, whose comments come as events of an issue, too."""
+
+    number: int
+    title: str = ""
+    body: Union[str, None] = None
+    user: Union[User, None] = None
+    pull_request: Union[dict[str, object], None] = None
+
+
+class Comment(msgspec.Struct, frozen=True):
+    """A comment on an issue."""
+
+    id: int
+    body: str = ""
+    user: Union[User, None] = None
+
+
+class Event(msgspec.Struct, frozen=True):
+    """The payload of `issues` and `issue_comment`; other fields are ignored."""
+
+    action: str = ""
+    issue: Union[Issue, None] = None
+    comment: Union[Comment, None] = None
+
+
+class Said(NamedTuple):
+    """What the reporter wrote, title first, and our own comment if there is one."""
+
+    text: str
+    ours: Comment | None
+
+
+def heard(event: Event, comments: Sequence[Comment], author: str) -> Said:
+    """What to judge. Raises Silence for an event that needs no answer."""
+    issue, comment = event.issue, event.comment
+    if issue is None:
+        raise Silence("the event has no issue")
+    if issue.pull_request is not None:
+        raise Silence("a pull request, not an issue")
+    if event.action not in _ACTIONS:
+        raise Silence("the event changes no text")
+    if issue.user is None or issue.user.type == "Bot":
+        raise Silence("the issue was opened by a bot")
+    if comment and not _by(comment, issue.user.login):
+        raise Silence("the comment is not the reporter's")
+    known = {one.id: one for one in [*comments, *([comment] if comment else [])]}
+    answers = [_unquoted(one.body) for _, one in sorted(known.items()) if _by(one, issue.user.login)]
+    ours = next((one for one in known.values() if _by(one, author) and one.body.startswith(MARK)), None)
+    text = "\n\n".join([issue.title, issue.body or "", *answers])
+    return Said(text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}", ours)
+
+
+def _by(comment: Comment, login: str) -> bool:
+    return comment.user is not None and comment.user.login == login
+
+
+def _unquoted(body: str) -> str:
+    """An answer without what it quotes, which may be our own comment."""
+    return "\n".join(line for line in body.split("\n") if not line.startswith(">"))
