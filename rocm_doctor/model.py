@@ -312,12 +312,19 @@ class Finding(msgspec.Struct, frozen=True):
     """Command whose output would confirm or refute it."""
     follows_from: str = ""
     """Row or id of the finding that causes this one; empty for a root cause."""
+    alternative: bool = False
+    """A hypothesis less likely than the one before it: what to think of next if that is not it."""
     origin: str = ""
     """File of the overlay that it comes from; empty for the matrix."""
     fingerprint: str = ""
     """Hash of id, row and subject: the same problem has it in every report, so baselines compare by it."""
     subject_kind: SubjectKind = "machine"
     """What kind of thing `subject` names."""
+
+    @property
+    def leads(self) -> bool:
+        """True for what a person reads first: no consequence of another finding, and no alternative to it."""
+        return not self.follows_from and not self.alternative
 
 
 class Undecided(msgspec.Struct, frozen=True):

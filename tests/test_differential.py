@@ -13,8 +13,10 @@ from rocm_doctor import pipeline
 from rocm_doctor.differential import model
 from rocm_doctor.differential.complaint import complaint, text_of
 from rocm_doctor.differential.features import of_text
+from rocm_doctor.differential.judge import HYPOTHESES, ORIGIN
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Report
+from rocm_doctor.reports import RenderOptions, render
 from rocm_doctor.sources.paste import cut
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
@@ -24,6 +26,7 @@ MATRIX = load()
 LOADED = model.load()
 SEGFAULT = """My RX 6700 XT (gfx1031) crashes with a segmentation fault as soon as the first training step of my LoRA starts.
 Ubuntu 24.04, torch 2.9.1+rocm6.4, no override set. rocminfo lists the card and is_available is True."""
+VAGUE = "ComfyUI does not use my Radeon RX 6600, it runs on the CPU only. Linux Mint."
 QUESTION = """Feature request: it would be nice if the trainer could log the learning rate to tensorboard as well.
 Everything works fine on my RX 7900 XTX, just a suggestion for the documentation."""
 
@@ -64,6 +67,16 @@ def test_the_findings_follow_the_differential() -> None:
     assert [shares.get(f.id, 0) for f in serious] == sorted((shares.get(f.id, 0) for f in serious), reverse=True)
 
 
+def test_less_likely_hypotheses_are_alternatives_that_a_person_is_not_shown_in_full() -> None:
+    report = judged(VAGUE)
+    hypotheses = [f for f in report.findings if f.origin == ORIGIN]
+    assert 1 < len(hypotheses) <= HYPOTHESES
+    assert [f.alternative for f in hypotheses] == [f is not report.findings[0] for f in hypotheses]
+    text = render("text", report, RenderOptions())
+    assert [f.title in text for f in hypotheses] == [f.leads for f in hypotheses]
+    assert "more)" not in report.summary
+
+
 def test_a_question_of_use_is_told_that_nothing_points_at_the_gpu() -> None:
     report = judged(QUESTION)
     assert report.differential[0].id == model.NONE
@@ -90,6 +103,11 @@ def test_repetition_counts_by_its_logarithm() -> None:
 def test_tool_output_alone_is_not_a_complaint() -> None:
     rocminfo = "ROCk module is loaded\n=====================\nHSA Agents\n==========\n*******\nAgent 1\n*******\n  Name: gfx1100\n  Device Type: GPU\n"
     assert judged(rocminfo).differential == ()
+
+
+def test_a_program_that_ends_with_an_error_is_a_complaint_where_no_row_knows_the_error() -> None:
+    assert judged("RX 7900 XTX, torch 2.10.0+git\n\nSegmentation fault (core dumped)").differential
+    assert not judged("RX 7900 XTX, torch 2.10.0+git\n\n12 steps").differential
 
 
 def test_lines_of_tools_count_only_where_they_fail() -> None:

@@ -21,24 +21,38 @@ from rocm_doctor.rules.findings import finding
 
 SHOWN = 5
 """Diagnoses in a differential, at most."""
+HYPOTHESES = 3
+"""Diagnoses that become findings without a row, at most: the likeliest and its alternatives."""
 LEAST = 0.03
 """Probability below which a diagnosis is left out."""
 PROBABLE = 0.5
 """Probability from which a hypothesis of the differential alone proposes its remedy."""
-HYPOTHESIS = 0.12
+HYPOTHESIS = 0.05
 """Probability from which on a diagnosis that no row found becomes a finding of its own."""
+AGAINST_NONE = 0.1
+"""How probable a hypothesis has to be, as a share of the probability that nothing is wrong with the GPU stack."""
+CLEAR = 0.9
+"""Probability of the first diagnosis from which on it has no alternatives."""
 TIMES = 10
 """How many times as probable as a finding of more than low confidence a hypothesis has to be to stand before it."""
+ORIGIN = "differential"
+"""Origin of a finding that no row made."""
 _WORDS = 6
 """Words of a person that make a complaint; less is a caption over a tool's output."""
 _MANY_WORDS = 25
 """Words of a person that nobody writes who has nothing to say."""
 _TROUBLE = re.compile(
-    FAILURE + r"|crash|freez|wrong|broken|problem|issue|trouble|help|weird|strange|doesn't|does not|don't|won't|never|stopped"
+    FAILURE
+    + r"|crash|freez|wrong|broken|problem|issue|trouble|help|weird|strange|stops|doesn't|does not|don't|won't|never|stopped"
     r"|not (?:work|detect|find|found|see|use|recogni|support|start|load|able|listed|visible)|\boom\b|dies|dead|nothing happens|black"
     r"|\?|how (?:do|can|to)|why|feature|request|suggest|would be nice|only (?:the )?cpu|on cpu|instead of",
     re.I,
 )
+_BROKEN = re.compile(
+    r"segmentation fault|sigsegv|core dumped|traceback \(most|\b\w*error:|\b(?:failed|could not|cannot|unable to)\b|invalid device",
+    re.I,
+)
+_AMD = re.compile(r"\b(?:amd|amdgpu|rocm|hip\w*|radeon|instinct|gfx\d\w*|rx \d{3,4}|mi\d{2,3}[ax]?|vega|strix halo)\b|rocm", re.I)
 _QUOTES = 2
 
 
@@ -56,19 +70,30 @@ class Differential(msgspec.Struct, frozen=True):
         return model.gains(self.model, list(self.shares.values()), fact_of)
 
     def ordered(self, findings: Sequence[Finding], matrix: Matrix, *, machine: bool) -> list[Finding]:
-        """The findings in the order of the differential, with a hypothesis of its own where it names what no row found.
+        """The findings in the order of the differential, with hypotheses where it names what no row found.
 
         Consequences stay behind their causes, notes behind both. `machine`: the facts were read on the machine itself and decide;
-        the order stays, and a hypothesis is added only where nothing else was found.
+        the order stays, and hypotheses are added only where nothing else was found. A hypothesis is an alternative unless it comes
+        first and is at least as likely as `none`.
         """
-        if machine and any(f.severity != "note" for f in findings):
-            return list(findings)
-        top = next((one for one in self.likely if one.id != model.NONE), None)
         serious = {f.id for f in findings if f.severity != "note"}
-        found = list(findings)
-        if top and top.id not in serious and top.probability >= max(HYPOTHESIS, self.shares.get(model.NONE, 0.0)):
-            found.append(_hypothesis(top, self, matrix))
-        return sorted(found, key=lambda f: (f.severity == "note", bool(f.follows_from), -self._weight(f)))
+        if machine and serious:
+            return list(findings)
+        found = [*findings, *(_hypothesis(one, self, matrix) for one in self._hypotheses(bool(serious)) if one.id not in serious)]
+        found.sort(key=lambda f: (f.severity == "note", bool(f.follows_from), -self._weight(f)))
+        none = self.shares.get(model.NONE, 0.0)
+        return [
+            msgspec.structs.replace(f, alternative=n > 0 or self.shares[f.id] < none) if f.origin == ORIGIN else f
+            for n, f in enumerate(found)
+        ]
+
+    def _hypotheses(self, found: bool) -> list[Likely]:
+        """The likeliest diagnosis, and those to think of next. Where rows found nothing, the likeliest has to be likely enough."""
+        named = [one for one in self.likely if one.id != model.NONE][:HYPOTHESES]
+        least = max(HYPOTHESIS, AGAINST_NONE * self.shares.get(model.NONE, 0.0))
+        if not named or (not found and named[0].probability < least):
+            return []
+        return named if named[0].probability < CLEAR else named[:1]
 
     def _weight(self, one: Finding) -> float:
         """Its probability, and TIMES that where a row or a rule is sure of more than a hypothesis."""
@@ -80,7 +105,8 @@ def differential(
 ) -> Differential | None:
     """None where no complaint is to be weighed, or no weights are at hand."""
     lines = complaint(artifacts)
-    if not any(a.name.startswith("log/") for a in artifacts) and not _complains(lines):
+    silent = all(f.severity == "note" for f in findings)
+    if not any(a.name.startswith("log/") for a in artifacts) and not _complains(lines) and not (silent and _breaks(lines)):
         return None
     loaded = model.load()
     if loaded is None or not lines:
@@ -115,6 +141,11 @@ def _complains(lines: Sequence[Line]) -> bool:
     return said >= _MANY_WORDS or (said >= _WORDS and any(_TROUBLE.search(line.text) for line in lines))
 
 
+def _breaks(lines: Sequence[Line]) -> bool:
+    """True if a program for AMD GPUs ends with an error. Where a row knows that error, words of a person are needed beside it."""
+    return any(_BROKEN.search(line.text) for line in lines) and any(_AMD.search(line.text) for line in lines)
+
+
 def _of_row(one: Finding) -> str:
     return f"{one.row or 'a rule'} found it ({one.confidence} confidence)"
 
@@ -135,7 +166,7 @@ def _hypothesis(top: Likely, made: Differential, matrix: Matrix) -> Finding:
         cause=f"{matrix.diagnoses[top.id].cause} No row of the matrix found this; reports with these words and facts were this in "
         f"{top.probability:.0%} of cases.",
         grade="field",
-        origin="differential",
+        origin=ORIGIN,
     )
 
 

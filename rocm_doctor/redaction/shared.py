@@ -21,6 +21,7 @@ _KEEP_FIELDS = frozenset(
         "row",
         "fingerprint",
         "follows_from",
+        "alternative",
         "severity",
         "confidence",
         "status",

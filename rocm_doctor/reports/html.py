@@ -50,7 +50,7 @@ def _body(report: Report) -> Iterator[str]:
     versions = f"rocm-doctor {report.tool_version} · matrix {report.matrix_version}{proven}"
     yield f"<p>{_e(report.source)} · {_e(versions)}</p></header>"
     yield "<main>"
-    roots = [f for f in report.findings if not f.follows_from]
+    roots = [f for f in report.findings if f.leads]
     if roots:
         yield f"<section><h2>Findings ({len(roots)})</h2>"
         for finding in roots:

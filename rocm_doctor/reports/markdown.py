@@ -28,7 +28,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield f"rocm-doctor {escaped(report.tool_version)}, matrix {escaped(report.matrix_version)}, {escaped(report.source)}"
     yield from _machine(report)
     for finding in report.findings:
-        if not finding.follows_from:
+        if finding.leads:
             yield from _finding(finding, followers(report, finding))
     yield from folded(
         "Likely diagnoses",

@@ -24,7 +24,7 @@ def render(report: Report, look: RenderOptions) -> str:
 
 
 def _whole(report: Report, look: RenderOptions) -> Iterator[str]:
-    shown = [f for f in report.findings if not f.follows_from and (look.verbose or f.severity != "note" or f.status != "works")]
+    shown = [f for f in report.findings if f.leads and (look.verbose or f.severity != "note" or f.status != "works")]
     repository = report.kind == "repository"
     yield from _verdict_only(report, look) if repository else ()
     yield from _machine(report, look)

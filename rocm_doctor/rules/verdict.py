@@ -31,7 +31,7 @@ def verdict(
     """The verdict, its sentence, and the list of what was proven rather than inferred. `pasted`: judged from somebody's text."""
     proven = stages(snapshot, "passed")
     serious = [f for f in findings if f.severity != "note"]
-    roots = [f for f in serious if not f.follows_from] or serious
+    roots = [f for f in serious if f.leads] or [f for f in serious if not f.alternative]
     if roots:
         more = f" (and {len(roots) - 1} more)" if len(roots) > 1 else ""
         guess = "" if roots[0].confidence != "low" else "a guess: " if roots[0].origin == "differential" else "most likely: "
@@ -40,6 +40,8 @@ def verdict(
     if answer:
         return "undetermined", answer, proven
     lacking = missing(snapshot, matrix)
+    if serious:
+        return "undetermined", f"most likely not the GPU stack; if it is: {serious[0].title}", proven
     if lacking:
         unknown = "" if alone(snapshot) else f"; not known: {'; '.join(one.words for one in lacking)}"
         return "undetermined", _nothing(snapshot, pasted) + unknown, proven
