@@ -26,7 +26,7 @@ from rocm_doctor.reports.json import read as read_report
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.asked import support_answer
 from rocm_doctor.rules.checks import checks
-from rocm_doctor.rules.engine import failure_lines, ranked
+from rocm_doctor.rules.engine import failure_lines, of_nvidia, ranked
 from rocm_doctor.rules.engine import judge as judge_rows
 from rocm_doctor.rules.logs import Logs, readable_logs
 from rocm_doctor.rules.offers import examined, offered
@@ -114,7 +114,7 @@ def judge(
     findings, undecided = judge_rows(facts, logs, matrix, RULES)
     # An earlier report was weighed when it was made, and a question about support tells of no failure.
     calm = bool(support_answer(facts, matrix)) and all(f.severity == "note" for f in findings)
-    weighing = None if held or calm else _differential(artifacts, facts, findings, matrix)
+    weighing = None if held or calm or of_nvidia(facts, logs) else _differential(artifacts, facts, findings, matrix)
     findings = weighing.ordered(findings, matrix, machine=_whole(artifacts)) if weighing else findings
     findings = in_one_voice(_pasteable(f, facts, kind, matrix) for f in _with_held(findings, held, matrix))
     roots = [f for f in findings if f.severity != "note" and not f.follows_from]

@@ -57,6 +57,11 @@ class Candidate(NamedTuple):
     weight: int
 
 
+def of_nvidia(snapshot: Snapshot, logs: Logs) -> bool:
+    """True if the texts name an NVIDIA GPU and nothing of AMD: their failures are not judged."""
+    return not snapshot.gpus and logs.find(_NVIDIA) is not None and logs.find(_AMD) is None
+
+
 def failure_lines(matrix: Matrix) -> tuple[str, ...]:
     """Every log condition that `judge` evaluates for these rows."""
     asked = (words for row in matrix.rows for name, words in row.when.items() if name.startswith("log"))
@@ -69,7 +74,7 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
     undecided: list[Undecided] = []
     excluded: dict[str, list[RuledOut]] = {}
     calm = logs.find(_CALM) is not None
-    foreign = not snapshot.gpus and logs.find(_NVIDIA) is not None and logs.find(_AMD) is None
+    foreign = of_nvidia(snapshot, logs)
     over = matrix.once(overruling)
     for row in matrix.rows:
         if foreign and "log" in row.when:
