@@ -54,7 +54,7 @@ class Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     distributions: tuple[str, ...] = ()
 
 
-# What may stand in a slot of a template. Everything is quoted besides; the list keeps out what a shell would never mean.
+# What a slot of a template accepts. Everything is quoted besides; the list keeps out what a shell would never mean.
 _SLOTS = {
     "version": re.compile(r"[0-9][0-9A-Za-z.+_-]{0,63}"),
     "package": re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?"),
@@ -76,7 +76,7 @@ _TO_REPLACE = re.compile(r"(?<![\w$])(?:MODEL|IMAGE|NODE|NAME|PID|FILE|gfxNNNN|t
 def filled(template: str, **values: object) -> tuple[str, ...]:
     """The one command that the template makes of these values, each quoted for a POSIX shell; none when a value is refused.
 
-    A slot is named for what may stand in it (`{version}`, `{version_torch}`, `{group}`, ...: the keys of _SLOTS). This is the only way for
+    A slot is named for what it accepts (`{version}`, `{version_torch}`, `{group}`, ...: the keys of _SLOTS). This is the only way for
     a value that was read somewhere into a command. Raises KeyError for a slot without a value or of an unknown kind.
     """
     slots = {found[0]: (_SLOTS[found[1]], str(values[found[0][1:-1]])) for found in _SLOT.finditer(template)}

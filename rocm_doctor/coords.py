@@ -41,7 +41,7 @@ COORDS: dict[str, Coord] = {
     "virtual_machine": Coord("word", "hypervisor of the guest; absent on bare metal"),
     "secure_boot": Coord("flag", "UEFI secure boot is on"),
     "iommu": Coord("word", "mode from the kernel command line: pt, on, off, or default"),
-    "nomodeset": Coord("flag", "nomodeset or a blacklist of amdgpu stands on the kernel command line"),
+    "nomodeset": Coord("flag", "the kernel command line holds nomodeset or a blacklist of amdgpu"),
     "numa_balancing": Coord("flag", "automatic NUMA balancing is on"),
     "shm_bytes": Coord("number", "size of /dev/shm in bytes"),
     "memlock_bytes": Coord("number", "limit of locked memory in bytes; -1 is unlimited"),
@@ -57,7 +57,7 @@ COORDS: dict[str, Coord] = {
     "kfd.error": Coord("word", "the words of the failed open of /dev/kfd"),
     "kfd.gid": Coord("word", "numeric owner group of /dev/kfd"),
     "kfd.group": Coord("word", "name of the owner group of /dev/kfd"),
-    "kfd.nodes": Coord("number", "GPU nodes of the KFD topology; 0 also when there is no topology"),
+    "kfd.nodes": Coord("number", "GPU nodes of the KFD topology; 0 also without a topology"),
     "kfd.denied": Coord(
         "list", "nodes of the KFD topology that may not be read: GPUs that the container's device rules keep away"
     ),
@@ -73,7 +73,7 @@ COORDS: dict[str, Coord] = {
     "driver.parameters": Coord("list", "amdgpu module parameters that differ from their defaults, name=value"),
     "driver.error": Coord("word", "first error of amdgpu or kfd in the kernel log"),
     "driver.events": Coord(
-        "list", "what the kernel log tells of the GPU: driver_load, ring_timeout, gpu_reset, page_fault, firmware_missing, ..."
+        "list", "events of the GPU in the kernel log: driver_load, ring_timeout, gpu_reset, page_fault, firmware_missing, ..."
     ),
     "driver.blacklisted": Coord("word", "file under /etc/modprobe.d that keeps amdgpu from loading"),
     "driver.others": Coord("list", "other graphics drivers that are loaded: nvidia, nouveau, radeon, vfio_pci"),
@@ -143,10 +143,10 @@ COORDS: dict[str, Coord] = {
     "said.other.": Coord("list", "what the text says of another machine"),
     "said.asks_support": Coord("word", "ROCm release of which the text asks whether it supports the GPU; any: it names none"),
     "said.before.": Coord("list", "what the text says of an earlier machine"),
-    "said.ran": Coord("list", "commands that stand in the text with their output"),
+    "said.ran": Coord("list", "commands in the text, shown with their output"),
     "said.": Coord("word", "what the text states in prose"),
-    "log": Coord("log", "words that stand in one line of a log, traceback or message"),
-    "log.": Coord("log", "a further line that must (or, with !, must not) stand in the logs"),
+    "log": Coord("log", "words of one line of a log, traceback or message"),
+    "log.": Coord("log", "a further line that must (or, with !, must not) be in the logs"),
     # one GPU
     "gpu.gfx": Coord("word", "gfx target of the chip as the kernel names it"),
     "gpu.gfx_reported": Coord("word", "gfx target that the runtime reports, where an override changed it"),
@@ -173,7 +173,7 @@ COORDS: dict[str, Coord] = {
     "gpu.node": Coord("number", "KFD topology node"),
     "gpu.render_node": Coord("word", "its /dev/dri/renderD*"),
     "gpu.uuid": Coord(
-        "word", "serial number as rocminfo (GPU-...) or amd-smi prints it; absent texts such as GPU-XX are no value"
+        "word", "serial number as rocminfo (GPU-...) or amd-smi prints it; placeholders such as GPU-XX are not a value"
     ),
     "gpu.vbios": Coord("word", "video BIOS version"),
     "gpu.link_width": Coord("number", "PCIe lanes in use"),

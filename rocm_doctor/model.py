@@ -58,7 +58,7 @@ class Reading(msgspec.Struct, frozen=True):
     """Where a value was read: the artifact's name, the place in it (`line 12`, a key), and the words themselves."""
 
     artifact: str
-    """Name of the artifact; with another `origin`, of what stands for it."""
+    """Name of the artifact, or with another `origin` the name of its replacement."""
     place: str = ""
     """The place in it: `line 12`, a key."""
     quote: str = ""
@@ -106,7 +106,7 @@ class Gpu(msgspec.Struct, frozen=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """Everything known of one machine at one time. `gpus_listed` tells "no GPU is there" (True, empty) from "nobody looked".
+    """Everything known of one machine at one time. `gpus_listed` tells "no GPU" (True, empty) from "not probed".
 
     A family that was listed whole has a fact under its own name (`env.`): a member that is not among the facts is then absent.
     """
@@ -117,7 +117,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     errors: tuple[Reading, ...] = ()
 
     def get(self, key: str) -> Fact:
-        """The fact of that name; NOT_ASKED when nobody looked."""
+        """The fact of that name; NOT_ASKED when it was not probed."""
         listed = self.facts.get(key[: key.find(".") + 1])
         return self.facts.get(key) or (Fact(None, listed.readings) if listed else NOT_ASKED)
 

@@ -68,7 +68,7 @@ def _whole(artifacts: Sequence[Artifact]) -> bool:
 
 
 def as_log(path: Path) -> list[Artifact]:
-    """A failing log: one artifact under `log/`, whole, beside the tool output that stands in it."""
+    """A failing log: one artifact under `log/`, whole, beside the tool output in it."""
     from rocm_doctor.sources.bundle import read
 
     parts = read(path)
@@ -112,7 +112,7 @@ def judge(
     facts = enrich(read_facts(artifacts, matrix), matrix)
     logs = Logs(readable_logs(artifacts), failure_lines(matrix))
     findings, undecided = judge_rows(facts, logs, matrix, RULES)
-    # An earlier report was weighed when it was made, and a question about support tells of no failure.
+    # An earlier report was weighed when it was made, and a question about support reports no failure.
     calm = bool(support_answer(facts, matrix)) and all(f.severity == "note" for f in findings)
     weighing = None if held or calm or of_nvidia(facts, logs) else _differential(artifacts, facts, findings, matrix)
     findings = weighing.ordered(findings, matrix, machine=_whole(artifacts)) if weighing else findings

@@ -26,7 +26,7 @@ METHOD = """
   rocminfo, a log), more facts decide.
 - One and the same author labelled the held-out sets and wrote rows. In about a quarter of the held-out half the text was filled
   up from the thread's title and the tool's known wording where the copy at hand was cut; the texts of the first contact are
-  excerpts as they stand.
+  excerpts unchanged.
 - A set that has been looked at is spent: rows were written after each of them for the causes that it showed to be missing. Only
   a new set says how the present rows do, which is why the figures of the first contacts stay as they were. Expect what the last
   of them says, not what the shared corpus says. Their false alarms were taken out of the rows after the figures had been made.

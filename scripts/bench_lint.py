@@ -2,7 +2,7 @@
 
     python scripts/bench_lint.py [--files 5000]
 
-The files are of every kind that lint reads, in the proportions of a large repository: most are no file of its own.
+The files are of every kind that lint reads, in the proportions of a large repository: most are not of a kind that it reads.
 """
 
 from __future__ import annotations

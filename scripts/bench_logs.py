@@ -3,7 +3,7 @@
     python scripts/bench_logs.py [--runs 5]
 
 Logs of several makes are written to a temporary folder; commands run in turn, medians are printed. Aim: under a second for a log.
-The last two are no logs but what people hand over by mistake: linear, and not in a second.
+The last two are not logs but what people hand over by mistake: linear, and not in a second.
 """
 
 from __future__ import annotations

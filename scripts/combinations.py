@@ -99,7 +99,7 @@ def judged(captures: Path, names: Sequence[str], matrix: Matrix, more: str = "")
 
 
 def answers(report: Report, matrix: Matrix) -> list[str]:
-    """What a healthy machine of this kind would paste back, once for each torch of the catalogue that serves its GPU."""
+    """What a healthy machine of this kind would paste back, once for each torch of the catalog that serves its GPU."""
     known = [value for g in report.snapshot.gpus for key in ("gfx_reported", "gfx") if isinstance(value := g.get(key).value, str)]
     targets = sorted({*known}) or ["gfx942"]
     stated = report.snapshot.get("torch.version").value
@@ -119,7 +119,7 @@ def _answer(report: Report, version: str, code: list[str], target: str) -> str:
 
 
 def row(captures: Path, expected: str, names: Sequence[str], matrix: Matrix) -> tuple[bool, tuple[str, ...]]:
-    """Whether the combination comes out right, and its row of the table."""
+    """True if the combination comes out right, and its row of the table."""
     report, count = judged(captures, names, matrix)
     first = next((f.id for f in report.findings if f.severity != "note" and not f.follows_from), "")
     asked = ", ".join(q.key for q in report.questions)
@@ -158,7 +158,7 @@ def main() -> int:
         f"{len(rows)} combinations of real captures, {sick} of them of sick machines; {right} right. The last {len(POSTS)} are posts that hold captures",
         "and the failing log of one machine in one text. `scripts/combinations.py` makes this table; captures and posts are other people's and",
         "not part of the project. Nothing here was run on AMD hardware by us. Answers are written as a healthy machine gives them, with a torch",
-        "of the catalogue with which it is ready. Where no wheel does (gfx902, gfx1011, ...), an `arch.*` diagnosis is the right answer.",
+        "of the catalog with which it is ready. Where no wheel does (gfx902, gfx1011, ...), an `arch.*` diagnosis is the right answer.",
         "",
         "| | captures | expected | first verdict or diagnosis | asks for | once answered |",
         "|---|---|---|---|---|---|",

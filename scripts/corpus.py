@@ -60,7 +60,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
     @property
     def testing(self) -> bool:
-        """Whether this report is for testing only. Reports that the rows were written with never are."""
+        """True if this report is for testing only. Reports that the rows were written with never are."""
         if self.sample and self.sample not in SCORED:
             return True
         return self.real and not self.rows_saw_it and int(hashlib.sha256(self.thread.encode()).hexdigest(), 16) % 3 == 0

@@ -1,6 +1,6 @@
 """What probes, rules and plans make of many inputs, as text: tests/expected. `regen.py` writes it, tests/test_expected.py compares.
 
-A change of a probe, a rule or the plan shows here as a diff to review, on inputs that nobody chose with that change in mind.
+A change of a probe, a rule or the plan shows here as a diff to review, on inputs that were not chosen with that change in mind.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ STATE = ROOT / ".mutation"
 PACKAGES = ("rules", "probes", "versions", "plan", "matrix", "redaction")
 # The tests of these packages. Those that start whole programs or read megabytes notice much, but take long, and coverage does not
 # reach into their children.
-TESTS = ("test_binaries_targets", "test_catalogue", "test_commands", "test_conditions", "test_confidence", "test_coords", "test_engine",
+TESTS = ("test_binaries_targets", "test_catalog", "test_commands", "test_conditions", "test_confidence", "test_coords", "test_engine",
          "test_expected", "test_fixtures", "test_logs", "test_matrix_", "test_paste_c", "test_plan_", "test_probe_", "test_redaction", "test_review_verdict",
          "test_rules_", "test_snapshot", "test_versions")  # fmt: skip
 BROAD = "test_expected"

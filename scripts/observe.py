@@ -102,7 +102,7 @@ def observe(matrix: Matrix, answers: Answers, kinds: Iterable[str] = KINDS) -> l
 
 
 def packages(matrix: Matrix, answers: Answers) -> Iterator[Found]:
-    """Releases of the packages of the catalogue that the package index has and the catalogue has not, and the reverse."""
+    """Releases of the packages of the catalog that the package index has and the catalog has not, and the reverse."""
     for package in (p for p in known(matrix).packages.values() if p.releases):
         text = answers.pip(package.name)
         listed = re.search(r"Available versions: (.*)", text or "")
@@ -115,7 +115,7 @@ def packages(matrix: Matrix, answers: Answers) -> Iterator[Found]:
         newer = sorted((v for v in there if _final(v) and sort_key(v) > sort_key(last)), key=sort_key)
         if newer:
             draft = f'# package {package.name}: copy the ranges from the METADATA of {newer[-1]}\n- {{version: "{newer[-1]}"}}\n'
-            yield Found("new", f"{package.name} {newer[-1]} (the catalogue ends at {last}; {len(newer)} since)", source, draft)
+            yield Found("new", f"{package.name} {newer[-1]} (the catalog ends at {last}; {len(newer)} since)", source, draft)
         yield from (Found("gone", f"{package.name} {version}", source) for version in mine if version not in there)
 
 
@@ -127,7 +127,7 @@ def _final(version: str) -> bool:
 
 
 def wheels(matrix: Matrix, answers: Answers) -> Iterator[Found]:
-    """torch wheels of each listing that the catalogue lacks, has and are gone, or describes otherwise."""
+    """torch wheels of each listing that the catalog lacks, has and are gone, or describes otherwise."""
     catalog = known(matrix)
     places: dict[str, list[TorchBuild]] = {}
     for build in matrix.torch:
@@ -179,7 +179,7 @@ def _differences(build: TorchBuild, listed: Listed | None, url: str) -> Iterator
         yield Found(kind, f"torch {build.local} ({build.evidence}) is not in the listing", url)
         return
     if not seen:
-        yield Found("contradictory", f"torch {build.local} is listed, and the catalogue has it as {build.evidence}", url)
+        yield Found("contradictory", f"torch {build.local} is listed, and the catalog has it as {build.evidence}", url)
     for field, mine, there in (("pythons", build.pythons, listed.pythons), ("platforms", build.platforms, listed.platforms)):
         if mine and set(mine) != there:
             less, more = sorted(set(mine) - there), sorted(there - set(mine))
@@ -200,7 +200,7 @@ def _draft(local: str, like: TorchBuild, listed: Listed, address: str) -> str:
 
 
 def feeds(matrix: Matrix, answers: Answers) -> Iterator[Found]:
-    """Releases that a project announces and that are newer than all of the catalogue."""
+    """Releases that a project announces and that are newer than all of the catalog."""
     newest = {
         "torch": max((b.torch for b in matrix.torch), key=sort_key, default=""),
         "ROCm": max((r.version for r in matrix.rocm if r.date), key=sort_key, default=""),
@@ -209,7 +209,7 @@ def feeds(matrix: Matrix, answers: Answers) -> Iterator[Found]:
         page = answers.page(url)
         announced = {found for found in _TITLE.findall(page or "") if sort_key(found) > sort_key(newest[name])}
         yield from (
-            Found("new", f"{name} {version} is announced (the catalogue ends at {newest[name]})", url)
+            Found("new", f"{name} {version} is announced (the catalog ends at {newest[name]})", url)
             for version in sorted(announced, key=sort_key)
         )
 

@@ -2,9 +2,9 @@
 
     python scripts/plan_space.py [--gfx gfx906,gfx1100] [--jobs 2]
 
-Space: every target of the catalogue, Python 3.9 to 3.14, three systems, five driver ages, four wishes. For each the first stack
+Space: every target of the catalog, Python 3.9 to 3.14, three systems, five driver ages, four wishes. For each the first stack
 and those that the text shows beside it are built up as facts and judged by the whole engine; anything above a note is a failure.
-Where there is no stack, each build of the catalogue must have a reason.
+Where there is no stack, each build of the catalog must have a reason.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _asked(request: Resolver, machine: Machine, known_of: Catalog, shown: int, j
 
 
 def _reasons(request: Resolver, known_of: Catalog) -> bool:
-    """Whether every build of the catalogue has its reason."""
+    """True if every build of the catalog has its reason."""
     return len(request.rejected) == len(known_of.matrix.torch) and all(r.why for r in request.rejected)
 
 

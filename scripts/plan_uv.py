@@ -42,7 +42,7 @@ def row(gfx: str, known_of: Catalog) -> str:
 
 
 def newest(index: str, known_of: Catalog) -> str:
-    """The newest torch of an index that somebody has seen there."""
+    """The newest torch that was seen on an index."""
     seen = [b for b in known_of.matrix.torch if b.index.endswith("/" + index) and b.evidence not in ("inferred", "build matrix")]
     return max(seen, key=lambda b: sort_key(b.torch)).local
 

@@ -33,7 +33,7 @@ def page() -> str:
 
 def _lines() -> Iterator[str]:
     yield from ("# Second readings", "")
-    yield "Each row of the matrix is read again by somebody who did not write it, against its source, and signed (`verified`) with the day"
+    yield "Each row of the matrix is read again by a person who did not write it, against its source, and signed (`verified`) with the day"
     yield "and an outcome. Confirmed: the source says this. Corrected: cause, range, remedy or source were changed. Narrowed: the row held"
     yield "for more than its source says. Hearsay: no second reader can check it (`unverifiable`); it is a note at most. Better words alone"
     yield "are no correction. Where a thread could not be had as a whole, its excerpts and the notes of an earlier reader were the evidence."

@@ -53,7 +53,7 @@ def texts(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def wanted(expected: dict[str, Any]) -> list[str]:
-    """The expected values that are words or numbers, as they would stand in JSON."""
+    """The expected values that are words or numbers, as they would be in JSON."""
     found: list[str] = []
     for value in expected.values():
         if isinstance(value, dict):
@@ -66,7 +66,7 @@ def wanted(expected: dict[str, Any]) -> list[str]:
 
 
 def leaves(values: object) -> Iterator[str]:
-    """Every single value, as it stands in JSON."""
+    """Every single value, as it is in JSON."""
     if isinstance(values, dict | list | tuple):
         for value in values.values() if isinstance(values, dict) else values:
             yield from leaves(value)

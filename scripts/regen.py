@@ -75,7 +75,7 @@ def facts_page() -> str:
         "# Facts",
         "",
         "Every fact has one name, used by rows, findings and `rocm-doctor probe --format json --values`, a dot is a level",
-        '(`torch.version` is `{"torch": {"version": ...}}`), `pkg.*` stands under `packages`, and `gpu.*` in each of `gpus`.',
+        '(`torch.version` is `{"torch": {"version": ...}}`), `pkg.*` is under `packages`, and `gpu.*` in each of `gpus`.',
         "A value that is not known is `null` there; the report keeps why. Generated from `rocm_doctor/coords.py`.",
         "",
         "| name | compares as | meaning |",

@@ -413,7 +413,7 @@ def main() -> int:
 
 
 def agree(one: bytes, other: bytes) -> bool:
-    """Whether two weights files are the same but for the last digit of one weight in a hundred, where another processor rounds otherwise."""
+    """True if two weights files are the same but for the last digit of one weight in a hundred, where another processor rounds otherwise."""
     a, b = (msgspec.msgpack.decode(zlib.decompress(data), type=model.Weights) for data in (one, other))
     if (a.classes, a.features, a.idf, [c.id for c in a.cases]) != (b.classes, b.features, b.idf, [c.id for c in b.cases]):
         return False

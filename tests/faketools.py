@@ -205,7 +205,7 @@ def pid_of(folder: Path, name: str) -> int:
 
 
 def alive(pid: int) -> bool:
-    """Whether the process still runs after a moment in which it may die (one that is dead and not yet reaped does not run)."""
+    """True if the process still runs after a moment in which it may die (one that is dead and not yet reaped does not run)."""
     until = time.monotonic() + 1.0
     while _runs(pid) and time.monotonic() < until:
         time.sleep(0.01)

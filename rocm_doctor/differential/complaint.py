@@ -1,4 +1,4 @@
-"""The lines of a report that tell of the trouble: what is left after tools' output was cut away, and its failing lines."""
+"""The lines of a report that describe the problem: what is left after tools' output was cut away, and its failing lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TELLING = re.compile(
     r"|traceback|warn|assert|illegal|corrupt|worked|refus|\bhip|rocblas|miopen|hipblaslt|hsa_|kfd|amdgpu",
     re.I,
 )
-"""Words in a line of a program that tell of its failure."""
+"""Words of failure in a line of a program."""
 _BOILERPLATE = re.compile(
     r"^\W*(?:-?\s*\[[ x]\]\s.*|<!--.*-->|_no response_|n/?a|#+\s*(?:describe the (?:bug|issue)|steps to reproduce|to reproduce"
     r"|expected behaviou?r|additional (?:context|information)|screenshots|checklist|your current environment"
@@ -45,7 +45,7 @@ _FUNCTION_WORDS = frozenset((
 
 
 class Line(NamedTuple):
-    """One line that tells of the trouble, and where it was read. `person`: a person wrote it, it is not a tool's or a log's."""
+    """One line that describes the problem, and where it was read. `person`: a person wrote it, it is not a tool's or a log's."""
 
     artifact: str
     number: int

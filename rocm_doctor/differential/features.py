@@ -15,7 +15,7 @@ from rocm_doctor.model import Finding
 _NAME = re.compile(
     r"<[a-z]+[- ]\d+>|(?<=[\\/]users[\\/])(?:[^\\/:*?\"'`<>|\s][^\\/:*?\"'`<>|]*(?=[\\/])|[\w.-]+)|(?<=/home/)[\w.-]+"
 )
-"""A pseudonym, and the names for which it stands most often: a redacted report is weighed as it was before."""
+"""A pseudonym, and the names that it replaces most often: a redacted report is weighed as it was before."""
 _TOKEN = re.compile(r"<name>|gfx[0-9a-f]+|[a-z]+(?:_[a-z]+)+|[a-z]+|\d+(?:\.\d+)+|0x[0-9a-f]+|[^\W\d_]+")
 _STOP = frozenset((
     "the", "a", "an", "is", "are", "was", "were", "be", "been", "to", "of", "in", "on", "and", "or", "it", "this",

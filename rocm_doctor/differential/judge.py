@@ -34,13 +34,13 @@ AGAINST_NONE = 0.1
 CLEAR = 0.9
 """Probability of the first diagnosis from which on it has no alternatives."""
 TIMES = 10
-"""How many times as probable as a finding of more than low confidence a hypothesis has to be to stand before it."""
+"""How many times as probable as a finding of more than low confidence a hypothesis has to be to come before it."""
 ORIGIN = "differential"
 """Origin of a finding that no row made."""
 _WORDS = 6
 """Words of a person that make a complaint; less is a caption over a tool's output."""
 _MANY_WORDS = 25
-"""Words of a person that nobody writes who has nothing to say."""
+"""Words of a person that are a complaint even without a word of failure."""
 _TROUBLE = re.compile(
     FAILURE
     + r"|crash|freez|wrong|broken|problem|issue|trouble|help|weird|strange|stops|doesn't|does not|don't|won't|never|stopped"

@@ -1,4 +1,4 @@
-"""Facts and relations of a snapshot as features: what a machine shows, and how one part of it stands to another.
+"""Facts and relations of a snapshot as features: what a machine shows, and how its parts fit together.
 
 A word says `rocm 6.1`; a relation says that this ROCm is older than the first one that has code for the card.
 """
@@ -254,7 +254,7 @@ def _said(complaint: str, matrix: Matrix) -> Iterator[str]:
 
 
 def _holds(low: str, alternative: str) -> bool:
-    """Whether all parts of the alternative (`a*b`) are on one line of the text, in their order, a few words apart at most."""
+    """True if all parts of the alternative (`a*b`) are on one line of the text, in their order, a few words apart at most."""
     first, *others = alternative.split("*")
     if first not in low or any(part not in low for part in others):
         return False

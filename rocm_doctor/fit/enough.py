@@ -21,7 +21,7 @@ from rocm_doctor.fit.shape import ShapeError
 from rocm_doctor.matrix import Matrix
 
 DEPTH = 4
-"""Changes of one set, at most: nobody follows a longer list."""
+"""Changes of one set, at most: a longer list is not followed."""
 GPUS = (2, 4, 8, 16)
 Peak = Callable[[Job], int]
 

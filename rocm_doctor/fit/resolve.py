@@ -54,7 +54,7 @@ def resolve(request: Request, gfx: str, installed: str | None, matrix: Matrix) -
 
 
 def _kernels(request: Request, gfx: str, torch: str | None, matrix: Matrix) -> tuple[Kernels, str]:
-    """auto: those of the GPU; a GPU that nobody named is taken to have fused attention, and the note says so."""
+    """auto: those of the GPU; an unnamed GPU is taken to have fused attention, and the note says so."""
     if request.attention in (None, "auto"):
         if not gfx:
             return (

@@ -104,7 +104,7 @@ def kernels(answer: Answer) -> list[str]:
 
 
 def verdict(answer: Answer) -> str:
-    """The verdict with what is left or missing; about the memory alone where something else stands against the run."""
+    """The verdict with what is left or missing; about the memory alone where something else prevents the run."""
     words, left = WORDS[answer.verdict], answer.margin_bytes
     if needs(answer.run.job) and answer.run.bitsandbytes.state == "missing":
         words = f"By memory alone: {words[0].lower()}{words[1:]}"
@@ -147,7 +147,7 @@ def ways(answer: Answer) -> list[str]:
     if answer.verdict != "does not fit":
         return []
     if not answer.enough:
-        return ["No set of changes, number of GPUs or GPU of the catalogue was found to be enough"]
+        return ["No set of changes, number of GPUs or GPU of the catalog was found to be enough"]
     return ["Each of these is enough", *(f"  {gib(w.peak_allocated_bytes):>12}  {w.words}  [{w.options}]" for w in answer.enough)]
 
 

@@ -36,7 +36,7 @@ Sort = Literal["requirements", "project", "image", "service", "job", "script", "
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A file relative to the repository's root, with `/`; a line from 1 on; and the words that stand there."""
+    """A file relative to the repository's root, with `/`; a line from 1 on; and the words there."""
 
     file: str
     line: int

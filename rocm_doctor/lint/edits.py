@@ -1,4 +1,4 @@
-"""Edits of a repository's files that are safe to make by hand of a program: one line each, decided by the catalogue alone.
+"""Edits of a repository's files that are safe to make by hand of a program: one line each, decided by the catalog alone.
 
 An edit names the words that it replaces. Where they are not on the line exactly once, or two edits disagree, nothing is changed.
 """

@@ -16,7 +16,7 @@ from rocm_doctor.rules.build import build_of
 
 
 def snapshot_of(environment: Environment, target: Target, matrix: Matrix) -> Snapshot:
-    """The machine that a environment makes of a target, as facts with their files and lines; what nobody declares is unknown."""
+    """The machine that an environment makes of a target, as facts with their files and lines; what is not declared is unknown."""
     reading = tuple(target_reading(target))
     given = {"platform": ("os", target.os), "rocm.version": ("rocm", target.rocm), "driver.version": ("driver", target.driver),
              "python.version": ("python", target.python)}  # fmt: skip

@@ -84,7 +84,7 @@ def _for_all(title: str, group: Sequence[Judged]) -> str:
 
 
 def fingerprinted(one: Finding, environments: Sequence[str], targets: Sequence[str]) -> Finding:
-    """A hash of what the finding is about: its diagnosis, cause, environments and targets. Lines and versions are no part of it."""
+    """A hash of what the finding is about: its diagnosis, cause, environments and targets. Lines and versions are not part of it."""
     cause = re.sub(r"\d[\w.+]*", "", _GFX.sub("", one.title))
     decisive = "\n".join((one.id, one.row, one.severity, cause, *sorted(environments), *sorted(targets)))
     return msgspec.structs.replace(one, fingerprint=hashlib.sha256(decisive.encode()).hexdigest()[:16])
@@ -103,7 +103,7 @@ def accepted(
 
 
 def fits(named: str, path: str, one: Finding) -> bool:
-    """Whether a finding is of this diagnosis or row, and at this path (a pattern, of any of its places)."""
+    """True if a finding is of this diagnosis or row, and at this path (a pattern, of any of its places)."""
     files = [r.artifact for r in one.evidence if r.place.startswith("line ")]
     at = not path or any(fnmatchcase(file, path) for file in files)
     return at and (not named or named in (one.id, one.row, f"{one.id}:{one.row}") or fnmatchcase(one.id, named))

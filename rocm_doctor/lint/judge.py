@@ -36,7 +36,7 @@ from rocm_doctor.rules.logs import Logs
 
 Result = tuple[Snapshot, list[Finding], list[Undecided]]
 
-# What a target can still declare; a judgement that lacks anything else of a machine is no business of a repository.
+# What a target can still declare; a judgement that lacks any other fact of a machine does not concern a repository.
 _DECLARABLE = {"rocm.version": "--rocm", "driver.version": "--driver", "python.version": "--python"}
 _KNOWN = frozenset((
     "platform", "rocm.version", "driver.version", "python.version", "torch.version", "torch.build", "torch.rocm",
@@ -97,7 +97,7 @@ _ALONE = frozenset(("access.container", "version.companion-mismatch", "version.w
 
 
 def _wanted(one: Finding, ignore: Sequence[str], select: Sequence[str]) -> bool:
-    """Whether a finding is asked for: each word is a diagnosis, a row, or a path or pattern of one of its places."""
+    """True if a finding is asked for: each word is a diagnosis, a row, or a path or pattern of one of its places."""
 
     def hit(word: str) -> bool:
         return fits(word, "", one) or fits("", word, one)
@@ -295,7 +295,7 @@ def _hint(one: Undecided) -> str:
 
 
 def _placed(one: Finding, environment: Environment, target: Target) -> Finding:
-    """A finding of the rules for machines: what stands in the repository comes first, the target last."""
+    """A finding of the rules for machines: what the repository says comes first, the target last."""
     evidence = sorted(one.evidence, key=lambda r: (not of_file(r), r.origin != "matrix"))
     return in_files(
         stamped(
@@ -322,7 +322,7 @@ def _of_trouble(trouble: ReadProblem, repository: Repository, targets: Sequence[
 
 
 def _of_gpus(one: Environment, targets: Sequence[Target], matrix: Matrix) -> bool:
-    """Whether an environment says anything of the GPU stack, so that finding no problem in it says something."""
+    """True if an environment says anything of the GPU stack, so that finding no problem in it says something."""
     return one.purpose.kind == "amd" or _brings_torch(one, targets, matrix)
 
 

@@ -89,7 +89,7 @@ def _ranges(environment: Environment, target: Target) -> list[str]:
 def advice(environment: Environment, step: Step | None, found: Proposal | None) -> str:
     """What to write, in the syntax of the file that declares the step."""
     if found is None:
-        return "No build of the catalogue serves this GPU inside the range that is asked for; `rocm-doctor plan` says what would."
+        return "No build of the catalog serves this GPU inside the range that is asked for; `rocm-doctor plan` says what would."
     lines = found.requirements(environment)
     file = environment.place.file.rsplit("/", 1)[-1].lower()
     if environment.sort == "project" or (step and step.tool in ("uv", "lock", "poetry")):

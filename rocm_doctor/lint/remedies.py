@@ -15,7 +15,7 @@ _REMOVE = re.compile(r"pip uninstall (?:-y )?([\w.-]+)$")
 
 
 def in_files(one: Finding, environment: Environment) -> Finding:
-    """The finding with the edits that its commands mean; a command that no line of the environment stands for stays."""
+    """The finding with the edits that its commands mean; a command without a line of the environment stays."""
     edits = {command: _edits(command.text, environment) for command in one.commands}
     said = " ".join(dict.fromkeys(edit for more in edits.values() for edit in more))
     kept = tuple(command for command, more in edits.items() if not more)

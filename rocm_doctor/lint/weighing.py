@@ -89,12 +89,12 @@ def _as(one: Judged, severity: Severity) -> Judged:
 
 
 def in_example(environment: Environment) -> bool:
-    """Whether an environment is in a folder of examples or tests."""
+    """True if an environment is in a folder of examples or tests."""
     return bool(set(environment.place.file.lower().split("/")[:-1]) & (EXAMPLES | {"test", "tests"}))
 
 
 def _covers(amd: Environment, other: Environment) -> bool:
-    """Whether an environment for AMD belongs to the same project as another one: it is not in a sibling folder. A stage is not
+    """True if an environment for AMD belongs to the same project as another one: it is not in a sibling folder. A stage is not
     covered by another stage of its file, from which it takes nothing.
     """
     if amd.sort == other.sort == "image" and amd.place.file == other.place.file:
@@ -113,7 +113,7 @@ def _prominence(one: Judged) -> tuple[int, bool, bool]:
 
 
 def _is_whole(environment: Environment) -> bool:
-    """Whether an environment settles its own torch or names CUDA wheels: it is another choice than the one for AMD beside it.
+    """True if an environment settles its own torch or names CUDA wheels: it is another choice than the one for AMD beside it.
     What brings torch only by the way is judged with it.
     """
     if environment.sort in ("configuration", "service", "job"):

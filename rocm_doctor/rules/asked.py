@@ -1,4 +1,4 @@
-"""The answer to a question that tells of no failure: whether AMD supports a GPU with a release of ROCm."""
+"""The answer to a question that reports no failure: whether AMD supports a GPU with a release of ROCm."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _SURE: dict[str, Confidence] = {
     "code.torch": "high",
     "torch.arch_list": "high",
     "torch.device_dists": "high",
-    "catalogue": "medium",
+    "catalog": "medium",
 }
 
 
@@ -22,7 +22,7 @@ def build_of(matrix: Matrix, version: object) -> TorchBuild | None:
     return next((b for b in matrix.torch if b.local == version), None)
 
 
-def catalogued(snapshot: Snapshot, matrix: Matrix) -> TorchBuild | None:
+def catalogd(snapshot: Snapshot, matrix: Matrix) -> TorchBuild | None:
     """The catalog's entry of the installed build."""
     return build_of(matrix, snapshot.get("torch.version").value)
 
@@ -33,9 +33,9 @@ def compiled(snapshot: Snapshot, matrix: Matrix) -> tuple[Fact | None, Confidenc
         fact = snapshot.get(name)
         if isinstance(fact.value, tuple) and fact.value:
             return fact, _SURE[name]
-    build = catalogued(snapshot, matrix)
+    build = catalogd(snapshot, matrix)
     if build and build.gfx:
-        return Fact(build.gfx, (_of_catalogue(build, f"compiled for {', '.join(build.gfx)}"),)), _SURE["catalogue"]
+        return Fact(build.gfx, (_of_catalog(build, f"compiled for {', '.join(build.gfx)}"),)), _SURE["catalog"]
     return None, "low"
 
 
@@ -44,9 +44,9 @@ def blas(snapshot: Snapshot, matrix: Matrix) -> tuple[Fact | None, Confidence]:
     fact = snapshot.get("code.rocblas")
     if isinstance(fact.value, tuple) and fact.value:
         return fact, "high"
-    build = catalogued(snapshot, matrix)
+    build = catalogd(snapshot, matrix)
     if build and build.blas:
-        return Fact(build.blas, (_of_catalogue(build, f"rocBLAS kernels for {', '.join(build.blas)}"),)), "medium"
+        return Fact(build.blas, (_of_catalog(build, f"rocBLAS kernels for {', '.join(build.blas)}"),)), "medium"
     return None, "low"
 
 
@@ -77,7 +77,7 @@ def install(build: TorchBuild) -> tuple[str, ...]:
     return filled(f"pip install --force-reinstall {pins} --index-url {{url}}", url=build.index, **versions)
 
 
-def _of_catalogue(build: TorchBuild, words: str) -> Reading:
+def _of_catalog(build: TorchBuild, words: str) -> Reading:
     return Reading(
         "matrix",
         f"catalog/torch {build.local}",

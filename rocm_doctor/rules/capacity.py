@@ -37,7 +37,7 @@ _LINK = _Lack(
 _POWER = _Lack(
     "the power limit is lowered",
     "The power limit is below the board's default, or below that of the same GPUs beside it. Long computations run at lower clocks.",
-    "If nobody lowered it on purpose, reset it.",
+    "Reset it unless it was lowered on purpose.",
     "rocm-smi --showmaxpower",
     ("power_cap_watts", "power_default_watts"),
 )

@@ -1,6 +1,6 @@
 """What to ask: for the facts that are missing, the few commands whose output would decide the most, best first.
 
-A question whose command stands in the text with its output was asked and answered: it is not asked again.
+A question whose command is in the text with its output was answered: it is not asked again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SEPARATES = 101.0
 _LEAST_GAIN = 0.02
 """Expected gain of information, in nats, below which a question is not worth a paste."""
 _SEEN = 20.0
-"""Weight of a row whose failure line stands in the text."""
+"""Weight of a row whose failure line is in the text."""
 _LEAST = 15.0
 """Weight below which a row's fact is not worth a question."""
 _EACH = 0.1
@@ -94,7 +94,7 @@ def _known(fact: str, snapshot: Snapshot) -> bool:
 
 
 def _of_rows(undecided: Iterable[Undecided], matrix: Matrix) -> Iterator[tuple[str, float]]:
-    """The facts that undecided rows lack: a row counts the more, the fewer facts it lacks and the worse what it tells of."""
+    """The facts that undecided rows lack: a row counts more if it lacks fewer facts and if its problem is worse."""
     for one in undecided:
         row = matrix.row(one.row)
         if row is not None:

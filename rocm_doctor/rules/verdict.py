@@ -28,7 +28,7 @@ class Missing(NamedTuple):
 def verdict(
     snapshot: Snapshot, findings: Sequence[Finding], matrix: Matrix, *, pasted: bool = False
 ) -> tuple[Verdict, str, tuple[str, ...]]:
-    """The verdict, its sentence, and the list of what was proven rather than inferred. `pasted`: judged from somebody's text."""
+    """The verdict, its sentence, and the list of what was proven rather than inferred. `pasted`: judged from a pasted text."""
     proven = stages(snapshot, "passed")
     serious = [f for f in findings if f.severity != "note"]
     roots = [f for f in serious if f.leads] or [f for f in serious if not f.alternative]

@@ -73,7 +73,7 @@ def companions(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     torch = snapshot.get("torch.version").value
     if snapshot.get("torch.build").value != "rocm" or not isinstance(torch, str):
         return
-    build = _catalogued(torch, matrix)
+    build = _catalogd(torch, matrix)
     for name in ("torchvision", "torchaudio"):
         why = _unfit(name, snapshot.get(f"pkg.{name}"), torch, getattr(build, name, ""))
         if why:
@@ -83,7 +83,7 @@ def companions(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         yield _companion(snapshot, matrix, "triton", why, build)
 
 
-def _catalogued(torch: str, matrix: Matrix) -> TorchBuild | None:
+def _catalogd(torch: str, matrix: Matrix) -> TorchBuild | None:
     """The build itself, or any of the same torch release (torchvision and torchaudio go by release)."""
     exact = build_of(matrix, torch)
     version = parse(torch)

@@ -49,7 +49,7 @@ def chosen(arms: Sequence[Arm], kind: Kind) -> list[Arm]:
 
 
 def decided(condition: str) -> bool | None:
-    """Whether a comparison of two known texts holds; None for any other test."""
+    """True if a comparison of two known texts holds; None for any other test."""
     found = _EQUAL.fullmatch(condition.strip())
     return None if found is None else (found[1] == found[3]) is (found[2] != "!=")
 

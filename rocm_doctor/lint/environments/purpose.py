@@ -67,7 +67,7 @@ _HOSTED = re.compile(r"^(?:ubuntu|windows|macos|linux\.\d*x|blacksmith|depot)-?"
 
 
 def is_hosted(environment: Environment) -> bool:
-    """Whether an environment is a job on a hosted runner, which has no GPU: it builds, and runs nothing of what it builds."""
+    """True if an environment is a job on a hosted runner, which has no GPU: it builds, and runs nothing of what it builds."""
     runners = environment.labels[1:2]
     return environment.sort == "job" and any(_HOSTED.match(r.lower()) and named(r)[0] != "amd" for r in runners)
 
@@ -121,7 +121,7 @@ def _named(environment: Environment, folders: list[str]) -> Purpose | None:
     """What its own name says: the job, service, stage or extra before the file, the file before its folders."""
     file = environment.place.file
     stem = file.rsplit("/", 1)[-1]
-    # Runner labels and matrix values are no names; they are read with the jobs.
+    # Runner labels and matrix values are not names; they are read with the jobs.
     own = environment.labels if environment.sort != "job" else environment.labels[:1]
     for name in (*own, stem, *reversed(folders)):
         kind, word = named(name)

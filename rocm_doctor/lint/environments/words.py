@@ -54,7 +54,7 @@ def words_of(name: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def named(name: str) -> tuple[Kind, str]:
-    """The hardware that a name stands for, and the word that says it; `neutral` and nothing where none does, or where AMD and
+    """The hardware that a name means, and the word that says it; `neutral` and nothing where none does, or where AMD and
     NVIDIA are both in it.
     """
     found: dict[Kind, str] = {}
@@ -86,7 +86,7 @@ def cards(condition: str) -> tuple[str, ...]:
 
 
 def holds(only: tuple[str, ...], gfx: str) -> bool:
-    """Whether something that is restricted to these patterns (`!` denies one) is for a target; unknown targets are let through."""
+    """True if something that is restricted to these patterns (`!` denies one) is for a target; unknown targets are let through."""
     if not gfx or not only:
         return True
     wanted = [glob for glob in only if not glob.startswith("!")]

@@ -37,7 +37,7 @@ from rocm_doctor.lint.readers.files import Tree, folder_of
 from rocm_doctor.lint.readers.shell import Used
 
 _LOCKS = {"uvlock": "uv.lock", "poetrylock": "poetry.lock", "pylock": "pylock.toml"}
-# Extras that a person who trains on a ROCm GPU installs; others are a choice that nobody has to make.
+# Extras that a person who trains on a ROCm GPU installs; others are optional.
 _TAKEN = frozenset(("torch", "train", "training", "gpu", "all", "full"))
 # Words of a list's name that say that it is the project's own, or one for training; any other names a choice beside it.
 _OWN_LISTS = _TAKEN | frozenset((
@@ -51,9 +51,9 @@ _JUDGED = ("amd", "neutral")
 
 
 def read(root: Path, alone: str = "") -> Repository:
-    """Everything that the repository at `root` declares. `alone`: a file that is read for itself, whatever installs it. Raises NotADirectoryError when there is no such folder."""
+    """Everything that the repository at `root` declares. `alone`: a file that is read by itself, whatever installs it. Raises NotADirectoryError when there is no such folder."""
     if not root.is_dir():
-        raise NotADirectoryError(f"{root} is no folder")
+        raise NotADirectoryError(f"{root} is not a folder")
     tree = Tree(root)
     rules = policy.read(tree)
     tree.exclude = rules.exclude
@@ -95,7 +95,7 @@ def _as_choice(one: Environment, all_: Sequence[Environment]) -> Environment:
 
 
 def _is_package(tree: Tree) -> bool:
-    """Whether the root is a package that is built, and no lock or source of uv says which torch it is used with."""
+    """True if the root is a package that is built, and no lock or source of uv says which torch it is used with."""
     if tree.is_file("setup.py") or tree.is_file("setup.cfg"):
         return True
     project = projects.read(tree, "pyproject.toml") if tree.is_file("pyproject.toml") else None
@@ -135,7 +135,7 @@ def _in_context(tree: Tree, listed: Iterable[tuple[str, str]]) -> Iterator[Made]
 
 
 def _services(tree: Tree, path: str, built: set[str]) -> Iterator[Made]:
-    """The services of a compose file; one that is built stands for its Dockerfile, with the context that it names."""
+    """The services of a compose file; one that is built is read as its Dockerfile, with the context that it names."""
     for service, build in compose.environments(tree, path):
         image: list[Made] = []
         if build and tree.is_file(build.dockerfile):
@@ -297,7 +297,7 @@ def _project(tree: Tree, project: projects.Project, installed: bool) -> Iterator
 
 
 def _settles(index: Index) -> bool:
-    """Whether an index of a project decides where torch comes from."""
+    """True if an index of a project decides where torch comes from."""
     return index.role in ("bound", "default") and (not index.only or "torch" in index.only)
 
 

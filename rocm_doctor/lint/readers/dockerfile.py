@@ -53,7 +53,7 @@ def environments(tree: Tree, path: str, context: str | None = None) -> Iterator[
 
 
 def _is_below(stage: Stage, stages: list[Stage], by_name: dict[str, Stage]) -> bool:
-    """Whether another stage is built on this one or copies packages from it."""
+    """True if another stage is built on this one or copies packages from it."""
     others = [other for other in stages if other is not stage]
     return any(by_name.get(other.base.lower()) is stage or stage in _copied(other, by_name) for other in others)
 

@@ -91,7 +91,7 @@ _SUFFIXES = re.compile(
     r"(?:^|/)makefile$|\.(?:txt|cmake|in|toml|lock|ya?ml|json|sh|bash|slurm|sbatch|bat|cmd|ps1|env|md|rst|ipynb|py|cfg)$|dockerfile|containerfile|(?:^|/)\.env"
     r"|(?:^|/)pipfile$"
 )
-# A YAML or JSON file is parsed only when a word of a training configuration stands in it: data files cost one look.
+# A YAML or JSON file is parsed only when it holds a word of a training configuration: data files cost one look.
 _CONFIG_WORDS = re.compile(
     r"base_model|model_name_or_path|mixed_precision|compute_environment|finetuning_type|load_in_4bit|attn_implementation|flash_attn"
     r"|flash_attention|per_device_train_batch_size|micro_batch_size|bnb_4bit|quantization_bit|zero_optimization|\"bf16\"|quantization_config"
@@ -150,7 +150,7 @@ class Tree:
         return self._texts[path]
 
     def exists(self, path: str) -> bool:
-        """Whether a path below the root is there, file or folder."""
+        """True if a path below the root is there, file or folder."""
         return (self.root / path).exists()
 
     def is_file(self, path: str) -> bool:
@@ -197,7 +197,7 @@ def kind_of(path: str) -> str | None:
 
 
 def decoded(data: bytes) -> tuple[str | None, str]:
-    """Text of a file as editors write it (UTF-8, UTF-16 with a mark); a byte that is no UTF-8 is named with its line."""
+    """Text of a file as editors write it (UTF-8, UTF-16 with a mark); a byte that is not UTF-8 is named with its line."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16", "replace"), ""
     if b"\0" in data[:8192]:
@@ -210,7 +210,7 @@ def decoded(data: bytes) -> tuple[str | None, str]:
 
 
 def is_config(text: str) -> bool:
-    """Whether a YAML or JSON text looks like a training configuration."""
+    """True if a YAML or JSON text looks like a training configuration."""
     return _CONFIG_WORDS.search(text) is not None
 
 

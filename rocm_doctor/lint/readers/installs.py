@@ -64,7 +64,7 @@ def install(argv: list[str], place: Place, context: Context, found: Script) -> S
     return None
 
 
-# A pattern or a variable that stands for wheels which were built or downloaded before.
+# A pattern or a variable for wheels that were built or downloaded before.
 _UNNAMED_WHEEL = re.compile(r"[*?$][^/]*\.whl$|\$\w*(?:WHEEL|WHL)\w*$|\$\{\w*(?:WHEEL|WHL)\w*\}$", re.I)
 
 
@@ -170,7 +170,7 @@ _FLAGS = frozenset((
 
 
 def container(argv: list[str], place: Place) -> Container:
-    """A `docker run`: its options up to the image, which is the first word that is no option."""
+    """A `docker run`: its options up to the image, which is the first word that is not an option."""
     options: list[tuple[str, str]] = []
     rest = iter(argv)
     image = ""
@@ -186,7 +186,7 @@ def container(argv: list[str], place: Place) -> Container:
             if re.search(r"image|img|tag|name", word, re.I):
                 break
         else:
-            # Behind a variable that is not known, a word that is no image is the command: the variable was the image.
+            # Behind a variable that is not known, a word that is not an image is the command: the variable was the image.
             image = word if re.search(r"[/:]", word) or not any(o == "?" for o, _ in options) else ""
             break
     devices = tuple(v for o, v in options if o == "--device")

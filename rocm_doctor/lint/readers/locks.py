@@ -120,7 +120,7 @@ def _edges(entry: Entry, extras: Sequence[str], *, first: bool = False) -> list[
 
 
 def _is_meant(edge: Entry, entry: Entry) -> bool:
-    """Whether a dependency is this very entry: where a package is locked twice it names the version and the index."""
+    """True if a dependency is this very entry: where a package is locked twice it names the version and the index."""
     source = table(edge, "source")
     return edge.get("version") in (None, entry.get("version")) and (not source or source == table(entry, "source"))
 

@@ -37,19 +37,19 @@ class Project(NamedTuple):
 
     @property
     def by_uv(self) -> bool:
-        """Whether uv's own tables say where packages come from."""
+        """True if uv's own tables say where packages come from."""
         uv = table(self.data, "tool", "uv")
         return bool(uv.keys() & {"sources", "index", "index-url", "extra-index-url", "pip", "find-links"})
 
     @property
     def names_torch_index(self) -> bool:
-        """Whether uv is told of an index that holds builds of torch, bound or not."""
+        """True if uv is told of an index that holds builds of torch, bound or not."""
         urls = (str(entry.get("url")) for entry in items(table(self.data, "tool", "uv").get("index")))
         return any(re.search(r"pytorch\.org|rocm|\.amd\.com|radeon", url) for url in urls)
 
     @property
     def library(self) -> bool:
-        """Whether others install it as a package: it has a name and a build backend or scripts."""
+        """True if others install it as a package: it has a name and a build backend or scripts."""
         return "build-system" in self.data or bool(table(self.data, "tool", "poetry").get("packages"))
 
 

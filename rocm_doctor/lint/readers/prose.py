@@ -153,7 +153,7 @@ def _python(tree: Tree, path: str, text: str) -> Iterator[Environment]:
             yield Environment(f"{path} line {place.line}", place, steps=(step,), sort=sort, purpose=_by_index(step))
 
 
-# A list of gfx names that CMake or make sets; one that also asks the machine is no list.
+# A list of gfx names that CMake or make sets; one that also asks the machine is not a list.
 _TARGET = r"gfx[0-9a-f]+(?:[:+-]\w*)*"
 _DEFAULTS = (
     re.compile(rf"^[ \t]*set\s*\(\s*(\w+)\s+[\"']?((?:{_TARGET}[;,\s]*)+)[\"']?\s*(?:\)|CACHE)", re.M | re.I),
@@ -163,7 +163,7 @@ _DEFAULTS = (
 
 
 def _defaults(path: str, text: str) -> Iterator[Environment]:
-    """The GPUs that a build is for where nobody names others: each list with all that later lines add to it."""
+    """The GPUs that a build is for unless others are named: each list with all that later lines add to it."""
     if "gfx" not in text:
         return
     first: dict[str, re.Match[str]] = {}

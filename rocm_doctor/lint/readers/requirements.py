@@ -54,7 +54,7 @@ def read(tree: Tree, path: str) -> RequirementsFile:
 
 
 def read_lines(tree: Tree, lines: Iterable[tuple[Place, str]], found: RequirementsFile) -> None:
-    """Lines of a requirements list that stands in another file (conda's pip section)."""
+    """Lines of a requirements list inside another file (conda's pip section)."""
     _lines(tree, lines, found, found.requirements, ())
 
 

@@ -28,7 +28,7 @@ _COMMAND_VARIABLES = re.compile(r"(?:\w*TORCH_COMMAND|\w*_INSTALL_CMD|TORCH_INST
 
 
 def speaks(text: str) -> bool:
-    """Whether a text holds any word of what is judged: most scripts of a repository do not."""
+    """True if a text holds any word of what is judged: most scripts of a repository do not."""
     return _SPEAKS.search(text) is not None
 
 
@@ -50,7 +50,7 @@ def read(text: str, place: Place, context: shell.Context, found: shell.Script) -
             _restrict(found, before, only)
 
 
-# A test of whether the caller gave an argument or set a variable, and a value that stands in for one.
+# A test whether the caller gave an argument or set a variable, and a default for one.
 _GIVEN = re.compile(r"\$#|\s-z\s|\$\{?\d")
 _STANDS_IN = re.compile(r"\$\{\w+:?[-=]")
 

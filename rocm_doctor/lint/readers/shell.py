@@ -57,7 +57,7 @@ class Context(NamedTuple):
 
     @property
     def moved(self) -> bool:
-        """Whether the text has gone to another folder, so that names are no longer looked for near the script."""
+        """True if the text has gone to another folder, so that names are no longer looked for near the script."""
         return self.names.get("WORKDIR", self.start) != self.start
 
     def path(self, name: str) -> str | None:

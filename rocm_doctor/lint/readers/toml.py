@@ -10,7 +10,7 @@ from rocm_doctor.lint.readers.files import Tree, quoted
 
 
 class Lines:
-    """Finds the line of a value in a text. Values are asked for in about the order in which they stand there."""
+    """Finds the line of a value in a text. Values are asked for in about their order in the text."""
 
     def __init__(self, file: str, text: str) -> None:
         self.file = file

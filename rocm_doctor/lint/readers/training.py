@@ -16,7 +16,7 @@ _KEY = re.compile(r'"([^"\\\n]{1,80})"\s*:')
 
 
 def environment(tree: Tree, path: str) -> Environment | None:
-    """A YAML file in which a training configuration's words stand; None for any other."""
+    """A YAML file that holds a word of a training configuration; None for any other."""
     text = tree.text(path, wanted=False)
     if text is None or not is_config(text):
         return None
@@ -64,7 +64,7 @@ def from_toml(tree: Tree, path: str) -> Environment | None:
 
 
 def _lines(text: str) -> dict[str, tuple[int, str]]:
-    """Of each key its first line; keys that occur twice are told apart by nobody who reads the line."""
+    """The first line of each key; a reader does not tell apart keys that occur twice."""
     found: dict[str, tuple[int, str]] = {}
     for number, line in enumerate(text.splitlines(), 1):
         for match in _KEY.finditer(line[:2000]):

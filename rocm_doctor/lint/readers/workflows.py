@@ -166,7 +166,7 @@ def _filled(text: str, known: Values) -> str:
 
 
 def _false(condition: str) -> bool:
-    """Whether a step's condition is a comparison of known texts that does not hold."""
+    """True if a step's condition is a comparison of known texts that does not hold."""
     found = _COMPARED.fullmatch(condition.strip())
     if found is None or ("." in found[1] and re.fullmatch(r"[a-z]+\.[\w.-]+", found[1])):
         return False

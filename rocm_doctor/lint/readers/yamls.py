@@ -12,7 +12,7 @@ from rocm_doctor.lint.readers.files import Tree, quoted
 
 
 class Node:
-    """A value of a YAML file: `value` is a text, a dict or a list of Nodes; `line` is where it (or its key) stands."""
+    """A value of a YAML file: `value` is a text, a dict or a list of Nodes; `line` is its line, or that of its key."""
 
     __slots__ = ("line", "value")
 

@@ -82,7 +82,7 @@ def _too_old(url: str, target: Target, matrix: Matrix) -> str:
 
 
 def _of_family(name: str, gpu: str) -> bool:
-    """Whether a GPU belongs to the family that an index is called by: gfx110X holds gfx1100 to gfx1103."""
+    """True if a GPU belongs to the family that an index is called by: gfx110X holds gfx1100 to gfx1103."""
     return holds((name.replace("X", "*").lower(),), gpu) or name.lower() == gpu
 
 

@@ -22,7 +22,7 @@ def companions(environment: Environment, target: Target, matrix: Matrix) -> Iter
 
 
 def _beside_torch(environment: Environment, target: Target, matrix: Matrix) -> Iterator[tuple[Step, Requirement, Torch, str]]:
-    """Each torchvision and torchaudio that is installed beside a ROCm torch, with the version of it that the catalogue names."""
+    """Each torchvision and torchaudio that is installed beside a ROCm torch, with the version of it that the catalog names."""
     state = last_state(environment, matrix, target)
     if state is None or state[2].build != "rocm":
         return

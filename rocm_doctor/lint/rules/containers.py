@@ -76,7 +76,7 @@ _AGAINST = ("dropped", "broken")
 
 
 def _newest(image: str, matrix: Matrix) -> str:
-    """The release behind `rocm/pytorch:latest`: the newest that the catalogue has."""
+    """The release behind `rocm/pytorch:latest`: the newest that the catalog has."""
     repo, tag = image_parts(image)
     if not repo.startswith("rocm/") or tag not in ("", "latest"):
         return ""

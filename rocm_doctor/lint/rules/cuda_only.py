@@ -29,7 +29,7 @@ def cuda_only_packages(matrix: Matrix) -> dict[str, CudaOnly]:
 
 
 def _from_elsewhere(step: Step, name: str, target: Target) -> bool:
-    """Whether an index is asked that may hold other wheels than the package index does."""
+    """True if an index is asked that may hold other wheels than the package index does."""
     asked, _ = sources(step, name, target)
     return any(
         source.build == "unknown" or (source.build == "rocm" and "pytorch.org" not in str(source.origin)) for source in asked

@@ -35,7 +35,7 @@ def required(requirement: str, place: Place) -> str:
 
 
 def of_file(reading: Reading) -> bool:
-    """Whether a reading is of a file that declares something, and not of the target or of the catalogue."""
+    """True if a reading is of a file that declares something, and not of the target or of the catalog."""
     return reading.origin not in ("matrix", "target")
 
 

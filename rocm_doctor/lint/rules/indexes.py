@@ -93,7 +93,7 @@ def wanted(step: Step, target: Target, name: str = "torch") -> list[Requirement]
 
 
 def meant(r: Requirement, target: Target) -> bool:
-    """Whether a requirement is for the target: its marker holds, and the tags of the wheel that it names fit."""
+    """True if a requirement is for the target: its marker holds, and the tags of the wheel that it names fit."""
     return applies(r.marker, target) and _tagged(r.url, target)
 
 
@@ -101,7 +101,7 @@ _SYSTEM_TAGS = {"linux": ("linux", "manylinux", "musllinux"), "windows": ("win",
 
 
 def _tagged(url: str, target: Target) -> bool:
-    """Whether a wheel's name is for the target's system and Python; anything else is taken to be."""
+    """True if a wheel's name is for the target's system and Python; anything else is taken to be."""
     found = re.search(r"-((?:cp|py)[\w.]+)-([\w.]+)-([\w.]+)\.whl(?:$|[#?])", url)
     if found is None:
         return True
@@ -113,7 +113,7 @@ def _tagged(url: str, target: Target) -> bool:
 
 
 def applies(marker: str, target: Target) -> bool:
-    """Whether a marker holds on the target; one that cannot be judged is taken to hold."""
+    """True if a marker holds on the target; one that cannot be judged is taken to hold."""
     if not marker:
         return True
     from packaging.markers import InvalidMarker, Marker, UndefinedEnvironmentName
@@ -146,7 +146,7 @@ def public(spec: str) -> str:
 
 
 def admits(spec: str, version: str) -> bool:
-    """Whether a public version is in a range; a range that cannot be read admits everything."""
+    """True if a public version is in a range; a range that cannot be read admits everything."""
     try:
         return not spec or versions.contains(public(spec), version) is not False
     except ValueError:
@@ -160,7 +160,7 @@ def pinned(spec: str) -> str:
 
 
 def builds_on(matrix: Matrix, rocm: str, spec: str, target: Target) -> list[TorchBuild]:
-    """Builds of the catalogue on that ROCm index which the range and the target's Python admit, newest first."""
+    """Builds of the catalog on that ROCm index which the range and the target's Python admit, newest first."""
     python = "cp" + "".join(target.python.split(".")[:2]) if target.python else ""
     fit = [b for b in matrix.torch if is_on(b, rocm) and admits(spec, b.torch) and for_system(b, target.platform)]
     fit = [b for b in fit if not python or not b.pythons or python in b.pythons]
@@ -168,7 +168,7 @@ def builds_on(matrix: Matrix, rocm: str, spec: str, target: Target) -> list[Torc
 
 
 def for_system(build: TorchBuild, os: str) -> bool:
-    """Whether a build has wheels for an operating system; those whose platforms nobody wrote down are Linux builds."""
+    """True if a build has wheels for an operating system; those without recorded platforms are Linux builds."""
     return any(p.startswith(_SYSTEM_TAGS[os]) for p in build.platforms) if build.platforms else os == "linux"
 
 
@@ -178,7 +178,7 @@ def known_index(matrix: Matrix, rocm: str) -> bool:
 
 
 def is_on(build: TorchBuild, rocm: str) -> bool:
-    """Whether a build of the catalogue lies on PyTorch's index of that ROCm."""
+    """True if a build of the catalog lies on PyTorch's index of that ROCm."""
     return build.index.rsplit("/", 1)[-1] == f"rocm{rocm}"
 
 

@@ -1,4 +1,4 @@
-"""Indexes of the PyTorch project that nobody knows, and packages that a known one does not have."""
+"""Indexes of the PyTorch project that do not exist, and packages that a known one does not have."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def gone_nightlies(environment: Environment, target: Target, matrix: Matrix) -> 
 
 
 def _age(day: re.Match[str], matrix: Matrix) -> int:
-    """Days from a build to the day of the catalog; 0 for what is no day."""
+    """Days from a build to the day of the catalog; 0 for anything else."""
     try:
         built, now = datetime.date(*map(int, day.groups())), datetime.date(*map(int, matrix.version.split(".")[:3]))
     except (ValueError, TypeError):

@@ -126,7 +126,7 @@ def _asked(step: Step, asked: list[Requirement], now: Torch | None, matrix: Matr
 
 
 def _fits(now: Torch, spec: str) -> bool:
-    """Whether the torch that is there satisfies a range; an unknown version satisfies an open one."""
+    """True if the torch that is there satisfies a range; an unknown version satisfies an open one."""
     return admits(spec, now.version) if now.version else not pinned(spec)
 
 
@@ -166,7 +166,7 @@ def _pulled(step: Step, now: Torch | None, matrix: Matrix, target: Target) -> To
 
 
 def _replaces(r: Requirement, now: Torch, matrix: Matrix) -> bool:
-    """Whether installing this package needs another torch than the one that is there."""
+    """True if installing this package needs another torch than the one that is there."""
     if of_local(r.spec, r.url) or r.url:
         return False
     needs = _torch_of(r, matrix)
@@ -176,7 +176,7 @@ def _replaces(r: Requirement, now: Torch, matrix: Matrix) -> bool:
 
 
 def _torch_of(r: Requirement, matrix: Matrix) -> str:
-    """The torch that a pinned companion belongs to, by the catalogue; empty when it is not pinned or not known."""
+    """The torch that a pinned companion belongs to, by the catalog; empty when it is not pinned or not known."""
     version = pinned(r.spec)
     if not version or r.name not in ("torchvision", "torchaudio"):
         return ""

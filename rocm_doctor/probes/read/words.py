@@ -27,7 +27,7 @@ class WordSet:
         self._asked: dict[bytes, bool] = {}
 
     def may_hold(self, *fragments: str) -> bool:
-        """False if the text cannot hold all these fragments (in lower case); True is no proof that it does."""
+        """False if the text cannot hold all these fragments (in lower case); True does not prove that it does."""
         return self.small or not self.known or all(self._holds(run) for fragment in fragments for run in _runs(fragment))
 
     def _holds(self, run: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""The question of a person whether ROCm supports a GPU. It tells of no failure: the support data answer it.
+"""A question whether ROCm supports a GPU. It reports no failure: the support data answer it.
 
 Is the RX 9070 XT supported by ROCm 6.3?    -> said.asks_support = 6.3
 Does ROCm run on my RX 580?                 -> said.asks_support = any

@@ -41,7 +41,7 @@ _ON_LINUX = re.compile(
 _SMALL = re.compile(
     r"(?<![\w/.:-])(?:ubuntu|debian|fedora|manjaro|cachyos|endeavouros|nixos|opensuse|rhel|centos|almalinux|kubuntu|gentoo)(?![\w@:/.-])"
 )
-"""A distribution in small letters says Linux; its name may be that of an image, so it is no `os`."""
+"""A distribution in small letters says Linux; its name may be that of an image, so it does not become `os`."""
 _WSL = re.compile(r"\bWSL\s?2?\b|microsoft-standard|\broc4wsl\b|\blibrocdxg\b|/dev/dxg")
 _BASED_ON = re.compile(r"\b(?:based on|derived from|host(?:ed)? (?:is |runs |on )?)\s*$", re.I)
 _VERSION_ALONE = re.compile(r"\s*(?:operating system|os|ubuntu|distro) version\s*:\s*(\d\d\.\d\d(?:\.\d)?)", re.I)

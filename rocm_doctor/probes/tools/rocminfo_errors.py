@@ -1,4 +1,4 @@
-"""The words that rocminfo fails with, or that stand before its list: driver, /dev/kfd, groups, WSL, the HSA error."""
+"""The words that rocminfo fails with, or prints before its list: driver, /dev/kfd, groups, WSL, the HSA error."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _STATUS = re.compile(r"(?:Call returned|returned|code:) (HSA_STATUS_ERROR\w*|\d{
 
 
 def failures(result: ProbeResult, artifact: Artifact) -> None:
-    """Say what these lines tell of the machine. Fixed phrases count even in an unfinished last line, values do not."""
+    """Record what these lines say about the machine. Fixed phrases count even in an unfinished last line, values do not."""
     wsl = "WSL environment detected" in artifact.text
     for line in lines(artifact):
         reading = quote(artifact, line)

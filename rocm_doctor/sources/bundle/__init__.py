@@ -43,7 +43,7 @@ _ROOTS = (
 )
 _SINGLE = ("env", "host", "uname")
 _BESIDE = (META, "report.json", "report.md", "README.md", "expected.yaml")
-"""Files that stand in a bundle beside its artifacts and say nothing more."""
+"""Files of a bundle beside its artifacts that say nothing more."""
 MOST_PASTED = 500
 """Files of free text of one bundle: 2 s of searching them for tools' output."""
 _BEGINNING = 1 << 18
@@ -90,7 +90,7 @@ def _is_bundle(path: Path) -> bool:
 
 
 def _reports_apart(name: str, artifacts: list[Artifact]) -> list[tuple[str, list[Artifact]]]:
-    """Several reports in one file are a capture each; whatever else stands there is one more."""
+    """Several reports in one file are a capture each; the rest is one more."""
     reports = [a for a in artifacts if a.name.startswith("report/")]
     if len(reports) < 2:
         return [(name, artifacts)]

@@ -16,7 +16,7 @@ _FOLDERS = re.compile(r"^folders:(.*)$", re.MULTILINE)
 def code_objects(python: Sequence[Artifact], root: Path, env: Mapping[str, str]) -> list[Artifact]:
     """`code/audit.json` when torch is a ROCm build; nothing otherwise, since then no library would be asked for GPU code.
 
-    `python` are the artifacts of the interpreter: its folders of packages stand in `py/interpreter`.
+    `python` are the artifacts of the interpreter: its folders of packages are in `py/interpreter`.
     """
     texts = {a.name: a.text for a in python if not a.missing}
     hip = _HIP.search(texts.get("py/torch/version.py", ""))

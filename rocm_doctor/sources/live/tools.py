@@ -112,7 +112,7 @@ def finish_tools(asked: ToolQueue, env: Mapping[str, str], helpers: Sequence[Run
 
 
 INTERRUPTED = Artifact("interrupted", "live", missing="timeout", note="interrupted")
-"""Stands among the artifacts when the user did not wait for all of them."""
+"""Name of the artifact that says that the user did not wait for all of them."""
 
 
 def _finish(

@@ -1,7 +1,7 @@
 """Telltale words: which line of a pasted text belongs to which tool's output. Seen in captures of ROCm 1.6 to 7.13.
 
 Words of `ANYWHERE` are looked for in the whole text, for output that was joined, quoted or set behind something; words of
-`STARTS` count at the beginning of a line only (behind blanks, `#`, `>`, `|`, `*`). Where the words could stand in prose,
+`STARTS` count at the beginning of a line only (behind blanks, `#`, `>`, `|`, `*`). Where the words could be prose,
 a pattern tests the line.
 """
 

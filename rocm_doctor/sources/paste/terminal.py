@@ -1,4 +1,4 @@
-"""rocm-doctor's own report as a terminal shows it, read back: what `check` or `check -v` printed and somebody pasted.
+"""rocm-doctor's own report as a terminal shows it, read back: what `check` or `check -v` printed, pasted.
 
     rocm-doctor 0.1.0, matrix 2026.11.22: this machine
       GPU 0  AMD Radeon RX 7900 XTX (gfx1100) 96 CUs 24.0 GiB
@@ -159,7 +159,7 @@ def _items(lines: Lines) -> list[str]:
 
 
 def _advice(lines: Lines) -> tuple[str, list[dict[str, str]]]:
-    """Words, and commands: those behind a `$`. A command that stands alone on its line has none and is left out."""
+    """Words, and commands: those behind a `$`. A command alone on its line has none and is left out."""
     words = [line for line in lines if line and not line.startswith(("$ ", "("))]
     return " ".join(words), [{"run": line[2:]} for line in lines if line.startswith("$ ")]
 
@@ -204,7 +204,7 @@ def _gpu(found: re.Match[str], line: str) -> dict[str, Any]:
 
 
 def _put(facts: dict[str, Any], gpus: list[dict[str, Any]], found: re.Match[str], line: str) -> None:
-    """One fact of the list, with the reading that stands behind it."""
+    """One fact of the list, with its reading."""
     name, words, artifact, place = found.groups()
     of_gpu = re.fullmatch(r"gpus\[(\d+)\]\.(\w+)", name)
     known = coord("gpu." + of_gpu[2] if of_gpu else name)

@@ -1,7 +1,7 @@
 """Everything in which HIP differs from CUDA for the smoke test, in one place.
 
 torch.cuda is the programming interface on ROCm too, so the stages are the same. Only CUDA GPUs were at hand when this was
-written: what stands here for HIP comes from the sources named and is **unproven on AMD hardware**.
+written: what is written here for HIP comes from the sources named and is **unproven on AMD hardware**.
 
 | Subject | CUDA | HIP | Source for HIP |
 |---|---|---|---|

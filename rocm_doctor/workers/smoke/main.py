@@ -183,7 +183,7 @@ def stage_function(name: str) -> Callable[[StageContext], Any]:
 
 
 def unfit(context: StageContext, end: dict[str, Any]) -> bool:
-    """True if this process is no place for further stages: after an exception on a GPU its context may be dead for good."""
+    """True if no further stage may run in this process: after an exception on a GPU its context may be dead for good."""
     return context.on_gpu and "traceback" in end
 
 

@@ -9,7 +9,7 @@ the data; a plain product and one tiny step can pass on such a machine. Each pro
 * both are followed by NaN within a larger buffer, so that a read beyond which is used shows in the result, and the result is
   written in front of a guard, so that a write beyond shows in the guard.
 
-The first can only fault when the memory after the allocation is unmapped: a pass is no proof, which is why a version row speaks
+The first can only fault when the memory after the allocation is unmapped: a pass proves nothing, which is why a version row speaks
 too.
 """
 
