@@ -1,4 +1,7 @@
-"""The lines of a report that describe the problem: what is left after tools' output was cut away, and its failing lines."""
+"""The lines of a report that describe the problem: what is left after tools' output was cut away, and its failing lines.
+
+Names, addresses and secrets are out of what is weighed, so that a redacted report gets the verdict that it got before.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rocm_doctor.model import Artifact
+from rocm_doctor.redaction.find import PSEUDONYM
+from rocm_doctor.redaction.redactor import Redactor
 
 MOST = 9_000
 """Characters weighed, at most. A person tells his trouble in the first few thousand; a log repeats itself."""
@@ -22,7 +27,7 @@ _TELLING = re.compile(
     r"|traceback|warn|assert|illegal|corrupt|worked|refus|\bhip|rocblas|miopen|hipblaslt|hsa_|kfd|amdgpu",
     re.I,
 )
-"""Words of failure in a line of a program."""
+"""Words in a line of a program that tell of its failure."""
 _BOILERPLATE = re.compile(
     r"^\W*(?:-?\s*\[[ x]\]\s.*|<!--.*-->|_no response_|n/?a|#+\s*(?:describe the (?:bug|issue)|steps to reproduce|to reproduce"
     r"|expected behaviou?r|additional (?:context|information)|screenshots|checklist|your current environment"
@@ -32,7 +37,7 @@ _BOILERPLATE = re.compile(
 _WIDTH = 600
 """Characters of a line that are looked at."""
 _READ = 400_000
-"""Characters of one artifact that are read: half of them at its beginning, half at its end."""
+"""Characters that are read, an equal part of each text, half of it at its beginning, half at its end: 0.2 s of redaction."""
 _FUNCTION_WORDS = frozenset((
     "the", "a", "an", "is", "are", "was", "were", "my", "i", "it", "this", "that", "with", "when", "on", "in", "and",
     "not", "no", "but", "to", "of", "for", "from", "at", "after", "since", "does", "do", "doesn't", "don't", "can't",
@@ -45,31 +50,51 @@ _FUNCTION_WORDS = frozenset((
 
 
 class Line(NamedTuple):
-    """One line that describes the problem, and where it was read. `person`: a person wrote it, it is not a tool's or a log's."""
+    """One line that describes the problem, and where it was read. `person`: a person wrote it, not a tool or a log.
+
+    `text` is what is weighed, with `<name>` for whatever redaction replaces; `quote` is what was written.
+    """
 
     artifact: str
     number: int
     text: str
     person: bool
+    quote: str
 
 
 def complaint(artifacts: Sequence[Artifact]) -> list[Line]:
-    """The lines to weigh, in their order; none where neither a person nor a failing program speaks.
+    """The lines to weigh, in their order; none where there is neither a person's text nor a failing program's.
 
     Tools' output that was cut out of a paste counts only with its failing lines. Longer than MOST, the beginning, the end and the
     failing lines between them are kept.
     """
+    texts = [a for a in artifacts if a.text and not a.missing and _is_read(a.name)]
+    redactor = Redactor()
+    parts = [(a, part) for a in texts for part in _ends(a.text, _READ // len(texts))]
+    for _, (_, text) in parts:
+        redactor.learn(text)
     lines: list[Line] = []
-    for artifact in artifacts:
-        if artifact.missing or not artifact.text:
-            continue
-        if artifact.name == "paste/text":
-            lines += _of_paste(artifact, artifacts)
-        elif artifact.name.startswith("log/") and not artifact.name.endswith(".jsonl"):
-            lines += (one for one in _some(artifact) if _TELLING.search(one.text[:_WIDTH]))
+    for artifact, (first, text) in parts:
+        read = _lines(artifact.name, first, text, redactor)
+        lines += _of_paste(artifact, read, artifacts) if artifact.name == "paste/text" else filter(_telling, read)
     return _bounded(
         [one._replace(text=one.text[:_WIDTH].strip()) for one in lines if one.text and not _BOILERPLATE.match(one.text)]
     )
+
+
+def _is_read(name: str) -> bool:
+    return name == "paste/text" or (name.startswith("log/") and not name.endswith(".jsonl"))
+
+
+def _telling(line: Line) -> bool:
+    return _TELLING.search(line.text[:_WIDTH]) is not None
+
+
+def _lines(artifact: str, first: int, text: str, redactor: Redactor) -> Iterator[Line]:
+    """The lines of a text whose first line has this number, as written and as weighed: redaction keeps their count."""
+    weighed = PSEUDONYM.sub("<name>", redactor.replace(text))
+    for number, (line, quote) in enumerate(zip(weighed.split("\n"), text.split("\n")), first):
+        yield Line(artifact, number, line, False, quote)
 
 
 def text_of(lines: Iterable[Line]) -> str:
@@ -77,7 +102,7 @@ def text_of(lines: Iterable[Line]) -> str:
     return "\n".join(line.text for line in lines)
 
 
-def _of_paste(paste: Artifact, artifacts: Iterable[Artifact]) -> Iterator[Line]:
+def _of_paste(paste: Artifact, lines: Iterable[Line], artifacts: Iterable[Artifact]) -> Iterator[Line]:
     """Every line outside of tools' output, and the telling ones inside."""
     covered = {
         number
@@ -86,10 +111,10 @@ def _of_paste(paste: Artifact, artifacts: Iterable[Artifact]) -> Iterator[Line]:
         for number, line in enumerate(one.text[:_READ].split("\n"), 1)
         if line.strip()
     }
-    for line in _some(paste):
+    for line in lines:
         if line.number not in covered:
             yield line._replace(person=_is_sentence(line.text))
-        elif _TELLING.search(line.text[:_WIDTH]):
+        elif _telling(line):
             yield line
 
 
@@ -97,15 +122,14 @@ def _is_sentence(text: str) -> bool:
     return sum(word.strip(".,:;!?()\"'").lower() in _FUNCTION_WORDS for word in text[:_WIDTH].split()) >= 2
 
 
-def _some(artifact: Artifact) -> Iterator[Line]:
-    """The lines of a text; of a very long one those of its beginning and its end."""
-    text = artifact.text
-    if len(text) <= _READ:
-        yield from (Line(artifact.name, n, line, False) for n, line in enumerate(text.split("\n"), 1))
-        return
-    yield from (Line(artifact.name, n, line, False) for n, line in enumerate(text[: _READ // 2].split("\n"), 1))
-    after = text.count("\n", 0, len(text) - _READ // 2)
-    yield from (Line(artifact.name, after + n, line, False) for n, line in enumerate(text[-_READ // 2 :].split("\n"), 1))
+def _ends(text: str, most: int) -> Iterator[tuple[int, str]]:
+    """The text with the number of its first line; of a longer one than `most` its beginning and its end."""
+    if len(text) <= most:
+        yield 1, text
+    else:
+        half = max(most // 2, 1)
+        yield 1, text[:half]
+        yield 1 + text.count("\n", 0, len(text) - half), text[-half:]
 
 
 def _bounded(lines: list[Line]) -> list[Line]:

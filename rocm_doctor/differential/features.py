@@ -12,10 +12,6 @@ from itertools import pairwise
 
 from rocm_doctor.model import Finding
 
-_NAME = re.compile(
-    r"<[a-z]+[- ]\d+>|(?<=[\\/]users[\\/])(?:[^\\/:*?\"'`<>|\s][^\\/:*?\"'`<>|]*(?=[\\/])|[\w.-]+)|(?<=/home/)[\w.-]+"
-)
-"""A pseudonym, and the names that it replaces most often: a redacted report is weighed as it was before."""
 _TOKEN = re.compile(r"<name>|gfx[0-9a-f]+|[a-z]+(?:_[a-z]+)+|[a-z]+|\d+(?:\.\d+)+|0x[0-9a-f]+|[^\W\d_]+")
 _STOP = frozenset((
     "the", "a", "an", "is", "are", "was", "were", "be", "been", "to", "of", "in", "on", "and", "or", "it", "this",
@@ -27,7 +23,7 @@ PIECE = (4, 5)
 def words(text: str) -> list[str]:
     """Tokens in lower case: words, identifiers, versions by their first two numbers, targets, `<name>` for people."""
     found = []
-    for token in _TOKEN.findall(_NAME.sub("<name>", text.lower())):
+    for token in _TOKEN.findall(text.lower()):
         if token[0].isdigit():
             token = "#0x" if token.startswith("0x") else ".".join(token.split(".")[:2])
         found.append(token[:40])

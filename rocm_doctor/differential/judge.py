@@ -175,4 +175,4 @@ def _quotes(lines: Sequence[Line], features: Sequence[str]) -> list[Reading]:
     scored = [(sum(weight.get(name, 0) for name in of_text(line.text)), -n, line) for n, line in enumerate(lines)]
     best = sorted((one for one in scored if one[0] > 0), reverse=True, key=lambda one: one[:2])[:_QUOTES]
     chosen = [line for _, _, line in sorted(best, key=lambda one: -one[1])] or list(lines[:1])
-    return [Reading(line.artifact, f"line {line.number}", line.text[:240]) for line in chosen]
+    return [Reading(line.artifact, f"line {line.number}", line.quote.strip()[:240]) for line in chosen]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.redaction.addresses import identifies
 from rocm_doctor.redaction.known import known
-from rocm_doctor.redaction.rules import Found, Rule
+from rocm_doctor.redaction.rules import Found, Pattern, Rule
 
 _VALUES = {
     "user": r"(?P<user>[A-Za-z_][\w.+-]{0,63})(?![\w.+\[\\/-])(?!\((?!\d))",
@@ -37,16 +37,16 @@ def rules() -> Iterator[Rule]:
         value = _VALUES[kind]
         shouted = "|".join(re.escape(n.upper()) for n in sorted(plain, key=len, reverse=True) if " " not in n)
         spoken = "|".join(re.escape(n) for n in sorted(plain, key=len, reverse=True))
-        yield Rule(plain, re.compile(rf"(?<![A-Za-z0-9])(?:{shouted})[\"']?=[\"']?{value}"))
+        yield Rule(plain, Pattern(rf"(?<![A-Za-z0-9])(?:{shouted})[\"']?=[\"']?{value}"))
         yield Rule(
             plain,
-            re.compile(rf"(?<![A-Za-z0-9])(?P<of_key>(?i:{spoken}))(?P<of_sign>{_ASSIGNED}){value}"),
+            Pattern(rf"(?<![A-Za-z0-9])(?P<of_key>(?i:{spoken}))(?P<of_sign>{_ASSIGNED}){value}"),
             sure=False,
             accept=_is_field,
         )
         yield Rule(
             options,
-            re.compile(rf"(?i:{'|'.join(map(re.escape, sorted(options, key=len, reverse=True)))})[ =]{{1,2}}[\"']?{value}"),
+            Pattern(rf"(?i:{'|'.join(map(re.escape, sorted(options, key=len, reverse=True)))})[ =]{{1,2}}[\"']?{value}"),
             accept=lambda m: (
                 " pip" not in (before := m.string[max(0, m.start() - 200) : m.start()].rsplit("\n", 1)[-1])
                 and not before.startswith("pip")
@@ -54,7 +54,7 @@ def rules() -> Iterator[Rule]:
         )
     yield Rule(
         _FULL_NAMES,
-        re.compile(
+        Pattern(
             rf"(?i:{'|'.join(_FULL_NAMES)})[ \t]{{0,24}}[:=][ \t]{{0,24}}(?P<user>[^\s\"<>:\\][^\n\"<>:\\]{{1,60}}[^\s\"<>:\\])[ \t]*\r?(?:\n|$)"
         ),
     )

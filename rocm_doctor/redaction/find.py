@@ -10,7 +10,7 @@ from itertools import chain
 from rocm_doctor.bounded.texts import lower
 from rocm_doctor.redaction import addresses, machines, people
 from rocm_doctor.redaction.known import anonymous, distinctive
-from rocm_doctor.redaction.rules import Found, Rule, RuleSet
+from rocm_doctor.redaction.rules import Found, Pattern, Rule, RuleSet
 
 PSEUDONYM = re.compile(r"<(?:user|host|home|email|token|uuid|serial|ip|mac|container|account|group|bucket|network|phone)[- ]\d+>")
 """What stands for a secret once it is replaced."""
@@ -24,7 +24,7 @@ _ISO_LOG = re.compile(
 )
 _SPACED_LOG = re.compile(r"-(?<=\d{4}-)\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})? ([A-Za-z][\w.-]*) (?:kernel|[\w./@()-]+\[\d+\]):")
 _ID_WORDS = ("serial", "unique", "machine", "boot_id", "boot-id", "boot id", "asset")
-_SERIAL = re.compile(
+_SERIAL = Pattern(
     r"(?i:serial(?:[ _-]?(?:number|no|num))?|unique[ _-]?id|machine[ _-]?id|boot[ _-]?id|asset[ _-]?tag)"
     r"[\"']?\s*(?:[:=]\s*|\s)[\"']?(?:GPU-)?(?P<serial>(?:0x)?[A-Za-z0-9][A-Za-z0-9-]{5,60})(?![\w:.])"
 )

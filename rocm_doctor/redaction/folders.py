@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from rocm_doctor.redaction.known import words
-from rocm_doctor.redaction.rules import Found, Rule
+from rocm_doctor.redaction.rules import Found, Pattern, Rule
 
 NAME = r"[A-Za-z_][\w.+-]{0,63}"
 _INITIALS = r"(?:(?P<of_a>[a-z])/(?=(?P=of_a)))?(?:(?P<of_b>[a-z]{2})/(?=(?P=of_b)))?"
@@ -27,10 +27,6 @@ _INITIALS_FIRST = re.compile(r"([a-z])/(?=\1)(?:(\1[a-z])/(?=\2))?")
 _GROUP = re.compile(r"(?i:project|proj|prj|grp|group|team|lab|labs|dept|ag|u|p|pr)[-_]\w[\w-]{1,40}")
 
 
-def _c(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    return re.compile(pattern, flags)
-
-
 def _is_nobody(name: str) -> bool:
     """Whether a folder's name is made of words of the field, as those of models, data and disks are."""
     pieces = _pieces(name)
@@ -48,17 +44,17 @@ def _pieces(name: str) -> list[str]:
 FOLDERS = (
     Rule(
         ("/home", "/users", "/user/", "/people/", "/nethome", "/userhome"),
-        _c(
+        Pattern(
             rf"(?i:/(?:homes?|users|homedirs?|people|nethome|userhome)\d{{0,3}})/{_INITIALS}(?P<user>{NAME})(?!(?<=/[a-z])/<|(?<=/[a-z][a-z])/<)"
         ),
     ),
-    Rule(("/user/",), _c(rf"(?<!/home)/user/{_INITIALS}(?P<user>{NAME})(?=/)"), sure=False),
-    Rule(("/mnt/c/users/",), _c(r"/mnt/c/Users/(?P<user>[^/\n:\"']{2,40})(?=/)", re.I)),
+    Rule(("/user/",), Pattern(rf"(?<!/home)/user/{_INITIALS}(?P<user>{NAME})(?=/)"), sure=False),
+    Rule(("/mnt/c/users/",), Pattern(r"/mnt/c/Users/(?P<user>[^/\n:\"']{2,40})(?=/)", re.I)),
     Rule(
         (":\\users\\", ":\\\\users\\\\", ":/users/"),
-        _c(r":[\\/]{1,2}users[\\/]{1,2}(?P<user>[^\\/:*?\"<>|\r\n]{1,60}(?=[\\/>])|[\w.-]{1,60})", re.I),
+        Pattern(r":[\\/]{1,2}users[\\/]{1,2}(?P<user>[^\\/:*?\"<>|\r\n]{1,60}(?=[\\/>])|[\w.-]{1,60})", re.I),
     ),
-    Rule((":\\",), _c(r"(?<=[D-Zd-z]):\\{1,2}(?P<user>[A-Za-z][\w.-]{2,30})\\(?=[\w.-])"), sure=False, accept=lambda m: m["user"].islower() and not _is_nobody(m["user"])),
+    Rule((":\\",), Pattern(r"(?<=[D-Zd-z]):\\{1,2}(?P<user>[A-Za-z][\w.-]{2,30})\\(?=[\w.-])"), sure=False, accept=lambda m: m["user"].islower() and not _is_nobody(m["user"])),
 )  # fmt: skip
 
 

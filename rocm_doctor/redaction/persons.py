@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from rocm_doctor.redaction.rules import Rule
+from rocm_doctor.redaction.rules import Pattern, Rule
 
 _WORDS = r"[^\s<>\"'()@,:;|/\\][^\n<>\"'()@,:;|/\\]{0,58}[^\s<>\"'()@,:;|/\\]"
 _FULL = r"[^\W\d_][\w'\u2019.-]{0,40}(?: [^\W\d_][\w'\u2019.-]{0,40}){0,4}"
@@ -22,10 +22,6 @@ _LABELS = (
     "solicitante", "\u0430\u0432\u0442\u043e\u0440", "\u4f5c\u6210\u8005", "\u6c0f\u540d", "\u62c5\u5f53\u8005", "\u62c5\u5f53", "\u59d3\u540d", "\u4f5c\u8005", "\u62a5\u544a\u4eba", "\uc791\uc131\uc790", "\uc774\ub984", "\ub2f4\ub2f9\uc790",
 )  # fmt: skip
 _TITLES = ("prof.", "prof ", "professor ", "dr.", "herr ", "frau ", "mme ", "admin ", "colleague ", "sysadmin ", "supervisor ")
-
-
-def _c(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    return re.compile(pattern, flags)
 
 
 def _any(words: tuple[str, ...]) -> str:
@@ -45,7 +41,7 @@ def _digits(least: int) -> Callable[[re.Match[str]], bool]:
 PERSONS = (
     Rule(
         ("author", "committer", "commit:", "-by:", "from:", "to:", "cc:", "maintainer", "reporter", "van:", "von:", "an:", "aan:", "de:"),
-        _c(
+        Pattern(
             rf"(?:\w{{0,12}}-by|author|commit(?:ter)?|from|to|cc|maintainer|reporter|v[ao]n|aa?n|de):?\s{{1,4}}(?P<user>{_WORDS}) <(?=[^\s<>@]{{1,64}}@|email)",
             re.I,
         ),
@@ -53,50 +49,50 @@ PERSONS = (
     ),
     Rule(
         ("user.name", "[user]"),
-        _c(r"user\.name[ =]{1,3}[\"']?(?P<user>[^\"'\n<>]{2,60})|\[user\]\s{0,20}name\s?=\s?(?P<user2>[^\n<>]{2,60})"),
+        Pattern(r"user\.name[ =]{1,3}[\"']?(?P<user>[^\"'\n<>]{2,60})|\[user\]\s{0,20}name\s?=\s?(?P<user2>[^\n<>]{2,60})"),
     ),
-    Rule(("wrote:", "schrieb", "a \u00e9crit"), _c(rf", (?P<user>{_FULL})(?: <[^>\n]{{0,80}}>)? (?:wrote:|schrieb|a \u00e9crit)"), "line", sure=False, accept=_named),
+    Rule(("wrote:", "schrieb", "a \u00e9crit"), Pattern(rf", (?P<user>{_FULL})(?: <[^>\n]{{0,80}}>)? (?:wrote:|schrieb|a \u00e9crit)"), "line", sure=False, accept=_named),
     Rule(
         _CLOSINGS,
-        _c(
+        Pattern(
             rf"(?i:(?:{_any(_CLOSINGS)})(?: mille| a lot| in advance| again| much| bardzo| vielmals| d'avance[^\n]{{0,20}})?)[,.! ]{{0,3}}(?:[ \t]*\r?(?:\n[ \t>]*){{1,3}}(?:(?:--?|\u2014|\u2013) ?(?:\r?\n[ \t>]*)?)?|, )"
             rf"(?P<user>{_FULL})[ \t]*(?:,[^\n]{{0,60}})?\r?(?:\n|$)"
         ),
         sure=False,
         accept=_named,
     ),
-    Rule(("\n-- \n", "\n--\n", "\n\u2014 ", "\n\u2013 "), _c(rf"\n(?:-- ?\n|[\u2014\u2013] )(?P<user>{_FULL})[ \t]*(?:,[^\n]{{0,60}})?\r?(?:\n|$)"), sure=False, accept=_named),
-    Rule(("\ub4dc\ub9bc", "\uc62c\ub9bc"), _c(r"(?P<user>[\uac00-\ud7a3]{2,4}) (?:\ub4dc\ub9bc|\uc62c\ub9bc)"), "line"),
+    Rule(("\n-- \n", "\n--\n", "\n\u2014 ", "\n\u2013 "), Pattern(rf"\n(?:-- ?\n|[\u2014\u2013] )(?P<user>{_FULL})[ \t]*(?:,[^\n]{{0,60}})?\r?(?:\n|$)"), sure=False, accept=_named),
+    Rule(("\ub4dc\ub9bc", "\uc62c\ub9bc"), Pattern(r"(?P<user>[\uac00-\ud7a3]{2,4}) (?:\ub4dc\ub9bc|\uc62c\ub9bc)"), "line"),
     Rule(
         _LABELS,
-        _c(rf"(?i:(?<![^\W_])(?:{_any(_LABELS)}))(?: ?[:\uff1a=]\s{{0,8}}|\s)(?P<user>{_FULL})(?=\s*(?:[|,;(<\uff08]|\r?\n|$|\ub4dc\ub9bc|\uc62c\ub9bc))"),
+        Pattern(rf"(?i:(?<![^\W_])(?:{_any(_LABELS)}))(?: ?[:\uff1a=]\s{{0,8}}|\s)(?P<user>{_FULL})(?=\s*(?:[|,;(<\uff08]|\r?\n|$|\ub4dc\ub9bc|\uc62c\ub9bc))"),
         sure=False,
         accept=_named,
     ),
-    Rule(_TITLES, _c(rf"(?i:{_any(_TITLES)}) ?(?P<user>[A-Z\u00c0-\u00de][\w'\u2019-]{{2,30}}(?: [A-Z\u00c0-\u00de][\w'\u2019-]{{2,30}})?)"), sure=False),
-    Rule(("** \u2014 ", "** - "), _c(r"\*\*(?P<user>[\w.]{2,32})\*\* [\u2014-] (?:Today|Yesterday|\d)"), "line"),
-    Rule((" am]", " pm]", "0]", "1]", "2]", "3]", "4]", "5]", "6]", "7]", "8]", "9]"), _c(r"^\[\d{1,2}:\d\d(?::\d\d)?(?: [AaPp][Mm])?\] <?(?P<user>[A-Za-z][\w.]{1,31}(?:#\d{4})?)>?:? "), "line", sure=False),
-    Rule(("#",), _c(r"(?<![\w.#])(?P<user>[A-Za-z][\w.]{2,31}#\d{4})(?!\w)"), "line"),
+    Rule(_TITLES, Pattern(rf"(?i:{_any(_TITLES)}) ?(?P<user>[A-Z\u00c0-\u00de][\w'\u2019-]{{2,30}}(?: [A-Z\u00c0-\u00de][\w'\u2019-]{{2,30}})?)"), sure=False),
+    Rule(("** \u2014 ", "** - "), Pattern(r"\*\*(?P<user>[\w.]{2,32})\*\* [\u2014-] (?:Today|Yesterday|\d)"), "line"),
+    Rule((" am]", " pm]", "0]", "1]", "2]", "3]", "4]", "5]", "6]", "7]", "8]", "9]"), Pattern(r"^\[\d{1,2}:\d\d(?::\d\d)?(?: [AaPp][Mm])?\] <?(?P<user>[A-Za-z][\w.]{1,31}(?:#\d{4})?)>?:? "), "line", sure=False),
+    Rule(("#",), Pattern(r"(?<![\w.#])(?P<user>[A-Za-z][\w.]{2,31}#\d{4})(?!\w)"), "line"),
     Rule(
         ("department", "abteilung", "institute:", "faculty:", "service :"),
-        _c(r"(?:department|abteilung|institute|faculty|service)\s?:\s{1,8}(?P<account>[^\s|:][^\n|:]{2,60}?)\s*(?:\||\r?\n|$)", re.I),
+        Pattern(r"(?:department|abteilung|institute|faculty|service)\s?:\s{1,8}(?P<account>[^\s|:][^\n|:]{2,60}?)\s*(?:\||\r?\n|$)", re.I),
         sure=False,
     ),
     Rule(
         ("employee", "badge", "inventory", "inventar", "asset", "staff id", "personnel"),
-        _c(r"(?:employee|badge|inventory|inventar|asset|staff|personnel)[ /\w.-]{0,20}\s?[:#=]\s{0,8}(?P<serial>[A-Z0-9][A-Z0-9-]{4,30})(?![\w-])", re.I),
+        Pattern(r"(?:employee|badge|inventory|inventar|asset|staff|personnel)[ /\w.-]{0,20}\s?[:#=]\s{0,8}(?P<serial>[A-Z0-9][A-Z0-9-]{4,30})(?![\w-])", re.I),
         accept=lambda m: any(map(str.isdigit, m["serial"])),
     ),
     Rule(
         ("+", " 00"),
-        _c(r"(?<![\w+.])(?:\+|00)(?P<phone>\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]\d{2,5}){1,4})(?![\w.])"),
+        Pattern(r"(?<![\w+.])(?:\+|00)(?P<phone>\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]\d{2,5}){1,4})(?![\w.])"),
         accept=_digits(9),
     ),
     Rule(
         ("phone", "mobile", "tel:", "tel.", "tel ", "t\u00e9l", "telef", "call me", "whatsapp", "fax", "durchwahl"),
-        _c(r"[^\W\d_][\w .]{0,20}?[.: ]{1,4}(?P<phone>\+?[\d(][\d ().-]{6,18}\d)", re.I),
+        Pattern(r"[^\W\d_][\w .]{0,20}?[.: ]{1,4}(?P<phone>\+?[\d(][\d ().-]{6,18}\d)", re.I),
         accept=_digits(8),
     ),
-    Rule(("chat-id", "chat_id", "chatid"), _c(r"chat[-_]?id[\"']?[ =:]{1,3}[\"']?(?P<phone>-?\d{8,15})", re.I)),
-    Rule(("(at)", "[at]", " at)", "(\u00e4t)"), _c(r"(?P<email>[\w.+-]{1,60} ?[(\[] ?(?:at|\u00e4t) ?[)\]] ?[\w-]{1,60}(?: ?(?:\.|[(\[] ?dot ?[)\]]) ?[\w-]{1,60}){1,4})", re.I), "line"),
+    Rule(("chat-id", "chat_id", "chatid"), Pattern(r"chat[-_]?id[\"']?[ =:]{1,3}[\"']?(?P<phone>-?\d{8,15})", re.I)),
+    Rule(("(at)", "[at]", " at)", "(\u00e4t)"), Pattern(r"(?P<email>[\w.+-]{1,60} ?[(\[] ?(?:at|\u00e4t) ?[)\]] ?[\w-]{1,60}(?: ?(?:\.|[(\[] ?dot ?[)\]]) ?[\w-]{1,60}){1,4})", re.I), "line"),
 )  # fmt: skip

@@ -124,7 +124,9 @@ class Redactor:
         lines = _Lines(text)
         pieces, done = [], 0
         for start, stop, kind in _apart([*((f.start, f.end, f.kind) for f in found), *known]):
-            pieces += [text[done:start], self._as(kind, text[start:stop], place, lines, start)]
+            secret = text[start:stop]
+            # The line breaks of a private key stay: what stands below it is quoted by its line.
+            pieces += [text[done:start], self._as(kind, secret, place, lines, start), "\n" * secret.count("\n")]
             done = stop
         if end < len(text):
             return "".join([*pieces, text[done:end], WITHHELD])

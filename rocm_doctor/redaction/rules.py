@@ -25,6 +25,13 @@ class Found(NamedTuple):
     learn: bool = True
 
 
+class Pattern(NamedTuple):
+    """A regular expression that is compiled when it is first tried: most texts try a few of several hundred."""
+
+    source: str
+    flags: int = 0
+
+
 class Rule(NamedTuple):
     """A pattern whose named groups are kinds (`user`, `user2`, `hosts` for a list), tried wherever a lower-case hint stands.
 
@@ -33,7 +40,7 @@ class Rule(NamedTuple):
     """
 
     hints: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: Pattern
     at: str = "hint"
     sure: bool = True
     learn: bool = True
@@ -55,7 +62,8 @@ class RuleSet:
     """Rules, ready to search: `find` yields what they find in a text."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        self._rules = tuple(r._replace(pattern=_by_line(r.pattern)) if r.at == "line" else r for r in rules)
+        self._rules = tuple(rules)
+        self._compiled: dict[int, re.Pattern[str]] = {}
         places: dict[str, list[int]] = {}
         for number, rule in enumerate(self._rules):
             for hint in rule.hints:
@@ -78,7 +86,7 @@ class RuleSet:
                 if at < done[number]:
                     continue
                 rule = self._rules[number]
-                match, beyond = _TRIED[rule.at](rule.pattern, text, at)
+                match, beyond = _TRIED[rule.at](self._compiled.get(number) or self._compile(number), text, at)
                 done[number] = max(beyond, at + 1)
                 accepted = match is not None and (rule.accept is None or rule.accept(match))
                 if match and (accepted or rule.whole):
@@ -89,10 +97,12 @@ class RuleSet:
                         token = max(token, found.end) if found.kind == "token" else token
                         yield found
 
-
-def _by_line(pattern: re.Pattern[str]) -> re.Pattern[str]:
-    """The pattern with `^` and `$` for the ends of its line."""
-    return re.compile(pattern.pattern, pattern.flags | re.MULTILINE)
+    def _compile(self, number: int) -> re.Pattern[str]:
+        """The rule's pattern; in one that searches a line, `^` and `$` are the ends of that line."""
+        source, flags = self._rules[number].pattern
+        made = re.compile(source, flags | re.MULTILINE if self._rules[number].at == "line" else flags)
+        self._compiled[number] = made
+        return made
 
 
 def _tree(words: Iterable[str]) -> str:

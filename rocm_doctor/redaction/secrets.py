@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from rocm_doctor.redaction.known import Shape, known, words
-from rocm_doctor.redaction.rules import Found, Rule
+from rocm_doctor.redaction.rules import Found, Pattern, Rule
 from rocm_doctor.redaction.secret_names import SECRET_NAME
 
-_KEYED = re.compile(
+_KEYED = Pattern(
     r"(?P<of_name>[A-Za-z0-9_-]{2,40})"
     r"(?P<of_between>[\"'`\])]{0,2}(?:[ \t]{0,8}(?::=|=>|[:=])[ \t]{0,4}|[ \t]{1,4}is:?[ \t]{1,4}|[ \t]{1,3}|(?=$))(?:[rbf]?[\"'`(\[]{1,2})?)"
     r"(?i:bearer |basic |token )?(?P<token>[^\s\"'`<>,;$&|()\[\]{}]{4,200})",
@@ -100,10 +100,10 @@ def _shape(shape: Shape) -> Rule:
             if _has_group(shape.pattern)
             else rf"(?P<token>{shape.pattern})"
         )
-        return Rule(shape.hints, re.compile(pattern))
+        return Rule(shape.hints, Pattern(pattern))
     prefixes = "|".join(re.escape(p) for p in sorted(shape.prefixes, key=len, reverse=True))
     pattern = rf"(?<![A-Za-z0-9])(?P<token>(?:{prefixes})(?P<of_body>[{shape.letters}]{{{shape.least},}}={{0,2}}|[{shape.letters}]{{4,}}\Z))"
-    return Rule(tuple(p.lower() for p in shape.prefixes), re.compile(pattern), accept=_is_mixed, whole=True)
+    return Rule(tuple(p.lower() for p in shape.prefixes), Pattern(pattern), accept=_is_mixed, whole=True)
 
 
 def _has_group(pattern: str) -> bool:
@@ -130,24 +130,24 @@ _SCHEMES = frozenset(["bearer", "basic", "digest", "negotiate", "apikey", "aws4-
 def rules() -> Iterator[Rule]:
     """A rule for each published shape, and those for headers, URLs, logins and keys by their names."""
     yield from map(_shape, known().tokens)
-    yield Rule(("akia", "asia"), re.compile(r"A[KS]IA[A-Z0-9]{16}[\s/:,;\"']{1,4}(?P<token>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])"))
+    yield Rule(("akia", "asia"), Pattern(r"A[KS]IA[A-Z0-9]{16}[\s/:,;\"']{1,4}(?P<token>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])"))
     yield Rule(
         ("proxy",),
-        re.compile(
+        Pattern(
             r"proxy[\"']?[=:]\s{0,2}[\"']?(?P<token>[^\s:@/\"'<>]{1,60}:[^\s@/\"'<>]{1,200})@(?P<host>[\w.-]{1,200}\w)", re.I
         ),
     )
     yield Rule(
         ("docker login", "podman login", "registry login"),
-        re.compile(r"login\s[^\n|;]{0,300}?\s(?P<host>[\w-]+(?:\.[\w-]+)+(?::\d+)?)\s*$"),
+        Pattern(r"login\s[^\n|;]{0,300}?\s(?P<host>[\w-]+(?:\.[\w-]+)+(?::\d+)?)\s*$"),
         "line",
     )
-    yield Rule(("bot",), re.compile(r"bot(?P<token>\d{8,10}:AA[\w-]{30,40})"))
+    yield Rule(("bot",), Pattern(r"bot(?P<token>\d{8,10}:AA[\w-]{30,40})"))
     yield Rule(_KEY_WORDS, _KEYED, accept=_is_secret)
-    yield Rule(("cookie",), re.compile(r"(?:set-)?cookie[\"']?:\s{0,4}[\"']?(?P<token>[^\n\"'<>]{6,2000})", re.I))
+    yield Rule(("cookie",), Pattern(r"(?:set-)?cookie[\"']?:\s{0,4}[\"']?(?P<token>[^\n\"'<>]{6,2000})", re.I))
     yield Rule(
         ("authorization", "x-api-key", "x-auth-token", "proxy-authorization"),
-        re.compile(
+        Pattern(
             r"[\w-]+[\"']?\s{0,2}[:=]\s{0,4}[\"']?(?:(?:bearer|basic|token|apikey|digest|aws4-hmac-sha256)\s)?(?P<token>[^\s\"'<>,;]{6,4000})",
             re.I,
         ),
@@ -155,65 +155,61 @@ def rules() -> Iterator[Rule]:
     )
     yield Rule(
         ("bearer ", "basic "),
-        re.compile(r"(?:bearer|basic) (?P<token>[\w.~+/=-]{12,4000})", re.I),
+        Pattern(r"(?:bearer|basic) (?P<token>[\w.~+/=-]{12,4000})", re.I),
         accept=lambda m: any(map(str.isdigit, m["token"])) or m["token"].endswith("="),
     )
-    yield Rule(("://",), re.compile(r"://(?P<token>[^\s/@:<>\"']{0,200}:[^\s/@<>\"']{1,300}|[^\s/@:<>\"']{20,300})@"))
-    yield Rule(("://",), re.compile(r"://(?P<user>[^\s/@:<>\"']{1,60})@"), accept=lambda m: m["user"] != "git")
+    yield Rule(("://",), Pattern(r"://(?P<token>[^\s/@:<>\"']{0,200}:[^\s/@<>\"']{1,300}|[^\s/@:<>\"']{20,300})@"))
+    yield Rule(("://",), Pattern(r"://(?P<user>[^\s/@:<>\"']{1,60})@"), accept=lambda m: m["user"] != "git")
     yield Rule(
         _QUERY,
-        re.compile(r"[?&;](?:amp;)?[\w-]+=(?P<token>[^\s&\"'<>#`)\]]{6,2000})"),
+        Pattern(r"[?&;](?:amp;)?[\w-]+=(?P<token>[^\s&\"'<>#`)\]]{6,2000})"),
         accept=lambda m: not _HARMLESS.fullmatch(m["token"]),
     )
     yield Rule(
         ("login", "sshpass", "curl ", "wget "),
-        re.compile(
+        Pattern(
             r"(?:login|sshpass|curl|wget)[^\n|;]{0,200}?\s(?:-p|--password|-u|--user|--http-password)[ =]?[\"']?(?P<user>[^\s\"':/<>]{1,60}):(?P<token>[^\s\"'<>]{3,200})"
         ),
         "line",
     )
     yield Rule(
         ("login", "sshpass"),
-        re.compile(r"(?:login|sshpass)[^\n|;]{0,200}?\s(?:-p|--password)[ =]?[\"']?(?P<token>[^\s\"'<>$-][^\s\"'<>]{3,200})"),
+        Pattern(r"(?:login|sshpass)[^\n|;]{0,200}?\s(?:-p|--password)[ =]?[\"']?(?P<token>[^\s\"'<>$-][^\s\"'<>]{3,200})"),
         "line",
     )
     yield Rule(
         (" -u ", "\n-u ", " --user "),
-        re.compile(r"\s(?:-u|--user)[ =][\"']?(?P<user>[A-Za-z_][^\s\"':/<>]{1,60}):(?P<token>[^\s\"'<>]{6,200})"),
+        Pattern(r"\s(?:-u|--user)[ =][\"']?(?P<user>[A-Za-z_][^\s\"':/<>]{1,60}):(?P<token>[^\s\"'<>]{6,200})"),
         accept=lambda m: m["token"] != m["user"],
     )
     yield Rule(
         ("mysql", "mariadb"),
-        re.compile(
+        Pattern(
             r"(?:mysql\w*|mariadb)[^\n|;]{0,200}?\s-p(?P<token>[^\s\"'<>$-][^\s\"'<>]{2,200})(?:[^\n|;]{0,100}?\s-h ?(?P<host>[A-Za-z][\w.-]{1,200}))?"
         ),
         "line",
     )
     yield Rule(
         ("login", "kinit ", "mysql ", "psql "),
-        re.compile(
-            r"(?:login|kinit|mysql|psql)[^\n|;]{0,200}?\s(?:-u|--username|-U)[ =]?[\"']?(?P<user>[A-Za-z][^\s\"'<>:]{1,60})"
-        ),
+        Pattern(r"(?:login|kinit|mysql|psql)[^\n|;]{0,200}?\s(?:-u|--username|-U)[ =]?[\"']?(?P<user>[A-Za-z][^\s\"'<>:]{1,60})"),
         "line",
     )
     yield Rule(
         ("login",),
-        re.compile(r"login (?:--relogin |--verify |--token |--cloud |--host=\S+ ){0,3}(?P<token>[^\s\"'<>-][\w.-]{15,300})"),
+        Pattern(r"login (?:--relogin |--verify |--token |--cloud |--host=\S+ ){0,3}(?P<token>[^\s\"'<>-][\w.-]{15,300})"),
         accept=lambda m: random(m["token"]),
     )
     yield Rule(
         ("ssh-rsa aaaa", "ssh-ed25519 aaaa", "ssh-dss aaaa", "ecdsa-sha2-nistp", "sk-ssh-ed25519"),
-        re.compile(
-            r"[\w@.-]+ (?P<token>AAAA[\w+/]{16,3000}={0,3})(?:[ \t]+(?P<user>[\w.+-]{1,60})(?:@(?P<host>[\w.-]{1,200}))?)?"
-        ),
+        Pattern(r"[\w@.-]+ (?P<token>AAAA[\w+/]{16,3000}={0,3})(?:[ \t]+(?P<user>[\w.+-]{1,60})(?:@(?P<host>[\w.-]{1,200}))?)?"),
     )
     yield Rule(
         ("sha256:", "md5:"),
-        re.compile(
+        Pattern(
             r"SHA256:(?P<token>[A-Za-z0-9+/]{43})(?![A-Za-z0-9+/])(?:[ \t]+(?P<user>[\w.+-]{1,60})@(?P<host>[\w.-]{1,200}))?|MD5:(?P<token2>(?:[0-9a-f]{2}:){15}[0-9a-f]{2})"
         ),
     )
-    yield Rule(("|1|",), re.compile(r"\|1\|(?P<token>[\w+/=]{20,40}\|[\w+/=]{20,40})"))
+    yield Rule(("|1|",), Pattern(r"\|1\|(?P<token>[\w+/=]{20,40}\|[\w+/=]{20,40})"))
 
 
 _PARAMETERS = [
