@@ -1,8 +1,8 @@
 """Whole tickets as people write them, with secrets and identifiers planted in them, and technical words that must survive.
 
 A ticket of `tickets/*.txt` marks a planted value as `⟦kind|value⟧` and a word to keep as `⟦keep|word⟧`. Random parts are `{h40}`: a
-letter for the alphabet, then a length. Both files were written before the redactor's rules were read; which ticket went
-to which file was decided by a hash. The rules were mended for what leaked from the third set only: docs/privacy.md has the figures.
+letter for the alphabet, then a length. All files were written before the redactor's rules were read; which ticket went to the third
+or the fourth was decided by a hash. The rules were mended for what leaked from the third and the fifth: docs/privacy.md has the figures.
 """
 
 from __future__ import annotations

@@ -92,10 +92,11 @@ def _ipv4(text: str) -> Spans:
         if _is_ipv4(value) and not (text[max(0, start - 1) : start] or " ").isalnum():
             before = text[max(0, start - 40) : start].rsplit("\n", 1)[-1]
             private = value.startswith(_PRIVATE) and not before.endswith("==")
-            address = before.endswith("@") and "://" in before
+            login = before.endswith("@")
+            address = login and "://" in before
             if value[1] == "." and not (address or _ADDRESS_BEFORE.search(before) or _PORT.match(text, m.end())):
                 continue  # the first number of a version, and of few addresses
-            if private or address or not (_VERSION_BEFORE.search(before) or _PACKAGE_BEFORE.search(before)):
+            if private or login or not (_VERSION_BEFORE.search(before) or _PACKAGE_BEFORE.search(before)):
                 yield start, m.end()
 
 

@@ -16,7 +16,7 @@ _VALUES = {
     "bucket": r"(?P<bucket>[A-Za-z0-9][\w.-]{2,80})(?![\w(])",
     "network": r"(?P<network>[^\s\"'<>][^\n\"'<>]{0,31})",
 }
-_ASSIGNED = r"[\"'\]]{0,2}[ \t]{0,24}(?::=|=>|[:=])[ \t]{0,32}[\"'\[(]{0,2}"
+_ASSIGNED = r"[\"'\]]{0,2}[ \t]{0,24}(?::=|=>|[:=])[ \t]{0,48}[\"'\[(]{0,2}"
 _FULL_NAMES = (
     "registered owner",
     "registered organization",
@@ -26,6 +26,11 @@ _FULL_NAMES = (
     "user name",
     "account name",
     "gecos",
+    "registrierter benutzer",
+    "registrierte organisation",
+    "propri\u00e9taire enregistr\u00e9",
+    "propietario registrado",
+    "proprietario registrato",
 )
 
 
@@ -55,7 +60,7 @@ def rules() -> Iterator[Rule]:
     yield Rule(
         _FULL_NAMES,
         Pattern(
-            rf"(?i:{'|'.join(_FULL_NAMES)})[ \t]{{0,24}}[:=][ \t]{{0,24}}(?P<user>[^\s\"<>:\\][^\n\"<>:\\]{{1,60}}[^\s\"<>:\\])[ \t]*\r?(?:\n|$)"
+            rf"(?i:{'|'.join(_FULL_NAMES)})[ \t]{{0,24}}[:=][ \t]{{0,48}}(?P<user>[^\s\"<>:\\][^\n\"<>:\\]{{1,60}}[^\s\"<>:\\])[ \t]*\r?(?:\n|$)"
         ),
     )
 
@@ -67,8 +72,8 @@ def _is_field(match: re.Match[str]) -> bool:
         return False
     if "=" in sign or sign[0] in "\"'":
         return True
-    behind = text[end : end + 4]
-    return not behind.strip(" \t\"'`,;)]}") or behind.lstrip(" \t\"'`")[:1] in ("\n", "\r", ",", "(", ":")
+    behind = text[end : end + 4].partition("\n")[0]
+    return not behind.strip(" \t\"'`,;)]}") or behind.lstrip(" \t\"'`")[:1] in ("\r", ",", "(", ":")
 
 
 _COLUMNS = {

@@ -13,13 +13,13 @@ _INITIALS = r"(?:(?P<of_a>[a-z])/(?=(?P=of_a)))?(?:(?P<of_b>[a-z]{2})/(?=(?P=of_
 """Folders of initials between: /home/j/jr/jroe."""
 _PATH = re.compile(
     r"(?<![\w.~/-])/(?:mnt|srv|net|nfs|lustre\w{0,8}|pfs|gpfs\w{0,8}|cfs|lfs\d{0,3}|beegfs|cephfs|weka|vast|fsx|raid\d?|data\d{0,3}|work\d{0,3}|u"
-    r"|storage\d{0,3}|g?scratch\w{0,8}|projects?|staff|students)/((?:[\w.+-]{1,64}/){1,5}|[\w.+-]{1,64}$)",
+    r"|storage\d{0,3}|g?scratch\w{0,8}|projects?|staff|students|vol\d?|export)/((?:[\w.+-]{1,64}/){1,5}(?:[\w+-]{1,64}(?=[\s\"',;)]|$))?|[\w.+-]{1,64}$)",
     re.M,
 )
 _FOLDER = re.compile(r"[A-Za-z_][\w.+-]*(?=/|\Z)|[A-Za-z_][\w+-]*$", re.M)
 _LEVELS = frozenset((
-    "data", "disk", "group", "groups", "home", "homes", "lab", "labs", "nvme", "people", "plgrid", "pr", "projappl", "project",
-    "projects", "raid", "scratch", "share", "shared", "ssd", "staff", "storage", "students", "team", "teams", "user", "users",
+    "client", "clients", "customer", "customers", "data", "disk", "group", "groups", "home", "homes", "lab", "labs", "nvme", "people", "plgrid", "pr", "projappl", "project",
+    "kunden", "ml", "org", "orgs", "projects", "raid", "scratch", "share", "shared", "ssd", "staff", "storage", "students", "team", "teams", "tenant", "tenants", "user", "users",
     "work",
 ))  # fmt: skip
 """Folders below which those of people and groups follow."""
@@ -48,6 +48,7 @@ FOLDERS = (
             rf"(?i:/(?:homes?|users|homedirs?|people|nethome|userhome)\d{{0,3}})/{_INITIALS}(?P<user>{NAME})(?!(?<=/[a-z])/<|(?<=/[a-z][a-z])/<)"
         ),
     ),
+    Rule(("/home/", "/users/"), Pattern(rf"/(?:home|users)/{NAME} (?P<user>{NAME})(?=/)", re.I), sure=False),
     Rule(("/user/",), Pattern(rf"(?<!/home)/user/{_INITIALS}(?P<user>{NAME})(?=/)"), sure=False),
     Rule(("/mnt/c/users/",), Pattern(r"/mnt/c/Users/(?P<user>[^/\n:\"']{2,40})(?=/)", re.I)),
     Rule(

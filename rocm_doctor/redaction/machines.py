@@ -14,84 +14,19 @@ _INTERNAL = (
     ".local", ".lan", ".internal", ".corp", ".cluster", ".localdomain", ".intranet", ".home.arpa", ".home", ".private", ".fritz.box", ".ts.net",
     ".svc", ".test", ".edu", ".ac.uk", ".gov", ".hpc.", ".uni-", ".tu-", ".mgmt", ".infra",
 )  # fmt: skip
-_BUCKETS = frozenset(
-    [
-        "s3",
-        "s3a",
-        "s3n",
-        "gs",
-        "gcs",
-        "az",
-        "abfs",
-        "abfss",
-        "wasb",
-        "wasbs",
-        "oss",
-        "cos",
-        "obs",
-        "r2",
-        "adl",
-        "b2",
-        "swift",
-        "minio",
-    ]
-)
-_LOCAL_SCHEMES = frozenset(
-    [
-        "file",
-        "docker",
-        "docker-archive",
-        "hf",
-        "ollama",
-        "chrome",
-        "vscode-remote",
-        "container",
-        "jar",
-        "package",
-        "app",
-        "data",
-        "blob",
-        "about",
-        "oci",
-    ]
-)
-_SERVICES = frozenset(
-    [
-        "git",
-        "gitlab",
-        "nexus",
-        "artifactory",
-        "registry",
-        "proxy",
-        "jenkins",
-        "harbor",
-        "wiki",
-        "jira",
-        "minio",
-        "mlflow",
-        "pypi",
-        "devpi",
-        "cache",
-        "mirror",
-        "repo",
-        "internal",
-        "hub",
-        "jupyter",
-        "grafana",
-        "vpn",
-        "portal",
-        "intranet",
-        "staging",
-        "vault",
-        "sso",
-        "ldap",
-        "nas",
-        "db",
-        "redis",
-        "smtp",
-        "mail",
-    ]
-)
+_BUCKETS = frozenset((
+    "abfs", "abfss", "adl", "az", "b2", "cos", "gcs", "gs", "minio", "obs", "oss", "r2", "s3", "s3a", "s3n", "swift", "wasb", "wasbs",
+))  # fmt: skip
+_LOCAL_SCHEMES = frozenset((
+    "about", "app", "blob", "chrome", "container", "data", "docker", "docker-archive", "file", "hf", "jar", "oci", "ollama", "package",
+    "vscode-remote",
+))  # fmt: skip
+_SERVICES = frozenset((
+    "airflow", "argocd", "artifactory", "auth", "bastion", "build", "cache", "ci", "clearml", "confluence", "db", "devpi", "files", "git",
+    "gitea", "gitlab", "grafana", "harbor", "hub", "internal", "intranet", "jenkins", "jira", "jump", "jupyter", "kibana", "ldap", "login",
+    "mail", "metrics", "minio", "mirror", "mlflow", "monitoring", "nas", "nexus", "portal", "prometheus", "proxy", "pypi", "redis",
+    "registry", "repo", "smtp", "sonar", "sql", "sso", "staging", "vault", "vpn", "wiki",
+))  # fmt: skip
 
 
 def _network_name(match: re.Match[str]) -> bool:
@@ -118,7 +53,7 @@ def _in_url(match: re.Match[str]) -> bool:
     if host in words():
         return bool(match["of_login"])
     return (
-        not web or "." not in host or bool(match["of_login"] or match["of_port"]) or bool(_SERVICES & set(host.split(".")[:-1]))
+        not web or "." not in host or bool(match["of_login"] or match["of_port"]) or bool(_SERVICES & set(host.split(".")[:-2]))
     )
 
 
@@ -153,10 +88,22 @@ MACHINES = (
     Rule(("host ",), Pattern(r"(?<![^\n])Host (?P<hosts>[A-Za-z][\w.-]*(?: [A-Za-z][\w.-]*){0,5})[ \t]*\r?\n[ \t]+[A-Z]\w+ ")),
     Rule(("slurm",), Pattern(r"slurm\w{1,12}\[(?P<host>[A-Za-z][\w.-]{1,80})\]:")),
     Rule(("@ ",), Pattern(r"^100\.\d{1,3}\.\d{1,3}\.\d{1,3}\s+(?P<host>[A-Za-z][\w-]{0,62})\s+(?P<user>[\w.-]{1,60})@\s"), "line"),
+    Rule((" -l ", " -r "), Pattern(r" -[LR] ?(?:[\w.]+:)?\d{2,5}:(?P<host>[A-Za-z][\w.-]{1,250}):\d{2,5}", re.I), sure=False),
+    Rule(("clusters/",), Pattern(r"clusters/(?P<host>[A-Za-z][\w-]{2,60})/code/")),
+    Rule((", system id: ",), Pattern(r"^\s+on (?P<host>\S{2,80}) (?P<token>[\w-]{8,40}), system ID: (?P<serial>[rs]_\w{12})"), "line"),
+    Rule(("running on ",), Pattern(r"Running on \S{1,200} via (?P<host>[A-Za-z][\w.-]{1,200}?)(?=\.\.\.|\s|$)", re.I)),
+    Rule(("connection '", "ssid '", "wifi connect "), Pattern(r"(?:connection|ssid|wifi connect) (?P<of_quote>['\"])(?P<network>[^'\"\n<>]{2,40})(?P=of_quote)", re.I), sure=False),
+    Rule(("endpoint = ",), Pattern(r"endpoint = (?P<host>[A-Za-z][\w.-]{1,250}):\d{2,5}", re.I)),
+    Rule(("name: ",), Pattern(r"^\s*(?:pod )?name:\s{1,24}(?P<account>[a-z0-9][a-z0-9.-]{1,80}-[bcdfghjklmnpqrstvwxz2456789]{5,10}(?:-[bcdfghjklmnpqrstvwxz2456789]{5})?)\s*$", re.I), "line", accept=lambda m: any(map(str.isdigit, m["account"].rsplit("-", 1)[1]))),
+    Rule(("\"name\": \"/",), Pattern(r"\"name\": \"/(?P<container>[\w.-]{3,60})\"", re.I)),
+    Rule((" eui.",), Pattern(r"^[a-z]\w{2,12}\s+(?P<serial>[A-Z0-9]{8,24})\s+eui\.(?P<serial2>[0-9a-f]{16,32})(?!\w)"), "line"),
+    Rule((" aka ", " called ", " named "), Pattern(r"(?:\.\d{1,3}|(?:server|machine|node|host|box|workstation|cluster)s?,?) (?:is )?(?:aka|called|named) [\"'`]?(?P<host>[A-Za-z][\w-]{2,40}(?:\.[\w-]+){0,4})"), "line", sure=False),
+    Rule(("servers, ", "servers: ", "machines, ", "machines: ", "nodes, ", "nodes: ", "hosts, ", "boxes, ", "workstations, "), Pattern(r"\w+[,:] (?P<host>[a-z][\w-]{2,40}) and (?P<host2>[a-z][\w-]{2,40})[,.\s]"), accept=lambda m: not {m["host"], m["host2"]} & words()),
+    Rule((" via ", " through ", " over "), Pattern(r" (?:via|through|over) (?P<host>[a-z][\w-]{0,62}(?:\.[a-z][\w-]{0,62}){2,5})(?![\w(])"), sure=False, accept=lambda m: not is_public(m["host"])),
     Rule((" infra ", " ad-hoc "), Pattern(r"(?:[0-9A-F]{2}:){5}[0-9A-F]{2}\s{2,}(?P<network>\S[^\n]{0,31}?)\s{2,}(?:Infra|Ad-Hoc)"), "line"),
     Rule(("resourcegroups/", "resource-group ", "--resource-group"), Pattern(r"(?:resourcegroups/|(?:--)?resource-group[ =])(?P<account>[\w.-]{3,90})", re.I)),
     Rule(("nfs mount: ",), Pattern(r"nfs mount: (?P<host>[A-Za-z][\w.-]*):/")),
-    Rule(("//",), Pattern(r"^//(?P<host>[A-Za-z][\w-]{1,30})/\S+ +[\d.]+[KMGTP]?\s"), "line"),
+    Rule(("//",), Pattern(r"^//(?P<host>[A-Za-z][\w-]{1,30})/(?P<account>[^\s/]+)\S* +(?:[\d.]+[KMGTP]?\s|/)"), "line", sure=False),
     Rule(("mount \\\\",), Pattern(r"mount \\\\(?P<host>[A-Za-z][\w.-]{1,60})\\")),
     Rule(("search ", "domain "), Pattern(r"^(?:search|domain) (?P<hosts>[a-z][\w-]*(?:\.[\w-]+)+(?: [a-z][\w-]*(?:\.[\w-]+)+){0,5})\s*$"), "line", accept=lambda m: not is_public(m["hosts"])),
     Rule(("fatal: [", "ok: [", "changed: [", "failed: [", "skipping: [", "unreachable: ["), Pattern(r"\w+: \[(?P<host>[A-Za-z][\w.-]{1,250})\](?=:|$|\s)")),
@@ -200,6 +147,7 @@ MACHINES = (
     Rule(("desktop-", "laptop-", "win-"), Pattern(r"(?<![A-Za-z0-9])(?P<host>(?:DESKTOP|LAPTOP|WIN)-[A-Z0-9]{6,12})(?![A-Za-z0-9])")),
     Rule(("macbook", "thinkpad", "-mbp", "-imac", "-laptop", "-desktop", "-workstation"), Pattern(r"(?P<host>[\w]+(?:-[\w]+)*-(?:macbook|thinkpad|mbp|imac|laptop|desktop|workstation)[\w.-]*|macbook-\w+-\w[\w.-]*)", re.I), "word", sure=False, accept=lambda m: not set(m["host"].casefold().replace(".", "-").split("-")) <= words() | {"pro", "air", "mbp", "imac", "macbook"}),
     Rule(_INTERNAL, Pattern(r"(?P<host>[A-Za-z0-9][\w-]*(?:\.[\w-]+)*\.(?:local|lan|internal|corp|cluster|localdomain|intranet|home\.arpa|home|private|fritz\.box|ts\.net|test|edu|ac\.uk|gov|mgmt|infra|svc(?:\.cluster\.local)?)|[A-Za-z0-9][\w-]*(?:\.[\w-]+)*\.(?:hpc|uni-[\w-]+|tu-[\w-]+)(?:\.[\w-]+)*)\.?"), "word", accept=_network_name),
+    Rule((".blob.core.windows.net/",), Pattern(r"\.blob\.core\.windows\.net/(?P<bucket>[a-z0-9][a-z0-9-]{2,62})(?![\w-])")),
     Rule((".s3.", ".s3-", ".blob.core.", ".dfs.core.", ".file.core.", ".r2.cloud", ".storage.googleapis"), Pattern(r"(?P<bucket>[\w.-]+?)\.(?:s3|blob|dfs|file|r2|storage)[.-][\w.-]+"), "word"),
     Rule(("s3.amazonaws.com/", "storage.googleapis.com/", "storage.cloud.google.com/"), Pattern(r"[\w.]+/(?P<bucket>[\w.-]{3,63})(?=/)")),
     Rule((".s3-website", "s3."), Pattern(r"s3[.-][a-z0-9-]{6,20}\.amazonaws\.com/(?P<bucket>[\w.-]{3,63})(?=/)")),
@@ -217,11 +165,11 @@ MACHINES = (
     Rule(("mapper/",), Pattern(r"mapper/(?:(?:fedora|rl|cs|rhel|centos|almalinux|ol)_(?P<host>\w+)(?=-)|(?P<host2>\w+(?:--\w+)*)--vg-)")),
     Rule(("-vg/",), Pattern(r"/dev/(?P<host>[\w-]+)-vg/"), "line"),
     Rule(("by-id/", "ata-", "nvme-"), Pattern(r"(?:by-id/(?:[a-z0-9]+-)|(?<![A-Za-z0-9-])(?:ata|nvme)-)[\w.:+-]*?_(?P<serial>[A-Za-z0-9-]{6,40}?)(?:-part\d+|-lun-\d+|_\d+)*(?![\w-])"), accept=lambda m: any(map(str.isdigit, m["serial"]))),
-    Rule(("wwn-0x", "nvme-eui.", "nvme-nvme.", "wwn:", "lu wwn", "eui64", "nguid", "wwid"), Pattern(r"(?:wwn-0x|nvme-eui\.|nvme-nvme\.|(?:wwn|lu wwn device id|eui64|nguid|wwid)\s{0,4}[:= ]\s{0,8}(?:0x|eui\.|naa\.)?)(?P<serial>[0-9a-f](?:[0-9a-f]| (?=[0-9a-f])){13,34})", re.I)),
+    Rule(("wwn-0x", "nvme-eui.", "nvme-nvme.", "wwn:", "lu wwn", "eui64", "eui-64", "nguid", "wwid"), Pattern(r"(?:wwn-0x|nvme-eui\.|nvme-nvme\.|(?:wwn|lu wwn device id|eui-?64|nguid|wwid)\s{0,4}[:= ]\s{0,40}(?:0x|eui\.|naa\.)?)(?P<serial>[0-9a-f](?:[0-9a-f]| (?=[0-9a-f])){13,34})", re.I)),
     Rule(("guid", "port_gid"), Pattern(r"guid[\"']?\s{0,4}[:= ]\s{0,8}(?P<serial>0x[0-9a-f]{16}|(?:[0-9a-f]{4}:){3}[0-9a-f]{4})(?![0-9a-f:])", re.I)),
     Rule(("sn", "s/n"), Pattern(r"(?<![A-Za-z0-9_])(?:SN|S/N)\s?[:=#]\s{0,4}(?P<serial>[A-Z0-9][A-Z0-9-]{5,30})(?![\w])"), accept=lambda m: any(map(str.isdigit, m["serial"]))),
     Rule(("serialnumber", "identifyingnumber", "serial"), Pattern(r"(?:serialnumber|identifyingnumber|serial)[ \t]*\r?\n(?:[ \t-]*\r?\n){0,2}[ \t]*(?P<serial>[A-Z0-9][A-Z0-9-]{5,30})[ \t]*\r?(?:\n|$)", re.I), accept=lambda m: any(map(str.isdigit, m["serial"]))),
-    Rule(("service tag", "product id", "product key", "servicetag", "device id:", "imei", "asset tag", "system id"), Pattern(r"[\w ]+?\s{0,20}[:=]\s{0,20}(?P<serial>\d{5}-\d{5}-\d{5}-[A-Z]{5}|\d{5}-\d{3}-\d{7}-\d{5}|\d{5}-\d{5}-\d{5}-[A-Z0-9]{5}|[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}|[A-Z0-9]{7}(?![\w.])|\d{15}(?!\d)|[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12})", re.I), accept=lambda m: any(map(str.isdigit, m["serial"]))),
+    Rule(("service tag", "product id", "produkt-id", "id de produit", "id du produit", "id del producto", "id prodotto", "product key", "servicetag", "device id:", "imei", "asset tag", "system id"), Pattern(r"[\w -]+?\s{0,20}[:=]\s{0,48}(?P<serial>\d{5}-\d{5}-\d{5}-[A-Z]{5}|\d{5}-\d{3}-\d{7}-\d{5}|\d{5}-\d{5}-\d{5}-[A-Z0-9]{5}|[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}|[A-Z0-9]{7}(?![\w.])|\d{15}(?!\d)|[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12})", re.I), accept=lambda m: any(map(str.isdigit, m["serial"]))),
     Rule(("enx", "wlx"), Pattern(r"(?<![A-Za-z0-9])(?:enx|wlx)(?P<mac>[0-9a-f]{12})(?![0-9a-f])")),
     Rule(("docker ", "podman ", "nerdctl "), Pattern(r"\w+ (?:exec|logs|inspect|start|stop|rm|attach|kill|cp|commit|restart)(?: -{1,2}[\w=-]+)* (?P<container>[0-9a-f]{12})(?![0-9a-f])")),
     Rule(("hostname", "container"), Pattern(r"(?:hostname|container(?: id)?)\W{1,4}(?P<container>[0-9a-f]{12})(?![0-9a-f])", re.I)),

@@ -10,33 +10,10 @@ from rocm_doctor.redaction.rules import Pattern, Rule
 HOST = r"[A-Za-z0-9][\w.-]{0,250}"
 
 
-_HIVES = frozenset(
-    [
-        "HKLM",
-        "HKCU",
-        "HKCR",
-        "HKU",
-        "PCI",
-        "USB",
-        "ACPI",
-        "ROOT",
-        "SWD",
-        "BUILTIN",
-        "AUTHORITY",
-        "NT",
-        "SYSTEM",
-        "HID",
-        "SCSI",
-        "STORAGE",
-        "DISPLAY",
-        "HTREE",
-        "BTH",
-        "HDAUDIO",
-        "SOFTWARE",
-        "PNP",
-        "UEFI",
-    ]
-)
+_HIVES = frozenset((
+    "ACPI", "AUTHORITY", "BTH", "BUILTIN", "DISPLAY", "HDAUDIO", "HID", "HKCR", "HKCU", "HKLM", "HKU", "HTREE", "NT", "PCI", "PNP", "ROOT",
+    "SCSI", "SOFTWARE", "STORAGE", "SWD", "SYSTEM", "UEFI", "USB",
+))  # fmt: skip
 
 
 def _login(match: re.Match[str]) -> bool:
@@ -199,7 +176,7 @@ PEOPLE = (
     ),
     Rule(
         ("@github.com/", "@gitlab.com/", "@bitbucket.org/", "repository: "),
-        Pattern(r"(?:@[\w.]+/|repository: )(?P<account>[\w.-]{1,60})/[\w.-]"),
+        Pattern(r"(?:@[\w.]+/|repository: )(?P<account>[\w.-]{1,60})/(?P<account2>[\w.-]{1,80}?)(?=\.git|[\s\"'/#)]|$)"),
         accept=lambda m: not _public_owner(m),
     ),
     Rule(
@@ -207,6 +184,7 @@ PEOPLE = (
         Pattern(r"[\w-]+\W{1,6}(?P<account>[\w.-]{1,60})/[\w.-]", re.I),
         accept=lambda m: not _public_owner(m),
     ),
+    Rule(("onedrive - ",), Pattern(r"OneDrive - (?P<account>[^\\/\n<>\"']{2,60})(?=[\\/])", re.I)),
     Rule(
         ("\\\\",),
         Pattern(r"(?<![\w:\\.$)}%\]])\\\\(?P<host>[A-Za-z][\w-]{1,30})(?=\\[\w$])"),

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from rocm_doctor.redaction.known import words
 from rocm_doctor.redaction.rules import Pattern, Rule
 
 _WORDS = r"[^\s<>\"'()@,:;|/\\][^\n<>\"'()@,:;|/\\]{0,58}[^\s<>\"'()@,:;|/\\]"
 _FULL = r"[^\W\d_][\w'\u2019.-]{0,40}(?: [^\W\d_][\w'\u2019.-]{0,40}){0,4}"
 """A name of up to five words in any script."""
+_CAPITAL = r"[^\W\d_a-z][^\W\d_]{2,30}(?:-[^\W\d_]{2,30})?"
 _CLOSINGS = (
     "regards", "cheers", "thanks", "thank you", "sincerely", "best wishes", "best", "yours", "gr\u00fc\u00dfe", "gruss", "gru\u00df", "mfg",
     "dank", "cordialement", "merci", "salutations", "saludos", "gracias", "atentamente", "abra\u00e7os", "obrigado", "obrigada",
@@ -32,6 +34,11 @@ def _named(match: re.Match[str]) -> bool:
     """Whether each word of it is written as a name is: with a capital where its script has any, or as a particle between two."""
     words = match["user"].split()
     return all(w[0] != w[0].lower() or w[0].lower() == w[0].upper() or (0 < n < len(words) - 1) for n, w in enumerate(words))
+
+
+def _unusual(match: re.Match[str]) -> bool:
+    """Whether no word of a name is one of the language or of the field, as those of products are."""
+    return not set(match["user"].casefold().split()) & words()
 
 
 def _digits(least: int) -> Callable[[re.Match[str]], bool]:
@@ -74,6 +81,33 @@ PERSONS = (
     Rule((" am]", " pm]", "0]", "1]", "2]", "3]", "4]", "5]", "6]", "7]", "8]", "9]"), Pattern(r"^\[\d{1,2}:\d\d(?::\d\d)?(?: [AaPp][Mm])?\] <?(?P<user>[A-Za-z][\w.]{1,31}(?:#\d{4})?)>?:? "), "line", sure=False),
     Rule(("#",), Pattern(r"(?<![\w.#])(?P<user>[A-Za-z][\w.]{2,31}#\d{4})(?!\w)"), "line"),
     Rule(
+        (" am ", " is ", "soy ", "llamo ", "ich bin ", "hei\u00dfe ", "hier ist ", "je suis ", "m'appelle ", "mi chiamo "),
+        Pattern(rf"(?:[Tt]his is|\bI am|[Mm]y name is|[Ss]oy|[Mm]e llamo|[Ii]ch bin|hei\u00dfe|[Hh]ier ist|[Jj]e suis|m'appelle|[Mm]i chiamo) (?P<user>{_CAPITAL} {_CAPITAL})(?= (?:from|of|at|in|and|del?|des?|du|von|vom|aus|dell[ao]|und|et|y|e)\b|[,.!(\n]|$)", re.M),
+        "line",
+        sure=False,
+        accept=_unusual,
+    ),
+    Rule(
+        (" from ", " of ", " at ", " von ", " aus ", " del ", " de "),
+        Pattern(rf"(?:[Tt]his is|I am|[Mm]y name is|[Ss]oy|[Ii]ch bin|[Jj]e suis) {_CAPITAL} {_CAPITAL} \w+ (?P<account>{_CAPITAL}(?: {_CAPITAL}){{0,2}})"),
+        "line",
+        accept=lambda m: not set(m["account"].casefold().split()) & words(),
+    ),
+    Rule(("@",), Pattern(r"@(?P<user>[\w.-]{2,40}) (?:on|in|auf|sur|en) (?:slack|mattermost|discord|teams|matrix|telegram|mastodon)\b", re.I)),
+    Rule(("@",), Pattern(rf"\((?P<user>{_CAPITAL} {_CAPITAL}), ?[\w.+-]+@|@[\w.-]+ \((?P<user2>{_CAPITAL} {_CAPITAL})\)"), "line", sure=False),
+    Rule((" am", " pm"), Pattern(rf"^(?P<user>{_CAPITAL} {_CAPITAL}) {{1,3}}\d{{1,2}}:\d\d [AP]M\s*$"), "line", sure=False),
+    Rule(
+        ("my account", "my user", "my login", "mi usuario", "mein benutzer", "mon compte"),
+        Pattern(r"(?:my|mi|mein|mon) [a-z]{4,12}(?: ?name)?(?: (?:there|here|on \w+))? (?:is|es|ist|est):? [\"'`]?(?P<user>[A-Za-z_][\w.-]{2,40})", re.I),
+        sure=False,
+    ),
+    Rule(
+        (" gmbh", " sas", " sarl", " s.r.l", " b.v.", " e.v."),
+        Pattern(rf"(?P<account>{_CAPITAL}(?: {_CAPITAL}){{0,3}} (?:GmbH|SAS|SARL|S\.r\.l\.|B\.V\.|e\.V\.))"),
+        "line",
+        accept=lambda m: m["account"].split()[0].casefold() not in words(),
+    ),
+    Rule(
         ("department", "abteilung", "institute:", "faculty:", "service :"),
         Pattern(r"(?:department|abteilung|institute|faculty|service)\s?:\s{1,8}(?P<account>[^\s|:][^\n|:]{2,60}?)\s*(?:\||\r?\n|$)", re.I),
         sure=False,
@@ -89,8 +123,8 @@ PERSONS = (
         accept=_digits(9),
     ),
     Rule(
-        ("phone", "mobile", "tel:", "tel.", "tel ", "t\u00e9l", "telef", "call me", "whatsapp", "fax", "durchwahl"),
-        Pattern(r"[^\W\d_][\w .]{0,20}?[.: ]{1,4}(?P<phone>\+?[\d(][\d ().-]{6,18}\d)", re.I),
+        ("phone", "mobile", "tel:", "tel.", "tel ", "t\u00e9l", "telef", "call me", "whatsapp", "fax", "durchwahl", "\u96fb\u8a71", "\u7535\u8bdd", "\u624b\u673a", "\u643a\u5e2f", "\uc804\ud654", "\u0442\u0435\u043b"),
+        Pattern(r"[^\W\d_][\w .]{0,20}?[.:\uff1a ]{1,4}(?P<phone>\+?[\d(][\d ().-]{6,18}\d)", re.I),
         accept=_digits(8),
     ),
     Rule(("chat-id", "chat_id", "chatid"), Pattern(r"chat[-_]?id[\"']?[ =:]{1,3}[\"']?(?P<phone>-?\d{8,15})", re.I)),

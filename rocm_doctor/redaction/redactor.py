@@ -17,7 +17,7 @@ from typing import NamedTuple
 from rocm_doctor.bounded.texts import lower
 from rocm_doctor.redaction import addresses
 from rocm_doctor.redaction.find import NAMES, PSEUDONYM, Search, searches
-from rocm_doctor.redaction.known import anonymous, distinctive
+from rocm_doctor.redaction.known import anonymous, distinctive, domain_of
 from rocm_doctor.redaction.pseudonyms import IDS, Pseudonyms
 from rocm_doctor.redaction.rules import Found
 
@@ -36,6 +36,10 @@ _LONGEST = 500
 """Letters of a token that is looked for elsewhere."""
 _DOMAIN = re.compile(r"(?:\.[a-z][a-z0-9-]{1,40}){2,4}(?![\w(/])")
 """What makes the short name of a host a full one."""
+_PERSON = re.compile(r"([A-Za-z]{3,30})\.([A-Za-z]{3,30})@")
+"""The parts of a mail address that are a person's first and last name."""
+_NAME = re.compile(r"[^\W\d_]{4,}")
+"""A part of a person's name that stands alone elsewhere: in a signature, in a login."""
 _QUOTE = 80
 """Length of a text from which it may be a quote that was cut."""
 _TAILS = (re.compile(r"[^\s\"'=:,(&?@/]{8,}$"), re.compile(r"[^\s\"',(&?]{8,}$"), re.compile(r"(?<==)\S{8,}$"))
@@ -103,7 +107,12 @@ class Redactor:
                 for line in secret.split("\n"):
                     self._learn("token", line.strip())
             elif found.learn:
-                self._learn(found.kind, secret)
+                for name in (secret, *(_NAME.findall(secret) if found.kind == "user" and " " in secret else ())):
+                    self._learn(found.kind, name)
+            if found.kind in ("host", "email") and (domain := domain_of(secret.rpartition("@")[2])):
+                self._learn("host", domain)
+            if found.kind == "email" and (person := _PERSON.match(secret)):
+                self._learn("user", f"{person[1]} {person[2]}")
             if len(secret) > _CUT:
                 self._tokens.add(secret)
 

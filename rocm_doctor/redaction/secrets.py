@@ -21,9 +21,10 @@ _KEY_WORDS = (
     "token", "secret", "passw", "passphrase", "pwd", "api_key", "api-key", "apikey", "api key", "accesskey", "access_key", "access-key",
     "privatekey", "private_key", "private-key", "credential", "auth", "signature", "sig=", "key=", "key:", "key\"", "_key", "-key", "cookie", "_pat",
     "_pass", "key is", "psk", "passcode", "wandb login", "encryption", "license_key", "otp", "pin=", "_auth", "webhook", "dsn",
+    "key ", "preshared", "session_id", "sessionid",
 )  # fmt: skip
 _STRONG = re.compile(
-    r"secret|passw(?:or)?d|passphrase|passcode|api_?key|access_?key|private_?key|credential|auth_?token|_psk|^psk$|^pwd$|webhook_?url|_dsn$|(?:^|_)pass$",
+    r"secret|passw(?:or)?d|passphrase|passcode|api_?key|access_?key|private_?key|credential|auth_?token|pre_?shared_?key|_psk|^psk$|^pwd$|webhook_?url|_dsn$|(?:^|_)pass$",
     re.I,
 )
 _TOKENS = re.compile(
@@ -82,9 +83,18 @@ def _is_secret(match: re.Match[str]) -> bool:
         if assigned or option:
             return any(not c.isalpha() for c in value) or len(value) >= 12
         mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+        if "passw" in bare.casefold() and between.rstrip(" ")[-1:] in ("'", '"') and not value.isalpha():
+            return True
         drawn = len(value) >= 8 and not value.islower() and not value.isupper()
         return mixed and (said or len(value) >= 20 or random(value) or ("passw" in bare.casefold() and drawn))
-    return (assigned or said) and _KEY_LIKE.search(bare) is not None and random(value)
+    return (assigned or said or len(value) >= 32) and _KEY_LIKE.search(bare) is not None and random(value)
+
+
+def _is_said(match: re.Match[str]) -> bool:
+    """Whether a password stands behind the short word for it: a drawn one, where the word begins a line or a part of a sentence."""
+    before = match.string[max(0, match.start() - 80) : match.start()].rsplit("\n", 1)[-1].rstrip()
+    value = match["token"]
+    return not _HARMLESS.fullmatch(value) and not value.isalpha() and (not before or before[-1] in ",;(|/-")
 
 
 _KEY_LIKE = re.compile(r"key|auth|sig|cookie|token|pass|pwd|pin|otp|credential|session|encryption|webhook", re.I)
@@ -125,127 +135,109 @@ def _is_mixed(match: re.Match[str]) -> bool:
 
 
 _SCHEMES = frozenset(["bearer", "basic", "digest", "negotiate", "apikey", "aws4-hmac-sha256"])
-
-
-def rules() -> Iterator[Rule]:
-    """A rule for each published shape, and those for headers, URLs, logins and keys by their names."""
-    yield from map(_shape, known().tokens)
-    yield Rule(("akia", "asia"), Pattern(r"A[KS]IA[A-Z0-9]{16}[\s/:,;\"']{1,4}(?P<token>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])"))
-    yield Rule(
+_PARAMETERS = (
+    "sig", "signature", "x-amz-signature", "x-amz-credential", "x-amz-security-token", "x-goog-signature", "x-goog-credential",
+    "x-oss-signature", "ossaccesskeyid", "awsaccesskeyid", "googleaccessid", "access_token", "auth_token", "token", "api_key", "api-key",
+    "apikey", "key", "code", "secret", "client_secret", "policy", "key-pair-id", "auth", "password", "pwd", "pass", "sessionid", "session",
+    "refresh_token", "private_token",
+)  # fmt: skip
+_QUERY = tuple(mark + name + "=" for mark in "?&;" for name in _PARAMETERS)
+_RULES = (
+    Rule(("akia", "asia"), Pattern(r"A[KS]IA[A-Z0-9]{16}[\s/:,;\"']{1,4}(?P<token>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])")),
+    Rule(
         ("proxy",),
         Pattern(
             r"proxy[\"']?[=:]\s{0,2}[\"']?(?P<token>[^\s:@/\"'<>]{1,60}:[^\s@/\"'<>]{1,200})@(?P<host>[\w.-]{1,200}\w)", re.I
         ),
-    )
-    yield Rule(
+    ),
+    Rule(
         ("docker login", "podman login", "registry login"),
         Pattern(r"login\s[^\n|;]{0,300}?\s(?P<host>[\w-]+(?:\.[\w-]+)+(?::\d+)?)\s*$"),
         "line",
-    )
-    yield Rule(("bot",), Pattern(r"bot(?P<token>\d{8,10}:AA[\w-]{30,40})"))
-    yield Rule(_KEY_WORDS, _KEYED, accept=_is_secret)
-    yield Rule(("cookie",), Pattern(r"(?:set-)?cookie[\"']?:\s{0,4}[\"']?(?P<token>[^\n\"'<>]{6,2000})", re.I))
-    yield Rule(
+    ),
+    Rule(("bot",), Pattern(r"bot(?P<token>\d{8,10}:AA[\w-]{30,40})")),
+    Rule(_KEY_WORDS, _KEYED, accept=_is_secret),
+    Rule(
+        ("pass: ", "pass is ", "pw: ", "pw is ", "pw=", "pwd is "),
+        Pattern(r"(?<![\w-])(?:pass|pwd?)(?:: ?|=| is:? )[\"'`]?(?P<token>[^\s\"'`<>,]{6,60}?)[\"'`.,]?(?=\s|$)", re.M),
+        accept=_is_said,
+    ),
+    Rule((".login(",), Pattern(r"\.login\([\"'][^\"'\n]{1,100}[\"'], ?[\"'](?P<token>[^\"'\n<>]{4,200})[\"']")),
+    Rule(("cookie",), Pattern(r"(?:set-)?cookie[\"']?:\s{0,4}[\"']?(?P<token>[^\n\"'<>]{6,2000})", re.I)),
+    Rule(
         ("authorization", "x-api-key", "x-auth-token", "proxy-authorization"),
         Pattern(
             r"[\w-]+[\"']?\s{0,2}[:=]\s{0,4}[\"']?(?:(?:bearer|basic|token|apikey|digest|aws4-hmac-sha256)\s)?(?P<token>[^\s\"'<>,;]{6,4000})",
             re.I,
         ),
         accept=lambda m: not _HARMLESS.fullmatch(m["token"]) and m["token"].casefold() not in _SCHEMES,
-    )
-    yield Rule(
+    ),
+    Rule(
         ("bearer ", "basic "),
         Pattern(r"(?:bearer|basic) (?P<token>[\w.~+/=-]{12,4000})", re.I),
         accept=lambda m: any(map(str.isdigit, m["token"])) or m["token"].endswith("="),
-    )
-    yield Rule(("://",), Pattern(r"://(?P<token>[^\s/@:<>\"']{0,200}:[^\s/@<>\"']{1,300}|[^\s/@:<>\"']{20,300})@"))
-    yield Rule(("://",), Pattern(r"://(?P<user>[^\s/@:<>\"']{1,60})@"), accept=lambda m: m["user"] != "git")
-    yield Rule(
+    ),
+    Rule(("://",), Pattern(r"://(?P<token>[^\s/@:<>\"']{0,200}:[^\s/@<>\"']{1,300}|[^\s/@:<>\"']{20,300})@")),
+    Rule(("://",), Pattern(r"://(?P<user>[^\s/@:<>\"']{1,60})@"), accept=lambda m: m["user"] != "git"),
+    Rule(
         _QUERY,
         Pattern(r"[?&;](?:amp;)?[\w-]+=(?P<token>[^\s&\"'<>#`)\]]{6,2000})"),
         accept=lambda m: not _HARMLESS.fullmatch(m["token"]),
-    )
-    yield Rule(
+    ),
+    Rule(
         ("login", "sshpass", "curl ", "wget "),
         Pattern(
             r"(?:login|sshpass|curl|wget)[^\n|;]{0,200}?\s(?:-p|--password|-u|--user|--http-password)[ =]?[\"']?(?P<user>[^\s\"':/<>]{1,60}):(?P<token>[^\s\"'<>]{3,200})"
         ),
         "line",
-    )
-    yield Rule(
+    ),
+    Rule(
         ("login", "sshpass"),
         Pattern(r"(?:login|sshpass)[^\n|;]{0,200}?\s(?:-p|--password)[ =]?[\"']?(?P<token>[^\s\"'<>$-][^\s\"'<>]{3,200})"),
         "line",
-    )
-    yield Rule(
+    ),
+    Rule(
         (" -u ", "\n-u ", " --user "),
         Pattern(r"\s(?:-u|--user)[ =][\"']?(?P<user>[A-Za-z_][^\s\"':/<>]{1,60}):(?P<token>[^\s\"'<>]{6,200})"),
         accept=lambda m: m["token"] != m["user"],
-    )
-    yield Rule(
+    ),
+    Rule(
         ("mysql", "mariadb"),
         Pattern(
             r"(?:mysql\w*|mariadb)[^\n|;]{0,200}?\s-p(?P<token>[^\s\"'<>$-][^\s\"'<>]{2,200})(?:[^\n|;]{0,100}?\s-h ?(?P<host>[A-Za-z][\w.-]{1,200}))?"
         ),
         "line",
-    )
-    yield Rule(
+    ),
+    Rule(
         ("login", "kinit ", "mysql ", "psql "),
         Pattern(r"(?:login|kinit|mysql|psql)[^\n|;]{0,200}?\s(?:-u|--username|-U)[ =]?[\"']?(?P<user>[A-Za-z][^\s\"'<>:]{1,60})"),
         "line",
-    )
-    yield Rule(
+    ),
+    Rule(
         ("login",),
         Pattern(r"login (?:--relogin |--verify |--token |--cloud |--host=\S+ ){0,3}(?P<token>[^\s\"'<>-][\w.-]{15,300})"),
         accept=lambda m: random(m["token"]),
-    )
-    yield Rule(
+    ),
+    Rule(
         ("ssh-rsa aaaa", "ssh-ed25519 aaaa", "ssh-dss aaaa", "ecdsa-sha2-nistp", "sk-ssh-ed25519"),
         Pattern(r"[\w@.-]+ (?P<token>AAAA[\w+/]{16,3000}={0,3})(?:[ \t]+(?P<user>[\w.+-]{1,60})(?:@(?P<host>[\w.-]{1,200}))?)?"),
-    )
-    yield Rule(
+    ),
+    Rule(
         ("sha256:", "md5:"),
         Pattern(
             r"SHA256:(?P<token>[A-Za-z0-9+/]{43})(?![A-Za-z0-9+/])(?:[ \t]+(?P<user>[\w.+-]{1,60})@(?P<host>[\w.-]{1,200}))?|MD5:(?P<token2>(?:[0-9a-f]{2}:){15}[0-9a-f]{2})"
         ),
-    )
-    yield Rule(("|1|",), Pattern(r"\|1\|(?P<token>[\w+/=]{20,40}\|[\w+/=]{20,40})"))
+    ),
+    Rule(("krb5cc_",), Pattern(r"krb5cc_\d{1,10}_(?P<token>\w{6,40})")),
+    Rule(("|1|",), Pattern(r"\|1\|(?P<token>[\w+/=]{20,40}\|[\w+/=]{20,40})")),
+)
 
 
-_PARAMETERS = [
-    "sig",
-    "signature",
-    "x-amz-signature",
-    "x-amz-credential",
-    "x-amz-security-token",
-    "x-goog-signature",
-    "x-goog-credential",
-    "x-oss-signature",
-    "ossaccesskeyid",
-    "awsaccesskeyid",
-    "googleaccessid",
-    "access_token",
-    "auth_token",
-    "token",
-    "api_key",
-    "api-key",
-    "apikey",
-    "key",
-    "code",
-    "secret",
-    "client_secret",
-    "policy",
-    "key-pair-id",
-    "auth",
-    "password",
-    "pwd",
-    "pass",
-    "sessionid",
-    "session",
-    "refresh_token",
-    "private_token",
-]
-_QUERY = tuple(mark + name + "=" for name in _PARAMETERS for mark in ("?", "&", ";"))
+def rules() -> Iterator[Rule]:
+    """A rule for each published shape, and those for headers, URLs, logins and keys by their names."""
+    yield from map(_shape, known().tokens)
+    yield from _RULES
+
 
 _BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,60}(?:PRIVATE KEY|CERTIFICATE|PGP MESSAGE)(?: BLOCK)?-----")
 _BODY_LINE = re.compile(r"(?:\\r|\\n|[\s>|#*\"',+]|[A-Za-z-]{3,20}: [^\n]{1,80}\n)*[A-Za-z0-9+/=]{8,}(?=\\|\s|[\"',-]|$)")
