@@ -27,7 +27,7 @@ _TELLING = re.compile(
     r"|traceback|warn|assert|illegal|corrupt|worked|refus|\bhip|rocblas|miopen|hipblaslt|hsa_|kfd|amdgpu",
     re.I,
 )
-"""Words in a line of a program that tell of its failure."""
+"""Words of failure in a line of a program."""
 _BOILERPLATE = re.compile(
     r"^\W*(?:-?\s*\[[ x]\]\s.*|<!--.*-->|_no response_|n/?a|#+\s*(?:describe the (?:bug|issue)|steps to reproduce|to reproduce"
     r"|expected behaviou?r|additional (?:context|information)|screenshots|checklist|your current environment"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from functools import lru_cache
 
 from rocm_doctor.redaction.rules import Spans, disjoint
 
@@ -108,6 +109,9 @@ def _is_ipv4(value: str) -> bool:
     return plain and parts[0] not in ("0", "127", "255")
 
 
+_GROUPS = re.compile(r"[0-9a-fA-F:]*")
+_LONGEST = 45
+"""Letters of the longest IPv6 address."""
 _DOUBLE_COLON = re.compile(r"::|:[0-9a-fA-F]{1,4}:[0-9a-fA-F]{1,4}:[0-9a-fA-F]{1,4}:")
 
 
@@ -117,11 +121,9 @@ def _ipv6(text: str) -> Spans:
         if m.start() < done:
             continue
         start, end = m.span()
-        while start and text[start - 1] in _HEX + ":":
-            start -= 1
-        while end < len(text) and text[end] in _HEX + ":":
-            end += 1
-        done = end
+        before = text[max(done, start - _LONGEST) : start]
+        start -= len(before) - len(before.rstrip(_HEX + ":"))
+        done = end = _GROUPS.match(text, end).end()  # type: ignore[union-attr]
         if text[start:end].endswith(":") and not text[start:end].endswith("::"):
             end -= 1
         if _is_ipv6(text[start:end], text[max(0, start - 1) : start], text[end : end + 1]):
@@ -134,6 +136,12 @@ def _is_ipv6(value: str, before: str, after: str) -> bool:
         return False
     if value.count(":") < 3 and not re.match(r"[0-9a-fA-F]{4}:", value):
         return False
+    return _parses(value)
+
+
+@lru_cache(4096)
+def _parses(value: str) -> bool:
+    """Whether the words are an IPv6 address, and not this machine's own. Cached: a log repeats its few addresses."""
     try:
         return not ipaddress.IPv6Address(value).is_loopback
     except ValueError:

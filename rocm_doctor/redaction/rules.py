@@ -68,7 +68,8 @@ class RuleSet:
         for number, rule in enumerate(self._rules):
             for hint in rule.hints:
                 places.setdefault(hint, []).append(number)
-        self._hints = re.compile(f"(?=({_tree(places)}))")
+        # A run of backslashes is one place: the rules for it search its whole line.
+        self._hints = re.compile(rf"(?!(?<=\\)\\)(?=({_tree(places)}))")
         # The longest hint is found at a place: those that it begins with are there too.
         self._numbers = {
             hint: tuple(sorted(n for size in range(len(hint)) for n in places.get(hint[: size + 1], ()))) for hint in places

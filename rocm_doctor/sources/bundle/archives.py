@@ -23,7 +23,7 @@ LIMIT = 16 * MIB
 END = 8 * MIB
 LINES = 400_000
 """Lines of the same: a list of more takes more memory than their letters."""
-TOTAL = 20 * MIB
+TOTAL = 16 * MIB
 """Bytes of a folder or an archive, which are all in memory at once: whatever they hold is judged and redacted in 10 s and 300 MiB."""
 STREAM = 256 * MIB
 """Bytes after which a stream counts as one without an end; of it only both ends are kept."""
