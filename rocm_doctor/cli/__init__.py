@@ -34,6 +34,7 @@ COMMANDS = {
     "explain": "Explain a diagnosis, a row or a variable, with sources.",
     "probe": "Print the facts that were read, without judging them.",
     "bundle": "Pack redacted artifacts and the report for a bug report.",
+    "mcp": "Serve the doctor to a coding agent (Model Context Protocol).",
     "triage": "Write the comment for an issue about an AMD GPU, from a saved event.",
     "diff": "Compare two reports or bundles, likely causes first.",
     "fleet": "Judge the reports of many nodes together.",

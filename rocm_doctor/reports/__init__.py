@@ -20,6 +20,7 @@ _RENDERERS = {
     "github": "github",
     "gitlab": "gitlab",
     "html": "html",
+    "agent": "agent",
 }
 FORMATS = tuple(_RENDERERS)
 

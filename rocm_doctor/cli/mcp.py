@@ -1,0 +1,37 @@
+"""`rocm-doctor mcp`: a server of the Model Context Protocol, for coding agents."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import click
+
+from rocm_doctor.bounded import files
+from rocm_doctor.cli.common import InputError, interpreter
+
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+_SKILL = Path(__file__).parent.parent / "integrations" / "agents" / "SKILL.md"
+
+
+@click.command(epilog='Example:  {"mcpServers": {"rocm-doctor": {"command": "rocm-doctor", "args": ["mcp"]}}}')
+@click.option(
+    "--root", "roots", multiple=True, type=_FOLDER, help="A folder that tools may read; repeatable. [default: this one]"
+)
+@click.option("--write", is_flag=True, help="Let the tool `bundle` write new files below the roots.")
+@click.option("--python", help="Examine this interpreter instead of the one that runs the doctor.")
+@click.option("--skill", is_flag=True, help="Print the skill file, which tells an agent when to call what, and stop.")
+def command(roots: tuple[Path, ...], write: bool, python: str | None, skill: bool) -> None:
+    """Serve check, explain, matrix_show, plan, fit, lint, audit and bundle to a coding agent, over standard input and output.
+
+    Needs the extra `mcp`. It reads only, and only this machine and files below the roots.
+    """
+    if skill:
+        click.echo(files.text(_SKILL).rstrip("\n"))
+        return
+    if importlib.util.find_spec("mcp") is None:
+        raise InputError('the package mcp is not installed; install it with: pip install "rocm-doctor[mcp]"')
+    from rocm_doctor.integrations.agents.command import Roots
+    from rocm_doctor.integrations.agents.server import server
+
+    server(Roots(roots or (Path(),)), interpreter(python), write).run()

@@ -1,0 +1,246 @@
+"""`rocm-doctor mcp`: tools and resources of the Model Context Protocol over standard input and output.
+
+Every tool is a command of the command line. It reads this machine, texts that it is given, and files below the roots; only `bundle` writes,
+and only with --write. Answers are redacted, as every shared format is.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import BaseModel, Field
+
+from rocm_doctor._version import __version__
+from rocm_doctor.integrations.agents.command import Failed, Roots, answer
+from rocm_doctor.integrations.agents.pages import Pages
+from rocm_doctor.matrix import load
+from rocm_doctor.redaction.shared import redact_plain
+
+_PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
+Word = Annotated[str, Field(max_length=200, pattern=_PRINTABLE)]
+FilePath = Annotated[str, Field(max_length=4096, pattern=_PRINTABLE)]
+Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+Form = Literal["agent", "json"]
+Size = Annotated[str, Field(pattern=r"^\d{1,9}(\.\d{1,9})?(GiB|GB|MiB|MB)?$", description="Memory: 24GiB")]
+READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, open_world_hint=False)
+WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
+
+
+class Page(BaseModel):
+    """One piece of an answer."""
+
+    text: str = Field(description="The answer, or the next piece of it")
+    next_cursor: str | None = Field(default=None, description="Give it to the tool `more` for the next piece; null at the end")
+
+
+Answer = Annotated[CallToolResult, Page]
+
+
+class Tools:
+    """The tools of one server: its roots, the interpreter to examine, and whether it may write."""
+
+    def __init__(self, roots: Roots, python: str | None, write: bool) -> None:
+        self.roots, self.write, self.pages = roots, write, Pages()
+        self.examined = [f"--python={python}"] if python else []
+
+    def check(
+        self,
+        text: Annotated[str | None, Field(max_length=4_000_000, description="A log, a bug report or tools' output")] = None,
+        paths: Annotated[list[FilePath], Field(max_length=50, description="Logs, bundles, captured files or folders")] = [],  # noqa: B006
+        format: Form = "agent",
+    ) -> Answer:
+        """Will training work on the AMD GPU? If not: why, with evidence and commands. Without text and paths: this machine."""
+        if text is None:
+            where = [] if paths else self.examined
+            return self._run("check", "--no-smoke", *where, f"--format={format}", "--", *map(self._inside, paths))
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "text.md")
+            file.write_text(text, "utf-8", errors="replace")
+            return self._run("check", f"--format={format}", "--", str(file), *map(self._inside, paths))
+
+    def explain(
+        self, name: Annotated[Word, Field(description="arch.not-in-build, a row's key, HSA_OVERRIDE_GFX_VERSION, gfx1100")]
+    ) -> Answer:
+        """The meaning, remedy and sources of a diagnosis, a row of the matrix, an environment variable or a gfx target."""
+        return self._run("explain", "--", name)
+
+    def matrix_show(
+        self,
+        subject: Annotated[Word, Field(description="gfx1100, RX 7900 XTX, torch, rocm, driver, a package or a variable")],
+        version: Word = "",
+        format: Literal["text", "json", "markdown"] = "text",
+    ) -> Answer:
+        """What is known to work and not to work with a GPU, a release of torch or ROCm, or a library, with sources."""
+        return self._run("matrix", "show", f"--format={format}", "--", subject, version)
+
+    def plan(
+        self,
+        gpu: Annotated[Word | None, Field(description="gfx1100 or a product; empty: this machine's")] = None,
+        os: Literal["linux", "windows", "wsl"] | None = None,
+        python: Annotated[str | None, Field(pattern=r"^3\.\d{1,2}$")] = None,
+        packages: Annotated[list[Word], Field(max_length=20, description="Besides torch: bitsandbytes, flash-attn")] = [],  # noqa: B006
+        train: Literal["full", "lora", "qlora"] | None = None,
+        kernel: Word | None = None,
+        driver: Word | None = None,
+        format: Literal["text", "json", "requirements", "uv", "conda", "dockerfile"] = "text",
+    ) -> Answer:
+        """Which torch, ROCm and packages to install for a GPU, best first, as commands, with the reasons."""
+        asked = {
+            "gpu": gpu,
+            "os": os,
+            "python": python,
+            "with": ",".join(packages),
+            "train": train,
+            "kernel": kernel,
+            "driver": driver,
+        }
+        return self._run("plan", f"--format={format}", *_options(asked))
+
+    def fit(
+        self,
+        model: Annotated[Word, Field(description="qwen2.5-7b, a hub id of a preset, or a config.json")],
+        gpu: Annotated[Word, Field(description="gfx1100, a product, or auto for this machine's")] = "auto",
+        method: Literal["full", "lora", "qlora"] = "lora",
+        batch: Count = 1,
+        seq: Count = 1024,
+        rank: Count = 16,
+        gpus: Annotated[int, Field(ge=1, le=4096)] = 1,
+        vram: Size | None = None,
+        format: Literal["text", "json"] = "text",
+    ) -> Answer:
+        """Does a fine-tuning run fit into the GPU's memory? The predicted peak, what else would fit, what one change saves."""
+        known = self._inside(model) if (self.roots.folders[0] / model).exists() else model
+        asked = {
+            "model": known,
+            "gpu": gpu,
+            "method": method,
+            "batch": batch,
+            "seq": seq,
+            "rank": rank,
+            "gpus": gpus,
+            "vram": vram,
+        }
+        return self._run("fit", "--fast", f"--format={format}", *_options(asked))
+
+    def lint(
+        self,
+        path: Annotated[FilePath, Field(description="A repository, or a file of it")] = ".",
+        gpu: Annotated[Word | None, Field(description="gfx1100 or a product; empty: the targets that it declares")] = None,
+        rocm: Word | None = None,
+        python: Annotated[str | None, Field(pattern=r"^3\.\d{1,2}$")] = None,
+        os: Literal["linux", "windows", "wsl"] | None = None,
+        format: Form = "agent",
+    ) -> Answer:
+        """Will the environments that a training repository declares work on a GPU? Requirements, locks, Dockerfiles, scripts; nothing runs."""
+        asked = {"gpu": gpu, "rocm": rocm, "python": python, "os": os}
+        return self._run("lint", f"--format={format}", *_options(asked), "--", self._inside(path))
+
+    def audit(
+        self,
+        path: Annotated[FilePath | None, Field(description="An environment, a folder, a wheel or a library")] = None,
+        gpus: Annotated[list[Word], Field(max_length=16, description="Judge for these targets: gfx906, gfx90a:xnack-")] = [],  # noqa: B006
+        format: Literal["text", "json"] = "text",
+    ) -> Answer:
+        """For which GPUs the installed libraries contain code. Files are read as bytes, nothing is loaded."""
+        wanted = [f"--gpu={gpu}" for gpu in gpus]
+        where = ["--", self._inside(path)] if path is not None else self.examined
+        return self._run("audit", f"--format={format}", *wanted, *where, redact=format == "text")
+
+    def bundle(
+        self,
+        output: Annotated[FilePath, Field(pattern=r"^[^\x00-\x1f\x7f]+\.zip$", description="A new .zip file")],
+        paths: Annotated[list[FilePath], Field(max_length=50)] = [],  # noqa: B006
+        log: FilePath | None = None,
+    ) -> Answer:
+        """Pack what was read from this machine (or from paths) into a redacted zip for a bug report. Needs a server with --write."""
+        if not self.write:
+            raise ToolError("this server only reads; a person can start it with `rocm-doctor mcp --write`")
+        target = self._inside(output)
+        if Path(target).exists():
+            raise ToolError(f"{output}: exists already")
+        logs = [f"--log={self._inside(log)}"] if log else []
+        return self._run(
+            "bundle", f"--output={target}", *logs, *([] if paths else self.examined), "--", *map(self._inside, paths)
+        )
+
+    def more(self, cursor: Annotated[Word, Field(description="next_cursor of the piece before")]) -> Answer:
+        """The next piece of a long answer."""
+        try:
+            return _page(*self.pages.at(cursor))
+        except KeyError as exc:
+            raise ToolError("unknown cursor: call the tool again") from exc
+
+    def _run(self, *arguments: str, redact: bool = False) -> CallToolResult:
+        """The first piece of what the command prints. `redact`: it does not do so itself."""
+        try:
+            text = answer(arguments, self.roots.folders[0])
+            return _page(*self.pages.first(redact_plain(text) if redact else text))
+        except Failed as exc:
+            raise ToolError(str(exc)) from exc
+
+    def _inside(self, path: str) -> str:
+        try:
+            return self.roots.inside(path)
+        except (Failed, OSError) as exc:
+            raise ToolError(str(exc)) from exc
+
+
+def _options(asked: dict[str, Any]) -> list[str]:
+    """`--name=value` for what was given: a value that begins with a dash stays a value."""
+    return [f"--{name}={value}" for name, value in asked.items() if value not in (None, "")]
+
+
+def _page(text: str, cursor: str | None) -> CallToolResult:
+    more = f"\n[cut: call `more` with cursor {cursor}]" if cursor else ""
+    return CallToolResult(
+        content=[TextContent(type="text", text=text + more)], structured_content=Page(text=text, next_cursor=cursor).model_dump()
+    )
+
+
+INSTRUCTIONS = (
+    "rocm-doctor knows which software works on which AMD GPU, with sources. Call `check` with the text of a failing run before you "
+    "guess at a cause, `plan` before you install torch, `lint` after you changed what a repository installs, `fit` before a long run. "
+    "Tell the user the commands; do not run those that change the system unasked."
+)
+
+
+def server(roots: Roots, python: str | None, write: bool) -> MCPServer[Any]:
+    """The server with all tools and resources."""
+    made: MCPServer[Any] = MCPServer("rocm-doctor", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
+    tools = Tools(roots, python, write)
+    reading: tuple[Callable[..., Any], ...] = (
+        tools.check, tools.explain, tools.matrix_show, tools.plan, tools.fit, tools.lint, tools.audit, tools.more,
+    )  # fmt: skip
+    for tool in reading:
+        made.tool(annotations=READS)(tool)
+    made.tool(annotations=WRITES)(tools.bundle)
+    matrix = load()
+
+    def explained(name: str, known: Any) -> str:
+        if name not in known:
+            raise ResourceNotFoundError(f"unknown: {name[:100]}")
+        return answer(("explain", "--", name), roots.folders[0])
+
+    @made.resource("rocm-doctor://diagnoses", mime_type="text/plain", description="Every diagnosis: id and title")
+    def diagnoses() -> str:
+        return "\n".join(f"{one.id}: {one.title}" for one in matrix.diagnoses.values())
+
+    @made.resource("rocm-doctor://rows", mime_type="text/plain", description="Every row of the matrix: key, diagnosis and title")
+    def rows() -> str:
+        return "\n".join(f"{row.key} ({row.diagnosis}): {row.title}" for row in matrix.rows)
+
+    @made.resource("rocm-doctor://diagnoses/{id}", mime_type="text/plain", description="A diagnosis: why, what to do, sources")
+    def diagnosis(id: str) -> str:
+        return explained(id, matrix.diagnoses)
+
+    @made.resource("rocm-doctor://rows/{key}", mime_type="text/plain", description="A row: conditions, cause, remedy, sources")
+    def row(key: str) -> str:
+        return explained(key, matrix.by_key)
+
+    return made

@@ -1,0 +1,64 @@
+"""The shortest complete text, for coding agents: the verdict, each root cause with its evidence and commands, and what to ask.
+
+One statement a line, without colour and wrapping. A note is one line: `rocm-doctor explain` has the rest of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_doctor.commands import remarks
+from rocm_doctor.model import Command, Finding, Reading, Report
+from rocm_doctor.reports import RenderOptions
+from rocm_doctor.reports.machine import gpu_lines, stack_of
+from rocm_doctor.reports.places import line_of, name_of, where
+
+_SUMMED_UP = 3
+"""Likely diagnoses and readings of a finding, at most."""
+
+
+def render(report: Report, look: RenderOptions) -> str:
+    """Lines of `key: value`, the verdict first."""
+    return "\n".join(line.replace("\n", " ") for line in _lines(report)) + "\n"
+
+
+def _lines(report: Report) -> Iterator[str]:
+    yield f"verdict: {report.verdict}: {report.summary}"
+    machine = [*(f"{label} {words}" for label, words in gpu_lines(report.snapshot)), *map(" ".join, stack_of(report.snapshot))]
+    if machine:
+        yield f"machine: {'; '.join(machine)}"
+    for finding in report.findings:
+        if finding.severity != "note" and not finding.follows_from:
+            yield from _finding(finding)
+    notes = [f for f in report.findings if f.severity == "note" and f.status != "works" and not f.follows_from]
+    yield from dict.fromkeys(f"note {name_of(note)}: {note.title}" for note in notes)
+    likely = [f"{one.id} {one.probability:.0%}" for one in report.differential[:_SUMMED_UP]]
+    if likely:
+        yield f"likely: {', '.join(likely)}"
+    for question in report.questions:
+        yield f"unknown: {question.asks}"
+        yield from _commands("run", (question.command,))
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    yield f"{finding.severity} ({finding.confidence} confidence) {name_of(finding)}: {finding.title}{where(finding)}"
+    yield f"  why: {finding.cause}"
+    quotes = dict.fromkeys(_read(r) for r in finding.evidence if r.quote)
+    yield from (f"  read: {quote}" for quote in list(quotes)[:_SUMMED_UP])
+    if finding.advice:
+        yield f"  do: {finding.advice}"
+    yield from _commands("run", finding.commands)
+    yield from _commands("then check", finding.verify)
+    if finding.sources:
+        yield f"  source ({finding.grade}): {finding.sources[0]}"
+
+
+def _read(reading: Reading) -> str:
+    line = line_of(reading)
+    return f"{reading.artifact}{f':{line}' if line else ''}: {' '.join(reading.quote.split())}"
+
+
+def _commands(label: str, commands: tuple[Command, ...]) -> Iterator[str]:
+    for command in commands:
+        said = remarks(command)
+        yield f"  {label}{f' ({said})' if said else ''}: {command.text}"

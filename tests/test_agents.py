@@ -1,0 +1,234 @@
+"""The server of the Model Context Protocol, driven by the SDK's own client over standard input and output, and the format for agents."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from click.testing import CliRunner
+
+from rocm_doctor import pipeline
+from rocm_doctor.cli import cli
+from rocm_doctor.integrations.agents.pages import PAGE, Pages
+from rocm_doctor.matrix import load
+from rocm_doctor.reports import RenderOptions, render
+
+mcp = pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
+ROOT = Path(__file__).resolve().parents[1]
+LOG = "RX 7900 XTX\nRuntimeError: HIP error: invalid device function\n"
+T = TypeVar("T")
+
+
+def served(root: Path, talk: Callable[[Any], Awaitable[T]], *options: str) -> T:
+    """What a client gets from a server that was started as an agent starts it."""
+    from mcp.client.stdio import StdioServerParameters
+
+    async def session() -> T:
+        argv = ["-m", "rocm_doctor", "mcp", "--root", str(root), *options]
+        server = StdioServerParameters(command=sys.executable, args=argv, cwd=str(ROOT))
+        async with mcp.Client(server) as client:
+            return await talk(client)
+
+    return asyncio.run(session())
+
+
+def text(result: Any) -> str:
+    assert not result.is_error, result.content[0].text
+    assert result.structured_content["text"] in result.content[0].text
+    return str(result.structured_content["text"])
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "train.log").write_text(LOG)
+    (tmp_path / "requirements-rocm.txt").write_text("--index-url https://download.pytorch.org/whl/cu128\ntorch==2.9.1\n")
+    (tmp_path / "click.py").write_text("raise SystemExit('the working directory was imported')\n")
+    return tmp_path
+
+
+def test_the_client_lists_and_calls_every_tool(root: Path) -> None:
+    calls: dict[str, tuple[dict[str, Any], str]] = {
+        "check": ({"text": LOG}, "arch.not-in-build"),
+        "explain": ({"name": "arch.not-in-build"}, "was built without this GPU's code"),
+        "matrix_show": ({"subject": "torch", "version": "2.9.1"}, "rocm6.4"),
+        "plan": ({"gpu": "gfx1100", "packages": ["peft"], "python": "3.12"}, "torch 2."),
+        "fit": ({"model": "qwen2.5-7b", "gpu": "gfx1100", "vram": "24GiB"}, "It fits"),
+        "lint": ({"gpu": "gfx1100"}, "version.torch-not-rocm"),
+        "audit": ({"path": "."}, "no GPU code"),
+        "bundle": ({"output": "ticket.zip", "paths": ["train.log"]}, "artifacts"),
+    }
+
+    async def talk(client: Any) -> None:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert set(tools) == {*calls, "more"}
+        assert [name for name, tool in tools.items() if not tool.annotations.read_only_hint] == ["bundle"]
+        for name, (arguments, expected) in calls.items():
+            assert tools[name].input_schema["properties"].keys() >= arguments.keys()
+            assert tools[name].output_schema["required"] == ["text"]
+            assert tools[name].description
+            assert expected in text(await client.call_tool(name, arguments)), name
+        assert "arch.not-in-build" in text(await client.call_tool("check", {"paths": ["train.log"]}))
+        assert text(await client.call_tool("check", {})).startswith("verdict: ")
+
+    served(root, talk, "--write")
+    assert (root / "ticket.zip").stat().st_size > 500
+
+
+def test_the_client_reads_resources(root: Path) -> None:
+    async def talk(client: Any) -> None:
+        listed = {str(one.uri) for one in (await client.list_resources()).resources}
+        assert listed == {"rocm-doctor://diagnoses", "rocm-doctor://rows"}
+        templates = (await client.list_resource_templates()).resource_templates
+        assert {one.uri_template for one in templates} == {"rocm-doctor://diagnoses/{id}", "rocm-doctor://rows/{key}"}
+        row = load().rows[0]
+        for uri, expected in (
+            ("rocm-doctor://diagnoses", "arch.not-in-build: "),
+            ("rocm-doctor://rows", row.key),
+            ("rocm-doctor://diagnoses/arch.not-in-build", "was built without"),
+            (f"rocm-doctor://rows/{row.key}", row.diagnosis),
+        ):
+            assert expected in (await client.read_resource(uri)).contents[0].text
+        for uri in ("rocm-doctor://rows/--help", "rocm-doctor://diagnoses/..%2F..%2Fetc%2Fpasswd", "rocm-doctor://other"):
+            with pytest.raises(Exception, match=r"(?i)unknown|not found|resource"):
+                await client.read_resource(uri)
+
+    served(root, talk)
+
+
+def test_a_long_answer_is_cut_and_read_on_with_its_cursor(root: Path) -> None:
+    gpus = "\n".join(f"  Name:  gfx1100\n  Marketing Name: AMD Radeon {n}\n  Uuid: GPU-{n:016x}" for n in range(2300))
+
+    async def talk(client: Any) -> list[str]:
+        result = await client.call_tool("check", {"text": LOG + gpus, "format": "json"})
+        pieces = [text(result)]
+        assert "call `more` with cursor" in result.content[0].text
+        while cursor := result.structured_content["next_cursor"]:
+            result = await client.call_tool("more", {"cursor": cursor})
+            pieces.append(text(result))
+        return pieces
+
+    pieces = served(root, talk)
+    assert max(map(len, pieces)) <= PAGE
+    assert len("".join(pieces)) > 1_000_000
+    assert json.loads("".join(pieces))["verdict"] == "problems"
+
+
+def test_hostile_arguments_are_refused(root: Path) -> None:
+    (root / "link").symlink_to("/etc")
+    hostile: list[tuple[str, dict[str, Any]]] = [
+        *(
+            ("check", {"paths": [path]})
+            for path in ("/etc/passwd", "../" * 9 + "etc/passwd", "link/passwd", "~root/x", "a\x00b", "a\nb")
+        ),
+        *(("audit", {"path": path}) for path in ("/usr/lib", "..", "", "--help") if path),
+        ("lint", {"path": "/"}),
+        ("lint", {"path": ".", "gpu": "--help"}),
+        ("lint", {"path": ".", "python": "3.12; id"}),
+        ("explain", {"name": "--overlay=/etc/passwd"}),
+        ("explain", {"name": "x" * 10_000}),
+        ("explain", {}),
+        ("matrix_show", {"subject": "--help"}),
+        ("plan", {"gpu": "gfx1100", "packages": ["--format=json"]}),
+        ("plan", {"gpu": "gfx1100\n--output=x"}),
+        ("plan", {"gpu": "gfx1100", "python": "/bin/sh"}),
+        ("fit", {"model": "../../../etc"}),
+        ("fit", {"model": "qwen2.5-7b", "batch": -1}),
+        ("fit", {"model": "qwen2.5-7b", "vram": "1e400"}),
+        ("check", {"text": 7}),
+        ("check", {"text": "x" * 4_000_001}),
+        ("check", {"text": "x", "format": "html"}),
+        ("bundle", {"output": "ticket.zip"}),
+        ("more", {"cursor": "../../etc/passwd.0"}),
+        ("nonsense", {}),
+    ]
+
+    async def talk(client: Any) -> None:
+        for name, arguments in hostile:
+            try:
+                result = await client.call_tool(name, arguments)
+            except mcp.MCPError as exc:
+                assert "nonsense" in str(exc)  # noqa: PT017 an unknown tool is an error of the protocol
+                continue
+            assert result.is_error, (name, arguments, result.content[0].text[:300])
+            assert len(result.content[0].text) < 5000
+            assert "root:" not in result.content[0].text
+
+    served(root, talk)
+    assert {path.name for path in root.iterdir()} == {"train.log", "requirements-rocm.txt", "click.py", "link"}
+
+
+def test_bundle_writes_new_files_below_the_roots_only(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (root / "there.zip").write_text("mine")
+
+    async def talk(client: Any) -> None:
+        for output in ("there.zip", str(elsewhere / "x.zip"), "../x.zip", "x.txt", "-x.zip\n.zip"):
+            assert (await client.call_tool("bundle", {"output": output, "paths": ["train.log"]})).is_error, output
+
+    served(root, talk, "--write")
+    assert (root / "there.zip").read_text() == "mine"
+    assert not list(elsewhere.iterdir())
+
+
+def test_answers_are_redacted(root: Path) -> None:
+    async def talk(client: Any) -> str:
+        said = LOG + "Traceback: File /home/quokka/train.py\nHF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz0123456789\n"
+        return text(await client.call_tool("check", {"text": said})) + text(
+            await client.call_tool("check", {"text": said, "format": "json"})
+        )
+
+    assert "quokka" not in (answer := served(root, talk))
+    assert "hf_abc" not in answer
+
+
+@pytest.mark.parametrize("size", [0, 1, PAGE, PAGE + 1, 3 * PAGE])
+@pytest.mark.parametrize("line", ["x\n", "x" * 100])
+def test_pieces_make_up_the_answer(size: int, line: str) -> None:
+    whole = (line * size)[:size]
+    pages = Pages()
+    piece, cursor = pages.first(whole)
+    pieces = [piece]
+    while cursor:
+        piece, cursor = pages.at(cursor)
+        pieces.append(piece)
+    assert "".join(pieces) == whole
+    assert all(len(one) <= PAGE for one in pieces)
+
+
+@pytest.mark.parametrize("cursor", ["", ".", "x.0", "{key}.-1", "{key}.99999999999", "{key}.²", "{key}."])
+def test_a_wrong_cursor_is_refused(cursor: str) -> None:
+    pages = Pages()
+    _, known = pages.first("x" * (PAGE + 1))
+    assert known
+    with pytest.raises(KeyError):
+        pages.at(cursor.format(key=known.partition(".")[0]))
+
+
+def test_without_the_sdk_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    done = CliRunner().invoke(cli, ["mcp"])
+    assert (done.exit_code, 'pip install "rocm-doctor[mcp]"' in done.output) == (2, True)
+
+
+def test_the_skill_names_commands_that_exist() -> None:
+    skill = CliRunner().invoke(cli, ["mcp", "--skill"]).output
+    assert skill.startswith("---\nname: rocm-doctor\ndescription: ")
+    for command in {line.split("`rocm-doctor ")[1].split("`")[0] for line in skill.splitlines() if "`rocm-doctor " in line}:
+        assert CliRunner().invoke(cli, [command.split()[0], "--help"]).exit_code == 0, command
+
+
+@pytest.mark.parametrize("name", ["mi50-wrong-override", "two-rx7900xt-rccl-hang", "windows-cpu-wheel"])
+def test_the_format_for_agents_is_short_and_whole(name: str) -> None:
+    folder = ROOT / "fixtures" / name
+    report = pipeline.judge(pipeline.from_paths([folder]), load(), kind="capture")
+    agent, terminal = (render(one, report, RenderOptions()) for one in ("agent", "text"))
+    assert len(agent) < len(terminal)
+    assert agent.startswith(f"verdict: {report.verdict}: ")
+    for finding in report.findings:
+        if finding.severity != "note" and not finding.follows_from:
+            assert all(part in agent for part in (finding.id, finding.title, *(c.text for c in finding.commands)))
