@@ -131,6 +131,7 @@ def test_hostile_arguments_are_refused(root: Path) -> None:
         ("lint", {"path": ".", "python": "3.12; id"}),
         ("explain", {"name": "--overlay=/etc/passwd"}),
         ("explain", {"name": "x" * 10_000}),
+        ("explain", {"name": "-h"}),
         ("explain", {}),
         ("matrix_show", {"subject": "--help"}),
         ("plan", {"gpu": "gfx1100", "packages": ["--format=json"]}),
