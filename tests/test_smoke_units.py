@@ -16,6 +16,7 @@ from rocm_doctor.workers import process
 from rocm_doctor.workers.smoke import basics, compare, hip
 from rocm_doctor.workers.smoke import main as bench
 from rocm_doctor.workers.smoke.compare import Wrong, tolerance
+from rocm_doctor.workers.smoke.context import StageContext, pick_device
 from rocm_doctor.workers.smoke.table import BY_NAME, STAGES, all_needs
 
 WORKER = Path(compare.__file__ or "").parent
@@ -142,9 +143,9 @@ def fake_torch(*, hip_version: str | None = "7.0", available: bool = True, count
     return SimpleNamespace(cuda=cuda, version=SimpleNamespace(hip=hip_version, cuda=None), get_num_threads=lambda: 2)
 
 
-def a_context(torch: Any, index: int = 0) -> bench.StageContext:
+def a_context(torch: Any, index: int = 0) -> StageContext:
     args = bench.arguments(["--results", "x", "--stages", "device", "--gpu", str(index)])
-    made = bench.StageContext(args, lambda **event: None)
+    made = StageContext(args, lambda **event: None)
     made.torch, made.device = torch, SimpleNamespace(type="cuda", index=index)
     return made
 
@@ -204,7 +205,7 @@ def test_kernel_addresses_are_gpus_of_the_vendor(tmp_path: Path) -> None:
     [("auto", "7.0", "cuda:1"), ("auto", None, "cpu"), ("cuda", None, "cuda:1"), ("cpu", "7.0", "cpu")],
 )
 def test_which_device_is_tested(wanted: str, hip_version: str | None, device: str) -> None:
-    assert bench.pick_device(fake_torch(hip_version=hip_version), wanted, 1) == device
+    assert pick_device(fake_torch(hip_version=hip_version), wanted, 1) == device
 
 
 def test_events_are_json_whatever_they_hold(tmp_path: Path) -> None:

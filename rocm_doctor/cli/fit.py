@@ -147,8 +147,8 @@ def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> t
 
 def measured_step(request: resolve.Request, python: str | None, matrix: Matrix) -> runner.Measured:
     """The measurement of real steps, whatever kernels the prediction assumes."""
-    with said_when_slow("still running three training steps on the GPU"):
-        return runner.measure(resolve.resolve(request, "", None, matrix).job, python)
+    job = resolve.resolve(request, "", None, matrix).job
+    return runner.measure(job, python, tell=lambda doing: click.echo(f"measuring: {doing}", err=True))
 
 
 def of_measured(measured: runner.Measured, matrix: Matrix) -> tuple[cards.Card, str | None]:

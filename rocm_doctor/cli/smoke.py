@@ -14,12 +14,19 @@ from rocm_doctor import pipeline
 from rocm_doctor.cli.common import InputError, baselined, deliver, finish, interpreter, load_matrix, report_options
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.smoke.summary import lines
-from rocm_doctor.workers.smoke.table import STAGES
+from rocm_doctor.workers.smoke.table import BY_NAME, TABLES
 
 MIB = 1 << 20
 
 
-@click.command(epilog="Examples:  rocm-doctor smoke;  rocm-doctor smoke --device cpu;  rocm-doctor smoke --stage bf16 --gpu 1")
+@click.command(epilog="Examples:  rocm-doctor smoke;  rocm-doctor smoke --framework jax;  rocm-doctor smoke --stage bf16 --gpu 1")
+@click.option(
+    "--framework",
+    type=click.Choice(("auto", *TABLES)),
+    default="auto",
+    show_default=True,
+    help="What to test. auto: each of them that is installed.",
+)
 @click.option(
     "--level",
     type=click.IntRange(1, 3),
@@ -28,8 +35,10 @@ MIB = 1 << 20
     help="1: about half a minute. 2: some minutes. 3: 15 min, all GPUs together.",
 )
 @click.option("--stage", "stages", multiple=True, metavar="NAME", help="Only this stage; repeatable. --stage list shows them.")
-@click.option("--device", type=click.Choice(("auto", "cpu", "cuda")), default="auto", help="torch calls ROCm GPUs cuda, too.")
-@click.option("--gpu", type=click.IntRange(0), metavar="INDEX", help="Only this GPU, by torch's index. [default: every GPU]")
+@click.option("--device", type=click.Choice(("auto", "cpu", "cuda")), default="auto", help="ROCm GPUs are called cuda, too.")
+@click.option(
+    "--gpu", type=click.IntRange(0), metavar="INDEX", help="Only this GPU, by the framework's index. [default: every GPU]"
+)
 @click.option("--python", help="Test with this interpreter instead of the one that runs the doctor.")
 @click.option(
     "--stage-limit", type=click.FloatRange(1), metavar="SECONDS", help="Time limit of each stage, instead of its default."
@@ -37,6 +46,7 @@ MIB = 1 << 20
 @click.option("--memory-limit", type=click.IntRange(256), metavar="MIB", help="End a child process that uses more system memory.")
 @report_options
 def command(
+    framework: str,
     level: int,
     stages: tuple[str, ...],
     device: str,
@@ -58,13 +68,15 @@ def command(
     Ctrl-C ends the children, reports what has run until then, and exits with 130.
     """
     if "list" in stages:
-        click.echo("\n".join(f"{stage.name:<20} level {stage.level}  {stage.about}" for stage in STAGES))
+        table = BY_NAME.values() if framework == "auto" else TABLES[framework]
+        click.echo("\n".join(f"{stage.name:<20} level {stage.level}  {stage.about}" for stage in table))
         return
-    known(stages)
+    known(stages, framework)
     python = interpreter(python)
     matrix = load_matrix(matrix_path, overlays)
     artifacts = tested(
         python,
+        framework=framework,
         level=level,
         device=device,
         stages=stages,
@@ -84,15 +96,20 @@ def command(
     finish(report, fail_on=fail_on, strict=strict)
 
 
-def known(names: tuple[str, ...]) -> None:
-    """Raises InputError for an unknown stage."""
+def known(names: tuple[str, ...], framework: str) -> None:
+    """Raises InputError for a stage that no framework has, or not the one asked for."""
     from rocm_doctor.smoke.runner import matching
 
+    has = set(BY_NAME) if framework == "auto" else {stage.name for stage in TABLES[framework]}
     for name in names:
         try:
-            matching(name)
+            found = matching(name)
         except KeyError:
             raise InputError(f"unknown stage {name}; `rocm-doctor smoke --stage list` shows them") from None
+        if not has.intersection(found):
+            raise InputError(
+                f"{framework} has no stage {name}; `rocm-doctor smoke --framework {framework} --stage list` shows them"
+            )
 
 
 def summarize(report: Report, formats: tuple[str, ...], outputs: tuple[Path, ...], quiet: bool, **_: Any) -> None:

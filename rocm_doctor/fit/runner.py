@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.fit.allocator import Event, Peak, replay
 from rocm_doctor.fit.job import Job
-from rocm_doctor.workers import START
-from rocm_doctor.workers.process import run
+from rocm_doctor.workers import START, process
 
 MIB = 1 << 20
+TELL_EVERY = 2.0
+"""Seconds between two reports of progress."""
+Task = Literal["simulate", "measure", "serve"]
+Tell = Callable[[str], None]
+
+
+def _silent(_doing: str) -> None:
+    """Drop the report."""
 
 
 class WorkerError(Exception):
@@ -58,13 +67,16 @@ class Measured(msgspec.Struct, frozen=True):
 def simulate(job: Job, python: str | None = None, limit: float = 120.0) -> Simulated:
     """One step on the meta device. Raises WorkerError when torch or transformers is missing, cannot build the model, or takes
     too long."""
-    found: Simulated = _ask(job, False, Simulated, python, limit)
+    found: Simulated = _ask(job, "simulate", Simulated, python, limit)
     return found
 
 
-def measure(job: Job, python: str | None = None, limit: float = 600.0) -> Measured:
-    """Three real steps on the first visible GPU. Raises WorkerError, out of memory included."""
-    found: Measured = _ask(job, True, Measured, python, limit)
+def measure(job: Job, python: str | None = None, limit: float = 600.0, task: Task = "measure", tell: Tell = _silent) -> Measured:
+    """Three real steps on the first visible GPU, or for the task `serve` a generation. `tell` gets what is being done.
+
+    Raises WorkerError, out of memory included.
+    """
+    found: Measured = _ask(job, task, Measured, python, limit, tell)
     return found
 
 
@@ -86,19 +98,46 @@ def _steady(found: Simulated, workspace: int) -> Iterator[Event]:
     yield from ((storage + shift, size) for storage, size in step if storage in dead)
 
 
-def _ask(job: Job, measuring: bool, kind: type[Any], python: str | None, limit: float) -> Any:
+def _ask(job: Job, task: Task, kind: type[Any], python: str | None, limit: float, tell: Tell = _silent) -> Any:
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-fit-") as folder:
         path = Path(folder) / "job.json"
-        path.write_bytes(msgspec.json.encode(_as_dict(job, measuring)))
-        done = run([python or sys.executable, START, "fit", str(path)], limit=limit, cap=64 * MIB)
+        path.write_bytes(msgspec.json.encode(_as_dict(job, task)))
+        done, doing = _followed([python or sys.executable, START, "fit", str(path)], limit, tell)
     if done.state != "finished":
-        raise WorkerError(f"the simulation did not end ({done.state} after {done.seconds:.0f} s)")
+        what = "simulation" if task == "simulate" else "measurement"
+        raise WorkerError(f"the {what} did not end ({done.state} after {done.seconds:.0f} s){f' while {doing}' if doing else ''}")
     return _decoded(done.stdout, done.stderr, kind)
 
 
-def _as_dict(job: Job, measuring: bool) -> Mapping[str, Any]:
+def _followed(argv: list[str], limit: float, tell: Tell) -> tuple[process.ChildResult, str]:
+    """The finished child, and what it was doing last."""
+    child = process.start(process.ChildSpec(argv, limit, cap=64 * MIB))
+    doing, told, read = "", time.monotonic(), 0
+    try:
+        while process.pump([child], timeout=0.5):
+            end = child.out.rfind(b"\n") + 1
+            doing = _doing(bytes(child.out[read:end])) or doing
+            read = end
+            if doing and time.monotonic() - told >= TELL_EVERY:
+                told = time.monotonic()
+                tell(f"{doing} ({told - child.started:.0f} s)")
+    finally:
+        process.stop(child)
+    return process.done(child), _doing(bytes(child.out[read:])) or doing
+
+
+def _doing(text: bytes) -> str:
+    """What the last progress line of the text says; empty without one."""
+    for line in reversed(text.splitlines()):
+        if line.startswith(b'{"doing"'):
+            with contextlib.suppress(Unreadable, KeyError):
+                return str(jsons.decode(line, dict[str, str])["doing"])
+    return ""
+
+
+def _as_dict(job: Job, task: Task) -> Mapping[str, Any]:
     fields = {name: getattr(job, name) for name in job.__struct_fields__ if name != "kernels"}
-    return {**fields, "card": job.kernels, "measure": measuring}
+    return {**fields, "card": job.kernels, "task": task}
 
 
 def _decoded(stdout: str, stderr: str, kind: type[Any]) -> Any:

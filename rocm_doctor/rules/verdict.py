@@ -57,9 +57,10 @@ def _nothing(snapshot: Snapshot, pasted: bool) -> str:
 
 
 def stages(snapshot: Snapshot, value: str) -> tuple[str, ...]:
-    """Smoke stages with that result: what ran, as opposed to what was read."""
-    prefix = "smoke."
-    return tuple(name.removeprefix(prefix) for name, f in snapshot.facts.items() if name.startswith(prefix) and f.value == value)
+    """Smoke stages with that result: what ran, as opposed to what was read. Those of JAX and TensorFlow are `jax.matmul`."""
+    names = [name.removeprefix("smoke.") for name, f in snapshot.facts.items() if name.startswith("smoke.") and f.value == value]
+    by_framework = [name.removeprefix("torch.") for name in names if "." in name]
+    return tuple(by_framework or names)
 
 
 def missing(snapshot: Snapshot, matrix: Matrix) -> list[Missing]:

@@ -70,7 +70,10 @@ def interrupt(queue: DeviceQueue) -> None:
 def _bar(queue: DeviceQueue) -> None:
     """Drop the pending stages that depend on a failed one, and record the stage to blame."""
     for stage in list(queue.pending):
-        blame = next((need for need in all_needs(stage.name) if queue.states.get(need, "passed") != "passed"), None)
+        blame = next(
+            (need for need in all_needs(stage.name, queue.settings.framework) if queue.states.get(need, "passed") != "passed"),
+            None,
+        )
         if blame is not None:
             queue.pending.remove(stage)
             record(
@@ -104,6 +107,7 @@ def _ask(queue: DeviceQueue, results: Path, rank: int, port: int) -> process.Chi
     options = {
         "results": str(results),
         "stages": ",".join(stage.name for stage in queue.batch),
+        "framework": settings.framework,
         "device": settings.device,
         "gpu": str(rank if queue.world > 1 else queue.index),
         "level": str(settings.level),

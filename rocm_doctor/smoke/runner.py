@@ -3,7 +3,7 @@ artifacts.
 
 An artifact `smoke/gpu0.jsonl` (or `smoke/cpu.jsonl`, or `smoke/group.jsonl` for what all GPUs do together) holds JSON lines:
 
-* `header`: schema, queue, interpreter and its version, device, level, the stages planned, whether the kernel log was readable;
+* `header`: schema, queue, interpreter and its version, framework and its version, device, level, the stages planned, whether the kernel log was readable;
 * `result`: stage, status (passed, failed, skipped, died, timeout, not-run), reason, message, seconds, details, rank;
 * `stragglers`: processes that had to be ended after their parent.
 
@@ -19,15 +19,17 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from rocm_doctor.model import Artifact
 from rocm_doctor.smoke import device_queue, watch
+from rocm_doctor.smoke.endings import START_LIMIT
 from rocm_doctor.smoke.state import DeviceQueue, Settings
 from rocm_doctor.workers import process
-from rocm_doctor.workers.smoke.table import BY_NAME, STAGES, Stage
+from rocm_doctor.workers.smoke.table import BY_NAME, TABLES, Stage
 
 SCHEMA = 1
 TICK = 0.1
@@ -39,6 +41,7 @@ CPU_GROUP = 2
 def run_smoke(
     python: str | None = None,
     *,
+    framework: str = "torch",
     level: int = 1,
     device: str = "auto",
     stages: Sequence[str] = (),
@@ -51,26 +54,44 @@ def run_smoke(
 ) -> list[Artifact]:
     """The artifacts of a smoke test up to `level`, or of the named stages, in this interpreter (default: the running one).
 
-    `gpu`: only this index, without fallback to the CPU; by default every GPU that torch lists. `memory_limit` is bytes of system
-    memory per child, `limit` seconds per stage instead of the table's. `prelude` is a Python file that the worker runs first, for
-    tests. An interrupt ends the children and is recorded in the artifacts' note. Raises KeyError for an unknown stage.
+    `framework`: torch, jax, tensorflow, or auto for all that are installed, one after the other. `gpu`: only this index, without
+    fallback to the CPU; by default every GPU that the framework lists. `memory_limit` is bytes of system memory per child, `limit`
+    seconds per stage instead of the table's. `prelude` is a Python file that the worker runs first, for tests. An interrupt ends the
+    children and is recorded in the artifacts' note. Raises KeyError for an unknown stage.
     """
-    plan = planned(level, stages)
+    names = installed(python or sys.executable, environment or {}) if framework == "auto" else (framework,)
+    plans = {name: plan for name in names if (plan := planned(level, stages, name))}
+    if not plans:
+        raise KeyError(", ".join(stages))
+    made = partial(
+        Settings,
+        python=python or sys.executable,
+        device="cuda" if device == "auto" and gpu is not None else device,
+        tell=on_progress or (lambda line: None),
+        limit=limit,
+        memory_limit=memory_limit,
+        prelude=prelude,
+        environment=environment or {},
+    )
+    artifacts: list[Artifact] = []
+    for name, plan in plans.items():
+        if not any(artifact.note == "interrupted" for artifact in artifacts):
+            artifacts += _tested(partial(made, framework=name, level=max([level, *(stage.level for stage in plan)])), plan, gpu)
+    return artifacts
+
+
+def installed(python: str, environment: dict[str, str]) -> tuple[str, ...]:
+    """The frameworks that the interpreter can find, without importing one; torch if it finds none, whose stages then say so."""
+    code = f"from importlib.util import find_spec; print(*(name for name in {tuple(TABLES)} if find_spec(name)))"
+    done = process.run([python, "-c", code], limit=START_LIMIT, env={**os.environ, **environment})
+    return tuple(name for name in done.stdout.split() if name in TABLES) or ("torch",)
+
+
+def _tested(made: Callable[..., Settings], plan: list[Stage], gpu: int | None) -> list[Artifact]:
+    """The artifacts of one framework's smoke test."""
+    done: list[DeviceQueue] = []
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-smoke-", ignore_cleanup_errors=True) as folder:
-        settings = Settings(
-            python=python or sys.executable,
-            level=max([level, *(stage.level for stage in plan)]),
-            device="cuda" if device == "auto" and gpu is not None else device,
-            folder=folder,
-            token=uuid.uuid4().hex,
-            tell=on_progress or (lambda line: None),
-            kernel=watch.KernelLog(),
-            limit=limit,
-            memory_limit=memory_limit,
-            prelude=prelude,
-            environment=environment or {},
-        )
-        done: list[DeviceQueue] = []
+        settings = made(folder=folder, token=uuid.uuid4().hex, kernel=watch.KernelLog())
         try:
             return _all_lanes(settings, plan, gpu, done)
         finally:
@@ -79,10 +100,15 @@ def run_smoke(
                 process.stop(child)
 
 
-def planned(level: int, names: Sequence[str]) -> list[Stage]:
-    """The stages of this level and below, or those named; torch and the device come first in any case. Raises KeyError."""
-    wanted = {full for name in names for full in matching(name)} or {stage.name for stage in STAGES if stage.level <= level}
-    return [stage for stage in STAGES if stage.name in wanted | {"import", "device"}]
+def planned(level: int, names: Sequence[str], framework: str = "torch") -> list[Stage]:
+    """The framework's stages of this level and below, or those named; the import and the device come first in any case. Empty
+    if it has none of the named ones. Raises KeyError for a name that no framework has.
+    """
+    table = TABLES[framework]
+    wanted = {full for name in names for full in matching(name)} or {stage.name for stage in table if stage.level <= level}
+    if not any(stage.name in wanted for stage in table):
+        return []
+    return [stage for stage in table if stage.name in wanted | {"import", "device"}]
 
 
 def matching(name: str) -> list[str]:
@@ -157,24 +183,26 @@ def _artifacts(queue: DeviceQueue, first: DeviceQueue, seconds: float, note: str
     return [results] + ([Artifact(f"smoke/{queue.title}.log", "smoke", "\n".join(queue.words) + "\n")] if queue.words else [])
 
 
-def _meant(asked: str, torch: dict[str, Any]) -> str:
-    """The kind of device if none was reached: hip or cuda by torch's build, cpu if requested, else unknown."""
-    return "cpu" if asked == "cpu" else next((kind for kind in ("hip", "cuda") if torch.get(kind)), "unknown")
+def _meant(asked: str, framework: dict[str, Any]) -> str:
+    """The kind of device if none was reached: hip or cuda by the framework's build, cpu if requested, else unknown."""
+    built = {"rocm": "hip", "cuda": "cuda"}.get(str(framework.get("built_for")))
+    return "cpu" if asked == "cpu" else built or next((kind for kind in ("hip", "cuda") if framework.get(kind)), "unknown")
 
 
 def _header(queue: DeviceQueue, teller: DeviceQueue) -> dict[str, Any]:
-    """The header record. `teller`: the queue that probed torch and the device, which a group does not repeat."""
-    torch, device = _details(teller, "import"), _details(teller, "device")
+    """The header record. `teller`: the queue that probed the framework and the device, which a group does not repeat."""
+    framework, device = _details(teller, "import"), _details(teller, "device")
     return {
         "kind": "header",
         "schema": SCHEMA,
         "queue": queue.title,
         "interpreter": queue.settings.python,
         "python": queue.hello.get("python"),
-        "torch": torch.get("torch"),
-        "hip": torch.get("hip"),
-        "cuda": torch.get("cuda"),
-        "device": device.get("kind") or _meant(queue.settings.device, torch),
+        "framework": queue.settings.framework,
+        queue.settings.framework: framework.get(queue.settings.framework),
+        "hip": framework.get("hip"),
+        "cuda": framework.get("cuda"),
+        "device": device.get("kind") or _meant(queue.settings.device, framework),
         "name": device.get("name"),
         "index": queue.index,
         "world": queue.world,

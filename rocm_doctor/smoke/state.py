@@ -34,6 +34,7 @@ class Settings(Struct, frozen=True):
     limit: float | None = None
     memory_limit: int | None = None
     prelude: str | None = None
+    framework: str = "torch"
     environment: Mapping[str, str] = {}
 
 
@@ -75,14 +76,15 @@ class DeviceQueue(Struct):
 
     @property
     def title(self) -> str:
-        """The queue's name: `cpu` for a torch without GPU support, whatever the queue was started for."""
-        return "cpu" if self.kind == "cpu" and self.world == 1 else self.name
+        """The queue's name: `cpu` for a build without GPU support, whatever the queue was started for; `jax-gpu0` for JAX."""
+        name = "cpu" if self.kind == "cpu" and self.world == 1 else self.name
+        return name if self.settings.framework == "torch" else f"{self.settings.framework}-{name}"
 
     @property
     def speaker(self) -> str:
         """The device in progress lines, which is unknown until the device stage has run."""
         unknown = self.settings.device == "auto" and self.index == 0 and self.world == 1 and "device" not in self.states
-        return "torch" if unknown else self.title
+        return self.settings.framework if unknown else self.title
 
     @property
     def busy(self) -> bool:

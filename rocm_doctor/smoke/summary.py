@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.model import Snapshot
-from rocm_doctor.workers.smoke.table import STAGES
+from rocm_doctor.workers.smoke.table import TABLES
 
 _ORDER = ("passed", "failed", "died", "timeout", "skipped", "not-run")
 _WORDS = {"timeout": "timed out", "not-run": "not run"}
 _PLACES = {"cpu": "the CPU", "hip": "the GPU", "cuda": "a CUDA GPU"}
 
 
-def ended(snapshot: Snapshot) -> dict[str, list[tuple[str, str]]]:
+def tested(snapshot: Snapshot) -> list[str]:
+    """The prefixes of the stages' facts: one for each framework, or an empty one where torch alone was tested."""
+    several = [f for f in TABLES if any(name.startswith(f"smoke.{f}.") for name in snapshot.facts)]
+    return [f"{framework}." for framework in several] or [""]
+
+
+def ended(snapshot: Snapshot, prefix: str = "") -> dict[str, list[tuple[str, str]]]:
     """Stages with their reasons by status (passed, failed, died, timeout, skipped, not-run), in order of blame."""
     found: dict[str, list[tuple[str, str]]] = {}
-    for stage in STAGES:
-        fact = snapshot.get(f"smoke.{stage.name}")
+    for stage in TABLES[prefix.rstrip(".") or "torch"]:
+        fact = snapshot.get(f"smoke.{prefix}{stage.name}")
         if isinstance(fact.value, str):
             status, _, why = fact.value.partition(":")
             found.setdefault(status.removesuffix("-on-cpu"), []).append((stage.name, why))
@@ -25,16 +31,25 @@ def ended(snapshot: Snapshot) -> dict[str, list[tuple[str, str]]]:
 
 def ran(snapshot: Snapshot) -> str:
     """What ran, as `13 stages passed on the CPU, 2 skipped; torch 2.13.0+cpu; no GPU was tested`; empty if nothing."""
-    stages = ended(snapshot)
-    if not stages:
-        return ""
-    passed, kind = len(stages.get("passed", ())), snapshot.get("smoke.kind").value
-    first = f"{passed or 'no'} stage{'' if passed == 1 else 's'} passed{_where(snapshot)}"
+    some = [prefix for prefix in tested(snapshot) if ended(snapshot, prefix)]
+    parts = [part for prefix in some for part in (_counted(snapshot, prefix), _version(snapshot, prefix)) if part]
+    note = {"cpu": "no GPU was tested", "cuda": "no AMD GPU was tested"}.get(str(snapshot.get("smoke.kind").value))
+    return "; ".join([*parts, *([note] if note else [])]) if parts else ""
+
+
+def _counted(snapshot: Snapshot, prefix: str) -> str:
+    """How many stages of a framework ended in which way."""
+    stages = ended(snapshot, prefix)
+    passed = len(stages.get("passed", ()))
+    first = f"{passed or 'no'} stage{'' if passed == 1 else 's'} passed{_where(snapshot, prefix)}"
     others = [f"{len(some)} {_WORDS.get(s, s)}{_interrupted(some)}" for s, some in stages.items() if s != "passed"]
-    torch = snapshot.get("smoke.torch").value
-    parts = [", ".join([first, *others]), f"torch {torch}" if isinstance(torch, str) else ""]
-    parts.append({"cpu": "no GPU was tested", "cuda": "no AMD GPU was tested"}.get(str(kind), ""))
-    return "; ".join(filter(None, parts))
+    return ", ".join([first, *others])
+
+
+def _version(snapshot: Snapshot, prefix: str) -> str:
+    framework = prefix.rstrip(".") or "torch"
+    version = snapshot.get(f"smoke.{framework}").value
+    return f"{framework} {version}" if isinstance(version, str) else ""
 
 
 def alone(snapshot: Snapshot) -> bool:
@@ -44,18 +59,22 @@ def alone(snapshot: Snapshot) -> bool:
 
 
 def lines(snapshot: Snapshot) -> Iterator[str]:
-    """A line for each status, with its stages: `passed on the CPU: import, device`, `skipped (no-choice): blaslt`."""
-    for status, stages in ended(snapshot).items():
-        where = _where(snapshot) if status == "passed" else ""
-        by_reason: dict[str, list[str]] = {}
-        for name, why in stages:
-            by_reason.setdefault("" if why.startswith("needs-") and status == "not-run" else why, []).append(name)
-        for why, names in by_reason.items():
-            yield f"{_WORDS.get(status, status)}{where}{f' ({why})' if why else ''}: {', '.join(names)}"
+    """A line for each status, with its stages: `passed on the CPU: import, device`, `jax skipped (no-choice): attention-flash`."""
+    for prefix in tested(snapshot):
+        for status, stages in ended(snapshot, prefix).items():
+            where = _where(snapshot, prefix) if status == "passed" else ""
+            by_reason: dict[str, list[str]] = {}
+            for name, why in stages:
+                by_reason.setdefault("" if why.startswith("needs-") and status == "not-run" else why, []).append(name)
+            for why, names in by_reason.items():
+                framework = prefix.replace(".", " ")
+                yield f"{framework}{_WORDS.get(status, status)}{where}{f' ({why})' if why else ''}: {', '.join(names)}"
 
 
-def _where(snapshot: Snapshot) -> str:
-    card, kind = snapshot.get("smoke.card").value, str(snapshot.get("smoke.kind").value)
+def _where(snapshot: Snapshot, prefix: str) -> str:
+    """Where the stages passed: ` on the CPU`, ` on Radeon RX 7900 XTX`."""
+    on_cpu = any(f.value == "passed-on-cpu" for name, f in snapshot.facts.items() if name.startswith(f"smoke.{prefix}"))
+    card, kind = snapshot.get("smoke.card").value, "cpu" if on_cpu else str(snapshot.get("smoke.kind").value)
     place = card if isinstance(card, str) and kind != "cpu" else _PLACES.get(kind)
     return f" on {place}" if place else ""
 

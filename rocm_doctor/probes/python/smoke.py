@@ -2,9 +2,12 @@
 
 `smoke.<stage>` is `passed`, `failed:<reason>`, `died:<signal or reason>`, `timeout`, `timeout:unkillable`, `skipped:<reason>` or
 `not-run:<reason>`; the worst of all GPUs counts. On a CPU a pass is `passed-on-cpu`: it proves the packages, not the GPU.
-`smoke.kind` is hip, cuda, cpu or unknown; `smoke.torch` the version that ran; `smoke.masked`: a *_VISIBLE_DEVICES was set;
+`smoke.kind` is hip, cuda, cpu or unknown; `smoke.torch`, `smoke.jax` and `smoke.tensorflow` are the versions that ran; `smoke.masked`: a *_VISIBLE_DEVICES was set;
 `smoke.integrated-first`: an integrated GPU is listed before a discrete one. `smoke.first` is the first stage in order of blame that
 failed, died or hung; `smoke.first-how` is how.
+
+Stages have the same names for every framework, and `smoke.<stage>` is the worst of all that were tested on such a device; where
+another than torch was tested, `smoke.jax.<stage>` is what JAX alone gave.
 
     ==> smoke/0.jsonl <==
     {"kind": "header", "device": "hip", "name": "AMD Radeon RX 7900 XTX", "torch": "2.9.1+rocm6.4"}
@@ -24,7 +27,7 @@ smoke.first-how = died:SIGABRT
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.model import Artifact, Fact, Reading
@@ -36,29 +39,56 @@ Record = dict[str, Any]
 _WORST = ("died", "timeout", "failed", "passed", "passed-on-cpu", "skipped", "not-run")
 _FAULTS = ("died", "timeout", "failed")
 _QUOTE = 300
-_HEADER = {"device": "smoke.kind", "name": "smoke.card", "torch": "smoke.torch", "interpreter": "smoke.interpreter"}
+FRAMEWORKS = ("torch", "jax", "tensorflow")
+_HEADER = {"device": "smoke.kind", "name": "smoke.card", "interpreter": "smoke.interpreter"}
+_HEADER |= {framework: f"smoke.{framework}" for framework in FRAMEWORKS}
+Worst = dict[str, tuple[str, Reading]]
+
+
+class _Tested(NamedTuple):
+    """An artifact as records, the framework that it is of, and the kind of its device."""
+
+    artifact: Artifact
+    records: list[tuple[int, Record]]
+    framework: str
+    kind: str
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
     """Facts of all `smoke/*.jsonl`."""
     result = ProbeResult()
-    worst: dict[str, tuple[str, Reading]] = {}
-    order: list[str] = []
-    for artifact in artifacts.like("smoke/*.jsonl"):
-        records = list(_records(artifact, result))
-        kind = next((str(r.get("device")) for _, r in records if r.get("kind") == "header"), "")
-        _about(result, artifact, records)
-        for line, record in records:
-            if record.get("kind") == "result" and isinstance(record.get("stage"), str):
-                stage, value = record["stage"], _value(record, kind)
-                order += [] if stage in order else [stage]
-                reading = Reading(artifact.name, f"line {line}", _words(record))
-                if stage not in worst or _rank(value) < _rank(worst[stage][0]):
-                    worst[stage] = (value, reading)
+    tests = [_tested(artifact, result) for artifact in artifacts.like("smoke/*.jsonl")]
+    gpu = any(test.kind not in ("cpu", "") for test in tests)
+    judged = [test for test in tests if test.kind != "cpu" or not gpu]
+    for test in [*judged, *(test for test in tests if test not in judged)]:
+        _about(result, test)
+    worst = _worst(judged)
     for stage, (value, reading) in worst.items():
         result.facts[f"smoke.{stage}"] = Fact(value, (reading,))
-    _first(result, worst, order)
+    for framework in {test.framework for test in tests} if any(test.framework != "torch" for test in tests) else ():
+        for stage, (value, reading) in _worst([test for test in tests if test.framework == framework]).items():
+            result.facts[f"smoke.{framework}.{stage}"] = Fact(value, (reading,))
+    _first(result, worst)
     return result
+
+
+def _tested(artifact: Artifact, result: ProbeResult) -> _Tested:
+    records = list(_records(artifact, result))
+    header = next((r for _, r in records if r.get("kind") == "header"), {})
+    framework = header.get("framework")
+    return _Tested(artifact, records, framework if framework in FRAMEWORKS else "torch", str(header.get("device", "")))
+
+
+def _worst(tests: list[_Tested]) -> Worst:
+    """The worst result of each stage, in the order in which the stages ran."""
+    worst: Worst = {}
+    for test in tests:
+        for line, record in test.records:
+            if record.get("kind") == "result" and isinstance(record.get("stage"), str):
+                stage, value = record["stage"], _value(record, test.kind)
+                if stage not in worst or _rank(value) < _rank(worst[stage][0]):
+                    worst[stage] = (value, Reading(test.artifact.name, f"line {line}", _words(record)))
+    return worst
 
 
 def _records(artifact: Artifact, result: ProbeResult) -> Iterator[tuple[int, Record]]:
@@ -70,10 +100,10 @@ def _records(artifact: Artifact, result: ProbeResult) -> Iterator[tuple[int, Rec
             result.fail(artifact.name, f"not a JSON object: {error}", f"line {number}")
 
 
-def _about(result: ProbeResult, artifact: Artifact, records: list[tuple[int, Record]]) -> None:
+def _about(result: ProbeResult, test: _Tested) -> None:
     """Facts of the machine in the header and the device stage."""
-    for line, record in records:
-        reading = Reading(artifact.name, f"line {line}", _words(record))
+    for line, record in test.records:
+        reading = Reading(test.artifact.name, f"line {line}", _words(record))
         details = record.get("details")
         if record.get("kind") == "header":
             for key, name in _HEADER.items():
@@ -100,7 +130,9 @@ def _rank(value: str) -> int:
 def _words(record: Record) -> str:
     """A result in words, as a report quotes it."""
     if record.get("kind") == "header":
-        return " ".join(f"{key}={record[key]}" for key in ("interpreter", "torch", "hip", "device", "name") if record.get(key))
+        return " ".join(
+            f"{key}={record[key]}" for key in ("interpreter", *FRAMEWORKS, "hip", "device", "name") if record.get(key)
+        )
     parts = [f"{record.get('stage')} {record.get('status')}"]
     parts += [str(record[key]) for key in ("reason", "message") if record.get(key)]
     if record.get("doing"):
@@ -111,10 +143,9 @@ def _words(record: Record) -> str:
     return ": ".join(parts)[:_QUOTE] + (f" ({seconds} s)" if isinstance(seconds, (int, float)) else "")
 
 
-def _first(result: ProbeResult, worst: dict[str, tuple[str, Reading]], order: list[str]) -> None:
+def _first(result: ProbeResult, worst: Worst) -> None:
     """smoke.first: the first bad stage; stages come in order of blame."""
-    for stage in order:
-        value, reading = worst[stage]
+    for stage, (value, reading) in worst.items():
         if value.partition(":")[0] in _FAULTS:
             result.facts["smoke.first"] = Fact(stage, (reading,))
             result.facts["smoke.first-how"] = Fact(value, (reading,))

@@ -25,7 +25,11 @@ def main(argv: list[str]) -> None:
 
 def run(job: dict[str, Any]) -> dict[str, Any]:
     """The result of one request."""
-    if job["measure"]:
+    if job["task"] == "serve":
+        from .serve import measure as serve
+
+        return dict(serve(job), versions=versions())
+    if job["task"] == "measure":
         from .measure import measure
 
         return dict(measure(job), versions=versions())

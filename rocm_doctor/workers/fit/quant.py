@@ -8,20 +8,24 @@ kept, though only a trained weight would need it, and the backward pass makes th
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
 from torch import nn
+
+from .progress import tell
 
 
 def quantise(model: Any, job: dict[str, Any]) -> None:
     """Replace every linear layer but the output head; what stays dense becomes float32, as peft's
     `prepare_model_for_kbit_training` does. On a GPU the layers are bitsandbytes' own."""
     make = stand_in if job["device"] == "meta" else bitsandbytes_layer
-    for module in list(model.modules()):
-        for name, layer in list(module.named_children()):
-            if isinstance(layer, nn.Linear) and name != "lm_head":
-                setattr(module, name, make(layer, job))
+    found = [(module, name, layer) for module in list(model.modules()) for name, layer in module.named_children()]
+    linears = [one for one in found if isinstance(one[2], nn.Linear) and one[1] != "lm_head"]
+    for number, (module, name, layer) in enumerate(linears, 1):
+        tell(f"quantising linear layer {number} of {len(linears)}")
+        setattr(module, name, make(layer, job))
     for parameter in model.parameters():
         parameter.requires_grad_(False)
         if job["kbit_prepare"] and parameter.dtype in (torch.float16, torch.bfloat16) and not hasattr(parameter, "packed"):
@@ -37,7 +41,7 @@ def bitsandbytes_layer(layer: Any, job: dict[str, Any]) -> Any:
     """A layer of bitsandbytes with small random weights, quantised as they move to the GPU."""
     import bitsandbytes.nn as bnb
 
-    weight = torch.randn(layer.weight.shape, dtype=getattr(torch, job["dtype"])) * 0.02
+    weight = random_weight(tuple(layer.weight.shape), getattr(torch, job["dtype"]))
     sizes, bias = (layer.in_features, layer.out_features), layer.bias is not None
     if job["quant_bits"] == 4:
         made = bnb.Linear4bit(
@@ -50,6 +54,13 @@ def bitsandbytes_layer(layer: Any, job: dict[str, Any]) -> Any:
     if bias:
         made.bias = nn.Parameter(torch.zeros(layer.out_features, dtype=weight.dtype), requires_grad=False)
     return made.to("cuda")
+
+
+@functools.cache
+def random_weight(shape: tuple[int, ...], dtype: Any) -> Any:
+    """Small random weights in system memory, where bitsandbytes wants them; one tensor for all layers of a shape. The values are
+    no matter, and a CPU draws some 50 million a second: minutes for a model of 8 billion."""
+    return torch.randn(shape, dtype=dtype) * 0.02
 
 
 class QuantLinear(nn.Module):

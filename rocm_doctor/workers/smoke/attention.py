@@ -14,7 +14,7 @@ import warnings
 from typing import Any
 
 from .compare import Skip, check, tolerance
-from .main import StageContext
+from .context import StageContext
 
 FORWARD_STEPS, BACKWARD_STEPS = 7, 16
 CASES = ((2, 4, 128, 64, True), (1, 2, 77, 64, False), (1, 2, 96, 128, True))

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import hip
 from .compare import Skip, Wrong
-from .main import StageContext
+from .context import StageContext
 
 
 def import_torch(context: StageContext) -> dict[str, Any]:

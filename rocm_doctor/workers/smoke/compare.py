@@ -58,41 +58,54 @@ def product_size(left: Any, right: Any) -> float:
 
 
 def check(torch: Any, name: str, got: Any, want: Any, allowed: float, size: float = 0.0) -> float:
-    """Compare a tensor of the device with its reference; the error relative to the reference's norm (or `size`, if that is
+    """Compare a tensor of the device with its reference; see `judge`."""
+    got, want = got.detach().to("cpu").double(), want.detach().to("cpu").double()
+    return judge(torch.isfinite, name, got, want, allowed, size)
+
+
+def judge(isfinite: Any, name: str, got: Any, want: Any, allowed: float, size: float = 0.0) -> float:
+    """Compare two float64 tensors or arrays of system memory; the error relative to the reference's norm (or `size`, if that is
     larger).
 
     Raises Wrong with a reason that says what the result looks like: shape, nan, zeros, mismatch.
     """
-    got, want = got.detach().to("cpu").double(), want.detach().to("cpu").double()
     if got.shape != want.shape:
         raise Wrong("shape", f"{name}: shape {tuple(got.shape)} instead of {tuple(want.shape)}")
-    if not bool(torch.isfinite(got).all()):
-        bad = int((~torch.isfinite(got)).sum())
-        raise Wrong("nan", f"{name}: {bad} of {got.numel()} values are NaN or infinite", wrong=bad, of=got.numel())
+    number = math.prod(got.shape)
+    if not bool(isfinite(got).all()):
+        bad = int((~isfinite(got)).sum())
+        raise Wrong("nan", f"{name}: {bad} of {number} values are NaN or infinite", wrong=bad, of=number)
     if not bool(got.any()) and bool(want.any()):
-        raise Wrong("zeros", f"{name}: all {got.numel()} values are zero", wrong=got.numel(), of=got.numel())
-    error, size = (got - want).abs(), max(size, float(want.norm()))
-    relative = float(error.norm()) / size if size else float(error.norm())
-    spikes = error > SPIKE * allowed * (size / math.sqrt(max(want.numel(), 1)) + want.abs())
+        raise Wrong("zeros", f"{name}: all {number} values are zero", wrong=number, of=number)
+    error, size = abs(got - want), max(size, norm(want))
+    relative = norm(error) / size if size else norm(error)
+    spikes = error > SPIKE * allowed * (size / math.sqrt(max(number, 1)) + abs(want))
     if relative > allowed or bool(spikes.any()):
         bad = int(spikes.sum())
-        text = (
-            f"{name}: relative error {relative:.2g} where rounding explains {allowed:.2g}; {bad} of {got.numel()} values far off"
-        )
-        raise Wrong("mismatch", text, error=relative, allowed=allowed, wrong=bad, of=got.numel())
+        text = f"{name}: relative error {relative:.2g} where rounding explains {allowed:.2g}; {bad} of {number} values far off"
+        raise Wrong("mismatch", text, error=relative, allowed=allowed, wrong=bad, of=number)
     return relative
 
 
+def norm(values: Any) -> float:
+    """The Frobenius norm of a float64 tensor or array."""
+    return math.sqrt(float((values * values).sum()))
+
+
 def same_bits(torch: Any, name: str, got: Any, want: Any) -> None:
-    """Compare two tensors bit for bit. Raises Wrong: zeros where data came back as zeros, else mismatch with the first place."""
+    """Compare two tensors bit for bit; see `judge_bits`."""
     got, want = got.detach().to("cpu").contiguous(), want.detach().to("cpu").contiguous()
     if got.shape != want.shape or got.dtype != want.dtype:
         raise Wrong("shape", f"{name}: {got.dtype} {tuple(got.shape)} instead of {want.dtype} {tuple(want.shape)}")
     got, want = got.view(-1).view(torch.uint8), want.view(-1).view(torch.uint8)
-    differs = (got != want).nonzero().view(-1)
-    if not differs.numel():
+    judge_bits(name, got, (got != want).nonzero().view(-1))
+
+
+def judge_bits(name: str, got: Any, differs: Any) -> None:
+    """Compare bytes. `differs`: the places. Raises Wrong: zeros where data came back as zeros, else mismatch with the first place."""
+    if not len(differs):
         return
-    first, bad = int(differs[0]), int(differs.numel())
+    first, bad = int(differs[0]), len(differs)
     zeros = not bool(got[differs].any())
-    text = f"{name}: {bad} of {got.numel()} bytes differ{' (zeros came back)' if zeros else ''}, the first at {first}"
-    raise Wrong("zeros" if zeros else "mismatch", text, wrong=bad, of=got.numel(), first=first)
+    text = f"{name}: {bad} of {len(got)} bytes differ{' (zeros came back)' if zeros else ''}, the first at {first}"
+    raise Wrong("zeros" if zeros else "mismatch", text, wrong=bad, of=len(got), first=first)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .compare import Wrong, same_bits
-from .main import StageContext
+from .context import StageContext
 
 SIZES = (1, 4099, 1 << 20, (16 << 20) + 3)
 """Bytes: one, odd, a page multiple, and more than a staging buffer."""

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .compare import check, tolerance
-from .main import StageContext
+from .context import StageContext
 from .products import precision
 
 STEPS, FUNCTION_STEPS, CONVOLUTION_STEPS = 8, 32, 128

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import lora
 from .compare import Wrong, same_bits
-from .main import StageContext
+from .context import StageContext
 
 CHUNK, CPU_CHUNK = 256 << 20, 32 << 20
 """Bytes of one allocation of the memory test, on a GPU and on a CPU."""

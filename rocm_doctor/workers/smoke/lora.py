@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .compare import Wrong, check, tolerance
-from .main import StageContext
+from .context import StageContext
 from .products import precision
 
 WIDTH, RANK, ROWS, STEPS, RATE = 128, 8, 64, 6, 1.0

@@ -12,7 +12,7 @@ import tempfile
 from typing import Any
 
 from .compare import Skip, Wrong, check, tolerance
-from .main import StageContext
+from .context import StageContext
 from .products import precision
 
 LAYERS, WIDTH, WORDS, LENGTH, STEPS, RATE = 2, 64, 256, 33, 5, 1e-2

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import hip
 from .compare import Skip, check, product_size, same_bits, tolerance
-from .main import StageContext
+from .context import StageContext
 
 SHAPES = ((256, 256, 256), (129, 515, 255), (1, 1024, 64), (333, 64, 1))
 """Rows, length of the sums, columns: square, odd, and both narrow kinds."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from .compare import Wrong, check, product_size, tolerance
-from .main import StageContext
+from .context import StageContext
 from .peft_step import package
 from .products import SPLIT_STEPS
 

@@ -15,7 +15,7 @@ from typing import Any
 from . import lora
 from .basics import need_gpus
 from .compare import Skip, Wrong, check, same_bits, tolerance
-from .main import StageContext
+from .context import StageContext
 from .products import large, precision
 
 PATIENCE = datetime.timedelta(seconds=60)

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .compare import Wrong, check, product_size, tolerance
-from .main import StageContext
+from .context import StageContext
 from .products import SPLIT_STEPS
 
 RANKS = (1, 2, 3, 4, 8, 16, 32, 64)

@@ -56,10 +56,37 @@ STAGES = (
     Stage("dataparallel", "several", "dataparallel", 3, 120, ("lora",), "DataParallel steps against one GPU", "first"),
 )
 
-BY_NAME = {stage.name: stage for stage in STAGES}
+
+# JAX and TensorFlow: the same words for the same things. One process drives all GPUs, so `sharding` is no group.
+ARRAYS = (
+    Stage("import", "arrays.basics", "import_framework", 1, 180, (), "import the framework"),
+    Stage("device", "arrays.basics", "device", 1, 120, ("import",), "start the runtime and read the device's properties"),
+    Stage("copy", "arrays.basics", "copy", 1, 60, ("device",), "copies between host and device, bit for bit"),
+    Stage("matmul", "arrays.products", "matmul", 1, 180, ("copy",), "matrix products in fp32 against float64"),
+    Stage("fp16", "arrays.products", "fp16", 1, 180, ("matmul",), "fp16 conversion, product, reduction"),
+    Stage("bf16", "arrays.products", "bf16", 1, 180, ("matmul",), "bf16 conversion, product, reduction"),
+    Stage("tf32", "arrays.products", "tf32", 1, 180, ("matmul",), "fp32 products in reduced precision where the chip has it"),
+    Stage("attention-math", "arrays.attention", "math_backend", 1, 180, ("matmul",), "attention written out"),
+    Stage("attention-flash", "arrays.attention", "flash_backend", 1, 180, ("matmul",), "flash attention"),
+    Stage("backward", "arrays.gradients", "backward", 1, 420, ("matmul",), "gradients of the common layers against float64"),
+    Stage("lora", "arrays.lora", "lora", 1, 180, ("matmul",), "a LoRA training loop"),
+    Stage("kernels", "arrays.cache", "kernels", 2, 420, ("matmul",), "first kernels in a fresh process", "fresh"),
+    Stage("kernels-again", "arrays.cache", "kernels", 2, 420, ("kernels",), "again: has the compile cache warmed up?", "fresh"),
+    Stage("sharding", "arrays.sharding", "sharding", 3, 240, ("lora",), "LoRA steps over all devices against one", "first"),
+)
+
+TABLES = {"torch": STAGES, "jax": ARRAYS, "tensorflow": ARRAYS}
+"""The stages of each framework that can be tested."""
+BY_NAME = dict({stage.name: stage for stage in STAGES + ARRAYS}, **{stage.name: stage for stage in STAGES})
+"""Every stage of every framework."""
 
 
-def all_needs(name: str) -> tuple[str, ...]:
+def table_of(framework: str) -> dict[str, Stage]:
+    """The stages of a framework by name."""
+    return {stage.name: stage for stage in TABLES[framework]}
+
+
+def all_needs(name: str, framework: str = "torch") -> tuple[str, ...]:
     """What a stage needs, and what that needs in turn, nearest first."""
-    direct = BY_NAME[name].needs
-    return direct + tuple(further for need in direct for further in all_needs(need))
+    direct = table_of(framework)[name].needs
+    return direct + tuple(further for need in direct for further in all_needs(need, framework))

@@ -1,0 +1,235 @@
+"""The smoke test of JAX and TensorFlow, on the CPU: right numbers pass, wrong ones and a hang are caught and named.
+
+The framework is that of this environment, or of the interpreter that ROCM_DOCTOR_TEST_JAX or ROCM_DOCTOR_TEST_TENSORFLOW names.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from rocm_doctor import pipeline
+from rocm_doctor.matrix import load
+from rocm_doctor.model import Artifact
+from rocm_doctor.probes.python.smoke import probe
+from rocm_doctor.probes.read.result import Artifacts
+from rocm_doctor.smoke.runner import installed, planned, run_smoke
+from rocm_doctor.smoke.summary import lines
+from rocm_doctor.workers import process
+from rocm_doctor.workers.smoke.table import ARRAYS
+
+pytestmark = pytest.mark.skipif(not process.HAS_GROUPS, reason="needs process groups")
+HERE = Path(__file__)
+ALONE = {"OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+NOT_ON_CPU = {"attention-flash"}
+
+
+def interpreter(framework: str) -> str:
+    named = os.environ.get(f"ROCM_DOCTOR_TEST_{framework.upper()}", "")
+    if not named and importlib.util.find_spec(framework) is None:
+        pytest.skip(f"{framework} is not installed")
+    return named or sys.executable
+
+
+def results(artifacts: list[Artifact]) -> dict[str, dict[str, Any]]:
+    records = [msgspec.json.decode(line) for a in artifacts if a.name.endswith(".jsonl") for line in a.text.splitlines()]
+    return {r["stage"]: r for r in records if r["kind"] == "result"}
+
+
+FRAMEWORKS = [pytest.param("jax", marks=pytest.mark.jax), pytest.param("tensorflow", marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_every_stage_passes_on_the_cpu(framework: str) -> None:
+    artifacts = run_smoke(interpreter(framework), framework=framework, device="cpu", level=3, environment=ALONE)
+    found = results(artifacts)
+    assert set(found) == {stage.name for stage in ARRAYS}
+    for name, result in found.items():
+        assert result["status"] == ("skipped" if name in NOT_ON_CPU else "passed"), result
+    assert found["sharding"]["details"]["devices"] == 2
+    assert [a.name for a in artifacts] == [f"smoke/{framework}-cpu.jsonl"]
+    if framework == "jax":
+        assert found["kernels-again"]["details"]["cached_files"] == found["kernels"]["details"]["cached_files"] > 0
+
+
+# Stage, where the value is damaged, which, how -> the reason it must fail for, and a word of the message.
+WRONG = {
+    "copy copied - zeros": ("zeros", "on-device copy of 1 bytes"),
+    "copy copied - flip": ("mismatch", "on-device copy of 1 bytes"),
+    "matmul get float32 scale": ("mismatch", "float32 product 256"),
+    "matmul get float32 spike": ("mismatch", "1 of 65536 values"),
+    "matmul get float32 zeros": ("zeros", "float32 product 256"),
+    "fp16 get float16 flip": ("mismatch", "conversion from float32 to float16"),
+    "bf16 get bfloat16 flip": ("mismatch", "conversion from float32 to bfloat16"),
+    "tf32 get float32 nan": ("nan", "float32 product 256"),
+    "attention-math compiled 0 scale": ("mismatch", "result of written-out attention"),
+    "attention-math compiled 2 nan": ("nan", "gradient of k"),
+    "backward compiled 1 scale": ("mismatch", "linear, gradient of input"),
+    "backward compiled 1 zeros": ("zeros", "linear, gradient of input"),
+    "lora compiled 2 zeros": ("mismatch", "loss curve in float32"),
+    "lora compiled 0 nan": ("nan", "loss curve in float32"),
+    "sharding sharded_step b2 scale": ("mismatch", "gradient of b2 over 2 devices"),
+    "sharding sharded_step b2 nan": ("nan", "gradient of b2 over 2 devices"),
+}
+
+
+def rounds() -> list[list[str]]:
+    """The cases in as few processes as can hold them: each stage once, and those that others need on their own."""
+    made: list[list[str]] = [[c] for c in WRONG if c.split()[0] in ("copy", "matmul")]
+    left = [c for c in WRONG if [c] not in made]
+    while left:
+        seen: dict[str, str] = {}
+        for case in left:
+            if not (case.split()[0] == "lora" and "sharding" in seen) and not (case.split()[0] == "sharding" and "lora" in seen):
+                seen.setdefault(case.split()[0], case)
+        made.append(list(seen.values()))
+        left = [case for case in left if case not in seen.values()]
+    return made
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize("cases", rounds(), ids=lambda cases: cases[0].replace(" ", "-"))
+def test_wrong_numbers_are_caught(framework: str, cases: list[str]) -> None:
+    prelude, environment = str(HERE.with_name("smoke_wrong_arrays.py")), {**ALONE, "WRONG": "\n".join(cases)}
+    stages = [case.split()[0] for case in cases]
+    found = results(
+        run_smoke(
+            interpreter(framework), framework=framework, device="cpu", stages=stages, prelude=prelude, environment=environment
+        )
+    )
+    for case in cases:
+        result, (reason, said) = found[case.split()[0]], WRONG[case]
+        assert (result["status"], result.get("reason")) == ("failed", reason), (case, result)
+        assert said in result["message"], (case, result)
+
+
+@pytest.mark.jax
+def test_a_kernel_that_never_ends_is_caught() -> None:
+    """Not a sleep in Python: XLA itself does not come back."""
+    prelude, environment = str(HERE.with_name("smoke_wrong_arrays.py")), {**ALONE, "WRONG": "bf16 spin - -"}
+    python, began = interpreter("jax"), time.monotonic()
+    artifacts = run_smoke(
+        python, framework="jax", device="cpu", stages=["bf16", "fp16"], prelude=prelude, environment=environment, limit=20.0
+    )
+    found = results(artifacts)
+    assert (found["bf16"]["status"], found["bf16"]["doing"]) == ("timeout", "a kernel that never ends")
+    assert found["fp16"]["status"] == "passed"
+    assert "in spin" in "".join(a.text for a in artifacts if a.name.endswith(".log"))
+    assert time.monotonic() - began < 90
+
+
+@pytest.mark.parametrize("framework", ["jax", "tensorflow"])
+def test_stages_that_die_and_hang_are_isolated(framework: str) -> None:
+    """With stand-ins, as for torch: tests/test_smoke_faults.py."""
+    fault = {"FAULT": "fp16 segv\nlora hang"}
+    found = results(
+        run_smoke(
+            framework=framework, level=3, gpu=0, limit=1.0, prelude=str(HERE.with_name("smoke_faults.py")), environment=fault
+        )
+    )
+    assert (found["fp16"]["status"], found["fp16"]["reason"]) == ("died", "SIGSEGV")
+    assert found["lora"]["status"] == "timeout"
+    assert found["bf16"]["status"] == found["kernels-again"]["status"] == "passed"
+    assert (found["sharding"]["status"], found["sharding"]["reason"]) == ("not-run", "needs-lora")
+
+
+def test_a_framework_that_is_not_there_is_said_to_be_absent(tmp_path: Path) -> None:
+    bare = tmp_path / "python"
+    bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
+    bare.chmod(0o755)
+    found = results(run_smoke(str(bare), framework="jax", device="cpu", stages=["matmul"]))
+    assert (found["import"]["status"], found["import"]["reason"]) == ("skipped", "not-installed")
+    assert found["import"]["message"] == "jax is not installed in this interpreter"
+    assert installed(str(bare), {}) == ("torch",)
+
+
+def test_auto_finds_what_is_installed_without_importing_it(tmp_path: Path) -> None:
+    for name in ("jax", "tensorflow"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise SystemExit('imported')\n")
+    assert {"jax", "tensorflow"} <= set(installed(sys.executable, {"PYTHONPATH": str(tmp_path)}))
+
+
+def test_stages_of_one_framework_only() -> None:
+    assert planned(1, ["peft"], "jax") == []
+    assert [stage.name for stage in planned(1, ["sharding"], "jax")] == ["import", "device", "sharding"]
+    with pytest.raises(KeyError, match="peft"):
+        run_smoke(framework="jax", stages=["peft"])
+
+
+def artifact(framework: str, device: str, *passed: str, failed: str = "", name: str = "gpu0") -> Artifact:
+    header = {"kind": "header", "framework": framework, framework: "1.0", "device": device, "name": "Radeon RX 7900 XTX"}
+    records = [header, *({"kind": "result", "stage": stage, "status": "passed"} for stage in passed)]
+    records += [{"kind": "result", "stage": failed, "status": "failed", "reason": "nan"}] if failed else []
+    prefix = "" if framework == "torch" else framework + "-"
+    return Artifact(f"smoke/{prefix}{name}.jsonl", "bundle", "".join(json.dumps(r) + "\n" for r in records))
+
+
+def test_rows_judge_the_worst_and_proven_tells_the_frameworks_apart() -> None:
+    some = [artifact("torch", "hip", "import", "matmul", "bf16"), artifact("jax", "hip", "import", "matmul", failed="bf16")]
+    report = pipeline.judge(some, load())
+    assert report.proven == ("import", "matmul", "bf16", "jax.import", "jax.matmul")
+    assert "smoke-bf16" in {finding.row for finding in report.findings}
+    assert [line.partition(":")[0] for line in lines(report.snapshot)] == [
+        "torch passed on Radeon RX 7900 XTX", "jax passed on Radeon RX 7900 XTX", "jax failed (nan)",
+    ]  # fmt: skip
+
+
+def test_jax_alone_is_named_in_what_was_proven() -> None:
+    report = pipeline.judge([artifact("jax", "hip", "import", "matmul")], load())
+    assert report.proven == ("jax.import", "jax.matmul")
+    assert report.snapshot.get("smoke.matmul").value == "passed"
+
+
+def test_a_framework_on_the_cpu_does_not_speak_for_the_gpu() -> None:
+    some = [artifact("torch", "hip", "import", "bf16"), artifact("jax", "cpu", "import", failed="bf16", name="cpu")]
+    facts = probe(Artifacts(some)).facts
+    assert facts["smoke.bf16"].value == "passed"
+    assert facts["smoke.jax.bf16"].value == "failed:nan"
+    assert facts["smoke.kind"].value == "hip"
+
+
+@pytest.mark.torch
+def test_references_are_those_of_another_library() -> None:
+    """Every result and gradient written out in numpy, against torch's in float64."""
+    torch, np = pytest.importorskip("torch"), pytest.importorskip("numpy")
+    from rocm_doctor.workers.smoke.arrays.references import References
+
+    right, rng, f = References(np), np.random.default_rng(3), torch.nn.functional
+    words = np.array([1, 4, 1, 0])
+    x, square = rng.standard_normal((4, 6)), rng.standard_normal((6, 5))
+    scale, shift = rng.standard_normal(6), rng.standard_normal(6)
+    q, k, v = (rng.standard_normal((2, 3, 7, 8)) for _ in range(3))
+    image, kernel = rng.standard_normal((2, 5, 6, 3)), rng.standard_normal((3, 3, 3, 4))
+
+    def conv(x: Any, w: Any) -> Any:
+        return f.conv2d(x.permute(0, 3, 1, 2), w.permute(3, 2, 0, 1), padding=1).permute(0, 2, 3, 1)
+
+    cases: list[tuple[Any, Any, list[Any]]] = [
+        (right.linear, lambda x, w, b: x @ w + b, [x, square, rng.standard_normal(5)]),
+        (lambda t, pull: right.embedding(t, words, pull), lambda t: t[words], [square]),
+        (right.layer_norm, lambda x, s, b: f.layer_norm(x, (6,), s, b, eps=1e-6), [x, scale, shift]),
+        (right.rms_norm, lambda x, s: f.rms_norm(x, (6,), s, eps=1e-6), [x, scale]),
+        (right.gelu, lambda x: f.gelu(x, approximate="tanh"), [x]),
+        (right.silu, f.silu, [x]),
+        (lambda x, pull: right.cross_entropy(x, words, pull), lambda x: f.cross_entropy(x, torch.tensor(words), reduction="none"), [x]),
+        (right.conv2d, conv, [image, kernel]),
+        (lambda q, k, v, pull: right.attention(q, k, v, True, pull), lambda q, k, v: f.scaled_dot_product_attention(q, k, v, is_causal=True), [q, k, v]),
+    ]  # fmt: skip
+    for mine, theirs, operands in cases:
+        tensors = [torch.tensor(one, requires_grad=True) for one in operands]
+        want = theirs(*tensors)
+        pull = rng.standard_normal(tuple(want.shape))
+        want.backward(torch.tensor(pull))
+        result, gradients = mine(*operands, pull)
+        np.testing.assert_allclose(result, want.detach().numpy(), rtol=1e-10, atol=1e-10)
+        for got, tensor in zip(gradients, tensors, strict=True):
+            np.testing.assert_allclose(got, tensor.grad.numpy(), rtol=1e-9, atol=1e-10)
