@@ -16,7 +16,7 @@ from rocm_doctor.model import Artifact
 from rocm_doctor.smoke import runner
 from rocm_doctor.sources import live
 from rocm_doctor.workers import process
-from rocm_doctor.workers.smoke.table import STAGES
+from rocm_doctor.workers.smoke.table import ARRAYS, STAGES
 
 
 def run(*args: str) -> Result:
@@ -26,7 +26,10 @@ def run(*args: str) -> Result:
 def test_list_of_stages() -> None:
     done = run("--stage", "list")
     assert done.exit_code == 0
-    assert [line.split()[0] for line in done.stdout.splitlines()] == [stage.name for stage in STAGES]
+    assert [line.split()[0] for line in done.stdout.splitlines()] == [*(stage.name for stage in STAGES), "sharding"]
+    assert [line.split()[0] for line in run("--framework", "jax", "--stage", "list").stdout.splitlines()] == [
+        s.name for s in ARRAYS
+    ]
 
 
 def test_unknown_stage_is_a_usage_error() -> None:
@@ -34,6 +37,7 @@ def test_unknown_stage_is_a_usage_error() -> None:
     assert done.exit_code == 2
     assert "bf17" in done.stderr
     assert "--stage list" in done.stderr
+    assert "jax has no stage peft" in run("--framework", "jax", "--stage", "peft").stderr
 
 
 def with_artifacts(monkeypatch: pytest.MonkeyPatch, *artifacts: Artifact) -> dict[str, object]:

@@ -17,12 +17,12 @@ from rocm_doctor.workers.smoke import basics, compare, hip
 from rocm_doctor.workers.smoke import main as bench
 from rocm_doctor.workers.smoke.compare import Wrong, tolerance
 from rocm_doctor.workers.smoke.context import StageContext, pick_device
-from rocm_doctor.workers.smoke.table import BY_NAME, STAGES, all_needs
+from rocm_doctor.workers.smoke.table import ARRAYS, BY_NAME, STAGES, all_needs, table_of
 
 WORKER = Path(compare.__file__ or "").parent
 
 
-@pytest.mark.parametrize("path", sorted(WORKER.glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(WORKER.rglob("*.py")), ids=lambda path: path.name)
 def test_worker_is_python_3_8_and_imports_only_the_standard_library(path: Path) -> None:
     tree = ast.parse(path.read_text(), feature_version=(3, 8))
     allowed = {
@@ -39,7 +39,7 @@ def test_worker_is_python_3_8_and_imports_only_the_standard_library(path: Path) 
 
 def test_no_annotation_is_evaluated_in_the_worker() -> None:
     """`dict[str, int]` is no expression in 3.8: it may stand in annotations only, and those are never evaluated."""
-    for path in WORKER.glob("*.py"):
+    for path in WORKER.rglob("*.py"):
         assert "from __future__ import annotations" in path.read_text() or path.name == "__init__.py", path.name
 
 
@@ -260,7 +260,17 @@ def test_kernel_log_reads_only_what_is_new(tmp_path: Path) -> None:
 
 
 def test_every_stage_can_be_named() -> None:
-    assert [stage.name for stage in STAGES] == list(BY_NAME)
+    assert [*(stage.name for stage in STAGES), "sharding"] == list(BY_NAME)
+
+
+def test_stages_of_jax_and_tensorflow_are_those_of_torch_in_the_same_order() -> None:
+    """One word for one thing: a row about `bf16` judges every framework."""
+    for stage in ARRAYS:
+        module, _, name = stage.module.rpartition(".")
+        assert f"def {stage.function}(" in (WORKER / module / f"{name}.py").read_text()
+    shared = [stage.name for stage in STAGES if stage.name in table_of("jax")]
+    assert [*shared, "sharding"] == [stage.name for stage in ARRAYS]
+    assert set(all_needs("sharding", "jax")) == {"lora", "matmul", "copy", "device", "import"}
 
 
 @pytest.mark.parametrize(

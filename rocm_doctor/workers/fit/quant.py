@@ -43,13 +43,18 @@ def bitsandbytes_layer(layer: Any, job: dict[str, Any]) -> Any:
 
     weight = random_weight(tuple(layer.weight.shape), getattr(torch, job["dtype"]))
     sizes, bias = (layer.in_features, layer.out_features), layer.bias is not None
-    if job["quant_bits"] == 4:
-        made = bnb.Linear4bit(
-            *sizes, bias=bias, compute_dtype=weight.dtype, compress_statistics=job["double_quant"], quant_type="nf4"
+    # On the meta device: a linear layer would first draw weights of its own, on the CPU, to be thrown away.
+    with torch.device("meta"):
+        made = (
+            bnb.Linear4bit(
+                *sizes, bias=bias, compute_dtype=weight.dtype, compress_statistics=job["double_quant"], quant_type="nf4"
+            )
+            if job["quant_bits"] == 4
+            else bnb.Linear8bitLt(*sizes, bias=bias, has_fp16_weights=False)
         )
+    if job["quant_bits"] == 4:
         made.weight = bnb.Params4bit(weight, requires_grad=False, compress_statistics=job["double_quant"], quant_type="nf4")
     else:
-        made = bnb.Linear8bitLt(*sizes, bias=bias, has_fp16_weights=False)
         made.weight = bnb.Int8Params(weight, requires_grad=False, has_fp16_weights=False)
     if bias:
         made.bias = nn.Parameter(torch.zeros(layer.out_features, dtype=weight.dtype), requires_grad=False)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..attention import BACKWARD_STEPS, CASES, FORWARD_STEPS
-from ..compare import tolerance
+from ..attention import BACKWARD_STEPS, CASES, FORWARD_STEPS, NoKernel
+from ..compare import Skip, tolerance
 from .context import EPS, ArrayContext
 from .products import wide
 
@@ -42,9 +42,21 @@ def str_dtype(value: Any) -> str:
 
 
 def in_formats(context: ArrayContext, name: str, dtypes: tuple[str, ...], action: Callable[..., Any]) -> dict[str, Any]:
-    """The worst error by format."""
-    with context.precision("highest"):
-        return {"worst_error": {dtype: max(one_case(context, name, dtype, action, *case) for case in CASES) for dtype in dtypes}}
+    """The worst error by format, and the shapes that the kernel refused; Skip with its words if it refused all."""
+    worst: dict[str, float] = {}
+    refused: list[str] = []
+    for dtype in dtypes:
+        for case in CASES:
+            try:
+                with context.precision("highest"):
+                    error = one_case(context, name, dtype, action, *case)
+            except NoKernel as skip:
+                refused.append(f"{dtype}, length {case[2]}: {skip}")
+            else:
+                worst[dtype] = max(error, worst.get(dtype, 0.0))
+    if not worst:
+        raise Skip("no-kernel", "; ".join(refused)[:1500])
+    return {"worst_error": worst, "refused": refused}
 
 
 def one_case(

@@ -24,7 +24,8 @@ def kernels(context: ArrayContext) -> dict[str, Any]:
     for name, layer in layers(context).items():
         if name in ("linear", "layer norm", "conv2d"):
             context.doing(f"first {name} of a fresh process (kernels may be compiled)")
-            first_calls[name] = round(context.clock(partial(one_layer, context, name, layer)), 3)
+            with context.precision("highest"):
+                first_calls[name] = round(context.clock(partial(one_layer, context, name, layer)), 3)
     total, before = sum(first_calls.values()), recall(note)
     note.write_text(str(total), encoding="ascii")
     if before is not None and total > WARM_SECONDS and total > WARM_SHARE * before:

@@ -58,7 +58,8 @@ class ArrayContext(Context):
         raise NotImplementedError
 
     def fused_attention(self, q: Any, k: Any, v: Any, causal: bool) -> Any:
-        """The framework's own fused kernel on operands of [batch, head, length, width]. Raises Skip without one for this device."""
+        """The framework's own fused kernel on operands of [batch, head, length, width]. Raises Skip without one for this device, NoKernel
+        for these operands."""
         raise NotImplementedError
 
     def sharded_step(self, parts: dict[str, Any], x: Any, y: Any, loss: Callable[..., Any]) -> tuple[float, dict[str, Any]]:

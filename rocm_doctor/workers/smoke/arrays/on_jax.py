@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from .. import hip
+from ..attention import NoKernel
 from ..compare import Skip, Wrong
 from .basics import not_available
 from .context import CPU_DEVICES, ArrayContext
@@ -123,7 +124,7 @@ class JaxContext(ArrayContext):
             return self.ops.heads(fused(*map(self.ops.heads, (q, k, v)), is_causal=causal, implementation="cudnn"))
         except (ValueError, NotImplementedError, RuntimeError) as error:
             if any(words in str(error).lower() for words in NO_FUSED):
-                raise Skip("no-kernel", str(error)[:1500]) from None
+                raise NoKernel(str(error)[:500]) from None
             raise
 
     def keep_compiled(self, folder: str) -> None:
