@@ -65,7 +65,8 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     worst = _worst(judged)
     for stage, (value, reading) in worst.items():
         result.facts[f"smoke.{stage}"] = Fact(value, (reading,))
-    for framework in {test.framework for test in tests} if any(test.framework != "torch" for test in tests) else ():
+    several = any(test.framework != "torch" for test in tests)
+    for framework in FRAMEWORKS if several else ():
         for stage, (value, reading) in _worst([test for test in tests if test.framework == framework]).items():
             result.facts[f"smoke.{framework}.{stage}"] = Fact(value, (reading,))
     _first(result, worst)
