@@ -1,5 +1,5 @@
 # Chores; CONTRIBUTING.md lists them.
-.PHONY: test lint fix regen mutation build ci
+.PHONY: test lint fix regen mutation build site ci
 
 test:
 	python -m pytest -q -n auto
@@ -27,6 +27,10 @@ mutation:
 
 build:
 	python -m build
+
+site:
+	python scripts/build_site.py
+	python scripts/browse_site.py build/site
 
 ci:
 	.ci/run

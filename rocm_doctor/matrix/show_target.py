@@ -34,7 +34,7 @@ def about(matrix: Matrix, target: Target) -> Iterator[Table]:
     yield Table("in short", ("question", "answer", "sources"), list(_in_short(matrix, target)))
     yield statements(f"{target.gfx} by layer", _about_target(matrix, target))
     yield Table(
-        "torch wheels for ROCm that hold its code", _WHEEL, [_wheel(b, target.gfx) for b in _with_code(matrix, target.gfx)]
+        "torch wheels for ROCm that hold its code", _WHEEL, [_wheel(b, target.gfx) for b in with_code(matrix, target.gfx)]
     )
     if target.overrides:
         lines = [(o.value, o.verdict, o.words, o.grade, o.sources[0]) for o in target.overrides]
@@ -52,13 +52,14 @@ def _in_short(matrix: Matrix, target: Target) -> Iterator[tuple[str, ...]]:
     for one in support:
         if one.state in ("works-unofficially", "preview", "release-ready"):
             yield one.state.replace("-", " "), f"ROCm {one.since} to {one.until or 'now'} {one.os} ({one.grade})", one.sources[0]
-    serving = [b for b in _with_code(matrix, target.gfx) if not b.blas or target.gfx in b.blas]
+    serving = [b for b in with_code(matrix, target.gfx) if not b.blas or target.gfx in b.blas]
     for question, family in (("newest wheel of PyTorch's index", "bundled"), ("device packages of AMD", "therock")):
         for build in [b for b in serving if b.family == family][:1]:
             yield question, f"torch {build.key} ({build.gfx_evidence or build.evidence}, {build.gfx_grade})", build.sources[0]
 
 
-def _with_code(matrix: Matrix, gfx: str) -> list[TorchBuild]:
+def with_code(matrix: Matrix, gfx: str) -> list[TorchBuild]:
+    """The wheels that hold code for a target, the newest first."""
     return sorted((b for b in matrix.torch if gfx in b.gfx), key=lambda b: (sort_key(b.torch), sort_key(b.rocm)), reverse=True)
 
 
@@ -79,10 +80,14 @@ def _about_target(matrix: Matrix, target: Target) -> Iterator[Line]:
         mark = " ≠" if any(opposed(one, other) for other in support) else ""
         yield of_support(one)._replace(state=one.state + mark)
     yield from (of_fact(f) for f in matrix.facts if target.gfx in f.gfx)
+    yield from (of_row(row)._replace(where=conditions(rest)) for row, rest in rows_about(matrix, target))
+
+
+def rows_about(matrix: Matrix, target: Target) -> Iterator[tuple[Row, dict[str, str]]]:
+    """The rows that ask for a target or its family, each with its other conditions."""
     for row in matrix.rows:
         if _row_about(row, "gpu.gfx", target.gfx) or _row_about(row, "gpu.family", target.family):
-            rest = {name: condition for name, condition in row.when.items() if name not in ("gpu.gfx", "gpu.family")}
-            yield of_row(row)._replace(where=conditions(rest))
+            yield row, {name: condition for name, condition in row.when.items() if name not in ("gpu.gfx", "gpu.family")}
 
 
 def _row_about(row: Row, name: str, value: str) -> bool:

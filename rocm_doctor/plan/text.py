@@ -51,7 +51,7 @@ def _found(plan: Plan, tool: str, verbose: bool) -> Iterator[str]:
         yield from (f"      {command}" for command in step.commands)
     if plan.steps:
         yield ""
-    yield from _commands(plan, stack, tool)
+    yield from (f"  {line}" for line in commands(plan, stack, tool))
     others = plan.alternatives()
     if others:
         yield ""
@@ -61,16 +61,14 @@ def _found(plan: Plan, tool: str, verbose: bool) -> Iterator[str]:
     yield f"{len(plan.rejected)} builds of the catalogue are out; -v says why each. Matrix {plan.matrix_version}."
 
 
-def _commands(plan: Plan, stack: Stack, tool: str) -> Iterator[str]:
+def commands(plan: Plan, stack: Stack, tool: str) -> Iterator[str]:
     """What can be pasted: variables, installation, and how to see that it worked."""
     shell = "powershell" if plan.machine.system == "windows" else "bash"
     python = interpreter(plan.machine)
-    yield from (f"  {joined(command, shell)}" for command in environment(plan.machine))
-    yield from (f"  {line}" for line in lines(plan.variables, shell))
-    yield from (
-        f"  {joined(command, shell)}" for command in install(stack, plan.machine, "uv" if tool == "uv" else "pip", python)
-    )
-    yield from (f"  {joined(command, shell)}" for command in verify(plan.machine))
+    yield from (joined(command, shell) for command in environment(plan.machine))
+    yield from lines(plan.variables, shell)
+    yield from (joined(command, shell) for command in install(stack, plan.machine, "uv" if tool == "uv" else "pip", python))
+    yield from (joined(command, shell) for command in verify(plan.machine))
 
 
 def _alternative(stack: Stack) -> Iterator[str]:

@@ -1,0 +1,139 @@
+"""Build the site from the matrix and docs/, and check every link of it.
+
+    python scripts/build_site.py                    # build/site; needs pip install -e '.[site]'
+    python scripts/build_site.py -o FOLDER
+    python -m http.server -d build/site             # look at it
+
+Prints pages, bytes, the largest page and seconds. Exits with 1 for a broken link, a page over 300 KB or a site over 10 MB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import sys
+import time
+from collections.abc import Container, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from website import claims, diagnoses, docs, gpus, home, libraries, matrix, plans, releases, sources, variables
+from website.links import broken
+from website.text import Page, written
+
+from rocm_doctor.matrix import Matrix, load
+
+ROOT = Path(__file__).resolve().parent.parent
+HERE = ROOT / "scripts" / "website"
+PAGE_LIMIT = 300_000
+SITE_LIMIT = 10_000_000
+PLAIN = re.compile(r"<table>(.*?)</table>", re.DOTALL)
+"""A table of a document, which can be wider than the window."""
+UNUSED = ("assets/javascripts/lunr/min", "assets/javascripts/lunr/tinyseg.js", "assets/javascripts/lunr/wordcut.js")
+"""What the theme ships for search in other languages."""
+
+
+def pages(known: Matrix) -> Iterator[Page]:
+    """Every page that is written from the matrix."""
+    yield home.page(known)
+    for room in (gpus, diagnoses, variables, libraries, releases, matrix):
+        yield from room.pages(known)
+    named = ((source, one.home, one.entry) for one in claims.everything(known) for source in one.sources)
+    yield sources.page((*named, *plans.cited(known)))
+
+
+def files(made: Iterable[Page], texts: Iterable[docs.Doc]) -> Iterator[tuple[str, str]]:
+    """Path and text of every markdown file. Raises ValueError for two pages of one address."""
+    listed = list(made)
+    known = {page.path for page in listed} | {doc.file.removesuffix(".md") for doc in texts}
+    folders = {page.path.rpartition("/")[0] for page in listed if "/" in page.path} | {""}
+    if len({page.path for page in listed}) < len(listed):
+        raise ValueError("two pages have one address")
+    for page in listed:
+        name = f"{page.path}/index.md".lstrip("/") if page.path in folders else f"{page.path}.md"
+        yield name, written(page, known)
+    yield from ((doc.file, doc.text) for doc in texts)
+
+
+NAV = (
+    ("GPUs", "gpu/index.md"), ("Errors", "diagnosis/index.md"), ("Variables", "variable/index.md"), ("Libraries", "library/index.md"),
+    ("torch wheels", "torch/index.md"), ("Matrix", "matrix/index.md"),
+)  # fmt: skip
+
+
+def write(folder: Path, made: Iterable[Page], texts: Iterable[docs.Doc]) -> None:
+    """The markdown files and the pictures, in `folder`."""
+    for name, text in files(made, texts):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    shutil.copytree(ROOT / home.PICTURES, folder / home.PICTURES)
+
+
+def build(folder: Path, out: Path, made: Iterable[Page], texts: Iterable[docs.Doc]) -> None:
+    """HTML in `out`, without what the theme ships for other languages and for debugging. Raises on a warning."""
+    import minify_html
+    from mkdocs.commands.build import build as make
+    from mkdocs.config import load_config
+
+    shutil.copy(HERE / "theme" / "site.css", folder)
+    shutil.copy(HERE / "theme" / "filter.js", folder)
+    nav: list[Any] = [
+        {"Home": "index.md"},
+        *({name: file} for name, file in NAV),
+        {"Docs": [{doc.title: doc.file} for doc in texts]},
+    ]
+    config = load_config(str(HERE / "mkdocs.yml"), docs_dir=str(folder), site_dir=str(out), nav=nav, strict=True)
+    config.plugins.on_startup(command="build", dirty=False)
+    make(config)
+    config.plugins.on_shutdown()
+    _shorten(out / "search" / "search_index.json", {page.path for page in made if page.searched == "lead"})
+    for path in out.rglob("*.html"):
+        html = PLAIN.sub(
+            r'<div class="wide" tabindex="0" role="group" aria-label="Table"><table class="plain">\1</table></div>',
+            path.read_text(encoding="utf-8"),
+        )
+        path.write_text(minify_html.minify(html), encoding="utf-8")
+    for path in [*(out / name for name in UNUSED), *out.rglob("*.map")]:
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _shorten(index: Path, leads: Container[str]) -> None:
+    """Leave out of the search the sections of pages that are found by their lead alone."""
+    found = msgspec.json.decode(index.read_bytes())
+    found["docs"] = [
+        one for one in found["docs"] if "#" not in one["location"] or one["location"].partition("/#")[0] not in leads
+    ]
+    index.write_bytes(msgspec.json.encode(found))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-o", "--out", type=Path, default=ROOT / "build" / "site")
+    out: Path = parser.parse_args().out.resolve()
+    began = time.monotonic()
+    folder = out.with_name(out.name + "-pages")
+    for old in (folder, out):
+        shutil.rmtree(old, ignore_errors=True)
+    made, texts = list(pages(load())), list(docs.docs())
+    write(folder, made, texts)
+    build(folder, out, made, texts)
+    html = {path.relative_to(out).as_posix(): path.stat().st_size for path in out.rglob("*.html")}
+    largest = max(html, key=lambda name: html[name])
+    size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    print(
+        f"{len(html)} pages, {size / 1e6:.1f} MB, largest {largest} {html[largest] / 1e3:.0f} KB, {time.monotonic() - began:.0f} s"
+    )
+    problems = [
+        *broken(out),
+        *(f"{name}: {weight} bytes, over {PAGE_LIMIT}" for name, weight in html.items() if weight > PAGE_LIMIT),
+    ]
+    problems += [f"{size} bytes, over {SITE_LIMIT}"] if size > SITE_LIMIT else []
+    print("\n".join(problems) or "every link inside the site leads somewhere")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

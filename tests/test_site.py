@@ -1,0 +1,273 @@
+"""The site: its pages follow the matrix, every statement has a source, texts of rows stay texts, links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import build_site
+import msgspec
+import pytest
+import yaml
+from website import claims, docs, gpus, libraries
+from website.links import Reader, broken
+from website.sources import address, source
+from website.text import FORM, REPOSITORY, Page, block, esc, heading, slug, written, wrong
+
+from rocm_doctor.matrix import Matrix, load
+from rocm_doctor.model import Row
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def matrix() -> Matrix:
+    return load()
+
+
+@pytest.fixture(scope="module")
+def pages(matrix: Matrix) -> dict[str, Page]:
+    return {page.path: page for page in build_site.pages(matrix)}
+
+
+def small(matrix: Matrix, **changes: object) -> Matrix:
+    """The matrix with two targets, and what else is changed."""
+    targets = [target for target in matrix.gfx.values() if target.gfx in ("gfx906", "gfx1100")]
+    raw = {**matrix.raw, "gfx": msgspec.json.encode(targets)}
+    return msgspec.structs.replace(matrix, **{"raw": raw, "rows": matrix.rows[:40], **changes})
+
+
+class Read(HTMLParser):
+    """Elements of a page: tag, attributes, and the links inside each element that is a claim."""
+
+    CDATA_CONTENT_ELEMENTS = Reader.CDATA_CONTENT_ELEMENTS
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.claims: list[list[str]] = []
+        self.open: list[tuple[str, bool]] = []
+        self.scripts = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = {name: value or "" for name, value in attrs}
+        self.tags.append((tag, named))
+        if "data-claim" in named:
+            self.claims.append([])
+        if tag not in ("br", "img", "input"):
+            self.open.append((tag, "data-claim" in named))
+        if tag == "a" and any(claim for _, claim in self.open):
+            self.claims[-1].append(named["href"])
+
+    def handle_data(self, data: str) -> None:
+        self.scripts += data if self.lasttag == "script" else ""
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.open and self.open.pop()[0] != tag:
+            pass
+
+
+def test_every_thing_of_the_matrix_has_its_page_and_no_page_is_about_anything_else(
+    matrix: Matrix, pages: dict[str, Page]
+) -> None:
+    expected = {
+        *(f"gpu/{gfx}" for gfx in matrix.gfx),
+        *(gpus.home(name) for target in matrix.gfx.values() for name in target.names),
+        *(f"diagnosis/{one}" for one in matrix.diagnoses),
+        *(f"variable/{slug(name)}" for name in matrix.env),
+        *(f"library/{name}" for name in libraries.libraries(matrix)),
+        *(f"torch/{claims.series(build)}" for build in matrix.torch),
+        *(f"matrix/{row.diagnosis.partition('.')[0]}" for row in matrix.rows),
+    }
+    assert {path for path in pages if "/" in path} == expected
+    assert {path for path in pages if "/" not in path} == {
+        "", "gpu", "diagnosis", "variable", "library", "torch", "support", "matrix", "sources",
+    }  # fmt: skip
+
+
+def test_another_gpu_in_the_matrix_is_another_page(matrix: Matrix) -> None:
+    target = msgspec.structs.replace(matrix.gfx["gfx1100"], gfx="gfx1999", names=("Radeon RX 19999 XT",))
+    more = small(matrix, raw={**matrix.raw, "gfx": msgspec.json.encode([*matrix.gfx.values(), target])})
+    found = {page.path: page for page in gpus.pages(more)}
+    assert found["gpu/rx-19999-xt"].title == "RX 19999 XT PyTorch ROCm"
+    assert "gpu/gfx1999" in found
+
+
+def test_titles_are_what_people_type() -> None:
+    assert gpus.typed("Radeon RX 6700 XT") == "RX 6700 XT"
+    assert gpus.typed("Instinct MI300X") == "MI300X"
+    assert gpus.typed("Radeon VII") == "Radeon VII"
+
+
+def test_every_statement_has_a_source(pages: dict[str, Page]) -> None:
+    without = [
+        (page.path, links)
+        for page in pages.values()
+        for links in Read(page.body).claims
+        if not any(_is_source(one) for one in links)
+    ]
+    assert without == []
+    assert sum(len(Read(page.body).claims) for page in pages.values()) > len(pages)
+
+
+def _is_source(link: str) -> bool:
+    return link.startswith("site:sources/#") or (link.startswith("https://") and not link.startswith(f"{REPOSITORY}/issues/"))
+
+
+def test_every_row_is_shown_once_with_all_its_sources(matrix: Matrix, pages: dict[str, Page]) -> None:
+    for row in matrix.rows:
+        page = pages[f"diagnosis/{row.diagnosis}"].body
+        assert page.count(f"{{#{row.key}}}") == 1, row.key
+        part = page[page.index(f"{{#{row.key}}}") :]
+        assert all(source(one).partition('"')[2].partition('"')[0] in part for one in row.sources), row.key
+
+
+_NAMES = re.compile(
+    r"gfx\d\w+|\b[A-Z]+_[A-Z0-9_]+\b|(?<=torch )\d+\.\d+\.\d+\+rocm[\d.]*\d|\b(?:RX|MI|W|R)\s?\d{3,4}\w*(?: XTX| XT| GRE)?"
+)
+
+
+def test_no_page_names_what_the_matrix_does_not_hold(matrix: Matrix, pages: dict[str, Page]) -> None:
+    held = "\n".join((msgspec.json.encode(matrix).decode(), *(part.decode() for part in matrix.raw.values())))
+    for page in pages.values():
+        assert {name for name in _NAMES.findall(f"{page.title}\n{page.body}") if name not in held} == set(), page.path
+
+
+HOSTILE = (
+    '</title><script>alert(1)</script><img src=x onerror=alert(1)> "onclick="x" \'y\' `<b>` [a](javascript:alert(1)) '
+    '{#top .x onclick=x} site:gpu/ "site:gpu/" &#60;i&#62;\n\n# head\n\n<!-- \x00 -->'
+)
+
+
+def hostile(matrix: Matrix) -> Matrix:
+    """A matrix whose texts all try to be something else."""
+    first = next(row for row in matrix.rows if row.example and row.commands)
+    row = msgspec.structs.replace(
+        first, title=HOSTILE, cause=HOSTILE, advice=HOSTILE, example=HOSTILE, sources=("javascript:alert(1)", HOSTILE, "https://x.org/\"><script>"),
+        when={HOSTILE: HOSTILE, "gpu.gfx": "gfx906"},
+    )  # fmt: skip
+    target = msgspec.structs.replace(matrix.gfx["gfx906"], names=('Radeon RX <b>1</b> "x"',), notes=HOSTILE, codename=HOSTILE)
+    variable = msgspec.structs.replace(next(iter(matrix.env.values())), effect=HOSTILE, harm=HOSTILE, sources=(HOSTILE,))
+    known = msgspec.structs.replace(matrix.diagnoses[row.diagnosis], title=HOSTILE, cause=HOSTILE)
+    raw = {**matrix.raw, "gfx": msgspec.json.encode([target, matrix.gfx["gfx1100"]]), "env": msgspec.json.encode([variable])}
+    return small(matrix, rows=(row,), diagnoses={**matrix.diagnoses, known.id: known}, raw=raw)
+
+
+def test_texts_of_rows_stay_texts(matrix: Matrix) -> None:
+    found = list(build_site.pages(hostile(matrix)))
+    for name, text in build_site.files(found, []):
+        _harmless(name, text.partition("\n---\n\n")[2])
+
+
+def _harmless(name: str, text: str) -> None:
+    assert "alert(1)" not in Read(text).scripts, name
+    for tag, attrs in Read(text).tags:
+        assert tag not in ("b", "i"), (name, tag, attrs)
+        assert not any(one.startswith("on") for one in attrs), (name, tag, attrs)
+        assert not attrs.get("href", "").startswith("javascript:"), (name, tag, attrs)
+
+
+def test_a_title_cannot_close_its_heading() -> None:
+    line = heading(2, HOSTILE, "x")
+    assert "\n" not in line
+    assert line.endswith(" {#x}")
+    assert "<" not in line
+    assert esc("a\n\n<b>") == "a &lt;b&gt;"
+    assert "\n" not in block("a\n\n  b")
+
+
+def test_a_link_to_no_page_is_refused() -> None:
+    page = Page("gpu/x", "X", "", '<a href="site:gpu/gone/#a">x</a>')
+    with pytest.raises(ValueError, match="gpu/gone"):
+        written(page, {"gpu/x"})
+    assert 'href="../y/#a"' in written(page._replace(body='<a href="site:gpu/y/#a">'), {"gpu/y"})
+    assert 'href="#a"' in written(page._replace(body='<a href="site:gpu/x/#a">'), {"gpu/x"})
+    assert 'href="../../"' in written(page._replace(body='<a href="site:">'), {""})
+
+
+def test_the_issue_form_that_the_links_fill_in_exists() -> None:
+    form = yaml.safe_load((ROOT / ".github" / "ISSUE_TEMPLATE" / FORM).read_text(encoding="utf-8"))
+    asked = parse_qs(urlsplit(wrong('a "b" & c').partition('href="')[2].partition('"')[0].replace("&amp;", "&")).query)
+    assert asked == {"template": [FORM], "entry": ['a "b" & c']}
+    assert "entry" in {part.get("id") for part in form["body"]}
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("https://github.com/ROCm/TheRock/issues/1 § comment, seen 2026-11-22", "https://github.com/ROCm/TheRock/issues/1"),
+    ("ROCm/clr hipamd/src/hip_error.cpp@f9f995c6d", "https://github.com/ROCm/clr/blob/f9f995c6d/hipamd/src/hip_error.cpp"),
+    ("ROCm/amdgpu-docs@09addca3", "https://github.com/ROCm/amdgpu-docs/tree/09addca3"),
+    ("PyPI wheels bitsandbytes 0.48.2 to 0.50.2: files", "https://pypi.org/project/bitsandbytes/"),
+    ("rocm_doctor/workers/smoke/table.py: the stages", f"{REPOSITORY}/blob/main/rocm_doctor/workers/smoke/table.py"),
+    ("field report: MI50 with torch 2.4.1 (2025)", ""),
+    ("javascript:alert(1)", ""),
+])  # fmt: skip
+def test_where_a_source_can_be_read(text: str, expected: str) -> None:
+    assert address(text) == expected
+
+
+def test_documents_keep_their_links_inside_the_site() -> None:
+    text = "[a](plan.md#x) [b](diagnoses/access.wsl.md) [c](diagnoses/README.md) [d](../CHANGELOG.md) [e](https://x.org/) [f](#y) [g](style.md)"
+    assert docs.linked(text) == (
+        f"[a](plan.md#x) [b](../diagnosis/access.wsl.md) [c](../diagnosis/index.md) [d]({REPOSITORY}/blob/main/CHANGELOG.md) "
+        f"[e](https://x.org/) [f](#y) [g]({REPOSITORY}/blob/main/docs/style.md)"
+    )
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "index.html").write_text('<h1 id="top">x</h1><a href="a/#there">a</a><img src="p.svg">', encoding="utf-8")
+    (tmp_path / "a" / "index.html").write_text(
+        '<h2 id="there">y</h2><a href="../">up</a><a href="https://x.org">out</a>', encoding="utf-8"
+    )
+    (tmp_path / "p.svg").write_text("<svg/>", encoding="utf-8")
+    return tmp_path
+
+
+def test_a_sound_site_has_no_broken_link(site: Path) -> None:
+    assert list(broken(site)) == []
+
+
+@pytest.mark.parametrize(("added", "said"), [
+    ('<a href="b/">', "/: b/ leads nowhere"),
+    ('<a href="a/#gone">', "/: a/#gone has no such anchor"),
+    ('<h1 id="top">', "/: two elements have the id top"),
+    ('<script src="https://x.org/a.js">', "/: loads https://x.org/a.js"),
+    ('<img src="q.svg">', "/: q.svg leads nowhere"),
+])  # fmt: skip
+def test_a_broken_link_is_found(site: Path, added: str, said: str) -> None:
+    index = site / "index.html"
+    index.write_text(index.read_text(encoding="utf-8") + added, encoding="utf-8")
+    assert list(broken(site)) == [said]
+
+
+@pytest.fixture(scope="module")
+def built(matrix: Matrix, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("mkdocs", reason="needs pip install -e '.[site]'")
+    pytest.importorskip("minify_html", reason="needs pip install -e '.[site]'")
+    out = tmp_path_factory.mktemp("site")
+    made = list(build_site.pages(hostile(matrix)))
+    build_site.write(out / "pages", made, [])
+    build_site.build(out / "pages", out / "html", made, [])
+    return out / "html"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_small_site_is_built_and_whole(built: Path) -> None:
+    assert list(broken(built)) == []
+    weights = {path: path.stat().st_size for path in built.rglob("*.html")}
+    assert len(weights) > 10
+    assert max(weights.values()) < build_site.PAGE_LIMIT
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_texts_of_rows_stay_texts_in_the_built_site(built: Path) -> None:
+    for path in built.rglob("*.html"):
+        _harmless(str(path), path.read_text(encoding="utf-8"))
+
+
+def test_rows_of_the_small_matrix_are_rows(matrix: Matrix) -> None:
+    assert isinstance(hostile(matrix).rows[0], Row)
