@@ -14,8 +14,6 @@ _RELATIONS = {"stylesheet", "icon", "preload", "preconnect", "dns-prefetch", "mo
 class Reader(HTMLParser):
     """The ids of a page, the links in it, and the addresses that it loads."""
 
-    CDATA_CONTENT_ELEMENTS = ("script", "style", "title", "textarea")
-
     def __init__(self) -> None:
         super().__init__()
         self.ids: list[str] = []
@@ -23,7 +21,9 @@ class Reader(HTMLParser):
         self.loaded: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what the tag names."""
+        """Note what the tag names. Tags in a title are text."""
+        if tag == "title":
+            self.set_cdata_mode(tag)
         named = {name: value or "" for name, value in attrs}
         self.ids += [named["id"]] if "id" in named else []
         if tag == "a" and "href" in named:
