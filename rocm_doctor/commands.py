@@ -15,6 +15,7 @@ from typing import Literal
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Command, Effect, Finding, Grade
 
 EFFECTS: tuple[Effect, ...] = ("reads", "environment", "system", "login", "reboot", "destructive")
@@ -56,21 +57,21 @@ class Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 
 # What a slot of a template accepts. Everything is quoted besides; the list keeps out what a shell would never mean.
 _SLOTS = {
-    "version": re.compile(r"[0-9][0-9A-Za-z.+_-]{0,63}"),
-    "package": re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?"),
-    "gfx": re.compile(r"gfx[0-9a-f]{3,5}"),
-    "group": re.compile(r"[a-z_][a-z0-9_-]{0,31}(,[a-z_][a-z0-9_-]{0,31})?"),
-    "gid": re.compile(r"[0-9]{1,10}"),
-    "variable": re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}"),
-    "value": re.compile(r"[A-Za-z0-9_.,:/+=@%-]{1,200}"),
-    "path": re.compile(r"/[A-Za-z0-9_./@%+=~ -]{1,300}"),
-    "url": re.compile(r"https://[A-Za-z0-9.-]+(/[A-Za-z0-9._/+-]*)?"),
-    "image": re.compile(r"[a-z0-9][a-z0-9._/-]{0,199}(:[A-Za-z0-9._-]{1,127})?(@sha256:[0-9a-f]{64})?"),
+    "version": regex(r"[0-9][0-9A-Za-z.+_-]{0,63}"),
+    "package": regex(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?"),
+    "gfx": regex(r"gfx[0-9a-f]{3,5}"),
+    "group": regex(r"[a-z_][a-z0-9_-]{0,31}(,[a-z_][a-z0-9_-]{0,31})?"),
+    "gid": regex(r"[0-9]{1,10}"),
+    "variable": regex(r"[A-Za-z_][A-Za-z0-9_]{0,127}"),
+    "value": regex(r"[A-Za-z0-9_.,:/+=@%-]{1,200}"),
+    "path": regex(r"/[A-Za-z0-9_./@%+=~ -]{1,300}"),
+    "url": regex(r"https://[A-Za-z0-9.-]+(/[A-Za-z0-9._/+-]*)?"),
+    "image": regex(r"[a-z0-9][a-z0-9._/-]{0,199}(:[A-Za-z0-9._-]{1,127})?(@sha256:[0-9a-f]{64})?"),
 }
-_SLOT = re.compile(r"\{([a-z]+)(?:_\w+)?\}")
-_ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
+_SLOT = regex(r"\{([a-z]+)(?:_\w+)?\}")
+_ASSIGNED = regex(r"[A-Za-z_]\w*=")
 _ENDS = frozenset(";|&()")
-_TO_REPLACE = re.compile(r"(?<![\w$])(?:MODEL|IMAGE|NODE|NAME|PID|FILE|gfxNNNN|train\.py)(?!\w)")
+_TO_REPLACE = regex(r"(?<![\w$])(?:MODEL|IMAGE|NODE|NAME|PID|FILE|gfxNNNN|train\.py)(?!\w)")
 
 
 def filled(template: str, **values: object) -> tuple[str, ...]:
@@ -229,11 +230,11 @@ def _powershell(name: str, value: str | None) -> str:
     return f"Remove-Item Env:{name} -ErrorAction SilentlyContinue" if value is None else f"$env:{name} = '{quoted}'"
 
 
-_IN_DOTENV, _BACKSLASHED = re.compile(r"([\\\"$`])"), r"\\\1"
+_IN_DOTENV, _BACKSLASHED = regex(r"([\\\"$`])"), r"\\\1"
 
 
 def _dotenv(name: str, value: str | None) -> str:
-    return f"# leave out {name}" if value is None else f'{name}="{re.sub(_IN_DOTENV, _BACKSLASHED, value)}"'
+    return f"# leave out {name}" if value is None else f'{name}="{_IN_DOTENV.sub(_BACKSLASHED, value)}"'
 
 
 _SPELLED = {"bash": _bash, "fish": _fish, "powershell": _powershell, "dotenv": _dotenv}

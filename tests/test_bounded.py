@@ -10,6 +10,7 @@ import json
 import lzma
 import os
 import random
+import re
 import subprocess
 import sys
 import tarfile
@@ -24,6 +25,7 @@ import pytest
 from click.testing import CliRunner
 
 from rocm_doctor.bounded import Unreadable, archives, files, jsons, tomls, yamls
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.cli import cli
 from rocm_doctor.sources.bundle import BundleError, read
 
@@ -375,3 +377,12 @@ def test_the_reader_of_a_report_takes_reports(tmp_path: Path) -> None:
     again = CliRunner().invoke(cli, ["check", "--example", "--baseline", str(tmp_path / "r.json")])
     assert again.exit_code == 0
     assert archives.safe_name("a/../b") == "a/b"
+
+
+def test_a_pattern_is_compiled_at_its_first_use() -> None:
+    broken = regex("(")
+    with pytest.raises(re.error):
+        broken.search("")
+    found = regex(r"gfx(\d+)", re.I).search("GFX1100")
+    assert found
+    assert found[1] == "1100"

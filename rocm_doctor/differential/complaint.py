@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact
 from rocm_doctor.redaction.find import PSEUDONYM
 from rocm_doctor.redaction.redactor import Redactor
@@ -21,14 +22,14 @@ FAILURE = (
     r"|garbage|no longer|slow"
 )
 """Words of a failure, whoever writes them."""
-_TELLING = re.compile(
+_TELLING = regex(
     FAILURE
     + r"|exception|sigsegv|core dump|timed out|reset|not found|no such|unsupported|not support|mismatch|oom|undefined symbol"
     r"|traceback|warn|assert|illegal|corrupt|worked|refus|\bhip|rocblas|miopen|hipblaslt|hsa_|kfd|amdgpu",
     re.I,
 )
 """Words of failure in a line of a program."""
-_BOILERPLATE = re.compile(
+_BOILERPLATE = regex(
     r"^\W*(?:-?\s*\[[ x]\]\s.*|<!--.*-->|_no response_|n/?a|#+\s*(?:describe the (?:bug|issue)|steps to reproduce|to reproduce"
     r"|expected behaviou?r|additional (?:context|information)|screenshots|checklist|your current environment"
     r"|is there an existing issue.*|problem description|reproduction|system info|versions|environment)\W*)$",

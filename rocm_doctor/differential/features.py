@@ -5,14 +5,14 @@ A feature is a string. Its first letter tells its kind: `w` words, `c` pieces of
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Finding
 
-_TOKEN = re.compile(r"<name>|gfx[0-9a-f]+|[a-z]+(?:_[a-z]+)+|[a-z]+|\d+(?:\.\d+)+|0x[0-9a-f]+|[^\W\d_]+")
+_TOKEN = regex(r"<name>|gfx[0-9a-f]+|[a-z]+(?:_[a-z]+)+|[a-z]+|\d+(?:\.\d+)+|0x[0-9a-f]+|[^\W\d_]+")
 _STOP = frozenset((
     "the", "a", "an", "is", "are", "was", "were", "be", "been", "to", "of", "in", "on", "and", "or", "it", "this",
     "that", "i", "my", "me", "we", "you", "with", "for", "at", "as", "by", "from",

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.differential import model
 from rocm_doctor.differential.complaint import FAILURE, Line, complaint, text_of
 from rocm_doctor.differential.features import in_words, of_findings, of_text
@@ -41,14 +42,14 @@ _WORDS = 6
 """Words of a person that make a complaint; less is a caption over a tool's output."""
 _MANY_WORDS = 25
 """Words of a person that are a complaint even without a word of failure."""
-_TROUBLE = re.compile(
+_TROUBLE = regex(
     FAILURE
     + r"|crash|freez|wrong|broken|problem|issue|trouble|help|weird|strange|stops|doesn't|does not|don't|won't|never|stopped"
     r"|not (?:work|detect|find|found|see|use|recogni|support|start|load|able|listed|visible)|\boom\b|dies|dead|nothing happens|black"
     r"|\?|how (?:do|can|to)|why|feature|request|suggest|would be nice|only (?:the )?cpu|on cpu|instead of",
     re.I,
 )
-_BROKEN = re.compile(
+_BROKEN = regex(
     r"segmentation fault|sigsegv|core dumped|traceback \(most|\b\w*error:|\b(?:failed|could not|cannot|unable to)\b|invalid device",
     re.I,
 )

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Gpu, Snapshot
 
@@ -32,14 +33,14 @@ _COMPONENTS = {
     "system": r"system|ubuntu|fedora|arch|debian|distro|reboot|restart|windows|apt|pacman|dnf",
     "library": r"bitsandbytes|flash|triton|xformers|deepspeed|torchao|aiter|transformers|peft|accelerate",
 }
-_COMPONENT = {name: re.compile(pattern, re.I) for name, pattern in _COMPONENTS.items()}
+_COMPONENT = {name: regex(pattern, re.I) for name, pattern in _COMPONENTS.items()}
 _BEFORE = {"worked before", "fixed by a downgrade", "only one thing changed"}
-_SENTENCE = re.compile(r"[.!?;]\s|\n")
-_VERSION = re.compile(r"(?<![\w.])v?(\d{1,4}\.\d+(?:\.\d+)*)")
+_SENTENCE = regex(r"[.!?;]\s|\n")
+_VERSION = regex(r"(?<![\w.])v?(\d{1,4}\.\d+(?:\.\d+)*)")
 _APART = 80
 """Characters between two parts of a phrase, at most."""
-_FRAME = re.compile(r"(?:site|dist)-packages[/\\]+(\w+)")
-_LIBRARY = re.compile(r"\b(?:lib)?(rocblas|hipblaslt|hipblas|miopen|rccl|nccl|hsa-runtime64|amdhip64|hiprtc|rocsolver|rocsparse|hipsparselt"
+_FRAME = regex(r"(?:site|dist)-packages[/\\]+(\w+)")
+_LIBRARY = regex(r"\b(?:lib)?(rocblas|hipblaslt|hipblas|miopen|rccl|nccl|hsa-runtime64|amdhip64|hiprtc|rocsolver|rocsparse|hipsparselt"
                       r"|rocfft|aotriton|torch_hip|bitsandbytes|roctx64|rocm_smi64|drm_amdgpu|stdc\+\+|amd_comgr|ck_tile|composable_kernel)", re.I)  # fmt: skip
 
 
@@ -263,4 +264,4 @@ def _holds(low: str, alternative: str) -> bool:
 
 @cache
 def _in_order(alternative: str) -> re.Pattern[str]:
-    return re.compile(rf"[^\n]{{0,{_APART}}}?".join(map(re.escape, alternative.split("*"))))
+    return regex(rf"[^\n]{{0,{_APART}}}?".join(map(re.escape, alternative.split("*"))))

@@ -9,6 +9,7 @@ import html
 import re
 from collections.abc import Iterable, Iterator
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import remarks
 from rocm_doctor.matrix.citations import cited
 from rocm_doctor.model import Command, Fact, Finding, Gpu, Report, Snapshot
@@ -27,8 +28,8 @@ _ROWS = (
     ("pkg.bitsandbytes", "bitsandbytes"),
 )  # fmt: skip
 _SEVERE = ("error", "warning", "note")
-_SPAN = re.compile(r"`([^`\s][^`]*)`")
-_LINK = re.compile(r"https://[\w.-]+(?:/[\w./%#?=&+~@:,;()-]*)?")
+_SPAN = regex(r"`([^`\s][^`]*)`")
+_LINK = regex(r"https://[\w.-]+(?:/[\w./%#?=&+~@:,;()-]*)?")
 
 
 def render(report: Report, look: RenderOptions) -> str:

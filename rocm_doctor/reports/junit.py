@@ -7,15 +7,15 @@ An error or a warning is a failure (of that type), a note is a passed case with 
 from __future__ import annotations
 
 import datetime
-import re
 from xml.sax.saxutils import escape, quoteattr
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.places import location, message, name_of, where
 
 # Characters that XML 1.0 forbids even as references.
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FORBIDDEN = regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(report: Report, look: RenderOptions) -> str:

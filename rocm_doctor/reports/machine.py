@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Fact, Gpu, Snapshot
 
-_CHIP_AND_PRODUCT = re.compile(r".*\[(.+)\]\s*$")
+_CHIP_AND_PRODUCT = regex(r".*\[(.+)\]\s*$")
 """pci.ids writes `Aqua Vanjaram [Instinct MI300A]`."""
 _XCD = 40
 """Most compute units of one XCD: a partition with at most so many is the smallest (CPX)."""

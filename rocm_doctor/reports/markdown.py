@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix.citations import cited
 from rocm_doctor.model import Finding, Report
 from rocm_doctor.reports import RenderOptions
@@ -14,7 +14,7 @@ from rocm_doctor.reports.packed import packed
 from rocm_doctor.reports.places import SURE, followers, location, name_of, request, where
 
 _MARK = {"ready": "✅", "problems": "❌", "undetermined": "❔"}
-_LINK = re.compile(r"https://[\w.-]+(?:/[\w./%#?=&+~@:,;-]*)?")
+_LINK = regex(r"https://[\w.-]+(?:/[\w./%#?=&+~@:,;-]*)?")
 
 
 def render(report: Report, look: RenderOptions) -> str:

@@ -6,14 +6,15 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import remarks
 from rocm_doctor.model import Command, Reading
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~])")
+_SPECIAL = regex(r"([\\`*_{}\[\]<>()#+!|~])")
 # GitHub links these in finished text, where a backslash does not stop it: `://`, `www.`, `@name`, `#12`, `GH-12`.
-_LINKED = re.compile(r"(?<=:)(?=//)|(?<=@)|(?<=#)(?=\d)|(?<=\bgh)(?=-\d)|(?<=\bwww)(?=\.)", re.I)
+_LINKED = regex(r"(?<=:)(?=//)|(?<=@)|(?<=#)(?=\d)|(?<=\bgh)(?=-\d)|(?<=\bwww)(?=\.)", re.I)
 _UNSEEN = "\u200b"
-_SPAN = re.compile(r"`([^`\s][^`]*)`")
+_SPAN = regex(r"`([^`\s][^`]*)`")
 
 
 def escaped(text: str) -> str:

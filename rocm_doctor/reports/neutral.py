@@ -9,17 +9,19 @@ from __future__ import annotations
 import re
 from typing import TypeVar, cast
 
+from rocm_doctor.bounded.patterns import regex
+
 T = TypeVar("T")
 
 _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufff9-\ufffb"
 """C0 but for tab and line feed, DEL, C1, and what reverses the direction of writing."""
-_UNSEEN = re.compile(f"[{_CONTROLS}\ud800-\udfff]")
-_OUR_COLOURS = re.compile(rf"(\x1b\[(?:0|1|2|22|31|32|33|36)m)|[{_CONTROLS}\ud800-\udfff]")
+_UNSEEN = regex(f"[{_CONTROLS}\ud800-\udfff]")
+_OUR_COLOURS = regex(rf"(\x1b\[(?:0|1|2|22|31|32|33|36)m)|[{_CONTROLS}\ud800-\udfff]")
 
 # GitHub's runner reads `##[name]` anywhere in a line and `::name ::` at its start as a command (ActionCommand.cs);
 # Azure's and TeamCity's read `##vso[` and `##teamcity[`.
-_ANYWHERE = re.compile(r"##(?=\w*\[)")
-_AT_START = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
+_ANYWHERE = regex(r"##(?=\w*\[)")
+_AT_START = regex(r"^([^\S\n]*):(?=:)", re.MULTILINE)
 
 
 def visible(text: str) -> str:

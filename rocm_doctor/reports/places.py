@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Finding, Reading, Report
 
-_GPU = re.compile(r"(GPU \d+) \((gfx\w+)\)")
-_LINE = re.compile(r"line (\d+)")
+_GPU = regex(r"(GPU \d+) \((gfx\w+)\)")
+_LINE = regex(r"line (\d+)")
 
 
 def of_repository(report: Report) -> bool:

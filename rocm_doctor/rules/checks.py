@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 
 from rocm_doctor.binaries.targets import covers
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Check, Finding, Gpu, Snapshot
 from rocm_doctor.rules.build import compiled
@@ -130,7 +130,7 @@ def _each(words: Iterable[str]) -> str:
     return "; ".join(alike)
 
 
-_FIRST_NUMBER = re.compile(r"(\D*)(\d+(?:\.\d+)?)(.*)")
+_FIRST_NUMBER = regex(r"(\D*)(\d+(?:\.\d+)?)(.*)")
 
 
 def _gpus(snapshot: Snapshot) -> list[Gpu]:

@@ -5,7 +5,7 @@ Kept in one place, so that a row states a cause and not the phrases of the repor
 
 from __future__ import annotations
 
-import re
+from rocm_doctor.bounded.patterns import regex
 
 COMPLAINTS: dict[str, str] = {
     "crash": "segfault|segmentation fault|sigsegv|core dump|dumps core|dumped core|exit code 139|exit code: 139|exit 139"
@@ -66,7 +66,7 @@ COMPLAINTS: dict[str, str] = {
 }
 """Alternatives of each complaint, in the language of a log condition (see logs.py), lower case."""
 
-_NAME = re.compile(r"\{([a-z-]+)\}")
+_NAME = regex(r"\{([a-z-]+)\}")
 
 
 def expanded(condition: str) -> str:

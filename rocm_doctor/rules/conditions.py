@@ -12,11 +12,12 @@ from fnmatch import fnmatchcase
 from functools import cache
 
 from rocm_doctor import versions
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.coords import Kind
 from rocm_doctor.model import Fact, Unknown, Value
 
 _UNITS = {"": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
-_NUMBER = re.compile(r"(>=|<=|==|!=|>|<)?\s*(-?(?:0x[0-9a-f]+|\d+(?:\.\d+)?))\s*([kmgt]ib)?$", re.IGNORECASE)
+_NUMBER = regex(r"(>=|<=|==|!=|>|<)?\s*(-?(?:0x[0-9a-f]+|\d+(?:\.\d+)?))\s*([kmgt]ib)?$", re.IGNORECASE)
 
 
 def holds(kind: Kind, condition: str, fact: Fact) -> bool | None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.keyed import absent, keyed, single
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
@@ -31,7 +32,7 @@ class Sign(NamedTuple):
 
 
 def _sign(kind: str, artifact: str, pattern: str) -> Sign:
-    return Sign(kind, artifact, re.compile(pattern, re.MULTILINE))
+    return Sign(kind, artifact, regex(pattern, re.MULTILINE))
 
 
 SIGNS = (

@@ -18,17 +18,18 @@ from __future__ import annotations
 
 import re
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.document import Document, Line
 from rocm_doctor.probes.read.keyed import Entry, absent, keyed
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import whole
 
-_RENDER = re.compile(r"dev/dri/(renderD\d{1,4})$")
-_LISTED = re.compile(
+_RENDER = regex(r"dev/dri/(renderD\d{1,4})$")
+_LISTED = regex(
     r"^\s*(c[rwx-]{9})[.+@]?\s+\d+\s+(\S+)\s+(\S+)\s+\d+,\s*\d+\s+.{0,40}?\s/?((?:/?dev/)?(?:kfd|dri/renderD\d{1,4}|renderD\d{1,4}))\s*$"
 )
-_NO_SUCH = re.compile(r"(?:ls|stat): .{0,20}'?/dev/(kfd|dri)/?'?: No such file or directory")
+_NO_SUCH = regex(r"(?:ls|stat): .{0,20}'?/dev/(kfd|dri)/?'?: No such file or directory")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:

@@ -19,8 +19,7 @@ driver.blacklisted = etc/modprobe.d/blacklist-amdgpu.conf
 
 from __future__ import annotations
 
-import re
-
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Reading
 from rocm_doctor.probes.read.keyed import absent, keyed, single
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
@@ -38,7 +37,7 @@ DEFAULTS = {
 }  # fmt: skip
 """Parameters whose default is the same in all kernels that ROCm supports (gartsize prints as an unsigned -1 in some)."""
 _SAME = {"4294967295": "-1", "0xffffffff": "4294967295", "": "(null)"}
-_BLACKLIST = re.compile(r"^\s*(?:blacklist\s+amdgpu\b|install\s+amdgpu\s+/(?:usr/)?bin/(?:true|false)\b)")
+_BLACKLIST = regex(r"^\s*(?:blacklist\s+amdgpu\b|install\s+amdgpu\s+/(?:usr/)?bin/(?:true|false)\b)")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:

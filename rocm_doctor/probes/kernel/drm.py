@@ -23,13 +23,12 @@ gpu 0 device_id = 29772
 
 from __future__ import annotations
 
-import re
-
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact
 from rocm_doctor.probes.read.keyed import Entry, keyed, single
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
-_FILE = re.compile(r"(?:^|/)(?:drm/)?card(\d{1,3})/device/(\w+|\.link|\.power)$")
+_FILE = regex(r"(?:^|/)(?:drm/)?card(\d{1,3})/device/(\w+|\.link|\.power)$")
 _NUMBERS = (
     ("gtt_bytes", "mem_info_gtt_total"),
     ("carveout_bytes", "mem_info_vram_total"),

@@ -24,16 +24,15 @@ from __future__ import annotations
 
 import re
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.keyed import Entry, keyed, single
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
-_RELEASE = re.compile(r"(\d+\.\d+(?:\.\d+)?[\w.+~-]*)")
+_RELEASE = regex(r"(\d+\.\d+(?:\.\d+)?[\w.+~-]*)")
 _PLATFORMS = {"linux": "linux", "windows": "windows", "darwin": "macos"}
-_WSL = re.compile(r"microsoft|wsl2", re.IGNORECASE)
-_NO_DRIVER = re.compile(
-    r"^(?:nomodeset|amdgpu\.modeset=0|(?:rd\.)?(?:modprobe|module|driver)[._]blacklist=(?:\S*,)?amdgpu(?:,\S*)?)$"
-)
+_WSL = regex(r"microsoft|wsl2", re.IGNORECASE)
+_NO_DRIVER = regex(r"^(?:nomodeset|amdgpu\.modeset=0|(?:rd\.)?(?:modprobe|module|driver)[._]blacklist=(?:\S*,)?amdgpu(?:,\S*)?)$")
 _IOMMU = {"pt": "pt", "on": "on", "force": "on", "off": "off", "soft": "off", "force_isolation": "on", "nopt": "on"}
 _UNLIMITED = 1 << 60
 """cgroup v1 writes "no limit" as the largest number of whole pages."""

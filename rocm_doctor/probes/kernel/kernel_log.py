@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Fact, Value
 from rocm_doctor.probes.kernel.host import record_command_line
 from rocm_doctor.probes.read.document import Document, Line
@@ -29,19 +30,19 @@ from rocm_doctor.probes.read.scan import documents
 
 MOST = 4000
 """Lines read: a crash loop fills a log with the same four."""
-_STAMP = re.compile(r"^(?:.{0,80}?\bkernel: ?)?(?:\[\s*\d+\.\d+\]\s*)?")
-_ADDRESS = re.compile(r"\bamdgpu ([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2})(\.[0-7])?: ")
+_STAMP = regex(r"^(?:.{0,80}?\bkernel: ?)?(?:\[\s*\d+\.\d+\]\s*)?")
+_ADDRESS = regex(r"\bamdgpu ([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2})(\.[0-7])?: ")
 _DEVICE_IDS = (
-    re.compile(r"initializing kernel modesetting \([\w ]{1,40} 0x1002:0x([0-9A-Fa-f]{4}) "),
-    re.compile(r"added device 1002:([0-9a-f]{4})\b"),
-    re.compile(r"Topology: Add (?:APU|dGPU) node \[0x([0-9a-f]{4}):0x1002\]"),
+    regex(r"initializing kernel modesetting \([\w ]{1,40} 0x1002:0x([0-9A-Fa-f]{4}) "),
+    regex(r"added device 1002:([0-9a-f]{4})\b"),
+    regex(r"Topology: Add (?:APU|dGPU) node \[0x([0-9a-f]{4}):0x1002\]"),
 )
-_UNITS = re.compile(r"\bactive_cu_number (\d{1,3})\b")
-_MEMORY = re.compile(r"(?:HMM registered (\d{1,7})MB device memory|VRAM: (\d{1,7})M 0x)")
-_OLD_APU = re.compile(r"Topology: Add APU node \[0x([0-9a-f]{4}):0x1002\]")
-_DKMS = re.compile(r"\[drm\] amdgpu version: (\d+\.\d+\.\d+)")
-_RELEASE = re.compile(r"\bLinux version (\d+\.\d+\.\d+[\w.+~-]*)")
-_COMMAND_LINE = re.compile(r"\b(?:Kernel c|C)ommand line: (.+)$")
+_UNITS = regex(r"\bactive_cu_number (\d{1,3})\b")
+_MEMORY = regex(r"(?:HMM registered (\d{1,7})MB device memory|VRAM: (\d{1,7})M 0x)")
+_OLD_APU = regex(r"Topology: Add APU node \[0x([0-9a-f]{4}):0x1002\]")
+_DKMS = regex(r"\[drm\] amdgpu version: (\d+\.\d+\.\d+)")
+_RELEASE = regex(r"\bLinux version (\d+\.\d+\.\d+[\w.+~-]*)")
+_COMMAND_LINE = regex(r"\b(?:Kernel c|C)ommand line: (.+)$")
 
 
 class Event(NamedTuple):

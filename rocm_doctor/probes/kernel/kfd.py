@@ -26,16 +26,16 @@ gpu 0 vram_bytes = 17163091968
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading, Value
 from rocm_doctor.probes.read.keyed import Entries, absent, add, keyed
 from rocm_doctor.probes.read.result import Artifacts, Listing, ProbeResult
 
 _INSIDE = r"nodes/(\d{1,4})/(properties|gpu_id|mem_banks/\d{1,3}/properties|(?:io|p2p)_links/\d{1,4}/properties)"
-_FILE = re.compile(rf"(?:^|/){_INSIDE}$")
-_HEADING = re.compile(rf"(?:==> )?\S*?{_INSIDE}(?: <==|:|$)")
+_FILE = regex(rf"(?:^|/){_INSIDE}$")
+_HEADING = regex(rf"(?:==> )?\S*?{_INSIDE}(?: <==|:|$)")
 _FRAME_BUFFER = ("1", "2")
 """Heap types of device memory: public (visible to the CPU) and private."""
 _LINKS = {"2": "pcie", "11": "xgmi"}

@@ -14,14 +14,13 @@ gpu 0 driver = amdgpu
 
 from __future__ import annotations
 
-import re
-
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.read.keyed import absent, keyed, number, single
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 BUS = "sys/bus/pci/devices"
-_FILE = re.compile(r"(?:^|/)pci/devices/([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])/(vendor|device|class|uevent)$")
+_FILE = regex(r"(?:^|/)pci/devices/([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])/(vendor|device|class|uevent)$")
 _AMD = 0x1002
 _Device = dict[str, Artifact]
 

@@ -12,13 +12,12 @@ env.ROCR_VISIBLE_DEVICES = 0
 
 from __future__ import annotations
 
-import re
-
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Reading
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.redaction.secret_names import SECRET_NAME
 
-_LINE = re.compile(r"\s*(?:export\s+|declare -x\s+)?([A-Z][A-Z0-9_]{2,60})=(.*)$")
+_LINE = regex(r"\s*(?:export\s+|declare -x\s+)?([A-Z][A-Z0-9_]{2,60})=(.*)$")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:

@@ -19,12 +19,13 @@ from __future__ import annotations
 
 import re
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import version_in
 
-_SYSTEM = re.compile(r"/?|/usr(?:/local)?/?|.*/\.local|[A-Za-z]:\\(?:Program Files\\)?Python\d*", re.I)
-_CONDA = re.compile(r"conda|mamba|miniforge", re.I)
+_SYSTEM = regex(r"/?|/usr(?:/local)?/?|.*/\.local|[A-Za-z]:\\(?:Program Files\\)?Python\d*", re.I)
+_CONDA = regex(r"conda|mamba|miniforge", re.I)
 
 _SYSTEMS = {"win32": "windows", "cygwin": "windows", "darwin": "macos"}
 

@@ -13,13 +13,12 @@ torch.device_dists = absent
 
 from __future__ import annotations
 
-import re
-
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Reading
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import canonical
 
-_DEVICE = re.compile(r"(?:amd-torch-device|rocm-sdk-device)-(gfx[0-9a-z-]+)")
+_DEVICE = regex(r"(?:amd-torch-device|rocm-sdk-device)-(gfx[0-9a-z-]+)")
 _SDK = ("rocm-sdk-core", "rocm")
 
 

@@ -18,15 +18,16 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Reading
 from rocm_doctor.probes.read.keyed import absent, keyed
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
-_VERSION = re.compile(r"^(.+)/\.info/version$")
-_LISTING = re.compile(r"^(.+)/\.listing$")
-_RELEASE = re.compile(r"(\d+\.\d+(?:\.\d+)?(?:(?:a|b|rc|\.dev)\d+)?)(?:[-.]\S*)?$")
-_CORE = re.compile(r"librocm-core\.so\.\d+\.\d+\.(\d{1,2})(\d{2})(\d{2})$", re.MULTILINE)
-_HIP = re.compile(r"libamdhip64\.so\.(\d{1,2}\.\d{1,2}\.\d{1,7})", re.MULTILINE)
+_VERSION = regex(r"^(.+)/\.info/version$")
+_LISTING = regex(r"^(.+)/\.listing$")
+_RELEASE = regex(r"(\d+\.\d+(?:\.\d+)?(?:(?:a|b|rc|\.dev)\d+)?)(?:[-.]\S*)?$")
+_CORE = regex(r"librocm-core\.so\.\d+\.\d+\.(\d{1,2})(\d{2})(\d{2})$", re.MULTILINE)
+_HIP = regex(r"libamdhip64\.so\.(\d{1,2}\.\d{1,2}\.\d{1,7})", re.MULTILINE)
 _RUNTIME = ("libamdhip64.so", "libhsa-runtime64.so")
 _SYSTEM = ("usr/lib", "lib/", "lib64", "usr/local/lib")
 

@@ -23,14 +23,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Reading
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
-_ASSIGNED = re.compile(
-    r"^(__version__|cuda|hip|rocm|git_version)\s*(?::[^=\n]{0,60})?=\s*(?:'([^'\n]*)'|\"([^\"\n]*)\"|None)", re.M
-)
-_LOCAL_ROCM = re.compile(r"rocm(\d+\.\d+(?:\.\d+)?(?:(?:a|b|rc|\.dev)\d+)?)")
-_REQUIRES_ROCM = re.compile(r"^Requires-Dist:\s*(rocm\s*\[[^\]\n]{0,200}\][^;\n]{0,200})", re.M | re.I)
+_ASSIGNED = regex(r"^(__version__|cuda|hip|rocm|git_version)\s*(?::[^=\n]{0,60})?=\s*(?:'([^'\n]*)'|\"([^\"\n]*)\"|None)", re.M)
+_LOCAL_ROCM = regex(r"rocm(\d+\.\d+(?:\.\d+)?(?:(?:a|b|rc|\.dev)\d+)?)")
+_REQUIRES_ROCM = regex(r"^Requires-Dist:\s*(rocm\s*\[[^\]\n]{0,200}\][^;\n]{0,200})", re.M | re.I)
 
 
 class Build(NamedTuple):

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Union
 
 from rocm_doctor.bounded import jsons
+from rocm_doctor.bounded.patterns import regex
 
 if TYPE_CHECKING:
     import json
 
 Json = Union[dict[str, "Json"], list["Json"], str, int, float, bool, None]
 
-_START = re.compile(r"^[ \t#>|]*([\[{])\s*(?=[\]}\"\[{]|\Z)", re.MULTILINE)
-_TOKEN = re.compile(r"\"((?:[^\"\\\n]|\\.){0,4000})\"|([\[\]{}:,])|([^\s\[\]{}:,\"]+)")
+_START = regex(r"^[ \t#>|]*([\[{])\s*(?=[\]}\"\[{]|\Z)", re.MULTILINE)
+_TOKEN = regex(r"\"((?:[^\"\\\n]|\\.){0,4000})\"|([\[\]{}:,])|([^\s\[\]{}:,\"]+)")
 _WORDS = {"true": True, "false": False, "null": None}
 _DEEPEST = 60
 _ATTEMPTS = 200
@@ -107,7 +108,7 @@ class _Reader:
         return out
 
 
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
+_ESCAPE = regex(r"\\(?:u([0-9a-fA-F]{4})|(.))")
 _SHORT = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 

@@ -7,15 +7,14 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading, Value
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
-_TARGET = re.compile(r"gfx([6-9][0-9][0-9a-f]|1[0-9]{2}[0-9a-f])(?=$|[+:\s,;'\")\]])")
-_HEX_ID = re.compile(r"(?:0x)?([0-9a-fA-F]{4})$")
-_BDF = re.compile(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])$")
-_ELIDED = re.compile(
-    r"^[ \t#>|*]*(?:\.\.|\u2026|\[?(?:output )?truncated|\[?\.\.\.|-{2,} ?snip|<snip)", re.MULTILINE | re.IGNORECASE
-)
+_TARGET = regex(r"gfx([6-9][0-9][0-9a-f]|1[0-9]{2}[0-9a-f])(?=$|[+:\s,;'\")\]])")
+_HEX_ID = regex(r"(?:0x)?([0-9a-fA-F]{4})$")
+_BDF = regex(r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])$")
+_ELIDED = regex(r"^[ \t#>|*]*(?:\.\.|\u2026|\[?(?:output )?truncated|\[?\.\.\.|-{2,} ?snip|<snip)", re.MULTILINE | re.IGNORECASE)
 _NOTHING_TO_LIST = ("No JSON data to report", "Number of platforms", "usage:")
 _UNITS = {"B": 1, "KB": 2**10, "KIB": 2**10, "MB": 2**20, "MIB": 2**20, "GB": 2**30, "GIB": 2**30}
 _NOTHING = frozenset(
@@ -34,7 +33,7 @@ _NOTHING = frozenset(
         "unknown amd gpu",
     )
 )
-_MASKED = re.compile(
+_MASKED = regex(
     r"[<\[(].*(?:redacted|censored|removed|hidden).*[>\])]$|(?:0x)?(?:X{2,}|0+|f+)$|(?:GPU|CPU|AIE)-(?:X+|0+|f+)$|[*.\u2026]+$",
     re.IGNORECASE,
 )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
@@ -14,7 +15,7 @@ _NOT_STATED = frozenset((
     "not set", "not available", "not applicable", "not installed", "not found", "could not collect", "no cuda", "module not"
     " found",
 ))  # fmt: skip
-_VERSION = re.compile(r"v?(\d+(?:\.\d+)*(?:[-.+_]?[A-Za-z0-9][\w.+~-]*)?)", re.ASCII)
+_VERSION = regex(r"v?(\d+(?:\.\d+)*(?:[-.+_]?[A-Za-z0-9][\w.+~-]*)?)", re.ASCII)
 
 
 def documents(artifacts: Artifacts, kind: str, *globs: str) -> list[Document]:
@@ -38,7 +39,7 @@ class LinePattern(NamedTuple):
 
 def says(needle: str, pattern: str, fact: str, flags: int = 0) -> LinePattern:
     """A row of a table of `needle, pattern, fact`."""
-    return LinePattern(needle, re.compile(pattern, flags), fact)
+    return LinePattern(needle, regex(pattern, flags), fact)
 
 
 def record_rows(result: ProbeResult, document: Document, rows: Iterable[LinePattern], tidy: Callable[[str], str]) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
-_LETTERS = re.compile(r"[a-z]+")
+from rocm_doctor.bounded.patterns import regex
+
+_LETTERS = regex(r"[a-z]+")
 # Letters become lower case, line ends stay, anything else becomes a blank.
 _WORDS = bytes((c | 32) if chr(c).isalpha() and c < 128 else c if c == 10 else 32 for c in range(256))
 _SMALL = 50_000

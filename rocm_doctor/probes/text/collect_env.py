@@ -33,6 +33,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Fact, Reading
 from rocm_doctor.probes.python.torch_build import Build, record_build
 from rocm_doctor.probes.read.document import Document
@@ -51,7 +52,7 @@ KEYS = (
     "GPU Topology", "Hypervisor vendor",
     "Name", "CPU op-mode(s)", "Byte Order", "Address sizes", "Vendor ID", "CPU(s)",
 )  # fmt: skip
-_KEY = re.compile(r"(?:(?<=\s)|(?<=^)|(?<=[)>|]))(" + "|".join(re.escape(k) for k in KEYS) + r")[ \t]*:(?!\S)[ \t]*", re.M)
+_KEY = regex(r"(?:(?<=\s)|(?<=^)|(?<=[)>|]))(" + "|".join(re.escape(k) for k in KEYS) + r")[ \t]*:(?!\S)[ \t]*", re.M)
 _LANDMARKS = (
     "pytorch version",
     "used to build pytorch",
@@ -61,10 +62,10 @@ _LANDMARKS = (
     "python platform",
 )
 _BEFORE, _AFTER = 300, 40_000
-_KERNEL = re.compile(r"Linux-(\S+?)-(?:x86_64|aarch64|ppc64le|amd64)\b")
-_GPU = re.compile(r"(?:GPU \d+: )?(.*?)\s*(?:\(((gfx[0-9a-f]{3,5})(?::[\w+:-]*)?)\)|NoGCNArchNameOnOldPyTorch)?$")
-_PIP = re.compile(r"\[pip3?\] ([A-Za-z][\w.-]*)(?:==| \()([\w.+!-]+)")
-_CONDA = re.compile(r"\[conda\] ([A-Za-z][\w.-]*)[ \t]+(\d[\w.+!-]*)[ \t]")
+_KERNEL = regex(r"Linux-(\S+?)-(?:x86_64|aarch64|ppc64le|amd64)\b")
+_GPU = regex(r"(?:GPU \d+: )?(.*?)\s*(?:\(((gfx[0-9a-f]{3,5})(?::[\w+:-]*)?)\)|NoGCNArchNameOnOldPyTorch)?$")
+_PIP = regex(r"\[pip3?\] ([A-Za-z][\w.-]*)(?:==| \()([\w.+!-]+)")
+_CONDA = regex(r"\[conda\] ([A-Za-z][\w.-]*)[ \t]+(\d[\w.+!-]*)[ \t]")
 
 Say = Callable[[str], None]
 

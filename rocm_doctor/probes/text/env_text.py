@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.python.env import bare
 from rocm_doctor.probes.read.document import Document, Line
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
@@ -26,19 +27,19 @@ _NEEDLES = tuple(n.lower() for n in PREFIXES + NAMES)
 
 _VALUE = r"(\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'|`[^`\n]{0,300}`|(?:[^\s\"'`;)}\]]|;(?=gfx)){0,300})"
 _BEFORE = r"(?<![\w$%{/.\\-])"
-_SET = re.compile(_BEFORE + NAME + r"\s?=\s?" + _VALUE)
-_PYTHON = re.compile(r"environ(?:\[|\.setdefault\(|\.putenv\()\s*[\"']" + NAME + r"[\"']\s*(?:\]\s*=(?!=)|,)\s*" + _VALUE)
-_QUOTED = re.compile(r"[\"']" + NAME + r"[\"']\s*:\s*" + _VALUE)
-_YAML = re.compile(r"^\s*(?:-\s+)?" + NAME + r"\s*:\s+" + _VALUE + r"\s*$")
-_SPOKEN = re.compile(r"\b(?:ENV|setx|set -g?x|set -x -g|setenv)\s+" + NAME + r"\s+" + _VALUE)
+_SET = regex(_BEFORE + NAME + r"\s?=\s?" + _VALUE)
+_PYTHON = regex(r"environ(?:\[|\.setdefault\(|\.putenv\()\s*[\"']" + NAME + r"[\"']\s*(?:\]\s*=(?!=)|,)\s*" + _VALUE)
+_QUOTED = regex(r"[\"']" + NAME + r"[\"']\s*:\s*" + _VALUE)
+_YAML = regex(r"^\s*(?:-\s+)?" + NAME + r"\s*:\s+" + _VALUE + r"\s*$")
+_SPOKEN = regex(r"\b(?:ENV|setx|set -g?x|set -x -g|setenv)\s+" + NAME + r"\s+" + _VALUE)
 _OF_HIPCONFIG = frozenset(("HIP_PATH", "HIP_PLATFORM", "HIP_COMPILER", "HIP_RUNTIME", "ROCM_PATH", "HSA_PATH", "HIP_CLANG_PATH"))
-_POWERSHELL = re.compile(r"\$env:" + NAME + r"\s*=\s*" + _VALUE, re.I)
-_UNSET = re.compile(r"\b(?:unset|env -u|set -e|Remove-Item)\s+(?:-[a-z]+\s+)*(?:Env:\\?)?" + NAME)
-_WITHOUT = re.compile(
+_POWERSHELL = regex(r"\$env:" + NAME + r"\s*=\s*" + _VALUE, re.I)
+_UNSET = regex(r"\b(?:unset|env -u|set -e|Remove-Item)\s+(?:-[a-z]+\s+)*(?:Env:\\?)?" + NAME)
+_WITHOUT = regex(
     r"\b(?:without(?: setting)?|(?:do|did|does)(?:n't| not) (?:set|use|export)|not (?:setting|using))\s+[`\"']?$", re.I
 )
-_SENTENCE = re.compile(r"[^=$#>{\[]{0,200}\b(?:with|setting|using|adding|after|when|it|if)\b", re.I)
-_ADVICE = re.compile(
+_SENTENCE = regex(r"[^=$#>{\[]{0,200}\b(?:with|setting|using|adding|after|when|it|if)\b", re.I)
+_ADVICE = regex(
     r"(?:try (?:setting|to set|using)|consider (?:passing|setting)|please (?:set|use)|(?:you (?:can|may|should|need to|must)"
     r"|should|could|need to|instead) set"
     r"|enable it with|for debugging|recommended|can be (?:set|enabled)|by setting|if you (?:set|use)|e\.g\.|for example"

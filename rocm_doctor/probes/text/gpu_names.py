@@ -10,16 +10,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, product
 from typing import NamedTuple
 
-_TOKEN = re.compile(r"[0-9]+|[a-z]+")
-_MARKS = re.compile(r"\((?:tm|r|c)\)|[™®©]")
-_TIMES = re.compile(r"(?<=\d)[x×](?=(?:mi|rx|w|r|gfx|radeon|amd|instinct)\s?\d|amd|radeon|instinct)")
+from rocm_doctor.bounded.patterns import regex
+
+_TOKEN = regex(r"[0-9]+|[a-z]+")
+_MARKS = regex(r"\((?:tm|r|c)\)|[™®©]")
+_TIMES = regex(r"(?<=\d)[x×](?=(?:mi|rx|w|r|gfx|radeon|amd|instinct)\s?\d|amd|radeon|instinct)")
 _NOISE = frozenset(("amd", "ati", "graphics", "instinct", "gpu", "series"))
 _BRAND = frozenset(("radeon",))
 _OPTIONAL = frozenset(("radeon", "rx", "pro", "ai"))
 _SUFFIX = frozenset(("xt", "xtx", "gre", "m", "s", "x", "a", "p", "lp"))
 _OTHER_SPELLING = {"strix": "stx"}
-_NO_DEVICE = re.compile(r"\s{0,2}[- ]?(?:param|model|token|weight|sample|byte|lines|rows)", re.I)
-_CONTEXT = re.compile(r"\b(?:amd|apu|i?gpu|radeon|ryzen|vga|graphics|dgpu)\b")
+_NO_DEVICE = regex(r"\s{0,2}[- ]?(?:param|model|token|weight|sample|byte|lines|rows)", re.I)
+_CONTEXT = regex(r"\b(?:amd|apu|i?gpu|radeon|ryzen|vga|graphics|dgpu)\b")
 _LONGEST = 7
 
 Key = tuple[str, ...]
@@ -242,4 +244,4 @@ def _glob(glob: str) -> re.Pattern[str]:
         out.append(r"(?:[\w-]{1,6}\s+){0,2}" if word == "*" else body + r"(?:\s+|$|(?=\W)|(?<=x)(?=\d))")
     first = out[0]
     optional = len(out) > 1 and glob.lower().startswith("ryzen ai max")
-    return re.compile((f"(?:{first})?" if optional else first) + "".join(out[1:]))
+    return regex((f"(?:{first})?" if optional else first) + "".join(out[1:]))

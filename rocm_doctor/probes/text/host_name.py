@@ -10,15 +10,14 @@ host.hostname = trainbox
 
 from __future__ import annotations
 
-import re
-
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.keyed import keyed
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
 _READ = 200_000
 """Characters of a text that are searched for the host."""
-_BUILDER = re.compile(r"Linux version \S+ \([^)\n]{0,200}\)")
+_BUILDER = regex(r"Linux version \S+ \([^)\n]{0,200}\)")
 """The host that built a kernel, which is not the user's."""
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.python.packages import record_wheels
 from rocm_doctor.probes.python.torch_build import Build, record_build
 from rocm_doctor.probes.read.document import Document, Line
@@ -28,21 +29,19 @@ from rocm_doctor.probes.read.scan import canonical, documents, whole
 
 _VER = r"(\d+(?:\.\w+){1,5}[\w.+!-]{0,60})"
 _NAME = r"([A-Za-z][A-Za-z0-9]*(?:[-_.][A-Za-z0-9]+){0,8})"
-_FREEZE = re.compile(r"^\W{0,3}(?:\[pip3?\] )?" + _NAME + r"==" + _VER + r"(?:\s*;.*|\s*#.*|\s*--hash.*|\\)?$")
-_URL = re.compile(r"^\s*" + _NAME + r" @ \S{0,300}?/([A-Za-z0-9_.]+)-(\d[\w.+!]*?(?:%2B[\w.]+)?)-[\w.]+-[\w.]+-[\w.]+\.whl")
-_ROW = re.compile(r"^\s*" + _NAME + r"[ \t]+" + _VER + r"(?:[ \t]+(\S.*))?$")
-_CONDA_BUILD = re.compile(r"(?:pypi_0|py[0-9]|h[0-9a-f]{6,}|mkl|\w+_\d+\b|[a-z0-9]*cuda|[a-z0-9]*rocm)")
-_HEADING = re.compile(r"^\W{0,4}(?:Package\s+Version\b|Name\s+Version\s+Build|-{4,}\s+-{4,})")
-_COMMAND = re.compile(
+_FREEZE = regex(r"^\W{0,3}(?:\[pip3?\] )?" + _NAME + r"==" + _VER + r"(?:\s*;.*|\s*#.*|\s*--hash.*|\\)?$")
+_URL = regex(r"^\s*" + _NAME + r" @ \S{0,300}?/([A-Za-z0-9_.]+)-(\d[\w.+!]*?(?:%2B[\w.]+)?)-[\w.]+-[\w.]+-[\w.]+\.whl")
+_ROW = regex(r"^\s*" + _NAME + r"[ \t]+" + _VER + r"(?:[ \t]+(\S.*))?$")
+_CONDA_BUILD = regex(r"(?:pypi_0|py[0-9]|h[0-9a-f]{6,}|mkl|\w+_\d+\b|[a-z0-9]*cuda|[a-z0-9]*rocm)")
+_HEADING = regex(r"^\W{0,4}(?:Package\s+Version\b|Name\s+Version\s+Build|-{4,}\s+-{4,})")
+_COMMAND = regex(
     r"\b(?:(?:pip3?|uv pip|conda|mamba|micromamba) (?:list|freeze|show)|pip3? freeze|python3? -m pip (?:list|freeze|show))\b"
 )
-_SHOW = re.compile(r"\bpip3? show (?:-\w+ )*" + _NAME)
-_INSTALLED = re.compile(
-    r"(?:^|\s)([A-Za-z][A-Za-z0-9_]*(?:[-.][A-Za-z][A-Za-z0-9_]*)*(?:-gfx\w+(?:-\w+)?)?)-" + _VER + r"(?=\s|$)"
-)
-_ALREADY = re.compile(r"Requirement already satisfied: " + _NAME)
-_AT_END = re.compile(r"\(" + _VER + r"\)\s*$")
-_MATTERS = re.compile(
+_SHOW = regex(r"\bpip3? show (?:-\w+ )*" + _NAME)
+_INSTALLED = regex(r"(?:^|\s)([A-Za-z][A-Za-z0-9_]*(?:[-.][A-Za-z][A-Za-z0-9_]*)*(?:-gfx\w+(?:-\w+)?)?)-" + _VER + r"(?=\s|$)")
+_ALREADY = regex(r"Requirement already satisfied: " + _NAME)
+_AT_END = regex(r"\(" + _VER + r"\)\s*$")
+_MATTERS = regex(
     r"(?:pytorch-)?triton|torch|rocm|amd-torch|amdsmi|transformers|peft|accelerate|bitsandbytes|flash|xformers|deepspeed"
     r"|unsloth|trl$|vllm"
     r"|numpy$|datasets$|onnxruntime|aiter|axolotl|llama|nvidia-c|safetensors$|tokenizers$|huggingface|diffusers|lightning"

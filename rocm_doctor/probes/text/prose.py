@@ -18,8 +18,7 @@ gpu 1 gfx = gfx1100
 
 from __future__ import annotations
 
-import re
-
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.read.document import Document
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.text.prose_asks import record_asks
@@ -31,7 +30,7 @@ from rocm_doctor.probes.text.prose_os import record_os
 from rocm_doctor.probes.text.prose_text import sentences
 from rocm_doctor.probes.text.prose_versions import record_packages, record_versions
 
-_COMFYUI = re.compile(r"ROCm version: \((\d{1,2}), (\d{1,2})\)")
+_COMFYUI = regex(r"ROCm version: \((\d{1,2}), (\d{1,2})\)")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.probes.text.prose_text import Sentence
 
-_ASKS = re.compile(
+_ASKS = regex(
     r"^[\W_]*(?:(?:hi|hello|hey|question|[\w ]{0,30}:)[,!:]?\s*)?(?:is|are|does|do|will|can|which|what|has|could)\b[^?]{0,160}"
     r"\b(?:support(?:s|ed|ing)?|compatible|work(?:s)? (?:with|on)|run(?:s)? on)\b[^?]{0,120}\?",
     re.I,
 )
-_ROCM = re.compile(r"\bROCm\b[\s-]{0,2}(?:version )?v?(\d{1,2}(?:\.\d{1,2}){1,2})?", re.I)
+_ROCM = regex(r"\bROCm\b[\s-]{0,2}(?:version )?v?(\d{1,2}(?:\.\d{1,2}){1,2})?", re.I)
 
 
 def record_asks(result: ProbeResult, text: Sequence[Sentence]) -> None:

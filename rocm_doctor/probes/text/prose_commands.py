@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.python.packages import record_wheels
 from rocm_doctor.probes.python.torch_build import Build, record_build
@@ -15,47 +16,43 @@ from rocm_doctor.probes.text.pip_list import installed
 from rocm_doctor.probes.text.prose_text import Sentence, lines
 
 MOST = 20
-_PROMPT = re.compile(
+_PROMPT = regex(
     r"^\s*(?:\([\w.-]{1,40}\)\s*)?(?:\[?[\w.<>-]{1,40}@[\w.<>-]{1,60}[\]: ][^$#\n]{0,120}[$#]|PS [A-Z]:\\[^>\n]{0,120}>"
     r"|[A-Z]:\\[^>\n]{0,120}>|[$%❯➜>])\s+(?!>)(\S.*)$"
 )
-_PROGRAMS = re.compile(
+_PROGRAMS = regex(
     r"^\s*((?:sudo\s+(?:-\S+\s+)*|time\s+|[A-Z][A-Z0-9_]{2,40}=\S+\s+){0,8}(?:python[\d.]*|py|pip[\d.]*|uv|uvx|conda|mamba"
     r"|docker|podman|apptainer|distrobox|toolbox|accelerate"
     r"|torchrun|deepspeed|vllm|ollama|llama-\w+|rocminfo|rocm-smi|amd-smi|clinfo|hipconfig|hipcc|apt(?:-get)?|dnf|pacman|yay"
     r"|wget|curl|git|make|cmake|ninja|bash|sh|export"
     r"|amdgpu-install|modprobe|\./[\w./-]+|\.\\[\w.\\-]+|axolotl|llamafactory-cli|tune|unsloth)\s+(?!\d+\.\d)[-\w\"'./~<].*)$"
 )
-_SPAN = re.compile(r"`([^`\n]{4,300})`")
-_PROSE = re.compile(r"\b(?:is|was|does|did|the|gives?|fails?|works?|says|then|my|it)\b", re.I)
-_PIP = re.compile(
-    r"\b(?:pip[\d.]*|uv pip|uv add|python[\d.]* -m pip|poetry add)\s+(?:install|add)\b|\buv add\b|\bconda install\b"
-)
-_TORCH_WORD = re.compile(r"(?<![\w./-])torch(?:\[\w+\])?(?=[\s=<>~\"']|$)")
-_INDEX = re.compile(
+_SPAN = regex(r"`([^`\n]{4,300})`")
+_PROSE = regex(r"\b(?:is|was|does|did|the|gives?|fails?|works?|says|then|my|it)\b", re.I)
+_PIP = regex(r"\b(?:pip[\d.]*|uv pip|uv add|python[\d.]* -m pip|poetry add)\s+(?:install|add)\b|\buv add\b|\bconda install\b")
+_TORCH_WORD = regex(r"(?<![\w./-])torch(?:\[\w+\])?(?=[\s=<>~\"']|$)")
+_INDEX = regex(
     r"https?://[^\s\"'\\)]+|(?<=[\s=])\.\.\.[^\s\"'\\)]+|(?:--index-url|--extra-index-url|-i|-f|--find-links)[ =](\S+)"
 )
-_OFFICIAL = re.compile(r"whl/(?:nightly/|test/)?(rocm(\d+\.\d+(?:\.\d+)?)|cu\d+|cpu|xpu)\b")
-_RADEON = re.compile(r"rocm-rel-(\d+\.\d+(?:\.\d+)?)")
-_THEROCK = re.compile(
+_OFFICIAL = regex(r"whl/(?:nightly/|test/)?(rocm(\d+\.\d+(?:\.\d+)?)|cu\d+|cpu|xpu)\b")
+_RADEON = regex(r"rocm-rel-(\d+\.\d+(?:\.\d+)?)")
+_THEROCK = regex(
     r"rocm\.nightlies\.amd\.com|rocm\.(?:prereleases|devreleases)\.amd\.com|repo\.amd\.com/rocm|/v2(?:-staging)?/gfx"
     r"|whl-multi-arch|whl-staging-multi-arch"
 )
-_NAMED_INDEX = re.compile(
-    r"\b(nightly/)?(rocm(\d+\.\d+(?:\.\d+)?)|cu1[0-9]{2})\s+index\b|\bindex(?: of| for)? (rocm(\d+\.\d+))", re.I
-)
-_FROM_PYPI = re.compile(r"\btorch\b[^,;]{0,30}\bfrom (?:pip|pypi)\b", re.I)
-_WHEEL = re.compile(
+_NAMED_INDEX = regex(r"\b(nightly/)?(rocm(\d+\.\d+(?:\.\d+)?)|cu1[0-9]{2})\s+index\b|\bindex(?: of| for)? (rocm(\d+\.\d+))", re.I)
+_FROM_PYPI = regex(r"\btorch\b[^,;]{0,30}\bfrom (?:pip|pypi)\b", re.I)
+_WHEEL = regex(
     r"(?<![\w])((?:torch|torchvision|torchaudio|bitsandbytes|triton|pytorch_triton_rocm|flash_attn|xformers"
     r"|vllm))-(\d[\w.]*(?:(?:\+|%2B)[\w.]+)?)-(?:cp|py)(\d{1,3})"
 )
-_PULLED = re.compile(r"^\s*(?:Downloading|Collecting)\s+(?:https?://\S+/)?torch(?:-|==)(\d[\w.]*(?:(?:\+|%2B)[\w.]+)?)")
-_IMAGE = re.compile(
+_PULLED = regex(r"^\s*(?:Downloading|Collecting)\s+(?:https?://\S+/)?torch(?:-|==)(\d[\w.]*(?:(?:\+|%2B)[\w.]+)?)")
+_IMAGE = regex(
     r"(?:rocm/(?:pytorch|pytorch-nightly|vllm|vllm-dev|dev-ubuntu-[\d.]+|sgl-dev):([\w.-]{3,120})"
     r"|(?<![\w/])(rocm\d+\.\d+(?:\.\d+)?_ubuntu[\w.]{3,100}))"
 )
-_ROCM_TAG = re.compile(r"rocm-?_?(\d+\.\d+(?:\.\d+)?)(?=[_-]|$)")
-_INSTALLER = re.compile(
+_ROCM_TAG = regex(r"rocm-?_?(\d+\.\d+(?:\.\d+)?)(?=[_-]|$)")
+_INSTALLER = regex(
     r"amdgpu-install_(\d+\.\d+(?:\.\d+)?)\.\d{5,6}|/amdgpu-install/(\d+\.\d+(?:\.\d+)?)/"
     r"|therock-dist-\w+-gfx\w+-(\d+\.\d+\.\d+\w*)|rocm/apt/(\d+\.\d+(?:\.\d+)?)"
 )
@@ -161,8 +158,8 @@ def _images(result: ProbeResult, sentence: Sentence) -> None:
         result.record("said.image", tag, sentence.reading)
         for fact, pattern in (
             ("rocm.version", _ROCM_TAG),
-            ("python.version", re.compile(r"_py(3\.\d{1,2})")),
-            ("torch.version", re.compile(r"_pytorch_(?:release_)?(\d+\.\d+(?:\.\d+)?)")),
+            ("python.version", regex(r"_py(3\.\d{1,2})")),
+            ("torch.version", regex(r"_pytorch_(?:release_)?(\d+\.\d+(?:\.\d+)?)")),
         ):
             value = pattern.search(tag)
             if value:

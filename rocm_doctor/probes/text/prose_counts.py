@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 
+from rocm_doctor.bounded.patterns import regex
+
 MOST = 16
-_BEFORE_COUNT = re.compile(
+_BEFORE_COUNT = regex(
     r"(?:\b(\d{1,2})\s?[x×]?|\b(two|dual|pair of|three|four|six|eight|both|twin))\s*(?:(?:of|the|my|amd|radeon|instinct"
     r"|identical|gpus?:?)\s*)*$",
     re.I,
 )
-_CARDS = re.compile(r"\s*(?:gpus|cards|accelerators|devices)\b", re.I)
-_OWNED = re.compile(r"(?:^|\b(?:have|has|with|got|own|run|running|using|are)\s+|[:(]\s?)[2-8]\s+(?:amd |radeon )*$", re.I)
-_AFTER_COUNT = re.compile(
-    r"(?:\s+graphics)?\s*(?:\(?\s?[x×]\s?(\d{1,2})\b(?!\s?(?:gb|gib|cm|mm))|\s?\(?(\d) (?:cards|gpus)\b)", re.I
-)
+_CARDS = regex(r"\s*(?:gpus|cards|accelerators|devices)\b", re.I)
+_OWNED = regex(r"(?:^|\b(?:have|has|with|got|own|run|running|using|are)\s+|[:(]\s?)[2-8]\s+(?:amd |radeon )*$", re.I)
+_AFTER_COUNT = regex(r"(?:\s+graphics)?\s*(?:\(?\s?[x×]\s?(\d{1,2})\b(?!\s?(?:gb|gib|cm|mm))|\s?\(?(\d) (?:cards|gpus)\b)", re.I)
 _COUNTS = {"two": 2, "dual": 2, "pair of": 2, "twin": 2, "both": 1, "three": 3, "four": 4, "six": 6, "eight": 8}
 
 

@@ -11,43 +11,44 @@ from typing import NamedTuple
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Fact, Unknown
 from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.probes.text.gpu_names import GpuNames, Mention
 from rocm_doctor.probes.text.prose_counts import MOST, count_at
 from rocm_doctor.probes.text.prose_text import Sentence, Stance, stance
 
-_GFX = re.compile(
+_GFX = regex(
     r"\bgfx(?:([19][0-9]{1,2})[xX]|(?!000)(?:[6-9][0-9a-f]{2}|1[0-9]{3}))(?![0-9a-fA-F])|(?<=[_:])gfx(?:[6-9][0-9a-f]{2}"
     r"|1[0-9]{3})(?![0-9a-fA-F])"
 )
-_INSIDE = re.compile(r"[\w/.+=_'\"-]$")
-_WITHIN = re.compile(r"[\w/_]|-\w|\.\w")
-_PCI = re.compile(r"\b1002:([0-9a-f]{4})\b", re.I)
-_AS_IF = re.compile(
+_INSIDE = regex(r"[\w/.+=_'\"-]$")
+_WITHIN = regex(r"[\w/_]|-\w|\.\w")
+_PCI = regex(r"\b1002:([0-9a-f]{4})\b", re.I)
+_AS_IF = regex(
     r"\b(?:as(?: an?)?|like|not(?: for| an?| the)?|instead of|than|spoof\w*(?: as)?|pretend\w*(?: to be)?|override(?:s"
     r"|n)?(?: it)?(?: to| with)?|treated as|fak\w+)\s+(?:an?\s+)?$",
     re.I,
 )
-_PAST = re.compile(
+_PAST = regex(
     r"\b(?:(?:upgraded|switched|moved|changed|coming|came|migrated|swapped) from|replaced|instead of|unlike|sold|had"
     r"|compared (?:to|with))\s+(?:my |the |an? |old )*(?:amd |radeon )*$",
     re.I,
 )
-_LISTED = re.compile(
+_LISTED = regex(
     r"\b(?:files?|kernels?|built|compiled|supported|supports|listed|targets?|arch(?:itectures?|s|_list)?|only for|includes?"
     r"|wheels?)\b",
     re.I,
 )
-_JOINED = re.compile(
+_JOINED = regex(
     r"^\s*(?:\+|&|and|plus|,|as well as|together with|with an?)\s*(?:(?:an?|the|my|amd|radeon|rx|instinct|one|another)\s*)*$",
     re.I,
 )
-_NVIDIA = re.compile(
+_NVIDIA = regex(
     r"\b((?:RTX|GTX)\s?(?:PRO\s)?(?:A)?\d{3,4}(?:\s?(?:Ti|Super))?|Tesla [A-Z]\d{1,3}|(?<![\w-])[AH][12]00\b|GeForce \w+)"
 )
-_IGPU = re.compile(r"\b(?:igpu|integrated (?:gpu|graphics|one|card)|onboard graphics|apu)\b", re.I)
-_DISABLED = re.compile(r"\b(?:disabled?|turned off|switched off|deactivated|off in (?:the )?bios|no igpu)\b", re.I)
+_IGPU = regex(r"\b(?:igpu|integrated (?:gpu|graphics|one|card)|onboard graphics|apu)\b", re.I)
+_DISABLED = regex(r"\b(?:disabled?|turned off|switched off|deactivated|off in (?:the )?bios|no igpu)\b", re.I)
 
 
 class Named(NamedTuple):
@@ -91,7 +92,7 @@ def record_gpus(result: ProbeResult, text: list[Sentence], names: GpuNames) -> N
     _record_others(result, text)
 
 
-_PYTHON_LIST = re.compile(r"\[\s*['\"]gfx\w+(?::[\w:+-]+)?['\"]\s*[,\]]")
+_PYTHON_LIST = regex(r"\[\s*['\"]gfx\w+(?::[\w:+-]+)?['\"]\s*[,\]]")
 """True inside the output of torch.cuda.get_arch_list(): targets of a build, not GPUs."""
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.probes.text.env_text import NAME
 from rocm_doctor.probes.text.prose_text import Sentence
 
-_TRIED = re.compile(
+_TRIED = regex(
     r"\b(?:(?:i|we|i've|have|also|already) tried|tried (?:with|setting|using|different|both|various)|attempted"
     r"|(?:re)?install(?:ed|ing) (?:it )?again|reinstall(?:ed|ing)"
     r"|(?:did|does|do)(?:n't| not) (?:help|change|make a difference)|no (?:difference|change|luck|effect|success)"
@@ -17,28 +18,28 @@ _TRIED = re.compile(
     r"|nothing (?:helps|helped|changes|changed|worked)|same (?:error|result|crash) (?:with|when|after))\b",
     re.I,
 )
-_CHANGED = re.compile(
+_CHANGED = regex(
     r"\b(?:after|since) (?:the |an? |my )?(?:\w+ ){0,3}?(?:updat|upgrad|install|mov|switch|chang|reboot|restart)\w*"
     r"|\bsince\b.{0,60}\b(?:came in|was installed|update|build|release)\b",
     re.I,
 )
-_DATE = re.compile(
+_DATE = regex(
     r"(?<![\w./+-])(20[12]\d-[01]\d-[0-3]\d)(?![\w])|\b((?:January|February|March|April|May|June|July|August|September"
     r"|October|November|December) 20[12]\d)\b"
 )
-_NAMES = re.compile(r"(?<![\w$])" + NAME + r"(?![\w=])")
-_IS_NOT_SET = re.compile(
+_NAMES = regex(r"(?<![\w$])" + NAME + r"(?![\w=])")
+_IS_NOT_SET = regex(
     r"\b(?:(?:is|are|was|were) (?:not|never|un) ?-?(?:set|defined|exported)|(?:isn't|aren't|wasn't) set|unset|not set)\b", re.I
 )
-_REMOVED = re.compile(
+_REMOVED = regex(
     r"\b(?:without(?: setting| using)?|unset(?:ting)?|remov(?:e|ed|ing)|(?:do|did)(?:n't| not) (?:set|use|export)"
     r"|not (?:setting|using)|never set|no)\s+(?:the |any )?(?:\w+ ){0,2}$",
     re.I,
 )
-_SPOKEN = re.compile(
+_SPOKEN = regex(
     r"(?<![\w$])" + NAME + r"(?:\s+(?:is |was |variable )?set (?:to|at|as)|\s+(?:to|as))\s+[\"']?([\w.:,/-]{1,60})", re.I
 )
-_SETTING = re.compile(r"\b(?:set|setting|sets|exporting|export|exported|changed|changing)\s+(?:the )?(?:\w+ )?$", re.I)
+_SETTING = regex(r"\b(?:set|setting|sets|exporting|export|exported|changed|changing)\s+(?:the )?(?:\w+ )?$", re.I)
 MOST = 10
 
 

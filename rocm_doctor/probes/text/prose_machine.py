@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.probes.text.prose_text import NEGATED, Sentence, stance
 
@@ -29,23 +30,23 @@ _CONTAINER_WORDS = (
     " image ran",
 )
 _CONTAINERS = (
-    ("apptainer", re.compile(r"\b(?:apptainer|singularity)\b", re.I)),
-    ("podman", re.compile(r"\bpodman\b", re.I)),
-    ("toolbox", re.compile(r"\btool-?box(?:es)?\b", re.I)),
-    ("distrobox", re.compile(r"\bdistrobox\b", re.I)),
-    ("k8s", re.compile(r"\b(?:kubernetes|k8s|k3s|kubectl)\b", re.I)),
-    ("lxc", re.compile(r"\b(?:lxc|lxd|incus)\b", re.I)),
-    ("docker", re.compile(r"\bdocker(?:-compose|file)?\b|\brocm/(?:pytorch|vllm|dev-\w+|sgl-dev)\b", re.I)),
+    ("apptainer", regex(r"\b(?:apptainer|singularity)\b", re.I)),
+    ("podman", regex(r"\bpodman\b", re.I)),
+    ("toolbox", regex(r"\btool-?box(?:es)?\b", re.I)),
+    ("distrobox", regex(r"\bdistrobox\b", re.I)),
+    ("k8s", regex(r"\b(?:kubernetes|k8s|k3s|kubectl)\b", re.I)),
+    ("lxc", regex(r"\b(?:lxc|lxd|incus)\b", re.I)),
+    ("docker", regex(r"\bdocker(?:-compose|file)?\b|\brocm/(?:pytorch|vllm|dev-\w+|sgl-dev)\b", re.I)),
     (
         "container",
-        re.compile(
+        regex(
             r"\b(?:inside (?:the|a) |in (?:the|a) (?:plain |\S+ )?|this |root@)container\b|\bcontainers?\b"
             r"|\bthe (?:\S+ )?image ran\b",
             re.I,
         ),
     ),
 )
-_BARE_METAL = re.compile(r"\bbare[- ]metal\b", re.I)
+_BARE_METAL = regex(r"\bbare[- ]metal\b", re.I)
 
 
 class State(NamedTuple):
@@ -59,7 +60,7 @@ class State(NamedTuple):
 
 def _state(fact: str, value: bool | str, needles: str, pattern: str) -> State:
     """`needles`: lower-case words, one of which is in every matching sentence (a cheap test before the expensive one)."""
-    return State(fact, value, tuple(needles.split("|")), re.compile(pattern, re.I))
+    return State(fact, value, tuple(needles.split("|")), regex(pattern, re.I))
 
 
 _IS_NOT = r"(?:is|was|does|did|do|are|has|have|can|could)(?:n't|n’t| not)"
@@ -118,13 +119,13 @@ STATES = (
         r"\b(?:works?|lists?|shows?|detected|visible|found)\b.{0,30}\b(?:only )?(?:as root|with sudo|using sudo)\b",
     ),
 )
-_GROUPS = re.compile(
+_GROUPS = regex(
     r"\b(?:in|member of|added? .{0,20}to|belongs? to)\b.{0,12}\b(video|render)\b(?:\W{1,4}(?:and|or)?\W{0,4}(video"
     r"|render)\b)?.{0,3} groups?\b",
     re.I,
 )
 _CPU_WORDS = ("ryzen", "epyc", "threadripper", "fx", "intel", "i3-", "i5-", "i7-", "i9-")
-_CPU = re.compile(
+_CPU = regex(
     r"\b((?:AMD )?(?:Ryzen(?:\(TM\))? (?:AI )?(?:Threadripper |\d )?(?:PRO |Max\+? |HX )*\d{3,4}\w{0,3}|EPYC \w{2,6}"
     r"|Threadripper(?: PRO)? \w{4,6}|FX(?:-\d{4})?(?=[\s.,]|$))"
     r"|Intel(?:\(R\))? (?:Core(?:\(TM\))? )?(?:Xeon(?:\(R\))? )?[\w-]+(?: \w+-\w+)?|i[3579]-\d{4,5}\w{0,2})"

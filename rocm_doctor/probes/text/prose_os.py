@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.probes.text.prose_text import NEGATED, Sentence, stance
 
-_DISTRIBUTIONS = re.compile(
+_DISTRIBUTIONS = regex(
     r"(?<![\w/.-])(Ubuntu(?: Server| Desktop)?|Debian|Fedora(?: Linux)?|Arch(?: Linux)?|Manjaro|CachyOS|EndeavourOS|Garuda|NixOS"
     r"|openSUSE(?: Leap| Tumbleweed)?|SLES|RHEL|Red Hat Enterprise Linux|Rocky(?: Linux)?|AlmaLinux|CentOS(?: Stream)?"
     r"|Oracle Linux"
@@ -21,30 +22,30 @@ _DISTRIBUTIONS = re.compile(
     re.I,
 )
 _EVERYDAY = frozenset(("arch", "alpine", "rocky", "sles"))
-_WINDOWS = re.compile(r"\bWindows\s?(?:1[01]|Server(?: 20\d\d)?)(?:\s(?:Pro|Home|Enterprise))?|\bWin ?1[01]\b")
-_ON_WINDOWS = re.compile(
+_WINDOWS = regex(r"\bWindows\s?(?:1[01]|Server(?: 20\d\d)?)(?:\s(?:Pro|Home|Enterprise))?|\bWin ?1[01]\b")
+_ON_WINDOWS = regex(
     r"\b(?:on|under|for|in) Windows\b|\bPS C:\\|\bC:\\Users|WinError|\.exe\b|\\Scripts\\|\bHIP SDK\b|\bAdrenalin\b"
     r"|^Windows[,.:]|,\s*Windows[.,]",
     re.I,
 )
-_WORKS_ON_WINDOWS = re.compile(
+_WORKS_ON_WINDOWS = regex(
     r"\b(?:work(?:s|ed|ing)?|runs?|ran|fine|ok(?:ay)?) (?:fine |well |great )?(?:on|under|in) windows\b(?! ?1[01])"
     r"|\b(?:on|under|in) windows,? (?:it|everything|all|that|this|the same \w+) (?:\w+ )?(?:works?|worked|runs?|ran|is (?:fine|ok(?:ay)?))\b",
     re.I,
 )
 """Windows as the system beside the one that the text is about."""
-_ON_LINUX = re.compile(
+_ON_LINUX = regex(
     r"/opt/rocm|/opt/amdgpu|/dev/(?:kfd|dri)|/sys/|\b(?:dmesg|modprobe|amdgpu-dkms|dkms|sudo|apt|apt-get|dnf|pacman"
     r"|systemctl|manylinux\w*|linux_x86_64)\b"
     r"|/home/|/usr/(?:lib|local|bin)|/lib/python3|\.so(?:\.\d+)*\b|\bLinux\b|\bkernel:? \d\.\d|\bkernel \d\.\d"
 )
-_SMALL = re.compile(
+_SMALL = regex(
     r"(?<![\w/.:-])(?:ubuntu|debian|fedora|manjaro|cachyos|endeavouros|nixos|opensuse|rhel|centos|almalinux|kubuntu|gentoo)(?![\w@:/.-])"
 )
 """A distribution in small letters says Linux; its name may be that of an image, so it does not become `os`."""
-_WSL = re.compile(r"\bWSL\s?2?\b|microsoft-standard|\broc4wsl\b|\blibrocdxg\b|/dev/dxg")
-_BASED_ON = re.compile(r"\b(?:based on|derived from|host(?:ed)? (?:is |runs |on )?)\s*$", re.I)
-_VERSION_ALONE = re.compile(r"\s*(?:operating system|os|ubuntu|distro) version\s*:\s*(\d\d\.\d\d(?:\.\d)?)", re.I)
+_WSL = regex(r"\bWSL\s?2?\b|microsoft-standard|\broc4wsl\b|\blibrocdxg\b|/dev/dxg")
+_BASED_ON = regex(r"\b(?:based on|derived from|host(?:ed)? (?:is |runs |on )?)\s*$", re.I)
+_VERSION_ALONE = regex(r"\s*(?:operating system|os|ubuntu|distro) version\s*:\s*(\d\d\.\d\d(?:\.\d)?)", re.I)
 
 Named = tuple[str, Reading]
 

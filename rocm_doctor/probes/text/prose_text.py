@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.document import Document
 
@@ -20,18 +21,18 @@ ALIKE = 20
 
 Stance = Literal["plain", "broken", "works", "past", "elsewhere", "maybe"]
 
-_SENTENCE = re.compile(r"(?<=[.!?])[\"')`*]{0,3}\s+(?=[\"'(`*]{0,3}\w)|;\s+")
-_ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|vs|etc|no|approx|ver|incl|ca|resp|cf|v)|\.\.)\.$", re.I)
-_EXAMPLE = re.compile(r"\((?:e\.g\.|for example|such as)[^()]{0,120}\)", re.I)
+_SENTENCE = regex(r"(?<=[.!?])[\"')`*]{0,3}\s+(?=[\"'(`*]{0,3}\w)|;\s+")
+_ABBREVIATED = regex(r"(?:\b(?:e\.g|i\.e|vs|etc|no|approx|ver|incl|ca|resp|cf|v)|\.\.)\.$", re.I)
+_EXAMPLE = regex(r"\((?:e\.g\.|for example|such as)[^()]{0,120}\)", re.I)
 _DIGITS = dict.fromkeys(map(ord, "0123456789"))
 _MARKS = str.maketrans("*`|\u2022", "    ")
-_AUTHOR = re.compile(r"\W{0,6}@?([\w-]{1,39})\W{1,6}(?:commented|wrote|replied|posted|answered)\b")
-_ME_TOO = re.compile(
+_AUTHOR = regex(r"\W{0,6}@?([\w-]{1,39})\W{1,6}(?:commented|wrote|replied|posted|answered)\b")
+_ME_TOO = regex(
     r"\W{0,4}(?:same (?:issue|problem|error|here|thing|behaviou?r)|me too|\+1\b|i (?:also )?have the same|i can confirm"
     r"|also (?:happening|seeing))",
     re.I,
 )
-_HEADING = re.compile(
+_HEADING = regex(
     r"\s*#{0,6}\s*(?:your |system )?(?:operating system(?: version)?|os(?: version)?|distro|distribution|rocm(?: version)?"
     r"|python(?: version)?"
     r"|(?:linux )?kernel(?: version)?|(?:py)?torch(?: version)?"
@@ -39,35 +40,35 @@ _HEADING = re.compile(
     r"|cpu)\s*:?\s*$",
     re.I,
 )
-_CLAUSE = re.compile(
+_CLAUSE = regex(
     r"[.!?]\s+(?-i:(?=[A-Z`]))|,\s+(?!\d{1,2}(?:st|nd|rd|th)\b)"
     r"|\s+(?:but|while|whereas|although|though|however|yet|and then)\s+|\s[-–—]{1,2}\s|:\s+"
     r"|\s+and\s+(?=(?:it|that|this|they|then|with|on|in|since|fails?|breaks?|broke|crash\w*|works?|the|now|also)\b)",
     re.I,
 )
-_LABEL = re.compile(
+_LABEL = regex(
     r"\W{0,6}(?:(not working|broken|fails?|failing|bad|crash(?:es|ing)?|does(?:n't| not) work|affected|regressed|first bad)"
     r"|(working|works?|good|ok|fine|unaffected|last (?:known )?(?:good|working)))"
     r"(?: (?:versions?|release|build|config\w*|combination|setup|env\w*|with|on|in|stack|commit|wheels?)){0,2}\s?[:=]\s",
     re.I,
 )
-_SAYS = re.compile(
+_SAYS = regex(
     r"\s{0,9}(?:[:=(→]|->|=>|[-–—]\s|(?<=\s\s))\s{0,9}(?:(broken|fail(?:s|ed|ure)?|crash(?:es|ed)?|seg-?fault\w*|hangs?|freezes?|bad|nans?|wrong"
     r"|not ok|not working|does(?:n't| not) work|❌|✗)|(works?|working|ok(?:ay)?|good|fine|pass(?:es|ed)?|stable|✅|✓))(?![\w-])",
     re.I,
 )
-_BACK_TO = re.compile(
+_BACK_TO = regex(
     r"\b(?:revert\w*|downgrad\w*|roll\w* back|(?:went|going|go|switch\w*|mov\w*) back|boot\w* (?:the )?(?:old\w*|previous))"
     r"\s+(?:\w+\s+){0,3}?(?:to\s+)?(?:\w+[\s-]+){0,2}$",
     re.I,
 )
-_SINCE = re.compile(
+_SINCE = regex(
     r"\b(?:since(?: the)?|(?:after|since) (?:the |an? |my |i )?(?:updat|upgrad|mov|switch)\w*(?:\s+\w+){0,3}?\s+to)"
     r"\s+(?:\w+[\s-]+){0,2}$",
     re.I,
 )
-_AND = re.compile(r"\s+(?:and|or)\s", re.I)
-_BROKEN = re.compile(
+_AND = regex(r"\s+(?:and|or)\s", re.I)
+_BROKEN = regex(
     r"(?<!\bno )(?<!\bwithout )(?<!\bnever )"
     r"\b(?:break(?:s|ing)?|broken?|fail(?:s|ed|ing|ure|ures)?|crash(?:es|ed|ing|-loops?)?|seg-?fault\w*|segmentation fault"
     r"|hangs?|hung|freezes?|froze"
@@ -81,7 +82,7 @@ _BROKEN = re.compile(
     r"|(?:is|are) (?:ignored|refused|rejected|slow|slower)|NaNs?\b|slower|refuses?|lose|lost|loses)\b",
     re.I,
 )
-_WORKS = re.compile(
+_WORKS = regex(
     r"\b(?:works?|worked|working|runs? fine|ran fine|(?:is|was|are|were|being) (?:all )?(?:fine|ok|okay|good|right|correct"
     r"|not affected)|fine(?![\s-]?tun)|no (?:such )?(?:problem|issue|error|failure|crash|fault|hang|freeze|reset)(?:s|es)?"
     r"|without (?:crash|fail|hang|error|problem|issue)\w*"
@@ -90,14 +91,14 @@ _WORKS = re.compile(
     r"|go(?:es)? away|went away|correct(?:ly)?)\b",
     re.I,
 )
-_PAST = re.compile(
+_PAST = regex(
     r"\b(?:previous(?:ly)?|earlier|former(?:ly)?|in (?:my|the) (?:old|previous|past)|used to (?:have|use|run|be)"
     r"|before (?:that|the (?:update|upgrade))"
     r"|upgraded from|(?:updated|updating|upgrading|coming|migrated|switched|moved|changed|replaced) (?:\w+ ){0,3}from"
     r"|downgraded from|originally|older)\b",
     re.I,
 )
-_ELSEWHERE = re.compile(
+_ELSEWHERE = regex(
     r"\b(?:(?:an?|my|the|on)?\s*(?:other|another|second|different) (?:machine|computer|pc|laptop|notebook|system|box|rig"
     r"|server|host|workstation|desktop|user|person)"
     r"|(?:friend|colleague|coworker|brother)(?:'s|s|’s)?|someone else|nvidia hardware|(?:on|under|with|in) (?:windows"
@@ -106,7 +107,7 @@ _ELSEWHERE = re.compile(
     r"|others (?:have|report))",
     re.I,
 )
-_MAYBE = re.compile(
+_MAYBE = regex(
     r"(?:\b(?:require[sd]?|need(?:s|ed)?|support(?:s|ed)?(?: for| on| in| by)?|wait(?:ing)? for|instead of|unlike|until"
     r"|compatible with|prior to|before|older than"
     r"|newer than|later than|than|at least|minimum|upcoming|planned|docs? (?:for|of|says?)|documentation (?:for|of|says?)"
@@ -116,14 +117,14 @@ _MAYBE = re.compile(
     r"(?:\s+(?:to|use|the|a|an|with|on|for|in|have|is|version|of|by|only))*\s*$)",
     re.I,
 )
-_OR_LATER = re.compile(
+_OR_LATER = regex(
     r"(?:\+(?![\w.])|\s+(?:or|and) (?:later|newer|higher|above|greater|up|older|below|earlier|lower)\b|-?x?-?compatible"
     r"|\s+(?:is |are |being )?(?:needed|required|recommended|supported|necessary)\b)",
     re.I,
 )
 
 
-NEGATED = re.compile(r"\b(?:no|not|without|never|outside|isn't|non-|instead of|rather than|unlike)\s+(?:\w+\s+){0,3}$", re.I)
+NEGATED = regex(r"\b(?:no|not|without|never|outside|isn't|non-|instead of|rather than|unlike)\s+(?:\w+\s+){0,3}$", re.I)
 """Matches at the end of the words before a thing that is said to be absent."""
 
 

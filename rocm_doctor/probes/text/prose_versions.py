@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Unknown
 from rocm_doctor.probes.python.torch_build import Build, record_build
 from rocm_doctor.probes.read.result import ProbeResult
@@ -32,7 +33,7 @@ class Subject(NamedTuple):
 
 
 def _subject(fact: str, name: str, pattern: str) -> Subject:
-    return Subject(fact, name, re.compile(pattern, re.I))
+    return Subject(fact, name, regex(pattern, re.I))
 
 
 SUBJECTS = (
@@ -61,24 +62,24 @@ SUBJECTS = (
     _subject("hip.version", "hip", r"\bhip(?:config)?(?:\s+(?:version|runtime))?[\s:]+(\d\.\d{1,2}\.\d{5}[\w-]*)"),
     _subject("glibc", "glibc", r"\bglibc[\s-]+(\d\.\d{1,2})"),
 )  # fmt: skip
-_PACKAGE = re.compile(
+_PACKAGE = regex(
     rf"(?<![\w./-])({_PACKAGES})(?:\s+(?:version\s+)?v?|==|\s*:\s*v?)(\d+\.\d+(?:\.\d+)*(?:(?:a|b|rc)\d+)?(?:\.(?:dev"
     rf"|post)\d+)?(?:\+[\w.]+)?)",
     re.I,
 )
-_UNAME = re.compile(r"(?<![\w./+-])(\d\.\d{1,2}\.\d+(?:\.\d+)?-[\w.~+-]*?(?:generic|pve|lowlatency|oem|amd64"
+_UNAME = regex(r"(?<![\w./+-])(\d\.\d{1,2}\.\d+(?:\.\d+)?-[\w.~+-]*?(?:generic|pve|lowlatency|oem|amd64"
     r"|microsoft-standard[\w-]*|arch\d[\w-]*|zen\d[\w-]*|cachyos[\w-]*"
                     r"|x86_64|azure|aws|default|MANJARO|xanmod\d))(?![\w])")  # fmt: skip
-_FROM_TO = re.compile(
+_FROM_TO = regex(
     r"\bfrom\s+(?:\w+\s+){0,2}?v?(\d+\.\d+(?:\.\d+)?[\w.+]*)\s+(?:up\s+)?to\s+(?:\w+\s+){0,2}?v?(\d+\.\d+(?:\.\d+)?[\w.+]*)", re.I
 )
-_BARE = re.compile(
+_BARE = regex(
     r"(?:\b(?:with|on|in|under|using|since|and|or|vs\.?|versus|both|the|at|than|after|to|have|use|run|using|running"
     r"|currently|got|is)\s+|^\s*)v?"
     r"(\d{1,2}\.\d{1,2}(?:\.\d{1,2}){0,2}(?:(?:a|b|rc)\d+)?(?:\+[\w.]+)?)(?=[\s,;:.)]|$)(?!\.\d)(?!\s*(?:gb|gib|mb|%|s\b"
     r"|seconds|x\b|tok))", re.I,
 )  # fmt: skip
-_UBUNTU = re.compile(r"(?:ubuntu|mint|fedora|debian|rhel|suse|leap|centos|rocky|alma\w*|windows|from)[\s-]*$", re.I)
+_UBUNTU = regex(r"(?:ubuntu|mint|fedora|debian|rhel|suse|leap|centos|rocky|alma\w*|windows|from)[\s-]*$", re.I)
 
 
 class StatedVersion(NamedTuple):
@@ -182,18 +183,16 @@ def _named(sentence: Sentence) -> Iterator[tuple[int, int, Subject, str]]:
             yield found.start(), found.end(1), _KERNEL_SUBJECT, found.group(1)
 
 
-_MINE = re.compile(
+_MINE = regex(
     r"\b(?:i have|i've got|i'm on|i am on|i use|i run|i'm (?:running|using)|currently(?: on)?|mine is|we (?:have|use"
     r"|run))\s+(?:\w+\s+)?v?$",
     re.I,
 )
-_SINCE = re.compile(
-    r"\b(?:since|after (?:the |an? )?(?:updat|upgrad|install|mov|switch)\w*|no longer|stopped|regress\w*)\b", re.I
-)
-_PULLED = re.compile(r"\s*(?:Downloading|Collecting|Requirement already|Using cached|Found existing|Attempting)\b")
-_WHEEL = re.compile(r"\b(?:wheels?|whl|torch|index|nightly|pip|builds?|packages?|many(?:wheel|linux))\b", re.I)
-_ROCM_TAG = re.compile(r"\+rocm(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?)")
-_WHEEL_SUBJECT = Subject("torch.rocm", "rocm", re.compile("rocm"))
+_SINCE = regex(r"\b(?:since|after (?:the |an? )?(?:updat|upgrad|install|mov|switch)\w*|no longer|stopped|regress\w*)\b", re.I)
+_PULLED = regex(r"\s*(?:Downloading|Collecting|Requirement already|Using cached|Found existing|Attempting)\b")
+_WHEEL = regex(r"\b(?:wheels?|whl|torch|index|nightly|pip|builds?|packages?|many(?:wheel|linux))\b", re.I)
+_ROCM_TAG = regex(r"\+rocm(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:(?:a|b|rc)\d+)?)")
+_WHEEL_SUBJECT = Subject("torch.rocm", "rocm", regex("rocm"))
 _KERNEL_SUBJECT = next(s for s in SUBJECTS if s.fact == "kernel")
 _WORDS = {
     "torch.version": ("torch",),

@@ -28,6 +28,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.python.torch_build import Build, record_build
 from rocm_doctor.probes.read.document import Document, Line
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
@@ -46,7 +47,7 @@ _PACKAGES = (
 )  # fmt: skip
 _TORCH = ("torch", "pytorch")
 _NAME = "|".join(re.escape(p) for p in sorted(_PACKAGES + _TORCH, key=len, reverse=True))
-_PAIR = re.compile(
+_PAIR = regex(
     rf"(?<![\w./+-])(?<!build )`?({_NAME})`?(?:\s+version)?(?:\s*\(\w{{2,14}}\?\))?"
     r"(?:\.__version__)?['\"]?(?:\s{0,20}:|\s=)\s{0,20}['\"]?" + _V,
     re.I,
@@ -74,7 +75,7 @@ SAYS = (
     _says("unsloth 20", r"Unsloth (20\d\d\.\d+\.\d+)", "pkg.unsloth"),
     _says("adrenalin", r"Adrenalin(?: Edition| Software| driver)?(?: version)?\s*:\s*" + _V, "driver.windows"),
 )
-_AVAILABLE = re.compile(
+_AVAILABLE = regex(
     r"(?:cuda\.is_available\(\)|(?:CUDA|ROCM|GPU|HIP) available|pytorch version \(GPU\?\):[^\n(]{0,60})\W{0,8}(True|False)\b",
     re.I,
 )
@@ -82,9 +83,9 @@ _EXPRESSIONS = {
     "torch.__version__": "torch.version", "torch.version.hip": "torch.hip", "torch.version.cuda": "torch.cuda",
     "torch.cuda.is_available()": "torch.available",
 }  # fmt: skip
-_TYPED = re.compile(r"^\s*(?:>>>|In ?\[\d+\]:)\s*(?:print\()?(torch\.[\w.]+(?:\(\))?)\)?\s*;?\s*$")
-_ANSWER = re.compile(r"^\s*(?:Out ?\[\d+\]:)?\s*['\"]?([\w.+-]+)['\"]?\s*$")
-_PRINT = re.compile(r"print\(((?:[^()\"']|\(\d?\)){1,200})\)")
+_TYPED = regex(r"^\s*(?:>>>|In ?\[\d+\]:)\s*(?:print\()?(torch\.[\w.]+(?:\(\))?)\)?\s*;?\s*$")
+_ANSWER = regex(r"^\s*(?:Out ?\[\d+\]:)?\s*['\"]?([\w.+-]+)['\"]?\s*$")
+_PRINT = regex(r"print\(((?:[^()\"']|\(\d?\)){1,200})\)")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:

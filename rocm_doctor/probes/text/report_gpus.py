@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Fact
 from rocm_doctor.probes.read.document import Document, Line
 from rocm_doctor.probes.read.result import ProbeResult
 
 MIB = 1024**2
-_CPU = re.compile(
+_CPU = regex(
     r"(?:AMD )?(?:Ryzen|EPYC|Threadripper|Athlon|FX)\b|(?:\d+th Gen )?Intel|.*\bProcessor$|.*\bCPU\b|cpu$|NVIDIA|GeForce"
     r"|mps$|cuda(?::\d)?$",
     re.I,
@@ -29,7 +30,7 @@ class Names(NamedTuple):
 
 
 def _names(needle: str, pattern: str) -> Names:
-    return Names(needle, re.compile(pattern, re.I))
+    return Names(needle, regex(pattern, re.I))
 
 
 NAMES = (
@@ -50,8 +51,8 @@ NAMES = (
     _names("torch device:", r"Using torch device: (?P<name>[A-Za-z].*)$"),
     _names("device=", r"\bdevice=(?P<name>(?:AMD|Radeon)[^=\n]*?) n=(?P<times>\d+)"),
 )
-_ARCH = re.compile(rf"AMD arch: ({_GFX})")
-_VRAM = re.compile(r"Total VRAM (\d+) MB")
+_ARCH = regex(rf"AMD arch: ({_GFX})")
+_VRAM = regex(r"Total VRAM (\d+) MB")
 
 
 def record_gpus(result: ProbeResult, document: Document) -> None:

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading, Value
 from rocm_doctor.probes.kernel.host import record_command_line
 from rocm_doctor.probes.python.env import bare
@@ -36,21 +37,21 @@ from rocm_doctor.probes.read.scan import canonical, whole
 
 _MOST_RUNS = 60
 _MOST_LINES = 400
-_PROMPT = re.compile(
+_PROMPT = regex(
     r"^[ \t>]*(?:\([\w.-]{1,40}\)[ \t]*)?"
     r"(?:\[?[\w.<>-]{1,40}@[\w.<>-]{1,60}[\]: ][^$#\n]{0,120}[$#]|PS [A-Z]:\\[^>\n]{0,120}>|[$%❯➜#])[ \t]*(\S.*)?$"
 )
-_BARE = re.compile(
+_BARE = regex(
     r"^[ \t>]*((?:sudo )?(?:id|groups|systemd-detect-virt|uname|lsmod|pip list|pip3 list|rocminfo|lscpu|env \||cat /|ls (?:-\w+ )?/|grep MES|mokutil"
     r"|(?:python|python3|py)[\d.]* -c |Get-C)[^\n]*)$"
 )
-_SYSTEM = re.compile(r"Linux (\d+\.\d+\.\d+[\w.+~-]*)")
-_ID = re.compile(r"uid=(\d+)\(?([^)\s]*)\)?\s.*?groups=(\S+(?:,\S+)*)")
-_NO_FILE = re.compile(r"(?:cat|ls|grep): .{0,30}?'?(/[\w./-]+)'?: No such file")
-_MODEL = re.compile(r"Model name:\s+(\S.*)$")
-_MES = re.compile(r"MES feature version: \d+, firmware version: (0x[0-9a-fA-F]+)")
-_ROW = re.compile(r"^([A-Za-z][\w.-]*)\s+(\d[\w.+!]*)(?:\s+\S+)?$")
-_VARIABLE = re.compile(r"^([A-Z][A-Z0-9_]{2,60})=(.*)$")
+_SYSTEM = regex(r"Linux (\d+\.\d+\.\d+[\w.+~-]*)")
+_ID = regex(r"uid=(\d+)\(?([^)\s]*)\)?\s.*?groups=(\S+(?:,\S+)*)")
+_NO_FILE = regex(r"(?:cat|ls|grep): .{0,30}?'?(/[\w./-]+)'?: No such file")
+_MODEL = regex(r"Model name:\s+(\S.*)$")
+_MES = regex(r"MES feature version: \d+, firmware version: (0x[0-9a-fA-F]+)")
+_ROW = regex(r"^([A-Za-z][\w.-]*)\s+(\d[\w.+!]*)(?:\s+\S+)?$")
+_VARIABLE = regex(r"^([A-Z][A-Z0-9_]{2,60})=(.*)$")
 
 
 class Run(NamedTuple):
@@ -110,7 +111,7 @@ def _python(result: ProbeResult, run: Run) -> None:
     left = list(run.output)
     for call in calls:
         names = [ast.unparse(argument) for argument in call.args]
-        pattern = re.compile(r"\s+".join(_shape(n, a) for n, a in zip(names, call.args)))
+        pattern = regex(r"\s+".join(_shape(n, a) for n, a in zip(names, call.args)))
         place = next((n for n, (text, _) in enumerate(left) if pattern.fullmatch(text)), None)
         if place is not None:
             text, reading = left[place]
@@ -287,15 +288,15 @@ def _video(result: ProbeResult, run: Run) -> None:
 
 
 _READERS: tuple[tuple[re.Pattern[str], Callable[[ProbeResult, Run], None]], ...] = (
-    (re.compile(r"\b(?:python|py)[\d.]* -c "), _python),
-    (re.compile(r"^(?:sudo )?(?:id|groups)\b|; ?(?:id|groups)\b"), _id),
-    (re.compile(r"\buname -sr\b"), _system),
-    (re.compile(r"\b(?:cat|ls)\b[^|]* /"), _files),
-    (re.compile(r"\blsmod \| grep (?:-\w )?amdgpu\b"), _modules),
-    (re.compile(r"^(?:python3? -m )?pip3? list$"), _packages),
-    (re.compile(r"^env \| grep -E '\^\(ACCELERATE\||^Get-ChildItem Env: "), _variables),
-    (re.compile(r"\blscpu\b"), _cpu),
-    (re.compile(r"^systemd-detect-virt --vm$"), _virtual),
-    (re.compile(r"\bMES\b"), _firmware),
-    (re.compile(r"Win32_VideoController"), _video),
+    (regex(r"\b(?:python|py)[\d.]* -c "), _python),
+    (regex(r"^(?:sudo )?(?:id|groups)\b|; ?(?:id|groups)\b"), _id),
+    (regex(r"\buname -sr\b"), _system),
+    (regex(r"\b(?:cat|ls)\b[^|]* /"), _files),
+    (regex(r"\blsmod \| grep (?:-\w )?amdgpu\b"), _modules),
+    (regex(r"^(?:python3? -m )?pip3? list$"), _packages),
+    (regex(r"^env \| grep -E '\^\(ACCELERATE\||^Get-ChildItem Env: "), _variables),
+    (regex(r"\blscpu\b"), _cpu),
+    (regex(r"^systemd-detect-virt --vm$"), _virtual),
+    (regex(r"\bMES\b"), _firmware),
+    (regex(r"Win32_VideoController"), _video),
 )

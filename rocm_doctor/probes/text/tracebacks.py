@@ -18,24 +18,23 @@ from __future__ import annotations
 import re
 from itertools import islice
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.python.interpreter import environment
 from rocm_doctor.probes.read.document import Document, Line
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import whole
 
-_SITE = re.compile(r"((?:[\w.…~-]+)?(?:/[^\s\"':,/]+){0,30})/lib(?:64)?/python(\d\.\d{1,2})/(?:site|dist)-packages\b")
-_FOLDER = re.compile(r"/(?:site|dist)-packages\b")
+_SITE = regex(r"((?:[\w.…~-]+)?(?:/[^\s\"':,/]+){0,30})/lib(?:64)?/python(\d\.\d{1,2})/(?:site|dist)-packages\b")
+_FOLDER = regex(r"/(?:site|dist)-packages\b")
 _FOLDERS, _PATH = 5, 500
 """Folders of packages in a line whose path is looked at, and the characters of such a path."""
-_FRAME = re.compile(r"File \"([^\"]{1,400})\", line \d+")
-_PACKAGE = re.compile(r"(?:site|dist)-packages[/\\]+(\w+)")
-_STDLIB = re.compile(
-    r"<frozen |[/\\](?:lib(?:64)?[/\\]python3[\d.]*|Python3?\d*[/\\]lib)[/\\](?!site-packages|dist-packages)", re.I
-)
+_FRAME = regex(r"File \"([^\"]{1,400})\", line \d+")
+_PACKAGE = regex(r"(?:site|dist)-packages[/\\]+(\w+)")
+_STDLIB = regex(r"<frozen |[/\\](?:lib(?:64)?[/\\]python3[\d.]*|Python3?\d*[/\\]lib)[/\\](?!site-packages|dist-packages)", re.I)
 _PASSED_THROUGH = frozenset(("torch", "torchvision", "functorch"))
 """Packages in which an error of the calling library may surface."""
-_WINDOWS = re.compile(r"\bPython(3)(\d{1,2})\\(?:Lib|Scripts|python)", re.I)
-_ROCM = re.compile(r"(?<![\w.-])/opt/rocm-(\d{1,2}\.\d+(?:\.\d+)?)(?=[/\s:'\",)]|$)")
+_WINDOWS = regex(r"\bPython(3)(\d{1,2})\\(?:Lib|Scripts|python)", re.I)
+_ROCM = regex(r"(?<![\w.-])/opt/rocm-(\d{1,2}\.\d+(?:\.\d+)?)(?=[/\s:'\",)]|$)")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:

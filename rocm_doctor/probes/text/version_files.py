@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import re
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.read.document import Document, Line
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import documents, record_rows, says
 
-_DKMS = re.compile(r"(?:^|\s)amdgpu(?:/|, )(\d+\.\d+\.\d+)[\w.-]*, (?:([\w.+-]+), \w+: )?(\w+)")
+_DKMS = regex(r"(?:^|\s)amdgpu(?:/|, )(\d+\.\d+\.\d+)[\w.-]*, (?:([\w.+-]+), \w+: )?(\w+)")
 _CORE_RPM = r"rocm-core(?:\d[\d.]*)?-(\d+\.\d+\.\d+)[.-]"
-_FIRMWARE = re.compile(r"^MES feature version: \d+, firmware version: (0x[0-9a-fA-F]+)", re.M)
+_FIRMWARE = regex(r"^MES feature version: \d+, firmware version: (0x[0-9a-fA-F]+)", re.M)
 _KERNEL_RELEASE = r"(\d+\.\d+\.\d+[\w.+~-]*)"
 
 SAYS = (
@@ -47,9 +48,9 @@ _PACKAGE_OF = {
     "amdgpu-dkms": "driver.version",
 }
 _PROMPT_FILES = (
-    ("/.info/version", re.compile(r"\.info/version\S*\s*$"), re.compile(r"\s*(\d+\.\d+\.\d+)(?:-\S+)?\s*$"), "rocm.version"),
-    ("/sys/module/amdgpu/version", re.compile(r"amdgpu/version\s*$"), re.compile(r"\s*(\d+\.\d+\.\d+)\s*$"), "driver.version"),
-    ("uname -r", re.compile(r"uname -r\s*$"), re.compile(rf"\s*{_KERNEL_RELEASE}\s*$"), "kernel"),
+    ("/.info/version", regex(r"\.info/version\S*\s*$"), regex(r"\s*(\d+\.\d+\.\d+)(?:-\S+)?\s*$"), "rocm.version"),
+    ("/sys/module/amdgpu/version", regex(r"amdgpu/version\s*$"), regex(r"\s*(\d+\.\d+\.\d+)\s*$"), "driver.version"),
+    ("uname -r", regex(r"uname -r\s*$"), regex(rf"\s*{_KERNEL_RELEASE}\s*$"), "kernel"),
 )
 
 

@@ -10,13 +10,12 @@ gpu 0 gfx = gfx1100
 
 from __future__ import annotations
 
-import re
-
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Reading
 from rocm_doctor.probes.read.printed import lines, outputs, put, quote, target
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
-_LINE = re.compile(r"\W{0,12}(gfx\w{3,4})((?::[a-z]+[+-])*)$")
+_LINE = regex(r"\W{0,12}(gfx\w{3,4})((?::[a-z]+[+-])*)$")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:

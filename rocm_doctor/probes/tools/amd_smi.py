@@ -21,9 +21,9 @@ gpu 0 vram_bytes = 68719476736
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.read.printed import Line, elided, lines, outputs, put_release, quote, stated
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
@@ -32,9 +32,9 @@ from rocm_doctor.probes.tools.amd_smi_text import read_table, read_tree
 
 Gpus = dict[int, dict[str, Fact]]
 _READERS: tuple[Callable[[ProbeResult, Artifact, Gpus], None], ...] = (read_json, read_csv, read_tree, read_table)
-_ROCM = re.compile(r"ROCm version:\s*(\d+\.\d+(?:\.\d+){0,2})(?=\s|\||$)")
-_DRIVER = re.compile(r"amdgpu version:\s*([^\s|]+)")
-_GROUPS = re.compile(r"missing the following required groups?:\s*([a-z, ]+)\.")
+_ROCM = regex(r"ROCm version:\s*(\d+\.\d+(?:\.\d+){0,2})(?=\s|\||$)")
+_DRIVER = regex(r"amdgpu version:\s*([^\s|]+)")
+_GROUPS = regex(r"missing the following required groups?:\s*([a-z, ]+)\.")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:

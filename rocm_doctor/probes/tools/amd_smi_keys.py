@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Fact, Plain, Reading
 from rocm_doctor.probes.read.printed import bdf, hex_id, name, put, put_release, size, stated, target, whole_number
 from rocm_doctor.probes.read.result import ProbeResult
 
-_UUID = re.compile(r"[0-9a-f]{2}ff([0-9a-f]{4})-0000-1000-[0-9a-f]{4}-([0-9a-f]{12})", re.IGNORECASE)
+_UUID = regex(r"[0-9a-f]{2}ff([0-9a-f]{4})-0000-1000-[0-9a-f]{4}-([0-9a-f]{12})", re.IGNORECASE)
 
 
 def _render(value: str) -> str | None:

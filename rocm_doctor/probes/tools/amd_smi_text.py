@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.read.printed import Line, apart, bdf, lines, name, put, quote, size
 from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.probes.tools.amd_smi_keys import KEYS, describe
 
-_NEXT = re.compile(r"\s(?=[A-Z][A-Z0-9_]{2,40}:(?:\s|$))")
-_BLOCK = re.compile(r"[ \t#>]*([CG]PU): (\d{1,4})$")
-_PAIR = re.compile(r"[ \t#>]*([A-Z][A-Za-z0-9_ ]{1,60}):(?:\s+(.*))?$")
+_NEXT = regex(r"\s(?=[A-Z][A-Z0-9_]{2,40}:(?:\s|$))")
+_BLOCK = regex(r"[ \t#>]*([CG]PU): (\d{1,4})$")
+_PAIR = regex(r"[ \t#>]*([A-Z][A-Za-z0-9_ ]{1,60}):(?:\s+(.*))?$")
 _TELLING = ("MARKET_NAME", "NUM_COMPUTE_UNITS", "TARGET_GRAPHICS_VERSION")
-_CELL = re.compile(r"N/A|-?\d+(?:\.\d+)?(?:\s?(?:°C|[A-Za-z%/]+))?")
-_BOX = re.compile(r"[ \t>#]*\|\s*([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])\s+([^|]*)(\||$)")
-_BOX_POWER = re.compile(r"\s\d{1,4}/([1-9]\d{1,3}) W\s*\|\s*$")
-_BOX_SECOND = re.compile(r"[ \t>#]*\|\s*(\d{1,4})\s.*\s(\d+)/(\d+ ([KMG]B))\s*\|")
+_CELL = regex(r"N/A|-?\d+(?:\.\d+)?(?:\s?(?:°C|[A-Za-z%/]+))?")
+_BOX = regex(r"[ \t>#]*\|\s*([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])\s+([^|]*)(\||$)")
+_BOX_POWER = regex(r"\s\d{1,4}/([1-9]\d{1,3}) W\s*\|\s*$")
+_BOX_SECOND = regex(r"[ \t>#]*\|\s*(\d{1,4})\s.*\s(\d+)/(\d+ ([KMG]B))\s*\|")
 
 Gpus = dict[int, dict[str, Fact]]
 

@@ -19,13 +19,14 @@ from __future__ import annotations
 
 import re
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.read.printed import bdf, elided, hex_id, lines, name, outputs, put, quote, target
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
-_PAIR = re.compile(r"[ \t#>]*([A-Za-z][\w /.()-]{1,48}?)(?::\s*|\s{2,}|$)(.*)$")
-_LISTED = re.compile(r"[\s#>|`+-]*(Device|Platform) #\d{1,3}: (.+)$")
-_TOPOLOGY = re.compile(r"PCI\[ B#(\d{1,3}), D#(\d{1,2}), F#([0-7]) \]")
+_PAIR = regex(r"[ \t#>]*([A-Za-z][\w /.()-]{1,48}?)(?::\s*|\s{2,}|$)(.*)$")
+_LISTED = regex(r"[\s#>|`+-]*(Device|Platform) #\d{1,3}: (.+)$")
+_TOPOLOGY = regex(r"PCI\[ B#(\d{1,3}), D#(\d{1,2}), F#([0-7]) \]")
 _ALIASES = {
     "Device Type": "type",
     "Device Board Name (AMD)": "board",
@@ -46,7 +47,7 @@ _ALIASES = {
 }
 _NO_WGP = ("vega", "instinct", "fiji", "ellesmere", "polaris", "hawaii", "radeon vii")
 """GCN and CDNA boards, where OpenCL counts compute units; on RDNA it counts WGPs, half as many."""
-_APU_NAMES = re.compile(
+_APU_NAMES = regex(
     r"ryzen|mobile gfx|radeon(?:\(tm\))? (?:vega \d+ |\d{3,4}[ms] )?graphics|\b\d{3}m\b|8060s|8050s", re.IGNORECASE
 )
 

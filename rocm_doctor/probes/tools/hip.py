@@ -20,15 +20,16 @@ from __future__ import annotations
 import re
 
 from rocm_doctor.bounded.numbers import whole
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.read.printed import Line, elided, hex_id, lines, name, outputs, put, quote, target
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
-_VERSION = re.compile(r"\W{0,12}HIP version\s*:\s*(\d+\.\d+[\w.+~-]*)$")
-_PAIR = re.compile(r"\W{0,12}(device#|[A-Za-z][\w.]{2,40}:)\s*(.*)$")
-_ENVIRONMENT = re.compile(r"((?:HSA|HIP|ROCR|ROCM|CUDA|GPU|AMD|HCC)_[A-Z0-9_]+)=(.*)$")
-_KERNEL = re.compile(r"Linux \S+ (\d+\.\d+\.\d+\S*) #")
-_RDNA = re.compile(r"gfx1\d{3}$")
+_VERSION = regex(r"\W{0,12}HIP version\s*:\s*(\d+\.\d+[\w.+~-]*)$")
+_PAIR = regex(r"\W{0,12}(device#|[A-Za-z][\w.]{2,40}:)\s*(.*)$")
+_ENVIRONMENT = regex(r"((?:HSA|HIP|ROCR|ROCM|CUDA|GPU|AMD|HCC)_[A-Z0-9_]+)=(.*)$")
+_KERNEL = regex(r"Linux \S+ (\d+\.\d+\.\d+\S*) #")
+_RDNA = regex(r"gfx1\d{3}$")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:

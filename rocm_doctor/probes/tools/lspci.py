@@ -15,19 +15,20 @@ from __future__ import annotations
 
 import re
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Fact
 from rocm_doctor.probes.read.document import Document, Line
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import documents
 
-_DEVICE = re.compile(
+_DEVICE = regex(
     r"(?:^|\s)((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-1][0-9a-f]\.[0-7]) (?:VGA compatible controller|Display controller"
     r"|3D controller|Processing accelerators)"
     r"(?: \[\w{4}\])?: Advanced Micro Devices, Inc\. \[AMD(?:/ATI)?\] ?(.*)$"
 )  # fmt: skip
-_ID = re.compile(r"\[1002:([0-9a-f]{4})\]")
-_NAME = re.compile(r"([^\[\]]*?)\s*(?:\[((?!1002:)[^\[\]]+)\])?\s*(?:\[1002:[0-9a-f]{4}\])?\s*(?:\(rev (\w+)\).*)?$")
-_DRIVER = re.compile(r"\s+Kernel driver in use: (\S+)")
+_ID = regex(r"\[1002:([0-9a-f]{4})\]")
+_NAME = regex(r"([^\[\]]*?)\s*(?:\[((?!1002:)[^\[\]]+)\])?\s*(?:\[1002:[0-9a-f]{4}\])?\s*(?:\(rev (\w+)\).*)?$")
+_DRIVER = regex(r"\s+Kernel driver in use: (\S+)")
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.read.printed import Line, apart, bdf, hex_id, name, put, put_release, quote
 from rocm_doctor.probes.read.result import ProbeResult
@@ -11,20 +12,20 @@ from rocm_doctor.probes.tools.rocm_smi_keys import describe
 
 _CUT = 20
 """Length to which the table of ROCm 6.0 cuts a name."""
-_NEXT = re.compile(r"\s(?=GPU\[\d{1,3}\]|Driver version:|={4})")
-_ITEM = re.compile(r"GPU\[(\d{1,3})\]\s*:?(.*)")
-_RELEASE = re.compile(r"\W*Driver version:\s+(\S+)$")
-_ROW_61 = re.compile(r"\W{0,12}(\d{1,3})\s+(\d{1,3})\s+(0x[0-9a-fA-F]{4}),(?:\s|$)")
-_ROW_60 = re.compile(r"\W{0,12}(\d{1,3})\s+\[([^:\]]{1,20}?)\s*:\s*0x")
-_ROW_HW = re.compile(r"\W{0,12}(\d{1,3})\s+(\d{1,3})\s+(0x[0-9a-fA-F]{4})\s+\d+\s+(gfx\w+)\s")
-_BUS = re.compile(r"\s([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])(?:\s|$)")
-_VBIOS = re.compile(r"\s(\d{3}-[\w.-]{4,30})\s")
-_ROW_DID = re.compile(r"\W{0,12}(\d{1,3})\s+((?:0x)?[0-9a-fA-F]{4})\s")
-_ROW_OLD = re.compile(r"\W{0,12}(\d{1,3})\s+(?:\d{1,3}\.\d+c|N/A|None|unknown)\s")
+_NEXT = regex(r"\s(?=GPU\[\d{1,3}\]|Driver version:|={4})")
+_ITEM = regex(r"GPU\[(\d{1,3})\]\s*:?(.*)")
+_RELEASE = regex(r"\W*Driver version:\s+(\S+)$")
+_ROW_61 = regex(r"\W{0,12}(\d{1,3})\s+(\d{1,3})\s+(0x[0-9a-fA-F]{4}),(?:\s|$)")
+_ROW_60 = regex(r"\W{0,12}(\d{1,3})\s+\[([^:\]]{1,20}?)\s*:\s*0x")
+_ROW_HW = regex(r"\W{0,12}(\d{1,3})\s+(\d{1,3})\s+(0x[0-9a-fA-F]{4})\s+\d+\s+(gfx\w+)\s")
+_BUS = regex(r"\s([0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])(?:\s|$)")
+_VBIOS = regex(r"\s(\d{3}-[\w.-]{4,30})\s")
+_ROW_DID = regex(r"\W{0,12}(\d{1,3})\s+((?:0x)?[0-9a-fA-F]{4})\s")
+_ROW_OLD = regex(r"\W{0,12}(\d{1,3})\s+(?:\d{1,3}\.\d+c|N/A|None|unknown)\s")
 
-_TAIL = re.compile(r"\s(?:([1-9]\d{0,3}(?:\.\d{1,3})?)W|N/A|Unsupported)\s+(\d{1,3})%\s+(?:\d{1,3}%|N/A|Unsupported)$")
+_TAIL = regex(r"\s(?:([1-9]\d{0,3}(?:\.\d{1,3})?)W|N/A|Unsupported)\s+(\d{1,3})%\s+(?:\d{1,3}%|N/A|Unsupported)$")
 """The last columns of a table: PwrCap, VRAM%, GPU%."""
-_ROW_LINK = re.compile(r"\W{0,12}GPU(\d{1,3})\s+(?!GPU)\S")
+_ROW_LINK = regex(r"\W{0,12}GPU(\d{1,3})\s+(?!GPU)\S")
 
 Gpus = dict[int, dict[str, Fact]]
 

@@ -34,6 +34,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading
 from rocm_doctor.probes.read.printed import Line, apart, elided, name, outputs, put, quote, size, stated, target, whole_number
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
@@ -43,8 +44,8 @@ _KEYS = (
     "Name", "Uuid", "Marketing Name", "Vendor Name", "Node", "Device Type", "Chip ID", "BDFID", "Compute Unit", "Wavefront Size",
     "Memory Properties", "Segment", "Size",
 )  # fmt: skip
-_KEY = re.compile(r"(" + "|".join(_KEYS) + r"):(.*)")
-_AGENT = re.compile(r"Agent \d+\W{0,40}$")
+_KEY = regex(r"(" + "|".join(_KEYS) + r"):(.*)")
+_AGENT = regex(r"Agent \d+\W{0,40}$")
 _FOLLOWERS = (
     "Uuid", "Marketing Name", "Vendor Name", "Features", "Feature", "Profile", "Float Round Mode", "Max Queue Number",
     "Queue Min Size", "Queue Max Size", "Queue Type", "Node", "Device Type", "Cache Info", "Chip ID", "ASIC Revision",
@@ -53,7 +54,7 @@ _FOLLOWERS = (
     "Workgroup Max Size", "Max Waves Per CU", "Pool Info", "Segment", "Allocatable", "ISA Info", "Machine Models",
     "Runtime Ext Version", "System Timestamp Freq.",
 )  # fmt: skip
-_NEXT = re.compile(
+_NEXT = regex(
     r"\s(?=(?:" + "|".join(map(re.escape, _FOLLOWERS)) + r"):"
     r"|(?<!Marketing )(?<!Vendor )Name:|(?<!Wavefront )(?<!Max )(?<!Min )(?<!Cacheline )Size:"
     r"|Agent \d+\b|Pool \d\b|ISA \d\b|\*{7}|\*\*\* Done)"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from rocm_doctor.bounded.numbers import whole
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Reading
 from rocm_doctor.probes.read.printed import Line, lines, quote
 from rocm_doctor.probes.read.result import ProbeResult
@@ -18,14 +17,14 @@ _HSA = {
     0x100B: "HSA_STATUS_ERROR_NOT_INITIALIZED",
 }
 """Numbers of hsa.h, which rocminfo of ROCm 1.x and 2.x printed in place of the names."""
-_OPEN = re.compile(
+_OPEN = regex(
     r"Unable to open /dev/kfd read-write: ([A-Z][A-Za-z ,/'-]{3,60}?)"
     r"(?= {2}|\.|$| [a-z0-9_.-]{1,32} is (?:not )?member| Failed to)"
 )
-_MODULE = re.compile(r"ROCk module version (\d+(?:\.\d+){1,3}) is loaded")
-_MISSING = re.compile(r"is not member of \"?([a-z]*)\"? group")
-_MEMBER = re.compile(r"(\S{1,40}) is (?:not )?member of \"?([a-z]+)\"? group")
-_STATUS = re.compile(r"(?:Call returned|returned|code:) (HSA_STATUS_ERROR\w*|\d{4})")
+_MODULE = regex(r"ROCk module version (\d+(?:\.\d+){1,3}) is loaded")
+_MISSING = regex(r"is not member of \"?([a-z]*)\"? group")
+_MEMBER = regex(r"(\S{1,40}) is (?:not )?member of \"?([a-z]+)\"? group")
+_STATUS = regex(r"(?:Call returned|returned|code:) (HSA_STATUS_ERROR\w*|\d{4})")
 
 
 def failures(result: ProbeResult, artifact: Artifact) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import codecs
 import os
-import re
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -16,6 +15,7 @@ from typing import IO
 
 from rocm_doctor.bounded import archives
 from rocm_doctor.bounded.files import MIB, opened
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.sources.paste.clean import decode
 
 LIMIT = 16 * MIB
@@ -97,7 +97,7 @@ def text_of(data: bytes) -> str:
     return f"{text[:first]}{_gap(len(text) - first - (len(text) - last - 1))}{text[last + 1 :]}"
 
 
-_BEYOND = re.compile("[\U00010000-\U0010ffff]")
+_BEYOND = regex("[\U00010000-\U0010ffff]")
 
 
 def is_text(text: str) -> bool:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact
 from rocm_doctor.sources.live.code import code_objects
 from rocm_doctor.sources.live.devices import describe_nodes, device_nodes, opening
@@ -31,7 +32,7 @@ from rocm_doctor.sources.live.tools import (
 from rocm_doctor.workers.process import done
 
 _JOURNAL = "journalctl -k -b -q --no-pager --no-hostname -o short-monotonic"
-_JOURNAL_WORDS = re.compile(r"amdgpu|kfd|\[drm|iommu|AMD-Vi|oom|out of memory|Linux version", re.IGNORECASE)
+_JOURNAL_WORDS = regex(r"amdgpu|kfd|\[drm|iommu|AMD-Vi|oom|out of memory|Linux version", re.IGNORECASE)
 
 
 def collect(

@@ -7,10 +7,11 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact
 
-_HIP = re.compile(r"^hip\b[^=\n]*=\s*'([^'\n]+)'", re.MULTILINE)
-_FOLDERS = re.compile(r"^folders:(.*)$", re.MULTILINE)
+_HIP = regex(r"^hip\b[^=\n]*=\s*'([^'\n]+)'", re.MULTILINE)
+_FOLDERS = regex(r"^folders:(.*)$", re.MULTILINE)
 
 
 def code_objects(python: Sequence[Artifact], root: Path, env: Mapping[str, str]) -> list[Artifact]:

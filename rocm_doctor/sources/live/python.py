@@ -14,13 +14,14 @@ from pathlib import Path
 from msgspec import Struct
 
 from rocm_doctor.bounded import Unreadable, jsons
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Why
 from rocm_doctor.sources.live.files import names_in, read
 
-_RECORD = re.compile(
+_RECORD = regex(
     r"(?P<name>[A-Za-z0-9][\w.]*(?:-[A-Za-z_][\w.]*)*)-(?P<version>v?\d[\w.+!]*)(?:-py\d(?:\.\d+)?)?\.(?:dist|egg)-info"
 )
-_LIBRARY = re.compile(r"python(\d+\.\d+)t?")
+_LIBRARY = regex(r"python(\d+\.\d+)t?")
 _PACKAGES = ("site-packages", "dist-packages")
 _PROGRAMS = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
 _START = (

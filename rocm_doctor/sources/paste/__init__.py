@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, islice
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read.words import WordSet
 from rocm_doctor.sources.paste.clean import clean, decode
@@ -30,7 +31,7 @@ _TESTED = 300
 """Characters of a line that a pattern sees."""
 _DECORATION = " \t#>|*"
 _FENCE = ("```", "~~~")
-_PROMPT = re.compile(
+_PROMPT = regex(
     r"(?:\([\w.-]{1,40}\) )?"
     r"(?:\[?[\w.<>-]{1,60}@[^$#%\n]{1,120}[$#%]|[\w./~:-]{0,80}[$%]|PS [A-Z]:[^>\n]{0,120}>) ?\S"
     r"|\+ [a-z./]"

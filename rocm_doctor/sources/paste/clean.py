@@ -6,24 +6,25 @@ import html
 import re
 
 from rocm_doctor.bounded import jsons
+from rocm_doctor.bounded.patterns import regex
 
-_ESCAPES = re.compile(
+_ESCAPES = regex(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor moves, whole
     r"|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?"  # window titles and other strings
     r"|\x1b[ -/]*[0-~]?"
 )
-_LOST_ESCAPES = re.compile(r"\[(?:\d{1,3}(?:;\d{1,3}){0,4}m|\?\d{1,4}[hl])")
+_LOST_ESCAPES = regex(r"\[(?:\d{1,3}(?:;\d{1,3}){0,4}m|\?\d{1,4}[hl])")
 _SPELLED_ESCAPES = ("\u241b", "\ufffd", "^[", "\\x1b", "\\033", "\\e")
-_TAGS = re.compile(
+_TAGS = regex(
     r"</?(?:pre|font|b|i|u|em|strong|span|div|p|br|hr|code|samp|kbd|tt|a|ul|ol|li|h[1-6]|table|thead|tbody|tr|td|th"
     r"|details|summary|blockquote|sub|sup|html|body)(?:\s[^<>\n]{0,300})?/?>",
     re.IGNORECASE,
 )
-_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|nbsp|apos|#\d{1,5}|#x[0-9a-fA-F]{1,4});")
-_QUOTING = re.compile(r"^(?:[ \t]{0,3}>(?!>> )[ \t]?){1,50}", re.MULTILINE)
+_ENTITY = regex(r"&(?:lt|gt|amp|quot|nbsp|apos|#\d{1,5}|#x[0-9a-fA-F]{1,4});")
+_QUOTING = regex(r"^(?:[ \t]{0,3}>(?!>> )[ \t]?){1,50}", re.MULTILINE)
 _QUOTED = ("", " ", "  ", "   ", "\t")
-_CELL_LINE = re.compile(r"\s*\"((?:[^\"\\]|\\.)*)\",?\s*$")
-_STAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7,9}Z ", re.MULTILINE)
+_CELL_LINE = regex(r"\s*\"((?:[^\"\\]|\\.)*)\",?\s*$")
+_STAMP = regex(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7,9}Z ", re.MULTILINE)
 _BLANKS = "\u00a0\u2007\u202f\u200b\u2060\ufeff"
 _BREAKS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 # Control characters go; what `str.splitlines` treats as a line end becomes a blank, so line numbers match those of an editor.
@@ -32,7 +33,7 @@ _CONTROLS = {
     **dict.fromkeys((0x7F, *range(0x80, 0xA0)), None),
     **dict.fromkeys(map(ord, _BREAKS + _BLANKS), " "),
 }
-_CONTROL = re.compile("[" + re.escape("".join(map(chr, _CONTROLS))) + "]")
+_CONTROL = regex("[" + re.escape("".join(map(chr, _CONTROLS))) + "]")
 _PLAIN = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
 """Bytes that a text may hold as it is: one with no others needs no closer look."""
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
+
 
 class Mark(NamedTuple):
     """Words that give a tool's output away. `fits`: what the line must also look like, from its beginning."""
@@ -20,7 +22,7 @@ class Mark(NamedTuple):
 
 
 def _marks(kind: str, *words: str, fits: str = "") -> tuple[Mark, ...]:
-    return tuple(Mark(kind, w, re.compile(fits) if fits else None) for w in words)
+    return tuple(Mark(kind, w, regex(fits) if fits else None) for w in words)
 
 
 # A command behind a prompt, behind an assignment, or alone on its line: never in the middle of a sentence.
@@ -29,7 +31,7 @@ _BEHIND = r"(?:\.exe)?(?:\s+(?:--?\w|version|list|static|monitor|metric|[|>&;])|
 
 
 def _command(kind: str, *names: str) -> tuple[Mark, ...]:
-    return tuple(Mark(kind, n, re.compile(_BEFORE + re.escape(n) + _BEHIND)) for n in names)
+    return tuple(Mark(kind, n, regex(_BEFORE + re.escape(n) + _BEHIND)) for n in names)
 
 
 # Decoration is gone from the line that a pattern of STARTS sees.

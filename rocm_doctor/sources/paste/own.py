@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from rocm_doctor.bounded import Unreadable, jsons
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.sources.paste.terminal import terminal_reports
 
 MOST = 256
@@ -26,10 +27,10 @@ _LONGEST = 6 << 20
 _ATTEMPTS = 200
 """Objects that are decoded to see whether they are ours, at most."""
 _TELLTALES = ("rocm-doctor", '"tool_version"', '"holdings"')
-_OPENING = re.compile(r"^[ \t>]*\{", re.MULTILINE)
-_PACKED = re.compile(r"<!-- rocm-doctor report: ([A-Za-z0-9+/=\s]{8,}?) -->")
-_HTML = re.compile(r"<!doctype html>\s*<html[^>]*>\s*<head>.{0,2000}?<title>rocm-doctor: .*?(?:</html>|\Z)", re.DOTALL | re.I)
-_MARKDOWN = re.compile(
+_OPENING = regex(r"^[ \t>]*\{", re.MULTILINE)
+_PACKED = regex(r"<!-- rocm-doctor report: ([A-Za-z0-9+/=\s]{8,}?) -->")
+_HTML = regex(r"<!doctype html>\s*<html[^>]*>\s*<head>.{0,2000}?<title>rocm-doctor: .*?(?:</html>|\Z)", re.DOTALL | re.I)
+_MARKDOWN = regex(
     r"^## [✅❌❔] [^\n]*\n\nrocm-doctor [^\n]{1,60}, matrix [^\n]*\n(?:.*?^<!-- rocm-doctor report: [^\n]* -->|.*^</details>|.*?\Z)",
     re.DOTALL | re.MULTILINE,
 )

@@ -19,20 +19,21 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.coords import coord
 
-_HEAD = re.compile(r"rocm-doctor (\d[\w.+]*), matrix (\d[\d.]*): (\S.*)")
-_MARKED = re.compile(r"([✓✗!?·]) (\S.*)")
-_NAMED = re.compile(r"  (error|warning|note)(, likely|, a hypothesis)? · ([a-z]+\.[\w.-]+)(?: \[([\w.-]+)\])?$")
-_LABEL = re.compile(r"  (why|read|not|do|then|settle|says|also|causes)(?:\s+(\S.*))?$")
-_NOTE = re.compile(r"(.*?)\s+\[([\w.-]+)\]$")
-_GPU = re.compile(
+_HEAD = regex(r"rocm-doctor (\d[\w.+]*), matrix (\d[\d.]*): (\S.*)")
+_MARKED = regex(r"([✓✗!?·]) (\S.*)")
+_NAMED = regex(r"  (error|warning|note)(, likely|, a hypothesis)? · ([a-z]+\.[\w.-]+)(?: \[([\w.-]+)\])?$")
+_LABEL = regex(r"  (why|read|not|do|then|settle|says|also|causes)(?:\s+(\S.*))?$")
+_NOTE = regex(r"(.*?)\s+\[([\w.-]+)\]$")
+_GPU = regex(
     r"  GPU (\d{1,3})(?:-(\d{1,3}))?\s{2,}(?:\d+ × )?(.*?)\s*\((gfx\w+)\)(?: (\d+) CUs)?(?: ([\d.]+) GiB)?(?:.*?\s(APU))?"
 )
-_STACK = re.compile(r"(kernel|driver|ROCm|torch|Python) ([^\s,]+)")
-_FACT = re.compile(r"  ([a-z][\w.-]*|gpus\[\d+\]\.\w+): (.*?)(?: \[([^\s\]]+)(?: ([^\]]*))?\])?$")
-_MORE = re.compile(r"  \d+ (?:judgements? needs? facts|checks? skipped)|  [Rr]un this where it fails|  What these print would")
-_READING = re.compile(r"(\S+) (line \d+): (.*)")
+_STACK = regex(r"(kernel|driver|ROCm|torch|Python) ([^\s,]+)")
+_FACT = regex(r"  ([a-z][\w.-]*|gpus\[\d+\]\.\w+): (.*?)(?: \[([^\s\]]+)(?: ([^\]]*))?\])?$")
+_MORE = regex(r"  \d+ (?:judgements? needs? facts|checks? skipped)|  [Rr]un this where it fails|  What these print would")
+_READING = regex(r"(\S+) (line \d+): (.*)")
 _SURE = {None: "high", ", likely": "medium", ", a hypothesis": "low"}
 _FACTS = {
     "kernel": "kernel",
@@ -42,16 +43,16 @@ _FACTS = {
     "Python": "python.version",
 }
 _VERDICTS = {"✓": "ready", "✗": "problems", "!": "problems", "?": "undetermined"}
-_UNTESTED = re.compile(r"; not tested: .*|; ran: .*")
+_UNTESTED = regex(r"; not tested: .*|; ran: .*")
 _TICKS = (
-    (re.compile(r"  ✓ access\s+(?:/dev/kfd|a program)"), "kfd.openable", True),
-    (re.compile(r"  ✓ access\s+/dev/dxg"), "dxg.exists", True),
-    (re.compile(r"  ✓ access\s+no device node on Windows"), "platform", "windows"),
-    (re.compile(r"  ✓ driver\s+WSL"), "wsl", True),
-    (re.compile(r"  ✓ torch\s.* built for ROCm"), "torch.build", "rocm"),
+    (regex(r"  ✓ access\s+(?:/dev/kfd|a program)"), "kfd.openable", True),
+    (regex(r"  ✓ access\s+/dev/dxg"), "dxg.exists", True),
+    (regex(r"  ✓ access\s+no device node on Windows"), "platform", "windows"),
+    (regex(r"  ✓ driver\s+WSL"), "wsl", True),
+    (regex(r"  ✓ torch\s.* built for ROCm"), "torch.build", "rocm"),
 )
 """What a tick proves, where no fact is listed."""
-_UNKNOWN = re.compile(
+_UNKNOWN = regex(
     r"unknown|not declared|tool missing|not permitted to read|not understood|timed out|tool crashed|not found|ambiguous|gfx\w+ or .*"
 )
 Lines = Sequence[str]
