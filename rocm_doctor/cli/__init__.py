@@ -37,7 +37,7 @@ COMMANDS = {
     "mcp": "Serve the doctor to a coding agent (Model Context Protocol).",
     "triage": "Write the comment for an issue about an AMD GPU, from a saved event.",
     "diff": "Compare two reports or bundles, likely causes first.",
-    "fleet": "Judge the reports of many nodes together.",
+    "fleet": "Check many nodes through Slurm, ssh, MPI, Ray or Kubernetes; judge them together.",
     "completion": "Print the shell completion script for bash, zsh or fish.",
 }
 

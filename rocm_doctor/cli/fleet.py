@@ -1,8 +1,9 @@
-"""`rocm-doctor fleet`: the reports of many nodes, judged together."""
+"""`rocm-doctor fleet`: collect reports from many nodes, and judge them together."""
 
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,13 @@ import click
 
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.cli.common import FAIL_ON, InputError, write_file
+from rocm_doctor.fleet.engines import ENGINES
 from rocm_doctor.fleet.formats import FORMATS, STATES
 
 
 @click.group(name="fleet", context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """Judge the reports of many nodes together."""
+    """Check many nodes: collect a report from each (run), judge them together (judge)."""
 
 
 @command.command(epilog="Example:  rocm-doctor fleet judge reports/ --expect 8xgfx942 --nodes 'mi300x-[001-120]'")
@@ -130,3 +132,138 @@ def _earlier(path: Path | None, ignore: tuple[str, ...]) -> Any:
     if not table.nodes:
         raise InputError(f"{path}: no report in it" + (f" ({refused[0].why})" if refused else ""))
     return table
+
+
+@command.command(
+    epilog="Example:  rocm-doctor fleet run --engine slurm --partition mi300x -- check --no-smoke | rocm-doctor fleet judge -"
+)
+@click.argument("asked", nargs=-1, required=True, metavar="check|smoke|bench [OPTIONS]")
+@click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True, help="What starts it on the nodes.")
+@click.option("--nodes", metavar="NODESET", help="mi300x-[001-120]; for Slurm, Ray and Kubernetes the default is all.")
+@click.option("--hostfile", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="File with a host on each line.")
+@click.option("--partition", default="", help="Slurm partition.")
+@click.option(
+    "--limit", type=click.FloatRange(1), default=120, show_default=True, metavar="SECONDS", help="Time limit of a node."
+)
+@click.option("--doctor", default="rocm-doctor", show_default=True, help="Command that starts the doctor on a node.")
+@click.option(
+    "--engine-arg", "extra", multiple=True, help="Option for srun, ssh or mpirun; repeatable. Ray: the Python that has it."
+)
+@click.option("--image", default="", help="Kubernetes: container image that has the doctor.")
+@click.option("--manifest", is_flag=True, help="Kubernetes: print the Job for --nodes and stop.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the lines. [default: standard output]")
+@click.option("--strict", is_flag=True, help="Exit with 3 if a node did not answer.")
+def run(
+    asked: tuple[str, ...],
+    engine: str,
+    nodes: str | None,
+    hostfile: Path | None,
+    output: Path | None,
+    strict: bool,
+    doctor: str,
+    manifest: bool,
+    **options: Any,
+) -> None:
+    """Run a command of the doctor on every node; one JSON line for each: its report, or why there is none.
+
+    Ctrl-C ends what was started, keeps the lines that came, and exits with 130.
+    """
+    import shlex
+
+    from rocm_doctor.fleet.engines import EngineError, Request, plan
+    from rocm_doctor.fleet.node import COMMANDS
+
+    if asked[0] not in COMMANDS:
+        raise InputError(f"`{asked[0]}`: nodes can run {', '.join(COMMANDS)}")
+    try:
+        request = Request(_hosts(nodes, hostfile), asked, doctor=shlex.split(doctor), **options)
+        if manifest:
+            click.echo(_manifest(request))
+            return
+        planned = plan(engine, request)
+    except EngineError as exc:
+        raise InputError(f"--engine {engine}: {exc}") from exc
+    except Unreadable as exc:
+        raise InputError(str(exc)) from exc
+    try:
+        with output.open("w", encoding="utf-8") if output else nullcontext() as file:
+            silent = _collected(planned, request.limit, file)
+    except OSError as exc:
+        raise InputError(f"{exc.filename}: {exc.strerror}") from exc
+    sys.exit(3 if strict and silent else 0)
+
+
+def _manifest(request: Any) -> str:
+    import msgspec
+
+    from rocm_doctor.fleet.engines import named
+    from rocm_doctor.fleet.engines.k8s import manifest
+
+    return msgspec.json.format(msgspec.json.encode(manifest(request, named(request, "k8s"))), indent=1).decode()
+
+
+def _collected(planned: Any, limit: float, file: Any) -> int:
+    """Print the lines as they come; the number of nodes without a report."""
+    from rocm_doctor.fleet.node import silent
+    from rocm_doctor.fleet.run import expected, run
+
+    owed = dict.fromkeys(expected(planned))
+    count, missing = len(owed), 0
+    answers = run(planned, limit)
+    try:
+        for answer in answers:
+            del owed[answer.host]
+            missing += bool(answer.why)
+            click.echo(answer.line, file=file)
+            click.echo(f"{count - len(owed)}/{count} {answer.host}: {answer.why or 'reported'}", err=True)
+    except BaseException:
+        answers.close()
+        for host in owed:
+            click.echo(silent(host, "interrupted"), file=file)
+        raise
+    return missing
+
+
+def _hosts(nodes: str | None, hostfile: Path | None) -> list[str]:
+    """Names of --nodes and of the lines of --hostfile."""
+    from rocm_doctor.bounded import files
+    from rocm_doctor.fleet.nodeset import expand
+
+    lines = [line.partition("#")[0].split() for line in files.text(hostfile).splitlines()] if hostfile else []
+    return expand(",".join([*([nodes] if nodes else []), *(line[0] for line in lines if line)]))
+
+
+@command.command()
+@click.argument("asked", nargs=-1, required=True, metavar="check|smoke|bench [OPTIONS]")
+@click.option("--as", "host", default="", help="Name of this node. [default: the engine's, else the host name]")
+@click.option("--limit", type=click.FloatRange(1), default=120, show_default=True, metavar="SECONDS", help="Time limit.")
+@click.option("--plain", is_flag=True, help="Print the report as one line of JSON, not in pieces.")
+def node(asked: tuple[str, ...], host: str, limit: float, plain: bool) -> None:
+    """Run a command of the doctor on this node, for a launcher of your own: `pdsh rocm-doctor fleet node -- check`.
+
+    Prints the report in short lines that a launcher may mix, label and cut; `fleet judge` puts them together. The exit code is 0:
+    many launchers end a job whose first task fails.
+    """
+    from rocm_doctor.fleet.node import COMMANDS, answer, name
+    from rocm_doctor.fleet.nodeset import valid
+    from rocm_doctor.fleet.pieces import pieces
+
+    host = host or name()
+    if asked[0] not in COMMANDS or not valid(host):
+        raise InputError(f"`{asked[0] if valid(host) else host}`: a node has a plain name and can run {', '.join(COMMANDS)}")
+    line = answer(host, asked, limit)
+    click.echo(line if plain else "\n".join(pieces(host, line)))
+
+
+@command.command()
+@click.argument("name", required=False)
+def files(name: str | None) -> None:
+    """Print a file for another program: hooks for Slurm, node-problem-detector, node-feature-discovery, node_exporter."""
+    from rocm_doctor.fleet.files import NAMES, text
+
+    if name is None:
+        click.echo("\n".join(NAMES))
+    elif name in NAMES:
+        click.echo(text(name), nl=False)
+    else:
+        raise InputError(f"unknown file `{name}`: {', '.join(NAMES)}")

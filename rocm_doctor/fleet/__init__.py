@@ -1,1 +1,1 @@
-"""Many nodes: their reports are judged together (`judge`)."""
+"""Many nodes: run the doctor on each through an engine that is there (`run`), judge the reports together (`judge`)."""

@@ -40,7 +40,7 @@ def _all(judged: Judged) -> Iterator[str]:
     yield from _part("Deviations, the rarest first", _deviations(summary))
     yield from _part("Changes since the earlier snapshot", _changes(summary))
     yield from _part("Reported twice", (f"{_nodes(one.count, one.nodes)}: {one.why}" for one in summary.twice))
-    yield from _part("Not judged", (f"{where}: {why}" for where, why in summary.refused))
+    yield from _part("Not judged", _refused(summary))
     if summary.own:
         yield from _part("Not compared: different on every node", textwrap.wrap(", ".join(summary.own), 96))
     if summary.incomplete:
@@ -99,3 +99,12 @@ def _short(value: str) -> str:
 def _changes(summary: Judgement) -> Iterator[str]:
     for one in summary.changes:
         yield f"{one.fact}: {_short(one.before)} → {_short(one.now)} on {_nodes(one.count, one.nodes)}"
+
+
+def _refused(summary: Judgement) -> Iterator[str]:
+    """Documents with one reason on one line."""
+    places: dict[str, list[str]] = {}
+    for where, why in summary.refused:
+        places.setdefault(why, []).append(where)
+    for why, found in places.items():
+        yield f"{', '.join(found[:3])}{f' and {len(found) - 3} more' if len(found) > 3 else ''}: {why}"

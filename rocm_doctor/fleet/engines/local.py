@@ -1,0 +1,11 @@
+"""This machine, once, or once under each name: to try a fleet without one."""
+
+from __future__ import annotations
+
+from rocm_doctor.fleet import node
+from rocm_doctor.fleet.engines import Launch, Plan, Request, asked
+
+
+def plan(request: Request) -> Plan:
+    """One process for each name."""
+    return Plan([Launch([*asked(request, name)], [name]) for name in request.nodes or [node.name()]])

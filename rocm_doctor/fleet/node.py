@@ -1,0 +1,57 @@
+"""What runs on each node: one command of the doctor under a time limit, its JSON with the node's name on it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from rocm_doctor.bounded import Unreadable, jsons
+from rocm_doctor.fleet.nodeset import valid
+from rocm_doctor.reports.json import LIMIT
+from rocm_doctor.workers import process
+
+COMMANDS = ("check", "smoke", "bench")
+_NAMES = ("SLURMD_NODENAME", "NODE_NAME")
+"""Variables in which an engine says what it calls this node: Slurm, and the manifest for Kubernetes (downward API)."""
+
+
+def name(env: Mapping[str, str] = os.environ) -> str:
+    """What the engine calls this node, else its host name."""
+    found = next((env[one] for one in _NAMES if env.get(one)), platform.node())
+    return found if valid(found) else "unnamed"
+
+
+def answer(host: str, words: Sequence[str], limit: float) -> bytes:
+    """The report as one line of JSON with `host`; or `host` and `error`, why there is none. Never raises."""
+    argv = [sys.executable, "-m", "rocm_doctor", *words, "--format", "json", "--no-redact"]
+    done = process.run(argv, limit=limit, cap=LIMIT)
+    why = {
+        "timeout": f"timed out after {limit:g} s",
+        "capped": f"printed more than {LIMIT >> 20} MiB",
+        "abandoned": f"timed out after {limit:g} s and could not be ended (uninterruptible sleep)",
+        "interrupted": "interrupted",
+    }.get(done.state, "")
+    try:
+        return _named(host, done.stdout.encode()) if not why else silent(host, why)
+    except (Unreadable, msgspec.DecodeError) as exc:
+        return silent(host, last_line(done.stderr) or f"exit code {done.returncode}: {exc}")
+
+
+def _named(host: str, body: bytes) -> bytes:
+    """The JSON object with this host, on one line."""
+    held = jsons.decode(msgspec.json.format(body, indent=-1), dict[str, msgspec.Raw])
+    return msgspec.json.encode({**held, "host": host})
+
+
+def silent(host: str, why: str) -> bytes:
+    """The line of a node without a report."""
+    return msgspec.json.encode({"host": host, "error": why})
+
+
+def last_line(text: str) -> str:
+    """The last line that says something, at most 200 characters of it."""
+    return next((line.strip()[:200] for line in reversed(text.splitlines()) if line.strip()), "")

@@ -1,0 +1,65 @@
+"""`nodes` lists the cluster's nodes, `name|id|state` a line; `run LIMIT NAME=ID,... COMMAND` runs the command once on each.
+
+A node is called by its host name; several of one host (as in a test) by `HOST-` and the first characters of their id.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import Any
+
+
+def main(argv: list[str]) -> None:
+    """Connect to the cluster, and do what the first word says."""
+    import ray
+
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # a task without GPUs must not hide them
+    ray.init(address="auto", log_to_driver=False, logging_level=logging.ERROR)
+    try:
+        listed(ray) if argv[0] == "nodes" else started(ray, float(argv[1]), argv[2].split(","), argv[3:])
+    finally:
+        ray.shutdown()
+
+
+def say(line: str) -> None:
+    """Print it at once."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def listed(ray: Any) -> None:
+    """Print every node."""
+    nodes = ray.nodes()
+    hosts = [node["NodeManagerHostname"] for node in nodes]
+    for node, host in zip(nodes, hosts):
+        name = host if hosts.count(host) == 1 else "{}-{}".format(host, node["NodeID"][:8])
+        say("{}|{}|{}".format(name, node["NodeID"], "alive" if node["Alive"] else "dead"))
+
+
+def started(ray: Any, limit: float, pairs: list[str], command: list[str]) -> None:
+    """Print what the command prints on each node, as it ends; an error names its node."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    pending: dict[Any, str] = {}
+    for pair in pairs:
+        name, _, node = pair.partition("=")
+        pinned = NodeAffinitySchedulingStrategy(node_id=node, soft=False)
+        task = ray.remote(_on_node).options(num_cpus=0, max_retries=0, scheduling_strategy=pinned)
+        at = command.index("node") + 1
+        pending[task.remote([*command[:at], "--as", name, *command[at:]], limit + 15)] = name
+    while pending:
+        done, _ = ray.wait(list(pending), num_returns=1)
+        name = pending.pop(done[0])
+        try:
+            say(ray.get(done[0]))
+        except Exception as exc:
+            sys.stderr.write("{}: {}\n".format(name, " ".join(str(exc).split())[-150:]))
+
+
+def _on_node(command: list[str], limit: float) -> str:
+    """The output of the command. Runs in a worker of Ray, which has no part of this file but this function."""
+    import subprocess
+
+    return subprocess.run(command, stdout=subprocess.PIPE, timeout=limit, check=False).stdout.decode("utf-8", "replace")

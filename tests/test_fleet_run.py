@@ -1,0 +1,227 @@
+"""`fleet run` with bad nodes, over ssh, MPI and Kubernetes' commands; the hooks for Kubernetes and node_exporter."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fleet_nodes import doctor, sick, well
+
+from rocm_doctor.fleet.engines import EngineError, Request, plan
+from rocm_doctor.fleet.engines.k8s import manifest
+from rocm_doctor.fleet.files import NAMES, text
+
+PACKAGE = Path(__file__).parents[1]
+linux = pytest.mark.skipif(sys.platform != "linux", reason="sysfs, shell scripts")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("nodes")
+    for n in range(1, 7):
+        well(made, f"n{n}")
+    sick(made, "n2")
+    doctor(made)
+    return made
+
+
+@pytest.fixture
+def faults(root: Path) -> Iterator[dict[str, str]]:
+    """What the doctor does on some nodes; written by `fleet`, removed after the test."""
+    yield {}
+    for one in root.glob("*.fault"):
+        one.unlink()
+
+
+def fleet(root: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "rocm_doctor", "fleet", *words]
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE), **env}
+    return subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=100, check=False)
+
+
+def lines(ran: subprocess.CompletedProcess[str]) -> dict[str, dict[str, Any]]:
+    return {line["host"]: line for line in map(json.loads, ran.stdout.splitlines())}
+
+
+def run(root: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return fleet(root, "run", "--doctor", str(root / "doctor"), *words, "--", "check", "--no-smoke", **env)
+
+
+@linux
+def test_bad_nodes_are_named_and_the_rest_is_judged(root: Path, faults: dict[str, str], tmp_path: Path) -> None:
+    faults |= {
+        "n3": "words[words.index('check'):] = ['smoke', '--device', 'cpu', '--python', sys.executable]",  # too slow for its limit
+        "n4": "print('x' * 9_000_000); sys.exit(0)",
+        "n5": "print('@rocm-doctor n5 0123abcd 1/3 H4sI'); sys.exit(0)",
+        "n6": "sys.stderr.write('kernel panic\\\\n'); os.abort()",
+    }
+    for name, fault in faults.items():
+        (root / f"{name}.fault").write_text(fault)
+    ran = run(root, "--nodes", "n[1-6]", "--limit", "3", "--strict")
+    assert ran.returncode == 3, ran.stderr
+    said = {host: line.get("error", "") for host, line in lines(ran).items()}
+    assert said["n1"] == said["n2"] == ""
+    assert said["n3"] == "timed out after 3 s"
+    assert said["n4"].startswith("ended without") or said["n4"].startswith("x")
+    assert said["n5"] == "only 1 of 3 pieces of its report came"
+    assert said["n6"].startswith("kernel panic")
+    (tmp_path / "lines.jsonl").write_text(ran.stdout)
+    judged = fleet(root, "judge", str(tmp_path / "lines.jsonl"), "--format", "json")
+    summary = json.loads(judged.stdout)
+    assert (judged.returncode, summary["nodes"], sum(one["count"] for one in summary["silent"])) == (1, 2, 4)
+
+
+@linux
+def test_an_interrupt_keeps_what_came(root: Path, faults: dict[str, str], tmp_path: Path) -> None:
+    (root / "n3.fault").write_text("import time; print('started', flush=True); time.sleep(60)")
+    out = tmp_path / "lines.jsonl"
+    argv = [
+        sys.executable,
+        "-m",
+        "rocm_doctor",
+        "fleet",
+        "run",
+        "--doctor",
+        str(root / "doctor"),
+        "--nodes",
+        "n[1,3]",
+        "-o",
+        str(out),
+    ]
+    argv += ["--", "check", "--no-smoke"]
+    with subprocess.Popen(argv, env={**os.environ, "PYTHONPATH": str(PACKAGE)}, stderr=subprocess.PIPE, text=True) as child:
+        assert child.stderr
+        assert child.stderr.readline() == "1/2 n1: reported\n"
+        child.send_signal(signal.SIGINT)
+        assert child.wait(20) == 130
+    kept = {line["host"]: line.get("error", "") for line in map(json.loads, out.read_text().splitlines())}
+    assert kept == {"n1": "", "n3": "interrupted"}
+
+
+@linux
+def test_the_name_of_the_engine_counts(root: Path) -> None:
+    ran = fleet(root, "node", "--as", "rack1-n7", "--plain", "--", "check", "--no-smoke")
+    assert json.loads(ran.stdout)["host"] == "rack1-n7"
+    for words in (("--as", "$(id)", "--", "check"), ("--", "fix")):
+        assert fleet(root, "node", *words).returncode == 2
+    assert fleet(root, "run", "--", "lint").returncode == 2
+    assert fleet(root, "run", "--engine", "ssh", "--", "check").returncode == 2
+
+
+def test_a_host_name_is_not_an_option() -> None:
+    for engine in ("ssh", "mpi"):
+        with pytest.raises(EngineError, match="needs --nodes"):
+            plan(engine, Request([], ["check"], 60))
+    (launch,) = plan("ssh", Request(["n1"], ["check", "--log", "a b; rm -rf x"], 60)).launches
+    assert list(launch.argv[-3:-1]) == ["--", "n1"]
+    assert launch.argv[-1].endswith("-- check --log 'a b; rm -rf x'")
+    (launch,) = plan("mpi", Request(["n1", "n2"], ["check"], 60, extra=["--allow-run-as-root"])).launches
+    assert launch.argv[:5] == ["mpirun", "--host", "n1,n2", "-np", "2"]
+
+
+def test_the_manifest_is_a_job_of_kubernetes() -> None:
+    made = manifest(Request([], ["check", "--no-smoke"], 60, image="registry.lan/train:7"), ["gpu-1", "gpu-2"])
+    assert made["spec"]["completions"] == made["spec"]["parallelism"] == 2
+    assert made["spec"]["template"]["spec"]["containers"][0]["command"][-2:] == ["check", "--no-smoke"]
+    validate = pytest.importorskip("kubernetes_validate")
+    validate.validate(made, "1.29", strict=True)
+    made["spec"]["completion"] = 3
+    with pytest.raises(validate.ValidationError):
+        validate.validate(made, "1.29", strict=True)
+
+
+@linux
+def test_kubernetes_through_its_own_commands(root: Path, tmp_path: Path) -> None:
+    """kubectl is played by a script: what is checked is which commands are given and what becomes of their output."""
+    ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+    lost = {"conditions": [{"type": "Ready", "status": "Unknown", "message": "Kubelet stopped posting node status."}]}
+    nodes = [
+        {"metadata": {"name": "n1"}, "spec": {}, "status": ready},
+        {"metadata": {"name": "n2"}, "spec": {}, "status": ready},
+        {"metadata": {"name": "n3"}, "spec": {"unschedulable": True}, "status": ready},
+        {"metadata": {"name": "n4"}, "spec": {}, "status": lost},
+    ]
+    (tmp_path / "nodes.json").write_text(json.dumps({"items": nodes}))
+    script = tmp_path / "kubectl"
+    script.write_text(
+        f"""#!/bin/sh
+echo "$@" >> {tmp_path}/asked
+case $1 in
+get) cat {tmp_path}/nodes.json ;;
+apply) cp "$3" {tmp_path}/job.json ;;
+logs) for n in n1 n2; do {root}/doctor fleet node --as $n -- check --no-smoke; done ;;
+esac
+"""
+    )
+    script.chmod(0o755)
+    ran = run(root, "--engine", "k8s", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    said = {host: line.get("error", line.get("verdict")) for host, line in lines(ran).items()}
+    assert said == {"n1": "ready", "n2": "problems", "n3": "cordoned", "n4": "not ready: Kubelet stopped posting node status."}
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert [line.split()[0] for line in asked] == ["get", "apply", "wait", "logs", "delete"]
+    assert json.loads((tmp_path / "job.json").read_text())["spec"]["completions"] == 2
+
+
+@linux
+def test_hooks_of_kubernetes(root: Path, tmp_path: Path) -> None:
+    for name in NAMES:
+        assert fleet(root, "files", name).stdout == text(name)
+    config = json.loads(text("npd.json"))
+    assert config["rules"][0]["condition"] == config["conditions"][0]["type"]
+    fails = tmp_path / "fails"
+    fails.write_text("#!/bin/sh\nexit 4\n")
+    fails.chmod(0o755)
+    for node, program, code, label in (
+        ("n1", "doctor", 0, "true"),
+        ("n2", "doctor", 1, "false"),
+        ("n1", str(fails), 2, "unknown"),
+    ):
+        env = {**os.environ, "SLURMD_NODENAME": node, "ROCM_DOCTOR": str(root / program)}
+        ran = subprocess.run(["sh", "-c", text("npd.sh")], env=env, capture_output=True, text=True, timeout=60, check=False)
+        assert ran.returncode == code, ran.stderr
+        assert len(ran.stdout.strip()) <= 80
+        subprocess.run(["sh", "-c", text("nfd.sh"), "nfd.sh", str(tmp_path)], env=env, timeout=60, check=True)
+        assert (tmp_path / "rocm-doctor").read_text() == f"rocm-doctor.ready={label}\n"
+
+
+@linux
+def test_node_exporter_reads_the_text_file(root: Path, tmp_path: Path) -> None:
+    exporter = shutil.which("prometheus-node-exporter") or shutil.which("node_exporter")
+    if not exporter:
+        pytest.skip("node_exporter is not installed")
+    env = {**os.environ, "SLURMD_NODENAME": "n2", "ROCM_DOCTOR": str(root / "doctor")}
+    folder = tmp_path / "textfile"
+    folder.mkdir()
+    subprocess.run(["sh", "-c", text("textfile.sh"), "textfile.sh", str(folder)], env=env, timeout=60, check=True)
+    assert [one.name for one in folder.iterdir()] == ["rocm-doctor.prom"]
+    port = 20000 + os.getpid() % 10000
+    argv = [exporter, "--collector.disable-defaults", "--collector.textfile", f"--collector.textfile.directory={folder}"]
+    with subprocess.Popen([*argv, f"--web.listen-address=127.0.0.1:{port}"], stderr=subprocess.DEVNULL) as server:
+        try:
+            page = _fetched(f"http://127.0.0.1:{port}/metrics")
+        finally:
+            server.terminate()
+    assert 'rocm_doctor_ready{node="n2",state="problems"} 0' in page
+    assert "node_textfile_scrape_error 0" in page
+
+
+def _fetched(address: str) -> str:
+    from urllib.request import ProxyHandler, build_opener
+
+    until = time.monotonic() + 10
+    while True:
+        try:
+            with build_opener(ProxyHandler({})).open(address, timeout=5) as answer:
+                return str(answer.read().decode())
+        except OSError:
+            assert time.monotonic() < until
+            time.sleep(0.1)
