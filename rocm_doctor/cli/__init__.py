@@ -24,6 +24,7 @@ _OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno
 COMMANDS = {
     "check": "Check this machine, a captured bundle, or a pasted bug report.",
     "smoke": "Run short training steps, from a copy to LoRA, in child processes.",
+    "bench": "Measure the GPUs; say what is slow and why.",
     "lint": "Check a training repository for a target GPU, without needing one.",
     "plan": "List the stacks that work for this GPU, best first, with commands.",
     "fix": "Apply a plan inside a virtual environment, with undo.",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rocm_doctor.facts.derive import derived, masked
+from rocm_doctor.facts.speed import with_speed
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.hip import rocm_of_hip
 from rocm_doctor.matrix.types import Target
@@ -24,7 +25,8 @@ def enrich(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
     """The snapshot with the catalog's facts about its GPUs."""
     gpus = tuple(Gpu(_enriched(gpu.facts, matrix)) for gpu in masked(snapshot))
     whole = msgspec.structs.replace(snapshot, facts={**_torch_rocm(snapshot, matrix), **snapshot.facts, **_builtin(snapshot)})
-    return msgspec.structs.replace(whole, gpus=gpus, facts={**derived(whole), **whole.facts})
+    whole = msgspec.structs.replace(whole, gpus=gpus, facts={**derived(whole), **whole.facts})
+    return with_speed(whole, matrix)
 
 
 def _builtin(snapshot: Snapshot) -> dict[str, Fact]:

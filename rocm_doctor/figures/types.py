@@ -10,7 +10,7 @@ from rocm_doctor.model import Command
 
 SCHEMA_VERSION = 1
 Judgement = Literal["as expected", "slow", "cannot tell"]
-ReferenceKind = Literal["peak", "link", "field", "earlier", "others"]
+ReferenceKind = Literal["peak", "link", "field", "earlier", "others", "step"]
 
 
 class Conditions(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -37,7 +37,7 @@ class Reference(msgspec.Struct, frozen=True):
 
     kind: ReferenceKind
     """peak: the chip's theoretical maximum; link: the PCIe link in use; field: what others measured; earlier: an earlier run;
-    others: the other GPUs of this machine."""
+    others: the other GPUs of this machine; step: what the training step takes."""
     value: float
     """In the figure's unit."""
     ratio: float
@@ -47,7 +47,7 @@ class Reference(msgspec.Struct, frozen=True):
     source: str
     """Citation, or the file that was compared with."""
     significant: Union[bool, None] = None
-    """For earlier and others: whether the samples differ by more than chance."""
+    """For earlier and others: whether the samples differ by more than chance. For field: whether the figure is far below the lowest."""
 
 
 class Figure(msgspec.Struct, frozen=True):
@@ -78,7 +78,7 @@ class Figure(msgspec.Struct, frozen=True):
     why: str = ""
     """Why this verdict, in words."""
     cause: str = ""
-    """Id of the finding that explains a slow figure; empty if none does."""
+    """Row of the cause that explains a slow figure (`causes`); empty if none does."""
     detail: dict[str, Any] = {}
     """What was measured: shape, dtype, library, kernel path, bytes."""
     conditions: Conditions = Conditions()
@@ -118,6 +118,8 @@ class Device(msgspec.Struct, frozen=True, omit_defaults=True):
     """Power limit that the board has by default."""
     profile: str = ""
     """Performance level of the driver (amdgpu's power_dpm_force_performance_level)."""
+    facts: dict[str, Union[str, float, int, bool, tuple[str, ...]]] = {}
+    """What was read beside the figures, by name (docs/facts.md): speed.attention, speed.blas-gain, speed.clock-share."""
 
 
 class NotMeasured(msgspec.Struct, frozen=True):
@@ -159,11 +161,8 @@ class BenchReport(msgspec.Struct, frozen=True):
     schema_version: Literal[1] = 1
     quick: bool = False
     """True for `--quick`: fewer samples."""
-    interpreter: str = ""
     torch: str = ""
     """Version of torch."""
-    facts: dict[str, Union[str, float, int, bool, tuple[str, ...], None]] = {}
-    """What was read beside the figures, by name (coords.py): speed.attention, speed.blas, speed.clock-share."""
     not_measured: tuple[NotMeasured, ...] = ()
     causes: tuple[Cause, ...] = ()
     interrupted: bool = False

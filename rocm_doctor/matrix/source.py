@@ -23,7 +23,21 @@ import msgspec
 from rocm_doctor.bounded import Unreadable, files, yamls
 from rocm_doctor.commands import Program
 from rocm_doctor.matrix.ranges import with_ranges
-from rocm_doctor.matrix.types import Asked, Driver, EnvVar, Fact, Phrase, RocmRelease, Soname, Support, Target, TorchBuild
+from rocm_doctor.matrix.types import (
+    Asked,
+    Driver,
+    EnvVar,
+    Fact,
+    FieldFigure,
+    Peak,
+    Phrase,
+    Rate,
+    RocmRelease,
+    Soname,
+    Support,
+    Target,
+    TorchBuild,
+)
 from rocm_doctor.model import Diagnosis, Row
 
 SCHEMA = 2
@@ -43,6 +57,9 @@ SECTIONS: dict[str, Any] = {
     "programs": Program,
     "questions": Asked,
     "phrases": Phrase,
+    "rates": Rate,
+    "peaks": Peak,
+    "field": FieldFigure,
 }
 _SHORT = re.compile(r"([a-z0-9][a-z0-9.-]*)(?= § |, seen |$)")
 _STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
@@ -196,13 +213,15 @@ def expanded(item: Any, shorts: dict[str, str]) -> Any:
         made["sources"] = [_cited(source, shorts) for source in made["sources"]]
     if isinstance(made.get("affected"), dict):
         made["affected"] = {fact: [_sourced(one, shorts) for one in _list(several)] for fact, several in made["affected"].items()}
+    if isinstance(made.get("stated"), list):
+        made["stated"] = [_sourced(one, shorts) for one in made["stated"]]
     if isinstance(made.get("overrides"), list):
         made["overrides"] = [expanded(o, shorts) for o in made["overrides"]]
     return made
 
 
 def _sourced(one: Any, shorts: dict[str, str]) -> Any:
-    """A range with the short name of its source written out."""
+    """A part of an entry (a range, a statement) with the short name of its source written out."""
     return {**one, "source": _cited(one["source"], shorts)} if isinstance(one, dict) and "source" in one else one
 
 

@@ -19,7 +19,21 @@ import msgspec
 
 from rocm_doctor.bounded import Unreadable, files, jsons
 from rocm_doctor.commands import Program, typed
-from rocm_doctor.matrix.types import Asked, Driver, EnvVar, Fact, Phrase, RocmRelease, Soname, Support, Target, TorchBuild
+from rocm_doctor.matrix.types import (
+    Asked,
+    Driver,
+    EnvVar,
+    Fact,
+    FieldFigure,
+    Peak,
+    Phrase,
+    Rate,
+    RocmRelease,
+    Soname,
+    Support,
+    Target,
+    TorchBuild,
+)
 from rocm_doctor.model import Command, Diagnosis, Row
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -102,6 +116,21 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     def questions(self) -> tuple[Asked, ...]:
         """Questions that `check` may ask."""
         return _decoded(self.raw, "questions", tuple[Asked, ...])
+
+    @cached_property
+    def rates(self) -> dict[tuple[str, str], Rate]:
+        """Operations per clock and compute unit by family and type."""
+        return {(one.family, one.dtype): one for one in _decoded(self.raw, "rates", tuple[Rate, ...])}
+
+    @cached_property
+    def peaks(self) -> tuple[Peak, ...]:
+        """Products with their clocks, compute units and bandwidths."""
+        return _decoded(self.raw, "peaks", tuple[Peak, ...])
+
+    @cached_property
+    def field(self) -> tuple[FieldFigure, ...]:
+        """Figures that others measured."""
+        return _decoded(self.raw, "field", tuple[FieldFigure, ...])
 
     @cached_property
     def phrases(self) -> tuple[Phrase, ...]:

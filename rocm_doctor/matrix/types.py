@@ -236,3 +236,59 @@ class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     grade: Grade
     checked: datetime.date
     systems: tuple[Literal["linux", "wsl", "windows"], ...] = ()
+
+
+class Rate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Operations of one compute unit in one clock, for a family and a type, without sparsity. `condition`: what a kernel must use."""
+
+    key: str
+    family: str
+    dtype: str
+    ops: float
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: datetime.date
+    condition: str = ""
+
+
+class Stated(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What another source states for a peak of a product, and why it may differ."""
+
+    figure: str
+    value: float
+    words: str
+    source: str
+
+
+class Peak(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The theoretical peaks of a product: from its compute units and clock with the rates of its family, or as stated (`peaks`).
+
+    0 or empty: no source. `devices`: GPUs that torch lists for one product; the figures are those of one.
+    """
+
+    product: str
+    gfx: str
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: datetime.date
+    compute_units: int = 0
+    clock_mhz: float = 0
+    memory_gb_s: float = 0
+    pcie: str = ""
+    devices: int = 1
+    peaks: dict[str, float] = {}
+    stated: tuple[Stated, ...] = ()
+
+
+class FieldFigure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One measurement by others. `figure` is a name of `bench`; `words`: shape, versions, library."""
+
+    key: str
+    product: str
+    figure: str
+    value: float
+    unit: str
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: datetime.date
+    words: str = ""

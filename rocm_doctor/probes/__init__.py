@@ -25,6 +25,7 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("python.rocm", ("*",)),
     ("python.code", ("code/*",)),
     ("python.smoke", ("smoke/*",)),
+    ("python.bench", ("bench/*",)),
     # what tools print
     ("text.own_report", ("report/*",)),
     ("text.host_name", ("host", *_TEXT)),
@@ -35,6 +36,8 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("tools.hip", ("cmd/*hip*", "paste/*")),
     ("tools.clinfo", ("cmd/*clinfo*", "paste/*")),
     ("tools.agents", ("cmd/*rocm_agent_enumerator*", "paste/*")),
+    ("tools.bandwidth", ("cmd/*bandwidth*", *_TEXT)),
+    ("tools.gemm_bench", ("cmd/*-bench*", *_TEXT)),
     ("text.collect_env", _TEXT),
     ("text.pip_list", _TEXT),
     ("text.version_files", ("cmd/dkms*", "sys/kernel/debug/*", *_TEXT)),

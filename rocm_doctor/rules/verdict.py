@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from rocm_doctor.facts.speed import measured
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Gpu, Snapshot, Verdict
 from rocm_doctor.rules.asked import support_answer
@@ -53,6 +54,8 @@ def _nothing(snapshot: Snapshot, pasted: bool) -> str:
     tested = ran(snapshot)
     if tested:
         return tested
+    if measured(snapshot):
+        return measured(snapshot)
     return "no known failure recognised in this text" if pasted else "no problem found in what was read"
 
 

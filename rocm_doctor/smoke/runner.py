@@ -45,6 +45,7 @@ def run_smoke(
     level: int = 1,
     device: str = "auto",
     stages: Sequence[str] = (),
+    plan: Sequence[Stage] = (),
     gpu: int | None = None,
     memory_limit: int | None = None,
     limit: float | None = None,
@@ -56,11 +57,12 @@ def run_smoke(
 
     `framework`: torch, jax, tensorflow, or auto for all that are installed, one after the other. `gpu`: only this index, without
     fallback to the CPU; by default every GPU that the framework lists. `memory_limit` is bytes of system memory per child, `limit`
-    seconds per stage instead of the table's. `prelude` is a Python file that the worker runs first, for tests. An interrupt ends the
-    children and is recorded in the artifacts' note. Raises KeyError for an unknown stage.
+    seconds per stage instead of the table's. `plan`: stages to run instead of the framework's. `prelude` is a Python file that the
+    worker runs first, for tests. An interrupt ends the children and is recorded in the artifacts' note. Raises KeyError for an unknown
+    stage.
     """
     names = installed(python or sys.executable, environment or {}) if framework == "auto" else (framework,)
-    plans = {name: plan for name in names if (plan := planned(level, stages, name))}
+    plans = {name: found for name in names if (found := list(plan) or planned(level, stages, name))}
     if not plans:
         raise KeyError(", ".join(stages))
     made = partial(
@@ -74,9 +76,9 @@ def run_smoke(
         environment=environment or {},
     )
     artifacts: list[Artifact] = []
-    for name, plan in plans.items():
+    for name, found in plans.items():
         if not any(artifact.note == "interrupted" for artifact in artifacts):
-            artifacts += _tested(partial(made, framework=name, level=max([level, *(stage.level for stage in plan)])), plan, gpu)
+            artifacts += _tested(partial(made, framework=name, level=max([level, *(stage.level for stage in found)])), found, gpu)
     return artifacts
 
 

@@ -53,9 +53,9 @@ def _version(snapshot: Snapshot, prefix: str) -> str:
 
 
 def alone(snapshot: Snapshot) -> bool:
-    """True if only a smoke test without an AMD GPU was read, which says nothing about the machine."""
-    elsewhere = snapshot.get("smoke.kind").value in ("cpu", "cuda")
-    return elsewhere and not snapshot.errors and all(name.startswith("smoke.") for name in snapshot.facts)
+    """True if only a benchmark, or a smoke test without an AMD GPU, was read: neither says what the machine lacks."""
+    elsewhere = snapshot.get("smoke.kind").value in ("cpu", "cuda") or isinstance(snapshot.get("speed.kind").value, str)
+    return elsewhere and not snapshot.errors and all(name.startswith(("smoke.", "rate.", "speed.")) for name in snapshot.facts)
 
 
 def lines(snapshot: Snapshot) -> Iterator[str]:

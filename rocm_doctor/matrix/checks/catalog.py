@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rocm_doctor.matrix.types import EnvVar, Support, Target, TorchBuild
+from rocm_doctor.matrix.types import EnvVar, FieldFigure, Peak, Rate, Support, Target, TorchBuild
 from rocm_doctor.matrix.types import Fact as Statement
 from rocm_doctor.versions import release
 
@@ -22,6 +22,7 @@ def faults(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
     yield from _unique(entries)
     yield from _pci(entries)
     yield from _products(entries)
+    yield from _peaks(entries)
     for number, entry in enumerate(entries):
         if isinstance(entry, Target):
             yield from ((number, field, words) for field, words in _target(entry))
@@ -52,7 +53,9 @@ def _unique(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
     """No two entries of one type under one name; keys of support, facts and driver windows differ across types too."""
     seen: set[tuple[str, str]] = set()
     for number, entry in enumerate(entries):
-        field = next((f for f in ("key", "id", "gfx", "module", "name", "version", "says") if f in entry.__struct_fields__), "")
+        field = next(
+            (f for f in ("key", "id", "product", "gfx", "module", "name", "version", "says") if f in entry.__struct_fields__), ""
+        )
         name = (type(entry).__name__, str(getattr(entry, field)))
         if name in seen and type(entry).__name__ != "Row":
             yield number, field, f"`{name[1]}` appears twice"
@@ -95,3 +98,35 @@ def _torch(entry: TorchBuild) -> Iterator[tuple[str, str]]:
         yield "blas", "from ROCm 6.4 on rocBLAS serves fewer targets than torch is compiled for: say which"
     if (entry.gfx and not entry.gfx_evidence) or (entry.blas and not entry.blas_evidence):
         yield "gfx_evidence", "a list of targets says how it is known"
+
+
+DTYPES = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8")
+_PCIE = re.compile(r"[1-7]\.0 x(1|2|4|8|16)")
+
+
+def _peaks(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
+    """A peak can be worked out, and who measured a product measured one that the catalog has."""
+    family = {e.gfx: e.family for e in entries if isinstance(e, Target)}
+    rated = {e.family for e in entries if isinstance(e, Rate)}
+    products = {e.product for e in entries if isinstance(e, Peak)}
+    for number, entry in enumerate(entries):
+        if isinstance(entry, Peak):
+            yield from ((number, field, words) for field, words in _peak(entry, family, rated))
+        elif isinstance(entry, Rate) and (entry.key != f"{entry.family}-{entry.dtype}" or entry.dtype not in DTYPES):
+            yield number, "key", f"`{entry.key}` is not family-type with one of {', '.join(DTYPES)}"
+        elif isinstance(entry, FieldFigure) and entry.product not in products:
+            yield number, "product", f"`{entry.product}` is not in catalog/peaks.yaml"
+
+
+def _peak(entry: Peak, family: dict[str, str], rated: set[str]) -> Iterator[tuple[str, str]]:
+    if not entry.gfx.startswith("sm_") and entry.gfx not in family:
+        yield "gfx", f"`{entry.gfx}` is not in catalog/gfx.yaml"
+    if not entry.peaks and family.get(entry.gfx) not in rated:
+        yield "gfx", f"no rates for {family.get(entry.gfx)} in catalog/rates.yaml, and no stated peaks"
+    if entry.pcie and not _PCIE.fullmatch(entry.pcie):
+        yield "pcie", f"`{entry.pcie}` is not like 4.0 x16"
+    for figure in (*entry.peaks, *(one.figure for one in entry.stated)):
+        if figure not in DTYPES:
+            yield "stated", f"`{figure}` is not one of {', '.join(DTYPES)}"
+    if bool(entry.compute_units) != bool(entry.clock_mhz):
+        yield "clock_mhz", "compute units and clock come together"

@@ -33,6 +33,7 @@ _ROOTS = (
     "log/",
     "kernel/",
     "smoke/",
+    "bench/",
     "code/",
     "limits/",
     "user/",

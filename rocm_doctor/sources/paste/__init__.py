@@ -66,11 +66,12 @@ def cut(text: str, name: str) -> list[Artifact]:
 
 
 def _own(kind: str, data: str, number: int, name: str) -> Artifact:
-    """A document of ours: a report, or an audit of GPU code."""
+    """A document of ours: a report, an audit of GPU code, or a benchmark."""
     if kind == "unreadable":
         note = f"{name}: a report of rocm-doctor without its data; hand over the one in JSON (`--format json`)"
         return Artifact(f"report/{number}", "paste", missing="unparsed", note=note)
-    return Artifact("code/audit.json" if kind == "audit" else f"report/{number}", "paste", data, note=name)
+    place = {"audit": "code/audit.json", "bench": f"bench/{number}.json"}.get(kind, f"report/{number}")
+    return Artifact(place, "paste", data, note=name)
 
 
 def _fences(text: str, lines: list[str]) -> set[int]:

@@ -1,5 +1,5 @@
-"""rocm-doctor's own documents in a text: reports in JSON, JSON lines, SARIF, HTML, Markdown and as printed, and audits. They are data and no
-complaint: each is taken out of the text, which keeps its line numbers, and handed on as an artifact.
+"""rocm-doctor's own documents in a text: reports in JSON, JSON lines, SARIF, HTML, Markdown and as printed, audits, and benchmarks
+in JSON. They are data and no complaint: each is taken out of the text, which keeps its line numbers, and handed on as an artifact.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MARKDOWN = regex(
 
 
 def taken_out(text: str) -> tuple[str, list[tuple[str, str]]]:
-    """The text without its own documents, and each as (kind, JSON): `report`, `audit`, or `unreadable` with an empty text."""
+    """The text without its own documents, and each as (kind, JSON): `report`, `audit`, `bench`, or `unreadable` with an empty text."""
     if not any(word in text for word in _TELLTALES):
         return text, []
     found: list[tuple[str, str]] = []
@@ -86,6 +86,8 @@ def _of_object(plain: Any) -> Iterator[tuple[str, str]]:
         return
     if {"schema_version", "verdict", "findings", "snapshot"} <= plain.keys():
         yield "report", _encoded(plain)
+    elif plain.get("kind") == "bench" and {"tool_version", "figures", "gpus"} <= plain.keys():
+        yield "bench", _encoded(plain)
     elif isinstance(plain.get("machines"), list):
         for one in plain["machines"][:MOST]:
             yield from _of_object(one)

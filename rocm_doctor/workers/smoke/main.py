@@ -95,10 +95,15 @@ def stage_function(framework: str, name: str) -> Callable[[Context], Any]:
         if name not in ("import", "device"):  # these two begin what the others find begun
             context.load()
             context.take_device()
-        module = importlib.import_module("." + stage.module, __package__)
+        module = importlib.import_module("." + stage.module.lstrip("."), parent(stage.module))
         return getattr(module, stage.function)(context)
 
     return function
+
+
+def parent(module: str) -> str:
+    """The package that a stage's module is in: this one, or the one above for `..bench.memory`."""
+    return str(__package__).rpartition(".")[0] if module.startswith("..") else str(__package__)
 
 
 def unfit(context: Context, end: dict[str, Any]) -> bool:

@@ -75,6 +75,20 @@ ARRAYS = (
     Stage("sharding", "arrays.sharding", "sharding", 3, 240, ("lora",), "LoRA steps over all devices against one", "first"),
 )
 
+# What `bench` runs, in the same isolation and after the same first two stages. Level 1 is `--quick`, 2 the whole.
+_BENCH = "..bench"
+RATES = (
+    Stage("idle", f"{_BENCH}.idle", "idle", 1, 30, ("device",), "look for other programs on the GPU"),
+    Stage("rate-matmul", f"{_BENCH}.products", "matmul", 1, 180, ("idle",), "matrix products by type"),
+    Stage("rate-memory", f"{_BENCH}.memory", "memory", 1, 60, ("idle",), "memory bandwidth"),
+    Stage("rate-copies", f"{_BENCH}.memory", "copies", 1, 60, ("idle",), "copies between host and device"),
+    Stage("rate-peer", f"{_BENCH}.memory", "peer", 1, 60, ("idle",), "copies to another GPU"),
+    Stage("rate-attention", f"{_BENCH}.attention", "attention", 1, 180, ("idle",), "attention by path"),
+    Stage("rate-launch", f"{_BENCH}.launch", "launch", 1, 60, ("idle",), "latency of a kernel launch"),
+    Stage("rate-train", f"{_BENCH}.training", "train", 1, 180, ("idle",), "training steps of a small model"),
+    Stage("rate-loader", f"{_BENCH}.loader", "loader", 1, 120, ("idle",), "DataLoader against the training step"),
+)
+
 TABLES = {"torch": STAGES, "jax": ARRAYS, "tensorflow": ARRAYS}
 """The stages of each framework that can be tested."""
 BY_NAME = dict({stage.name: stage for stage in STAGES + ARRAYS}, **{stage.name: stage for stage in STAGES})
@@ -82,8 +96,8 @@ BY_NAME = dict({stage.name: stage for stage in STAGES + ARRAYS}, **{stage.name: 
 
 
 def table_of(framework: str) -> dict[str, Stage]:
-    """The stages of a framework by name."""
-    return {stage.name: stage for stage in TABLES[framework]}
+    """The stages of a framework by name, torch's measurements among them."""
+    return {stage.name: stage for stage in TABLES[framework] + (RATES if framework == "torch" else ())}
 
 
 def all_needs(name: str, framework: str = "torch") -> tuple[str, ...]:

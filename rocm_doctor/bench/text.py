@@ -1,0 +1,108 @@
+"""The report of `bench` as text with bars, and as a Markdown card."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from rocm_doctor.figures.types import BenchReport, Cause, Conditions, Device, Figure
+
+BAR = 20
+MARKS = {"as expected": "ok", "slow": "SLOW", "cannot tell": "?"}
+
+
+def page(report: BenchReport, width: int = 100) -> str:
+    """The whole report in at most `width` columns: figures by GPU, then causes, then what was not measured."""
+    parts = [[*_gpu(report, gpu)] for gpu in report.gpus]
+    parts += [[*_cause(cause, width)] for cause in report.causes]
+    missing = [f"  {one.stage}: {one.status}{': ' + one.reason if one.reason else ''}" for one in report.not_measured]
+    parts += [["not measured:", *missing]] if missing else []
+    parts.append([summary(report)])
+    return "\n\n".join("\n".join(row for line in part for row in _wrapped(line, width)) for part in parts)
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    hang = " " * (len(line) - len(line.lstrip()) + 2)
+    return [line] if len(line) <= width else textwrap.wrap(line, width, subsequent_indent=hang, break_long_words=False)
+
+
+def summary(report: BenchReport) -> str:
+    """One sentence: how many figures are slow, and how many of those have a cause."""
+    slow = [f for f in report.figures if f.verdict == "slow"]
+    known = [f for f in slow if f.cause]
+    judged = [f for f in report.figures if f.verdict != "cannot tell"]
+    first = f"{len(slow)} of {len(judged)} judged figures {'is' if len(slow) == 1 else 'are'} slow"
+    words = f"{first}, {len(known)} with a known cause" if slow else f"{len(judged)} figures are as expected, none is slow"
+    return words + ("; interrupted: the rest was not measured" if report.interrupted else "")
+
+
+def heading(report: BenchReport, gpu: Device) -> str:
+    """The GPU, its limits and torch, in one line."""
+    parts = [
+        f"GPU {gpu.index}: {gpu.name}" if gpu.kind != "cpu" else "CPU",
+        gpu.gfx,
+        f"torch {report.torch}" if report.torch else "",
+    ]
+    parts.append(f"{gpu.power_cap_watts:.0f} W" if gpu.power_cap_watts else "")
+    parts.append(f"{gpu.link_speed} x{gpu.link_width}" if gpu.link_speed and gpu.link_width else "")
+    return ", ".join(filter(None, parts))
+
+
+def _gpu(report: BenchReport, gpu: Device) -> Iterator[str]:
+    yield heading(report, gpu)
+    for figure in (f for f in report.figures if f.gpu == gpu.index):
+        bar = _bar(figure.share) if figure.share is not None else " " * BAR
+        value = f"{figure.value:>9.4g} {figure.unit:<8} ±{100 * figure.spread:>4.1f} %"
+        yield f"  {figure.name:<25}{value}  {bar}  {MARKS[figure.verdict]:<4} {words(figure)}".rstrip()
+    loaded = next((f.conditions for f in report.figures if f.gpu == gpu.index and f.conditions.power_watts), None)
+    if loaded:
+        yield f"  under load: {under(loaded)}"
+
+
+def words(figure: Figure) -> str:
+    """Why this verdict; nothing for a figure without a reference."""
+    return "" if figure.why == "no reference" else figure.why + (f" [{figure.cause}]" if figure.cause else "")
+
+
+def under(loaded: Conditions) -> str:
+    """The sensors in words."""
+    parts = [
+        f"{loaded.clock_mhz:.0f} of {loaded.clock_max_mhz:.0f} MHz" if loaded.clock_mhz and loaded.clock_max_mhz else "",
+        f"{loaded.power_watts:.0f} W" if loaded.power_watts else "",
+        f"{loaded.temperature_c:.0f} °C" if loaded.temperature_c else "",
+        f"clocks lowered for {', '.join(loaded.throttle)}" if loaded.throttle else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _bar(share: float) -> str:
+    full = round(min(1.0, max(0.0, share)) * BAR)
+    return "█" * full + "░" * (BAR - full)
+
+
+def _cause(cause: Cause, width: int) -> Iterator[str]:
+    yield f"why: {cause.title} [{cause.row}]"
+    yield from (f"  read: {quote}" for quote in cause.read)
+    if cause.gain:
+        yield f"  gain: {cause.gain}"
+    yield f"  do: {cause.advice}"
+    yield from (f"    {command.text}" for command in cause.commands)
+
+
+def markdown(report: BenchReport) -> str:
+    """A card for a forum: a table for each GPU, and the causes."""
+    lines = []
+    for gpu in report.gpus:
+        lines += [f"### {heading(report, gpu)}", "", "| figure | value | of | | verdict |", "|---|---:|---:|---:|---|"]
+        for f in (f for f in report.figures if f.gpu == gpu.index):
+            part = "" if f.share is None else f"{f.share:.0%}"
+            against = "" if f.reference is None else f"{f.reference:g}"
+            lines.append(
+                f"| {f.name} | {f.value:.4g} {f.unit} | {against} | {part} | {f.verdict if f.share is not None else ''} |"
+            )
+        lines.append("")
+    for cause in report.causes:
+        gain = f" Gain: {cause.gain}." if cause.gain else ""
+        lines += [f"- **{cause.title}** (`{cause.row}`).{gain} {cause.advice}"]
+        lines += [f"  `{command.text}`" for command in cause.commands]
+    return "\n".join([*lines, "", f"{summary(report)}. rocm-doctor {report.tool_version}, matrix {report.matrix_version}"]) + "\n"

@@ -1,0 +1,100 @@
+"""`rocm-doctor bench`: measure the GPUs, and say what is slow and why."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+
+from rocm_doctor.bench import causes, html, runner, text
+from rocm_doctor.bounded import Unreadable, files, jsons
+from rocm_doctor.cli.common import InputError, interpreter, load_matrix, width, write_file
+from rocm_doctor.figures import judge
+from rocm_doctor.figures.types import BenchReport
+from rocm_doctor.model import Artifact
+
+FORMATS = ("text", "json", "markdown", "html")
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command(
+    epilog="Examples:  rocm-doctor bench --quick;  rocm-doctor bench --format json -o today.json;  "
+    "rocm-doctor bench --compare today.json;  rocm-doctor check today.json"
+)
+@click.option("--quick", is_flag=True, help="Fewer samples: about 20 s a GPU instead of 60 s.")
+@click.option("--device", type=click.Choice(("auto", "cpu", "cuda")), default="auto", help="torch calls ROCm GPUs cuda, too.")
+@click.option("--gpu", type=click.IntRange(0), metavar="INDEX", help="Only this GPU, by torch's index. [default: every GPU]")
+@click.option("--python", help="Measure with this interpreter's torch.")
+@click.option(
+    "--compare", type=FILE, metavar="FILE", help="An earlier report in JSON: what is slower than then, by a test on the samples?"
+)
+@click.option("--format", "format_", type=click.Choice(FORMATS), default="text", show_default=True)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file.")
+def command(
+    quick: bool, device: str, gpu: int | None, python: str | None, compare: Path | None, format_: str, output: Path | None
+) -> None:
+    """Measure matrix products, memory, copies, attention, training steps and the data loader, and judge each figure.
+
+    References: the product's theoretical peak and PCIe link, what others measured, the machine's other GPUs, an earlier run.
+    A busy GPU is refused. Exit code 1 if a figure is slow. Ctrl-C ends the measurement and reports what ran until then.
+    """
+    earlier = read(compare) if compare else None
+    matrix = load_matrix(None, ())
+    python = interpreter(python)
+    measured = runner.run(
+        matrix, python, quick=quick, device=device, gpu=gpu, on_progress=lambda line: click.echo(line, err=True)
+    )
+    if words := runner.busy(measured):
+        raise InputError(f"{words}: end it, or choose another GPU with --gpu")
+    if not measured.figures:
+        raise InputError(nothing(measured))
+    if earlier and earlier.quick != measured.quick:
+        click.echo("note: one of the two runs was --quick: their figures differ by a few percent for that alone", err=True)
+    judged = judge.judged(measured, matrix, earlier, str(compare or ""))
+    report = causes.explained(judged, matrix, beside(judged, python))
+    deliver(rendered(report, format_, output), output)
+    if report.interrupted:
+        sys.exit(130)
+    sys.exit(1 if any(f.verdict == "slow" for f in report.figures) else 0)
+
+
+def read(path: Path) -> BenchReport:
+    """An earlier report. Raises InputError."""
+    try:
+        return jsons.decode(files.read(path), BenchReport)
+    except (OSError, Unreadable) as exc:
+        raise InputError(f"{path}: not a report of `rocm-doctor bench --format json` ({exc})") from exc
+
+
+def nothing(report: BenchReport) -> str:
+    """Why nothing was measured."""
+    first = next((f"{n.stage} {n.status}: {n.reason}" for n in report.not_measured if n.stage in ("import", "device")), "")
+    return f"nothing was measured{': ' + first if first else ''}; `rocm-doctor smoke` looks further"
+
+
+def beside(report: BenchReport, python: str | None) -> list[Artifact]:
+    """The machine's own artifacts, which some causes need; none for the CPU or a CUDA GPU."""
+    if not any(gpu.kind == "hip" for gpu in report.gpus):
+        return []
+    from rocm_doctor.sources.live import collect
+
+    return collect(python=python)
+
+
+def rendered(report: BenchReport, format_: str, output: Path | None) -> str:
+    """The report in a format."""
+    if format_ == "json":
+        return msgspec.json.format(msgspec.json.encode(report), indent=1).decode() + "\n"
+    if format_ == "text":
+        return text.page(report, width(output is not None)) + "\n"
+    return text.markdown(report) if format_ == "markdown" else html.page(report)
+
+
+def deliver(page: str, output: Path | None) -> None:
+    """Write the page to the file or to standard output."""
+    if output:
+        write_file(output, page.encode("utf-8"))
+    else:
+        click.echo(page.rstrip("\n"))

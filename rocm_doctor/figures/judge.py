@@ -1,0 +1,174 @@
+"""The verdict on a figure: as expected, slow, or cannot tell, with every reference that it was compared with."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from rocm_doctor.figures import peaks
+from rocm_doctor.figures.compare import LEVEL, differs, probability
+from rocm_doctor.figures.types import BenchReport, Device, Figure, Judgement, Reference, ReferenceKind
+from rocm_doctor.matrix import Matrix
+
+
+class Bounds(NamedTuple):
+    """Parts of a theoretical peak: below `slow` a figure is slow, from `good` on as expected, between them it cannot be told."""
+
+    slow: float
+    good: float
+
+
+BOUNDS: tuple[tuple[str, Bounds], ...] = (
+    # Parts of the peak that others reached (catalog/field.yaml). fp32: 0.38 and 0.46 on an RX 7900 XTX, 0.24 where users and AMD call it
+    # a defect. 16 bits: 0.50 to 0.80; 0.36 on an RX 9070 XT is called low, and 0.09 on a Radeon 8060S is rocBLAS without hipBLASLt.
+    ("matmul-fp32", Bounds(0.28, 0.36)),
+    ("matmul-bf16-training", Bounds(0.25, 0.40)),
+    ("matmul-bf16-sustained", Bounds(0.25, 0.40)),
+    ("matmul-int8", Bounds(0.15, 0.40)),
+    ("matmul-", Bounds(0.38, 0.48)),
+    # Triad and copy: 0.77 on an MI300X, 0.83 on a Radeon 8060S, 0.90 on an H200.
+    ("memory-", Bounds(0.60, 0.72)),
+    # Copies from pinned memory: 0.88 to 0.92 of the link on an RX 7900 XTX and an H200.
+    ("host-to-device-pinned", Bounds(0.60, 0.75)),
+    ("device-to-host-pinned", Bounds(0.60, 0.75)),
+    # Attention: 0.25 of the bf16 peak on an MI300X (flash), 0.40 on an H200; written out (math) it is below 0.01 there.
+    ("attention-forward", Bounds(0.06, 0.15)),
+    ("attention-backward", Bounds(0.06, 0.15)),
+)
+"""The first prefix that fits a figure's name decides."""
+FIELD = 0.85
+"""A figure below this part of the lowest that others measured is slow."""
+NOISY = 0.25
+"""A figure whose samples spread by more than this part of the median is not judged: something else is running."""
+TOO_FAST = 1.02
+"""Above this part of a peak, the peak or the measurement is wrong."""
+
+
+def judged(report: BenchReport, matrix: Matrix, earlier: BenchReport | None = None, file: str = "") -> BenchReport:
+    """The report with references and verdicts; `file` names the earlier report."""
+    devices = {one.index: one for one in report.gpus}
+    figures = tuple(
+        verdict(one, [*_references(one, devices[one.gpu], matrix), *_rest(one, report), *_earlier(one, earlier, file)])
+        for one in report.figures
+    )
+    return msgspec.structs.replace(report, figures=figures)
+
+
+def _references(figure: Figure, device: Device, matrix: Matrix) -> Iterable[Reference]:
+    """The theoretical peak, the PCIe link, and what others measured."""
+    product = peaks.product_of(device.product or device.name, matrix)
+    if figure.name.endswith("-pinned"):
+        for limit in (peaks.slot(device), peaks.link(device)):
+            if limit:
+                yield _reference("link", figure, limit)
+    if product is None:
+        return
+    limit = peaks.peak(figure.name, product, matrix)
+    if limit:
+        yield _reference("peak", figure, limit)
+    found = peaks.measured(figure.name, product, matrix)
+    if found:
+        values = sorted(one.value for one in found)
+        words = f"{len(values)} measurements by others, {values[0]:g} to {values[-1]:g}"
+        sources = ", ".join(dict.fromkeys(one.sources[0] for one in found))
+        yield _reference("field", figure, peaks.Limit(statistics.median(values), words, sources), lowest=values[0])
+
+
+def _reference(kind: ReferenceKind, figure: Figure, limit: peaks.Limit, lowest: float | None = None) -> Reference:
+    part = figure.value / limit.value if limit.value else 0.0
+    worst = None if lowest is None else figure.value < FIELD * lowest
+    return Reference(kind, limit.value, round(part, 4), limit.words, limit.source, worst)
+
+
+def _rest(figure: Figure, report: BenchReport) -> Iterable[Reference]:
+    """The other GPUs of this machine; for the DataLoader the training step."""
+    yield from _others(figure, report)
+    steps = [f for f in report.figures if f.gpu == figure.gpu and f.name == "train-lora"]
+    if figure.name == "loader" and steps:
+        yield _reference("step", figure, peaks.Limit(steps[0].value, "tokens that the LoRA step takes", "this run"))
+
+
+def _others(figure: Figure, report: BenchReport) -> Iterable[Reference]:
+    """The same figure of the other GPUs of this machine, pooled; only of GPUs of the same name."""
+    names = {one.index: one.name for one in report.gpus}
+    pooled = [
+        s
+        for f in report.figures
+        if f.name == figure.name and f.gpu != figure.gpu and names[f.gpu] == names[figure.gpu]
+        for s in f.samples
+    ]
+    if pooled:
+        yield _of_samples("others", figure, pooled, "the other GPUs of this machine", "this run")
+
+
+def _earlier(figure: Figure, earlier: BenchReport | None, file: str) -> Iterable[Reference]:
+    """The same figure of the same GPU in an earlier report."""
+    for one in earlier.figures if earlier else ():
+        if (one.gpu, one.name, one.unit) == (figure.gpu, figure.name, figure.unit) and one.samples:
+            yield _of_samples("earlier", figure, one.samples, "the earlier run", file)
+
+
+def _of_samples(kind: ReferenceKind, figure: Figure, samples: Sequence[float], words: str, source: str) -> Reference:
+    middle = statistics.median(samples)
+    chance = probability(figure.samples, samples)
+    about = f"{words}: p = {chance:.2g}" if chance >= 1e-4 else f"{words}: p < 0.0001"
+    return Reference(kind, middle, round(figure.value / middle, 4), about, source, differs(figure.samples, samples))
+
+
+def verdict(figure: Figure, references: Sequence[Reference]) -> Figure:
+    """The figure with its references, the one that decided, and the verdict with its reason."""
+    step = next((one for one in references if one.kind == "step"), None)
+    if step:
+        why = f"{step.ratio:.3g} times what the training step takes"
+        return _with(figure, references, step, "slow" if step.ratio < 1 else "as expected", why)
+    if figure.spread > NOISY:
+        return _with(
+            figure, references, None, "cannot tell", f"the samples spread by ±{figure.spread:.0%}: is something else running?"
+        )
+    first = next((one for kind in ("earlier", "others") for one in references if one.kind == kind and _worse(figure, one)), None)
+    if first:
+        change = abs(1 - first.ratio)
+        return _with(figure, references, first, "slow", f"{change:.0%} worse than {first.words} (level {LEVEL:g})")
+    field = next((one for one in references if one.kind == "field"), None)
+    if field:
+        return _with(figure, references, field, "slow" if field.significant else "as expected", _of_field(field))
+    bounds = next((b for prefix, b in BOUNDS if figure.name.startswith(prefix)), None)
+    limit = next((one for kind in ("link", "peak") for one in references if one.kind == kind), None)
+    if limit is None or bounds is None:
+        return _with(
+            figure, references, limit, "cannot tell", "no reference" if limit is None else "no bound is known for this figure"
+        )
+    return _with(figure, references, limit, *_of_limit(limit, bounds))
+
+
+def _worse(figure: Figure, reference: Reference) -> bool:
+    return bool(reference.significant) and (reference.ratio < 1) is (figure.better == "higher")
+
+
+def _of_field(field: Reference) -> str:
+    return f"{field.ratio:.0%} of the median of {field.words}"
+
+
+def _of_limit(limit: Reference, bounds: Bounds) -> tuple[Judgement, str]:
+    words = f"{limit.ratio:.0%} of {limit.value:g}"
+    if limit.ratio > TOO_FAST:
+        return "cannot tell", f"{words}: the reference or the measurement is wrong"
+    if limit.ratio < bounds.slow:
+        return "slow", f"{words}; {bounds.slow:.0%} is the least that a sound GPU reaches"
+    if limit.ratio < bounds.good:
+        return "cannot tell", f"{words}; from {bounds.good:.0%} on it is as expected"
+    return "as expected", words
+
+
+def _with(figure: Figure, references: Sequence[Reference], chosen: Reference | None, word: Judgement, why: str) -> Figure:
+    return msgspec.structs.replace(
+        figure,
+        references=tuple(references),
+        reference=chosen.value if chosen else None,
+        share=chosen.ratio if chosen else None,
+        verdict=word,
+        why=why,
+    )

@@ -1,0 +1,117 @@
+"""What a figure of a product could be at most: theoretical peaks, the PCIe link, and what others measured."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from rocm_doctor.figures.types import Device
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.types import FieldFigure, Peak
+
+ENOUGH = 3
+"""Measurements of others from which on a figure is compared with them."""
+
+
+class Limit(NamedTuple):
+    """A value that a figure is compared with: its conditions in words, and its source."""
+
+    value: float
+    words: str
+    source: str
+
+
+def product_of(name: str, matrix: Matrix) -> Peak | None:
+    """The product that a GPU's name means: the longest name of the catalog that it holds word for word."""
+    wanted = _bare(name)
+    known = {_bare(one.product): one for one in matrix.peaks}
+    if wanted in known:
+        return known[wanted]
+    held = [words for words in known if re.search(rf"(?<!\S){re.escape(words)}(?!\S)", wanted)]
+    return known[max(held, key=len)] if held else None
+
+
+_NOISE = re.compile(r"\b(amd|radeon|instinct|graphics|tm|r|oam|hbm3e?|vf|nvidia|pcie|sxm\d?)\b")
+
+
+def _bare(name: str) -> str:
+    """The words of a name that tell products apart: `AMD Radeon RX 7900 XTX` and `Radeon RX 7900 XTX` are `rx 7900 xtx`."""
+    words = _NOISE.sub(" ", re.sub(r"[^\w]", " ", name.lower()))
+    return " ".join(words.split())
+
+
+def peak(figure: str, product: Peak, matrix: Matrix) -> Limit | None:
+    """The theoretical peak for a figure; None for a figure that has none, or without a source."""
+    if figure.startswith("memory-"):
+        return _limit(product.memory_gb_s, "memory bandwidth", product)
+    if figure.endswith("-pinned"):
+        speed, _, lanes = product.pcie.partition(" x")
+        return _limit(pcie_gb_s(_GENERATIONS.get(speed, 0.0), int(lanes or 0)), f"PCIe {product.pcie}, one direction", product)
+    dtype = dtype_of(figure)
+    return compute(dtype, product, matrix) if dtype else None
+
+
+def dtype_of(figure: str) -> str:
+    """The type whose peak a figure is compared with: `bf16` for `matmul-bf16-training` and for attention; empty for none."""
+    found = re.match(r"matmul-(fp32|tf32|fp16|bf16|fp8|int8)(?:-|$)", figure)
+    return found[1] if found else "bf16" if figure.startswith("attention-") else ""
+
+
+def compute(dtype: str, product: Peak, matrix: Matrix) -> Limit | None:
+    """The peak of matrix products of a type in TFLOP/s (TOP/s for int8), without sparsity; every other statement is in its words."""
+    told = _told(dtype, product)
+    if product.peaks:
+        return _limit(product.peaks.get(dtype, 0.0), f"{dtype} peak, dense{told}", product)
+    family = matrix.gfx[product.gfx].family if product.gfx in matrix.gfx else ""
+    rate = matrix.rates.get((family, dtype))
+    if rate is None:
+        return None
+    value = rate.ops * product.compute_units * product.clock_mhz / 1e6
+    how = f"{dtype} peak, dense, at {product.clock_mhz:g} MHz boost" + (f"; {rate.condition}" if rate.condition else "")
+    return Limit(round(value, 2), how + told, rate.sources[0]) if value else None
+
+
+def _told(dtype: str, product: Peak) -> str:
+    """What other sources state for the same peak."""
+    return "".join(
+        f"; {one.value:g} by {one.source.partition(' ')[0]}: {one.words}" for one in product.stated if one.figure == dtype
+    )
+
+
+def _limit(value: float, words: str, product: Peak) -> Limit | None:
+    return Limit(round(value, 2), words, product.sources[0]) if value else None
+
+
+_GENERATIONS = {"1.0": 2.5, "2.0": 5.0, "3.0": 8.0, "4.0": 16.0, "5.0": 32.0, "6.0": 64.0}
+
+
+def pcie_gb_s(transfers: float, lanes: int) -> float:
+    """GB/s of a PCIe link in one direction: GT/s times lanes, less the line code (8b/10b up to 5 GT/s, 128b/130b from 8 on)."""
+    code = 0.8 if transfers <= 5.0 else 128 / 130 if transfers <= 32.0 else 242 / 256
+    return transfers * lanes * code / 8
+
+
+def link(device: Device) -> Limit | None:
+    """The PCIe link in use."""
+    value = pcie_gb_s(_transfers(device.link_speed), device.link_width)
+    return (
+        Limit(round(value, 2), f"the link in use: {device.link_speed} x{device.link_width}", "sysfs or NVML") if value else None
+    )
+
+
+def slot(device: Device) -> Limit | None:
+    """The PCIe link that the GPU and its slot can have."""
+    value = pcie_gb_s(_transfers(device.link_max_speed), device.link_max_width)
+    words = f"the link that GPU and slot can have: {device.link_max_speed} x{device.link_max_width}"
+    return Limit(round(value, 2), words, "sysfs or NVML") if value else None
+
+
+def _transfers(speed: str) -> float:
+    found = re.match(r"([\d.]+)\s*GT/s", speed)
+    return float(found[1]) if found else 0.0
+
+
+def measured(figure: str, product: Peak, matrix: Matrix) -> tuple[FieldFigure, ...]:
+    """What others measured, if they are enough to compare with."""
+    found = tuple(one for one in matrix.field if one.product == product.product and one.figure == figure)
+    return found if len(found) >= ENOUGH else ()

@@ -1,0 +1,97 @@
+"""Attention forward and backward, by the path that torch takes and by each path that it has."""
+
+from __future__ import annotations
+
+import contextlib
+from functools import partial
+from typing import Any
+
+from ..smoke.context import StageContext
+from .timing import rate, ratio, tried
+
+HEADS, LENGTH, WIDTH = 16, 4096, 64
+CPU_HEADS, CPU_LENGTH = 2, 256
+BATCH = 4
+PATHS = {"math": "MATH", "flash": "FLASH_ATTENTION", "efficient": "EFFICIENT_ATTENTION", "cudnn": "CUDNN_ATTENTION"}
+CHOICES = {0: "math", 1: "flash", 2: "efficient", 3: "cudnn"}
+"""Values of torch.nn.attention.SDPBackend, as `_fused_sdp_choice` returns them."""
+
+
+def attention(context: StageContext) -> dict[str, Any]:
+    """`attention-forward`, `attention-backward`: causal bf16, as torch chooses; `attention-<path>-forward` for each path."""
+    figures: list[dict[str, Any]] = []
+    missing: dict[str, str] = {}
+    q, k, v = operands(context)
+    figures += tried(missing, "attention-forward", partial(forward, context, "attention-forward", q, k, v))
+    figures += tried(missing, "attention-backward", partial(backward, context, "attention-backward", q, k, v))
+    for path in ("math", "flash", "efficient") if context.on_gpu else ("math",):
+        name = f"attention-{path}-forward"
+        figures += tried(missing, name, partial(forward, context, name, q, k, v, path))
+    facts = {"speed.attention": chosen(context, q, k, v), "speed.attention-gain": gain(figures)}
+    return {"figures": figures, "facts": {k: v for k, v in facts.items() if v}, "missing": missing}
+
+
+def operands(context: StageContext) -> list[Any]:
+    """Queries, keys and values in bfloat16."""
+    torch = context.torch
+    shape = (BATCH, HEADS, LENGTH, WIDTH) if context.on_gpu else (1, CPU_HEADS, CPU_LENGTH, WIDTH)
+    dtype = torch.bfloat16
+    return [torch.randn(shape, device=context.device, dtype=dtype).requires_grad_(True) for _ in range(3)]
+
+
+def work(shape: Any) -> float:
+    """Operations of a causal forward pass, in TFLOP: two products over half of the pairs."""
+    batch, heads, length, width = shape
+    return float(2 * 2.0 * batch * heads * length * length * width / 2 / 1e12)
+
+
+def call(context: StageContext, q: Any, k: Any, v: Any) -> Any:
+    """Causal attention."""
+    return context.torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+def by(context: StageContext, path: str) -> Any:
+    """The context in which torch takes one path; nothing for the usual choice."""
+    if not path:
+        return contextlib.nullcontext()
+    module = context.torch.nn.attention
+    return module.sdpa_kernel(getattr(module.SDPBackend, PATHS[path]))
+
+
+def forward(context: StageContext, name: str, q: Any, k: Any, v: Any, path: str = "") -> dict[str, Any]:
+    """The forward pass by one path, or as torch chooses."""
+    torch = context.torch
+
+    def action() -> None:
+        with torch.no_grad(), by(context, path):
+            call(context, q, k, v)
+
+    return rate(context, name, "TFLOP/s", action, work(q.shape), about(context, q, path))
+
+
+def backward(context: StageContext, name: str, q: Any, k: Any, v: Any) -> dict[str, Any]:
+    """The backward pass alone, of one forward pass whose graph is kept: five products where forward has two."""
+    out = call(context, q, k, v)
+    grad = context.torch.randn_like(out)
+    action = partial(context.torch.autograd.grad, out, (q, k, v), grad, retain_graph=True)
+    return rate(context, name, "TFLOP/s", action, 2.5 * work(q.shape), about(context, q, ""))
+
+
+def about(context: StageContext, q: Any, path: str) -> dict[str, Any]:
+    """What was measured, for the detail of a figure."""
+    return {"shape": list(q.shape), "dtype": "bfloat16", "causal": True, "path": path or "as torch chooses"}
+
+
+def chosen(context: StageContext, q: Any, k: Any, v: Any) -> str:
+    """The path that torch takes by itself; empty where it does not say."""
+    choice = getattr(context.torch, "_fused_sdp_choice", None)
+    if choice is None:
+        return ""
+    return CHOICES.get(int(choice(q, k, v, None, 0.0, True)), "another")
+
+
+def gain(figures: list[dict[str, Any]]) -> float | None:
+    """The fastest path's forward pass against the usual one."""
+    paths = [one["name"] for one in figures if one["name"].count("-") == 2]
+    ratios = [ratio(figures, name, "attention-forward") for name in paths]
+    return max((one for one in ratios if one), default=None)

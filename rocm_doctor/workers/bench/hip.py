@@ -1,0 +1,153 @@
+"""Everything in which HIP differs from CUDA for `bench`, in one place.
+
+torch.cuda is the programming interface on ROCm too. Only CUDA GPUs were at hand: what is here comes from the sources named and is
+**unproven on AMD hardware**.
+
+| Subject | CUDA | HIP | Source for HIP |
+|---|---|---|---|
+| sensors | NVML | sysfs: hwmon and pp_dpm_* of the PCI device | Linux Documentation/gpu/amdgpu/thermal.rst |
+| PCIe link | NVML | sysfs current_link_speed, current_link_width | Linux Documentation/ABI/testing/sysfs-bus-pci |
+| programs on the GPU | NVML | /sys/class/kfd/kfd/proc/<pid>/vram_<gpu> | Linux Documentation/ABI/testing/sysfs-class-kfd (kfd_process.c) |
+| fp8 type | e4m3fn | e4m3fnuz on gfx94x, e4m3fn on gfx95x and gfx12 | ROCm precision support, low precision types |
+| tf32 | allow_tf32 | xf32 on gfx94x, with HIPBLASLT_ALLOW_TF32=1 | pytorch aten/src/ATen/Context.cpp |
+| BLAS libraries | cublas, cublaslt | the same names mean rocBLAS (by hipBLAS) and hipBLASLt | torch's preferred_blas_library |
+| TunableOp | one library to choose from | rocBLAS and hipBLASLt solutions | torch.cuda.tunable documentation |
+| throttle reasons | NVML's bits | none are read: throttle_status is not reliable (ROCm/rocm-systems#11781) | that ticket |
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..smoke import hip as smoke_hip
+
+DEVICES = Path("/sys/bus/pci/devices")
+KFD = Path("/sys/class/kfd/kfd")
+
+
+def sensors(torch: Any, index: int) -> tuple[Callable[[], dict[str, Any]], dict[str, Any]]:
+    """A function for a reading, and the limits, from the device's folder in sysfs."""
+    folder = DEVICES / str(smoke_hip.pci_address(torch, index))
+    return (lambda: reading(folder)), limits(folder)
+
+
+def reading(folder: Path) -> dict[str, Any]:
+    """Clocks, power and the hottest temperature now."""
+    monitor = hwmon(folder)
+    found = {
+        "clock_mhz": scaled(monitor, "freq1_input", 1e6),
+        "memory_clock_mhz": scaled(monitor, "freq2_input", 1e6),
+        "power_watts": scaled(monitor, "power1_average", 1e6) or scaled(monitor, "power1_input", 1e6),
+        "temperature_c": hottest(monitor),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def limits(folder: Path) -> dict[str, Any]:
+    """Highest clocks, power limits, the PCIe link, the NUMA node and the performance level."""
+    monitor = hwmon(folder)
+    widths = [number(smoke_hip.read(each, "max_link_width")) for each in (folder, folder.resolve().parent)]
+    speeds = [smoke_hip.read(each, "max_link_speed") for each in (folder, folder.resolve().parent)]
+    found = {
+        "clock_max_mhz": highest(smoke_hip.read(folder, "pp_dpm_sclk")),
+        "memory_clock_max_mhz": highest(smoke_hip.read(folder, "pp_dpm_mclk")),
+        "power_cap_watts": scaled(monitor, "power1_cap", 1e6),
+        "power_default_watts": scaled(monitor, "power1_cap_default", 1e6),
+        "link_width": number(smoke_hip.read(folder, "current_link_width")),
+        "link_speed": link_words(smoke_hip.read(folder, "current_link_speed")),
+        "link_max_width": min((w for w in widths if w), default=None),
+        "link_max_speed": link_words(min(filter(None, speeds), key=transfers, default="")),
+        "numa_node": number(smoke_hip.read(folder, "numa_node")),
+        "profile": smoke_hip.read(folder, "power_dpm_force_performance_level"),
+    }
+    return {name: value for name, value in found.items() if value not in (None, "")}
+
+
+def hwmon(folder: Path) -> Path:
+    """The monitor of a device."""
+    return min(folder.glob("hwmon/hwmon*"), default=folder / "hwmon")
+
+
+def scaled(folder: Path, name: str, unit: float) -> float | None:
+    """The number in a file, divided by its unit."""
+    found = number(smoke_hip.read(folder, name))
+    return None if found is None else found / unit
+
+
+def number(text: str) -> int | None:
+    """A whole number; None for anything else."""
+    return int(text) if re.fullmatch(r"-?\d{1,18}", text) else None
+
+
+def hottest(monitor: Path) -> float | None:
+    """The highest of edge, junction and memory temperature."""
+    found = [scaled(monitor, each.name, 1000.0) for each in monitor.glob("temp*_input")]
+    return max((one for one in found if one is not None), default=None)
+
+
+def highest(levels: str) -> float | None:
+    """The highest clock of a pp_dpm file (`1: 2100Mhz *`)."""
+    found = re.findall(r"(\d+)mhz", levels)
+    return max(map(float, found), default=None)
+
+
+def transfers(speed: str) -> float:
+    """The number in `16.0 gt/s pcie`."""
+    found = re.match(r"([\d.]+) gt/s", speed.lower())
+    return float(found[1]) if found else 0.0
+
+
+def link_words(speed: str) -> str:
+    """A transfer rate as the kernel spells it."""
+    return f"{transfers(speed):.1f} GT/s PCIe" if transfers(speed) else ""
+
+
+def others(torch: Any, index: int) -> list[dict[str, Any]]:
+    """Programs of others that hold memory of the GPU: pid and bytes. Our own process and its parents are left out."""
+    node = node_of(str(smoke_hip.pci_address(torch, index)))
+    found = []
+    for folder in KFD.glob("proc/[0-9]*"):
+        held = number(smoke_hip.read(folder, f"vram_{node}")) if node else None
+        if held and int(folder.name) != os.getpid():
+            found.append({"pid": int(folder.name), "bytes": held})
+    return found
+
+
+def node_of(address: str) -> str:
+    """The gpu_id of the KFD node at a PCI address; empty if there is none."""
+    for folder in KFD.glob("topology/nodes/*"):
+        words = dict(line.split(None, 1) for line in smoke_hip.read(folder, "properties").splitlines() if " " in line)
+        place, domain = int(words.get("location_id", 0)), int(words.get("domain", 0))
+        if place and f"{domain:04x}:{place >> 8:02x}:{place >> 3 & 31:02x}.{place & 7}" == address:
+            return smoke_hip.read(folder, "gpu_id")
+    return ""
+
+
+def fp8(torch: Any, index: int) -> Any:
+    """The 8-bit float type that the GPU multiplies; None if it has none."""
+    if not smoke_hip.is_hip(torch):
+        return torch.float8_e4m3fn if torch.cuda.get_device_capability(index) >= (8, 9) else None
+    target = smoke_hip.architecture(torch, index)
+    if target.startswith("gfx94"):
+        return torch.float8_e4m3fnuz
+    return torch.float8_e4m3fn if target.startswith(("gfx95", "gfx12")) else None
+
+
+def has_tf32(torch: Any, index: int) -> bool:
+    """Whether products in fp32 may use a shorter type."""
+    if not smoke_hip.is_hip(torch):
+        return bool(torch.cuda.get_device_capability(index) >= (8, 0))
+    return smoke_hip.architecture(torch, index).startswith("gfx94") and os.environ.get("HIPBLASLT_ALLOW_TF32") == "1"
+
+
+def library_names(torch: Any) -> dict[str, str]:
+    """torch's name of a BLAS backend -> the library that it is here."""
+    return (
+        {"cublas": "rocblas", "cublaslt": "hipblaslt"}
+        if smoke_hip.is_hip(torch)
+        else {"cublas": "cublas", "cublaslt": "cublaslt"}
+    )

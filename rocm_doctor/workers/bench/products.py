@@ -1,0 +1,221 @@
+"""Matrix products by type: the best of a few square shapes, a shape of a training step, and the libraries against each other."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from ..smoke import hip as smoke_hip
+from ..smoke.context import StageContext
+from . import hip
+from .timing import BURSTS, QUICK, WHOLE, burst, rate, ratio, tried
+
+SQUARES = {QUICK: (4096, 8192), WHOLE: (2048, 4096, 8192)}
+"""Sides of the square products on a GPU."""
+CPU_SQUARES = (256, 512)
+TRIALS = 2
+"""Bursts of each side, of which the best side gets more."""
+TRAINING = (4096, 4096, 14336)
+"""Tokens, inputs and outputs of a wide layer of an 8B model at 4096 tokens."""
+CPU_TRAINING = (128, 256, 512)
+LONGEST = 0.12
+"""Seconds that one product may take: a slower one is measured at a smaller side."""
+INT8_ROWS = 16
+"""torch._int_mm needs more rows than this."""
+
+Make = Callable[[int, int, int], "tuple[Callable[[], Any], dict[str, Any]]"]
+
+
+def matmul(context: StageContext) -> dict[str, Any]:
+    """`matmul-<type>`: the best square shape, in bursts; `matmul-bf16-sustained`: the same without rests; `matmul-bf16-training`; the
+    gain of the other library and of TunableOp.
+    """
+    figures: list[dict[str, Any]] = []
+    missing: dict[str, str] = {}
+    for name, make in kinds(context).items():
+        if make is None:
+            missing[f"matmul-{name}"] = "this chip has no such products"
+            continue
+        figures += tried(missing, f"matmul-{name}", partial(best, context, name, make))
+    side = next((one["detail"]["shape"][0] for one in figures if one["name"] == "matmul-bf16"), 0)
+    if side:
+        figures += tried(missing, "matmul-bf16-sustained", partial(sustained, context, side))
+    figures += tried(missing, "matmul-bf16-training", partial(training, context, "matmul-bf16-training"))
+    facts: dict[str, Any] = {
+        "speed.bf16-gain": ratio(figures, "matmul-bf16", "matmul-fp32"),
+        "speed.tf32-gain": ratio(figures, "matmul-tf32", "matmul-fp32"),
+        "speed.shape-gain": ratio(figures, "matmul-bf16", "matmul-bf16-training"),
+    }
+    facts.update(libraries(context, missing))
+    if context.on_gpu and smoke_hip.is_hip(context.torch) and context.level == WHOLE:
+        facts.update(tunable(context, missing))
+    return {"figures": figures, "facts": {k: v for k, v in facts.items() if v is not None}, "missing": missing}
+
+
+def kinds(context: StageContext) -> dict[str, Make | None]:
+    """How to make a product of each type; None for a type that the chip does not have."""
+    torch = context.torch
+    found: dict[str, Make | None] = {
+        "fp32": plain(context, torch.float32),
+        "fp16": plain(context, torch.float16) if context.on_gpu else None,
+        "bf16": plain(context, torch.bfloat16),
+        "int8": int8(context),
+    }
+    if not context.on_gpu:
+        return found
+    short = hip.fp8(torch, context.device.index)
+    found["tf32"] = tf32(context) if hip.has_tf32(torch, context.device.index) else None
+    found["fp8"] = None if short is None else scaled(context, short)
+    return found
+
+
+def plain(context: StageContext, dtype: Any) -> Make:
+    """Products of one type, with the second operand transposed as a linear layer has it."""
+
+    def make(m: int, k: int, n: int) -> tuple[Callable[[], Any], dict[str, Any]]:
+        torch = context.torch
+        a = torch.randn(m, k, device=context.device, dtype=dtype)
+        b = torch.randn(n, k, device=context.device, dtype=dtype).t()
+        out = torch.empty(m, n, device=context.device, dtype=dtype)
+        return (lambda: torch.mm(a, b, out=out)), {}
+
+    return make
+
+
+def tf32(context: StageContext) -> Make:
+    """Products of fp32 that may use tf32 (xf32 on AMD)."""
+
+    def make(m: int, k: int, n: int) -> tuple[Callable[[], Any], dict[str, Any]]:
+        action, detail = plain(context, context.torch.float32)(m, k, n)
+
+        def shorter() -> None:
+            with short_precision(context.torch):
+                action()
+
+        return shorter, detail
+
+    return make
+
+
+@contextlib.contextmanager
+def short_precision(torch: Any) -> Iterator[None]:
+    """allow_tf32 for the block."""
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = True
+    try:
+        yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before
+
+
+def scaled(context: StageContext, dtype: Any) -> Make:
+    """fp8 products with one scale for each operand, as training in fp8 does."""
+
+    def make(m: int, k: int, n: int) -> tuple[Callable[[], Any], dict[str, Any]]:
+        torch = context.torch
+        a = torch.randn(m, k, device=context.device).to(dtype)
+        b = torch.randn(n, k, device=context.device).to(dtype).t()
+        one = torch.ones((), device=context.device)
+        return (lambda: torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=torch.bfloat16)), {"type": str(dtype)}
+
+    return make
+
+
+def int8(context: StageContext) -> Make:
+    """Products of 8-bit whole numbers."""
+
+    def make(m: int, k: int, n: int) -> tuple[Callable[[], Any], dict[str, Any]]:
+        torch = context.torch
+        a = torch.randint(-128, 127, (max(m, INT8_ROWS + 1), k), device=context.device, dtype=torch.int8)
+        b = torch.randint(-128, 127, (n, k), device=context.device, dtype=torch.int8).t()
+        return (lambda: torch._int_mm(a, b)), {}
+
+    return make
+
+
+def best(context: StageContext, name: str, make: Make) -> dict[str, Any]:
+    """The figure of the fastest square shape; the others' are in its detail."""
+    found: list[tuple[float, int]] = []
+    for side in SQUARES[context.level] if context.on_gpu else CPU_SQUARES:
+        action, detail = make(side, side, side)
+        action()
+        if found and context.clock(action) > LONGEST:
+            break
+        found.append((product(context, f"matmul-{name}", action, (side, side, side), detail, TRIALS)["value"], side))
+    side = max(found)[1]
+    action, detail = make(side, side, side)
+    chosen = product(context, f"matmul-{name}", action, (side, side, side), detail, BURSTS[context.level])
+    chosen["detail"]["tried"] = {str(one): value for value, one in found}
+    return chosen
+
+
+def sustained(context: StageContext, side: int) -> dict[str, Any]:
+    """The best bf16 product without rests: what a training run gets."""
+    action, _ = plain(context, context.torch.bfloat16)(side, side, side)
+    about = {"shape": [side] * 3, "library": library(context)}
+    return rate(context, "matmul-bf16-sustained", "TFLOP/s", action, 2.0 * side**3 / 1e12, about)
+
+
+def training(context: StageContext, name: str) -> dict[str, Any]:
+    """The bf16 product of a training step."""
+    shape = TRAINING if context.on_gpu else CPU_TRAINING
+    action, detail = plain(context, context.torch.bfloat16)(*shape)
+    return product(context, name, action, shape, detail, BURSTS[context.level])
+
+
+def product(
+    context: StageContext, name: str, action: Callable[[], Any], shape: tuple[int, int, int], detail: dict[str, Any], bursts: int
+) -> dict[str, Any]:
+    """A figure of one product, in bursts."""
+    m, k, n = shape
+    unit = "TOP/s" if name == "matmul-int8" else "TFLOP/s"
+    about = dict(detail, shape=list(shape), library=library(context))
+    return burst(context, name, unit, action, 2.0 * m * k * n / 1e12, about, bursts)
+
+
+def library(context: StageContext) -> str:
+    """The BLAS library that torch prefers; empty where it does not say."""
+    torch = context.torch
+    if not context.on_gpu or not hasattr(torch.backends.cuda, "preferred_blas_library"):
+        return ""
+    word = str(torch.backends.cuda.preferred_blas_library()).rpartition(".")[2].lower()
+    return hip.library_names(torch).get(word, word)
+
+
+def libraries(context: StageContext, missing: dict[str, str]) -> dict[str, Any]:
+    """speed.blas and speed.blas-gain: the preferred library, and how much faster the other one is at the training shape."""
+    torch, choices = context.torch, smoke_hip.blas_choices(context.torch) if context.on_gpu else {}
+    if not choices:
+        return {}
+    prefer = torch.backends.cuda.preferred_blas_library
+    before, values = prefer(), {}
+    usual = tried(missing, "matmul-default-library", partial(training, context, "matmul-default-library"))
+    try:
+        for word in choices.values():
+            prefer(word)
+            found = tried(missing, f"matmul-{word}", partial(training, context, f"matmul-{word}"))
+            if found:
+                values[hip.library_names(torch)[word]] = found[0]["value"]
+    finally:
+        prefer(before)
+    if not usual or not values:
+        return {}
+    fastest = max(values, key=lambda one: values[one])
+    gain = values[fastest] / usual[0]["value"]
+    return {"speed.blas": library(context), "speed.blas-fastest": fastest, "speed.blas-gain": round(gain, 4)}
+
+
+def tunable(context: StageContext, missing: dict[str, str]) -> dict[str, Any]:
+    """speed.tunable-gain: the training shape after TunableOp chose a solution, against before."""
+    switch = context.torch.cuda.tunable
+    before = tried(missing, "matmul-untuned", partial(training, context, "matmul-untuned"))
+    switch.enable(True)
+    switch.set_max_tuning_duration(200)
+    switch.write_file_on_exit(False)
+    try:
+        after = tried(missing, "matmul-tuned", partial(training, context, "matmul-tuned"))
+    finally:
+        switch.enable(False)
+    return {"speed.tunable-gain": round(after[0]["value"] / before[0]["value"], 4)} if before and after else {}

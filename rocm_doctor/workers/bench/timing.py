@@ -1,0 +1,134 @@
+"""One figure from repeated runs of one action: warm-up until it is stable, then samples, with the sensors read meanwhile."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ..smoke.context import StageContext
+from .sensors import Watch, sensors_of
+
+QUICK, WHOLE = 1, 2
+"""Levels of the worker."""
+SAMPLE_SECONDS = {QUICK: 0.02, WHOLE: 0.05}
+"""Seconds of one sample: long enough for the clock of the host, and for the launches to overlap."""
+BUDGET_SECONDS = {QUICK: 0.25, WHOLE: 0.8}
+"""Seconds of all samples of one figure."""
+WARM_SECONDS = {QUICK: 0.4, WHOLE: 2.0}
+"""Seconds after which warm-up ends, stable or not."""
+STABLE = 0.02
+"""Warm-up ends when the last three samples differ by no more than this part of their median."""
+LEAST, MOST = 5, 200
+"""Samples of one figure."""
+PAUSE = {QUICK: 0.05, WHOLE: 0.15}
+"""Seconds of rest before a burst, in which the power that the driver averages falls."""
+BURSTS = {QUICK: 5, WHOLE: 8}
+BURST_SECONDS = 0.012
+BURST_WARM = 3
+REPEATS = 10_000
+
+
+def rate(
+    context: StageContext, name: str, unit: str, action: Callable[[], Any], work: float, detail: dict[str, Any]
+) -> dict[str, Any]:
+    """A figure: `work` (in the unit times seconds) of one call of `action`, divided by its seconds."""
+    context.doing(name)
+    repeat = repeats(context, action)
+    warm = warm_up(context, action, repeat)
+    with Watch(sensors_of(context)) as watch:
+        seconds = sampled(context, action, repeat)
+    samples = [work / one for one in seconds]
+    return figure(name, unit, samples, dict(detail, repeat=repeat, warm_up=warm), watch.conditions())
+
+
+def burst(
+    context: StageContext, name: str, unit: str, action: Callable[[], Any], work: float, detail: dict[str, Any], number: int
+) -> dict[str, Any]:
+    """A figure of short bursts with rests between them: what the chip reaches before it lowers its clocks to stay within its power.
+
+    Published figures are of this kind: ten to a hundred products in a row.
+    """
+    context.doing(name)
+    action()
+    repeat = max(1, min(REPEATS, round(BURST_SECONDS / max(context.clock(action), 1e-7))))
+    seconds = []
+    for _ in range(number):
+        time.sleep(PAUSE[context.level])
+        for _ in range(BURST_WARM):
+            action()
+        seconds.append(context.clock(action, repeat))
+    return figure(name, unit, [work / one for one in seconds], dict(detail, repeat=repeat, warm_up=BURST_WARM), {})
+
+
+def figure(
+    name: str, unit: str, samples: list[float], detail: dict[str, Any], conditions: dict[str, Any], better: str = "higher"
+) -> dict[str, Any]:
+    """A figure as figures/types.py has it."""
+    return {
+        "name": name,
+        "unit": unit,
+        "better": better,
+        "value": significant(statistics.median(samples)),
+        "spread": significant(spread(samples)),
+        "samples": [significant(one) for one in samples],
+        "detail": detail,
+        "conditions": conditions,
+    }
+
+
+def spread(samples: list[float]) -> float:
+    """Half of the range between the quartiles, as a part of the median."""
+    if len(samples) < 4:
+        return (max(samples) - min(samples)) / 2 / statistics.median(samples)
+    low, middle, high = statistics.quantiles(samples, n=4)
+    return (high - low) / 2 / middle
+
+
+def significant(value: float) -> float:
+    """The value with five significant digits."""
+    return float(format(value, ".5g"))
+
+
+def repeats(context: StageContext, action: Callable[[], Any]) -> int:
+    """Calls of `action` that take about one sample's seconds."""
+    action()
+    one = max(context.clock(action), 1e-7)
+    return max(1, min(REPEATS, round(SAMPLE_SECONDS[context.level] / one)))
+
+
+def warm_up(context: StageContext, action: Callable[[], Any], repeat: int) -> int:
+    """Run until three samples in a row agree, or the time for it is over; the number of samples it took."""
+    last: list[float] = []
+    until = time.perf_counter() + WARM_SECONDS[context.level]
+    while time.perf_counter() < until:
+        last.append(context.clock(action, repeat))
+        three = last[-3:]
+        if len(three) == 3 and max(three) - min(three) <= STABLE * statistics.median(three):
+            break
+    return len(last)
+
+
+def sampled(context: StageContext, action: Callable[[], Any], repeat: int) -> list[float]:
+    """Seconds of one call, once for each sample."""
+    found: list[float] = []
+    until = time.perf_counter() + BUDGET_SECONDS[context.level]
+    while len(found) < LEAST or (time.perf_counter() < until and len(found) < MOST):
+        found.append(context.clock(action, repeat))
+    return found
+
+
+def tried(missing: dict[str, str], name: str, make: Callable[[], dict[str, Any]]) -> list[dict[str, Any]]:
+    """The figure in a list, or an empty one and the reason in `missing`: a type or a path that this chip or torch does not have."""
+    try:
+        return [make()]
+    except (RuntimeError, TypeError, AttributeError, NotImplementedError, ValueError, AssertionError) as error:
+        missing[name] = (type(error).__name__ + ": " + str(error).partition("\n")[0])[:300]
+        return []
+
+
+def ratio(figures: list[dict[str, Any]], one: str, other: str) -> float | None:
+    """The value of one figure divided by that of another; None without both."""
+    values = {each["name"]: each["value"] for each in figures}
+    return significant(values[one] / values[other]) if one in values and values.get(other) else None

@@ -1,0 +1,114 @@
+# mypy: ignore-errors
+"""A prelude of the worker: makes one thing slow, named by PLANT, as a broken machine would. The worker runs it before its stages.
+
+`hungry` works on a CPU; the others are for a GPU (docs/bench.md has what they gave on an H200).
+"""
+
+import os
+import time
+
+PLANT = os.environ.get("PLANT", "")
+
+
+def plant_sensors():
+    """The sensors report a clock that is stuck, and the products take as long as they would at it."""
+    from rocm_doctor_workers.bench import products, sensors
+
+    fake = {"clock_mhz": 345, "power_watts": 150.0, "temperature_c": 40}
+    limits = {"clock_max_mhz": 1980, "power_cap_watts": 700.0, "power_default_watts": 700.0}
+    sensors.sensors_of = lambda context: sensors.Sensors(lambda: dict(fake), dict(limits))
+    for module in ("timing", "launch", "idle"):
+        __import__(f"rocm_doctor_workers.bench.{module}", fromlist=["x"]).sensors_of = sensors.sensors_of
+    usual = products.plain
+
+    def slower(context, dtype):
+        make = usual(context, dtype)
+
+        def made(m, k, n):
+            action, detail = make(m, k, n)
+            return (lambda: [action() for _ in range(4)]), detail
+
+        return made
+
+    products.plain = slower
+
+
+def plant_shapes():
+    """The training shape is far too small."""
+    from rocm_doctor_workers.bench import products
+
+    products.TRAINING = (64, 512, 512)
+
+
+def plant_tf32():
+    """allow_tf32 has no effect, as with NVIDIA_TF32_OVERRIDE=0."""
+    import contextlib
+
+    from rocm_doctor_workers.bench import products
+
+    products.short_precision = lambda torch: contextlib.nullcontext()
+
+
+def plant_math():
+    """The fused attention paths are switched off."""
+    from rocm_doctor_workers.bench import attention
+
+    usual = attention.attention
+
+    def without(context):
+        backends = context.torch.backends.cuda
+        backends.enable_flash_sdp(False)
+        backends.enable_mem_efficient_sdp(False)
+        if hasattr(backends, "enable_cudnn_sdp"):
+            backends.enable_cudnn_sdp(False)
+        return usual(context)
+
+    stages["rate-attention"] = without  # noqa: F821
+
+
+def plant_pageable():
+    """Pinning does nothing."""
+    from rocm_doctor_workers.bench import memory
+
+    usual = memory.copies
+
+    def without(context):
+        context.torch.Tensor.pin_memory = lambda self, *_: self
+        return usual(context)
+
+    stages["rate-copies"] = without  # noqa: F821
+
+
+def plant_loader():
+    """Each sample takes 20 ms to make."""
+    from rocm_doctor_workers.bench import loader
+
+    usual = loader.collate
+
+    def slow(rows):
+        time.sleep(0.02 * len(rows))
+        return usual(rows)
+
+    loader.collate = slow
+
+
+def plant_hungry():
+    """The training step takes more tokens than any loader delivers."""
+
+    def train(context):
+        figure = {
+            "name": "train-lora",
+            "unit": "tokens/s",
+            "better": "higher",
+            "value": 1e12,
+            "spread": 0.0,
+            "samples": [1e12] * 5,
+        }
+        context.keep("consumption", lambda: 1e12)
+        return {"figures": [dict(figure, detail={}, conditions={})]}
+
+    stages["rate-train"] = train  # noqa: F821
+
+
+if PLANT:
+    globals()[f"plant_{PLANT}"]()
