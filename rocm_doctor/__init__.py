@@ -8,14 +8,25 @@ from rocm_doctor._version import __version__
 
 if TYPE_CHECKING:
     from rocm_doctor.api import BundleError, Finding, NoAmdGpu, NotReady, Report, check, read_report, require
+    from rocm_doctor.integrations.answers import fit_for, plan_for
+    from rocm_doctor.integrations.notebook import load_ipython_extension
+    from rocm_doctor.integrations.training import guarded, lightning_callback, trainer_callback
 
-__all__ = ["BundleError", "Finding", "NoAmdGpu", "NotReady", "Report", "__version__", "check", "read_report", "require"]
+__all__ = [
+    "BundleError", "Finding", "NoAmdGpu", "NotReady", "Report", "__version__", "check", "fit_for", "guarded", "lightning_callback",
+    "load_ipython_extension", "plan_for", "read_report", "require", "trainer_callback",
+]  # fmt: skip
+_BESIDE_API = {
+    "fit_for": "answers", "plan_for": "answers", "load_ipython_extension": "notebook",
+    "guarded": "training", "lightning_callback": "training", "trainer_callback": "training",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    """A name of api.py, imported on first use: the command line starts without it."""
+    """A name of api.py or of the integrations, imported on first use: the command line starts without them."""
     if name in __all__:
-        from rocm_doctor import api
+        from importlib import import_module
 
-        return getattr(api, name)
+        module = f"integrations.{_BESIDE_API[name]}" if name in _BESIDE_API else "api"
+        return getattr(import_module(f"rocm_doctor.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

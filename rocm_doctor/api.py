@@ -212,3 +212,15 @@ def _missing(report: Report, wanted: Sequence[tuple[str, str]]) -> Iterator[str]
 
 def _words(finding: Finding) -> str:
     return "\n  ".join([finding.title, finding.cause, *(f"$ {c.text}" for c in finding.commands)])
+
+
+def _in_notebook(report: Report) -> str:
+    """The report without names and addresses: notebooks are shared."""
+    from rocm_doctor.redaction.shared import redact_report
+    from rocm_doctor.reports.html import part
+
+    return part(redact_report(report))
+
+
+# Notebooks ask an object for its HTML. The types are below their renderers, so the report gets this method here.
+Report._repr_html_ = _in_notebook  # type: ignore[attr-defined]

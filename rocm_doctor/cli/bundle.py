@@ -7,13 +7,11 @@ from pathlib import Path
 
 import click
 
-from rocm_doctor import pipeline
 from rocm_doctor.cli.check import captured, live, was_interrupted
 from rocm_doctor.cli.common import interpreter, load_matrix, write_file
+from rocm_doctor.integrations.ticket import packed
 from rocm_doctor.redaction.redactor import Redactor, of_this_machine
 from rocm_doctor.redaction.shared import redact_artifacts
-from rocm_doctor.reports import RenderOptions, render
-from rocm_doctor.sources import bundle
 
 
 @click.command(epilog="Example:  rocm-doctor bundle -o ticket.zip --log train.log")
@@ -44,9 +42,8 @@ def command(
     redactor = of_this_machine()
     shared = artifacts if no_redact else redact_artifacts(artifacts, redactor)
     source = output.name if no_redact else redactor.text(output.name)
-    report = pipeline.judge(shared, matrix, source=source, kind="capture")
-    extra = {"report.json": render("json", report, RenderOptions()), "report.md": render("markdown", report, RenderOptions())}
-    write_file(output, bundle.write(shared, extra))
+    data, report = packed(shared, source, matrix)
+    write_file(output, data)
     if show:
         click.echo("\n".join(_listed(redactor)) or "nothing was replaced")
     for name, line in redactor.withheld.items():

@@ -31,6 +31,12 @@ class Answer(msgspec.Struct, frozen=True):
     sizes: tuple[tuple[int, Verdict], ...] = ()
     """The verdict for each size that the product comes with, where its size is not known."""
 
+    def _repr_html_(self) -> str:
+        """The answer in a notebook."""
+        from rocm_doctor.fit.html import part
+
+        return part(self)
+
 
 def answer(run: Resolved, card: Card, strategy: Strategy, python: str | None, fast: bool, matrix: Matrix) -> Answer:
     """The answer from a simulation, or from the closed form if requested or if torch is missing.

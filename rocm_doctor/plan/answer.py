@@ -38,6 +38,12 @@ class Plan(msgspec.Struct, frozen=True):
         """The first stack; None if nothing is known to work."""
         return self.stacks[0] if self.stacks else None
 
+    def _repr_html_(self) -> str:
+        """The plan in a notebook."""
+        from rocm_doctor.plan.html import part
+
+        return part(self)
+
     def alternatives(self, count: int = 3) -> tuple[Stack, ...]:
         """The next by rank, then the next with a report of a run: at most `count` of each, one for each ROCm and index."""
         first = {_kind(stack): stack for stack in reversed(self.stacks)}

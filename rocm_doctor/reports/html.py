@@ -1,6 +1,6 @@
 """One self-contained HTML page: no script, no outside resource, readable on a phone and in the dark.
 
-Everything from outside passes `_e`; a source becomes a link only if it is plain https.
+Everything from outside passes `escape`; a source becomes a link only if it is plain https.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from rocm_doctor.model import Command, Fact, Finding, Gpu, Report, Snapshot
 from rocm_doctor.reports import RenderOptions
 from rocm_doctor.reports.html_style import STYLE
 from rocm_doctor.reports.machine import gpu_lines, shown
+from rocm_doctor.reports.neutral import cleaned
 from rocm_doctor.reports.packed import packed
 from rocm_doctor.reports.places import SURE, followers, location, name_of, request, where
 
@@ -32,9 +33,20 @@ _SPAN = regex(r"`([^`\s][^`]*)`")
 _LINK = regex(r"https://[\w.-]+(?:/[\w./%#?=&+~@:,;()-]*)?")
 
 
+def part(report: Report) -> str:
+    """The report without its page, for a notebook."""
+    return embedded("\n".join(_body(cleaned(report), folded=True)))
+
+
+def embedded(body: str) -> str:
+    """A piece of another page: the style sheet applies to it alone, and before that page's."""
+    style = re.sub(r"(?:(?<=[\s}])|^):root(?= \{)|\bbody(?= \{)", "&", STYLE)
+    return f'<div class="rocm-doctor"><style>.rocm-doctor.rocm-doctor {{{style}}}</style>\n{body}\n</div>'
+
+
 def render(report: Report, look: RenderOptions) -> str:
     """A whole document."""
-    title = _e(f"rocm-doctor: {report.summary}")
+    title = escape(f"rocm-doctor: {report.summary}")
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
@@ -45,11 +57,11 @@ def render(report: Report, look: RenderOptions) -> str:
     return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{body}\n{packed(report)}\n</body>\n</html>\n'
 
 
-def _body(report: Report) -> Iterator[str]:
-    yield f'<header class="{report.verdict}"><p class="mark">{_MARK[report.verdict]}</p><h1>{_prose(report.summary)}</h1>'
+def _body(report: Report, folded: bool = False) -> Iterator[str]:
+    yield f'<header class="{report.verdict}"><p class="mark">{_MARK[report.verdict]}</p><h1>{prose(report.summary)}</h1>'
     proven = f"; ran: {', '.join(report.proven)}" if report.proven else ""
     versions = f"rocm-doctor {report.tool_version} · matrix {report.matrix_version}{proven}"
-    yield f"<p>{_e(report.source)} · {_e(versions)}</p></header>"
+    yield f"<p>{escape(report.source)} · {escape(versions)}</p></header>"
     yield "<main>"
     roots = [f for f in report.findings if f.leads]
     if roots:
@@ -58,9 +70,9 @@ def _body(report: Report) -> Iterator[str]:
             yield from _finding(finding, followers(report, finding))
         yield "</section>"
     if report.questions:
-        block = _e("\n".join(q.command.text for q in report.questions))
+        block = escape("\n".join(q.command.text for q in report.questions))
         yield f"<section><h2>To ask</h2><p>{request(report)}</p><pre>{block}</pre></section>"
-    yield from _table(report)
+    yield from ("<details><summary>What decided</summary>", *_table(report), "</details>") if folded else _table(report)
     yield from _list("Undecided: missing facts", (f"{u.row or u.id}: needs {', '.join(u.missing)}" for u in report.undecided))
     yield from _list("Readings that disagree", report.disputes)
     yield from _list("Not read", (f"{e.artifact} {e.place}: {e.quote}" for e in report.snapshot.errors))
@@ -111,9 +123,9 @@ def _row(label: str, fact: Fact, findings: list[Finding]) -> str:
     worst = min((_SEVERE.index(f.severity) for f in findings), default=3)
     state = _SEVERE[worst] if worst < 3 else "plain" if fact.known else "unknown"
     where = "; ".join(f"{r.artifact} {r.place}".strip() for r in fact.readings[:2])
-    links = ", ".join(f'<a href="#{_anchor(f)}">{_e(f.row or f.id)}</a>' for f in findings)
-    cells = f'<td>{_e(_value(fact))}</td><td class="dim">{_e(where)}</td><td>{links}</td>'
-    return f'<tr class="{state}"><th scope="row">{_e(label)}</th>{cells}</tr>'
+    links = ", ".join(f'<a href="#{_anchor(f)}">{escape(f.row or f.id)}</a>' for f in findings)
+    cells = f'<td>{escape(_value(fact))}</td><td class="dim">{escape(where)}</td><td>{links}</td>'
+    return f'<tr class="{state}"><th scope="row">{escape(label)}</th>{cells}</tr>'
 
 
 def _value(fact: Fact) -> str:
@@ -126,46 +138,48 @@ def _anchor(finding: Finding) -> str:
 
 def _finding(finding: Finding, following: list[Finding]) -> Iterator[str]:
     sure = SURE[finding.confidence]
-    yield f'<article id="{_anchor(finding)}" class="{finding.severity}"><h3>{_prose(finding.title + where(finding))}</h3>'
+    yield f'<article id="{_anchor(finding)}" class="{finding.severity}"><h3>{prose(finding.title + where(finding))}</h3>'
     file, line = location(finding)
-    at = f"{_e(file)}:{line} · " if line else ""
-    yield f'<p class="dim">{at}{finding.severity}{sure} · {_e(name_of(finding))}</p><p>{_prose(finding.cause)}</p>'
+    at = f"{escape(file)}:{line} · " if line else ""
+    yield f'<p class="dim">{at}{finding.severity}{sure} · {escape(name_of(finding))}</p><p>{prose(finding.cause)}</p>'
     if finding.advice:
-        yield f"<p>{_prose(finding.advice)}</p>"
-    yield from map(_command, finding.commands)
-    yield from ("<p>Then check:</p>", *map(_command, finding.verify)) if finding.verify else ()
-    yield from ("<p>To settle it:</p>", _command(finding.settle)) if finding.settle else ()
+        yield f"<p>{prose(finding.advice)}</p>"
+    yield from map(command, finding.commands)
+    yield from ("<p>Then check:</p>", *map(command, finding.verify)) if finding.verify else ()
+    yield from ("<p>To settle it:</p>", command(finding.settle)) if finding.settle else ()
     read = "".join(
-        f"<li><code>{_e(f'{r.artifact} {r.place}'.strip())}</code> <q>{_e(r.quote)}</q></li>" for r in finding.evidence
+        f"<li><code>{escape(f'{r.artifact} {r.place}'.strip())}</code> <q>{escape(r.quote)}</q></li>" for r in finding.evidence
     )
-    says = "".join(f"<li>{finding.grade}: {_source(s)}</li>" for s in finding.sources)
+    says = "".join(f"<li>{finding.grade}: {source(s)}</li>" for s in finding.sources)
     yield f"<details><summary>Evidence and sources</summary><ul>{read}{says}</ul></details>"
     if following:
-        yield f'<p class="dim">Leads to: {_prose("; ".join(f.title for f in following))}</p>'
+        yield f'<p class="dim">Leads to: {prose("; ".join(f.title for f in following))}</p>'
     yield "</article>"
 
 
-def _command(command: Command) -> str:
-    said = remarks(command)
-    return f"<pre>{_e(command.text)}</pre>" + (f'<p class="dim">{_e(said)}</p>' if said else "")
+def command(one: Command) -> str:
+    """A command to copy, with what to know beside it."""
+    said = remarks(one)
+    return f"<pre>{escape(one.text)}</pre>" + (f'<p class="dim">{escape(said)}</p>' if said else "")
 
 
-def _source(source: str) -> str:
-    ref = cited(source).ref
-    return f'<a href="{_e(ref)}" rel="noreferrer">{_e(source)}</a>' if _LINK.fullmatch(ref) else _e(source)
+def source(text: str) -> str:
+    """A citation, as a link if its address is plain https."""
+    ref = cited(text).ref
+    return f'<a href="{escape(ref)}" rel="noreferrer">{escape(text)}</a>' if _LINK.fullmatch(ref) else escape(text)
 
 
 def _list(title: str, lines: Iterable[str]) -> Iterator[str]:
-    body = "".join(f"<li>{_e(line)}</li>" for line in lines)
+    body = "".join(f"<li>{escape(line)}</li>" for line in lines)
     if body:
         yield f"<section><details><summary>{title}</summary><ul>{body}</ul></details></section>"
 
 
-def _prose(text: str) -> str:
+def prose(text: str) -> str:
     """Sentences, in which `words` in backticks are code."""
-    return _SPAN.sub(r"<code>\1</code>", _e(text))
+    return _SPAN.sub(r"<code>\1</code>", escape(text))
 
 
-def _e(text: str) -> str:
+def escape(text: str) -> str:
     """Text for an element or a quoted attribute; control characters, which HTML has no place for, are shown as \ufffd."""
     return html.escape(re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]", "\ufffd", text), quote=True)

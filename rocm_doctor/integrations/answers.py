@@ -1,0 +1,106 @@
+"""What to install, and whether a run fits, from Python: objects that show themselves in a notebook."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from rocm_doctor.matrix import Matrix, load
+
+if TYPE_CHECKING:
+    from rocm_doctor.fit.answer import Answer
+    from rocm_doctor.model import Snapshot
+    from rocm_doctor.plan.answer import Plan
+    from rocm_doctor.plan.catalog import System
+    from rocm_doctor.plan.machine import Machine
+
+
+def plan_for(
+    gpu: str | None = None,
+    *,
+    python: str | None = None,
+    system: System | None = None,
+    driver: str = "",
+    kernel: str = "",
+    packages: Collection[str] = (),
+    train: str = "",
+) -> Plan:
+    """The stacks to install, best first: for a gfx target or a product, or for this machine. A notebook shows it as commands.
+
+    python: version such as 3.12; the running one if empty. system: linux, windows or wsl. driver, kernel: of that machine.
+    packages: besides torch; train: full, lora or qlora adds those of that way of fine-tuning.
+
+    Raises ValueError for an unknown GPU or package, or if this machine has no AMD GPU with a known target.
+    """
+    from rocm_doctor.plan.answer import answer
+    from rocm_doctor.plan.catalog import known
+    from rocm_doctor.plan.machine import declared
+    from rocm_doctor.plan.packages import TRAIN, unknown_names, wished
+
+    matrix = load()
+    catalog = known(matrix)
+    if strange := [*unknown_names(list(packages), catalog), *({train} - {"", *TRAIN})]:
+        raise ValueError(f"unknown: {', '.join(strange)}; known are {', '.join(catalog.packages)}, and {', '.join(TRAIN)}")
+    version = python or f"{sys.version_info.major}.{sys.version_info.minor}"
+    here: System = "windows" if sys.platform == "win32" else "linux"
+    machine = declared(_target(gpu, matrix), version, matrix, system or here, driver, kernel) if gpu else _this_machine(matrix)
+    return answer(machine, catalog, wished(list(packages), train))
+
+
+def fit_for(
+    model: str | Path, gpu: str | None = None, *, vram: int | None = None, gpus: int = 1, fast: bool = False, **options: Any
+) -> Answer:
+    """Does a fine-tuning run fit into the GPU's memory? A notebook shows the parts of the peak.
+
+    model: a preset, a hub id of one, or a config.json. gpu: a gfx target or a product; this machine's if empty. vram: bytes.
+    options: fields of rocm_doctor.fit.job.Job: method, rank, batch, seq, dtype, optimizer, checkpointing.
+    fast: arithmetic instead of a simulation with the installed torch.
+
+    Raises ValueError for an unknown model, GPU or option.
+    """
+    from rocm_doctor.fit import answer as answers
+    from rocm_doctor.fit import card as cards
+    from rocm_doctor.fit.job import Job
+    from rocm_doctor.fit.resolve import Request, resolve
+
+    if strange := options.keys() - set(Job.__struct_fields__):
+        raise ValueError(f"unknown: {', '.join(strange)}; known are {', '.join(Job.__struct_fields__)}")
+    matrix = load()
+    if gpu:
+        card = cards.declared(_target(gpu, matrix), vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip())
+    else:
+        card = next(iter(cards.present(_snapshot(matrix), matrix)), None) or cards.declared("", vram, matrix)
+    run = resolve(Request({"model": str(model), **options}), card.gfx, None, matrix)
+    return answers.answer(run, msgspec.structs.replace(card, count=gpus), "ddp" if gpus > 1 else "single", None, fast, matrix)
+
+
+def _target(gpu: str, matrix: Matrix) -> str:
+    from rocm_doctor.facts.enrich import target_named
+
+    found = target_named(gpu, matrix)
+    if not isinstance(found, str):
+        raise ValueError(
+            f"gpu={gpu!r}: " + (f"it may be {' or '.join(found)}" if found else f"known are {', '.join(matrix.gfx)}")
+        )
+    return found
+
+
+def _this_machine(matrix: Matrix) -> Machine:
+    from rocm_doctor.plan.machine import probed
+
+    machine = probed(_snapshot(matrix))
+    if machine is None:
+        raise ValueError("no AMD GPU with a known target found; name one: plan_for('gfx1100')")
+    return machine
+
+
+def _snapshot(matrix: Matrix) -> Snapshot:
+    from rocm_doctor.facts.enrich import enrich
+    from rocm_doctor.pipeline import read_facts
+    from rocm_doctor.sources.live import collect
+
+    return enrich(read_facts(collect(tools=False), matrix), matrix)

@@ -1,0 +1,50 @@
+"""`%load_ext rocm_doctor` in IPython and Jupyter: the magic `%rocm_doctor`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rocm_doctor.matrix import load
+
+if TYPE_CHECKING:
+    from rocm_doctor.model import Report
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Give an IPython shell the magic `%rocm_doctor`."""
+    shell.register_magic_function(lambda line: magic(line, shell), "line", "rocm_doctor")
+
+
+def magic(line: str, shell: Any) -> Report | None:
+    """`%rocm_doctor check [PATH…]` returns the report on this machine or on files, `%rocm_doctor why` the one on the last exception.
+
+    Any other command of rocm-doctor prints what it prints in a terminal.
+    """
+    from rocm_doctor import api
+
+    command, *arguments = shlex.split(line) or ["check"]
+    if command == "check" and not any(one.startswith("-") for one in arguments):
+        return api.check(*arguments)
+    if command == "why":
+        return why()
+    _in_terminal([command, *arguments], shell)
+    return None
+
+
+def why() -> Report:
+    """The report on this machine with the last uncaught exception as its failing log. Raises ValueError if there was none."""
+    from rocm_doctor import pipeline
+    from rocm_doctor.integrations.ticket import log_of
+    from rocm_doctor.sources.live import collect
+
+    error = getattr(sys, "last_value", None)
+    if error is None:
+        raise ValueError("no exception was raised in this session")
+    return pipeline.judge([*collect(tools=False), log_of(error)], load())
+
+
+def _in_terminal(arguments: list[str], shell: Any) -> None:
+    """Run a command of the command line with this notebook's interpreter."""
+    shell.system(shlex.join([sys.executable, "-m", "rocm_doctor", *arguments]))

@@ -1,0 +1,60 @@
+"""A plan as a piece of HTML, for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rocm_doctor.plan.answer import Plan
+from rocm_doctor.plan.stacks import Stack
+from rocm_doctor.plan.text import REASONS, commands
+from rocm_doctor.reports.html import embedded, escape, prose, source
+
+
+def part(plan: Plan) -> str:
+    """What to install, why, and what else works; or what would have to change."""
+    return embedded("\n".join(_found(plan, plan.best) if plan.best else _nothing(plan)))
+
+
+def _found(plan: Plan, stack: Stack) -> Iterator[str]:
+    yield from _header(
+        "ready", "Plan", f"{stack.name} for {plan.machine.words()}", f"{stack.grade} · matrix {plan.matrix_version}"
+    )
+    if plan.steps:
+        yield "<section><h2>First, on the system</h2>"
+        yield from (f"<p>{prose(step.words)} ({source(step.sources[0])})</p>{_block(step.commands)}" for step in plan.steps)
+        yield "</section>"
+    yield f"<section><h2>Install</h2>{_block(commands(plan, stack, 'pip'))}</section>"
+    reasons = [f"{prose(one.words)} ({one.grade}; {source(one.source)})" for one in stack.candidate.said[:REASONS]]
+    yield _list("Because", [*reasons, *map(prose, plan.remarks)])
+    others = plan.alternatives()
+    rows = "".join(
+        f"<tr><th scope='row'>{escape(one.name)}</th><td>{escape(one.grade)}</td><td>{_first(one)}</td></tr>" for one in others
+    )
+    if rows:
+        yield f"<section><h2>Also</h2><div class='scroll'><table><tbody>{rows}</tbody></table></div></section>"
+
+
+def _first(stack: Stack) -> str:
+    said = next((one for one in stack.candidate.said if one.known_good), stack.candidate.said[0])
+    return f"{prose(said.words)} ({source(said.source)})"
+
+
+def _nothing(plan: Plan) -> Iterator[str]:
+    yield from _header(
+        "problems", "Plan", f"Nothing is known to work for {plan.machine.words()}", f"matrix {plan.matrix_version}"
+    )
+    yield _list("What would change that", [f"{prose(f'{one.what}: {one.then}')}{_block(one.commands)}" for one in plan.nearest])
+
+
+def _header(kind: str, mark: str, title: str, below: str) -> Iterator[str]:
+    yield f'<header class="{kind}"><p class="mark">{mark}</p><h1>{prose(title)}</h1><p>{escape(below)}</p></header>'
+
+
+def _block(lines: Iterable[str]) -> str:
+    text = "\n".join(lines)
+    return f"<pre>{escape(text)}</pre>" if text else ""
+
+
+def _list(title: str, items: Iterable[str]) -> str:
+    body = "".join(f"<li>{item}</li>" for item in items)
+    return f"<section><h2>{title}</h2><ul>{body}</ul></section>" if body else ""
