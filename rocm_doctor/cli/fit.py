@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, NoReturn, get_args
 
 import click
 import msgspec
@@ -14,11 +15,15 @@ from rocm_doctor.cli.check import live, said_when_slow
 from rocm_doctor.cli.common import InputError, load_matrix, named_gpu, width
 from rocm_doctor.fit import answer as answers
 from rocm_doctor.fit import card as cards
-from rocm_doctor.fit import resolve, runner, text
+from rocm_doctor.fit import presets, resolve, runner, text
+from rocm_doctor.fit import served as serve_answers
 from rocm_doctor.fit.job import Dtype, Method, Optimizer
+from rocm_doctor.fit.serving import CACHES, FORMATS, Engine, Serving, checked
 from rocm_doctor.matrix import Matrix
 
 UNITS = {"": 1 << 30, "g": 1 << 30, "gib": 1 << 30, "gb": 10**9, "mib": 1 << 20, "mb": 10**6}
+FORMATS_OF_WEIGHTS = tuple(dict.fromkeys(name for names in FORMATS.values() for name in names))
+FORMATS_OF_CACHE = tuple(dict.fromkeys(name for names in CACHES.values() for name in names))
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -93,6 +98,13 @@ def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tu
 @click.option("--python", help="Simulate with this interpreter's torch and transformers.")
 @click.option("--fast", is_flag=True, help="Arithmetic only: needs no torch, less accurate.")
 @click.option("--measure", is_flag=True, help="Run three real steps on the GPU; print predicted against measured.")
+@click.option(
+    "--serve",
+    type=click.Choice(get_args(Engine)),
+    help="Serving instead of training: --batch sequences of --seq tokens at once. --measure generates with transformers.",
+)
+@click.option("--weights", type=click.Choice(FORMATS_OF_WEIGHTS), help="Format of the weights to serve. [default: 16 bits]")
+@click.option("--cache", type=click.Choice(FORMATS_OF_CACHE), help="Format of keys and values. [default: 16 bits]")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
     file: Path | None,
@@ -105,15 +117,22 @@ def command(
     python: str | None,
     fast: bool,
     measure: bool,
+    serve: Engine | None,
+    weights: str | None,
+    cache: str | None,
     format_: str,
     **options: Any,
 ) -> None:
-    """Predict the peak memory of a fine-tuning run, without a GPU and without weights.
+    """Predict the peak memory of a fine-tuning run, or of serving (--serve), without a GPU and without weights.
 
     The real model is built on the meta device and one training step is traced through it; without torch, a formula is
     used. Exit code 1 if it does not fit into any memory size of the GPU.
     """
     matrix = load_matrix(None, ())
+    if serve:
+        served(serve, weights, cache, Target(gpu, vram, torch, python, attention, fast, measure, format_), options, matrix)
+    elif weights or cache:
+        raise InputError("--weights and --cache describe what is served: add --serve vllm, llama.cpp or transformers")
     request = resolve.Request({k: v for k, v in options.items() if v is not None}, file, attention, torch)
     try:
         measured = measured_step(request, python, matrix) if measure else None
@@ -126,6 +145,59 @@ def command(
         raise InputError(str(exc)) from exc
     click.echo(as_json(answer, measured) if format_ == "json" else text.page(answer, measured, width()))
     sys.exit(1 if answer.verdict == "does not fit" else 0)
+
+
+class Target(NamedTuple):
+    """Where it is to run, and how the question is to be answered."""
+
+    gpu: str
+    vram: int | None
+    torch: str | None
+    python: str | None
+    attention: str | None
+    fast: bool
+    measure: bool
+    format: str
+
+
+def served(
+    engine: Engine, weights: str | None, cache: str | None, target: Target, options: Mapping[str, Any], matrix: Matrix
+) -> NoReturn:
+    """Answer for serving, and exit."""
+    given = {name: value for name, value in options.items() if value is not None}
+    wrong = sorted(name for name in given if name not in ("model", "batch", "seq", "dtype"))
+    if wrong:
+        raise InputError(
+            f"--{wrong[0].replace('_', '-')} is about training; --serve takes --model, --batch, --seq, --weights, --cache"
+        )
+    if not given.get("model"):
+        raise InputError("which model? give --model (a preset, a config.json, a folder)")
+    if target.measure and engine != "transformers":
+        raise InputError("--measure generates with transformers: give --serve transformers")
+    try:
+        config, source = presets.config_of(given["model"], matrix)
+        wanted = Serving(engine, config, given.get("batch", 1), given.get("seq", 4096), weights or "", cache or "")
+        measured = measured_generation(wanted, target.python) if target.measure else None
+        card, installed = (
+            machine(target.gpu, target.vram, target.python, matrix) if measured is None else of_measured(measured, matrix)
+        )
+        job = resolve.resolve(
+            resolve.Request({"model": given["model"]}, None, target.attention, target.torch), card.gfx, installed, matrix
+        )
+        with said_when_slow("still tracing a generation through the model, on the CPU"):
+            found = serve_answers.answer(wanted, source, card, job.job.kernels, target.python, target.fast)
+    except (ValueError, runner.WorkerError) as exc:
+        raise InputError(str(exc)) from exc
+    body = msgspec.to_builtins(found) | {"measured": msgspec.to_builtins(measured)}
+    as_text = msgspec.json.format(msgspec.json.encode(body), indent=1).decode() if target.format == "json" else ""
+    click.echo(as_text or serve_answers.page(found, measured, width()))
+    sys.exit(1 if found.verdict == "does not fit" else 0)
+
+
+def measured_generation(wanted: Serving, python: str | None) -> runner.Measured:
+    """The measurement of a generation with transformers."""
+    job = serve_answers.job_of(checked(wanted))
+    return runner.measure(job, python, task="serve", tell=lambda doing: click.echo(f"measuring: {doing}", err=True))
 
 
 def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> tuple[cards.Card, str | None]:

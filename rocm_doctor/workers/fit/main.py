@@ -33,9 +33,10 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
         from .measure import measure
 
         return dict(measure(job), versions=versions())
-    from .simulate import simulate
+    from .simulate import generate, simulate
 
-    return dict(simulate(job), versions=versions(), host_peak=host_peak())
+    found = generate(job) if job["task"] == "simulate-serve" else simulate(job)
+    return dict(found, versions=versions(), host_peak=host_peak())
 
 
 def versions() -> dict[str, str]:

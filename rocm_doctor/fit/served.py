@@ -1,0 +1,109 @@
+"""The answer of `rocm-doctor fit --serve`: does the model fit, at how many tokens, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from rocm_doctor.fit import runner, serving, text
+from rocm_doctor.fit.allocator import Peak, replay
+from rocm_doctor.fit.card import Card
+from rocm_doctor.fit.estimate import Bound, Estimate, Verdict, margin, verdict
+from rocm_doctor.fit.job import CUDA, Job, Kernels
+from rocm_doctor.fit.serving import Serving
+
+
+class Served(msgspec.Struct, frozen=True):
+    """`tokens` is what the cache could hold on this GPU beside weights and activations, all sequences together; None: not known."""
+
+    serving: Serving
+    source: str
+    card: Card
+    estimate: Estimate
+    verdict: Verdict
+    margin_bytes: int | None
+    tokens: int | None
+    notes: tuple[str, ...] = ()
+
+
+def answer(wanted: Serving, source: str, card: Card, kernels: Kernels, python: str | None, fast: bool) -> Served:
+    """The answer: a simulation for transformers where torch is installed, arithmetic for the others.
+
+    Raises ValueError for a format that the engine does not have, shape.ShapeError for an architecture that is not covered.
+    """
+    wanted = serving.checked(msgspec.structs.replace(wanted, total=card.total))
+    card = _share(wanted, card)
+    estimate, note = _estimate(wanted, card, kernels, python, fast)
+    tokens = None if card.available is None else serving.room_for_tokens(wanted, card.available)
+    return Served(
+        wanted, source, card, estimate, verdict(estimate, card), margin(estimate, card), tokens, (note,) if note else ()
+    )
+
+
+def _share(wanted: Serving, card: Card) -> Card:
+    """The card less the part of its memory that the engine leaves alone, which covers the runtime."""
+    if wanted.share == 1 or card.total is None:
+        return card
+    left = int(card.total * (1 - wanted.share))
+    note = f"{wanted.engine} takes {wanted.share:.0%} of the memory (--gpu-memory-utilization), the runtime's share among it"
+    return msgspec.structs.replace(card, context=left + card.context, notes=(*card.notes, note))
+
+
+def _estimate(wanted: Serving, card: Card, kernels: Kernels, python: str | None, fast: bool) -> tuple[Estimate, str]:
+    bound, basis = serving.error_bound(wanted.engine)
+    error, note = Bound(bound, bound, basis), ""
+    if wanted.engine == "transformers" and not fast:
+        try:
+            found = runner.simulate(job_of(wanted, kernels), python, task="simulate-serve")
+        except runner.WorkerError as exc:
+            note = f"not simulated: {exc}"
+        else:
+            peak = peak_of(found, card.workspace)
+            return Estimate("simulation", peak.allocated, peak.reserved, peak.breakdown, error), ""
+    parts = serving.parts(wanted)
+    if wanted.engine == "transformers":
+        parts["BLAS workspace"] = 2 * card.workspace
+    whole = sum(parts.values())
+    return Estimate("closed form", whole, whole, parts, error), note
+
+
+def peak_of(found: runner.Simulated, workspace: int) -> Peak:
+    """The peak of a simulated generation, BLAS scratch of both threads included."""
+    scratch = [(-1, workspace), (-2, workspace)]
+    return replay([*scratch, *found.events], {**found.labels, -1: "BLAS workspace", -2: "BLAS workspace"})
+
+
+def job_of(wanted: Serving, kernels: Kernels = CUDA) -> Job:
+    """The generation as the worker takes it. Its weights are 16 or 32 bits, or bitsandbytes' 4 or 8."""
+    bits = {"nf4": 4, "int8": 8}.get(wanted.weight_format, 0)
+    dtype = serving.DTYPES.get(wanted.weight_format, "bfloat16")
+    fields = {"config": wanted.config, "dtype": dtype, "batch": wanted.batch, "seq": wanted.context, "quant_bits": bits}
+    return msgspec.convert({**fields, "method": "full", "checkpointing": False, "kernels": kernels}, Job)
+
+
+def page(found: Served, measured: runner.Measured | None, width: int = 100) -> str:
+    """The whole answer in at most `width` columns; the verdict first."""
+    wanted, left = found.serving, found.margin_bytes
+    words = text.WORDS[found.verdict]
+    if left is not None:
+        words += f" ({text.gib(abs(left))} {'left' if left >= 0 else 'missing'})"
+    heading = f"{found.source}: {wanted.engine}, weights {wanted.weight_format}, cache {wanted.cache_format}, " + (
+        f"{wanted.batch} x {wanted.context} tokens"
+    )
+    parts: list[Sequence[str]] = [
+        [words],
+        [heading, f"on {found.card.gfx or 'an unnamed GPU'} {found.card.name}".rstrip()],
+        [*text.breakdown(found.estimate, width), *(f"  {note}" for note in found.notes)],
+        text.room(found.card),
+        _capacity(found),
+        text.comparison(found.estimate, measured) if measured else [],
+    ]
+    return "\n\n".join("\n".join(row for line in part for row in text.wrapped(line, width)) for part in parts if part)
+
+
+def _capacity(found: Served) -> list[str]:
+    if found.tokens is None:
+        return []
+    at_once = found.tokens // found.serving.context
+    return [f"Room in the cache: {found.tokens} tokens, {at_once} sequences of {found.serving.context} at once"]
