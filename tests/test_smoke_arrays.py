@@ -9,7 +9,6 @@ import importlib.util
 import json
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -115,15 +114,19 @@ def test_wrong_numbers_are_caught(framework: str, cases: list[str]) -> None:
 def test_a_kernel_that_never_ends_is_caught() -> None:
     """Not a sleep in Python: XLA itself does not come back."""
     prelude, environment = str(HERE.with_name("smoke_wrong_arrays.py")), {**ALONE, "WRONG": "bf16 spin - -"}
-    python, began = interpreter("jax"), time.monotonic()
     artifacts = run_smoke(
-        python, framework="jax", device="cpu", stages=["bf16", "fp16"], prelude=prelude, environment=environment, limit=20.0
+        interpreter("jax"),
+        framework="jax",
+        device="cpu",
+        stages=["bf16", "fp16"],
+        prelude=prelude,
+        environment=environment,
+        limit=20.0,
     )
     found = results(artifacts)
     assert (found["bf16"]["status"], found["bf16"]["doing"]) == ("timeout", "a kernel that never ends")
     assert found["fp16"]["status"] == "passed"
     assert "in spin" in "".join(a.text for a in artifacts if a.name.endswith(".log"))
-    assert time.monotonic() - began < 90
 
 
 @pytest.mark.parametrize("framework", ["jax", "tensorflow"])

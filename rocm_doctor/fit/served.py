@@ -9,7 +9,7 @@ import msgspec
 from rocm_doctor.fit import runner, serving, text
 from rocm_doctor.fit.allocator import Peak, replay
 from rocm_doctor.fit.card import Card
-from rocm_doctor.fit.estimate import Bound, Estimate, Verdict, margin, verdict
+from rocm_doctor.fit.estimate import Estimate, Verdict, margin, verdict
 from rocm_doctor.fit.job import CUDA, Job, Kernels
 from rocm_doctor.fit.serving import Serving
 
@@ -51,8 +51,7 @@ def _share(wanted: Serving, card: Card) -> Card:
 
 
 def _estimate(wanted: Serving, card: Card, kernels: Kernels, python: str | None, fast: bool) -> tuple[Estimate, str]:
-    bound, basis = serving.error_bound(wanted.engine)
-    error, note = Bound(bound, bound, basis), ""
+    note = ""
     if wanted.engine == "transformers" and not fast:
         try:
             found = runner.simulate(job_of(wanted, kernels), python, task="simulate-serve")
@@ -60,12 +59,12 @@ def _estimate(wanted: Serving, card: Card, kernels: Kernels, python: str | None,
             note = f"not simulated: {exc}"
         else:
             peak = peak_of(found, card.workspace)
-            return Estimate("simulation", peak.allocated, peak.reserved, peak.breakdown, error), ""
+            return Estimate("simulation", peak.allocated, peak.reserved, peak.breakdown, serving.SIMULATED), ""
     parts = serving.parts(wanted)
     if wanted.engine == "transformers":
         parts["BLAS workspace"] = 2 * card.workspace
     whole = sum(parts.values())
-    return Estimate("closed form", whole, whole, parts, error), note
+    return Estimate("closed form", whole, whole, parts, serving.CLOSED[wanted.engine]), note
 
 
 def peak_of(found: runner.Simulated, workspace: int) -> Peak:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from rocm_doctor.fit.allocator import GIB
+from rocm_doctor.fit.estimate import Bound
 from rocm_doctor.fit.job import BYTES, Dtype
 from rocm_doctor.fit.shape import Shape, shape_of
 
@@ -150,16 +151,19 @@ def activations(shape: Shape, serving: Serving) -> int:
     return chunk * 4 * (shape.vocabulary + shape.hidden * (2 if BITS[serving.cache_format] >= 16 else 3))
 
 
-def error_bound(engine: Engine) -> tuple[float, str]:
-    """How far the sum may be off, and on what that rests."""
-    return {
-        "transformers": (
-            0.06,
-            "twice the worst error on generations measured on an NVIDIA H200, 6 % at least; no AMD GPU was measured",
-        ),
-        "llama.cpp": (0.10, "buffers that its CPU build reported for three models (docs/frameworks.md); no GPU was measured"),
-        "vllm": (0.10, "figures that vLLM printed and users published (docs/frameworks.md); it was not run"),
-    }[engine]
+MEASURED = (
+    "twice the worst error on five generations on an NVIDIA H200, 3 % at least (docs/frameworks.md); no AMD GPU was measured"
+)
+CLOSED: dict[Engine, Bound] = {
+    "transformers": Bound(0.03, 0.25, MEASURED),
+    "llama.cpp": Bound(
+        0.10, 0.10, "buffers that its CPU build reported for three models (docs/frameworks.md); no GPU was measured"
+    ),
+    "vllm": Bound(0.10, 0.10, "figures that vLLM printed and users published (docs/frameworks.md); it was not run"),
+}
+"""How far the sum may be off by arithmetic, and on what that rests."""
+SIMULATED = Bound(0.03, 0.06, MEASURED)
+"""The same for a simulated generation with transformers."""
 
 
 def room_for_tokens(serving: Serving, room: int) -> int:

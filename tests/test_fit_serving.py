@@ -1,0 +1,181 @@
+"""Memory of serving, against what was measured on an H200, what llama.cpp's CPU build reported, and what others published."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rocm_doctor.cli import cli
+from rocm_doctor.fit import runner, served, serving
+from rocm_doctor.fit.allocator import GIB, MIB
+from rocm_doctor.fit.card import workspace_of
+from rocm_doctor.fit.presets import config_of
+from rocm_doctor.fit.serving import CACHES, FORMATS, Serving
+from rocm_doctor.fit.shape import shape_of
+from rocm_doctor.matrix import load
+
+MATRIX = load()
+HOPPER = workspace_of("sm_90", MATRIX)
+MEASURED = Path(__file__).resolve().parents[1] / "compat_matrix" / "measured" / "serving_h200.csv"
+
+
+def rows() -> list[dict[str, str]]:
+    lines = [line for line in MEASURED.read_text().splitlines() if not line.startswith("#")]
+    return list(csv.DictReader(lines))
+
+
+def config(model: str) -> dict[str, Any]:
+    return config_of(model, MATRIX)[0]
+
+
+def of_row(row: dict[str, str]) -> Serving:
+    return Serving("transformers", config(row["model"]), int(row["batch"]), int(row["seq"]), row["weights"])
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: f"{row['model']} {row['batch']}x{row['seq']} {row['weights']}")
+def test_arithmetic_of_transformers_holds_its_bound_on_the_h200(row: dict[str, str]) -> None:
+    found, bound = sum(serving.parts(of_row(row)).values()) + 2 * HOPPER, serving.CLOSED["transformers"]
+    assert abs(found / int(row["peak_allocated"]) - 1) <= bound.allocated / 2
+    assert abs(found / int(row["peak_reserved"]) - 1) <= bound.reserved / 2
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("row", rows()[:1], ids=lambda row: row["model"])
+def test_a_simulated_generation_holds_its_bound_on_the_h200(row: dict[str, str]) -> None:
+    pytest.importorskip("transformers")
+    peak = served.peak_of(runner.simulate(served.job_of(of_row(row)), task="simulate-serve"), HOPPER)
+    assert abs(peak.allocated / int(row["peak_allocated"]) - 1) <= serving.SIMULATED.allocated / 2
+    assert abs(peak.reserved / int(row["peak_reserved"]) - 1) <= serving.SIMULATED.reserved / 2
+    assert peak.breakdown["key and value cache"] == pytest.approx(serving.parts(of_row(row))["key and value cache"], rel=0.01)
+
+
+def llama(layers: int, hidden: int, inner: int, heads: int, kv: int, words: int) -> dict[str, Any]:
+    return {
+        "model_type": "llama", "num_hidden_layers": layers, "hidden_size": hidden, "intermediate_size": inner,
+        "num_attention_heads": heads, "num_key_value_heads": kv, "vocab_size": words, "tie_word_embeddings": False,
+    }  # fmt: skip
+
+
+EIGHT, TINY, SEVEN = (2, 4096, 14336, 32, 8, 128256), (22, 2048, 5632, 32, 4, 32000), (2, 3584, 18944, 28, 4, 152064)
+# Sizes, context, cache -> MiB of "KV buffer size" and "compute buffer size" with flash attention, as llama-cpp-python 0.3.36 (CPU
+# build) printed them on 2026-11-22 for GGUF files of random weights.
+PRINTED: dict[tuple[tuple[int, ...], int, str], tuple[float, float]] = {
+    (EIGHT, 4096, "f16"): (32.0, 266.5), (EIGHT, 8192, "q8_0"): (34.0, 274.5), (TINY, 4096, "f16"): (88.0, 70.5),
+    (TINY, 8192, "q8_0"): (93.5, 74.5), (SEVEN, 4096, "f16"): (16.0, 311.0), (SEVEN, 8192, "q8_0"): (17.0, 318.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", PRINTED, ids=str)
+def test_buffers_of_llama_cpp_are_those_it_printed(case: tuple[tuple[int, ...], int, str]) -> None:
+    sizes, context, cache = case
+    found = serving.parts(Serving("llama.cpp", llama(*sizes), 1, context, "q8_0", cache))
+    printed, compute = PRINTED[case]
+    assert found["key and value cache"] == printed * MIB
+    assert found["activations"] == compute * MIB
+
+
+# Format -> GB of the files of Llama-3.1-70B as bartowski's table lists them (https://ozeki.chat/p_8590-understanding-ai-model-files.html).
+FILES = {"q4_k_m": 42.52, "q5_k_m": 49.95, "q6_k": 57.89, "q8_0": 74.98}
+
+
+@pytest.mark.parametrize("weights", FILES)
+def test_gguf_weights_are_the_size_of_published_files(weights: str) -> None:
+    """What is on the GPU, and the embedding, which stays in system memory."""
+    shape = shape_of(config("Llama-3.1-70B"))
+    wanted = Serving("llama.cpp", config("Llama-3.1-70B"), weights=weights)
+    embedding = shape.vocabulary * shape.hidden * serving.BITS[weights] / 8
+    assert (serving.weights(shape, wanted) + embedding) / 1e9 == pytest.approx(FILES[weights], rel=0.01)
+
+
+# Model, weights, GiB of the GPU -> GiB of weights and of "PyTorch activation peak memory" as vLLM printed them.
+VLLM = {
+    ("Llama-3.1-8B", "bf16", 24): (14.96, 1.26),  # vllm-project/vllm#10511 (Meta-Llama-3-8B, limit of 256 sequences)
+    ("Qwen2.5-7B", "awq", 8): (5.20, 1.42),  # vllm-project/vllm#13882
+}
+
+
+@pytest.mark.parametrize("case", VLLM, ids=str)
+def test_vllm_is_near_what_it_printed(case: tuple[str, str, int]) -> None:
+    model, weights, gib = case
+    found = serving.parts(Serving("vllm", config(model), 1, 4096, weights, total=gib * GIB))
+    assert found["weights"] / GIB == pytest.approx(VLLM[case][0], rel=0.005)
+    assert found["activations"] / GIB == pytest.approx(VLLM[case][1], rel=0.05)
+
+
+def test_vllm_rounds_a_sequence_up_to_blocks_and_a_large_card_has_larger_defaults() -> None:
+    small, large = (Serving("vllm", config("Llama-3.1-8B"), 2, 17, total=size * GIB) for size in (24, 192))
+    assert serving.cached_tokens(small) == 64
+    assert serving.parts(large)["activations"] > 3 * serving.parts(small)["activations"]
+
+
+@pytest.mark.parametrize("engine", FORMATS)
+def test_every_format_of_an_engine_has_a_size(engine: Any) -> None:
+    assert set(FORMATS[engine]) | set(CACHES[engine]) <= set(serving.BITS)
+    for weights in FORMATS[engine]:
+        assert all(size > 0 for size in serving.parts(Serving(engine, config("Llama-3.1-8B"), weights=weights)).values())
+
+
+def fit(*args: str) -> Result:
+    return CliRunner().invoke(cli, ["fit", "--model", "llama-3.1-8b", *args])
+
+
+def test_as_a_command() -> None:
+    done = fit("--serve", "llama.cpp", "--gpu", "gfx1100", "--vram", "8", "--weights", "q4_k_m", "--seq", "8192")
+    assert done.exit_code == 0, done.output
+    assert "llama.cpp, weights q4_k_m, cache f16, 1 x 8192 tokens" in done.output
+    assert "key and value cache     1.00 GiB" in done.output
+    found = json.loads(fit("--serve", "vllm", "--gpu", "gfx1100", "--vram", "16", "--format", "json").stdout)
+    assert found["verdict"] == "does not fit"
+    assert found["tokens"] == 0
+    assert fit("--serve", "vllm", "--gpu", "gfx1100", "--vram", "16").exit_code == 1
+
+
+def test_the_share_that_vllm_leaves_alone_is_no_room() -> None:
+    whole, most = (
+        json.loads(fit("--serve", e, "--gpu", "gfx1100", "--vram", "20", "--fast", "--format", "json").stdout)
+        for e in ("transformers", "vllm")
+    )
+    assert most["card"]["context"] - whole["card"]["context"] == pytest.approx(2 * GIB, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--serve", "vllm", "--weights", "q4_0"), "vllm has no weights in q4_0: give one of bf16"),
+        (("--serve", "vllm", "--rank", "8"), "--rank is about training"),
+        (("--serve", "vllm", "--measure"), "--measure generates with transformers"),
+        (("--weights", "awq"), "add --serve"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(args: tuple[str, ...], said: str) -> None:
+    done = fit("--gpu", "gfx1100", "--vram", "24", *args)
+    assert done.exit_code == 2
+    assert said in done.stderr
+
+
+def test_progress_of_the_worker_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the worker does is said while it runs, and in the message when it does not end."""
+    monkeypatch.setattr(runner, "TELL_EVERY", 0.0)
+    slow = tmp_path / "python"
+    slow.write_text('#!/bin/sh\necho \'{"doing": "quantising linear layer 7 of 224"}\'\nsleep 60\n')
+    slow.chmod(0o755)
+    told: list[str] = []
+    with pytest.raises(runner.WorkerError, match=r"did not end \(timeout after \d+ s\) while quantising linear layer 7 of 224"):
+        runner.measure(served.job_of(Serving("transformers", config("Llama-3.2-1B"))), str(slow), limit=1.5, tell=told.append)
+    assert any(line.startswith("quantising linear layer 7 of 224 (") for line in told)
+
+
+@pytest.mark.torch
+def test_weights_to_quantise_are_drawn_once_for_each_shape() -> None:
+    """8 billion numbers drawn on the CPU were why QLoRA of an 8B model was not measured within 200 s."""
+    torch = pytest.importorskip("torch")
+    from rocm_doctor.workers.fit.quant import random_weight
+
+    first = random_weight((8, 4), torch.bfloat16)
+    assert random_weight((8, 4), torch.bfloat16) is first
+    assert first.std() > 0
