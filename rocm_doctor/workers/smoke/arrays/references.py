@@ -18,10 +18,12 @@ class References:
         self.np = np
 
     def softmax(self, x: Any) -> Any:
+        """Softmax over the last axis, without gradients."""
         e = self.np.exp(x - x.max(axis=-1, keepdims=True))
         return e / e.sum(axis=-1, keepdims=True)
 
     def attention(self, q: Any, k: Any, v: Any, causal: bool, pull: Any) -> tuple[Any, list[Any]]:
+        """Scaled dot product attention of [batch, head, length, width]."""
         np, scale = self.np, 1 / math.sqrt(q.shape[-1])
         scores = q @ k.swapaxes(-1, -2) * scale
         if causal:
@@ -32,14 +34,17 @@ class References:
         return weights @ v, [of_scores @ k, of_scores.swapaxes(-1, -2) @ q, weights.swapaxes(-1, -2) @ pull]
 
     def linear(self, x: Any, w: Any, b: Any, pull: Any) -> tuple[Any, list[Any]]:
+        """x @ w + b."""
         return x @ w + b, [pull @ w.T, x.T @ pull, pull.sum(axis=0)]
 
     def embedding(self, table: Any, places: Any, pull: Any) -> tuple[Any, list[Any]]:
+        """Rows of a table."""
         gradient = self.np.zeros_like(table)
         self.np.add.at(gradient, places, pull)
         return table[places], [gradient]
 
     def layer_norm(self, x: Any, scale: Any, shift: Any, pull: Any) -> tuple[Any, list[Any]]:
+        """Layer normalisation over the last axis."""
         root = 1 / self.np.sqrt(x.var(axis=-1, keepdims=True) + 1e-6)
         unit = (x - x.mean(axis=-1, keepdims=True)) * root
         inner = pull * scale
@@ -47,6 +52,7 @@ class References:
         return unit * scale + shift, [of_x, (pull * unit).sum(axis=0), pull.sum(axis=0)]
 
     def rms_norm(self, x: Any, scale: Any, pull: Any) -> tuple[Any, list[Any]]:
+        """Division by the root mean square of the last axis."""
         root = 1 / self.np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-6)
         unit, inner = x * root, pull * scale
         return unit * scale, [root * (inner - unit * (inner * unit).mean(axis=-1, keepdims=True)), (pull * unit).sum(axis=0)]
@@ -58,10 +64,12 @@ class References:
         return 0.5 * x * (1 + t), [pull * slope]
 
     def silu(self, x: Any, pull: Any) -> tuple[Any, list[Any]]:
+        """x times its sigmoid."""
         s = 1 / (1 + self.np.exp(-x))
         return x * s, [pull * s * (1 + x * (1 - s))]
 
     def cross_entropy(self, x: Any, places: Any, pull: Any) -> tuple[Any, list[Any]]:
+        """Minus the logarithm of the softmax at one place of each row."""
         np, rows = self.np, self.np.arange(len(x))
         top = x.max(axis=-1)
         loss = top + np.log(np.exp(x - top[:, None]).sum(axis=-1)) - x[rows, places]
