@@ -1,20 +1,24 @@
 """Mutated inputs for every reader, in this process: no exception but those that it declares, no crashed probe, bounded time and memory.
 
     python scripts/fuzz.py zip --inputs 100000 [--seed 1] [--minutes 60]
-    python scripts/fuzz.py all --inputs 1000000          shared among the readers
+    python scripts/fuzz.py all --inputs 1000000 --jobs 64    shared among the readers and the processes
 
-Texts come from fixtures/ and, in a checkout that has it beside it, ../shared/corpus; containers are built here. What breaks is
+Prints a line for each reader and one for all of them, and ends with 1 for any defect. An input depends on the reader, the seed and its
+number alone, whichever process makes it. Runs from a source tree (PYTHONPATH=.) with the package's own dependencies. Texts come from fixtures/ and, in a checkout that has it beside it, ../shared/corpus; containers are built here. What breaks is
 written to the folder that --keep names, with the reader, the seed and the number of the run.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import gzip
 import io
+import multiprocessing
 import random
 import resource
+import signal
 import struct
 import sys
 import tarfile
@@ -22,6 +26,7 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,6 +50,10 @@ LIMIT = 5.0
 """Seconds that one input may take (process time: a busy machine is not the program's fault)."""
 MEMORY = 500
 """MiB that the process may grow by."""
+HANGS = 60
+"""Seconds after which an input is given up."""
+SHARD = 500
+"""Inputs that a process is given at a time."""
 LARGEST = 60_000
 LETTERS = (0, 9, 10, 32, 42, 58, 92, 124, 0x2028, 0x130, 0x1F600)
 HOSTILE = (
@@ -329,7 +338,8 @@ def fault(reader: Reader, given: Any, most: int) -> tuple[str, float]:
     """What went wrong with this input (nothing: an empty text), and the seconds it took. `most`: MiB that the process may reach."""
     start = time.process_time()
     try:
-        wrong = reader.run(given)
+        with at_most(HANGS):
+            wrong = reader.run(given)
     except reader.declared:
         wrong = ""
     except Exception as exc:
@@ -339,15 +349,53 @@ def fault(reader: Reader, given: Any, most: int) -> tuple[str, float]:
     return wrong or (f"{took:.2f} s" if took > LIMIT else ""), took
 
 
-def campaign(name: str, inputs: int, seed: int, minutes: float = 600.0) -> Iterator[tuple[int, Any, str, float]]:
+@contextlib.contextmanager
+def at_most(seconds: int) -> Iterator[None]:
+    """Raises TimeoutError in what takes longer: an input without an end is a defect, and no reason to wait."""
+
+    def late(number: int, frame: object) -> None:
+        raise TimeoutError(f"more than {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def campaign(name: str, numbers: range, seed: int, minutes: float = 600.0) -> Iterator[tuple[int, Any, str, float]]:
     """(number, input, what went wrong, seconds) of every run of one reader."""
     stop = time.monotonic() + 60 * minutes
     most = peak() + MEMORY  # a test runner holds more than the readers
-    for number in range(inputs):
+    for number in numbers:
         if time.monotonic() > stop:
             return
         given = READERS[name].make(random.Random(f"{name}-{seed}-{number}"))
         yield (number, given, *fault(READERS[name], given, most))
+
+
+class Tried(NamedTuple):
+    """What came of some inputs of one reader: how many, what went wrong by number, the slowest, and the memory of the process."""
+
+    reader: str
+    inputs: int
+    wrong: dict[int, str]
+    slowest: float
+    memory: int
+
+
+def tried(name: str, numbers: range, seed: int, minutes: float, keep: Path) -> Tried:
+    """A shard of a campaign. Each input that broke something is kept."""
+    done, slowest = 0, 0.0
+    wrong: dict[int, str] = {}
+    for number, given, why, took in campaign(name, numbers, seed, minutes):
+        done, slowest = done + 1, max(slowest, took)
+        if why:
+            wrong[number] = why
+            kept(keep, f"{name}-{seed}-{number}", given)
+    return Tried(name, done, wrong, slowest, peak())
 
 
 def kept(folder: Path, name: str, given: Any) -> None:
@@ -356,29 +404,44 @@ def kept(folder: Path, name: str, given: Any) -> None:
     (folder / name).write_bytes(data)
 
 
+def shards(wanted: dict[str, int], size: int) -> Iterator[tuple[str, range]]:
+    """Readers with the numbers of at most `size` inputs each, the slow readers first."""
+    for name, inputs in sorted(wanted.items(), key=lambda one: READERS[one[0]].share):
+        yield from ((name, range(first, min(first + size, inputs))) for first in range(0, inputs, size))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reader", choices=("all", *READERS))
     parser.add_argument("--inputs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=600.0, help="for each reader")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--minutes", type=float, default=600.0, help="for each shard of inputs")
     parser.add_argument("--keep", type=Path, default=Path("fuzz-faults"), help="folder for the inputs that broke something")
     args = parser.parse_args()
-    faults = 0
-    for name, reader in READERS.items() if args.reader == "all" else [(args.reader, READERS[args.reader])]:
-        wanted = args.inputs * reader.share // 1000 if args.reader == "all" else args.inputs
-        done, wrongs, slowest = 0, 0, 0.0
-        for number, given, wrong, took in campaign(name, wanted, args.seed, args.minutes):
-            done, slowest = done + 1, max(slowest, took)
-            if wrong:
-                wrongs += 1
-                kept(args.keep, f"{name}-{args.seed}-{number}", given)
-                print(f"{name} {number}: {wrong}", flush=True)
-            if done % 20_000 == 0:
-                print(f"{name}: {done} of {wanted}", flush=True)
-        print(f"{name}: {done} inputs, {wrongs} defects, slowest {slowest:.2f} s, {peak()} MiB at most so far", flush=True)
-        faults += wrongs
-    return 1 if faults else 0
+    share = {n: args.inputs * r.share // 1000 for n, r in READERS.items()} if args.reader == "all" else {args.reader: args.inputs}
+    texts(), matrix()  # loaded once, before the processes are made
+    found: dict[str, list[Tried]] = {name: [] for name in share}
+    begun = time.monotonic()
+    with ProcessPoolExecutor(args.jobs, multiprocessing.get_context("fork")) as pool:
+        waiting = [pool.submit(tried, *one, args.seed, args.minutes, args.keep) for one in shards(share, SHARD)]
+        for future in as_completed(waiting):
+            one = future.result()  # a process that died raises here: the parser in C of some reader crashed
+            found[one.reader].append(one)
+            for number, why in one.wrong.items():
+                print(f"{one.reader} {number}: {why}", flush=True)
+    for name, parts in found.items():
+        print(summary(name, parts))
+    every = [one for parts in found.values() for one in parts]
+    print(f"{summary('all', every)}, {time.monotonic() - begun:.0f} s in {args.jobs} processes")
+    return 1 if any(one.wrong for one in every) or sum(one.inputs for one in every) < sum(share.values()) else 0
+
+
+def summary(name: str, parts: Sequence[Tried]) -> str:
+    """One line on these parts."""
+    inputs, wrong = sum(one.inputs for one in parts), sum(len(one.wrong) for one in parts)
+    slowest, memory = max((one.slowest for one in parts), default=0.0), max((one.memory for one in parts), default=0)
+    return f"{name}: {inputs:,} inputs, {wrong} defects, slowest {slowest:.2f} s, {memory} MiB at most"
 
 
 if __name__ == "__main__":
