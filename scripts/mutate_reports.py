@@ -3,7 +3,7 @@
     python scripts/mutate_reports.py --inputs 100000 [--seed 1] [--jobs 2]
 
 Each input is one or two labelled reports, cut, spliced, shuffled, repeated, or with bytes of another inserted (scripts/fuzz.py). Seconds
-are those of the processor. An `error` must come from a row or a rule, whatever a text repeats.
+are those of the processor. Runs from a source tree as scripts/fuzz.py does. An `error` must come from a row or a rule, whatever a text repeats.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import os
 import random
 import sys
 import time
-from multiprocessing import Pool
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import NamedTuple
 
 from corpus import load
-from fuzz import mutated
+from fuzz import HANGS, at_most, mutated
 
 from rocm_doctor import pipeline
 from rocm_doctor.matrix import load as load_matrix
@@ -57,7 +58,8 @@ def judge(job: tuple[int, int]) -> Judged:
     start = time.process_time()
     fault = ""
     try:
-        report = pipeline.judge(cut(text, "report"), MATRIX, source="report", kind="capture")
+        with at_most(HANGS):
+            report = pipeline.judge(cut(text, "report"), MATRIX, source="report", kind="capture")
         fault = "; ".join(
             f"{f.id}: an error of the differential alone"
             for f in report.findings
@@ -75,8 +77,8 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     args = parser.parse_args()
     faults, slowest, total = 0, Judged(0, "", 0.0, 0), 0.0
-    with Pool(args.jobs) as pool:
-        for one in pool.imap_unordered(judge, ((args.seed, n) for n in range(args.inputs)), chunksize=50):
+    with ProcessPoolExecutor(args.jobs, get_context("fork")) as pool:
+        for one in pool.map(judge, ((args.seed, n) for n in range(args.inputs)), chunksize=50):
             total += one.seconds
             slowest = max(slowest, one, key=lambda judged: judged.seconds)
             if one.fault or one.seconds > LIMIT:
