@@ -115,7 +115,9 @@ def test_odd_digits_in_options(argv: list[str], tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize("reader", sorted(fuzz.READERS))
 def test_a_short_run_of_the_fuzzer_finds_nothing(reader: str) -> None:
     faults = [
-        (number, wrong) for number, _, wrong, _ in fuzz.campaign(reader, range(max(10, fuzz.READERS[reader].share // 2)), 99) if wrong
+        (number, wrong)
+        for number, _, wrong, _ in fuzz.campaign(reader, range(max(10, fuzz.READERS[reader].share // 2)), 99)
+        if wrong
     ]
     assert not faults
 

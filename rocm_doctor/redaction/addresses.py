@@ -6,6 +6,7 @@ import ipaddress
 import re
 from functools import lru_cache
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.rules import Spans, disjoint
 
 _HEX = "0123456789abcdefABCDEF"
@@ -16,11 +17,11 @@ def identifies(value: str) -> bool:
     return len(value) >= 5 and any(c.isdigit() for c in value) and len(set(value.removeprefix("0x")) - {"-"}) > 1
 
 
-_UUID = re.compile(r"-(?<=[0-9a-fA-F]{8}-)[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}(?![0-9a-fA-F])")
-_GPU_UUID = re.compile(r"GPU-[0-9a-fA-F]{16}(?![0-9a-fA-F])")
+_UUID = regex(r"-(?<=[0-9a-fA-F]{8}-)[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}(?![0-9a-fA-F])")
+_GPU_UUID = regex(r"GPU-[0-9a-fA-F]{16}(?![0-9a-fA-F])")
 
 
-_SHORT_UUID = re.compile(r"UUID=[\"']?([0-9a-fA-F]{4,16}(?:-[0-9a-fA-F]{1,8})?)(?![\w-])")
+_SHORT_UUID = regex(r"UUID=[\"']?([0-9a-fA-F]{4,16}(?:-[0-9a-fA-F]{1,8})?)(?![\w-])")
 
 
 def uuids(text: str) -> Spans:
@@ -36,7 +37,7 @@ def uuids(text: str) -> Spans:
     return disjoint([(start, end) for start, end in found if identifies(text[start:end])])
 
 
-_MAC = re.compile(r"([:-])(?<=[0-9a-fA-F]{2}[:-])[0-9a-fA-F]{2}(?:\1[0-9a-fA-F]{2}){4}(?![0-9a-fA-F:-])")
+_MAC = regex(r"([:-])(?<=[0-9a-fA-F]{2}[:-])[0-9a-fA-F]{2}(?:\1[0-9a-fA-F]{2}){4}(?![0-9a-fA-F:-])")
 
 
 def macs(text: str) -> Spans:
@@ -48,7 +49,7 @@ def macs(text: str) -> Spans:
             yield start, m.end()
 
 
-_CISCO_MAC = re.compile(r"\.(?<=[0-9a-f]{4}\.)[0-9a-f]{4}\.[0-9a-f]{4}(?![\w.])")
+_CISCO_MAC = regex(r"\.(?<=[0-9a-f]{4}\.)[0-9a-f]{4}\.[0-9a-f]{4}(?![\w.])")
 
 
 def cisco_macs(text: str) -> Spans:
@@ -59,23 +60,23 @@ def cisco_macs(text: str) -> Spans:
             yield start, m.end()
 
 
-_QUAD = re.compile(r"\.(?<=\d\.)\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w.+~-]|\.\d)|\.(?<=\d\.)\d{1,3}\.\d{1,3}\.\d{1,3}(?=\.(?:\s|$))")
-_VERSION_BEFORE = re.compile(
+_QUAD = regex(r"\.(?<=\d\.)\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w.+~-]|\.\d)|\.(?<=\d\.)\d{1,3}\.\d{1,3}\.\d{1,3}(?=\.(?:\s|$))")
+_VERSION_BEFORE = regex(
     r"(?:[<>=!~]=|[<>~^@]|[\w+~.-]|\b(?:version|ver|release|rocm|hip|hsa|driver|amdgpu|firmware|kernel|python|torch|library|adrenalin|cmake"
     r"|chrome|chromium|build|revision|rev|smc|vbios|bios|amdsmi|smi|triton|package|tool|clang|gcc|llvm|windows|ubuntu|sdk|runtime|installed)"
     r"\b[\w\s]{0,12}[\"')]*\s*[:=]?\s*[\"'(]?v?)$",
     re.I,
 )
-_PACKAGE_BEFORE = re.compile(
+_PACKAGE_BEFORE = regex(
     r"(?:^|[\s(\"'])(?:(?:amd|amdgpu|google|hip\w*|jax|nvidia|onnxruntime|opencv|python|pytorch|rocm|tensorflow|torch|types)[-_][\w-]{1,40}"
     r"|lib[a-z][\w-]*|cu[a-z]+|[nr]ccl)\"?\s*[:=]?\s*\"?$"
 )
 """A package's name, as pip lists it: `nvidia-cublas 13.1.1.3`."""
-_ADDRESS_BEFORE = re.compile(
-    r"(?:\b(?:inet|addr(?:ess)?|ip|from|to|via|host|server|peer|gateway|nameserver|ssh|scp|ping|curl|connect\w*)\b[\s:=(\"'\[]*|://|@)$",
+_ADDRESS_BEFORE = regex(
+    r"(?:(?:\b|_)(?:inet|addr(?:ess)?|ip|from|to|via|host|server|peer|gateway|nameserver|ssh|scp|ping|curl|connect\w*)\b[\s:=(\"'\[]*|://|@)$",
     re.I,
 )
-_PORT = re.compile(r"[:#/]\d{1,5}(?![\d.])|<\d>")
+_PORT = regex(r"[:#/]\d{1,5}(?![\d.])|<\d>")
 _PRIVATE = ("192.168.", "169.254.", *(f"172.{n}." for n in range(16, 32)))
 
 
@@ -109,10 +110,10 @@ def _is_ipv4(value: str) -> bool:
     return plain and parts[0] not in ("0", "127", "255")
 
 
-_GROUPS = re.compile(r"[0-9a-fA-F:]*")
+_GROUPS = regex(r"[0-9a-fA-F:]*")
 _LONGEST = 45
 """Letters of the longest IPv6 address."""
-_DOUBLE_COLON = re.compile(r"::|:[0-9a-fA-F]{1,4}:[0-9a-fA-F]{1,4}:[0-9a-fA-F]{1,4}:")
+_DOUBLE_COLON = regex(r"::|:[0-9a-fA-F]{1,4}:[0-9a-fA-F]{1,4}:[0-9a-fA-F]{1,4}:")
 
 
 def _ipv6(text: str) -> Spans:
@@ -148,7 +149,7 @@ def _parses(value: str) -> bool:
         return False
 
 
-_EMAIL = re.compile(r"@(?<=[\w.+-]@)[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}(?![\w@/(])")
+_EMAIL = regex(r"@(?<=[\w.+-]@)[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}(?![\w@/(])")
 
 
 def emails(text: str) -> Spans:
@@ -161,11 +162,11 @@ def emails(text: str) -> Spans:
             yield start, m.end()
 
 
-_CONTAINER = re.compile(r"(?<![0-9a-zA-Z])[0-9a-f]{64}(?![0-9a-zA-Z])")
+_CONTAINER = regex(r"(?<![0-9a-zA-Z])[0-9a-f]{64}(?![0-9a-zA-Z])")
 _CONTAINER_WORDS = ("docker", "libpod", "containerd", "crio", "containers", "kubepods", "lxc")
-_CGROUP = re.compile(r"^\d{1,3}:[\w=,.-]{0,80}:/[^\n]{0,400}$", re.M)
-_SEGMENT = re.compile(r"(?<=[/:_.-])[0-9a-f]{24,64}(?![0-9a-z])")
-_CGROUP_PATH = re.compile(r"cgroup/[\w@./:-]{0,400}")
+_CGROUP = regex(r"^\d{1,3}:[\w=,.-]{0,80}:/[^\n]{0,400}$", re.M)
+_SEGMENT = regex(r"(?<=[/:_.-])[0-9a-f]{24,64}(?![0-9a-z])")
+_CGROUP_PATH = regex(r"cgroup/[\w@./:-]{0,400}")
 
 
 def containers(text: str) -> Spans:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.addresses import identifies
 from rocm_doctor.redaction.known import known
 from rocm_doctor.redaction.rules import Found, Pattern, Rule
@@ -80,7 +81,7 @@ _COLUMNS = {
     "USER": "user", "USERNAME": "user", "OWNER": "user", "ACCOUNT": "account", "NODELIST": "host", "NODELIST(REASON)": "host", "NODE": "host",
     "HOSTNAMES": "host", "HOSTNAME": "host", "NAMESPACE": "account", "FROM": "host", "SERIAL": "serial",
 }  # fmt: skip
-_HEADERS = re.compile(
+_HEADERS = regex(
     r"^[ \t]*(?=[^\n]*(?:\bUSER\b|\bUSERNAME\b|\bOWNER\b|\bAccount\b|\bACCOUNT\b|\bNODELIST|\bNAMESPACE\b|\bNODE\b|\bSERIAL\b|\bCONTAINER ID\b|\bNAME\b))"
     r"(?:USER|PID|JOBID|JobID|JobId|SESSION|PARTITION|NAMESPACE|NAME|CONTAINER ID|COMMAND|NODELIST|HOSTNAMES|ACCOUNT|ID|UID|F S UID)[ \t][^\n]{3,200}$",
     re.M,
@@ -99,8 +100,8 @@ _HEADER_WORDS = (
     "avail",
     "serial",
 )
-_TERMINAL = re.compile(r"pts/\d+|tty\w+|:\d+|\?|-|console")
-_CONTAINER = re.compile(r"[0-9a-f]{12,64}")
+_TERMINAL = regex(r"pts/\d+|tty\w+|:\d+|\?|-|console")
+_CONTAINER = regex(r"[0-9a-f]{12,64}")
 _MOST_ROWS = 5_000
 
 

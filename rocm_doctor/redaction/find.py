@@ -7,22 +7,23 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.bounded.texts import lower
 from rocm_doctor.redaction import addresses, machines, people
 from rocm_doctor.redaction.known import anonymous, distinctive
 from rocm_doctor.redaction.rules import Found, Pattern, Rule, RuleSet
 
-PSEUDONYM = re.compile(r"<(?:user|host|home|email|token|uuid|serial|ip|mac|container|account|group|bucket|network|phone)[- ]\d+>")
+PSEUDONYM = regex(r"<(?:user|host|home|email|token|uuid|serial|ip|mac|container|account|group|bucket|network|phone)[- ]\d+>")
 """What stands for a secret once it is replaced."""
 NAMES = frozenset({"user", "host", "account", "group", "bucket", "network"})
 """Kinds that are names: two spellings of one are one, and what identifies no one stays."""
 
-_SYSLOG = re.compile(r":(?<=[A-Z][a-z]{2} [ \d]\d \d\d:)\d\d:\d\d ([A-Za-z0-9][\w.-]*) [\w./@()-]+(?:\[\d+\])?:")
-_ISO_LOG = re.compile(
+_SYSLOG = regex(r":(?<=[A-Z][a-z]{2} [ \d]\d \d\d:)\d\d:\d\d ([A-Za-z0-9][\w.-]*) [\w./@()-]+(?:\[\d+\])?:")
+_ISO_LOG = regex(
     r"T(?<=\d{4}-\d\d-\d\dT)\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)? ([A-Za-z][\w.-]*) "
     r"(?:kernel|systemd|sshd|sudo|dbus-daemon|slurmd|containerd|dockerd|[\w./@()-]+\[\d+\]):"
 )
-_SPACED_LOG = re.compile(r"-(?<=\d{4}-)\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})? ([A-Za-z][\w.-]*) (?:kernel|[\w./@()-]+\[\d+\]):")
+_SPACED_LOG = regex(r"-(?<=\d{4}-)\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})? ([A-Za-z][\w.-]*) (?:kernel|[\w./@()-]+\[\d+\]):")
 _ID_WORDS = ("serial", "unique", "machine", "boot_id", "boot-id", "boot id", "asset")
 _SERIAL = Pattern(
     r"(?i:serial(?:[ _-]?(?:number|no|num))?|unique[ _-]?id|machine[ _-]?id|boot[ _-]?id|asset[ _-]?tag)"
@@ -138,8 +139,8 @@ class Search:
                     yield start, end, name
 
 
-_RUN = re.compile(r"[^\W_]+")
-_KEY = re.compile(r'"\s{0,20}:')
+_RUN = regex(r"[^\W_]+")
+_KEY = regex(r'"\s{0,20}:')
 
 
 def _goes_on(neighbour: str, name: str) -> bool:

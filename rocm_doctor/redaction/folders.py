@@ -5,26 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.known import words
 from rocm_doctor.redaction.rules import Found, Pattern, Rule
 
 NAME = r"[A-Za-z_][\w.+-]{0,63}"
 _INITIALS = r"(?:(?P<of_a>[a-z])/(?=(?P=of_a)))?(?:(?P<of_b>[a-z]{2})/(?=(?P=of_b)))?"
 """Folders of initials between: /home/j/jr/jroe."""
-_PATH = re.compile(
+_PATH = regex(
     r"(?<![\w.~/-])/(?:mnt|srv|net|nfs|lustre\w{0,8}|pfs|gpfs\w{0,8}|cfs|lfs\d{0,3}|beegfs|cephfs|weka|vast|fsx|raid\d?|data\d{0,3}|work\d{0,3}|u"
     r"|storage\d{0,3}|g?scratch\w{0,8}|projects?|staff|students|vol\d?|export)/((?:[\w.+-]{1,64}/){1,5}(?:[\w+-]{1,64}(?=[\s\"',;)]|$))?|[\w.+-]{1,64}$)",
     re.M,
 )
-_FOLDER = re.compile(r"[A-Za-z_][\w.+-]*(?=/|\Z)|[A-Za-z_][\w+-]*$", re.M)
+_FOLDER = regex(r"[A-Za-z_][\w.+-]*(?=/|\Z)|[A-Za-z_][\w+-]*$", re.M)
 _LEVELS = frozenset((
     "client", "clients", "customer", "customers", "data", "disk", "group", "groups", "home", "homes", "lab", "labs", "nvme", "people", "plgrid", "pr", "projappl", "project",
     "kunden", "ml", "org", "orgs", "projects", "raid", "scratch", "share", "shared", "ssd", "staff", "storage", "students", "team", "teams", "tenant", "tenants", "user", "users",
     "work",
 ))  # fmt: skip
 """Folders below which those of people and groups follow."""
-_INITIALS_FIRST = re.compile(r"([a-z])/(?=\1)(?:(\1[a-z])/(?=\2))?")
-_GROUP = re.compile(r"(?i:project|proj|prj|grp|group|team|lab|labs|dept|ag|u|p|pr)[-_]\w[\w-]{1,40}")
+_INITIALS_FIRST = regex(r"([a-z])/(?=\1)(?:(\1[a-z])/(?=\2))?")
+_GROUP = regex(r"(?i:project|proj|prj|grp|group|team|lab|labs|dept|ag|u|p|pr)[-_]\w[\w-]{1,40}")
 
 
 def _is_nobody(name: str) -> bool:

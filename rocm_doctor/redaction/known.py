@@ -8,6 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
+
 _HERE = Path(__file__).parent
 
 
@@ -48,18 +50,18 @@ def words() -> frozenset[str]:
 
 
 # A machine called after its hardware or its software is as anonymous as these are.
-_HARDWARE = re.compile(
+_HARDWARE = regex(
     r"gfx\d\w*|(?:rx|mi|vega|navi|rocm|hip|cuda|rdna|cdna|zen|epyc|ryzen|radeon|instinct)[-_]?\d{1,5}\w{0,4}|\d{3,4}(?:xtx?|gre|x3d|hx|hs)"
     r"|strix(?:[-_]?(?:halo|point))?|(?:amd)?gpus?|w[67]\d00|v620|r9700|[ah]100|rocm|amdgpu|epyc|ryzen|radeon|instinct|vega|navi|wsl2?",
     re.I,
 )
 # Positions in a list and not names: rank0, card1, node-2.
-_NUMBERED = re.compile(
+_NUMBERED = regex(
     r"(?:gpu|rank|card|cuda|step|epoch|layer|cpu|job|task|tty|pts|eth|ib|nic|stage|shard|part)[-_]?\d{0,2}"
     r"|(?:node|worker|host|server|master)[-_]?\d?",
     re.I,
 )
-_NO_NAME = re.compile(
+_NO_NAME = regex(
     r"\d[\d.:,_-]*|v?\d+(?:\.\d+)+\S*|[\W_]+|0x[0-9a-f]+|.*\.(?:py|so|cpp|cc|cu|hip|h|hpp|log|txt|json|ya?ml|sh|md|zip|gz)", re.I
 )
 
@@ -105,6 +107,4 @@ def domain_of(host: str) -> str:
     return domain if named and not is_public(domain) and domain not in known().mail_providers else ""
 
 
-_LOCAL = re.compile(
-    "local|lan|internal|corp|cluster|localdomain|intranet|home|arpa|private|box|test|mgmt|infra|svc|example|[a-z]"
-)
+_LOCAL = regex("local|lan|internal|corp|cluster|localdomain|intranet|home|arpa|private|box|test|mgmt|infra|svc|example|[a-z]")

@@ -14,6 +14,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.bounded.texts import lower
 from rocm_doctor.redaction import addresses
 from rocm_doctor.redaction.find import NAMES, PSEUDONYM, Search, searches
@@ -34,15 +35,15 @@ _ID = 12
 """Digits of the short form of a container's id."""
 _LONGEST = 500
 """Letters of a token that is looked for elsewhere."""
-_DOMAIN = re.compile(r"(?:\.[a-z][a-z0-9-]{1,40}){2,4}(?![\w(/])")
+_DOMAIN = regex(r"(?:\.[a-z][a-z0-9-]{1,40}){2,4}(?![\w(/])")
 """What makes the short name of a host a full one."""
-_PERSON = re.compile(r"([A-Za-z]{3,30})\.([A-Za-z]{3,30})@")
+_PERSON = regex(r"([A-Za-z]{3,30})\.([A-Za-z]{3,30})@")
 """The parts of a mail address that are a person's first and last name."""
-_NAME = re.compile(r"[^\W\d_]{4,}")
+_NAME = regex(r"[^\W\d_]{4,}")
 """A part of a person's name that stands alone elsewhere: in a signature, in a login."""
 _QUOTE = 80
 """Length of a text from which it may be a quote that was cut."""
-_TAILS = (re.compile(r"[^\s\"'=:,(&?@/]{8,}$"), re.compile(r"[^\s\"',(&?]{8,}$"), re.compile(r"(?<==)\S{8,}$"))
+_TAILS = (regex(r"[^\s\"'=:,(&?@/]{8,}$"), regex(r"[^\s\"',(&?]{8,}$"), regex(r"(?<==)\S{8,}$"))
 
 
 class Replaced(NamedTuple):

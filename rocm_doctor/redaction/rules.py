@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
+
 Spans = Iterator[tuple[int, int]]
 _LINE = 400
 """Characters before a hint in which its line must begin, and as many again behind it: prefixes and prompts are shorter."""
@@ -26,7 +28,7 @@ class Found(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """A regular expression that is compiled when it is first tried: most texts try a few of several hundred."""
+    """A regular expression, not compiled: most texts try a few of several hundred."""
 
     source: str
     flags: int = 0
@@ -50,12 +52,12 @@ class Rule(NamedTuple):
 
 
 _PLURALS = {"users": "user", "hosts": "host", "groups": "group", "accounts": "account"}
-_ITEM = re.compile(r"[A-Za-z_][\w.+-]*")
-_BRACKETS = re.compile(r"([A-Za-z][\w.-]*)\[[\d,-]+\][\w.-]*|[A-Za-z][\w.-]*")
-_UNBROKEN = re.compile(r"[^\s\"'`<>,;$&|()\[\]{}]*")
+_ITEM = regex(r"[A-Za-z_][\w.+-]*")
+_BRACKETS = regex(r"([A-Za-z][\w.-]*)\[[\d,-]+\][\w.-]*|[A-Za-z][\w.-]*")
+_UNBROKEN = regex(r"[^\s\"'`<>,;$&|()\[\]{}]*")
 _LONG = 150
 """Letters of a token from which it goes on to the end of its word: patterns are bounded, tokens are not."""
-_WORD = re.compile(r"[\w.-]*")
+_WORD = regex(r"[\w.-]*")
 
 
 class RuleSet:
@@ -63,7 +65,8 @@ class RuleSet:
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self._rules = tuple(rules)
-        self._compiled: dict[int, re.Pattern[str]] = {}
+        # In a rule that searches a line, `^` and `$` are the ends of that line.
+        self._patterns = tuple(regex(r.pattern.source, r.pattern.flags | (re.M if r.at == "line" else 0)) for r in self._rules)
         places: dict[str, list[int]] = {}
         for number, rule in enumerate(self._rules):
             for hint in rule.hints:
@@ -87,7 +90,7 @@ class RuleSet:
                 if at < done[number]:
                     continue
                 rule = self._rules[number]
-                match, beyond = _TRIED[rule.at](self._compiled.get(number) or self._compile(number), text, at)
+                match, beyond = _TRIED[rule.at](self._patterns[number], text, at)
                 done[number] = max(beyond, at + 1)
                 accepted = match is not None and (rule.accept is None or rule.accept(match))
                 if match and (accepted or rule.whole):
@@ -97,13 +100,6 @@ class RuleSet:
                         done[number] = max(done[number], found.end)
                         token = max(token, found.end) if found.kind == "token" else token
                         yield found
-
-    def _compile(self, number: int) -> re.Pattern[str]:
-        """The rule's pattern; in one that searches a line, `^` and `$` are the ends of that line."""
-        source, flags = self._rules[number].pattern
-        made = re.compile(source, flags | re.MULTILINE if self._rules[number].at == "line" else flags)
-        self._compiled[number] = made
-        return made
 
 
 def _tree(words: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.known import Shape, known, words
 from rocm_doctor.redaction.rules import Found, Pattern, Rule
 from rocm_doctor.redaction.secret_names import SECRET_NAME
@@ -23,19 +24,19 @@ _KEY_WORDS = (
     "_pass", "key is", "psk", "passcode", "wandb login", "encryption", "license_key", "otp", "pin=", "_auth", "webhook", "dsn",
     "key ", "preshared", "session_id", "sessionid",
 )  # fmt: skip
-_STRONG = re.compile(
+_STRONG = regex(
     r"secret|passw(?:or)?d|passphrase|passcode|api_?key|access_?key|private_?key|credential|auth_?token|pre_?shared_?key|_psk|^psk$|^pwd$|webhook_?url|_dsn$|(?:^|_)pass$",
     re.I,
 )
-_TOKENS = re.compile(
+_TOKENS = regex(
     r"(?:^|[_-])(?:access|auth|api|bearer|refresh|hf|hub|hugging|github|gitlab|gh|wandb|bot|slack|session|csrf|id|secret|login|personal|deploy|registry|pypi|npm|jupyter)?[_-]?token$",
     re.I,
 )
-_MODELS_OWN = re.compile(
+_MODELS_OWN = regex(
     r"^(?:pad|eos|bos|unk|sep|cls|mask|image|video|audio|next|prompt|new|max|min|num|n|stop|start|end|im|special|per|mean|total|vision|add|use|return|skip|trust)[_-]|^tokeni[sz]",
     re.I,
 )
-_HARMLESS = re.compile(
+_HARMLESS = regex(
     r"[*.\u2022xX#_-]+|(?:true|false|none|null|nil|yes|no|on|off|str|int|optional|required|redacted|hidden|removed|censored|undefined|unset|empty|changeme)"
     r"|(?:your|my|the|some|insert|enter|put|paste|example|dummy|fake|placeholder|xxx|<).*|(?:os|self|args|config|cfg|settings|env|secrets|kwargs|torch|np|process)\..*"
     r"|%.*%?|[/~.][\w./:-]*|[a-z_][\w.]*\.(?:py|json|ya?ml|txt|env|pem|key)|https?://.*|-{1,2}[a-z].*|\d{1,11}|0x[0-9a-f]+|\d+(?:\.\d+)+\S*|[\W_]+",
@@ -97,7 +98,7 @@ def _is_said(match: re.Match[str]) -> bool:
     return not _HARMLESS.fullmatch(value) and not value.isalpha() and (not before or before[-1] in ",;(|/-")
 
 
-_KEY_LIKE = re.compile(r"key|auth|sig|cookie|token|pass|pwd|pin|otp|credential|session|encryption|webhook", re.I)
+_KEY_LIKE = regex(r"key|auth|sig|cookie|token|pass|pwd|pin|otp|credential|session|encryption|webhook", re.I)
 
 
 def _shape(shape: Shape) -> Rule:
@@ -239,8 +240,8 @@ def rules() -> Iterator[Rule]:
     yield from _RULES
 
 
-_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,60}(?:PRIVATE KEY|CERTIFICATE|PGP MESSAGE)(?: BLOCK)?-----")
-_BODY_LINE = re.compile(r"(?:\\r|\\n|[\s>|#*\"',+]|[A-Za-z-]{3,20}: [^\n]{1,80}\n)*[A-Za-z0-9+/=]{8,}(?=\\|\s|[\"',-]|$)")
+_BEGIN = regex(r"-----BEGIN [A-Z0-9 ]{0,60}(?:PRIVATE KEY|CERTIFICATE|PGP MESSAGE)(?: BLOCK)?-----")
+_BODY_LINE = regex(r"(?:\\r|\\n|[\s>|#*\"',+]|[A-Za-z-]{3,20}: [^\n]{1,80}\n)*[A-Za-z0-9+/=]{8,}(?=\\|\s|[\"',-]|$)")
 _LONGEST_KEY = 20_000
 
 

@@ -5,12 +5,12 @@ Names are learnt from all that belongs together before any of it is changed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading, Report, Snapshot
 from rocm_doctor.redaction.redactor import WITHHELD, Redactor, of_this_machine
 from rocm_doctor.redaction.secret_names import SECRET_NAME
@@ -36,7 +36,7 @@ _KEEP_FIELDS = frozenset(
         "sources",
     }
 )
-_WHOLE_FILE = re.compile(r"(?:^|/)(unique_id|serial_number|\w+_serial|machine-id|boot_id|hostname|product_uuid)$")
+_WHOLE_FILE = regex(r"(?:^|/)(unique_id|serial_number|\w+_serial|machine-id|boot_id|hostname|product_uuid)$")
 _SECRET_FACTS = {
     "uuid": "uuid",
     "unique_id": "uuid",
@@ -49,7 +49,7 @@ _SECRET_FACTS = {
 
 _LARGE = 1 << 16
 """Characters of a text that is learnt from last: what tools print has its names replaced, whatever a log is full of."""
-_LINE = re.compile(r"line (\d{1,9})$")
+_LINE = regex(r"line (\d{1,9})$")
 
 
 def having_read(artifacts: Iterable[Artifact], redactor: Redactor | None = None) -> Redactor:
