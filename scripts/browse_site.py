@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Error, sync_playwright
 
 PAGES = (
     "", "gpu/", "gpu/rx-6700-xt/", "gpu/gfx1100/", "diagnosis/", "diagnosis/arch.not-in-build/", "variable/hsa_override_gfx_version/",
@@ -87,6 +87,39 @@ def reached(browser: Browser, address: str, presses: int = 14) -> list[str]:
     return found
 
 
+def unusable(browser: Browser, root: str) -> Iterator[str]:
+    """What does not work with the keyboard alone, or without JavaScript."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(f"{root}gpu/", wait_until="networkidle")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    if not page.url.endswith("#top"):
+        yield "the first Tab is not the link to the content"
+    for _ in range(4):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.type") == "search":
+            break
+    page.keyboard.type("6700 xt")
+    if page.locator("tbody tr:visible").count() != 1:
+        yield "the filter of the GPUs cannot be reached or does not filter"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/gpu/rx-6700-xt/")
+    page.keyboard.press("/")
+    page.keyboard.type("privacy")
+    try:
+        page.wait_for_selector(".md-search-result__item a[href*='docs/privacy']", timeout=20_000)
+    except Error:
+        yield "the search does not find a document"
+    page.close()
+    plain = browser.new_context(java_script_enabled=False)
+    page = plain.new_page()
+    page.goto(f"{root}matrix/lib/")
+    if page.locator("tbody tr:visible").count() < 2 or page.locator("form.filter").count():
+        yield "the table is not whole without JavaScript"
+    plain.close()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("site", type=Path)
@@ -103,6 +136,8 @@ def main() -> int:
             for name, settings in LOOKS.items():
                 file = f"{page.strip('/').replace('/', '-') or 'home'}-{name}"
                 problems += look(browser, root + page, file, settings, given.out / f"{file}.png" if given.out else None)
+        if given.site.is_dir():
+            problems += unusable(browser, root)
         print("Tab:", *reached(browser, root + pages[-1 if len(pages) == 1 else 1]), sep="\n  ")
         browser.close()
     print("\n".join(problems) or "nothing serious")

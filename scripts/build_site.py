@@ -101,11 +101,14 @@ def build(folder: Path, out: Path, made: Iterable[Page], texts: Iterable[docs.Do
 
 
 def _shorten(index: Path, leads: Container[str]) -> None:
-    """Leave out of the search the sections of pages that are found by their lead alone."""
+    """Leave out of the search the sections of pages that are found by their lead alone, and the words that lead to a whole page elsewhere."""
     found = msgspec.json.decode(index.read_bytes())
     found["docs"] = [
         one for one in found["docs"] if "#" not in one["location"] or one["location"].partition("/#")[0] not in leads
     ]
+    for one in found["docs"]:
+        if "#" in one["location"]:
+            one.pop("tags", None)
     index.write_bytes(msgspec.json.encode(found))
 
 

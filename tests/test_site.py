@@ -197,6 +197,7 @@ def test_the_issue_form_that_the_links_fill_in_exists() -> None:
 @pytest.mark.parametrize(("text", "expected"), [
     ("https://github.com/ROCm/TheRock/issues/1 § comment, seen 2026-11-22", "https://github.com/ROCm/TheRock/issues/1"),
     ("ROCm/clr hipamd/src/hip_error.cpp@f9f995c6d", "https://github.com/ROCm/clr/blob/f9f995c6d/hipamd/src/hip_error.cpp"),
+    ("ROCm/rocm-docs rdna3-5.rst@70b8d6e0", "https://github.com/ROCm/rocm-docs/tree/70b8d6e0"),
     ("ROCm/amdgpu-docs@09addca3", "https://github.com/ROCm/amdgpu-docs/tree/09addca3"),
     ("PyPI wheels bitsandbytes 0.48.2 to 0.50.2: files", "https://pypi.org/project/bitsandbytes/"),
     ("rocm_doctor/workers/smoke/table.py: the stages", f"{REPOSITORY}/blob/main/rocm_doctor/workers/smoke/table.py"),

@@ -13,6 +13,8 @@ from website.claims import AREAS, at_home, state
 from website.sources import full
 from website.text import Page, block, esc, heading, items, link, outside, prose, wrong
 
+SHORTEST = 8
+"""Characters of a line that is telling enough to be searched for."""
 CRUMBS = (("", "Home"), ("diagnosis", "Errors"))
 
 
@@ -58,7 +60,18 @@ def _page(matrix: Matrix, known: Diagnosis, rows: Sequence[Row]) -> Page:
     if rows:
         lines.append(heading(2, "Known cases") + "\n")
         lines += [part for row in rows for part in entry(row)]
-    return Page(f"diagnosis/{known.id}", title, f"{known.criterion} {known.advice}", "\n".join(lines), CRUMBS)
+    return Page(
+        f"diagnosis/{known.id}", title, f"{known.criterion} {known.advice}", "\n".join(lines), CRUMBS, found_by=_lines(rows)
+    )
+
+
+def _lines(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Lines that lead to a diagnosis, as its rows ask for them."""
+    asked = (
+        condition for row in rows for name, condition in row.when.items() if name in ("log", "log.2") and "!" not in condition
+    )
+    lines = (line.replace("*", " ").strip() for condition in asked for line in condition.split("|"))
+    return tuple(dict.fromkeys(line for line in lines if len(line) >= SHORTEST and "{" not in line))
 
 
 def entry(row: Row) -> Iterator[str]:

@@ -12,7 +12,6 @@ from rocm_doctor.plan.catalog import System
 from website import claims
 from website.claims import Claim, at_home, cell, evidence, line, listed, state, system
 from website.plans import SYSTEMS, more, plans, section, short
-from website.sources import source
 from website.text import Page, esc, heading, items, link, prose, slug, table, wrong
 
 Plans = dict[System, Plan]
@@ -51,16 +50,16 @@ def home(name: str) -> str:
 
 
 def _table(matrix: Matrix, found: dict[str, Plans]) -> Page:
-    rows = (_listed(name, target, found[target.gfx]) for name, targets in reversed(by_name(matrix).items()) for target in targets)
-    bare = (_listed("", target, found[target.gfx]) for target in matrix.gfx.values() if not target.names)
+    newest = list(reversed(matrix.gfx.values()))
+    rows = (_listed(name, target, found[target.gfx]) for target in newest for name in target.names or ("",))
     columns = ("GPU", "Target", *(f"PyTorch on {system(name)}" for name in SYSTEMS))
     about = "Which torch runs on which AMD GPU with ROCm, on Linux, Windows and WSL: the first plan for every product, with sources on its page."
-    body = table(columns, [*rows, *bare], "AMD GPUs and the torch that runs on each", "claims filterable")
+    body = table(columns, rows, "AMD GPUs and the torch that runs on each", "claims filterable")
     return Page("gpu", "AMD GPUs: PyTorch and ROCm support", about, f"{about}\n\n{body}", CRUMBS[:1])
 
 
 def _listed(name: str, target: Target, of_target: Plans) -> str:
-    product = link(home(name), esc(name)) if name else ""
+    product = link(home(name), esc(name)) if name else "no product"
     stacks = "".join(f"<td>{esc(short(plan))}</td>" for plan in of_target.values())
     return f'<tr><th scope="row">{product}</th><td>{link(f"gpu/{target.gfx}", target.gfx)}</td>{stacks}</tr>'
 
@@ -81,7 +80,7 @@ def _target(matrix: Matrix, target: Target, of_target: Plans) -> Page:
             *_wheels(matrix, target),
         ]
     )
-    return Page(f"gpu/{target.gfx}", title, _about(title, [target], of_target), body, CRUMBS, "lead")
+    return Page(f"gpu/{target.gfx}", title, _about(title, [target], of_target), body, CRUMBS, "lead", _names([target]))
 
 
 def _product(matrix: Matrix, name: str, targets: Sequence[Target], found: dict[str, Plans]) -> Page:
@@ -96,7 +95,13 @@ def _product(matrix: Matrix, name: str, targets: Sequence[Target], found: dict[s
     lines.append(heading(2, "More about this chip", "more") + "\n")
     lines.append(items(_further(matrix, target) for target in targets) + "\n")
     body = "\n".join([*lead, *lines])
-    return Page(home(name), title, _about(title, targets, found[targets[0].gfx]), body, CRUMBS, "lead")
+    return Page(home(name), title, _about(title, targets, found[targets[0].gfx]), body, CRUMBS, "lead", (name, *_names(targets)))
+
+
+def _names(targets: Sequence[Target]) -> tuple[str, ...]:
+    """What people call these chips beside the names of products."""
+    words = [word for one in targets for word in (one.gfx, one.family, *one.codename.split(" / "), *one.processors)]
+    return tuple(dict.fromkeys(word.replace("*", " ").replace("?", "") for word in words))
 
 
 def _further(matrix: Matrix, target: Target) -> str:
@@ -194,12 +199,12 @@ def _titled(title: str, found: Iterable[Claim], target: Target) -> Iterator[str]
 
 
 def _wheels(matrix: Matrix, target: Target) -> Iterator[str]:
+    """The builds with its code; each leads to its page, which has the sources."""
     rows = []
     for build in with_code(matrix, target.gfx):
-        one = claims.of_build(build)
         blas = "not known" if not build.blas else "yes" if target.gfx in build.blas else "no"
-        cells = (link(one.home, esc(build.key)), esc(blas), esc(" ".join(build.pythons)), source(build.sources[0]))
-        rows.append(f'<tr data-claim="{esc(build.key)}">' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+        cells = (link(claims.of_build(build).home, esc(build.key)), blas, esc(" ".join(build.pythons)))
+        rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
     if rows:
         yield heading(2, "torch builds with its code", "wheels") + "\n"
-        yield table(("torch", "rocBLAS kernels", "Python", "Source"), rows, f"torch builds with code for {target.gfx}") + "\n"
+        yield table(("torch", "rocBLAS kernels", "Python"), rows, f"torch builds with code for {target.gfx}") + "\n"

@@ -12,6 +12,8 @@ from website.text import REPOSITORY, Page, esc, heading, items, link, outside, s
 PLACE = "sources"
 _GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/(?:issues|pull|discussions)/(\d+)")
 _FILE = re.compile(r"(?P<repo>[\w-]+/[\w.-]+)(?: (?P<path>[\w./-]+))?@(?P<commit>[\w./-]+)$")
+_BARE = re.compile(r"[^/]+\.(?:rst|csv)|[^/.]+")
+"""The name of a file whose folder the source does not say."""
 _LOOSE = re.compile(r"(?P<repo>[A-Za-z][\w-]+/[\w.-]+) \S")
 _PACKAGE = re.compile(r"PyPI (?:wheels?|metadata) (?:of )?(?P<name>[a-z][\w-]*)")
 _KERNEL = re.compile(r"Linux kernel (?P<path>[\w./-]+/[\w./-]+)$")
@@ -25,7 +27,8 @@ def address(source: str) -> str:
     if _HTTPS.fullmatch(ref):
         return ref
     if found := _FILE.match(ref):
-        kind, path = ("blob", f"/{quote(found['path'])}") if found["path"] else ("tree", "")
+        named = found["path"] and not _BARE.fullmatch(found["path"])
+        kind, path = ("blob", f"/{quote(found['path'])}") if named else ("tree", "")
         return f"https://github.com/{found['repo']}/{kind}/{quote(found['commit'])}{path}"
     if found := _KERNEL.match(ref):
         return f"https://git.kernel.org/pub/scm/linux/kernel/git/torvalds/linux.git/tree/{quote(found['path'])}"

@@ -25,7 +25,7 @@ _SITE = re.compile(r'"site:([^"#]*?)/?(#[^"]*)?"')
 class Page(NamedTuple):
     """One page: its place (`gpu/gfx1100`), what the browser's tab shows, and markdown below the first heading.
 
-    `searched`: all of it, its lead (a page that repeats another's content), or nothing.
+    `searched`: all of it, its lead (a page that repeats another's content), or nothing. `found_by`: words that lead to it first.
     """
 
     path: str
@@ -34,6 +34,7 @@ class Page(NamedTuple):
     body: str
     crumbs: tuple[tuple[str, str], ...] = ()
     searched: Literal["all", "lead", "no"] = "all"
+    found_by: tuple[str, ...] = ()
 
 
 def esc(text: str) -> str:
@@ -105,6 +106,9 @@ def written(page: Page, known: Container[str]) -> str:
 
     front: dict[str, Any] = {"title": esc(page.title), "description": esc(page.description), "crumbs": page.crumbs}
     front["hide"] = ["navigation"] if "\n## " in page.body else ["navigation", "toc"]
+    if page.found_by:
+        front["tags"] = [esc(words) for words in page.found_by]
     if page.searched == "no":
         front["search"] = {"exclude": True}
-    return f"---\n{json.dumps(front)}\n---\n\n{heading(1, page.title, 'top')}\n\n{_SITE.sub(relative, page.body)}\n"
+    body = _SITE.sub(relative, page.body if page.searched == "all" else page.body.replace(" data-search-exclude", ""))
+    return f"---\n{json.dumps(front)}\n---\n\n{heading(1, page.title, 'top')}\n\n{body}\n"
