@@ -16,6 +16,7 @@ from types import ModuleType
 
 import accuracy_page
 import expected
+import man_page
 import msgspec
 import plans_page
 import readings_page
@@ -114,6 +115,7 @@ def generated() -> Iterator[tuple[str, str]]:
     yield "rocm_doctor/schemas/fleet.json", schema(Judgement, "fleet.json", "rocm-doctor fleet judge")
     yield "docs/facts.md", facts_page()
     yield "docs/accuracy.md", accuracy_page.page()
+    yield "docs/rocm-doctor.1", man_page.page(matrix)
     yield "docs/plans.md", plans_page.page(matrix)
     yield "docs/readings.md", readings_page.page()
     yield "README.md", readme(matrix)

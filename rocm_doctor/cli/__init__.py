@@ -79,11 +79,14 @@ def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     ctx.exit()
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the versions of tool and matrix."
 )
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Check whether this machine can train on its AMD GPU; if not, why, and what to type.
 
     \b
@@ -95,6 +98,10 @@ def cli() -> None:
     Exit codes, the same for every format: 0 nothing at or above --fail-on, 1 findings, 2 usage,
     3 undetermined under --strict, 4 the doctor itself failed, 130 interrupted.
     """
+    if ctx.invoked_subcommand is None:
+        from rocm_doctor.cli.first import first_steps
+
+        first_steps()
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from rocm_doctor.binaries.types import Audit
 from rocm_doctor.binaries.wheel import audit_wheel
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.bounded.files import head
-from rocm_doctor.cli.common import InputError, interpreter, write_file
+from rocm_doctor.cli.common import InputError, completes, interpreter, write_file
 from rocm_doctor.reports.neutral import cleaned
 
 ROCM = Path("/opt/rocm")
@@ -30,7 +30,14 @@ QUIET_SECONDS = 2.0
     epilog="Examples:  rocm-doctor audit --gpu gfx906;  rocm-doctor audit bitsandbytes-*.whl;  rocm-doctor audit .venv"
 )
 @click.argument("path", required=False, type=click.Path(path_type=Path))
-@click.option("--gpu", "gpus", multiple=True, metavar="GFX", help="Judge for this target (gfx906, gfx90a:xnack-); repeatable.")
+@click.option(
+    "--gpu",
+    "gpus",
+    multiple=True,
+    metavar="GFX",
+    shell_complete=completes("targets"),
+    help="Judge for this target (gfx906, gfx90a:xnack-); repeatable.",
+)
 @click.option("--override", metavar="X.Y.Z", help="Judge as under this HSA_OVERRIDE_GFX_VERSION.")
 @click.option("--hip", metavar="X.Y", help="torch.version.hip to assume; it decides which library bitsandbytes loads.")
 @click.option("--python", help="Audit this interpreter's environment instead of the doctor's own.")

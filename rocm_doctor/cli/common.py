@@ -29,6 +29,18 @@ class InputError(click.ClickException):
     exit_code = 2
 
 
+def completes(what: str) -> Callable[[click.Context, click.Parameter, str], list[Any]]:
+    """The completion of a parameter by that function of complete.py, which is loaded when a shell asks."""
+
+    def items(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        from rocm_doctor.cli import complete
+
+        found: list[Any] = getattr(complete, what)(incomplete)
+        return found
+
+    return items
+
+
 def report_options(command: F) -> F:
     """--format, -o, --fail-on, --strict, --ignore, --baseline, --no-redact, -v, -q, --matrix, --overlay."""
     for option in reversed(_OPTIONS):
@@ -52,7 +64,13 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
         "--fail-on", type=click.Choice(FAIL_ON), default="error", show_default=True, help="Exit with 1 from this severity on."
     ),
     click.option("--strict", is_flag=True, help="Exit with 3 if the verdict is undetermined."),
-    click.option("--ignore", multiple=True, metavar="ID[:ROW]", help="Ignore a diagnosis or one row of it; repeatable."),
+    click.option(
+        "--ignore",
+        multiple=True,
+        metavar="ID[:ROW]",
+        help="Ignore a diagnosis or one row of it; repeatable.",
+        shell_complete=completes("ignored"),
+    ),
     click.option(
         "--baseline",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import click
 
-from rocm_doctor.cli.common import InputError, load_matrix, width
+from rocm_doctor.cli.common import InputError, completes, load_matrix, width
 from rocm_doctor.matrix import EnvVar, Matrix
 from rocm_doctor.model import Diagnosis, Row
 from rocm_doctor.reports.terminal import command_lines
 
 
 @click.command(epilog="Examples:  rocm-doctor explain arch.not-in-build;  rocm-doctor explain HSA_OVERRIDE_GFX_VERSION")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completes("names"))
 @click.option("--matrix", "matrix_path", type=click.Path(exists=True, path_type=Path), help="Use this matrix.")
 @click.option("--overlay", "overlays", multiple=True, type=click.Path(exists=True, path_type=Path), help="Add or override rows.")
 def command(name: str | None, matrix_path: Path | None, overlays: Sequence[Path]) -> None:

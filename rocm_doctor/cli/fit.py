@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from rocm_doctor.cli.check import live, said_when_slow
-from rocm_doctor.cli.common import InputError, load_matrix, named_gpu, width
+from rocm_doctor.cli.common import InputError, completes, load_matrix, named_gpu, width
 from rocm_doctor.fit import answer as answers
 from rocm_doctor.fit import card as cards
 from rocm_doctor.fit import presets, resolve, runner, text
@@ -51,7 +51,9 @@ def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tu
     epilog="Examples:  rocm-doctor fit --model Qwen2.5-3B --gpu gfx906 --vram 32GiB;  "
     "rocm-doctor fit --model llama-3.1-8b --method qlora --gpu 'RX 7900 XTX';  rocm-doctor fit --config axolotl.yml"
 )
-@click.option("--model", help="A preset, a hub id of one, a config.json, or a folder that holds one.")
+@click.option(
+    "--model", shell_complete=completes("models"), help="A preset, a hub id of one, a config.json, or a folder that holds one."
+)
 @click.option("--config", "file", type=FILE, help="A TrainingArguments, axolotl or LLaMA-Factory file (YAML or JSON).")
 @click.option("--method", type=click.Choice(get_args(Method)), help="[default: lora]")
 @click.option("--rank", type=click.IntRange(1), help="LoRA rank. [default: 16]")
@@ -83,6 +85,7 @@ def names(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tu
     "--gpu",
     default="auto",
     show_default=True,
+    shell_complete=completes("targets"),
     help="A gfx target or a product's name (or sm_90, to compare), or auto: this machine's first.",
 )
 @click.option("--vram", callback=size, help="Memory of the GPU: 24GiB.")

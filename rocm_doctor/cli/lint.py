@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from rocm_doctor.bounded.archives import printable
-from rocm_doctor.cli.common import InputError, baselined, deliver, finish, load_matrix, named_gpu, report_options
+from rocm_doctor.cli.common import InputError, baselined, completes, deliver, finish, load_matrix, named_gpu, report_options
 from rocm_doctor.lint.declared import Repository, Target
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
@@ -19,7 +19,7 @@ _OS = ("linux", "windows", "wsl", "macos")
 
 @click.command(epilog="Example:  rocm-doctor lint --gpu gfx906 --rocm 6.3 --python 3.12 --format github")
 @click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path))
-@click.option("--gpu", help="gfx target or product name, e.g. gfx1100 or 'RX 7900 XTX'.")
+@click.option("--gpu", shell_complete=completes("targets"), help="gfx target or product name, e.g. gfx1100 or 'RX 7900 XTX'.")
 @click.option("--rocm", default="", help="ROCm release on the machine, e.g. 6.3.")
 @click.option("--driver", default="", help="Version of the amdgpu DKMS driver, if not in-tree.")
 @click.option("--python", default="", help="Python version, e.g. 3.12.")

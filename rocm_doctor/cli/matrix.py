@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rocm_doctor.cli.common import InputError, load_matrix
+from rocm_doctor.cli.common import InputError, completes, load_matrix
 from rocm_doctor.cli.table import markdown, simple
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _which(function: Callable[..., Any]) -> Callable[..., Any]:
 @command.command(
     epilog="Examples:  matrix show gfx906;  matrix show torch 2.9.1;  matrix show bitsandbytes;  matrix show 'RX 7900 XTX'"
 )
-@click.argument("subject")
+@click.argument("subject", shell_complete=completes("subjects"))
 @click.argument("version", default="")
 @_which
 def show(subject: str, version: str, matrix_path: Path | None, overlays: Sequence[Path], style: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from rocm_doctor.cli.common import InputError, load_matrix, named_gpu, write_file
+from rocm_doctor.cli.common import InputError, completes, load_matrix, named_gpu, write_file
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.plan.answer import Plan, answer
 from rocm_doctor.plan.catalog import known
@@ -23,7 +23,9 @@ from rocm_doctor.versions import parse
 F = TypeVar("F", bound=Callable[..., Any])
 _OVERLAY = click.Path(exists=True, path_type=Path)
 _OPTIONS: tuple[Callable[[F], F], ...] = (
-    click.option("--gpu", help="Plan for this target (gfx1100) instead of this machine's GPU."),
+    click.option(
+        "--gpu", shell_complete=completes("targets"), help="Plan for this target (gfx1100) instead of this machine's GPU."
+    ),
     click.option("--python", help="Python version to plan for (3.12), or an interpreter of this machine to plan around."),
     click.option(
         "--os", "system", type=click.Choice(("linux", "windows", "wsl")), help="System to plan for. [default: this one]"
@@ -34,7 +36,11 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
     ),
     click.option("--kernel", help="Kernel release, as uname -r prints it."),
     click.option(
-        "--with", "packages", metavar="NAMES", help="Packages besides torch, separated by commas (bitsandbytes,flash-attn)."
+        "--with",
+        "packages",
+        metavar="NAMES",
+        shell_complete=completes("packages"),
+        help="Packages besides torch, separated by commas (bitsandbytes,flash-attn).",
     ),
     click.option("--train", type=click.Choice(tuple(TRAIN)), help="Add the packages of this kind of fine-tuning."),
     click.option(

@@ -1,0 +1,76 @@
+"""What the shell completes: targets, diagnoses, rows, variables, packages and models, from the packaged matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from click.shell_completion import CompletionItem
+
+from rocm_doctor.cli.common import load_matrix
+from rocm_doctor.matrix import Matrix
+
+
+def targets(incomplete: str) -> list[CompletionItem]:
+    """gfx targets, with the products that have them."""
+    return _fitting(_targets(load_matrix(None, ())), incomplete)
+
+
+def names(incomplete: str) -> list[CompletionItem]:
+    """What `explain` takes: diagnoses, variables and targets; rows where none of these fits."""
+    matrix = load_matrix(None, ())
+    variables = ((one.name, one.effect) for one in matrix.env.values())
+    found = _fitting([*_diagnoses(matrix), *variables, *_targets(matrix)], incomplete)
+    return found or _fitting(_rows(matrix), incomplete)
+
+
+def ignored(incomplete: str) -> list[CompletionItem]:
+    """What `--ignore` takes: diagnoses; rows where none of these fits."""
+    matrix = load_matrix(None, ())
+    return _fitting(_diagnoses(matrix), incomplete) or _fitting(_rows(matrix), incomplete)
+
+
+def subjects(incomplete: str) -> list[CompletionItem]:
+    """What `matrix show` takes: targets, parts of the stack, packages and variables."""
+    matrix = load_matrix(None, ())
+    parts = [(name, "") for name in ("torch", "rocm", "driver")]
+    return _fitting([*parts, *_targets(matrix), *_packages(matrix), *((name, "") for name in matrix.env)], incomplete)
+
+
+def packages(incomplete: str) -> list[CompletionItem]:
+    """Packages separated by commas: those before the last comma stay."""
+    before, comma, last = incomplete.rpartition(",")
+    given = {name.strip() for name in before.split(",")}
+    return [
+        CompletionItem(f"{before}{comma}{name}", help=words)
+        for name, words in _packages(load_matrix(None, ()))
+        if name.startswith(last) and name not in given
+    ]
+
+
+def models(incomplete: str) -> list[CompletionItem]:
+    """Presets of `fit`, and files: a config.json is a model, too."""
+    presets = load_matrix(None, ()).plain("models") or {}
+    return _fitting(((name.lower(), "") for name in presets), incomplete) or [CompletionItem(incomplete, type="file")]
+
+
+def _fitting(known: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
+    start = incomplete.casefold()
+    return [CompletionItem(name, help=" ".join(words.split())[:80]) for name, words in known if name.casefold().startswith(start)]
+
+
+def _targets(matrix: Matrix) -> Iterator[tuple[str, str]]:
+    yield from ((name, ", ".join(target.names[:3]) or target.family) for name, target in matrix.gfx.items())
+
+
+def _diagnoses(matrix: Matrix) -> Iterator[tuple[str, str]]:
+    yield from ((one.id, one.title) for one in matrix.diagnoses.values())
+
+
+def _rows(matrix: Matrix) -> Iterator[tuple[str, str]]:
+    yield from ((row.key, row.title) for row in matrix.rows)
+
+
+def _packages(matrix: Matrix) -> Iterator[tuple[str, str]]:
+    from rocm_doctor.plan.catalog import known
+
+    yield from ((name, "") for name in known(matrix).packages)
