@@ -1,9 +1,11 @@
-"""Run the pre-commit hook, the action's steps and the GitLab job for real, in a scratch repository with a fault and without.
+"""Run what the documentation tells people to paste, for real: the pre-commit hook, both actions, the GitLab job, the install lines.
 
     python scripts/lint_in_ci.py
 
-The hook is installed by pre-commit from this checkout's last commit. The action's steps are run in order with its own inputs; the GitLab
-job is the one of docs/ci.md, with this checkout in the place of the released package. Each must end with 1 for the fault and 0 without.
+Lint runs in a scratch repository with a fault and without, and must end with 1 and 0. The hook is installed by pre-commit from this
+checkout's last commit, the actions' steps run in order with their own inputs, the GitLab job is the one of docs/ci.md. The triage action
+gets an issue, and a `gh` that writes down what it is asked to post. Install lines of the README and the docs run in an environment of their
+own. Wherever a release is named, this checkout takes its place.
 """
 
 from __future__ import annotations
@@ -48,33 +50,96 @@ def hook(folder: Path, home: Path) -> int:
     return done.returncode
 
 
-def value(text: str, inputs: dict[str, str], temporary: Path) -> str:
-    """An expression of the action as the runner fills it in."""
-    known = {f"inputs.{name}": given for name, given in inputs.items()}
-    known |= {"github.action_path": str(ROOT / ".github/actions/rocm-doctor"), "runner.temp": str(temporary)}
-    return re.sub(r"\$\{\{\s*([\w.-]+)\s*\}\}", lambda m: known[m[1]], text)
-
-
-def action(folder: Path, temporary: Path) -> int:
-    """The steps of the composite action, in order, until one fails."""
-    described: dict[str, Any] = yaml.safe_load((ROOT / ".github/actions/rocm-doctor/action.yml").read_text("utf-8"))
-    inputs = {name: str(one.get("default", "")) for name, one in described["inputs"].items()} | {
-        "sarif": str(temporary / "r.sarif")
-    }
+def steps(name: str, folder: Path, temporary: Path, given: dict[str, str], **more: str) -> int:
+    """The steps of a composite action, in order, until one fails."""
+    place = ROOT / ".github" / "actions" / name
+    described: dict[str, Any] = yaml.safe_load((place / "action.yml").read_text("utf-8"))
+    inputs = {key: str(one.get("default", "")) for key, one in described["inputs"].items()} | given
+    known = {f"inputs.{key}": one for key, one in inputs.items()}
+    known |= {"github.action_path": str(place), "runner.temp": str(temporary), "github.token": "none"}
     runner = {
         "RUNNER_TEMP": str(temporary),
         "GITHUB_STEP_SUMMARY": str(temporary / "summary.md"),
         "GITHUB_OUTPUT": str(temporary / "out"),
+        **more,
     }
+
+    def value(text: str) -> str:
+        """An expression as the runner fills it in; a default may be one, too."""
+        filled = re.sub(r"\$\{\{\s*([\w.-]+)\s*\}\}", lambda m: known[m[1]], text)
+        return filled if filled == text else value(filled)
+
     for step in described["runs"]["steps"]:
-        env = {name: value(str(text), inputs, temporary) for name, text in step.get("env", {}).items()}
-        done = run(["bash", "-e", "-o", "pipefail", "-c", value(step["run"], inputs, temporary)], folder, **runner, **env)
+        env = {key: value(str(text)) for key, text in step.get("env", {}).items()}
+        done = run(["bash", "-e", "-o", "pipefail", "-c", value(step["run"])], folder, **runner, **env)
         print(f"    {step['name']}: {done.returncode}\n" + re.sub(r"^", "    ", (done.stdout + done.stderr)[-400:], flags=re.M))
         if done.returncode:
             break
+    return done.returncode
+
+
+def action(folder: Path, temporary: Path) -> int:
+    """The lint action, with SARIF."""
+    code = steps("rocm-doctor", folder, temporary, {"sarif": str(temporary / "r.sarif")})
     sarif = json.loads((temporary / "r.sarif").read_text())
     print(f"    {(temporary / 'out').read_text().strip()}, {len(sarif['runs'][0]['results'])} results in SARIF")
-    return done.returncode
+    return code
+
+
+GH = """#!/bin/sh
+case "$*" in *"comments?per_page"*) echo "[]"; exit 0;; esac
+for last; do :; done
+printf '%s\\n' "$*" >> "$CALLS"; cat "$last" >> "$CALLS"
+"""
+
+
+def triage(event: str, temporary: Path) -> int:
+    """The triage action on a saved event: the number of calls to GitHub."""
+    temporary.mkdir()
+    (temporary / "gh").write_text(GH)
+    (temporary / "gh").chmod(0o755)
+    (calls := temporary / "calls").touch()
+    more = {
+        "PATH": f"{temporary}:{os.environ['PATH']}", "CALLS": str(calls), "GITHUB_REPOSITORY": "octo/train",
+        "GITHUB_EVENT_PATH": str(ROOT / "tests" / "triage" / f"{event}.json"),
+    }  # fmt: skip
+    code = steps("triage", temporary, temporary, {}, **more)
+    return -1 if code else calls.read_text().count("api --silent --method POST")
+
+
+def install_lines() -> dict[str, str]:
+    """Every line of the README and the docs that installs or runs the released package, by file."""
+    found = {}
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        text = path.read_text("utf-8")
+        lines = [*re.findall(r"`([^`\n]+)`", text), *(line.strip().removeprefix("- ") for line in text.splitlines())]
+        for line in lines:
+            if re.match(r"(?:uvx|pipx install|pip install|uv tool install)\b.*rocm-doctor\b", line):
+                found[line] = path.name
+    return found
+
+
+def local(line: str) -> str:
+    """The line with this checkout in the place of the release."""
+    line = line.replace("git+https://github.com/rocm-doctor/rocm-doctor", f"git+file://{ROOT}")
+    return re.sub(r'(?<=pip install )"?rocm-doctor(\[\w+\])?"?', rf'"{ROOT}\1"', line)
+
+
+def installed(line: str, folder: Path) -> int:
+    """Run an install line in a new environment that has uv and pipx, then what it installed."""
+    folder.mkdir()
+    run([sys.executable, "-m", "venv", "venv"], folder)
+    run(["venv/bin/pip", "install", "-q", "uv", "pipx"], folder)
+    homes = {name: str(folder / name.lower()) for name in ("PIPX_HOME", "PIPX_BIN_DIR", "UV_CACHE_DIR")}
+    path = f"{folder / 'venv' / 'bin'}:{homes['PIPX_BIN_DIR']}:/usr/bin:/bin"
+    proof = "python -c 'import mcp'" if "[mcp]" in line else "rocm-doctor --version"
+    for command in (local(line), *(() if line.startswith("uvx") else (proof,))):
+        done = run(["bash", "-c", command], folder, **homes, PATH=path)
+        print(f"    {command[:100]}: {done.returncode}\n" + re.sub(r"^", "    ", (done.stdout + done.stderr)[-300:], flags=re.M))
+        # `uvx ... rocm-doctor check` judges this machine: 1 is an answer.
+        if done.returncode > (1 if command.startswith("uvx") else 0):
+            return done.returncode
+    return 0
 
 
 def gitlab(folder: Path, temporary: Path) -> int:
@@ -95,6 +160,12 @@ def gitlab(folder: Path, temporary: Path) -> int:
 
 def main() -> None:
     wrong = 0
+
+    def expect(what: str, found: int, expected: int) -> None:
+        nonlocal wrong
+        print(f"    {what} {found}" + ("" if found == expected else f", and {expected} was expected"))
+        wrong += found != expected
+
     with tempfile.TemporaryDirectory() as scratch:
         base = Path(scratch)
         for name, check in (("pre-commit", hook), ("action", action), ("gitlab", gitlab)):
@@ -102,9 +173,13 @@ def main() -> None:
                 print(f"{name}, {words}:")
                 (base / f"{name}-{code}-tmp").mkdir()
                 temporary = base / "pre-commit-home" if check is hook else base / f"{name}-{code}-tmp"
-                found = check(repository(base / f"{name}-{code}", text), temporary)
-                print(f"    exit code {found}" + ("" if found == code else f", and {code} was expected"))
-                wrong += found != code
+                expect("exit code", check(repository(base / f"{name}-{code}", text), temporary), code)
+        for event, calls in (("hostile-shell", 1), ("other-cuda-oom", 0)):
+            print(f"triage, {event}:")
+            expect("comments", triage(event, base / event), calls)
+        for number, (line, file) in enumerate(install_lines().items()):
+            print(f"{file}: {line}")
+            expect("exit code", installed(line, base / f"install-{number}"), 0)
     sys.exit(wrong)
 
 
