@@ -18,6 +18,7 @@ import msgspec
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 import planted
+from planted_tickets import tickets
 
 from rocm_doctor.commands import SHELLS
 from rocm_doctor.facts.enrich import enrich
@@ -244,9 +245,11 @@ def plans(matrix: Matrix) -> str:
 def redacted(matrix: Matrix) -> str:
     """Planted secrets after redaction: what is replaced, by what, and what stays."""
     plants = [*planted.plants(planted.FIRST, 1), *planted.plants(planted.SECOND, 2)]
-    lines = ["# Written by scripts/regen.py: the secrets of tests/planted.py after redaction, with random values."]
+    lines = ["# Written by scripts/regen.py: the secrets of tests/planted.py and of tickets after redaction, with random values."]
     for plant in plants:
         lines += ["", f"== {plant.kind}", Redactor("trainbox", "ada", "/home/ada").text(plant.text)]
+    for ticket in (*tickets("rules", 3), *tickets("fifth", 4)):
+        lines += ["", f"== ticket: {ticket.name}", Redactor().text(ticket.text)]
     for module in ("addresses", "fields", "folders", "known", "machines", "people", "persons", "secret_names", "secrets"):
         lines += ["", f"== the words of {module}.py in lines of common shapes"]
         lines += (" ; ".join(Redactor().text(shape.format(word)) for shape in SHAPES) for word in _words(module))

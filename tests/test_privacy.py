@@ -17,11 +17,14 @@ import pytest
 from planted import FIRST, SECOND, plants
 from planted_tickets import Ticket, tickets
 
+from rocm_doctor.bounded.texts import lower
 from rocm_doctor.model import Artifact, Finding, Reading, Report, Snapshot
 from rocm_doctor.redaction import redactor as redactor_module
 from rocm_doctor.redaction import shared as shared_module
+from rocm_doctor.redaction.find import every_rule
 from rocm_doctor.redaction.known import known
 from rocm_doctor.redaction.redactor import Redactor
+from rocm_doctor.redaction.rules import RuleSet
 from rocm_doctor.redaction.secrets import rules
 from rocm_doctor.redaction.shared import having_read, redact_artifacts, redact_plain, redact_report, redact_snapshot
 from rocm_doctor.reports import FORMATS, RenderOptions, render
@@ -76,7 +79,7 @@ def test_at_most_two_in_a_hundred_names_hosts_and_addresses_leave() -> None:
     assert len(found) <= 0.02 * chances, "\n".join(found)
 
 
-TICKETS = [ticket for name in ("third", "fourth", "fifth") for ticket in tickets(name, 20261122)]
+TICKETS = [ticket for name in ("third", "fourth", "fifth", "rules") for ticket in tickets(name, 20261122)]
 
 
 def _spelled(value: str) -> set[str]:
@@ -107,6 +110,12 @@ def test_whole_tickets_keep_what_is_technical() -> None:
         if not any(form in _shared(ticket.text)[style] for form in {*_spelled(word), word.replace("_", "\\_")})
     ]
     assert not lost
+
+
+def test_every_rule_has_an_example() -> None:
+    """A rule that finds nothing in all that is planted is one that no test would miss."""
+    text = "\n".join([*(plant.text for plant in ALL), *(ticket.text for ticket in TICKETS)])
+    assert [one.pattern.source for one in every_rule() if not any(RuleSet([one]).find(text, lower(text)))] == []
 
 
 def test_redaction_of_what_is_redacted_changes_nothing() -> None:

@@ -50,14 +50,15 @@ def rules() -> Iterator[Rule]:
             sure=False,
             accept=_is_field,
         )
-        yield Rule(
-            options,
-            Pattern(rf"(?i:{'|'.join(map(re.escape, sorted(options, key=len, reverse=True)))})[ =]{{1,2}}[\"']?{value}"),
-            accept=lambda m: (
-                " pip" not in (before := m.string[max(0, m.start() - 200) : m.start()].rsplit("\n", 1)[-1])
-                and not before.startswith("pip")
-            ),
-        )
+        if options:
+            yield Rule(
+                options,
+                Pattern(rf"(?i:{'|'.join(map(re.escape, sorted(options, key=len, reverse=True)))})[ =]{{1,2}}[\"']?{value}"),
+                accept=lambda m: (
+                    " pip" not in (before := m.string[max(0, m.start() - 200) : m.start()].rsplit("\n", 1)[-1])
+                    and not before.startswith("pip")
+                ),
+            )
     yield Rule(
         _FULL_NAMES,
         Pattern(

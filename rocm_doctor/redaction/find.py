@@ -31,23 +31,18 @@ _SERIAL = Pattern(
 )
 
 
-@cache
-def _rules() -> RuleSet:
+def every_rule() -> list[Rule]:
+    """The rules of all modules: where two find the same place, either may name it."""
     from rocm_doctor.redaction import fields, folders, persons, secrets  # not for `hosts`, which every pasted text asks for
 
     serial = Rule(_ID_WORDS, _SERIAL, accept=lambda m: addresses.identifies(m["serial"]))
-    return RuleSet(
-        [
-            *people.PROMPTS,
-            *people.PEOPLE,
-            *persons.PERSONS,
-            *folders.FOLDERS,
-            *machines.MACHINES,
-            *fields.rules(),
-            *secrets.rules(),
-            serial,
-        ]
-    )
+    places = (people.PROMPTS, people.PEOPLE, persons.PERSONS, folders.FOLDERS, machines.MACHINES)
+    return [*chain(*places), *fields.rules(), *secrets.rules(), serial]
+
+
+@cache
+def _rules() -> RuleSet:
+    return RuleSet(every_rule())
 
 
 @cache
