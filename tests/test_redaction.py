@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rocm_doctor.model import Artifact, Command, Fact, Finding, Gpu, Reading, Report, Snapshot
 from rocm_doctor.probes.python import env
 from rocm_doctor.probes.read.result import Artifacts
-from rocm_doctor.redaction.known import anonymous, distinctive
+from rocm_doctor.redaction.known import anonymous, distinctive, domain_of
 from rocm_doctor.redaction.redactor import Redactor
 from rocm_doctor.redaction.shared import redact_artifacts, redact_report, redact_snapshot
 from rocm_doctor.reports import FORMATS, RenderOptions, render
@@ -318,3 +318,68 @@ def test_facts_in_json_are_redacted_unless_asked_for(tmp_path: Path, values: lis
         argv = [sys.executable, "-m", "rocm_doctor", "probe", str(tmp_path), "--format", "json", *values, *asked]
         told = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True).stdout
         assert ("jroe" in told) is there
+
+
+@pytest.mark.parametrize(
+    ("host", "domain"),
+    [
+        ("gpu1.hpc.kestrel.dev", "kestrel.dev"),
+        ("kestrel.dev", "kestrel.dev"),
+        ("KESTREL.DEV.", "kestrel.dev"),
+        ("login.cs.kestrel.ac.uk", "kestrel.ac.uk"),
+        ("gpu.kestrel.co.jp", "kestrel.co.jp"),
+        ("ac.kestrel.dev", "kestrel.dev"),
+        ("ftp.kestrel.com", "kestrel.com"),
+        ("gmail.com", ""),
+        ("objects.githubusercontent.com", ""),
+        ("gpu1.local", ""),
+        ("gpu1.cluster", ""),
+        ("gpu1", ""),
+        ("10.0.0.1", ""),
+    ],
+)
+def test_the_domain_of_a_host_is_the_one_that_was_registered(host: str, domain: str) -> None:
+    assert domain_of(host) == domain
+
+
+def test_other_hosts_of_a_domain_are_found_without_a_sign() -> None:
+    out = Redactor().text(
+        "ssh ada@gpu1.kestrel.dev\nthen wiki.kestrel.dev and mail to x@kestrel.dev, not kestrel.devel or huggingface.co\n"
+    )
+    assert "kestrel.dev " not in out
+    assert "wiki.<host-" in out
+    assert "kestrel.devel or huggingface.co" in out
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("wombex", True), ("ab", False), ("abx", True), ("error", False), ("node7", False), ("rank12", False), ("node71", True)],
+)
+def test_a_name_is_looked_for_elsewhere_where_it_is_one(name: str, found: bool) -> None:
+    assert distinctive(name) is found
+
+
+def test_a_table_with_its_header_again_and_again() -> None:
+    table = "USER         PID TTY\nwombexa      471 pts/0\nUSER         PID TTY\nwombexb      472 pts/1\n"
+    out = Redactor().text(table)
+    assert out.count("USER         PID TTY") == 2
+    assert "wombex" not in out
+
+
+@pytest.mark.parametrize(
+    ("text", "out"),
+    [
+        ("mac a1b2.c3d4.e5f6.", "mac a1b2.c3d4.e5f6."),
+        ("mac a1b2.c3d4.e5f6 x", "mac <mac-1> x"),
+        ("za1b2.c3d4.e5f6 x", "za1b2.c3d4.e5f6 x"),
+        ("1234.5678.9012 x", "1234.5678.9012 x"),
+        ("ssh ada@23.183.40.77, pw", "ssh <user-1>@<ip-1>, pw"),
+        ("MASTER_ADDR=2.38.119.191", "MASTER_ADDR=<ip-1>"),
+        ("rocm-smi 2.38.119.191", "rocm-smi 2.38.119.191"),
+        ("fe80::1ff:fe23:4567:890a ok", "<ip-1> ok"),
+        ("c10d::x and 12:34:56 and ::1", "c10d::x and 12:34:56 and ::1"),
+        ("network 24.2.0.0 and 10.2.0.0 ok", "network 24.2.0.0 and <ip-1> ok"),
+    ],
+)
+def test_addresses_and_what_looks_like_them(text: str, out: str) -> None:
+    assert Redactor().text(text) == out

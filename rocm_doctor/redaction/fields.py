@@ -126,6 +126,9 @@ def tables(text: str, low: str) -> Iterator[Found]:
         for _ in range(_MOST_ROWS):
             stop = text.find("\n", end + 1)
             stop = len(text) if stop < 0 else stop
+            if text[end + 1 : stop] == header.group():  # `watch` and `top -b` print it again and again
+                end = stop
+                continue
             cells = list(re.finditer(r"\S+", text[end + 1 : min(stop, end + 400)]))
             if len(cells) <= max(kinds) or end >= len(text) or (names[1] == "TTY" and not _TERMINAL.fullmatch(cells[1][0])):
                 break
