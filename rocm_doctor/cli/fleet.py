@@ -267,3 +267,37 @@ def files(name: str | None) -> None:
         click.echo(text(name), nl=False)
     else:
         raise InputError(f"unknown file `{name}`: {', '.join(NAMES)}")
+
+
+@command.command(
+    epilog="Example:  srun -N4 --ntasks-per-node=1 rocm-doctor fleet across --nodes 4 --rendezvous n1:29400 --ranks 8"
+)
+@click.option("--ranks", type=click.IntRange(1), required=True, help="Ranks on each node: its number of GPUs.")
+@click.option("--nodes", type=click.IntRange(1), default=1, show_default=True, help="Nodes; the command runs on each of them.")
+@click.option("--rendezvous", default="", metavar="HOST:PORT", help="Where the nodes meet: one of them, and a free port.")
+@click.option("--python", help="Interpreter that has torch.")
+@click.option("--device", type=click.Choice(("auto", "cpu", "cuda")), default="auto", help="cpu: gloo. cuda: RCCL or NCCL.")
+@click.option("--limit", type=click.FloatRange(1), default=60, show_default=True, metavar="SECONDS", help="Time limit of a step.")
+@click.option("--format", "format_", type=click.Choice(("text", "json")), default="text", show_default=True)
+@click.option("--prelude", type=click.Path(exists=True, dir_okay=False), default="", hidden=True)
+def across(nodes: int, rendezvous: str, python: str | None, format_: str, **options: Any) -> None:
+    """Run collectives and exchanges over the ranks of all nodes with torchrun: numbers checked, bandwidth measured.
+
+    A rank, a node or a pair that is slow or wrong is found by halving. Exit code 1 if there is one, or a rank died.
+    """
+    from rocm_doctor.cli.common import interpreter
+    from rocm_doctor.fleet.across import across as run_across
+    from rocm_doctor.fleet.across import lines
+
+    if nodes > 1 and not rendezvous:
+        raise InputError("--nodes above 1 needs --rendezvous HOST:PORT")
+    found = run_across(nodes=nodes, rendezvous=rendezvous, python=interpreter(python), **options)
+    if found is None:
+        return
+    if format_ == "json":
+        import msgspec
+
+        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=1).decode())
+    else:
+        click.echo("\n".join(lines(found)))
+    sys.exit(0 if found.sound else 1)

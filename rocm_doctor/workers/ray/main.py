@@ -42,6 +42,7 @@ def started(ray: Any, limit: float, pairs: list[str], command: list[str]) -> Non
     """Print what the command prints on each node, as it ends; an error names its node."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+    _on_node.__module__ = "__main__"  # so that Ray sends its text, not the name of this file, which the nodes lack
     pending: dict[Any, str] = {}
     for pair in pairs:
         name, _, node = pair.partition("=")

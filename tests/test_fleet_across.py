@@ -1,0 +1,154 @@
+"""Ranks that are slow, wrong, dead or hang: found by halving. The search itself is tested without torch."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocm_doctor.fleet.across import Across, Found, Rank, lines
+from rocm_doctor.workers.across.search import Search, Shown
+
+PACKAGE = Path(__file__).parents[1]
+torch = pytest.mark.skipif(not importlib.util.find_spec("torch") or sys.platform != "linux", reason="torch is not installed")
+
+
+class Ranks:
+    """Ranks of which some are bad alone, and some pairs are bad together."""
+
+    def __init__(self, bad: set[int], pairs: set[tuple[int, int]]) -> None:
+        self.bad, self.pairs, self.rounds = bad, pairs, 0
+
+    def measure(self, groups: list[list[int]]) -> list[Shown]:
+        self.rounds += 1
+        assert sum(map(len, groups)) == len({rank for group in groups for rank in group}), "a rank in two groups"
+        return [self.shown(group) for group in groups]
+
+    def shown(self, group: list[int]) -> Shown:
+        bad = bool(self.bad & set(group)) or any({*pair} <= set(group) for pair in self.pairs)
+        return Shown(0.5 if bad else 0.01, bad)
+
+
+@pytest.mark.parametrize("symptom", ["slow", "wrong"])
+@pytest.mark.parametrize("world", [2, 3, 4, 8, 13, 64, 1000])
+def test_every_rank_is_found_in_logarithmic_rounds(symptom: str, world: int) -> None:
+    for bad in sorted({0, 1, world // 2, world - 1}):
+        ranks = Ranks({bad}, set())
+        found = Search(ranks.measure, symptom).culprits([[rank] for rank in range(world)], ranks.shown(list(range(world))))
+        named = {rank for culprit in found for unit in culprit for rank in unit}
+        assert named == ({0, 1} if world == 2 else {bad})
+        assert ranks.rounds <= math.ceil(math.log2(world)) + 1
+
+
+@pytest.mark.parametrize("symptom", ["slow", "wrong"])
+@pytest.mark.parametrize("pair", [(0, 1), (2, 9), (7, 8), (14, 15), (0, 15), (5, 6)])
+def test_every_pair_is_found(symptom: str, pair: tuple[int, int]) -> None:
+    ranks = Ranks(set(), {pair})
+    found = Search(ranks.measure, symptom).culprits([[rank] for rank in range(16)], ranks.shown(list(range(16))))
+    assert [sorted(rank for unit in culprit for rank in unit) for culprit in found] == [list(pair)]
+    assert ranks.rounds <= 2 * math.log2(16)
+
+
+def test_two_culprits_and_none() -> None:
+    ranks = Ranks({3, 12}, set())
+    units = [[rank] for rank in range(16)]
+    found = Search(ranks.measure, "wrong").culprits(units, ranks.shown(list(range(16))))
+    assert found == [[[3]], [[12]]]
+    assert Search(ranks.measure, "wrong").confirmed(units, ranks.shown(list(range(16)))) == [[[3]], [[12]]]
+    passing = Ranks({6}, set())
+    search = Search(passing.measure, "slow")
+    assert search.confirmed(units, passing.shown(list(range(16)))) == [[[6]]]
+    found = search.culprits(units, passing.shown(list(range(16))))
+    passing.bad = set()
+    assert found == [[[6]]]
+    assert not search._again(found[0], units[:6])
+    ranks = Ranks(set(), set())
+    assert Search(ranks.measure, "slow").culprits(units, ranks.shown(list(range(16)))) == []
+
+
+def test_the_result_in_words() -> None:
+    people = tuple(Rank(n, f"n{n // 2 + 1}", n // 2) for n in range(4))
+    found = Across(4, people, found=(Found("exchange", "slow", ((1,), (2,))), Found("all-reduce", "wrong", ((3,),))), lost=(0,))
+    assert list(lines(found)) == [
+        "✗ exchange between rank 1 (n1) and rank 2 (n2) is slow",
+        "✗ rank 3 (n2): all-reduce computes wrong",
+        "✗ rank 0 (n1) died or gave no answer",
+    ]
+
+
+def across(tmp_path: Path, prelude: str, ranks: int = 8, limit: int = 30) -> dict[str, Any]:
+    (tmp_path / "prelude.py").write_text(prelude)
+    argv = [sys.executable, "-m", "rocm_doctor", "fleet", "across", "--ranks", str(ranks), "--device", "cpu", "--format", "json"]
+    argv += ["--limit", str(limit), "--prelude", str(tmp_path / "prelude.py")]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=280, check=False, cwd=PACKAGE)
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert done.returncode == (1 if found["found"] or found["lost"] or found["error"] else 0), done.stderr
+    return found
+
+
+SLOW_AND_WRONG = """
+import time
+plain = job.ops["all_reduce"]
+def late(values, group):
+    time.sleep(0.4)
+    plain(values, group)
+def other(values, group):
+    values.add_(1)
+    plain(values, group)
+if job.rank in (2, 5):
+    job.ops["all_reduce"] = {2: late, 5: other}[job.rank]
+"""
+SLOW_PAIR = """
+import time
+plain = job.ops["exchange"]
+def late(sent, received):
+    if {1: 6, 6: 1}.get(job.rank) in sent:
+        time.sleep(0.8)
+    plain(sent, received)
+job.ops["exchange"] = late
+"""
+
+
+@torch
+@pytest.mark.slow
+@pytest.mark.torch
+def test_eight_ranks_one_slow_one_wrong(tmp_path: Path) -> None:
+    found = across(tmp_path, SLOW_AND_WRONG)
+    assert found["error"] == ""
+    assert {(one["step"], one["symptom"], str(one["ranks"])) for one in found["found"]} == {
+        ("all-reduce", "wrong", "[[5]]"),
+        ("all-reduce", "slow", "[[2]]"),
+    }
+    assert [step["step"] for step in found["steps"] if step["wrong"]] == ["all-reduce", "all-reduce"]
+    assert all(step["gb_per_s"] > 0 for step in found["steps"])
+
+
+@torch
+@pytest.mark.slow
+@pytest.mark.torch
+def test_a_slow_pair(tmp_path: Path) -> None:
+    found = across(tmp_path, SLOW_PAIR)
+    assert [(one["step"], one["symptom"], sorted(one["ranks"])) for one in found["found"]] == [("exchange", "slow", [[1], [6]])]
+
+
+@torch
+@pytest.mark.slow
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    "prelude",
+    [
+        "import os\nif job.rank == 3: os.kill(os.getpid(), 9)",
+        "import os\nif job.rank == 3: job.ops['exchange'] = lambda *_: os.kill(os.getpid(), 9)",
+        "import time\nif job.rank == 3: job.ops['exchange'] = lambda *_: time.sleep(3600)",
+    ],
+    ids=["dead at once", "dies in a step", "hangs in a step"],
+)
+def test_a_rank_that_is_lost_is_named(tmp_path: Path, prelude: str) -> None:
+    found = across(tmp_path, prelude, ranks=4, limit=10)
+    assert found["lost"] == [3], found
