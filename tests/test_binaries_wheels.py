@@ -35,6 +35,7 @@ BNB_64 = targets(f"908 90a 942 1030 {RDNA3_4}")
 BNB_70 = targets(f"908 90a 942 950 1030 {RDNA3_4}")
 BNB_714 = targets(f"908 90a 942 950 {RDNA1_2} {RDNA3_4} 1250")
 JAX_PLUGIN = targets(f"900 906 908 90a 90c 942 950 {RDNA1_2} {RDNA3_4}")
+JAX_PJRT_10 = targets(f"900 906 908 90a 942 950 {RDNA1_2} {RDNA3_4}")
 JAX_PJRT = targets(f"900 906 908 90a 942 950 {RDNA1_2} {RDNA3_4} 1250")
 
 # Wheel -> library file -> targets, number of bundles, how they are packed. Each was compared with LLVM 22 (docs/binaries.md).
@@ -52,6 +53,9 @@ EXPECTED: dict[str, dict[str, tuple[tuple[str, ...], int, str]]] = {
         "_prng.so": (JAX_PLUGIN, 1, "ccob3-zstd"),
         "_solver.so": (JAX_PLUGIN, 2, "ccob3-zstd"),
     },
+    "jax_rocm7_pjrt-0.11.2": {"xla_rocm_plugin.so": (JAX_PJRT_10, 44, "ccob3-zstd")},
+    "jax_rocm10_pjrt-0.11.2": {"xla_rocm_plugin.so": (JAX_PJRT_10, 44, "ccob3-zstd")},
+    "jax_rocm60_pjrt-0.5.0": {"xla_rocm_plugin.so": (targets("906 908 90a 942 1030 1100 1101 1200 1201"), 29, "plain")},
     "jax_rocm7_pjrt-0.12.0": {"xla_rocm_plugin.so": (JAX_PJRT, 45, "ccob3-zstd")},
     "onnxruntime_rocm-1.22.2.post3": {
         "libonnxruntime_providers_rocm.so": (targets("908 90a 942 1030 1100 1101 1200 1201"), 95, "plain")

@@ -18,6 +18,7 @@ RELEVANT = (
     "_rocm_sdk_libraries*/lib", "_rocm_sdk_libraries*/bin", "_rocm_sdk_libraries*/.kpack", "_rocm_sdk_libraries*/lib/.kpack",
     "_rocm_sdk_libraries*/*/rocblas/library", "_rocm_sdk_libraries*/*/hipblaslt/library", "_rocm_sdk_libraries*/share/miopen/db",
     "bitsandbytes", "xformers", "flash_attn_3", "vllm", "torchvision", "torchaudio/lib", "deepspeed/ops", "aiter/jit",
+    "jax_plugins/*", "jax_rocm*_plugin", "tensorflow", "sgl_kernel", "llama_cpp/lib",
 )  # fmt: skip
 RELEVANT_TOP = ("flash_attn_2_cuda*", "causal_conv1d_cuda*", "selective_scan_cuda*")
 

@@ -21,6 +21,7 @@ PROBES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("python.interpreter", ("py/*",)),
     ("python.torch_build", ("py/*",)),
     ("python.packages", ("py/*",)),
+    ("python.frameworks", ("py/packages",)),
     ("python.env", ("env",)),
     ("python.rocm", ("*",)),
     ("python.code", ("code/*",)),

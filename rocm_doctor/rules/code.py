@@ -31,6 +31,10 @@ EXTENSIONS: dict[str, tuple[str, Severity]] = {
     "torchvision": ("arch.not-in-build", "note"),
     "torchaudio": ("arch.not-in-build", "note"),
     "vllm": ("arch.not-in-build", "note"),
+    "sgl-kernel": ("arch.not-in-build", "note"),
+    "llama-cpp": ("arch.not-in-build", "note"),
+    "tensorflow": ("arch.not-in-build", "note"),
+    "jax-rocm-pjrt": ("arch.not-in-build", "note"),
 }
 
 # Needed only by runs on several GPUs.

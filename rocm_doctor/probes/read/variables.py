@@ -1,6 +1,7 @@
 """Environment variables that ROCm's libraries, PyTorch and the tools around them read.
 
-Sources: ROCm/rocm-systems (ROCr, libhsakmt, HIP, RCCL), ROCm/rocm-libraries (rocBLAS, hipBLASLt, MIOpen), pytorch.
+Sources: ROCm/rocm-systems (ROCr, libhsakmt, HIP, RCCL), ROCm/rocm-libraries (rocBLAS, hipBLASLt, MIOpen), pytorch, jax, tensorflow,
+ollama, llama.cpp.
 """
 
 from __future__ import annotations
@@ -13,5 +14,7 @@ PREFIXES = (
 NAMES = (
     "CUDA_VISIBLE_DEVICES", "CUDA_LAUNCH_BLOCKING", "CUBLAS_WORKSPACE_CONFIG", "LD_LIBRARY_PATH", "LD_PRELOAD", "OMP_NUM_THREADS",
     "TOKENIZERS_PARALLELISM", "CUDA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX", "DRI_PRIME", "HCC_AMDGPU_TARGET", "PYTHONPATH",
-    "ACCELERATE_USE_FSDP",
+    "ACCELERATE_USE_FSDP", "JAX_PLATFORMS", "XLA_FLAGS", "XLA_PYTHON_CLIENT_PREALLOCATE", "XLA_PYTHON_CLIENT_MEM_FRACTION",
+    "XLA_PYTHON_CLIENT_ALLOCATOR", "JAX_COMPILATION_CACHE_DIR", "TF_FORCE_GPU_ALLOW_GROWTH", "TF_XLA_FLAGS", "TF_CPP_MIN_LOG_LEVEL",
+    "TF_ROCM_FUSION_ENABLE", "OLLAMA_IGPU_ENABLE", "OLLAMA_FLASH_ATTENTION", "GGML_CUDA_ENABLE_UNIFIED_MEMORY",
 )  # fmt: skip

@@ -11,18 +11,21 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact
 
 _HIP = regex(r"^hip\b[^=\n]*=\s*'([^'\n]+)'", re.MULTILINE)
+_BESIDE = regex(r"^(?:jax-rocm\d+-pjrt|tensorflow-rocm|llama-cpp-python|vllm|sglang|sgl-kernel)==", re.MULTILINE)
+"""Packages other than torch whose libraries hold GPU code; canonical names."""
 _FOLDERS = regex(r"^folders:(.*)$", re.MULTILINE)
 
 
 def code_objects(python: Sequence[Artifact], root: Path, env: Mapping[str, str]) -> list[Artifact]:
-    """`code/audit.json` when torch is a ROCm build; nothing otherwise, since then no library would be asked for GPU code.
+    """`code/audit.json` when torch is a ROCm build, or JAX, TensorFlow or a server of models is installed that may be one; nothing
+    otherwise, since then no library would be asked for GPU code.
 
     `python` are the artifacts of the interpreter: its folders of packages are in `py/interpreter`.
     """
     texts = {a.name: a.text for a in python if not a.missing}
     hip = _HIP.search(texts.get("py/torch/version.py", ""))
     folders = _FOLDERS.search(texts.get("py/interpreter", ""))
-    if not hip or not folders:
+    if not folders or not (hip or _BESIDE.search(texts.get("py/packages", ""))):
         return []
     from rocm_doctor.binaries.audit import artifact, audit_environment
 
