@@ -172,7 +172,10 @@ COORDS: dict[str, Coord] = {
     "speed.tf32-gain": Coord("number", "matrix products with tf32 (xf32) allowed against plain fp32"),
     "speed.throttle": Coord("list", "reasons for which the driver lowered the clocks: power, thermal, hardware, power-brake"),
     "speed.tunable-gain": Coord("number", "a training shape after TunableOp against before"),
-    "speed.": Coord("word", "verdict on a figure or a group of them (matmul, memory, copies): slow, as-expected, cannot-tell"),
+    "speed.": Coord(
+        "word",
+        "verdict on a figure or a group of them (matmul, memory, copies, attention-passes): slow, as-expected, cannot-tell",
+    ),
     # what a text says beside its tool output
     "said.command": Coord("list", "commands that the text says were run"),
     "said.install": Coord("list", "install commands that the text says were run"),

@@ -20,7 +20,6 @@ _MEASURED = {
     "speed-tunableop": "speed.tunable-gain",
     "speed-attention-math": "speed.attention-gain",
     "speed-attention-path": "speed.attention-gain",
-    "speed-small-shapes": "speed.shape-gain",
 }
 """Row -> the fact that is its gain."""
 _INVERSE = {
@@ -68,9 +67,14 @@ def _slowed(row: Row, figures: Iterable[Figure]) -> Iterator[str]:
     about = [name for name, condition in row.when.items() if "slow" in condition.split("|")]
     for figure in figures:
         for name in about:
-            fits = GROUPS[name].match(figure.name) if name in GROUPS else name == FAMILY + figure.name
+            fits = _of_group(name, figure.name) if name in GROUPS else name == FAMILY + figure.name
             if fits and figure.verdict == "slow":
                 yield figure.name
+
+
+def _of_group(group: str, figure: str) -> bool:
+    """Whether a cause of the group slows the figure: what slows matrix products slows the training shape, too."""
+    return bool(GROUPS[group].match(figure)) or (group == "speed.matmul" and figure.startswith("matmul-"))
 
 
 def _gain(row: str, facts: Mapping[str, object]) -> str:

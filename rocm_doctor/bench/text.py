@@ -53,7 +53,7 @@ def _gpu(report: BenchReport, gpu: Device) -> Iterator[str]:
     for figure in (f for f in report.figures if f.gpu == gpu.index):
         bar = _bar(figure.share) if figure.share is not None else " " * BAR
         value = f"{figure.value:>9.4g} {figure.unit:<8} ±{100 * figure.spread:>4.1f} %"
-        yield f"  {figure.name:<25}{value}  {bar}  {MARKS[figure.verdict]:<4} {words(figure)}".rstrip()
+        yield f"  {figure.name:<28}{value}  {bar}  {MARKS[figure.verdict]:<4} {words(figure)}".rstrip()
     loaded = next((f.conditions for f in report.figures if f.gpu == gpu.index and f.conditions.power_watts), None)
     if loaded:
         yield f"  under load: {under(loaded)}"

@@ -30,6 +30,7 @@ COMMANDS = {
     "fix": "Apply a plan inside a virtual environment, with undo.",
     "env": "Print the environment variables that this stack needs, with reasons.",
     "fit": "Predict the peak memory of a fine-tuning run.",
+    "tune": "Find the fastest configuration of a training run that fits.",
     "audit": "Show the GPU code that the installed libraries contain.",
     "matrix": "Show, check and extend the compatibility matrix.",
     "explain": "Explain a diagnosis, a row or a variable, with sources.",

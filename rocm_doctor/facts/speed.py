@@ -16,6 +16,7 @@ GROUPS = {
     "speed.matmul": re.compile(r"matmul-(?!.*-training)"),
     "speed.memory": re.compile(r"memory-"),
     "speed.copies": re.compile(r".*-pinned$"),
+    "speed.attention-passes": re.compile(r"attention-(?:forward|backward)$"),
 }
 """Verdicts of several figures: slow if one is, else cannot-tell if one is."""
 _WORST = ("slow", "cannot-tell", "as-expected")

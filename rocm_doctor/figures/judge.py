@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from rocm_doctor.figures import peaks
-from rocm_doctor.figures.compare import LEVEL, differs, probability
+from rocm_doctor.figures.compare import LEAST, LEVEL, OF_THE_HOST, differs, probability
 from rocm_doctor.figures.types import BenchReport, Device, Figure, Judgement, Reference, ReferenceKind
 from rocm_doctor.matrix import Matrix
 
@@ -115,7 +115,8 @@ def _of_samples(kind: ReferenceKind, figure: Figure, samples: Sequence[float], w
     middle = statistics.median(samples)
     chance = probability(figure.samples, samples)
     about = f"{words}: p = {chance:.2g}" if chance >= 1e-4 else f"{words}: p < 0.0001"
-    return Reference(kind, middle, round(figure.value / middle, 4), about, source, differs(figure.samples, samples))
+    least = OF_THE_HOST if figure.name.endswith("-pageable") or figure.name.startswith(("launch-", "loader")) else LEAST
+    return Reference(kind, middle, round(figure.value / middle, 4), about, source, differs(figure.samples, samples, least))
 
 
 def verdict(figure: Figure, references: Sequence[Reference]) -> Figure:

@@ -1,0 +1,151 @@
+"""Keeps the worker, hands it one configuration after the other, and starts it again if one of them kills it."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rocm_doctor.bounded import Unreadable, jsons
+from rocm_doctor.fit.job import Job
+from rocm_doctor.tune.search import Measured
+from rocm_doctor.tune.space import Choice, job_of
+from rocm_doctor.workers import START, process
+
+START_LIMIT, RUN_LIMIT, COMPILE_LIMIT = 120.0, 120.0, 420.0
+"""Seconds for the worker's imports, for one configuration, and for one that is compiled."""
+TICK = 0.05
+
+
+class WorkerError(Exception):
+    """The worker cannot measure at all; the message says why in one line."""
+
+
+class Hello(msgspec.Struct, frozen=True):
+    """The GPU that the worker found, and the packages."""
+
+    torch: str
+    device: str
+    liger: bool = False
+    name: str = ""
+    gfx: str = ""
+    total: int = 0
+    context: int = 0
+
+
+class Worker:
+    """One worker process and the two files through which it is spoken to."""
+
+    def __init__(self, folder: Path, python: str | None, share: float) -> None:
+        self.folder, self.python, self.share = folder, python or sys.executable, share
+        self.number = 0
+        self.child: process.Child | None = None
+        self.lines: list[Any] = []
+        self.base: Job | None = None
+
+    @property
+    def asks(self) -> Path:
+        """The file of jobs."""
+        return self.folder / f"asks-{self.number}.jsonl"
+
+    @property
+    def results(self) -> Path:
+        """The file of results."""
+        return self.folder / f"results-{self.number}.jsonl"
+
+    def start(self) -> Hello:
+        """Start the worker and wait for its greeting. Raises WorkerError."""
+        self.number += 1
+        self.asks.touch()
+        self.results.touch()
+        argv = [self.python, START, "tune", str(self.asks), str(self.results), *([str(self.share)] if self.share else [])]
+        self.child = process.start(process.ChildSpec(argv, limit=float("inf"), keep="tail", cap=1 << 16))
+        line = self._next(0, START_LIMIT)
+        if line is None:
+            words = [w for w in process.done(self.child).stderr.splitlines() if w.strip()]
+            self.stop()
+            raise WorkerError(words[-1] if words else "the worker did not start")
+        return msgspec.convert(line["hello"], Hello)
+
+    def measure(self, choice: Choice, warm: int, steps: int) -> Measured:
+        """One configuration; a death or a time-out is its error, and the next one gets a new worker."""
+        assert self.base is not None
+        if self.child is None:
+            self.start()
+        hello = self._read()[0]["hello"]
+        job = job_of(choice, self.base)
+        plain = {name: getattr(job, name) for name in job.__struct_fields__ if name != "kernels"}
+        ask = {
+            **plain,
+            "id": len(self._read()),
+            "compile": choice.compile,
+            "warm": warm,
+            "steps": steps,
+            "device": hello["device"],
+        }
+        with self.asks.open("a", encoding="utf-8") as file:
+            file.write(msgspec.json.encode(ask).decode() + "\n")
+        began = time.monotonic()
+        line = self._next(ask["id"], COMPILE_LIMIT if choice.compile else RUN_LIMIT)
+        if line is None:
+            seconds = time.monotonic() - began
+            self.stop()
+            return Measured(choice, steps, wall_s=round(seconds, 3), error=f"the worker died or took longer than {seconds:.0f} s")
+        known = {key: value for key, value in line.items() if key != "id"}
+        return msgspec.convert({"choice": msgspec.to_builtins(choice), "steps": steps, **known}, Measured)
+
+    def _next(self, number: int, limit: float) -> Any:
+        """The line of that number; None if the worker ends or the time is over before."""
+        assert self.child is not None
+        until = time.monotonic() + limit
+        while time.monotonic() < until:
+            found = self._read()
+            if len(found) > number:
+                return found[number]
+            if not process.pump([self.child], timeout=TICK):
+                return next(iter(self._read()[number:]), None)
+        return None
+
+    def _read(self) -> list[Any]:
+        """The whole lines of the results."""
+        lines = self.results.read_bytes().split(b"\n")[:-1]
+        try:
+            return [jsons.decode(line, dict[str, Any]) for line in lines]
+        except Unreadable as exc:
+            raise WorkerError(f"the worker's results cannot be read: {exc}") from exc
+
+    def stop(self) -> None:
+        """End the worker."""
+        if self.child is not None:
+            with self.asks.open("a", encoding="utf-8") as file:
+                file.write('{"stop": true}\n')
+            process.stop(self.child)
+            self.child = None
+
+
+@contextlib.contextmanager
+def worker(python: str | None, share: float = 0.0) -> Iterator[Worker]:
+    """A worker that is ended with the block. `share`: part of the GPU's memory that it may take; 0: all."""
+    with tempfile.TemporaryDirectory(prefix="rocm-doctor-tune-") as folder:
+        one = Worker(Path(folder), python, share)
+        try:
+            yield one
+        finally:
+            one.stop()
+
+
+def told(measure: Callable[[Choice, int, int], Measured], tell: Callable[[str], None]) -> Callable[[Choice, int, int], Measured]:
+    """`measure`, which says what it found."""
+
+    def asked(choice: Choice, warm: int, steps: int) -> Measured:
+        found = measure(choice, warm, steps)
+        tell(f"{choice.words}: {found.error or f'{found.tokens_s:.0f} tokens/s'}")
+        return found
+
+    return asked

@@ -1,0 +1,179 @@
+"""Entry point: `main([asks, results])` measures every job that is appended to the first file and appends a line of JSON for each.
+
+The last line is `{"stop": true}`. A job is that of `fit`'s worker with `compile`, `warm`, `steps` and `device`; running out of memory is
+a result, and the process goes on.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import importlib.util
+import json
+import os
+import statistics
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+POLL = 0.02
+"""Seconds between looks for a new job."""
+
+
+def main(argv: list[str]) -> None:
+    """Entry point of the worker."""
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    warnings.simplefilter("ignore")
+    asks, results = Path(argv[0]), Path(argv[1])
+    share = float(argv[2]) if len(argv) > 2 else 0.0
+    emit(results, {"hello": about(share)})
+    for job in asked(asks):
+        emit(results, {"id": job["id"], **attempted(job)})
+
+
+def asked(path: Path) -> Iterator[dict[str, Any]]:
+    """The jobs of the file as they come, until one says stop."""
+    with path.open(encoding="utf-8") as file:
+        while True:
+            line = file.readline()
+            if not line.endswith("\n"):
+                file.seek(file.tell() - len(line))
+                time.sleep(POLL)
+                continue
+            job = json.loads(line)
+            if job.get("stop"):
+                return
+            yield job
+
+
+def emit(path: Path, line: dict[str, Any]) -> None:
+    """Append one line."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def about(share: float) -> dict[str, Any]:
+    """The GPU and the packages. With a share, this process may take that part of the GPU's memory and no more."""
+    import torch
+
+    for name in ("transformers", "peft"):  # slow to import: the first job must not pay for it
+        if importlib.util.find_spec(name):
+            importlib.import_module(name)
+    found = {"torch": torch.__version__, "liger": importlib.util.find_spec("liger_kernel") is not None, "device": "cpu"}
+    if torch.cuda.is_available():
+        from ..fit import measure
+
+        if share:
+            torch.cuda.set_per_process_memory_fraction(share)
+        measure.warm_up()
+        total = torch.cuda.mem_get_info()[1]
+        found.update(
+            device="cuda", name=torch.cuda.get_device_name(), gfx=measure.target(), total=total, context=measure.context()
+        )
+    return found
+
+
+def attempted(job: dict[str, Any]) -> dict[str, Any]:
+    """The measurement, or why there is none. Whatever the job took is given back."""
+    import torch
+
+    began = time.time()
+    try:
+        result = measured(job)
+    except Exception as error:
+        full = "out of memory" in str(error).lower()
+        result = {"error": "out of memory" if full else (type(error).__name__ + ": " + str(error))[:500]}
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    return dict(result, wall_s=round(time.time() - began, 3))
+
+
+def measured(job: dict[str, Any]) -> dict[str, Any]:
+    """Tokens per second over whole optimizer steps, the memory they took, and joules per token where the power can be read."""
+    import torch
+
+    from ..fit import build, measure
+
+    torch.manual_seed(0)
+    on_gpu = job["device"] == "cuda"
+    model = build.model_for(job, job["device"])
+    measure.fill(model)
+    optimizer = build.optimizer_for(model, job)
+    run: Any = torch.compile(model) if job["compile"] else model
+    fused = liger() if job["fused_loss"] else None
+    if on_gpu:
+        torch.cuda.reset_peak_memory_stats()
+    for _ in range(job["warm"]):
+        step(run, optimizer, job, fused)
+    with watching(on_gpu) as watch:
+        seconds = [timed(run, optimizer, job, fused) for _ in range(job["steps"])]
+    tokens = job["batch"] * job["seq"] * job["grad_accum"]
+    watts = watch.conditions().get("power_watts") if watch else None
+    return {
+        "tokens_s": tokens / statistics.median(seconds),
+        "samples": [tokens / one for one in seconds],
+        "peak_allocated": torch.cuda.max_memory_allocated() if on_gpu else 0,
+        "peak_reserved": torch.cuda.max_memory_reserved() if on_gpu else 0,
+        "joules_per_token": watts * statistics.median(seconds) / tokens if watts else None,
+    }
+
+
+def timed(model: Any, optimizer: Any, job: dict[str, Any], fused: Any) -> float:
+    """Seconds of one optimizer step."""
+    began = time.perf_counter()
+    step(model, optimizer, job, fused)
+    return time.perf_counter() - began
+
+
+def step(model: Any, optimizer: Any, job: dict[str, Any], fused: Any) -> None:
+    """One optimizer step with all its micro-batches."""
+    import torch
+
+    from ..fit.step import loss_of
+
+    for _ in range(job["grad_accum"]):
+        ids = torch.randint(0, job["config"]["vocab_size"], (job["batch"], job["seq"]), device=job["device"])
+        head = None if fused is None else labelled(fused, ids)
+        loss_of(model, ids, job, head).backward()
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    if job["device"] == "cuda":
+        torch.cuda.synchronize()
+
+
+def liger() -> Any:
+    """Liger-Kernel's output head and loss in one."""
+    from liger_kernel.transformers import LigerFusedLinearCrossEntropyLoss
+
+    return LigerFusedLinearCrossEntropyLoss()
+
+
+def labelled(fused: Any, ids: Any) -> Callable[[Any, Any], Any]:
+    """The fused loss of these tokens, of hidden states and the head's weight."""
+    return lambda hidden, weight: fused(weight, hidden, ids.flatten())
+
+
+class watching:
+    """The sensors of the first GPU while the block runs; nothing on a CPU."""
+
+    def __init__(self, on_gpu: bool) -> None:
+        self.watch: Any = None
+        if on_gpu:
+            import torch
+
+            from ..bench import hip, sensors
+            from ..smoke.hip import is_hip
+
+            read = sensors.Sensors(*hip.sensors(torch, 0)) if is_hip(torch) else sensors.nvml(torch, 0)
+            self.watch = sensors.Watch(read)
+
+    def __enter__(self) -> Any:
+        return self.watch.__enter__() if self.watch else None
+
+    def __exit__(self, *_: object) -> None:
+        if self.watch:
+            self.watch.__exit__()

@@ -1,0 +1,232 @@
+"""The search of `tune` on made-up GPUs, the files that it writes, and the worker on a CPU."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from rocm_doctor.cli import cli
+from rocm_doctor.fit import card as cards
+from rocm_doctor.fit import config, presets
+from rocm_doctor.fit.card import Card
+from rocm_doctor.fit.estimate import by_arithmetic
+from rocm_doctor.fit.job import AOTRITON, Job
+from rocm_doctor.matrix import load
+from rocm_doctor.tune import files, runner, search, text
+from rocm_doctor.tune.search import Measured, NothingFits
+from rocm_doctor.tune.space import Choice, Space, fits, job_of
+
+MATRIX = load()
+GIB = 1 << 30
+MODELS = ("qwen2.5-0.5b", "llama-3.2-1b", "qwen2.5-3b")
+
+
+def base(model: str = "qwen2.5-0.5b", method: str = "lora") -> Job:
+    fields, _ = presets.config_of(model, MATRIX)
+    return Job(fields, method=method, seq=1024, kernels=AOTRITON)  # type: ignore[arg-type]
+
+
+def card(gib: float) -> Card:
+    return cards.measured("gfx1100", "AMD Radeon RX 7900 XTX", int(gib * GIB), GIB // 2, MATRIX)
+
+
+def landscape(seed: str) -> Callable[[Choice], float]:
+    """Tokens per second of every configuration of a made-up GPU: each factor has its own effect, and large batches help less and less."""
+    chance = random.Random(seed)
+    half = chance.choice((1, 2, 6))
+    peak_at = chance.choice((2, 8, 64))
+    by: dict[str, dict[Any, float]] = {
+        "checkpointing": {False: 1.0, True: chance.uniform(0.65, 0.9)},
+        "attention": {"sdpa": 1.0, "eager": chance.uniform(0.5, 1.05)},
+        "precision": {"bf16": 1.0, "bf16-autocast": chance.uniform(0.6, 1.1)},
+        "optimizer": {"adamw_fused": 1.0, "adamw": chance.uniform(0.85, 1.02)},
+    }
+
+    def speed(choice: Choice) -> float:
+        found = 50_000 * choice.batch / (choice.batch + half)
+        found *= 1.0 if choice.batch <= peak_at else 0.93 ** (choice.batch / peak_at - 1)
+        for name, values in by.items():
+            found *= values[getattr(choice, name)]
+        return float(found)
+
+    return speed
+
+
+def asker(speed: Callable[[Choice], float], noise: random.Random, asked: list[tuple[Choice, int]]) -> search.Ask:
+    def ask(choice: Choice, warm: int, steps: int) -> Measured:
+        asked.append((choice, warm + steps))
+        return Measured(choice, steps, speed(choice) * noise.gauss(1, 0.005))
+
+    return ask
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(("model", "gib"), [("qwen2.5-0.5b", 24), ("llama-3.2-1b", 16), ("qwen2.5-3b", 24)])
+def test_the_search_comes_within_5_percent_of_the_grid_at_a_fifth_of_its_steps(seed: int, model: str, gib: float) -> None:
+    space, job, gpu = Space(16), base(model), card(gib)
+    speed = landscape(f"{seed}")
+    asked: list[tuple[Choice, int]] = []
+    found = search.tune(space, job, gpu, asker(speed, random.Random(seed), asked))
+    grid = [choice for choice in space.every() if fits(choice, job, gpu)]
+    assert speed(found.best.choice) >= 0.95 * max(map(speed, grid))
+    steps = sum(steps for _, steps in asked)
+    assert steps <= max(0.2 * len(grid) * sum(search.LONG), 60)
+
+
+@pytest.mark.parametrize("gib", [3, 6, 12, 24])
+@pytest.mark.parametrize("method", ["lora", "full"])
+@pytest.mark.parametrize("model", MODELS)
+def test_nothing_is_measured_that_is_predicted_not_to_fit(model: str, method: str, gib: float) -> None:
+    job, gpu = base(model, method), card(gib)
+    asked: list[tuple[Choice, int]] = []
+    try:
+        found = search.tune(Space(16), job, gpu, asker(landscape("memory"), random.Random(1), asked))
+    except NothingFits:
+        assert asked == []
+        return
+    for choice, _ in asked:
+        estimate = by_arithmetic(job_of(choice, job), gpu)
+        assert estimate.peak_allocated_bytes * 1.06 <= gpu.available  # type: ignore[operator]
+    assert not {choice for choice, _ in asked} & set(found.unfit)
+
+
+def test_an_unknown_memory_is_no_permission() -> None:
+    gpu = msgspec.structs.replace(card(24), total=None)
+    assert not any(fits(choice, base(), gpu) for choice in Space(4).every())
+
+
+def test_checkpointing_is_taken_where_nothing_fits_without() -> None:
+    job = base("qwen2.5-3b")
+    sizes = [gib for gib in range(6, 24) if not any(fits(c, job, card(gib)) for c in Space(1).every() if not c.checkpointing)]
+    gib = next(g for g in reversed(sizes) if any(fits(c, job, card(g)) for c in Space(1).every()))
+    found = search.tune(Space(1), job, card(gib), asker(landscape("1"), random.Random(1), []))
+    assert found.best.choice.checkpointing
+
+
+def test_runs_that_failed_do_not_win_and_all_failing_is_an_error() -> None:
+    def ask(choice: Choice, warm: int, steps: int) -> Measured:
+        return Measured(choice, steps, 100.0) if choice.attention == "sdpa" else Measured(choice, steps, error="out of memory")
+
+    assert search.tune(Space(2), base(), card(24), ask).best.choice.attention == "sdpa"
+    with pytest.raises(RuntimeError, match="no such kernel"):
+        search.tune(Space(2), base(), card(24), lambda c, w, s: Measured(c, s, error="no such kernel"))
+
+
+def test_effects_say_how_far_each_choice_matters() -> None:
+    speed = landscape("effects")
+    found = search.tune(Space(8), base(), card(24), lambda c, w, s: Measured(c, s, speed(c)))
+    by = {one.factor: one for one in found.effects}
+    assert set(by) == {"checkpointing", "attention", "precision", "optimizer"}
+    start = next(one.choice for one in found.runs)
+    other = msgspec.structs.replace(start, checkpointing=True)
+    assert by["checkpointing"].change == pytest.approx(speed(other) / speed(start) - 1, abs=1e-3)
+
+
+CHOICES = [
+    Choice(4, 4, True, "sdpa", "bf16-autocast", "adamw_fused"),
+    Choice(1, 16, False, "eager", "bf16", "adamw"),
+    Choice(8, 2, False, "sdpa", "fp16-autocast", "adamw_fused", fused_loss=True, compile=True),
+]
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=lambda c: c.words)
+@pytest.mark.parametrize("method", ["lora", "full"])
+@pytest.mark.parametrize("framework", ["transformers", "axolotl", "LLaMA-Factory"])
+def test_each_file_is_read_back_by_fit_as_the_same_run(tmp_path: Path, framework: str, method: str, choice: Choice) -> None:
+    job = base(method=method)
+    made = {
+        "transformers": files.training_arguments(choice, job),
+        "axolotl": files.axolotl(choice, job, "qwen2.5-0.5b"),
+        "LLaMA-Factory": files.llama_factory(choice, job, "qwen2.5-0.5b"),
+    }[framework]
+    path = tmp_path / "run.yml"
+    path.write_text(files.yaml(made))
+    read = config.read(path)
+    assert read.framework == framework
+    want = job_of(choice, job)
+    for name in ("batch", "grad_accum", "seq", "checkpointing", "optimizer", "fused_loss", "method"):
+        assert read.fields.get(name, getattr(Job(job.config), name)) == getattr(want, name), name
+    assert read.fields.get("implementation", "sdpa") == choice.attention
+    expected = {"bf16-autocast": "bfloat16", "fp16-autocast": "float16"}.get(choice.precision)
+    if expected or framework != "axolotl":
+        assert read.fields.get("autocast") == expected
+
+
+def test_the_page_shows_the_table_the_effects_and_the_files() -> None:
+    speed = landscape("page")
+    found = search.tune(
+        Space(8), base(), card(24), lambda c, w, s: Measured(c, s, speed(c), peak_allocated=GIB, joules_per_token=0.01)
+    )
+    page = text.page(found, base(), "qwen2.5-0.5b", 61.0)
+    for words in (
+        "fastest: ",
+        "how far each choice matters",
+        "TrainingArguments",
+        "axolotl:",
+        "LLaMA-Factory:",
+        "mJ a token",
+        "micro_batch_size",
+    ):
+        assert words in page
+
+
+TINY = {
+    "model_type": "llama", "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2,
+    "num_key_value_heads": 1, "vocab_size": 64, "max_position_embeddings": 64, "tie_word_embeddings": True,
+}  # fmt: skip
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(TINY))
+    return path
+
+
+@pytest.mark.torch
+def test_the_command_tunes_a_tiny_model_on_the_cpu(tiny: Path) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    argv = ["tune", "--model", str(tiny), "--method", "full", "--seq", "8", "--sequences", "2", "--format", "json"]
+    done = CliRunner().invoke(cli, argv, env={"OMP_NUM_THREADS": "1"})
+    assert done.exit_code == 0, done.output
+    body: dict[str, Any] = json.loads(done.stdout)
+    assert body["best"]["tokens_s"] > 0
+    assert all(not run["error"] for run in body["runs"])
+    assert body["training_arguments"]["per_device_train_batch_size"] == body["best"]["choice"]["batch"]
+
+
+@pytest.mark.torch
+def test_a_configuration_that_kills_the_worker_is_an_error_and_the_next_one_runs(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    monkeypatch.setattr(runner, "RUN_LIMIT", 30.0)
+    with runner.worker(None) as one:
+        one.start()
+        one.base = Job(TINY, method="full", seq=8)
+        good = one.measure(Choice(1, 1, optimizer="adamw"), 0, 1)
+        assert one.child
+        assert one.child.proc
+        one.child.proc.kill()
+        dead = one.measure(Choice(1, 1, optimizer="adamw"), 0, 1)
+        again = one.measure(Choice(1, 1, optimizer="adamw"), 0, 1)
+    assert good.tokens_s > 0
+    assert dead.error.startswith("the worker died")
+    assert again.tokens_s > 0
+
+
+def test_a_worker_without_torch_says_so(tmp_path: Path) -> None:
+    fake = tmp_path / "python"
+    fake.write_text("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'torch'\" >&2\nexit 1\n")
+    fake.chmod(0o755)
+    with runner.worker(str(fake)) as one, pytest.raises(runner.WorkerError, match="No module named 'torch'"):
+        one.start()
