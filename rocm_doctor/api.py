@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding, Report, Severity
@@ -214,13 +214,20 @@ def _words(finding: Finding) -> str:
     return "\n  ".join([finding.title, finding.cause, *(f"$ {c.text}" for c in finding.commands)])
 
 
-def _in_notebook(report: Report) -> str:
-    """The report without names and addresses: notebooks are shared."""
+def _html(report: Report) -> str:
     from rocm_doctor.redaction.shared import redact_report
     from rocm_doctor.reports.html import part
 
     return part(redact_report(report))
 
 
-# Notebooks ask an object for its HTML. The types are below their renderers, so the report gets this method here.
-Report._repr_html_ = _in_notebook  # type: ignore[attr-defined]
+def _text(report: Report, printer: Any, cycle: bool) -> None:
+    from rocm_doctor.redaction.shared import redact_report
+    from rocm_doctor.reports import RenderOptions, render
+
+    printer.text(render("text", redact_report(report), RenderOptions()))
+
+
+# IPython asks an object for its HTML, and for the text beside it that a notebook keeps. Both are redacted: notebooks are shared.
+# The types are below their renderers, so the report gets these methods here.
+Report._repr_html_, Report._repr_pretty_ = _html, _text  # type: ignore[attr-defined]

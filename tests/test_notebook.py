@@ -39,6 +39,22 @@ def test_a_report_is_shown_redacted(tmp_path: Path) -> None:
     assert "quokka" not in shown(check(tmp_path / "log"))
 
 
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda: check(WRONG), "✗ HSA_OVERRIDE_GFX_VERSION=10.3.0 makes gfx906 load"),
+        (lambda: plan_for("gfx1100", python="3.12"), "python3.12 -m venv .venv"),
+        (lambda: fit_for("qwen2.5-7b", "gfx1100", vram=24 << 30, fast=True), "It fits"),
+    ],
+)
+def test_the_text_that_a_notebook_keeps_is_that_of_the_terminal(answer: Any, words: str) -> None:
+    pretty = pytest.importorskip("IPython.lib.pretty", reason="IPython is not installed")
+    text = pretty.pretty(answer())
+    assert words in text
+    assert "quokka" not in text
+    assert "Snapshot(" not in text
+
+
 def test_a_hostile_report_stays_text() -> None:
     page = part(hostile())
     assert EVIL not in page

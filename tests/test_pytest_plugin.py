@@ -1,4 +1,4 @@
-"""The plugin of pytest: what the mark skips, fails and prints, and what the plugin costs where nobody uses it."""
+"""The plugin of pytest: what the mark skips, fails and prints, and what the plugin costs where it is not used."""
 
 from __future__ import annotations
 

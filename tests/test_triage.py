@@ -9,6 +9,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import time
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,9 @@ from markdown_it import MarkdownIt
 from rocm_doctor.cli import cli
 from rocm_doctor.integrations.triage import Comment, Event, Triage, labels, triage
 from rocm_doctor.integrations.triage.event import MARK, User
+from rocm_doctor.integrations.triage.subject import about_amd
 from rocm_doctor.matrix import load
+from rocm_doctor.model import Snapshot
 
 ROOT = Path(__file__).resolve().parents[1]
 EVENTS = {path.stem: path for path in sorted((ROOT / "tests" / "triage").glob("*.json"))}
@@ -82,6 +85,26 @@ def test_a_pasted_report_brings_facts_and_no_words() -> None:
     runner = CliRunner().invoke(cli, ["check", "--example", "--format", "markdown"])
     issue = msgspec.structs.replace(event("real-vague").issue, body=runner.output)  # type: ignore[type-var]
     assert "HSA\\_OVERRIDE\\_GFX\\_VERSION=10.3.0 makes gfx906 load" in answered(Event("opened", issue)).comment
+
+
+def test_a_comment_fits_into_an_issue_whatever_was_pasted() -> None:
+    """GitHub takes 65,536 characters."""
+    done = CliRunner().invoke(cli, ["check", "--example", "--format", "json"])
+    long = done.output.replace("10.3.0", "10.3.0" + "A" * 60_000).replace("Vega 20", "Vega 20" + "@everyone " * 9_000)
+    issue = msgspec.structs.replace(event("real-vague").issue, body=long)  # type: ignore[type-var]
+    comment = answered(Event("opened", issue)).comment
+    assert "cause" in comment
+    assert len(comment) < 20_000
+
+
+@pytest.mark.parametrize(
+    "piece", ["A", "<!--", "<!-- x -->", "\n", "- ", "[ ] ", "x: ", " ", "no nvidia ", "www.nvidia.com/", "rocm", "rx ", "\u00e9"]
+)
+def test_the_subject_is_found_in_linear_time(piece: str) -> None:
+    text = (piece * 400_000)[:400_000]
+    started = time.process_time()
+    about_amd(Snapshot(), text)
+    assert time.process_time() - started < 5
 
 
 def test_only_the_reporter_is_answered() -> None:

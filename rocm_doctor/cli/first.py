@@ -45,7 +45,7 @@ def steps(report: Report, repository: bool) -> tuple[Step, Step]:
     check = Step("rocm-doctor check", "why, with sources, and what to type")
     if report.verdict == "problems":
         of_torch = any(f.id == "version.torch-not-rocm" and not f.follows_from for f in report.findings)
-        ticket = Step("rocm-doctor bundle", "pack this machine, redacted, to ask somebody else")
+        ticket = Step("rocm-doctor bundle", "pack this machine, redacted, for a bug report")
         return check, Step("rocm-doctor plan", "which torch to install for this GPU") if of_torch else ticket
     if facts.get("torch.version").value is None:
         return Step("rocm-doctor plan", "which torch and packages to install for this GPU"), check

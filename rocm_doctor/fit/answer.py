@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from rocm_doctor.fit import advice, runner
@@ -36,6 +38,12 @@ class Answer(msgspec.Struct, frozen=True):
         from rocm_doctor.fit.html import part
 
         return part(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """The answer in IPython's terminal."""
+        from rocm_doctor.fit.text import page
+
+        printer.text(page(self, None))
 
 
 def answer(run: Resolved, card: Card, strategy: Strategy, python: str | None, fast: bool, matrix: Matrix) -> Answer:

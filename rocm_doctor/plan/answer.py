@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -43,6 +44,12 @@ class Plan(msgspec.Struct, frozen=True):
         from rocm_doctor.plan.html import part
 
         return part(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """The plan in IPython's terminal."""
+        from rocm_doctor.plan.text import text
+
+        printer.text(text(self))
 
     def alternatives(self, count: int = 3) -> tuple[Stack, ...]:
         """The next by rank, then the next with a report of a run: at most `count` of each, one for each ROCm and index."""

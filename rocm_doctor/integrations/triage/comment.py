@@ -25,7 +25,9 @@ WORTH = 0.25
 _SIMILAR = 3
 _QUOTES = 3
 _WIDTH = 160
-"""Characters of one quote."""
+"""Characters of one quote or title: a value in it may be as long as a report."""
+_SENTENCES = 1_500
+"""Characters of a cause or an advice."""
 _PROJECT = "https://github.com/rocm-doctor/rocm-doctor"
 _THREAD = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/(issues|pull|discussions)/(\d+)")
 
@@ -72,12 +74,12 @@ def again(ours: Comment | None) -> str:
 def _cause(root: Finding, chance: float, report: Report, matrix: Matrix) -> Iterator[str]:
     sure = root.confidence != "low" or chance >= PROBABLE
     share = f" ({chance:.0%})" if chance else ""
-    yield f"### {'Likely' if sure else 'Possible'} cause{share}: {prose(root.title + where(root))}"
-    yield from ("", prose(root.cause))
+    yield f"### {'Likely' if sure else 'Possible'} cause{share}: {prose(_short(root.title + where(root)))}"
+    yield from ("", prose(_short(root.cause, _SENTENCES)))
     quotes = dict.fromkeys(code(_short(r.quote)) for r in root.evidence if r.quote and r.origin == "text")
     if quotes:
         yield from ("", f"Read in the report: {', '.join(list(quotes)[:_QUOTES])}")
-    yield from ("", prose(root.advice)) if root.advice else ()
+    yield from ("", prose(_short(root.advice, _SENTENCES))) if root.advice else ()
     yield from block(root.commands)
     if root.verify:
         yield "\nThen check:"
@@ -125,9 +127,9 @@ def _alike(likely: Iterable[Likely]) -> Iterator[Similar]:
     yield from (alike for one in likely if one.id != NONE for alike in one.similar)
 
 
-def _short(quote: str) -> str:
-    flat = " ".join(quote.split())
-    return flat if len(flat) <= _WIDTH else f"{flat[:_WIDTH]} …"
+def _short(text: str, most: int = _WIDTH) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= most else f"{flat[:most]} …"
 
 
 def _signature(report: Report) -> str:

@@ -24,7 +24,7 @@ def read(path: Path, known: Iterable[str]) -> dict[str, tuple[str, ...]]:
     for key, value in found.items():
         labels = value if isinstance(value, list) else [value]
         if not any(fnmatchcase(name, str(key)) for name in names):
-            raise ValueError(f"`{key}` is no diagnosis; known are those of `rocm-doctor explain`, {AMD} and {NEEDS}")
+            raise ValueError(f"unknown diagnosis `{key}`; known are those of `rocm-doctor explain`, {AMD} and {NEEDS}")
         if not all(isinstance(one, str) and 0 < len(one) <= _LONGEST for one in labels):
             raise ValueError(f"`{key}`: a label has 1 to {_LONGEST} characters")
         mapping[str(key)] = tuple(labels)

@@ -6,10 +6,11 @@ import re
 
 from rocm_doctor.model import Snapshot
 
-_COMMENT = re.compile(r"<!--(?:(?!-->).){0,20000}-->", re.S)
-_EMPTY = re.compile(r"^(?:[^:\n]{3,60}: *(?:n/a|none|no|could not collect|not found|not available)|\W*\[ \].*)$", re.I | re.M)
+_EMPTY = re.compile(
+    r"^(?:[^:\n]{3,60}: *(?:n/a|none|no|could not collect|not found|not available)|[^\w\n]{0,20}\[ \].*)$", re.I | re.M
+)
 """Fields of a form that say that there is nothing, and boxes that are not ticked."""
-_CUDA_BUILD = re.compile(r"\bno nvidia (?:driver|gpu)s?\b.*|\S*nvidia\.com\S*|\bcu1[1-3]\d\b", re.I)
+_CUDA_BUILD = re.compile(r"\bno nvidia (?:driver|gpu)s?\b.*|\bnvidia\.com\b|\bcu1[1-3]\d\b", re.I)
 """What a CUDA build of torch prints on a machine without an NVIDIA GPU, and its own version."""
 _AMD = re.compile(
     r"\brocm\w*|\bhip(?!p)(?:error\w*|blas\w*|cc|rtc)?\b|\bgfx(?:9|1[0-2])[0-9a-f]{1,3}\b|\bamdgpu\b|/dev/kfd|\bradeon\b|\bamd instinct\b"
@@ -26,7 +27,7 @@ _OTHER = re.compile(
 
 def about_amd(snapshot: Snapshot, text: str) -> bool:
     """True if the text is about training or inference on an AMD GPU."""
-    said = _CUDA_BUILD.sub("", _EMPTY.sub("", _COMMENT.sub("", text)))
+    said = _CUDA_BUILD.sub("", _EMPTY.sub("", _visible(text)))
     ours, others = (_said(pattern, said) for pattern in (_AMD, _OTHER))
     if not ours:
         return False
@@ -35,6 +36,15 @@ def about_amd(snapshot: Snapshot, text: str) -> bool:
         return True
     foreign = isinstance(snapshot.get("said.nvidia").value, str) or build == "cuda"
     return sum(ours.values()) > (2 if foreign else 1) * sum(others.values())
+
+
+def _visible(text: str) -> str:
+    """The text without HTML comments, in which templates of issues explain themselves."""
+    parts, at = [], 0
+    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start)) >= 0:
+        parts.append(text[at:start])
+        at = end + 3
+    return "".join([*parts, text[at:]])
 
 
 def _said(pattern: re.Pattern[str], text: str) -> dict[str, int]:
