@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
@@ -19,6 +20,7 @@ from fleet_nodes import doctor, sick, well
 from rocm_doctor.fleet.engines import EngineError, Request, plan
 from rocm_doctor.fleet.engines.k8s import manifest
 from rocm_doctor.fleet.files import NAMES, text
+from rocm_doctor.fleet.node import COMMANDS
 
 PACKAGE = Path(__file__).parents[1]
 linux = pytest.mark.skipif(sys.platform != "linux", reason="sysfs, shell scripts")
@@ -115,6 +117,13 @@ def test_the_name_of_the_engine_counts(root: Path) -> None:
         assert fleet(root, "node", *words).returncode == 2
     assert fleet(root, "run", "--", "lint").returncode == 2
     assert fleet(root, "run", "--engine", "ssh", "--", "check").returncode == 2
+
+
+def test_commands_of_a_node_take_their_options() -> None:
+    for name, options in COMMANDS.items():
+        command = importlib.import_module(f"rocm_doctor.cli.{name}").command
+        known = {option for param in command.params for option in param.opts}
+        assert {option for option in options if option.startswith("-")} <= known, name
 
 
 def test_a_host_name_is_not_an_option() -> None:

@@ -20,7 +20,7 @@ SEVERITIES = ("error", "warning", "note")
 
 
 class Row(NamedTuple):
-    """One node for lists: state is problems, slow, undetermined, ready or silent."""
+    """One node for lists: state is problems, slow, undetermined, silent, measured (figures only) or ready."""
 
     host: str
     state: str
@@ -153,7 +153,7 @@ def _rows(table: Table, silent: dict[str, str], slow: Iterable[Straggler], unmet
     for number, node in enumerate(table.nodes):
         titles = [table.titles[cause] for cause in sorted(node.causes) if cause[2] != "note"]
         demands = missed.get(node.host, [])
-        state = "problems" if demands else _verdict(node) or "undetermined"
+        state = "problems" if demands else _verdict(node) or "measured"
         state = "slow" if number in late and state != "problems" else state
         rows.append(Row(node.host, state, (*titles, *demands, *late.get(number, ()))))
     return sorted(rows)

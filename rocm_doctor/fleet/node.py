@@ -14,7 +14,12 @@ from rocm_doctor.fleet.nodeset import valid
 from rocm_doctor.reports.json import LIMIT
 from rocm_doctor.workers import process
 
-COMMANDS = ("check", "smoke", "bench")
+COMMANDS = {
+    "check": ("--format", "json", "--no-redact"),
+    "smoke": ("--format", "json", "--no-redact"),
+    "bench": ("--format", "json"),
+}
+"""Commands that a node can run, with what makes each print its whole report."""
 _NAMES = ("SLURMD_NODENAME", "NODE_NAME")
 """Variables in which an engine says what it calls this node: Slurm, and the manifest for Kubernetes (downward API)."""
 
@@ -27,7 +32,7 @@ def name(env: Mapping[str, str] = os.environ) -> str:
 
 def answer(host: str, words: Sequence[str], limit: float) -> bytes:
     """The report as one line of JSON with `host`; or `host` and `error`, why there is none. Never raises."""
-    argv = [sys.executable, "-m", "rocm_doctor", *words, "--format", "json", "--no-redact"]
+    argv = [sys.executable, "-m", "rocm_doctor", *words, *COMMANDS[words[0]]]
     done = process.run(argv, limit=limit, cap=LIMIT)
     why = {
         "timeout": f"timed out after {limit:g} s",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _RENDERERS = {"text": "text", "json": "plain", "html": "page", "csv": "sheet", "prometheus": "metrics"}
 FORMATS = (*_RENDERERS, "nodeset")
-STATES = ("problems", "slow", "undetermined", "silent", "ready")
+STATES = ("problems", "slow", "undetermined", "silent", "measured", "ready")
 
 
 def render(format_: str, judged: Judged) -> str:

@@ -13,7 +13,8 @@ from rocm_doctor.fleet.types import Deviant, Judgement
 MOST = 40
 """Lines of a part; JSON has all of them."""
 _WORDS = {
-    "problems": "with problems", "slow": "slow", "undetermined": "undetermined", "silent": "without a report", "ready": "ready",
+    "problems": "with problems", "slow": "slow", "undetermined": "undetermined", "silent": "without a report", "measured": "measured only",
+    "ready": "ready",
 }  # fmt: skip
 
 
