@@ -10,7 +10,7 @@ import io
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.bounded.files import MIB
@@ -69,6 +69,12 @@ class Gunzipped(io.RawIOBase):
             parts.append(part)
             size -= len(part)
         return b"".join(parts)
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer; the number of bytes, 0 at the end."""
+        part = self._some(min(len(buffer), _STEP))
+        buffer[: len(part)] = part
+        return len(part)
 
     def _some(self, most: int) -> bytes:
         """The next bytes, empty at the end. A gzip file may be several, one behind the other."""

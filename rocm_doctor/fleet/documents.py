@@ -6,9 +6,10 @@ A document is a line that is one JSON value, the lines of an indented one (as `c
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, NamedTuple, Union
+from typing import IO, Any, NamedTuple, Union, cast
 
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.bounded.archives import Gunzipped
@@ -61,9 +62,9 @@ def _of_file(path: Path, name: str) -> Iterator[Read]:
 
 
 def _of_stream(stream: IO[bytes], name: str) -> Iterator[Read]:
-    head = stream.read(2)
-    rest = _Behind(head, stream)
-    source = Gunzipped(rest, INFLATED) if head == b"\x1f\x8b" else rest  # type: ignore[arg-type]
+    buffered: Any = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(cast("Any", stream))
+    packed = buffered.peek(2)[:2] == b"\x1f\x8b"
+    source: IO[bytes] = io.BufferedReader(cast("Any", Gunzipped(buffered, INFLATED)), _SIP) if packed else buffered
     pieces = Joiner()
     try:
         for where, body in _cut(_lines(source), name):
@@ -80,31 +81,15 @@ def _of_stream(stream: IO[bytes], name: str) -> Iterator[Read]:
     yield from (Refused(name, why, host) for host, why in pieces.unfinished())
 
 
-class _Behind:
-    """A stream with the bytes that were read ahead of it."""
-
-    def __init__(self, head: bytes, stream: IO[bytes]) -> None:
-        self._head, self._stream = head, stream
-
-    def read(self, size: int) -> bytes:
-        head, self._head = self._head, b""
-        return head or self._stream.read(size)
-
-
-def _lines(source: _Behind | Gunzipped) -> Iterator[bytes | None]:
-    """The lines, without their ends; None for one that is longer than a report may be."""
-    held = bytearray()
-    skipping = False
-    while block := source.read(_SIP):
-        held += block
-        *whole, rest = held.split(b"\n")
-        for line in whole:
-            yield None if skipping or len(line) > LIMIT else bytes(line)
-            skipping = False
-        held = bytearray() if skipping or len(rest) > LIMIT else rest
-        skipping = skipping or len(rest) > LIMIT
-    if held or skipping:
-        yield None if skipping else bytes(held)
+def _lines(source: IO[bytes]) -> Iterator[bytes | None]:
+    """The lines; None for one that is longer than a report may be."""
+    while line := source.readline(LIMIT + 1):
+        if len(line) <= LIMIT:
+            yield line
+            continue
+        yield None
+        while not line.endswith(b"\n") and (line := source.readline(LIMIT + 1)):
+            pass
 
 
 def _cut(lines: Iterable[bytes | None], name: str) -> Iterator[tuple[str, bytes | None]]:
@@ -119,11 +104,11 @@ def _cut(lines: Iterable[bytes | None], name: str) -> Iterator[tuple[str, bytes 
             size += len(line)
             parts += [line] if size <= LIMIT else []
             if line.rstrip() == b"}" or size > LIMIT:
-                yield f"{name}:{first}", b"\n".join(parts) if size <= LIMIT else None
+                yield f"{name}:{first}", b"".join(parts) if size <= LIMIT else None
                 parts, size = [], 0
         elif line.rstrip() == b"{":
             parts, first, size = [line], number, 1
         elif line.strip():
             yield f"{name}:{number}", line
     if parts:
-        yield f"{name}:{first}", b"\n".join(parts)
+        yield f"{name}:{first}", b"".join(parts)
