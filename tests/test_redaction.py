@@ -376,6 +376,13 @@ def test_a_table_with_its_header_again_and_again() -> None:
         ("ssh ada@23.183.40.77, pw", "ssh <user-1>@<ip-1>, pw"),
         ("MASTER_ADDR=2.38.119.191", "MASTER_ADDR=<ip-1>"),
         ("rocm-smi 2.38.119.191", "rocm-smi 2.38.119.191"),
+        ("x eth0 2.38.119.191<0> and y 2.38.119.191<x", "x eth0 <ip-1><0> and y 2.38.119.191<x"),
+        ("x 2.38.119.191:29500 y", "x <ip-1>:29500 y"),
+        ("docker rm " + "ab1" * 21 + "c", "docker rm <container-1>"),
+        ("a sum " + "ab1" * 21 + "c of it", "a sum " + "ab1" * 21 + "c of it"),
+        ("Host: MS-7D78", "Host: MS-7D78"),
+        ("hostname: wombexa-7", "hostname: <host-1>"),
+        ("node: x86_64-linux-gnu-7", "node: x86_64-linux-gnu-7"),
         ("fe80::1ff:fe23:4567:890a ok", "<ip-1> ok"),
         ("c10d::x and 12:34:56 and ::1", "c10d::x and 12:34:56 and ::1"),
         ("network 24.2.0.0 and 10.2.0.0 ok", "network 24.2.0.0 and <ip-1> ok"),
@@ -383,3 +390,40 @@ def test_a_table_with_its_header_again_and_again() -> None:
 )
 def test_addresses_and_what_looks_like_them(text: str, out: str) -> None:
     assert Redactor().text(text) == out
+
+
+@pytest.mark.parametrize(
+    "column", ["USER", "USERNAME", "OWNER", "ACCOUNT", "NODELIST", "NODE", "HOSTNAMES", "HOSTNAME", "NAMESPACE", "FROM", "SERIAL"]
+)
+def test_a_column_names_what_stands_below_it(column: str) -> None:
+    out = Redactor().text(f"JOBID {column} TTY ACCOUNT\n471 wombex7a pts/0 wombexb\n472 wombex8c pts/1 wombexb\n\nwombex9\n")
+    assert out.count("wombex") == 1
+    assert out.startswith(f"JOBID {column} TTY ACCOUNT\n471 <")
+
+
+@pytest.mark.parametrize(
+    "level",
+    [
+        "data",
+        "home",
+        "homes",
+        "group",
+        "project",
+        "scratch",
+        "shared",
+        "staff",
+        "team",
+        "users",
+        "work",
+        "customers",
+        "ssd",
+        "nvme2",
+    ],
+)
+def test_a_folder_of_people_is_passed_to_the_next(level: str) -> None:
+    assert Redactor().text(f"x /mnt/{level}/wombexa/run/x.py") == f"x /mnt/{level}/<user-1>/run/x.py"
+
+
+@pytest.mark.parametrize("folder", ["models", "checkpoints", "venv", "opt", "rocm"])
+def test_a_folder_of_software_ends_the_search(folder: str) -> None:
+    assert Redactor().text(f"x /mnt/{folder}/wombexa/run/x.py") == f"x /mnt/{folder}/wombexa/run/x.py"

@@ -46,7 +46,7 @@ def rules() -> Iterator[Rule]:
         yield Rule(plain, Pattern(rf"(?<![A-Za-z0-9])(?:{shouted})[\"']?=[\"']?{value}"))
         yield Rule(
             plain,
-            Pattern(rf"(?<![A-Za-z0-9])(?P<of_key>(?i:{spoken}))(?P<of_sign>{_ASSIGNED}){value}"),
+            Pattern(rf"(?<![A-Za-z0-9])(?i:{spoken})(?P<of_sign>{_ASSIGNED}){value}"),
             sure=False,
             accept=_is_field,
         )
@@ -68,9 +68,9 @@ def rules() -> Iterator[Rule]:
 
 
 def _is_field(match: re.Match[str]) -> bool:
-    """No chat (`user: hello there`), no code (`host: str`), no product (`Host: MS-7D78`), no compiler's triplet."""
-    key, sign, text, end = match["of_key"], match["of_sign"], match.string, match.end()
-    if key == "Host" or "linux-gnu" in match.group():
+    """No chat (`user: hello there`), no code (`host: str`), no compiler's triplet."""
+    sign, text, end = match["of_sign"], match.string, match.end()
+    if "linux-gnu" in match.group():
         return False
     if "=" in sign or sign[0] in "\"'":
         return True

@@ -19,18 +19,21 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Literal
 
 from msgspec import Struct, field
+
+from rocm_doctor.workers.guard import Guard, escaped, guard, signals_held, single_threaded
 
 State = Literal["finished", "timeout", "capped", "abandoned", "interrupted", "not-found", "denied"]
 """finished: it exited by itself. timeout: too slow, or silent after output without exiting. capped: it printed too much.
 abandoned: SIGKILL did not end it (uninterruptible sleep). interrupted: the user did not want to wait for it.
 denied: it is there and cannot be executed."""
 
+HAS_GROUPS = hasattr(os, "killpg") and hasattr(os, "waitid")
+"""Whether this system has process groups."""
 MIB = 1 << 20
 TERM_GRACE = 0.2
 """Seconds between SIGTERM and SIGKILL."""
@@ -74,7 +77,7 @@ class Child(Struct):
     started: float
     proc: subprocess.Popen[bytes] | None = None
     pidfd: int | None = None
-    guard: tuple[int, int] | None = None
+    guard: Guard | None = None
     out: bytearray = field(default_factory=bytearray)
     err: bytearray = field(default_factory=bytearray)
     readers: list[threading.Thread] = field(default_factory=list)
@@ -113,9 +116,9 @@ def start(ask: ChildSpec) -> Child:
     """Start a program in a session of its own, without standard input. A failure to start is the child's state."""
     child = Child(ask, time.monotonic())
     try:
-        with _undisturbed():
-            child.guard = _guard()
-            alone = _alone()
+        with signals_held():
+            child.guard = guard()
+            forked = child.guard is not None and single_threaded()
             child.proc = subprocess.Popen(
                 list(ask.argv),
                 stdin=subprocess.DEVNULL,
@@ -124,12 +127,12 @@ def start(ask: ChildSpec) -> Child:
                 env=None if ask.env is None else dict(ask.env),
                 cwd=ask.cwd,
                 start_new_session=HAS_GROUPS,
-                preexec_fn=partial(_name_group, child.guard) if child.guard and alone else None,
+                preexec_fn=child.guard.name_own if child.guard and forked else None,
             )
-            if not alone:
-                _tell(child.guard, str(child.proc.pid))
+            if child.guard and not forked:
+                child.guard.name(child.proc.pid)
     except OSError as error:
-        _release(child)
+        _unguard(child)
         child.state = "not-found" if isinstance(error, (FileNotFoundError, NotADirectoryError)) else "denied"
         child.err += str(error).encode()
         child.ended = time.monotonic()
@@ -166,12 +169,12 @@ def stop(child: Child, state: State = "finished") -> None:
     if child.ended is not None or child.proc is None:
         return
     child.state = state
-    escaped: list[int] = []
+    outside: list[int] = []
     if not _exited(child):
-        escaped = _outside(child.proc.pid) if HAS_GROUPS else []
+        outside = escaped(child.proc.pid) if HAS_GROUPS else []
         _signal_group(child, "SIGTERM")
         _await_exit(child, TERM_GRACE)
-    for pid in escaped:
+    for pid in outside:
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
     # Also after a peaceful exit: a grandchild may hold our pipe. The leader is not reaped yet, so its group id is still its own.
@@ -179,26 +182,6 @@ def stop(child: Child, state: State = "finished") -> None:
     if not _await_exit(child, KILL_GRACE):
         child.state = "abandoned"
     _close(child)
-
-
-def _outside(pid: int) -> list[int]:
-    """Processes that this one started, itself or through others, and that left its group (`setsid`), as far as /proc has them."""
-    children: dict[int, list[int]] = {}
-    for folder in Path("/proc").glob("[1-9]*"):
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            parent = int((folder / "stat").read_bytes().rpartition(b")")[2].split()[1])
-            children.setdefault(parent, []).append(int(folder.name))
-    found = [pid]
-    for one in found:
-        found += children.get(one, ())
-    return [one for one in found if _group_of(one) not in (None, pid)]
-
-
-def _group_of(pid: int) -> int | None:
-    try:
-        return os.getpgid(pid)
-    except OSError:
-        return None
 
 
 def done(child: Child) -> ChildResult:
@@ -297,79 +280,10 @@ def _take(child: Child, kept: bytearray, chunk: bytes) -> None:
         del kept[: len(kept) - child.ask.cap]
 
 
-_SHELL = "/bin/sh"
-_GUARDING = 'read -r group && { read -r ended || kill -9 "-$group"; }'
-
-
-def _guard() -> tuple[int, int] | None:
-    """A shell that ends the group it is told of when this process dies, in whatever way (SIGKILL too): its pid, and the pipe to it.
-
-    The group leads a session of its own, so that nothing else would end it: `timeout 20 rocm-doctor check` must leave nothing behind.
-    """
-    if sys.platform == "win32" or not os.access(_SHELL, os.X_OK):
-        return None
-    theirs, ours = os.pipe()
-    quiet = [(os.POSIX_SPAWN_OPEN, out, os.devnull, os.O_WRONLY, 0) for out in (1, 2)]
-    try:
-        # Without our own environment: a BASH_ENV or LD_PRELOAD that breaks a tool must not break its guard.
-        argv = [_SHELL, "-c", _GUARDING]
-        return os.posix_spawn(_SHELL, argv, {}, file_actions=[(os.POSIX_SPAWN_DUP2, theirs, 0), *quiet], setpgroup=0), ours
-    except OSError:
-        os.close(ours)
-        return None
-    finally:
-        os.close(theirs)
-
-
-def _tell(guard: tuple[int, int] | None, line: str) -> None:
-    if guard is not None:
-        with contextlib.suppress(BrokenPipeError):
-            os.write(guard[1], f"{line}\n".encode())
-
-
-def _name_group(guard: tuple[int, int]) -> None:
-    """Run by the child before its program: until then it holds the guard's pipe open, so that no death of ours comes in between."""
-    _tell(guard, str(os.getpid()))
-
-
-def _alone() -> bool:
-    """Whether this process has one thread. With more, such as those of torch where `require` is called, a fork could deadlock:
-    there we name the child's group to its guard ourselves, and a SIGKILL within that millisecond leaves the child running."""
-    try:
-        return len(list(Path("/proc/self/task").iterdir())) == 1
-    except OSError:
-        return False
-
-
-def _release(child: Child) -> None:
-    """Let the guard of a child that has ended go, before its group's number can be given to a stranger."""
-    if child.guard is None or sys.platform == "win32":
-        return
-    _tell(child.guard, "ended")
-    pid, pipe = child.guard
-    child.guard = None
-    os.close(pipe)
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, 0)
-
-
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Signals that end us wait until the block is over: between the birth of a child and our knowing of it nobody would end it."""
-    if not HAS_GROUPS or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    waiting: list[int] = []
-    names = [number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
-    # A handler that was not set from Python (None) cannot be put back.
-    before = {n: signal.signal(n, lambda number, _: waiting.append(number)) for n in names if callable(signal.getsignal(n))}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for number in waiting:
-            signal.raise_signal(number)
+def _unguard(child: Child) -> None:
+    if child.guard is not None:
+        child.guard.release()
+        child.guard = None
 
 
 def _pidfd(pid: int) -> int | None:
@@ -425,12 +339,9 @@ def _close(child: Child) -> None:
     if child.pidfd is not None:
         os.close(child.pidfd)
         child.pidfd = None
-    _release(child)
+    _unguard(child)
     child.ended = time.monotonic()
     if child.state == "abandoned":
         child.proc.returncode = -signal.SIGTERM  # Popen must not wait for it, nor complain: whoever inherits it will reap it.
     else:
         child.proc.wait()
-
-
-HAS_GROUPS = hasattr(os, "killpg") and hasattr(os, "waitid")
