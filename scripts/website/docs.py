@@ -12,13 +12,13 @@ from website.text import REPOSITORY
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = "docs"
-FIRST = ("plan", "fit", "lint", "ci", "privacy", "report")
+FIRST = ("check", "plan", "fit", "lint", "bench", "frameworks", "ci", "triage", "agents", "notebooks", "privacy", "report")
 """What people look for first; the other pages follow by name."""
 _LINK = re.compile(r"(\]\(|\]: )([^)\s#]+)((?:#[^)\s]*)?)")
 _ABSOLUTE = re.compile(re.escape(REPOSITORY) + r"/blob/main/(docs/[\w./-]+)")
 
 
-FOR_DEVELOPERS = {"combinations", "dependencies", "ledger", "mutation", "style"}
+FOR_DEVELOPERS = {"attack", "combinations", "dependencies", "ledger", "mutation", "style"}
 """Documents that stay in the repository."""
 
 

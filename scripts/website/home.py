@@ -19,13 +19,13 @@ def page(matrix: Matrix) -> Page:
     install = outside(f"{REPOSITORY}#install", "other ways to install")
     lines = [
         about + "\n",
+        heading(2, "Find your GPU") + "\n",
+        f"<p>{link('gpu', 'All GPUs in one table')}, or by family:</p>\n",
+        *_families(matrix),
         heading(2, "Ask your machine") + "\n",
         block("uvx --from git+https://github.com/rocm-doctor/rocm-doctor rocm-doctor check") + "\n",
         f"<p>It sends nothing, imports no torch and changes no driver ({install}). It answers like this:</p>\n",
         _picture() + "\n",
-        heading(2, "Find your GPU") + "\n",
-        f"<p>{link('gpu', 'All GPUs in one table')}, or by family:</p>\n",
-        *_families(matrix),
         heading(2, "Look something up") + "\n",
         items(
             (

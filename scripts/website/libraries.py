@@ -56,6 +56,11 @@ def _listed(place: str, one: Library) -> str:
     return f'<tr><th scope="row">{link(f"library/{place}", esc(one.name))}</th>{cells}</tr>'
 
 
+def _counted(one: Library) -> str:
+    counts = ((len(one.rows), "case"), (len(one.facts), "fact"))
+    return " and ".join(f"{number} {word}{'s' if number > 1 else ''}" for number, word in counts if number)
+
+
 def _page(place: str, one: Library) -> Page:
     lines = []
     for title, rows in (
@@ -67,5 +72,5 @@ def _page(place: str, one: Library) -> Page:
     if one.facts:
         rows_of_facts = (line(claims.of_fact(fact), fact.key) for fact in one.facts)
         lines += [heading(2, "Facts") + "\n", table(claims.COLUMNS, rows_of_facts, f"{one.name}: facts") + "\n"]
-    about = f"{one.name} on AMD GPUs with ROCm: {len(one.rows)} cases and {len(one.facts)} facts, each with its source and date."
+    about = f"{one.name} on AMD GPUs with ROCm: {_counted(one)}, each with its source and date."
     return Page(f"library/{place}", f"{one.name} AMD ROCm: what works", about, f"{about}\n\n" + "\n".join(lines), CRUMBS)
