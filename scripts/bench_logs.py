@@ -22,7 +22,6 @@ from pathlib import Path
 
 from rocm_doctor.matrix import load
 from rocm_doctor.rules.engine import failure_lines
-from rocm_doctor.rules.logs import fragments
 
 SIZE = 10_000_000
 _RANDOM = random.Random(1)
@@ -68,7 +67,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
     runs = parser.parse_args().runs
-    anchors = {max(parts, key=len) for condition in failure_lines(load()) for parts in fragments(condition)}
+    anchors = {max(parts, key=len) for asked in failure_lines(load()).values() for parts in asked}
     with tempfile.TemporaryDirectory() as name:
         needles = Path(name, "needles")
         needles.write_text("\n".join(sorted(anchors)), encoding="utf-8")

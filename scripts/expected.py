@@ -230,7 +230,7 @@ def plans(matrix: Matrix) -> str:
     for given, wish, index in PLANS:
         train = next((word for word in wish if word in WAYS), "")
         gfx, python, system, driver = given
-        packages = wished([word for word in wish if word != train], train)
+        packages = wished([word for word in wish if word != train], train, catalog)
         plan = answer(declared(gfx, python, matrix, system, driver), catalog, packages, index)
         lines += ["", f"== {' '.join(filter(None, (*given, *wish, index)))}", text(plan, verbose=index != "", tool="pip")]
         lines += ["-- uv", text(plan, tool="uv")]

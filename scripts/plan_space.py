@@ -37,7 +37,10 @@ DRIVERS = {
     "wsl": ("",) * 5,
 }
 """Driver ages: the kernel's own and modules of the amdgpu package; Adrenalin releases; in WSL it is not seen."""
-WISHES = (wished((), ""), wished((), "lora"), wished((), "qlora"), wished(("flash-attn", "torchao"), "full"))
+WISHES = tuple(
+    wished(names, way, known(load()))
+    for names, way in (((), ""), ((), "lora"), ((), "qlora"), (("flash-attn", "torchao"), "full"))
+)
 
 
 class Result(NamedTuple):

@@ -19,6 +19,7 @@ import expected
 import man_page
 import msgspec
 import plans_page
+import processors_table
 import readings_page
 
 from rocm_doctor import model
@@ -113,6 +114,7 @@ def generated() -> Iterator[tuple[str, str]]:
     yield "rocm_doctor/schemas/row.json", schema(Row, "row.json", "row of the compatibility matrix")
     yield "rocm_doctor/schemas/bench.json", schema(BenchReport, "bench.json", "rocm-doctor bench")
     yield "rocm_doctor/schemas/fleet.json", schema(Judgement, "fleet.json", "rocm-doctor fleet judge")
+    yield "rocm_doctor/binaries/processors.py", processors_table.module(matrix)
     yield "docs/facts.md", facts_page()
     yield "docs/accuracy.md", accuracy_page.page()
     yield "docs/rocm-doctor.1", man_page.page(matrix)

@@ -8,7 +8,7 @@ from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.model import Artifact, Fact, Finding, Gpu, Reading, Snapshot, Undecided, Value
 from rocm_doctor.rules import RULES
-from rocm_doctor.rules.engine import judge
+from rocm_doctor.rules.engine import failure_lines, judge
 from rocm_doctor.rules.logs import Logs
 
 MATRIX = load()
@@ -27,7 +27,7 @@ def machine(facts: Facts, *gpus: Facts, matrix: Matrix = MATRIX) -> Snapshot:
 
 
 def judged(facts: Facts, *gpus: Facts, log: str = "", matrix: Matrix = MATRIX) -> tuple[list[Finding], list[Undecided]]:
-    logs = Logs([Artifact("paste/text", "paste", log)] if log else [])
+    logs = Logs([Artifact("paste/text", "paste", log)] if log else [], failure_lines(matrix))
     return judge(machine(facts, *gpus, matrix=matrix), logs, matrix, RULES)
 
 

@@ -12,9 +12,8 @@ from forge_binaries import code_object
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocm_doctor.binaries.processors import GENERIC, MACH
 from rocm_doctor.binaries.targets import (
-    GENERIC,
-    MACH,
     PROCESSORS,
     Target,
     covers,
@@ -23,7 +22,6 @@ from rocm_doctor.binaries.targets import (
     overridden,
     parse_target,
 )
-from rocm_doctor.matrix import load
 
 EXACT = [
     ("gfx1100", "gfx1100", True),
@@ -176,14 +174,6 @@ def test_the_table_of_processors_agrees_with_llvm(tmp_path: Path) -> None:
         pytest.skip(f"{readelf} is too old to name processors")
     assert len(known) > 40
     assert {number: MACH[number] for number in known} == known
-
-
-def test_the_catalogue_names_the_same_generic_targets() -> None:
-    """Two places state membership: the loader's table here, and the catalog of chips. They must not drift apart. A target of a new
-    instruction set may be in the catalog first."""
-    for gfx, chip in ((gfx, chip) for gfx, chip in load().gfx.items() if gfx in PROCESSORS):
-        assert bool(chip.generic) == any(gfx in members for members in GENERIC.values()), gfx
-        assert not chip.generic or gfx in GENERIC[chip.generic], gfx
 
 
 def test_every_generic_member_is_a_known_processor() -> None:

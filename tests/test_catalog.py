@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rocm_doctor.binaries import targets
 from rocm_doctor.facts.enrich import enrich, gpu_names
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown
@@ -46,15 +45,6 @@ def test_a_name_that_fits_several_targets_stays_ambiguous() -> None:
 def test_what_was_read_is_not_written_over() -> None:
     assert enriched(gfx="gfx1100", wavefront_size=64).get("wavefront_size").value == 64
     assert enriched(gfx="gfx1100", wavefront_size=None).get("wavefront_size").value == 32
-
-
-def test_the_catalogue_and_the_code_objects_agree_on_targets() -> None:
-    """gfx.yaml describes cards, binaries/targets.py the format of code objects: what both say is the same. A target of a new
-    instruction set may be in the catalog first."""
-    for target in (t for t in load().gfx.values() if t.gfx in targets.PROCESSORS):
-        assert not target.generic or target.gfx in targets.GENERIC[target.generic], target.gfx
-        assert target.xnack is (target.gfx in targets.SELECTABLE["xnack"]), target.gfx
-        assert target.sramecc is (target.gfx in targets.SELECTABLE["sramecc"]), target.gfx
 
 
 def test_the_catalog_tells_probes_of_apus_and_instincts() -> None:

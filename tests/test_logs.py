@@ -9,16 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read.words import WordSet
-from rocm_doctor.rules.logs import Logs
+from rocm_doctor.rules.logs import Logs, fragments
 
 _PADDING = "\n123" * 20_000
 _LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
 
-def logs(text: str) -> Logs:
-    return Logs([Artifact("log/x", "paste", text)])
+def logs(text: str, *asked: str) -> Logs:
+    """The text as a log; `asked`: conditions that may name complaints."""
+    return Logs([Artifact("log/x", "paste", text)], {one: fragments(one, load().complaints) for one in asked})
 
 
 def test_the_line_is_quoted_with_its_number() -> None:
@@ -46,10 +48,17 @@ def test_alternatives() -> None:
 
 
 def test_a_complaint_inside_an_alternative_stands_for_each_of_its_wordings() -> None:
-    assert logs("miopen: internal failure").find("miopen*{failing}")
-    assert logs("it cannot be run by miopen").find("miopen*{failing}|{failing}*miopen")
-    assert not logs("miopen was found").find("miopen*{failing}|{failing}*miopen")
-    assert not logs("miopen {unknown}").find("miopen*{failing}")
+    one, both = "miopen*{failing}", "miopen*{failing}|{failing}*miopen"
+    assert logs("miopen: internal failure", one).find(one)
+    assert logs("it cannot be run by miopen", both).find(both)
+    assert not logs("miopen was found", both).find(both)
+    assert not logs("miopen {unknown}", one).find(one)
+
+
+def test_every_complaint_of_the_catalog_is_found_in_its_own_words() -> None:
+    for name, phrases in load().complaints.items():
+        asked = f"before*{{{name}}}"
+        assert all(logs(f"before {words.replace('*', ' x ')}", asked).find(asked) for words in phrases), name
 
 
 @pytest.mark.parametrize("size", [300_000])
@@ -75,7 +84,10 @@ def test_a_text_with_more_words_than_a_log_has_gives_the_same_answer() -> None:
     text = f"{noise}\nHIP error: Invalid Device Function\n{noise}"
     assert not WordSet(text).known
     asked = ("hip error*invalid device", "hip error*out of memory", "{hang}|no such words")
-    few, all_of_it = Logs([Artifact("log/x", "paste", text)], asked), logs(text)
+    few, all_of_it = (
+        Logs([Artifact("log/x", "paste", text)], {one: fragments(one, load().complaints) for one in asked}),
+        logs(text, *asked),
+    )
     for condition in asked:
         assert few.find(condition) == all_of_it.find(condition)
     assert few.find(asked[0]) is not None
@@ -90,7 +102,7 @@ def test_conditions_that_contain_one_another_are_all_found(asked: list[str], tex
     many = [Artifact("log/x", "paste", f"{text}\n{noise}")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rocm_doctor.probes.read.words._MOST", 1)
-        few = Logs(many, asked)
+        few = Logs(many, {one: fragments(one) for one in asked})
         assert [few.find(one) is not None for one in asked] == [Logs(many).find(one) is not None for one in asked]
 
 

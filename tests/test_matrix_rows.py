@@ -7,7 +7,7 @@ import pytest
 from matrix_machines import MATRIX
 
 from rocm_doctor.model import Artifact, Row, Snapshot
-from rocm_doctor.rules.engine import judge
+from rocm_doctor.rules.engine import failure_lines, judge
 from rocm_doctor.rules.logs import Logs
 from rocm_doctor.rules.proofs import asks_for_lines, machine_for, unproven
 
@@ -21,7 +21,7 @@ def text_of(row: Row) -> str:
 
 
 def found(row: Row, machine: Snapshot) -> bool:
-    findings, _ = judge(machine, Logs([Artifact("paste/text", "paste", text_of(row))]), MATRIX, ())
+    findings, _ = judge(machine, Logs([Artifact("paste/text", "paste", text_of(row))], failure_lines(MATRIX)), MATRIX, ())
     return row.key in {f.row for f in findings}
 
 
@@ -49,7 +49,7 @@ PROVEN = [row for row in MATRIX.rows if asks_for_lines(row)]
 
 @pytest.mark.parametrize("row", PROVEN, ids=lambda r: r.key)
 def test_a_row_with_other_words_loses_its_proof(row: Row) -> None:
-    assert not list(unproven(row))
+    assert not list(unproven(row, MATRIX))
     asked = next(n for n, c in row.when.items() if n.startswith("log") and not c.startswith("!"))
     broken = msgspec.structs.replace(row, when={**row.when, asked: "words that no software prints"})
-    assert [field for field, _ in unproven(broken)] == ["example"]
+    assert [field for field, _ in unproven(broken, MATRIX)] == ["example"]

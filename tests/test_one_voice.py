@@ -39,7 +39,7 @@ FILES = {"requirements": "requirements_DOT_txt", "dockerfile": "Dockerfile"}
 
 @cache
 def planned(gfx: str, system: System, train: str = "lora") -> Plan:
-    return answer(declared(gfx, PYTHON, MATRIX, system), known(MATRIX), wished((), train))
+    return answer(declared(gfx, PYTHON, MATRIX, system), known(MATRIX), wished((), train, known(MATRIX)))
 
 
 SYSTEMS: tuple[System, ...] = ("linux", "windows", "wsl")

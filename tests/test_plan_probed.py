@@ -32,7 +32,7 @@ def machine(facts: dict[str, Value], *gfx: tuple[str, bool]) -> Machine:
 
 
 def plan(facts: dict[str, Value], train: str = "lora") -> Plan:
-    return answer(machine(facts, ("gfx906", False)), known(MATRIX), wished((), train))
+    return answer(machine(facts, ("gfx906", False)), known(MATRIX), wished((), train, known(MATRIX)))
 
 
 CUDA: dict[str, Value] = {

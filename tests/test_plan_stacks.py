@@ -23,7 +23,7 @@ def known_of() -> Catalog:
 @cache
 def plan_for(gfx: str, train: str = "", system: System = "linux", python: str = "3.12", driver: str = "", more: str = "") -> Plan:
     machine = declared(gfx, python, known_of().matrix, system, driver)
-    return answer(machine, known_of(), wished(more.split(",") if more else (), train))
+    return answer(machine, known_of(), wished(more.split(",") if more else (), train, known_of()))
 
 
 def named(plan: Plan) -> list[str]:

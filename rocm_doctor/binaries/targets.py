@@ -1,7 +1,7 @@
 """The code objects that a GPU can load: target ids, generic targets, feature modifiers, HSA_OVERRIDE_GFX_VERSION.
 
-Facts: LLVM's "User Guide for AMDGPU Backend" (processors, target ids, generic processors, e_flags; LLVM 22 and its main branch
-of 2026), ROCr's libhsakmt for the override. Results are three-valued: True, False, and None for unknown.
+The rules are those of LLVM's "User Guide for AMDGPU Backend" (target ids, generic processors, e_flags) and, for the override, of
+ROCr's libhsakmt. processors.py holds LLVM's tables. Results are three-valued: True, False, and None for unknown.
 """
 
 from __future__ import annotations
@@ -11,37 +11,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-# A generic object runs on each of these. A target that is missing here is unknown, not empty.
-GENERIC: dict[str, tuple[str, ...]] = {
-    "gfx9-generic": ("gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"),
-    "gfx9-4-generic": ("gfx940", "gfx941", "gfx942", "gfx950"),
-    "gfx10-1-generic": ("gfx1010", "gfx1011", "gfx1012", "gfx1013"),
-    "gfx10-3-generic": ("gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"),
-    "gfx11-generic": ("gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153"),
-    "gfx12-generic": ("gfx1200", "gfx1201"),
-    "gfx12-5-generic": ("gfx1250", "gfx1251"),
-}
+from rocm_doctor.binaries.processors import GENERIC, MACH, SELECTABLE
 
-# Processors on which a feature can be on or off; on others a code object that names it does not load.
-_XNACK = (*GENERIC["gfx9-generic"], "gfx908", "gfx90a", *GENERIC["gfx9-4-generic"], *GENERIC["gfx10-1-generic"])
-_SRAMECC = ("gfx906", "gfx908", "gfx90a", *GENERIC["gfx9-4-generic"])
-SELECTABLE: dict[str, tuple[str, ...]] = {"xnack": _XNACK, "sramecc": _SRAMECC}
-
-# EF_AMDGPU_MACH: low byte of e_flags of a code object's ELF header.
-MACH: dict[int, str] = {
-    **dict(enumerate(("gfx600", "gfx601"), 0x20)),
-    **dict(enumerate(("gfx700", "gfx701", "gfx702", "gfx703", "gfx704"), 0x22)),
-    **dict(enumerate(("gfx801", "gfx802", "gfx803", "gfx810", "gfx900", "gfx902", "gfx904", "gfx906", "gfx908", "gfx909"), 0x28)),
-    **dict(enumerate(("gfx90c", "gfx1010", "gfx1011", "gfx1012", "gfx1030", "gfx1031", "gfx1032", "gfx1033"), 0x32)),
-    **dict(enumerate(("gfx602", "gfx705", "gfx805", "gfx1035", "gfx1034", "gfx90a", "gfx940", "gfx1100", "gfx1013"), 0x3A)),
-    **dict(enumerate(("gfx1150", "gfx1103", "gfx1036", "gfx1101", "gfx1102", "gfx1200", "gfx1250", "gfx1151"), 0x43)),
-    **dict(enumerate(("gfx941", "gfx942"), 0x4B)),
-    **dict(enumerate(("gfx1201", "gfx950", "gfx1310", "gfx9-generic", "gfx10-1-generic", "gfx10-3-generic"), 0x4E)),
-    **dict(enumerate(("gfx11-generic", "gfx1152"), 0x54)),
-    **dict(enumerate(("gfx1154", "gfx1153", "gfx12-generic", "gfx1251", "gfx12-5-generic", "gfx1172", "gfx1170"), 0x57)),
-    **dict(enumerate(("gfx1171", "gfx9-4-generic"), 0x5E)),
-    **dict(enumerate(("gfx11-7-generic", "gfx13-generic"), 0x62)),
-}
 PROCESSORS = frozenset(name for name in MACH.values() if not name.endswith("-generic"))
 
 _TARGET = re.compile(r"(gfx(?:\d+(?:-\d+)?-generic|\d+x+|\d{1,3}[0-9a-f]{2}))((?::[a-z-]+[+-])*|(?:[+-][a-z-]+)*)")

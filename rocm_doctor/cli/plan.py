@@ -6,17 +6,17 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
 from rocm_doctor.cli.common import InputError, completes, load_matrix, named_gpu, write_file
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.plan.answer import Plan, answer
-from rocm_doctor.plan.catalog import known
+from rocm_doctor.plan.catalog import Training, known
 from rocm_doctor.plan.formats import FORMATS, UnknownFormat
 from rocm_doctor.plan.machine import INBOX, Machine, declared, having, probed
-from rocm_doctor.plan.packages import TRAIN, unknown_names, wished
+from rocm_doctor.plan.packages import unknown_names, wished
 from rocm_doctor.plan.text import text
 from rocm_doctor.versions import parse
 
@@ -42,7 +42,7 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
         shell_complete=completes("packages"),
         help="Packages besides torch, separated by commas (bitsandbytes,flash-attn).",
     ),
-    click.option("--train", type=click.Choice(tuple(TRAIN)), help="Add the packages of this kind of fine-tuning."),
+    click.option("--train", type=click.Choice(get_args(Training)), help="Add the packages of this kind of fine-tuning."),
     click.option(
         "--index", "index", default="", metavar="TEXT", help="Only stacks whose index or version contains this text (rocm6.3)."
     ),
@@ -106,7 +106,7 @@ def planned(
         raise InputError(f"{', '.join(given)}: needs --gpu; without it this machine is read as it is")
     machine = _declared(gpu, python, system, driver, kernel, matrix) if gpu else _here(python, matrix)
     machine = having(machine, installed) if gpu and installed else machine
-    return answer(machine, known_of, wished(names, train or ""), index)
+    return answer(machine, known_of, wished(names, train or "", known_of), index)
 
 
 def _declared(

@@ -25,12 +25,15 @@ from rocm_doctor.commands import Program
 from rocm_doctor.matrix.ranges import with_ranges
 from rocm_doctor.matrix.types import (
     Asked,
+    Complaint,
     Driver,
     EnvVar,
+    Extension,
     Fact,
     FieldFigure,
     Peak,
     Phrase,
+    Processor,
     Rate,
     RocmRelease,
     Soname,
@@ -60,6 +63,9 @@ SECTIONS: dict[str, Any] = {
     "rates": Rate,
     "peaks": Peak,
     "field": FieldFigure,
+    "complaints": Complaint,
+    "processors": Processor,
+    "extensions": Extension,
 }
 _SHORT = re.compile(r"([a-z0-9][a-z0-9.-]*)(?= § |, seen |$)")
 _STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")

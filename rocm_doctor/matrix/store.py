@@ -21,12 +21,15 @@ from rocm_doctor.bounded import Unreadable, files, jsons
 from rocm_doctor.commands import Program, typed
 from rocm_doctor.matrix.types import (
     Asked,
+    Complaint,
     Driver,
     EnvVar,
+    Extension,
     Fact,
     FieldFigure,
     Peak,
     Phrase,
+    Processor,
     Rate,
     RocmRelease,
     Soname,
@@ -76,6 +79,16 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     def gfx(self) -> dict[str, Target]:
         """Targets by gfx name."""
         return {t.gfx: t for t in _decoded(self.raw, "gfx", tuple[Target, ...])}
+
+    @cached_property
+    def processors(self) -> tuple[Processor, ...]:
+        """LLVM's processors that are no target of the catalog."""
+        return _decoded(self.raw, "processors", tuple[Processor, ...])
+
+    @cached_property
+    def extensions(self) -> dict[str, Extension]:
+        """Libraries with GPU code of their own beside torch, by name."""
+        return {one.name: one for one in _decoded(self.raw, "extensions", tuple[Extension, ...])}
 
     @cached_property
     def rocm(self) -> tuple[RocmRelease, ...]:
@@ -136,6 +149,11 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
     def phrases(self) -> tuple[Phrase, ...]:
         """Symptoms and circumstances, and the ways people phrase them."""
         return _decoded(self.raw, "phrases", tuple[Phrase, ...])
+
+    @cached_property
+    def complaints(self) -> dict[str, tuple[str, ...]]:
+        """The phrases of each complaint, by its name."""
+        return {one.name: one.any for one in _decoded(self.raw, "complaints", tuple[Complaint, ...])}
 
     def typed(self, commands: Iterable[Command | str]) -> tuple[Command, ...]:
         """The commands with what the catalogue knows of their programs."""

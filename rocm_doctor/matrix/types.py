@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from rocm_doctor.model import Command, Grade, Layer
+from rocm_doctor.model import Command, Grade, Layer, Severity
 
 OverrideVerdict = Literal["identity", "sibling", "faulty", "not-needed", "last-resort", "disputed", "harmful"]
 SupportState = Literal[
@@ -38,6 +38,9 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """A gfx target. `kfd` is the kernel's decimal gfx_target_version (major * 10000 + minor * 100 + step, the step printed in
     hex).
 
+    `mach` is LLVM's number of the processor in a code object's ELF header (0: not known), `generic` the generic target whose code
+    runs on it.
+
     `names` are marketing names (one may belong to several targets: a name is not a key), `processors` globs over the names of APUs,
     `pci` device ids in hex, `products` the name of a product for those ids that have only one, `vram` the sizes in GiB by card. `fp16`, `bf16`, `fp8`: what the hardware multiplies; empty: no
     source.
@@ -54,6 +57,7 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     grade: Grade
     checked: datetime.date
     generic: str = ""
+    mach: int = 0
     pci: tuple[str, ...] = ()
     products: dict[str, str] = {}
     kfd_basis: Literal["kernel", "encoding"] = "kernel"
@@ -69,6 +73,34 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     fp8: str = ""
     overrides: tuple[Override, ...] = ()
     notes: str = ""
+
+
+class Processor(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A processor of LLVM that is no entry of gfx.yaml; the fields mean what they mean in `Target`."""
+
+    name: str
+    mach: int
+    generic: str = ""
+    xnack: bool = False
+    sramecc: bool = False
+
+
+class Complaint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What people say of any program that fails in one way: a row's log condition names it as `{crash}`."""
+
+    name: str
+    any: tuple[str, ...]
+
+
+class Extension(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A library with GPU code of its own beside torch. `lacks`: the diagnosis if it has none for the GPU; `several`: only runs on several
+    GPUs need it; `pinned`: torch releases whose own release of it asks for exactly that torch."""
+
+    name: str
+    lacks: str
+    severity: Severity
+    several: bool = False
+    pinned: str = ""
 
 
 class RocmRelease(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -1,6 +1,6 @@
 """What plans are made of, beside the torch builds of the matrix: indexes, and packages with their releases.
 
-They stand in catalog/indexes.yaml and catalog/packages.yaml, where each field is described.
+catalog/indexes.yaml and catalog/packages.yaml describe each field.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from rocm_doctor.model import Grade
 from rocm_doctor.versions import contains
 
 System = Literal["linux", "windows", "wsl"]
+Training = Literal["full", "lora", "qlora"]
 _EVERYWHERE: tuple[System, ...] = ("linux", "wsl", "windows")
 
 
@@ -58,7 +59,7 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A library by its name at the package index, its releases newest first. `elsewhere`: where else to get one that the package
     index has for other hardware alone; it is named in the plan and not installed by it. `companion`: it comes with torch, at the version
-    that torch.yaml has for the build."""
+    that torch.yaml has for the build. `train`: the kinds of fine-tuning that take it."""
 
     name: str
     what: str
@@ -70,6 +71,7 @@ class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     always: str = ""
     elsewhere: str = ""
     companion: bool = False
+    train: tuple[Training, ...] = ()
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

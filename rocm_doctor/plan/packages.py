@@ -11,12 +11,6 @@ from rocm_doctor.plan.catalog import Catalog, Package, Release
 from rocm_doctor.plan.judging import StackJudge, companions
 from rocm_doctor.versions import contains
 
-TRAIN = {
-    "full": ("transformers", "accelerate"),
-    "lora": ("transformers", "peft", "accelerate"),
-    "qlora": ("transformers", "peft", "accelerate", "bitsandbytes"),
-}
-"""What a way of fine-tuning takes beside torch."""
 _TRIES = 64
 """Sets of releases that are judged before the search gives up."""
 
@@ -29,10 +23,10 @@ class Unsatisfied(Exception):
         self.why, self.source, self.finding = why, source, finding
 
 
-def wished(packages: Sequence[str], train: str) -> tuple[str, ...]:
-    """The packages of `--with` and `--train`, once each, those that others hang on first."""
+def wished(packages: Sequence[str], train: str, known: Catalog) -> tuple[str, ...]:
+    """The packages of `--with` and `--train`, once each, those first that others depend on."""
     order = ["transformers", "peft", "accelerate", "trl"]
-    names = dict.fromkeys((*TRAIN.get(train, ()), *packages))
+    names = dict.fromkeys((*(p.name for p in known.packages.values() if train in p.train), *packages))
     return tuple(sorted(names, key=lambda n: order.index(n) if n in order else len(order)))
 
 

@@ -12,42 +12,21 @@ from collections.abc import Iterator
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.commands import filled
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Fact, Finding, Gpu, Severity, Snapshot, Subject
+from rocm_doctor.model import Fact, Finding, Gpu, Snapshot, Subject
 from rocm_doctor.rules.findings import finding, readings, to_train_on
 from rocm_doctor.rules.override import NAME
 
 _BUNDLER = "https://clang.llvm.org/docs/ClangOffloadBundler.html"
 _OUTRANKS = "Read from the code objects in the installed files, which outrank any version table."
 
-# Extensions of torch: the diagnosis if one lacks code for the GPU, and its severity for training.
-EXTENSIONS: dict[str, tuple[str, Severity]] = {
-    "bitsandbytes": ("lib.bitsandbytes", "warning"),
-    "flash-attn": ("lib.flash-attn", "warning"),
-    "xformers": ("lib.xformers", "warning"),
-    "aiter": ("lib.aiter", "warning"),
-    "deepspeed": ("lib.deepspeed", "warning"),
-    "causal-conv1d": ("arch.not-in-build", "warning"),
-    "mamba-ssm": ("arch.not-in-build", "warning"),
-    "torchvision": ("arch.not-in-build", "note"),
-    "torchaudio": ("arch.not-in-build", "note"),
-    "vllm": ("arch.not-in-build", "note"),
-    "sgl-kernel": ("arch.not-in-build", "note"),
-    "llama-cpp": ("arch.not-in-build", "note"),
-    "tensorflow": ("arch.not-in-build", "note"),
-    "jax-rocm-pjrt": ("arch.not-in-build", "note"),
-}
-
-# Needed only by runs on several GPUs.
-BETWEEN_CARDS: dict[str, tuple[str, Severity]] = {"rccl": ("dist.rccl", "warning")}
-
 
 def extensions_without_code(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """One finding for each GPU and extension without code for it; RCCL counts on machines with several GPUs."""
-    cards = _known(snapshot)
-    judged = {**EXTENSIONS, **(BETWEEN_CARDS if len(cards) > 1 else {})}
-    for subject, gpu in cards:
+    gpus = _known(snapshot)
+    judged = [one for one in matrix.extensions.values() if len(gpus) > 1 or not one.several]
+    for subject, gpu in gpus:
         gfx = str(gpu.get("gfx").value)
-        for name, (diagnosis, severity) in judged.items():
+        for name, diagnosis, severity in ((one.name, one.lacks, one.severity) for one in judged):
             fact = snapshot.get(f"code.{name}")
             if lacks(snapshot, name, gfx):
                 yield finding(
@@ -90,7 +69,7 @@ def built_for_another_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Findi
     hip = re.match(r"\d+", str(snapshot.get("torch.hip").value))
     if not hip:
         return
-    for name in EXTENSIONS:
+    for name, extension in matrix.extensions.items():
         fact = snapshot.get(f"soname.{name}")
         other = [s for s in _words(fact) if int(hip.group()) not in matrix.sonames.get(s, (int(hip.group()),))]
         if other:
@@ -102,7 +81,7 @@ def built_for_another_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Findi
                 f"Two HIP runtimes in one process do not share devices or memory. {_OUTRANKS}",
                 advice=f"Install a build of {name} for torch's ROCm, or build it in this environment.",
                 commands=filled("pip uninstall -y {package}", package=name),
-                severity=EXTENSIONS[name][1],
+                severity=extension.severity,
                 evidence=(*fact.readings[:1], *readings(snapshot, "torch.hip")),
                 subject=Subject(name, "package"),
                 grade="upstream",

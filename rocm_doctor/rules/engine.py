@@ -10,7 +10,7 @@ A row that another one overrules (precedence.py) becomes a note that names the n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -20,7 +20,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import THE_MACHINE, Confidence, Fact, Finding, Gpu, Reading, Row, Snapshot, Subject, Undecided
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.findings import from_row, in_words, lowered, quoted, to_train_on
-from rocm_doctor.rules.logs import Logs
+from rocm_doctor.rules.logs import Fragments, Logs, fragments
 from rocm_doctor.rules.precedence import overruled, overruling
 
 Rule = Callable[[Snapshot, Matrix], Iterable[Finding]]
@@ -62,10 +62,14 @@ def of_nvidia(snapshot: Snapshot, logs: Logs) -> bool:
     return not snapshot.gpus and logs.find(_NVIDIA) is not None and logs.find(_AMD) is None
 
 
-def failure_lines(matrix: Matrix) -> tuple[str, ...]:
-    """Every log condition that `judge` evaluates for these rows."""
-    asked = (words for row in matrix.rows for name, words in row.when.items() if name.startswith("log"))
-    return (_CALM, _NVIDIA, _AMD, *(words.removeprefix("!") for words in asked))
+def failure_lines(matrix: Matrix) -> Mapping[str, Fragments]:
+    """Every log condition that `judge` evaluates for these rows, and what it searches for."""
+    return matrix.once(_failure_lines)
+
+
+def _failure_lines(matrix: Matrix) -> Mapping[str, Fragments]:
+    asked = (words.removeprefix("!") for row in matrix.rows for name, words in row.when.items() if name.startswith("log"))
+    return {words: fragments(words, matrix.complaints) for words in (_CALM, _NVIDIA, _AMD, *asked)}
 
 
 def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule]) -> tuple[list[Finding], list[Undecided]]:

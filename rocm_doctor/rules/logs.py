@@ -1,25 +1,27 @@
 """Failure lines in logs: the words of a condition are found in one line of a text, in linear time.
 
 No regular expression of a row ever runs over a user's text: a condition is a few literal fragments (`a*b`: both, in this order,
-in one line; `{crash}`: a complaint as complaints.py spells it). The set of words of a text is checked
-first (probes/read/words.py).
+in one line; `{crash}`: a complaint of catalog/complaints.yaml). The set of words of a text is checked first (probes/read/words.py).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
-from functools import cache
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import NamedTuple
 
 from rocm_doctor.bounded.texts import lower
 from rocm_doctor.model import Artifact, Reading
 from rocm_doctor.probes.read.words import WordSet
-from rocm_doctor.rules.complaints import expanded
 
 _QUOTE = 240
 _REACH = 400
 """Characters around a fragment that must hold the others: a log may be pasted as one line."""
+_NAME = re.compile(r"\{([a-z-]+)\}")
+
+Fragments = tuple[tuple[str, ...], ...]
+"""The alternatives of a condition, each as the fragments that must follow one another in one line."""
 
 
 def readable_logs(artifacts: Iterable[Artifact]) -> list[Artifact]:
@@ -44,31 +46,33 @@ class Text(NamedTuple):
 
 
 class Logs:
-    """Texts to search for failure lines. `conditions`: all that will be searched for, if given."""
+    """Texts to search for failure lines. `conditions`: all that will be searched for (`engine.failure_lines`), if given."""
 
-    def __init__(self, artifacts: Iterable[Artifact], conditions: Sequence[str] = ()) -> None:
-        self._texts = [_text(a, conditions) for a in artifacts if a.text]
+    def __init__(self, artifacts: Iterable[Artifact], conditions: Mapping[str, Fragments] = {}) -> None:
+        self._conditions = conditions
+        self._texts = [_text(a, conditions.values()) for a in artifacts if a.text]
         self._found: dict[str, Reading | None] = {}
 
     def find(self, condition: str) -> Reading | None:
         """The first line with one alternative of the condition; None if there is none."""
         if condition not in self._found:
-            self._found[condition] = next(filter(None, map(self._line_with, fragments(condition))), None)
+            asked = self._conditions.get(condition) or fragments(condition)
+            self._found[condition] = next(filter(None, map(self._line_with, asked)), None)
         return self._found[condition]
 
     def _line_with(self, parts: tuple[str, ...]) -> Reading | None:
         return next(filter(None, (_search(text, parts) for text in self._texts if text.may_hold(parts))), None)
 
 
-def _text(artifact: Artifact, conditions: Iterable[str]) -> Text:
+def _text(artifact: Artifact, conditions: Collection[Fragments]) -> Text:
     low, words = lower(artifact.text), WordSet(artifact.text)
     many = conditions and not words.known
     return Text(artifact.name, artifact.text, low, words, _anchors(low, conditions) if many else None)
 
 
-def _anchors(low: str, conditions: Iterable[str]) -> frozenset[str]:
+def _anchors(low: str, conditions: Iterable[Fragments]) -> frozenset[str]:
     """The anchors of these conditions that are in the text, found in one pass."""
-    anchors = {_anchor(parts) for condition in conditions for parts in fragments(condition)}
+    anchors = set(map(_anchor, chain.from_iterable(conditions)))
     seen = {match[1] for match in re.finditer(f"(?=({_trie(anchors)}))", low)}
     return frozenset(anchor for anchor in anchors if any(match.startswith(anchor) for match in seen))
 
@@ -83,11 +87,20 @@ def _trie(words: Collection[str]) -> str:
     return f"(?:{branches}){'?' if '' in words else ''}" if branches else ""
 
 
-@cache
-def fragments(condition: str) -> tuple[tuple[str, ...], ...]:
-    """The alternatives of a condition, each as the fragments that must follow one another in one line."""
-    alternatives = expanded(lower(condition)).split("|")
+def fragments(condition: str, complaints: Mapping[str, tuple[str, ...]] = {}) -> Fragments:
+    """The fragments of a condition, each `{name}` replaced by that complaint's phrases. An unknown name stays unchanged."""
+    alternatives = (one for part in lower(condition).split("|") for one in _spelled(part, complaints))
     return tuple(filter(None, (tuple(f for f in alt.split("*") if f.strip()) for alt in alternatives)))
+
+
+def _spelled(alternative: str, complaints: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    found = next((f for f in _NAME.finditer(alternative) if f[1] in complaints), None)
+    if found is None:
+        yield alternative
+        return
+    head, tail = alternative[: found.start()], alternative[found.end() :]
+    for words in complaints[found[1]]:
+        yield from _spelled(head + words + tail, complaints)
 
 
 def _anchor(parts: tuple[str, ...]) -> str:

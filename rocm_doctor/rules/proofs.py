@@ -9,13 +9,13 @@ from rocm_doctor.coords import Kind, coord
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Fact, Gpu, Reading, Row, Snapshot, Value
 from rocm_doctor.rules.conditions import holds
-from rocm_doctor.rules.engine import judge
+from rocm_doctor.rules.engine import failure_lines, judge
 from rocm_doctor.rules.logs import Logs
 
 _NUMBERS = ("0.1", "1", "2", "3", "4", "7.14.0", "10", "999")
 
 
-def unproven(row: Row) -> Iterator[tuple[str, str]]:
+def unproven(row: Row, matrix: Matrix) -> Iterator[tuple[str, str]]:
     """Field and words of each lint error of a row with a log condition; none if `example` and `not` prove it."""
     if not asks_for_lines(row):
         return
@@ -26,9 +26,9 @@ def unproven(row: Row) -> Iterator[tuple[str, str]]:
     if machine is None:
         yield "when", "no machine meets the conditions other than `log`"
         return
-    if not finds(row, machine, row.example):
+    if not finds(row, matrix, machine, row.example):
         yield "example", "the row does not hold for its own example"
-    if row.not_ and finds(row, machine, row.not_):
+    if row.not_ and finds(row, matrix, machine, row.not_):
         yield "not", "the row holds for the text that `not` forbids"
 
 
@@ -37,10 +37,10 @@ def asks_for_lines(row: Row) -> bool:
     return any(name.startswith("log") and not words.startswith("!") for name, words in row.when.items())
 
 
-def finds(row: Row, machine: Snapshot, text: str) -> bool:
-    """True if the row alone is a finding on this machine with this text."""
-    logs = Logs([Artifact("paste/text", "paste", text)])
-    found, _ = judge(machine, logs, Matrix(rows=(row,)), ())
+def finds(row: Row, matrix: Matrix, machine: Snapshot, text: str) -> bool:
+    """True if the row alone is a finding on this machine with this text, beside the catalog of this matrix."""
+    alone = Matrix(rows=(row,), raw=matrix.raw)
+    found, _ = judge(machine, Logs([Artifact("paste/text", "paste", text)], failure_lines(alone)), alone, ())
     return row.key in {f.row for f in found}
 
 

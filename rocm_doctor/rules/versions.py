@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.matrix import Matrix, TorchBuild
+from rocm_doctor.matrix.types import Extension
 from rocm_doctor.model import Confidence, Fact, Finding, Snapshot, Subject
 from rocm_doctor.rules.build import build_of, install
 from rocm_doctor.rules.findings import finding, readings
-from rocm_doctor.versions import parse, release, rocm_of_local, sort_key
-
-_PINNED_UNTIL = (2, 14)
-"""From torch 2.14 on torchvision asks for torch>=2.14.0 and no longer for one release."""
+from rocm_doctor.versions import contains, parse, release, rocm_of_local, sort_key
 
 
 def torch_not_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
@@ -75,7 +73,7 @@ def companions(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         return
     build = _catalogd(torch, matrix)
     for name in ("torchvision", "torchaudio"):
-        why = _unfit(name, snapshot.get(f"pkg.{name}"), torch, getattr(build, name, ""))
+        why = _unfit(matrix.extensions[name], snapshot.get(f"pkg.{name}"), torch, getattr(build, name, ""))
         if why:
             yield _companion(snapshot, matrix, name, why, build)
     why = _wrong_triton(snapshot, build)
@@ -94,10 +92,11 @@ def _catalogd(torch: str, matrix: Matrix) -> TorchBuild | None:
     )
 
 
-def _unfit(name: str, fact: Fact, torch: str, expected: str) -> str:
+def _unfit(one: Extension, fact: Fact, torch: str, expected: str) -> str:
     """Why torchvision or torchaudio does not match this torch; empty if it does or is unknown."""
     if not isinstance(fact.value, str):
         return ""
+    name = one.name
     local = fact.value.partition("+")[2]
     if local.startswith("cu") or local == "cpu":
         return f"{name} {fact.value} is built for {'CUDA' if local.startswith('cu') else 'the CPU'}"
@@ -105,12 +104,11 @@ def _unfit(name: str, fact: Fact, torch: str, expected: str) -> str:
         return f"{name} {fact.value} is the plain wheel, whose operators are not built for this torch"
     if local and "rocm" not in local:
         return ""  # built on purpose (0.16.1+fdea156): against which torch, its number does not tell
-    mine, wanted, of_torch = release(fact.value), release(expected), release(torch)
-    if not mine or not wanted or not of_torch or of_torch[:2] >= _PINNED_UNTIL:
+    mine, wanted = release(fact.value), release(expected)
+    if not mine or not wanted or not contains(one.pinned, torch):
         return ""
-    pinned = name == "torchvision" or of_torch[:2] <= (2, 11)
     # AMD's own listings pair other patch releases than the PyTorch index does: only the series must agree.
-    return f"torch {torch} goes with {name} {expected}, not {fact.value}" if pinned and mine[:2] != wanted[:2] else ""
+    return f"torch {torch} goes with {name} {expected}, not {fact.value}" if mine[:2] != wanted[:2] else ""
 
 
 def _from_a_list(fact: Fact) -> bool:
