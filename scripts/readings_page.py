@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 import yaml
 
 ROWS = Path(__file__).resolve().parent.parent / "compat_matrix" / "rows"
+DRAWS = Path(__file__).resolve().parent.parent / "docs" / "draws"
+VERDICTS = ("right", "imprecise", "wrong", "outdated", "empty", "not verifiable")
 OUTCOMES = ("confirmed", "corrected", "narrowed", "unverifiable")
 REMOVED = {
     "libraries/torchao.yaml": {
@@ -52,6 +55,26 @@ def _lines() -> Iterator[str]:
     for name, rows in REMOVED.items():
         for key, why in rows.items():
             yield f"- `{key}` ({name}): {why}"
+    yield from _draws()
+
+
+def _draws() -> Iterator[str]:
+    """What was found of random draws, each with the statements that were not right."""
+    yield from ("", "## Random draws", "")
+    yield "Statements (a row, or an entry of the catalog) drawn by `python scripts/draw.py` with a seed chosen before, read against their sources"
+    yield "before anything was changed. The seed is the day. What was found wrong was mended, with what was wrong in the same way."
+    yield from (
+        "",
+        f"| Day | Statements | {' | '.join(v.capitalize() for v in VERDICTS)} |",
+        "|---|--:|" + "--:|" * len(VERDICTS),
+    )
+    found = {path.stem: list(csv.DictReader(path.open(encoding="utf-8"))) for path in sorted(DRAWS.glob("*.csv"))}
+    for day, drawn in found.items():
+        counts = Counter(one["verdict"] for one in drawn)
+        yield f"| [{day}](draws/{day}.csv) | {len(drawn)} | " + " | ".join(str(counts[v]) for v in VERDICTS) + " |"
+    yield ""
+    for drawn in found.values():
+        yield from (f"- {o['verdict']}: `{o['entry']}` ({o['file']}): {o['note']}" for o in drawn if o["verdict"] != "right")
 
 
 def _counts(rows: list[dict[str, Any]]) -> Counter[str]:

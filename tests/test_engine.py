@@ -6,9 +6,9 @@ import datetime
 
 import msgspec
 
-from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.model import Artifact, Diagnosis, Fact, Finding, Reading, Row, Snapshot
-from rocm_doctor.rules.engine import judge
+from rocm_doctor.rules.engine import failure_lines, judge
 from rocm_doctor.rules.findings import finding
 from rocm_doctor.rules.logs import Logs
 
@@ -24,7 +24,8 @@ def row(key: str, diagnosis: str, when: dict[str, str], **more: object) -> Row:
 def run(rows: list[Row], log: str = "", **facts: Fact) -> tuple[list[Finding], list[str]]:
     words = {r.diagnosis: Diagnosis(r.diagnosis, "t", "c", "c", "a", ("s",), TODAY) for r in rows}
     named = {name.replace("__", "."): fact for name, fact in facts.items()}
-    found, open_ = judge(Snapshot(named), Logs([Artifact("log/x", "paste", log)]), Matrix(rows=tuple(rows), diagnoses=words), ())
+    matrix = Matrix(rows=tuple(rows), diagnoses=words, raw=load().raw)
+    found, open_ = judge(Snapshot(named), Logs([Artifact("log/x", "paste", log)], failure_lines(matrix)), matrix, ())
     return found, [u.row for u in open_]
 
 
