@@ -5,7 +5,7 @@
     diagnoses.yaml             model.Diagnosis
     retired.yaml               key or id that is no longer in use -> its successor (or an empty text)
     rows/**/*.yaml             model.Row
-    catalog/<section>.yaml     the types of types.py; a file of another name is carried as it is
+    catalog/<section>.yaml     the types of types.py; of a file of another name only the sources are read
 
 A wheel never needs PyYAML for its own data.
 """
@@ -105,7 +105,7 @@ def compile_json(root: Path) -> bytes:
     for path in sorted((root / "catalog").glob("*.yaml")):
         kind = SECTIONS.get(path.stem)
         if kind is None:
-            parts[path.stem] = read_yaml(path)
+            parts[path.stem] = _untyped(path, root, shorts, problems)
         elif kind is Driver:
             parts[path.stem] = _driver(path, root, shorts, problems)
         else:
@@ -113,6 +113,24 @@ def compile_json(root: Path) -> bytes:
     if problems:
         raise MatrixError(problems)
     return msgspec.json.encode(parts)
+
+
+def _untyped(path: Path, root: Path, shorts: dict[str, str], problems: list[Problem]) -> Any:
+    """The plain values of a section without a type, with the short names of its entries' sources written out."""
+    data = read_yaml(path)
+    made = []
+    for number, item in enumerate(data if isinstance(data, list) else ()):
+        try:
+            made.append(_sourced_entry(item, shorts))
+        except KeyError as exc:
+            problems.append(_no_short(path.relative_to(root).as_posix(), line_of(path, (number, "sources")), exc))
+    return made if isinstance(data, list) else data
+
+
+def _sourced_entry(item: Any, shorts: dict[str, str]) -> Any:
+    if not isinstance(item, dict) or not isinstance(item.get("sources"), list):
+        return item
+    return {**item, "sources": [_cited(source, shorts) for source in item["sources"]]}
 
 
 def row_files(root: Path) -> list[Path]:
@@ -215,8 +233,7 @@ def expanded(item: Any, shorts: dict[str, str]) -> Any:
         if isinstance(made.get(name), list):
             made[name] = [_command(one) for one in made[name]]
     made |= {name: _command(made[name]) for name in ("settle", "command") if made.get(name)}
-    if isinstance(made.get("sources"), list):
-        made["sources"] = [_cited(source, shorts) for source in made["sources"]]
+    made = _sourced_entry(made, shorts)
     if isinstance(made.get("affected"), dict):
         made["affected"] = {fact: [_sourced(one, shorts) for one in _list(several)] for fact, several in made["affected"].items()}
     if isinstance(made.get("stated"), list):

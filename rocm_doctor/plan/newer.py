@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rocm_doctor.matrix import TorchBuild
@@ -62,7 +62,10 @@ def _weaker(one: Stack, first: Stack) -> Iterator[Reason]:
     said = one.candidate.said[0]
     cured = [n for n in one.notes if n.severity != "note"] if one.env.keys() - first.env.keys() else []
     if one.env.keys() - first.env.keys():
-        yield f"works only with {', '.join(sorted(one.env))}" + (f": {cured[0].title}" if cured else ""), said.source
+        yield (
+            f"works only with {', '.join(sorted(one.env))}" + (f": {cured[0].title}" if cured else ""),
+            _source_of(cured, said.source),
+        )
     yield from ((f"works, but {title}", source) for title, source in _new([n for n in one.notes if n not in cured], first))
     if one.grade != first.grade:
         yield f"works, but the evidence is {one.grade} and not {first.grade}: {said.words}", said.source
@@ -70,6 +73,11 @@ def _weaker(one: Stack, first: Stack) -> Iterator[Reason]:
         yield "no listing with this wheel was read", one.candidate.build.sources[0]
     better = "a run of this one is reported" if first.candidate.known_good else "this one is the main build of its release"
     yield f"works as well; {better}", said.source
+
+
+def _source_of(found: Sequence[Finding], otherwise: str) -> str:
+    """The first source of the first finding."""
+    return next(iter(found[0].sources), otherwise) if found else otherwise
 
 
 def _against(one: Rejected, first: Stack, resolver: Resolver) -> Iterator[Reason]:

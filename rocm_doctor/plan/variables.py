@@ -8,6 +8,8 @@ import msgspec
 
 from rocm_doctor.commands import set_variable
 from rocm_doctor.matrix import Matrix
+from rocm_doctor.matrix.citations import cited
+from rocm_doctor.matrix.types import Override
 from rocm_doctor.model import Fact, Finding
 from rocm_doctor.plan.catalog import Catalog
 from rocm_doctor.plan.judging import StackJudge, stack_facts
@@ -63,11 +65,16 @@ def _to_unset(stack: Stack, stack_judge: StackJudge) -> Iterator[Variable]:
         yield from _set_here(stack, stack_judge)
     elif machine.system == "linux" and OVERRIDE not in stack.env:
         chip = matrix.gfx[machine.gfx]
-        bad = next((o for o in chip.overrides if o.verdict in ("harmful", "faulty", "not-needed")), None)
+        bad = next((o for o in chip.overrides if o.verdict in ("harmful", "faulty", "not-needed") and _reported(o)), None)
         if bad:
             yield Variable(
                 OVERRIDE, None, f"not needed: this torch has {machine.gfx} code. {bad.value}: {bad.words}", bad.sources[0]
             )
+
+
+def _reported(override: Override) -> bool:
+    """True if a report names the value: then it may be set in a shell that was not read."""
+    return not all(cited(source).published for source in override.sources)
 
 
 def _set_here(stack: Stack, stack_judge: StackJudge) -> Iterator[Variable]:

@@ -105,7 +105,7 @@ def grades(row: Row) -> Iterator[tuple[str, str]]:
     if row.verified and row.verified.outcome == "unverifiable" and row.grade != "hearsay":
         yield "grade", f"{row.grade}, but the second reading could not verify it: hearsay"
     for name, grade in (("range_grade", row.range_grade), ("remedy_grade", row.remedy_grade)):
-        if grade is not None and grade == row.grade:
+        if grade == row.grade:
             yield name, "the same as `grade`: leave it out"
 
 

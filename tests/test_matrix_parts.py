@@ -1,0 +1,126 @@
+"""Small parts of the matrix, each case with its healthy neighbour: conditions, ranges, contradictions, drafts, tables."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+from matrix_machines import MATRIX
+
+from rocm_doctor.matrix.checks.citations import range_sources
+from rocm_doctor.matrix.checks.rows import conditions, contradictions, grades
+from rocm_doctor.matrix.coverage import coverage
+from rocm_doctor.matrix.draft import faults
+from rocm_doctor.matrix.ranges import remedy
+from rocm_doctor.matrix.show import show
+from rocm_doctor.matrix.store import load
+from rocm_doctor.matrix.types import Support
+from rocm_doctor.model import Range, Row
+
+DAY = datetime.date(2026, 11, 22)
+PAGE = "https://rocm.docs.amd.com/en/docs-7.0.2/compatibility/compatibility-matrix.html"
+
+
+def row(key: str = "one", **more: object) -> Row:
+    fields: dict[str, object] = {"diagnosis": "lib.triton", "title": "t", "status": "broken", "grade": "official", "layer": "library"}
+    fields |= {"cause": "c", "when": {"pkg.triton": "set"}, "checked": DAY, "sources": (PAGE,)}
+    return Row(key=key, **{**fields, **more})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("until", "sources", "beyond"),
+    [
+        ("7.0.x", (PAGE,), False),
+        ("7.1", (PAGE,), True),
+        ("", (PAGE,), False),
+        ("dev", (PAGE,), False),
+        ("7.1", (PAGE, "https://github.com/ROCm/TheRock/issues/1"), False),
+    ],
+)
+def test_a_statement_ends_where_its_sources_do(until: str, sources: tuple[str, ...], beyond: bool) -> None:
+    said = Support("k", ("gfx1100",), "7.0", until, "linux", "supported", "runtime", "w", sources, "official", DAY)
+    assert bool(list(range_sources(said))) is beyond
+
+
+@pytest.mark.parametrize(
+    ("name", "condition", "words"),
+    [
+        ("gpu.is_apu", "maybe", "`yes` or `no`, not `maybe`"),
+        ("gpu.vram_bytes", "much", "not a bound on a number"),
+        ("torch.release", "mine:2.1", "not a line of torch releases"),
+        ("torch.version", ">=x", "x"),
+        ("log", "*", "has no words"),
+    ],
+)
+def test_each_kind_of_condition_says_what_is_wrong_with_it(name: str, condition: str, words: str) -> None:
+    assert any(words in said for _, said in conditions(row(when={name: condition})))
+
+
+@pytest.mark.parametrize(
+    ("name", "condition"),
+    [("gpu.is_apu", "no"), ("gpu.vram_bytes", ">=16GiB"), ("torch.release", "amd:<2.10"), ("torch.version", "2.4.*"), ("log", "a*b")],
+)
+def test_a_sound_condition_is_no_complaint(name: str, condition: str) -> None:
+    assert not list(conditions(row(when={name: condition})))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "meet"),
+    [("set", ">=1", True), (">=2", "<2", False), ("<2|>=3", "3.1", True), ("!>=2", "<2", True), ("!set", ">=1", False)],
+)
+def test_rows_contradict_each_other_where_one_version_meets_both(one: str, other: str, meet: bool) -> None:
+    rows = [row("one", when={"pkg.triton": one}), row("other", when={"pkg.triton": other}, status="works")]
+    assert bool(list(contradictions(rows))) is meet
+
+
+def test_a_grade_of_its_own_differs_from_that_of_the_cause() -> None:
+    assert [field for field, _ in grades(row(range_grade="official", remedy_grade="field"))] == ["range_grade"]
+    assert not list(grades(row()))
+
+
+@pytest.mark.parametrize(
+    ("fact", "words"),
+    [
+        ("torch.hip", "HIP 7.16"),
+        ("rocm.loaded", "ROCm 7.16"),
+        ("kernel", "kernel 7.16"),
+        ("driver.windows", "driver 7.16"),
+        ("torch.release", "torch 7.16"),
+        ("pkg.peft", "peft 7.16"),
+    ],
+)
+def test_a_fix_is_named_in_the_words_of_its_fact(fact: str, words: str) -> None:
+    assert remedy({fact: (Range(fixed="7.16"),)}) == f"Fixed in {words}."
+
+
+def test_the_faults_of_a_draft_have_a_line_of_the_draft() -> None:
+    text = "- key: mine\n  diagnosis: no.such\n  title: t\n  when: {pkg.triton: set}\n  status: works\n  grade: field\n"
+    text += "  layer: library\n  cause: c\n  checked: 2026-11-22\n  sources: [https://github.com/ROCm/TheRock/issues/1]\n"
+    found = [str(one) for one in faults(text, ["lib.triton"], ["mine"], {})]
+    assert "row:1: diagnosis: `no.such` is not a diagnosis" in found
+    assert "row:1: key: `mine` is taken (now, or by a row that was)" in found
+
+
+def test_variables_of_a_package_are_shown_without_any_fact_about_it() -> None:
+    bare = msgspec.structs.replace(MATRIX, raw={**MATRIX.raw, "facts": b"[]"})
+    assert "variables" in [table.title for table in show(bare, "triton")]
+    none = msgspec.structs.replace(bare, rows=())
+    assert "variables" not in [table.title for table in show(none, "triton")]
+
+
+def test_a_layer_without_a_statement_is_a_dash() -> None:
+    empty = msgspec.structs.replace(MATRIX, rows=(), raw={**MATRIX.raw, "facts": b"[]", "support": b"[]", "torch": b"[]"})
+    table = next(t for t in coverage(empty, DAY) if t.title.startswith("statements by target"))
+    assert {cell for line in table.lines for cell in line[1:]} == {"-"}
+
+
+def test_the_short_names_of_sources_are_written_out_in_every_section(tmp_path: Path) -> None:
+    for name in ("packages", "steps", "indexes", "xformers", "cuda_only"):
+        for entry in MATRIX.plain(name) or ():
+            assert all(" " in source or "/" in source for source in entry.get("sources", ())), (name, entry)
+
+
+def test_a_matrix_is_read_once_and_says_where_its_rows_are_from() -> None:
+    assert {row.origin for row in load().rows} == {""}
