@@ -24,7 +24,13 @@ PAGE = "https://rocm.docs.amd.com/en/docs-7.0.2/compatibility/compatibility-matr
 
 
 def row(key: str = "one", **more: object) -> Row:
-    fields: dict[str, object] = {"diagnosis": "lib.triton", "title": "t", "status": "broken", "grade": "official", "layer": "library"}
+    fields: dict[str, object] = {
+        "diagnosis": "lib.triton",
+        "title": "t",
+        "status": "broken",
+        "grade": "official",
+        "layer": "library",
+    }
     fields |= {"cause": "c", "when": {"pkg.triton": "set"}, "checked": DAY, "sources": (PAGE,)}
     return Row(key=key, **{**fields, **more})  # type: ignore[arg-type]
 
@@ -60,7 +66,13 @@ def test_each_kind_of_condition_says_what_is_wrong_with_it(name: str, condition:
 
 @pytest.mark.parametrize(
     ("name", "condition"),
-    [("gpu.is_apu", "no"), ("gpu.vram_bytes", ">=16GiB"), ("torch.release", "amd:<2.10"), ("torch.version", "2.4.*"), ("log", "a*b")],
+    [
+        ("gpu.is_apu", "no"),
+        ("gpu.vram_bytes", ">=16GiB"),
+        ("torch.release", "amd:<2.10"),
+        ("torch.version", "2.4.*"),
+        ("log", "a*b"),
+    ],
 )
 def test_a_sound_condition_is_no_complaint(name: str, condition: str) -> None:
     assert not list(conditions(row(when={name: condition})))
