@@ -10,10 +10,11 @@ from rocm_doctor.matrix.types import Override, TorchBuild
 from rocm_doctor.model import GRADES, Finding, Grade
 from rocm_doctor.plan.catalog import Catalog, Index
 from rocm_doctor.plan.evidence import Claim, Statements, once, speaks_against, speaks_for, statements
-from rocm_doctor.plan.machine import Machine
+from rocm_doctor.plan.machine import INBOX, Machine
 from rocm_doctor.rules.build import unseen
+from rocm_doctor.rules.driver_range import driver_release, outside
 from rocm_doctor.rules.override import NAME as OVERRIDE
-from rocm_doctor.versions import release
+from rocm_doctor.versions import release, sort_key
 
 _PLATFORM = {"linux": ("linux", "manylinux"), "wsl": ("linux", "manylinux"), "windows": ("win",)}
 _GLIBC = {"manylinux_2_28_x86_64": (2, 28)}
@@ -101,6 +102,8 @@ def _candidate(build: TorchBuild, machine: Machine, known: Catalog, about: State
     if index is None or index.kind == "files":
         raise Absent("AMD lists it as single files, not as a package index" if index else "no address of its index is known")
     _fits_system(build, index, machine)
+    if index.nightly:
+        _fits_driver(index, machine, known)
     targets = build.gfx or index.devices
     override = _code(build, targets, machine, known)
     said = voices(build, index, override, machine, about)
@@ -133,6 +136,16 @@ def _fits_system(build: TorchBuild, index: Index, machine: Machine) -> None:
     mine = release(machine.glibc)
     if wanted and mine and mine[:2] < wanted:
         raise Unfit(f"its wheel asks for glibc {wanted[0]}.{wanted[1]}, here is {machine.glibc}")
+
+
+def _fits_driver(index: Index, machine: Machine, known: Catalog) -> None:
+    """A nightly's ROCm has no number: it is at least the newest release, for which the driver may be too old already."""
+    newest = max((r.version for r in known.matrix.rocm if r.date and release(r.version)), key=sort_key, default="")
+    driver = (
+        driver_release(machine.driver, known.matrix) if machine.system == "linux" and machine.driver not in ("", INBOX) else ""
+    )
+    if newest and driver and outside(driver, newest, known.matrix) == "older":
+        raise Unfit(f"driver {driver} is too old for ROCm {newest}, and the nightlies are newer", index.sources[0])
 
 
 def _code(build: TorchBuild, targets: tuple[str, ...], machine: Machine, known: Catalog) -> Override | None:

@@ -1,0 +1,176 @@
+"""Parts of `plan` that a whole answer does not show: what is a step, what is replaced, what a row settles, what stays installed."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+
+from rocm_doctor.matrix import load
+from rocm_doctor.model import Fact, Finding, Row
+from rocm_doctor.plan import fix
+from rocm_doctor.plan.answer import Plan, _first, answer
+from rocm_doctor.plan.catalog import Catalog, System, known
+from rocm_doctor.plan.commands import replaces
+from rocm_doctor.plan.evidence import doubts, speaks_for, statements
+from rocm_doctor.plan.judging import _settled, stack_judge
+from rocm_doctor.plan.machine import declared, having, with_stack
+from rocm_doctor.plan.packages import wished
+from rocm_doctor.workers.process import Child, ChildSpec
+
+MATRIX = load()
+
+
+@cache
+def known_of() -> Catalog:
+    return known(MATRIX)
+
+
+@cache
+def plan_for(gfx: str, train: str = "", system: System = "linux", driver: str = "", index: str = "") -> Plan:
+    return answer(
+        declared(gfx, "3.12", MATRIX, system, driver), known_of(), wished((), train, known_of()), index
+    )  # fmt: skip
+
+
+def finding(**more: Any) -> Finding:
+    made = Finding("access.permission", "the user is in no group", "error", "high", "", row="a-row")
+    return msgspec.structs.replace(made, **more)
+
+
+@pytest.mark.parametrize(
+    ("more", "is_step"),
+    [
+        ({}, True),
+        ({"severity": "note"}, False),
+        ({"follows_from": "another-row"}, False),
+        ({"id": "arch.not-in-build"}, False),
+        ({"id": "version.kernel-too-old"}, True),
+        ({"id": "access.wsl"}, True),
+    ],
+)
+def test_a_step_mends_a_cause_on_the_system(more: dict[str, str], is_step: bool) -> None:
+    """What follows from another finding is gone with that one; what pip mends is no step before pip."""
+    judge = stack_judge(declared("gfx1100", "3.12", MATRIX), known_of())
+    made = msgspec.structs.replace(judge, of_machine=(finding(**more),))
+    assert bool(list(_first(SimpleNamespace(stack_judge=made)))) == is_step  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("here", ["", "2.9.0+cu128"])
+def test_a_nightly_replaces_any_other_torch(here: str) -> None:
+    """A nightly's build has no local version of its own; what is installed is told all the same."""
+    nightly = next(s for s in plan_for("gfx1100").stacks if s.candidate.index.nightly)
+    assert not nightly.candidate.build.local
+    machine = having(declared("gfx1100", "3.12", MATRIX), {"torch": here} if here else {})
+    said = [words for words in replaces(nightly, machine) if words.startswith("torch ")]
+    assert said == ([f"torch {here} by {nightly.candidate.build.torch}"] if here else [])
+
+
+def test_a_preview_speaks_for_a_release() -> None:
+    machine = declared("gfx1100", "3.12", MATRIX)
+    build = msgspec.structs.replace(next(b for b in MATRIX.torch if b.local), rocm="7.11.0")
+    said = statements(machine, MATRIX)
+    preview = said._replace(support=tuple(s for s in said.support if s.state == "preview"))
+    assert [claim.words.split(" on ")[0] for claim in speaks_for(build, machine, preview)] == ["ROCm 7.11.0 is a preview"]
+
+
+@pytest.mark.parametrize(("status", "counts"), [("broken", True), ("wrong", True), ("works", False), ("unsupported", False)])
+def test_hearsay_that_something_does_not_work_is_a_doubt(status: str, counts: bool) -> None:
+    build = next(b for b in MATRIX.torch if b.key == "2.14.0+rocm10.1.0")
+    row = next(r for r in MATRIX.rows if r.grade == "hearsay")
+    made = msgspec.structs.replace(
+        row, key="heard", status=status, when={"gpu.gfx": "gfx1100", "torch.version": build.torch}
+    )  # fmt: skip
+    matrix = msgspec.structs.replace(MATRIX, rows=(made,))
+    heard = [key for key, _, _ in doubts(build, declared("gfx1100", "3.12", MATRIX), matrix)]
+    assert ("heard" in heard) == counts
+
+
+@pytest.mark.parametrize(("started", "spoke", "since"), [(5.0, None, 5.0), (5.0, 9.0, 9.0)])
+def test_an_installer_is_silent_since_it_spoke_last(started: float, spoke: float | None, since: float) -> None:
+    assert fix._since(Child(ChildSpec(("pip",)), started, spoke=spoke)) == since
+
+
+@pytest.mark.parametrize(
+    ("when", "settled"),
+    [
+        ({"pkg.numpy": ">=2"}, False),
+        ({"soname.libamdhip64": "6"}, False),
+        ({"code.torchvision": "gfx1100"}, False),
+        ({"env.HSA_OVERRIDE_GFX_VERSION": "set"}, False),
+        ({"torch.build": "cuda"}, True),
+        ({"torch.build": "rocm"}, False),
+        ({"log": "segfault"}, True),
+        ({"log": "!segfault"}, False),
+        ({"smoke.matmul": "wrong"}, True),
+        ({"gpu.gfx": "gfx1100"}, False),
+        ({"gpu.gfx": "gfx90a"}, True),
+        ({"platform": "linux"}, False),
+        ({"platform": "windows"}, True),
+        ({"kernel": ">=6.14"}, True),
+    ],
+    ids=lambda value: " ".join(f"{n} {c}" for n, c in value.items()) if isinstance(value, dict) else None,
+)
+def test_what_a_stack_cannot_change_is_settled_once(when: dict[str, str], settled: bool) -> None:
+    """Packages, their code and links, and variables are the stack's; the card, the system and a kernel not known are not."""
+    row: Row = msgspec.structs.replace(MATRIX.rows[0], when=when, status="broken", harmless=False)
+    assert _settled(row, declared("gfx1100", "3.12", MATRIX)) == settled
+
+
+def test_a_new_torch_takes_its_companions_with_it() -> None:
+    """Code and links of the old torchvision and Triton are gone; another package's stay unless it is installed anew."""
+    machine = declared("gfx1100", "3.12", MATRIX)
+    read = {f"{family}.{name}": Fact("x") for family in ("pkg", "code", "soname") for name in ("torchvision", "triton", "vllm")}
+    base = msgspec.structs.replace(machine.base, facts={**machine.base.facts, **read})
+    here = msgspec.structs.replace(machine, base=base)
+    kept = {name for name in with_stack(here, {}).facts if name in read}
+    assert kept == {"pkg.vllm", "code.vllm", "soname.vllm"}
+    assert not {name for name in with_stack(here, {}, ("vllm",)).facts if name in read}
+
+
+def test_an_old_driver_is_led_to_the_kernels_own_and_to_the_newest_module() -> None:
+    changes = [c.what for c in plan_for("gfx950", driver="6.7.0").nearest]
+    assert changes[0] == "with the driver of the kernel itself"
+    assert changes[1].startswith("with the driver module 6.19.18")
+    assert not any("driver" in c.what for c in plan_for("gfx1250").nearest), "none was named"
+
+
+@pytest.mark.parametrize(("driver", "offered"), [("6.7.0", False), ("6.12.12", False), ("6.19.18.31500000", True), ("", True)])
+def test_nightlies_need_a_driver_of_their_time(driver: str, offered: bool) -> None:
+    """The ROCm of a nightly has no number, but it is newer than every release."""
+    plan = plan_for("gfx1103", driver=driver)
+    assert any(s.candidate.index.nightly for s in plan.stacks) == offered
+
+
+def test_packages_stand_after_those_that_they_are_built_on() -> None:
+    order = ("transformers", "peft", "accelerate", "trl")
+    assert wished(tuple(reversed(order)), "", known_of()) == order
+    assert wished(("trl", "bitsandbytes", "accelerate"), "", known_of()) == ("accelerate", "trl", "bitsandbytes")
+
+
+def test_a_release_with_a_serious_finding_is_passed_over() -> None:
+    """bitsandbytes 0.50 computes wrong 4-bit products on gfx1100 beside ROCm 6.4: the one before it is taken."""
+    best = plan_for("gfx1100", "qlora", index="rocm6.4").best
+    assert best is not None
+    assert best.packages["bitsandbytes"].version == "0.49.2"
+
+
+@pytest.mark.parametrize(
+    ("gfx", "unset"), [("gfx1201", False), ("gfx1200", False), ("gfx1101", False), ("gfx1010", True), ("gfx1151", True)]
+)
+def test_the_override_is_unset_where_people_set_a_bad_one(gfx: str, unset: bool) -> None:
+    """On RDNA4 only AMD's own pages name the variable: no guide for these cards sets it."""
+    names = [v.name for v in plan_for(gfx).variables if v.value is None]
+    assert ("HSA_OVERRIDE_GFX_VERSION" in names) == unset
+
+
+def test_a_reason_against_a_newer_build_cites_the_row_that_says_it() -> None:
+    newer = plan_for("gfx1100").newer
+    assert newer is not None
+    words, source = newer.reasons[0]
+    row = next(r for r in MATRIX.rows if r.key == "gfx1100-bf16-long-nan")
+    assert row.title in words
+    assert source == row.sources[0]
