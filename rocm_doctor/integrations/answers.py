@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
@@ -37,18 +37,19 @@ def plan_for(
     Raises ValueError for an unknown GPU or package, or if this machine has no AMD GPU with a known target.
     """
     from rocm_doctor.plan.answer import answer
-    from rocm_doctor.plan.catalog import known
+    from rocm_doctor.plan.catalog import Training, known
     from rocm_doctor.plan.machine import declared
-    from rocm_doctor.plan.packages import TRAIN, unknown_names, wished
+    from rocm_doctor.plan.packages import unknown_names, wished
 
     matrix = load()
     catalog = known(matrix)
-    if strange := [*unknown_names(list(packages), catalog), *({train} - {"", *TRAIN})]:
-        raise ValueError(f"unknown: {', '.join(strange)}; known are {', '.join(catalog.packages)}, and {', '.join(TRAIN)}")
+    ways = get_args(Training)
+    if strange := [*unknown_names(list(packages), catalog), *({train} - {"", *ways})]:
+        raise ValueError(f"unknown: {', '.join(strange)}; known are {', '.join(catalog.packages)}, and {', '.join(ways)}")
     version = python or f"{sys.version_info.major}.{sys.version_info.minor}"
     here: System = "windows" if sys.platform == "win32" else "linux"
     machine = declared(_target(gpu, matrix), version, matrix, system or here, driver, kernel) if gpu else _this_machine(matrix)
-    return answer(machine, catalog, wished(list(packages), train))
+    return answer(machine, catalog, wished(list(packages), train, catalog))
 
 
 def fit_for(
