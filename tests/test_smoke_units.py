@@ -260,7 +260,7 @@ def test_kernel_log_reads_only_what_is_new(tmp_path: Path) -> None:
 
 
 def test_every_stage_can_be_named() -> None:
-    assert [*(stage.name for stage in STAGES), "sharding"] == list(BY_NAME)
+    assert [*(stage.name for stage in STAGES), "sharding", "completion"] == list(BY_NAME)
 
 
 def test_stages_of_jax_and_tensorflow_are_those_of_torch_in_the_same_order() -> None:

@@ -14,7 +14,7 @@ from rocm_doctor import pipeline
 from rocm_doctor.cli.common import InputError, baselined, deliver, finish, interpreter, load_matrix, report_options
 from rocm_doctor.model import Artifact, Report
 from rocm_doctor.smoke.summary import lines
-from rocm_doctor.workers.smoke.table import BY_NAME, TABLES
+from rocm_doctor.workers.smoke.table import BY_NAME, FRAMEWORKS, SERVERS, TABLES
 
 MIB = 1 << 20
 
@@ -22,10 +22,15 @@ MIB = 1 << 20
 @click.command(epilog="Examples:  rocm-doctor smoke;  rocm-doctor smoke --framework jax;  rocm-doctor smoke --stage bf16 --gpu 1")
 @click.option(
     "--framework",
-    type=click.Choice(("auto", *TABLES)),
+    type=click.Choice(("auto", *FRAMEWORKS)),
     default="auto",
     show_default=True,
     help="What to test. auto: each of them that is installed.",
+)
+@click.option(
+    "--serve",
+    type=click.Choice(tuple(SERVERS)),
+    help="Start this engine on a tiny made-up model instead, and ask one completion.",
 )
 @click.option(
     "--level",
@@ -47,6 +52,7 @@ MIB = 1 << 20
 @report_options
 def command(
     framework: str,
+    serve: str | None,
     level: int,
     stages: tuple[str, ...],
     device: str,
@@ -67,8 +73,10 @@ def command(
     Nothing is downloaded. Results are compared with float64 on the CPU; look at the first stage that fails.
     Ctrl-C ends the children, reports what has run until then, and exits with 130.
     """
+    framework = SERVERS[serve] if serve else framework
     if "list" in stages:
-        table = BY_NAME.values() if framework == "auto" else TABLES[framework]
+        trained = [stage for stage in BY_NAME.values() if any(stage in some for some in FRAMEWORKS.values())]
+        table = trained if framework == "auto" else TABLES[framework]
         click.echo("\n".join(f"{stage.name:<20} level {stage.level}  {stage.about}" for stage in table))
         return
     known(stages, framework)

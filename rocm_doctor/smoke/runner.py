@@ -29,7 +29,7 @@ from rocm_doctor.smoke import device_queue, watch
 from rocm_doctor.smoke.endings import START_LIMIT
 from rocm_doctor.smoke.state import DeviceQueue, Settings
 from rocm_doctor.workers import process
-from rocm_doctor.workers.smoke.table import BY_NAME, TABLES, Stage
+from rocm_doctor.workers.smoke.table import BY_NAME, FRAMEWORKS, TABLES, Stage
 
 SCHEMA = 1
 TICK = 0.1
@@ -55,7 +55,7 @@ def run_smoke(
 ) -> list[Artifact]:
     """The artifacts of a smoke test up to `level`, or of the named stages, in this interpreter (default: the running one).
 
-    `framework`: torch, jax, tensorflow, or auto for all that are installed, one after the other. `gpu`: only this index, without
+    `framework`: torch, jax, tensorflow, or auto for those that are installed, one after the other; llama-cpp or vllm. `gpu`: only this index, without
     fallback to the CPU; by default every GPU that the framework lists. `memory_limit` is bytes of system memory per child, `limit`
     seconds per stage instead of the table's. `plan`: stages to run instead of the framework's. `prelude` is a Python file that the
     worker runs first, for tests. An interrupt ends the children and is recorded in the artifacts' note. Raises KeyError for an unknown
@@ -84,9 +84,9 @@ def run_smoke(
 
 def installed(python: str, environment: dict[str, str]) -> tuple[str, ...]:
     """The frameworks that the interpreter can find, without importing one; torch if it finds none, whose stages then say so."""
-    code = f"from importlib.util import find_spec; print(*(name for name in {tuple(TABLES)} if find_spec(name)))"
+    code = f"from importlib.util import find_spec; print(*(name for name in {tuple(FRAMEWORKS)} if find_spec(name)))"
     done = process.run([python, "-c", code], limit=START_LIMIT, env={**os.environ, **environment})
-    return tuple(name for name in done.stdout.split() if name in TABLES) or ("torch",)
+    return tuple(name for name in done.stdout.split() if name in FRAMEWORKS) or ("torch",)
 
 
 def _tested(made: Callable[..., Settings], plan: list[Stage], gpu: int | None) -> list[Artifact]:

@@ -31,6 +31,8 @@ CONTEXTS = {
     "torch": (".context", "StageContext"),
     "jax": (".arrays.on_jax", "JaxContext"),
     "tensorflow": (".arrays.on_tensorflow", "TensorflowContext"),
+    "llama-cpp": (".serving.on_llama", "LlamaContext"),
+    "vllm": (".serving.on_vllm", "VllmContext"),
 }
 """Module and class of the context for each framework."""
 

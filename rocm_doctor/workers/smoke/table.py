@@ -89,10 +89,23 @@ RATES = (
     Stage("rate-loader", f"{_BENCH}.loader", "loader", 1, 120, ("idle",), "DataLoader against the training step"),
 )
 
-TABLES = {"torch": STAGES, "jax": ARRAYS, "tensorflow": ARRAYS}
-"""The stages of each framework that can be tested."""
-BY_NAME = dict({stage.name: stage for stage in STAGES + ARRAYS}, **{stage.name: stage for stage in STAGES})
-"""Every stage of every framework."""
+# Engines that serve models. The first start of vLLM may compile kernels.
+ENGINES = (
+    Stage("import", "serving.stages", "import_engine", 1, 180, (), "import the engine"),
+    Stage("device", "serving.stages", "device", 1, 120, ("import",), "ask the engine for its device"),
+    Stage("completion", "serving.stages", "completion", 1, 420, ("device",), "one completion of a tiny made-up model"),
+)
+
+FRAMEWORKS = {"torch": STAGES, "jax": ARRAYS, "tensorflow": ARRAYS}
+"""The stages of each framework that one trains with."""
+SERVERS = {"llama.cpp": "llama-cpp", "vllm": "vllm"}
+"""Engine -> the name of its results."""
+TABLES = dict(FRAMEWORKS, **dict.fromkeys(SERVERS.values(), ENGINES))
+"""The stages of all that can be tested."""
+BY_NAME: dict[str, Stage] = {}
+"""Every stage that there is, torch's where several have one of that name."""
+for _stage in STAGES + ARRAYS + ENGINES:
+    BY_NAME.setdefault(_stage.name, _stage)
 
 
 def table_of(framework: str) -> dict[str, Stage]:
