@@ -143,6 +143,17 @@ def test_the_share_that_vllm_leaves_alone_is_no_room() -> None:
     assert most["card"]["context"] - whole["card"]["context"] == pytest.approx(2 * GIB, rel=1e-6)
 
 
+def test_formats_that_the_card_lacks_are_noted() -> None:
+    def notes(engine: str, weights: str, gpu: str) -> str:
+        done = fit("--serve", engine, "--weights", weights, "--gpu", gpu, "--vram", "48", "--fast", "--format", "json")
+        return " ".join(json.loads(done.stdout)["notes"])
+
+    assert "not AWQ" in notes("vllm", "awq", "gfx1100")
+    assert "gfx1100 is not among the targets with fp8 products" in notes("vllm", "fp8", "gfx1100")
+    assert notes("vllm", "fp8", "gfx942") == notes("vllm", "bf16", "gfx1100") == notes("llama.cpp", "q4_0", "gfx906") == ""
+    assert notes("vllm", "awq", "sm_90") == ""
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [

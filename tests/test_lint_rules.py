@@ -299,3 +299,19 @@ def test_a_name_in_lower_case_is_of_the_script_itself(tmp_path: Path) -> None:
     for line, severity in (("arch=gfx900", "warning"), ("export GPU_ARCHS=gfx900", "error")):
         found = judged(tmp_path, **{"rocm_DOT_sh": f"{line}\npip install numpy\n"})
         assert {f.severity for f in found if f.id == "arch.not-in-build"} == {severity}
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("jax[cuda12]==0.11.2", {"version.package-mismatch"}),
+        ("jax-cuda12-plugin==0.11.2", {"version.package-mismatch"}),
+        ("tensorflow[and-cuda]", {"version.package-mismatch"}),
+        ("jax==0.11.2", set()),
+        ("jax[rocm7-local]==0.11.2", set()),
+        ("jax-rocm7-plugin==0.11.2", set()),
+        ("tensorflow-rocm", set()),
+    ],
+)
+def test_an_extra_can_be_what_brings_cuda(tmp_path: Path, line: str, expected: set[str]) -> None:
+    assert ids(judged(tmp_path, **{"requirements-rocm_DOT_txt": line + "\n"})) == expected

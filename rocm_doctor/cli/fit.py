@@ -188,7 +188,7 @@ def served(
             resolve.Request({"model": given["model"]}, None, target.attention, target.torch), card.gfx, installed, matrix
         )
         with said_when_slow("still tracing a generation through the model, on the CPU"):
-            found = serve_answers.answer(wanted, source, card, job.job.kernels, target.python, target.fast)
+            found = serve_answers.answer(wanted, source, card, job.job.kernels, target.python, target.fast, matrix)
     except (ValueError, runner.WorkerError) as exc:
         raise InputError(str(exc)) from exc
     body = msgspec.to_builtins(found) | {"measured": msgspec.to_builtins(measured)}

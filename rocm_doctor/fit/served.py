@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -12,6 +12,9 @@ from rocm_doctor.fit.card import Card
 from rocm_doctor.fit.estimate import Estimate, Verdict, margin, verdict
 from rocm_doctor.fit.job import CUDA, Job, Kernels
 from rocm_doctor.fit.serving import Serving
+from rocm_doctor.matrix import Matrix
+
+FP8 = "feature-fp8-2.15"
 
 
 class Served(msgspec.Struct, frozen=True):
@@ -27,7 +30,7 @@ class Served(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def answer(wanted: Serving, source: str, card: Card, kernels: Kernels, python: str | None, fast: bool) -> Served:
+def answer(wanted: Serving, source: str, card: Card, kernels: Kernels, python: str | None, fast: bool, matrix: Matrix) -> Served:
     """The answer: a simulation for transformers where torch is installed, arithmetic for the others.
 
     Raises ValueError for a format that the engine does not have, shape.ShapeError for an architecture that is not covered.
@@ -36,9 +39,18 @@ def answer(wanted: Serving, source: str, card: Card, kernels: Kernels, python: s
     card = _share(wanted, card)
     estimate, note = _estimate(wanted, card, kernels, python, fast)
     tokens = None if card.available is None else serving.room_for_tokens(wanted, card.available)
-    return Served(
-        wanted, source, card, estimate, verdict(estimate, card), margin(estimate, card), tokens, (note,) if note else ()
-    )
+    notes = tuple(filter(None, (note, *_paths(wanted, card.gfx, matrix))))
+    return Served(wanted, source, card, estimate, verdict(estimate, card), margin(estimate, card), tokens, notes)
+
+
+def _paths(wanted: Serving, gfx: str, matrix: Matrix) -> Iterator[str]:
+    """What is known of the formats on this GPU, apart from memory."""
+    if not gfx.startswith("gfx"):
+        return
+    if wanted.engine == "vllm" and wanted.weight_format not in ("bf16", "f16", "fp8"):
+        yield matrix.fact("vllm-formats").words
+    if "fp8" in (wanted.weight_format, wanted.cache_format) and gfx not in matrix.fact(FP8).gfx:
+        yield f"{gfx} is not among the targets with fp8 products: {', '.join(matrix.fact(FP8).gfx)}"
 
 
 def _share(wanted: Serving, card: Card) -> Card:

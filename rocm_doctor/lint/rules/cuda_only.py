@@ -43,7 +43,8 @@ def cuda_only(environment: Environment, target: Target, matrix: Matrix) -> Itera
     known = cuda_only_packages(matrix)
     for step in environment.steps:
         for r in step.requirements if step.tool != "lock" else ():
-            package = known.get(r.name)
+            names = (r.name, *(f"{r.name}[{extra}]" for extra in r.extras))
+            package = next((known[name] for name in names if name in known), None)
             if package is None or r.url or not meant(r, target) or _from_elsewhere(step, r.name, target):
                 continue
             yield found(
@@ -54,9 +55,9 @@ def cuda_only(environment: Environment, target: Target, matrix: Matrix) -> Itera
                 [r.place],
                 severity="warning",
                 row="",
-                title=f"{r.name} has CUDA wheels only",
-                cause=f"The wheels of {r.name} on the package index hold no code for AMD GPUs.",
-                advice=f"On ROCm: {package.way}." if package.way else f"Take {r.name} out of the environment for AMD.",
+                title=f"{package.name} has CUDA wheels only",
+                cause=f"The wheels of {package.name} on the package index hold no code for AMD GPUs.",
+                advice=f"On ROCm: {package.way}." if package.way else f"Take {package.name} out of the environment for AMD.",
                 commands=(),
                 sources=package.sources,
             )
