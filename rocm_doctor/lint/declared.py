@@ -131,6 +131,9 @@ class ReadProblem(msgspec.Struct, frozen=True):
     message: str
 
 
+REPLACED_BLAS = "the rocBLAS of torch is replaced here: which GPUs the new one serves is not known"
+
+
 class Environment(msgspec.Struct, frozen=True):
     """One way into the repository, with everything that it sets. `open`: a library's range, which leaves the torch to its user.
 

@@ -13,7 +13,7 @@ import msgspec
 from rocm_doctor._version import __version__
 from rocm_doctor.commands import filled
 from rocm_doctor.facts.enrich import enrich
-from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Repository, Target
+from rocm_doctor.lint.declared import REPLACED_BLAS, Environment, Place, ReadProblem, Repository, Target
 from rocm_doctor.lint.environments.purpose import ASIDE, is_hosted
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.facts import joined, snapshot_of
@@ -178,7 +178,7 @@ def _no_environment(repository: Repository, targets: Sequence[Target], found: Se
     ]
     said = any(f.id in (NOT_ROCM, "repo.no-amd-environment") and f.severity != "note" for f in found)
     first = next(iter(others or told), None)
-    documented = any(e.sort == "text" and e.purpose.kind == "amd" for e in every)
+    documented = any(e.sort == "text" and not why_not(e, t) and e.purpose.kind == "amd" for e in every for t in targets)
     elsewhere = _only_elsewhere(every, targets, matrix)
     if elsewhere and not said:
         return [elsewhere]
@@ -208,7 +208,8 @@ _SYSTEMS = {"linux": "Linux", "windows": "Windows", "macos": "macOS", "wsl": "WS
 
 def _only_elsewhere(every: Sequence[Environment], targets: Sequence[Target], matrix: Matrix) -> Finding | None:
     """The finding on a repository whose environments for AMD are all for another system, or for other AMD GPUs, than a target."""
-    amd = [e for e in every if e.purpose.kind == "amd" and (e.steps or e.image) and e.sort != "text"]
+    amd = [e for e in every if e.purpose.kind == "amd" and (e.steps or e.image)]
+    amd = [e for e in amd if e.sort != "text"] or amd
     for target in targets:
         if not amd or not all(why_not(e, target) for e in amd):
             continue
@@ -266,6 +267,8 @@ def _judged(environment: Environment, target: Target, matrix: Matrix) -> Result:
     speaks = environment.steps or environment.variables or environment.image
     more, undecided = judge(facts, Logs(()), matrix, RULES) if speaks else ([], [])
     ids = {f.id for f in own}
+    if any(p.message == REPLACED_BLAS for p in environment.unresolved):
+        ids.add("arch.blas-missing")
     here = [f for f in more if f.id not in ids and not f.id.startswith(_OF_MACHINES) and any(map(of_file, f.evidence))]
     placed = [_placed(f, environment, target) for f in here]
     if builds:

@@ -46,6 +46,7 @@ _OWN_LISTS = _TAKEN | frozenset((
     "install", "deps", "pip", "python", "pytorch", "pt", "finetune", "finetuning", "sft", "lora", "qlora", "rl", "rlhf", "grpo", "pretrain",
     "inference", "infer", "local", "new", "latest",
 ))  # fmt: skip
+_BRING_TORCH = frozenset(("torch", "torchvision", "torchaudio", "xformers", "vllm"))
 _WINDOWS = frozenset(("win", "windows", "win32", "win64"))
 _JUDGED = ("amd", "neutral")
 
@@ -165,11 +166,20 @@ def _script(tree: Tree, path: str) -> Iterator[Made]:
         if kind == "amd" or kind in branches:
             found = shell.new()
             script.read(text, Place(path, 1), shell.checkout(tree, folder_of(path), {}, kind), found)
+            if not _BUILDS.search(text):
+                found.variables[:] = [s for s in found.variables if "gfx" not in s.value or f"export {s.name}" in text]
             made[kind] = _of_script(path, Place(path, 1), found), found.used
     amd = made["amd"][0]
     whole = named(path)[0] not in ("neutral", "amd")
+    if "amd" not in branches and not made["amd"][1] and (only := _only_torch(made)):
+        amd = msgspec.structs.replace(
+            amd, purpose=Purpose(only, "its only torch is in such a branch", Place(path, branches[only]))
+        )
+        made["amd"] = amd, ()
     for kind, (one, used) in made.items():
-        if kind == "amd":
+        if kind == "amd" and one.purpose.kind != "neutral":
+            yield one, used
+        elif kind == "amd":
             branch = (
                 Purpose("amd", f"the branch at line {branches['amd']}", Place(path, branches["amd"]))
                 if "amd" in branches
@@ -179,6 +189,22 @@ def _script(tree: Tree, path: str) -> Iterator[Made]:
         elif one.steps != amd.steps and one.steps and not whole:
             purpose = Purpose(kind, f"the branch at line {branches[kind]}", Place(path, branches[kind]))
             yield msgspec.structs.replace(one, name=f"{path} branch {kind}", purpose=purpose), used
+
+
+# What compiles code for GPUs: a list of them in a script without any of it is for something else, such as what is downloaded.
+_BUILDS = re.compile(
+    r"\b(?:cmake|make|ninja|hipcc|amdclang\S*|clang\S*|meson|bazel|setup\.py|(?:pip\d?|uv) (?:install|wheel|pip install|build|sync)|build\w*|docker)\b"
+    r"|--offload-arch|install_\w+\.sh",
+    re.I,
+)
+
+
+def _only_torch(made: dict[Kind, Made]) -> Kind | None:
+    """The other hardware whose branches alone install a torch; None where several do, or where everybody gets one."""
+    bring = [
+        kind for kind, (one, _) in made.items() if any(r.name in _BRING_TORCH for step in one.steps for r in step.requirements)
+    ]
+    return bring[0] if len(bring) == 1 and bring[0] != "amd" else None
 
 
 def _of_script(path: str, place: Place, found: shell.Script, os: str = "") -> Environment:
@@ -243,6 +269,8 @@ def _alone(tree: Tree, listed: list[tuple[str, str]], used: set[str], alone: str
     files = [path for kind, path in listed if kind == "requirements"]
     found = {path: requirements.read(tree, path) for path in files}
     included = {name for one in found.values() for name in one.included}
+    read_by = [projects.read(tree, path) for kind, path in listed if kind == "pyproject"]
+    included |= {name for project in read_by if project for name in projects.dynamic(project)}
     for path, one in found.items():
         if path not in used | (included - {alone}) and not path.rsplit("/", 1)[-1].startswith("constraints"):
             step = Step(
@@ -297,8 +325,8 @@ def _project(tree: Tree, project: projects.Project, installed: bool) -> Iterator
 
 
 def _settles(index: Index) -> bool:
-    """True if an index of a project decides where torch comes from."""
-    return index.role in ("bound", "default") and (not index.only or "torch" in index.only)
+    """True if an index of a project decides where torch comes from, whatever the GPU."""
+    return index.url != "torch-backend:auto" and index.role in ("bound", "default") and (not index.only or "torch" in index.only)
 
 
 def _says_something(environment: Environment) -> bool:

@@ -25,6 +25,7 @@ MAX_DEPTH = 150
 MAX_CALLS = 200
 MAX_VALUE = 8000
 _EXPANSION = re.compile(r"\$(?:\{(\w+)(?:(?::?[-=])([^}]*))?\}|(\w+))")
+_ALL_ARGUMENTS = frozenset(('"$@"', "$@", '"$*"', "$*", '"${@}"', "${@}"))
 _ARRAY = re.compile(r'"?\$\{(\w+)\[[@*]\]\}"?')
 _TESTS = frozenset(("command", "which", "test", "[", "type", "hash", "grep", "lspci", "nvidia-smi", "rocm-smi", "rocminfo"))
 # What is only passed through: its children are commands.
@@ -77,6 +78,7 @@ class _Reading:
         self.functions: dict[str, Node] = {}
         self.called: set[str] = set()
         self.calls = 0
+        self.call: Place | None = None
         self.left = MAX_COMMANDS
 
     def find_functions(self, root: Node) -> None:
@@ -105,7 +107,7 @@ class _Reading:
         elif kind == "list":
             yield from self._list(node, arms, depth)
         elif kind in ("declaration_command", "variable_assignment"):
-            yield from self._declaration(node, arms)
+            yield from self._declaration(node, arms, depth)
         elif kind == "subshell":
             before = self.names.get("WORKDIR")
             for child in node.named_children:
@@ -133,18 +135,23 @@ class _Reading:
             return
         name = words[assigned] if assigned < len(words) else ""
         if name in self.functions and self.calls < MAX_CALLS:
+            outer, self.call = self.call, self._place(node)
             yield from self._call(name, words[assigned + 1 :], arms, depth)
+            self.call = outer
             return
         self.left -= 1
-        yield Command(words, self._place(node), arms, assigned)
+        # A command of a function that only passes on its arguments is written where the function is called.
+        at = self.call if self.call and any(_text(c) in _ALL_ARGUMENTS for c in node.named_children) else self._place(node)
+        yield Command(words, at, arms, assigned)
 
     def _call(self, name: str, arguments: list[str], arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
         """The body of a function with its arguments; one that calls itself is read once."""
         self.calls += 1
         self.called.add(name)
         body = self.functions.pop(name)
-        before = {k: self.names.get(k) for k in "123456789"}
+        before = {k: self.names.get(k) for k in "@123456789"}
         self.names |= {str(n): word for n, word in enumerate(arguments[:9], 1)}
+        self.names["@"] = "\0".join(arguments)[:MAX_VALUE]
         yield from self.of(body, arms, depth + 1)
         for key, value in before.items():
             if value is None:
@@ -153,10 +160,20 @@ class _Reading:
                 self.names[key] = value
         self.functions[name] = body
 
-    def _declaration(self, node: Node, arms: tuple[Arm, ...]) -> Iterator[Command]:
+    def _substituted(self, assignment: Node, arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
+        """The commands of `NAME=$(...)`, which are run for their output."""
+        value = assignment.child_by_field_name("value")
+        inner = value.named_children if value is not None and value.type == "string" else [value]
+        for one in inner:
+            for child in one.named_children if one is not None and one.type == "command_substitution" else ():
+                yield from self.of(child, arms, depth + 1)
+
+    def _declaration(self, node: Node, arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
         found = (
             [node] if node.type == "variable_assignment" else [c for c in node.named_children if c.type == "variable_assignment"]
         )
+        for one in found:
+            yield from self._substituted(one, arms, depth)
         words = [self._assigned(one) for one in found]
         if words:
             self.left -= 1
@@ -182,6 +199,8 @@ class _Reading:
     def _words(self, node: Node) -> list[str]:
         """The words that an argument becomes: an unquoted variable is split, an array gives each of its members."""
         text = _text(node)
+        if text in _ALL_ARGUMENTS and "@" in self.names:
+            return [word for word in self.names["@"].split("\0") if word]
         array = _ARRAY.fullmatch(text)
         if array:
             known = self.names.get(array[1] + "[@]")

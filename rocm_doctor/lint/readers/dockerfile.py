@@ -185,9 +185,13 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
 
 
 def _copy(source: str, to: str, context: shell.Context) -> None:
-    """What is copied into the image, by the path that it has there."""
+    """Record what is copied into the image, by the path that it has there; a pattern copies each file that fits."""
     path = joined(context.folder, source)
     if path is None:
+        return
+    if "*" in path:
+        at = posixpath.normpath(posixpath.join("/", context.names["WORKDIR"], bash.filled(to, context.names)))
+        context.copied.update((posixpath.join(at, one.rsplit("/", 1)[-1]), one) for one in context.tree.matching(path))
         return
     at = posixpath.normpath(posixpath.join("/", context.names["WORKDIR"], bash.filled(to, context.names)))
     path = "" if path == "." else path

@@ -45,7 +45,9 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("pixi", "/pixi.toml"),
     ("pipfile", "/pipfile"),
     ("readme", "/readme*.md"),
-    ("readme", "/install*.md"),
+    ("readme", "/*install*.md"),
+    ("readme", "/*amd*.md"),
+    ("readme", "/*rocm*.md"),
     ("readme", "/readme*.rst"),
     ("readme", "/install*.rst"),
     ("notebook", "/*.ipynb"),
@@ -156,6 +158,15 @@ class Tree:
     def is_file(self, path: str) -> bool:
         """True if the repository has a file of that name."""
         return (self.root / path).is_file()
+
+    def matching(self, pattern: str) -> list[str]:
+        """The files of one folder whose names fit a pattern."""
+        folder, _, name = pattern.rpartition("/")
+        try:
+            there = sorted(entry.name for entry in os.scandir(self.root / folder) if entry.is_file(follow_symlinks=False))
+        except (OSError, ValueError):
+            return []
+        return [f"{folder}/{one}".lstrip("/") for one in there[:MAX_FILES] if encodable(one) and fnmatchcase(one, name[:200])]
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file that was read."""

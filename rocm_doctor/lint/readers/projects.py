@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 
 from rocm_doctor.lint.declared import Index, Place, Requirement, Role, Setting, Step
 from rocm_doctor.lint.readers import requirements
-from rocm_doctor.lint.readers.files import Tree
+from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.toml import Lines, items, load, strings, table
 
 # Packages that bring torch, replace it, or hold GPU code: an extra without any of them is of no concern.
@@ -88,6 +88,15 @@ def concerned(project: Project) -> list[str]:
     ]  # fmt: skip
 
 
+def dynamic(project: Project) -> list[str]:
+    """The lists from which setuptools takes the dependencies of a project that says so."""
+    if "dependencies" not in strings(table(project.data, "project").get("dynamic")):
+        return []
+    named = table(project.data, "tool", "setuptools", "dynamic", "dependencies").get("file")
+    paths = (joined(folder_of(project.path), name) for name in ([named] if isinstance(named, str) else strings(named)))
+    return [path for path in paths if path]
+
+
 def _entries(source: Any) -> list[dict[str, Any]]:
     return [source] if isinstance(source, dict) else items(source)
 
@@ -99,6 +108,7 @@ def _pep621_step(tree: Tree, project: Project, extras: Sequence[str]) -> Step:
     data, lines = project.data, project.lines
     uv = table(data, "tool", "uv")
     needed = [r for text in _texts(data, extras) for r in _required(tree, project, text)]
+    needed += [r for path in dynamic(project) for r in requirements.read(tree, path).requirements]
     place = lines.place("[tool.uv") if uv else lines.place("[project")
     indexes = [*_uv_indexes(uv, extras, lines), *_pdm_indexes(data, lines)]
     constraints = [
@@ -180,6 +190,8 @@ def _uv_indexes(uv: dict[str, Any], extras: Sequence[str], lines: Lines) -> Iter
 
 
 def _flat_uv_indexes(uv: dict[str, Any], lines: Lines) -> Iterator[Index]:
+    if isinstance(backend := uv.get("torch-backend"), str):
+        yield Index(f"torch-backend:{backend}", "bound", lines.place("torch-backend"), ("torch", "torchvision", "torchaudio"))
     if isinstance(uv.get("index-url"), str):
         yield Index(uv["index-url"], "default", lines.place(uv["index-url"]))
     yield from (Index(url, "extra", lines.place(url)) for url in strings(uv.get("extra-index-url")))

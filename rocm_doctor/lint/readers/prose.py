@@ -20,7 +20,8 @@ from rocm_doctor.lint.readers.files import Tree, folder_of
 
 _FENCE = re.compile(r"^\s*(```+|~~~+)\s*([\w+-]*)")
 _HEADING = re.compile(r"^#{1,6}\s+(.*)")
-_SHELLS = frozenset(("", "bash", "sh", "shell", "console", "zsh", "shell-session", "terminal", "cmd", "powershell", "text"))
+_SHELLS = frozenset(("", "bash", "sh", "shell", "console", "zsh", "shell-session", "terminal", "text"))
+_OF_WINDOWS = frozenset(("cmd", "powershell", "bat", "batch", "ps1", "pwsh"))
 _INSTALLS = re.compile(r"pip3? install|uv add|uv sync|docker run|HSA_OVERRIDE|conda install|conda create|index-url")
 _NAMES_INDEX = re.compile(
     r"(?:^|\s)(?:--(?:extra-)?index-url|-i|-f)\s+https?://|download\.pytorch\.org/whl|repo\.(?:radeon|amd)\.com"
@@ -43,7 +44,9 @@ def environments(tree: Tree, path: str, kind: str) -> Iterator[Environment]:
     yield from reader(tree, path, text)
 
 
-def _made(tree: Tree, path: str, name: str, line: int, text: str, purpose: Purpose) -> Environment | None:
+def _made(
+    tree: Tree, path: str, name: str, line: int, text: str, purpose: Purpose, heading: str = "", os: str = ""
+) -> Environment | None:
     found = shell.new()
     lines = [re.sub(r"^\s*(?:\$|!|%|>)\s+|^\s*[!%](?=\w)", "", one) for one in text.splitlines()]
     script.read("\n".join(lines), Place(path, line), shell.checkout(tree, folder_of(path), {}), found)
@@ -51,7 +54,7 @@ def _made(tree: Tree, path: str, name: str, line: int, text: str, purpose: Purpo
         return None
     made = Environment(
         name, Place(path, line), steps=tuple(found.steps), variables=tuple(found.variables), containers=tuple(found.containers),
-        sort="text", purpose=purpose,
+        sort="text", purpose=purpose, labels=(heading,) if heading else (), os=os,
     )  # fmt: skip
     own = made_for_amd(made) if purpose.kind == "documentation" else None
     return msgspec.structs.replace(made, purpose=own) if own else made
@@ -66,13 +69,13 @@ def _markdown(tree: Tree, path: str, text: str) -> Iterator[Environment]:
         if fence:
             if found and found[1].startswith(fence) and not found[2]:
                 body = "\n".join(block)
-                if language in _SHELLS and _INSTALLS.search(body) and count < MAX_BLOCKS:
+                if language in _SHELLS | _OF_WINDOWS and _INSTALLS.search(body) and count < MAX_BLOCKS:
                     count += 1
                     kind, word = named(heading)
                     words = f"{word} in the heading {heading}" if word else "a code block"
                     purpose = Purpose(kind if kind not in ("neutral", "amd") else "documentation", words, Place(path, start))
-                    made = _made(tree, path, f"{path} block at line {start}", start, body, purpose)
-                    if made:
+                    os = "windows" if language in _OF_WINDOWS else ""
+                    if made := _made(tree, path, f"{path} block at line {start}", start, body, purpose, heading, os):
                         yield made
                 fence, block = "", []
             else:

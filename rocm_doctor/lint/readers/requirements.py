@@ -121,8 +121,9 @@ def one(text: str, place: Place, problems: list[ReadProblem] | None = None) -> l
     """
     text = _unquoted(_TAIL.sub("", " ".join(text[:MAX_LINE].split())))
     if problems is not None and (ignored := _IGNORED.search(text)):
-        problems.append(ReadProblem(place, f"pip ignores the index {ignored[1]} here: an index is a line of its own"))
-        text = text[: ignored.start()]
+        problems.append(ReadProblem(place, f"pip ignores the index {ignored[1].rstrip(';')} here: an index is a line of its own"))
+        # With the option goes the marker behind it; an empty marker before it is none for pip.
+        text = text[: ignored.start()].rstrip("; ")
     if len(text) > MAX_REQUIREMENT:
         return _refused(place, f"{len(text)} characters long", problems)
     address, _, marker = text.partition(" ;") if " ;" in text else text.partition(";")

@@ -7,7 +7,7 @@ import re
 
 import msgspec
 
-from rocm_doctor.lint.declared import Index, Place, ReadProblem, Setting, Step
+from rocm_doctor.lint.declared import REPLACED_BLAS, Index, Place, ReadProblem, Setting, Step
 from rocm_doctor.lint.environments.branches import targets
 from rocm_doctor.lint.readers import bash, shell
 from rocm_doctor.lint.readers.installs import container, install
@@ -20,7 +20,7 @@ _PREFIXES = frozenset(("sudo", "-E", "exec", "time", "nice", "env", "srun", "cal
 # A text without any of these words changes nothing that is judged.
 _SPEAKS = re.compile(
     r"\bpip3?\b|\buv\b|conda|mamba|poetry|pdm|docker|podman|nerdctl|HSA_|HIP_|ROCM|ROCR|PYTORCH|TORCH|GPU|AMD|NCCL|RCCL|BNB_|FLASH|TRITON"
-    r"|MIOPEN|AITER|VLLM|PIP_|UV_|pytorch|gfx\d|rocm|amdgpu|OMP_|CUDA"
+    r"|MIOPEN|rocblas|AITER|VLLM|PIP_|UV_|pytorch|gfx\d|rocm|amdgpu|OMP_|CUDA"
 )
 _CHANGES = re.compile(r"\b(?:pip|uv|conda|mamba|poetry|pdm|docker|podman|nerdctl|set|setx)\b|\$env:|^\w+=", re.I)
 # Variables whose value is a command or the options of one: launchers of web interfaces take their torch from them.
@@ -93,6 +93,7 @@ def _restrict(found: shell.Script, before: tuple[int, int, int], only: tuple[str
 # Where AMD's packages for a system come from: its repositories and the name of its installer's package hold the ROCm release.
 _SYSTEM_ROCM = re.compile(r"https?://repo\.radeon\.com/(?:rocm/(?:apt|yum|zyp|el\d+|rhel\d+)|amdgpu-install)/\d\d?(?<!2\d)\.\d+(?:\.\d+)?(?=/|\s|$)"
                           r"|amdgpu-install[_-]\d+\.\d+(?:\.\d)?(?=\.\d{5})|--rocmrelease[= ]\d+\.\d+(?:\.\d+)?")  # fmt: skip
+_TORCH_BLAS = re.compile(r"(?:torch/lib|_rocm_sdk\w*/lib|rocm/lib)/rocblas")
 _DEFINED = re.compile(r"-D(\w+)(?::\w+)?=(.*gfx.*)")
 
 
@@ -106,7 +107,9 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
     if system := _SYSTEM_ROCM.search(" ".join(argv)):
         found.steps.append(Step("system", place, indexes=(Index(system[0], "system", place),)))
     found.variables.extend(Setting(m[1], m[2].strip("\"'"), place) for word in argv if (m := _DEFINED.fullmatch(word)))
-    if argv[0] in ("export", "setx", "declare", "typeset"):
+    if argv[0] in ("mv", "cp", "ln", "rsync") and _TORCH_BLAS.search(argv[-1]):
+        found.problems.append(ReadProblem(place, REPLACED_BLAS))
+    elif argv[0] in ("export", "setx", "declare", "typeset"):
         _exports(argv[1:], place, context, found)
     elif argv[0].lower().startswith("$env:"):
         name, _, value = " ".join(argv)[5:].partition("=")

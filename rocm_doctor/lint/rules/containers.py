@@ -48,6 +48,8 @@ def dropped(environment: Environment, target: Target, matrix: Matrix) -> Iterato
     system = system_rocm(environment)
     if system is not None:
         rocm, place, what = system.value, system.place, "ROCm {} is installed"
+    elif _brings_rocm(environment, target, matrix):
+        return  # torch loads the ROCm of its own wheel, whatever the image has
     elif image is not None and (release := image_facts(image.value).get("rocm", "") or _newest(image.value, matrix)):
         rocm, place, what = release, image.place, "the base image has ROCm {}"
     else:
@@ -68,6 +70,14 @@ def dropped(environment: Environment, target: Target, matrix: Matrix) -> Iterato
             grade=word.grade,
             advice=f"Take a ROCm release that lists {target.gpu}.",
         )
+
+
+def _brings_rocm(environment: Environment, target: Target, matrix: Matrix) -> bool:
+    """True if the torch is a ROCm wheel that a step installs, and nothing is built against the ROCm of the image."""
+    state = last_state(environment, matrix, target)
+    return bool(state and state[0] and state[2].build == "rocm" and state[2].rocm) and not any(
+        "gfx" in s.value for s in environment.variables
+    )
 
 
 # Statements that settle whether a release runs a target; absence from a table (not-listed) settles nothing.

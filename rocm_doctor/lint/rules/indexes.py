@@ -56,6 +56,8 @@ class Torch(NamedTuple):
 def source_of(index: Index, os: str) -> Source:
     """What an index holds of torch, by its address."""
     url = index.url.rstrip("/") + "/" if not index.url.startswith("torch-backend") else index.url
+    if url == "torch-backend:auto" and os != "linux":
+        return default_source(os)  # uv finds AMD GPUs on Linux only
     if m := _ROCM.search(url):
         # What lies on a nightly or test index changes daily: it has what is asked for, as far as anybody knows.
         return Source("rocm", "" if "/nightly/" in url or "/test/" in url else m[1], index)
