@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+import pytest
 from forge_binaries import elf, gpu_bundle, kpack_reference, library
 from test_binaries_audit import HIP_63, build, torch_env
 
-from rocm_doctor.binaries.audit import artifact, audit_environment
+from rocm_doctor.binaries.audit import artifact, audit_environment, audit_folder
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
 from rocm_doctor.probes.python import code
@@ -125,3 +126,28 @@ def test_a_row_and_the_files_that_say_the_same_are_one_finding(tmp_path: Path) -
     ours = [f for f in found if f.id == "lib.bitsandbytes"]
     assert len([f for f in ours if not f.follows_from]) == 1
     assert {"code/audit.json"} <= {e.artifact for f in ours for e in f.evidence}
+
+
+FRAMEWORKS = {
+    "jax_plugins/xla_rocm7/xla_rocm_plugin.so": "jax-rocm-pjrt",
+    "tensorflow/libtensorflow_cc.so.2": "tensorflow",
+    "llama_cpp/lib/libggml-hip.so": "ggml-hip",
+    "vllm/_rocm_C.abi3.so": "vllm",
+    "sgl_kernel/common_ops.abi3.so": "sgl-kernel",
+}
+
+
+@pytest.mark.parametrize("path", FRAMEWORKS)
+def test_a_framework_or_engine_without_the_card_is_noted(tmp_path: Path, path: str) -> None:
+    """Read without a full audit, as `check` does; a note, since this machine may not use it."""
+    site = build(tmp_path, {path: library(gpu_bundle("gfx942", "gfx1100"))})
+    name = FRAMEWORKS[path]
+    assert machine(site, "gfx1100").get(f"code.{name}").value == ("gfx942", "gfx1100")
+    assert not list(extensions_without_code(machine(site, "gfx1100"), MATRIX))
+    (found,) = extensions_without_code(machine(site, "gfx1201"), MATRIX)
+    assert (found.id, found.severity, found.title) == ("arch.not-in-build", "note", f"{name} has no code for gfx1201")
+
+
+def test_the_backend_in_ollamas_folder_is_llama_cpps(tmp_path: Path) -> None:
+    place = build(tmp_path, {"rocm_v7_2/libggml-hip.so": library(gpu_bundle("gfx1100"))})
+    assert [(h.library, h.targets) for h in audit_folder(place).holdings] == [("ggml-hip", ("gfx1100",))]

@@ -21,6 +21,8 @@ _TOP = {
     "causal_conv1d_cuda": "causal-conv1d",
     "selective_scan_cuda": "mamba-ssm",
 }
+# llama.cpp's GPU backend: in llama-cpp-python, in Ollama's folder, in a build of one's own.
+_GGML = re.compile(r"(?:lib)?ggml-hip(?:\.so[.\d]*|\.dll)", re.IGNORECASE)
 _CODE = re.compile(r"\.(?:so(?:\.\d+)*|pyd|dll|co|hsaco|kpack)", re.IGNORECASE)
 _JAX = re.compile(r"jax_rocm\d*_(plugin|pjrt)")
 
@@ -36,6 +38,8 @@ def library_of(path: str) -> str:
     *folders, name = path.split("/")
     if found := _ROCM.fullmatch(name):
         return found.group(1).lower()
+    if _GGML.fullmatch(name):
+        return "ggml-hip"
     top = folders[0] if folders else name.split(".")[0]
     if _JAX.fullmatch(top):
         return "jax-rocm-" + top.rsplit("_", 1)[1]
