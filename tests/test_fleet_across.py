@@ -7,7 +7,9 @@ import json
 import math
 import subprocess
 import sys
+import venv
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 import pytest
@@ -42,7 +44,7 @@ def test_every_rank_is_found_in_logarithmic_rounds(symptom: str, world: int) -> 
         ranks = Ranks({bad}, set())
         found = Search(ranks.measure, symptom).culprits([[rank] for rank in range(world)], ranks.shown(list(range(world))))
         named = {rank for culprit in found for unit in culprit for rank in unit}
-        assert named == ({0, 1} if world == 2 else {bad})
+        assert named == {bad}
         assert ranks.rounds <= math.ceil(math.log2(world)) + 1
 
 
@@ -53,6 +55,13 @@ def test_every_pair_is_found(symptom: str, pair: tuple[int, int]) -> None:
     found = Search(ranks.measure, symptom).culprits([[rank] for rank in range(16)], ranks.shown(list(range(16))))
     assert [sorted(rank for unit in culprit for rank in unit) for culprit in found] == [list(pair)]
     assert ranks.rounds <= 2 * math.log2(16)
+
+
+def test_two_sound_units_are_not_blamed() -> None:
+    ranks = Ranks(set(), set())
+    assert Search(ranks.measure, "slow").confirmed([[0, 1], [2, 3]], Shown(9.0, False)) == []
+    ranks = Ranks(set(), {(0, 1)})
+    assert Search(ranks.measure, "wrong").confirmed([[0], [1]], Shown(9.0, True)) == [[[0], [1]]]
 
 
 def test_two_culprits_and_none() -> None:
@@ -80,6 +89,32 @@ def test_the_result_in_words() -> None:
         "✗ rank 3 (n2): all-reduce computes wrong",
         "✗ rank 0 (n1) died or gave no answer",
     ]
+
+
+def test_without_torch_there_is_no_result(tmp_path: Path) -> None:
+    venv.create(tmp_path / "bare", with_pip=False)
+    argv = [sys.executable, "-m", "rocm_doctor", "fleet", "across", "--ranks", "2", "--python", str(tmp_path / "bare")]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False, cwd=PACKAGE)
+    assert done.returncode == 1
+    assert "No module named 'torch'" in done.stdout
+
+
+@torch
+@pytest.mark.slow
+@pytest.mark.torch
+def test_two_sound_nodes_of_two_ranks() -> None:
+    """Two torchruns that meet on loopback, as on two nodes: the one with rank 0 has the result."""
+    with socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+    argv = [sys.executable, "-m", "rocm_doctor", "fleet", "across", "--nodes", "2", "--rendezvous", f"127.0.0.1:{port}"]
+    argv += ["--ranks", "2", "--device", "cpu", "--format", "json"]
+    nodes = [subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=PACKAGE) for _ in range(2)]
+    said = [node.communicate(timeout=200)[0] for node in nodes]
+    (result,) = [json.loads(text) for text in said if text]
+    assert [node.returncode for node in nodes] == [0, 0]
+    assert sorted(one["node"] for one in result["ranks"]) == [0, 0, 1, 1]
+    assert result["found"] == result["lost"] == []
 
 
 def across(tmp_path: Path, prelude: str, ranks: int = 8, limit: int = 30) -> dict[str, Any]:

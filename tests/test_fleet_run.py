@@ -199,7 +199,7 @@ def test_hooks_of_kubernetes(root: Path, tmp_path: Path) -> None:
         assert ran.returncode == code, ran.stderr
         assert len(ran.stdout.strip()) <= 80
         subprocess.run(["sh", "-c", text("nfd.sh"), "nfd.sh", str(tmp_path)], env=env, timeout=60, check=True)
-        assert (tmp_path / "rocm-doctor").read_text() == f"rocm-doctor.ready={label}\n"
+        assert (tmp_path / "rocm-doctor").read_text() == f"feature.node.kubernetes.io/rocm-doctor.ready={label}\n"
 
 
 @linux

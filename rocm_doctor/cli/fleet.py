@@ -279,7 +279,7 @@ def files(name: str | None) -> None:
 @click.option("--device", type=click.Choice(("auto", "cpu", "cuda")), default="auto", help="cpu: gloo. cuda: RCCL or NCCL.")
 @click.option("--limit", type=click.FloatRange(1), default=60, show_default=True, metavar="SECONDS", help="Time limit of a step.")
 @click.option("--format", "format_", type=click.Choice(("text", "json")), default="text", show_default=True)
-@click.option("--prelude", type=click.Path(exists=True, dir_okay=False), default="", hidden=True)
+@click.option("--prelude", type=click.Path(exists=True, dir_okay=False), hidden=True)
 def across(nodes: int, rendezvous: str, python: str | None, format_: str, **options: Any) -> None:
     """Run collectives and exchanges over the ranks of all nodes with torchrun: numbers checked, bandwidth measured.
 

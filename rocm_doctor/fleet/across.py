@@ -73,7 +73,7 @@ class Across(msgspec.Struct, frozen=True):
 
 
 def argv(
-    ranks: int, nodes: int, rendezvous: str, result: Path, python: str, limit: float, device: str, prelude: str
+    ranks: int, nodes: int, rendezvous: str, result: Path, python: str, limit: float, device: str, prelude: str | None
 ) -> list[str]:
     """torchrun's command on this node."""
     where = ["--rdzv-backend=c10d", f"--rdzv-endpoint={rendezvous}", f"--nnodes={nodes}"] if rendezvous else ["--standalone"]
@@ -92,7 +92,7 @@ def across(
     python: str | None = None,
     limit: float = 60.0,
     device: str = "auto",
-    prelude: str = "",
+    prelude: str | None = None,
 ) -> Across | None:
     """What the ranks found; None on a node that has not rank 0, whose result is printed there."""
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-") as folder:

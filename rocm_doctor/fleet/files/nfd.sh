@@ -5,4 +5,4 @@ folder=${1:-/etc/kubernetes/node-feature-discovery/features.d}
 timeout "${ROCM_DOCTOR_LIMIT:-50}" "${ROCM_DOCTOR:-rocm-doctor}" check --no-smoke --quiet --strict >/dev/null 2>&1
 case $? in 0) ready=true ;; 1) ready=false ;; *) ready=unknown ;; esac
 # A file whose name begins with a dot is not read: the label never comes from half a file.
-printf 'rocm-doctor.ready=%s\n' "$ready" >"$folder/.rocm-doctor.$$" && mv "$folder/.rocm-doctor.$$" "$folder/rocm-doctor"
+printf 'feature.node.kubernetes.io/rocm-doctor.ready=%s\n' "$ready" >"$folder/.rocm-doctor.$$" && mv "$folder/.rocm-doctor.$$" "$folder/rocm-doctor"

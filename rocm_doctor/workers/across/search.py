@@ -71,13 +71,15 @@ class Search:
     def _of_two(self, one: Unit, other: Unit, good: Sequence[Unit]) -> list[list[Unit]]:
         """Each with a sound unit; if neither shows the symptom so, it is between the two."""
         if not good:
-            return [[one, other]]
-        if len(good) == 1:
+            shown = self._compared([one], [other])
+        elif len(good) == 1:
             shown = self._compared([one, good[0]]) + self._compared([other, good[0]])
         else:
             shown = self._compared([one, good[0]], [other, good[1]])
         bad = self._bad(shown)
-        return [[unit] for unit, is_bad in zip((one, other), bad) if is_bad] or [[one, other]]
+        # What two units take together has no measure of its own: without a sound unit, slow cannot be said of a pair.
+        pair = [] if self.symptom == "slow" and not good else [[one, other]]
+        return [[unit] for unit, is_bad in zip((one, other), bad) if is_bad] or pair
 
     def _between(self, first: Sequence[Unit], second: Sequence[Unit], usual: float) -> list[list[Unit]]:
         """The pair with one unit of each side, where each side alone is sound and takes `usual` seconds."""
