@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -34,6 +33,12 @@ def test_plain(): pass
 """
 
 
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plugins of other packages take seconds to load."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+
 @pytest.fixture
 def ready(pytester: pytest.Pytester) -> pytest.Pytester:
     pytester.makeconftest(ON_A_READY_MACHINE)
@@ -42,8 +47,11 @@ def ready(pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 def run(pytester: pytest.Pytester, *args: str) -> pytest.RunResult:
-    loaded = any(one.value.endswith("pytest_plugin") for one in entry_points(group="pytest11"))
-    return pytester.runpytest_subprocess("-rs", *([] if loaded else ["-p", "rocm_doctor.integrations.pytest_plugin"]), *args)
+    return pytester.runpytest_subprocess("-rs", "-p", "rocm_doctor.integrations.pytest_plugin", *args)
+
+
+def test_pytest_finds_the_plugin_where_the_package_is_installed() -> None:
+    assert 'rocm-doctor = "rocm_doctor.integrations.pytest_plugin"' in (ROOT / "pyproject.toml").read_text("utf-8")
 
 
 def test_a_test_is_skipped_where_the_machine_does_not_meet_its_mark(ready: pytest.Pytester) -> None:

@@ -107,6 +107,15 @@ def test_the_subject_is_found_in_linear_time(piece: str) -> None:
     assert time.process_time() - started < 5
 
 
+def test_an_issue_is_not_similar_to_itself() -> None:
+    found = event("real-comfyui-docker-187")
+    own = "https://github.com/YanWenKun/ComfyUI-Docker/issues/187"
+    assert "ComfyUI-Docker/issues/187" in answered(found).comment
+    assert found.issue
+    again = msgspec.structs.replace(found, issue=msgspec.structs.replace(found.issue, html_url=own))
+    assert "ComfyUI-Docker/issues/187" not in answered(again).comment
+
+
 def test_only_the_reporter_is_answered() -> None:
     assert answered(event("hostile-stranger")).why == "the comment is not the reporter's"
     assert "pull request" in answered(event("other-pr")).why

@@ -41,8 +41,8 @@ class Words(NamedTuple):
     why: str
 
 
-def written(report: Report, matrix: Matrix) -> Words:
-    """The comment on a report that was judged from an issue."""
+def written(report: Report, matrix: Matrix, own: str) -> Words:
+    """The comment on a report that was judged from an issue. `own`: the address of the issue, which is not similar to itself."""
     chances = {one.id: one.probability for one in report.differential}
     root = next((f for f in report.findings if f.severity != "note" and not f.follows_from), None)
     chance = chances.get(root.id, 0.0) if root else 0.0
@@ -54,7 +54,7 @@ def written(report: Report, matrix: Matrix) -> Words:
         return Words("", "", (), "no known cause recognised in the report, and no fact to ask for")
     likely = root.id if root and (root.confidence != "low" or chance >= PROBABLE) else ""
     lines = [MARK, *(_cause(root, chance, report, matrix) if root else _unsure(report, matrix))]
-    lines += _similar(report)
+    lines += _similar(report, own)
     if asked:
         lines += ["", f"**To find out.** {request(report)}", *block(q.command for q in report.questions)]
     lines += ["", _signature(report)]
@@ -108,10 +108,10 @@ def _page(id_: str, matrix: Matrix) -> str:
     return f"[`{id_}`]({_PROJECT}/blob/main/docs/diagnoses/{id_}.md)" if id_ in matrix.diagnoses else code(id_)
 
 
-def _similar(report: Report) -> Iterator[str]:
+def _similar(report: Report, own: str) -> Iterator[str]:
     """Confirmed reports. Their addresses go through GitHub's redirect, which leaves no mention in the other thread."""
     cases = load()
-    known = {case.thread for case in cases.weights.cases} if cases else set()
+    known = {case.thread for case in cases.weights.cases} - {own} if cases else set()
     found = [
         (one, thread) for one in _alike(report.differential) if one.thread in known and (thread := _THREAD.fullmatch(one.thread))
     ]

@@ -29,6 +29,7 @@ class Issue(msgspec.Struct, frozen=True):
     """An issue; `pull_request` is set for a pull request, whose comments come as events of an issue, too."""
 
     number: int
+    html_url: str = ""
     title: str = ""
     body: Union[str, None] = None
     user: Union[User, None] = None
@@ -52,10 +53,11 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class Said(NamedTuple):
-    """What the reporter wrote, title first, and our own comment if there is one."""
+    """What the reporter wrote, title first, our own comment if there is one, and the address of the issue."""
 
     text: str
     ours: Comment | None
+    address: str
 
 
 def heard(event: Event, comments: Sequence[Comment], author: str) -> Said:
@@ -75,7 +77,7 @@ def heard(event: Event, comments: Sequence[Comment], author: str) -> Said:
     answers = [_unquoted(one.body) for _, one in sorted(known.items()) if _by(one, issue.user.login)]
     ours = next((one for one in known.values() if _by(one, author) and one.body.startswith(MARK)), None)
     text = "\n\n".join([issue.title, issue.body or "", *answers])
-    return Said(text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}", ours)
+    return Said(text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}", ours, issue.html_url)
 
 
 def _by(comment: Comment, login: str) -> bool:
