@@ -63,9 +63,9 @@ def test_a_hostile_report_stays_text() -> None:
 
 def test_the_style_is_that_of_the_piece_alone() -> None:
     style = re.sub(r"(?s)^.*<style>(.*)</style>.*$", r"\1", part(check(WRONG)))
-    assert style.startswith(".rocm-doctor.rocm-doctor {")
+    assert style.startswith(".rocm-doctor.rocm-doctor.rocm-doctor {table, pre, code { color: inherit; }")
     assert not re.search(r":root|(?<!t)\bbody\b", style)
-    assert style.count("{") == style.count("}") == STYLE.count("{") + 1
+    assert style.count("{") == style.count("}") == STYLE.count("{") + 3
 
 
 def test_a_plan_shows_itself() -> None:

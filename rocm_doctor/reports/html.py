@@ -33,6 +33,10 @@ _SPAN = regex(r"`([^`\s][^`]*)`")
 _LINK = regex(r"https://[\w.-]+(?:/[\w./%#?=&+~@:,;()-]*)?")
 
 
+_OURS = "table, pre, code { color: inherit; } tr { background: none; }"
+"""Jupyter colours tables and code by its own theme, which need not be the reader's."""
+
+
 def part(report: Report) -> str:
     """The report without its page, for a notebook."""
     return embedded("\n".join(_body(cleaned(report), folded=True)))
@@ -41,7 +45,7 @@ def part(report: Report) -> str:
 def embedded(body: str) -> str:
     """A piece of another page: the style sheet applies to it alone, and before that page's."""
     style = re.sub(r"(?:(?<=[\s}])|^):root(?= \{)|\bbody(?= \{)", "&", STYLE)
-    return f'<div class="rocm-doctor"><style>.rocm-doctor.rocm-doctor {{{style}}}</style>\n{body}\n</div>'
+    return f'<div class="rocm-doctor"><style>{".rocm-doctor" * 3} {{{_OURS}{style}}}</style>\n{body}\n</div>'
 
 
 def render(report: Report, look: RenderOptions) -> str:
