@@ -18,6 +18,7 @@ from rocm_doctor.cli import cli
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read.limits import LINES
+from rocm_doctor.redaction import find, rules
 from rocm_doctor.redaction.shared import redact_artifacts
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 from rocm_doctor.reports.several import render_several
@@ -182,3 +183,18 @@ def test_folders_of_packages_named_again_and_again() -> None:
         cut("by_keyinclude-system-site-packages." * 1_700 + "\n/venv/lib/python3.12/site-packages/x\n", "paste"), load()
     )
     assert time.process_time() - start < 4
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize("filler", ["a1.", "1.", "ab", "0", "-", " ", "\t", "a ", "'", "\\", "a/", "a,", "a=", "a:", "a@"])
+def test_no_rule_of_redaction_is_slow_behind_its_hint(filler: str) -> None:
+    """A long run of anything behind a hint: one try of one rule takes no time to speak of."""
+    searched = find._rules()
+    slow = []
+    for rule, pattern in zip(searched._rules, searched._patterns):
+        for hint in rule.hints:
+            start = time.process_time()
+            rules.TRIED[rule.at](pattern, f"x {hint}{filler * (9_000 // len(filler))} x", 2)
+            if time.process_time() - start > 0.5:
+                slow.append((rule.pattern.source, hint))
+    assert not slow

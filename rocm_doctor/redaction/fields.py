@@ -83,8 +83,8 @@ _COLUMNS = {
     "HOSTNAMES": "host", "HOSTNAME": "host", "NAMESPACE": "account", "FROM": "host", "SERIAL": "serial",
 }  # fmt: skip
 _HEADERS = regex(
-    r"^[ \t]*(?=[^\n]*(?:\bUSER\b|\bUSERNAME\b|\bOWNER\b|\bAccount\b|\bACCOUNT\b|\bNODELIST|\bNAMESPACE\b|\bNODE\b|\bSERIAL\b|\bCONTAINER ID\b|\bNAME\b))"
-    r"(?:USER|PID|JOBID|JobID|JobId|SESSION|PARTITION|NAMESPACE|NAME|CONTAINER ID|COMMAND|NODELIST|HOSTNAMES|ACCOUNT|ID|UID|F S UID)[ \t][^\n]{3,200}$",
+    r"^(?=[^\n]{0,260}(?:\bUSER\b|\bUSERNAME\b|\bOWNER\b|\bAccount\b|\bACCOUNT\b|\bNODELIST|\bNAMESPACE\b|\bNODE\b|\bSERIAL\b|\bCONTAINER ID\b|\bNAME\b))"
+    r"[ \t]{0,60}(?:USER|PID|JOBID|JobID|JobId|SESSION|PARTITION|NAMESPACE|NAME|CONTAINER ID|COMMAND|NODELIST|HOSTNAMES|ACCOUNT|ID|UID|F S UID)[ \t][^\n]{3,200}$",
     re.M,
 )
 _HEADER_WORDS = (

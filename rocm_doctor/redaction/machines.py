@@ -129,15 +129,15 @@ MACHINES = (
         ("connect to ", "connecting to ", "connected to ", "connection to ", "connect back to ", "reach ", "resolve ", "listening on ", "bind to ", "endpoint ", "address ", "lookup ", "peer ", "server at ", "head at ", "getaddrinfo", "host ", "hosts ", "ping ", "added '", "mount ", "store on "),
         Pattern(
             r"(?:(?:connect(?:ed|ing|ion)?(?: back)? to|reach|resolve|listening on|bind to|endpoint|address|lookup|peer|server at|head at|store on) (?:host(?:name)? )?['\"`(\[]?(?P<host>[A-Za-z][\w.-]{1,250})['\"`\])]?(?::\d{2,5}|, (?:port )?\d{2,5}| port \d{2,5})"
-            r"|(?:resolve|lookup) (?:host(?:name)?:? )?['\"`]?(?P<host2>[A-Za-z][\w-]*[\d.-][\w.-]*)"
-            r"|getaddrinfo[^\n:]{0,40}[('\"](?P<host3>[A-Za-z][\w.-]*)|hosts? ['\"]?(?P<host4>[A-Za-z][\w.-]*[\d.-][\w.-]*)['\"]?(?: port| is|:|,|\.?\s*$)|ping (?P<host5>[A-Za-z][\w-]*[\d-][\w.-]*)"
+            r"|(?:resolve|lookup) (?:host(?:name)?:? )?['\"`]?(?P<host2>[A-Za-z](?=[A-Za-z_]{0,99}[\d.-])[\w.-]{1,250})"
+            r"|getaddrinfo[^\n:]{0,40}[('\"](?P<host3>[A-Za-z][\w.-]*)|hosts? ['\"]?(?P<host4>[A-Za-z](?=[A-Za-z_]{0,99}[\d.-])[\w.-]{1,250})['\"]?(?: port| is|:|,|\.?\s*$)|ping (?P<host5>[A-Za-z](?=[A-Za-z_]{0,99}[\d-])[\w.-]{1,250})"
             r"|added '\[?(?P<host6>[A-Za-z][\w.-]*)|connection to (?P<host7>[A-Za-z][\w.-]*) (?:closed|refused|timed|lost|reset|port))",
             re.I,
         ),
         sure=False,
         accept=_hostlike,
     ),
-    Rule((": [20", ": [rank", ": [info", ": [warn", ": [error", ": w1", ": e1", ": i1"), Pattern(r"^(?P<host>[A-Za-z][\w.-]*[\d.-][\w.-]*): +\[?(?:20\d\d-|rank|INFO|WARN|ERROR|[WEI]\d{4} )"), "line", sure=False),
+    Rule((": [20", ": [rank", ": [info", ": [warn", ": [error", ": w1", ": e1", ": i1"), Pattern(r"^(?P<host>[A-Za-z](?=[A-Za-z_]{0,99}[\d.-])[\w.-]{1,250}): +\[?(?:20\d\d-|rank|INFO|WARN|ERROR|[WEI]\d{4} )"), "line", sure=False),
     Rule((" slots=",), Pattern(rf"^(?P<host>{HOST}) slots="), "line"),
     Rule(("pdsh ", "mpirun ", "mpiexec ", "srun ", "salloc ", "sbatch ", "clush ", "parallel-ssh "), Pattern(rf"\w+ [^\n]{{0,200}}?(?:-w|-H|--?hosts?|--nodelist|-x(?! \w+=))[ =](?P<hosts>{_LIST})")),
     Rule(("srun ", "salloc ", "sbatch ", "#sbatch "), Pattern(r"\w+ (?:[^\n]{0,200}? )??-A[ =]?(?P<account>[A-Za-z][\w.-]{1,40})")),

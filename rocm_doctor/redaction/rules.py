@@ -90,7 +90,7 @@ class RuleSet:
                 if at < done[number]:
                     continue
                 rule = self._rules[number]
-                match, beyond = _TRIED[rule.at](self._patterns[number], text, at)
+                match, beyond = TRIED[rule.at](self._patterns[number], text, at)
                 done[number] = max(beyond, at + 1)
                 accepted = match is not None and (rule.accept is None or rule.accept(match))
                 if match and (accepted or rule.whole):
@@ -148,7 +148,7 @@ def _above(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match[str] 
     return (pattern.match(text, begin, at) if begin or at <= _LINE else None), at
 
 
-_TRIED = {"hint": _from_hint, "line": _in_line, "word": _around, "above": _above}
+TRIED = {"hint": _from_hint, "line": _in_line, "word": _around, "above": _above}
 
 
 def _groups(rule: Rule, match: re.Match[str]) -> Iterator[Found]:
