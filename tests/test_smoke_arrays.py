@@ -94,8 +94,14 @@ def rounds() -> list[list[str]]:
     return made
 
 
+def parameters() -> list[Any]:
+    """The round with most stages is quick to run for what it shows; the others are slow."""
+    most = max(rounds(), key=len)
+    return [pytest.param(cases, marks=[] if cases == most else [pytest.mark.slow]) for cases in rounds()]
+
+
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-@pytest.mark.parametrize("cases", rounds(), ids=lambda cases: cases[0].replace(" ", "-"))
+@pytest.mark.parametrize("cases", parameters(), ids=lambda cases: cases[0].replace(" ", "-"))
 def test_wrong_numbers_are_caught(framework: str, cases: list[str]) -> None:
     prelude, environment = str(HERE.with_name("smoke_wrong_arrays.py")), {**ALONE, "WRONG": "\n".join(cases)}
     stages = [case.split()[0] for case in cases]
