@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -155,3 +156,13 @@ def test_a_guide_with_one_index_for_each_family_of_gpus(tmp_path: Path) -> None:
     assert "Windows" in linux[0].title
     missing = serious(report(tmp_path, files, gpu="gfx1201", os="windows"))
     assert [f.id for f in missing] == ["repo.no-amd-environment"]
+
+
+def test_every_bug_of_the_first_reading_names_a_test_that_is_there() -> None:
+    here = Path(__file__).parent
+    rows = re.findall(r"^\| (\d+) \| .* \| (`test_.*`) \|$", (here.parent / "docs/lint.md").read_text("utf-8"), re.M)
+    assert [int(number) for number, _ in rows] == list(range(1, 26))
+    defined = {
+        name for path in here.glob("test_lint_*.py") for name in re.findall(r"^def (test_\w+)", path.read_text("utf-8"), re.M)
+    }
+    assert {name for _, tests in rows for name in re.findall(r"`(test_\w+)`", tests)} <= defined

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from rocm_doctor.lint.coverage import meant_for
 from rocm_doctor.lint.declared import Environment, Place, Repository, Target
-from rocm_doctor.lint.judge import meant_for
 from rocm_doctor.lint.proposals import proposal
 from rocm_doctor.lint.rules.built_for import leaving_out
 from rocm_doctor.lint.rules.companions import mismatched

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rocm_doctor.lint.coverage import why_not
 from rocm_doctor.lint.declared import Environment, Repository, Target
-from rocm_doctor.lint.judge import why_not
 
 _FOR = {
     "amd": "AMD", "nvidia": "NVIDIA", "intel": "Intel", "apple": "Apple", "other": "another accelerator", "cpu": "the CPU",

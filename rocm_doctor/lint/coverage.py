@@ -1,0 +1,153 @@
+"""Which environments would run on a target, what is left out and why, and what a repository lacks that has none for AMD."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from rocm_doctor.commands import filled
+from rocm_doctor.lint.declared import Environment, Repository, Target
+from rocm_doctor.lint.environments.words import cards, holds
+from rocm_doctor.lint.proposals import proposal
+from rocm_doctor.lint.rules.findings import target_reading
+from rocm_doctor.lint.rules.torch_state import last_state
+from rocm_doctor.lint.weighing import NOT_ROCM, in_example
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding, Subject
+from rocm_doctor.rules.findings import finding
+
+
+def meant_for(target: Target, environments: Sequence[Environment]) -> Iterator[Environment]:
+    """The environments that would run on the target, with what they do on its GPU."""
+    for one in environments:
+        if not why_not(one, target):
+            yield on_gpu(one, target)
+
+
+def why_not(one: Environment, target: Target) -> str:
+    """Why an environment is left out for a target; empty where it is judged."""
+    if one.purpose.kind not in ("amd", "neutral") and not (one.purpose.kind == "windows" and target.os == "windows"):
+        return one.purpose.kind
+    only = cards(" ".join((one.place.file, *one.labels)))
+    if one.purpose.kind == "amd" and only and not holds(only, target.gpu):
+        return "other AMD GPUs"
+    system = one.os or (
+        "linux" if one.sort in ("image", "service") or one.place.file.endswith((".sh", ".bash", ".slurm", ".sbatch")) else ""
+    )
+    return f"{system} only" if system and system != target.platform else ""
+
+
+def on_gpu(one: Environment, target: Target) -> Environment:
+    """The environment without what its branches restrict to other GPUs."""
+    return msgspec.structs.replace(
+        one,
+        steps=tuple(s for s in one.steps if holds(s.gfx, target.gpu)),
+        variables=tuple(s for s in one.variables if holds(s.gfx, target.gpu)),
+        containers=tuple(c for c in one.containers if holds(c.gfx, target.gpu)),
+    )
+
+
+_CALLED = {
+    "nvidia": "NVIDIA", "intel": "Intel", "apple": "Apple", "other": "other accelerators", "cpu": "the CPU", "windows": "Windows",
+    "documentation": "documentation", "example": "examples", "test": "tests", "vendored": "vendored", "ci": "hosted CI",
+    "optional": "optional extras", "other AMD GPUs": "other AMD GPUs", "linux only": "Linux", "macos only": "macOS", "windows only": "Windows",
+}  # fmt: skip
+
+
+def left_out(repository: Repository, targets: Sequence[Target]) -> Iterator[str]:
+    """One line on the environments that no target would run, by what they are for."""
+    counts: dict[str, int] = {}
+    for one in repository.environments:
+        whys = [why_not(one, target) for target in targets]
+        if whys and all(whys):
+            word = _CALLED.get(whys[0], whys[0])
+            counts[word] = counts.get(word, 0) + 1
+    if counts:
+        said = ", ".join(
+            f"{count} for {word}" if word[0].isupper() or word.startswith(("other", "the")) else f"{count} {word}"
+            for word, count in sorted(counts.items(), key=lambda c: -c[1])
+        )
+        total = sum(counts.values())
+        yield f"{total} environment{'s' if total > 1 else ''} left out: {said}"
+
+
+_OTHERS = ("nvidia", "intel", "apple", "other", "cpu")
+
+
+def no_environment(repository: Repository, targets: Sequence[Target], found: Sequence[Finding], matrix: Matrix) -> list[Finding]:
+    """The finding on a repository all of whose environments are for other hardware, or that only tells its readers what to type.
+
+    It is an error where a list, an image or a lock settles the hardware, and a warning where a library leaves it to its user.
+    """
+    every = [e for e in repository.environments if e.sort != "configuration"]
+    open_ = [e for e in every if e.purpose.kind in ("amd", "neutral") and e.sort != "text"]
+    judged = [e for e in open_ if e.purpose.kind == "amd" or brings_torch(e, targets, matrix)]
+    others = [e for e in every if e.purpose.kind in _OTHERS and (e.steps or e.image) and e.sort != "text"]
+    told = [
+        e
+        for e in every
+        if e.sort == "text" and e.purpose.kind in ("documentation", *_OTHERS) and brings_torch(e, targets, matrix)
+    ]
+    said = any(f.id in (NOT_ROCM, "repo.no-amd-environment") and f.severity != "note" for f in found)
+    first = next(iter(others or told), None)
+    documented = any(e.sort == "text" and not why_not(e, t) and e.purpose.kind == "amd" for e in every for t in targets)
+    elsewhere = _only_elsewhere(every, targets, matrix)
+    if elsewhere and not said:
+        return [elsewhere]
+    if judged or said or documented or first is None or not targets:
+        return []
+    target = targets[0]
+    best = proposal(None, target, matrix)
+    settled = any(e.sort not in ("job", "text") and not in_example(e) for e in others) and not repository.package
+    places = [e.purpose.place or e.place for e in (others or told)[:5]]
+    which = "only its documentation says what to install" if not others else _which(others)
+    return [
+        finding(
+            matrix,
+            "repo.no-amd-environment",
+            evidence=[*(p.reading() for p in dict.fromkeys(places)), *target_reading(target)],
+            severity="error" if settled else "warning",
+            subject=Subject(first.name, "environment"),
+            title=f"no environment for AMD GPUs: {which}",
+            commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
+            advice=f"Install torch first: pip install {best.arguments()} --index-url {best.index}." if best else "",
+        )
+    ]
+
+
+_SYSTEMS = {"linux": "Linux", "windows": "Windows", "macos": "macOS", "wsl": "WSL"}
+
+
+def _only_elsewhere(every: Sequence[Environment], targets: Sequence[Target], matrix: Matrix) -> Finding | None:
+    """The finding on a repository whose environments for AMD are all for another system, or for other AMD GPUs, than a target."""
+    amd = [e for e in every if e.purpose.kind == "amd" and (e.steps or e.image)]
+    amd = [e for e in amd if e.sort != "text"] or amd
+    for target in targets:
+        if not amd or not all(why_not(e, target) for e in amd):
+            continue
+        if any((state := last_state(e, matrix, target)) and state[2].build == "rocm" for e in meant_for(target, every)):
+            continue
+        whys = dict.fromkeys(why_not(e, target).removesuffix(" only") for e in amd)
+        named = " and ".join(_SYSTEMS.get(why, why) for why in whys)
+        return finding(
+            matrix,
+            "repo.no-amd-environment",
+            evidence=[*((e.purpose.place or e.place).reading() for e in amd[:5]), *target_reading(target)],
+            severity="warning",
+            subject=Subject(amd[0].name, "environment"),
+            title=f"no environment for {target.gpu} on {_SYSTEMS[target.os]}: what the repository has for AMD GPUs is for {named}",
+            commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
+        )
+    return None
+
+
+def _which(others: Sequence[Environment]) -> str:
+    kinds = {e.purpose.kind for e in others}
+    whose = f"for {_CALLED[others[0].purpose.kind]}" if len(kinds) == 1 else "for other hardware"
+    return f"the only one is {whose}" if len(others) == 1 else f"all {len(others)} are {whose}"
+
+
+def brings_torch(one: Environment, targets: Sequence[Target], matrix: Matrix) -> bool:
+    """True if an environment ends up with a torch on any of the targets."""
+    return any(last_state(one, matrix, target) for target in targets)
