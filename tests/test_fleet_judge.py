@@ -22,7 +22,8 @@ from test_way_out import PAYLOADS, harmless
 
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.cli.fleet import command
-from rocm_doctor.fleet.association import fisher
+from rocm_doctor.fleet.association import associated, fisher
+from rocm_doctor.fleet.deviations import Deviation
 from rocm_doctor.fleet.nodeset import expand, fold, valid
 from rocm_doctor.fleet.pieces import Joiner, pieces
 
@@ -352,6 +353,23 @@ def test_nodesets_against_clustershell() -> None:
 def test_expressions_that_are_refused(text: str) -> None:
     with pytest.raises(Unreadable):
         expand(text)
+
+
+def test_associations_are_corrected_for_the_number_tried() -> None:
+    random.seed(3)
+    chance = [Deviation("pkg.x", str(n), "1", tuple((node, -1) for node in random.sample(range(1000), 5))) for n in range(2000)]
+    sick = frozenset(range(40))
+    assert min(fisher(len(one.nodes & sick), 5, 40, 1000) for one in chance) < 0.001
+    assert associated(chance, sick, 1000) == []
+    cause = Deviation("firmware.mes", "0x70", "0x74", tuple((node, -1) for node in range(2, 42)))
+    (one,) = associated([*chance, cause], sick, 1000)
+    assert (one.fact, one.sick_with, one.with_, one.sick, one.nodes) == ("firmware.mes", 38, 40, 40, 1000)
+
+
+def test_a_spreadsheet_runs_no_formula(tmp_path: Path) -> None:
+    finding = {**bench_fleet._FINDING, "title": "=HYPERLINK(1)"}
+    text = judge(tmp_path, [report(0, verdict="problems", findings=[finding])], "--format", "csv").stdout
+    assert text == "node,state,reasons\nn0,problems,'=HYPERLINK(1)\n"
 
 
 def test_fisher_is_scipys() -> None:
