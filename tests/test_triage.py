@@ -97,6 +97,7 @@ def test_a_comment_fits_into_an_issue_whatever_was_pasted() -> None:
     assert len(comment) < 20_000
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "piece", ["A", "<!--", "<!-- x -->", "\n", "- ", "[ ] ", "x: ", " ", "no nvidia ", "www.nvidia.com/", "rocm", "rx ", "\u00e9"]
 )
