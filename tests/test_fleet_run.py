@@ -138,6 +138,8 @@ def test_a_host_name_is_not_an_option() -> None:
 
 
 def test_the_manifest_is_a_job_of_kubernetes() -> None:
+    with pytest.raises(EngineError, match="--image is needed"):
+        manifest(Request([], ["check"], 60), ["gpu-1"])
     made = manifest(Request([], ["check", "--no-smoke"], 60, image="registry.lan/train:7"), ["gpu-1", "gpu-2"])
     assert made["spec"]["completions"] == made["spec"]["parallelism"] == 2
     assert made["spec"]["template"]["spec"]["containers"][0]["command"][-2:] == ["check", "--no-smoke"]
@@ -172,7 +174,7 @@ esac
 """
     )
     script.chmod(0o755)
-    ran = run(root, "--engine", "k8s", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    ran = run(root, "--engine", "k8s", "--image", "registry.lan/train:7", PATH=f"{tmp_path}:{os.environ['PATH']}")
     said = {host: line.get("error", line.get("verdict")) for host, line in lines(ran).items()}
     assert said == {"n1": "ready", "n2": "problems", "n3": "cordoned", "n4": "not ready: Kubelet stopped posting node status."}
     asked = (tmp_path / "asked").read_text().splitlines()

@@ -44,7 +44,12 @@ def plan(request: Request) -> Plan:
 
 
 def manifest(request: Request, nodes: Sequence[str], name: str = "rocm-doctor") -> dict[str, Any]:
-    """The Job. The pods read /dev/kfd, /dev/dri and sysfs of the host and take no GPU away from a running job."""
+    """The Job. The pods read /dev/kfd, /dev/dri and sysfs of the host and take no GPU away from a running job.
+
+    Raises EngineError without an image.
+    """
+    if not request.image:
+        raise EngineError("--image is needed: a container image that has rocm-doctor")
     labels = {"app.kubernetes.io/name": "rocm-doctor", "job-name": name}
     host = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [
         {"key": "kubernetes.io/hostname", "operator": "In", "values": list(nodes)}]}]}}  # fmt: skip
@@ -53,7 +58,7 @@ def manifest(request: Request, nodes: Sequence[str], name: str = "rocm-doctor") 
     devices = {"kfd": "/dev/kfd", "dri": "/dev/dri"}
     container = {
         "name": "rocm-doctor",
-        "image": request.image or "rocm/pytorch:latest",
+        "image": request.image,
         "command": asked(request),
         "env": [{"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}],
         "securityContext": {"privileged": True},
