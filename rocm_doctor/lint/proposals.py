@@ -114,7 +114,7 @@ def _in_project(found: Proposal, step: Step | None) -> str:
     if step and step.tool == "pip":
         return f"Say in the documentation to install torch first: pip install {found.arguments()} --index-url {found.index}."
     return (
-        f'Bind torch to a ROCm index: [[tool.uv.index]] name = "{name}", url = "{found.index}", explicit = true, and '
-        f'[tool.uv.sources] torch = [{{ index = "{name}", extra = "rocm" }}].'
+        f'Bind torch to a ROCm index: [[tool.uv.index]] name = "{name}", url = "{found.index}", and '
+        f'[tool.uv.sources] torch = [{{ index = "{name}", extra = "rocm" }}], without `explicit`: what torch depends on is there too.'
         + (" Then lock again." if step and step.tool == "lock" else "")
     )

@@ -80,7 +80,7 @@ def _advice(step: Step, replaced: bool) -> str:
     if step.tool == "lock":
         return "Bind torch to a ROCm index in pyproject.toml and lock again."
     if step.tool == "uv":
-        return "Bind torch to a ROCm index: an explicit [[tool.uv.index]] and [tool.uv.sources] torch = { index = ... }."
+        return "Bind torch to a ROCm index: [[tool.uv.index]] without `explicit`, and [tool.uv.sources] torch = { index = ... }."
     if step.tool == "conda":
         return "Leave torch out of the conda packages and install it in the pip section from a ROCm index."
     end = " and keep it with a constraints file (-c) in later steps." if replaced else "."
