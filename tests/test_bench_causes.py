@@ -143,6 +143,17 @@ def test_check_names_the_same_causes_from_the_file(tmp_path: Path) -> None:
     assert "lspci" in shown.output
 
 
+def test_check_names_a_field_reports_cause_in_its_verdict(tmp_path: Path) -> None:
+    """A row of grade `field` is a note; the sentence of the verdict may not say beside it that no cause is known."""
+    path = tmp_path / "bench.json"
+    path.write_bytes(msgspec.json.encode(explained(SLOW_PRODUCTS, {"speed.clock-share": 0.17, "speed.power-share": 0.2})))
+    shown = " ".join(CliRunner().invoke(cli, ["check", str(path)]).output.split())
+    assert "slow, possibly: the GPU stays at a low clock" in shown
+    assert "no cause known" not in shown
+    path.write_bytes(msgspec.json.encode(explained(SLOW_PRODUCTS)))
+    assert "slow, no cause known" in " ".join(CliRunner().invoke(cli, ["check", str(path)]).output.split())
+
+
 def test_check_of_a_sound_report_says_what_was_measured(tmp_path: Path) -> None:
     path = tmp_path / "bench.json"
     path.write_bytes(msgspec.json.encode(explained()))

@@ -22,6 +22,7 @@ from rocm_doctor.matrix import load
 from rocm_doctor.tune import files, runner, search, text
 from rocm_doctor.tune.search import Measured, NothingFits
 from rocm_doctor.tune.space import Choice, Space, fits, job_of
+from rocm_doctor.workers.tune import main
 
 MATRIX = load()
 GIB = 1 << 30
@@ -191,10 +192,42 @@ def tiny(tmp_path: Path) -> Path:
 
 
 @pytest.mark.torch
+def test_without_a_gpu_nothing_is_measured_unless_asked(tiny: Path) -> None:
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    done = CliRunner().invoke(cli, ["tune", "--model", str(tiny), "--seq", "8"])
+    assert done.exit_code == 2
+    assert "has no GPU here" in done.output
+
+
+def test_the_worker_ends_when_its_parent_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asks = tmp_path / "asks.jsonl"
+    asks.touch()
+    parents = iter((10, 10, 1))
+    monkeypatch.setattr("os.getppid", lambda: next(parents))
+    assert list(main.asked(asks)) == []
+
+
+@pytest.mark.torch
 def test_the_command_tunes_a_tiny_model_on_the_cpu(tiny: Path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
-    argv = ["tune", "--model", str(tiny), "--method", "full", "--seq", "8", "--sequences", "2", "--format", "json"]
+    argv = [
+        "tune",
+        "--model",
+        str(tiny),
+        "--method",
+        "full",
+        "--seq",
+        "8",
+        "--sequences",
+        "2",
+        "--format",
+        "json",
+        "--device",
+        "cpu",
+    ]
     done = CliRunner().invoke(cli, argv, env={"OMP_NUM_THREADS": "1"})
     assert done.exit_code == 0, done.output
     body: dict[str, Any] = json.loads(done.stdout)

@@ -33,6 +33,13 @@ from rocm_doctor.tune.space import Space
 )
 @click.option("--vram", callback=size, help="Use no more than this much of the GPU's memory: 24GiB.")
 @click.option("--compile", "compile_", is_flag=True, help="Try torch.compile, too: minutes more.")
+@click.option(
+    "--device",
+    type=click.Choice(("gpu", "cpu")),
+    default="gpu",
+    show_default=True,
+    help="The CPU only for tiny models: it is slow.",
+)
 @click.option("--python", help="Measure with this interpreter's torch and transformers.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file.")
@@ -44,6 +51,7 @@ def command(
     sequences: int,
     vram: int | None,
     compile_: bool,
+    device: str,
     python: str | None,
     format_: str,
     output: Path | None,
@@ -57,7 +65,7 @@ def command(
     options = {"model": model, "method": method, "rank": rank, "seq": seq}
     began = time.monotonic()
     try:
-        hello, found, job = tuned(options, matrix, python, vram, sequences, compile_)
+        hello, found, job = tuned(options, matrix, python, vram, sequences, compile_, device)
     except (ValueError, ShapeError, runner.WorkerError, RuntimeError) as exc:
         raise InputError(str(exc)) from exc
     seconds = time.monotonic() - began
@@ -66,11 +74,15 @@ def command(
 
 
 def tuned(
-    options: dict[str, Any], matrix: Matrix, python: str | None, vram: int | None, sequences: int, compile_: bool
+    options: dict[str, Any], matrix: Matrix, python: str | None, vram: int | None, sequences: int, compile_: bool, device: str
 ) -> tuple[runner.Hello, search.Tuned, Job]:
     """The worker's GPU, the outcome, and the run that was tuned."""
     with runner.worker(python) as first:
         hello = first.start()
+        if hello.device == "cpu" and device != "cpu":
+            raise runner.WorkerError(
+                f"torch {hello.torch} has no GPU here: `rocm-doctor check` says why; --device cpu measures the CPU"
+            )
         if vram and hello.total:
             first.stop()
             first.share = min(1.0, vram / hello.total)

@@ -102,11 +102,12 @@ def _groups(facts: dict[str, Fact]) -> dict[str, Fact]:
     return found
 
 
-def measured(snapshot: Snapshot) -> str:
-    """What a benchmark measured, as `16 figures measured on NVIDIA H200, none is slow`; empty without one."""
+def measured(snapshot: Snapshot, note: str = "") -> str:
+    """What a benchmark measured, as `16 figures measured on NVIDIA H200, none is slow`; empty without one. `note`: a field report's cause."""
     names = [name.partition(".")[2] for name in snapshot.facts if name.startswith("rate.")]
     slow = [name for name in names if snapshot.get(f"speed.{name}").value == "slow"]
     where = snapshot.get("speed.gpu").value
     place = f" on {where}" if isinstance(where, str) else ""
-    verdict = f"{', '.join(slow)} slow, no cause known" if slow else "none is slow"
+    cause = f"possibly: {note}" if note else "no cause known"
+    verdict = f"{', '.join(slow)} slow, {cause}" if slow else "none is slow"
     return f"{len(names)} figure{'s' if len(names) > 1 else ''} measured{place}, {verdict}" if names else ""

@@ -45,17 +45,18 @@ def verdict(
         return "undetermined", f"most likely not the GPU stack; if it is: {serious[0].title}", proven
     if lacking:
         unknown = "" if alone(snapshot) else f"; not known: {'; '.join(one.words for one in lacking)}"
-        return "undetermined", _nothing(snapshot, pasted) + unknown, proven
+        return "undetermined", _nothing(snapshot, findings, pasted) + unknown, proven
     return "ready", f"ready to train on {_machine(_cards(snapshot))} with torch {snapshot.get('torch.version').value}", proven
 
 
-def _nothing(snapshot: Snapshot, pasted: bool) -> str:
-    """The sentence for a machine without findings on which too little was read."""
+def _nothing(snapshot: Snapshot, notes: Sequence[Finding], pasted: bool) -> str:
+    """The sentence for a machine without findings but notes on which too little was read."""
     tested = ran(snapshot)
     if tested:
         return tested
-    if measured(snapshot):
-        return measured(snapshot)
+    figures = measured(snapshot, next((one.title for one in notes if one.id.startswith("speed.")), ""))
+    if figures:
+        return figures
     return "no known failure recognised in this text" if pasted else "no problem found in what was read"
 
 

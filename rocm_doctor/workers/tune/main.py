@@ -35,13 +35,16 @@ def main(argv: list[str]) -> None:
 
 
 def asked(path: Path) -> Iterator[dict[str, Any]]:
-    """The jobs of the file as they come, until one says stop."""
+    """The jobs of the file as they come, until one says stop or the parent is gone."""
+    parent = os.getppid()
     with path.open(encoding="utf-8") as file:
         while True:
             line = file.readline()
             if not line.endswith("\n"):
                 file.seek(file.tell() - len(line))
                 time.sleep(POLL)
+                if os.getppid() != parent:
+                    return
                 continue
             job = json.loads(line)
             if job.get("stop"):
