@@ -377,3 +377,19 @@ def test_fisher_is_scipys() -> None:
     for both, first, second, total in ((3, 5, 10, 40), (5, 5, 5, 1000), (0, 4, 3, 9), (25, 30, 27, 1000), (7, 20, 20, 40)):
         table = [[both, first - both], [second - both, total - first - second + both]]
         assert fisher(both, first, second, total) == pytest.approx(stats.fisher_exact(table, "greater").pvalue, rel=1e-6)
+
+
+def test_a_long_node_set_is_cut_for_people_and_whole_for_scripts(tmp_path: Path) -> None:
+    lines = [report(n, 200) for n in range(1, 201)]
+    for n in range(0, 200, 2):
+        lines[n]["snapshot"]["facts"]["kernel"]["value"] = "6.8.0-1"
+    text = judge(tmp_path, lines).stdout
+    assert max(map(len, text.splitlines())) < 200
+    assert ",…" in text
+    every = next(
+        one["nodes"] for one in plain(judge(tmp_path, lines, "--format", "json"))["deviations"] if one["fact"] == "kernel"
+    )
+    page = judge(tmp_path, lines, "--format", "html").stdout
+    assert "<details><summary>" in page
+    assert every in page
+    assert every not in text

@@ -23,3 +23,12 @@ def render(format_: str, judged: Judged) -> str:
     )
     text: str = module.render(safe)
     return defused(text)
+
+
+LONGEST = 160
+"""Characters of a node set that are shown to people; `--format nodeset` and JSON have all."""
+
+
+def shortened(nodes: str) -> str:
+    """The beginning of a long node set, cut between two nodes."""
+    return nodes if len(nodes) <= LONGEST else nodes[:LONGEST].rpartition(",")[0] + ",…"

@@ -6,7 +6,7 @@ import html
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from rocm_doctor.fleet.formats import STATES
+from rocm_doctor.fleet.formats import STATES, shortened
 from rocm_doctor.fleet.judge import Judged
 from rocm_doctor.reports.html_style import STYLE
 
@@ -14,6 +14,7 @@ _MAP = """
 .map { display: flex; flex-wrap: wrap; gap: 2px; } .map i { width: .8rem; height: .8rem; border-radius: 2px; background: var(--line); }
 .key i { display: inline-block; width: .8rem; height: .8rem; border-radius: 2px; margin: 0 .3rem 0 1rem; background: var(--line); }
 i.ready { background: var(--ready) !important; } i.problems { background: var(--error) !important; }
+td, th { min-width: 4.5rem; } td:first-child { min-width: 11rem; }
 i.slow { background: var(--warning) !important; } i.undetermined { background: var(--note) !important; }
 """
 MOST = 500
@@ -47,13 +48,13 @@ def _body(judged: Judged, title: str, verdict: str) -> Iterator[str]:
     yield "</div></section>"
     yield from _table(
         "Causes",
-        ("Verdict", "Cause", "Nodes", ""),
+        ("Verdict", "Cause", "Nodes", "Which"),
         ((one.verdict, one.title or one.id or "none", str(one.count), one.nodes) for one in summary.verdicts),
     )
     yield from _table(
-        "Policy", ("Demand", "Found", "Nodes", ""), ((o.demand, o.found, str(o.count), o.nodes) for o in summary.unmet)
+        "Policy", ("Demand", "Found", "Nodes", "Which"), ((o.demand, o.found, str(o.count), o.nodes) for o in summary.unmet)
     )
-    yield from _table("Without a report", ("Why", "Nodes", ""), ((o.why, str(o.count), o.nodes) for o in summary.silent))
+    yield from _table("Without a report", ("Why", "Nodes", "Which"), ((o.why, str(o.count), o.nodes) for o in summary.silent))
     yield from _table(
         "Stragglers",
         ("Node", "GPU", "Figure", "Value", "Median", "z"),
@@ -69,12 +70,12 @@ def _body(judged: Judged, title: str, verdict: str) -> Iterator[str]:
     )
     yield from _table(
         "Deviations, the rarest first",
-        ("Fact", "Value", "Most have", "Nodes", ""),
+        ("Fact", "Value", "Most have", "Nodes", "Which"),
         ((o.fact, o.value, o.majority, str(o.count), o.nodes) for o in summary.deviations),
     )
     yield from _table(
         "Changes",
-        ("Fact", "Before", "Now", "Nodes", ""),
+        ("Fact", "Before", "Now", "Nodes", "Which"),
         ((o.fact, o.before, o.now, str(o.count), o.nodes) for o in summary.changes),
     )
     yield from _table("Not judged", ("Document", "Why"), summary.refused)
@@ -88,8 +89,14 @@ def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) ->
     heads = "".join(f"<th>{_e(one)}</th>" for one in columns)
     yield f'<section><h2>{_e(title)} ({len(found)})</h2><div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>'
     for row in found[:MOST]:
-        yield "<tr>" + "".join(f"<td>{_e(cell)}</td>" for cell in row) + "</tr>"
+        yield "<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>"
     yield "</tbody></table></div></section>"
+
+
+def _cell(text: str) -> str:
+    """The text, its rest folded away where it is long: the names of five hundred nodes."""
+    short = shortened(text)
+    return _e(text) if short == text else f"<details><summary>{_e(short)}</summary>{_e(text)}</details>"
 
 
 def _e(text: str) -> str:

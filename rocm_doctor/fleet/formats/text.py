@@ -6,7 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator
 
-from rocm_doctor.fleet.formats import STATES
+from rocm_doctor.fleet.formats import STATES, shortened
 from rocm_doctor.fleet.judge import Judged
 from rocm_doctor.fleet.types import Deviant, Judgement
 
@@ -19,7 +19,7 @@ _WORDS = {
 
 
 def render(judged: Judged) -> str:
-    """Lines of at most 100 columns, but for node sets."""
+    """Lines of at most 100 columns, but for node sets, which are cut."""
     return "\n".join(_all(judged)) + "\n"
 
 
@@ -61,7 +61,7 @@ def _part(title: str, lines: Iterator[str] | list[str]) -> Iterator[str]:
 
 
 def _nodes(count: int, nodes: str) -> str:
-    return f"{count} node{'s' * (count != 1)}: {nodes}"
+    return f"{count} node{'s' * (count != 1)}: {shortened(nodes)}"
 
 
 def _slow(summary: Judgement) -> Iterator[str]:
