@@ -129,6 +129,8 @@ def test_copies_are_judged_by_the_slot_and_not_by_the_link_in_use() -> None:
 def test_a_figure_above_the_peak_is_not_judged() -> None:
     one = judged("matmul-fp16", "AMD Radeon RX 6800 XT", 1507.0)  # ROCm/rocBLAS#1554
     assert one.verdict == "cannot tell"
+    assert judged("matmul-bf16", "AMD Instinct MI300X", 1400.0).verdict == "cannot tell"  # of 1307
+    assert judged("matmul-bf16", "AMD Instinct MI300X", 1300.0).verdict == "as expected"
     assert "wrong" in one.why
 
 
