@@ -134,7 +134,8 @@ def verdict(figure: Figure, references: Sequence[Reference]) -> Figure:
         change = abs(1 - first.ratio)
         return _with(figure, references, first, "slow", f"{change:.0%} worse than {first.words} (level {LEVEL:g})")
     field = next((one for one in references if one.kind == "field"), None)
-    if field:
+    peak = next((one for one in references if one.kind == "peak"), None)
+    if field and (peak is None or peak.ratio <= TOO_FAST):
         return _with(figure, references, field, "slow" if field.significant else "as expected", _of_field(field))
     bounds = next((b for prefix, b in BOUNDS if figure.name.startswith(prefix)), None)
     limit = next((one for kind in ("link", "peak") for one in references if one.kind == kind), None)
