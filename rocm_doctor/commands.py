@@ -1,7 +1,7 @@
 """Commands that a person pastes: what they do, where they run, how a value gets into one, and how each shell spells a variable.
 
 A command is data (`model.Command`). The row says its text; what the text does not say (its effect, the system and the
-distributions that have the program) is worked out from the catalogue of programs, which `Program` describes.
+distributions that have the program) is worked out from the catalog of programs, which `Program` describes.
 """
 
 from __future__ import annotations

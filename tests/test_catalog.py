@@ -1,4 +1,4 @@
-"""What the catalogue adds: targets by PCI id and name, and an override that a chip's id betrays."""
+"""What the catalog adds: targets by PCI id and name, and an override that a chip's id betrays."""
 
 from __future__ import annotations
 

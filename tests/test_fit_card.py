@@ -48,7 +48,7 @@ def test_grouped_heads_need_torch_26() -> None:
     assert kernels_of("gfx942", "2.6.0", False, MATRIX)[0].flash_gqa
 
 
-def test_every_torch_of_the_catalogue_has_an_entry() -> None:
+def test_every_torch_of_the_catalog_has_an_entry() -> None:
     for build in (build for build in MATRIX.torch if parse(build.torch)):
         assert "no entry" not in kernels_of("gfx90a", build.torch, False, MATRIX)[1], build.key
 

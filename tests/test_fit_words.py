@@ -78,7 +78,7 @@ def test_what_the_wheels_of_bitsandbytes_hold(gfx: str, torch: str | None, state
 @pytest.mark.parametrize("release", [release for package in MATRIX.plain("packages") if package["name"] == "bitsandbytes"
                                      for release in package["releases"]], ids=lambda r: r["version"])  # fmt: skip
 def test_the_rows_and_the_list_of_code_agree(release: dict[str, dict[str, list[str]]]) -> None:
-    """A target that the catalogue lists in a wheel is not said to be missing from all of them."""
+    """A target that the catalog lists in a wheel is not said to be missing from all of them."""
     listed = {gfx for targets in release["code"].values() for gfx in targets}
     assert not [gfx for gfx in listed if wheels(gfx, None, MATRIX).state == "missing"]
 

@@ -179,7 +179,7 @@ def test_a_quotation_that_does_not_hold_the_end_of_the_range() -> None:
     said = row(affected=fixed, sources=(f'{URL} § news "since 7.2.0, cured by 10.1"',))
     silent = row(affected=fixed, sources=(f'{URL} § news "since 7.2.0, cured by a later release"',))
     assert [m for _, m in quotes(said)] == []
-    assert [m for _, m in quotes(silent)] == ["no quotation of its sources holds 10.1"]
+    assert [m for _, m in quotes(silent)] == ["no quotation in its sources contains 10.1"]
 
 
 def test_a_page_of_one_release_says_nothing_of_later_ones() -> None:

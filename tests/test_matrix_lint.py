@@ -101,7 +101,7 @@ def plant(folder: Path, file: str, old: str, new: str) -> None:
         (STACKS, "- key: mi50-working", "- key: MI50 works", "key-form", "not a key"),
         (STACKS, "- key: mi50-working", "- key: gfx906-rocm6.3", "key-unique", "appears twice"),
         (STACKS, "diagnosis: arch.blas-missing", "diagnosis: arch.nothing", "reference-known", "not a diagnosis"),
-        (STACKS, "torch.version: ", "torch.verison: ", "coordinate-known", "not a fact"),
+        (STACKS, "torch.version: ", "torch.verison: ", "coordinate-known", "not a known fact"),
         (STACKS, 'torch.rocm: "6.3.*"', 'torch.rocm: ">=x"', "condition-parses", "not a bound"),
         (STACKS, 'torch.rocm: "6.3.*"', 'torch.rocm: ""', "condition-parses", "empty"),
         (
@@ -116,14 +116,14 @@ def plant(folder: Path, file: str, old: str, new: str) -> None:
             "sources: [https://github.com/ROCm/ROCm/issues/4625]",
             """sources: ['https://github.com/ROCm/ROCm/issues/4625 § description "rocm 6.2 worked fine", seen 2026-11-20']""",
             "quote",
-            "no quotation of its sources holds 6.3",
+            "no quotation in its sources contains 6.3",
         ),
         (
             STACKS,
             "  grade: field\n  layer: framework",
             "  grade: field\n  layer: framework\n  range_grade: field",
             "grade",
-            "leave it out",
+            "omit it",
         ),
         (
             STACKS,
@@ -135,7 +135,7 @@ def plant(folder: Path, file: str, old: str, new: str) -> None:
         (STACKS, "  status", '  affected: {gpu.codename: [{fixed: "7.2"}]}\n  status', "range", "a version"),
         (STACKS, "  status", '  affected: {torch.version: [{fixed: "7.2"}]}\n  status', "schema", "under `when`, too"),
         (STACKS, "  grade: field", "  grade: official", "official", "not a publication"),
-        (STACKS, "  grade: field", "  grade: field\n  remedy_grade: field", "grade", "leave it out"),
+        (STACKS, "  grade: field", "  grade: field\n  remedy_grade: field", "grade", "omit it"),
         (STACKS, "  checked", "  verified: {date: 2026-11-20, outcome: unverifiable}\n  checked", "grade", "hearsay"),
         (STACKS, "  checked", "  verified: {date: 2026-11-29, outcome: confirmed}\n  checked", "age", "future"),
         (STACKS, "  checked", "  supersedes: [no-such-row]\n  checked", "reference-known", "not another row"),
@@ -155,8 +155,8 @@ def plant(folder: Path, file: str, old: str, new: str) -> None:
             (STACKS, "title: torch 2.9.1+rocm6.3 works on MI50", f"title: works at {address}", "personal-data", "private network")
             for address in ("10.0.0.5", "172.16.4.1", "172.31.0.9", "192.168.1.20")
         ),
-        (GFX, "wavefront: 64", "wavefront: 32\n  wavefront_modes: [64]", "catalogue", "not among the modes"),
-        (TORCH, "  grade: official", "  blas: [gfx1201]\n  grade: official", "catalogue", "not compiled for"),
+        (GFX, "wavefront: 64", "wavefront: 32\n  wavefront_modes: [64]", "catalog", "not among the modes"),
+        (TORCH, "  grade: official", "  blas: [gfx1201]\n  grade: official", "catalog", "not compiled for"),
         (STACKS, "  checked", "  commands: [pip install torch>=2.9]\n  checked", "command", "redirect"),
         (STACKS, "  checked", "  commands: ['echo \"open']\n  checked", "command", "does not parse"),
         (STACKS, "  checked", "  after: [no-such-row]\n  checked", "reference-known", "neither"),
@@ -164,14 +164,14 @@ def plant(folder: Path, file: str, old: str, new: str) -> None:
         (STACKS, "  grade: field", "  grade: field\n  colour: red", "schema", "colour"),
         (STACKS, "  layer: framework", "  layer: framework \n  prior: common", "format", "blank"),
         (STACKS, "  layer: framework", "  layer: framework\n  layer: framework", "format", "twice"),
-        (GFX, "kfd: 90006", "kfd: 90060", "catalogue", "not the number"),
-        (GFX, '"66a0"', '"73bf"', "catalogue", "belongs to"),
-        (GFX, "verdict: identity", "verdict: harmful", "catalogue", "names the chip itself"),
-        (TORCH, "gfx: [gfx900,", "gfx: [gfx999,", "catalogue", "not in catalog"),
-        (TORCH, 'local: "1.13.0+rocm5.2"', 'local: "1.12.0+rocm5.2"', "catalogue", "not a build of torch"),
+        (GFX, "kfd: 90006", "kfd: 90060", "catalog", "not the number"),
+        (GFX, '"66a0"', '"73bf"', "catalog", "belongs to"),
+        (GFX, "verdict: identity", "verdict: harmful", "catalog", "names the chip itself"),
+        (TORCH, "gfx: [gfx900,", "gfx: [gfx999,", "catalog", "not in catalog"),
+        (TORCH, 'local: "1.13.0+rocm5.2"', 'local: "1.12.0+rocm5.2"', "catalog", "not a build of torch"),
         ("catalog/support.yaml", "state: supported", "state: fine", "schema", "fine"),
-        ("catalog/support.yaml", "gfx908: MI100", "gfx908: MI250X", "catalogue", "MI250X is gfx90a, not gfx908"),
-        ("catalog/env.yaml", "name: HSA_XNACK", "name: HSA xnack", "catalogue", "not the name of a variable"),
+        ("catalog/support.yaml", "gfx908: MI100", "gfx908: MI250X", "catalog", "MI250X is gfx90a, not gfx908"),
+        ("catalog/env.yaml", "name: HSA_XNACK", "name: HSA xnack", "catalog", "not the name of a variable"),
         ("catalog/facts.yaml", "sources: [rocblas-cmake]", "sources: [no-such-short]", "schema", "not a short name"),
         ("sources.yaml", "gpu-specs:", "never-used: https://example.org/x\ngpu-specs:", "source-used", "no entry uses"),
         ("retired.yaml", "{}", "old-key: nowhere", "retired", "unknown"),
@@ -208,7 +208,7 @@ def test_a_fault_without_a_remedy(copy: Path) -> None:
 
 def test_a_wheel_of_rocm_6_4_or_later_says_what_its_rocblas_serves(copy: Path) -> None:
     plant(copy, TORCH, 'rocm: "5.2"', 'rocm: "6.4"')
-    assert any(p.field == "blas" and "say which" in p.message for p in lint(copy, TODAY))
+    assert any(p.field == "blas" and "list them" in p.message for p in lint(copy, TODAY))
 
 
 def test_lists_without_a_type_carry_provenance_too(copy: Path) -> None:

@@ -90,7 +90,7 @@ def test_a_folder_and_a_compiled_file_replace_the_matrix(tmp_path: Path) -> None
     [
         (("status: broken", "status: brokn"), 5, "brokn"),
         (("grade: field", "grade: rumour"), 6, "rumour"),
-        (("pkg.triton", "pkg_triton"), 4, "not a fact"),
+        (("pkg.triton", "pkg_triton"), 4, "not a known fact"),
         (('">=3"', '">=banana"'), 4, "not a bound"),
         (('">=3"', "3.0"), 4, "str"),
         (("checked: 2026-11-20", "checked: yesterday"), 11, "date"),

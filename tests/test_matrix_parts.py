@@ -112,7 +112,7 @@ def test_the_faults_of_a_draft_have_a_line_of_the_draft() -> None:
     text += "  layer: library\n  cause: c\n  checked: 2026-11-22\n  sources: [https://github.com/ROCm/TheRock/issues/1]\n"
     found = [str(one) for one in faults(text, ["lib.triton"], ["mine"], {})]
     assert "row:1: diagnosis: `no.such` is not a diagnosis" in found
-    assert "row:1: key: `mine` is taken (now, or by a row that was)" in found
+    assert "row:1: key: `mine` is already used by a row or a retired row" in found
 
 
 def test_variables_of_a_package_are_shown_without_any_fact_about_it() -> None:

@@ -125,7 +125,7 @@ def test_new_writes_a_row_that_loads(tmp_path: Path) -> None:
     ("answers", "given", "words"),
     [
         (ANSWERS.replace("lib.triton", "lib.nothing"), GIVEN, "not a diagnosis"),
-        (ANSWERS.replace("my-row", "mi50-working"), GIVEN, "taken"),
+        (ANSWERS.replace("my-row", "mi50-working"), GIVEN, "already used"),
         (ANSWERS.replace("broken", "brokn"), GIVEN, "brokn"),
         (ANSWERS, ("--when", "pkg.triton=>=x", *GIVEN[2:]), "not a bound"),
         (ANSWERS, ("--when", "pkg.triton", *GIVEN[2:]), "FACT=CONDITION"),

@@ -73,7 +73,7 @@ def test_a_source_that_does_not_answer_is_named_and_nothing_is_gone_for_it(obser
     assert "pip index versions transformers: not among the kept answers" in observe.report(found, answers, load())
 
 
-def test_drafts_are_entries_of_the_catalogue(observe: ModuleType, kept: Path, tmp_path: Path) -> None:
+def test_drafts_are_entries_of_the_catalog(observe: ModuleType, kept: Path, tmp_path: Path) -> None:
     from rocm_doctor.matrix.checks import lint
 
     found = observe.observe(load(), observe.Answers(kept), ["wheels"])

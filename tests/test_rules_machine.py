@@ -65,7 +65,7 @@ def test_the_last_good_index_for_gfx906_is_clean() -> None:
     assert not serious(judge(open_nodes(), card("gfx906"), torch("2.9.1+rocm6.3", "6.3.42131-fa1d09cbd")))
 
 
-def test_what_the_binary_holds_outranks_the_catalogue() -> None:
+def test_what_the_binary_holds_outranks_the_catalog() -> None:
     audit = [Artifact("paste/text", "paste", "")]
     assert not serious(judge(open_nodes(), card("gfx1100"), torch("2.9.1+rocm6.4"), audit))
 

@@ -246,7 +246,7 @@ def fact_of(feature: str) -> str:
 
 
 def _said(complaint: str, matrix: Matrix) -> Iterator[str]:
-    """What the text says, by the phrases of the catalogue, whichever words it uses for it."""
+    """What the text says, by the phrases of the catalog, whichever words it uses for it."""
     low = complaint.lower()
     said = {phrase.says for phrase in matrix.phrases if any(_holds(low, one) for one in phrase.any)}
     yield from (f"f:{name}" for name in said)

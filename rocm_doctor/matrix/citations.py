@@ -1,4 +1,4 @@
-"""A source as an entry writes it: what it is, where in it to look, the words that say it, and the day it was read.
+"""A source as an entry writes it: reference, locator, quotation and the day it was read.
 
     https://github.com/ROCm/TheRock/issues/7699 § comment of 2026-10-02 "fixed in 10.1", seen 2026-11-22
 
@@ -27,7 +27,7 @@ class Citation(NamedTuple):
 
     @property
     def published(self) -> bool:
-        """Whether it may be AMD's or a project's own publication: not a thread of a tracker, and not a report by a user."""
+        """True for a publication of AMD or of a project; False for a tracker thread or a user's report."""
         return not _THREAD.match(self.ref) and not self.ref.startswith(UNADDRESSED)
 
 

@@ -70,10 +70,10 @@ def _by_layer(matrix: Matrix) -> Table:
 
 
 def _unknown(matrix: Matrix) -> Table:
-    """What the catalogue leaves open because no source says it."""
+    """Fields that the catalog leaves empty for lack of a source."""
     lines = [(t.gfx, "bf16 and fp16 arithmetic in hardware") for t in matrix.gfx.values() if not t.bf16]
-    lines += [(b.key, "the targets that it is compiled for") for b in matrix.torch if not b.gfx]
-    lines += [(b.key, "which targets its rocBLAS serves") for b in matrix.torch if b.gfx and not b.blas and b.family != "therock"]
+    lines += [(b.key, "targets it is compiled for") for b in matrix.torch if not b.gfx]
+    lines += [(b.key, "targets of its rocBLAS") for b in matrix.torch if b.gfx and not b.blas and b.family != "therock"]
     lines += [
         (r.version, "component versions") for r in matrix.rocm if r.stream in ("production", "therock") and not r.components
     ]
@@ -103,7 +103,7 @@ def _stale(matrix: Matrix, today: datetime.date) -> Table:
 
 
 def diff(old: Matrix, new: Matrix) -> list[Table]:
-    """What came, went and changed between two matrices, section by section."""
+    """What was added, removed and changed between two matrices, section by section."""
     lines: list[tuple[str, ...]] = []
     for section, before, after in _sections(old, new):
         for name in sorted(before.keys() | after.keys()):

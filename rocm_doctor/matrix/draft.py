@@ -40,7 +40,7 @@ def _scalar(text: str) -> str:
 
 
 def faults(text: str, known_ids: Iterable[str], known_keys: Iterable[str], shorts: Mapping[str, str]) -> list[Problem]:
-    """What is wrong with the text of one row, judged as an overlay would be, and against the matrix it would join."""
+    """Problems of the text of one row, checked as an overlay and against the matrix that it joins."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "row.yaml"
         path.write_text(text, encoding="utf-8")
@@ -51,7 +51,9 @@ def faults(text: str, known_ids: Iterable[str], known_keys: Iterable[str], short
         if row.diagnosis not in ids:
             problems.append(Problem("row", 1, "diagnosis", f"`{row.diagnosis}` is not a diagnosis", "reference-known", row.key))
         if row.key in keys:
-            problems.append(Problem("row", 1, "key", f"`{row.key}` is taken (now, or by a row that was)", "key-unique", row.key))
+            problems.append(
+                Problem("row", 1, "key", f"`{row.key}` is already used by a row or a retired row", "key-unique", row.key)
+            )
     return problems
 
 

@@ -1,4 +1,4 @@
-"""HIP's numbers and ROCm's, as the catalogue has them (`hip` in rocm.yaml). They agree up to 7.14, with exceptions, and not after."""
+"""HIP's numbers and ROCm's, as the catalog has them (`hip` in rocm.yaml). They agree up to 7.14, with exceptions, and not after."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rocm_doctor.versions import release, series
 
 
 def rocm_of_hip(hip: str, releases: Sequence[RocmRelease]) -> str | None:
-    """The ROCm series that a HIP version belongs to; None for a number that the catalogue does not know.
+    """The ROCm series that a HIP version belongs to; None for a number that the catalog does not know.
 
     Two series may share a HIP minor (ROCm 6.0 printed 6.1.3283x): the build decides.
     """
@@ -24,6 +24,6 @@ def rocm_of_hip(hip: str, releases: Sequence[RocmRelease]) -> str | None:
 
 
 def hip_of_rocm(rocm: str, releases: Sequence[RocmRelease]) -> str:
-    """The HIP minor of a ROCm release: its own number where the catalogue has no other."""
+    """The HIP minor of a ROCm release: its own number where the catalog has no other."""
     minor = series(rocm)
     return next((hip for r in releases if series(r.version) == minor and (hip := series(r.hip))), minor or rocm)

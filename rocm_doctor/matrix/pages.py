@@ -1,4 +1,4 @@
-"""A page for each diagnosis, from the data: docs/diagnoses/<id>.md, and an index. scripts/regen.py writes them."""
+"""A page for each diagnosis: docs/diagnoses/<id>.md, and an index. scripts/regen.py writes them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _index(matrix: Matrix) -> str:
     families: dict[str, list[Diagnosis]] = {}
     for known in matrix.diagnoses.values():
         families.setdefault(known.id.partition(".")[0], []).append(known)
-    lines = ["# Diagnoses", "", "Generated from compat_matrix/diagnoses.yaml. An id is never given to another cause.", ""]
+    lines = ["# Diagnoses", "", "Generated from compat_matrix/diagnoses.yaml. Ids are never reused.", ""]
     for family, members in families.items():
         lines += [f"## {family}", "", *(f"- [`{d.id}`]({d.id}.md): {d.title}" for d in members), ""]
     retired = [f"- `{old}`: {f'now `{new}`' if new else 'without a successor'}" for old, new in matrix.retired.items()]
@@ -31,7 +31,7 @@ def _index(matrix: Matrix) -> str:
 
 
 def _page(known: Diagnosis, rows: list[Row]) -> Iterator[str]:
-    yield from (f"# {known.id}", "", f"{known.title}.", "", f"**When it is this one.** {known.criterion}", "")
+    yield from (f"# {known.id}", "", f"{known.title}.", "", f"**Criterion.** {known.criterion}", "")
     yield from (f"**Why.** {known.cause}", "", f"**What to do.** {known.advice}", "")
     if known.commands:
         yield from ("```sh", *(c.text for c in known.commands), "```", "")
@@ -41,7 +41,7 @@ def _page(known: Diagnosis, rows: list[Row]) -> Iterator[str]:
     if rows:
         yield from (
             "",
-            "## What the matrix judges by it",
+            "## Rows",
             "",
             "| row | when | status | grade | sources |",
             "|---|---|---|---|---|",

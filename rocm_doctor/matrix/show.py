@@ -94,7 +94,7 @@ def _driver(matrix: Matrix, rocm: str = "") -> list[Table]:
     windows = [w for w in matrix.driver.windows if not rocm or rocm in w.rocm]
     lines = [(w.kind, w.driver, w.rocm, w.scope, w.words, w.grade, w.sources[0], str(w.checked)) for w in windows]
     return [
-        Table("what the module prints, and its release", ("module", "release", "notes", "grade", "sources", "checked"), modules),
+        Table("module version and its release", ("module", "release", "notes", "grade", "sources", "checked"), modules),
         Table("driver and user space", ("kind", "driver", "ROCm", "scope", "statement", "grade", "sources", "checked"), lines),
     ]
 

@@ -1,4 +1,4 @@
-"""Tables about one target: who it is, what each layer has for it, the wheels that hold its code, overrides that people use."""
+"""Tables about one target: identity, statements by layer, wheels with its code, overrides in use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WHEEL = ("torch", "ROCm", "code", "rocBLAS kernels", "Python", "how known", "in
 
 
 def about(matrix: Matrix, target: Target) -> Iterator[Table]:
-    """Who it is, what each layer has for it, the wheels that hold its code, and the overrides that people use."""
+    """Identity, statements by layer, wheels with its code, and overrides in use."""
     vram = ", ".join(f"{card} {'/'.join(f'{v:g}' for v in sizes)} GiB" for card, sizes in target.vram.items()) or target.memory
     numbers = ", ".join(f"{n} {v}" for n, v in (("fp16", target.fp16), ("bf16", target.bf16), ("fp8", target.fp8)) if v)
     rows = [
@@ -33,9 +33,7 @@ def about(matrix: Matrix, target: Target) -> Iterator[Table]:
     yield Table(target.gfx, ("", ""), [pair for pair in rows if pair[1]])
     yield Table("in short", ("question", "answer", "sources"), list(_in_short(matrix, target)))
     yield statements(f"{target.gfx} by layer", _about_target(matrix, target))
-    yield Table(
-        "torch wheels for ROCm that hold its code", _WHEEL, [_wheel(b, target.gfx) for b in with_code(matrix, target.gfx)]
-    )
+    yield Table("torch wheels for ROCm with code for it", _WHEEL, [_wheel(b, target.gfx) for b in with_code(matrix, target.gfx)])
     if target.overrides:
         lines = [(o.value, o.verdict, o.words, o.grade, o.sources[0]) for o in target.overrides]
         yield Table("HSA_OVERRIDE_GFX_VERSION", ("value", "verdict", "why", "grade", "sources"), lines)
@@ -59,7 +57,7 @@ def _in_short(matrix: Matrix, target: Target) -> Iterator[tuple[str, ...]]:
 
 
 def with_code(matrix: Matrix, gfx: str) -> list[TorchBuild]:
-    """The wheels that hold code for a target, the newest first."""
+    """The wheels with code for a target, the newest first."""
     return sorted((b for b in matrix.torch if gfx in b.gfx), key=lambda b: (sort_key(b.torch), sort_key(b.rocm)), reverse=True)
 
 

@@ -1,4 +1,4 @@
-"""The matrix in memory: rows and diagnoses at once, each part of the catalogue when it is first asked for.
+"""The matrix in memory: rows and diagnoses at once, each part of the catalog when it is first asked for.
 
 The wheel carries `rocm_doctor/data/matrix.json`. In a source checkout the YAML beside the package is the truth: it is compiled
 again when a file of it is newer than the JSON. `path` replaces the whole matrix, `overlays` add rows to it or replace rows of
@@ -46,7 +46,7 @@ _T = TypeVar("_T")
 
 
 class Matrix(msgspec.Struct, frozen=True, dict=True):
-    """Rows and diagnoses, and the catalogue in `raw` (JSON by section), decoded when it is asked for."""
+    """Rows and diagnoses, and the catalog in `raw` (JSON by section), decoded when it is asked for."""
 
     version: str = "none"
     rows: tuple[Row, ...] = ()
@@ -156,11 +156,11 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
         return {one.name: one.any for one in _decoded(self.raw, "complaints", tuple[Complaint, ...])}
 
     def typed(self, commands: Iterable[Command | str]) -> tuple[Command, ...]:
-        """The commands with what the catalogue knows of their programs."""
+        """The commands with what the catalog knows of their programs."""
         return tuple(typed(one, self.programs) for one in commands)
 
     def fact(self, key: str) -> Fact:
-        """The statement of that key. Raises KeyError for one that the catalogue does not have."""
+        """The statement of that key. Raises KeyError for one that the catalog does not have."""
         return {fact.key: fact for fact in self.facts}[key]
 
     @cached_property
@@ -169,7 +169,7 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
         return {one.name: one.hip for one in _decoded(self.raw, "sonames", tuple[Soname, ...])}
 
     def plain(self, section: str) -> Any:
-        """A section of the catalogue that has no type here (`models`), as plain values; None when there is none."""
+        """A section of the catalog that has no type here (`models`), as plain values; None when there is none."""
         return msgspec.json.decode(self.raw[section]) if section in self.raw else None
 
 

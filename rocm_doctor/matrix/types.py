@@ -1,6 +1,6 @@
-"""What the compatibility matrix holds beside `model.Row` and `model.Diagnosis`: the catalogue of what exists.
+"""What the compatibility matrix holds beside `model.Row` and `model.Diagnosis`: the catalog of what exists.
 
-A statement of the catalogue carries `sources`, `grade` and `checked` like a row; an empty field means "no source says", never
+A statement of the catalog carries `sources`, `grade` and `checked` like a row; an empty field means "no source says", never
 "no".
 """
 

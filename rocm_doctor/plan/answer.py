@@ -64,9 +64,9 @@ def _remarks(machine: Machine, known: Catalog, wish: Sequence[str]) -> Iterator[
         if known.packages[name].elsewhere:
             yield f"{name}: {known.packages[name].elsewhere} ({known.packages[name].sources[0]})"
     if machine.driver not in ("", INBOX) and machine.system == "linux" and not driver_release(machine.driver, known.matrix):
-        yield f"driver module {machine.driver} is in no table that was read: nothing is concluded from it"
+        yield f"driver module {machine.driver} is not in the catalog; the driver was not checked"
     if not machine.python:
-        yield "the Python is not known: whether there is a wheel for it was not looked at"
+        yield "the Python version is unknown; it was not checked against the wheels"
 
 
 def _kind(stack: Stack) -> tuple[str, str]:

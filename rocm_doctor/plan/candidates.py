@@ -39,7 +39,7 @@ class Rejected(msgspec.Struct, frozen=True):
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A build with code for the card. `override`: a sibling's code, reached through HSA_OVERRIDE_GFX_VERSION."""
+    """A build with code for the GPU. `override`: a sibling's code, reached through HSA_OVERRIDE_GFX_VERSION."""
 
     build: TorchBuild
     index: Index
@@ -55,7 +55,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class Unfit(Exception):
-    """What rules a build out, with its source."""
+    """A reason that rules a build out, with its source."""
 
     def __init__(self, why: str, source: str = "") -> None:
         super().__init__(why)
@@ -67,7 +67,7 @@ class Absent(Unfit):
 
 
 def candidates(machine: Machine, known: Catalog) -> tuple[list[Candidate], list[Rejected]]:
-    """All builds of the catalogue: those that are worth judging, best first, and those that are not, each with its reason."""
+    """All builds of the catalog: those that are worth judging, best first, and those that are not, each with its reason."""
     fit: list[Candidate] = []
     out: list[Rejected] = []
     said = statements(machine, known.matrix)
@@ -129,13 +129,13 @@ def unsaid(said: list[Claim], machine: Machine) -> str:
 def _fits_system(build: TorchBuild, index: Index, machine: Machine) -> None:
     platforms, pythons = build.platforms or index.platforms, build.pythons or index.pythons
     if not any(p.startswith(_PLATFORM[machine.system]) for p in platforms):
-        raise Absent(f"no wheel for {machine.system}" if platforms else "which systems it is for is not known")
+        raise Absent(f"no wheel for {machine.system}" if platforms else "its platforms are unknown")
     if machine.python and pythons and f"cp{machine.python.replace('.', '')}" not in pythons:
         raise Absent(f"no wheel for Python {machine.python}")
     wanted = _GLIBC.get(platforms[0])
     mine = release(machine.glibc)
     if wanted and mine and mine[:2] < wanted:
-        raise Unfit(f"its wheel asks for glibc {wanted[0]}.{wanted[1]}, here is {machine.glibc}")
+        raise Unfit(f"its wheel needs glibc {wanted[0]}.{wanted[1]}; this system has {machine.glibc}")
 
 
 def _fits_driver(index: Index, machine: Machine, known: Catalog) -> None:
@@ -149,9 +149,9 @@ def _fits_driver(index: Index, machine: Machine, known: Catalog) -> None:
 
 
 def _code(build: TorchBuild, targets: tuple[str, ...], machine: Machine, known: Catalog) -> Override | None:
-    """None when the build has code and BLAS kernels for the card; else the override that reaches a sibling's. Raises Unfit."""
+    """None when the build has code and BLAS kernels for the GPU; else the override that reaches a sibling's. Raises Unfit."""
     if not targets:
-        raise Unfit("which targets torch was compiled for is not known")
+        raise Unfit("the targets of its torch are unknown")
     lacks = _lacks(build, targets, machine.gfx, None)
     if not lacks:
         return None
@@ -165,7 +165,7 @@ def _code(build: TorchBuild, targets: tuple[str, ...], machine: Machine, known: 
 
 def _lacks(build: TorchBuild, targets: tuple[str, ...], gfx: str, override: str | None) -> str:
     if covers(targets, gfx, override) is not True:
-        return f"no code for {gfx} in it"
+        return f"contains no code for {gfx}"
     if build.blas and covers(build.blas, gfx, override) is False:
         return f"its rocBLAS has no kernels for {gfx}" + (f" ({build.blas_evidence})" if build.blas_evidence else "")
     return ""
@@ -177,13 +177,13 @@ def _of_code(build: TorchBuild) -> str:
 
 
 def voices(build: TorchBuild, index: Index, override: Override | None, machine: Machine, about: Statements) -> list[Claim]:
-    """The evidence for it: for a sibling's code the reports of those who run it, for native code the list of targets itself."""
+    """The evidence for a build: for a sibling's code the reports of those who run it, for native code the list of targets itself."""
     if override:
         return [Claim(override.grade if override.grade == "field" else "field", override.words, override.sources[0])]
     said = list(speaks_for(build, machine, about))
     if build.gfx and not index.nightly:
         where = f" ({build.gfx_evidence})" if build.gfx_evidence else ""
-        said.append(Claim(build.gfx_grade, f"it holds code for {machine.gfx}{where}", _of_code(build), of_code=True))
+        said.append(Claim(build.gfx_grade, f"contains code for {machine.gfx}{where}", _of_code(build), of_code=True))
     elif index.devices:
         said.append(Claim("upstream", f"its index has device code for {machine.gfx}", index.sources[0], of_code=True))
     return said

@@ -1,4 +1,4 @@
-"""What plans are made of, beside the torch builds of the matrix: indexes, and packages with their releases.
+"""Package indexes, and packages with their releases. The torch builds are in the matrix.
 
 catalog/indexes.yaml and catalog/packages.yaml describe each field.
 """

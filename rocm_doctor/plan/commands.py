@@ -63,12 +63,12 @@ def _verbs(tool: Tool, python: str) -> tuple[Argv, Argv]:
 
 
 def _there(stack: Stack, machine: Machine) -> bool:
-    """Whether this very torch is installed already."""
+    """True if this build of torch is already installed."""
     return bool(stack.candidate.build.local) and machine.installed("torch") == stack.candidate.build.local
 
 
 def replaces(stack: Stack, machine: Machine) -> list[str]:
-    """What is installed here and will not stay as it is, in words: `torch 2.5.0+cu124 by 2.9.1+rocm6.3`."""
+    """Installed packages that the plan replaces, as text: `torch 2.5.0+cu124 by 2.9.1+rocm6.3`."""
     build = stack.candidate.build
     wanted = {"torch": build.local or build.torch, "torchvision": local(build.torchvision, build)}
     wanted |= {"torchaudio": local(build.torchaudio, build), **{name: one.version for name, one in stack.packages.items()}}
@@ -77,7 +77,7 @@ def replaces(stack: Stack, machine: Machine) -> list[str]:
 
 
 def interpreter(machine: Machine) -> str:
-    """The Python of the new environment that a plan for a declared machine makes; empty where it is the one that is there."""
+    """The interpreter of the new environment that a plan for a declared machine creates; empty for a probed machine."""
     if machine.probed or not machine.python:
         return ""
     return r".venv\Scripts\python.exe" if machine.system == "windows" else ".venv/bin/python"
@@ -91,7 +91,7 @@ def joined(command: Argv, shell: str) -> str:
 
 
 def environment(machine: Machine) -> list[Argv]:
-    """What makes the new environment. Nothing is activated: each command names its interpreter, so rocm-doctor runs from outside."""
+    """The commands that create the new environment. Nothing is activated: each command names its interpreter."""
     if not interpreter(machine):
         return []
     python = ("py", f"-{machine.python}") if machine.system == "windows" else (f"python{machine.python}",)
@@ -99,7 +99,7 @@ def environment(machine: Machine) -> list[Argv]:
 
 
 def verify(machine: Machine) -> list[Argv]:
-    """What to run afterwards."""
+    """Commands that verify the installation."""
     at = ("--python", interpreter(machine)) if interpreter(machine) else ()
     commands = ("check", "smoke") if machine.system != "windows" else ("check",)
     return [("rocm-doctor", command, *at) for command in commands]

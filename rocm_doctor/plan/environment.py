@@ -77,7 +77,7 @@ def writable(python: str) -> Environment:
 
 
 def tied(command: Argv) -> list[str]:
-    """The command as one that cannot outlive this process, where the system has a way to say so."""
+    """The command as one that cannot outlive this process, where the system supports it."""
     tie = (sys.executable, "-I", "-S", "-c", _TIED, str(os.getpid())) if sys.platform == "linux" else ()
     return [*tie, *command]
 

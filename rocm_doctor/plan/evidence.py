@@ -1,4 +1,4 @@
-"""Who says that a ROCm release runs, or does not, on a target and a system: support statements and known stacks of the matrix."""
+"""Evidence that a ROCm release runs, or does not, on a target and a system: support statements and known stacks of the matrix."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NIGHTLY = (999,)
 
 
 class Claim(NamedTuple):
-    """One voice. `known_good`: someone ran this very build on this target; `of_code`: the list of targets alone says so."""
+    """One statement. `known_good`: someone ran this very build on this target; `of_code`: the list of targets alone says so."""
 
     grade: Grade
     words: str
@@ -52,7 +52,7 @@ class Statements(NamedTuple):
 
 
 def once(voices: Iterable[Claim]) -> tuple[Claim, ...]:
-    """Voices that say the same in the same grade, once."""
+    """The claims without repetitions of the same words and grade."""
     return tuple({(v.grade, v.words): v for v in reversed(tuple(voices))}.values())[::-1]
 
 
@@ -110,7 +110,7 @@ def _rocm(build: TorchBuild) -> str:
 
 
 def _scope(one: Support, gfx: str) -> str:
-    """The cards that a statement names for the target; a scope may list them as `gfx1100: ...; gfx1101: ...`."""
+    """The products that a statement names for the target; a scope may list them as `gfx1100: ...; gfx1101: ...`."""
     parts = one.scope.split("; ")
     mine = next((p.partition(": ")[2] for p in parts if p.startswith(f"{gfx}:")), one.scope if len(parts) == 1 else "")
     return f" ({mine})" if mine else ""

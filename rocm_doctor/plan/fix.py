@@ -51,7 +51,7 @@ class Ran(msgspec.Struct, frozen=True):
 
 
 class Run(msgspec.Struct, frozen=True):
-    """One time that a plan was applied: packages before and after as `name==version`, and how it ended.
+    """One application of a plan: packages before and after as `name==version`, and how it ended.
 
     `fetching`: nothing has changed yet. `changing`, `undoing`: interrupted if no process holds the lock. `failed`, `undone`:
     what was there before is back. `kept`: the folders that were kept, relative to the prefix, in the order of their numbers.
@@ -74,7 +74,7 @@ class Record(msgspec.Struct, frozen=True):
 
 
 def read_record(place: Environment) -> Record:
-    """What was done in this environment before. Raises EnvironmentProblem for a record that cannot be read."""
+    """The runs in this environment so far. Raises EnvironmentProblem for a record that cannot be read."""
     path = Path(place.prefix) / RECORD
     if not path.is_file():
         return Record()
@@ -116,7 +116,7 @@ def apply(place: Environment, commands: Sequence[Argv], stack: str, say: Say) ->
 
 
 def undo(place: Environment, say: Say) -> Run:
-    """Bring back what was there before the last run. Raises EnvironmentProblem when there is none to undo."""
+    """Undo the last run. Raises EnvironmentProblem if there is none."""
     with _alone(place), _ended_by_signals():
         back = _recover(place, say)
         if back is not None:
@@ -136,7 +136,7 @@ def resume(place: Environment, say: Say) -> None:
 
 
 def _recover(place: Environment, say: Say) -> Run | None:
-    """Finish what a killed doctor left: bring back what was there before the interrupted run. That run, or None."""
+    """Undo an interrupted run, and return it; None if there was none."""
     runs = read_record(place).runs
     number = next((n for n, one in enumerate(runs) if one.state in _INTERRUPTED), None)
     if number is None:
@@ -153,7 +153,7 @@ def last_run(place: Environment, runs: Sequence[Run]) -> int:
     """The number of the last run that can be undone. Raises EnvironmentProblem when there is none."""
     number = next((n for n in range(len(runs) - 1, -1, -1) if runs[n].state not in ("undone", "failed", "fetching")), None)
     if number is None:
-        raise EnvironmentProblem(f"{place.prefix}: nothing was applied here that could be undone")
+        raise EnvironmentProblem(f"{place.prefix}: no applied plan to undo")
     return number
 
 
@@ -183,7 +183,7 @@ def _applied(place: Environment, commands: Sequence[Argv], current: Run, say: Sa
 
 
 def _all(commands: Sequence[Argv], ran: list[Ran], say: Say) -> bool:
-    """Run commands until one fails; whether none did."""
+    """Run commands until one fails; True if all succeeded."""
     for command in commands:
         say(f"$ {shlex.join(command)}")
         answered = shown(command, say)
@@ -210,7 +210,7 @@ def _back(place: Environment, number: int, state: Literal["failed", "undone"], r
 
 
 def _would_change(place: Environment, commands: Sequence[Argv]) -> bool:
-    """Whether there is anything to remove or to install; the plan and all of its dependencies may be there already."""
+    """True if the commands would remove or install something: the plan may be installed already."""
     if not all(_is_install(one) for one in commands):
         return True
     wanted = [word for one in commands for word in _requirements(one)]
@@ -275,12 +275,12 @@ def _write(place: Environment, number: int, current: Run) -> Run:
 
 @contextlib.contextmanager
 def _alone(place: Environment) -> Iterator[None]:
-    """Hold the environment's lock. A failure of the file system becomes EnvironmentProblem, once what was there is back."""
+    """Hold the environment's lock. An error of the file system becomes EnvironmentProblem once the environment is restored."""
     try:
         _folder(place).mkdir(exist_ok=True)
         with (_folder(place) / "lock").open("a") as file:
             if not _locked(file.fileno()):
-                raise EnvironmentProblem(f"another rocm-doctor fix works in {place.prefix}; wait until it has ended")
+                raise EnvironmentProblem(f"another rocm-doctor fix is running in {place.prefix}; wait for it to finish")
             yield
     except OSError as exc:
         state = "is changed in part; run the same command again" if interrupted(place) else "is as it was"

@@ -17,7 +17,7 @@ SCHEMA_VERSION = 1
 
 
 class UnknownFormat(ValueError):
-    """This plan has no such form; the text says why."""
+    """The plan cannot be written in this format; the text says why."""
 
 
 def as_json(plan: Plan) -> str:
@@ -66,7 +66,7 @@ def requirements(plan: Plan) -> str:
 def _requirements(plan: Plan) -> Iterator[str]:
     stack = plan.stacks[0]
     if stack.candidate.index.nightly:
-        yield "# A nightly has no version of its own: this file is for torch alone, with its index alone."
+        yield "# Nightlies have no fixed version: this file lists torch alone, from its own index."
         yield f"--index-url {stack.candidate.index.url}"
         yield from torch_requirements(stack.candidate, plan.machine)
         yield from (f"# afterwards: pip install {name}" for name in _packages(stack))
@@ -121,7 +121,7 @@ def uv(plan: Plan) -> str:
 
 
 def conda(plan: Plan) -> str:
-    """environment.yml: Python from conda, torch and its company from pip: no channel with ROCm builds is in the catalogue."""
+    """environment.yml: Python from conda, torch and its company from pip, as the catalog has no channel with ROCm builds."""
     stack = plan.stacks[0]
     pip = [line for line in _requirements(plan) if not line.startswith("#")]
     python = f"={plan.machine.python}" if plan.machine.python else ""
@@ -138,7 +138,7 @@ _DEVICES = {
 
 
 def dockerfile(plan: Plan) -> str:
-    """A Dockerfile on a plain Python image: these wheels bring their ROCm, the driver is the host's. Raises NoSuchForm."""
+    """A Dockerfile on a plain Python image: these wheels bring their ROCm, the driver is the host's. Raises UnknownFormat."""
     stack, machine = plan.stacks[0], plan.machine
     if machine.system == "windows":
         raise UnknownFormat("a Linux container on Windows has no HIP device; plan for --os wsl or linux")

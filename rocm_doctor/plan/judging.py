@@ -55,7 +55,7 @@ class StackJudge(msgspec.Struct, frozen=True):
     ) -> list[Finding]:
         """What `check` would say of this stack on this machine, without what it says of the machine alone.
 
-        With `about`, only what it says of that package: rows that name it, and its code for the card.
+        With `about`, only what it says of that package: rows that name it, and its code for the GPU.
         """
         facts = stack_facts(candidate, self.machine, chosen, env, self.known)
         snapshot = with_stack(self.machine, facts, chosen)
@@ -99,7 +99,7 @@ def _of_machine(machine: Machine, known: Catalog, matrix: Matrix) -> list[Findin
 
 
 def _with_rows(matrix: Matrix, rows: tuple[Row, ...]) -> Matrix:
-    """The same matrix with fewer rows; what of its catalogue is already decoded stays decoded."""
+    """The same matrix with fewer rows; what of its catalog is already decoded stays decoded."""
     fewer = msgspec.structs.replace(matrix, rows=rows)
     fewer.__dict__.update({name: value for name, value in matrix.__dict__.items() if name not in ("by_key", "made")})
     return fewer

@@ -43,13 +43,13 @@ class Machine(msgspec.Struct, frozen=True):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The targets of all cards that a run would use, the planned one first."""
+        """The targets of all GPUs that a run would use, the planned one first."""
         others = (gpu.get("gfx").value for _, gpu in to_train_on(self.base))
         return tuple(dict.fromkeys((self.gfx, *(g for g in others if isinstance(g, str)))))
 
     def words(self) -> str:
         """How the plan names it."""
-        parts = [self.gfx, self.system, f"Python {self.python}" if self.python else "Python not known"]
+        parts = [self.gfx, self.system, f"Python {self.python}" if self.python else "Python unknown"]
         return ", ".join(
             [*parts, *([f"driver {self.driver}"] if self.driver else []), *([f"kernel {self.kernel}"] if self.kernel else [])]
         )
@@ -58,7 +58,7 @@ class Machine(msgspec.Struct, frozen=True):
 def declared(
     gfx: str, python: str, matrix: Matrix, system: System = "linux", driver: str = "", kernel: str = "", glibc: str = ""
 ) -> Machine:
-    """A machine with one card of that target and nothing in its way. `driver`: `inbox` is the kernel's own, empty not known."""
+    """A machine with one GPU of that target and no known problem. `driver`: `inbox` is the kernel's own, empty not known."""
     facts: dict[str, Fact] = {}
     _say(facts, "platform", "windows" if system == "windows" else "linux")
     _say(facts, "wsl", system == "wsl")

@@ -49,7 +49,7 @@ def next_newer(stacks: tuple[Stack, ...], rejected: tuple[Rejected, ...], resolv
 def _strongest(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
     """The first ones, each once; that another build is the main one counts only where nothing else is known."""
     once = tuple({words: (words, source) for words, source in reversed(tuple(reasons))}.values())[::-1]
-    weighty = tuple(one for one in once if not one[0].startswith("works as well"))
+    weighty = tuple(one for one in once if not one[0].startswith("works too, but"))
     return (weighty or once)[:_MOST]
 
 
@@ -58,7 +58,7 @@ def _age(build: TorchBuild) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _weaker(one: Stack, first: Stack) -> Iterator[Reason]:
-    """Why a newer stack that works is not the first: variables, notes that the first has not, the grade, a wheel not seen."""
+    """Why a newer stack that works is not the first: variables, notes that the first lacks, the grade, a wheel not seen."""
     said = one.candidate.said[0]
     cured = [n for n in one.notes if n.severity != "note"] if one.env.keys() - first.env.keys() else []
     if one.env.keys() - first.env.keys():
@@ -70,9 +70,11 @@ def _weaker(one: Stack, first: Stack) -> Iterator[Reason]:
     if one.grade != first.grade:
         yield f"works, but the evidence is {one.grade} and not {first.grade}: {said.words}", said.source
     if unseen(one.candidate.build) and not unseen(first.candidate.build):
-        yield "no listing with this wheel was read", one.candidate.build.sources[0]
-    better = "a run of this one is reported" if first.candidate.known_good else "this one is the main build of its release"
-    yield f"works as well; {better}", said.source
+        yield "its wheel was not seen in a listing", one.candidate.build.sources[0]
+    better = (
+        "a run of the first plan is reported" if first.candidate.known_good else "the first plan is the main build of its release"
+    )
+    yield f"works too, but {better}", said.source
 
 
 def _source_of(found: Sequence[Finding], otherwise: str) -> str:
@@ -81,7 +83,7 @@ def _source_of(found: Sequence[Finding], otherwise: str) -> str:
 
 
 def _against(one: Rejected, first: Stack, resolver: Resolver) -> Iterator[Reason]:
-    """Why a newer build is out, and what `check` would say of it beside that."""
+    """Why a newer build is ruled out, and what `check` would say of it beside that."""
     yield one.why, one.source
     found = one.more
     index = resolver.stack_judge.known.index_of(one.build)
@@ -95,7 +97,7 @@ def _against(one: Rejected, first: Stack, resolver: Resolver) -> Iterator[Reason
 
 
 def _new(found: Iterable[Finding], first: Stack) -> Iterator[Reason]:
-    """Findings that the first stack has not, wrong results before the others."""
+    """Findings that the first stack does not have, wrong results first."""
     known = {(note.id, note.row) for note in first.notes}
     for one in sorted(found, key=lambda f: f.status != "wrong"):
         if (one.id, one.row) not in known and one.status != "works":

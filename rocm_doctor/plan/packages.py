@@ -1,4 +1,4 @@
-"""The packages of a wish, at releases that go with torch, with this Python, with the card and with one another."""
+"""The packages of a wish, at releases that go with torch, with this Python, with the GPU and with one another."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def choose(
 ) -> tuple[dict[str, Release], list[Finding]]:
     """The newest releases that fit together, and what `check` would note of them. Raises Unsatisfied.
 
-    Each package is judged alone first, so that the search is among releases that work on this card beside this torch.
+    Each package is judged alone first, so that the search is among releases that work on this GPU beside this torch.
     """
     packages = stack_judge.known.packages
     beside = companions(candidate)
@@ -48,7 +48,7 @@ def choose(
     for alone in viable.values():
         if next(alone.releases(), None) is None:
             raise alone.why or Unsatisfied(f"no release of {alone.package.name} is known")
-    why = Unsatisfied("no releases of these packages go together")
+    why = Unsatisfied("no set of releases of these packages is compatible")
     for chosen in islice(_together(tuple(viable.items()), {}), _TRIES):
         found = stack_judge.judge(candidate, chosen, {**env, **needed_env(chosen, stack_judge)})
         serious = [f for f in found if f.severity != "note"]
@@ -59,7 +59,7 @@ def choose(
 
 
 def needed_env(chosen: dict[str, Release], stack_judge: StackJudge) -> dict[str, str]:
-    """Variables that packages need on a card that their default does not serve."""
+    """Variables that packages need on a GPU that their default does not serve."""
     gfx = stack_judge.machine.gfx
     return {name: value for one in chosen.values() if gfx not in one.native for name, value in one.env.items()}
 
@@ -69,7 +69,7 @@ def _found_against(who: str, finding: Finding) -> Unsatisfied:
 
 
 class _Viable:
-    """The releases of one package that work beside a torch on a card, newest first, each judged when it is reached.
+    """The releases of one package that work beside a torch on a GPU, newest first, each judged when it is reached.
 
     `why`: the reasons against the others.
     """
@@ -97,7 +97,7 @@ class _Viable:
         found = self.stack_judge.judge(self.candidate, alone, {**self.env, **needed_env(alone, self.stack_judge)}, about=name)
         serious = [f for f in found if f.severity != "note"]
         if serious:
-            # What is said of the card says more than a range of versions.
+            # A finding about the GPU is more specific than a range of versions.
             self.why = _found_against(f"{name} {one.version}: ", serious[0])
         return not serious
 
@@ -134,5 +134,5 @@ def _refused(name: str, one: Release, chosen: dict[str, Release]) -> bool:
 
 
 def unknown_names(packages: Sequence[str], known: Catalog) -> list[str]:
-    """Names of a wish that nothing is known of."""
+    """Requested packages that the catalog does not know."""
     return [name for name in packages if name not in known.packages]

@@ -83,7 +83,7 @@ class Resolver:
                 self.rejected.append(result)
 
     def _settings(self, finding: Finding) -> dict[str, str]:
-        """The variables that cure a finding, where the catalogue knows what reads each of them."""
+        """The variables that cure a finding, where the catalog knows what reads each of them."""
         found = dict(exports(finding))
         readers = self.stack_judge.known.matrix.env
         return found if all(name in readers and readers[name].exists in READ for name in found) else {}

@@ -17,7 +17,7 @@ REASONS = 2
 
 
 def text(plan: Plan, *, verbose: bool = False, tool: str = "pip") -> str:
-    """The plan in words and commands; with `verbose` also why each other build is out."""
+    """The plan as text; with `verbose` also why each other build is ruled out."""
     body = _found(plan, tool, verbose) if plan.best else _nothing(plan)
     return "\n".join([*body, *(_why_not(plan) if verbose or not plan.best else ())]) + "\n"
 
@@ -33,7 +33,7 @@ def _found(plan: Plan, tool: str, verbose: bool) -> Iterator[str]:
         yield from _wrap(f"{note.title} ({next(iter(note.sources), '')})", "  note    ", "          ")
     for name, one in stack.packages.items():
         if one.built and plan.machine.gfx not in one.native and one.env:
-            yield f"  note    {name} is built here with its Triton back end: no hipcc is needed"
+            yield f"  note    {name} is built here with its Triton back end; hipcc is not needed"
         elif one.built:
             yield f"  note    {name} is compiled on this machine, with hipcc and ROCm's development files"
     if stack.candidate.index.nightly:
@@ -42,7 +42,7 @@ def _found(plan: Plan, tool: str, verbose: bool) -> Iterator[str]:
     yield from (line for said in replaces(stack, plan.machine) for line in _wrap(said, "  replaces ", "          "))
     if plan.newer:
         why = "; ".join(reason for reason, _ in plan.newer.reasons)
-        yield from _wrap(f"{plan.newer.build.key}: {why} ({plan.newer.reasons[0][1]})", "  not     ", "          ")
+        yield from _wrap(f"{plan.newer.build.key}: {why} ({plan.newer.reasons[0][1]})", "  newer   ", "          ")
     yield ""
     if plan.steps:
         yield "First, on the system:"
@@ -55,14 +55,14 @@ def _found(plan: Plan, tool: str, verbose: bool) -> Iterator[str]:
     others = plan.alternatives()
     if others:
         yield ""
-        yield f"Also: {len(plan.stacks) - 1} other stacks work; the next ones, and those with a report of a run:"
+        yield f"{len(plan.stacks) - 1} other stacks work. The next ones, and those with a reported run:"
         yield from (line for other in others for line in _alternative(other))
     yield ""
-    yield f"{len(plan.rejected)} builds of the catalogue are out; -v says why each. Matrix {plan.matrix_version}."
+    yield f"{len(plan.rejected)} builds of the catalog are ruled out; -v lists the reasons. Matrix {plan.matrix_version}."
 
 
 def commands(plan: Plan, stack: Stack, tool: str) -> Iterator[str]:
-    """What can be pasted: variables, installation, and how to see that it worked."""
+    """The commands: variables, installation, verification."""
     shell = "powershell" if plan.machine.system == "windows" else "bash"
     python = interpreter(plan.machine)
     yield from (joined(command, shell) for command in environment(plan.machine))
@@ -81,7 +81,7 @@ def _nothing(plan: Plan) -> Iterator[str]:
     wish = f" with {', '.join(plan.wish)}" if plan.wish else ""
     yield from _wrap(f"Nothing is known to work for {plan.machine.words()}{wish}.", "", "  ")
     yield ""
-    yield "What would change that:" if plan.nearest else "Nothing near to it is known to work either."
+    yield "What would change that:" if plan.nearest else "No similar setup is known to work."
     for change in plan.nearest:
         yield from _wrap(f"{change.what}: {change.then}" + (f" ({change.source})" if change.source else ""), "  ", "      ")
         yield from (f"      {command}" for command in change.commands)
@@ -89,7 +89,7 @@ def _nothing(plan: Plan) -> Iterator[str]:
 
 
 def _why_not(plan: Plan) -> Iterator[str]:
-    """The builds that are out, grouped by reason, each reason with its source."""
+    """The builds that are ruled out, grouped by reason, each reason with its source."""
     groups: dict[str, list[str]] = {}
     sources: dict[str, str] = {}
     for one in plan.rejected:

@@ -43,7 +43,7 @@ def _needed(stack: Stack, known: Catalog) -> Iterator[Variable]:
         entry = known.matrix.env.get(name)
         of_package = next(((p, r) for p, r in stack.packages.items() if name in r.env), None)
         if override and name == OVERRIDE:
-            yield Variable(name, value, f"no wheel here holds this card's code; {override.words}", override.sources[0])
+            yield Variable(name, value, f"no wheel here contains code for this GPU; {override.words}", override.sources[0])
         elif of_package:
             yield Variable(name, value, of_package[1].env_why, known.packages[of_package[0]].sources[0])
         elif entry:
@@ -51,7 +51,7 @@ def _needed(stack: Stack, known: Catalog) -> Iterator[Variable]:
 
 
 def _advised(notes: tuple[Finding, ...], matrix: Matrix) -> Iterator[Variable]:
-    """Settings that a note on this stack recommends, where the catalogue knows a reader."""
+    """Settings that a note on this stack recommends, where the catalog knows a reader."""
     for note in notes:
         for name, value in exports(note):
             entry = matrix.env.get(name)

@@ -49,7 +49,7 @@ class Entry(NamedTuple):
 
 
 def lint(root: Path, today: datetime.date | None = None, more: RowChecks = ()) -> list[Problem]:
-    """Everything that is wrong with a compat_matrix folder, errors first. Files that break the schema end it there.
+    """Problems of a compat_matrix folder, errors first. Files that break the schema end the check.
 
     `more`: checks of a row that need what lies above this room (`rules/proofs.py`), by name.
     """
@@ -113,7 +113,7 @@ _OF_ANY: tuple[tuple[str, AnyCheck], ...] = (
     ("personal-data", lint_text.personal_data),
 )
 _OF_OURS = (*_OF_ANY, ("followable", lint_citations.followable))
-"""A site may rely on reports of its own, which have no address."""
+"""An overlay may rely on its own reports, which have no address."""
 _OF_ROW: RowChecks = (
     ("key-form", lint_rows.key_form),
     ("coordinate-known", lint_rows.coordinates),
@@ -138,7 +138,7 @@ def _each(
 
 
 def _together(entries: Sequence[Entry], root: Path) -> Iterator[Problem]:
-    """The checks that look at all entries: keys, references, contradictions, the catalogue against itself."""
+    """The checks that look at all entries: keys, references, contradictions, the catalog against itself."""
     rows = [e for e in entries if isinstance(e.value, Row)]
     known = [e.value for e in entries if isinstance(e.value, Diagnosis)]
     ids = {d.id for d in known}
@@ -148,7 +148,7 @@ def _together(entries: Sequence[Entry], root: Path) -> Iterator[Problem]:
     yield from _said(rows, lint_rows.remedies(values, {d.id for d in known if d.advice or d.commands}), "remedy-given")
     yield from _said(rows, lint_rows.references(values, ids, retired), "reference-known")
     yield from _said(rows, lint_rows.contradictions(values), "contradiction")
-    yield from _said(entries, lint_catalog.faults([e.value for e in entries]), "catalogue")
+    yield from _said(entries, lint_catalog.faults([e.value for e in entries]), "catalog")
     programs = {e.value.name: e.value for e in entries if isinstance(e.value, Program)}
     yield from _said(entries, lint_commands.faults([e.value for e in entries], programs), "command")
     for old, new in retired.items():
@@ -168,7 +168,7 @@ def _problem(entry: Entry, field: str, message: str, check: str) -> Problem:
 
 
 def _untyped(root: Path) -> Iterator[Problem]:
-    """Lists of the catalogue that have no type here carry provenance all the same."""
+    """Lists of the catalog that have no type here carry provenance all the same."""
     for path in sorted((root / "catalog").glob("*.yaml")):
         items = read_yaml(path) if path.stem not in SECTIONS else None
         for number, item in enumerate(items if isinstance(items, list) else ()):
@@ -201,5 +201,5 @@ def _excepted(problems: Sequence[Problem], root: Path) -> Iterator[Problem]:
                 _EXCEPTIONS, line_of(path, (number,)), "reason", "an exception needs a reason", "exception", str(name[1])
             )
         elif all((p.check, p.key) != name for p in problems):
-            message = f"{name[0]} no longer complains of {name[1]}: take the exception out"
+            message = f"{name[0]} no longer reports {name[1]}; remove the exception"
             yield Problem(_EXCEPTIONS, line_of(path, (number,)), "", message, "exception", str(name[1]))

@@ -1,4 +1,4 @@
-"""Checks of the catalogue against itself: targets, wheels, support, variables."""
+"""Checks of the catalog against itself: targets, wheels, support, variables."""
 
 from __future__ import annotations
 
@@ -95,9 +95,9 @@ def _torch(entry: TorchBuild) -> Iterator[tuple[str, str]]:
         yield "blas", "rocBLAS targets that torch is not compiled for"
     rocm = release(entry.rocm)
     if entry.family == "bundled" and entry.gfx and not entry.blas and rocm and rocm >= (6, 4):
-        yield "blas", "from ROCm 6.4 on rocBLAS serves fewer targets than torch is compiled for: say which"
+        yield "blas", "from ROCm 6.4 on, rocBLAS serves fewer targets than torch is compiled for; list them"
     if (entry.gfx and not entry.gfx_evidence) or (entry.blas and not entry.blas_evidence):
-        yield "gfx_evidence", "a list of targets says how it is known"
+        yield "gfx_evidence", "a list of targets needs its evidence"
 
 
 DTYPES = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8")

@@ -32,7 +32,7 @@ def source_form(entry: Any) -> Iterator[tuple[str, str]]:
     without a field for sources (phrases) state nothing."""
     sources = getattr(entry, "sources", ())
     if not sources and hasattr(entry, "sources"):
-        yield "sources", "no source: a statement without a source does not belong here"
+        yield "sources", "no source: every statement needs one"
     for override in getattr(entry, "overrides", ()):
         sources += override.sources
     for source in (*sources, *_of_ranges(entry)):
@@ -50,7 +50,7 @@ def official(entry: Any) -> Iterator[tuple[str, str]]:
     """An official statement has a publication among its sources; a thread in AMD's tracker is not one."""
     sources = [cited(source) for source in getattr(entry, "sources", ())]
     if getattr(entry, "grade", "") == "official" and sources and not any(one.published for one in sources):
-        yield "grade", f"official, but {sources[0].ref} is a thread in a tracker and not a publication: upstream or field"
+        yield "grade", f"official, but {sources[0].ref} is a tracker thread, not a publication; use upstream or field"
 
 
 def followable(entry: Any) -> Iterator[tuple[str, str]]:
@@ -58,7 +58,7 @@ def followable(entry: Any) -> Iterator[tuple[str, str]]:
     for field, one in (("grade", entry), *(("overrides", override) for override in getattr(entry, "overrides", ()))):
         sources = [cited(source).ref for source in getattr(one, "sources", ())]
         if getattr(one, "grade", "hearsay") != "hearsay" and sources and all(s.startswith(UNADDRESSED) for s in sources):
-            yield field, f"{one.grade}, but no source has an address that a second reader could follow: hearsay"
+            yield field, f"{one.grade}, but no source has an address; use hearsay"
 
 
 def quotes(row: Row) -> Iterator[tuple[str, str]]:
@@ -69,7 +69,7 @@ def quotes(row: Row) -> Iterator[tuple[str, str]]:
     for fact, several in row.affected.items():
         for end in (e for one in several for e in (one.introduced, one.fixed, one.last_affected) if e):
             if not re.search(rf"(?<![\d.]){re.escape(end.removesuffix('.x'))}(?![\d])", said):
-                yield f"affected.{fact}", f"no quotation of its sources holds {end}"
+                yield f"affected.{fact}", f"no quotation in its sources contains {end}"
 
 
 def range_sources(entry: Any) -> Iterator[tuple[str, str]]:
@@ -79,7 +79,10 @@ def range_sources(entry: Any) -> Iterator[tuple[str, str]]:
     about = [_release_of(cited(source)) for source in entry.sources]
     end = release(entry.until.replace(".x", ""))
     if end and about and all(about) and end[:2] > max(one[:2] for one in about if one):
-        yield "until", f"`{entry.until}` is beyond its sources, which are about {'.'.join(map(str, max(a for a in about if a)))}"
+        yield (
+            "until",
+            f"`{entry.until}` is later than its sources, which are about {'.'.join(map(str, max(a for a in about if a)))}",
+        )
 
 
 def _release_of(source: Citation) -> tuple[int, ...] | None:

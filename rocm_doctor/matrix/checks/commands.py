@@ -36,7 +36,7 @@ def _commands(entry: Any) -> Iterator[tuple[str, Command]]:
 
 
 def complaints(command: Command, programs: Mapping[str, Program]) -> Iterator[str]:
-    """What is wrong with one command. `programs`: the catalogue; empty: first words are not judged."""
+    """Problems of one command. `programs`: the catalog; empty: first words are not judged."""
     if "\n" in command.text or not command.text.strip():
         yield "is not one line"
         return
@@ -45,7 +45,7 @@ def complaints(command: Command, programs: Mapping[str, Program]) -> Iterator[st
         yield said
         return
     if re.search(r"(^|\s)#", re.sub(r"\"[^\"]*\"|'[^']*'", "", command.text)):
-        yield "ends in a comment, which some shells do not take: say it in `advice`"
+        yield "ends in a comment, which some shells reject; put it in `advice`"
     if command.shell == "sh":
         yield from _of_shell(command, programs)
 
@@ -55,9 +55,9 @@ def _of_shell(command: Command, programs: Mapping[str, Program]) -> Iterator[str
         yield "would redirect into a file: quote the version"
     for name in first_words(command.text):
         if programs and name not in programs:
-            yield f"begins with `{name}`, which no entry of catalog/programs.yaml brings"
+            yield f"begins with `{name}`, which is not in catalog/programs.yaml"
     if programs and typed(command, programs).effect == "destructive" and _computed(command.text):
-        yield "destroys what a path names that is computed: if that comes out empty, it is another path"
+        yield "deletes a computed path; if the computed part is empty, it deletes another one"
 
 
 def _computed(text: str) -> bool:

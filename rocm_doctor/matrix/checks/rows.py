@@ -25,10 +25,10 @@ def key_form(row: Row) -> Iterator[tuple[str, str]]:
 def coordinates(row: Row) -> Iterator[tuple[str, str]]:
     """Conditions on unknown facts."""
     if not row.when:
-        yield "when", "a row without conditions would hold everywhere"
+        yield "when", "a row without conditions would apply everywhere"
     for name in row.when:
         if coord(name) is None:
-            yield f"when.{name}", f"`{name}` is not a fact that anything reads (coords.py has the list)"
+            yield f"when.{name}", f"`{name}` is not a known fact (coords.py lists them)"
 
 
 def conditions(row: Row) -> Iterator[tuple[str, str]]:
@@ -103,10 +103,10 @@ def _end(one: Range) -> str:
 def grades(row: Row) -> Iterator[tuple[str, str]]:
     """What was read again and could not be found is hearsay, and a row never read by a second reader says nothing of it."""
     if row.verified and row.verified.outcome == "unverifiable" and row.grade != "hearsay":
-        yield "grade", f"{row.grade}, but the second reading could not verify it: hearsay"
+        yield "grade", f"{row.grade}, but the second reading could not verify it; use hearsay"
     for name, grade in (("range_grade", row.range_grade), ("remedy_grade", row.remedy_grade)):
         if grade == row.grade:
-            yield name, "the same as `grade`: leave it out"
+            yield name, "same as `grade`; omit it"
 
 
 def _part_fault(kind: Kind, part: str) -> str:
@@ -142,7 +142,7 @@ def remedies(rows: Sequence[Row], with_advice: Collection[str]) -> Iterator[tupl
             yield number, "cause", "a row says why"
         said = row.advice or row.commands or row.settle or "no known fix" in row.cause or row.diagnosis in with_advice
         if row.status in ("wrong", "broken", "degraded") and not said:
-            yield number, "advice", 'wrong, broken and degraded rows say what to do, or "no known fix"'
+            yield number, "advice", 'a wrong, broken or degraded row needs a remedy, or "no known fix"'
 
 
 def duplicates(rows: Sequence[Row]) -> Iterator[tuple[int, str, str]]:

@@ -36,7 +36,7 @@ def _texts(entry: Any) -> Iterator[tuple[str, str]]:
 
 
 def age(entry: Any, today: datetime.date) -> Iterator[tuple[Literal["error", "warning"], str, str]]:
-    """Dates that lie in the future, and what was last read too long ago: (level, field, message)."""
+    """Dates in the future, and entries last checked too long ago: (level, field, message)."""
     verified = getattr(entry, "verified", None)
     seen = [("sources", cited(source).seen) for source in getattr(entry, "sources", ())]
     dates = [("checked", getattr(entry, "checked", None)), ("verified", verified.date if verified else None), *seen]
@@ -44,10 +44,10 @@ def age(entry: Any, today: datetime.date) -> Iterator[tuple[Literal["error", "wa
     yield from (("error", field, f"{date} lies in the future") for field, date in dates if date and date > today)
     last = max((date for field, date in dates if date and field != "issues"), default=None)
     if last and today - last > _YEAR:
-        yield "warning", "checked", f"last checked on {last}, more than a year ago: look at its sources again"
+        yield "warning", "checked", f"last checked on {last}, more than a year ago; check its sources again"
     for issue in getattr(entry, "issues", ()):
         if issue.state == "open" and today - issue.seen > _QUARTER:
-            yield "warning", "issues", f"{issue.id} was open on {issue.seen}, more than three months ago: look at it again"
+            yield "warning", "issues", f"{issue.id} was open on {issue.seen}, more than three months ago; check it again"
 
 
 def formatting(files: Iterable[Path], root: Path) -> Iterator[Problem]:
