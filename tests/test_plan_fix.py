@@ -167,7 +167,7 @@ def test_a_failed_command_brings_back_what_was_there(venv: Path) -> None:
     assert [c.returncode == 0 for c in ran.commands] == [True, False]
     assert any("no-such-package" in line for line in said)
     assert contents(venv) == before
-    with pytest.raises(EnvironmentProblem, match="nothing was applied"):
+    with pytest.raises(EnvironmentProblem, match="no applied plan to undo"):
         undo(place, said.append)
 
 
