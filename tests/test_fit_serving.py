@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rocm_doctor.cli import cli
-from rocm_doctor.fit import runner, served, serving
+from rocm_doctor.fit import runner, served, serving, windows
 from rocm_doctor.fit.allocator import GIB, MIB
 from rocm_doctor.fit.card import workspace_of
 from rocm_doctor.fit.presets import config_of
 from rocm_doctor.fit.serving import CACHES, FORMATS, Serving
-from rocm_doctor.fit.shape import shape_of
+from rocm_doctor.fit.shape import served_shape, shape_of
 from rocm_doctor.matrix import load
 
 MATRIX = load()
@@ -117,7 +117,102 @@ def test_vllm_rounds_a_sequence_up_to_blocks_and_a_large_card_has_larger_default
 def test_every_format_of_an_engine_has_a_size(engine: Any) -> None:
     assert set(FORMATS[engine]) | set(CACHES[engine]) <= set(serving.BITS)
     for weights in FORMATS[engine]:
-        assert all(size > 0 for size in serving.parts(Serving(engine, config("Llama-3.1-8B"), weights=weights)).values())
+        assert all(size > 0 for size in serving.parts(Serving(engine, config("gpt-oss-20b"), weights=weights)).values())
+
+
+MIXED = ("Mixtral-8x7B", "Qwen3-30B-A3B", "gpt-oss-20b", "gpt-oss-120b")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("model", MIXED)
+def test_parameters_of_experts_are_those_of_transformers(model: str) -> None:
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    fields = dict(config(model))
+    with torch.device("meta"):
+        built = transformers.AutoModelForCausalLM.from_config(
+            transformers.AutoConfig.for_model(fields.pop("model_type"), **fields)
+        )
+    assert served_shape(config(model)).parameters == sum(one.numel() for one in built.parameters())
+
+
+# GiB of the published checkpoints (arXiv:2508.10925, table 1): experts in mxfp4, the rest in bfloat16.
+@pytest.mark.parametrize(("model", "gib"), [("gpt-oss-20b", 12.8), ("gpt-oss-120b", 60.8)])
+def test_weights_in_mxfp4_are_the_size_of_the_published_checkpoints(model: str, gib: float) -> None:
+    found = serving.parts(Serving("vllm", config(model), weights="mxfp4", total=192 * GIB))["weights"]
+    assert found / GIB == pytest.approx(gib, rel=0.005)
+
+
+def test_the_cache_of_a_model_with_experts_is_what_vllm_printed() -> None:
+    """vllm-project/vllm#34076: 24.0 GiB for one request of 262144 tokens."""
+    assert serving.parts(Serving("vllm", config("Qwen3-30B-A3B"), 1, 262144))["key and value cache"] == 24 * GIB
+
+
+# Cells, layers and MiB that llama.cpp printed for gpt-oss-20b at 131072 tokens on CUDA, CANN and Metal: 3072.00 MiB (131072 cells, 12
+# layers) and 18.00 MiB (768 cells, 12 layers).
+def test_windows_in_llama_cpp_are_what_it_printed() -> None:
+    found = serving.parts(Serving("llama.cpp", config("gpt-oss-20b"), 1, 131072, "mxfp4", "f16"))
+    assert found["key and value cache"] == (3072 + 18) * MIB
+
+
+def test_each_engine_has_its_own_rule_for_windows() -> None:
+    gemma, mistral = config("Gemma-3-1B"), config("Mistral-7B-v0.1")
+    assert windows.windowed(gemma, "vllm") == windows.windowed(gemma, "llama.cpp") == (22, 512)
+    assert windows.windowed(mistral, "vllm") == (32, 4096)
+    assert windows.windowed(mistral, "llama.cpp") == windows.windowed(mistral, "transformers") == (0, 0)
+    assert windows.windowed(gemma, "transformers") == (0, 0)
+    assert windows.windowed({**gemma, "layer_types": ["full_attention"] * 26}, "vllm") == (0, 0)
+    # 62 layers, 10 of them full: groups of 10, the last of six with a window padded
+    assert windows.of_vllm(62, 52, 1024, 1, 65536, 2048) == 16 * 10 * (4096 + 6 * 193)
+    assert windows.of_vllm(32, 32, 4096, 1, 32768, 2048) == 16 * 32 * (384 + 1)
+    assert windows.of_vllm(32, 32, 4096, 2, 1600, 2048) == 2 * 16 * 32 * 101
+    assert windows.of_vllm(25, 12, 128, 1, 16, 2048) == 16 * 13 * (1 + 2)
+
+
+@pytest.mark.torch
+def test_transformers_keeps_the_whole_prompt_in_spite_of_a_window() -> None:
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    sizes = {
+        "num_hidden_layers": 2,
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+    }
+    tiny = {**sizes, "vocab_size": 64, "head_dim": 16, "sliding_window": 8, "model_type": "mistral"}
+    built = transformers.MistralForCausalLM(transformers.MistralConfig(**{k: v for k, v in tiny.items() if k != "model_type"}))
+    with torch.no_grad():
+        cache = built(torch.zeros(1, 40, dtype=torch.long), use_cache=True).past_key_values
+    held = sum(one.untyped_storage().nbytes() for layer in cache.layers for one in (layer.keys, layer.values))
+    assert cache.layers[0].keys.shape[-2] == 7
+    assert held == serving.parts(Serving("transformers", tiny, 1, 40, "f32", "f32"))["key and value cache"]
+
+
+def test_several_gpus_divide_what_vllm_divides() -> None:
+    one, four = (Serving("vllm", config("Llama-3.1-70B"), 8, 8192, total=192 * GIB, gpus=n) for n in (1, 4))
+    shape, alone, each = shape_of(config("Llama-3.1-70B")), serving.parts(one), serving.parts(four)
+    norms = 2 * (2 * 80 + 1) * 8192
+    assert each["weights"] == (alone["weights"] - norms) // 4 + norms
+    assert each["key and value cache"] * 4 == alone["key and value cache"]
+    sixteen = serving.parts(Serving("vllm", config("Llama-3.1-70B"), 8, 8192, total=192 * GIB, gpus=16))
+    assert sixteen["key and value cache"] * 8 == alone["key and value cache"]  # 8 key heads: each is on two GPUs
+    copied = 2 * 2 * 80 * 8192 * shape.kv_width
+    assert sixteen["weights"] == (alone["weights"] - norms + copied) // 16 + norms
+
+
+def test_gpus_that_cannot_divide_the_model_are_refused() -> None:
+    done = fit("--serve", "vllm", "--gpu", "gfx942", "--gpus", "3")
+    assert done.exit_code == 2
+    assert "cannot divide" in done.output
+    done = fit("--serve", "llama.cpp", "--gpu", "gfx942", "--gpus", "2")
+    assert done.exit_code == 2
+    assert "tensor parallelism" in done.output
+    with pytest.raises(ValueError, match="experts"):
+        serving.checked(Serving("vllm", config("Llama-3.1-8B"), weights="mxfp4"))
+
+
+def test_the_share_of_vllm_is_that_of_its_version() -> None:
+    assert [served.share_of("vllm", v, MATRIX) for v in ("0.14.0", "0.25.1", None)] == [0.9, 0.92, 0.92]
+    assert served.share_of("llama.cpp", None, MATRIX) == 1
 
 
 def fit(*args: str) -> Result:
@@ -140,7 +235,7 @@ def test_the_share_that_vllm_leaves_alone_is_no_room() -> None:
         json.loads(fit("--serve", e, "--gpu", "gfx1100", "--vram", "20", "--fast", "--format", "json").stdout)
         for e in ("transformers", "vllm")
     )
-    assert most["card"]["context"] - whole["card"]["context"] == pytest.approx(2 * GIB, rel=1e-6)
+    assert most["card"]["context"] - whole["card"]["context"] == pytest.approx(0.08 * 20 * GIB, rel=1e-6)
 
 
 def test_formats_that_the_card_lacks_are_noted() -> None:

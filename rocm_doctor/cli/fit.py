@@ -133,7 +133,7 @@ def command(
     """
     matrix = load_matrix(None, ())
     if serve:
-        served(serve, weights, cache, Target(gpu, vram, torch, python, attention, fast, measure, format_), options, matrix)
+        served(serve, weights, cache, Target(gpu, vram, torch, python, attention, fast, measure, format_, gpus), options, matrix)
     elif weights or cache:
         raise InputError("--weights and --cache describe what is served: add --serve vllm, llama.cpp or transformers")
     request = resolve.Request({k: v for k, v in options.items() if v is not None}, file, attention, torch)
@@ -141,7 +141,7 @@ def command(
         measured = measured_step(request, python, matrix) if measure else None
         card, installed = machine(gpu, vram, python, matrix) if measured is None else of_measured(measured, matrix)
         card = msgspec.structs.replace(card, count=gpus)
-        run = resolve.resolve(request, card.gfx, installed, matrix)
+        run = resolve.resolve(request, card.gfx, installed.get("torch"), matrix)
         with said_when_slow("still tracing one training step through the model, on the CPU"):
             answer = answers.answer(run, card, strategy if gpus > 1 else "single", python, fast, matrix)
     except (ValueError, runner.WorkerError) as exc:
@@ -161,6 +161,7 @@ class Target(NamedTuple):
     fast: bool
     measure: bool
     format: str
+    gpus: int
 
 
 def served(
@@ -179,14 +180,16 @@ def served(
         raise InputError("--measure generates with transformers: give --serve transformers")
     try:
         config, source = presets.config_of(given["model"], matrix)
-        wanted = Serving(engine, config, given.get("batch", 1), given.get("seq", 4096), weights or "", cache or "")
+        wanted = Serving(
+            engine, config, given.get("batch", 1), given.get("seq", 4096), weights or "", cache or "", gpus=target.gpus
+        )
         measured = measured_generation(wanted, target.python) if target.measure else None
         card, installed = (
             machine(target.gpu, target.vram, target.python, matrix) if measured is None else of_measured(measured, matrix)
         )
-        job = resolve.resolve(
-            resolve.Request({"model": given["model"]}, None, target.attention, target.torch), card.gfx, installed, matrix
-        )
+        wanted = msgspec.structs.replace(wanted, share=serve_answers.share_of(engine, installed.get(engine), matrix))
+        asked = resolve.Request({"model": given["model"]}, None, target.attention, target.torch)
+        job = resolve.resolve(asked, card.gfx, installed.get("torch"), matrix)
         with said_when_slow("still tracing a generation through the model, on the CPU"):
             found = serve_answers.answer(wanted, source, card, job.job.kernels, target.python, target.fast, matrix)
     except (ValueError, runner.WorkerError) as exc:
@@ -203,21 +206,21 @@ def measured_generation(wanted: Serving, python: str | None) -> runner.Measured:
     return runner.measure(job, python, task="serve", tell=lambda doing: click.echo(f"measuring: {doing}", err=True))
 
 
-def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> tuple[cards.Card, str | None]:
-    """The GPU and the installed torch version (None for a declared GPU)."""
+def machine(gpu: str, vram: int | None, python: str | None, matrix: Matrix) -> tuple[cards.Card, Mapping[str, str]]:
+    """The GPU and the installed versions of torch and vLLM (none for a declared GPU)."""
     if re.fullmatch(r"sm_\d+a?|cuda", gpu):
-        return cards.declared(gpu, vram, matrix), None
+        return cards.declared(gpu, vram, matrix), {}
     if gpu != "auto":
         gfx = named_gpu(gpu, matrix)
-        return cards.declared(gfx, vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip()), None
+        return cards.declared(gfx, vram, matrix, "" if "gfx" in gpu.lower() else gpu.strip()), {}
     from rocm_doctor import pipeline
     from rocm_doctor.facts.enrich import enrich
 
     snapshot = enrich(pipeline.read_facts(live(python, None, (), smoke=False), matrix), matrix)
     found = cards.present(snapshot, matrix) or [cards.declared("", vram, matrix)]
-    version = snapshot.get("torch.version").value
+    found_versions = {"torch": snapshot.get("torch.version").value, "vllm": snapshot.get("pkg.vllm").value}
     card = found[0] if vram is None else msgspec.structs.replace(found[0], total=vram)
-    return card, version if isinstance(version, str) else None
+    return card, {name: version for name, version in found_versions.items() if isinstance(version, str)}
 
 
 def measured_step(request: resolve.Request, python: str | None, matrix: Matrix) -> runner.Measured:
@@ -226,10 +229,10 @@ def measured_step(request: resolve.Request, python: str | None, matrix: Matrix) 
     return runner.measure(job, python, tell=lambda doing: click.echo(f"measuring: {doing}", err=True))
 
 
-def of_measured(measured: runner.Measured, matrix: Matrix) -> tuple[cards.Card, str | None]:
-    """The GPU that the measurement ran on, and its torch version."""
+def of_measured(measured: runner.Measured, matrix: Matrix) -> tuple[cards.Card, Mapping[str, str]]:
+    """The GPU that the measurement ran on, and the versions that it used."""
     card = cards.measured(measured.gfx, measured.device, measured.total_bytes, measured.context_bytes, matrix)
-    return card, measured.versions.get("torch")
+    return card, measured.versions
 
 
 def as_json(answer: answers.Answer, measured: runner.Measured | None) -> str:

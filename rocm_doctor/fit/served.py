@@ -6,13 +6,15 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from rocm_doctor.fit import runner, serving, text
+from rocm_doctor.fit import runner, serving, text, windows
 from rocm_doctor.fit.allocator import Peak, replay
 from rocm_doctor.fit.card import Card
 from rocm_doctor.fit.estimate import Estimate, Verdict, margin, verdict
 from rocm_doctor.fit.job import CUDA, Job, Kernels
 from rocm_doctor.fit.serving import Serving
+from rocm_doctor.fit.shape import served_shape
 from rocm_doctor.matrix import Matrix
+from rocm_doctor.versions import contains
 
 FP8 = "feature-fp8-2.15"
 
@@ -39,8 +41,22 @@ def answer(wanted: Serving, source: str, card: Card, kernels: Kernels, python: s
     card = _share(wanted, card)
     estimate, note = _estimate(wanted, card, kernels, python, fast)
     tokens = None if card.available is None else serving.room_for_tokens(wanted, card.available)
-    notes = tuple(filter(None, (note, *_paths(wanted, card.gfx, matrix))))
+    notes = tuple(filter(None, (note, *_structure(wanted), *_paths(wanted, card.gfx, matrix))))
     return Served(wanted, source, card, estimate, verdict(estimate, card), margin(estimate, card), tokens, notes)
+
+
+def _structure(wanted: Serving) -> Iterator[str]:
+    """What the sum assumes of experts, windows and several GPUs."""
+    few, window = windows.windowed(wanted.config, wanted.engine)
+    if few:
+        yield f"{few} layers see a window of {window} tokens and keep no more than {wanted.engine}'s cache needs for it"
+    elif wanted.config.get("sliding_window") and windows.windowed(wanted.config, "vllm")[0]:
+        yield f"the model's sliding window saves nothing in {wanted.engine}'s cache"
+    experts = served_shape(wanted.config).experts
+    if experts:
+        yield f"all {experts.count} experts of each layer are counted, though a token takes {experts.chosen}"
+    if wanted.gpus > 1:
+        yield "buffers of RCCL and of vLLM's own all-reduce are not counted"
 
 
 def _paths(wanted: Serving, gfx: str, matrix: Matrix) -> Iterator[str]:
@@ -53,12 +69,18 @@ def _paths(wanted: Serving, gfx: str, matrix: Matrix) -> Iterator[str]:
         yield f"{gfx} is not among the targets with fp8 products: {', '.join(matrix.fact(FP8).gfx)}"
 
 
+def share_of(engine: str, version: str | None, matrix: Matrix) -> float:
+    """The part of a GPU's memory that this version of the engine takes; without a version, that of the newest."""
+    known = [row for row in matrix.plain("shares") or [] if row["engine"] == engine]
+    return next((row["share"] for row in reversed(known) if version is None or contains(row["version"], version)), 1.0)
+
+
 def _share(wanted: Serving, card: Card) -> Card:
     """The card less the part of its memory that the engine leaves alone, which covers the runtime."""
     if wanted.share == 1 or card.total is None:
         return card
     left = int(card.total * (1 - wanted.share))
-    note = f"{wanted.engine} takes {wanted.share:.0%} of the memory (--gpu-memory-utilization), the runtime's share among it"
+    note = f"{wanted.engine} takes {wanted.share:.0%} of the memory unless told otherwise (--gpu-memory-utilization), the runtime's part included"
     return msgspec.structs.replace(card, context=left + card.context, notes=(*card.notes, note))
 
 
@@ -101,6 +123,7 @@ def page(found: Served, measured: runner.Measured | None, width: int = 100) -> s
         words += f" ({text.gib(abs(left))} {'left' if left >= 0 else 'missing'})"
     heading = f"{found.source}: {wanted.engine}, weights {wanted.weight_format}, cache {wanted.cache_format}, " + (
         f"{wanted.batch} x {wanted.context} tokens"
+        + (f", divided over {wanted.gpus} GPUs: figures are those of one" if wanted.gpus > 1 else "")
     )
     parts: list[Sequence[str]] = [
         [words],

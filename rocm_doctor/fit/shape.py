@@ -9,7 +9,7 @@ import msgspec
 
 from rocm_doctor.fit.job import SEVEN
 
-QK_NORM = ("qwen3", "gemma3_text", "olmo2")
+QK_NORM = ("qwen3", "qwen3_moe", "gemma3_text", "olmo2")
 FUSED = {"phi3": ("qkv_proj", "o_proj", "gate_up_proj", "down_proj")}
 GEMMA = ("gemma2", "gemma3_text")
 """Four norms a layer instead of two, each of which multiplies by 1 + weight in float32."""
@@ -22,8 +22,23 @@ class ShapeError(ValueError):
     """The config lacks a size, or describes a model that the closed form does not cover (experts, for one)."""
 
 
+EXPERTS = ("mixtral", "qwen2_moe", "qwen3_moe", "gpt_oss")
+"""Types with experts in every layer whose sizes are known here."""
+MLP = ("gate_proj", "up_proj", "down_proj")
+
+
+class Experts(msgspec.Struct, frozen=True):
+    """The experts of each layer: how many, how many of them a token takes, and the width of the one that all tokens take (0: none)."""
+
+    count: int
+    chosen: int
+    shared: int = 0
+
+
 class Shape(msgspec.Struct, frozen=True):
-    """Sizes of a decoder-only transformer. `linears` are the projections of one layer: name -> (inputs, outputs)."""
+    """Sizes of a decoder-only transformer. `linears` are the projections of one layer: name -> (inputs, outputs); with `experts` those
+    of the MLP are one expert's. `biases` are all parameters of a layer outside of linears and norms.
+    """
 
     layers: int
     hidden: int
@@ -42,6 +57,7 @@ class Shape(msgspec.Struct, frozen=True):
     gemma_norm: bool
     fused_qkv: bool
     window: int
+    experts: Experts | None = None
 
     @property
     def query_width(self) -> int:
@@ -55,8 +71,14 @@ class Shape(msgspec.Struct, frozen=True):
 
     @property
     def linear_weights(self) -> int:
-        """Weights of all projections of one layer."""
-        return sum(a * b for a, b in self.linears.values())
+        """Weights of all projections of one layer, of every expert."""
+        return sum(a * b for name, (a, b) in self.linears.items() if name not in MLP or not self.experts) + self.expert_weights
+
+    @property
+    def expert_weights(self) -> int:
+        """Weights of all experts of one layer, the shared one included; 0 for a dense model."""
+        one = sum(a * b for name, (a, b) in self.linears.items() if name in MLP)
+        return one * self.experts.count + one // self.inner * self.experts.shared if self.experts else 0
 
     @property
     def layer_parameters(self) -> int:
@@ -79,24 +101,57 @@ class Shape(msgspec.Struct, frozen=True):
 
 
 def shape_of(config: Mapping[str, Any]) -> Shape:
-    """Sizes from the fields of config.json. Raises ShapeError when one is missing or the architecture is another."""
-    kind = config.get("model_type", "")
-    if any(config.get(key) for key in ("num_experts", "num_local_experts", "n_routed_experts")):
+    """Sizes of a dense model from the fields of config.json. Raises ShapeError when one is missing or the architecture is another."""
+    if _count(config):
+        kind = config.get("model_type", "")
         raise ShapeError(
             f"{kind}: mixture-of-experts models are beyond the closed form; install torch and transformers to simulate"
         )
+    return served_shape(config)
+
+
+def served_shape(config: Mapping[str, Any]) -> Shape:
+    """The same for serving, where experts are covered too."""
+    kind, experts = config.get("model_type", ""), _experts(config)
     hidden, heads = _size(config, "hidden_size"), _size(config, "num_attention_heads")
-    kv_heads, inner = config.get("num_key_value_heads") or heads, _size(config, "intermediate_size")
+    kv_heads = config.get("num_key_value_heads") or heads
+    inner = _size(config, "moe_intermediate_size" if experts and kind.startswith("qwen") else "intermediate_size")
     dim = config.get("head_dim") or hidden // heads
     gated = kind not in ("gpt_neox", "gpt2", "opt", "phi", "starcoder2")
     linears = _linears(kind, hidden, inner, heads * dim, kv_heads * dim, gated)
     return Shape(
         layers=_size(config, "num_hidden_layers"), hidden=hidden, inner=inner, heads=heads, kv_heads=kv_heads, head_dim=dim,
         vocabulary=_size(config, "vocab_size"), tied=_tied(config, kind), linears=linears,
-        biases=(heads + 2 * kv_heads) * dim if kind == "qwen2" else 0, norms=4 if kind in GEMMA else 2, qk_norm=kind in QK_NORM,
+        biases=_biases(kind, hidden, inner, heads, kv_heads, dim, experts), norms=4 if kind in GEMMA else 2, qk_norm=kind in QK_NORM,
         softcap=kind == "gemma2", gated=gated, gemma_norm=kind in GEMMA, fused_qkv=kind in FUSED,
-        window=int(config.get("sliding_window") or 0) if kind in WINDOWED else 0,
+        window=int(config.get("sliding_window") or 0) if kind in WINDOWED else 0, experts=experts,
     )  # fmt: skip
+
+
+def _count(config: Mapping[str, Any]) -> int:
+    return next((int(n) for key in ("num_local_experts", "num_experts", "n_routed_experts") if (n := config.get(key))), 0)
+
+
+def _experts(config: Mapping[str, Any]) -> Experts | None:
+    """The experts; None for a dense model. Raises ShapeError for an architecture whose experts or layers are of another kind."""
+    kind, count = config.get("model_type", ""), _count(config)
+    if not count:
+        return None
+    if kind not in EXPERTS:
+        raise ShapeError(f"{kind}: the sizes of its experts are not known here; known are {', '.join(EXPERTS)}")
+    if config.get("mlp_only_layers") or config.get("decoder_sparse_step", 1) != 1:
+        raise ShapeError(f"{kind}: layers with and without experts in one model are not covered")
+    shared = _size(config, "shared_expert_intermediate_size") if kind == "qwen2_moe" else 0
+    return Experts(count, _size(config, "num_experts_per_tok"), shared)
+
+
+def _biases(kind: str, hidden: int, inner: int, heads: int, kv_heads: int, dim: int, experts: Experts | None) -> int:
+    """Parameters of a layer beside linears and norms: biases, the router of experts, the gate of a shared one, attention sinks."""
+    attention = (heads + 2 * kv_heads) * dim if kind in ("qwen2", "qwen2_moe", "gpt_oss") else 0
+    router = experts.count * hidden + (hidden if experts.shared else 0) if experts else 0
+    if kind != "gpt_oss" or not experts:
+        return attention + router
+    return attention + router + hidden + heads + experts.count * (1 + 2 * inner + hidden)
 
 
 def _tied(config: Mapping[str, Any], kind: str) -> bool:
