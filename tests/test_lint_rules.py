@@ -5,11 +5,13 @@ from __future__ import annotations
 import datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from rocm_doctor.lint import readers as declared
 from rocm_doctor.lint.declared import Target
 from rocm_doctor.lint.judge import lint
+from rocm_doctor.lint.rules.requires_torch import requires_torch
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Finding
 
@@ -315,3 +317,20 @@ def test_a_name_in_lower_case_is_of_the_script_itself(tmp_path: Path) -> None:
 )
 def test_an_extra_can_be_what_brings_cuda(tmp_path: Path, line: str, expected: set[str]) -> None:
     assert ids(judged(tmp_path, **{"requirements-rocm_DOT_txt": line + "\n"})) == expected
+
+
+@pytest.mark.parametrize(("package", "brings"), [
+    ("timm", True), ("torchvision", True), ("vllm", True), ("transformers[torch]", True), ("transformers", False), ("torchao", False),
+])  # fmt: skip
+def test_packages_that_bring_torch(tmp_path: Path, package: str, brings: bool) -> None:
+    text = f"FROM rocm/dev-ubuntu-22.04:6.3\nRUN pip install {package}\n"
+    found = ids(judged(tmp_path, Dockerfile=text), notes=True)
+    assert ("version.torch-not-rocm" in found) == brings
+
+
+def test_the_catalog_says_which_packages_bring_torch() -> None:
+    matrix = load()
+    bare = msgspec.structs.replace(matrix, raw={k: v for k, v in matrix.raw.items() if k != "requires_torch"})
+    assert "timm" in requires_torch(matrix).range
+    assert "vllm" in requires_torch(matrix).exact
+    assert requires_torch(bare) == (frozenset(), frozenset())

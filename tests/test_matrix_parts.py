@@ -129,7 +129,7 @@ def test_a_layer_without_a_statement_is_a_dash() -> None:
 
 
 def test_the_short_names_of_sources_are_written_out_in_every_section(tmp_path: Path) -> None:
-    for name in ("packages", "steps", "indexes", "xformers", "cuda_only"):
+    for name in ("packages", "steps", "indexes", "xformers", "cuda_only", "requires_torch"):
         for entry in MATRIX.plain(name) or ():
             assert all(" " in source or "/" in source for source in entry.get("sources", ())), (name, entry)
 

@@ -13,7 +13,7 @@ from rocm_doctor.lint.environments.purpose import EXAMPLES
 from rocm_doctor.lint.environments.words import named, words_of
 from rocm_doctor.lint.proposals import advice, proposal
 from rocm_doctor.lint.rules.indexes import pinned
-from rocm_doctor.lint.rules.torch_state import EXACT, PULLS
+from rocm_doctor.lint.rules.requires_torch import requires_torch
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Severity, Subject
 from rocm_doctor.rules.findings import finding
@@ -46,12 +46,12 @@ def weighed(judged: Iterable[Judged], environments: Sequence[Environment], matri
         if environment.sort == "text" and (environment in told or _in_installer(environment)):
             kept.append(_as(one, "warning") if found.severity == "error" else one)
         elif environment.sort == "text" or (
-            environment.purpose.kind == "neutral" and _is_whole(environment) and any(_covers(a, environment) for a in amd)
+            environment.purpose.kind == "neutral" and _is_whole(environment, matrix) and any(_covers(a, environment) for a in amd)
         ):
             kept.append(_as(one, "note"))
         elif environment.purpose.kind == "neutral" and found.id in (NOT_ROCM, "version.companion-mismatch"):
             if found.id == NOT_ROCM and any(_installs_torch(e) and _covers(e, environment) for e in told):
-                kept.append(_as(one, "note" if _is_open(one) or found.severity == "note" else "warning"))
+                kept.append(_as(one, "note" if _is_open(one, matrix) or found.severity == "note" else "warning"))
             elif found.id == NOT_ROCM:
                 general.append(one)
         elif found.severity != "note" and in_example(environment):
@@ -106,20 +106,24 @@ def _covers(amd: Environment, other: Environment) -> bool:
     return where[: len(folders)] == folders or folders[: len(where)] == where
 
 
-def _prominence(one: Judged) -> tuple[int, bool, bool]:
+def _prominence(one: Judged, matrix: Matrix) -> tuple[int, bool, bool]:
     """What a reader meets first: the root before its folders, what settles torch before an open range, an error before a note."""
     folders = [f for f in one.environment.place.file.lower().split("/")[:-1] if not set(words_of(f)) & _INSTALLING]
-    return len(folders), _is_open(one), one.finding.severity != "error"
+    return len(folders), _is_open(one, matrix), one.finding.severity != "error"
 
 
-def _is_whole(environment: Environment) -> bool:
+def _is_whole(environment: Environment, matrix: Matrix) -> bool:
     """True if an environment settles its own torch or names CUDA wheels: it is another choice than the one for AMD beside it.
     What brings torch only by the way is judged with it.
     """
     if environment.sort in ("configuration", "service", "job"):
         return False
     asked = [r for step in environment.steps for r in step.requirements]
-    return any(r.name in ("torch", *PULLS, *EXACT) or re.search(r"[+-]cu\d|%2Bcu\d", r.url) for r in asked)
+    known = requires_torch(matrix)
+    return any(
+        r.name == "torch" or r.name in known.range or r.name in known.exact or re.search(r"[+-]cu\d|%2Bcu\d", r.url)
+        for r in asked
+    )
 
 
 def _in_installer(environment: Environment) -> bool:
@@ -132,9 +136,10 @@ def _installs_torch(documented: Environment) -> bool:
     return any(r.name == "torch" for step in documented.steps for r in step.requirements)
 
 
-def _is_open(one: Judged) -> bool:
+def _is_open(one: Judged, matrix: Matrix) -> bool:
     """A range of torch in a list or a library, which is met by a ROCm build that was installed first."""
-    asked = [r for step in one.environment.steps for r in step.requirements if r.name in ("torch", *EXACT)]
+    exact = requires_torch(matrix).exact
+    asked = [r for step in one.environment.steps for r in step.requirements if r.name == "torch" or r.name in exact]
     listed = one.environment.open or one.environment.sort == "requirements"
     return listed and not any(pinned(r.spec) or r.url for r in asked)
 
@@ -143,11 +148,11 @@ def _one_for_each_target(general: Sequence[Judged], any_amd: bool, matrix: Matri
     """The finding on the torch that everybody gets: its cause is that nothing in the repository is meant for AMD."""
     made: list[Judged] = []
     for target in dict.fromkeys(j.target for j in general):
-        of_target = sorted((j for j in general if j.target == target), key=_prominence)
+        of_target = sorted((j for j in general if j.target == target), key=lambda j: _prominence(j, matrix))
         first = of_target[0]
         places = [r for j in of_target for r in j.finding.evidence if r.origin != "target"]
         whose = [r for r in first.finding.evidence if r.origin == "target"]
-        open_ = _is_open(first)
+        open_ = _is_open(first, matrix)
         step = next((s for s in first.environment.steps if any(r.name == "torch" for r in s.requirements)), None)
         found = first.finding
         severity: Severity = "warning" if open_ or found.severity != "error" else "error"

@@ -10,7 +10,8 @@ from rocm_doctor.lint.declared import Environment, Step, Target
 from rocm_doctor.lint.rules.cuda_only import cuda_only_packages
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import Torch, of_local, pinned, said, sources, wanted
-from rocm_doctor.lint.rules.torch_state import EXACT, last_state
+from rocm_doctor.lint.rules.requires_torch import requires_torch
+from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Severity
 from rocm_doctor.rules.build import builds_with
@@ -38,7 +39,7 @@ def torch_build(environment: Environment, target: Target, matrix: Matrix) -> Ite
         environment,
         target,
         places,
-        severity=_weight(environment, step),
+        severity=_weight(environment, step, matrix),
         title=title,
         cause=_sentence(last.why),
         advice=_way(step, last, matrix) or _advice(step, replaced) + (_LATER if _has_gpu_libraries(environment) else ""),
@@ -64,9 +65,9 @@ def _has_gpu_libraries(environment: Environment) -> bool:
     return any(r.name in _GPU_LIBRARIES for step in environment.steps for r in step.requirements)
 
 
-def _weight(environment: Environment, step: Step) -> Severity:
+def _weight(environment: Environment, step: Step, matrix: Matrix) -> Severity:
     """A list that names no torch may be meant to be installed beside one: that is a note, all else is an error."""
-    named = any(r.name == "torch" or r.name in EXACT for r in step.requirements)
+    named = any(r.name == "torch" or r.name in requires_torch(matrix).exact for r in step.requirements)
     return "error" if named or environment.image or step.tool == "lock" else "note"
 
 

@@ -7,16 +7,9 @@ from collections.abc import Iterator
 
 from rocm_doctor.lint.declared import Environment, Requirement, Setting, Step, Target
 from rocm_doctor.lint.rules.indexes import Build, Torch, admits, marked, of_local, pinned, resolve, sources, wanted
+from rocm_doctor.lint.rules.requires_torch import requires_torch
 from rocm_doctor.matrix import Matrix
 
-# Packages whose releases require one exact torch: without a pin of their own they bring the newest torch with them.
-EXACT = ("torchvision", "torchaudio", "xformers", "vllm")
-# Packages that require torch with a lower bound: they bring one only where there is none.
-PULLS = frozenset((
-    "transformers[torch]", "accelerate", "peft", "trl", "bitsandbytes", "deepspeed", "unsloth", "axolotl", "llamafactory",
-    "torchtune", "sentence-transformers", "lightning", "pytorch-lightning", "timm", "liger-kernel", "flash-attn", "torchao",
-    "torchmetrics",
-))  # fmt: skip
 _IMAGE = re.compile(r"(?:^|/)(?P<repo>[\w.-]+/[\w.-]+)(?::(?P<tag>[\w.-]+))?(?:@\S+)?$")
 _TAG_TORCH = re.compile(r"pytorch_(?:release[_-])?(\d+\.\d+(?:\.\d+)?)")
 _TAG_ROCM = re.compile(r"rocm[-_]?(\d+\.\d+(?:\.\d+)?)")
@@ -156,11 +149,12 @@ def _conda(step: Step, one: Requirement) -> Torch:
 def _pulled(step: Step, now: Torch | None, matrix: Matrix, target: Target) -> Torch | None:
     """A step that does not name torch: packages with an exact torch replace it, others bring one where there is none."""
     needed = [r for r in marked(step.requirements, target) if r.url.startswith("conda:") is False]
+    known = requires_torch(matrix)
     if now is None:
-        puller = next((r for r in needed if r.name in PULLS or r.name in EXACT or "torch" in r.extras), None)
+        puller = next((r for r in needed if r.name in known.range or r.name in known.exact or "torch" in r.extras), None)
         return _brought(step, puller, _torch_of(puller, matrix), matrix, target) if puller else None
     for r in needed:
-        if r.name in EXACT and _replaces(r, now, matrix):
+        if r.name in known.exact and _replaces(r, now, matrix):
             return _brought(step, r, _torch_of(r, matrix), matrix, target)
     return now
 
@@ -185,11 +179,12 @@ def _torch_of(r: Requirement, matrix: Matrix) -> str:
 
 def _brought(step: Step, puller: Requirement, spec: str, matrix: Matrix, target: Target) -> Torch:
     found = resolve(step, spec, puller.place, matrix, target)
-    if puller.name in EXACT and puller.spec and not spec:
+    exact = puller.name in requires_torch(matrix).exact
+    if exact and puller.spec and not spec:
         found = found._replace(version="")  # a release of its own range has a torch of its own
     needs = (
         f"requires one exact torch ({spec or ('that of its release' if puller.spec else 'that of its newest release')})"
-        if puller.name in EXACT
+        if exact
         else "requires torch"
     )
     return found._replace(why=f"{puller.name} {needs}, and {found.why}")

@@ -1,0 +1,39 @@
+"""Packages that bring torch as a dependency, from catalog/requires_torch.yaml."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Grade
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    """Packages of one source. `exact`: each release requires one version of torch; `range`: several versions will do."""
+
+    name: str
+    torch: Literal["exact", "range"]
+    packages: tuple[str, ...]
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: str
+
+
+class Requiring(NamedTuple):
+    """Names of packages by what they require."""
+
+    exact: frozenset[str]
+    range: frozenset[str]
+
+
+def requires_torch(matrix: Matrix) -> Requiring:
+    """The packages of the catalog that bring torch."""
+    return matrix.once(_read)
+
+
+def _read(matrix: Matrix) -> Requiring:
+    entries = msgspec.json.decode(matrix.raw.get("requires_torch", b"[]"), type=tuple[_Entry, ...])
+    exact, some = (frozenset(name for e in entries if e.torch == kind for name in e.packages) for kind in ("exact", "range"))
+    return Requiring(exact, some)
