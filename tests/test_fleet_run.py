@@ -205,6 +205,37 @@ def test_hooks_of_kubernetes(root: Path, tmp_path: Path) -> None:
 
 
 @linux
+@pytest.mark.parametrize(
+    ("doctor", "state", "did"),
+    [
+        ("echo '✗ no kfd'; exit 1", "IDLE", "State=DRAIN Reason=rocm-doctor: no kfd"),
+        ("echo '✓ ready'; exit 0", "IDLE", ""),
+        ("echo '✓ ready'; exit 0", "IDLE+DRAIN", "State=RESUME"),
+        ("echo '? unknown'; exit 3", "IDLE", ""),
+        ("exit 4", "IDLE", ""),
+        ("echo Traceback >&2; exit 1", "IDLE", ""),
+        ("exec /nowhere/rocm-doctor", "IDLE", ""),
+    ],
+)
+def test_the_slurm_hook_drains_only_for_findings(doctor: str, state: str, did: str, tmp_path: Path) -> None:
+    log = tmp_path / "updates"
+    tools = {
+        "rocm-doctor": doctor,
+        "scontrol": f"""case $1 in
+show) echo 'NodeName=n1 Gres=gpu:8 State={state} Reason=rocm-doctor: no kfd' ;;
+update) shift; echo "$@" > {log} ;;
+esac""",
+    }
+    for name, body in tools.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURMD_NODENAME": "n1"}
+    ran = subprocess.run(["sh", "-c", text("slurm.sh")], env=env, capture_output=True, timeout=60, check=False)
+    assert ran.returncode == ("DRAIN Reason" in did)
+    assert (log.read_text().strip().removeprefix("NodeName=n1 ") if log.exists() else "") == did
+
+
+@linux
 def test_node_exporter_reads_the_text_file(root: Path, tmp_path: Path) -> None:
     exporter = shutil.which("prometheus-node-exporter") or shutil.which("node_exporter")
     if not exporter:

@@ -119,27 +119,6 @@ def test_the_hook_is_one_that_pre_commit_takes(tools: Path) -> None:
     assert run(hook["entry"].split(), tools, REPOS / "mixed-monorepo").returncode == 1
 
 
-@pytest.mark.parametrize(("code", "drained"), [(0, False), (1, True), (4, False), (127, False)])
-def test_the_prolog_drains_a_node_only_for_findings(code: int, drained: bool, tmp_path: Path) -> None:
-    prolog = next(b for b in blocks("bash") if "scontrol" in b).replace("/var/log", str(tmp_path))
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    if code != 127:
-        script(
-            folder / "rocm-doctor",
-            f"""for a; do last="$a"; done; printf '{{\\n "summary": "no kfd",\\n}}\\n' > "$last"; exit {code}""",
-        )
-    script(folder / "scontrol", f'echo "$@" > {tmp_path}/drained')
-    clean = f"{folder}:/usr/bin:/bin"
-    done = subprocess.run(
-        ["bash", "-c", prolog], env={"PATH": clean, "SLURM_JOB_ID": "7", "SLURMD_NODENAME": "n1"}, timeout=60, check=False
-    )
-    assert done.returncode == int(drained)
-    assert (tmp_path / "drained").exists() is drained
-    if drained:
-        assert "Reason=rocm-doctor: no kfd" in (tmp_path / "drained").read_text()
-
-
 def test_the_policies_of_the_documentation_say_the_same(tmp_path: Path) -> None:
     from rocm_doctor.lint.readers import policy
     from rocm_doctor.lint.readers.files import Tree

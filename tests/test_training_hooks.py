@@ -115,8 +115,8 @@ def model() -> Any:
 
 
 def trainer(folder: Path, data: Any, *callbacks: Any) -> Any:
-    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    pytest.importorskip("accelerate", reason="accelerate is not installed")
+    import transformers
+
     arguments = transformers.TrainingArguments(
         output_dir=str(folder / "out"), max_steps=4, per_device_train_batch_size=1, use_cpu=True, report_to=[], disable_tqdm=True,
         save_strategy="no", dataloader_pin_memory=False,
@@ -127,7 +127,14 @@ def trainer(folder: Path, data: Any, *callbacks: Any) -> Any:
 quiet = pytest.mark.filterwarnings("ignore")
 
 
+@pytest.fixture
+def with_transformers() -> None:
+    for name in ("torch", "transformers", "accelerate"):
+        pytest.importorskip(name, reason=f"{name} is not installed")
+
+
 @pytest.mark.torch
+@pytest.mark.usefixtures("with_transformers")
 @quiet
 def test_the_trainer_is_guarded(machine: Path) -> None:
     made = trainer(machine, Broken())
@@ -138,6 +145,7 @@ def test_the_trainer_is_guarded(machine: Path) -> None:
 
 
 @pytest.mark.torch
+@pytest.mark.usefixtures("with_transformers")
 @quiet
 def test_the_trainers_callback_checks_first(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api, "require", unmet)
@@ -146,6 +154,7 @@ def test_the_trainers_callback_checks_first(machine: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.torch
+@pytest.mark.usefixtures("with_transformers")
 @quiet
 def test_the_trainers_callback_writes_a_ticket_for_an_uncaught_exception(machine: Path) -> None:
     before, seen = sys.excepthook, []
@@ -161,6 +170,7 @@ def test_the_trainers_callback_writes_a_ticket_for_an_uncaught_exception(machine
 
 
 @pytest.mark.torch
+@pytest.mark.usefixtures("with_transformers")
 @quiet
 def test_the_trainers_callback_leaves_nothing_behind(machine: Path) -> None:
     before = sys.excepthook
