@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 from pathlib import Path
 
 import msgspec
@@ -15,7 +16,7 @@ from rocm_doctor.matrix.coverage import coverage
 from rocm_doctor.matrix.draft import faults
 from rocm_doctor.matrix.ranges import remedy
 from rocm_doctor.matrix.show import show
-from rocm_doctor.matrix.store import load
+from rocm_doctor.matrix.store import _newer, load
 from rocm_doctor.matrix.types import Support
 from rocm_doctor.model import Range, Row
 
@@ -136,3 +137,25 @@ def test_the_short_names_of_sources_are_written_out_in_every_section(tmp_path: P
 
 def test_a_matrix_is_read_once_and_says_where_its_rows_are_from() -> None:
     assert {row.origin for row in load().rows} == {""}
+
+
+@pytest.mark.parametrize(("before", "after"), [("title:", "titel:"), ("pkg.triton", "pkg_triton")])
+def test_every_problem_of_a_draft_is_in_the_draft(before: str, after: str) -> None:
+    """Both the schema and the checks name the draft, not the temporary file that they read."""
+    text = "- key: mine\n  diagnosis: lib.triton\n  title: t\n  when: {pkg.triton: set}\n  status: works\n  grade: field\n"
+    text += "  layer: library\n  cause: c\n  checked: 2026-11-22\n  sources: [https://github.com/ROCm/TheRock/issues/1]\n"
+    assert faults(text, ["lib.triton"], [], {}) == []
+    found = faults(text.replace(before, after), ["lib.triton"], [], {})
+    assert found
+    assert {one.file for one in found} == {"row"}
+
+
+@pytest.mark.parametrize(("after", "newer"), [(-1, False), (0, True), (1, True)])
+def test_a_file_of_the_same_moment_counts_as_newer(after: int, newer: bool, tmp_path: Path) -> None:
+    """A file system with a coarse clock gives one time to the compiled matrix and to an edit right after it."""
+    made = 1_700_000_000_000_000_000
+    inside = tmp_path / "row.yaml"
+    inside.write_text("", encoding="utf-8")
+    os.utime(inside, ns=(made + after * 10**9, made + after * 10**9))
+    assert _newer(inside, made) == newer
+    assert _newer(tmp_path, made) == newer

@@ -11,9 +11,9 @@ import pytest
 
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Finding, Row
-from rocm_doctor.plan import fix
+from rocm_doctor.plan import fix, packages
 from rocm_doctor.plan.answer import Plan, _first, answer
-from rocm_doctor.plan.catalog import Catalog, System, known
+from rocm_doctor.plan.catalog import Catalog, Index, Package, Release, System, known
 from rocm_doctor.plan.commands import replaces
 from rocm_doctor.plan.evidence import doubts, speaks_for, statements
 from rocm_doctor.plan.judging import _settled, stack_judge
@@ -174,3 +174,34 @@ def test_a_reason_against_a_newer_build_cites_the_row_that_says_it() -> None:
     row = next(r for r in MATRIX.rows if r.key == "gfx1100-bf16-long-nan")
     assert row.title in words
     assert source == row.sources[0]
+
+
+@pytest.mark.parametrize(("severity", "taken"), [("error", False), ("warning", False), ("note", True)])
+def test_a_release_is_passed_over_for_what_is_more_than_a_note(
+    severity: str, taken: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packages, "_outright", lambda *_: iter(()))
+    monkeypatch.setattr(packages, "needed_env", lambda *_: {})
+    package = next(one for one in known_of().packages.values() if one.releases)
+    judge: Any = SimpleNamespace(judge=lambda *_, **__: [finding(severity=severity)])
+    viable = packages._Viable(package, SimpleNamespace(), judge, {})  # type: ignore[arg-type]
+    assert list(viable.releases()) == (list(package.releases) if taken else [])
+    assert (viable.why is None) == taken
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        (Index, {"name": "x", "url": "https://example.org/", "kind": "files"}),
+        (Release, {"version": "1.0", "torch": ">=2.0", "python": ">=3.9"}),
+        (Package, {"name": "x", "what": "x", "sources": ["x"], "grade": "field", "checked": "2026-11-22"}),
+    ],
+)
+def test_a_misspelt_field_of_the_catalog_is_refused_and_no_entry_can_be_changed(
+    kind: type[msgspec.Struct], fields: dict[str, Any]
+) -> None:
+    made = msgspec.convert(fields, kind)
+    with pytest.raises(msgspec.ValidationError, match="unknown field"):
+        msgspec.convert({**fields, "verison": "1"}, kind)
+    with pytest.raises(AttributeError):
+        setattr(made, next(iter(fields)), "other")
