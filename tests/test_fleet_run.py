@@ -190,11 +190,15 @@ def test_hooks_of_kubernetes(root: Path, tmp_path: Path) -> None:
     assert config["rules"][0]["condition"] == config["conditions"][0]["type"]
     fails = tmp_path / "fails"
     fails.write_text("#!/bin/sh\nexit 4\n")
-    fails.chmod(0o755)
+    broken = tmp_path / "broken"
+    broken.write_text("#!/bin/sh\necho Traceback >&2\nexit 1\n")
+    for one in (fails, broken):
+        one.chmod(0o755)
     for node, program, code, label in (
         ("n1", "doctor", 0, "true"),
         ("n2", "doctor", 1, "false"),
         ("n1", str(fails), 2, "unknown"),
+        ("n1", str(broken), 2, "unknown"),
     ):
         env = {**os.environ, "SLURMD_NODENAME": node, "ROCM_DOCTOR": str(root / program)}
         ran = subprocess.run(["sh", "-c", text("npd.sh")], env=env, capture_output=True, text=True, timeout=60, check=False)
