@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from rocm_doctor import pipeline
 from rocm_doctor.bounded.numbers import whole
-from rocm_doctor.cli import cli
+from rocm_doctor.cli import cli, common
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read.limits import LINES
@@ -198,3 +198,35 @@ def test_no_rule_of_redaction_is_slow_behind_its_hint(filler: str) -> None:
             if time.process_time() - start > 0.5:
                 slow.append((rule.pattern.source, hint))
     assert not slow
+
+
+def test_a_report_is_cleaned_and_redacted_once_for_all_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    for name in ("cleaned", "_redacted"):
+        real = getattr(common, name)
+        monkeypatch.setattr(common, name, lambda *args, name=name, real=real: calls.append(name) or real(*args))
+    report = tmp_path / "ticket.txt"
+    report.write_text("torch 2.7.0\n")
+    result = CliRunner().invoke(
+        cli, ["check", str(report), *(w for f in FORMATS for w in ("--format", f, "-o", str(tmp_path / f)))]
+    )
+    assert result.exit_code in (0, 1), result.output
+    assert sorted(calls) == ["_redacted", "cleaned"]
+
+
+_ALL_SHAPES = (
+    "a 12ab34cd-1234-5678-9abc-def012345678", "GPU-1234567890abcdef", "UUID=1a2b3c4d", "de:ad:be:ef:00:11", "aabb.ccdd.eeff", "host 10.20.30.40",
+    "2001:db8:1:2:3:4:5:6", "jroe@lab42.example", "0123456789abcdef" * 4, "/scratch/jroe9/x", "Nov  1 10:00:00 node7 kernel: x",
+    "2026-01-02T03:04:05 node7 kernel: x", "2026-01-02 03:04:05 node7 kernel: x", "USER PID %CPU\njroe9 1 0.0", "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", _ALL_SHAPES)
+def test_no_shape_is_passed_over_in_a_short_text(text: str) -> None:
+    rules_alone, *others = find.searches(text)
+    assert others
+    assert any(list(search) for search in others)
+
+
+def test_a_name_and_version_are_searched_by_the_rules_alone() -> None:
+    assert len(list(find.searches("package123 1.123"))) == 1

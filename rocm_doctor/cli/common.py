@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -16,8 +17,9 @@ import click
 from rocm_doctor.bounded import Unreadable, files
 from rocm_doctor.cli.output import workflow_commands
 from rocm_doctor.model import Artifact, Report
-from rocm_doctor.reports import FORMATS, RenderOptions, render
+from rocm_doctor.reports import FORMATS, RenderOptions, render_cleaned
 from rocm_doctor.reports.json import read as read_report
+from rocm_doctor.reports.neutral import cleaned
 
 F = TypeVar("F", bound=Callable[..., Any])
 FAIL_ON = ("error", "warning", "note", "never")
@@ -178,15 +180,15 @@ def deliver(
     names = tuple(formats) or ("text",)
     if len(outputs) > len(names):
         raise InputError(f"{len(outputs)} outputs but {len(names)} formats: give one --format for each -o")
-    redacted: list[Report] | None = None
+
+    @cache
+    def shown(redacted: bool) -> list[Report]:
+        return list(map(cleaned, _redacted(reports, artifacts) if redacted else reports))
+
     for number, name in enumerate(names):
         to_file = number < len(outputs) and str(outputs[number]) not in _STDOUT
         look = RenderOptions(width=width(to_file), color=not to_file and _color(), verbose=verbose, quiet=quiet)
-        if no_redact or (name == "text" and number >= len(outputs)):
-            text = _rendered(name, reports, look)
-        else:
-            redacted = redacted or _redacted(reports, artifacts)
-            text = _rendered(name, redacted, look)
+        text = _rendered(name, shown(not no_redact and (name != "text" or number < len(outputs))), look)
         if to_file:
             write_file(outputs[number], text.encode("utf-8"))
         else:
@@ -207,8 +209,9 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def _rendered(name: str, reports: Sequence[Report], look: RenderOptions) -> str:
+    """The cleaned reports in that format; InputError for a format of one machine where there are several."""
     if len(reports) == 1:
-        return render(name, reports[0], look)
+        return render_cleaned(name, reports[0], look)
     from rocm_doctor.reports import several
 
     try:

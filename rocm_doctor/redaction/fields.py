@@ -82,9 +82,11 @@ _COLUMNS = {
     "USER": "user", "USERNAME": "user", "OWNER": "user", "ACCOUNT": "account", "NODELIST": "host", "NODELIST(REASON)": "host", "NODE": "host",
     "HOSTNAMES": "host", "HOSTNAME": "host", "NAMESPACE": "account", "FROM": "host", "SERIAL": "serial",
 }  # fmt: skip
+_FIRST = r"[ \t]{0,60}(?:USER|PID|JOBID|JobID|JobId|SESSION|PARTITION|NAMESPACE|NAME|CONTAINER ID|COMMAND|NODELIST|HOSTNAMES|ACCOUNT|ID|UID|F S UID)[ \t]"
+"""The first column. Asked for before the rest of the line: few lines of a log begin with it."""
 _HEADERS = regex(
-    r"^(?=[^\n]{0,260}(?:\bUSER\b|\bUSERNAME\b|\bOWNER\b|\bAccount\b|\bACCOUNT\b|\bNODELIST|\bNAMESPACE\b|\bNODE\b|\bSERIAL\b|\bCONTAINER ID\b|\bNAME\b))"
-    r"[ \t]{0,60}(?:USER|PID|JOBID|JobID|JobId|SESSION|PARTITION|NAMESPACE|NAME|CONTAINER ID|COMMAND|NODELIST|HOSTNAMES|ACCOUNT|ID|UID|F S UID)[ \t][^\n]{3,200}$",
+    rf"^(?={_FIRST})(?=[^\n]{{0,260}}(?:\bUSER\b|\bUSERNAME\b|\bOWNER\b|\bAccount\b|\bACCOUNT\b|\bNODELIST|\bNAMESPACE\b|\bNODE\b|\bSERIAL\b|\bCONTAINER ID\b|\bNAME\b))"
+    rf"{_FIRST}[^\n]{{3,200}}$",
     re.M,
 )
 _HEADER_WORDS = (

@@ -80,14 +80,14 @@ class RuleSet:
 
     def find(self, text: str, low: str) -> Iterator[Found]:
         """What the rules find in `text`; `low` is the same text in lower case."""
-        done = [-1] * len(self._rules)
+        done: dict[int, int] = {}
         token = 0
         for hint in self._hints.finditer(low):
             at = hint.start()
             if at < token:  # inside of a token nothing else is looked for
                 continue
             for number in self._numbers[hint[1]]:
-                if at < done[number]:
+                if at < done.get(number, 0):
                     continue
                 rule = self._rules[number]
                 match, beyond = TRIED[rule.at](self._patterns[number], text, at)

@@ -36,6 +36,11 @@ class RenderOptions(NamedTuple):
 
 def render(format_: str, report: Report, look: RenderOptions) -> str:
     """The report in that format, without control sequences and CI commands (neutral.py). Raises KeyError for an unknown format."""
+    return render_cleaned(format_, cleaned(report), look)
+
+
+def render_cleaned(format_: str, report: Report, look: RenderOptions) -> str:
+    """`render` for a report that `cleaned` returned: for ten formats it is cleaned once."""
     module = importlib.import_module(f"rocm_doctor.reports.{_RENDERERS[format_]}")
-    text: str = module.render(cleaned(report), look)
+    text: str = module.render(report, look)
     return defused(text, commands=format_ == "github")
