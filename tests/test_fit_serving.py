@@ -18,6 +18,7 @@ from rocm_doctor.fit.presets import config_of
 from rocm_doctor.fit.serving import CACHES, FORMATS, Serving
 from rocm_doctor.fit.shape import served_shape, shape_of
 from rocm_doctor.matrix import load
+from rocm_doctor.matrix.show_target import ENGINES
 
 MATRIX = load()
 HOPPER = workspace_of("sm_90", MATRIX)
@@ -245,7 +246,7 @@ def test_formats_that_the_card_lacks_are_noted() -> None:
 
     assert "not AWQ" in notes("vllm", "awq", "gfx1100")
     assert "gfx1100 is not among the targets with fp8 products" in notes("vllm", "fp8", "gfx1100")
-    assert notes("vllm", "fp8", "gfx942") == notes("vllm", "bf16", "gfx1100") == notes("llama.cpp", "q4_0", "gfx906") == ""
+    assert "fp8 products" not in notes("vllm", "fp8", "gfx942") + notes("vllm", "bf16", "gfx1100")
     assert notes("vllm", "awq", "sm_90") == ""
 
 
@@ -285,3 +286,26 @@ def test_weights_to_quantise_are_drawn_once_for_each_shape() -> None:
     first = random_weight((8, 4), torch.bfloat16)
     assert random_weight((8, 4), torch.bfloat16) is first
     assert first.std() > 0
+
+
+def test_the_paths_of_an_engine_on_a_target_are_named_or_said_to_be_unknown() -> None:
+    def notes(engine: str, gpu: str) -> str:
+        done = fit("--serve", engine, "--gpu", gpu, "--vram", "48", "--fast", "--format", "json")
+        return " ".join(json.loads(done.stdout)["notes"])
+
+    assert "attention on gfx1100: ROCM_ATTN" in notes("vllm", "gfx1100")
+    assert "attention on gfx906: what vllm has is not known" in notes("vllm", "gfx906")
+    assert "quantised weights on gfx908: Its own kernels" in notes("llama.cpp", "gfx908")
+    assert "on gfx1100" not in notes("transformers", "gfx1100")
+
+
+def test_every_statement_about_serving_is_of_an_engine_and_a_path() -> None:
+    subjects = {fact.subject for fact in MATRIX.facts if fact.subject.startswith("Serving: ")}
+    assert subjects <= {f"Serving: {engine}, {part}" for engine in ENGINES for part in ("attention", "quantised weights")}
+    assert {engine for engine in ENGINES if any(engine in one for one in subjects)} == set(ENGINES)
+
+
+def test_matrix_show_lists_serving() -> None:
+    done = CliRunner().invoke(cli, ["matrix", "show", "gfx906", "--format", "json"])
+    table = next(one for one in json.loads(done.stdout) if one["title"] == "serving")
+    assert "not known" in json.dumps(table)

@@ -148,7 +148,7 @@ def example_bundle() -> Path:
 
 
 def live(python: str | None, sysroot: Path | None, logs: tuple[Path, ...], *, smoke: bool) -> list[Artifact]:
-    """Artifacts of this machine, with the smoke test's if requested and if there are torch and a GPU."""
+    """Artifacts of this machine, with the smoke test's if requested and if there are a GPU and a framework."""
     from rocm_doctor.sources.live import collect
 
     with said_when_slow("still reading this machine: waiting for a tool"):
@@ -156,12 +156,12 @@ def live(python: str | None, sysroot: Path | None, logs: tuple[Path, ...], *, sm
     artifacts += captured((), logs, False) if logs else []
     if was_interrupted(artifacts):
         click.echo("interrupted: the report covers what was read until then", err=True)
-    elif smoke and sysroot is None and not can_smoke(artifacts):
-        click.echo("smoke test skipped: it needs torch and a GPU", err=True)
+    elif smoke and sysroot is None and not (framework := smokes(artifacts)):
+        click.echo("smoke test skipped: it needs a GPU, and torch, JAX or TensorFlow", err=True)
     elif smoke and sysroot is None:
         from rocm_doctor.smoke.runner import run_smoke
 
-        artifacts += run_smoke(python, level=1, device="auto", on_progress=lambda line: click.echo(line, err=True))
+        artifacts += run_smoke(python, framework=framework, on_progress=lambda line: click.echo(line, err=True))
     return artifacts
 
 
@@ -185,8 +185,15 @@ def said_when_slow(words: str, after: float = 2.0) -> Iterator[None]:
         timer.cancel()
 
 
-def can_smoke(artifacts: list[Artifact]) -> bool:
-    """True with torch and a device for a smoke test: the kernel's node, WSL's, or on Windows a GPU that hipInfo lists."""
+def smokes(artifacts: list[Artifact]) -> str:
+    """The framework to test: torch, or auto where only others are installed. Empty without any, or without a device: the kernel's node,
+    WSL's, or on Windows a GPU that hipInfo lists.
+    """
     texts = {a.name: a.text for a in artifacts if not a.missing}
     node = any("exists: yes" in texts.get(name, "") for name in ("dev/kfd", "dev/dxg"))
-    return "py/torch/version.py" in texts and (node or "device#" in texts.get("cmd/hipInfo", ""))
+    if not node and "device#" not in texts.get("cmd/hipInfo", ""):
+        return ""
+    if "py/torch/version.py" in texts:
+        return "torch"
+    names = {line.partition("==")[0] for line in texts.get("py/packages", "").splitlines()}
+    return "auto" if names & {"jax", "tensorflow", "tensorflow-rocm"} else ""

@@ -63,6 +63,9 @@ def _paths(wanted: Serving, gfx: str, matrix: Matrix) -> Iterator[str]:
     """What is known of the formats on this GPU, apart from memory."""
     if not gfx.startswith("gfx"):
         return
+    if wanted.engine != "transformers":
+        for part, fact in matrix.served_by({"vllm": "vLLM"}.get(wanted.engine, wanted.engine), gfx):
+            yield f"{part} on {gfx}: {fact.words if fact else f'what {wanted.engine} has is not known'}"
     if wanted.engine == "vllm" and wanted.weight_format not in ("bf16", "f16", "fp8"):
         yield matrix.fact("vllm-formats").words
     if "fp8" in (wanted.weight_format, wanted.cache_format) and gfx not in matrix.fact(FP8).gfx:

@@ -11,6 +11,7 @@ from rocm_doctor.matrix.types import Target, TorchBuild
 from rocm_doctor.model import Row
 from rocm_doctor.versions import sort_key
 
+ENGINES = ("vLLM", "SGLang", "llama.cpp")
 _WHEEL = ("torch", "ROCm", "code", "rocBLAS kernels", "Python", "how known", "index")
 
 
@@ -33,10 +34,17 @@ def about(matrix: Matrix, target: Target) -> Iterator[Table]:
     yield Table(target.gfx, ("", ""), [pair for pair in rows if pair[1]])
     yield Table("in short", ("question", "answer", "sources"), list(_in_short(matrix, target)))
     yield statements(f"{target.gfx} by layer", _about_target(matrix, target))
+    yield Table("serving", ("engine", "path", "what is known", "grade", "sources"), list(_serving(matrix, target.gfx)))
     yield Table("torch wheels for ROCm with code for it", _WHEEL, [_wheel(b, target.gfx) for b in with_code(matrix, target.gfx)])
     if target.overrides:
         lines = [(o.value, o.verdict, o.words, o.grade, o.sources[0]) for o in target.overrides]
         yield Table("HSA_OVERRIDE_GFX_VERSION", ("value", "verdict", "why", "grade", "sources"), lines)
+
+
+def _serving(matrix: Matrix, gfx: str) -> Iterator[tuple[str, ...]]:
+    for engine in ENGINES:
+        for part, fact in matrix.served_by(engine, gfx):
+            yield (engine, part, fact.words, fact.grade, fact.sources[0]) if fact else (engine, part, "not known", "", "")
 
 
 def _in_short(matrix: Matrix, target: Target) -> Iterator[tuple[str, ...]]:
@@ -77,7 +85,7 @@ def _about_target(matrix: Matrix, target: Target) -> Iterator[Line]:
     for one in support:
         mark = " ≠" if any(opposed(one, other) for other in support) else ""
         yield of_support(one)._replace(state=one.state + mark)
-    yield from (of_fact(f) for f in matrix.facts if target.gfx in f.gfx)
+    yield from (of_fact(f) for f in matrix.facts if target.gfx in f.gfx and not f.subject.startswith("Serving: "))
     yield from (of_row(row)._replace(where=conditions(rest)) for row, rest in rows_about(matrix, target))
 
 
