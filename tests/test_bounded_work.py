@@ -202,9 +202,18 @@ def test_no_rule_of_redaction_is_slow_behind_its_hint(filler: str) -> None:
 
 def test_a_report_is_cleaned_and_redacted_once_for_all_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
-    for name in ("cleaned", "_redacted"):
+
+    def counted(name: str) -> None:
         real = getattr(common, name)
-        monkeypatch.setattr(common, name, lambda *args, name=name, real=real: calls.append(name) or real(*args))
+
+        def call(*args: object) -> object:
+            calls.append(name)
+            return real(*args)
+
+        monkeypatch.setattr(common, name, call)
+
+    counted("cleaned")
+    counted("_redacted")
     report = tmp_path / "ticket.txt"
     report.write_text("torch 2.7.0\n")
     result = CliRunner().invoke(
