@@ -62,10 +62,10 @@ def _draws() -> Iterator[str]:
     """What was found of random draws, each with the statements that were not right."""
     yield from ("", "## Random draws", "")
     yield "Statements (a row, or an entry of the catalog) drawn by `python scripts/draw.py` with a seed chosen before, read against their sources"
-    yield "before anything was changed. The seed is the day. What was found wrong was mended, with what was wrong in the same way."
+    yield "before anything was changed. A draw is named by its seed. What was found wrong was mended, with what was wrong in the same way."
     yield from (
         "",
-        f"| Day | Statements | {' | '.join(v.capitalize() for v in VERDICTS)} |",
+        f"| Seed | Statements | {' | '.join(v.capitalize() for v in VERDICTS)} |",
         "|---|--:|" + "--:|" * len(VERDICTS),
     )
     found = {path.stem: list(csv.DictReader(path.open(encoding="utf-8"))) for path in sorted(DRAWS.glob("*.csv"))}
