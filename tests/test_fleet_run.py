@@ -59,7 +59,9 @@ def run(root: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]
 
 
 @linux
+@pytest.mark.torch
 def test_bad_nodes_are_named_and_the_rest_is_judged(root: Path, faults: dict[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
     faults |= {
         "n3": "words[words.index('check'):] = ['smoke', '--device', 'cpu', '--python', sys.executable]",  # too slow for its limit
         "n4": "print('x' * 9_000_000); sys.exit(0)",
