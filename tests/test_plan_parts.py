@@ -167,6 +167,15 @@ def test_the_override_is_unset_where_people_set_a_bad_one(gfx: str, unset: bool)
     assert ("HSA_OVERRIDE_GFX_VERSION" in names) == unset
 
 
+def test_that_another_build_is_the_main_one_cites_the_first_build() -> None:
+    plan = plan_for("gfx90c")
+    assert plan.best and plan.newer and plan.best.candidate.build.primary and not plan.newer.build.primary
+    assert plan.newer.reasons[-1] == (
+        "works too, but the first plan is the main build of its release",
+        plan.best.candidate.build.sources[0],
+    )
+
+
 def test_a_reason_against_a_newer_build_cites_the_row_that_says_it() -> None:
     newer = plan_for("gfx1100").newer
     assert newer is not None

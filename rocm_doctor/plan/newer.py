@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from rocm_doctor.matrix import TorchBuild
@@ -43,14 +44,14 @@ def next_newer(stacks: tuple[Stack, ...], rejected: tuple[Rejected, ...], resolv
     if not later:
         return None
     build, reasons = min(later, key=lambda one: _age(one[0]))
-    return Newer(build, _strongest((*reasons, *_doubts(build, first, resolver))))
+    both = [_merits(s, first) for s in works.values() if s.candidate.build is build]
+    return Newer(build, _strongest((*reasons, *_doubts(build, first, resolver), *chain.from_iterable(both))))
 
 
 def _strongest(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
-    """The first ones, each once; that another build is the main one counts only where nothing else is known."""
-    once = tuple({words: (words, source) for words, source in reversed(tuple(reasons))}.values())[::-1]
-    weighty = tuple(one for one in once if not one[0].startswith("works too, but"))
-    return (weighty or once)[:_MOST]
+    """The first ones, each once."""
+    once = {words: (words, source) for words, source in reversed(tuple(reasons))}
+    return tuple(once.values())[::-1][:_MOST]
 
 
 def _age(build: TorchBuild) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -71,10 +72,15 @@ def _weaker(one: Stack, first: Stack) -> Iterator[Reason]:
         yield f"works, but the evidence is {one.grade} and not {first.grade}: {said.words}", said.source
     if unseen(one.candidate.build) and not unseen(first.candidate.build):
         yield "its wheel was not seen in a listing", one.candidate.build.sources[0]
-    better = (
-        "a run of the first plan is reported" if first.candidate.known_good else "the first plan is the main build of its release"
-    )
-    yield f"works too, but {better}", said.source
+
+
+def _merits(one: Stack, first: Stack) -> Iterator[Reason]:
+    """What the first stack has and a newer one that works lacks: a reported run, or being the main build of its release."""
+    run = next((said for said in first.candidate.said if said.known_good), None)
+    if run and not one.candidate.known_good:
+        yield f"works too, but a run of the first plan is reported: {run.words}", run.source
+    if first.candidate.build.primary and not one.candidate.build.primary:
+        yield "works too, but the first plan is the main build of its release", first.candidate.build.sources[0]
 
 
 def _source_of(found: Sequence[Finding], otherwise: str) -> str:
