@@ -99,8 +99,10 @@ def rank(one: Candidate) -> tuple[object, ...]:
 
 def _candidate(build: TorchBuild, machine: Machine, known: Catalog, about: Statements) -> Candidate:
     index = known.index_of(build)
-    if index is None or index.kind == "files":
-        raise Absent("AMD lists it as single files, not as a package index" if index else "no address of its index is known")
+    if build.family == "amd-listing" or (index and index.kind == "files"):
+        raise Absent("AMD lists it as single files, not as a package index")
+    if index is None:
+        raise Absent("no address of its index is known")
     _fits_system(build, index, machine)
     if index.nightly:
         _fits_driver(index, machine, known)

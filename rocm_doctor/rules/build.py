@@ -18,8 +18,8 @@ _SURE: dict[str, Confidence] = {
 
 
 def build_of(matrix: Matrix, version: object) -> TorchBuild | None:
-    """The catalog's build of exactly this version, local part included."""
-    return next((b for b in matrix.torch if b.local == version), None)
+    """The catalog's build of exactly this version, local part included; None without a version (the entry of a stream has none)."""
+    return next((b for b in matrix.torch if b.local == version), None) if version else None
 
 
 def catalogd(snapshot: Snapshot, matrix: Matrix) -> TorchBuild | None:

@@ -148,7 +148,7 @@ def pythons(environment: Environment, target: Target, matrix: Matrix) -> Iterato
     given = (python or target.python).split(".")[:2]
     if state is None or state[0] is None or len(given) != 2:
         return
-    build = build_of(matrix, state[2].local) if state[2].local else None
+    build = build_of(matrix, state[2].local)
     if build and build.pythons and f"cp{''.join(given)}" not in build.pythons:
         places = [state[2].place, *([environment.python.place] if environment.python and python else [])]
         yield found(
