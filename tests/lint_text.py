@@ -6,7 +6,7 @@ import datetime
 from pathlib import Path
 
 from rocm_doctor.lint import readers
-from rocm_doctor.lint.declared import Repository, Target
+from rocm_doctor.lint.declared import Place, Repository, Target
 from rocm_doctor.lint.judge import lint
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Finding, Report
@@ -37,9 +37,16 @@ def repository(root: Path, files: dict[str, str]) -> Repository:
 
 
 def report(
-    root: Path, files: dict[str, str], gpu: str = "gfx1100", rocm: str = "", python: str = "3.12", os: str = "linux"
+    root: Path,
+    files: dict[str, str],
+    gpu: str = "gfx1100",
+    rocm: str = "",
+    python: str = "3.12",
+    os: str = "linux",
+    declared: bool = False,
 ) -> Report:
-    target = Target("t", gpu, rocm, python=python, os=os)
+    """The report for one target; `declared`: the repository itself names it."""
+    target = Target("t", gpu, rocm, python=python, os=os, place=Place("rocm-doctor.yaml", 1) if declared else None)
     return lint(repository(root, files), [target], load(), name="repository x", today=TODAY)
 
 

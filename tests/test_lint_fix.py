@@ -18,7 +18,7 @@ COMPOSE = (
 
 
 def lint(root: Path, *more: str) -> tuple[int, str]:
-    done = CliRunner().invoke(cli, ["lint", str(root), "--gpu", "gfx1100", "--python", "3.12", *more])
+    done = CliRunner().invoke(cli, ["lint", str(root), "--gpu", "gfx1100", "--python", "3.12", "--fail-on", "warning", *more])
     return done.exit_code, done.stdout
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from lint_text import report
 
 from rocm_doctor.lint import readers as declared
 from rocm_doctor.lint.declared import Target
@@ -44,7 +45,7 @@ def test_bf16(tmp_path: Path, line: str, expected: set[str]) -> None:
 
 
 @pytest.mark.parametrize(("line", "gpu", "expected"), [
-    ("flash_attention: true", "gfx906", "error"), ("attn_implementation: flash_attention_2", "gfx908", "error"),
+    ("flash_attention: true", "gfx906", "warning"), ("attn_implementation: flash_attention_2", "gfx908", "warning"),
     ("flash_attn: fa2", "gfx1201", "note"), ("flash_attn: fa2", "gfx942", ""), ("flash_attn: sdpa", "gfx906", ""),
     ("flash_attention: false", "gfx906", ""), ("flash_attn: auto", "gfx906", ""),
 ])  # fmt: skip
@@ -136,7 +137,9 @@ jobs:
 def test_a_job_is_judged_by_where_it_runs(tmp_path: Path) -> None:
     name = "_DOT_github__workflows__ci_DOT_yml"
     own = judged(tmp_path, **{name: JOB.format("[self-hosted, rocm]")})
-    assert [(f.id, f.severity, f.evidence[0].place) for f in own] == [("version.torch-not-rocm", "error", "line 8")]
+    assert [(f.id, f.severity, f.evidence[0].place) for f in own] == [("version.torch-not-rocm", "warning", "line 8")]
+    named = judged(tmp_path, "gfx942", **{name: JOB.format("[self-hosted, mi300]")})
+    assert [f.severity for f in named] == ["error"]
     hosted = judged(tmp_path, **{name: JOB.format("ubuntu-24.04")})
     assert hosted == []
 
@@ -299,7 +302,7 @@ def test_a_driver_release_is_no_rocm_and_a_cuda_image_may_be_given_rocm(tmp_path
 
 def test_a_name_in_lower_case_is_of_the_script_itself(tmp_path: Path) -> None:
     for line, severity in (("arch=gfx900", "warning"), ("export GPU_ARCHS=gfx900", "error")):
-        found = judged(tmp_path, **{"rocm_DOT_sh": f"{line}\npip install numpy\n"})
+        found = report(tmp_path, {"rocm.sh": f"{line}\npip install numpy\n"}, declared=True).findings
         assert {f.severity for f in found if f.id == "arch.not-in-build"} == {severity}
 
 

@@ -73,7 +73,7 @@ def command(
         repository = _read(path)
         if explain:
             known_targets = targets(repository, given, names, matrix) if given.gpu or repository.policy.targets else ()
-            click.echo(environments.listed(repository, known_targets))
+            click.echo(environments.listed(repository, matrix, known_targets))
             continue
         if click.get_current_context().get_parameter_source("fail_on") == click.core.ParameterSource.DEFAULT:
             fail_on = repository.policy.fail_on or fail_on

@@ -7,25 +7,28 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from rocm_doctor.commands import filled
+from rocm_doctor.lint.certainty import NOT_ROCM
 from rocm_doctor.lint.declared import Environment, Repository, Target
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.proposals import proposal
 from rocm_doctor.lint.rules.findings import target_reading
+from rocm_doctor.lint.rules.indexes import for_system
 from rocm_doctor.lint.rules.torch_state import last_state
-from rocm_doctor.lint.weighing import NOT_ROCM, in_example
+from rocm_doctor.lint.weighing import in_example
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Subject
+from rocm_doctor.rules.build import build_of
 from rocm_doctor.rules.findings import finding
 
 
-def meant_for(target: Target, environments: Sequence[Environment]) -> Iterator[Environment]:
+def meant_for(target: Target, environments: Sequence[Environment], matrix: Matrix) -> Iterator[Environment]:
     """The environments that would run on the target, with what they do on its GPU."""
     for one in environments:
-        if not why_not(one, target):
+        if not why_not(one, target, matrix):
             yield on_gpu(one, target)
 
 
-def why_not(one: Environment, target: Target) -> str:
+def why_not(one: Environment, target: Target, matrix: Matrix) -> str:
     """Why an environment is left out for a target; empty where it is judged."""
     if one.purpose.kind not in ("amd", "neutral") and not (one.purpose.kind == "windows" and target.os == "windows"):
         return one.purpose.kind
@@ -35,7 +38,19 @@ def why_not(one: Environment, target: Target) -> str:
     system = one.os or (
         "linux" if one.sort in ("image", "service") or one.place.file.endswith((".sh", ".bash", ".slurm", ".sbatch")) else ""
     )
+    if not system and target.platform != "linux" and one.purpose.kind == "amd" and _needs_linux(one, target, matrix):
+        system = "linux"
     return f"{system} only" if system and system != target.platform else ""
+
+
+def _needs_linux(one: Environment, target: Target, matrix: Matrix) -> bool:
+    """True if an environment ends up with a ROCm torch on Linux, and with none on the target's system."""
+    there = last_state(one, matrix, msgspec.structs.replace(target, os="linux"))
+    if there is None or there[2].build != "rocm":
+        return False
+    here = last_state(one, matrix, target)
+    build = build_of(matrix, here[2].local) if here else None
+    return here is None or here[2].build != "rocm" or bool(build and not for_system(build, target.platform))
 
 
 def on_gpu(one: Environment, target: Target) -> Environment:
@@ -55,11 +70,11 @@ _CALLED = {
 }  # fmt: skip
 
 
-def left_out(repository: Repository, targets: Sequence[Target]) -> Iterator[str]:
+def left_out(repository: Repository, targets: Sequence[Target], matrix: Matrix) -> Iterator[str]:
     """One line on the environments that no target would run, by what they are for."""
     counts: dict[str, int] = {}
     for one in repository.environments:
-        whys = [why_not(one, target) for target in targets]
+        whys = [why_not(one, target, matrix) for target in targets]
         if whys and all(whys):
             word = _CALLED.get(whys[0], whys[0])
             counts[word] = counts.get(word, 0) + 1
@@ -78,7 +93,8 @@ _OTHERS = ("nvidia", "intel", "apple", "other", "cpu")
 def no_environment(repository: Repository, targets: Sequence[Target], found: Sequence[Finding], matrix: Matrix) -> list[Finding]:
     """The finding on a repository all of whose environments are for other hardware, or that only tells its readers what to type.
 
-    It is an error where a list, an image or a lock settles the hardware, and a warning where a library leaves it to its user.
+    It is an error where a list, an image or a lock settles the hardware and no file speaks of AMD GPUs, and a warning where a
+    library leaves it to its user.
     """
     every = [e for e in repository.environments if e.sort != "configuration"]
     open_ = [e for e in every if e.purpose.kind in ("amd", "neutral") and e.sort != "text"]
@@ -90,8 +106,9 @@ def no_environment(repository: Repository, targets: Sequence[Target], found: Seq
         if e.sort == "text" and e.purpose.kind in ("documentation", *_OTHERS) and brings_torch(e, targets, matrix)
     ]
     said = any(f.id in (NOT_ROCM, "repo.no-amd-environment") and f.severity != "note" for f in found)
-    first = next(iter(others or told), None)
-    documented = any(e.sort == "text" and not why_not(e, t) and e.purpose.kind == "amd" for e in every for t in targets)
+    settled = [e for e in others if e.sort not in ("job", "text") and not in_example(e)]
+    first = next(iter(settled or others or told), None)
+    documented = any(e.sort == "text" and not why_not(e, t, matrix) and e.purpose.kind == "amd" for e in every for t in targets)
     elsewhere = _only_elsewhere(every, targets, matrix)
     if elsewhere and not said:
         return [elsewhere]
@@ -99,15 +116,16 @@ def no_environment(repository: Repository, targets: Sequence[Target], found: Seq
         return []
     target = targets[0]
     best = proposal(None, target, matrix)
-    settled = any(e.sort not in ("job", "text") and not in_example(e) for e in others) and not repository.package
-    places = [e.purpose.place or e.place for e in (others or told)[:5]]
+    certain = settled and not repository.package and (repository.mention is None or target.place is not None)
+    places = [e.purpose.place or e.place for e in (settled or others or told)[:5]]
+    places += [repository.mention] if repository.mention else []
     which = "only its documentation says what to install" if not others else _which(others)
     return [
         finding(
             matrix,
             "repo.no-amd-environment",
             evidence=[*(p.reading() for p in dict.fromkeys(places)), *target_reading(target)],
-            severity="error" if settled else "warning",
+            severity="error" if certain else "warning",
             subject=Subject(first.name, "environment"),
             title=f"no environment for AMD GPUs: {which}",
             commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
@@ -124,11 +142,11 @@ def _only_elsewhere(every: Sequence[Environment], targets: Sequence[Target], mat
     amd = [e for e in every if e.purpose.kind == "amd" and (e.steps or e.image)]
     amd = [e for e in amd if e.sort != "text"] or amd
     for target in targets:
-        if not amd or not all(why_not(e, target) for e in amd):
+        if not amd or not all(why_not(e, target, matrix) for e in amd):
             continue
-        if any((state := last_state(e, matrix, target)) and state[2].build == "rocm" for e in meant_for(target, every)):
+        if any((state := last_state(e, matrix, target)) and state[2].build == "rocm" for e in meant_for(target, every, matrix)):
             continue
-        whys = dict.fromkeys(why_not(e, target).removesuffix(" only") for e in amd)
+        whys = dict.fromkeys(why_not(e, target, matrix).removesuffix(" only") for e in amd)
         named = " and ".join(_SYSTEMS.get(why, why) for why in whys)
         return finding(
             matrix,

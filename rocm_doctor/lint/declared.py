@@ -117,11 +117,15 @@ class Container(msgspec.Struct, frozen=True):
 
 
 class Purpose(msgspec.Struct, frozen=True):
-    """Whom an environment is for, and the words that say so with their place."""
+    """Whom an environment is for, and the words that say so with their place.
+
+    `direct` is False where only settings of the run time say so, or where parts for other hardware are mixed in.
+    """
 
     kind: For = "neutral"
     words: str = ""
     place: Place | None = None
+    direct: bool = True
 
 
 class ReadProblem(msgspec.Struct, frozen=True):
@@ -137,7 +141,8 @@ REPLACED_BLAS = "the rocBLAS of torch is replaced here: which GPUs the new one s
 class Environment(msgspec.Struct, frozen=True):
     """One way into the repository, with everything that it sets. `open`: a library's range, which leaves the torch to its user.
 
-    `unresolved`: what could not be told from the files; it lowers the confidence of what is judged.
+    `unresolved`: what could not be told from the files; it lowers the confidence of what is judged. `unsure`: what runs only
+    under a condition that the files do not decide.
     """
 
     name: str
@@ -154,6 +159,7 @@ class Environment(msgspec.Struct, frozen=True):
     labels: tuple[str, ...] = ()
     purpose: Purpose = Purpose()
     unresolved: tuple[ReadProblem, ...] = ()
+    unsure: tuple[Place, ...] = ()
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -194,10 +200,14 @@ class Policy(msgspec.Struct, frozen=True):
 
 
 class Repository(msgspec.Struct, frozen=True):
-    """All that was read of one repository. `files`: how many were looked into. `package`: others install it beside a torch of theirs."""
+    """All that was read of one repository. `files`: how many were looked into. `package`: others install it beside a torch of theirs.
+
+    `mention`: where a file speaks of ROCm or AMD GPUs, if no environment for them is declared.
+    """
 
     environments: tuple[Environment, ...]
     policy: Policy = Policy()
     problems: tuple[ReadProblem, ...] = ()
     files: int = 0
     package: bool = False
+    mention: Place | None = None

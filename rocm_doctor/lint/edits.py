@@ -39,7 +39,7 @@ def edits(repository: Repository, report: Report, targets: Sequence[Target], mat
     found = [
         edit
         for target in targets
-        for environment in meant_for(target, repository.environments)
+        for environment in meant_for(target, repository.environments, matrix)
         for make in _MAKERS
         for edit in make(environment, target, matrix)
         if (edit.diagnosis, edit.place.file, f"line {edit.place.line}") in said

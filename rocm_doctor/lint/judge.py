@@ -17,6 +17,7 @@ from rocm_doctor.lint.declared import REPLACED_BLAS, Environment, Place, ReadPro
 from rocm_doctor.lint.environments.purpose import ASIDE, is_hosted
 from rocm_doctor.lint.facts import joined, snapshot_of
 from rocm_doctor.lint.folding import accepted, by_cause, fits, of_one_environment
+from rocm_doctor.lint.proof import proven
 from rocm_doctor.lint.readers.files import kind_of
 from rocm_doctor.lint.remedies import in_files
 from rocm_doctor.lint.rules import BUILD_RULES, REPO_RULES
@@ -63,18 +64,18 @@ def lint(
     undecided = [u for one in bare for u in one[2]]
     judged: list[Judged] = []
     for target in targets:
-        for environment in meant_for(target, repository.environments):
+        for environment in meant_for(target, repository.environments, matrix):
             snapshot, found, more = _judged(environment, target, by_files(published(environment, target)))
             facts.append(snapshot)
             undecided += more
             judged += [Judged(environment, target, said_of_wheels(f, matrix), f.id in _ALONE) for f in found]
-    findings = [f for _, found, _ in bare for f in found] + by_cause(weighed(judged, repository.environments, matrix))
+    findings = [f for _, found, _ in bare for f in found] + by_cause(weighed(judged, repository, matrix))
     findings += no_environment(repository, targets, findings, matrix)
     findings += [_of_trouble(t, repository, targets, matrix) for t in repository.problems]
     kept, stale = accepted(findings, repository.policy, today, matrix)
     shown = ranked((f for f in (*kept, *stale) if _wanted(f, ignore, select)), matrix)
     verdict, summary = _verdict(shown, targets, repository, matrix)
-    summary = "; ".join((summary, *left_out(repository, targets)))
+    summary = "; ".join((summary, *left_out(repository, targets, matrix)))
     return Report(
         schema_version=SCHEMA_VERSION,
         tool_version=__version__,
@@ -175,7 +176,7 @@ def _placed(one: Finding, environment: Environment, target: Target) -> Finding:
 
 def _of_trouble(trouble: ReadProblem, repository: Repository, targets: Sequence[Target], matrix: Matrix) -> Finding:
     there = [e for e in repository.environments if e.place.file == trouble.place.file]
-    left = bool(there and targets) and all(why_not(e, t) for e in there for t in targets)
+    left = bool(there and targets) and all(why_not(e, t, matrix) for e in there for t in targets)
     aside = (
         left
         or kind_of(trouble.place.file) in ("config", "deepspeed", "tomlconfig")
@@ -206,16 +207,16 @@ def _verdict(
     named = ", ".join(t.gpu or t.name for t in targets)
     if not repository.environments:
         return "undetermined", f"no file that declares a stack was found among {repository.files} that were read"
-    judged = [e for e in repository.environments if not all(why_not(e, t) for t in targets)]
+    judged = [e for e in repository.environments if not all(why_not(e, t, matrix) for t in targets)]
     if not judged:
         return "undetermined", f"no environment for {named} among {len(repository.environments)}"
-    many = "s" if len(judged) > 1 else ""
+    count = f"{len(judged)} declared environment{'s' if len(judged) > 1 else ''} (Python code is not read)"
     if not any(_of_gpus(e, targets, matrix) for e in judged):
-        return (
-            "undetermined",
-            f"no torch and nothing for AMD GPUs in {len(judged)} declared environment{many} (Python code is not read)",
-        )
-    return "ready", f"no problem found for {named} in {len(judged)} declared environment{many} (Python code is not read)"
+        return "undetermined", f"no torch and nothing for AMD GPUs in {count}"
+    open_ = [t.gpu for t in targets if t.gpu and not proven(meant_for(t, repository.environments, matrix), t, matrix)]
+    if open_:
+        return "undetermined", f"no problem found, but nothing is known to bring code for {', '.join(open_)} in {count}"
+    return "ready", f"no problem found for {named} in {count}"
 
 
 def rebased(report: Report, prefix: str) -> Report:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from rocm_doctor.commands import filled
-from rocm_doctor.lint.declared import Environment, Target
+from rocm_doctor.lint.certainty import NOT_ROCM, capped, is_settled
+from rocm_doctor.lint.declared import Environment, Place, Repository, Target
 from rocm_doctor.lint.environments.purpose import EXAMPLES
 from rocm_doctor.lint.environments.words import named, words_of
 from rocm_doctor.lint.proposals import advice, proposal
@@ -18,7 +19,6 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Severity, Subject
 from rocm_doctor.rules.findings import finding
 
-NOT_ROCM = "version.torch-not-rocm"
 # Folders that hold how a project is installed, and not a project of their own.
 _INSTALLING = frozenset((
     "docker", "dockerfiles", "requirements", ".github", "workflows", "ci", ".ci", "scripts", "script", "install", "installers", "setup",
@@ -35,10 +35,11 @@ class Judged(msgspec.Struct, frozen=True):
     alone: bool = False
 
 
-def weighed(judged: Iterable[Judged], environments: Sequence[Environment], matrix: Matrix) -> list[Judged]:
+def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) -> list[Judged]:
     """The findings by weight; those on the torch of environments for no one in particular become one for each target."""
-    amd = [e for e in environments if e.purpose.kind == "amd" and e.sort not in ("text", "configuration")]
-    told = [] if amd else [e for e in environments if e.purpose.kind == "amd" and e.sort == "text"]
+    for_amd = [e for e in repository.environments if e.purpose.kind == "amd"]
+    amd = [e for e in for_amd if e.sort not in ("text", "configuration")]
+    told = [] if amd else [e for e in for_amd if e.sort == "text"]
     kept: list[Judged] = []
     general: list[Judged] = []
     for one in sorted(_without_repeats(judged), key=lambda j: j.environment.place.file.count("/")):
@@ -57,8 +58,8 @@ def weighed(judged: Iterable[Judged], environments: Sequence[Environment], matri
         elif found.severity != "note" and in_example(environment):
             kept.append(_as(one, "warning" if found.severity == "error" else "note"))
         else:
-            kept.append(one)
-    return [_proposed(one, matrix) for one in kept] + _one_for_each_target(general, bool(amd), matrix)
+            kept.append(msgspec.structs.replace(one, finding=capped(found, environment, one.target)))
+    return [_proposed(one, matrix) for one in kept] + _one_for_each_target(general, bool(amd), repository.mention, matrix)
 
 
 def _proposed(one: Judged, matrix: Matrix) -> Judged:
@@ -144,8 +145,11 @@ def _is_open(one: Judged, matrix: Matrix) -> bool:
     return listed and not any(pinned(r.spec) or r.url for r in asked)
 
 
-def _one_for_each_target(general: Sequence[Judged], any_amd: bool, matrix: Matrix) -> list[Judged]:
-    """The finding on the torch that everybody gets: its cause is that nothing in the repository is meant for AMD."""
+def _one_for_each_target(general: Sequence[Judged], any_amd: bool, mention: Place | None, matrix: Matrix) -> list[Judged]:
+    """The finding on the torch that everybody gets: its cause is that nothing in the repository is meant for AMD.
+
+    It is an error where the project's own list settles torch, and no file speaks of AMD GPUs or the repository declares the target.
+    """
     made: list[Judged] = []
     for target in dict.fromkeys(j.target for j in general):
         of_target = sorted((j for j in general if j.target == target), key=lambda j: _prominence(j, matrix))
@@ -155,7 +159,10 @@ def _one_for_each_target(general: Sequence[Judged], any_amd: bool, matrix: Matri
         open_ = _is_open(first, matrix)
         step = next((s for s in first.environment.steps if any(r.name == "torch" for r in s.requirements)), None)
         found = first.finding
-        severity: Severity = "warning" if open_ or found.severity != "error" else "error"
+        doubt = open_ or not is_settled(found, first.environment)
+        if target.place is None:
+            doubt = doubt or any_amd or bool(mention or _prominence(first, matrix)[0])
+        severity: Severity = "warning" if doubt or found.severity != "error" else "error"
         title = found.title if any_amd else f"no environment for AMD GPUs: {found.title}"
         words = advice(first.environment, step, proposal(first.environment, target, matrix))
         made.append(
@@ -165,7 +172,7 @@ def _one_for_each_target(general: Sequence[Judged], any_amd: bool, matrix: Matri
                     found if not open_ else finding(matrix, "repo.no-amd-environment", evidence=(), subject=Subject(found.subject, "environment"), cause=found.cause),
                     severity=severity,
                     title=title,
-                    evidence=tuple(dict.fromkeys((*places, *whose))),
+                    evidence=tuple(dict.fromkeys((*places, *([mention.reading()] if mention else []), *whose))),
                     advice=words,
                     commands=matrix.typed(filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu)),
                 ),

@@ -48,6 +48,20 @@ def chosen(arms: Sequence[Arm], kind: Kind) -> list[Arm]:
     return [arm for arm in open_ if decided(arm.filled) is not False]
 
 
+def runs(arms: Sequence[Arm], kind: Kind) -> bool:
+    """True if a command in these arms is known to run on hardware of that kind: each asks for it, or holds by what is known."""
+    return all(_asks(arm, kind) or decided(arm.filled) for arm in arms)
+
+
+def _asks(arm: Arm, kind: Kind) -> bool:
+    """True if an arm asks for that hardware, or is what is left when all other hardware was asked for."""
+    asked, there = kind_of(arm)
+    if asked != "neutral":
+        return (asked == kind) is there
+    denied = [tested(condition) for condition in arm.denied]
+    return not arm.condition and bool(denied) and all(other not in ("neutral", kind) and there for other, there in denied)
+
+
 def decided(condition: str) -> bool | None:
     """True if a comparison of two known texts holds; None for any other test."""
     found = _EQUAL.fullmatch(condition.strip())

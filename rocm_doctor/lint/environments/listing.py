@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rocm_doctor.lint.coverage import why_not
 from rocm_doctor.lint.declared import Environment, Repository, Target
+from rocm_doctor.matrix import Matrix
 
 _FOR = {
     "amd": "AMD", "nvidia": "NVIDIA", "intel": "Intel", "apple": "Apple", "other": "another accelerator", "cpu": "the CPU",
@@ -15,7 +16,7 @@ _FOR = {
 _ORDER = tuple(_FOR)
 
 
-def listed(repository: Repository, targets: Sequence[Target] = ()) -> str:
+def listed(repository: Repository, matrix: Matrix, targets: Sequence[Target] = ()) -> str:
     """One block for each purpose, the judged ones first; training configurations are counted. With targets, an environment that
     none of them would run says why.
     """
@@ -25,15 +26,15 @@ def listed(repository: Repository, targets: Sequence[Target] = ()) -> str:
         of_kind = [e for e in shown if e.purpose.kind == kind]
         judged = "judged" if kind in ("amd", "neutral") else "left out"
         lines.append(f"for {_FOR[kind]}: {len(of_kind)}, {judged}")
-        lines += [f"  {_line(one)}{_left_out(one, targets) if judged == 'judged' else ''}" for one in of_kind]
+        lines += [f"  {_line(one)}{_left_out(one, targets, matrix) if judged == 'judged' else ''}" for one in of_kind]
     count = len(repository.environments) - len(shown)
     if count:
         lines.append(f"training configurations: {count}")
     return "\n".join(lines) or f"no file that declares an environment was found among {repository.files} that were read"
 
 
-def _left_out(one: Environment, targets: Sequence[Target]) -> str:
-    whys = [why_not(one, target) for target in targets]
+def _left_out(one: Environment, targets: Sequence[Target], matrix: Matrix) -> str:
+    whys = [why_not(one, target, matrix) for target in targets]
     return f"  left out: {whys[0]}" if whys and all(whys) else ""
 
 

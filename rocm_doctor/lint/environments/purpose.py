@@ -131,12 +131,13 @@ def _named(environment: Environment, folders: list[str]) -> Purpose | None:
 
 
 def _made_of(environment: Environment) -> Purpose | None:
-    """What it is made of; AMD before others, so that a mixture is judged."""
-    found = list(_evidence(environment))
+    """What it is made of; AMD before others, so that a mixture is judged, and what settles it before what only tunes it."""
+    found = sorted(_evidence(environment), key=lambda purpose: not purpose.direct)
+    mixed = {"amd", "nvidia"} <= {purpose.kind for purpose in found if purpose.direct}
     for kind in ("amd", "nvidia", "intel", "apple", "other", "cpu"):
         for purpose in found:
             if purpose.kind == kind:
-                return purpose
+                return msgspec.structs.replace(purpose, direct=purpose.direct and not mixed)
     return None
 
 
@@ -165,7 +166,8 @@ def _evidence(environment: Environment) -> Iterator[Purpose]:
                 word = m[1] or m[2].strip("/")
                 yield Purpose("amd" if word == "rocm" else "cpu" if word == "cpu" else "nvidia", f"torch {r.spec}", r.place)
     for s in environment.variables:
-        yield from _first(_VARIABLES, s.name, s.place, "variable", whole=True)
+        for purpose in _first(_VARIABLES, s.name, s.place, "variable", whole=True):
+            yield msgspec.structs.replace(purpose, direct=s.name == "HSA_OVERRIDE_GFX_VERSION")
 
 
 def _first(

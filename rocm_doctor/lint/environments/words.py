@@ -41,8 +41,8 @@ _GENERATIONS: tuple[tuple[str, str], ...] = (
     (r"navi\s?1", "gfx101*"), (r"navi\s?2", "gfx103*"), (r"navi\s?3", "gfx110*"), (r"navi\s?4", "gfx120*"),
     (r"rx\s?5\d00", "gfx101*"), (r"rx\s?6\d\d\d?", "gfx103*"), (r"rx\s?7\d00", "gfx110*"), (r"rx\s?9\d\d\d?", "gfx120*"),
     (r"renoir|cezanne|lucienne", "gfx90c"), (r"vega\s?10", "gfx900"), (r"vega\s?20|radeon vii|(?<![a-z0-9])mi[56]0(?![a-z0-9])", "gfx906"),
-    (r"(?<![a-z0-9])mi1\d\d", "gfx908"), (r"(?<![a-z0-9])mi2\d\d", "gfx90a"), (r"(?<![a-z0-9])mi3[02]\d", "gfx942"),
-    (r"(?<![a-z0-9])mi35\d", "gfx950"),
+    (r"(?<![a-z0-9])mi1\d\d", "gfx908"), (r"(?<![a-z0-9])mi2\d[\dx]", "gfx90a"), (r"(?<![a-z0-9])mi3[02][\dx]", "gfx942"),
+    (r"(?<![a-z0-9])mi35[\dx]", "gfx950"),
     (r"phoenix", "gfx1103"), (r"strix\s?halo", "gfx1151"), (r"strix\s?point", "gfx1150"), (r"rembrandt", "gfx1035"),
 )  # fmt: skip
 _GFX = re.compile(r"gfx\d{2,4}[a-f]?[x*]{0,2}", re.I)

@@ -34,6 +34,7 @@ from rocm_doctor.lint.readers import (
     workflows,
 )
 from rocm_doctor.lint.readers.files import Tree, folder_of
+from rocm_doctor.lint.readers.script import places_of
 from rocm_doctor.lint.readers.shell import Used
 
 _LOCKS = {"uvlock": "uv.lock", "poetrylock": "poetry.lock", "pylock": "pylock.toml"}
@@ -70,7 +71,16 @@ def read(root: Path, alone: str = "") -> Repository:
     more = [with_purpose(one, vendored) for one in _alone(tree, listed, used - {alone}, alone, _installer(found))]
     found += [_as_choice(one, found + more) for one in more]
     problems = (*rules.problems, *dict.fromkeys(tree.problems))
-    return Repository(tuple(e for e in found if _says_something(e)), rules, problems, len(listed), _is_package(tree))
+    said = tuple(e for e in found if _says_something(e))
+    for_amd = any(e.purpose.kind == "amd" and e.sort != "text" for e in said)
+    mention = None if for_amd else tree.mention(_OF_AMD, _HINTS)
+    return Repository(said, rules, problems, len(listed), _is_package(tree), mention)
+
+
+_HINTS = (b"rocm", b"radeon", b"amd", b"gfx", b"hip", b"mi2", b"mi3")
+_OF_AMD = re.compile(
+    rb"(?i:\brocm|radeon|amdgpu|\bamd (?:gpu|instinct))|\bgfx(?:9|10|11|12)\d|torch\.version\.hip|\bHIP_|hipcc|\bMI[23]\d\d[AX]?\b"
+)
 
 
 def _as_choice(one: Environment, all_: Sequence[Environment]) -> Environment:
@@ -156,7 +166,11 @@ def _script(tree: Tree, path: str) -> Iterator[Made]:
     if windows:
         found = shell.new()
         script.read_windows(text, Place(path, 1), shell.checkout(tree, folder_of(path), {}), found)
-        yield _of_script(path, Place(path, 1), found, "windows"), found.used
+        one = _of_script(path, Place(path, 1), found, "windows")
+        if word := _ZLUDA.search(text):
+            place = Place(path, text.count("\n", 0, word.start()) + 1)
+            one = msgspec.structs.replace(one, purpose=Purpose("other", "ZLUDA, which runs the CUDA torch", place))
+        yield one, found.used
         return
     if not script.speaks(text):
         return
@@ -191,6 +205,7 @@ def _script(tree: Tree, path: str) -> Iterator[Made]:
             yield msgspec.structs.replace(one, name=f"{path} branch {kind}", purpose=purpose), used
 
 
+_ZLUDA = re.compile(r"\bzluda", re.I)
 # What compiles code for GPUs: a list of them in a script without any of it is for something else, such as what is downloaded.
 _BUILDS = re.compile(
     r"\b(?:cmake|make|ninja|hipcc|amdclang\S*|clang\S*|meson|bazel|setup\.py|(?:pip\d?|uv) (?:install|wheel|pip install|build|sync)|build\w*|docker)\b"
@@ -210,7 +225,7 @@ def _only_torch(made: dict[Kind, Made]) -> Kind | None:
 def _of_script(path: str, place: Place, found: shell.Script, os: str = "") -> Environment:
     return Environment(
         path, place, steps=tuple(found.steps), variables=tuple(found.variables), containers=tuple(found.containers), os=os,
-        sort="script", unresolved=tuple(found.problems),
+        sort="script", unresolved=tuple(found.problems), unsure=tuple(found.unsure),
     )  # fmt: skip
 
 
@@ -218,6 +233,7 @@ def _with_projects(tree: Tree, environment: Environment, files: Sequence[Used]) 
     """The environment with the steps of the projects and environment files that its commands install, each at its place."""
     steps = list(environment.steps)
     python: Setting | None = environment.python
+    unsure = list(environment.unsure)
     for file in sorted(dict.fromkeys(files), key=lambda f: f.at, reverse=True):
         more: Sequence[Step] = ()
         if file.path.endswith("pyproject.toml"):
@@ -226,7 +242,8 @@ def _with_projects(tree: Tree, environment: Environment, files: Sequence[Used]) 
         elif file.path.endswith((".yml", ".yaml")) and (made := conda.environment(tree, file.path)):
             more = made.steps
         steps[file.at : file.at] = more
-    return msgspec.structs.replace(environment, steps=tuple(steps), python=python)
+        unsure += () if file.sure else places_of(more)
+    return msgspec.structs.replace(environment, steps=tuple(steps), python=python, unsure=tuple(unsure))
 
 
 def _installed(tree: Tree, file: Used) -> tuple[list[Step], Setting | None]:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from rocm_doctor.lint.declared import Place
-from rocm_doctor.lint.environments.branches import Arm, chosen, kind_of
+from rocm_doctor.lint.environments.branches import Arm, chosen, kind_of, runs
 from rocm_doctor.lint.environments.words import Kind
 from rocm_doctor.lint.readers.files import quoted
 
@@ -61,9 +61,10 @@ def commands(file: str, text: str, first: int, names: dict[str, str], kind: Kind
     root = _parser().parse(source).root_node
     reading.find_functions(root)
     yield from reading.of(root, (), 0)
+    # A function that the text does not call may be called by another one.
     for name, body in reading.functions.items():
         if name not in reading.called:
-            yield from reading.of(body, (), 0)
+            yield from reading.of(body, (Arm(body.start_byte, first, f"{name} is called"),), 0)
 
 
 class _Reading:
@@ -80,6 +81,8 @@ class _Reading:
         self.calls = 0
         self.call: Place | None = None
         self.left = MAX_COMMANDS
+        self.doubtful: set[str] = set()
+        """Variables that are set in a branch that may not run: a test of them decides nothing."""
 
     def find_functions(self, root: Node) -> None:
         """The functions that are defined on the outer level or in a branch of it."""
@@ -125,7 +128,7 @@ class _Reading:
         assigned = 0
         for child in node.named_children:
             if child.type == "variable_assignment":
-                words.append(self._assigned(child))
+                words.append(self._assigned(child, arms))
                 assigned += 1
             elif child.type == "command_name":
                 words += self._words(child.named_children[0] if child.named_children else child)
@@ -174,16 +177,17 @@ class _Reading:
         )
         for one in found:
             yield from self._substituted(one, arms, depth)
-        words = [self._assigned(one) for one in found]
+        words = [self._assigned(one, arms) for one in found]
         if words:
             self.left -= 1
             exported = node.type == "declaration_command" and _text(node).startswith(("export", "declare -x", "typeset -x"))
             yield Command([*words, *(["export"] if exported else [])], self._place(node), arms, len(words))
 
-    def _assigned(self, node: Node) -> str:
+    def _assigned(self, node: Node, arms: tuple[Arm, ...]) -> str:
         """`NAME=value`; the variable is set for what follows. `+=` appends."""
         name_node, value_node = node.child_by_field_name("name"), node.child_by_field_name("value")
         name = re.sub(r"\[.*", "", _text(name_node)) if name_node is not None else ""
+        (self.doubtful.discard if runs(arms, self.kind) else self.doubtful.add)(name)
         if value_node is not None and value_node.type == "array":
             more = [word for child in value_node.named_children for word in self._words(child)]
             before = self.names.get(name + "[@]", "").split("\0") if "+=" in _text(node)[: len(name) + 3] else []
@@ -249,7 +253,9 @@ class _Reading:
         yield from self._chosen(found, arms, depth)
 
     def _arm(self, node: Node, part: Node, said: str, denied: list[str]) -> Arm:
-        return Arm(node.start_byte, self.first + part.start_point[0], said, tuple(denied), filled(said, self.names))
+        open_ = self.doubtful and any((m[1] or m[3]) in self.doubtful for m in _EXPANSION.finditer(said))
+        known = "" if open_ else filled(said, self.names)
+        return Arm(node.start_byte, self.first + part.start_point[0], said, tuple(denied), known)
 
     def _chosen(self, found: list[tuple[Arm, list[Node]]], arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
         self.arms += [arm for arm, _ in found]
@@ -263,7 +269,7 @@ class _Reading:
         denied: list[str] = []
         found: list[tuple[Arm, list[Node]]] = []
         value = node.child_by_field_name("value")
-        over = filled(_text(value).strip('"'), self.names) if value is not None else ""
+        over = self._arm(node, node, _text(value).strip('"'), []).filled if value is not None else ""
         for item in (c for c in node.named_children if c.type == "case_item"):
             head = (item.text or b"").split(b")", 1)[0].decode("utf-8", "replace").strip("( \t")[:500]
             patterns = {c.id for c in item.children_by_field_name("value")}

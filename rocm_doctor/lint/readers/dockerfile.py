@@ -87,6 +87,7 @@ def _built(
         sort="image",
         labels=(stage.name,) if stage.name else (),
         unresolved=(*unresolved, *found.problems),
+        unsure=tuple(found.unsure),
     )
     return made, found.used
 

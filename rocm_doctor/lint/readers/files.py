@@ -6,6 +6,7 @@ where a reader would have wanted it, and silently where no reader cares for the 
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import stat
@@ -20,6 +21,9 @@ from rocm_doctor.lint.declared import Place, ReadProblem
 
 MAX_BYTES = 4 * 2**20
 MAX_FILES = 200_000
+MAX_SEARCHED = 2**20
+MAX_CONFIG = 2**18
+_CONFIGS = ("config", "deepspeed", "tomlconfig")
 _SKIP = frozenset((
     ".git", ".vscode", ".idea", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", "site-packages",
     ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".eggs", "wandb", "mlruns",
@@ -93,12 +97,18 @@ _SUFFIXES = re.compile(
     r"(?:^|/)makefile$|\.(?:txt|cmake|in|toml|lock|ya?ml|json|sh|bash|slurm|sbatch|bat|cmd|ps1|env|md|rst|ipynb|py|cfg)$|dockerfile|containerfile|(?:^|/)\.env"
     r"|(?:^|/)pipfile$"
 )
-# A YAML or JSON file is parsed only when it holds a word of a training configuration: data files cost one look.
-_CONFIG_WORDS = re.compile(
-    r"base_model|model_name_or_path|mixed_precision|compute_environment|finetuning_type|load_in_4bit|attn_implementation|flash_attn"
-    r"|flash_attention|per_device_train_batch_size|micro_batch_size|bnb_4bit|quantization_bit|zero_optimization|\"bf16\"|quantization_config"
-    r"|_component_:\s*torchtune|adamw8bit|AdamW8bit|optimizer_type|lora_rank|network_dim|sd_trainer|pretrained_model|fp8|nvfp4|dtype:"
+# What may say how a project is installed, in words or in code; what is generated says nothing of it.
+_TEXTS = re.compile(
+    r"\.(?:md|rst|txt|adoc|html|py|ipynb|js|mjs|cjs|ts|json5?|ya?ml|toml|cfg|ini|sh|bash|zsh|bat|cmd|ps1|in|cmake|nix|tmpl|j2)$"
+    r"|(?:^|/)(?:makefile|dockerfile\S*|containerfile\S*|justfile)$"
 )
+# A YAML or JSON file is parsed only when it holds a word of a training configuration: data files cost one look.
+_CONFIG_WORDS = (
+    "base_model", "model_name_or_path", "mixed_precision", "compute_environment", "finetuning_type", "load_in_4bit", "attn_implementation",
+    "flash_attn", "flash_attention", "per_device_train_batch_size", "micro_batch_size", "bnb_4bit", "quantization_bit", "zero_optimization",
+    '"bf16"', "quantization_config", "_component_:", "adamw8bit", "AdamW8bit", "optimizer_type", "lora_rank", "network_dim", "sd_trainer",
+    "pretrained_model", "fp8", "nvfp4", "dtype:",
+)  # fmt: skip
 
 
 class Tree:
@@ -119,8 +129,19 @@ class Tree:
                 self.problems.append(ReadProblem(Place(path, 0), f"more than {MAX_FILES} files; the rest was not looked at"))
                 return
             kind = kind_of(path)
-            if kind and not any(fnmatchcase(path, glob) for glob in self.exclude):
+            if (
+                kind
+                and not any(fnmatchcase(path, glob) for glob in self.exclude)
+                and not (kind in _CONFIGS and self._is_data(path))
+            ):
                 yield kind, path
+
+    def _is_data(self, path: str) -> bool:
+        """True if a YAML, JSON or TOML file is larger than any training configuration."""
+        try:
+            return (self.root / path).stat().st_size > MAX_CONFIG
+        except OSError:
+            return False
 
     def _walk(self, root: str) -> Iterator[str]:
         """Relative paths of files in the order of their names, without recursion: a folder may be 2,000 deep."""
@@ -167,6 +188,25 @@ class Tree:
         except (OSError, ValueError):
             return []
         return [f"{folder}/{one}".lstrip("/") for one in there[:MAX_FILES] if encodable(one) and fnmatchcase(one, name[:200])]
+
+    def mention(self, words: re.Pattern[bytes], hints: tuple[bytes, ...]) -> Place | None:
+        """The first place where a text of the repository, of any kind, has one of these words; locks and data files are left out.
+
+        `hints`: one of them, in lower case, is in each text that has such a word.
+        """
+        for path in itertools.islice(self._walk(str(self.root)), MAX_FILES):
+            if not _TEXTS.search(path.lower()):
+                continue
+            try:
+                real = self.root / path
+                data = real.read_bytes() if not real.is_symlink() and real.stat().st_size <= MAX_SEARCHED else b""
+            except OSError:
+                continue
+            low = data.lower()
+            if any(hint in low for hint in hints) and (found := words.search(data)):
+                line = data.count(b"\n", 0, found.start())
+                return Place(path, line + 1, quoted(data.split(b"\n")[line].decode("utf-8", "replace")))
+        return None
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file that was read."""
@@ -222,7 +262,7 @@ def decoded(data: bytes) -> tuple[str | None, str]:
 
 def is_config(text: str) -> bool:
     """True if a YAML or JSON text looks like a training configuration."""
-    return _CONFIG_WORDS.search(text) is not None
+    return any(word in text for word in _CONFIG_WORDS)
 
 
 def joined(folder: str, name: str) -> str | None:

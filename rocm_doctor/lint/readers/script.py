@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterable
 
 import msgspec
 
 from rocm_doctor.lint.declared import REPLACED_BLAS, Index, Place, ReadProblem, Setting, Step
-from rocm_doctor.lint.environments.branches import targets
+from rocm_doctor.lint.environments.branches import runs, targets
 from rocm_doctor.lint.readers import bash, shell
 from rocm_doctor.lint.readers.installs import container, install
 
@@ -41,13 +42,21 @@ def read(text: str, place: Place, context: shell.Context, found: shell.Script) -
     for count, one in enumerate(bash.commands(place.file, text, place.line, context.names, context.kind), 1):
         if count == MAX_COMMANDS:
             _cut_short(place, context)
-        before = len(found.steps), len(found.variables), len(found.containers)
+        before, used = (len(found.steps), len(found.variables), len(found.containers)), len(found.used)
         _do(one.words, one.place, context, found)
         after = len(found.steps), len(found.variables), len(found.containers)
         if _is_default(one):
             found.variables[before[1] :] = [msgspec.structs.replace(s, default=True) for s in found.variables[before[1] :]]
         if one.arms and after != before and (only := targets(one.arms)):
             _restrict(found, before, only)
+        if not runs(one.arms, context.kind):
+            found.unsure.extend((one.place, *places_of(found.steps[before[0] :])))
+            found.used[used:] = [file._replace(sure=False) for file in found.used[used:]]
+
+
+def places_of(steps: Iterable[Step]) -> list[Place]:
+    """Where the requirements of these steps are written: in a command, or in a list that it reads."""
+    return [place for step in steps for place in (step.place, *(r.place for r in step.requirements))]
 
 
 # A test whether the caller gave an argument or set a variable, and a default for one.

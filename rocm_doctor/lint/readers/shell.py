@@ -9,7 +9,7 @@ import posixpath
 import re
 import shlex
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from rocm_doctor.lint.declared import Container, Place, ReadProblem, Setting, Step
@@ -24,22 +24,30 @@ MAX_COMMAND = 100_000
 
 
 class Used(NamedTuple):
-    """A file of the repository that a command installs from: by which tool, with which extras, before which later step."""
+    """A file of the repository that a command installs from: by which tool, with which extras, before which later step.
+
+    `sure`: False where the command is in a branch that may not run.
+    """
 
     tool: str
     path: str
     extras: tuple[str, ...] = ()
     at: int = 0
+    sure: bool = True
 
 
 class Script(NamedTuple):
-    """What a shell text sets and does, in order. `used`: files that it installs from, and the tool that reads them."""
+    """What a shell text sets and does, in order. `used`: files that it installs from, and the tool that reads them.
+
+    `unsure`: places of what is in a branch that may not run.
+    """
 
     variables: list[Setting]
     steps: list[Step]
     containers: list[Container]
     used: list[Used]
     problems: list[ReadProblem]
+    unsure: list[Place]
 
 
 class Context(NamedTuple):
@@ -80,9 +88,9 @@ def checkout(tree: Tree, folder: str, names: dict[str, str], kind: Kind = "amd")
     return Context(tree, folder, names, {ROOT: ""}, kind, start)
 
 
-def new() -> Script:
-    """A new script, empty."""
-    return Script([], [], [], [], [])
+def new(variables: Iterable[Setting] = ()) -> Script:
+    """A script that has done nothing yet, with the variables that it is given."""
+    return Script([*variables], [], [], [], [], [])
 
 
 def commands(file: str, text: str, first: int = 1) -> Iterator[tuple[Place, str]]:

@@ -50,7 +50,7 @@ def deepspeed(tree: Tree, path: str) -> Environment | None:
 def from_toml(tree: Tree, path: str) -> Environment | None:
     """A TOML file in which a training configuration's words are (kohya, diffusion-pipe)."""
     text = tree.text(path, wanted=False)
-    if text is None or len(text) > 2**18 or not is_config(text):
+    if text is None or not is_config(text):
         return None
     loaded = toml.load(tree, path)
     settings: list[Setting] = []

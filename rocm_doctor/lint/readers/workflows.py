@@ -83,7 +83,7 @@ def _job(
 ) -> tuple[Environment, list[Used]]:
     """A job's commands in the order of its steps; the shell starts at the repository's root."""
     filled = [Setting(s.name, _filled(s.value, known), s.place) for s in variables]
-    found = shell.Script([*filled], [], [], [], [])
+    found = shell.new(filled)
     names = {s.name: s.value for s in filled}
     steps = job.get("steps")
     for step in steps.list() if steps else []:
@@ -109,6 +109,7 @@ def _job(
         sort="job",
         labels=(name, *runner, *values.values()),
         unresolved=tuple(found.problems),
+        unsure=tuple(found.unsure),
     )
     return made, found.used
 
@@ -256,7 +257,7 @@ def _gitlab_job(
 ) -> tuple[Environment, list[Used]]:
     settings = [*environment(tree, path, document.get("variables")), *environment(tree, path, job.get("variables"))]
     names = {**{s.name: s.value for s in settings}, **values}
-    found = shell.Script([*settings], [], [], [], [])
+    found = shell.new(settings)
     context = shell.checkout(tree, "", names)
     for key in ("before_script", "script"):
         lines = job.get(key) or (document.get(key) if key == "before_script" else None)
@@ -275,5 +276,6 @@ def _gitlab_job(
         sort="job",
         labels=(name, *(t.text() for t in (tags.list() if tags else [])), *values.values()),
         unresolved=(*problems, *found.problems),
+        unsure=tuple(found.unsure),
     )
     return made, found.used

@@ -27,17 +27,14 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
         return
     left = list(leaving_out(environment, target))
     # Where another of its builds has code for the GPU, what leaves it out is a part that may do without.
-    part = any(covers(_gfx(s), target.gpu) for s in _lists(environment))
+    part = any(covers(targets_of(s), target.gpu) for s in lists(environment))
     # A job builds for the GPU of its own runner or for a release, a default is one until the caller gives another, and a
     # name in lower case is of the script itself.
     given = {(s.name, s.value) for s in environment.variables if s.default}
     for s in left:
         one = _left_out(environment, target, matrix, s.place, f"{s.name}={s.value}", f"Add {target.gpu} to {s.name}.")
-        yield (
-            msgspec.structs.replace(one, severity="warning")
-            if part or environment.sort == "job" or s.name.islower() or (s.name, s.value) in given
-            else one
-        )
+        aside = part or environment.sort == "job" or s.name.islower() or (s.name, s.value) in given
+        yield msgspec.structs.replace(one, severity="warning") if aside else _choice(one, target)
     seen: set[str] = set()
     for step in environment.steps:
         for index in step.indexes:
@@ -48,24 +45,32 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
             if named and index.url not in seen and not _of_family(named[1], target.gpu):
                 seen.add(index.url)
                 words = f"the index {index.url} is for {named[1]}"
-                yield _left_out(environment, target, matrix, index.place, words, f"Take the index for {target.gpu}.")
+                yield _choice(
+                    _left_out(environment, target, matrix, index.place, words, f"Take the index for {target.gpu}."), target
+                )
+
+
+def _choice(one: Finding, target: Target) -> Finding:
+    """What is built for named GPUs is meant for those: it is wrong only where the repository itself declares the target."""
+    return one if target.place else msgspec.structs.replace(one, severity="warning")
 
 
 def leaving_out(environment: Environment, target: Target) -> Iterator[Setting]:
     """The variables of builds whose targets do not cover the target's GPU."""
-    for s in _lists(environment) if target.gpu else ():
-        if covers(_gfx(s), target.gpu) is False:
+    for s in lists(environment) if target.gpu else ():
+        if covers(targets_of(s), target.gpu) is False:
             yield s
 
 
-def _lists(environment: Environment) -> Iterator[Setting]:
+def lists(environment: Environment) -> Iterator[Setting]:
     """The variables of an environment that list build targets."""
     for s in environment.variables:
         if _VARIABLE.search(s.name) and _LIST.fullmatch(s.value.strip()) and "OVERRIDE" not in s.name:
             yield s
 
 
-def _gfx(s: Setting) -> tuple[str, ...]:
+def targets_of(s: Setting) -> tuple[str, ...]:
+    """The GPUs in a list of build targets."""
     return tuple(re.split(r"[;,\s]+", s.value.strip().strip(";,").lower()))
 
 
@@ -79,6 +84,12 @@ def _too_old(url: str, target: Target, matrix: Matrix) -> str:
         return ""
     upto = [b for b in matrix.torch if b.gfx and b.rocm and versions.sort_key(b.rocm) <= versions.sort_key(named[1] + ".99")]
     return f"the index {url} (ROCm {named[1]})" if upto and not any(target.gpu in b.gfx for b in upto) else ""
+
+
+def indexed_for(url: str, gpu: str) -> bool:
+    """True if an index is called by the GPU, or by the family that it belongs to."""
+    named = _IN_INDEX.search(url)
+    return named is not None and _of_family(named[1], gpu)
 
 
 def _of_family(name: str, gpu: str) -> bool:

@@ -124,7 +124,8 @@ def _flash(environment: Environment, place: Place, target: Target, matrix: Matri
     native = package.releases[0].native
     if target.gpu in native or (switched and rdna):
         return
-    severity: Severity = "note" if rdna else "error"
+    built = environment.purpose.kind == "amd" and environment.sort != "text"
+    severity: Severity = "error" if not rdna else "warning" if built else "note"
     why = (
         (
             f"flash-attn's default build has kernels for {', '.join(native)}; on RDNA only its Triton backend runs, which "

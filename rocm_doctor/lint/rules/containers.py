@@ -50,11 +50,11 @@ def dropped(environment: Environment, target: Target, matrix: Matrix) -> Iterato
         rocm, place, what = system.value, system.place, "ROCm {} is installed"
     elif _brings_rocm(environment, target, matrix):
         return  # torch loads the ROCm of its own wheel, whatever the image has
-    elif image is not None and (release := image_facts(image.value).get("rocm", "") or _newest(image.value, matrix)):
+    elif image is not None and (release := release_of(image.value, matrix)):
         rocm, place, what = release, image.place, "the base image has ROCm {}"
     else:
         return
-    word = _last_word(rocm, target, matrix)
+    word = last_word(rocm, target, matrix)
     if word is not None and word.state in _AGAINST:
         yield found(
             matrix,
@@ -85,15 +85,17 @@ _FOR = ("supported", "deprecated", "works-unofficially", "release-ready", "previ
 _AGAINST = ("dropped", "broken")
 
 
-def _newest(image: str, matrix: Matrix) -> str:
-    """The release behind `rocm/pytorch:latest`: the newest that the catalog has."""
+def release_of(image: str, matrix: Matrix) -> str:
+    """The ROCm release of an image: by its tag; behind `rocm/pytorch:latest` the newest that the catalog has."""
+    if named := image_facts(image).get("rocm"):
+        return named
     repo, tag = image_parts(image)
     if not repo.startswith("rocm/") or tag not in ("", "latest"):
         return ""
     return max((r.version for r in matrix.rocm if versions.parse(r.version)), key=versions.sort_key, default="")
 
 
-def _last_word(rocm: str, target: Target, matrix: Matrix) -> Support | None:
+def last_word(rocm: str, target: Target, matrix: Matrix) -> Support | None:
     """The statement on the target that comes last among those on releases up to this one."""
     said = [s for s in matrix.support if target.gpu in s.gfx and s.os == target.os and s.state in _FOR + _AGAINST]
     so_far = [s for s in said if versions.contains(f"<={rocm}", s.since)]

@@ -1,0 +1,74 @@
+"""What a green verdict needs: an environment that is known to bring code for the target. Finding no problem alone proves nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from rocm_doctor.binaries.targets import covers
+from rocm_doctor.lint.declared import Environment, Setting, Target
+from rocm_doctor.lint.environments.words import cards, holds
+from rocm_doctor.lint.rules.built_for import indexed_for, lists, targets_of
+from rocm_doctor.lint.rules.containers import last_word, release_of
+from rocm_doctor.lint.rules.indexes import Torch, meant
+from rocm_doctor.lint.rules.torch_state import image_parts, last_state
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.rules.build import build_of
+
+
+def proven(environments: Iterable[Environment], target: Target, matrix: Matrix) -> bool:
+    """True if one of the environments that would run on the target is known to bring code for its GPU: a torch, or where nothing
+    brings torch, what is built for it.
+    """
+    last = [(one, last_state(one, matrix, target)) for one in environments]
+    if any(state for one, state in last if one.sort != "text"):
+        return any(_brings(one, state[2], target, matrix) for one, state in last if state)
+    return any(covers(targets_of(s), target.gpu) for one, _ in last if one.sort != "job" for s in lists(one))
+
+
+def _brings(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> bool:
+    if one.purpose.kind != "amd" or one.sort in ("job", "text") or one.unresolved or torch.build != "rocm":
+        return False
+    if any(_is_strange(r.url) for step in one.steps for r in step.requirements if meant(r, target)):
+        return False
+    return _torch_serves(torch, target, matrix) or _names_it(one, target) or _from(one, torch, target, matrix)
+
+
+_COMPILED = re.compile(r"^https?://(?![^/]*(?:\.amd\.com|radeon\.com|pytorch\.org)/).*(?:linux\w*|win_amd64)\.whl")
+
+
+def _is_strange(url: str) -> bool:
+    """True for a compiled wheel at an address of others: which GPUs it has code for is not known."""
+    return _COMPILED.match(url) is not None
+
+
+def _torch_serves(torch: Torch, target: Target, matrix: Matrix) -> bool:
+    """True if the catalog has this build, with code for the GPU and kernels of rocBLAS where those are known."""
+    build = build_of(matrix, torch.local)
+    return build is not None and target.gpu in build.gfx and (not build.blas or target.gpu in build.blas)
+
+
+def _names_it(one: Environment, target: Target) -> bool:
+    """True if torch is asked for with the device package of the GPU, as in `torch[device-gfx1100]`."""
+    extras = {extra for step in one.steps for r in step.requirements if r.name == "torch" for extra in r.extras}
+    return bool(extras & {"device-all", f"device-{target.gpu}"})
+
+
+def _from(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> bool:
+    """True if torch comes from an index for the GPU, or with an image of AMD whose ROCm release lists it."""
+    if torch.origin is not None:
+        return indexed_for(torch.origin.url, target.gpu)
+    return one.image is not None and _image_serves(one.image, target, matrix)
+
+
+def _image_serves(image: Setting, target: Target, matrix: Matrix) -> bool:
+    repo, tag = image_parts(image.value)
+    if not repo.startswith("rocm/") or not holds(cards(image.value), target.gpu):
+        return False
+    if repo != "rocm/pytorch":
+        # AMD's images for training and serving began with MI300X; later tags name a family, as rocm7.14.0_cdna and rocm6.4.2_navi.
+        chip = matrix.gfx.get(target.gpu)
+        return chip is not None and chip.family in ("CDNA3", "CDNA4") and not re.search(r"navi|rdna", tag)
+    release = release_of(image.value, matrix)
+    word = last_word(release, target, matrix) if release else None
+    return word is not None and word.state == "supported" and word.layer in ("runtime", "framework")

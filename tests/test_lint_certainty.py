@@ -1,0 +1,100 @@
+"""When a finding is an error, and when nothing found is a green verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_text import report, said, serious
+
+ROCM = "https://download.pytorch.org/whl/rocm6.4"
+IMAGE = "rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0"
+NOT_ROCM = "version.torch-not-rocm"
+PINNED = {"requirements.txt": "torch==2.9.1\n"}
+
+
+@pytest.mark.parametrize(("more", "severity"), [
+    ({}, "error"), ({"README.md": "Needs an NVIDIA GPU.\n"}, "error"), ({"README.md": "On ROCm see the wiki.\n"}, "warning"),
+    ({"web/setup.js": "const index = 'whl/rocm' + version;\n"}, "warning"), ({"uv.txt": "Radeon RX 7900\n"}, "warning"),
+    ({"train.py": "if torch.version.hip:\n    pass\n"}, "warning"), ({"poetry.lock": '# "pytorch-triton-rocm"\n'}, "error"),
+])  # fmt: skip
+def test_a_torch_for_others_is_an_error_where_no_file_speaks_of_amd(tmp_path: Path, more: dict[str, str], severity: str) -> None:
+    found = serious(report(tmp_path, PINNED | more))
+    assert [(f.id, f.severity) for f in found] == [(NOT_ROCM, severity)]
+    places = {r.artifact for r in found[0].evidence}
+    assert (next(iter(more), "") in places) is (severity == "warning")
+
+
+def test_a_repository_for_others_that_speaks_of_amd_gets_a_warning(tmp_path: Path) -> None:
+    files = {"Dockerfile": "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN pip install torch==2.9.1\n"}
+    assert [s for _, s, _ in said(report(tmp_path, files))] == ["error"]
+    assert [s for _, s, _ in said(report(tmp_path, files | {"docs/faq.md": "AMD GPUs run it too.\n"}))] == ["warning"]
+
+
+def test_a_part_of_a_repository_is_not_what_everybody_installs(tmp_path: Path) -> None:
+    assert [s for _, s, _ in said(report(tmp_path, {"applications/chat/requirements.txt": "torch==2.9.1\n"}))] == ["warning"]
+
+
+def test_a_target_that_the_repository_declares_is_what_all_of_it_is_for(tmp_path: Path) -> None:
+    files = PINNED | {"README.md": "For ROCm.\n", "train.yml": "base_model: x\nload_in_4bit: true\n"}
+    assert {s for _, s, _ in said(report(tmp_path, files, gpu="gfx906"))} == {"warning"}
+    assert {s for _, s, _ in said(report(tmp_path, files, gpu="gfx906", declared=True))} == {"error"}
+
+
+@pytest.mark.parametrize(("files", "severity"), [
+    ({"requirements-rocm.txt": "torch==2.9.1\n"}, "warning"),  # its caller may name the index
+    ({"requirements-rocm.txt": "torch==2.9.1+cu126\n"}, "error"), ({"requirements-rocm.txt": f"torch --index-url {ROCM}\n"}, "error"),
+    ({"Dockerfile.rocm": "FROM ubuntu:24.04\nRUN pip install torch==2.9.1\n"}, "error"),
+    ({"Dockerfile.rocm": "FROM ubuntu:24.04\nRUN pip install -r nowhere.txt torch==2.9.1\n"}, "warning"),  # not all of it is read
+    ({"run.sh": "export HIP_VISIBLE_DEVICES=0\npip install torch==2.9.1\n"}, "warning"),  # a setting that others share
+    ({"Dockerfile": f"FROM {IMAGE}\nRUN pip install torch==2.9.1\n"}, "error"),
+    ({"Dockerfile": f"FROM {IMAGE}\nRUN pip install nvidia-nccl-cu12 torch==2.9.1\n"}, "warning"),  # parts for both
+])  # fmt: skip
+def test_the_wrong_torch_in_an_environment_for_amd(tmp_path: Path, files: dict[str, str], severity: str) -> None:
+    assert [(i, s) for i, s, _ in said(report(tmp_path, files)) if i == NOT_ROCM] == [(NOT_ROCM, severity)]
+
+
+def test_what_a_library_lacks_can_be_done_without(tmp_path: Path) -> None:
+    files = {"requirements-rocm.txt": "--index-url https://download.pytorch.org/whl/rocm6.3\ntorch==2.9.1\nbitsandbytes\n"}
+    assert said(report(tmp_path, files, gpu="gfx906")) == [("lib.bitsandbytes", "warning", "requirements-rocm.txt:3")]
+
+
+@pytest.mark.parametrize(("files", "gpu", "verdict"), [
+    ({"requirements-rocm.txt": f"--index-url {ROCM}\ntorch==2.9.1\n"}, "gfx1100", "ready"),
+    ({"requirements-rocm.txt": "--index-url https://download.pytorch.org/whl/nightly/rocm7.1\ntorch\n"}, "gfx1100", "undetermined"),
+    ({"requirements-rocm.txt": "--index-url https://repo.amd.com/rocm/whl/gfx1151/\ntorch\n"}, "gfx1151", "ready"),
+    ({"requirements-rocm.txt": "--index-url https://stable.repo.amd.com/rocm/whl-next/\ntorch[device-gfx1100]\n"}, "gfx1100", "ready"),
+    ({"requirements-rocm.txt": "--index-url https://stable.repo.amd.com/rocm/whl-next/\ntorch[device-gfx942]\n"}, "gfx1100", "undetermined"),
+    ({"Dockerfile": f"FROM {IMAGE}\nRUN pip install peft\n"}, "gfx1100", "ready"),
+    ({"Dockerfile": f"FROM {IMAGE}\nRUN pip install peft\n"}, "gfx1103", "undetermined"),
+    ({"Dockerfile": "FROM rocm/pytorch-training:v25.6\n"}, "gfx942", "ready"), ({"Dockerfile": "FROM rocm/pytorch-training:v25.6\n"}, "gfx1100", "undetermined"),
+    ({"Dockerfile": "FROM rocm/sgl-dev:v0.5-rocm700-mi35x\n"}, "gfx942", "undetermined"),
+    ({"Dockerfile": f"FROM {IMAGE}\nRUN pip install https://x.test/vllm-0.17-cp312-cp312-linux_x86_64.whl\n"}, "gfx942", "undetermined"),
+    ({"Dockerfile": f"FROM {IMAGE}\nRUN pip install -r nowhere.txt\n"}, "gfx942", "undetermined"),
+    ({"CMakeLists.txt": 'set(GPU_TARGETS "gfx942;gfx1100" CACHE STRING "")\n'}, "gfx1100", "ready"),
+    ({"README.md": f"```bash\npip install torch==2.9.1 --index-url {ROCM}\n```\n"}, "gfx1100", "undetermined"),
+])  # fmt: skip
+def test_a_green_verdict_needs_code_for_the_gpu(tmp_path: Path, files: dict[str, str], gpu: str, verdict: str) -> None:
+    found = report(tmp_path, files, gpu=gpu)
+    assert (found.verdict, said(found)) == (verdict, [])
+
+
+@pytest.mark.parametrize("files", [
+    {"requirements-rocm.txt": f"--index-url {ROCM}\ntorch==2.9.1\n"}, {"requirements-rocm.txt": f"--extra-index-url {ROCM}\ntorch==2.9.1\n"},
+    {"requirements-rocm.txt": "--extra-index-url https://download.pytorch.org/whl/rocm6.4\ntorch==2.9.1+rocm6.4; sys_platform == 'linux'\nbitsandbytes\n"},
+])  # fmt: skip
+def test_an_environment_whose_rocm_torch_is_for_linux(tmp_path: Path, files: dict[str, str]) -> None:
+    found = serious(report(tmp_path, files, os="windows"))
+    assert [(f.id, f.severity) for f in found] == [("repo.no-amd-environment", "warning")]
+    assert found[0].title.endswith("for Linux")
+
+
+def test_a_batch_file_for_zluda_wants_the_cuda_torch(tmp_path: Path) -> None:
+    text = "rem installs ZLUDA for AMD GPUs\npip install torch==2.2.1 --index-url https://download.pytorch.org/whl/cu118\n"
+    assert [f.id for f in serious(report(tmp_path, {"install-amd.bat": text}, os="windows")) if f.id == NOT_ROCM] == []
+
+
+def test_data_is_not_read_as_a_training_configuration(tmp_path: Path) -> None:
+    text = "base_model: x\nload_in_4bit: true\n"
+    assert said(report(tmp_path, {"a.yml": text}, gpu="gfx906")) != []
+    assert said(report(tmp_path, {"a.yml": text + "x: 1\n" * 60_000}, gpu="gfx906")) == []
