@@ -199,7 +199,8 @@ class Tree:
                 continue
             try:
                 real = self.root / path
-                data = real.read_bytes() if not real.is_symlink() and real.stat().st_size <= MAX_SEARCHED else b""
+                info = real.lstat()
+                data = real.read_bytes() if stat.S_ISREG(info.st_mode) and info.st_size <= MAX_SEARCHED else b""
             except OSError:
                 continue
             low = data.lower()
