@@ -48,7 +48,7 @@ def test_mi50_is_said_as_it_is() -> None:
         ("RX 7900 XTX", "", "110000"),
         ("gfx1036", "", "disputed"),
         ("torch", "2.9.1", "pytorch-triton-rocm==3.5.1"),
-        ("torch", "2.9.1", "Sources disagree on gfx1100"),
+        ("torch", "2.9.1", "AOTriton 0.11b"),
         ("rocm", "7.2.4", "Tensile 4.45.0"),
         ("driver", "", "6.16.13-2278356"),
         ("bitsandbytes", "", "bnb-gfx906"),
