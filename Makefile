@@ -2,7 +2,7 @@
 .PHONY: test lint fix regen mutation build site ci
 
 test:
-	python -m pytest -q -n auto
+	python -m pytest -q -n auto --dist worksteal
 
 lint:
 	ruff check .
@@ -23,7 +23,7 @@ regen:
 mutation:
 	python scripts/mutation.py record
 	python scripts/mutation.py run
-	python scripts/mutation.py page
+	python scripts/mutation.py table
 
 build:
 	python -m build

@@ -173,9 +173,7 @@ def _held(artifacts: Sequence[Artifact]) -> list[Report]:
 
 def _ours(report: Report, matrix: Matrix) -> Report:
     """The report with such commands only as our data has: a report is a file that a stranger may have written."""
-    entries: list[Row | Diagnosis] = [*matrix.rows, *matrix.diagnoses.values()]
-    stated = [c for one in entries for c in (*one.commands, *one.verify, *((one.settle,) if one.settle else ()))]
-    known = {c.text for c in (*matrix.typed(stated), *(asked.command for asked in matrix.questions))}
+    known = matrix.once(_stated)
 
     def kept(commands: Sequence[Command]) -> tuple[Command, ...]:
         return tuple(c for c in commands if c.text in known)
@@ -195,6 +193,13 @@ def _ours(report: Report, matrix: Matrix) -> Report:
         for f in report.findings
     )
     return msgspec.structs.replace(report, findings=findings, questions=tuple(q for q in report.questions if kept([q.command])))
+
+
+def _stated(matrix: Matrix) -> frozenset[str]:
+    """The text of every command that rows, diagnoses and questions state."""
+    entries: list[Row | Diagnosis] = [*matrix.rows, *matrix.diagnoses.values()]
+    stated = [c for one in entries for c in (*one.commands, *one.verify, one.settle) if c]
+    return frozenset(c.text for c in (*stated, *(asked.command for asked in matrix.questions)))
 
 
 def _again(report: Report, source: str, ignore: Sequence[str]) -> Report:

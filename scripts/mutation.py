@@ -1,318 +1,257 @@
 """Mutation testing: small faults are put into the code, one at a time, and the tests that run the changed line must fail.
 
-python scripts/mutation.py record                  which test runs which line: .mutation/coverage (minutes)
-python scripts/mutation.py run [PACKAGE ...] -n 20 judge a sample of each package; .mutation/results.json
-python scripts/mutation.py again                   judge those that were not noticed once more, after new tests and a new record
-python scripts/mutation.py show FILE:LINE          every fault that can be put into that line, judged
-python scripts/mutation.py page                    write docs/mutation.md from the results
+python scripts/mutation.py record [TEST_FILE ...]       which test runs which line: .mutation/coverage
+python scripts/mutation.py run [PACKAGE ...] -n 60      judge a sample of each package; adds to .mutation/results.jsonl
+python scripts/mutation.py again [FILE]                 judge those that were not noticed once more, after new tests and a new record
+python scripts/mutation.py show FILE:LINE               judge every fault that can be put into that line
+python scripts/mutation.py table [FILE]                 print the tables of docs/mutation.md
 
-A sample is drawn with a fixed seed, so two runs over the same code judge the same faults. mutmut and cosmic-ray do the same for whole
-programs; they run a fixed command for each fault, and the tests here take two minutes. Choosing by coverage makes it seconds.
+`--jobs` says how many processes at a time. A sample is drawn with a fixed seed, so two runs over the same code judge the same faults.
+mutmut and cosmic-ray run a fixed command for each fault, here the whole suite. Choosing tests by coverage makes minutes seconds.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import copy
 import json
 import math
 import os
+import queue
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
-from xml.etree import ElementTree
 
-ROOT = Path(__file__).resolve().parent.parent
+from faults import ROOT, Fault, faults_of, possible, sample, statements, with_fault
+
 STATE = ROOT / ".mutation"
 PACKAGES = ("rules", "probes", "versions", "plan", "matrix", "redaction")
-# The tests of these packages. Those that start whole programs or read megabytes notice much, but take long, and coverage does not
-# reach into their children.
-TESTS = ("test_binaries_targets", "test_catalog", "test_commands", "test_conditions", "test_confidence", "test_coords", "test_engine",
-         "test_expected", "test_fixtures", "test_logs", "test_matrix_", "test_paste_c", "test_plan_", "test_probe_", "test_redaction", "test_review_verdict",
-         "test_rules_", "test_snapshot", "test_versions")  # fmt: skip
 BROAD = "test_expected"
-"""Compares what probes, rules and plans make of many inputs: always among the tests."""
-LEFT_OUT = ("test_plan_fix", "test_paste_corpus", "test_matrix_price")
-MOST_TESTS = 60
+"""Compares what probes, rules and plans make of many inputs: always among the tests of a line that it runs."""
+BUDGET = 120.0
+"""Seconds that the chosen tests of one fault took when they were recorded."""
 LIMIT = 240
-SWAPS: dict[type[ast.AST], type[ast.AST]] = {
-    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
-    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And,
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv,
-}  # fmt: skip
+QUIET = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly", "-p", "no:benchmark")
 
 
-class Fault(NamedTuple):
-    """One fault: the file, the line, what was there and what is put there, and the number of the place in the file."""
+class Recorded(NamedTuple):
+    """What the record says: for each source file and line the tests that run it, and the seconds of each test."""
 
-    file: str
-    line: int
-    before: str
-    after: str
-    place: int
+    lines: dict[str, dict[int, set[str]]]
+    seconds: dict[str, float]
 
 
-def faults_of(path: Path) -> list[Fault]:
-    """Every fault that can be put into a file, in the order of its text."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    name = path.relative_to(ROOT).as_posix()
-    return [Fault(name, line, before, after, n) for n, (_, line, before, after) in enumerate(_changes(tree))]
+class Times:
+    """A pytest plugin: the seconds of each test function, and those that failed."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.failed: set[str] = set()
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        name = report.nodeid.partition("[")[0]
+        self.seconds[name] += report.duration
+        self.failed |= {name} if report.failed else set()
 
 
-def with_fault(source: str, place: int) -> str:
-    """The source with the fault of that number in it."""
-    tree = ast.parse(source)
-    for number, (change, *_) in enumerate(_changes(tree)):
-        if number == place:
-            change()
-            break
-    return ast.unparse(ast.fix_missing_locations(tree))
+def record(files: Iterable[Path], jobs: int) -> None:
+    """Run each test file once, in a process of its own, and note which of its tests run which line."""
+    (STATE / "coverage").mkdir(parents=True, exist_ok=True)
+
+    def one(path: Path) -> None:
+        start = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, __file__, "one", str(path)], cwd=ROOT, env=_first(ROOT), capture_output=True, check=False
+        )
+        print(f"{time.monotonic() - start:6.1f} s  {path.stem}{'' if done.returncode == 0 else ': not recorded'}", flush=True)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(one, sorted(files, key=lambda path: -path.stat().st_size)))
 
 
-def _changes(tree: ast.Module) -> Iterator[tuple[Any, int, str, str]]:
-    """A function that makes the change, its line, the text before and after, for each place of the tree."""
-    for node in _runs(tree):
-        if isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPS:
-            yield _put(node, "ops", [SWAPS[type(node.ops[0])](), *node.ops[1:]])
-        elif isinstance(node, ast.BoolOp):
-            yield _put(node, "op", SWAPS[type(node.op)]())
-            for n in range(len(node.values)):
-                yield _put(node, "values", [v for m, v in enumerate(node.values) if m != n])
-        elif isinstance(node, ast.BinOp) and type(node.op) in SWAPS and not isinstance(node.left, ast.Constant):
-            yield _put(node, "op", SWAPS[type(node.op)]())
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            yield _put(node, "op", ast.UAdd(), f"bool({ast.unparse(node.operand)})")
-        elif isinstance(node, ast.IfExp):
-            yield _put(node, "test", ast.UnaryOp(ast.Not(), node.test))
-        elif isinstance(node, ast.Return) and node.value is not None and not _is_none(node.value):
-            yield _put(node, "value", ast.Constant(None))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
-            yield _put(node, "value", not node.value)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, int):
-            yield _put(node, "value", node.value + 1)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value and not set(node.value) & set(" \n"):
-            yield _put(node, "value", node.value + "X")
+def record_one(path: Path) -> None:
+    """Run one test file here under coverage, and write what its tests ran. A test that fails would notice anything: it is left out."""
+    import coverage
+    import pytest
+
+    watch, times = coverage.Coverage(data_file=None, source=[str(ROOT / "rocm_doctor")]), Times()
+    watch.set_option("run:dynamic_context", "test_function")
+    with tempfile.TemporaryDirectory(prefix="mutation-") as scratch:
+        watch.start()
+        pytest.main([*QUIET, f"--basetemp={scratch}/tmp", str(path)], plugins=[times])
+        watch.stop()
+    if not times.seconds:
+        sys.exit(f"{path}: no test ran")
+    data = watch.get_data()
+    lines = {
+        Path(file).relative_to(ROOT).as_posix(): {
+            line: sorted({f"tests/{path.name}::{context.rpartition('.')[2]}" for context in contexts if context} - times.failed)
+            for line, contexts in data.contexts_by_lineno(file).items()
+        }
+        for file in data.measured_files()
+    }
+    seconds = {name: spent for name, spent in times.seconds.items() if name not in times.failed}
+    (STATE / "coverage" / f"{path.stem}.json").write_text(json.dumps({"lines": lines, "seconds": seconds}))
 
 
-def _runs(tree: ast.AST) -> Iterator[ast.AST]:
-    """Every node that runs: no annotation, no docstring, no import, no text of a message."""
-    for field, value in ast.iter_fields(tree):
-        if field in ("annotation", "returns", "type_comment"):
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            skipped = isinstance(
-                child, (ast.Import, ast.ImportFrom, ast.JoinedStr, ast.TypeAlias if hasattr(ast, "TypeAlias") else ast.Import)
-            )
-            words = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
-            if isinstance(child, ast.AST) and not skipped and not words:
-                yield child
-                yield from _runs(child)
+@cache
+def recorded() -> Recorded:
+    """The record of all test files."""
+    seconds: dict[str, float] = {}
+    lines: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for path in (STATE / "coverage").glob("*.json"):
+        known = json.loads(path.read_text())
+        seconds |= known["seconds"]
+        for file, by_line in known["lines"].items():
+            for line, names in by_line.items():
+                lines[file][int(line)] |= known["seconds"].keys() & names
+    return Recorded(lines, seconds)
 
 
-def _put(node: ast.AST, field: str, value: Any, words: str = "") -> tuple[Any, int, str, str]:
-    changed = copy.copy(node)
-    setattr(changed, field, value)
-    return lambda: setattr(node, field, value), node.lineno, ast.unparse(node), words or ast.unparse(changed)  # type: ignore[attr-defined]
+def tests_of(fault: Fault) -> list[str]:
+    """The tests for a fault, as pytest takes them: those that run its statement, the nearest and quickest first, for `BUDGET` seconds.
 
-
-def _is_none(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
-def record() -> None:
-    """Run the tests once and note which of them run which line."""
-    STATE.mkdir(exist_ok=True)
-    settings = STATE / "coveragerc"
-    settings.write_text(f"[run]\nsource = rocm_doctor\ndynamic_context = test_function\ndata_file = {STATE / 'coverage'}\n")
-    tests = [
-        str(p) for p in sorted((ROOT / "tests").glob("test_*.py")) if p.name.startswith(TESTS) and not p.name.startswith(LEFT_OUT)
-    ]
-    command = [
-        sys.executable,
-        "-m",
-        "coverage",
-        "run",
-        f"--rcfile={settings}",
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:xdist",
-    ]
-    subprocess.run([*command, f"--junitxml={STATE / 'tests.xml'}", *tests], cwd=ROOT, check=False)
-
-
-def failing() -> list[str]:
-    """Tests that failed on sound code: they would notice anything."""
-    cases = ElementTree.parse(STATE / "tests.xml").iter("testcase") if (STATE / "tests.xml").is_file() else ()
-    bad = (one for one in cases if one.find("failure") is not None or one.find("error") is not None)
-    return [f"{one.get('classname', '').replace('.', '/')}.py::{one.get('name')}" for one in bad]
-
-
-def tests_of(faults: Iterable[Fault]) -> dict[Fault, list[str]]:
-    """The tests that run the statement of each fault, as pytest takes them, and the files of tests that are named for its module.
-
-    A statement at the top of a module runs at import, before any test: for it, every test that runs a line of the module counts.
+    A statement at the top of a module runs at import, before any test: for it, every test that runs a line of the module counts, and for
+    a module of data alone the tests of the files that name it.
     """
-    from coverage import CoverageData
-
-    data = CoverageData(str(STATE / "coverage"))
-    data.read()
-    lines: dict[str, dict[int, list[str]]] = {}
-    spans: dict[str, list[range]] = {}
-    out = {}
-    for fault in faults:
-        by_line = lines.setdefault(fault.file, data.contexts_by_lineno(str(ROOT / fault.file)))
-        inside = spans.setdefault(fault.file, _statements(ROOT / fault.file))
-        span = min((s for s in inside if fault.line in s), key=len, default=range(fault.line, fault.line + 1))
-        names = {name for line in span for name in by_line.get(line, []) if name}
-        names = names or {name for found in by_line.values() for name in found if name}
-        nodes = {f"tests/{'/'.join(name.split('.')[:-1]).removeprefix('tests/')}.py::{name.split('.')[-1]}" for name in names}
-        named = {f"tests/{path.name}" for path in (ROOT / "tests").glob(f"test_*{Path(fault.file).stem}.py")}
-        out[fault] = sorted(nodes | named)
+    known = recorded()
+    by_line = known.lines[fault.file]
+    span = min((s for s in statements(ROOT / fault.file) if fault.line in s), key=len, default=range(fault.line, fault.line + 1))
+    names = set().union(*(by_line.get(line, set()) for line in span)) or set().union(*by_line.values()) or _naming(fault.file)
+    stem = Path(fault.file).stem
+    ordered = sorted(names, key=lambda name: (stem not in name, known.seconds[name]))
+    out: list[str] = []
+    spent = 0.0
+    for name in ordered:
+        if not out or spent + known.seconds[name] <= BUDGET or BROAD in name:
+            out.append(name)
+            spent += known.seconds[name]
     return out
 
 
-def _statements(path: Path) -> list[range]:
-    """The lines of each simple statement inside a function: coverage notes a statement of several lines at some of them."""
-    functions = [n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.FunctionDef)]
-    inside = [n for function in functions for n in ast.walk(function) if isinstance(n, ast.stmt) and not hasattr(n, "body")]
-    return [range(n.lineno, (n.end_lineno or n.lineno) + 1) for n in inside]
-
-
-def sample(package: str, size: int, seed: str) -> list[Fault]:
-    """The faults of a package that are drawn with this seed; whole lines of data at module level count like any other."""
-    where = ROOT / "rocm_doctor" / package
-    files = sorted(where.rglob("*.py")) if where.is_dir() else [where.with_suffix(".py")]
-    every = [fault for path in files for fault in faults_of(path)]
-    return sorted(random.Random(f"{seed}:{package}").sample(every, min(size, len(every))))
+def _naming(file: str) -> set[str]:
+    module = file.removesuffix(".py").replace("/", ".")
+    package, _, stem = module.rpartition(".")
+    said = (module, f"from {package} import {stem}")
+    files = {
+        path.stem
+        for path in (ROOT / "tests").glob("test_*.py")
+        if any(words in path.read_text(encoding="utf-8") for words in said)
+    }
+    return {name for name in recorded().seconds if Path(name.partition("::")[0]).stem in files}
 
 
 def judge(fault: Fault, tests: list[str], folder: Path) -> str:
-    """killed, survived, or no test runs it. Tests that name the fault's module go first."""
+    """killed, timed out (which is noticed too), survived, or not run. `folder` holds a copy of the package."""
     if not tests:
         return "not run"
-    stem = Path(fault.file).stem
-    ordered = sorted(tests, key=lambda name: (stem not in name, name))
-    chosen = [*ordered[:MOST_TESTS], *(name for name in ordered[MOST_TESTS:] if BROAD in name)]
     path = folder / fault.file
-    sound = path.read_text(encoding="utf-8")
+    was, sound = path.stat(), path.read_text(encoding="utf-8")
     path.write_text(with_fault(sound, fault.place), encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-x",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:xdist",
-        "-p",
-        "no:randomly",
-        *chosen,
-    ]
-    command += [f"--deselect={name}" for name in failing()]
-    env = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "HYPOTHESIS_MAX_EXAMPLES": "20"}
+    env = _first(folder) | {"PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", *QUIET, "-x", f"--basetemp={folder / 'tmp'}", *tests]
     try:
-        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, timeout=LIMIT, check=False)
+        done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, timeout=LIMIT, check=False)
     except subprocess.TimeoutExpired:
-        return "killed"
+        return "timed out"
     finally:
         path.write_text(sound, encoding="utf-8")
+        os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
     return "survived" if done.returncode == 0 else "killed"
 
 
-def run(faults: list[Fault], jobs: int) -> list[dict[str, Any]]:
-    """Judge them, each in a copy of the project, as many at a time as `jobs`."""
-    tests = tests_of(faults)
-    with tempfile.TemporaryDirectory(prefix="mutation-") as scratch:
-        folders = [_copy(Path(scratch) / str(n)) for n in range(jobs)]
+def _first(folder: Path) -> dict[str, str]:
+    """The environment in which the package is imported from that folder, by children too."""
+    path = os.pathsep.join([str(folder), str(ROOT / "scripts"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
+
+
+def run(faults: list[Fault], jobs: int) -> Iterator[dict[str, Any]]:
+    """Judge them in random order, each in a copy of the package, as many at a time as `jobs`."""
+    faults = random.Random(0).sample(faults, len(faults))
+    tests = {fault: tests_of(fault) for fault in faults}
+    with tempfile.TemporaryDirectory(prefix="mutation-") as scratch, ThreadPoolExecutor(jobs) as pool:
+        folders: queue.Queue[Path] = queue.Queue()
+        for folder in pool.map(_copy, (Path(scratch) / str(n) for n in range(jobs))):
+            folders.put(folder)
 
         def one(fault: Fault) -> dict[str, Any]:
-            folder = folders.pop()
+            folder, start = folders.get(), time.monotonic()
             try:
                 result = judge(fault, tests[fault], folder)
             finally:
-                folders.append(folder)
-            print(f"{result:<9} {fault.file}:{fault.line}  {fault.before[:60]!r} -> {fault.after[:60]!r}", flush=True)
-            return {**fault._asdict(), "result": result}
+                folders.put(folder)
+            return {
+                **fault._asdict(),
+                "result": result,
+                "tests": len(tests[fault]),
+                "seconds": round(time.monotonic() - start, 1),
+            }
 
-        with ThreadPoolExecutor(jobs) as pool:
-            return list(pool.map(one, faults))
-
-
-def again(judged: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The results with those judged anew that were not noticed. A fault is found again by its text where lines have moved."""
-    old = [one for one in judged if one["result"] != "killed"]
-    now = {}
-    for one in old:
-        same = [f for f in faults_of(ROOT / one["file"]) if (f.before, f.after) == (one["before"], one["after"])]
-        now[one["file"], one["place"]] = min(same, key=lambda f: abs(f.place - one["place"]), default=None)
-    fresh = run([fault for fault in now.values() if fault], 1)
-    results = {(one["file"], one["place"]): one for one in fresh}
-    found = {key: results[fault.file, fault.place] for key, fault in now.items() if fault}
-    return [found.get((one["file"], one["place"]), one) for one in judged if now.get((one["file"], one["place"]), one)]
+        for done in as_completed([pool.submit(one, fault) for fault in faults]):
+            entry = done.result()
+            print(
+                f"{entry['result']:<9} {entry['file']}:{entry['line']}  {entry['before'][:60]!r} -> {entry['after'][:60]!r}",
+                flush=True,
+            )
+            yield entry
 
 
 def _copy(folder: Path) -> Path:
-    names = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
-    for name in [*names.split("\n")[:-1], "rocm_doctor/data/matrix.json"]:
-        if (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
+    """A folder with a copy of the package, and the rest of the checkout as links."""
+    shutil.copytree(ROOT / "rocm_doctor", folder / "rocm_doctor")
+    for path in ROOT.iterdir():
+        if path.name not in ("rocm_doctor", ".mutation", ".git"):
+            (folder / path.name).symlink_to(path)
     return folder
 
 
-def page(results: dict[str, Any]) -> str:
-    """docs/mutation.md."""
-    lines = [
-        "# Mutation testing",
-        "",
-        "Line coverage shows that a line ran, not that a test checks what it did. `python scripts/mutation.py` puts small faults into the code (a",
-        "comparison turned, a condition dropped, a number one higher, a name misspelt, a result lost), one at a time, and runs the tests that run",
-        f"the line. Drawn with seed {results['seed']}. Goal: 85 % in every package. Written by `scripts/mutation.py page`.",
-        "",
-        "The scores are of samples, hence the interval (Wilson, 95 %). Faults that change nothing (a cap of 64 made 65) count as not noticed.",
-        *([results["how"]] if results.get("how") else []),
-        "",
-        "| package | faults that can be made | judged | noticed | not noticed | not run by the recorded tests | score | interval |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
-    ]
-    left = []
-    for package, entry in results["packages"].items():
-        counts = {word: sum(one["result"] == word for one in entry["faults"]) for word in ("killed", "survived", "not run")}
-        total = sum(counts.values())
-        low, high = interval(counts["killed"], total)
-        lines.append(f"| {package} | {entry['possible']} | {total} | {counts['killed']} | {counts['survived']} | {counts['not run']} "
-                     f"| {counts['killed'] / max(1, total):.0%} | {low:.0%} to {high:.0%} |")  # fmt: skip
-        left += [one for one in entry["faults"] if one["result"] != "killed"]
-    if missing := [package for package in PACKAGES if package not in results["packages"]]:
-        lines += ["", f"Not judged yet: {', '.join(missing)}."]
-    lines += ["", "## Not noticed", "", "| place | before | after |", "|---|---|---|"]
-    lines += [
-        f"| {one['file'].removeprefix('rocm_doctor/')}:{one['line']} | `{_cell(one['before'])}` | `{_cell(one['after'])}` |"
-        for one in left
-    ]
-    return "\n".join(lines) + "\n"
+def again(judged: Iterable[dict[str, Any]], jobs: int) -> Iterator[dict[str, Any]]:
+    """Those that were not noticed, judged anew. A fault is found again by its text where lines have moved."""
+    now = set()
+    for one in judged:
+        same = [f for f in faults_of(ROOT / one["file"]) if (f.before, f.after) == (one["before"], one["after"])]
+        if not noticed(one) and same:
+            now.add(min(same, key=lambda f: abs(f.place - one["place"])))
+    return run(sorted(now), jobs)
 
 
-def interval(noticed: int, judged: int, z: float = 1.96) -> tuple[float, float]:
+def noticed(entry: dict[str, Any]) -> bool:
+    return entry["result"] in ("killed", "timed out")
+
+
+def tables(results: list[dict[str, Any]]) -> str:
+    """The score of each sample, and what was not noticed."""
+    samples = defaultdict(list)
+    for one in results:
+        samples[one["package"], one["seed"]].append(one)
+    lines = ["| package | seed | faults that can be made | judged | noticed | not noticed | not run | score | interval |",
+             "|---|---|--:|--:|--:|--:|--:|--:|--:|"]  # fmt: skip
+    for (package, seed), faults in samples.items():
+        counts, total = Counter(one["result"] for one in faults), len(faults)
+        good = sum(map(noticed, faults))
+        low, high = interval(good, total)
+        lines.append(f"| {package} | {seed} | {faults[0]['possible']} | {total} | {good} | {counts['survived']} | {counts['not run']} "
+                     f"| {good / total:.0%} | {low:.0%} to {high:.0%} |")  # fmt: skip
+    lines += ["", "| place | before | after |", "|---|---|---|"]
+    lines += [f"| {one['file'].removeprefix('rocm_doctor/')}:{one['line']} | `{_cell(one['before'])}` | `{_cell(one['after'])}` |"
+              for faults in samples.values() for one in sorted(faults, key=lambda one: (one["file"], one["line"])) if not noticed(one)]  # fmt: skip
+    return "\n".join(lines)
+
+
+def interval(good: int, judged: int, z: float = 1.96) -> tuple[float, float]:
     """The Wilson interval of a share, 95 % by default."""
     if not judged:
         return 0.0, 1.0
-    share, spread = noticed / judged, z * z / judged
+    share, spread = good / judged, z * z / judged
     middle, half = share + spread / 2, z * math.sqrt(share * (1 - share) / judged + spread / (4 * judged))
     return max(0.0, (middle - half) / (1 + spread)), min(1.0, (middle + half) / (1 + spread))
 
@@ -322,44 +261,44 @@ def _cell(text: str) -> str:
     return (short[:70] + "..." if len(short) > 70 else short).replace("|", "\\|").replace("`", "'")
 
 
+def _read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-j", "--jobs", type=int, default=1, help="processes at a time")
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("record")
-    commands.add_parser("page")
-    commands.add_parser("again")
-    show = commands.add_parser("show")
-    show.add_argument("place")
+    commands.add_parser("record").add_argument("files", nargs="*", type=Path)
+    commands.add_parser("one").add_argument("file", type=Path)
+    commands.add_parser("show").add_argument("place")
+    results = STATE / "results.jsonl"
+    for name in ("again", "table"):
+        commands.add_parser(name).add_argument("file", nargs="?", type=Path, default=results)
     drawn = commands.add_parser("run")
     drawn.add_argument("packages", nargs="*", default=PACKAGES)
-    drawn.add_argument("-n", type=int, default=20, help="faults of each package")
+    drawn.add_argument("-n", type=int, default=60, help="faults of each package")
     drawn.add_argument("--seed", default="1")
-    for one in (show, drawn):
-        one.add_argument("-j", "--jobs", type=int, default=1, help="faults at a time")
     options = parser.parse_args()
-    results = STATE / "results.json"
     if options.command == "record":
-        record()
+        record(options.files or (ROOT / "tests").glob("test_*.py"), options.jobs)
+    elif options.command == "one":
+        record_one(options.file)
     elif options.command == "show":
         file, _, line = options.place.rpartition(":")
-        run([f for f in faults_of(ROOT / file) if f.line == int(line)], options.jobs)
+        list(run([f for f in faults_of(ROOT / file) if f.line == int(line)], options.jobs))
     elif options.command == "again":
-        known = json.loads(results.read_text())
-        for entry in known["packages"].values():
-            entry["faults"] = again(entry["faults"])
-            results.write_text(json.dumps(known, indent=1))
-    elif options.command == "run":
-        known = json.loads(results.read_text()) if results.is_file() else {"packages": {}}
-        known["seed"] = options.seed
-        for package in options.packages:
-            where = ROOT / "rocm_doctor" / package
-            files = sorted(where.rglob("*.py")) if where.is_dir() else [where.with_suffix(".py")]
-            possible = sum(len(faults_of(path)) for path in files)
-            found = run(sample(package, options.n, options.seed), options.jobs)
-            known["packages"][package] = {"possible": possible, "faults": found}
-            results.write_text(json.dumps(known, indent=1))
+        list(again(_read(options.file), options.jobs))
+    elif options.command == "table":
+        print(tables(_read(options.file)))
     else:
-        (ROOT / "docs" / "mutation.md").write_text(page(json.loads(results.read_text())), encoding="utf-8")
+        of = {fault: package for package in options.packages for fault in sample(package, options.n, options.seed)}
+        sizes = {package: len(possible(package)) for package in options.packages}
+        with results.open("a", encoding="utf-8") as out:
+            for entry in run(list(of), options.jobs):
+                package = of[Fault(*(entry[field] for field in Fault._fields))]
+                out.write(json.dumps({**entry, "package": package, "seed": options.seed, "possible": sizes[package]}) + "\n")
+                out.flush()
 
 
 if __name__ == "__main__":

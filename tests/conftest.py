@@ -10,8 +10,10 @@ from faketools import bare_machine
 from hypothesis import HealthCheck, settings
 from recorded import enforced
 
-settings.register_profile("rocm-doctor", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("rocm-doctor")
+_CALM = settings(derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("short", _CALM, max_examples=30)
+settings.register_profile("long", _CALM, max_examples=300)
+settings.load_profile("short")
 
 
 @pytest.fixture(autouse=True, scope="session")

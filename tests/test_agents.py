@@ -79,6 +79,7 @@ def test_the_client_lists_and_calls_every_tool(root: Path) -> None:
     assert (root / "ticket.zip").stat().st_size > 500
 
 
+@pytest.mark.slow
 def test_the_client_reads_resources(root: Path) -> None:
     async def talk(client: Any) -> None:
         listed = {str(one.uri) for one in (await client.list_resources()).resources}
@@ -100,6 +101,7 @@ def test_the_client_reads_resources(root: Path) -> None:
     served(root, talk)
 
 
+@pytest.mark.slow
 def test_a_long_answer_is_cut_and_read_on_with_its_cursor(root: Path) -> None:
     gpus = "\n".join(f"  Name:  gfx1100\n  Marketing Name: AMD Radeon {n}\n  Uuid: GPU-{n:016x}" for n in range(2300))
 
@@ -118,6 +120,7 @@ def test_a_long_answer_is_cut_and_read_on_with_its_cursor(root: Path) -> None:
     assert json.loads("".join(pieces))["verdict"] == "problems"
 
 
+@pytest.mark.slow
 def test_hostile_arguments_are_refused(root: Path) -> None:
     (root / "link").symlink_to("/etc")
     hostile: list[tuple[str, dict[str, Any]]] = [
@@ -163,6 +166,7 @@ def test_hostile_arguments_are_refused(root: Path) -> None:
     assert {path.name for path in root.iterdir()} == {"train.log", "requirements-rocm.txt", "click.py", "link"}
 
 
+@pytest.mark.slow
 def test_bundle_writes_new_files_below_the_roots_only(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (root / "there.zip").write_text("mine")
@@ -176,6 +180,7 @@ def test_bundle_writes_new_files_below_the_roots_only(root: Path, tmp_path_facto
     assert not list(elsewhere.iterdir())
 
 
+@pytest.mark.slow
 def test_answers_are_redacted(root: Path) -> None:
     async def talk(client: Any) -> str:
         said = LOG + "Traceback: File /home/quokka/train.py\nHF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz0123456789\n"

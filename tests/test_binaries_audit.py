@@ -240,6 +240,7 @@ def test_wheel_is_read_without_unpacking(tmp_path: Path, compression: int) -> No
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.slow
 @linux
 def test_a_large_member_is_inflated_in_bounded_memory(tmp_path: Path) -> None:
     """160 MiB of library in a wheel: bundles over its whole length, and the section table last."""
@@ -264,6 +265,7 @@ def test_damaged_member_is_unknown_and_the_others_are_read(tmp_path: Path) -> No
     assert found["b/two.so"].targets == ("gfx1100",)
 
 
+@pytest.mark.slow
 @linux
 def test_zip_bomb_costs_its_own_inflation_and_no_memory(tmp_path: Path) -> None:
     wheel = tmp_path / "x.whl"

@@ -17,7 +17,7 @@ import tarfile
 import time
 import tracemalloc
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,6 +30,11 @@ from rocm_doctor.cli import cli
 from rocm_doctor.sources.bundle import BundleError, read
 
 MIB = 1 << 20
+
+
+def cases(inputs: Iterable[str], large: Iterable[str]) -> pytest.MarkDecorator:
+    """One test for each input; the large ones take seconds each, and run with the slow tests."""
+    return pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in large)) for n in inputs])
 
 
 @contextmanager
@@ -123,7 +128,7 @@ ARCHIVES: dict[str, Callable[[], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("name", ARCHIVES)
+@cases(ARCHIVES, large=("names.zip", "folders.tar.gz", "skipped.tar.gz", "lzma.zip", "bzip2.zip"))
 def test_no_archive_costs_more_than_its_limits(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(ARCHIVES[name]())
     with cheap(), pytest.raises(BundleError, match=name.replace(".", r"\.")):
@@ -212,7 +217,7 @@ TOMLS = {
 }
 
 
-@pytest.mark.parametrize("name", TOMLS)
+@cases(TOMLS, large=("one long word", "quotes"))
 def test_no_toml_costs_more_than_its_limits(name: str) -> None:
     with cheap(), pytest.raises(Unreadable):
         tomls.values(TOMLS[name])
@@ -334,7 +339,7 @@ REPOSITORY = {
 }
 
 
-@pytest.mark.parametrize("name", REPOSITORY)
+@cases(REPOSITORY, large=("run.bat", "run.ps1", "run.sh", "launch.sh"))
 def test_a_file_that_is_not_read_lets_nothing_past_the_gate(name: str, tmp_path: Path) -> None:
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_bytes(REPOSITORY[name])
@@ -361,12 +366,15 @@ def test_names_that_are_not_utf8_and_folders_without_end(tmp_path: Path) -> None
         deep = below
     os.close(deep)
     try:
-        for format_ in ("text", "json", "sarif", "github", "html", "junit", "markdown"):
-            argv = [sys.executable, "-m", "rocm_doctor", "lint", os.fsdecode(repository), "--gpu", "gfx1100", "--format", format_]
-            done = subprocess.run(argv, capture_output=True, timeout=60, check=False)
-            assert done.returncode == 0, done.stderr
-            assert b"\x1b" not in done.stdout
-            done.stdout.decode()
+        argv = ["lint", os.fsdecode(repository), "--gpu", "gfx1100"]
+        for format_ in ("json", "sarif", "github", "html", "junit", "markdown"):
+            argv += ["--format", format_, "-o", str(tmp_path / format_)]
+        done = subprocess.run([sys.executable, "-m", "rocm_doctor", *argv, "--format", "text", "-o", "-"],
+                              capture_output=True, timeout=60, check=False)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        for written in (done.stdout, *(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())):
+            assert b"\x1b" not in written
+            assert written.decode()
     finally:  # Python removes folders by recursion, and pytest with it
         subprocess.run(["rm", "-rf", os.fsdecode(repository)], timeout=60, check=True)
 

@@ -58,6 +58,7 @@ def test_names_without_end(line: str) -> None:
     assert time.process_time() - start < 10
 
 
+@pytest.mark.slow
 def test_more_files_than_anybody_reads(tmp_path: Path) -> None:
     for n in range(600):
         (tmp_path / f"note-{n}.txt").write_text("HIP error: invalid device function\n")

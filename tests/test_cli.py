@@ -1,4 +1,7 @@
-"""The command line as a user meets it: a child process, exit codes, errors that name the remedy."""
+"""The command line as a user meets it: exit codes, and errors that name the remedy.
+
+`run` calls it here; `child` starts it as `python -m rocm_doctor`, where the exit itself is judged.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from called import called as run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,14 +27,13 @@ FIXTURES = ROOT / "fixtures"
 REPORT_SCHEMA = json.loads((ROOT / "rocm_doctor" / "schemas" / "report.json").read_text(encoding="utf-8"))
 
 
-def run(*args: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
-    """The doctor in a child process, as `python -m rocm_doctor`."""
+def child(*args: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
     argv = [sys.executable, "-m", "rocm_doctor", *args]
     return subprocess.run(argv, input=stdin, capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **env})
 
 
 def test_help_has_every_command_and_examples() -> None:
-    text = run("--help").stdout
+    text = child("--help").stdout
     assert all(name in text for name in COMMANDS)
     assert "rocm-doctor check --example" in text
 
@@ -43,7 +46,7 @@ def test_every_command_explains_itself(name: str) -> None:
 
 
 def test_the_example_gives_a_whole_verdict() -> None:
-    done = run("check", "--example")
+    done = child("check", "--example")
     assert done.returncode == 1
     assert "arch.override-wrong" in done.stdout
     assert "unset HSA_OVERRIDE_GFX_VERSION" in done.stdout
@@ -92,7 +95,7 @@ def test_a_file_that_cannot_be_written_is_the_users_to_mend(tmp_path: Path) -> N
         ["plan", "--gpu", "gfx1100", "--format", "json"],
         ["check", str(FIXTURES / "rx7900xtx-ready"), "--format", "json"],
     ):
-        done = run(*words, "-o", str(tmp_path / "none" / "x"))
+        done = child(*words, "-o", str(tmp_path / "none" / "x"))
         assert (done.returncode, "No such file" in done.stderr) == (2, True), done.stderr
 
 
@@ -124,7 +127,7 @@ def test_a_baseline_leaves_out_what_is_known(tmp_path: Path) -> None:
     ],
 )
 def test_usage_errors_name_the_fault(args: list[str], words: str) -> None:
-    done = run(*args)
+    done = child(*args)
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr

@@ -46,6 +46,7 @@ def test_a_log_of_ten_megabytes_takes_about_a_second() -> None:
     assert took < 3, f"{took:.1f} s of process time; the bound of the issue is 1 s, three leaves room for a busy machine"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_mutated_reports_break_nothing(seed: int) -> None:
     fuzz = importlib.import_module("fuzz")

@@ -62,6 +62,7 @@ def bare(facts: dict[str, Fact]) -> Report:
     return Report(1, "0", "m", "ready", "s", (), (), Snapshot(facts))
 
 
+@pytest.mark.slow
 @given(SNAPSHOTS, SNAPSHOTS)
 def test_both_ways_name_the_same_facts(one: dict[str, Fact], other: dict[str, Fact]) -> None:
     there, back = compare(bare(one), bare(other), load()), compare(bare(other), bare(one), load())

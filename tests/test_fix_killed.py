@@ -23,7 +23,7 @@ import pytest
 from throwaway import borrow_pip, contents, wheel
 
 pytest.importorskip("pip", reason="the environments of these tests borrow the pip that runs here")
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc and kills by signal")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="reads /proc and kills by signal")]
 
 WAYS = ("ctrl-c", "doctor terminated", "doctor killed", "pip killed", "both killed", "disk full")
 MANY = int(os.environ.get("ROCM_DOCTOR_KILLS", "0"))

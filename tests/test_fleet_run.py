@@ -111,6 +111,7 @@ def test_an_interrupt_keeps_what_came(root: Path, faults: dict[str, str], tmp_pa
     assert kept == {"n1": "", "n3": "interrupted"}
 
 
+@pytest.mark.slow
 @linux
 def test_the_name_of_the_engine_counts(root: Path) -> None:
     ran = fleet(root, "node", "--as", "rack1-n7", "--plain", "--", "check", "--no-smoke")
@@ -152,6 +153,7 @@ def test_the_manifest_is_a_job_of_kubernetes() -> None:
         validate.validate(made, "1.29", strict=True)
 
 
+@pytest.mark.slow
 @linux
 def test_kubernetes_through_its_own_commands(root: Path, tmp_path: Path) -> None:
     """kubectl is played by a script: what is checked is which commands are given and what becomes of their output."""
@@ -184,6 +186,7 @@ esac
     assert json.loads((tmp_path / "job.json").read_text())["spec"]["completions"] == 2
 
 
+@pytest.mark.slow
 @linux
 def test_hooks_of_kubernetes(root: Path, tmp_path: Path) -> None:
     for name in NAMES:

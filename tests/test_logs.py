@@ -55,6 +55,7 @@ def test_a_complaint_inside_an_alternative_stands_for_each_of_its_wordings() -> 
     assert not logs("miopen {unknown}", one).find(one)
 
 
+@pytest.mark.slow
 def test_every_complaint_of_the_catalog_is_found_in_its_own_words() -> None:
     for name, phrases in load().complaints.items():
         asked = f"before*{{{name}}}"

@@ -1,10 +1,11 @@
-"""scripts/mutation.py puts one fault at a time into code that runs, and the same ones for the same seed."""
+"""scripts/faults.py puts one fault at a time into code that runs, the same ones for the same seed; scripts/mutation.py judges them."""
 
 from __future__ import annotations
 
 import ast
 from pathlib import Path
 
+import faults
 import mutation
 import pytest
 
@@ -25,16 +26,16 @@ def f(a: int, b: "str" = "x") -> bool:
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(mutation, "ROOT", tmp_path)
+    monkeypatch.setattr(faults, "ROOT", tmp_path)
     (tmp_path / "f.py").write_text(SOURCE)
     return tmp_path / "f.py"
 
 
 def test_each_fault_changes_one_thing_and_still_parses(file: Path) -> None:
     sound = ast.unparse(ast.parse(SOURCE))
-    faults = mutation.faults_of(file)
-    changed = [mutation.with_fault(SOURCE, fault.place) for fault in faults]
-    assert len(set(changed)) == len(faults) > 10
+    places = [fault.place for fault in faults.faults_of(file)]
+    changed = [faults.with_fault(SOURCE, place) for place in places]
+    assert len(set(changed)) == len(places) > 10
     for text in changed:
         ast.parse(text)
         lines = [(one, other) for one, other in zip(sound.splitlines(), text.splitlines()) if one != other]
@@ -42,33 +43,41 @@ def test_each_fault_changes_one_thing_and_still_parses(file: Path) -> None:
 
 
 def test_comparisons_conditions_numbers_names_and_results_are_changed(file: Path) -> None:
-    after = {fault.after for fault in mutation.faults_of(file)}
+    after = {fault.after for fault in faults.faults_of(file)}
     assert {"a > LIMIT", "a != 1", "2", "4", "'oneX'", "bool(a)", "return None"} <= after
     assert "a >= LIMIT" in after, "one half of the condition alone"
 
 
 def test_words_imports_and_annotations_are_not(file: Path) -> None:
-    before = {fault.before for fault in mutation.faults_of(file)}
+    before = {fault.before for fault in faults.faults_of(file)}
     assert not [text for text in before if "Docstring" in text or "Words" in text or text.strip("'") == "two words"]
     assert "'str'" not in before
-    assert all(fault.line != 3 for fault in mutation.faults_of(file))
+    assert all(fault.line != 3 for fault in faults.faults_of(file))
 
 
 def test_a_seed_draws_the_same_faults() -> None:
-    assert mutation.sample("versions", 12, "1") == mutation.sample("versions", 12, "1")
-    assert mutation.sample("versions", 12, "1") != mutation.sample("versions", 12, "2")
+    assert faults.sample("versions", 12, "1") == faults.sample("versions", 12, "1")
+    assert faults.sample("versions", 12, "1") != faults.sample("versions", 12, "2")
 
 
-def test_the_page_counts_what_was_noticed() -> None:
-    one = {"file": "rocm_doctor/x.py", "line": 3, "before": "a | b", "after": "c", "place": 0}
-    faults = [
-        {**one, "result": "killed"},
-        {**one, "result": "killed"},
-        {**one, "result": "survived"},
-        {**one, "result": "not run"},
-    ]
-    page = mutation.page({"seed": "7", "packages": {"x": {"possible": 90, "faults": faults}}})
-    assert "| x | 90 | 4 | 2 | 1 | 1 | 50% |" in page
-    assert "| x.py:3 | `a \\| b` | `c` |" in page
-    assert "seed 7" in page
-    assert "50% | 15% to 85% |" in page
+def test_the_table_counts_what_was_noticed() -> None:
+    one = {"package": "x", "seed": "7", "possible": 90, "file": "rocm_doctor/x.py", "line": 3, "before": "a | b", "after": "c"}
+    table = mutation.tables([{**one, "result": result} for result in ("killed", "timed out", "survived", "not run")])
+    assert "| x | 7 | 90 | 4 | 2 | 1 | 1 | 50% | 15% to 85% |" in table
+    assert table.count("| x.py:3 | `a \\| b` | `c` |") == 2
+
+
+def test_the_tests_of_a_fault_are_those_that_run_its_statement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mutation, "ROOT", tmp_path)
+    (tmp_path / "f.py").write_text("TOP = 1\n\n\ndef f():\n    x = (\n        2\n    )\n    return x\n")
+    near, far, broad = "tests/test_f.py::test_near", "tests/test_x.py::test_other", "tests/test_expected.py::test_x"
+    lines = {"f.py": {5: {far, near}, 8: {broad}}}
+    monkeypatch.setattr(mutation, "recorded", lambda: mutation.Recorded(lines, {near: 9, far: 5, broad: 500}))
+    monkeypatch.setattr(mutation, "BUDGET", 10)
+
+    def chosen(line: int) -> list[str]:
+        return mutation.tests_of(faults.Fault("f.py", line, "2", "3", 0))
+
+    assert chosen(6) == [near], "the nearest first, as many as the time allows"
+    assert chosen(8) == [broad]
+    assert chosen(1) == [near, broad], "a line that runs at import: every test of the module, the broad ones whatever they take"

@@ -7,6 +7,7 @@ was there before cannot be had again from anywhere.
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -43,19 +44,49 @@ def new(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def venv(tmp_path: Path, old: Path, new: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An environment of its own with a CUDA torch. Its pip is the one that runs here, linked, and sees only the new wheels."""
-    folder = tmp_path / "venv"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, old: Path) -> Path:
+    """An environment with a CUDA torch and a module written by hand. Its pip is the one that runs here, linked."""
+    folder = tmp_path_factory.mktemp("made") / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     site = borrow_pip(folder)
     for path in old.glob("*.whl"):
         with zipfile.ZipFile(path) as archive:
             archive.extractall(site)
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(new))
-    monkeypatch.setenv("PIP_NO_CACHE_DIR", "1")
+    (site / "by_hand.py").write_text("mine = True\n", encoding="utf-8")
     return folder
+
+
+@pytest.fixture
+def venv(tmp_path: Path, made: Path, new: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it to change, which sees only the new wheels."""
+    for name, value in offline(new).items():
+        monkeypatch.setenv(name, value)
+    return Path(shutil.copytree(made, tmp_path / "venv", symlinks=True))
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory, made: Path, new: Path) -> Path:
+    """The environment after `fix --apply`."""
+    folder = Path(shutil.copytree(made, tmp_path_factory.mktemp("changed") / "venv", symlinks=True))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in offline(new).items():
+            patch.setenv(name, value)
+        done = fix(folder, "--apply")
+    assert done.exit_code == 0, done.output
+    return folder
+
+
+@pytest.fixture
+def fixed(tmp_path: Path, changed: Path, new: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it."""
+    for name, value in offline(new).items():
+        monkeypatch.setenv(name, value)
+    return Path(shutil.copytree(changed, tmp_path / "venv", symlinks=True))
+
+
+def offline(new: Path) -> dict[str, str]:
+    return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(new), "PIP_NO_CACHE_DIR": "1"}
 
 
 def fix(venv: Path, *more: str) -> Result:
@@ -91,13 +122,10 @@ def test_everything_is_downloaded_before_anything_is_removed(venv: Path) -> None
     assert all("--no-index" in line for line in lines if line[3] == "install")
 
 
-def test_undo_needs_neither_an_index_nor_a_network(venv: Path) -> None:
+@pytest.mark.slow
+def test_undo_needs_neither_an_index_nor_a_network(fixed: Path, made: Path) -> None:
     """The old build is in no index that pip can see; what was edited or installed by hand comes back as well."""
-    site = next(venv.glob("lib/python*/site-packages"))
-    (site / "by_hand.py").write_text("mine = True\n", encoding="utf-8")
-    before = contents(venv)
-    done = fix(venv, "--apply")
-    assert done.exit_code == 0, done.output
+    venv = fixed
     after = packages(venv)
     assert {"torch==2.9.1+rocm6.3", "torchvision==0.24.1+rocm6.3", "transformers==5.23.0", "peft==0.21.2"} <= after
     record = json.loads((venv / RECORD).read_text(encoding="utf-8"))
@@ -111,30 +139,27 @@ def test_undo_needs_neither_an_index_nor_a_network(venv: Path) -> None:
 
     done = fix(venv, "--undo", "--apply")
     assert done.exit_code == 0, done.output
-    assert contents(venv) == before
+    assert contents(venv) == contents(made)
     assert json.loads((venv / RECORD).read_text(encoding="utf-8"))["runs"][0]["state"] == "undone"
     assert fix(venv, "--undo", "--apply").exit_code == 2, "nothing is left to undo"
 
 
-def test_undo_is_shown_before_it_is_done(venv: Path) -> None:
-    done = fix(venv, "--apply")
-    assert done.exit_code == 0, done.output
-    shown = fix(venv, "--undo")
+def test_undo_is_shown_before_it_is_done(fixed: Path) -> None:
+    shown = fix(fixed, "--undo")
     assert "torch==2.5.0+cu124" in shown.output
-    assert "torch==2.9.1+rocm6.3" in packages(venv)
+    assert "torch==2.9.1+rocm6.3" in packages(fixed)
 
 
-def test_undo_without_what_was_kept_removes_nothing(venv: Path) -> None:
-    done = fix(venv, "--apply")
-    assert done.exit_code == 0, done.output
-    after = packages(venv)
-    (venv / FOLDER / "before-0").rename(venv / "elsewhere")
-    done = fix(venv, "--undo", "--apply")
+def test_undo_without_what_was_kept_removes_nothing(fixed: Path) -> None:
+    after = packages(fixed)
+    (fixed / FOLDER / "before-0").rename(fixed / "elsewhere")
+    done = fix(fixed, "--undo", "--apply")
     assert done.exit_code == 2
     assert "is gone" in done.output
-    assert packages(venv) == after
+    assert packages(fixed) == after
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", ["torch", "peft"])
 def test_a_download_that_fails_leaves_the_environment_alone(
     venv: Path, new: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
@@ -208,10 +233,8 @@ def test_a_broken_record_is_not_overwritten(venv: Path) -> None:
     assert (venv / RECORD).read_text(encoding="utf-8") == "{"
 
 
-def test_a_run_says_which_folders_it_keeps(venv: Path) -> None:
-    done = fix(venv, "--apply")
-    assert done.exit_code == 0, done.output
-    [run] = json.loads((venv / RECORD).read_text(encoding="utf-8"))["runs"]
+def test_a_run_says_which_folders_it_keeps(changed: Path) -> None:
+    [run] = json.loads((changed / RECORD).read_text(encoding="utf-8"))["runs"]
     assert any(tree.endswith("site-packages") for tree in run["kept"])
     assert "bin" in run["kept"]
     assert set(Run.__struct_fields__) >= set(run)

@@ -119,6 +119,7 @@ def test_what_comes_with_torch_can_be_asked_for(name: str) -> None:
     assert any(r.why == f"no {name} of this build is known" for r in plan.rejected)
 
 
+@pytest.mark.slow
 def test_the_two_reasons_against_the_next_newer_build() -> None:
     gfx906 = answer(declared("gfx906", "3.12", MATRIX), KNOWN).newer
     assert gfx906

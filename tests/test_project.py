@@ -175,10 +175,9 @@ def _inherited(top: ast.stmt, classes: dict[str, ast.ClassDef]) -> set[str]:
 
 def test_everything_public_has_a_docstring() -> None:
     missing = []
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "rocm_doctor").rglob("*.py"))]
-    classes = {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
-    for path in sorted((ROOT / "rocm_doctor").rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "rocm_doctor").rglob("*.py"))}
+    classes = {node.name: node for tree in trees.values() for node in tree.body if isinstance(node, ast.ClassDef)}
+    for path, tree in trees.items():
         tops = [n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))]
         inside = [
             n

@@ -57,6 +57,7 @@ def test_two_machines_in_one_paste_are_two_cards() -> None:
     assert [e.quote.partition(":")[0] for e in found.errors] == ["two machines in one text"]
 
 
+@pytest.mark.slow
 def test_an_archive_that_unfolds_to_a_gigabyte_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(12):

@@ -198,6 +198,7 @@ def steps(tmp_path: Path, name: str, comments: list[dict[str, Any]], **inputs: s
     return calls.read_text().splitlines(), done.stdout + done.stderr, summary.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("jq"), reason="no jq here")
 def test_the_action_posts_once_and_then_updates(tmp_path: Path) -> None:
     posted, log, summary = steps(tmp_path, "hostile-shell", [])
@@ -216,6 +217,7 @@ def test_the_action_posts_once_and_then_updates(tmp_path: Path) -> None:
     assert steps(tmp_path, "hostile-shell", [ours | {"body": body}], LABELS="")[0] == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("jq"), reason="no jq here")
 def test_the_action_is_silent_or_writes_the_summary_only(tmp_path: Path) -> None:
     assert steps(tmp_path, "other-cuda-oom", [])[::2] == ([], "")

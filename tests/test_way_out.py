@@ -11,6 +11,7 @@ import time
 import zipfile
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from rocm_doctor import pipeline
@@ -101,12 +102,11 @@ def test_no_command_prints_what_a_stranger_wrote(tmp_path: Path) -> None:
 
 
 def test_a_word_of_the_width_of_the_screen_does_not_push_a_command_to_the_start_of_a_line() -> None:
-    for width in range(40, 60):
+    report = pipeline.judge([], load())
+    for width in range(40, 43):
         for pad in range(20, 60):
-            report = pipeline.judge([], load(), source="a" * pad + "::stop-commands::x")
-            harmless(render("text", cleaned(report), RenderOptions(width=width, verbose=True)))
-        if width == 42:
-            break
+            named = msgspec.structs.replace(report, source="a" * pad + "::stop-commands::x")
+            harmless(render("text", cleaned(named), RenderOptions(width=width, verbose=True)))
 
 
 @pytest.mark.parametrize(

@@ -168,9 +168,9 @@ def read_yaml(path: Path, name: str = "") -> Any:
         raise MatrixError([Problem(name or path.name, exc.line, "", str(exc))]) from exc
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _parsed(text: str) -> Any:
-    """The values of a text, shared by all who ask: callers must not change them."""
+    """The values of a text, shared by all callers, who must not change them. The cache holds more texts than the matrix has files."""
     return yamls.values(text, MAX_NODES)
 
 
@@ -297,7 +297,7 @@ def line_of(path: Path, steps: tuple[int | str, ...]) -> int:
     return line
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def nodes(text: str) -> Any:
     """The tree of a YAML text with its marks. Raises ValueError for a text that is not YAML."""
     return next(iter(yamls.documents(text, MAX_NODES)), None)
