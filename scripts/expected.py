@@ -8,12 +8,14 @@ from __future__ import annotations
 import contextlib
 import random
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
 import corpus
+import expected_parts
 import msgspec
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
@@ -26,7 +28,7 @@ from rocm_doctor.integrations.triage import Event, triage
 from rocm_doctor.integrations.triage.labels import NEEDS
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.show import show
-from rocm_doctor.model import Fact, Finding, Gpu, Reading, Snapshot, Unknown, Value
+from rocm_doctor.model import Artifact, Fact, Finding, Gpu, Reading, Snapshot, Unknown, Value
 from rocm_doctor.pipeline import read_facts
 from rocm_doctor.plan.answer import answer
 from rocm_doctor.plan.catalog import System, known
@@ -38,8 +40,9 @@ from rocm_doctor.probes.read.result import ProbeResult
 from rocm_doctor.redaction.redactor import Redactor
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.checks import checks
-from rocm_doctor.rules.engine import judge
+from rocm_doctor.rules.engine import failure_lines, judge
 from rocm_doctor.rules.logs import Logs
+from rocm_doctor.rules.proofs import machine_for
 from rocm_doctor.rules.verdict import verdict
 from rocm_doctor.sources.paste import cut
 
@@ -47,9 +50,11 @@ EVENTS = Path(__file__).resolve().parents[1] / "tests" / "triage"
 SUBJECTS = (("gfx906", ""), ("torch", "2.9.1"), ("driver", ""), ("bitsandbytes", ""), ("HSA_OVERRIDE_GFX_VERSION", ""))
 SHAPES = ("{0}: Zq7Lm2Xw9Kf4", "{0}=Zq7Lm2Xw9Kf4", "--{0} quokkat", "quokkat@{0}", "quokkat.{0}", "/{0}/quokkat/x", "{0} quokkat")
 """Lines in which a word of the redaction's tables decides whether what stands beside it is a name or a secret."""
-EACH = 3
+EACH = 6
 """Reports of each label whose facts are shown."""
 MACHINES = 250
+ONE_OF = 4
+"""Of so many rows one is judged on a machine of its own, by a hash of its key."""
 SEED = "1"
 WAYS = ("full", "lora", "qlora")
 
@@ -223,6 +228,19 @@ def _finding(one: Finding) -> Iterator[str]:
     yield from (f"    $ {command.text}" for command in one.commands)
 
 
+def rows(matrix: Matrix) -> str:
+    """What is found where a row applies: on a machine that meets its conditions, with its example as the failing log."""
+    lines = ["# Written by scripts/regen.py: findings on machines that meet the conditions of a row, with its example."]
+    for row in matrix.rows:
+        one = machine_for(row) if zlib.crc32(row.key.encode()) % ONE_OF == 0 else None
+        if one:
+            logs = Logs([Artifact("log/train.log", "bundle", row.example)] if row.example else (), failure_lines(matrix))
+            found, undecided = judge(enrich(one, matrix), logs, matrix, RULES)
+            lines += ["", f"== {row.key}", *(line for each in found[:4] for line in _finding(each))]
+            lines += [f"undecided {each.id} {each.row}: {each.title}; needs {', '.join(each.missing)}" for each in undecided[:4]]
+    return "\n".join(lines) + "\n"
+
+
 def plans(matrix: Matrix) -> str:
     """Plans of some machines, in every format."""
     catalog = known(matrix)
@@ -293,9 +311,15 @@ def comments(matrix: Matrix) -> str:
 
 PAGES: dict[str, Callable[[Matrix], str]] = {
     "comments": comments,
+    "complaints": expected_parts.complaints,
+    "drawn": expected_parts.drawn,
     "facts": facts,
     "findings": findings,
     "plans": plans,
+    "ranges": expected_parts.ranges,
+    "read": expected_parts.read,
     "redacted": redacted,
+    "rows": rows,
+    "shapes": expected_parts.shapes,
     "shown": shown,
 }

@@ -42,6 +42,10 @@ LIMIT = 240
 QUIET = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly", "-p", "no:benchmark")
 
 
+MARKS = os.environ.get("MUTATION_MARKS", "not slow and not timed")
+"""Which tests are recorded."""
+
+
 class Recorded(NamedTuple):
     """What the record says: for each source file and line the tests that run it, and the seconds of each test."""
 
@@ -86,7 +90,7 @@ def record_one(path: Path) -> None:
     watch.set_option("run:dynamic_context", "test_function")
     with tempfile.TemporaryDirectory(prefix="mutation-") as scratch:
         watch.start()
-        pytest.main([*QUIET, f"--basetemp={scratch}/tmp", str(path)], plugins=[times])
+        pytest.main([*QUIET, "-m", MARKS, f"--basetemp={scratch}/tmp", str(path)], plugins=[times])
         watch.stop()
     if not times.seconds:
         sys.exit(f"{path}: no test ran")
@@ -119,13 +123,15 @@ def recorded() -> Recorded:
 def tests_of(fault: Fault) -> list[str]:
     """The tests for a fault, as pytest takes them: those that run its statement, the nearest and quickest first, for `BUDGET` seconds.
 
-    A statement at the top of a module runs at import, before any test: for it, every test that runs a line of the module counts, and for
-    a module of data alone the tests of the files that name it.
+    A statement at the top of a module runs at import, before any test: for it, every test that runs a line of the module counts, for a
+    module of data alone the tests of the files that name it, and the broad ones.
     """
     known = recorded()
     by_line = known.lines[fault.file]
     span = min((s for s in statements(ROOT / fault.file) if fault.line in s), key=len, default=range(fault.line, fault.line + 1))
-    names = set().union(*(by_line.get(line, set()) for line in span)) or set().union(*by_line.values()) or _naming(fault.file)
+    names = set().union(*(by_line.get(line, set()) for line in span))
+    if not names:
+        names = (set().union(*by_line.values()) or _naming(fault.file)) | {name for name in known.seconds if BROAD in name}
     stem = Path(fault.file).stem
     ordered = sorted(names, key=lambda name: (stem not in name, known.seconds[name]))
     out: list[str] = []
@@ -157,7 +163,7 @@ def judge(fault: Fault, tests: list[str], folder: Path) -> str:
     was, sound = path.stat(), path.read_text(encoding="utf-8")
     path.write_text(with_fault(sound, fault.place), encoding="utf-8")
     env = _first(folder) | {"PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", *QUIET, "-x", f"--basetemp={folder / 'tmp'}", *tests]
+    command = [sys.executable, "-m", "pytest", *QUIET, "-m", "", "-x", f"--basetemp={folder / 'tmp'}", *tests]
     try:
         done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, timeout=LIMIT, check=False)
     except subprocess.TimeoutExpired:

@@ -42,3 +42,27 @@ def test_planted_secrets_are_redacted_as_expected() -> None:
 
 def test_tables_are_as_expected() -> None:
     same("shown")
+
+
+def test_versions_and_ranges_are_as_expected() -> None:
+    same("ranges")
+
+
+def test_shapes_of_values_are_as_expected() -> None:
+    same("shapes")
+
+
+def test_complaints_about_damaged_entries_are_as_expected() -> None:
+    same("complaints")
+
+
+def test_facts_of_damaged_texts_are_as_expected() -> None:
+    same("read")
+
+
+def test_plans_of_drawn_machines_are_as_expected() -> None:
+    same("drawn")
+
+
+def test_findings_where_a_row_applies_are_as_expected() -> None:
+    same("rows")

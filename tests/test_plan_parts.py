@@ -169,7 +169,9 @@ def test_the_override_is_unset_where_people_set_a_bad_one(gfx: str, unset: bool)
 
 def test_that_another_build_is_the_main_one_cites_the_first_build() -> None:
     plan = plan_for("gfx90c")
-    assert plan.best and plan.newer and plan.best.candidate.build.primary and not plan.newer.build.primary
+    assert plan.best
+    assert plan.newer
+    assert (plan.best.candidate.build.primary, plan.newer.build.primary) == (True, False)
     assert plan.newer.reasons[-1] == (
         "works too, but the first plan is the main build of its release",
         plan.best.candidate.build.sources[0],
