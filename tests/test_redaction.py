@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from rocm_doctor.model import Artifact, Command, Fact, Finding, Gpu, Reading, Report, Snapshot
 from rocm_doctor.probes.python import env
 from rocm_doctor.probes.read.result import Artifacts
+from rocm_doctor.redaction import redactor as redactor_module
+from rocm_doctor.redaction.find import by_structure
 from rocm_doctor.redaction.known import anonymous, distinctive, domain_of
 from rocm_doctor.redaction.redactor import Redactor
 from rocm_doctor.redaction.shared import redact_artifacts, redact_report, redact_snapshot
@@ -28,6 +30,12 @@ HEX = "0123456789abcdef"
 
 def _hex(n: int) -> st.SearchStrategy[str]:
     return st.text(HEX, min_size=n, max_size=n).filter(lambda t: len(set(t)) > 3 and any(c.isdigit() for c in t))
+
+
+@pytest.fixture
+def rules_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Redaction without the search for words that are not known."""
+    monkeypatch.setattr(redactor_module, "searches", lambda text, found: by_structure(text))
 
 
 SECRETS = st.fixed_dictionaries(
@@ -347,8 +355,8 @@ def test_other_hosts_of_a_domain_are_found_without_a_sign() -> None:
         "ssh ada@gpu1.kestrel.dev\nthen wiki.kestrel.dev and mail to x@kestrel.dev, not kestrel.devel or huggingface.co\n"
     )
     assert "kestrel.dev " not in out
-    assert "wiki.<host-" in out
-    assert "kestrel.devel or huggingface.co" in out
+    assert "kestrel" not in out
+    assert "huggingface.co" in out
 
 
 @pytest.mark.parametrize(
@@ -395,7 +403,7 @@ def test_addresses_and_what_looks_like_them(text: str, out: str) -> None:
 @pytest.mark.parametrize(
     "column", ["USER", "USERNAME", "OWNER", "ACCOUNT", "NODELIST", "NODE", "HOSTNAMES", "HOSTNAME", "NAMESPACE", "FROM", "SERIAL"]
 )
-def test_a_column_names_what_stands_below_it(column: str) -> None:
+def test_a_column_names_what_stands_below_it(column: str, rules_alone: None) -> None:
     out = Redactor().text(f"JOBID {column} TTY ACCOUNT\n471 wombex7a pts/0 wombexb\n472 wombex8c pts/1 wombexb\n\nwombex9\n")
     assert out.count("wombex") == 1
     assert out.startswith(f"JOBID {column} TTY ACCOUNT\n471 <")
@@ -425,5 +433,5 @@ def test_a_folder_of_people_is_passed_to_the_next(level: str) -> None:
 
 
 @pytest.mark.parametrize("folder", ["models", "checkpoints", "venv", "opt", "rocm"])
-def test_a_folder_of_software_ends_the_search(folder: str) -> None:
+def test_a_folder_of_software_ends_the_search(folder: str, rules_alone: None) -> None:
     assert Redactor().text(f"x /mnt/{folder}/wombexa/run/x.py") == f"x /mnt/{folder}/wombexa/run/x.py"

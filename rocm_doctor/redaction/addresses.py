@@ -180,3 +180,16 @@ def containers(text: str) -> Spans:
         if not before.endswith("sha256:") and (alone or any(word in before.lower() for word in _CONTAINER_WORDS)):
             spans.append(m.span())
     return disjoint(spans)
+
+
+_PHONE = regex(
+    r"(?<![\w.:/-])(?<!\d\d )(?:\(0?\d{2,5}\)[ /-]?\d{2,5}(?:[ .-]?\d{2,5}){1,3}|0[1-9]\d{0,4}[-/ ]\d{2,4}(?:[ -]\d{2,5}){1,2}|0[1-9](?:[ .-]\d{2}){4}"
+    r"|0[1-9]\d{1,4}[-/ ]{1,3}\d{5,9}|[2-9]\d\d-[2-9]\d\d-\d{4})(?![\w.:/-]|,\d| \d\d(?: |$))"
+)
+
+
+def phones(text: str) -> Spans:
+    """Telephone numbers as they are written inside a country: an area first, then groups of digits."""
+    for m in _PHONE.finditer(text):
+        if 9 <= sum(map(str.isdigit, m[0])) <= 13:
+            yield m.span()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 
@@ -13,9 +13,9 @@ from rocm_doctor.redaction import addresses, machines, people
 from rocm_doctor.redaction.known import anonymous, distinctive
 from rocm_doctor.redaction.rules import Found, Pattern, Rule, RuleSet
 
-PSEUDONYM = regex(r"<(?:user|host|home|email|token|uuid|serial|ip|mac|container|account|group|bucket|network|phone)[- ]\d+>")
+PSEUDONYM = regex(r"<(?:user|host|home|email|token|uuid|serial|ip|mac|container|account|group|bucket|network|phone|name)[- ]\d+>")
 """What stands for a secret once it is replaced."""
-NAMES = frozenset({"user", "host", "account", "group", "bucket", "network"})
+NAMES = frozenset({"user", "host", "account", "group", "bucket", "network", "name"})
 """Kinds that are names: two spellings of one are one, and what identifies no one stays."""
 
 _SYSLOG = regex(r":(?<=[A-Z][a-z]{2} [ \d]\d \d\d:)\d\d:\d\d ([A-Za-z0-9][\w.-]*) [\w./@()-]+(?:\[\d+\])?:")
@@ -64,15 +64,27 @@ _SHAPES = (
     ("mac", addresses.cisco_macs),
     ("ip", addresses.ips),
     ("email", addresses.emails),
+    ("phone", addresses.phones),
 )
 
 
-_MARKED = regex(r"[:@/\n-]|\.[^.]*\.|[0-9a-f]{64}|UUID=")
+_MARKED = regex(r"[:@/\n(-]|\d{2} \d{2}|\.[^.]*\.|[0-9a-f]{64}|UUID=")
 """What every search but that of the rules needs: columns a second line, paths a slash, addresses and ids their signs."""
 
 
-def searches(text: str) -> Iterator[Iterator[Found]]:
-    """One search behind the other over the whole of `text`, each nearly in its order; places overlap as they may."""
+def searches(text: str, found: Sequence[Found]) -> Iterator[Iterator[Found]]:
+    """One search behind the other over the whole of `text`, each nearly in its order; places overlap as they may.
+
+    `found` is what the caller took from the searches so far: the last one leaves those places alone.
+    """
+    from rocm_doctor.redaction import unknown
+
+    yield from by_structure(text)
+    yield _trimmed_all(unknown.unknown(text, found), text)
+
+
+def by_structure(text: str) -> Iterator[Iterator[Found]]:
+    """The searches that know where names are, or what they look like."""
     from rocm_doctor.redaction import fields, folders, secrets
 
     low = lower(text)

@@ -49,6 +49,28 @@ def words() -> frozenset[str]:
     return frozenset((_HERE / "words.txt").read_text("utf-8").split())
 
 
+def _read(name: str) -> frozenset[str]:
+    return frozenset((_HERE / f"{name}.txt").read_text("utf-8").split())
+
+
+@cache
+def field_words() -> frozenset[str]:
+    """Words of the field and of its software. scripts/vocabulary.py makes this list and the two below."""
+    return words() | _read("field")
+
+
+@cache
+def vocabulary() -> frozenset[str]:
+    """Words of the field and of languages: whatever is none of them may be a name."""
+    return field_words() | _read("spoken")
+
+
+@cache
+def compounds() -> frozenset[str]:
+    """Words joined by hyphens that name a thing of the field."""
+    return _read("compounds")
+
+
 # A machine called after its hardware or its software is as anonymous as these are.
 _HARDWARE = regex(
     r"gfx\d\w*|(?:rx|mi|vega|navi|rocm|hip|cuda|rdna|cdna|zen|epyc|ryzen|radeon|instinct)[-_]?\d{1,5}\w{0,4}|\d{3,4}(?:xtx?|gre|x3d|hx|hs)"

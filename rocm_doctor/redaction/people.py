@@ -44,6 +44,13 @@ PROMPTS = (
 )
 
 PEOPLE = (
+    Rule(
+        ("svc_", "usr_", "acct_", "project_", "proj_", "prj_", "grp_", "team_", "tenant_"),
+        Pattern(
+            r"(?<![\w.-])(?P<account>(?:svc_\w+|(?:usr|acct|project|proj|prj|grp|team|tenant)_[A-Za-z0-9]*\d{2}\w*))(?![\w(])"
+        ),
+        learn=False,
+    ),
     Rule(("torchinductor_",), Pattern(rf"torchinductor_(?P<user>{NAME})"), sure=False),
     Rule(("/media/", "/mail/"), Pattern(rf"/(?:media|mail)/(?P<user>{NAME})(?=/)"), sure=False),
     Rule(("~",), Pattern(r"~(?P<user>[a-z][\w-]{2,32})/"), sure=False),

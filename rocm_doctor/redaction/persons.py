@@ -127,6 +127,7 @@ PERSONS = (
         Pattern(r"[^\W\d_][\w .]{0,20}?[.:\uff1a ]{1,4}(?P<phone>\+?[\d(][\d ().-]{6,18}\d)", re.I),
         accept=_digits(8),
     ),
+    Rule(("\u3055\u3093", "\u69d8", "\u6c0f", "\ub2d8", "\u5148\u751f"), Pattern(r"(?<![\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])(?P<user>[\u3400-\u9fff]{2,4}|[\uac00-\ud7a3]{2,4}) ?(?:\u3055\u3093|\u69d8|\u6c0f|\ub2d8|\u5148\u751f)"), "line"),
     Rule(("chat-id", "chat_id", "chatid"), Pattern(r"chat[-_]?id[\"']?[ =:]{1,3}[\"']?(?P<phone>-?\d{8,15})", re.I)),
     Rule(("(at)", "[at]", " at)", "(\u00e4t)"), Pattern(r"(?P<email>[\w.+-]{1,60} ?[(\[] ?(?:at|\u00e4t) ?[)\]] ?[\w-]{1,60}(?: ?(?:\.|[(\[] ?dot ?[)\]]) ?[\w-]{1,60}){1,4})", re.I), "line"),
 )  # fmt: skip

@@ -156,7 +156,7 @@ class Redactor:
         """Beyond the places that are allowed, the text is cut where half of them are found: other searches have theirs to find."""
         found: list[Found] = []
         end = len(text)
-        for search in searches(text):
+        for search in searches(text, found):
             for one in search:
                 if one.start > end + _DISORDER:
                     break
@@ -205,8 +205,9 @@ class Redactor:
         else:
             known = kind in NAMES and distinctive(name) and not anonymous(kind, name)
         low = lower(name)
-        if known and low not in self._learnt and not PSEUDONYM.search(name):
-            if kind != "token":
+        better = low not in self._learnt or (self._learnt[low][0] == "name" != kind)
+        if known and better and not PSEUDONYM.search(name):
+            if kind not in ("token", "name"):  # a name may still turn out to be a user's or a host's
                 self._pseudonyms.of(kind, name)
             self._learnt[low] = (kind, name)
             self._search = None

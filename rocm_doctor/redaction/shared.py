@@ -34,6 +34,7 @@ _KEEP_FIELDS = frozenset(
         "kind",
         "subject_kind",
         "sources",
+        "similar",
     }
 )
 _WHOLE_FILE = regex(r"(?:^|/)(unique_id|serial_number|\w+_serial|machine-id|boot_id|hostname|product_uuid)$")

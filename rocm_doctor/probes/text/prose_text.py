@@ -124,7 +124,9 @@ _OR_LATER = regex(
 )
 
 
-NEGATED = regex(r"\b(?:no|not|without|never|outside|isn't|non-|instead of|rather than|unlike)\s+(?:\w+\s+){0,3}$", re.I)
+NEGATED = regex(
+    r"\b(?:no|not|without|never|outside|isn't|non-|instead of|rather than|unlike)\s+(?:(?:\w+|<\w+-\d+>)\s+){0,3}$", re.I
+)
 """Matches at the end of the words before a thing that is said to be absent."""
 
 

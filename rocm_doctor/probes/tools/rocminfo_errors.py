@@ -19,7 +19,7 @@ _HSA = {
 """Numbers of hsa.h, which rocminfo of ROCm 1.x and 2.x printed in place of the names."""
 _OPEN = regex(
     r"Unable to open /dev/kfd read-write: ([A-Z][A-Za-z ,/'-]{3,60}?)"
-    r"(?= {2}|\.|$| [a-z0-9_.-]{1,32} is (?:not )?member| Failed to)"
+    r"(?= {2}|\.|$| \S{1,40} is (?:not )?member| Failed to)"
 )
 _MODULE = regex(r"ROCk module version (\d+(?:\.\d+){1,3}) is loaded")
 _MISSING = regex(r"is not member of \"?([a-z]*)\"? group")

@@ -1,0 +1,274 @@
+"""Where a word that is in no vocabulary names a thing of software and no person: code, libraries, packages, kernel lines, hashes."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.redaction.known import field_words, known, vocabulary
+
+_REACH = 240
+"""Characters on both sides of a word that are looked at, up to the ends of its line."""
+SHAPE = regex(
+    r"\d+[a-z]{1,4}\d?|[a-z]{1,3}[1-9]\d{0,3}[a-z]?|[a-z]\d+[a-z]\d+|0x[0-9a-f]{1,16}|(?:0{2,}|f{4,})[0-9a-f]{4,14}|v\d+\w*"
+    r"|gfx\d\w*|(?:rx|mi|gfx|sm|cp|py|cu|rocm|el|fc|gb|nm)\d+[a-z]*|git[0-9a-f]{6,40}|[brv]\d{3,6}|[iwef]\d{4}|\d\dt\d\d|\d+(?:x\d+)+|0b[01]+|h[0-9a-f]{7}|x{3,}|(.)\1+",
+    re.I,
+)
+"""Sizes, targets, builds, addresses of memory: a number with a few letters."""
+
+
+class Around(NamedTuple):
+    """A word with the line before and behind it."""
+
+    before: str
+    word: str
+    after: str
+
+    @property
+    def chunk(self) -> str:
+        """All that is written without a space or a quote around the word."""
+        return _LAST.search(self.before)[0] + self.word + _FIRST.match(self.after)[0]  # type: ignore[index]
+
+    @property
+    def line(self) -> str:
+        """The whole of it."""
+        return self.before + self.word + self.after
+
+
+_LAST = regex(r"[^\s\"'`<>|;,]*$")
+_FIRST = regex(r"[^\s\"'`<>|;,]*")
+
+
+def is_around(text: str, start: int, end: int) -> bool:
+    """Whether the unknown word between `start` and `end` is where software names its own things."""
+    here = Around(
+        text[max(0, start - _REACH) : start].rpartition("\n")[2], text[start:end], text[end : end + _REACH].partition("\n")[0]
+    )
+    return any(test(here) for test in _TESTS)
+
+
+_CALL = regex(r"\((?!\d|uid)")
+_SYMBOL = regex(r"::|(?:^|\W)_Z[A-Z0-9]|\+0x[0-9a-f]+|(?:^|\W)(?:Cijk|mha|gemm|void|igemm|ck)_")
+_FRAME = regex(r"(?:, in |\bdef |\bclass |\bin function '?|symbol:? '?|undefined reference to [`'])[\w.]*$")
+
+
+def _is_code(here: Around) -> bool:
+    """A function, a member of a C++ name, a symbol of an object file."""
+    called = _CALL.match(here.after) and (here.before[-1:] in "._ \t(=," or not here.before)
+    return bool(called or here.after.startswith("::") or _SYMBOL.search(here.chunk) or _FRAME.search(here.before))
+
+
+_PACKAGE_BEFORE = regex(
+    r"(?:\bimport |No module named ['\"]|(?:pip|uv|conda|mamba|apt|apt-get|dnf|pacman|zypper)3? (?:\S+ ){0,3}?(?:install|add|-S\w*) [^;|]*|Collecting "
+    r"|Requirement already satisfied: |Building wheels? for |Installing collected packages: .*|Successfully installed .*|Downloading |Using cached |Found existing installation: |ModuleNotFoundError: .*)\S*$"
+)
+_PACKAGE_AFTER = regex(
+    r"[\w.-]*(?:(?:==|>=|<=|~=|!=)\d|(?!\s*\d{2,3}(?:\.\d{1,3}){3}(?![\w.]))(?:@? ?\(?v?\d+\.\d+[\w.+]*\)?\s*$|[ \t]+v?\d+(?:\.\d+)+[\w.+-]*[ \t]*(?:$|[a-z])))"
+)
+_IMPORTED = regex(r"[\w.]* import\b")
+_ALONE = regex(r"^[\s|*-]*[\w.-]*$")
+
+
+def _is_package(here: Around) -> bool:
+    """A package in a list with its version, or where one is installed or imported."""
+    if here.before.endswith("from ") or re.search(r"\bfrom [\w.]*$", here.before):
+        return _IMPORTED.match(here.after) is not None
+    return bool(
+        _PACKAGE_BEFORE.search(here.before)
+        or (_PACKAGE_AFTER.match(here.after) and ("==" in here.chunk or _ALONE.match(here.before)))
+    )
+
+
+_LIBRARY = regex(r"(?:^|[\W])(?:lib[\w.+-]+|[\w.+-]+)\.(?:so|dll|ko|hsaco|sys|pyd|dylib|deb|rpm|whl)\b", re.I)
+_ROOTS = regex(
+    r"(?:/site-packages/|/dist-packages/|^[^/]*/(?:opt/(?:rocm|amdgpu|conda|intel|ompi|ucx)|usr|lib|lib64|sys|proc|dev|etc|boot|nix/store|bin|sbin)(?=[/-])"
+    r"|/lib/python|\\site-packages\\|/_deps/|/third_party/|/csrc/|/aten/|/kernels/|\\Windows\\|\\Program Files)",
+    re.I,
+)
+
+
+def _is_of_software(here: Around) -> bool:
+    """A library, or a file below a folder of the system or of an environment."""
+    begin = _LAST.search(here.before)[0]  # type: ignore[index]
+    return bool(_LIBRARY.search(here.chunk) or ("@" not in begin and _ROOTS.search(begin)))
+
+
+_OWNER = regex(r"(?:^|[/=:])([\w.-]+)/[\w.-]*$")
+
+
+def _is_public_repository(here: Around) -> bool:
+    """A model, a data set, an image or a project of an owner whom everybody knows: `meta-llama/Llama-3.1-8B`."""
+    owner = _OWNER.search(_LAST.search(here.before)[0])  # type: ignore[index]
+    return owner is not None and owner[1].casefold() in known().public_owners
+
+
+_SHOUTED = regex(r"[A-Z0-9_]+")
+
+
+def _is_constant(here: Around) -> bool:
+    """A variable of the environment, an error's or an option's name: `MIOPEN_FIND_QUUX=`, `HSA_STATUS_QUUX`."""
+    left = re.search(r"[\w-]*$", here.before)[0]  # type: ignore[index]
+    right = re.match(r"[\w-]*", here.after)[0]  # type: ignore[index]
+    name = left + here.word + right
+    if _SHOUTED.fullmatch(name) and "_" in name and name.split("_")[0].casefold() in field_words():
+        return True
+    behind = here.after[len(right) :]
+    return behind[:1] == "=" and behind[:2] != "==" and "://" not in here.chunk and "@" not in here.chunk
+
+
+_KERNEL = regex(r"^(?:.{0,60}kernel: ?)?\[ *\d+\.\d{6}\]|^.{0,60} kernel:|^<\d>\[")
+
+
+def _is_of_kernel(here: Around) -> bool:
+    """A driver or a device in a line of the kernel, unless it is a number of one device."""
+    return here.word.isalpha() and _KERNEL.match(here.line) is not None
+
+
+_HEX = regex(r"[0-9a-fA-F]{5,}")
+_HASH_BEFORE = regex(
+    r"(?:commit|revision|rev|sha\d*|git|hash|head|build(?:id| ?id)?|branch|merge|checkout|digest|snapshots?|blobs?|tree|blob|compare|md5|crc|version|local|image|etag"
+    r"|\+g|-g|@|\.git|fw|ucode|vbios|checksum|sum|addr(?:ess)?|at|rip|r\d\d|r[a-z]{2}|cr\d|code|fault|ptr|handle|pc|flags?|mask|status|offset|value|size|0x|#)\W{0,6}(?:\w{0,12}[ /:=])?$",
+    re.I,
+)
+_DIGEST_BEFORE = regex(
+    r"(?:commit|revision|rev|sha\d*|git|hash|head|checkout|merge|branch|digest|snapshots?|blobs?|trees?|compare|md5|sum|etag|version|tag|[+-]g|@|\.\.)[\s:=/\"'(\[@-]{0,4}$",
+    re.I,
+)
+_VERSION = regex(r"\d+\.\d+[\w.]*[+.~-]\w*$")
+
+
+def _is_hash(here: Around) -> bool:
+    """A commit, a digest, an address of memory, a register."""
+    if not _HEX.fullmatch(here.word):
+        return False
+    if len(here.word) > 20:
+        return _DIGEST_BEFORE.search(here.before) is not None
+    return bool(
+        _HASH_BEFORE.search(here.before) or _VERSION.search(here.before) or (len(here.word) <= 10 and here.before.endswith("("))
+    )
+
+
+_VERSION_BEFORE = regex(r"(?:^|[\s\"'(=/:v_-])\d+\.\d+[\w.+~-]*[-+_.~]$")
+
+
+def _is_version(here: Around) -> bool:
+    """A part of a version: `6.8.0-45-generic`, `5.14.21-cray_shasta_c`."""
+    return _VERSION_BEFORE.search(here.before) is not None and "@" not in here.chunk
+
+
+_PRODUCT_BEFORE = regex(
+    r"(?:\b|_)(?i:vbios(?:[ _]version)?|part[ _]number|(?:card|device|gpu|product|marketing|market|board|model|asic|cpu|vendor)[ _](?:series|model|name|sku|vendor|version|number)"
+    r"|model name|codename|sku|distro|distribution|pretty_name|os|processor|chipset|architecture|controller|subsystem)[\"']?[ \t]*(?:[:=|]|\[\d{4}\]:)[^@\n]*$"
+)
+_SYSTEM_BEFORE = regex(
+    r"\b(?:Linux|Windows|Ubuntu|Debian|Fedora|AMD|Radeon|Instinct|Ryzen|EPYC|Navi|Vega)(?: \(?[A-Z0-9][\w.()/+-]*){0,4} [(\[]?$"
+)
+
+
+def _is_product(here: Around) -> bool:
+    """A part of the name of a product, of a system or of a firmware."""
+    if _PRODUCT_BEFORE.search(here.before):
+        return "/home" not in here.before
+    return here.word[0].isupper() and _SYSTEM_BEFORE.search(here.before) is not None
+
+
+PART = regex(r"1\d\d-[A-Z0-9]{5,12}-\w{1,4}|[A-Z]{2,4}-[0-9A-Z]{3,5}")
+"""Numbers of boards and of their firmware: `113-D1650600-X63`, `MS-7D78`."""
+
+
+def _is_part_number(here: Around) -> bool:
+    left, right = re.search(r"[\w-]*$", here.before)[0], re.match(r"[\w-]*", here.after)[0]  # type: ignore[index]
+    return PART.fullmatch(left + here.word + right) is not None
+
+
+_MODEL_BEFORE = regex(
+    r"(?:model|product|part|firmware|bios|version|vbios|chipset|board|sku|mobo|dmi|cpu|processor|gpu|fw)\b[\w #()/.-]{0,24}(?:[:=]|\s{2})\s{0,40}[\w -]{0,60}$",
+    re.I,
+)
+_MODEL = regex(r"(?=\w*[A-Z])(?=\w*\d)[A-Z0-9]{4,20}")
+
+
+def _is_model(here: Around) -> bool:
+    """The number of a model, a board or a firmware, behind a word for it."""
+    return _MODEL.fullmatch(here.word) is not None and _MODEL_BEFORE.search(here.before) is not None
+
+
+_ENGLISH = frozenset((
+    "the", "a", "an", "is", "are", "was", "my", "i", "it", "this", "that", "with", "when", "on", "in", "and", "not", "but", "to", "of", "for", "from", "at",
+    "after", "does", "do", "have", "has", "how", "why", "what", "which", "same", "both", "if", "as", "by", "be", "can", "or", "we", "you",
+))  # fmt: skip
+_WORD = regex(r"(?<![^\s(\"'\u00bf\u00a1])[^\W\d_]+(?:['\u2019-][^\W\d_]+)*(?=[\s.,:;!?)\"']|$)")
+_NOUN_ENDS = (
+    "ung", "ungen", "keit", "heit", "tion", "tionen", "fehler", "treiber", "karte", "karten", "speicher", "datei", "rechner", "einstellung", "problem", "system", "meldung",
+)  # fmt: skip
+
+
+def _is_foreign(here: Around) -> bool:
+    """A word of a sentence in another language than English: the vocabulary knows some of its words only."""
+    if not here.word.isalpha() or not _ends_as_a_word(here):
+        return False
+    said = [w.casefold() for w in _WORD.findall(here.line)]
+    english = sum(w in _ENGLISH for w in said)
+    foreign = sum(w in FUNCTION_WORDS for w in said)
+    if len(said) < 4 or foreign < 2 or foreign <= english:
+        return False
+    return here.word.islower() or here.word.casefold().endswith(_NOUN_ENDS) or _is_compound(here.word.casefold())
+
+
+FUNCTION_WORDS = frozenset(["der", "die", "das", "den", "dem", "ein", "eine", "einen", "ist", "nicht", "mit", "ich", "und", "auf", "bei", "wenn", "mein", "meine", "aber", "auch", "nach", "wie", "von", "zu", "im", "wird", "hat", "habe", "kann", "noch", "nur", "für", "oder", "es", "sie", "wir", "le", "la", "les", "est", "pas", "avec", "je", "et", "sur", "quand", "mon", "ma", "des", "du", "un", "une", "que", "pour", "dans", "ne", "plus", "ça", "ai", "au", "en", "ce", "par", "el", "los", "las", "con", "mi", "cuando", "se", "lo", "del", "una", "por", "no", "al", "pero", "como", "sin", "ya", "me", "hay", "y", "il", "di", "che", "non", "per", "sono", "ho", "mio", "una", "con", "quando", "ma", "più", "gli", "della", "nel", "o", "os", "um", "uma", "não", "com", "meu", "quando", "do", "da", "em", "é", "para", "mas", "no", "na", "de", "het", "een", "niet", "met", "ik", "en", "op", "bij", "als", "mijn", "van", "voor", "dat", "is", "te", "maar", "nie", "jest", "się", "na", "z", "do", "w", "i", "że", "po", "ale", "mam", "jak", "przy", "od", "mi", "и", "в", "не", "на", "я", "с", "что", "как", "у", "при", "по", "это", "но", "за", "из", "мой", "och", "att", "det", "som", "en", "på", "är", "inte", "jag", "med", "för", "av", "men", "har", "ve", "bir", "bu", "için", "ile", "de", "da", "çok", "ama", "ne", "a", "se", "na", "v", "je", "s", "že", "ne", "mi", "po", "ale", "jsem", "ja", "on", "ei", "se", "että", "kun", "mutta"])  # fmt: skip
+
+
+def _ends_as_a_word(here: Around) -> bool:
+    return here.before[-1:] in " \t(\"'\u201e\u00ab\u00bf\u00a1" and (here.after[:1] in " \t.,;:!?)\"'\u201c\u00bb")
+
+
+def _is_compound(word: str) -> bool:
+    held = vocabulary()
+    return any(word[:n] in held and word[n:].removeprefix("s") in held for n in range(4, len(word) - 3))
+
+
+_KEY = regex(r'[\w. -]*"\s{0,20}:')
+
+
+def _is_key(here: Around) -> bool:
+    """The name of a field in JSON."""
+    return _KEY.match(here.after) is not None and here.before.rpartition('"')[0].rstrip()[-1:] in ("", ",", "{", "[")
+
+
+_OPTION = regex(r"(?:^|[\s\"'`(\[|=])(?:--[\w-]*|-(?![upUPlh])\w*)$")
+
+
+def _is_option(here: Around) -> bool:
+    """An option of a program: `--quux`, `-nogpulib`."""
+    return _OPTION.search(here.before) is not None
+
+
+_EXTENSION = regex(
+    r"\.(?:py|ya?ml|json|sh|cpp|cc?|h|hpp|hip|cu|txt|log|safetensors|gguf|sif|deb|rpm|whl|so|md|conf|service|cfg|toml|bin|pth?|zip|tar|gz|run|exe|bat|ps1|rules|go|ko|lock|ipynb)\b",
+    re.I,
+)
+
+
+def _is_file(here: Around) -> bool:
+    """A file that is named by words of the field."""
+    return "-" in here.word and _EXTENSION.match(here.after) is not None
+
+
+_TESTS = (
+    _is_option,
+    _is_file,
+    _is_key,
+    _is_code,
+    _is_package,
+    _is_of_software,
+    _is_public_repository,
+    _is_constant,
+    _is_of_kernel,
+    _is_hash,
+    _is_version,
+    _is_product,
+    _is_part_number,
+    _is_model,
+    _is_foreign,
+)

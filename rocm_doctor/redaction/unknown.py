@@ -1,0 +1,265 @@
+"""Words that are not known to be technical, nor words of a language: replaced unless what is around them is code.
+
+Rules know where names are. This search knows what is no name: the vocabulary holds the words of the field, of its software and of
+languages. Whatever else is written, a name, a login, a machine, a company, is replaced wherever it is. What is joined to something by a
+hyphen, a dot, a slash, an underscore or a digit is part of an identifier, for which words of the field alone are known.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import chain, pairwise
+
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.redaction import technical
+from rocm_doctor.redaction.find import PSEUDONYM
+from rocm_doctor.redaction.known import compounds, field_words, is_public, known, vocabulary, words
+from rocm_doctor.redaction.rules import Found
+
+RUN = regex(r"(?<![^\W_])(?:[^\W\d_][^\W_]{2,}|\d+[^\W\d_][^\W_]*)")
+INFLECTIONS = ("s", "ed", "ing", "er", "d")
+"""Ends of English words whose stem is known. The vocabulary leaves such words out."""
+_OTHER_SCRIPT = regex(r"[\u0e00-\u0e7f\u0590-\u06ff\u0900-\u097f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff00-\uffef]")
+"""Scripts that write no spaces, or no capitals: a run of them is a sentence as often as a name."""
+_MOST = 100_000
+_JOINTS = "-_./\\@:="
+
+
+def pieces(run: str) -> list[str]:
+    """The parts of `HIPErrorNoBinary42`: HIP, Error, No, Binary, 42."""
+    if run.isalpha() and (run.islower() or run.isupper() or run.istitle()):
+        return [run]
+    cuts = [0]
+    for at, (a, b) in enumerate(pairwise(run), 1):
+        if a.isdigit() != b.isdigit() or (b.isupper() and a.islower()) or (a.isupper() and b.islower() and at - 1 > cuts[-1]):
+            cuts.append(at - 1 if a.isupper() and b.islower() and not a.isdigit() else at)
+    return [run[a:b] for a, b in pairwise([*cuts, len(run)]) if a < b]
+
+
+@lru_cache(_MOST)
+def is_known(run: str, joined: bool = False) -> bool:
+    """Whether a run of letters and digits is made of known words and short numbers. `joined`: it is part of an identifier."""
+    if run.isdigit() or (not run.isascii() and _OTHER_SCRIPT.search(run)):
+        return True
+    known = field_words() if joined else vocabulary()
+    if _is_word(run.casefold(), known) or technical.SHAPE.fullmatch(run):
+        return True
+    parts = pieces(run)
+    numbers = [p for p in parts if p.isdigit()]
+    if len(numbers) > 2 or (numbers and len(parts) > 4) or any((n[0] == "0" and len(n) > 1) or len(n) > 4 for n in numbers):
+        return False
+    if len(parts) > 1:
+        known = field_words()
+    return all(p.isdigit() or len(p) == 1 or _is_word(p.casefold(), known) for p in parts)
+
+
+def _is_word(word: str, known: frozenset[str]) -> bool:
+    return word in known or len(word) == 2 or any(word.endswith(end) and word[: -len(end)] in known for end in INFLECTIONS)
+
+
+def unknown(text: str, found: Sequence[Found]) -> Iterator[Found]:
+    """The words of `text` that are not known, without those of the places that were found already."""
+    taken = _Taken(found)
+    for start, end, kind in chain(_words(text), _hosts(text), _compounds(text)):
+        if text[end : end + 1] == "<" and PSEUDONYM.match(text, end):
+            continue  # `enx<mac-1>`
+        if not taken.at(start, end) and (kind == "host" or not technical.is_around(text, start, end)):
+            yield Found(
+                *(_whole_host(text, start, end) if kind == "word" else (start, end)), "host" if kind == "host" else "name"
+            )
+
+
+Place = tuple[int, int, str]
+
+
+def _words(text: str) -> Iterator[Place]:
+    known: set[str] = set()
+    for run in RUN.finditer(text):
+        if run[0] not in known:
+            if is_known(run[0], joined=True):
+                known.add(run[0])
+            elif _is_joined(text, *run.span()) or not is_known(run[0]):
+                yield *run.span(), "word"
+
+
+def _hosts(text: str) -> Iterator[Place]:
+    return ((*host.span(1), "host") for host in _HOSTS.finditer(text) if not _is_public(host[1]))
+
+
+_HYPHEN = regex(r"-(?<=[A-Za-z0-9]-)(?=[A-Za-z0-9])")
+_TO_HYPHEN, _FROM_HYPHEN = regex(r"(?<![\w.-])[A-Za-z0-9]{1,60}$"), regex(r"(?:-[A-Za-z0-9]{1,60})+(?![\w-])")
+
+
+def _compounds(text: str) -> Iterator[Place]:
+    done = 0
+    for hyphen in _HYPHEN.finditer(text):
+        if hyphen.start() < done:
+            continue
+        left, right = (
+            _TO_HYPHEN.search(text, max(0, hyphen.start() - 60), hyphen.start()),
+            _FROM_HYPHEN.match(text, hyphen.start()),
+        )
+        if right:
+            done = right.end()
+        if left and right and not is_known_compound(text[left.start() : right.end()]):
+            yield left.start(), right.end(), "compound"
+
+
+_HOSTS = regex(r"://(?:[^\s/@<>\"']{1,200}@)?([A-Za-z0-9](?:[\w.-]{0,250}\w)?)(?=[/:?#\s\"'<>)\],`]|$)", re.M)
+_DOMAIN = regex(r"(?i:com|org|net|edu|gov|io|dev|local|lan|internal|corp|cluster|intranet|private|home|example|test|[a-z]{2})")
+_FILES = frozenset(
+    (
+        "py",
+        "sh",
+        "md",
+        "so",
+        "rs",
+        "js",
+        "ts",
+        "cc",
+        "hh",
+        "pl",
+        "db",
+        "pt",
+        "gz",
+        "xz",
+        "ps",
+        "ko",
+        "id",
+        "in",
+        "is",
+        "it",
+        "at",
+        "me",
+        "to",
+        "my",
+        "no",
+        "co",
+    )
+)
+
+
+@lru_cache(_MOST)
+def _is_public(host: str) -> bool:
+    """Whether the host of an address is one that everybody uses, or no name."""
+    low = host.casefold()
+    if "." not in low:
+        return low in words() or low in known().accounts
+    return is_public(low) or not any(c.isalpha() for c in low.split(".")[-1])
+
+
+def _whole_host(text: str, start: int, end: int) -> tuple[int, int]:
+    """The whole name of the host that a word is part of: what is left of one would be taken for another."""
+    left, right = _LEFT.search(text, max(0, start - 200), start), _RIGHT.match(text, end, end + 200)
+    whole = (left.start() if left else start), (right.end() if right else end)
+    labels = text[slice(*whole)].rstrip(".-").split(".")
+    if (
+        len(labels) > 1
+        and all(labels)
+        and _DOMAIN.fullmatch(labels[-1])
+        and not (len(labels) == 2 and labels[-1] in _FILES)
+        and "_" not in labels[0][:1]
+    ):
+        return whole[0], whole[0] + len(".".join(labels))
+    return start, end
+
+
+_LEFT, _RIGHT = regex(r"[A-Za-z0-9](?:[\w.-]*)$"), regex(r"(?:[\w.-]*\w)?")
+
+
+def _is_joined(text: str, start: int, end: int) -> bool:
+    """Whether a hyphen, a dot, a slash or the like joins a word to another."""
+    left, right = text[max(0, start - 2) : start], text[end : end + 2]
+    before = left[-1:] in _JOINTS and left != "" and (left[-1] in "/@\\_=" or left[:-1].isalnum())
+    behind = right[:1] in _JOINTS and right != "" and (right[0] in "@\\_/" or right[1:].isalnum())
+    return before or behind
+
+
+_PREFIXES = frozenset((
+    "non", "pre", "re", "un", "multi", "inter", "semi", "self", "sub", "co", "ex", "post", "mid", "anti", "over", "all", "no", "one", "two", "three", "four", "five", "six",
+    "eight", "single", "dual", "half", "full", "low", "high", "long", "short", "well", "per", "out", "off", "on", "in", "up", "down", "so", "to", "first", "second", "third",
+    "last", "next", "mini", "micro", "cross", "quasi", "auto", "real", "then", "now", "never", "ever", "much", "more", "most", "less", "least", "same", "user", "left", "right",
+    "top", "bottom", "open", "closed", "time", "day", "week", "month", "year", "de", "new", "old", "large", "small", "big", "fine", "hard", "soft", "deep",
+))  # fmt: skip
+"""First words of compounds that a sentence makes."""
+_SUFFIXES = frozenset((
+    "like", "ish", "style", "based", "wise", "level", "only", "free", "side", "time", "up", "off", "in", "out", "aware", "ready", "friendly", "specific", "related", "less",
+    "by", "to", "down", "on", "over", "way", "long", "safe", "bit", "byte", "core", "thread", "slot", "pin", "gen", "node", "gpu", "card", "channel", "fold", "class", "order",
+    "end", "type", "size", "file", "line", "mode", "phase", "step", "stage", "part", "page", "point", "scale", "speed", "power", "memory", "version", "value", "parameter",
+    "dependent", "independent", "compatible", "capable", "enabled", "disabled", "heavy", "bound", "critical", "intensive", "wide", "old", "new", "date", "fi", "d", "dim",
+    "training", "tuning", "precision", "rank", "device", "head", "batch", "token", "layer", "day", "hour", "minute", "year", "month", "week",
+))  # fmt: skip
+"""Last words of such compounds."""
+_MACHINES = frozenset((
+    "node", "gpu", "worker", "host", "server", "master", "rack", "blade", "login", "compute", "cluster", "runner", "box", "rig", "pc", "ws", "srv", "vm", "nas", "head", "desktop",
+    "laptop", "workstation", "station", "gw", "gateway", "cn", "db", "web", "app", "storage", "backup", "dev", "prod", "staging", "test", "lab", "edge", "cp", "ctl", "control",
+    "builder", "build", "train", "trainer", "ml", "ai", "hpc", "dgx", "epyc", "mi", "amd", "site", "dc", "pod", "kube", "k8s",
+))  # fmt: skip
+_SOFTWARE = frozenset((
+    "accelerate", "amd", "amdgpu", "apt", "attn", "axolotl", "bitsandbytes", "ck", "comfy", "comfyui", "conda", "cuda", "deepspeed", "diffusers", "docker", "flash", "gcc",
+    "gpu", "hip", "hsa", "intel", "jax", "kernel", "lib", "linux", "llama", "llvm", "lora", "nightly", "nvidia", "ollama", "peft", "pip", "py", "python", "pytorch", "qlora",
+    "rocm", "sd", "sglang", "systemd", "torch", "torchtune", "transformers", "triton", "trl", "ubuntu", "unsloth", "vllm", "webui", "xformers",
+))  # fmt: skip
+"""Words for software: of a compound of these alone, and after one of the first names, nothing is a name."""
+_MAKERS = frozenset((
+    "amd", "amdgpu", "apt", "cuda", "docker", "gcc", "hip", "hsa", "intel", "kernel", "lib", "linux", "llvm", "nvidia", "pip", "py", "python", "pytorch", "rocm", "torch", "systemd",
+))  # fmt: skip
+"""First words of what is software, unless a machine follows: `rocm-users`, not `rocm-runner`."""
+_MODEL = regex(r"\d+(?:\.\d+)?[bmkx]|v?\d+|[a-z]\d|\d+x\d+b|q\d|it|instruct|chat|base|gguf|awq|gptq|fp\d+|bf16|int\d", re.I)
+
+
+_PLACE_IN_LIST = regex(r"^\d{1,2}-(?=[a-z])")
+_LINKS = frozenset(("a", "and", "as", "for", "from", "in", "into", "of", "on", "or", "the", "to", "with", "without", "is", "not"))
+"""Words of headings that became addresses."""
+
+
+@lru_cache(_MOST)
+def is_known_compound(compound: str) -> bool:
+    """Whether words joined by hyphens are a term of the field, a part number or a figure of speech: `self-hosted`, not `granite-nas`."""
+    low = _PLACE_IN_LIST.sub("", compound.casefold())
+    if "-" not in low or low in compounds() or technical.PART.fullmatch(compound):
+        return True
+    parts = low.split("-")
+    if len(parts) > 3 and _LINKS & set(parts):
+        return True
+    words = [p for p in parts if p.isalpha() and len(p) > 1]
+    numbers = [p for p in parts if p.isdigit()]
+    if len(parts) > 2 and any(len(n) > 4 for n in numbers):
+        return False  # numbers of products and of cases
+    if not words or (len(words) == 1 and len(parts[0]) == 1):
+        return True  # dates, versions, parts of standards
+    if any(len(n) > 1 and n[0] == "0" for n in numbers):
+        return False
+    if len(words) == 1 and len(numbers) == len(parts) - 1:
+        return words[0] not in _MACHINES or len(numbers[-1]) < 2
+    if (parts[0] in _MAKERS and not _MACHINES & set(parts[1:])) or set(words) <= _SOFTWARE:
+        return True
+    spoken = all(map(str.isalpha, parts)) and not compound.isupper()
+    if spoken and (
+        parts[0] in _PREFIXES or parts[-1] in _SUFFIXES or parts[-1].endswith(("ed", "ing", "ly", "able", "ible", "er", "ness"))
+    ):
+        return True
+    return sum(_MODEL.fullmatch(p) is not None for p in parts[1:]) > 1 or any(re.fullmatch(r"\d+(?:\.\d+)?b", p) for p in parts)
+
+
+class _Taken:
+    """Places that are replaced anyway."""
+
+    def __init__(self, found: Sequence[Found]) -> None:
+        spans = sorted((f.start, f.end) for f in found)
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end in spans:
+            if self._ends and start <= self._ends[-1]:
+                self._ends[-1] = max(end, self._ends[-1])
+            else:
+                self._starts.append(start)
+                self._ends.append(end)
+
+    def at(self, start: int, end: int) -> bool:
+        """Whether a place overlaps one of them."""
+        number = bisect_right(self._starts, end - 1) - 1
+        return number >= 0 and self._ends[number] > start
