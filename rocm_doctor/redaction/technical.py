@@ -50,7 +50,7 @@ def is_around(text: str, start: int, end: int) -> bool:
 
 _CALL = regex(r"\((?!\d|uid)")
 _SYMBOL = regex(r"::|(?:^|\W)_Z[A-Z0-9]|\+0x[0-9a-f]+|(?:^|\W)(?:Cijk|mha|gemm|void|igemm|ck)_")
-_FRAME = regex(r"(?:, in |\bdef |\bclass |\bin function '?|symbol:? '?|undefined reference to [`'])[\w.]*$")
+_FRAME = regex(r"(?:-----(?:BEGIN|END) |, in |\bdef |\bclass |\bin function '?|symbol:? '?|undefined reference to [`'])[\w.]*$")
 
 
 def _is_code(here: Around) -> bool:
