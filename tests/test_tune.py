@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from rocm_doctor.matrix import load
 from rocm_doctor.tune import files, runner, search, text
 from rocm_doctor.tune.search import Measured, NothingFits
 from rocm_doctor.tune.space import Choice, Space, fits, job_of
+from rocm_doctor.workers import process
 from rocm_doctor.workers.tune import main
 
 MATRIX = load()
@@ -140,10 +142,13 @@ CHOICES = [
 @pytest.mark.parametrize("choice", CHOICES, ids=lambda c: c.words)
 @pytest.mark.parametrize("method", ["lora", "full"])
 @pytest.mark.parametrize("framework", ["transformers", "axolotl", "LLaMA-Factory"])
-def test_each_file_is_read_back_by_fit_as_the_same_run(tmp_path: Path, framework: str, method: str, choice: Choice) -> None:
+@pytest.mark.parametrize("liger", [True, False])
+def test_each_file_is_read_back_by_fit_as_the_same_run(
+    tmp_path: Path, framework: str, method: str, choice: Choice, liger: bool
+) -> None:
     job = base(method=method)
     made = {
-        "transformers": files.training_arguments(choice, job),
+        "transformers": files.training_arguments(choice, job, liger),
         "axolotl": files.axolotl(choice, job, "qwen2.5-0.5b"),
         "LLaMA-Factory": files.llama_factory(choice, job, "qwen2.5-0.5b"),
     }[framework]
@@ -165,7 +170,7 @@ def test_the_page_shows_the_table_the_effects_and_the_files() -> None:
     found = search.tune(
         Space(8), base(), card(24), lambda c, w, s: Measured(c, s, speed(c), peak_allocated=GIB, joules_per_token=0.01)
     )
-    page = text.page(found, base(), "qwen2.5-0.5b", 61.0)
+    page = text.page(found, files.every(CHOICES[2], base(), "qwen2.5-0.5b", liger=False), 61.0)
     for words in (
         "fastest: ",
         "how far each choice matters",
@@ -174,6 +179,8 @@ def test_the_page_shows_the_table_the_effects_and_the_files() -> None:
         "LLaMA-Factory:",
         "mJ a token",
         "micro_batch_size",
+        "pip install liger-kernel",
+        'loss_type: "chunked_nll"',
     ):
         assert words in page
 
@@ -255,6 +262,89 @@ def test_a_configuration_that_kills_the_worker_is_an_error_and_the_next_one_runs
     assert good.tokens_s > 0
     assert dead.error.startswith("the worker died")
     assert again.tokens_s > 0
+
+
+def dying(tmp_path: Path, how: str) -> str:
+    """A worker that greets and dies."""
+    fake = tmp_path / "python"
+    hello = '{"hello": {"torch": "2.11.0", "device": "cuda"}}'
+    fake.write_text(f"#!/bin/sh\necho '{hello}' > \"$4\"\nwhile [ ! -s \"$3\" ]; do sleep 0.05; done\n{how}\n")
+    fake.chmod(0o755)
+    return str(fake)
+
+
+@pytest.mark.skipif(not process.HAS_GROUPS, reason="needs process groups")
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [("kill -SEGV $$", "died: SIGSEGV, twice"), ("echo 'HIP error: invalid device function' >&2; exit 3", "ended with 3 (HIP error: inv")],
+)
+def test_tune_stops_at_the_second_death_of_one_kind(tmp_path: Path, how: str, words: str) -> None:
+    asked: list[Choice] = []
+    with runner.worker(dying(tmp_path, how)) as one:
+        one.start()
+        one.base = base()
+
+        def ask(choice: Choice, warm: int, steps: int) -> Measured:
+            asked.append(choice)
+            return one.measure(choice, warm, steps)
+
+        with pytest.raises(runner.WorkerError, match=re.escape(words)):
+            search.tune(Space(4), base(), card(24), ask)
+    assert len(asked) == 2
+
+
+def test_a_limit_of_memory_needs_no_second_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = tmp_path / "python"
+    fake.write_text(f"#!/bin/sh\necho \"$@\" >> {tmp_path}/argv\necho '{{\"hello\": {{\"torch\": \"2\", \"device\": \"cpu\"}}}}' > \"$4\"\nsleep 5\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr("rocm_doctor.cli.tune.interpreter", lambda _: str(fake))
+    assert CliRunner().invoke(cli, ["tune", "--model", "qwen2.5-0.5b", "--vram", "12GiB"]).exit_code == 2
+    starts = (tmp_path / "argv").read_text().splitlines()
+    assert len(starts) == 1
+    assert starts[0].endswith(f" {12 << 30} transformers peft")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("frozen", [True, False])
+@pytest.mark.parametrize("autocast", [True, False])
+def test_the_chunked_loss_is_the_loss(dtype: str, frozen: bool, autocast: bool) -> None:
+    torch = pytest.importorskip("torch")
+    from rocm_doctor.workers.tune import loss
+
+    made = torch.Generator().manual_seed(1)
+    hidden, weight = (torch.randn(*shape, generator=made).to(getattr(torch, dtype)) for shape in ((100, 16), (500, 16)))
+    labels = torch.randint(0, 500, (4, 25), generator=made)
+    found = []
+    for function in (loss.fused(labels), lambda h, w: torch.nn.functional.cross_entropy((h @ w.t()).float(), labels.flatten())):
+        h, w = hidden.clone().requires_grad_(), weight.clone().requires_grad_(not frozen)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
+            value = function(h, w)
+        (3 * value).backward()
+        found.append((value.detach().float(), h.grad.float(), None if frozen else w.grad.float()))
+    exact = dtype == "float32" and not autocast
+    for ours, theirs in zip(*found):
+        if theirs is not None:
+            assert torch.nn.functional.cosine_similarity(ours.flatten(), theirs.flatten(), 0) > (0.99999 if exact else 0.995)
+            assert torch.allclose(ours.norm(), theirs.norm(), rtol=1e-4 if exact else 0.03)
+    assert len(loss.slices((100, 16), 500)) > 4
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("fused", [True, False])
+def test_compile_takes_what_the_step_calls_and_is_forgotten_after_the_run(fused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    taken: list[str] = []
+    monkeypatch.setattr(torch.nn.Module, "compile", lambda self: taken.append(type(self).__name__))
+    monkeypatch.setattr(torch._dynamo, "reset", lambda: taken.append("reset"))
+    job = {
+        **msgspec.structs.asdict(Job(TINY, method="full", seq=8, optimizer="adamw", fused_loss=fused)),
+        "id": 1, "compile": True, "warm": 0, "steps": 1, "device": "cpu",
+    }  # fmt: skip
+    found = main.attempted(job)
+    assert found.get("tokens_s"), found
+    assert taken == ["LlamaModel" if fused else "LlamaForCausalLM", "reset"]
 
 
 def test_a_worker_without_torch_says_so(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def command(
     format_: str,
     output: Path | None,
 ) -> None:
-    """Find the micro-batch, accumulation, checkpointing, attention, precision and optimizer that give the most tokens a second.
+    """Find the micro-batch, accumulation, checkpointing, attention, precision, optimizer and loss that give the most tokens a second.
 
     `fit` predicts what fits, and only that is measured: short runs first, long ones for the finalists. Weights are random; nothing is
     downloaded. Other programs on the GPU change the result: close them.
@@ -69,7 +69,8 @@ def command(
     except (ValueError, ShapeError, runner.WorkerError, RuntimeError) as exc:
         raise InputError(str(exc)) from exc
     seconds = time.monotonic() - began
-    page = as_json(found, job, model, hello, seconds) if format_ == "json" else text.page(found, job, model, seconds) + "\n"
+    made = files.every(found.best.choice, job, model, hello.liger)
+    page = as_json(found, made, model, hello, seconds) if format_ == "json" else text.page(found, made, seconds) + "\n"
     deliver(page, output)
 
 
@@ -77,21 +78,17 @@ def tuned(
     options: dict[str, Any], matrix: Matrix, python: str | None, vram: int | None, sequences: int, compile_: bool, device: str
 ) -> tuple[runner.Hello, search.Tuned, Job]:
     """The worker's GPU, the outcome, and the run that was tuned."""
-    with runner.worker(python) as first:
+    packages = ("transformers",) if options["method"] == "full" else ("transformers", "peft")
+    with runner.worker(python, vram or 0, packages) as first:
         hello = first.start()
         if hello.device == "cpu" and device != "cpu":
             raise runner.WorkerError(
                 f"torch {hello.torch} has no GPU here: `rocm-doctor check` says why; --device cpu measures the CPU"
             )
-        if vram and hello.total:
-            first.stop()
-            first.share = min(1.0, vram / hello.total)
-            hello = first.start()
         card = card_of(hello, vram, matrix)
         first.base = resolve.resolve(resolve.Request(options), card.gfx, hello.torch, matrix).job
-        space = Space(
-            sequences, fused_loss=(False, True) if hello.liger else (False,), compile=(False, True) if compile_ else (False,)
-        )
+        capped = first.base.config.get("final_logit_softcapping")  # a fused loss would leave the cap out
+        space = Space(sequences, fused_loss=(False,) if capped else (False, True), compile=(False, True) if compile_ else (False,))
         ask = runner.told(first.measure, lambda line: click.echo(line, err=True))
         return hello, search.tune(space, first.base, card, ask), first.base
 
@@ -104,7 +101,7 @@ def card_of(hello: runner.Hello, vram: int | None, matrix: Matrix) -> cards.Card
     return cards.measured(hello.gfx, hello.name, total, hello.context, matrix)
 
 
-def as_json(found: search.Tuned, job: Job, model: str, hello: runner.Hello, seconds: float) -> str:
+def as_json(found: search.Tuned, made: files.Files, model: str, hello: runner.Hello, seconds: float) -> str:
     """The outcome with the three files."""
     body = {
         "kind": "tune",
@@ -112,8 +109,6 @@ def as_json(found: search.Tuned, job: Job, model: str, hello: runner.Hello, seco
         "gpu": hello,
         "seconds": round(seconds, 1),
         **msgspec.structs.asdict(found),
-        "training_arguments": files.training_arguments(found.best.choice, job),
-        "axolotl": files.axolotl(found.best.choice, job, model),
-        "llama_factory": files.llama_factory(found.best.choice, job, model),
+        **made._asdict(),
     }
     return msgspec.json.format(msgspec.json.encode(body), indent=1).decode() + "\n"

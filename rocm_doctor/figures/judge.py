@@ -94,29 +94,33 @@ def _rest(figure: Figure, report: BenchReport) -> Iterable[Reference]:
 def _others(figure: Figure, report: BenchReport) -> Iterable[Reference]:
     """The same figure of the other GPUs of this machine, pooled; only of GPUs of the same name."""
     names = {one.index: one.name for one in report.gpus}
-    pooled = [
-        s
-        for f in report.figures
-        if f.name == figure.name and f.gpu != figure.gpu and names[f.gpu] == names[figure.gpu]
-        for s in f.samples
+    others = [
+        f for f in report.figures if f.name == figure.name and f.gpu != figure.gpu and names[f.gpu] == names[figure.gpu] and f.samples
     ]
-    if pooled:
-        yield _of_samples("others", figure, pooled, "the other GPUs of this machine", "this run")
+    if others:
+        yield _of_samples("others", figure, others, "the other GPUs of this machine", "this run")
 
 
 def _earlier(figure: Figure, earlier: BenchReport | None, file: str) -> Iterable[Reference]:
     """The same figure of the same GPU in an earlier report."""
     for one in earlier.figures if earlier else ():
         if (one.gpu, one.name, one.unit) == (figure.gpu, figure.name, figure.unit) and one.samples:
-            yield _of_samples("earlier", figure, one.samples, "the earlier run", file)
+            yield _of_samples("earlier", figure, [one], "the earlier run", file)
 
 
-def _of_samples(kind: ReferenceKind, figure: Figure, samples: Sequence[float], words: str, source: str) -> Reference:
-    middle = statistics.median(samples)
-    chance = probability(figure.samples, samples)
+def _of_samples(kind: ReferenceKind, figure: Figure, others: Sequence[Figure], words: str, source: str) -> Reference:
+    """Significant: more than chance, and more than both figures moved within their own runs."""
+    middle = statistics.median(one.value for one in others)
+    pooled = [sample for one in others for sample in one.samples]
+    chance = probability(figure.samples, pooled)
     about = f"{words}: p = {chance:.2g}" if chance >= 1e-4 else f"{words}: p < 0.0001"
-    least = OF_THE_HOST if figure.name.endswith("-pageable") or figure.name.startswith(("launch-", "loader")) else LEAST
-    return Reference(kind, middle, round(figure.value / middle, 4), about, source, differs(figure.samples, samples, least))
+    ratio = figure.value / middle if middle else 1.0
+    least = max(OF_THE_HOST if _of_the_host(figure) else LEAST, figure.drift + max(one.drift for one in others))
+    return Reference(kind, middle, round(ratio, 4), about, source, differs(ratio, figure.samples, pooled, least))
+
+
+def _of_the_host(figure: Figure) -> bool:
+    return figure.statistic == "fastest" or figure.name == "loader"
 
 
 def verdict(figure: Figure, references: Sequence[Reference]) -> Figure:

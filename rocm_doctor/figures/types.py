@@ -58,7 +58,7 @@ class Figure(msgspec.Struct, frozen=True):
     name: str
     """Name of the figure, unique for a GPU: matmul-bf16, memory-triad, host-to-device-pinned, train-lora."""
     value: float
-    """Median of the samples."""
+    """By `statistic`."""
     unit: str
     """TFLOP/s, TOP/s, GB/s, tokens/s or us."""
     spread: float
@@ -66,7 +66,7 @@ class Figure(msgspec.Struct, frozen=True):
     better: Literal["higher", "lower"] = "higher"
     """Direction in which the figure improves."""
     samples: tuple[float, ...] = ()
-    """Every sample after warm-up, in the figure's unit."""
+    """Every sample after warm-up, in the figure's unit; for `fastest`, the fastest one of each round."""
     reference: Union[float, None] = None
     """Value of the reference that decided the verdict; null without one."""
     share: Union[float, None] = None
@@ -83,6 +83,10 @@ class Figure(msgspec.Struct, frozen=True):
     """What was measured: shape, dtype, library, kernel path, bytes."""
     conditions: Conditions = Conditions()
     """Sensors during the measurement."""
+    statistic: Literal["median", "fastest"] = "median"
+    """median of the samples; fastest: the third-fastest of rounds that are spread over the run (figures that the host decides)."""
+    drift: float = 0.0
+    """How far the values of the first and the second half of the samples are apart: the least difference that can be told."""
 
 
 class Device(msgspec.Struct, frozen=True, omit_defaults=True):

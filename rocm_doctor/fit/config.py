@@ -161,7 +161,7 @@ def _transformers(data: Mapping[str, Any]) -> dict[str, Any]:
     fields = {"batch": 8, "optimizer": "adamw_fused", **fields}
     fields.update(_lora(data, "lora_r", "lora_target_modules", "lora_dropout"))
     fields["checkpointing"] = bool(data.get("gradient_checkpointing"))
-    fields["fused_loss"] = bool(data.get("use_liger_kernel"))
+    fields["fused_loss"] = bool(data.get("use_liger_kernel")) or data.get("loss_type") == "chunked_nll"
     if data.get("load_in_4bit") or data.get("load_in_8bit"):
         fields.update(_quantised(8 if data.get("load_in_8bit") else 4, bool(data.get("use_bnb_nested_quant"))))
     elif data.get("use_peft") is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -10,10 +11,30 @@ from rocm_doctor.fit.job import Job
 from rocm_doctor.tune.space import Choice
 
 OPTIMIZERS = {"adamw": "adamw_torch", "adamw_fused": "adamw_torch_fused", "adamw_8bit": "adamw_bnb_8bit"}
+LIGER = "the fused loss needs Liger-Kernel (pip install liger-kernel); a loss in plain torch was measured in its place"
 
 
-def training_arguments(choice: Choice, job: Job) -> dict[str, object]:
-    """TrainingArguments, with the fields of TRL's model and SFT configurations."""
+class Files(NamedTuple):
+    """The settings for each framework, and what they need beside them."""
+
+    training_arguments: dict[str, object]
+    axolotl: dict[str, object]
+    llama_factory: dict[str, object]
+    note: str
+
+
+def every(choice: Choice, job: Job, model: str, liger: bool) -> Files:
+    """The settings for all frameworks. `liger`: Liger-Kernel is installed."""
+    return Files(
+        training_arguments(choice, job, liger),
+        axolotl(choice, job, model),
+        llama_factory(choice, job, model),
+        LIGER if choice.fused_loss and not liger else "",
+    )
+
+
+def training_arguments(choice: Choice, job: Job, liger: bool) -> dict[str, object]:
+    """TrainingArguments, with the fields of TRL's model and SFT configurations; TRL has a chunked loss without Liger-Kernel, too."""
     return {
         "per_device_train_batch_size": choice.batch,
         "gradient_accumulation_steps": choice.accumulation,
@@ -24,7 +45,8 @@ def training_arguments(choice: Choice, job: Job) -> dict[str, object]:
         "dtype": "bfloat16" if choice.precision == "bf16" else "float32",
         "attn_implementation": choice.attention,
         "torch_compile": choice.compile,
-        "use_liger_kernel": choice.fused_loss,
+        "use_liger_kernel": choice.fused_loss and liger,
+        "loss_type": "chunked_nll" if choice.fused_loss and not liger else "nll",
         "use_peft": job.method != "full",
         **({} if job.method == "full" else {"lora_r": job.rank}),
     }

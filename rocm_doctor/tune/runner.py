@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +43,11 @@ class Hello(msgspec.Struct, frozen=True):
 class Worker:
     """One worker process and the two files through which it is spoken to."""
 
-    def __init__(self, folder: Path, python: str | None, share: float) -> None:
-        self.folder, self.python, self.share = folder, python or sys.executable, share
+    def __init__(self, folder: Path, python: str | None, limit: int, packages: Sequence[str]) -> None:
+        self.folder, self.python, self.limit, self.packages = folder, python or sys.executable, limit, packages
         self.number = 0
+        self.deaths: list[str] = []
+        self.ran = False
         self.child: process.Child | None = None
         self.lines: list[Any] = []
         self.base: Job | None = None
@@ -64,7 +67,7 @@ class Worker:
         self.number += 1
         self.asks.touch()
         self.results.touch()
-        argv = [self.python, START, "tune", str(self.asks), str(self.results), *([str(self.share)] if self.share else [])]
+        argv = [self.python, START, "tune", str(self.asks), str(self.results), str(self.limit), *self.packages]
         self.child = process.start(process.ChildSpec(argv, limit=float("inf"), keep="tail", cap=1 << 16))
         line = self._next(0, START_LIMIT)
         if line is None:
@@ -74,7 +77,10 @@ class Worker:
         return msgspec.convert(line["hello"], Hello)
 
     def measure(self, choice: Choice, warm: int, steps: int) -> Measured:
-        """One configuration; a death or a time-out is its error, and the next one gets a new worker."""
+        """One configuration; a death or a time-out is its error, and the next one gets a new worker.
+
+        Raises WorkerError at the second death of one kind if no configuration ran before: then none will.
+        """
         assert self.base is not None
         if self.child is None:
             self.start()
@@ -94,11 +100,25 @@ class Worker:
         began = time.monotonic()
         line = self._next(ask["id"], COMPILE_LIMIT if choice.compile else RUN_LIMIT)
         if line is None:
-            seconds = time.monotonic() - began
-            self.stop()
-            return Measured(choice, steps, wall_s=round(seconds, 3), error=f"the worker died or took longer than {seconds:.0f} s")
+            return Measured(choice, steps, wall_s=round(time.monotonic() - began, 3), error=self._died())
+        self.ran = True
         known = {key: value for key, value in line.items() if key != "id"}
         return msgspec.convert({"choice": msgspec.to_builtins(choice), "steps": steps, **known}, Measured)
+
+    def _died(self) -> str:
+        """End the worker; how it ended, with its last words. Raises WorkerError if that is the second time and nothing else happened yet."""
+        assert self.child is not None
+        over = self.child.ended is None
+        process.stop(self.child, "timeout" if over else "finished")
+        result, self.child = process.done(self.child), None
+        code = result.returncode
+        way = "took too long" if over else f"died: {signal.Signals(-code).name}" if code and code < 0 else f"ended with {code}"
+        last = next((line.strip() for line in reversed(result.stderr.splitlines()) if line.strip()), "")
+        words = f"the worker {way}" + (f" ({last[:200]})" if last else "")
+        if not self.ran and way in self.deaths:
+            raise WorkerError(f"no configuration can run: {words}, twice in a row; `rocm-doctor smoke` looks for the reason")
+        self.deaths.append(way)
+        return words
 
     def _next(self, number: int, limit: float) -> Any:
         """The line of that number; None if the worker ends or the time is over before."""
@@ -130,10 +150,10 @@ class Worker:
 
 
 @contextlib.contextmanager
-def worker(python: str | None, share: float = 0.0) -> Iterator[Worker]:
-    """A worker that is ended with the block. `share`: part of the GPU's memory that it may take; 0: all."""
+def worker(python: str | None, limit: int = 0, packages: Sequence[str] = ("transformers",)) -> Iterator[Worker]:
+    """A worker that is ended with the block. `limit`: bytes of the GPU's memory that it may take, 0 for all; `packages`: what it needs."""
     with tempfile.TemporaryDirectory(prefix="rocm-doctor-tune-") as folder:
-        one = Worker(Path(folder), python, share)
+        one = Worker(Path(folder), python, limit, packages)
         try:
             yield one
         finally:

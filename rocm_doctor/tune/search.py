@@ -15,7 +15,8 @@ from rocm_doctor.tune.space import FACTORS, Choice, Space, fits
 
 SHORT, LONG = (1, 2), (1, 4)
 """Warm-up steps and measured steps of a short and a long run."""
-FINALISTS = 3
+FINALISTS, WITHIN = 3, 0.9
+"""At most so many configurations get a long run, and only those that are not slower than this part of the fastest."""
 CLOSE = 0.03
 """Two values of a factor closer than this are both kept for the next round, once."""
 
@@ -163,6 +164,6 @@ def _finals(runs: list[Measured], ask: Ask) -> Measured:
     good = sorted((one for one in runs if one.tokens_s), key=lambda one: -one.tokens_s)
     if not good:
         raise RuntimeError(next((one.error for one in runs if one.error), "no run gave a figure"))
-    finals = [ask(one.choice, *LONG) for one in good[:FINALISTS]]
+    finals = [ask(one.choice, *LONG) for one in good[:FINALISTS] if one.tokens_s >= WITHIN * good[0].tokens_s]
     runs.extend(finals)
     return max(finals, key=lambda one: one.tokens_s)

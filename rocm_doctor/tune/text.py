@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocm_doctor.fit.allocator import GIB
-from rocm_doctor.fit.job import Job
 from rocm_doctor.tune import files
 from rocm_doctor.tune.search import Effect, Measured, Tuned
 
 LABELS = {"fused_loss": "fused loss", "precision": "precision", "optimizer": "optimizer", "attention": "attention"}
 
 
-def page(found: Tuned, job: Job, model: str, seconds: float) -> str:
+def page(found: Tuned, made: files.Files, seconds: float) -> str:
     """The best configuration, the measured table, how far each choice matters, and the three files."""
     parts = [
         [f"fastest: {found.best.choice.words}", f"  {told(found.best)}"],
         ["measured (micro-batch x accumulation; a long run has 4 steps):", *_table(found)],
         ["how far each choice matters, at the base's micro-batch:", *map(_effect, found.effects)] if found.effects else [],
         [f"{len(found.runs)} runs in {seconds:.0f} s; {len(found.unfit)} configurations were not tried: predicted not to fit"],
-        ["TrainingArguments (YAML):", *_indented(files.yaml(files.training_arguments(found.best.choice, job)))],
-        ["axolotl:", *_indented(files.yaml(files.axolotl(found.best.choice, job, model)))],
-        ["LLaMA-Factory:", *_indented(files.yaml(files.llama_factory(found.best.choice, job, model)))],
+        ["TrainingArguments (YAML):", *_indented(files.yaml(made.training_arguments))],
+        [f"note: axolotl and LLaMA-Factory: {made.note}"] if made.note else [],
+        ["axolotl:", *_indented(files.yaml(made.axolotl))],
+        ["LLaMA-Factory:", *_indented(files.yaml(made.llama_factory))],
     ]
     return "\n\n".join("\n".join(part) for part in parts if part)
 

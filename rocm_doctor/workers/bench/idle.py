@@ -10,7 +10,7 @@ from typing import Any
 from ..smoke import hip as smoke_hip
 from ..smoke.compare import Wrong
 from ..smoke.context import StageContext
-from . import hip
+from . import hip, host
 from .sensors import sensors_of
 
 
@@ -20,6 +20,7 @@ def idle(context: StageContext) -> dict[str, Any]:
     if found:
         words = ", ".join(f"{one['name']} (pid {one['pid']}, {one['bytes'] / 2**30:.1f} GiB)" for one in found)
         raise Wrong("busy", f"the GPU is in use by {words}", programs=found)
+    host.begin(context)
     return {"limits": sensors_of(context).limits, "facts": numa(context)}
 
 

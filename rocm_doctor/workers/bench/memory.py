@@ -8,7 +8,7 @@ from typing import Any
 from ..smoke.basics import need_gpus
 from ..smoke.compare import Skip
 from ..smoke.context import StageContext
-from .timing import rate, ratio, tried
+from .timing import rate, tried
 
 LARGEST = 1 << 30
 """Bytes of one array: several times the largest cache of a GPU (256 MiB)."""
@@ -38,23 +38,21 @@ def array_bytes(context: StageContext) -> int:
 
 
 def copies(context: StageContext) -> dict[str, Any]:
-    """Copies to the device and back, from pinned and from pageable memory."""
+    """Copies to the device and back, from pinned memory; those from pageable memory are the host's (host.py)."""
     if not context.on_gpu:
         raise Skip("needs-gpus", "host and device are the same on a CPU")
     torch, figures = context.torch, []
     there = torch.empty(COPY, dtype=torch.uint8, device=context.device)
     missing: dict[str, str] = {}
-    for kind in ("pinned", "pageable"):
-        here = torch.zeros(COPY, dtype=torch.uint8)
-        here = here.pin_memory() if kind == "pinned" else here
-        about = {"bytes": COPY, "pinned": bool(here.is_pinned())}
-        to = partial(there.copy_, here, non_blocking=about["pinned"])
-        back = partial(here.copy_, there, non_blocking=about["pinned"])
-        for way, action in (("host-to-device", to), ("device-to-host", back)):
-            name = f"{way}-{kind}"
-            figures += tried(missing, name, partial(rate, context, name, "GB/s", action, COPY / 1e9, about))
-    gain = ratio(figures, "host-to-device-pinned", "host-to-device-pageable")
-    return {"figures": figures, "facts": {} if gain is None else {"speed.pinned-gain": gain}, "missing": missing}
+    here = torch.zeros(COPY, dtype=torch.uint8).pin_memory()
+    about = {"bytes": COPY, "pinned": bool(here.is_pinned())}
+    to = partial(there.copy_, here, non_blocking=True)
+    back = partial(here.copy_, there, non_blocking=True)
+    for way, action in (("host-to-device", to), ("device-to-host", back)):
+        name = f"{way}-pinned"
+        figures += tried(missing, name, partial(rate, context, name, "GB/s", action, COPY / 1e9, about))
+    context.keep("pinned", list).extend(figures)
+    return {"figures": figures, "missing": missing}
 
 
 def peer(context: StageContext) -> dict[str, Any]:

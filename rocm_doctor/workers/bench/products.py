@@ -15,7 +15,7 @@ from .timing import BURSTS, QUICK, WHOLE, burst, rate, ratio, tried
 SQUARES = {QUICK: (4096, 8192), WHOLE: (2048, 4096, 8192)}
 """Sides of the square products on a GPU."""
 CPU_SQUARES = (256, 512)
-TRIALS = 2
+TRIALS = {QUICK: 1, WHOLE: 2}
 """Bursts of each side, of which the best side gets more."""
 TRAINING = (4096, 4096, 14336)
 """Tokens, inputs and outputs of a wide layer of an 8B model at 4096 tokens."""
@@ -48,7 +48,7 @@ def matmul(context: StageContext) -> dict[str, Any]:
         "speed.tf32-gain": ratio(figures, "matmul-tf32", "matmul-fp32"),
         "speed.shape-gain": ratio(figures, "matmul-bf16", "matmul-bf16-training"),
     }
-    facts.update(libraries(context, missing))
+    facts.update(libraries(context, figures, missing))
     if context.on_gpu and smoke_hip.is_hip(context.torch) and context.level == WHOLE:
         facts.update(tunable(context, missing))
     return {"figures": figures, "facts": {k: v for k, v in facts.items() if v is not None}, "missing": missing}
@@ -143,7 +143,7 @@ def best(context: StageContext, name: str, make: Make) -> dict[str, Any]:
         action()
         if found and context.clock(action) > LONGEST:
             break
-        found.append((product(context, f"matmul-{name}", action, (side, side, side), detail, TRIALS)["value"], side))
+        found.append((product(context, f"matmul-{name}", action, (side, side, side), detail, TRIALS[context.level])["value"], side))
     side = max(found)[1]
     action, detail = make(side, side, side)
     chosen = product(context, f"matmul-{name}", action, (side, side, side), detail, BURSTS[context.level])
@@ -184,14 +184,14 @@ def library(context: StageContext) -> str:
     return hip.library_names(torch).get(word, word)
 
 
-def libraries(context: StageContext, missing: dict[str, str]) -> dict[str, Any]:
-    """speed.blas and speed.blas-gain: the preferred library, and how much faster the other one is at the training shape."""
+def libraries(context: StageContext, figures: list[dict[str, Any]], missing: dict[str, str]) -> dict[str, Any]:
+    """speed.blas and speed.blas-gain: the preferred library, and how much faster the fastest one is at the training shape."""
     torch, choices = context.torch, smoke_hip.blas_choices(context.torch) if context.on_gpu else {}
-    if not choices:
+    usual = [one for one in figures if one["name"] == "matmul-bf16-training"]
+    if not choices or not usual:
         return {}
     prefer = torch.backends.cuda.preferred_blas_library
     before, values = prefer(), {}
-    usual = tried(missing, "matmul-default-library", partial(training, context, "matmul-default-library"))
     try:
         for word in choices.values():
             prefer(word)
@@ -200,7 +200,7 @@ def libraries(context: StageContext, missing: dict[str, str]) -> dict[str, Any]:
                 values[hip.library_names(torch)[word]] = found[0]["value"]
     finally:
         prefer(before)
-    if not usual or not values:
+    if not values:
         return {}
     fastest = max(values, key=lambda one: values[one])
     gain = values[fastest] / usual[0]["value"]

@@ -105,11 +105,14 @@ class Watch:
 
     def follow(self) -> None:
         """Read until the end. The first reading waits: the clocks of an idle GPU are of no interest."""
-        while not self.over.wait(PERIOD):
-            reading = self.sensors.read()
-            if not reading:
-                return
-            self.readings.append(reading)
+        while not self.over.wait(PERIOD) and self.look():
+            pass
+
+    def look(self) -> bool:
+        """One reading now, as after a burst, which is shorter than the period; False if there is none."""
+        reading = self.sensors.read()
+        self.readings += [reading] if reading else []
+        return bool(reading)
 
     def __enter__(self) -> Watch:
         self.thread.start()

@@ -1,4 +1,5 @@
-"""Entry point: `main([asks, results])` measures every job that is appended to the first file and appends a line of JSON for each.
+"""Entry point: `main([asks, results, bytes, package ...])` measures every job that is appended to the first file and appends a line of JSON
+for each. `bytes`: memory of the GPU that it may take, 0 for all; `package`: imported at the start.
 
 The last line is `{"stop": true}`. A job is that of `fit`'s worker with `compile`, `warm`, `steps` and `device`; running out of memory is
 a result, and the process goes on.
@@ -28,8 +29,7 @@ def main(argv: list[str]) -> None:
     os.environ["HF_HUB_OFFLINE"] = "1"
     warnings.simplefilter("ignore")
     asks, results = Path(argv[0]), Path(argv[1])
-    share = float(argv[2]) if len(argv) > 2 else 0.0
-    emit(results, {"hello": about(share)})
+    emit(results, {"hello": about(int(argv[2]), argv[3:])})
     for job in asked(asks):
         emit(results, {"id": job["id"], **attempted(job)})
 
@@ -58,21 +58,21 @@ def emit(path: Path, line: dict[str, Any]) -> None:
         file.write(json.dumps(line) + "\n")
 
 
-def about(share: float) -> dict[str, Any]:
-    """The GPU and the packages. With a share, this process may take that part of the GPU's memory and no more."""
+def about(limit: int, packages: list[str]) -> dict[str, Any]:
+    """The GPU and the packages. With a limit, this process may take that many bytes of the GPU's memory and no more."""
     import torch
 
-    for name in ("transformers", "peft"):  # slow to import: the first job must not pay for it
+    for name in packages:  # slow to import: the first job must not pay for it
         if importlib.util.find_spec(name):
             importlib.import_module(name)
     found = {"torch": torch.__version__, "liger": importlib.util.find_spec("liger_kernel") is not None, "device": "cpu"}
     if torch.cuda.is_available():
         from ..fit import measure
 
-        if share:
-            torch.cuda.set_per_process_memory_fraction(share)
-        measure.warm_up()
         total = torch.cuda.mem_get_info()[1]
+        if limit:
+            torch.cuda.set_per_process_memory_fraction(min(1.0, limit / total))
+        measure.warm_up()
         found.update(
             device="cuda", name=torch.cuda.get_device_name(), gfx=measure.target(), total=total, context=measure.context()
         )
@@ -89,6 +89,8 @@ def attempted(job: dict[str, Any]) -> dict[str, Any]:
     except Exception as error:
         full = "out of memory" in str(error).lower()
         result = {"error": "out of memory" if full else (type(error).__name__ + ": " + str(error))[:500]}
+    if job["compile"]:
+        torch._dynamo.reset()  # after eight recompilations of one function torch runs it uncompiled, and says nothing
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
@@ -106,14 +108,14 @@ def measured(job: dict[str, Any]) -> dict[str, Any]:
     model = build.model_for(job, job["device"])
     measure.fill(model)
     optimizer = build.optimizer_for(model, job)
-    run: Any = torch.compile(model) if job["compile"] else model
-    fused = liger() if job["fused_loss"] else None
+    if job["compile"]:
+        compiled(model, job).compile()
     if on_gpu:
         torch.cuda.reset_peak_memory_stats()
     for _ in range(job["warm"]):
-        step(run, optimizer, job, fused)
+        step(model, optimizer, job)
     with watching(on_gpu) as watch:
-        seconds = [timed(run, optimizer, job, fused) for _ in range(job["steps"])]
+        seconds = [timed(model, optimizer, job) for _ in range(job["steps"])]
     tokens = job["batch"] * job["seq"] * job["grad_accum"]
     watts = watch.conditions().get("power_watts") if watch else None
     return {
@@ -125,39 +127,33 @@ def measured(job: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def timed(model: Any, optimizer: Any, job: dict[str, Any], fused: Any) -> float:
+def compiled(model: Any, job: dict[str, Any]) -> Any:
+    """The module that torch.compile takes: the model, or what `loss_of` calls of it beside a fused loss."""
+    core = model.get_base_model() if hasattr(model, "get_base_model") else model
+    return core.model if job["fused_loss"] else model
+
+
+def timed(model: Any, optimizer: Any, job: dict[str, Any]) -> float:
     """Seconds of one optimizer step."""
     began = time.perf_counter()
-    step(model, optimizer, job, fused)
+    step(model, optimizer, job)
     return time.perf_counter() - began
 
 
-def step(model: Any, optimizer: Any, job: dict[str, Any], fused: Any) -> None:
+def step(model: Any, optimizer: Any, job: dict[str, Any]) -> None:
     """One optimizer step with all its micro-batches."""
     import torch
 
     from ..fit.step import loss_of
+    from .loss import fused
 
     for _ in range(job["grad_accum"]):
         ids = torch.randint(0, job["config"]["vocab_size"], (job["batch"], job["seq"]), device=job["device"])
-        head = None if fused is None else labelled(fused, ids)
-        loss_of(model, ids, job, head).backward()
+        loss_of(model, ids, job, fused(ids) if job["fused_loss"] else None).backward()
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
     if job["device"] == "cuda":
         torch.cuda.synchronize()
-
-
-def liger() -> Any:
-    """Liger-Kernel's output head and loss in one."""
-    from liger_kernel.transformers import LigerFusedLinearCrossEntropyLoss
-
-    return LigerFusedLinearCrossEntropyLoss()
-
-
-def labelled(fused: Any, ids: Any) -> Callable[[Any, Any], Any]:
-    """The fused loss of these tokens, of hidden states and the head's weight."""
-    return lambda hidden, weight: fused(weight, hidden, ids.flatten())
 
 
 class watching:
