@@ -50,6 +50,7 @@ def landscape(seed: str) -> Callable[[Choice], float]:
         "attention": {"sdpa": 1.0, "eager": chance.uniform(0.5, 1.05)},
         "precision": {"bf16": 1.0, "bf16-autocast": chance.uniform(0.6, 1.1)},
         "optimizer": {"adamw_fused": 1.0, "adamw": chance.uniform(0.85, 1.02)},
+        "fused_loss": {False: 1.0, True: chance.uniform(0.8, 1.05)},
     }
 
     def speed(choice: Choice) -> float:
@@ -62,25 +63,42 @@ def landscape(seed: str) -> Callable[[Choice], float]:
     return speed
 
 
-def asker(speed: Callable[[Choice], float], noise: random.Random, asked: list[tuple[Choice, int]]) -> search.Ask:
+def asker(speed: Callable[[Choice], float], noise: random.Random, asked: list[tuple[Choice, int]], busy: float = 0.0) -> search.Ask:
+    """`busy`: the part of the runs that another program on the host slows down, by up to 15 %."""
+
     def ask(choice: Choice, warm: int, steps: int) -> Measured:
         asked.append((choice, warm + steps))
-        return Measured(choice, steps, speed(choice) * noise.gauss(1, 0.005))
+        lost = noise.uniform(0, 0.15) if noise.random() < busy else noise.uniform(0, 0.03)
+        return Measured(choice, steps, speed(choice) * (1 - lost))
 
     return ask
 
 
+MACHINES = [("qwen2.5-0.5b", 24), ("llama-3.2-1b", 16), ("qwen2.5-3b", 24)]
+
+
 @pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize(("model", "gib"), [("qwen2.5-0.5b", 24), ("llama-3.2-1b", 16), ("qwen2.5-3b", 24)])
+@pytest.mark.parametrize(("model", "gib"), MACHINES)
 def test_the_search_comes_within_5_percent_of_the_grid_at_a_fifth_of_its_steps(seed: int, model: str, gib: float) -> None:
-    space, job, gpu = Space(16), base(model), card(gib)
+    space, job, gpu = Space(16, fused_loss=(False, True)), base(model), card(gib)
     speed = landscape(f"{seed}")
     asked: list[tuple[Choice, int]] = []
     found = search.tune(space, job, gpu, asker(speed, random.Random(seed), asked))
     grid = [choice for choice in space.every() if fits(choice, job, gpu)]
     assert speed(found.best.choice) >= 0.95 * max(map(speed, grid))
-    steps = sum(steps for _, steps in asked)
-    assert steps <= max(0.2 * len(grid) * sum(search.LONG), 60)
+    assert sum(steps for _, steps in asked) <= max(0.2 * len(grid) * sum(search.LONG), 90)  # few configurations fit
+
+
+def test_a_busy_host_seldom_misleads_the_search() -> None:
+    """19 of 20 times within 5 % of the best; with single runs it is 17."""
+    space, job, gpu = Space(16), base(), card(24)
+    grid = [choice for choice in space.every() if fits(choice, job, gpu)]
+    good = 0
+    for seed in range(60):
+        speed = landscape(f"{seed}")
+        found = search.tune(space, job, gpu, asker(speed, random.Random(seed), [], busy=0.5))
+        good += speed(found.best.choice) >= 0.95 * max(map(speed, grid))
+    assert good >= 57
 
 
 @pytest.mark.parametrize("gib", [3, 6, 12, 24])

@@ -57,6 +57,10 @@ class Space(msgspec.Struct, frozen=True):
         for values in product(self.batches, *(getattr(self, name) for name in FACTORS)):
             yield self.of(values[0], **dict(zip(FACTORS, values[1:])))
 
+    def at(self, batch: int, choice: Choice) -> Choice:
+        """The choice with another micro-batch, and the accumulation that goes with it."""
+        return msgspec.structs.replace(choice, batch=batch, accumulation=max(1, self.sequences // batch))
+
     def of(self, batch: int, **factors: object) -> Choice:
         """The choice with this micro-batch, and the accumulation that goes with it."""
         return msgspec.convert({"batch": batch, "accumulation": max(1, self.sequences // batch), **factors}, Choice)
@@ -96,3 +100,8 @@ def fits(choice: Choice, base: Job, card: Card) -> bool:
     if card.available is None or verdict(estimate, card) not in ("fits", "tight"):
         return False
     return estimate.peak_allocated_bytes * (1 + estimate.error_bound.allocated) <= card.available * (1 - MARGIN)
+
+
+def predicted(choice: Choice, base: Job, card: Card) -> int:
+    """The predicted peak in bytes."""
+    return by_arithmetic(job_of(choice, base), card).peak_allocated_bytes
