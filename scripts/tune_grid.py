@@ -100,7 +100,9 @@ def summed(
         "again": {choice.words: [round(value) for value in values] for choice, values in again.items()},
         "slowest against best": round(min(one.tokens_s for one in grid if one.tokens_s) / max(one.tokens_s for one in grid), 3),
         "errors": sorted({one.error for one in grid if one.error} | {run["error"] for run in tuned["runs"] if run["error"]}),
-        "most reserved, GiB": round(max([*(one.peak_reserved for one in grid), *(run["peak_reserved"] for run in tuned["runs"])]) / 2**30, 1),
+        "most reserved, GiB": round(
+            max([*(one.peak_reserved for one in grid), *(run["peak_reserved"] for run in tuned["runs"])]) / 2**30, 1
+        ),
         "effects": {f"{e['factor']} {e['value']}": e["change"] for e in tuned["effects"]},
     }
 

@@ -145,3 +145,59 @@ def test_a_usual_power_limit_explains_nothing() -> None:
     report = check(*cut(HIPBLASLT.replace("709258", "329258") + ROCM_SMI, "pasted"))
     assert report.snapshot.get("speed.matmul").value == "slow"
     assert not [f for f in report.findings if f.id.startswith("speed.")]
+
+
+# lamikr/rocm_sdk_builder, docs/notes/devices/g4ad_amazon_aws_v520_gpu: a Radeon Pro V520 rented from AWS, both shortened
+AMD_SMI = """\
+$ amd-smi static; amd-smi metric
+GPU: 0
+    ASIC:
+        MARKET_NAME: Navi 12 [Radeon Pro V520/V540]
+        VENDOR_ID: 0x1002
+        DEVICE_ID: 0x7362
+    BUS:
+        BDF: 0000:00:1e.0
+        MAX_PCIE_WIDTH: 16
+        MAX_PCIE_SPEED: 16 GT/s
+        PCIE_INTERFACE_VERSION: Gen 4
+GPU: 0
+    POWER:
+        SOCKET_POWER: 12 W
+        THROTTLE_STATUS: UNTHROTTLED
+    PCIE:
+        WIDTH: 8
+        SPEED: 8 GT/s
+        BANDWIDTH: N/A
+"""
+
+
+ONE_GPU = """\
+          RocmBandwidthTest Version: 2.6.0
+
+          Device: 0,  AMD EPYC 7R32
+          Device: 1,  Radeon Pro V520,  GPU-XX,  00:1e.0
+
+          Unidirectional copy peak bandwidth GB/s
+
+          D/D       0         1
+
+          0         N/A       6.411
+
+          1         6.913     380.528
+
+"""
+
+
+def test_a_link_that_amd_smi_shows_explains_slow_copies() -> None:
+    """The copies are made up."""
+    report = check(*cut(ONE_GPU + AMD_SMI, "pasted"))
+    assert report.snapshot.get("speed.link-share").value == 0.25
+    assert "speed-link" in {f.row for f in report.findings}
+    whole = AMD_SMI.replace("WIDTH: 8", "WIDTH: 16").replace("SPEED: 8", "SPEED: 16")
+    assert "speed-link" not in {f.row for f in check(*cut(ONE_GPU + whole, "pasted")).findings}
+
+
+def test_a_link_without_its_maximum_is_told_as_it_is() -> None:
+    metric = "$ amd-smi metric\nGPU: 0\n" + AMD_SMI.partition("Gen 4\nGPU: 0\n")[2]
+    words = {check.name: check.words for check in check(*cut("GPU 0 is an AMD Radeon RX 7900 XTX\n" + metric, "pasted")).checks}
+    assert "Unknown" not in words["link"]

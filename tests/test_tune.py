@@ -63,7 +63,9 @@ def landscape(seed: str) -> Callable[[Choice], float]:
     return speed
 
 
-def asker(speed: Callable[[Choice], float], noise: random.Random, asked: list[tuple[Choice, int]], busy: float = 0.0) -> search.Ask:
+def asker(
+    speed: Callable[[Choice], float], noise: random.Random, asked: list[tuple[Choice, int]], busy: float = 0.0
+) -> search.Ask:
     """`busy`: the part of the runs that another program on the host slows down, by up to 15 %."""
 
     def ask(choice: Choice, warm: int, steps: int) -> Measured:
@@ -286,7 +288,7 @@ def dying(tmp_path: Path, how: str) -> str:
     """A worker that greets and dies."""
     fake = tmp_path / "python"
     hello = '{"hello": {"torch": "2.11.0", "device": "cuda"}}'
-    fake.write_text(f"#!/bin/sh\necho '{hello}' > \"$4\"\nwhile [ ! -s \"$3\" ]; do sleep 0.05; done\n{how}\n")
+    fake.write_text(f'#!/bin/sh\necho \'{hello}\' > "$4"\nwhile [ ! -s "$3" ]; do sleep 0.05; done\n{how}\n')
     fake.chmod(0o755)
     return str(fake)
 
@@ -294,7 +296,10 @@ def dying(tmp_path: Path, how: str) -> str:
 @pytest.mark.skipif(not process.HAS_GROUPS, reason="needs process groups")
 @pytest.mark.parametrize(
     ("how", "words"),
-    [("kill -SEGV $$", "died: SIGSEGV, twice"), ("echo 'HIP error: invalid device function' >&2; exit 3", "ended with 3 (HIP error: inv")],
+    [
+        ("kill -SEGV $$", "died: SIGSEGV, twice"),
+        ("echo 'HIP error: invalid device function' >&2; exit 3", "ended with 3 (HIP error: inv"),
+    ],
 )
 def test_tune_stops_at_the_second_death_of_one_kind(tmp_path: Path, how: str, words: str) -> None:
     asked: list[Choice] = []
@@ -313,7 +318,9 @@ def test_tune_stops_at_the_second_death_of_one_kind(tmp_path: Path, how: str, wo
 
 def test_a_limit_of_memory_needs_no_second_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = tmp_path / "python"
-    fake.write_text(f"#!/bin/sh\necho \"$@\" >> {tmp_path}/argv\necho '{{\"hello\": {{\"torch\": \"2\", \"device\": \"cpu\"}}}}' > \"$4\"\nsleep 5\n")
+    fake.write_text(
+        f'#!/bin/sh\necho "$@" >> {tmp_path}/argv\necho \'{{"hello": {{"torch": "2", "device": "cpu"}}}}\' > "$4"\nsleep 5\n'
+    )
     fake.chmod(0o755)
     monkeypatch.setattr("rocm_doctor.cli.tune.interpreter", lambda _: str(fake))
     assert CliRunner().invoke(cli, ["tune", "--model", "qwen2.5-0.5b", "--vram", "12GiB"]).exit_code == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from rocm_doctor.bench.text import heading, summary, under, words
+from rocm_doctor.bench.text import about, heading, summary, words
 from rocm_doctor.figures.types import BenchReport, Cause, Device, Figure
 
 WIDTH, HEIGHT = 320, 26
@@ -31,7 +31,7 @@ def page(report: BenchReport) -> str:
 def _gpu(report: BenchReport, gpu: Device) -> str:
     mine = [f for f in report.figures if f.gpu == gpu.index]
     rows = "".join(_row(f) for f in mine)
-    head = "<tr><th>figure<th>value<th>samples, and the reference as a line<th>verdict<th>under load</tr>"
+    head = "<tr><th>figure<th>value<th>samples, and the reference as a line<th>verdict<th>with</tr>"
     return f"<h2>{escape(heading(report, gpu))}</h2><table>{head}{rows}</table>"
 
 
@@ -43,7 +43,7 @@ def _row(figure: Figure) -> str:
     )
     return (
         f'<tr title="{titles}"><td>{escape(figure.name)}<td class="n">{figure.value:.4g} {escape(figure.unit)}<br>±{figure.spread:.1%}'
-        f'<td>{plot(figure)}<td class="{kind}">{told}<td>{escape(under(figure.conditions))}</tr>'
+        f'<td>{plot(figure)}<td class="{kind}">{told}<td>{escape(about(figure))}</tr>'
     )
 
 

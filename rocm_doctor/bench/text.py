@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.figures.types import BenchReport, Cause, Conditions, Device, Figure
 
-BAR = 20
+BAR = 16
 MARKS = {"as expected": "ok", "slow": "SLOW", "cannot tell": "?"}
 
 
@@ -54,14 +54,29 @@ def _gpu(report: BenchReport, gpu: Device) -> Iterator[str]:
         bar = _bar(figure.share) if figure.share is not None else " " * BAR
         value = f"{figure.value:>9.4g} {figure.unit:<8} ±{100 * figure.spread:>4.1f} %"
         yield f"  {figure.name:<28}{value}  {bar}  {MARKS[figure.verdict]:<4} {words(figure)}".rstrip()
-    loaded = next((f.conditions for f in report.figures if f.gpu == gpu.index and f.conditions.power_watts), None)
-    if loaded:
-        yield f"  under load: {under(loaded)}"
+    beside = [(f.name, about(f)) for f in report.figures if f.gpu == gpu.index and gpu.kind != "cpu"]
+    if any(words for _, words in beside):
+        yield "  measured with:"
+        yield from (f"    {name:<28}{words}" for name, words in beside if words)
 
 
 def words(figure: Figure) -> str:
     """Why this verdict; nothing for a figure without a reference."""
     return "" if figure.why == "no reference" else figure.why + (f" [{figure.cause}]" if figure.cause else "")
+
+
+def about(figure: Figure) -> str:
+    """Shape, library or path, and the sensors during the measurement."""
+    detail = figure.detail
+    shape = " x ".join(map(str, detail.get("shape") or ()))
+    parts = [shape, str(detail.get("library") or ""), str(detail.get("path") or ""), under(figure.conditions)]
+    return ", ".join(filter(None, parts))
+
+
+def part(figure: Figure) -> str:
+    """The figure as a part of its reference, above twice it as a multiple."""
+    share = figure.share
+    return "" if share is None else f"{share:.0%}" if share < 2 else f"{share:.3g} times"
 
 
 def under(loaded: Conditions) -> str:
@@ -70,7 +85,7 @@ def under(loaded: Conditions) -> str:
         f"{loaded.clock_mhz:.0f} of {loaded.clock_max_mhz:.0f} MHz" if loaded.clock_mhz and loaded.clock_max_mhz else "",
         f"{loaded.power_watts:.0f} W" if loaded.power_watts else "",
         f"{loaded.temperature_c:.0f} °C" if loaded.temperature_c else "",
-        f"clocks lowered for {', '.join(loaded.throttle)}" if loaded.throttle else "",
+        f"limited by {', '.join(loaded.throttle)}" if loaded.throttle else "",
     ]
     return ", ".join(filter(None, parts))
 
@@ -93,13 +108,11 @@ def markdown(report: BenchReport) -> str:
     """A card for a forum: a table for each GPU, and the causes."""
     lines = []
     for gpu in report.gpus:
-        lines += [f"### {heading(report, gpu)}", "", "| figure | value | of | | verdict |", "|---|---:|---:|---:|---|"]
+        lines += [f"### {heading(report, gpu)}", "", "| figure | value | of | | verdict | with |", "|---|---:|---:|---:|---|---|"]
         for f in (f for f in report.figures if f.gpu == gpu.index):
-            part = "" if f.share is None else f"{f.share:.0%}"
             against = "" if f.reference is None else f"{f.reference:g}"
-            lines.append(
-                f"| {f.name} | {f.value:.4g} {f.unit} | {against} | {part} | {f.verdict if f.share is not None else ''} |"
-            )
+            verdict = f.verdict if f.share is not None else ""
+            lines.append(f"| {f.name} | {f.value:.4g} {f.unit} | {against} | {part(f)} | {verdict} | {about(f)} |")
         lines.append("")
     for cause in report.causes:
         gain = f" Gain: {cause.gain}." if cause.gain else ""

@@ -23,7 +23,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     epilog="Examples:  rocm-doctor bench --quick;  rocm-doctor bench --format json -o today.json;  "
     "rocm-doctor bench --compare today.json;  rocm-doctor check today.json"
 )
-@click.option("--quick", is_flag=True, help="Fewer samples: about 30 s a GPU instead of 60 s.")
+@click.option("--quick", is_flag=True, help="Fewer samples: about 20 s a GPU instead of 50 s.")
 @click.option("--device", type=click.Choice(("auto", "cpu", "cuda")), default="auto", help="torch calls ROCm GPUs cuda, too.")
 @click.option("--gpu", type=click.IntRange(0), metavar="INDEX", help="Only this GPU, by torch's index. [default: every GPU]")
 @click.option("--python", help="Measure with this interpreter's torch.")

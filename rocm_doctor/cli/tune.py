@@ -88,7 +88,9 @@ def tuned(
         card = card_of(hello, vram, matrix)
         first.base = resolve.resolve(resolve.Request(options), card.gfx, hello.torch, matrix).job
         capped = first.base.config.get("final_logit_softcapping")  # a fused loss would leave the cap out
-        space = Space(sequences, fused_loss=(False,) if capped else (False, True), compile=(False, True) if compile_ else (False,))
+        space = Space(
+            sequences, fused_loss=(False,) if capped else (False, True), compile=(False, True) if compile_ else (False,)
+        )
         ask = runner.told(first.measure, lambda line: click.echo(line, err=True))
         return hello, search.tune(space, first.base, card, ask), first.base
 

@@ -95,7 +95,9 @@ def _others(figure: Figure, report: BenchReport) -> Iterable[Reference]:
     """The same figure of the other GPUs of this machine, pooled; only of GPUs of the same name."""
     names = {one.index: one.name for one in report.gpus}
     others = [
-        f for f in report.figures if f.name == figure.name and f.gpu != figure.gpu and names[f.gpu] == names[figure.gpu] and f.samples
+        f
+        for f in report.figures
+        if f.name == figure.name and f.gpu != figure.gpu and names[f.gpu] == names[figure.gpu] and f.samples
     ]
     if others:
         yield _of_samples("others", figure, others, "the other GPUs of this machine", "this run")
@@ -129,7 +131,7 @@ def verdict(figure: Figure, references: Sequence[Reference]) -> Figure:
     if step:
         why = f"{step.ratio:.3g} times what the training step takes"
         return _with(figure, references, step, "slow" if step.ratio < 1 else "as expected", why)
-    if figure.spread > NOISY:
+    if figure.spread > NOISY and figure.statistic == "median":
         return _with(
             figure, references, None, "cannot tell", f"the samples spread by ±{figure.spread:.0%}: is something else running?"
         )
@@ -145,7 +147,11 @@ def verdict(figure: Figure, references: Sequence[Reference]) -> Figure:
     limit = next((one for kind in ("link", "peak") for one in references if one.kind == kind), None)
     if limit is None or bounds is None:
         return _with(
-            figure, references, limit, "cannot tell", "no reference" if limit is None else "no bound is known for this figure"
+            figure,
+            references,
+            limit,
+            "cannot tell",
+            f"{limit.ratio:.0%} of {limit.value:g}; no bound" if limit else "no reference",
         )
     return _with(figure, references, limit, *_of_limit(limit, bounds))
 

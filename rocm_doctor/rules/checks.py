@@ -99,7 +99,7 @@ def _link(snapshot: Snapshot, _: Matrix) -> str:
         return "integrated GPU, no slot"
     if not cards or not all(isinstance(width, int) for width, _ in widths):
         return ""
-    return "PCIe " + _each(f"x{width} of x{most}" if most else f"x{width}" for width, most in widths)
+    return "PCIe " + _each(f"x{width} of x{most}" if isinstance(most, int) else f"x{width}" for width, most in widths)
 
 
 def _memory(snapshot: Snapshot, _: Matrix) -> str:

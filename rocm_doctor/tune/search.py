@@ -130,9 +130,7 @@ def _rooms(settings: Choice, space: Space) -> list[Choice]:
     return list(dict.fromkeys(made))
 
 
-def _alone(
-    space: Space, name: str, first: Measured, base: Job, card: Card, runs: Runs, unfit: list[Choice]
-) -> Iterable[Effect]:
+def _alone(space: Space, name: str, first: Measured, base: Job, card: Card, runs: Runs, unfit: list[Choice]) -> Iterable[Effect]:
     """The other values of one factor against the base, at the largest micro-batch at which both fit."""
     for value in getattr(space, name):
         pairs = _pairs(space, first.choice, name, value)
@@ -166,7 +164,9 @@ def _winners(space: Space, start: Choice, effects: Sequence[Effect]) -> list[Cho
     better = _with(start, {one.factor: values[one] for one in ranked if one.change > 0})
     light = _with(start, {one.factor: values[one] for one in ranked if one.change > 0 and not one.more_memory})
     close = min((one for one in effects if abs(one.change) < CLOSE), key=lambda one: abs(one.change), default=None)
-    other = _with(better, {close.factor: getattr(start, close.factor) if close.change > 0 else values[close]}) if close else better
+    other = (
+        _with(better, {close.factor: getattr(start, close.factor) if close.change > 0 else values[close]}) if close else better
+    )
     return list(dict.fromkeys((better, light, other)))
 
 

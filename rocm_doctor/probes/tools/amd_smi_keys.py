@@ -31,6 +31,12 @@ def _units(value: str) -> int | None:
     return whole_number(value) or None
 
 
+def _transfers(value: str) -> str | None:
+    """A PCIe transfer rate as the kernel spells it."""
+    found = re.fullmatch(r"(\d{1,2}(?:\.\d)?) GT/s", value)
+    return f"{float(found.group(1)):.1f} GT/s PCIe" if found else None
+
+
 def _uuid(value: str) -> str | None:
     """A UUID that ends in zeros: the GPU has no serial number, and all of its model share this text."""
     found = _UUID.fullmatch(value)
@@ -54,6 +60,10 @@ KEYS: dict[tuple[str, str], tuple[str, Callable[[str], Plain | None]]] = {
     ("mem_usage", "total_vram"): ("vram_bytes", size),
     ("mem_usage", "used_vram"): ("vram_used_bytes", _megabytes),
     ("limit", "socket_power"): ("power_cap_watts", _watts),
+    ("bus", "max_pcie_width"): ("link_max_width", _units),
+    ("bus", "max_pcie_speed"): ("link_max_speed", _transfers),
+    ("pcie", "width"): ("link_width", _units),
+    ("pcie", "speed"): ("link_speed", _transfers),
     ("", "vram_total"): ("vram_bytes", size),
     ("numa", "node"): ("numa_node", whole_number),
     ("vbios", "version"): ("vbios", stated),

@@ -143,7 +143,9 @@ def best(context: StageContext, name: str, make: Make) -> dict[str, Any]:
         action()
         if found and context.clock(action) > LONGEST:
             break
-        found.append((product(context, f"matmul-{name}", action, (side, side, side), detail, TRIALS[context.level])["value"], side))
+        found.append(
+            (product(context, f"matmul-{name}", action, (side, side, side), detail, TRIALS[context.level])["value"], side)
+        )
     side = max(found)[1]
     action, detail = make(side, side, side)
     chosen = product(context, f"matmul-{name}", action, (side, side, side), detail, BURSTS[context.level])

@@ -67,7 +67,9 @@ def burst(
         seconds.append(context.clock(action, repeat))
         watch.look()
     between(context)
-    return figure(name, unit, [work / one for one in seconds], dict(detail, repeat=repeat, warm_up=BURST_WARM), watch.conditions())
+    return figure(
+        name, unit, [work / one for one in seconds], dict(detail, repeat=repeat, warm_up=BURST_WARM), watch.conditions()
+    )
 
 
 def between(context: StageContext) -> None:
