@@ -114,11 +114,17 @@ def parts(context: StageContext) -> Iterator[Part]:
     small = context.torch.ones(16, device=context.device)
     launch = partial(small.add_, 1.0)
     yield Part("launch-latency", "us", clocked(context, launch, micro), {})
-    yield Part("launch-wait", "us", clocked(context, lambda: (launch(), context.sync()), micro), {})
+    yield Part("launch-wait", "us", clocked(context, partial(waited_for, context, launch), micro), {})
     if context.on_gpu:
         yield from pageable(context)
     rows = loader.dataset(context)
     yield Part("loader", "tokens/s", loader.alone(context, rows, SAMPLE_SECONDS), {"workers": 0, **loader.ABOUT})
+
+
+def waited_for(context: StageContext, launch: Callable[[], Any]) -> None:
+    """One launch, and the end of its kernel."""
+    launch()
+    context.sync()
 
 
 def micro(seconds: float) -> float:
