@@ -22,7 +22,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-MASKS = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
+MASKS = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 PCI_DISPLAY = ("0x03", "0x12")
 """PCI base classes of GPUs: display controller, processing accelerator."""
 

@@ -10,7 +10,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
-LAYERS, HIDDEN, INNER, HEADS, KV_HEADS, WORDS, CONTEXT = 2, 64, 128, 4, 2, 512, 128
+LAYERS, HIDDEN, INNER, HEADS, KV_HEADS, WORDS, CONTEXT = 2, 256, 512, 4, 2, 512, 128
 WIDTH = HIDDEN // HEADS
 EPS, BASE = 1e-5, 10000.0
 U32, F32, STRING, ARRAY, I32 = 4, 6, 8, 9, 5
