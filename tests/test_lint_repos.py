@@ -184,6 +184,16 @@ def test_what_an_image_ends_up_with(tmp_path: Path, text: str, expected: list[tu
     assert [f for f in found if f[0] != "version.companion-mismatch"] == expected
 
 
+@pytest.mark.parametrize(("torch", "line", "replaced"), [
+    ("2.9.1", "xformers", True), ("2.10.0", "xformers", False), ("2.12.0", "peft xformers", False), ("2.10.0", "vllm", True),
+])  # fmt: skip
+def test_the_newest_xformers_takes_the_torch_that_is_there(tmp_path: Path, torch: str, line: str, replaced: bool) -> None:
+    """xformers 0.0.35 requires torch>=2.10; every release of vllm requires one exact torch."""
+    docker = f"FROM rocm/pytorch:rocm7.1_ubuntu24.04_py3.12_pytorch_release_{torch}\nRUN pip install {line}\n"
+    found = [f for f in resolved(tmp_path, Dockerfile=docker) if f == NOT_ROCM]
+    assert found == ([NOT_ROCM] if replaced else [])
+
+
 def test_a_file_for_other_hardware_is_not_judged(tmp_path: Path) -> None:
     cuda, rocm = {"requirements-cu121_DOT_txt": "torch==2.5.1\n"}, {"requirements-rocm_DOT_txt": "torch==2.9.1\n" + EXTRA}
     assert resolved(tmp_path, **cuda) == [NO_AMD]

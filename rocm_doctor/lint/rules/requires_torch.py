@@ -11,7 +11,8 @@ from rocm_doctor.model import Grade
 
 
 class _Entry(msgspec.Struct, frozen=True):
-    """Packages of one source. `exact`: each release requires one version of torch; `range`: several versions will do."""
+    """Packages of one source. `exact`: each release requires one version of torch; `range`: several versions will do. `newest`: the
+    range that their newest release requires, where earlier ones were exact."""
 
     name: str
     torch: Literal["exact", "range"]
@@ -19,13 +20,15 @@ class _Entry(msgspec.Struct, frozen=True):
     sources: tuple[str, ...]
     grade: Grade
     checked: str
+    newest: str = ""
 
 
 class Requiring(NamedTuple):
-    """Names of packages by what they require."""
+    """Names of packages by what they require, and the range that the newest release of an exact one requires instead."""
 
     exact: frozenset[str]
     range: frozenset[str]
+    newest: dict[str, str]
 
 
 def requires_torch(matrix: Matrix) -> Requiring:
@@ -36,4 +39,4 @@ def requires_torch(matrix: Matrix) -> Requiring:
 def _read(matrix: Matrix) -> Requiring:
     entries = msgspec.json.decode(matrix.raw.get("requires_torch", b"[]"), type=tuple[_Entry, ...])
     exact, some = (frozenset(name for e in entries if e.torch == kind for name in e.packages) for kind in ("exact", "range"))
-    return Requiring(exact, some)
+    return Requiring(exact, some, {name: e.newest for e in entries if e.newest for name in e.packages})

@@ -165,12 +165,14 @@ def _replaces(r: Requirement, now: Torch, matrix: Matrix) -> bool:
         return False
     needs = _torch_of(r, matrix)
     if needs:
-        return bool(now.version) and needs.removeprefix("==") != now.version
+        return not _fits(now, needs) if now.version else False
     return not r.spec
 
 
 def _torch_of(r: Requirement, matrix: Matrix) -> str:
-    """The torch that a pinned companion belongs to, by the catalog; empty when it is not pinned or not known."""
+    """The torch that a pinned companion belongs to, or that the newest release of another package requires; empty when not known."""
+    if not r.spec:
+        return requires_torch(matrix).newest.get(r.name, "")
     version = pinned(r.spec)
     if not version or r.name not in ("torchvision", "torchaudio"):
         return ""
@@ -182,9 +184,7 @@ def _brought(step: Step, puller: Requirement, spec: str, matrix: Matrix, target:
     exact = puller.name in requires_torch(matrix).exact
     if exact and puller.spec and not spec:
         found = found._replace(version="")  # a release of its own range has a torch of its own
-    needs = (
-        f"requires one exact torch ({spec or ('that of its release' if puller.spec else 'that of its newest release')})"
-        if exact
-        else "requires torch"
-    )
+    needs = f"requires torch{spec}" if spec and not pinned(spec) else "requires torch"
+    if exact and needs == "requires torch":
+        needs = f"requires one exact torch ({spec or ('that of its release' if puller.spec else 'that of its newest release')})"
     return found._replace(why=f"{puller.name} {needs}, and {found.why}")
