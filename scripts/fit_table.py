@@ -22,10 +22,10 @@ from pathlib import Path
 
 from rocm_doctor.cli.table import simple
 from rocm_doctor.fit import closed_form, rows, runner
-from rocm_doctor.fit.allocator import GIB
+from rocm_doctor.fit.allocator import GIB, Peak
 from rocm_doctor.fit.card import workspace_of
 from rocm_doctor.fit.job import CUDA, Job
-from rocm_doctor.fit.shape import Shape, shape_of
+from rocm_doctor.fit.shape import Shape, ShapeError, served_shape
 from rocm_doctor.matrix import Matrix, load
 
 OWN = Path(__file__).resolve().parents[1] / "compat_matrix" / "measured" / "memory_h200.csv"
@@ -65,9 +65,9 @@ def main() -> None:
 def line_of(row: Mapping[str, str], matrix: Matrix, fast: bool, python: str | None) -> list[float | str | None]:
     """Name, then measured peaks in GiB and the errors of each prediction as fractions, in the order of HEADS."""
     job = rows.job_of(row, matrix, CUDA)
-    shape = shape_of(job.config)
+    shape = served_shape(job.config)
     allocated, reserved = int(row["peak_allocated"]), int(row["peak_reserved"])
-    near = closed_form.predict(job, HOPPER)
+    near = near_of(job)
     far = None if fast else runner.peak_of(runner.simulate(job, python), HOPPER)
     far_errors = (far.allocated / allocated - 1, far.reserved / reserved - 1) if far else (None, None)
     other = [accelerate_bytes(job, shape), peft_doctor_bytes(job, shape)]
@@ -75,12 +75,20 @@ def line_of(row: Mapping[str, str], matrix: Matrix, fast: bool, python: str | No
         name_of(row),
         allocated / GIB,
         far_errors[0],
-        near.allocated / allocated - 1,
+        near.allocated / allocated - 1 if near else None,
         reserved / GIB,
         far_errors[1],
-        near.reserved / reserved - 1,
+        near.reserved / reserved - 1 if near else None,
         *(value and value / allocated - 1 for value in other),
     ]
+
+
+def near_of(job: Job) -> Peak | None:
+    """The closed form's peak; None for an architecture that it does not cover."""
+    try:
+        return closed_form.predict(job, HOPPER)
+    except ShapeError:
+        return None
 
 
 def name_of(row: Mapping[str, str]) -> str:

@@ -121,7 +121,7 @@ def test_every_format_of_an_engine_has_a_size(engine: Any) -> None:
         assert all(size > 0 for size in serving.parts(Serving(engine, config("gpt-oss-20b"), weights=weights)).values())
 
 
-MIXED = ("Mixtral-8x7B", "Qwen3-30B-A3B", "gpt-oss-20b", "gpt-oss-120b")
+MIXED = ("Mixtral-8x7B", "Qwen3-30B-A3B", "Qwen1.5-MoE-A2.7B", "gpt-oss-20b", "gpt-oss-120b")
 
 
 @pytest.mark.torch

@@ -12,6 +12,12 @@ from rocm_doctor.fit.job import BYTES, Job
 from rocm_doctor.fit.shape import Shape
 
 
+ATTENTION = ("q_proj", "qkv_proj", "o_proj")
+"""The first projection of each group of attention's."""
+ROUTED = 4 * 8 + 2 * 4
+"""Bytes that the router keeps for each token and expert that it takes: four places and two weights."""
+
+
 def kernel_of(shape: Shape, job: Job) -> str:
     """The attention path of this run: flash, efficient, math or eager (the rules of `workers/fit/kernels.py`)."""
     card, masked = job.kernels, 0 < shape.window <= job.seq
@@ -51,15 +57,15 @@ def saved(shape: Shape, job: Job) -> int:
 
 def saved_by_attention(shape: Shape, job: Job) -> int:
     """Bytes that attention keeps for the backward pass."""
-    groups = [group for group in _groups(shape) if group[0] in ("q_proj", "qkv_proj", "o_proj")]
+    groups = [group for group in _groups(shape) if group[0] in ATTENTION]
     qk = (shape.query_width + shape.kv_width) * _norm_bytes(shape, job) * job.tokens if shape.qk_norm else 0
     return _norms(shape, job) + qk + _inputs(shape, job, groups) + attention_saved(shape, job)
 
 
 def saved_by_mlp(shape: Shape, job: Job) -> int:
-    """Bytes that the MLP keeps for the backward pass."""
-    groups = [group for group in _groups(shape) if group[0] not in ("q_proj", "qkv_proj", "o_proj")]
-    return _norms(shape, job) + _inputs(shape, job, groups) + _mlp(shape, job)
+    """Bytes that the MLP keeps for the backward pass, those of experts included."""
+    groups = [group for group in _groups(shape) if group[0] not in ATTENTION]
+    return _norms(shape, job) + _inputs(shape, job, groups) + _mlp(shape, job) + saved_by_experts(shape, job)
 
 
 def _norms(shape: Shape, job: Job) -> int:
@@ -77,14 +83,14 @@ def _inputs(shape: Shape, job: Job, groups: list[tuple[str, ...]]) -> int:
     """Inputs of these projections, and under autocast the lowered copies of their weights, which the product keeps as well."""
     adapted = shape.adapted(job.targets)
     total = sum(_group_inputs(shape, job, group, sum(name in adapted for name in group)) for group in groups)
-    weights = sum(shape.linears[name][0] * shape.linears[name][1] for group in groups for name in group)
+    weights = sum(shape.projections[name][0] * shape.projections[name][1] for group in groups for name in group)
     return job.tokens * total + (weights * compute_bytes(job) if lowers(job) else 0)
 
 
 def _group_inputs(shape: Shape, job: Job, group: tuple[str, ...], targets: int) -> int:
     """Bytes per token that projections with a common input keep of it: one value for all, or a copy for each where a cast comes
     between."""
-    width, compute = shape.linears[group[0]][0], compute_bytes(job)
+    width, compute = shape.projections[group[0]][0], compute_bytes(job)
     # The attention kernel has kept its output already, and the projection that follows shares it unless a cast comes between.
     kept = group == ("o_proj",) and kernel_of(shape, job) in ("flash", "efficient")
     if job.method == "full":
@@ -104,7 +110,7 @@ def _kept_by_8bit(shape: Shape, job: Job, group: tuple[str, ...], targets: int) 
     shared = targets > 0 and stream_bytes(job) == 4 and not job.autocast and not job.dropout
     if job.quant_bits != 8 or shared or group == ("o_proj",):
         return 0
-    return shape.linears[group[0]][0] * stream_bytes(job)
+    return shape.projections[group[0]][0] * stream_bytes(job)
 
 
 def _dropped(job: Job, width: int, targets: int) -> int:
@@ -114,10 +120,10 @@ def _dropped(job: Job, width: int, targets: int) -> int:
 
 def _groups(shape: Shape) -> list[tuple[str, ...]]:
     """Projections by the input that they share."""
-    names = tuple(shape.linears)
+    names = tuple(shape.projections)
     if "qkv_proj" in names:
         return [(name,) for name in names]
-    return [names[:3], names[3:4], names[4:-1], names[-1:]]
+    return [group for group in (names[:3], names[3:4], names[4:-1], names[4:][-1:]) if group]
 
 
 def attention_saved(shape: Shape, job: Job) -> int:
@@ -158,7 +164,30 @@ def eager_scores(shape: Shape, job: Job) -> int:
 
 def _mlp(shape: Shape, job: Job) -> int:
     """Gate, its activation and up (two tensors without a gate). GELU's tanh form keeps as much."""
-    return job.tokens * shape.inner * compute_bytes(job) * (3 if shape.gated else 1)
+    return job.tokens * shape.inner_of_all * compute_bytes(job) * (3 if shape.gated else 1)
+
+
+def saved_by_experts(shape: Shape, job: Job) -> int:
+    """Bytes that transformers' grouped product of experts keeps, for each token and expert that it takes: gate, its activation and
+    up, and the output, which the router's gradient needs; inputs of both products where the weights train. Of the router: its
+    probabilities in float32, and places of 64 bits that sort the tokens and put them back. A shared expert keeps its output."""
+    if not shape.experts:
+        return 0
+    value, train = stream_bytes(job), job.method == "full"
+    each = (3 + train) * shape.inner * value + (1 + train) * shape.hidden * value + ROUTED
+    own = shape.experts.count * 4 + (shape.hidden * value if shape.experts.shared else 0)
+    return job.tokens * (shape.experts.chosen * each + own)
+
+
+def expert_scratch(shape: Shape, job: Job) -> int:
+    """Gradients inside the experts at the higher of two moments, beside that of the residual stream: of the product, its activation
+    and up, when the output is free; or of the output, of the product with its weight and of that weight."""
+    if not shape.experts:
+        return 0
+    value = stream_bytes(job)
+    inner, hidden = (job.tokens * shape.experts.chosen * width * value for width in (shape.inner, shape.hidden))
+    stream = job.tokens * shape.hidden * value
+    return max(3 * inner - hidden + stream, 3 * hidden + 3 * stream)
 
 
 def layer_peak(shape: Shape, job: Job) -> tuple[int, int]:
@@ -170,9 +199,9 @@ def layer_peak(shape: Shape, job: Job) -> tuple[int, int]:
 
 
 def mlp_scratch(shape: Shape, job: Job) -> int:
-    """Gradients of the MLP's product and of gate and up, the former in float32 where an adapter brings it."""
+    """Gradients of the MLP's product and of gate and up, the former in float32 where an adapter brings it, or those of experts."""
     width = 4 if job.method != "full" else compute_bytes(job)
-    return job.tokens * shape.inner * (width + 2 * compute_bytes(job))
+    return max(job.tokens * shape.inner_of_all * (width + 2 * compute_bytes(job)), expert_scratch(shape, job))
 
 
 def attention_scratch(shape: Shape, job: Job) -> int:

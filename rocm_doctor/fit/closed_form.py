@@ -15,7 +15,7 @@ import msgspec
 from rocm_doctor.fit import activations
 from rocm_doctor.fit.allocator import Peak
 from rocm_doctor.fit.job import BYTES, Job
-from rocm_doctor.fit.shape import Shape, shape_of
+from rocm_doctor.fit.shape import MLP, Shape, ShapeError, shape_of
 
 EIGHT_BIT = 1 + 4 / 256
 """Bytes per value of a blockwise 8-bit state: the value and its share of a float32 scale per 256 of them."""
@@ -34,7 +34,7 @@ class Held(msgspec.Struct, frozen=True):
 def predict(job: Job, workspace: int, spread: Callable[[dict[str, int]], dict[str, int]] = dict) -> Peak:
     """The highest moment of a step. `workspace`: bytes of BLAS scratch in each of two threads; `spread`: what becomes of a
     moment's parts on one of several GPUs. Raises shape.ShapeError."""
-    shape = shape_of(job.config)
+    shape = trained_shape(job)
     held = held_of(shape, job)
     fixed = {
         "BLAS workspace": 2 * workspace,
@@ -46,6 +46,17 @@ def predict(job: Job, workspace: int, spread: Callable[[dict[str, int]], dict[st
     breakdown = {name: int(size) for name, size in max(moments, key=lambda parts: sum(parts.values())).items() if size}
     allocated = sum(breakdown.values())
     return Peak(allocated, reserved(shape, job, held, allocated), breakdown)
+
+
+def trained_shape(job: Job) -> Shape:
+    """The sizes of the model. Raises shape.ShapeError for LoRA on experts, which peft adapts in Qwen3's, all of them at once."""
+    shape = shape_of(job.config)
+    if job.config.get("model_type") == "qwen3_moe" and job.method != "full" and set(job.targets) & {*MLP, "all-linear"}:
+        named = ",".join(name for name in shape.projections if name in job.targets) or "q_proj,k_proj,v_proj,o_proj"
+        raise ShapeError(
+            f"qwen3_moe: LoRA on experts is beyond the closed form; give --targets {named}, or install torch, transformers and peft to simulate"
+        )
+    return shape
 
 
 def held_of(shape: Shape, job: Job) -> Held:
@@ -62,7 +73,7 @@ def _frozen(shape: Shape, job: Job) -> int:
     leaves it."""
     if not job.quant_bits:
         return shape.parameters * BYTES[job.dtype]
-    packed = shape.layers * shape.linear_weights
+    packed = shape.layers * sum(a * b for a, b in shape.projections.values())
     scales = 4 / shape.hidden if job.quant_bits == 8 else (1 + 4 / 256) / 64 if job.double_quant else 4 / 64
     rest = shape.parameters - packed
     return int(packed * (job.quant_bits / 8 + scales)) + rest * activations.stream_bytes(job)
@@ -103,7 +114,7 @@ def _forward(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     """End of the forward pass under autocast, which has kept a lowered copy of every trained weight until now."""
     if job.method != "full" or not activations.lowers(job):
         return {}
-    lowered = shape.layers * shape.linear_weights * activations.compute_bytes(job) if job.checkpointing else 0
+    lowered = shape.layers * sum(a * b for a, b in shape.projections.values()) * activations.compute_bytes(job) if job.checkpointing else 0
     logits = 0 if job.fused_loss else job.tokens * shape.vocabulary * (8 + activations.compute_bytes(job))
     kept = _kept(shape, job)["activations"] + lowered
     return {"activations": kept, "logits and loss": logits, "gradients": _accumulated(job, held)}
@@ -120,7 +131,7 @@ def _layer(shape: Shape, job: Job, held: Held) -> dict[str, int]:
 def _one_layer(shape: Shape, job: Job) -> tuple[int, int]:
     """What one layer keeps and takes in its backward pass; a quantised weight is unpacked for it."""
     kept, scratch = activations.layer_peak(shape, job)
-    largest = max(a * b for a, b in shape.linears.values())
+    largest = max(a * b for a, b in shape.projections.values())
     return kept, scratch + (largest * BYTES[job.dtype] if job.quant_bits else 0)
 
 
@@ -142,7 +153,7 @@ def _optimizer(shape: Shape, job: Job, held: Held) -> dict[str, int]:
         scratch = held.states // 2
     elif job.optimizer == "adafactor":
         largest = (
-            shape.vocabulary * shape.hidden if job.method == "full" else max(max(s) for s in shape.linears.values()) * job.rank
+            shape.vocabulary * shape.hidden if job.method == "full" else max(max(s) for s in shape.projections.values()) * job.rank
         )
         scratch = 4 * largest * (2 if held.gradients == 4 * held.trainable else 4)
     return {"gradients": held.gradients, "optimizer scratch": scratch}

@@ -19,7 +19,7 @@ used."""
 
 
 class ShapeError(ValueError):
-    """The config lacks a size, or describes a model that the closed form does not cover (experts, for one)."""
+    """The config lacks a size, or describes a model that the closed form does not cover."""
 
 
 EXPERTS = ("mixtral", "qwen2_moe", "qwen3_moe", "gpt_oss")
@@ -70,6 +70,21 @@ class Shape(msgspec.Struct, frozen=True):
         return self.kv_heads * self.head_dim
 
     @property
+    def projections(self) -> dict[str, tuple[int, int]]:
+        """The linears that are modules of their own in transformers: all of a dense model; with experts those of attention and of
+        the shared expert, since the others are in two tensors for all experts, which LoRA and bitsandbytes leave alone."""
+        if not self.experts:
+            return self.linears
+        own = {name: size for name, size in self.linears.items() if name not in MLP}
+        sizes = ((self.hidden, self.experts.shared), (self.hidden, self.experts.shared), (self.experts.shared, self.hidden))
+        return {**own, **dict(zip(MLP, sizes))} if self.experts.shared else own
+
+    @property
+    def inner_of_all(self) -> int:
+        """Width of the MLP that every token takes; 0 where there are experts and none is shared."""
+        return self.experts.shared if self.experts else self.inner
+
+    @property
     def linear_weights(self) -> int:
         """Weights of all projections of one layer, of every expert."""
         return sum(a * b for name, (a, b) in self.linears.items() if name not in MLP or not self.experts) + self.expert_weights
@@ -97,21 +112,18 @@ class Shape(msgspec.Struct, frozen=True):
 
     def adapted(self, targets: tuple[str, ...]) -> dict[str, tuple[int, int]]:
         """The linears that LoRA adapts; `all-linear` stands for every projection."""
-        return self.linears if targets == ("all-linear",) else {n: s for n, s in self.linears.items() if n in targets}
+        return self.projections if targets == ("all-linear",) else {n: s for n, s in self.projections.items() if n in targets}
 
 
 def shape_of(config: Mapping[str, Any]) -> Shape:
-    """Sizes of a dense model from the fields of config.json. Raises ShapeError when one is missing or the architecture is another."""
-    if _count(config):
-        kind = config.get("model_type", "")
-        raise ShapeError(
-            f"{kind}: mixture-of-experts models are beyond the closed form; install torch and transformers to simulate"
-        )
+    """Sizes of a model that is trained. Raises ShapeError when one is missing or the architecture is another."""
+    if config.get("model_type") == "gpt_oss":
+        raise ShapeError("gpt_oss: attention with sinks is beyond the closed form; install torch and transformers to simulate")
     return served_shape(config)
 
 
 def served_shape(config: Mapping[str, Any]) -> Shape:
-    """The same for serving, where experts are covered too."""
+    """The same for serving, where gpt_oss is covered too."""
     kind, experts = config.get("model_type", ""), _experts(config)
     hidden, heads = _size(config, "hidden_size"), _size(config, "num_attention_heads")
     kv_heads = config.get("num_key_value_heads") or heads

@@ -106,7 +106,9 @@ def targets(job: dict[str, Any]) -> str | list[str]:
 
 
 def inject(model: Any, job: dict[str, Any]) -> Any:
-    """Freeze the model and put `Lora` in place of its target layers."""
+    """Freeze the model and put `Lora` in place of its target layers. Raises ValueError where peft would adapt experts instead."""
+    if getattr(model.config, "model_type", "") == "qwen3_moe" and set(job["targets"]) & {"gate_proj", "up_proj", "down_proj"}:
+        raise ValueError("LoRA on the tensors of experts is simulated with peft, in 16 or 32 bits")
     for parameter in model.parameters():
         parameter.requires_grad_(False)
     for module in list(model.modules()):

@@ -8,6 +8,7 @@ groups are native.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import torch
@@ -116,6 +117,32 @@ class Dropout(torch.autograd.Function):
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Dropout that keeps a mask of one byte a value."""
     return Dropout.apply(input) if training and p > 0 else input
+
+
+class _Grouped(torch.autograd.Function):
+    """The product of each expert's tokens with its weights, in any dtype; the meta device has it in bfloat16 only."""
+
+    @staticmethod
+    def forward(ctx: Any, tokens: Any, weights: Any) -> Any:
+        ctx.save_for_backward(tokens if ctx.needs_input_grad[1] else None, weights)
+        ctx.shape = tokens.shape
+        return tokens.new_empty((tokens.shape[0], weights.shape[-1]))
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        _, weights = ctx.saved_tensors
+        wanted = ctx.needs_input_grad
+        return grad.new_empty(ctx.shape) if wanted[0] else None, torch.empty_like(weights) if wanted[1] else None
+
+
+def grouped_mm(mat_a: Any, mat_b: Any, *, offs: Any = None, bias: Any = None, out_dtype: Any = None) -> Any:
+    """torch.nn.functional.grouped_mm as transformers calls it for experts."""
+    return _Grouped.apply(mat_a, mat_b)
+
+
+def autocast(device_type: str, *args: Any, real: Any = torch.autocast, **more: Any) -> Any:
+    """torch.autocast, which refuses the meta device: peft turns it off around LoRA on the tensors of experts."""
+    return contextlib.nullcontext() if device_type == "meta" else real(device_type, *args, **more)
 
 
 LOWER = frozenset(

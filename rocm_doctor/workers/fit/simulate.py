@@ -13,6 +13,8 @@ from .quant import quantise
 from .step import loss_of
 from .track import Tracker
 
+FUNCTIONAL = torch.nn.functional
+
 
 def simulate(job: dict[str, Any]) -> dict[str, Any]:
     """Events of one step. `setup` counts the events before it; what outlives the step (optimizer states) is set up by it.
@@ -25,7 +27,9 @@ def simulate(job: dict[str, Any]) -> dict[str, Any]:
     own(tracker, model)
     setup = len(tracker.events)
     chosen: dict[str, int] = {}
-    with stand_ins(scaled_dot_product_attention=kernels.patched_attention(tracker, job["card"], chosen), dropout=kernels.dropout):
+    attention = kernels.patched_attention(tracker, job["card"], chosen)
+    patched = stand_ins(FUNCTIONAL, scaled_dot_product_attention=attention, dropout=kernels.dropout, grouped_mm=kernels.grouped_mm)
+    with patched, stand_ins(torch, autocast=kernels.autocast):
         events = one_step(tracker, model, job)
     trained = [p.numel() for p in model.parameters() if p.requires_grad]
     return {
@@ -50,7 +54,8 @@ def generate(job: dict[str, Any]) -> dict[str, Any]:
     tracker = Tracker(model.config.vocab_size, job["batch"], job["seq"])
     own(tracker, model)
     chosen: dict[str, int] = {}
-    patched = stand_ins(scaled_dot_product_attention=kernels.patched_attention(tracker, job["card"], chosen))
+    attention = kernels.patched_attention(tracker, job["card"], chosen)
+    patched = stand_ins(FUNCTIONAL, scaled_dot_product_attention=attention, grouped_mm=kernels.grouped_mm)
     with torch.no_grad(), patched, tracker:
         cache = None
         for length in (job["seq"] - serve.NEW, 1, 1):
@@ -78,16 +83,16 @@ def _cached(cache: Any) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def stand_ins(**functions: Any) -> Iterator[None]:
-    """Replace functions of torch.nn.functional for a while."""
-    kept = {name: getattr(torch.nn.functional, name) for name in functions}
+def stand_ins(place: Any, **functions: Any) -> Iterator[None]:
+    """Replace functions of a module for a while, those that this torch has (grouped_mm: since 2.10)."""
+    kept = {name: getattr(place, name) for name in functions if hasattr(place, name)}
     try:
-        for name, function in functions.items():
-            setattr(torch.nn.functional, name, function)
+        for name in kept:
+            setattr(place, name, functions[name])
         yield
     finally:
         for name, function in kept.items():
-            setattr(torch.nn.functional, name, function)
+            setattr(place, name, function)
 
 
 def own(tracker: Tracker, model: Any) -> None:
