@@ -11,7 +11,6 @@ from __future__ import annotations
 from rocm_doctor.fit.job import BYTES, Job
 from rocm_doctor.fit.shape import Shape
 
-
 ATTENTION = ("q_proj", "qkv_proj", "o_proj")
 """The first projection of each group of attention's."""
 ROUTED = 4 * 8 + 2 * 4

@@ -114,7 +114,11 @@ def _forward(shape: Shape, job: Job, held: Held) -> dict[str, int]:
     """End of the forward pass under autocast, which has kept a lowered copy of every trained weight until now."""
     if job.method != "full" or not activations.lowers(job):
         return {}
-    lowered = shape.layers * sum(a * b for a, b in shape.projections.values()) * activations.compute_bytes(job) if job.checkpointing else 0
+    lowered = (
+        shape.layers * sum(a * b for a, b in shape.projections.values()) * activations.compute_bytes(job)
+        if job.checkpointing
+        else 0
+    )
     logits = 0 if job.fused_loss else job.tokens * shape.vocabulary * (8 + activations.compute_bytes(job))
     kept = _kept(shape, job)["activations"] + lowered
     return {"activations": kept, "logits and loss": logits, "gradients": _accumulated(job, held)}
@@ -153,7 +157,9 @@ def _optimizer(shape: Shape, job: Job, held: Held) -> dict[str, int]:
         scratch = held.states // 2
     elif job.optimizer == "adafactor":
         largest = (
-            shape.vocabulary * shape.hidden if job.method == "full" else max(max(s) for s in shape.projections.values()) * job.rank
+            shape.vocabulary * shape.hidden
+            if job.method == "full"
+            else max(max(s) for s in shape.projections.values()) * job.rank
         )
         scratch = 4 * largest * (2 if held.gradients == 4 * held.trainable else 4)
     return {"gradients": held.gradients, "optimizer scratch": scratch}

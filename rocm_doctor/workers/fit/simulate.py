@@ -28,7 +28,9 @@ def simulate(job: dict[str, Any]) -> dict[str, Any]:
     setup = len(tracker.events)
     chosen: dict[str, int] = {}
     attention = kernels.patched_attention(tracker, job["card"], chosen)
-    patched = stand_ins(FUNCTIONAL, scaled_dot_product_attention=attention, dropout=kernels.dropout, grouped_mm=kernels.grouped_mm)
+    patched = stand_ins(
+        FUNCTIONAL, scaled_dot_product_attention=attention, dropout=kernels.dropout, grouped_mm=kernels.grouped_mm
+    )
     with patched, stand_ins(torch, autocast=kernels.autocast):
         events = one_step(tracker, model, job)
     trained = [p.numel() for p in model.parameters() if p.requires_grad]
