@@ -1,6 +1,7 @@
-"""Engines that serve models: llama.cpp's CPU build for real where it is installed, vLLM by a stand-in of its interface.
+"""Engines that serve models: llama.cpp's and vLLM's CPU builds for real where they are installed, vLLM by a stand-in of its interface.
 
-ROCM_DOCTOR_TEST_LLAMA_CPP names an interpreter with llama-cpp-python.
+ROCM_DOCTOR_TEST_LLAMA_CPP names an interpreter with llama-cpp-python, ROCM_DOCTOR_TEST_VLLM one with a CPU build of vLLM (too large
+for CI).
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ def results(artifacts: list[Artifact]) -> dict[str, dict[str, Any]]:
     return {r["stage"]: r for r in records if r["kind"] == "result"}
 
 
-def interpreter() -> str:
-    named = os.environ.get("ROCM_DOCTOR_TEST_LLAMA_CPP", "")
-    if not named and importlib.util.find_spec("llama_cpp") is None:
-        pytest.skip("llama-cpp-python is not installed")
+def interpreter(package: str = "llama_cpp") -> str:
+    named = os.environ.get(f"ROCM_DOCTOR_TEST_{package.upper()}", "")
+    if not named and importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
     return named or sys.executable
 
 
@@ -86,22 +87,9 @@ def test_the_model_is_a_gguf_file_that_the_gguf_package_reads(tmp_path: Path) ->
 
 @pytest.mark.torch
 def test_the_reference_is_transformers_model_of_the_same_weights() -> None:
-    """transformers rotates halves of a head where llama.cpp rotates neighbouring pairs: rows of q and k are reordered."""
+    """In the order of rows that vLLM gets them in, too."""
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
-    names = {
-        "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm", "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj",
-        "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj", "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj",
-        "ffn_down": "mlp.down_proj",
-    }  # fmt: skip
-    tops = {"token_embd": "model.embed_tokens", "output": "lm_head", "output_norm": "model.norm"}
-    state = {}
-    for name, tensor in model.weights(np).items():
-        parts = name.removesuffix(".weight").split(".")
-        values = tensor.astype(np.float64)
-        if parts[-1] in ("attn_q", "attn_k"):
-            values = values.reshape(-1, model.WIDTH // 2, 2, model.HIDDEN).swapaxes(1, 2).reshape(-1, model.HIDDEN)
-        full = tops.get(parts[0]) or f"model.layers.{parts[1]}.{names[parts[2]]}"
-        state[full + ".weight"] = torch.tensor(values)
+    state = {name: torch.tensor(tensor.astype(np.float64)) for name, tensor in model.transformers_weights(np).items()}
     config = transformers.AutoConfig.for_model(**{k: v for k, v in model.config().items() if k != "torch_dtype"})
     theirs = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager").double()
     theirs.load_state_dict(state)
@@ -113,24 +101,33 @@ def test_the_reference_is_transformers_model_of_the_same_weights() -> None:
 
 FAKE_VLLM = """
 import json, os, pathlib, sys, types
+import numpy as np
 __version__ = "0.29.0+rocm101"
 class current_platform:
     device_type = os.environ.get("FAKE_DEVICE", "cuda")
     is_rocm = staticmethod(lambda: True)
     get_device_name = staticmethod(lambda: "AMD Instinct MI300X")
 class SamplingParams:
-    def __init__(self, temperature, max_tokens, ignore_eos, detokenize): self.max_tokens = max_tokens
+    def __init__(self, temperature, max_tokens, ignore_eos, detokenize, logprobs): self.max_tokens, self.likeliest = max_tokens, logprobs
 class LLM:
     def __init__(self, model, load_format, max_model_len, gpu_memory_utilization, **more):
         self.words = json.loads((pathlib.Path(model) / "config.json").read_text())["vocab_size"]
+        self.reference = next(module for name, module in sys.modules.items() if name.endswith("serving.model"))
         self.calls = 0
         if os.environ.get("FAKE_START"): raise RuntimeError(os.environ["FAKE_START"])
-        assert load_format == "dummy" and gpu_memory_utilization <= 0.2 and max_model_len <= 256
+        assert load_format == "safetensors" and gpu_memory_utilization <= 0.2 and max_model_len <= 256
     def generate(self, prompts, choice, use_tqdm):
         self.calls += 1
-        step = self.calls if os.environ.get("FAKE_RANDOM") else 1
-        ids = [(prompts[0]["prompt_token_ids"][-1] + n * step) % self.words for n in range(choice.max_tokens)]
-        return [types.SimpleNamespace(outputs=[types.SimpleNamespace(token_ids=ids)])]
+        random = os.environ.get("FAKE_RANDOM")
+        ids, steps = list(prompts[0]["prompt_token_ids"]), []
+        for _ in range(choice.max_tokens):
+            scores = self.reference.logits(np, ids)[-1] * float(os.environ.get("FAKE_SCALE", "1"))
+            scores = scores - np.log(np.exp(scores).sum())
+            best = [int(n) for n in np.argsort(scores)[::-1][:choice.likeliest]]
+            ids.append(best[self.calls % 2 if random else 0])
+            steps.append({n: types.SimpleNamespace(logprob=scores[n]) for n in best})
+        found = ids[-choice.max_tokens:]
+        return [types.SimpleNamespace(outputs=[types.SimpleNamespace(token_ids=found, logprobs=steps)])]
 """
 
 
@@ -144,8 +141,8 @@ def vllm(tmp_path: Path, **environment: str) -> list[Artifact]:
     return run_smoke(framework="vllm", environment={"PYTHONPATH": str(tmp_path), **environment})
 
 
-def test_vllm_is_started_on_dummy_weights_with_a_small_share(tmp_path: Path) -> None:
-    """A stand-in with vLLM's interface: what is asked of it, not what it computes."""
+def test_vllm_is_started_on_the_tiny_model_with_a_small_share(tmp_path: Path) -> None:
+    """A stand-in with vLLM's interface, which computes with the reference: what is asked of it, and how its answer is judged."""
     artifacts = vllm(tmp_path)
     found = results(artifacts)
     assert [r["status"] for r in found.values()] == ["passed"] * 3, found
@@ -163,8 +160,40 @@ def test_what_vllm_does_wrong_is_named(tmp_path: Path) -> None:
     assert "vllm-no-room-for-cache" in {f.row for f in pipeline.judge(artifacts, load()).findings}
     random = results(vllm(tmp_path, FAKE_RANDOM="1"))["completion"]
     assert (random["status"], random["reason"]) == ("failed", "mismatch")
+    assert "the same prompt gave" in random["message"]
+    for scale, reason in (("1.1", "mismatch"), ("nan", "nan"), ("0", "mismatch")):
+        wrong = results(vllm(tmp_path, FAKE_SCALE=scale))["completion"]
+        assert (wrong["status"], wrong["reason"]) == ("failed", reason), wrong
+        assert "log-probabilities of the tiny model" in wrong["message"]
     absent = results(vllm(tmp_path, FAKE_DEVICE=""))["device"]
     assert (absent["status"], absent["reason"]) == ("failed", "not-available")
+
+
+def test_vllm_answers_on_the_cpu() -> None:
+    found = results(run_smoke(interpreter("vllm"), framework="vllm", device="cpu"))
+    assert [r["status"] for r in found.values()] == ["passed"] * 3, found
+    assert 0 < found["completion"]["details"]["worst_error"] < 0.01
+
+
+WRONG_VLLM = """
+def wrong(bench):
+    from importlib import import_module
+    bench.load()
+    llama = import_module("vllm.model_executor.models.llama").LlamaForCausalLM
+    right = llama.compute_logits
+    llama.compute_logits = lambda self, *args, **more: right(self, *args, **more) * {scale}
+    return import_module(type(bench).__module__.rpartition(".")[0] + ".stages").completion(bench)
+stages["completion"] = wrong
+"""
+
+
+@pytest.mark.parametrize(("scale", "reason"), [("1.1", "mismatch"), ("float('nan')", "nan")])
+def test_wrong_logits_of_vllm_are_caught(tmp_path: Path, scale: str, reason: str) -> None:
+    prelude = tmp_path / "prelude.py"
+    prelude.write_text(WRONG_VLLM.format(scale=scale))
+    found = results(run_smoke(interpreter("vllm"), framework="vllm", device="cpu", prelude=str(prelude)))["completion"]
+    assert (found["status"], found["reason"]) == ("failed", reason), found
+    assert "log-probabilities of the tiny model" in found["message"]
 
 
 def test_an_engine_that_is_not_installed_is_skipped(tmp_path: Path) -> None:

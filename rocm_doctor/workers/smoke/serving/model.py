@@ -6,6 +6,7 @@ from ggml's docs/gguf.md; llama.cpp rotates neighbouring pairs of a head in this
 
 from __future__ import annotations
 
+import json
 import struct
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,18 @@ WIDTH = HIDDEN // HEADS
 EPS, BASE = 1e-5, 10000.0
 U32, F32, STRING, ARRAY, I32 = 4, 6, 8, 9, 5
 FLOAT32, FLOAT16 = 0, 1
+LAYER = {
+    "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm", "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj",
+    "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj", "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj",
+    "ffn_down": "mlp.down_proj",
+}  # fmt: skip
+TOP = {"token_embd": "model.embed_tokens", "output": "lm_head", "output_norm": "model.norm"}
+"""GGUF's names -> transformers', of a layer's tensors and of the others."""
 
 
 def weights(np: Any) -> dict[str, Any]:
-    """Weights by their names in a GGUF file: matrices in float16, [outputs, inputs], and norms in float32."""
+    """Weights by their names in a GGUF file: matrices in float16, [outputs, inputs], and norms in float32, all of them values of
+    float16."""
     rng = np.random.default_rng(7)
     shapes = {"token_embd": (WORDS, HIDDEN), "output": (WORDS, HIDDEN), "output_norm": (HIDDEN,)}
     for n in range(LAYERS):
@@ -38,7 +47,8 @@ def weights(np: Any) -> dict[str, Any]:
     made = {}
     for name, shape in shapes.items():
         drawn = rng.standard_normal(shape, dtype=np.float32)
-        made[name + ".weight"] = 1 + drawn / 8 if len(shape) == 1 else (drawn / shape[1] ** 0.5).astype(np.float16)
+        rounded = (1 + drawn / 8 if len(shape) == 1 else drawn / shape[1] ** 0.5).astype(np.float16)
+        made[name + ".weight"] = rounded.astype(np.float32) if len(shape) == 1 else rounded
     return made
 
 
@@ -73,6 +83,31 @@ def write_gguf(np: Any, path: Path) -> None:
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(fields))
     head += b"".join(packed(STRING, key) + struct.pack("<I", kind) + packed(kind, value) for key, kind, value in fields)
     path.write_bytes(padded(head + infos) + data)
+
+
+def transformers_weights(np: Any) -> dict[str, Any]:
+    """The same weights by their names in transformers, which rotates halves of a head: rows of q and k are in another order."""
+    named = {}
+    for name, tensor in weights(np).items():
+        parts = name.removesuffix(".weight").split(".")
+        if parts[-1] in ("attn_q", "attn_k"):
+            tensor = tensor.reshape(-1, WIDTH // 2, 2, HIDDEN).swapaxes(1, 2).reshape(-1, HIDDEN)
+        place = f"model.layers.{parts[1]}.{LAYER[parts[2]]}" if parts[0] == "blk" else TOP[parts[0]]
+        named[place + ".weight"] = tensor
+    return named
+
+
+def write_safetensors(np: Any, folder: Path) -> None:
+    """The model as transformers and vLLM read it: config.json and model.safetensors."""
+    (folder / "config.json").write_text(json.dumps(config()), encoding="utf-8")
+    head: dict[str, Any] = {}
+    data = b""
+    for name, tensor in transformers_weights(np).items():
+        kind = "F16" if tensor.dtype == np.float16 else "F32"
+        head[name] = {"dtype": kind, "shape": tensor.shape, "data_offsets": [len(data), len(data) + tensor.nbytes]}
+        data += tensor.tobytes()
+    text = json.dumps(head).encode()
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
 def tokens() -> list[str]:

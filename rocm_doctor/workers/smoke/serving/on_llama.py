@@ -10,11 +10,8 @@ from typing import Any
 from .. import hip
 from ..compare import Wrong, judge, tolerance
 from . import model
-from .stages import NEW, PROMPT, EngineContext
+from .stages import NEW, PROMPT, STEPS, EngineContext
 
-STEPS = 64
-"""Roundings to float16 on the way to a logit: operands of the seven products of each of two layers and of the output head, keys,
-values and probabilities, each twice at most; cached keys and values are float16."""
 BACKENDS = {"hip": "hip", "cuda": "cuda", "vulkan": "vulkan"}
 
 

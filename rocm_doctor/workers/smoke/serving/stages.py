@@ -10,6 +10,9 @@ from ..compare import Skip, Wrong
 from ..context import Context
 from . import model
 
+STEPS = 64
+"""Roundings to float16 on the way to a logit: operands of the seven products of each of two layers and of the output head, keys,
+values and probabilities, each twice at most; cached keys and values are float16."""
 PROMPT = [1, 300, 301, 302, 303, 304, 305, 306]
 NEW = 8
 
