@@ -22,11 +22,11 @@ from rocm_doctor.matrix.show_target import ENGINES
 
 MATRIX = load()
 HOPPER = workspace_of("sm_90", MATRIX)
-MEASURED = Path(__file__).resolve().parents[1] / "compat_matrix" / "measured" / "serving_h200.csv"
+MEASURED = Path(__file__).resolve().parents[1] / "compat_matrix" / "measured"
 
 
-def rows() -> list[dict[str, str]]:
-    lines = [line for line in MEASURED.read_text().splitlines() if not line.startswith("#")]
+def rows(name: str = "serving_h200.csv") -> list[dict[str, str]]:
+    lines = [line for line in (MEASURED / name).read_text().splitlines() if not line.startswith("#")]
     return list(csv.DictReader(lines))
 
 
@@ -153,6 +153,18 @@ def test_the_cache_of_a_model_with_experts_is_what_vllm_printed() -> None:
 def test_windows_in_llama_cpp_are_what_it_printed() -> None:
     found = serving.parts(Serving("llama.cpp", config("gpt-oss-20b"), 1, 131072, "mxfp4", "f16"))
     assert found["key and value cache"] == (3072 + 18) * MIB
+
+
+@pytest.mark.parametrize("row", rows("serving_vllm_cpu.csv"), ids=lambda row: f"{row['model']}-{row['context']}")
+def test_vllm_had_room_for_as_many_sequences(monkeypatch: pytest.MonkeyPatch, row: dict[str, str]) -> None:
+    """Its CPU build takes blocks of 32 tokens; 2048 tokens a pass is what a GPU below 70 GiB has."""
+    monkeypatch.setattr(windows, "BLOCK", int(row["block"]))
+    wanted = Serving(
+        "vllm", {**config(row["model"]), "num_hidden_layers": int(row["layers"])}, 1, int(row["context"]), total=24 * GIB
+    )
+    assert int(row["cache_bytes"]) / serving.parts(wanted)["key and value cache"] == pytest.approx(
+        float(row["concurrency"]), rel=1e-9
+    )
 
 
 def test_each_engine_has_its_own_rule_for_windows() -> None:

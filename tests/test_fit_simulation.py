@@ -13,7 +13,7 @@ from rocm_doctor.fit import closed_form, rows, runner
 from rocm_doctor.fit.allocator import Peak, replay
 from rocm_doctor.fit.card import workspace_of
 from rocm_doctor.fit.estimate import BOUNDS
-from rocm_doctor.fit.job import CUDA, MATH, Job, Kernels
+from rocm_doctor.fit.job import CUDA, MATH, SEVEN, Job, Kernels
 from rocm_doctor.matrix import load
 
 pytestmark = pytest.mark.torch
@@ -76,6 +76,26 @@ def test_a_7b_model_takes_seconds_and_little_memory() -> None:
     assert time.monotonic() - started < 10
     assert found.host_peak < 1.5 * GIB
     assert found.parameters == 7615616512 + found.trainable
+
+
+def experts(**fields: object) -> Job:
+    config = {**MATRIX.plain("models")["Qwen3-30B-A3B"]["config"], "num_hidden_layers": 2}
+    return msgspec.structs.replace(Job(config=config, kernels=FUSED, targets=("q_proj", "v_proj")), **fields)
+
+
+def test_experts_agree_with_the_arithmetic_in_16_and_32_bits() -> None:
+    """The meta device has their product in bfloat16 only."""
+    for dtype in ("bfloat16", "float32"):
+        job = experts(dtype=dtype, checkpointing=False, seq=2048)
+        assert peak(job).allocated == pytest.approx(closed_form.predict(job, HOPPER).allocated, rel=0.02), dtype
+
+
+def test_lora_on_experts_is_what_peft_makes_of_the_names_of_a_dense_mlp() -> None:
+    """peft 0.19 and newer adapt both tensors of Qwen3's experts: rank 32 for gate and up together, 16 for down, of 128 experts."""
+    found = runner.simulate(experts(targets=SEVEN, seq=256))
+    attention = 16 * (2 * (2048 + 4096) + 2 * (2048 + 512))
+    each = 32 * (2048 + 2 * 768) + 16 * (2048 + 768)
+    assert found.trainable == 2 * (attention + 128 * each)
 
 
 def test_the_attention_kernel_decides() -> None:

@@ -2,7 +2,7 @@
 
 Rules are from vllm/engine/arg_utils.py (`get_batch_defaults`: tokens of a pass, limit of sequences), vllm/v1/core/kv_cache_utils.py
 (blocks of 16 tokens), ggml/src/ggml-common.h (bits of a block), llama.cpp src/llama-quant.cpp (which tensors a K_M mix keeps finer),
-src/llama-context.cpp (micro-batches of 512). Layers with a sliding window: fit/windows.py. docs/frameworks.md says against what they were checked.
+src/llama-context.cpp (micro-batches of 512). Layers with a sliding window: fit/windows.py. docs/fit.md says against what they were checked.
 """
 
 from __future__ import annotations
@@ -194,15 +194,13 @@ def activations(shape: Shape, serving: Serving) -> int:
     return chunk * 4 * (shape.vocabulary + shape.hidden * (2 if BITS[serving.cache_format] >= 16 else 3))
 
 
-MEASURED = (
-    "twice the worst error on five generations on an NVIDIA H200, 3 % at least (docs/frameworks.md); no AMD GPU was measured"
-)
+MEASURED = "twice the worst error on five generations on an NVIDIA H200, 3 % at least (docs/fit.md); no AMD GPU was measured"
 CLOSED: dict[Engine, Bound] = {
     "transformers": Bound(0.03, 0.25, MEASURED),
-    "llama.cpp": Bound(
-        0.10, 0.10, "buffers that its CPU build reported for three models (docs/frameworks.md); no GPU was measured"
+    "llama.cpp": Bound(0.10, 0.10, "buffers that its CPU build reported for three models (docs/fit.md); no GPU was measured"),
+    "vllm": Bound(
+        0.10, 0.10, "figures that vLLM printed and users published, and its CPU build (docs/fit.md); no GPU was measured"
     ),
-    "vllm": Bound(0.10, 0.10, "figures that vLLM printed and users published (docs/frameworks.md); it was not run"),
 }
 """How far the sum may be off by arithmetic, and on what that rests."""
 SIMULATED = Bound(0.03, 0.06, MEASURED)

@@ -10,7 +10,7 @@ written: what is written here for HIP comes from the sources named and is **unpr
 | chip name | compute capability | gcnArchName, gfx name with feature flags | torch.cuda.get_device_properties |
 | BLAS choices | cublas, cublaslt | the same names mean hipBLAS (rocBLAS), hipBLASLt | torch's preferred_blas_library |
 | "nccl" | NCCL | RCCL | torch.distributed documentation |
-| masks | CUDA_VISIBLE_DEVICES | ROCR_VISIBLE_DEVICES, then HIP_ or CUDA_VISIBLE_DEVICES within it | HIP, GPU isolation |
+| visibility variables | CUDA_VISIBLE_DEVICES | ROCR_VISIBLE_DEVICES, then HIP_ or CUDA_VISIBLE_DEVICES within it | ROCm/clr rocdevice.cpp: GPU_DEVICE_ORDINAL is OpenCL's |
 | tf32-like products | Ampere and later | gfx94x and gfx95x only | torch.cuda.is_tf32_supported |
 | a read past an allocation | often unnoticed | often "Memory access fault by GPU node", SIGABRT | ROCr runtime |
 """
