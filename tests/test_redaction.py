@@ -13,13 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rocm_doctor.bounded.texts import lower
 from rocm_doctor.model import Artifact, Command, Fact, Finding, Gpu, Reading, Report, Snapshot
 from rocm_doctor.probes.python import env
 from rocm_doctor.probes.read.result import Artifacts
 from rocm_doctor.redaction import redactor as redactor_module
-from rocm_doctor.redaction.find import by_structure
+from rocm_doctor.redaction.find import by_structure, every_rule
 from rocm_doctor.redaction.known import anonymous, distinctive, domain_of
 from rocm_doctor.redaction.redactor import Redactor
+from rocm_doctor.redaction.rules import RuleSet
 from rocm_doctor.redaction.shared import redact_artifacts, redact_report, redact_snapshot
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 
@@ -435,3 +437,18 @@ def test_a_folder_of_people_is_passed_to_the_next(level: str) -> None:
 @pytest.mark.parametrize("folder", ["models", "checkpoints", "venv", "opt", "rocm"])
 def test_a_folder_of_software_ends_the_search(folder: str, rules_alone: None) -> None:
     assert Redactor().text(f"x /mnt/{folder}/wombexa/run/x.py") == f"x /mnt/{folder}/wombexa/run/x.py"
+
+
+HINTED = (
+    "me@box:~$ ls /home/wombexa\nFile \"C:\\\\Users\\\\Wombexa\\\\x.py\"\n\\\\\\\\srv\\x\nserial: 0A1B2C3D4E\nssh wombex@box.example.org\n",
+    *(path.read_text(encoding="utf-8") for path in sorted((Path(__file__).parent / "tickets").glob("*"))[:20] if path.is_file()),
+)
+
+
+@pytest.mark.parametrize("text", HINTED)
+def test_hints_are_found_one_by_one_as_by_one_expression(text: str) -> None:
+    """The first short texts of a process are searched hint by hint, all others by one expression for all hints."""
+    one_by_one, at_once = (RuleSet(every_rule()) for _ in range(2))
+    at_once._each = 0
+    low = lower(text[:20_000])
+    assert list(one_by_one._places(low)) == list(at_once._places(low)) != []
