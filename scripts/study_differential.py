@@ -54,16 +54,19 @@ class Task(NamedTuple):
     """One thing to measure: which features (kinds of feature; all: empty), which model, which share of which reports."""
 
     name: str
-    kinds: str = "wcf"
+    kinds: str = "wctpf"
     model: str = "logistic regression"
     share: tuple[float, float] = (1.0, 1.0)
     """Shares of the written and of the real reports that are trained on."""
 
 
 TASKS = (
-    Task("words", "wc"),
+    Task("words", "wctp"),
     Task("facts and relations", "f"),
     Task("words and facts"),
+    Task("without words of the first line", "wcpf"),
+    Task("without pairs of words", "wctf"),
+    Task("without pieces of words", "wtpf"),
     *(Task(f"{m}", model=m) for m in ("ridge", "support vectors", "complement naive Bayes", "multinomial naive Bayes")),
     Task("area first, then diagnosis", model="hierarchy"),
     Task("gradient boosting on 120 components, facts and findings", model="boosting"),
@@ -191,9 +194,10 @@ def main() -> int:
     global DATA
     train = train_script.reports([e for e in load_corpus() if not e.testing])
     classes = sorted({r.entry.label for r in train})
-    kept = train_script.space(train)
+    every = train_script.counted(train)
+    kept = train_script.space(every, train, range(len(train)))
     DATA = Data(
-        train, classes, train_script.vectors(train, kept), np.array([name[0] for name in kept.names]),
+        train, classes, train_script.vectors(every, kept), every.kinds[kept.places],
         train_script.finding_matrix(train, classes), train_script.commonness(train, classes),
     )  # fmt: skip
     some = judged(train)

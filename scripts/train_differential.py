@@ -16,7 +16,6 @@ import argparse
 import hashlib
 import json
 import sys
-import warnings
 import zlib
 from collections import Counter
 from collections.abc import Sequence
@@ -25,12 +24,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import multinomial
 import numpy as np
 from corpus import Entry
 from corpus import load as load_corpus
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.feature_selection import chi2
 from sklearn.linear_model import LogisticRegression
@@ -51,19 +50,28 @@ from rocm_doctor.sources.paste import cut
 
 ROOT = Path(__file__).resolve().parents[1]
 FIGURES = ROOT / "docs" / "differential.json"
-KINDS = {"w": 1.0, "c": 0.84}
-"""Lengths of the vectors of words and of pieces of words."""
-KEPT = {"w": 20_000, "c": 10_000}
+KINDS = {"w": 1.0, "c": 0.84, "t": 0.7, "p": 0.7}
+"""Lengths of the vectors of words, of pieces of words, of words of the first line, and of pairs of words of one sentence."""
+KEPT = {"w": 16_000, "c": 10_000, "t": 2_500, "p": 9_000}
 """Features kept of each kind, by chi-square; all facts are kept."""
-STRENGTH = 25.0
+LEAST = {"f": 2}
+"""Reports that have to hold a feature; three, where it is a word."""
+STRENGTH = 10.0
 """Inverse of the penalty on weights."""
 STEPS = 80
 REAL_WEIGHT = 3.0
 """A real report counts as much as this many written ones."""
+REAL_OWN = 1.0
+"""How much two real reports have in common beyond their words: each feature has a second weight, of real reports alone, that is held
+to zero by a penalty as many times weaker."""
 ACCEPTABLE = 0.3
 """What an acceptable label counts, where the label counts 1."""
-POSTINGS = 11
-"""Classes kept of one feature, by weight."""
+SMOOTH = 0.05
+"""The share of each report that goes to all diagnoses alike: no label is beyond doubt."""
+POSTINGS = 420_000
+"""Weights kept, those of many reports before those of few."""
+STRIDES = 15
+"""Steps of a weight from zero to the largest of its feature."""
 FOLDS = 5
 
 
@@ -102,51 +110,56 @@ def reports(entries: Sequence[Entry]) -> list[Report]:
         return pool.map(featured, entries, chunksize=40)
 
 
-class Space(NamedTuple):
-    """The features that are kept, with their idf as it is stored."""
+class Counted(NamedTuple):
+    """How often each report holds each feature, and the features' names and kinds."""
 
-    names: tuple[str, ...]
+    names: np.ndarray
+    kinds: np.ndarray
+    counts: csr_matrix
+
+    def held(self, inside: Sequence[int]) -> np.ndarray:
+        """By feature, how many of these reports hold it."""
+        return np.asarray((self.counts[inside] > 0).sum(axis=0)).ravel()
+
+
+def counted(some: Sequence[Report]) -> Counted:
+    vectorizer = DictVectorizer(dtype=np.float32)
+    counts = vectorizer.fit_transform({**report.text, **dict.fromkeys(report.facts, 1)} for report in some)
+    names = np.array(vectorizer.feature_names_, dtype=object)
+    every = Counted(names, np.array([name[0] for name in names]), counts)
+    enough = every.held(range(len(some))) >= 2
+    return Counted(every.names[enough], every.kinds[enough], every.counts[:, enough])
+
+
+class Space(NamedTuple):
+    """The features that are kept, by their places among all, with their idf as it is stored."""
+
+    places: np.ndarray
     idf: bytes
 
 
-def space(train: Sequence[Report]) -> Space:
-    """Features that tell labels apart: facts all, words and pieces by chi-square over the training reports."""
-    labels = [r.entry.label for r in train]
-    names: list[str] = []
-    counts: Counter[str] = Counter()
+def space(every: Counted, train: Sequence[Report], inside: Sequence[int]) -> Space:
+    """Features that tell labels apart: facts all, words and pieces by chi-square over the reports inside."""
+    held = every.held(inside)
+    value = np.nan_to_num(chi2(every.counts[inside] > 0, [train[n].entry.label for n in inside])[0])
+    places: list[int] = []
     for kind in (*KINDS, "f"):
-        dicts = [dict.fromkeys(r.facts, 1) if kind == "f" else {k: 1 for k in r.text if k[0] == kind} for r in train]
-        vectorizer = DictVectorizer(dtype=np.float32)
-        found = vectorizer.fit_transform(dicts)
-        held = np.asarray(found.sum(axis=0)).ravel()
-        least = 2 if kind == "f" else 3
-        value = np.where(held >= least, np.nan_to_num(chi2(found, labels)[0]), -1)
-        order = np.lexsort((np.arange(len(value)), -value))[: KEPT.get(kind, len(value))]
-        kept = [vectorizer.feature_names_[n] for n in order if value[n] >= 0]
-        names += kept
-        counts.update({vectorizer.feature_names_[n]: int(held[n]) for n in order if value[n] >= 0})
-    names.sort()
-    idf = [np.log((1 + len(train)) / (1 + counts[name])) for name in names]
-    return Space(tuple(names), bytes(min(255, round(float(i) * model.IDF_STEPS)) for i in idf))
+        mine = np.flatnonzero((every.kinds == kind) & (held >= LEAST.get(kind, 3)))
+        places += [int(n) for n in mine[np.lexsort((mine, -value[mine]))][: KEPT.get(kind, len(mine))]]
+    places.sort()
+    idf = np.log((1 + len(inside)) / (1 + held[places]))
+    return Space(np.array(places), bytes(min(255, round(float(i) * model.IDF_STEPS)) for i in idf))
 
 
-def vectors(some: Sequence[Report], kept: Space) -> csr_matrix:
+def vectors(every: Counted, kept: Space) -> csr_matrix:
     """The reports as the model sees them (model.vector), a row each."""
-    number = {name: n for n, name in enumerate(kept.names)}
+    found = every.counts[:, kept.places].tocsr().astype(float)
     idf = 1 + np.frombuffer(kept.idf, dtype=np.uint8) / model.IDF_STEPS
-    blocks = []
-    for kind in (*KINDS, "f"):
-        rows, columns, values = [], [], []
-        for n, report in enumerate(some):
-            counts = dict.fromkeys(report.facts, 1) if kind == "f" else report.text
-            for name, count in counts.items():
-                if name[0] == kind and name in number:
-                    rows.append(n)
-                    columns.append(number[name])
-                    values.append(model.FACT if kind == "f" else (1 + np.log(count)) * idf[number[name]])
-        block = csr_matrix((values, (rows, columns)), shape=(len(some), len(kept.names)))
-        blocks.append(block if kind == "f" else normalize(block) * KINDS[kind])
-    return sum(blocks[1:], blocks[0]).tocsr()
+    found.data = (1 + np.log(found.data)) * idf[found.indices]
+    kinds = every.kinds[kept.places]
+    lengths = {kind: normalize(found.multiply(kinds == kind).tocsr()) * KINDS[kind] for kind in KINDS}
+    facts = (found.multiply(kinds == "f") > 0) * model.FACT
+    return sum(lengths.values(), facts).tocsr()
 
 
 class Fitted(NamedTuple):
@@ -157,32 +170,31 @@ class Fitted(NamedTuple):
 
 
 def fit(found: csr_matrix, train: Sequence[Report], classes: Sequence[str]) -> Fitted:
-    """Multinomial logistic regression; an acceptable label is a second, lighter copy of the report."""
+    """Multinomial logistic regression; an acceptable label is a part of the report."""
     place = {c: n for n, c in enumerate(classes)}
-    rows, labels, weights = [], [], []
+    wanted = np.full((len(train), len(classes)), SMOOTH / len(classes))
     for n, report in enumerate(train):
         shares = {**dict.fromkeys(report.entry.acceptable, ACCEPTABLE), report.entry.label: 1.0}
         for label, share in shares.items():
-            rows.append(n)
-            labels.append(place[label])
-            weights.append(share / sum(shares.values()) * (REAL_WEIGHT if report.entry.real else 1.0))
-    scaled = np.array(weights) * len(train) / sum(weights)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # STEPS is enough: more change no answer
-        made = LogisticRegression(C=STRENGTH, max_iter=STEPS, tol=1e-4).fit(found[rows], labels, sample_weight=scaled)
-    # Two classes have one row of coefficients; classes that no report has, none.
-    rows_of = made.coef_ if len(made.classes_) > 2 else np.vstack([-made.coef_, made.coef_]) / 2
-    starts = made.intercept_ if len(made.classes_) > 2 else np.r_[-made.intercept_, made.intercept_] / 2
-    weights_of, start = np.zeros((found.shape[1], len(classes))), np.full(len(classes), -20.0)
-    weights_of[:, made.classes_], start[made.classes_] = rows_of.T, starts
-    return Fitted(stored(weights_of), start)
+            wanted[n, place[label]] += (1 - SMOOTH) * share / sum(shares.values())
+    real = np.array([report.entry.real for report in train])
+    counts = np.where(real, REAL_WEIGHT, 1.0)
+    products = (found @ found.T).toarray()
+    products *= 1 + REAL_OWN * np.outer(real, real)
+    own, start = multinomial.fit(products, wanted, counts * len(train) / counts.sum(), STRENGTH, STEPS)
+    weights = found.T @ (own * (1 + REAL_OWN * real)[:, None])
+    return Fitted(stored(np.asarray(weights), (found > 0).sum(axis=0).A1), start)
 
 
-def stored(weights: np.ndarray) -> np.ndarray:
-    """The weights as the file holds them: the POSTINGS strongest of each feature, a byte each, against the feature's mean."""
+def stored(weights: np.ndarray, held: np.ndarray) -> np.ndarray:
+    """The weights as the file holds them: against the mean of their feature, the POSTINGS that matter most, in STRIDES.
+
+    `held`: how many reports hold a feature.
+    """
     centred = weights - weights.mean(axis=1, keepdims=True)
-    weak = np.argsort(-np.abs(centred), axis=1, kind="stable")[:, POSTINGS:]
-    np.put_along_axis(centred, weak, 0.0, axis=1)
+    matters = np.abs(centred) * np.sqrt(held)[:, None]
+    if matters.size > POSTINGS:
+        centred[matters < np.partition(matters, -POSTINGS, axis=None)[-POSTINGS]] = 0.0
     scale = scale_of(centred)[:, None]
     return np.asarray(np.rint(centred / scale) * scale)
 
@@ -190,7 +202,7 @@ def stored(weights: np.ndarray) -> np.ndarray:
 def scale_of(weights: np.ndarray) -> np.ndarray:
     """The worth of one step of each feature's weights."""
     top = np.abs(weights).max(axis=1)
-    return np.asarray(np.float16(np.where(top > 0, top, 1.0) / 127).astype(float))
+    return np.asarray(np.float16(np.where(top > 0, top, 1.0) / STRIDES).astype(float))
 
 
 class Calibration(msgspec.Struct, frozen=True):
@@ -282,22 +294,17 @@ def fold_of(report: Report) -> int:
     return int(hashlib.md5(report.entry.thread.encode()).hexdigest(), 16) % FOLDS
 
 
-def unseen_scores(train: Sequence[Report], found: csr_matrix, classes: Sequence[str]) -> np.ndarray:
-    """The scores of `judged`, each by a model that had not seen its fold of real reports."""
+def unseen_scores(train: Sequence[Report], every: Counted, classes: Sequence[str]) -> np.ndarray:
+    """The scores of `judged`, each by a model that had not seen its fold of real reports, not even to choose features."""
     some = judged(train)
-    with Pool(2) as pool:
-        made = pool.starmap(_fold_scores, [(train, found, classes, number) for number in range(FOLDS)])
     scores = np.zeros((len(some), len(classes)))
-    for number, part in enumerate(made):
-        scores[[fold_of(train[n]) == number for n in some]] = part
+    for number in range(FOLDS):
+        inside = [n for n, r in enumerate(train) if not (r.entry.real and fold_of(r) == number)]
+        outside = [n for n in some if fold_of(train[n]) == number]
+        found = vectors(every, space(every, train, inside))
+        fitted = fit(found[inside], [train[n] for n in inside], classes)
+        scores[[fold_of(train[n]) == number for n in some]] = found[outside] @ fitted.weights + fitted.start
     return scores
-
-
-def _fold_scores(train: Sequence[Report], found: csr_matrix, classes: Sequence[str], number: int) -> np.ndarray:
-    inside = [n for n, r in enumerate(train) if not (r.entry.real and fold_of(r) == number)]
-    outside = [n for n in judged(train) if fold_of(train[n]) == number]
-    fitted = fit(found[inside], [train[n] for n in inside], classes)
-    return np.asarray(found[outside] @ fitted.weights + fitted.start)
 
 
 def cross_validated(train: Sequence[Report], classes: Sequence[str], scores: np.ndarray) -> tuple[list[Report], np.ndarray]:
@@ -343,21 +350,27 @@ def figures(some: Sequence[Report], made: np.ndarray, classes: Sequence[str]) ->
 
 
 def packed(
-    kept: Space, classes: Sequence[str], fitted: Fitted, made: Calibration, train: Sequence[Report], found: csr_matrix
+    names: Sequence[str],
+    kept: Space,
+    classes: Sequence[str],
+    fitted: Fitted,
+    made: Calibration,
+    train: Sequence[Report],
+    found: csr_matrix,
 ) -> bytes:
-    """The weights file: a byte a weight, the POSTINGS strongest of each feature."""
-    starts, post_class, post_weight = [0], bytearray(), bytearray()
+    """The weights file. A feature whose weights are all zero stays: it is a part of the length of a report."""
+    counts, post_class, post_weight = bytearray(), bytearray(), bytearray()
     scale = scale_of(fitted.weights)
     for row, step in zip(fitted.weights, scale):
-        for k in np.flatnonzero(row):
-            post_class.append(int(k))
-            post_weight.append(round(float(row[k] / step)) & 255)
-        starts.append(len(post_class))
+        held = np.flatnonzero(row)
+        counts.append(len(held))
+        post_class += bytes(held.tolist())
+        post_weight += bytes(round(float(row[k] / step)) & 255 for k in held)
     bias = made.common * commonness(train, classes) + made.steepness * fitted.start
     bias[list(classes).index(model.NONE)] += made.findings[-1]
     weights = model.Weights(
-        classes=tuple(classes), kinds=KINDS, features=kept.names, idf=kept.idf, scale=tuple(map(float, scale)), starts=tuple(starts),
-        post_class=bytes(post_class), post_weight=bytes(post_weight), bias=tuple(round(float(b), 2) for b in bias),
+        classes=tuple(classes), kinds=KINDS, features="\n".join(names), idf=kept.idf, scale=np.float16(scale).tobytes(),
+        counts=bytes(counts), post_class=bytes(post_class), post_weight=bytes(post_weight), bias=tuple(round(float(b), 2) for b in bias),
         steepness=round(made.steepness, 4), findings=tuple(round(f, 4) for f in made.findings), doubt=round(made.doubt, 4),
         first=(round(made.first[0], 4), round(made.first[1], 4)),
         cases=cases(train, found),
@@ -388,10 +401,9 @@ def main() -> int:
     args = parser.parse_args()
     train = reports([e for e in load_corpus() if not e.testing])
     classes = sorted({r.entry.label for r in train})
-    kept = space(train)
-    found = vectors(train, kept)
+    every = counted(train)
     if args.measure:
-        scores = unseen_scores(train, found, classes)
+        scores = unseen_scores(train, every, classes)
         some, shares = cross_validated(train, classes, scores)
         made = calibrated(scores, commonness(train, classes), finding_matrix(some, classes), right_of(some, classes))
         figures_now = figures(some, shares, classes)
@@ -400,8 +412,11 @@ def main() -> int:
             json.dumps({"calibration": msgspec.to_builtins(made), "cross-validated": figures_now}, indent=1) + "\n"
         )
     made = msgspec.convert(json.loads(FIGURES.read_text())["calibration"], Calibration)
-    data = packed(kept, classes, fit(found, train, classes), made, train, found)
-    print(f"{len(data)} bytes, {len(kept.names)} features, {len(classes)} classes, {len(train)} reports")
+    kept = space(every, train, range(len(train)))
+    found = vectors(every, kept)
+    names = every.names[kept.places].tolist()
+    data = packed(names, kept, classes, fit(found, train, classes), made, train, found)
+    print(f"{len(data)} bytes, {len(names)} features, {len(classes)} classes, {len(train)} reports")
     if args.check:
         same = model.WEIGHTS.is_file() and agree(data, model.WEIGHTS.read_bytes())
         print(

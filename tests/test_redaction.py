@@ -440,7 +440,7 @@ def test_a_folder_of_software_ends_the_search(folder: str, rules_alone: None) ->
 
 
 HINTED = (
-    "me@box:~$ ls /home/wombexa\nFile \"C:\\\\Users\\\\Wombexa\\\\x.py\"\n\\\\\\\\srv\\x\nserial: 0A1B2C3D4E\nssh wombex@box.example.org\n",
+    'me@box:~$ ls /home/wombexa\nFile "C:\\\\Users\\\\Wombexa\\\\x.py"\n\\\\\\\\srv\\x\nserial: 0A1B2C3D4E\nssh wombex@box.example.org\n',
     *(path.read_text(encoding="utf-8") for path in sorted((Path(__file__).parent / "tickets").glob("*"))[:20] if path.is_file()),
 )
 

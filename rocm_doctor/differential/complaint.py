@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
@@ -114,13 +115,14 @@ def _of_paste(paste: Artifact, lines: Iterable[Line], artifacts: Iterable[Artifa
     }
     for line in lines:
         if line.number not in covered:
-            yield line._replace(person=_is_sentence(line.text))
+            yield line._replace(person=_is_sentence(line.text[:_WIDTH]))
         elif _telling(line):
             yield line
 
 
+@lru_cache(maxsize=4096)  # a log repeats its lines
 def _is_sentence(text: str) -> bool:
-    return sum(word.strip(".,:;!?()\"'").lower() in _FUNCTION_WORDS for word in text[:_WIDTH].split()) >= 2
+    return sum(word.strip(".,:;!?()\"'").lower() in _FUNCTION_WORDS for word in text.split()) >= 2
 
 
 def _ends(text: str, most: int) -> Iterator[tuple[int, str]]:
@@ -143,8 +145,10 @@ def _bounded(lines: list[Line]) -> list[Line]:
     middle: list[Line] = []
     seen: set[str] = set()
     for line in lines[first:last]:
+        if room <= 0:
+            break
         kind = re.sub(r"\d+", "#", line.text)
-        if room > 0 and kind not in seen and _TELLING.search(line.text):
+        if kind not in seen and _TELLING.search(line.text):
             seen.add(kind)
             middle.append(line)
             room -= len(line.text) + 1

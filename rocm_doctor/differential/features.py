@@ -1,6 +1,7 @@
 """What speaks for or against a diagnosis, by name: words of the complaint, facts and relations of the snapshot, what rows found.
 
-A feature is a string. Its first letter tells its kind: `w` words, `c` pieces of words, `f` a fact or a relation, `r` a finding.
+A feature is a string. Its first letter tells its kind: `w` words, `c` pieces of words, `t` words of the first line, `p` two words of
+one sentence in any order, `f` a fact or a relation, `r` a finding.
 """
 
 from __future__ import annotations
@@ -18,6 +19,11 @@ _STOP = frozenset((
     "that", "i", "my", "me", "we", "you", "with", "for", "at", "as", "by", "from",
 ))  # fmt: skip
 PIECE = (4, 5)
+_NEAR = 5
+"""Words of a sentence that are paired with one before them; what carries no meaning (_STOP) is not counted."""
+_LONGEST = 40
+"""Words of a sentence that are paired, at most: longer ones are listings."""
+_SENTENCE = regex(r"(?<=[.!?;])\s+")
 
 
 def words(text: str) -> list[str]:
@@ -31,19 +37,36 @@ def words(text: str) -> list[str]:
 
 
 def of_text(text: str) -> Counter[str]:
-    """Words, pairs and triples of words, and pieces of longer words, with how often each occurs."""
+    """Words, pairs and triples of words, pieces of longer words, words of the first line, and pairs of words of one sentence, with how
+    often each occurs.
+
+    >>> sorted(name for name in of_text("kernel updated, GPU gone") if name[0] in "tp")[:3]
+    ['p:gone gpu', 'p:gone kernel', 'p:gone updated']
+    """
     counts: Counter[str] = Counter()
-    for line in text.split("\n"):
-        tokens = words(line)
+    for number, line in enumerate(text.split("\n")):
+        sentences = [words(sentence) for sentence in _SENTENCE.split(line)]
+        tokens = [token for sentence in sentences for token in sentence]
         counts.update("w:" + t for t in tokens)
         content = [t for t in tokens if t not in _STOP]
         counts.update(f"w:{a} {b}" for a, b in pairwise(content))
         counts.update(f"w:{a} {b} {c}" for a, b, c in zip(tokens, tokens[1:], tokens[2:]))
+        counts.update(name for sentence in sentences for name in _pairs(sentence))
+        if number == 0:
+            counts.update("t:" + t for t in tokens)
         for token in set(tokens):
             if len(token) > 3 and not token[0].isdigit():
                 padded = f"^{token}$"
                 counts.update({"c:" + padded[i : i + n] for n in PIECE for i in range(len(padded) - n + 1)})
     return counts
+
+
+def _pairs(sentence: list[str]) -> Iterator[str]:
+    content = [t for t in sentence[:_LONGEST] if t not in _STOP]
+    for place, one in enumerate(content):
+        for other in content[place + 1 : place + 1 + _NEAR]:
+            if one != other:
+                yield f"p:{one} {other}" if one < other else f"p:{other} {one}"
 
 
 def of_findings(findings: Iterable[Finding]) -> Iterator[str]:
@@ -64,8 +87,10 @@ def of_findings(findings: Iterable[Finding]) -> Iterator[str]:
 def in_words(feature: str) -> str:
     """The feature for people: the words in quotes, a fact as a phrase; empty for a piece of a word, which says nothing alone."""
     kind, name = feature[0], feature[2:]
-    if kind == "w":
+    if kind in "wt":
         return f'"{name}"'
+    if kind == "p":
+        return '"{}" near "{}"'.format(*name.split(" "))
     if kind == "c":
         return ""
     key, equals, value = name.partition("=")

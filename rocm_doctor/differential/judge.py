@@ -46,6 +46,7 @@ _TROUBLE = regex(
     FAILURE
     + r"|crash|freez|wrong|broken|problem|issue|trouble|help|weird|strange|stops|doesn't|does not|don't|won't|never|stopped"
     r"|not (?:work|detect|find|found|see|use|recogni|support|start|load|able|listed|visible)|\boom\b|dies|dead|nothing happens|black"
+    r"|\bnone\b|\bno (?:gpu|device|hip|card)|any ?more|but not|works (?:with|on|in|only)|warning"
     r"|\?|how (?:do|can|to)|why|feature|request|suggest|would be nice|only (?:the )?cpu|on cpu|instead of",
     re.I,
 )

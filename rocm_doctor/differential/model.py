@@ -8,9 +8,11 @@ probabilities. Nothing else is in it, so that every answer can name the words an
 from __future__ import annotations
 
 import math
+import struct
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,14 +40,15 @@ class Case(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Weights(msgspec.Struct, frozen=True):
-    """What scripts/train_differential.py writes. `scale` and `postings` hold, for each feature, its classes and their weights."""
+    """What scripts/train_differential.py writes: by feature its name (a line of `features`), its idf, the worth of one step of its
+    weights (two bytes), and how many of `post_class` and `post_weight` are its own."""
 
     classes: tuple[str, ...]
     kinds: dict[str, float]
-    features: tuple[str, ...]
+    features: str
     idf: bytes
-    scale: tuple[float, ...]
-    starts: tuple[int, ...]
+    scale: bytes
+    counts: bytes
     post_class: bytes
     post_weight: bytes
     bias: tuple[float, ...]
@@ -57,11 +60,15 @@ class Weights(msgspec.Struct, frozen=True):
 
 
 class Loaded(NamedTuple):
-    """The weights with what is looked up in them: the number of each feature and of each class."""
+    """The weights with what is looked up in them: the features by number, the number of each and of each class, the worth of a step of
+    its weights, and where these begin."""
 
     weights: Weights
+    features: list[str]
     number: dict[str, int]
     class_number: dict[str, int]
+    scale: tuple[float, ...]
+    starts: list[int]
 
 
 @cache
@@ -70,8 +77,10 @@ def load(path: Path = WEIGHTS) -> Loaded | None:
     if not path.is_file():
         return None
     weights = msgspec.msgpack.decode(zlib.decompress(path.read_bytes()), type=Weights)
-    numbered = ({name: n for n, name in enumerate(names)} for names in (weights.features, weights.classes))
-    return Loaded(weights, *numbered)
+    features = weights.features.split("\n")
+    number, class_number = (dict(zip(names, range(len(names)))) for names in (features, weights.classes))
+    scale = struct.unpack(f"<{len(features)}e", weights.scale)
+    return Loaded(weights, features, number, class_number, scale, [0, *accumulate(weights.counts)])
 
 
 def vector(loaded: Loaded, text: Mapping[str, int], facts: Iterable[str]) -> dict[int, float]:
@@ -93,9 +102,9 @@ def scores(loaded: Loaded, values: Mapping[int, float], findings: Iterable[str])
     """The score of each class: words and facts, how common it is, and what rows found."""
     weights = loaded.weights
     made = [0.0] * len(weights.classes)
-    starts, classes, amounts = weights.starts, weights.post_class, weights.post_weight
+    starts, classes, amounts = loaded.starts, weights.post_class, weights.post_weight
     for number, value in values.items():
-        step = value * weights.scale[number]
+        step = value * loaded.scale[number]
         for place in range(starts[number], starts[number + 1]):
             amount = amounts[place]
             made[classes[place]] += step * (amount - 256 if amount > 127 else amount)
@@ -140,12 +149,12 @@ def gains(loaded: Loaded, made: Sequence[float], fact_of: Callable[[str], str]) 
         fact = fact_of(name) if name[0] == "f" else ""
         if fact:
             mean = square = 0.0
-            for place in range(weights.starts[number], weights.starts[number + 1]):
+            for place in range(loaded.starts[number], loaded.starts[number + 1]):
                 amount = weights.post_weight[place]
                 amount = amount - 256 if amount > 127 else amount
                 mean += made[weights.post_class[place]] * amount
                 square += made[weights.post_class[place]] * amount * amount
-            step = weights.steepness * FACT * weights.scale[number]
+            step = weights.steepness * FACT * loaded.scale[number]
             common = math.exp(-weights.idf[number] / IDF_STEPS)
             found[fact] = found.get(fact, 0.0) + common * (square - mean * mean) * step * step / 2
     return found
@@ -159,15 +168,15 @@ def carried_by(loaded: Loaded, values: Mapping[int, float], name: str, most: int
     found: list[tuple[str, float]] = []
     for number, value in values.items():
         own = total = 0.0
-        for place in range(weights.starts[number], weights.starts[number + 1]):
+        for place in range(loaded.starts[number], loaded.starts[number + 1]):
             amount = weights.post_weight[place]
             amount = amount - 256 if amount > 127 else amount
             total += amount
             if weights.post_class[place] == wanted:
                 own = amount
-        gain = value * weights.scale[number] * (own - (total - own) / (count - 1))
+        gain = value * loaded.scale[number] * (own - (total - own) / (count - 1))
         if gain > 0:
-            found.append((weights.features[number], gain))
+            found.append((loaded.features[number], gain))
     return sorted(found, key=lambda one: (-one[1], one[0]))[:most]
 
 

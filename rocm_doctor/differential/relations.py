@@ -6,8 +6,7 @@ A word says `rocm 6.1`; a relation says that this ROCm is older than the first o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
@@ -39,6 +38,10 @@ _SENTENCE = regex(r"[.!?;]\s|\n")
 _VERSION = regex(r"(?<![\w.])v?(\d{1,4}\.\d+(?:\.\d+)*)")
 _APART = 80
 """Characters between two parts of a phrase, at most."""
+_SHORT = 4
+"""Characters up to which a part of a phrase has to be a whole word."""
+_TARGET = regex(r"\bgfx[0-9a-f]{3,4}\b")
+_NIGHTLY = regex(r"(?:a|rc|dev|sdk)(20[23]\d[01]\d[0-3]\d)(?!\d)")
 _FRAME = regex(r"(?:site|dist)-packages[/\\]+(\w+)")
 _LIBRARY = regex(r"\b(?:lib)?(rocblas|hipblaslt|hipblas|miopen|rccl|nccl|hsa-runtime64|amdhip64|hiprtc|rocsolver|rocsparse|hipsparselt"
                       r"|rocfft|aotriton|torch_hip|bitsandbytes|roctx64|rocm_smi64|drm_amdgpu|stdc\+\+|amd_comgr|ck_tile|composable_kernel)", re.I)  # fmt: skip
@@ -74,6 +77,7 @@ def of_snapshot(snapshot: Snapshot, matrix: Matrix, complaint: str) -> Iterator[
     yield from _versions(snapshot, matrix)
     yield from _environment(snapshot)
     yield from _history(snapshot)
+    yield from _targets(snapshot, complaint)
     yield from _of_lines(complaint)
     yield from _said(complaint, matrix)
 
@@ -207,6 +211,16 @@ def _history(snapshot: Snapshot) -> Iterator[str]:
         yield "f:nvidia gpu stated"
 
 
+def _targets(snapshot: Snapshot, text: str) -> Iterator[str]:
+    """Whether the targets that a line names (of a build, of a list of what is supported) are those of the GPU."""
+    own = {str(g.get("gfx").value) for g in snapshot.gpus if isinstance(g.get("gfx").value, str)}
+    for line in text.lower().split("\n") if own else ():
+        named = set(_TARGET.findall(line))
+        if named:
+            which = "a list of targets" if len(named) > 1 else "a line with one target"
+            yield f"f:{which} {'holds' if named & own else 'lacks'} the gpu"
+
+
 def _of_lines(text: str) -> Iterator[str]:
     """What the failing lines name: packages of traceback frames, libraries, and how much was said at all."""
     frames = _FRAME.findall(text)
@@ -215,6 +229,8 @@ def _of_lines(text: str) -> Iterator[str]:
         yield f"f:last frame {frames[-1].lower()}"
         yield "f:traceback"
     yield from (f"f:library {name.lower()}" for name in set(_LIBRARY.findall(text)))
+    if len(set(_NIGHTLY.findall(text))) > 1:
+        yield "f:two nightlies"
     size = len(text)
     yield f"f:{'short' if size < 200 else 'middling' if size < 1200 else 'long'} text"
     yield from (f"f:two releases of {name}" for name in _compared(text))
@@ -255,13 +271,34 @@ def _said(complaint: str, matrix: Matrix) -> Iterator[str]:
 
 
 def _holds(low: str, alternative: str) -> bool:
-    """True if all parts of the alternative (`a*b`) are on one line of the text, in their order, a few words apart at most."""
+    """True if all parts of the alternative (`a*b`) are on one line of the text, in their order, a few words apart at most, each where
+    a word begins, and where one ends if it is short.
+
+    >>> _holds("the pod restarts", "pod"), _holds("podman", "pod"), _holds("smoke", "mok"), _holds("kernel 6.14 works", "kernel*works")
+    (True, False, False, True)
+    """
     first, *others = alternative.split("*")
-    if first not in low or any(part not in low for part in others):
+    if any(part not in low for part in (first, *others)):
         return False
-    return not others or bool(_in_order(alternative).search(low))
+    return any(_behind(low, place, others) for place in _places(low, first, 0, len(low)))
 
 
-@cache
-def _in_order(alternative: str) -> re.Pattern[str]:
-    return regex(rf"[^\n]{{0,{_APART}}}?".join(map(re.escape, alternative.split("*"))))
+def _behind(low: str, begin: int, parts: Sequence[str]) -> bool:
+    """True if the parts follow on the line, each near the one before it."""
+    for part in parts:
+        end = low.find("\n", begin)
+        begin = next(_places(low, part, begin, min(len(low) if end < 0 else end, begin + _APART + len(part))), -1)
+        if begin < 0:
+            return False
+    return True
+
+
+def _places(low: str, part: str, begin: int, end: int) -> Iterator[int]:
+    """The ends of the part where it is a word or begins one."""
+    place = low.find(part, begin, end)
+    while place >= 0:
+        behind, before = place + len(part), low[place - 1 : place]
+        begins = not (before.isalnum() if part[0].isalpha() else part[0].isdigit() and (before.isdigit() or before == "."))
+        if begins and not (len(part) <= _SHORT and part[-1:].isalpha() and low[behind : behind + 1].isalpha()):
+            yield behind
+        place = low.find(part, place + 1, end)
