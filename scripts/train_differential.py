@@ -50,9 +50,9 @@ from rocm_doctor.sources.paste import cut
 
 ROOT = Path(__file__).resolve().parents[1]
 FIGURES = ROOT / "docs" / "differential.json"
-KINDS = {"w": 1.0, "c": 0.84, "t": 0.7, "p": 0.7}
+KINDS = {"w": 1.0, "c": 1.0, "t": 1.0, "p": 0.5}
 """Lengths of the vectors of words, of pieces of words, of words of the first line, and of pairs of words of one sentence."""
-KEPT = {"w": 16_000, "c": 10_000, "t": 2_500, "p": 9_000}
+KEPT = {"w": 20_000, "c": 12_000, "t": 4_000, "p": 14_000}
 """Features kept of each kind, by chi-square; all facts are kept."""
 LEAST = {"f": 2}
 """Reports that have to hold a feature; three, where it is a word."""
@@ -111,7 +111,7 @@ def reports(entries: Sequence[Entry]) -> list[Report]:
 
 
 class Counted(NamedTuple):
-    """How often each report holds each feature, and the features' names and kinds."""
+    """How often each report holds each feature, with the features' names and kinds."""
 
     names: np.ndarray
     kinds: np.ndarray
@@ -128,11 +128,16 @@ def counted(some: Sequence[Report]) -> Counted:
     names = np.array(vectorizer.feature_names_, dtype=object)
     every = Counted(names, np.array([name[0] for name in names]), counts)
     enough = every.held(range(len(some))) >= 2
+    # Of two texts with one key the first is kept: the weights know features of a text by their keys.
+    first = np.zeros(len(names), dtype=bool)
+    first[np.unique([model.key(str(name)) for name in names], return_index=True)[1]] = True
+    enough &= first
     return Counted(every.names[enough], every.kinds[enough], every.counts[:, enough])
 
 
 class Space(NamedTuple):
-    """The features that are kept, by their places among all, with their idf as it is stored."""
+    """The features that are kept, by their places among all, those of texts by their keys and then the facts, with their idf as it is
+    stored."""
 
     places: np.ndarray
     idf: bytes
@@ -146,7 +151,7 @@ def space(every: Counted, train: Sequence[Report], inside: Sequence[int]) -> Spa
     for kind in (*KINDS, "f"):
         mine = np.flatnonzero((every.kinds == kind) & (held >= LEAST.get(kind, 3)))
         places += [int(n) for n in mine[np.lexsort((mine, -value[mine]))][: KEPT.get(kind, len(mine))]]
-    places.sort()
+    places.sort(key=lambda n: (every.kinds[n] == "f", model.key(str(every.names[n])), n))
     idf = np.log((1 + len(inside)) / (1 + held[places]))
     return Space(np.array(places), bytes(min(255, round(float(i) * model.IDF_STEPS)) for i in idf))
 
@@ -163,10 +168,12 @@ def vectors(every: Counted, kept: Space) -> csr_matrix:
 
 
 class Fitted(NamedTuple):
-    """A weight for each feature and class, as precise as it is stored, and what each class starts from."""
+    """A weight for each feature and class, as precise as it is stored, what each class starts from, and the byte that tells the worth of
+    one step of each feature's weights."""
 
     weights: np.ndarray
     start: np.ndarray
+    steps: np.ndarray
 
 
 def fit(found: csr_matrix, train: Sequence[Report], classes: Sequence[str]) -> Fitted:
@@ -183,11 +190,13 @@ def fit(found: csr_matrix, train: Sequence[Report], classes: Sequence[str]) -> F
     products *= 1 + REAL_OWN * np.outer(real, real)
     own, start = multinomial.fit(products, wanted, counts * len(train) / counts.sum(), STRENGTH, STEPS)
     weights = found.T @ (own * (1 + REAL_OWN * real)[:, None])
-    return Fitted(stored(np.asarray(weights), (found > 0).sum(axis=0).A1), start)
+    kept, steps = stored(np.asarray(weights), (found > 0).sum(axis=0).A1)
+    return Fitted(kept, start, steps)
 
 
-def stored(weights: np.ndarray, held: np.ndarray) -> np.ndarray:
-    """The weights as the file holds them: against the mean of their feature, the POSTINGS that matter most, in STRIDES.
+def stored(weights: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The weights as the file holds them, in STRIDES: against the mean of their feature, the POSTINGS that matter most. And the byte
+    that tells the worth of one step of each feature's weights.
 
     `held`: how many reports hold a feature.
     """
@@ -195,14 +204,15 @@ def stored(weights: np.ndarray, held: np.ndarray) -> np.ndarray:
     matters = np.abs(centred) * np.sqrt(held)[:, None]
     if matters.size > POSTINGS:
         centred[matters < np.partition(matters, -POSTINGS, axis=None)[-POSTINGS]] = 0.0
-    scale = scale_of(centred)[:, None]
-    return np.asarray(np.rint(centred / scale) * scale)
+    top = np.maximum(np.abs(centred).max(axis=1) / STRIDES, 1e-9)
+    steps = np.clip(np.floor(-np.log2(top) * model.SCALE_STEPS), 0, 255).astype(np.uint8)
+    worth = worth_of(steps)[:, None]
+    return np.rint(centred / worth) * worth, steps
 
 
-def scale_of(weights: np.ndarray) -> np.ndarray:
-    """The worth of one step of each feature's weights."""
-    top = np.abs(weights).max(axis=1)
-    return np.asarray(np.float16(np.where(top > 0, top, 1.0) / STRIDES).astype(float))
+def worth_of(steps: np.ndarray) -> np.ndarray:
+    worth: np.ndarray = 2.0 ** (-steps.astype(float) / model.SCALE_STEPS)
+    return worth
 
 
 class Calibration(msgspec.Struct, frozen=True):
@@ -350,7 +360,7 @@ def figures(some: Sequence[Report], made: np.ndarray, classes: Sequence[str]) ->
 
 
 def packed(
-    names: Sequence[str],
+    every: Counted,
     kept: Space,
     classes: Sequence[str],
     fitted: Fitted,
@@ -359,18 +369,19 @@ def packed(
     found: csr_matrix,
 ) -> bytes:
     """The weights file. A feature whose weights are all zero stays: it is a part of the length of a report."""
+    names, facts = every.names[kept.places], every.kinds[kept.places] == "f"
+    keys = [model.key(str(name)) for name in names[~facts]]
     counts, post_class, post_weight = bytearray(), bytearray(), bytearray()
-    scale = scale_of(fitted.weights)
-    for row, step in zip(fitted.weights, scale):
+    for row, worth in zip(fitted.weights, worth_of(fitted.steps)):
         held = np.flatnonzero(row)
         counts.append(len(held))
         post_class += bytes(held.tolist())
-        post_weight += bytes(round(float(row[k] / step)) & 255 for k in held)
+        post_weight += bytes(round(float(row[k] / worth)) & 255 for k in held)
     bias = made.common * commonness(train, classes) + made.steepness * fitted.start
     bias[list(classes).index(model.NONE)] += made.findings[-1]
     weights = model.Weights(
-        classes=tuple(classes), kinds=KINDS, features="\n".join(names), idf=kept.idf, scale=np.float16(scale).tobytes(),
-        counts=bytes(counts), post_class=bytes(post_class), post_weight=bytes(post_weight), bias=tuple(round(float(b), 2) for b in bias),
+        classes=tuple(classes), kinds=KINDS, words=np.diff(keys, prepend=0).astype("<u4").view(np.uint8).reshape(-1, 4).T.tobytes(),
+        facts="\n".join(names[facts]), idf=kept.idf, scale=fitted.steps.tobytes(), counts=bytes(counts), post_class=bytes(post_class), post_weight=bytes(post_weight), bias=tuple(round(float(b), 2) for b in bias),
         steepness=round(made.steepness, 4), findings=tuple(round(f, 4) for f in made.findings), doubt=round(made.doubt, 4),
         first=(round(made.first[0], 4), round(made.first[1], 4)),
         cases=cases(train, found),
@@ -414,9 +425,8 @@ def main() -> int:
     made = msgspec.convert(json.loads(FIGURES.read_text())["calibration"], Calibration)
     kept = space(every, train, range(len(train)))
     found = vectors(every, kept)
-    names = every.names[kept.places].tolist()
-    data = packed(names, kept, classes, fit(found, train, classes), made, train, found)
-    print(f"{len(data)} bytes, {len(names)} features, {len(classes)} classes, {len(train)} reports")
+    data = packed(every, kept, classes, fit(found, train, classes), made, train, found)
+    print(f"{len(data)} bytes, {len(kept.places)} features, {len(classes)} classes, {len(train)} reports")
     if args.check:
         same = model.WEIGHTS.is_file() and agree(data, model.WEIGHTS.read_bytes())
         print(
@@ -430,7 +440,13 @@ def main() -> int:
 def agree(one: bytes, other: bytes) -> bool:
     """True if two weights files are the same but for the last digit of one weight in a hundred, where another processor rounds otherwise."""
     a, b = (msgspec.msgpack.decode(zlib.decompress(data), type=model.Weights) for data in (one, other))
-    if (a.classes, a.features, a.idf, [c.id for c in a.cases]) != (b.classes, b.features, b.idf, [c.id for c in b.cases]):
+    if (a.classes, a.words, a.facts, a.idf, [c.id for c in a.cases]) != (
+        b.classes,
+        b.words,
+        b.facts,
+        b.idf,
+        [c.id for c in b.cases],
+    ):
         return False
     apart = sum(x != y for x, y in zip(a.post_weight, b.post_weight)) + abs(len(a.post_weight) - len(b.post_weight))
     return apart <= len(a.post_weight) // 100

@@ -14,6 +14,7 @@ from rocm_doctor.differential import model
 from rocm_doctor.differential.complaint import complaint, text_of
 from rocm_doctor.differential.features import of_text
 from rocm_doctor.differential.judge import HYPOTHESES, ORIGIN
+from rocm_doctor.differential.relations import _holds, of_snapshot
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Report
 from rocm_doctor.reports import RenderOptions, render
@@ -94,10 +95,65 @@ def test_words_alone_never_make_an_error(words: str) -> None:
 
 def test_repetition_counts_by_its_logarithm() -> None:
     assert LOADED is not None
-    once = model.vector(LOADED, of_text("segmentation fault"), ())
-    often = model.vector(LOADED, of_text("segmentation fault\n" * 1000), ())
+    once = model.vector(LOADED, of_text("segmentation fault"), ()).values
+    often = model.vector(LOADED, of_text("segmentation fault\n" * 1000), ()).values
     assert once.keys() <= often.keys()
     assert max(often.values()) <= model.load().weights.kinds["w"]  # type: ignore[union-attr]
+
+
+def test_two_words_of_a_sentence_are_weighed_in_any_order_and_words_of_the_first_line_apart() -> None:
+    found = of_text("It broke after the kernel was updated. GPU gone\nkernel old")
+    assert of_text("The kernel was updated, it broke")["p:broke kernel"] == found["p:broke kernel"] == 1
+    assert "p:gpu kernel" not in found
+    assert found["t:kernel"] == 1
+    assert "t:old" not in found
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase", "holds"),
+    [
+        ("it smokes", "mok", False),
+        ("key in the mok list", "mok", True),
+        ("podman", "pod", False),
+        ("the pods", "pods", True),
+        ("crashes", "crash", True),
+        ("rx6700xt", "6700", True),
+        ("torch 12.6.1", "2.6", False),
+        ("kernel 6.14 works", "kernel*works", True),
+        ("kernel 6.14\nworks", "kernel*works", False),
+        ("works with kernel 6.14", "kernel*works", False),
+        (f"kernel {'x' * 90} works", "kernel*works", False),
+    ],
+)
+def test_a_phrase_holds_where_words_begin(text: str, phrase: str, holds: bool) -> None:
+    assert _holds(text, phrase) is holds
+
+
+def features_of(text: str) -> set[str]:
+    return set(of_snapshot(pipeline.read_facts(cut(text, "x"), MATRIX), MATRIX, text))
+
+
+def test_the_targets_that_a_line_names_are_held_against_the_gpu() -> None:
+    lacks = features_of('My RX 6750 XT (gfx1031).\nmsg="amdgpu is not supported" supported_types="[gfx1030 gfx1100]"')
+    assert "f:a list of targets lacks the gpu" in lacks
+    assert "f:a list of targets holds the gpu" in features_of("My RX 6750 XT (gfx1031).\nbuilt for gfx1030;gfx1031")
+    assert "f:a line with one target lacks the gpu" in features_of("GPU: gfx1031\ncmake -DAMDGPU_TARGETS=gfx1100")
+    assert not [name for name in features_of("supported: gfx1030, gfx1100") if "target" in name and "the gpu" in name]
+
+
+def test_two_nightlies_are_told_from_one() -> None:
+    two = features_of("works with torch 2.10.0a0+rocm7.10.0a20251115\nfails with torch 2.10.0a0+rocm7.10.0a20251116")
+    assert "f:two nightlies" in two
+    assert "f:two nightlies" not in features_of("torch 2.10.0a0+rocm7.10.0a20251115, again 2.10.0a0+rocm7.10.0a20251115")
+
+
+def test_what_carried_an_answer_is_in_the_report() -> None:
+    """The weights hold no words of texts: names come from the report itself."""
+    assert LOADED is not None
+    vector = model.vector(LOADED, of_text(SEGFAULT), {"f:gfx=gfx1031"})
+    assert vector.values.keys() == vector.names.keys()
+    assert set(vector.names.values()) <= {*of_text(SEGFAULT), "f:gfx=gfx1031"}
+    assert model.carried_by(LOADED, vector, "arch.override-needed")
 
 
 def test_tool_output_alone_is_not_a_complaint() -> None:

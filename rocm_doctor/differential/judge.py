@@ -115,17 +115,17 @@ def differential(
     text = text_of(lines)
     facts = set(of_snapshot(snapshot, matrix, text))
     found = set(of_findings(findings))
-    values = model.vector(loaded, of_text(text), facts)
-    shares = model.probabilities(loaded, model.scores(loaded, values, found))
+    vector = model.vector(loaded, of_text(text), facts)
+    shares = model.probabilities(loaded, model.scores(loaded, vector, found))
     order = sorted(range(len(shares)), key=lambda n: -shares[n])
-    near = model.similar(loaded, values)
+    near = model.similar(loaded, vector)
     likely: list[Likely] = []
     features: dict[str, tuple[str, ...]] = {}
     for number in order[:SHOWN]:
         name = loaded.weights.classes[number]
         if shares[number] < LEAST and likely:
             break
-        carried = [f for f, _ in model.carried_by(loaded, values, name)]
+        carried = [f for f, _ in model.carried_by(loaded, vector, name)]
         features[name] = tuple(carried)
         because = [
             *(_of_row(f) for f in findings if f.id == name and f.severity != "note"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import struct
 import zlib
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
@@ -22,6 +23,8 @@ WEIGHTS = Path(__file__).with_name("weights.bin")
 NONE = "none"
 IDF_STEPS = 24
 """Steps of a unit of idf: it is stored as a byte."""
+SCALE_STEPS = 16
+"""Steps in which the worth of a feature's weights is halved: it is stored as a byte."""
 FACT = 0.25
 """What a fact or relation counts: each the same, however many others are known."""
 FINDING_WEIGHTS = ("high", "medium", "low", "first high", "first medium", "first low", "nothing", "none")
@@ -40,12 +43,14 @@ class Case(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Weights(msgspec.Struct, frozen=True):
-    """What scripts/train_differential.py writes: by feature its name (a line of `features`), its idf, the worth of one step of its
-    weights (two bytes), and how many of `post_class` and `post_weight` are its own."""
+    """What scripts/train_differential.py writes: by feature its idf, the worth of one step of its weights, and how many of `post_class`
+    and `post_weight` are its own. `words` tells the features of a text by their keys in order, each as its distance from the one before:
+    the lowest bytes of all, then the next ones, four in all. Facts follow by name, a line each."""
 
     classes: tuple[str, ...]
     kinds: dict[str, float]
-    features: str
+    words: bytes
+    facts: str
     idf: bytes
     scale: bytes
     counts: bytes
@@ -60,15 +65,37 @@ class Weights(msgspec.Struct, frozen=True):
 
 
 class Loaded(NamedTuple):
-    """The weights with what is looked up in them: the features by number, the number of each and of each class, the worth of a step of
-    its weights, and where these begin."""
+    """The weights with what is looked up in them: the keys of features of texts in their order, the numbers of facts (behind these) and
+    of classes, where each feature's weights begin, and the worth of one step of them, by the byte that tells it."""
 
     weights: Weights
-    features: list[str]
-    number: dict[str, int]
+    keys: list[int]
+    fact_number: dict[str, int]
     class_number: dict[str, int]
-    scale: tuple[float, ...]
     starts: list[int]
+    worth: list[float]
+
+    def number(self, name: str) -> int | None:
+        """The number of a feature of a text."""
+        wanted = key(name)
+        place = bisect_left(self.keys, wanted)
+        return place if place < len(self.keys) and self.keys[place] == wanted else None
+
+    def step(self, number: int) -> float:
+        """The worth of one step of the feature's weights."""
+        return self.worth[self.weights.scale[number]]
+
+
+class Vector(NamedTuple):
+    """A report as the model sees it: the numbers of its features with their values, and their names."""
+
+    values: dict[int, float]
+    names: dict[int, str]
+
+
+def key(name: str) -> int:
+    """What stands for a feature of a text in the weights: its name comes with the text."""
+    return zlib.crc32(name.encode())
 
 
 @cache
@@ -77,34 +104,51 @@ def load(path: Path = WEIGHTS) -> Loaded | None:
     if not path.is_file():
         return None
     weights = msgspec.msgpack.decode(zlib.decompress(path.read_bytes()), type=Weights)
-    features = weights.features.split("\n")
-    number, class_number = (dict(zip(names, range(len(names)))) for names in (features, weights.classes))
-    scale = struct.unpack(f"<{len(features)}e", weights.scale)
-    return Loaded(weights, features, number, class_number, scale, [0, *accumulate(weights.counts)])
+    keys = list(accumulate(_distances(weights.words)))
+    facts = weights.facts.split("\n")
+    return Loaded(
+        weights,
+        keys,
+        dict(zip(facts, range(len(keys), len(keys) + len(facts)))),
+        dict(zip(weights.classes, range(len(weights.classes)))),
+        [0, *accumulate(weights.counts)],
+        [2 ** (-step / SCALE_STEPS) for step in range(256)],
+    )
 
 
-def vector(loaded: Loaded, text: Mapping[str, int], facts: Iterable[str]) -> dict[int, float]:
-    """The report as feature numbers and values: words (1 + log count) times idf, each kind scaled to its length; facts FACT each."""
+def _distances(planes: bytes) -> Iterable[int]:
+    """The numbers whose bytes these are, all lowest ones first."""
+    count = len(planes) // 4
+    mixed = bytearray(len(planes))
+    for byte in range(4):
+        mixed[byte::4] = planes[byte * count : (byte + 1) * count]
+    return struct.unpack(f"<{count}I", mixed)
+
+
+def vector(loaded: Loaded, text: Mapping[str, int], facts: Iterable[str]) -> Vector:
+    """The report's features: words (1 + log count) times idf, each kind scaled to its length; facts FACT each."""
     weights = loaded.weights
-    made = {loaded.number[fact]: FACT for fact in facts if fact in loaded.number}
+    names = {loaded.fact_number[fact]: fact for fact in facts if fact in loaded.fact_number}
+    made = dict.fromkeys(names, FACT)
     found: dict[str, dict[int, float]] = {kind: {} for kind in weights.kinds}
     for name, count in text.items():
-        number = loaded.number.get(name)
+        number = loaded.number(name)
         if number is not None:
+            names[number] = name
             found[name[0]][number] = (1 + math.log(count)) * (1 + weights.idf[number] / IDF_STEPS)
     for kind, values in found.items():
         length = math.sqrt(sum(v * v for v in values.values()))
         made.update((number, v * weights.kinds[kind] / length) for number, v in values.items())
-    return made
+    return Vector(made, names)
 
 
-def scores(loaded: Loaded, values: Mapping[int, float], findings: Iterable[str]) -> list[float]:
+def scores(loaded: Loaded, report: Vector, findings: Iterable[str]) -> list[float]:
     """The score of each class: words and facts, how common it is, and what rows found."""
     weights = loaded.weights
     made = [0.0] * len(weights.classes)
     starts, classes, amounts = loaded.starts, weights.post_class, weights.post_weight
-    for number, value in values.items():
-        step = value * loaded.scale[number]
+    for number, value in report.values.items():
+        step = value * loaded.step(number)
         for place in range(starts[number], starts[number + 1]):
             amount = amounts[place]
             made[classes[place]] += step * (amount - 256 if amount > 127 else amount)
@@ -145,43 +189,35 @@ def gains(loaded: Loaded, made: Sequence[float], fact_of: Callable[[str], str]) 
     for each value times how common the value is. To second order this is the gain of information."""
     weights = loaded.weights
     found: dict[str, float] = {}
-    for name, number in loaded.number.items():
-        fact = fact_of(name) if name[0] == "f" else ""
-        if fact:
+    for name, number in loaded.fact_number.items():
+        if fact := fact_of(name):
             mean = square = 0.0
             for place in range(loaded.starts[number], loaded.starts[number + 1]):
                 amount = weights.post_weight[place]
                 amount = amount - 256 if amount > 127 else amount
                 mean += made[weights.post_class[place]] * amount
                 square += made[weights.post_class[place]] * amount * amount
-            step = weights.steepness * FACT * loaded.scale[number]
+            step = weights.steepness * FACT * loaded.step(number)
             common = math.exp(-weights.idf[number] / IDF_STEPS)
             found[fact] = found.get(fact, 0.0) + common * (square - mean * mean) * step * step / 2
     return found
 
 
-def carried_by(loaded: Loaded, values: Mapping[int, float], name: str, most: int = 8) -> list[tuple[str, float]]:
-    """The features that speak most for this class against the average of the others, strongest first."""
-    weights = loaded.weights
+def carried_by(loaded: Loaded, report: Vector, name: str, most: int = 8) -> list[tuple[str, float]]:
+    """The features that speak most for this class (weights are against the mean of all classes), strongest first."""
+    weights, starts = loaded.weights, loaded.starts
     wanted = loaded.class_number[name]
-    count = len(weights.classes)
     found: list[tuple[str, float]] = []
-    for number, value in values.items():
-        own = total = 0.0
-        for place in range(loaded.starts[number], loaded.starts[number + 1]):
-            amount = weights.post_weight[place]
-            amount = amount - 256 if amount > 127 else amount
-            total += amount
-            if weights.post_class[place] == wanted:
-                own = amount
-        gain = value * loaded.scale[number] * (own - (total - own) / (count - 1))
-        if gain > 0:
-            found.append((loaded.features[number], gain))
+    for number, value in report.values.items():
+        place = weights.post_class.find(wanted, starts[number], starts[number + 1])
+        if place >= 0 and weights.post_weight[place] <= 127:
+            found.append((report.names[number], value * loaded.step(number) * weights.post_weight[place]))
     return sorted(found, key=lambda one: (-one[1], one[0]))[:most]
 
 
-def similar(loaded: Loaded, values: Mapping[int, float], most: int = 3, least: float = 0.18) -> list[tuple[Case, float]]:
+def similar(loaded: Loaded, report: Vector, most: int = 3, least: float = 0.18) -> list[tuple[Case, float]]:
     """The confirmed reports nearest to this one (cosine of the features that they share), nearest first."""
+    values = report.values
     length = 255 * (math.sqrt(sum(v * v for v in values.values())) or 1.0)
     near = []
     for place, case in enumerate(loaded.weights.cases):

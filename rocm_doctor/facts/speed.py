@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from rocm_doctor.figures import judge
-from rocm_doctor.figures.peaks import pcie_gb_s
-from rocm_doctor.figures.types import BenchReport, Device, Figure
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
+
+# The figures' own modules are imported where a benchmark is judged: most snapshots have none.
+if TYPE_CHECKING:
+    from rocm_doctor.figures.types import Device, Figure
 
 GROUPS = {
     "speed.matmul": re.compile(r"matmul-(?!.*-training)"),
@@ -32,6 +34,9 @@ def with_speed(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
 
 
 def _verdicts(snapshot: Snapshot, rates: dict[str, Fact], matrix: Matrix) -> dict[str, Fact]:
+    from rocm_doctor.figures import judge
+    from rocm_doctor.figures.types import BenchReport, Figure
+
     device = _device(snapshot)
     figures = tuple(Figure(0, name, float(fact.value), _unit(name), 0.0) for name, fact in rates.items() if _number(fact))  # type: ignore[arg-type]
     found = judge.judged(BenchReport("", "", (device,), figures), matrix).figures
@@ -54,6 +59,8 @@ def _number(fact: Fact) -> bool:
 
 def _device(snapshot: Snapshot) -> Device:
     """The GPU as the benchmark names it, else as the machine's tools do; with its PCIe link."""
+    from rocm_doctor.figures.types import Device
+
     named = snapshot.get("speed.gpu").value or next((_name(g) for g in snapshot.gpus if _name(g)), "")
     gpu = snapshot.gpus[0] if snapshot.gpus else Gpu({})
     width, most = (value if isinstance(value := gpu.get(key).value, int) else 0 for key in ("link_width", "link_max_width"))
@@ -82,6 +89,8 @@ def _shares(snapshot: Snapshot) -> dict[str, Fact]:
 
 
 def _link_share(gpu: Gpu) -> float | None:
+    from rocm_doctor.figures.peaks import pcie_gb_s
+
     lanes, most = gpu.get("link_width").value, gpu.get("link_max_width").value
     if not isinstance(lanes, int) or not isinstance(most, int) or not lanes or not most:
         return None
