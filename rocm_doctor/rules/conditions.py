@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from fnmatch import fnmatchcase
 from functools import cache
 
 from rocm_doctor import versions
-from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.bounded.patterns import fits, regex
 from rocm_doctor.coords import Kind
 from rocm_doctor.model import Fact, Unknown, Value
 
@@ -66,7 +65,7 @@ def _release(part: str, value: Value) -> bool:
 
 
 def _word(part: str, value: Value) -> bool:
-    return fnmatchcase(str(value).casefold(), part.casefold())
+    return fits(str(value).casefold(), part.casefold())
 
 
 def _flag(part: str, value: Value) -> bool:

@@ -27,6 +27,7 @@ _DATE = regex(
     r"(?<![\w./+-])(20[12]\d-[01]\d-[0-3]\d)(?![\w])|\b((?:January|February|March|April|May|June|July|August|September"
     r"|October|November|December) 20[12]\d)\b"
 )
+_CAPITALS = regex(r"[A-Z]_|PYTHONPATH|HIPBLAS")
 _NAMES = regex(r"(?<![\w$])" + NAME + r"(?![\w=])")
 _IS_NOT_SET = regex(
     r"\b(?:(?:is|are|was|were) (?:not|never|un) ?-?(?:set|defined|exported)|(?:isn't|aren't|wasn't) set|unset|not set)\b", re.I
@@ -63,6 +64,8 @@ def record_history(result: ProbeResult, text: Iterable[Sentence]) -> None:
 def _variables(result: ProbeResult, sentence: Sentence) -> None:
     """`I unset X`, `without X`, `X and Y are not set`: absent. `X set to V`: V (`X=V` is read by env.py)."""
     text = sentence.text
+    if not _CAPITALS.search(text):  # the expressions of all variables are long
+        return
     for found in _SPOKEN.finditer(text):
         before = text[max(0, found.start() - 40) : found.start()]
         stated = not _TRIED.search(text) and ("set" in found.group(0)[len(found.group(1)) :] or _SETTING.search(before))
