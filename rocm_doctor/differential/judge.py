@@ -28,9 +28,9 @@ LEAST = 0.03
 """Probability below which a diagnosis is left out."""
 PROBABLE = 0.5
 """Probability from which a hypothesis of the differential alone proposes its remedy."""
-HYPOTHESIS = 0.05
+HYPOTHESIS = 0.04
 """Probability from which on a diagnosis that no row found becomes a finding of its own."""
-AGAINST_NONE = 0.1
+AGAINST_NONE = 0.05
 """How probable a hypothesis has to be, as a share of the probability that nothing is wrong with the GPU stack."""
 CLEAR = 0.9
 """Probability of the first diagnosis from which on it has no alternatives."""
