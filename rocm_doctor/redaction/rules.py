@@ -75,10 +75,8 @@ class RuleSet:
         for number, rule in enumerate(self._rules):
             for hint in rule.hints:
                 places.setdefault(hint, []).append(number)
-        # The longest hint is found at a place: those that it begins with are there too.
-        self._numbers = {
-            hint: tuple(sorted(n for size in range(len(hint)) for n in places.get(hint[: size + 1], ()))) for hint in places
-        }
+        self._rules_at = places
+        self._numbers: dict[str, tuple[int, ...]] = {}
         self._hints: re.Pattern[str] | None = None
         self._each = _FEW
 
@@ -89,10 +87,17 @@ class RuleSet:
         """
         if self._each > 0 and len(low) <= _SHORT:
             self._each -= 1
-            return _by_each(low, self._numbers)
+            return _by_each(low, self._rules_at)
         if self._hints is None:
-            self._hints = re.compile(rf"(?!(?<=\\)\\)(?=({_tree(self._numbers)}))")
+            self._hints = re.compile(rf"(?!(?<=\\)\\)(?=({_tree(self._rules_at)}))")
         return ((hint.start(), hint[1]) for hint in self._hints.finditer(low))
+
+    def _tried_at(self, hint: str) -> tuple[int, ...]:
+        """The rules to try where this is the longest hint: those of the hints that it begins with, too."""
+        if hint not in self._numbers:
+            starts = (hint[:size] for size in range(1, len(hint) + 1))
+            self._numbers[hint] = tuple(sorted(number for start in starts for number in self._rules_at.get(start, ())))
+        return self._numbers[hint]
 
     def find(self, text: str, low: str) -> Iterator[Found]:
         """What the rules find in `text`; `low` is the same text in lower case."""
@@ -101,7 +106,7 @@ class RuleSet:
         for at, hint in self._places(low):
             if at < token:  # inside of a token nothing else is looked for
                 continue
-            for number in self._numbers[hint]:
+            for number in self._tried_at(hint):
                 if at < done.get(number, 0):
                     continue
                 rule = self._rules[number]
