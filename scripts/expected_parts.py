@@ -28,12 +28,14 @@ from text_probes import NAMES
 
 import rocm_doctor
 from rocm_doctor.commands import Program
+from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import Matrix, checks
 from rocm_doctor.matrix.checks.rows import condition_fault
 from rocm_doctor.matrix.coverage import coverage
 from rocm_doctor.matrix.hip import hip_of_rocm, rocm_of_hip
 from rocm_doctor.matrix.show import show
-from rocm_doctor.model import Artifact
+from rocm_doctor.model import Artifact, Snapshot
+from rocm_doctor.pipeline import read_facts
 from rocm_doctor.plan.answer import answer
 from rocm_doctor.plan.catalog import System, known
 from rocm_doctor.plan.formats import FORMATS, UnknownFormat
@@ -42,7 +44,9 @@ from rocm_doctor.plan.machine import declared
 from rocm_doctor.plan.packages import wished
 from rocm_doctor.plan.text import text
 from rocm_doctor.probes import PROBES
-from rocm_doctor.probes.read.result import Artifacts
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
+from rocm_doctor.sources import bundle
+from rocm_doctor.sources.paste import cut
 from rocm_doctor.versions import contains, parse, release, rocm_of_local, series, sort_key
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -62,13 +66,19 @@ DAMAGES = 8
 """Damaged copies of each text that a probe shows in its docstring."""
 TEXTS = 40
 """Texts of each probe's own test that are read."""
+PASTED = (
+    *sorted((ROOT / "tests").glob("test_probe_*.py")),
+    *sorted((ROOT / "tests").glob("test_paste_*.py")),
+    ROOT / "tests" / "tool_texts.py",
+)
+"""Files of tests whose texts are read as a person would paste them."""
 ONE_OF = 4
 """Of so many entries one is damaged, by a hash of its key: a new entry changes nothing for the others."""
 PLANS = 30
 SUBJECTS = (
     ("gfx1036", ""),
     ("7900 XTX", ""),
-    ("torch", "2.12.0"),
+    ("torch", "2.12"),
     ("rocm", "7.2"),
     ("driver", "6.4"),
     ("vllm", ""),
@@ -176,6 +186,14 @@ def _damaged(value: Any, draw: random.Random) -> Any:
     return value
 
 
+def snapshot(one: Snapshot) -> Iterator[str]:
+    shown = ProbeResult()
+    shown.facts = dict(sorted(one.facts.items()))
+    shown.listing().gpus += [dict(sorted(gpu.facts.items())) for gpu in one.gpus]
+    yield from str(shown).split("\n")
+    yield from (f"error {error.quote}" for error in one.errors)
+
+
 def read(matrix: Matrix) -> str:
     """Facts that each probe finds in the text of its docstring, in damaged copies of it, and in texts of its test."""
     lines = ["# Written by scripts/regen.py: what probes read in whole and in damaged texts (scripts/expected_parts.py)."]
@@ -184,9 +202,19 @@ def read(matrix: Matrix) -> str:
         shown = sample(probe.__doc__ or "").items
         draw = random.Random(name)
         inputs = [shown, *([_torn(one, draw) for one in shown] for _ in range(DAMAGES))]
-        inputs += [[msgspec.structs.replace(shown[0], text=words, missing=None)] for words in islice(_texts(name), TEXTS)]
+        inputs += [
+            [msgspec.structs.replace(shown[0], text=words, missing=None)]
+            for words in islice(_texts(ROOT / "tests" / f"test_probe_{name.rpartition('.')[2]}.py"), TEXTS)
+        ]
         for number, artifacts in enumerate(inputs):
             lines += ["", f"== {name} {number}", *str(probe.probe(Artifacts(artifacts, lambda: NAMES))).split("\n")]
+    for folder in sorted(path for path in (ROOT / "fixtures").iterdir() if path.name != "repos"):
+        whole, draw = bundle.read(folder), random.Random(folder.name)
+        for number, artifacts in enumerate([whole, *([_torn(one, draw) for one in whole] for _ in range(2))]):
+            lines += ["", f"== {folder.name} {number}", *snapshot(enrich(read_facts(artifacts, matrix), matrix))]
+    for path in PASTED:
+        for number, words in enumerate(_texts(path)):
+            lines += ["", f"== {path.name} {number}", *snapshot(enrich(read_facts(cut(words, "paste"), matrix), matrix))]
     return "\n".join(lines) + "\n"
 
 
@@ -198,10 +226,9 @@ def _torn(one: Artifact, draw: random.Random) -> Artifact:
     return msgspec.structs.replace(one, text="\n".join(kept))
 
 
-def _texts(probe: str) -> Iterator[str]:
-    """The texts of several lines in the test of a probe."""
-    path = ROOT / "tests" / f"test_probe_{probe.rpartition('.')[2]}.py"
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if path.is_file() else ():
+def _texts(test: Path) -> Iterator[str]:
+    """The texts of several lines in a test."""
+    for node in ast.walk(ast.parse(test.read_text(encoding="utf-8"))) if test.is_file() else ():
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.count("\n") > 1:
             yield node.value
 

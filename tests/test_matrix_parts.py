@@ -16,10 +16,12 @@ from rocm_doctor.matrix.coverage import coverage
 from rocm_doctor.matrix.draft import faults
 from rocm_doctor.matrix.ranges import remedy
 from rocm_doctor.matrix.show import show
+from rocm_doctor.matrix.source import SECTIONS
 from rocm_doctor.matrix.store import _newer, load
 from rocm_doctor.matrix.types import Support
 from rocm_doctor.model import Range, Row
 
+CATALOG = Path(__file__).parents[1] / "compat_matrix" / "catalog"
 DAY = datetime.date(2026, 11, 22)
 PAGE = "https://rocm.docs.amd.com/en/docs-7.0.2/compatibility/compatibility-matrix.html"
 
@@ -159,3 +161,8 @@ def test_a_file_of_the_same_moment_counts_as_newer(after: int, newer: bool, tmp_
     os.utime(inside, ns=(made + after * 10**9, made + after * 10**9))
     assert _newer(inside, made) == newer
     assert _newer(tmp_path, made) == newer
+
+
+def test_every_typed_section_is_a_file_of_the_catalog() -> None:
+    """A section without a type would be decoded as plain values, and nothing of it would be checked."""
+    assert {path.stem for path in CATALOG.glob("*.yaml")} >= SECTIONS.keys()
