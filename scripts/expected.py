@@ -154,12 +154,14 @@ MACHINE: Choices = {
     "env.ROCR_VISIBLE_DEVICES": (None, None, None, "0", "1", "5", UNREAD),
     "env.CUDA_VISIBLE_DEVICES": (None, None, "0,1", UNREAD),
     "env.PYTORCH_CUDA_ALLOC_CONF": (None, "expandable_segments:True", UNREAD),
+    "said.asks_support": (UNREAD,) * 8 + ("any", "6.4"),
     "smoke.kind": (UNREAD, UNREAD, "hip", "cpu"),
     "smoke.matmul": (UNREAD, "passed", "failed:wrong", "died:SIGSEGV"),
 }
 GPU: Choices = {
     "driver": ("amdgpu", "amdgpu", "vfio-pci", None, UNREAD),
     "vram_bytes": (17163091968, 25753026560, UNREAD),
+    "vram_used_percent": (UNREAD, UNREAD, 20, 95, 100, 101),
     "vram_used_bytes": (UNREAD, 0, 1 << 30, 15 << 30),
     "link_width": (16, 8, 4, UNREAD),
     "link_max_width": (16, UNREAD),
@@ -208,12 +210,13 @@ def machine(draw: random.Random, matrix: Matrix) -> Snapshot:
         for _ in range(draw.choice((0, 1, 1, 1, 2, 3)))
     ]
     listed = bool(gpus) or draw.random() < 0.7
-    return enrich(Snapshot(_facts(drawn), tuple(Gpu(_facts(gpu)) for gpu in gpus), gpus_listed=listed), matrix)
+    seen = tuple(Gpu(_facts(gpu, draw.choice(("drawn", "drawn", "paste/text", "cmd/collect_env")))) for gpu in gpus)
+    return enrich(Snapshot(_facts(drawn), seen, gpus_listed=listed), matrix)
 
 
-def _facts(drawn: dict[str, Value]) -> dict[str, Fact]:
+def _facts(drawn: dict[str, Value], artifact: str = "drawn") -> dict[str, Fact]:
     return {
-        n: Fact(v, (Reading("py/packages" if n.startswith("pkg.") else "drawn", n, f"{n}={v}"),))
+        n: Fact(v, (Reading("py/packages" if n.startswith("pkg.") else artifact, n, f"{n}={v}"),))
         for n, v in drawn.items()
         if v is not UNREAD
     }

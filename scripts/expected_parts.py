@@ -31,10 +31,10 @@ from rocm_doctor.commands import Program
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.matrix import Matrix, checks
 from rocm_doctor.matrix.checks.rows import condition_fault
-from rocm_doctor.matrix.coverage import coverage
+from rocm_doctor.matrix.coverage import coverage, diff
 from rocm_doctor.matrix.hip import hip_of_rocm, rocm_of_hip
 from rocm_doctor.matrix.show import show
-from rocm_doctor.model import Artifact, Snapshot
+from rocm_doctor.model import Artifact, Row, Snapshot
 from rocm_doctor.pipeline import read_facts
 from rocm_doctor.plan.answer import answer
 from rocm_doctor.plan.catalog import System, known
@@ -52,7 +52,7 @@ from rocm_doctor.versions import contains, parse, release, rocm_of_local, series
 ROOT = Path(__file__).resolve().parents[1]
 VERSIONS = (
     "0", "1", "2.4", "2.4.0", "2.4.1+rocm6.0", "2.4.1+ROCm6.0", "v2.11", "2.11.0a0+rocm7.11.0a20260106", "2.11.0.alpha1", "2.11b2", "2.11.0-beta3",
-    "2.11.0preview", "2.11.0.preview4", "2.11.0rc1", "2.11.0rc1.dev2", "2.11.0.dev20260101", "2.11.0.post1", "2.11.0.post2+x", "2.11.0a1.post3",
+    "2.11.0preview", "2.11.0.preview4", "2.11.0rc1", "2.11.0rc1.dev2", "2.11.0.dev20260101", "2.11.0.post1", "2.11.0.post2+x", "2.11.0a1.post3", "2.11.3",
     "6.8.0-45-generic", "6.8.0-45.46~22.04", "6.17.0-19.19~24.04.2", "6.17.1-300.fc43.x86_64", "6.18.0-rc6+", "6.3.42134-a9a80e791",
     "7.0.0.70000-17~24.04", "6.3.60304", "6.3.60404", "6.3.10000", "6.3.9999", "1.0.10001", "7.2.1.70201.70202", "7.2.x", "5.15.167.4-microsoft",
     "1" + "0" * 18, "1" + "0" * 17, "3.8.0+git4cff872c.rocm10.0.0", "unknown", "", " 2.4 ", "2.4:1", "2.4_3", "2.4 beta",
@@ -145,6 +145,9 @@ def complaints(matrix: Matrix) -> str:
     lines += ["", *damaged, ""]
     found = [*checks._each(entries, DAY, (), checks._OF_OURS), *checks._together(entries, root)]
     lines += sorted(f"{p.level} {p.check} {p.file} {p.key} {p.field}: {p.message}" for p in found)
+    rows = tuple(entry.value for entry in entries if isinstance(entry.value, Row))
+    for table in diff(matrix, msgspec.structs.replace(matrix, rows=rows[:-1])):
+        lines += ["", f"== the matrix with these rows: {table.title}", *(" | ".join(line) for line in table.lines)]
     for kind in ("version", "release", "number", "word", "flag", "log", "list"):
         said = (
             condition_fault(kind, one)

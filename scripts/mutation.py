@@ -124,15 +124,15 @@ def recorded() -> Recorded:
 def tests_of(fault: Fault) -> list[str]:
     """The tests for a fault, as pytest takes them: those that run its statement, the nearest and quickest first, for `BUDGET` seconds.
 
-    A statement at the top of a module runs at import, before any test: for it, every test that runs a line of the module counts, for a
-    module of data alone the tests of the files that name it, and the broad ones.
+    A statement at the top of a module runs when the first test imports it, and serves all: for it, every test that runs a function of the
+    module counts, for a module of data alone the tests of the files that name it, and the broad ones.
     """
     known = recorded()
-    by_line = known.lines[fault.file]
-    span = min((s for s in statements(ROOT / fault.file) if fault.line in s), key=len, default=range(fault.line, fault.line + 1))
-    names = set().union(*(by_line.get(line, set()) for line in span))
-    if not names:
-        names = (set().union(*by_line.values()) or _naming(fault.file)) | {name for name in known.seconds if BROAD in name}
+    by_line, inside = known.lines[fault.file], statements(ROOT / fault.file)
+    span = min((s for s in inside if fault.line in s), key=len, default=None)
+    names = {name for one in ([span] if span else inside) for line in one for name in by_line.get(line, ())}
+    if span is None:
+        names = (names or _naming(fault.file)) | {name for name in known.seconds if BROAD in name}
     stem = Path(fault.file).stem
     ordered = sorted(names, key=lambda name: (stem not in name, known.seconds[name]))
     out: list[str] = []
