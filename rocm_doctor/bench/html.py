@@ -11,8 +11,8 @@ from rocm_doctor.figures.types import BenchReport, Cause, Device, Figure
 WIDTH, HEIGHT = 320, 26
 DOTS = 60
 """Samples drawn at most."""
-_STYLE = """body{font:15px/1.4 system-ui,sans-serif;max-width:70em;margin:2em auto;padding:0 1em}table{border-collapse:collapse}
-td,th{padding:.2em .6em;text-align:left;border-bottom:1px solid #ddd}td.n{text-align:right;font-variant-numeric:tabular-nums}
+_STYLE = """body{font:15px/1.4 system-ui,sans-serif;max-width:85em;margin:2em auto;padding:0 1em}table{border-collapse:collapse}
+td,th{padding:.2em .6em;text-align:left;border-bottom:1px solid #ddd}td.n,td:first-child{white-space:nowrap}td.n{text-align:right;font-variant-numeric:tabular-nums}
 .slow{color:#b00;font-weight:600}.ok{color:#060}svg{display:block}pre{background:#f4f4f4;padding:.5em}"""
 
 
@@ -37,7 +37,7 @@ def _gpu(report: BenchReport, gpu: Device) -> str:
 
 def _row(figure: Figure) -> str:
     kind = {"slow": "slow", "as expected": "ok"}.get(figure.verdict, "")
-    told = " ".join(filter(None, (figure.verdict if figure.reference else "", escape(words(figure)))))
+    told = ": ".join(filter(None, (figure.verdict if figure.reference else "", escape(words(figure)))))
     titles = "&#10;".join(
         escape(f"{r.kind}: {r.value:g} {figure.unit} ({r.ratio:.0%}), {r.words}; {r.source}") for r in figure.references
     )

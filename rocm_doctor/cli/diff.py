@@ -1,15 +1,16 @@
-"""`rocm-doctor diff`: two reports or bundles, likely causes first."""
+"""`rocm-doctor diff`: two reports, benchmarks or bundles, likely causes first."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 
 from rocm_doctor import pipeline
-from rocm_doctor.bounded import Unreadable, files
+from rocm_doctor.bounded import Unreadable, files, jsons
 from rocm_doctor.cli.common import InputError, load_matrix
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
@@ -23,7 +24,7 @@ from rocm_doctor.reports.json import read as read_report
 @click.option("--no-redact", is_flag=True, help="Keep host, user and serials in JSON.")
 @click.option("-v", "--verbose", is_flag=True, help="Show every difference.")
 def command(before: Path, after: Path, format_: str, no_redact: bool, verbose: bool) -> None:
-    """Compare two reports (--format json) or bundles: what changed, and which change can explain a finding.
+    """Compare two reports (--format json), also of `bench`, or bundles: what changed, and which change can explain a finding.
 
     Exit code 1 if AFTER has a root-cause error that BEFORE does not have, else 0.
     """
@@ -40,11 +41,11 @@ def command(before: Path, after: Path, format_: str, no_redact: bool, verbose: b
 
 
 def _report(path: Path, matrix: Matrix, no_redact: bool) -> Report:
-    """The report in a JSON file, or of a bundle; a usage error for anything else."""
+    """The report in a JSON file, or of a benchmark's report or a bundle; a usage error for anything else."""
     from rocm_doctor.redaction.shared import having_read, redact_report
     from rocm_doctor.sources.bundle import BundleError
 
-    if path.suffix == ".json" and not path.is_dir():
+    if path.suffix == ".json" and not path.is_dir() and not _of_bench(path):
         try:
             return read_report(files.read(path))
         except (OSError, Unreadable) as exc:
@@ -59,3 +60,11 @@ def _report(path: Path, matrix: Matrix, no_redact: bool) -> Report:
     if not (report.snapshot.facts or report.snapshot.gpus or report.findings):
         raise InputError(f"{path}: neither a report nor a bundle: it has no facts of a machine; make one with `bundle`")
     return report if no_redact else redact_report(report, having_read(artifacts))
+
+
+def _of_bench(path: Path) -> bool:
+    """Whether the file is a report of `bench`, whose figures are facts as any others."""
+    try:
+        return jsons.decode(files.read(path), dict[str, Any]).get("kind") == "bench"
+    except (OSError, Unreadable):
+        return False
