@@ -74,12 +74,19 @@ class Loaded(NamedTuple):
     class_number: dict[str, int]
     starts: list[int]
     worth: list[float]
+    amounts: memoryview
+    """The weights in steps, with their signs."""
 
     def number(self, name: str) -> int | None:
         """The number of a feature of a text."""
         wanted = key(name)
         place = bisect_left(self.keys, wanted)
         return place if place < len(self.keys) and self.keys[place] == wanted else None
+
+    def of(self, number: int) -> Iterable[tuple[int, int]]:
+        """The classes that the feature speaks for or against, with its weights in steps."""
+        mine = slice(self.starts[number], self.starts[number + 1])
+        return zip(self.weights.post_class[mine], self.amounts[mine])
 
     def step(self, number: int) -> float:
         """The worth of one step of the feature's weights."""
@@ -113,6 +120,7 @@ def load(path: Path = WEIGHTS) -> Loaded | None:
         dict(zip(weights.classes, range(len(weights.classes)))),
         [0, *accumulate(weights.counts)],
         [2 ** (-step / SCALE_STEPS) for step in range(256)],
+        memoryview(weights.post_weight).cast("b"),
     )
 
 
@@ -146,12 +154,10 @@ def scores(loaded: Loaded, report: Vector, findings: Iterable[str]) -> list[floa
     """The score of each class: words and facts, how common it is, and what rows found."""
     weights = loaded.weights
     made = [0.0] * len(weights.classes)
-    starts, classes, amounts = loaded.starts, weights.post_class, weights.post_weight
     for number, value in report.values.items():
         step = value * loaded.step(number)
-        for place in range(starts[number], starts[number + 1]):
-            amount = amounts[place]
-            made[classes[place]] += step * (amount - 256 if amount > 127 else amount)
+        for place, amount in loaded.of(number):
+            made[place] += step * amount
     made = [weights.steepness * s + b for s, b in zip(made, weights.bias)]
     for name, gain in finding_scores(findings, weights.findings):
         if name in loaded.class_number:
@@ -192,11 +198,9 @@ def gains(loaded: Loaded, made: Sequence[float], fact_of: Callable[[str], str]) 
     for name, number in loaded.fact_number.items():
         if fact := fact_of(name):
             mean = square = 0.0
-            for place in range(loaded.starts[number], loaded.starts[number + 1]):
-                amount = weights.post_weight[place]
-                amount = amount - 256 if amount > 127 else amount
-                mean += made[weights.post_class[place]] * amount
-                square += made[weights.post_class[place]] * amount * amount
+            for place, amount in loaded.of(number):
+                mean += made[place] * amount
+                square += made[place] * amount * amount
             step = weights.steepness * FACT * loaded.step(number)
             common = math.exp(-weights.idf[number] / IDF_STEPS)
             found[fact] = found.get(fact, 0.0) + common * (square - mean * mean) * step * step / 2
@@ -210,8 +214,8 @@ def carried_by(loaded: Loaded, report: Vector, name: str, most: int = 8) -> list
     found: list[tuple[str, float]] = []
     for number, value in report.values.items():
         place = weights.post_class.find(wanted, starts[number], starts[number + 1])
-        if place >= 0 and weights.post_weight[place] <= 127:
-            found.append((report.names[number], value * loaded.step(number) * weights.post_weight[place]))
+        if place >= 0 and loaded.amounts[place] > 0:
+            found.append((report.names[number], value * loaded.step(number) * loaded.amounts[place]))
     return sorted(found, key=lambda one: (-one[1], one[0]))[:most]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
@@ -264,10 +265,15 @@ def fact_of(feature: str) -> str:
 def _said(complaint: str, matrix: Matrix) -> Iterator[str]:
     """What the text says, by the phrases of the catalog, whichever words it uses for it."""
     low = complaint.lower()
-    said = {phrase.says for phrase in matrix.phrases if any(_holds(low, one) for one in phrase.any)}
+    said = {phrase.says for phrase in matrix.phrases if any(_begins(one) in low and _holds(low, one) for one in phrase.any)}
     yield from (f"f:{name}" for name in said)
     if said & _BEFORE:
         yield from (f"f:{name}, and it worked before" for name in said if name.endswith(" changed"))
+
+
+@cache
+def _begins(alternative: str) -> str:
+    return alternative.partition("*")[0]
 
 
 def _holds(low: str, alternative: str) -> bool:
