@@ -148,10 +148,11 @@ def _bounded(lines: list[Line]) -> list[Line]:
         if room <= 0:
             break
         kind = re.sub(r"\d+", "#", line.text)
-        if kind not in seen and _TELLING.search(line.text):
+        if kind not in seen:
             seen.add(kind)
-            middle.append(line)
-            room -= len(line.text) + 1
+            if _TELLING.search(line.text):
+                middle.append(line)
+                room -= len(line.text) + 1
     return [*lines[:first], *middle, *lines[last:]]
 
 

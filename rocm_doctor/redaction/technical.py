@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
@@ -45,6 +46,11 @@ def is_around(text: str, start: int, end: int) -> bool:
     here = Around(
         text[max(0, start - _REACH) : start].rpartition("\n")[2], text[start:end], text[end : end + _REACH].partition("\n")[0]
     )
+    return _any_test(here)
+
+
+@lru_cache(10_000)  # a log repeats its lines
+def _any_test(here: Around) -> bool:
     return any(test(here) for test in _TESTS)
 
 
