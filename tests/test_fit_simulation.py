@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -96,6 +97,14 @@ def test_lora_on_experts_is_what_peft_makes_of_the_names_of_a_dense_mlp() -> Non
     attention = 16 * (2 * (2048 + 4096) + 2 * (2048 + 512))
     each = 32 * (2048 + 2 * 768) + 16 * (2048 + 768)
     assert found.trainable == 2 * (attention + 128 * each)
+
+
+def test_without_peft_lora_on_experts_is_refused() -> None:
+    from rocm_doctor.workers.fit import build
+
+    model = SimpleNamespace(config=SimpleNamespace(model_type="qwen3_moe"))
+    with pytest.raises(ValueError, match="simulated with peft"):
+        build.inject(model, {"targets": ["q_proj", "gate_proj"]})
 
 
 def test_the_attention_kernel_decides() -> None:
