@@ -161,6 +161,140 @@ _PLACES = {
     "gmt",
 }
 """Countries and languages: as public as a time zone."""
+_MAKES = frozenset(
+    [
+        "aes",
+        "aesgcm",
+        "alienware",
+        "aorus",
+        "arc",
+        "artful",
+        "bcm",
+        "beaver",
+        "bionic",
+        "blackwell",
+        "bluefield",
+        "bookworm",
+        "breezy",
+        "bullseye",
+        "buster",
+        "chacha20",
+        "connectx",
+        "cosmic",
+        "cuttlefish",
+        "dapper",
+        "dingo",
+        "disco",
+        "ecdhe",
+        "ecdsa",
+        "ed25519",
+        "edgy",
+        "elitebook",
+        "emerald",
+        "eoan",
+        "ermine",
+        "feisty",
+        "focal",
+        "forky",
+        "fossa",
+        "gaudi",
+        "gcm",
+        "geforce",
+        "groovy",
+        "gutsy",
+        "hamm",
+        "hardy",
+        "hippo",
+        "hirsute",
+        "hoary",
+        "ideapad",
+        "impish",
+        "indri",
+        "intrepid",
+        "jammy",
+        "jaunty",
+        "jellyfish",
+        "jetson",
+        "karmic",
+        "kinetic",
+        "kodkod",
+        "kudu",
+        "latitude",
+        "legion",
+        "lobster",
+        "lucid",
+        "lunar",
+        "mantic",
+        "maverick",
+        "minotaur",
+        "mlnx",
+        "natty",
+        "numbat",
+        "obsidian",
+        "ocelot",
+        "ofed",
+        "omen",
+        "oneiric",
+        "onyx",
+        "optiplex",
+        "oracular",
+        "orin",
+        "oriole",
+        "plucky",
+        "poly1305",
+        "poweredge",
+        "precision",
+        "proart",
+        "probook",
+        "proliant",
+        "pss",
+        "puffin",
+        "puma",
+        "quadro",
+        "quantal",
+        "questing",
+        "quokka",
+        "raccoon",
+        "raring",
+        "resolute",
+        "rog",
+        "rsassa",
+        "sarge",
+        "saucy",
+        "secp256r1",
+        "sha384",
+        "slink",
+        "squeeze",
+        "stoat",
+        "stretch",
+        "strix",
+        "tapir",
+        "teal",
+        "thinkpad",
+        "thinkstation",
+        "titan",
+        "trixie",
+        "tuf",
+        "turquoise",
+        "uakari",
+        "utopic",
+        "vicuna",
+        "vivid",
+        "warbler",
+        "warty",
+        "wheezy",
+        "wily",
+        "x25519",
+        "x448",
+        "xavier",
+        "xenial",
+        "yakkety",
+        "zbook",
+        "zenbook",
+        "zesty",
+    ]
+)
+"""Makers and their series, ciphers, code names of distributions."""
 _PERSONS = {"anna", "carlo", "eda", "gil", "gita", "otto", "pam", "pavel", "roberto", "sam", "sid", "tom", "ulrik"}
 """First names that many texts hold."""
 _OWN, _CODE, _CATALOG, _PROPER = 2, 12, 5, 3
@@ -219,6 +353,14 @@ def _pages() -> Iterator[str]:
             yield re.sub(r"https?://\S+", " ", path.read_text("utf-8"))
 
 
+def _commands() -> set[str]:
+    """The programs of a system that has Slurm and developers' tools."""
+    names = (path.name for folder in ("/usr/bin", "/usr/sbin") for path in Path(folder).iterdir())
+    return {
+        p.casefold() for name in names for run in RUN.findall(name) for p in (run, *pieces(run)) if p.isalpha() and len(p) > 2
+    }
+
+
 def _printed(folder: Path) -> Iterator[str]:
     """What tools printed, on many machines."""
     for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.suffix not in (".gz", ".md")):
@@ -263,7 +405,14 @@ def main() -> None:
     our_code = _held(_our_code())
     printed = {w for w, n in _held(_printed(args.tools)).items() if n >= _OWN and not any(map(str.isdigit, w[-2:]))}
 
-    field = words() | printed | {w for w in known_to_us if w.isalpha()} | {w for w in our_code if w.isalpha() and w not in proper}
+    field = (
+        words()
+        | _MAKES
+        | _commands()
+        | printed
+        | {w for w in known_to_us if w.isalpha()}
+        | {w for w in our_code if w.isalpha() and w not in proper}
+    )
     field |= {w for w, n in (own + known_to_us).items() if n >= (_PROPER if w in proper else _OWN)}
     field |= {w for w, n in code.items() if n >= (_CODE * 10 if w in proper else _CODE) and w.isalpha()}
     field |= {
@@ -271,7 +420,7 @@ def main() -> None:
         for w in (*known().public_hosts, *known().public_owners, *known().accounts, *known().groups)
         for p in RUN.findall(w)
     }
-    spoken = english | _CALENDAR | _PLACES
+    spoken = english | _CALENDAR | _PLACES | _MAKES
     for language in _LANGUAGES:
         held = _catalogs(args.catalogs, language)
         spoken |= {w for w, n in held.items() if n >= _CATALOG and w.isalpha() and len(w) > 2 and w not in proper}

@@ -183,9 +183,12 @@ def containers(text: str) -> Spans:
 
 
 _PHONE = regex(
-    r"(?<![\w.:/-])(?<!\d\d )(?:\(0?\d{2,5}\)[ /-]?\d{2,5}(?:[ .-]?\d{2,5}){1,3}|0[1-9]\d{0,4}[-/ ]\d{2,4}(?:[ -]\d{2,5}){1,2}|0[1-9](?:[ .-]\d{2}){4}"
-    r"|0[1-9]\d{1,4}[-/ ]{1,3}\d{5,9}|[2-9]\d\d-[2-9]\d\d-\d{4})(?![\w.:/-]|,\d| \d\d(?: |$))"
+    r"(?<![\w.:/-])(?<!\d\d )(?:\(0?\d{2,5}\)[ /-]?\d{2,5}(?:[ .-]?\d{2,5}){1,3}|0[1-9]\d{0,4}[-/ ]\d{2,5}(?:[ -]\d{2,5}){1,2}|0[1-9](?:[ .-]\d{2}){4}"
+    r"|0[1-9]\d{1,4}[-/ ]{1,3}\d{5,9})(?![\w:/-]|[.,]\w| \d\d(?: |$))"
 )
+
+
+_AMERICAN = regex(r"-(?<=[2-9]\d\d-)[2-9]\d\d-\d{4}(?![\w-])")
 
 
 def phones(text: str) -> Spans:
@@ -193,3 +196,22 @@ def phones(text: str) -> Spans:
     for m in _PHONE.finditer(text):
         if 9 <= sum(map(str.isdigit, m[0])) <= 13:
             yield m.span()
+    for m in _AMERICAN.finditer(text):
+        start = m.start() - 3
+        if not start or not (text[start - 1].isalnum() or text[start - 1] in "-._"):
+            yield start, m.end()
+
+
+_KEY = regex(r"-(?<=[A-Z0-9]{4}-)[A-Z0-9]{4,5}(?:-[A-Z0-9]{4,5}){2,5}(?![\w-])")
+
+
+def license_keys(text: str) -> Spans:
+    """Keys of licences: groups of four or five capitals and digits. Groups of hexadecimal digits are ids."""
+    done = 0
+    for m in _KEY.finditer(text):
+        start = m.start() - 4 - (m.start() > 4 and text[m.start() - 5].isalnum())
+        bare = text[start : m.end()].replace("-", "")
+        apart = start >= done and (not start or not (text[start - 1].isalnum() or text[start - 1] in "-_"))
+        if apart and bare.isupper() and any(map(str.isdigit, bare)) and any(c in "GHIJKLMNOPQRSTUVWXYZ" for c in bare):
+            yield start, m.end()
+        done = m.end()

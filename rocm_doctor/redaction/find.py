@@ -13,7 +13,9 @@ from rocm_doctor.redaction import addresses, machines, people
 from rocm_doctor.redaction.known import anonymous, distinctive
 from rocm_doctor.redaction.rules import Found, Pattern, Rule, RuleSet
 
-PSEUDONYM = regex(r"<(?:user|host|home|email|token|uuid|serial|ip|mac|container|account|group|bucket|network|phone|name)[- ]\d+>")
+PSEUDONYM = regex(
+    r"<(?:user|host|home|email|token|uuid|serial|ip|mac|container|account|group|bucket|network|phone|place|name)[- ]\d+>"
+)
 """What stands for a secret once it is replaced."""
 NAMES = frozenset({"user", "host", "account", "group", "bucket", "network", "name"})
 """Kinds that are names: two spellings of one are one, and what identifies no one stays."""
@@ -65,6 +67,7 @@ _SHAPES = (
     ("ip", addresses.ips),
     ("email", addresses.emails),
     ("phone", addresses.phones),
+    ("token", addresses.license_keys),
 )
 
 

@@ -45,6 +45,67 @@ def _digits(least: int) -> Callable[[re.Match[str]], bool]:
     return lambda match: least <= sum(map(str.isdigit, match["phone"])) <= 15
 
 
+_HAN = r"[\u3400-\u9fff]"
+_HONORIFICS = ("\u3055\u3093", "\u69d8", "\u6c0f", "\ub2d8", "\uc528", "\u5148\u751f", "\u8001\u5e08", "\u5e08\u5144")
+_INTRODUCTIONS = (
+    "\u6211\u662f", "\u6211\u53eb", "\u672c\u4eba", "\u59d3\u540d", "\u8054\u7cfb", "\u8054\u7cfb\u4eba", "\u8d1f\u8d23\u4eba", "\u7ba1\u7406\u5458", "\u540c\u4e8b",
+    "\u5bfc\u5e08", "\u8bf7\u627e", "\u611f\u8c22", "\u8c22\u8c22", "\u4f5c\u8005", "\u79c1\u306f", "\u540d\u524d\u306f", "\u62c5\u5f53\u306f",
+)  # fmt: skip
+"""What stands before a name in Chinese and Japanese: `I am`, `my name is`, `contact`, `in charge`, `administrator`, `thanks`."""
+_SURNAMES = (
+    "\u738b\u674e\u5f20\u5218\u9648\u6768\u8d75\u9ec4\u5468\u5434\u5f90\u5b59\u80e1\u6731\u9ad8\u6797\u4f55\u90ed\u9a6c\u7f57\u6881\u5b8b\u90d1\u8c22\u97e9\u5510\u51af\u4e8e\u8463\u8427\u7a0b\u66f9\u8881\u9093"
+    "\u8bb8\u5085\u6c88\u66fe\u5f6d\u5415\u82cf\u5362\u848b\u8521\u8d3e\u4e01\u9b4f\u859b\u53f6\u960e\u4f59\u6f58\u675c\u6234\u590f\u949f\u6c6a\u7530\u4efb\u59dc\u8303\u65b9\u77f3\u59da\u8c2d\u5ed6\u90b9\u718a"
+    "\u91d1\u9646\u90dd\u5b54\u767d\u5d14\u5eb7\u6bdb\u90b1\u79e6\u6c5f\u53f2\u987e\u4faf\u90b5\u5b5f\u9f99\u4e07\u6bb5\u96f7\u94b1\u6c64\u5c39\u9ece\u6613\u5e38\u6b66\u4e54\u8d3a\u8d56\u9f9a\u6587\u6b27\u8bf8"
+    "\u53f8\u4e0a\u4f50\u9234\u9ad8\u4f0a\u6e21\u5c71\u4e2d\u5c0f\u5409\u52a0\u6728\u658e\u6e05\u68ee\u6c60\u6a4b\u962a\u5ca1\u5f8c\u524d\u9577\u8fd1\u677e\u7af9\u5ddd\u6751"
+)
+"""First characters of the commonest surnames of China and Japan."""
+_AFTER_NAME = r"[\s,.;:!?()\uff0c\u3002\u3001\uff1b\uff01\uff08\uff09@<]|\u7684|\u5728|\u6765\u81ea|\u8001\u5e08|\u3067\u3059|\u3068\u7533|$"
+_BODIES = (
+    "\u516c\u53f8", "\u79d1\u6280", "\u96c6\u56e2", "\u533b\u9662", "\u5927\u5b66", "\u5b66\u9662", "\u7814\u7a76\u9662", "\u7814\u7a76\u6240", "\u5b9e\u9a8c\u5ba4", "\u94f6\u884c",
+    "\u5927\u5b78", "\u682a\u5f0f\u4f1a\u793e", "\u75c5\u9662", "\u7814\u7a76\u5ba4", "\u9280\u884c", "\uc8fc\uc2dd\ud68c\uc0ac", "\ub300\ud559\uad50", "\uc5f0\uad6c\uc18c", "\ubcd1\uc6d0",
+)  # fmt: skip
+"""What companies, hospitals, universities and laboratories are called."""
+_LEAD = re.compile(r".*[\u6211\u5728\u662f\u7684\u4e3a\u7ed9\u548c\u4e0e\u6765\u81ea\u4eec]")
+
+
+def _of_somebody(match: re.Match[str]) -> bool:
+    """Whether a name comes before the word for what it is: `a company` alone is none."""
+    return len(match["account"]) > 4 or not _LEAD.match(match["account"])
+
+
+_NUMBERED = (
+    "customer", "patient", "employee", "client", "member", "account", "contract", "license", "licence", "passport", "ssn", "imei", "meid", "iccid", "orcid", "tax id", "vat",
+    "insurance", "policy", "student", "matrikelnr", "matriculation", "personnel", "staff", "badge", "asset", "invoice", "kundennummer", "personalnummer", "cost center", "cost centre",
+)  # fmt: skip
+"""What numbers are given to."""
+_AT_ALL = frozenset(
+    (
+        "all",
+        "channel",
+        "dataclass",
+        "everyone",
+        "everybody",
+        "here",
+        "maintainers",
+        "override",
+        "param",
+        "property",
+        "return",
+        "staticmethod",
+        "team",
+        "torch",
+        "triton",
+        "world",
+    )
+)
+
+
+def _mentioned(match: re.Match[str]) -> bool:
+    """Whether a sign and a word mention somebody: no decorator on a line of its own, nothing that everybody is."""
+    line = match.string[match.string.rfind("\n", 0, match.start()) + 1 :].partition("\n")[0]
+    return match["user"].casefold() not in _AT_ALL and line.strip() != match.group().strip()
+
+
 PERSONS = (
     Rule(
         ("author", "committer", "commit:", "-by:", "from:", "to:", "cc:", "maintainer", "reporter", "van:", "von:", "an:", "aan:", "de:"),
@@ -127,7 +188,40 @@ PERSONS = (
         Pattern(r"[^\W\d_][\w .]{0,20}?[.:\uff1a ]{1,4}(?P<phone>\+?[\d(][\d ().-]{6,18}\d)", re.I),
         accept=_digits(8),
     ),
-    Rule(("\u3055\u3093", "\u69d8", "\u6c0f", "\ub2d8", "\u5148\u751f"), Pattern(r"(?<![\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])(?P<user>[\u3400-\u9fff]{2,4}|[\uac00-\ud7a3]{2,4}) ?(?:\u3055\u3093|\u69d8|\u6c0f|\ub2d8|\u5148\u751f)"), "line"),
+    Rule(_HONORIFICS, Pattern(rf"(?<!{_HAN})(?P<user>{_HAN}{{2,4}}|[\uac00-\ud7a3]{{2,4}}) ?(?:{_any(_HONORIFICS)})"), "line"),
+    Rule(_INTRODUCTIONS, Pattern(rf"(?:{_any(_INTRODUCTIONS)})[:\uff1a ]{{0,2}}(?P<user>[{_SURNAMES}]{_HAN}{{1,3}}?)(?={_AFTER_NAME})"), sure=False),
+    Rule(_BODIES, Pattern(rf"(?P<account>{_HAN}{{2,12}}?(?:{_any(_BODIES)})|(?:\u682a\u5f0f\u4f1a\u793e|\uc8fc\uc2dd\ud68c\uc0ac) ?[^\s,.\u3001\u3002]{{2,12}})"), "line", accept=_of_somebody),
+    Rule(
+        (" street", " st ", " st.", " st,", " rd ", " rd.", " rd,", " road", " ave ", " ave.", " ave,", " avenue", " lane", " drive", " court", " square", " boulevard", " blvd", " terrace", " way,"),
+        Pattern(rf"(?<![\w.])(?P<place>\d{{1,5}}[A-Za-z]?(?: {_CAPITAL}){{1,4}} (?:St|Street|Rd|Road|Ave|Avenue|Lane|Ln|Drive|Dr|Way|Court|Ct|Square|Place|Blvd|Boulevard|Terrace)\b\.?(?:,? (?:Apt|Suite|Unit|Floor|#)\.? ?\w+)?)"),
+        "line",
+    ),
+    Rule(
+        ("stra\u00dfe ", "strasse ", "str. ", "weg ", "gasse ", "allee ", "platz "),
+        Pattern(r"(?<![\w.-])(?P<place>[A-Z\u00c0-\u00de][\w.-]*(?: ?[Ss]tra\u00dfe|strasse|str\.|weg|gasse|allee|platz|ring|damm|ufer) \d{1,4} ?[a-z]?(?:, \d{4,5} \w+)?)(?![\w.])"),
+        "line",
+    ),
+    Rule(
+        ("rue ", "avenue ", "boulevard ", "chemin ", "quai ", "calle ", "avenida ", "viale ", "rua ", "plaza ", "piazza ", "ulica ", "ul. "),
+        Pattern(
+            r"(?<![\w.])(?P<place>\d{1,4}(?: bis)?,? (?:rue|avenue|boulevard|chemin|quai) [^\n,;.(]{3,40}|(?:Calle|Avenida|Via|Viale|Rua|Plaza|Piazza|[Uu]lica|[Uu]l\.) [A-Z\u00c0-\u00de][^\n,\d;(]{2,40},? (?:n[\u00ba\u00b0.] ?)?\d{1,4})"
+        ),
+        "line",
+    ),
+    Rule(("herr ", "frau ", "monsieur ", "madame ", "se\u00f1or ", "se\u00f1ora ", "signor ", "mr ", "mr. ", "mrs ", "mrs. ", "ms. "), Pattern(r"(?<![^\W_])(?:herr|frau|monsieur|madame|se\u00f1ora?|signora?|mrs?\.?|ms\.) (?P<user>[^\W\d_]{3,30})", re.I), sure=False),
+    Rule(
+        _NUMBERED,
+        Pattern(
+            rf"(?<![^\W_])(?i:{_any(_NUMBERED)})[ _-]{{0,2}}(?i:number|no|nr|id|key|code)?\.?(?: is)?[ \t]?[:=#]?[ \t]{{0,8}}[\"']?(?P<serial>(?=[A-Z0-9-]*\d)[A-Z0-9](?:[A-Z0-9]|-(?=[A-Z0-9])){{3,30}})(?![\w.:])"
+        ),
+    ),
+    Rule(("born", "birth", "geboren", "dob"), Pattern(r"(?:born|birth\w*|geboren|dob)[ :]{1,3}(?:on |am )?(?P<serial>\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}-\d\d-\d\d)", re.I)),
+    Rule(("@",), Pattern(r"(?<![\w@/.:=+-])@(?P<user>[A-Za-z][\w-]{2,38})(?![\w(@/.:=])(?=[ ,.!?)]|$)"), "line", accept=_mentioned),
+    Rule(
+        ("discord.gg/", "discord.com/invite/", "zoom.us/j/", "keybase.io/", "t.me/", "linkedin.com/in/", "twitter.com/", "instagram.com/", "facebook.com/", "orcid.org/", "meet.google.com/", "ntfy.sh/", "signal.me/", "wa.me/", "calendly.com/"),
+        Pattern(r"[\w.]+(?:/(?:invite|j|in))?/(?P<account>[\w.@-]{3,60})"),
+        learn=False,
+    ),
     Rule(("chat-id", "chat_id", "chatid"), Pattern(r"chat[-_]?id[\"']?[ =:]{1,3}[\"']?(?P<phone>-?\d{8,15})", re.I)),
     Rule(("(at)", "[at]", " at)", "(\u00e4t)"), Pattern(r"(?P<email>[\w.+-]{1,60} ?[(\[] ?(?:at|\u00e4t) ?[)\]] ?[\w-]{1,60}(?: ?(?:\.|[(\[] ?dot ?[)\]]) ?[\w-]{1,60}){1,4})", re.I), "line"),
 )  # fmt: skip

@@ -37,8 +37,9 @@ class Around(NamedTuple):
         return self.before + self.word + self.after
 
 
-_LAST = regex(r"[^\s\"'`<>|;,]*$")
-_FIRST = regex(r"[^\s\"'`<>|;,]*")
+_LAST = regex(r"(?:[^\s\"'`<>|;,]|<[a-z]{2,9}[- ]\d{1,6}>)*$")
+_FIRST = regex(r"(?:[^\s\"'`<>|;,]|<[a-z]{2,9}[- ]\d{1,6}>)*")
+"""What is written without a space, with what was replaced in it."""
 
 
 def is_around(text: str, start: int, end: int) -> bool:
@@ -70,9 +71,11 @@ _PACKAGE_BEFORE = regex(
     r"|Requirement already satisfied: |Building wheels? for |Installing collected packages: .*|Successfully installed .*|Downloading |Using cached |Found existing installation: |ModuleNotFoundError: .*)\S*$"
 )
 _PACKAGE_AFTER = regex(
-    r"[\w.-]*(?:(?:==|>=|<=|~=|!=)\d|(?!\s*\d{2,3}(?:\.\d{1,3}){3}(?![\w.]))(?:@? ?\(?v?\d+\.\d+[\w.+]*\)?\s*$|[ \t]+v?\d+(?:\.\d+)+[\w.+-]*[ \t]*(?:$|[a-z])))"
+    r"(?:[\w.-]|<[a-z]{2,9}[- ]\d{1,6}>)*(?:(?:==|>=|<=|~=|!=)\d|[ \t]*[@ \t(][ \t(]*(?!\d{2,3}(?:\.\d{1,3}){3}(?![\w.]))v?\d+\.\d+[\w.+-]*\)?[ \t]*(?:$|[a-z]))"
 )
 _IMPORTED = regex(r"[\w.]* import\b")
+_NUMBERED = regex(r"[\w.-]* v?(?!\d{1,3}(?:\.\d{1,3}){3}(?![\w.]))\d+\.\d+\.\d+(?![\d.]*-\d+-)")
+"""A version of three numbers behind a name; `uname -a` has a host's name before the kernel's."""
 _ALONE = regex(r"^[\s|*-]*[\w.-]*$")
 
 
@@ -80,6 +83,8 @@ def _is_package(here: Around) -> bool:
     """A package in a list with its version, or where one is installed or imported."""
     if here.before.endswith("from ") or re.search(r"\bfrom [\w.]*$", here.before):
         return _IMPORTED.match(here.after) is not None
+    if _NUMBERED.match(here.after) and not here.before.endswith("Linux "):
+        return True
     return bool(
         _PACKAGE_BEFORE.search(here.before)
         or (_PACKAGE_AFTER.match(here.after) and ("==" in here.chunk or _ALONE.match(here.before)))
@@ -100,7 +105,7 @@ def _is_of_software(here: Around) -> bool:
     return bool(_LIBRARY.search(here.chunk) or ("@" not in begin and _ROOTS.search(begin)))
 
 
-_OWNER = regex(r"(?:^|[/=:])([\w.-]+)/[\w.-]*$")
+_OWNER = regex(r"(?:^|[=:]|\.(?:co|com|io|org|ai)/(?:datasets/|spaces/)?)([\w.-]+)/[\w.-]*$")
 
 
 def _is_public_repository(here: Around) -> bool:
@@ -128,7 +133,7 @@ _KERNEL = regex(r"^(?:.{0,60}kernel: ?)?\[ *\d+\.\d{6}\]|^.{0,60} kernel:|^<\d>\
 
 def _is_of_kernel(here: Around) -> bool:
     """A driver or a device in a line of the kernel, unless it is a number of one device."""
-    return here.word.isalpha() and _KERNEL.match(here.line) is not None
+    return (here.word.isalpha() or "Hardware Error" in here.line) and _KERNEL.match(here.line) is not None
 
 
 _HEX = regex(r"[0-9a-fA-F]{5,}")
@@ -168,15 +173,18 @@ _PRODUCT_BEFORE = regex(
     r"|model name|codename|sku|distro|distribution|pretty_name|os|processor|chipset|architecture|controller|subsystem)[\"']?[ \t]*(?:[:=|]|\[\d{4}\]:)[^@\n]*$"
 )
 _SYSTEM_BEFORE = regex(
-    r"\b(?:Linux|Windows|Ubuntu|Debian|Fedora|AMD|Radeon|Instinct|Ryzen|EPYC|Navi|Vega)(?: \(?[A-Z0-9][\w.()/+-]*){0,4} [(\[]?$"
+    r"\b(?:Linux|Windows|Ubuntu|Debian|Fedora|NixOS|AMD|Radeon|Instinct|Ryzen|EPYC|Navi|Vega|ASUS|ASUSTeK|ASRock|Gigabyte|GIGABYTE|MSI|Supermicro|Dell|HP|HPE|Lenovo|Intel"
+    r"|NVIDIA|Broadcom|Mellanox|Realtek|Samsung|Sapphire|PowerColor|XFX|Minisforum|Framework|ThinkPad|Jetson|GeForce|Quadro|Tesla)(?: \(?[A-Z0-9][\w.()/+-]*){0,4} [(\[]?$"
 )
+_CODENAME_BEFORE = regex(r"\b[A-Z]\w* ?\d+(?:\.\d+)*,? \(?(?:[A-Z][a-z]+ )?$|\d+\.\d+ \((?:[A-Z][a-z]+ )?$")
+"""The release of a system before its code name: `NixOS 25.05 (Warbler)`."""
 
 
 def _is_product(here: Around) -> bool:
     """A part of the name of a product, of a system or of a firmware."""
     if _PRODUCT_BEFORE.search(here.before):
         return "/home" not in here.before
-    return here.word[0].isupper() and _SYSTEM_BEFORE.search(here.before) is not None
+    return here.word[0].isupper() and (_SYSTEM_BEFORE.search(here.before) or _CODENAME_BEFORE.search(here.before)) is not None
 
 
 PART = regex(r"1\d\d-[A-Z0-9]{5,12}-\w{1,4}|[A-Z]{2,4}-[0-9A-Z]{3,5}")
@@ -189,7 +197,7 @@ def _is_part_number(here: Around) -> bool:
 
 
 _MODEL_BEFORE = regex(
-    r"(?:model|product|part|firmware|bios|version|vbios|chipset|board|sku|mobo|dmi|cpu|processor|gpu|fw)\b[\w #()/.-]{0,24}(?:[:=]|\s{2})\s{0,40}[\w -]{0,60}$",
+    r"(?:model|product|part|network|ethernet|controller|adapter|firmware|bios|version|vbios|chipset|board|sku|mobo|dmi|cpu|processor|gpu|fw)\b[\w #()/.-]{0,24}(?:[:=]|\s{2})\s{0,40}[\w -]{0,60}$",
     re.I,
 )
 _MODEL = regex(r"(?=\w*[A-Z])(?=\w*\d)[A-Z0-9]{4,20}")

@@ -16,10 +16,10 @@ from itertools import chain, pairwise
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction import technical
 from rocm_doctor.redaction.find import PSEUDONYM
-from rocm_doctor.redaction.known import compounds, field_words, is_public, known, vocabulary, words
+from rocm_doctor.redaction.known import anonymous, compounds, distinctive, field_words, is_public, known, vocabulary, words
 from rocm_doctor.redaction.rules import Found
 
-RUN = regex(r"(?<![^\W_])(?:[^\W\d_][^\W_]{2,}|\d+[^\W\d_][^\W_]*)")
+RUN = regex(r"(?<![^\W_])(?!0x)(?:[^\W\d_][^\W_]{2,}|\d+[^\W\d_][^\W_]*)")
 INFLECTIONS = ("s", "ed", "ing", "er", "d")
 """Ends of English words whose stem is known. The vocabulary leaves such words out."""
 _OTHER_SCRIPT = regex(r"[\u0e00-\u0e7f\u0590-\u06ff\u0900-\u097f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff00-\uffef]")
@@ -63,12 +63,13 @@ def _is_word(word: str, known: frozenset[str]) -> bool:
 def unknown(text: str, found: Sequence[Found]) -> Iterator[Found]:
     """The words of `text` that are not known, without those of the places that were found already."""
     taken = _Taken(found)
-    for start, end, kind in chain(_words(text), _hosts(text), _compounds(text)):
+    for start, end, kind in chain(_words(text), _hosts(text), _compounds(text), _in_sentences(text), _folders(text)):
         if text[end : end + 1] == "<" and PSEUDONYM.match(text, end):
             continue  # `enx<mac-1>`
-        if not taken.at(start, end) and (kind == "host" or not technical.is_around(text, start, end)):
+        if not taken.at(start, end) and (kind in ("host", "account") or not technical.is_around(text, start, end)):
             yield Found(
-                *(_whole_host(text, start, end) if kind == "word" else (start, end)), "host" if kind == "host" else "name"
+                *(_whole_host(text, start, end) if kind == "word" else (start, end)),
+                kind if kind in ("host", "account") else "name",
             )
 
 
@@ -87,6 +88,24 @@ def _words(text: str) -> Iterator[Place]:
 
 def _hosts(text: str) -> Iterator[Place]:
     return ((*host.span(1), "host") for host in _HOSTS.finditer(text) if not _is_public(host[1]))
+
+
+_WHERE = regex(
+    r"(?<![\w-])(?:on|from|by|via|at|host|node|server|machine|cluster|workstation|box|user|called|named) ([a-z]{4,16})"
+    r"(?=[:,)]|\.(?!\w)|$| (?:and|is|was|with|the|I|it|we|only|works|fails|does|has)\b)",
+    re.M,
+)
+_FOLDER = regex(r"[/\\]((?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])[\w.-]{1,60})(?=[/\\]|\s|$)", re.M)
+
+
+def _in_sentences(text: str) -> Iterator[Place]:
+    """Words for a machine or a login that are common to no language of the field: `it hangs on eagle, and is fine`."""
+    return ((*m.span(1), "host") for m in _WHERE.finditer(text) if distinctive(m[1]) and not anonymous("host", m[1]))
+
+
+def _folders(text: str) -> Iterator[Place]:
+    """Folders and files that are named in Chinese, Japanese or Korean."""
+    return ((*m.span(1), "account") for m in _FOLDER.finditer(text))
 
 
 _HYPHEN = regex(r"-(?<=[A-Za-z0-9]-)(?=[A-Za-z0-9])")
@@ -223,7 +242,7 @@ def is_known_compound(compound: str) -> bool:
     if "-" not in low or low in compounds() or technical.PART.fullmatch(compound):
         return True
     parts = low.split("-")
-    if len(parts) > 3 and _LINKS & set(parts):
+    if len(parts) > 2 and _LINKS & set(parts[1:-1]):
         return True
     words = [p for p in parts if p.isalpha() and len(p) > 1]
     numbers = [p for p in parts if p.isdigit()]
