@@ -108,7 +108,12 @@ def sample(package: str, size: int, seed: str) -> list[Fault]:
 
 
 def statements(path: Path) -> list[range]:
-    """The lines of each simple statement inside a function: coverage notes a statement of several lines at some of them."""
+    """The lines of each simple statement inside a function, and of the head of each compound one: coverage notes a statement of several
+    lines at some of them.
+    """
     functions = [n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.FunctionDef)]
-    inside = [n for function in functions for n in ast.walk(function) if isinstance(n, ast.stmt) and not hasattr(n, "body")]
-    return [range(n.lineno, (n.end_lineno or n.lineno) + 1) for n in inside]
+    inside = [n for function in functions for one in function.body for n in ast.walk(one) if isinstance(n, ast.stmt)]
+    return [
+        range(n.lineno, max(n.lineno + 1, n.body[0].lineno) if hasattr(n, "body") else (n.end_lineno or n.lineno) + 1)
+        for n in inside
+    ]

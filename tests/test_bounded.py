@@ -288,6 +288,7 @@ CONTENTS: dict[str, bytes | None] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="makes FIFOs")
 @pytest.mark.parametrize("way", OPENERS)
 def test_no_file_holds_crashes_or_fills_us(way: str, tmp_path: Path) -> None:

@@ -29,6 +29,10 @@ HOSTILE = (
 )  # fmt: skip
 
 
+a_third = pytest.mark.parametrize("part", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
+"""A third of the hostile values by default, all with the slow tests."""
+
+
 def all_commands(report: Report) -> Iterator[Command]:
     for finding in report.findings:
         yield from (*finding.commands, *finding.verify, *((finding.settle,) if finding.settle else ()))
@@ -58,9 +62,10 @@ PASTES = (
 )
 
 
+@a_third
 @pytest.mark.parametrize("text", PASTES)
-def test_no_word_of_a_paste_enters_a_command(text: str) -> None:
-    for hostile in HOSTILE:
+def test_no_word_of_a_paste_enters_a_command(text: str, part: int) -> None:
+    for hostile in HOSTILE[part::3]:
         for command in all_commands(pipeline.judge(cut(text.replace("{x}", hostile), "paste"), load())):
             assert "EVIL" not in command.text, command
 
@@ -75,9 +80,10 @@ FILES = {
 }
 
 
+@a_third
 @pytest.mark.parametrize("name", FILES)
-def test_no_word_of_a_repository_enters_a_command(name: str, tmp_path: Path) -> None:
-    for number, hostile in enumerate(h for h in HOSTILE if h not in ("EVIL", "-EVIL")):  # a tag may be called so
+def test_no_word_of_a_repository_enters_a_command(name: str, part: int, tmp_path: Path) -> None:
+    for number, hostile in enumerate(h for h in HOSTILE[part::3] if h not in ("EVIL", "-EVIL")):  # a tag may be called so
         folder = tmp_path / str(number)
         folder.mkdir()
         (folder / name).write_text(FILES[name].replace("{x}", hostile), encoding="utf-8")

@@ -69,9 +69,11 @@ def test_the_table_counts_what_was_noticed() -> None:
 
 def test_the_tests_of_a_fault_are_those_that_run_its_statement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mutation, "ROOT", tmp_path)
-    (tmp_path / "f.py").write_text("TOP = 1\n\n\ndef f():\n    x = (\n        2\n    )\n    return x\n")
+    (tmp_path / "f.py").write_text(
+        "TOP = 1\n\n\ndef f():\n    x = (\n        2\n    )\n    return x\n\n\ndef g():\n    if TOP:\n        pass\n"
+    )
     near, far, broad = "tests/test_f.py::test_near", "tests/test_x.py::test_other", "tests/test_expected.py::test_x"
-    lines = {"f.py": {5: {far, near}, 8: {broad}}}
+    lines = {"f.py": {1: {far}, 5: {far, near}, 8: {broad}, 12: {far}}}
     monkeypatch.setattr(mutation, "recorded", lambda: mutation.Recorded(lines, {near: 9, far: 5, broad: 500}))
     monkeypatch.setattr(mutation, "BUDGET", 10)
 
@@ -80,4 +82,5 @@ def test_the_tests_of_a_fault_are_those_that_run_its_statement(tmp_path: Path, m
 
     assert chosen(6) == [near], "the nearest first, as many as the time allows"
     assert chosen(8) == [broad]
+    assert chosen(12) == [far], "the head of a condition"
     assert chosen(1) == [near, broad], "a line that runs at import: every test of the module, the broad ones whatever they take"
