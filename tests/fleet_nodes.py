@@ -27,6 +27,15 @@ def sick(root: Path, name: str) -> None:
     shutil.rmtree(root / name / "sys/class/kfd", ignore_errors=True)
 
 
+def nodes(root: Path, count: int) -> Path:
+    """That many nodes, of which `n2` is sick, and their doctor."""
+    for n in range(1, count + 1):
+        well(root, f"n{n}")
+    sick(root, "n2")
+    doctor(root)
+    return root
+
+
 def doctor(root: Path) -> Path:
     """A program that checks the root of the node whose name it is given, as the doctor does with /."""
     venv.create(root / "train", with_pip=False)

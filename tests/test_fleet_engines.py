@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fleet_nodes import doctor, sick, well
+from fleet_nodes import nodes, sick, well
 
 PACKAGE = Path(__file__).parents[1]
 pytestmark = pytest.mark.slow
@@ -27,12 +27,7 @@ def installed(name: str) -> pytest.MarkDecorator:
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("nodes")
-    for n in range(1, 4):
-        well(made, f"n{n}")
-    sick(made, "n2")
-    doctor(made)
-    return made
+    return nodes(tmp_path_factory.mktemp("nodes"), 3)
 
 
 def run(root: Path, *words: str, **env: str) -> dict[str, dict[str, Any]]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fleet_nodes import doctor, sick, well
+from fleet_nodes import nodes
 
 from rocm_doctor.fleet.engines import EngineError, Request, plan
 from rocm_doctor.fleet.engines.k8s import manifest
@@ -28,12 +28,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="sysfs, shell scripts
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("nodes")
-    for n in range(1, 7):
-        well(made, f"n{n}")
-    sick(made, "n2")
-    doctor(made)
-    return made
+    return nodes(tmp_path_factory.mktemp("nodes"), 6)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Members of zip, tar and gzip files, inflated only as far as somebody reads.
+"""Members of zip, tar and gzip files, inflated only as far as they are read.
 
 The libraries below us keep some pieces whole that the archive may make as large as it likes: a zip's directory, a tar's extended
 headers, a block of bzip2 or LZMA. `Sips` refuses to hand them out, and members of the last two kinds are not opened.

@@ -1,4 +1,4 @@
-"""Ordinary files only: a FIFO that nobody writes to or a device without an end would hold the doctor for ever."""
+"""Ordinary files only: a FIFO without a writer or a device without an end would hold the doctor for ever."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def head(path: Path, limit: int) -> bytes:
 
 
 def encodable(name: str) -> bool:
-    """Whether a file's name is UTF-8. Python stands halves of surrogate pairs in for other bytes."""
+    """Whether a file's name is UTF-8. Python replaces other bytes by halves of surrogate pairs."""
     return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 

@@ -101,7 +101,7 @@ class Vector(NamedTuple):
 
 
 def key(name: str) -> int:
-    """What stands for a feature of a text in the weights: its name comes with the text."""
+    """The entry of a text feature in the weights: its name comes with the text."""
     return zlib.crc32(name.encode())
 
 

@@ -54,7 +54,7 @@ def answer(run: Resolved, card: Card, strategy: Strategy, python: str | None, fa
     estimate, note = _estimate(run.job, card, strategy, python, fast)
     sizes = tuple((size, verdict(estimate, _of_size(card, size))) for size in card.sizes)
     if sizes and len({_fits(said) for _, said in sizes}) == 1:
-        # Every size gives the same answer: the one that has the most trouble (or, where none fits, the least) stands for all.
+        # Every size gives the same answer: the one that has the most trouble (or, where none fits, the least) represents all.
         card = _of_size(card, sizes[0][0] if _fits(sizes[0][1]) else sizes[-1][0])
     said = verdict(estimate, card)
     limits, changes, ways = _outlook(run, card, strategy, estimate, said, matrix)

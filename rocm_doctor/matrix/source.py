@@ -153,7 +153,7 @@ def read_version(root: Path) -> tuple[str, int]:
 
 
 def read_shorts(root: Path) -> dict[str, str]:
-    """Short names of sources and what each stands for."""
+    """Short names of sources and what each abbreviates."""
     path = root / "sources.yaml"
     return dict(read_yaml(path) or {}) if path.is_file() else {}
 

@@ -25,7 +25,7 @@ _TYPES = {
     "f32_r": "fp32", "s": "fp32", "f16_r": "fp16", "h": "fp16", "bf16_r": "bf16", "f8_r": "fp8", "f8_fnuz_r": "fp8", "i8_r": "int8",
 }  # fmt: skip
 SMALLEST = 1024
-"""Side of a product below which its speed tells of launches, not of the GPU."""
+"""Side of a product below which its speed measures launches, not the GPU."""
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:

@@ -124,7 +124,7 @@ def soak(context: StageContext) -> dict[str, Any]:
 
 
 def allocator(context: StageContext) -> dict[str, int]:
-    """Bytes held. On a CPU the process's size stands for what is reserved; what is allocated in it is not known."""
+    """Bytes held. On a CPU the process's size is taken for what is reserved; what is allocated in it is not known."""
     if context.on_gpu:
         return {
             "allocated": context.torch.cuda.memory_allocated(context.device),
