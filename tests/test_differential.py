@@ -147,6 +147,14 @@ def test_two_nightlies_are_told_from_one() -> None:
     assert "f:two nightlies" not in features_of("torch 2.10.0a0+rocm7.10.0a20251115, again 2.10.0a0+rocm7.10.0a20251115")
 
 
+def test_releases_of_a_component_are_compared_across_sentences() -> None:
+    apart = features_of("Crashes since the kernel update to 6.17.2. The kernel before, 6.14.8, has no such error.")
+    assert "f:several releases of kernel" in apart
+    assert "f:two releases of kernel" not in apart
+    assert "f:two releases of kernel" in features_of("The kernel went from 6.14.8 to 6.17.2 and it crashes.")
+    assert not [name for name in features_of("Kernel 6.14.8. It was kernel 6.14.8 before, too.") if "releases of kernel" in name]
+
+
 def test_what_carried_an_answer_is_in_the_report() -> None:
     """The weights hold no words of texts: names come from the report itself."""
     assert LOADED is not None

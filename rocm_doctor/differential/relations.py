@@ -37,6 +37,8 @@ _COMPONENT = {name: regex(pattern, re.I) for name, pattern in _COMPONENTS.items(
 _BEFORE = {"worked before", "fixed by a downgrade", "only one thing changed"}
 _SENTENCE = regex(r"[.!?;]\s|\n")
 _VERSION = regex(r"(?<![\w.])v?(\d{1,4}\.\d+(?:\.\d+)*)")
+_SPOKEN = 160
+"""Characters of a sentence that a person wrote, mostly."""
 _APART = 80
 """Characters between two parts of a phrase, at most."""
 _SHORT = 4
@@ -234,16 +236,23 @@ def _of_lines(text: str) -> Iterator[str]:
         yield "f:two nightlies"
     size = len(text)
     yield f"f:{'short' if size < 200 else 'middling' if size < 1200 else 'long'} text"
-    yield from (f"f:two releases of {name}" for name in _compared(text))
+    yield from _compared(text)
 
 
-def _compared(text: str) -> set[str]:
-    """The components that one sentence names beside two versions: "the kernel went from 6.14 to 6.17"."""
-    found = set()
+def _compared(text: str) -> Iterator[str]:
+    """The components that one sentence names beside two versions ("the kernel went from 6.14 to 6.17"), and those that short sentences
+    name with several ("the update to 6.17. The kernel before, 6.14, is fine")."""
+    together: set[str] = set()
+    apart: dict[str, set[str]] = {}
     for sentence in _SENTENCE.split(text):
-        if len(set(_VERSION.findall(sentence))) > 1:
-            found |= {name for name, pattern in _COMPONENT.items() if pattern.search(sentence)}
-    return found
+        versions = set(_VERSION.findall(sentence))
+        named = [name for name, pattern in _COMPONENT.items() if pattern.search(sentence)] if versions else []
+        if len(versions) > 1:
+            together.update(named)
+        for name in named if len(sentence) < _SPOKEN else ():
+            apart.setdefault(name, set()).update(versions)
+    yield from (f"f:two releases of {name}" for name in together)
+    yield from (f"f:several releases of {name}" for name, versions in apart.items() if len(versions) > 1)
 
 
 _SETTLED_BY = {
