@@ -190,7 +190,7 @@ def fit(found: csr_matrix, train: Sequence[Report], classes: Sequence[str]) -> F
     products *= 1 + REAL_OWN * np.outer(real, real)
     own, start = multinomial.fit(products, wanted, counts * len(train) / counts.sum(), STRENGTH, STEPS)
     weights = found.T @ (own * (1 + REAL_OWN * real)[:, None])
-    kept, steps = stored(np.asarray(weights), (found > 0).sum(axis=0).A1)
+    kept, steps = stored(np.asarray(weights), np.asarray((found > 0).sum(axis=0)).ravel())
     return Fitted(kept, start, steps)
 
 
