@@ -72,6 +72,7 @@ def test_what_a_library_lacks_can_be_done_without(tmp_path: Path) -> None:
     ({"Dockerfile": f"FROM {IMAGE}\nRUN pip install https://x.test/vllm-0.17-cp312-cp312-linux_x86_64.whl\n"}, "gfx942", "undetermined"),
     ({"Dockerfile": f"FROM {IMAGE}\nRUN pip install -r nowhere.txt\n"}, "gfx942", "undetermined"),
     ({"CMakeLists.txt": 'set(GPU_TARGETS "gfx942;gfx1100" CACHE STRING "")\n'}, "gfx1100", "ready"),
+    ({"archived/Dockerfile": f"FROM {IMAGE}\n"}, "gfx1100", "undetermined"),
     ({"README.md": f"```bash\npip install torch==2.9.1 --index-url {ROCM}\n```\n"}, "gfx1100", "undetermined"),
 ])  # fmt: skip
 def test_a_green_verdict_needs_code_for_the_gpu(tmp_path: Path, files: dict[str, str], gpu: str, verdict: str) -> None:
@@ -92,6 +93,15 @@ def test_an_environment_whose_rocm_torch_is_for_linux(tmp_path: Path, files: dic
 def test_a_batch_file_for_zluda_wants_the_cuda_torch(tmp_path: Path) -> None:
     text = "rem installs ZLUDA for AMD GPUs\npip install torch==2.2.1 --index-url https://download.pytorch.org/whl/cu118\n"
     assert [f.id for f in serious(report(tmp_path, {"install-amd.bat": text}, os="windows")) if f.id == NOT_ROCM] == []
+
+
+@pytest.mark.parametrize(("text", "severity"), [
+    ("pip install torch==2.9.1\n", "error"), ("if exist venv goto :done\npip install torch==2.9.1\n:done\n", "warning"),
+    ("if ($Device -eq 'rocm') {\n  pip install torch==2.9.1\n}\n", "warning"),
+])  # fmt: skip
+@pytest.mark.parametrize("name", ["install-rocm.bat", "install-rocm.ps1"])
+def test_what_is_in_a_branch_of_windows_is_no_error(tmp_path: Path, name: str, text: str, severity: str) -> None:
+    assert [(i, s) for i, s, _ in said(report(tmp_path, {name: text}, os="windows"))] == [(NOT_ROCM, severity)]
 
 
 def test_data_is_not_read_as_a_training_configuration(tmp_path: Path) -> None:

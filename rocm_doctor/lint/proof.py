@@ -12,6 +12,7 @@ from rocm_doctor.lint.rules.built_for import indexed_for, lists, targets_of
 from rocm_doctor.lint.rules.containers import last_word, release_of
 from rocm_doctor.lint.rules.indexes import Torch, meant
 from rocm_doctor.lint.rules.torch_state import image_parts, last_state
+from rocm_doctor.lint.weighing import in_example
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.rules.build import build_of
 
@@ -27,7 +28,7 @@ def proven(environments: Iterable[Environment], target: Target, matrix: Matrix) 
 
 
 def _brings(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> bool:
-    if one.purpose.kind != "amd" or one.sort in ("job", "text") or one.unresolved or torch.build != "rocm":
+    if one.purpose.kind != "amd" or one.sort in ("job", "text") or one.unresolved or in_example(one) or torch.build != "rocm":
         return False
     if any(_is_strange(r.url) for step in one.steps for r in step.requirements if meant(r, target)):
         return False

@@ -17,7 +17,7 @@ _VENDORED = frozenset((
 _DOCUMENTATION = frozenset(("docs", "doc", "documentation", "website", "wiki", "blog", "blogs"))
 EXAMPLES = frozenset((
     "examples", "example", "demo", "demos", "tutorials", "tutorial", "notebooks", "samples", "cookbook", "cookbooks", "recipes",
-    "research", "projects", "contrib", "community", "benchmarks", "benchmark", "playground", "experimental", "legacy", "archive",
+    "research", "projects", "contrib", "community", "benchmarks", "benchmark", "playground", "experimental", "legacy", "archive", "archived", "fixtures",
     "deprecated", "extensions", "extension", "plugins", "template", "templates", "extensions-builtin",
 ))  # fmt: skip
 _TESTS = frozenset(("test", "tests", "testing", "ci", "lint", ".ci", ".buildkite", ".circleci", ".jenkins", "e2e"))

@@ -70,8 +70,19 @@ def _is_default(one: bash.Command) -> bool:
     )
 
 
+# What may keep a command of a batch or PowerShell text from being run: its branches are not parsed.
+_WINDOWS_BRANCH = re.compile(r"^\s*[@}]?\s*(?:if|else|elseif|goto|for|foreach|while|switch|function|try|call\s+:|:[a-z])", re.I | re.M)
+
+
 def read_windows(text: str, place: Place, context: shell.Context, found: shell.Script) -> None:
-    """The same for batch and PowerShell text."""
+    """The same for batch and PowerShell text; where it has branches, nothing of it is known to run."""
+    _read_windows(text, place, context, found)
+    if _WINDOWS_BRANCH.search(text):
+        found.unsure.extend(places_of(found.steps))
+        found.used[:] = [file._replace(sure=False) for file in found.used]
+
+
+def _read_windows(text: str, place: Place, context: shell.Context, found: shell.Script) -> None:
     left = MAX_TEXT
     for count, (at, command) in enumerate(shell.commands(place.file, text, place.line)):
         if count == MAX_COMMANDS or left <= 0:
