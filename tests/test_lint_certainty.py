@@ -78,6 +78,7 @@ def test_what_a_library_lacks_can_be_done_without(tmp_path: Path) -> None:
 def test_a_green_verdict_needs_code_for_the_gpu(tmp_path: Path, files: dict[str, str], gpu: str, verdict: str) -> None:
     found = report(tmp_path, files, gpu=gpu)
     assert (found.verdict, said(found)) == (verdict, [])
+    assert (", but " in found.summary) is (verdict == "undetermined")
 
 
 @pytest.mark.parametrize("files", [

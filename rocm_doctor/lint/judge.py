@@ -17,7 +17,7 @@ from rocm_doctor.lint.declared import REPLACED_BLAS, Environment, Place, ReadPro
 from rocm_doctor.lint.environments.purpose import ASIDE, is_hosted
 from rocm_doctor.lint.facts import joined, snapshot_of
 from rocm_doctor.lint.folding import accepted, by_cause, fits, of_one_environment
-from rocm_doctor.lint.proof import proven
+from rocm_doctor.lint.proof import open_question
 from rocm_doctor.lint.readers.files import kind_of
 from rocm_doctor.lint.remedies import in_files
 from rocm_doctor.lint.rules import BUILD_RULES, REPO_RULES
@@ -213,9 +213,10 @@ def _verdict(
     count = f"{len(judged)} declared environment{'s' if len(judged) > 1 else ''} (Python code is not read)"
     if not any(_of_gpus(e, targets, matrix) for e in judged):
         return "undetermined", f"no torch and nothing for AMD GPUs in {count}"
-    open_ = [t.gpu for t in targets if t.gpu and not proven(meant_for(t, repository.environments, matrix), t, matrix)]
-    if open_:
-        return "undetermined", f"no problem found, but nothing is known to bring code for {', '.join(open_)} in {count}"
+    for target in targets:
+        doubt = target.gpu and open_question(meant_for(target, repository.environments, matrix), target, matrix)
+        if doubt:
+            return "undetermined", f"no problem found for {target.gpu} in {count}, but {doubt}"
     return "ready", f"no problem found for {named} in {count}"
 
 

@@ -17,22 +17,35 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.rules.build import build_of
 
 
-def proven(environments: Iterable[Environment], target: Target, matrix: Matrix) -> bool:
-    """True if one of the environments that would run on the target is known to bring code for its GPU: a torch, or where nothing
-    brings torch, what is built for it.
+def open_question(environments: Iterable[Environment], target: Target, matrix: Matrix) -> str:
+    """What keeps it open whether the repository brings code for the target's GPU; empty where an environment is known to.
+
+    It has to be a torch, or where nothing brings torch, what is built for the GPU.
     """
     last = [(one, last_state(one, matrix, target)) for one in environments]
     if any(state for one, state in last if one.sort != "text"):
-        return any(_brings(one, state[2], target, matrix) for one, state in last if state)
-    return any(covers(targets_of(s), target.gpu) for one, _ in last if one.sort != "job" for s in lists(one))
+        doubts = [_doubt(one, state[2], target, matrix) for one, state in last if state and _may_serve(one, state[2])]
+        return "" if "" in doubts else next(iter(doubts), "no environment ends up with a ROCm torch")
+    built = any(covers(targets_of(s), target.gpu) for one, _ in last if one.sort != "job" for s in lists(one))
+    return "" if built else f"nothing is known to bring code for {target.gpu}"
 
 
-def _brings(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> bool:
-    if one.purpose.kind != "amd" or one.sort in ("job", "text") or one.unresolved or in_example(one) or torch.build != "rocm":
-        return False
-    if any(_is_strange(r.url) for step in one.steps for r in step.requirements if meant(r, target)):
-        return False
-    return _torch_serves(torch, target, matrix) or _names_it(one, target) or _from(one, torch, target, matrix)
+def _may_serve(one: Environment, torch: Torch) -> bool:
+    return one.purpose.kind == "amd" and one.sort not in ("job", "text") and torch.build == "rocm" and not in_example(one)
+
+
+def _doubt(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> str:
+    """What is not known of an environment for AMD with a ROCm torch; empty where it has code for the GPU."""
+    wheels = (
+        r.url.rsplit("/", 1)[-1] for step in one.steps for r in step.requirements if meant(r, target) and _is_strange(r.url)
+    )
+    if unread := next((p.message for p in one.unresolved), ""):
+        return f"{one.name}: {unread}"
+    if wheel := next(wheels, ""):
+        return f"{one.name}: for which GPUs {wheel} was built is not known"
+    if _torch_serves(torch, target, matrix) or _names_it(one, target) or _from(one, torch, target, matrix):
+        return ""
+    return f"{one.name}: for which GPUs {f'torch {torch.local}' if torch.version else 'its torch'} was built is not known"
 
 
 _COMPILED = re.compile(r"^https?://(?![^/]*(?:\.amd\.com|radeon\.com|pytorch\.org)/).*(?:linux\w*|win_amd64)\.whl")

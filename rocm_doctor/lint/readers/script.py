@@ -71,7 +71,9 @@ def _is_default(one: bash.Command) -> bool:
 
 
 # What may keep a command of a batch or PowerShell text from being run: its branches are not parsed.
-_WINDOWS_BRANCH = re.compile(r"^\s*[@}]?\s*(?:if|else|elseif|goto|for|foreach|while|switch|function|try|call\s+:|:[a-z])", re.I | re.M)
+_WINDOWS_BRANCH = re.compile(
+    r"^\s*[@}]?\s*(?:if|else|elseif|goto|for|foreach|while|switch|function|try|call\s+:|:[a-z])", re.I | re.M
+)
 
 
 def read_windows(text: str, place: Place, context: shell.Context, found: shell.Script) -> None:
