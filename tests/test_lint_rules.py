@@ -44,6 +44,29 @@ def test_bf16(tmp_path: Path, line: str, expected: set[str]) -> None:
     assert ids(judged(tmp_path, "gfx1100", train_DOT_yaml=text)) == set()
 
 
+QUANTISED = {"lib.bitsandbytes", "numeric.bf16-or-fp16"}
+
+
+@pytest.mark.parametrize(("file", "text", "expected"), [
+    ("torchtune.yaml", "optimizer:\n  _component_: bitsandbytes.optim.PagedAdamW8bit\ndtype: bf16\n", QUANTISED),
+    ("axolotl.yml", "base_model: x\nadapter: qlora\nload_in_4bit: true\nflash_attention: true\n", {"lib.bitsandbytes", "lib.flash-attn"}),
+    ("llama-factory.yaml", "model_name_or_path: x\nfinetuning_type: lora\nquantization_bit: 4\nbf16: true\n", QUANTISED),
+    ("trl.yaml", "model_name_or_path: x\noptim: paged_adamw_8bit\nattn_implementation: flash_attention_2\n", {"lib.bitsandbytes", "lib.flash-attn"}),
+    ("kohya.toml", 'pretrained_model_name_or_path = "x"\noptimizer_type = "AdamW8bit"\nmixed_precision = "bf16"\n', QUANTISED),
+    ("ai-toolkit.yaml", "process:\n  - type: sd_trainer\n    train:\n      optimizer: adamw8bit\n      dtype: bf16\n", QUANTISED),
+    ("diffusers.sh", 'accelerate launch train_lora.py \\\n  --mixed_precision="bf16" --use_8bit_adam\n', QUANTISED),
+    ("trl.sh", "trl sft --bf16 true --load_in_4bit --num 3\n", QUANTISED),
+    ("deepspeed.json", '{"bf16": {"enabled": true}, "zero_optimization": {"stage": 3}}', {"numeric.bf16-or-fp16"}),
+    ("accelerate.yaml", "compute_environment: LOCAL_MACHINE\nmixed_precision: bf16\n", {"numeric.bf16-or-fp16"}),
+    ("plain.sh", "python train.py --bf16 false --optim adamw_torch --use_8bit_adam_not\n", set()),
+])  # fmt: skip
+def test_what_each_trainer_asks_of_the_gpu(tmp_path: Path, file: str, text: str, expected: set[str]) -> None:
+    found = report(tmp_path, {file: text}, gpu="gfx906").findings
+    assert {f.id for f in found if f.severity == "warning"} == expected
+    assert all(f.evidence[0].artifact == file for f in found if f.severity == "warning")
+    assert not [f for f in report(tmp_path, {file: text}, gpu="gfx942").findings if f.severity != "note"]
+
+
 @pytest.mark.parametrize(("line", "gpu", "expected"), [
     ("flash_attention: true", "gfx906", "warning"), ("attn_implementation: flash_attention_2", "gfx908", "warning"),
     ("flash_attn: fa2", "gfx1201", "note"), ("flash_attn: fa2", "gfx942", ""), ("flash_attn: sdpa", "gfx906", ""),

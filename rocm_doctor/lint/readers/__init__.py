@@ -226,6 +226,7 @@ def _of_script(path: str, place: Place, found: shell.Script, os: str = "") -> En
     return Environment(
         path, place, steps=tuple(found.steps), variables=tuple(found.variables), containers=tuple(found.containers), os=os,
         sort="script", unresolved=tuple(found.problems), unsure=tuple(found.unsure),
+        config=tuple(found.options),
     )  # fmt: skip
 
 

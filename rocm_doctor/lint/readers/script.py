@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -22,6 +22,7 @@ _PREFIXES = frozenset(("sudo", "-E", "exec", "time", "nice", "env", "srun", "cal
 _SPEAKS = re.compile(
     r"\bpip3?\b|\buv\b|conda|mamba|poetry|pdm|docker|podman|nerdctl|HSA_|HIP_|ROCM|ROCR|PYTORCH|TORCH|GPU|AMD|NCCL|RCCL|BNB_|FLASH|TRITON"
     r"|MIOPEN|rocblas|AITER|VLLM|PIP_|UV_|pytorch|gfx\d|rocm|amdgpu|OMP_|CUDA"
+    r"|--(?:mixed_precision|use_8bit_adam|load_in_[48]bit|bf16|optim|attn_implementation|quantization_bit|torch_compile)"
 )
 _CHANGES = re.compile(r"\b(?:pip|uv|conda|mamba|poetry|pdm|docker|podman|nerdctl|set|setx)\b|\$env:|^\w+=", re.I)
 # Variables whose value is a command or the options of one: launchers of web interfaces take their torch from them.
@@ -146,9 +147,29 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
         read(argv[-1], place, context, found)
     elif argv[0] in ("bash", "sh", "cmd") and len(argv) > 2 and argv[1] in ("-c", "-lc", "-exc", "/c"):
         read(argv[2], place, context, found)
+    elif argv[0] in _LAUNCHERS:
+        found.options.extend(_options(argv, place))
+        step = install(argv, place, context, found)
+        found.steps.extend([step] if step else [])
     else:
         step = install(argv, place, context, found)
         found.steps.extend([step] if step else [])
+
+
+_LAUNCHERS = frozenset(("accelerate", "torchrun", "deepspeed", "python", "python3", "trl", "llamafactory-cli"))
+
+
+def _options(argv: list[str], place: Place) -> Iterator[Setting]:
+    """The options of a training that is started: `--bf16 true`, `--optim=adamw_bnb_8bit`, and `--use_8bit_adam`, which is set."""
+    started = next(
+        (n for n, word in enumerate(argv) if word.endswith(".py") or word in ("sft", "dpo", "grpo", "train")), len(argv)
+    )
+    for n, word in enumerate(argv):
+        name, given, value = word.partition("=")
+        if not word.startswith("--") or (n < started and name != "--mixed_precision"):
+            continue
+        after = argv[n + 1] if n + 1 < len(argv) else "--"
+        yield Setting(name[2:].replace("-", "_"), value if given else "true" if after.startswith("-") else after, place)
 
 
 # The folder of a script, or the one that it came from: both are taken to be where it began.

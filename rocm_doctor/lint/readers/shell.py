@@ -39,7 +39,7 @@ class Used(NamedTuple):
 class Script(NamedTuple):
     """What a shell text sets and does, in order. `used`: files that it installs from, and the tool that reads them.
 
-    `unsure`: places of what is in a branch that may not run.
+    `unsure`: places of what is in a branch that may not run. `options`: those of the trainings that it starts.
     """
 
     variables: list[Setting]
@@ -48,6 +48,7 @@ class Script(NamedTuple):
     used: list[Used]
     problems: list[ReadProblem]
     unsure: list[Place]
+    options: list[Setting]
 
 
 class Context(NamedTuple):
@@ -90,7 +91,7 @@ def checkout(tree: Tree, folder: str, names: dict[str, str], kind: Kind = "amd")
 
 def new(variables: Iterable[Setting] = ()) -> Script:
     """A script that has done nothing yet, with the variables that it is given."""
-    return Script([*variables], [], [], [], [], [])
+    return Script([*variables], [], [], [], [], [], [])
 
 
 def commands(file: str, text: str, first: int = 1) -> Iterator[tuple[Place, str]]:

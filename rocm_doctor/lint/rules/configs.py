@@ -22,7 +22,7 @@ _YES = frozenset(("true", "yes", "auto", "1", "on"))
 _BF16_KEYS = frozenset(("bf16", "use_bf16", "bf16.enabled", "bfloat16.enabled"))
 _DTYPE_KEYS = frozenset(("mixed_precision", "dtype", "torch_dtype", "compute_dtype", "bnb_4bit_compute_dtype", "precision"))
 _FLASH_KEYS = frozenset(("flash_attention", "use_flash_attention_2", "use_flash_attn", "use_flash_attention"))
-_FOUR_BIT = frozenset(("load_in_4bit", "load_in_8bit", "use_4bit"))
+_FOUR_BIT = frozenset(("load_in_4bit", "load_in_8bit", "use_4bit", "use_8bit_adam"))
 
 
 def config(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
