@@ -127,7 +127,7 @@ def no_environment(repository: Repository, targets: Sequence[Target], found: Seq
             evidence=[*(p.reading() for p in dict.fromkeys(places)), *target_reading(target)],
             severity="error" if certain else "warning",
             subject=Subject(first.name, "environment"),
-            title=f"no environment for AMD GPUs: {which}",
+            title=f"no environment for AMD GPUs{' is declared' if repository.mention else ''}: {which}",
             commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
             advice=f"Install torch first: pip install {best.arguments()} --index-url {best.index}." if best else "",
         )

@@ -163,7 +163,7 @@ def _one_for_each_target(general: Sequence[Judged], any_amd: bool, mention: Plac
         if target.place is None:
             doubt = doubt or any_amd or bool(mention or _prominence(first, matrix)[0])
         severity: Severity = "warning" if doubt or found.severity != "error" else "error"
-        title = found.title if any_amd else f"no environment for AMD GPUs: {found.title}"
+        title = found.title if any_amd else f"no environment for AMD GPUs{' is declared' if mention else ''}: {found.title}"
         words = advice(first.environment, step, proposal(first.environment, target, matrix))
         made.append(
             msgspec.structs.replace(
