@@ -105,6 +105,79 @@ def test_what_is_in_a_branch_of_windows_is_no_error(tmp_path: Path, name: str, t
     assert [(i, s) for i, s, _ in said(report(tmp_path, {name: text}, os="windows"))] == [(NOT_ROCM, severity)]
 
 
+def test_a_list_for_amd_that_pip_refuses_is_one_error(tmp_path: Path) -> None:
+    text = "torch>=2.0.0+rocm5.4.2\ntorchvision>=0.15.0+rocm5.4.2\n"
+    found = serious(report(tmp_path, {"requirements-rocm.txt": text}))
+    assert [(f.id, f.severity) for f in found if f.id == "repo.unreadable"] == [("repo.unreadable", "error")]
+    assert [r.place for r in found[0].evidence][:2] == ["line 1", "line 2"]
+    assert serious(report(tmp_path / "other", {"requirements.txt": "torch>=2.0.0+rocm5.4.2\n"})) == []
+
+
+ANY = "name: x\nchannels:\n  - conda-forge\ndependencies:\n  - pip:\n    - --extra-index-url https://download.pytorch.org/whl/rocm5.1.1\n    - torch==1.12.1+rocm5.1.1\n"
+
+
+def test_a_conda_environment_by_any_name_and_an_index_older_than_the_gpu(tmp_path: Path) -> None:
+    assert said(report(tmp_path, {"environments/rocm.yml": ANY})) == [("arch.not-in-build", "error", "environments/rocm.yml:6")]
+    assert said(report(tmp_path, {}, gpu="gfx906")) == []
+
+
+COPIED = "FROM rocm/dev-ubuntu-24.04:7.1\nWORKDIR /x\nCOPY p_other.toml ./pyproject.toml\n{}RUN uv pip install -e .\n"
+PROJECT = '[project]\nname = "x"\nversion = "1"\ndependencies = ["{}"]\n'
+
+
+@pytest.mark.parametrize(("later", "renamed", "own", "ids"), [
+    ("", "torch==2.9.1", "numpy", [NOT_ROCM]), ("COPY . .\n", "numpy", "torch==2.9.1", [NOT_ROCM]), ("COPY . .\n", "torch==2.9.1", "numpy", []),
+    ("COPY sub .\n", "torch==2.9.1", "numpy", [NOT_ROCM]),
+])  # fmt: skip
+def test_a_project_that_is_copied_by_another_name(tmp_path: Path, later: str, renamed: str, own: str, ids: list[str]) -> None:
+    files = {
+        "Dockerfile.rocm": COPIED.format(later),
+        "p_other.toml": PROJECT.format(renamed),
+        "pyproject.toml": PROJECT.format(own),
+        "sub/a.txt": "",
+    }
+    assert [f.id for f in serious(report(tmp_path, files)) if f.evidence[0].artifact.endswith("toml")] == ids
+
+
+def test_a_dependency_group_that_uv_binds_is_an_environment(tmp_path: Path) -> None:
+    text = (
+        PROJECT.format("peft")
+        + '[dependency-groups]\npypi = ["torch"]\nrocm = ["torch==2.9.1", "torchvision==0.24.1"]\n[tool.uv]\ndefault-groups = ["pypi"]\n'
+        + '[tool.uv.sources]\ntorch = [{ index = "amd", group = "rocm" }]\ntorchvision = [{ index = "amd", group = "rocm" }]\n'
+        + '[[tool.uv.index]]\nname = "amd"\nurl = "https://download.pytorch.org/whl/rocm6.4"\n'
+    )
+    found = report(tmp_path, {"pyproject.toml": text})
+    assert (found.verdict, said(found)) == ("ready", [])
+    assert [i for i, _, _ in said(report(tmp_path, {}, gpu="gfx1151"))] == ["arch.not-in-build"]
+
+
+def test_one_environment_does_not_vouch_for_another(tmp_path: Path) -> None:
+    good = {"Dockerfile": f"FROM {IMAGE}\nRUN pip install peft\n"}
+    assert report(tmp_path, good).verdict == "ready"
+    more = good | {"install-rocm.sh": "pip install torch --index-url https://download.pytorch.org/whl/nightly/rocm7.1\n"}
+    found = report(tmp_path, more)
+    assert (found.verdict, "install-rocm.sh" in found.summary) == ("undetermined", True)
+
+
+@pytest.mark.parametrize(("gpu", "verdict"), [("gfx1100", "ready"), ("gfx942", "undetermined")])
+def test_a_script_that_ends_for_other_gpus(tmp_path: Path, gpu: str, verdict: str) -> None:
+    text = f'case "$GFX" in\n  gfx1100) export A=1;;\n  *) echo no; exit 1;;\nesac\npip install torch==2.9.1 --index-url {ROCM}\n'
+    assert report(tmp_path, {"install-rocm.sh": text}, gpu=gpu).verdict == verdict
+
+
+def test_a_missing_constraint_does_not_save_a_list_that_names_torch(tmp_path: Path) -> None:
+    text = "FROM ubuntu:24.04\nRUN pip install torch==2.6.0 --index-url https://download.pytorch.org/whl/rocm6.2.4\nCOPY r.txt /\nRUN pip install -c nowhere.txt -r r.txt\n"
+    found = report(tmp_path, {"Dockerfile.rocm": text, "r.txt": "torch>=2.8\n"})
+    assert said(found) == [(NOT_ROCM, "error", "r.txt:1")]
+
+
+def test_a_remedy_for_a_library_names_what_it_requires(tmp_path: Path) -> None:
+    text = 'from setuptools import setup\nsetup(name="x", install_requires=["torch>=2.7,<2.7.1", "torchvision"])\n'
+    advice = serious(report(tmp_path, {"setup.py": text}))[0].advice
+    assert "torch==2.7.0+rocm6.3 torchvision==0.22.0+rocm6.3" in advice
+    assert "tool.uv" not in advice
+
+
 def test_data_is_not_read_as_a_training_configuration(tmp_path: Path) -> None:
     text = "base_model: x\nload_in_4bit: true\n"
     assert said(report(tmp_path, {"a.yml": text}, gpu="gfx906")) != []

@@ -7,11 +7,13 @@ declares is one that all of it is meant for.
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
-from rocm_doctor.lint.declared import Environment, Target
+from rocm_doctor.lint.declared import LIMITS, Environment, Target
 from rocm_doctor.lint.environments.words import cards, holds
-from rocm_doctor.model import Finding
+from rocm_doctor.model import Finding, Reading
 
 NOT_ROCM = "version.torch-not-rocm"
 # Training goes on without what a library or a number format cannot do.
@@ -39,8 +41,14 @@ def is_certain(one: Finding, environment: Environment, target: Target) -> bool:
 
 def is_settled(one: Finding, environment: Environment) -> bool:
     """True if the files decide that what is found is so: all was read, and it is in no branch that may not run."""
-    decisive = (one.evidence[0].artifact, one.evidence[0].place) if one.evidence else ("", "")
-    return not environment.unresolved and decisive not in {(p.file, f"line {p.line}") for p in environment.unsure}
+    first = one.evidence[0] if one.evidence else Reading("", "")
+    if any(not (p.message.endswith(LIMITS) and _TORCH.search(first.quote)) for p in environment.unresolved):
+        return False
+    return (first.artifact, first.place) not in {(p.file, f"line {p.line}") for p in environment.unsure}
+
+
+# A list that names torch itself asks for it, whatever a constraint would allow.
+_TORCH = re.compile(r"^[^\w]*torch\b")
 
 
 def _names(environment: Environment, target: Target) -> bool:

@@ -115,7 +115,7 @@ def no_environment(repository: Repository, targets: Sequence[Target], found: Seq
     if judged or said or documented or first is None or not targets:
         return []
     target = targets[0]
-    best = proposal(None, target, matrix)
+    best = proposal(first, target, matrix)
     certain = settled and not repository.package and (repository.mention is None or target.place is not None)
     places = [e.purpose.place or e.place for e in (settled or others or told)[:5]]
     places += [repository.mention] if repository.mention else []
@@ -129,7 +129,7 @@ def no_environment(repository: Repository, targets: Sequence[Target], found: Seq
             subject=Subject(first.name, "environment"),
             title=f"no environment for AMD GPUs{' is declared' if repository.mention else ''}: {which}",
             commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
-            advice=f"Install torch first: pip install {best.arguments()} --index-url {best.index}." if best else "",
+            advice=f"Install torch first: pip install {best.arguments(first)} --index-url {best.index}." if best else "",
         )
     ]
 

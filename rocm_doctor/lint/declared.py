@@ -135,6 +135,9 @@ class ReadProblem(msgspec.Struct, frozen=True):
     message: str
 
 
+UNKNOWN_LIST = "is not in the repository: what it installs is not known"
+LIMITS = "is not in the repository: what it allows is not known"
+REFUSED = "no requirement that pip would take"
 REPLACED_BLAS = "the rocBLAS of torch is replaced here: which GPUs the new one serves is not known"
 
 

@@ -13,8 +13,9 @@ import msgspec
 from rocm_doctor._version import __version__
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.lint.coverage import brings_torch, left_out, meant_for, no_environment, why_not
-from rocm_doctor.lint.declared import REPLACED_BLAS, Environment, Place, ReadProblem, Repository, Target
+from rocm_doctor.lint.declared import REFUSED, REPLACED_BLAS, Environment, Place, ReadProblem, Repository, Target
 from rocm_doctor.lint.environments.purpose import ASIDE, is_hosted
+from rocm_doctor.lint.environments.words import named
 from rocm_doctor.lint.facts import joined, snapshot_of
 from rocm_doctor.lint.folding import accepted, by_cause, fits, of_one_environment
 from rocm_doctor.lint.proof import open_question
@@ -42,7 +43,7 @@ _KNOWN = frozenset((
 ))  # fmt: skip
 # Judged by how many cards there are and who may open them, which no repository says; containers have a rule of their own.
 _OF_MACHINES = ("access.", "platform.", "hw.")
-_SOFT = ("not UTF-8", "no requirement", "unknown key", "pip ignores")
+_SOFT = ("not UTF-8", REFUSED, "unknown key", "pip ignores")
 
 
 def lint(
@@ -71,7 +72,7 @@ def lint(
             judged += [Judged(environment, target, said_of_wheels(f, matrix), f.id in _ALONE) for f in found]
     findings = [f for _, found, _ in bare for f in found] + by_cause(weighed(judged, repository, matrix))
     findings += no_environment(repository, targets, findings, matrix)
-    findings += [_of_trouble(t, repository, targets, matrix) for t in repository.problems]
+    findings += [_of_trouble(group, repository, targets, matrix) for group in _by_list(repository.problems)]
     kept, stale = accepted(findings, repository.policy, today, matrix)
     shown = ranked((f for f in (*kept, *stale) if _wanted(f, ignore, select)), matrix)
     verdict, summary = _verdict(shown, targets, repository, matrix)
@@ -174,7 +175,25 @@ def _placed(one: Finding, environment: Environment, target: Target) -> Finding:
     )
 
 
-def _of_trouble(trouble: ReadProblem, repository: Repository, targets: Sequence[Target], matrix: Matrix) -> Finding:
+# A range with a local version: the one mistake that is pip's to refuse whatever reads the line before.
+_LOCAL_RANGE = "Local version label"
+
+
+def _for_amd(file: str, there: Sequence[Environment]) -> bool:
+    """True if a list is for AMD: by what was read of it, or by its name where nothing could be."""
+    return any(e.purpose.kind == "amd" for e in there) if there else named(file.rsplit("/", 1)[-1])[0] == "amd"
+
+
+def _by_list(problems: Sequence[ReadProblem]) -> list[list[ReadProblem]]:
+    """The problems, those lines together that pip refuses in one list."""
+    groups: dict[object, list[ReadProblem]] = {}
+    for one in problems:
+        groups.setdefault(one.place.file if one.message.startswith(REFUSED) else one, []).append(one)
+    return list(groups.values())
+
+
+def _of_trouble(group: Sequence[ReadProblem], repository: Repository, targets: Sequence[Target], matrix: Matrix) -> Finding:
+    trouble = group[0]
     there = [e for e in repository.environments if e.place.file == trouble.place.file]
     left = bool(there and targets) and all(why_not(e, t, matrix) for e in there for t in targets)
     aside = (
@@ -183,8 +202,11 @@ def _of_trouble(trouble: ReadProblem, repository: Repository, targets: Sequence[
         or set(trouble.place.file.lower().split("/")[:-1]) & ASIDE
     )
     severity: Severity = "note" if trouble.message.startswith(_SOFT) or aside else "warning"
-    at = Reading(trouble.place.file, f"line {max(1, trouble.place.line)}", trouble.place.quote)
-    return finding(matrix, "repo.unreadable", evidence=[at], severity=severity, title=trouble.message,
+    if not left and not aside and _LOCAL_RANGE in trouble.message and _for_amd(trouble.place.file, there):
+        severity = "error"  # pip installs nothing of such a list
+    at = [Reading(p.place.file, f"line {max(1, p.place.line)}", p.place.quote) for p in group]
+    advice = "Mend the line: pip refuses the whole list." if severity == "error" else matrix.diagnoses["repo.unreadable"].advice
+    return finding(matrix, "repo.unreadable", evidence=at, severity=severity, title=trouble.message, advice=advice,
                    subject=Subject(f"{trouble.place.file}:{trouble.place.line}", "file"))  # fmt: skip
 
 

@@ -18,14 +18,14 @@ from rocm_doctor.rules.build import build_of
 
 
 def open_question(environments: Iterable[Environment], target: Target, matrix: Matrix) -> str:
-    """What keeps it open whether the repository brings code for the target's GPU; empty where an environment is known to.
+    """What keeps it open whether the repository brings code for the target's GPU; empty where its environments are known to.
 
-    It has to be a torch, or where nothing brings torch, what is built for the GPU.
+    It has to be a torch, or where nothing brings torch, what is built for the GPU. One environment does not vouch for another.
     """
     last = [(one, last_state(one, matrix, target)) for one in environments]
     if any(state for one, state in last if one.sort != "text"):
         doubts = [_doubt(one, state[2], target, matrix) for one, state in last if state and _may_serve(one, state[2])]
-        return "" if "" in doubts else next(iter(doubts), "no environment ends up with a ROCm torch")
+        return next(filter(None, doubts), "") if doubts else "no environment ends up with a ROCm torch"
     built = any(covers(targets_of(s), target.gpu) for one, _ in last if one.sort != "job" for s in lists(one))
     return "" if built else f"nothing is known to bring code for {target.gpu}"
 
@@ -41,6 +41,8 @@ def _doubt(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> st
     )
     if unread := next((p.message for p in one.unresolved), ""):
         return f"{one.name}: {unread}"
+    if stop := next((step.place for step in one.steps if step.opaque and step.gfx and not step.requirements), None):
+        return f"{one.name}: line {stop.line} ends it for {target.gpu}"
     if wheel := next(wheels, ""):
         return f"{one.name}: for which GPUs {wheel} was built is not known"
     if _torch_serves(torch, target, matrix) or _names_it(one, target) or _from(one, torch, target, matrix):

@@ -92,8 +92,8 @@ def advice(environment: Environment, step: Step | None, found: Proposal | None) 
         return "No build of the catalog serves this GPU inside the range that is asked for; `rocm-doctor plan` says what would."
     lines = found.requirements(environment)
     file = environment.place.file.rsplit("/", 1)[-1].lower()
-    if environment.sort == "project" or (step and step.tool in ("uv", "lock", "poetry")):
-        return _in_project(found, step)
+    if environment.sort == "project" or (step and step.tool in ("lock", "poetry")):
+        return _in_project(environment, found, step)
     if environment.sort == "conda" or (step and step.tool == "conda"):
         return (
             f"Take torch out of the conda packages and add to the pip section: --index-url {found.index} and {', '.join(lines)}."
@@ -107,12 +107,12 @@ def advice(environment: Environment, step: Step | None, found: Proposal | None) 
     return f"Install torch first: pip install {found.arguments(environment)} --index-url {found.index}."
 
 
-def _in_project(found: Proposal, step: Step | None) -> str:
+def _in_project(environment: Environment, found: Proposal, step: Step | None) -> str:
     name = f"pytorch-rocm{found.rocm.replace('.', '')}"
     if step and step.tool == "poetry":
         return f'Add a source: [[tool.poetry.source]] name = "{name}", url = "{found.index}", priority = "explicit", and torch = {{ version = "{found.version}", source = "{name}" }}.'
-    if step and step.tool == "pip":
-        return f"Say in the documentation to install torch first: pip install {found.arguments()} --index-url {found.index}."
+    if step is None or step.tool == "pip":
+        return f"Say in the documentation to install torch first: pip install {found.arguments(environment)} --index-url {found.index}."
     return (
         f'Bind torch to a ROCm index: [[tool.uv.index]] name = "{name}", url = "{found.index}", and '
         f'[tool.uv.sources] torch = [{{ index = "{name}", extra = "rocm" }}], without `explicit`: what torch depends on is there too.'

@@ -144,7 +144,8 @@ def _notes(notes: list[Finding], look: RenderOptions) -> Iterator[str]:
     for note in notes:
         alike.setdefault((note.title, note.row or note.id), []).append(note)
     for (title, name), group in alike.items():
-        about = where(group[0]) if len(group) == 1 else f" on {len(group)} GPUs"
+        what = "places" if group[0].subject_kind in ("environment", "file") else "GPUs"
+        about = where(group[0]) if len(group) == 1 else f" {'in' if what == 'places' else 'on'} {len(group)} {what}"
         yield from _wrap(f"{_MARK['note'][0]} {title}{about}  [{name}]", look, "", "  ", _MARK["note"][1])
 
 

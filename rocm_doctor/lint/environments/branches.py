@@ -39,6 +39,8 @@ def chosen(arms: Sequence[Arm], kind: Kind) -> list[Arm]:
     """The arms of one conditional that may run on hardware of that kind: those that name it, else those that name none."""
     kinds = [kind_of(arm) for arm in arms]
     own = [arm for arm, (one, there) in zip(arms, kinds) if one == kind and there]
+    if own and all(cards(arm.condition) for arm in own):
+        return own + [arm for arm in arms if not arm.condition]  # for the GPUs of that kind that none of them names
     if own:
         return own
     open_ = [arm for arm, (one, there) in zip(arms, kinds) if (one == "neutral" and there) or (not there and one != kind)]

@@ -237,7 +237,7 @@ def _with_projects(tree: Tree, environment: Environment, files: Sequence[Used]) 
     unsure = list(environment.unsure)
     for file in sorted(dict.fromkeys(files), key=lambda f: f.at, reverse=True):
         more: Sequence[Step] = ()
-        if file.path.endswith("pyproject.toml"):
+        if file.path.endswith(".toml"):
             more, allowed = _installed(tree, file)
             python = python or allowed
         elif file.path.endswith((".yml", ".yaml")) and (made := conda.environment(tree, file.path)):
@@ -330,6 +330,13 @@ def _project(tree: Tree, project: projects.Project, installed: bool) -> Iterator
             sort="project",
             open=not resolved,
         )
+    for group in projects.groups(project):
+        kind, word = named(group)
+        purpose = Purpose(kind, f"{word} in group {group}", Place(path, 1)) if kind != "neutral" else Purpose()
+        yield Environment(
+            f"{path} group {group}", Place(path, 1), steps=tuple(projects.steps(tree, project, (group,))), python=python, sort="project",
+            open=not resolved, labels=(group,), purpose=purpose,
+        )  # fmt: skip
     for extra in projects.concerned(project):
         kind, word = named(extra)
         purpose = Purpose(kind, f"{word} in extra {extra}", Place(path, 1)) if kind != "neutral" else Purpose()

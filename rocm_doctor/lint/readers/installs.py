@@ -6,7 +6,19 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from rocm_doctor.lint.declared import Container, Index, Place, ReadProblem, Requirement, Role, Setting, Step, Tool
+from rocm_doctor.lint.declared import (
+    LIMITS,
+    UNKNOWN_LIST,
+    Container,
+    Index,
+    Place,
+    ReadProblem,
+    Requirement,
+    Role,
+    Setting,
+    Step,
+    Tool,
+)
 from rocm_doctor.lint.readers import requirements
 from rocm_doctor.lint.readers.files import joined
 from rocm_doctor.lint.readers.shell import Context, Script, Used
@@ -103,7 +115,7 @@ def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Con
     if word in _INDEX_OPTIONS:
         asked.indexes.append(Index(next(rest, ""), _INDEX_OPTIONS[word], place))
     elif word in _FILES:
-        included = _file(next(rest, ""), place, context, found)
+        included = _file(next(rest, ""), place, context, found, UNKNOWN_LIST if word in _FILES[:2] else LIMITS)
         (asked.needed if word in _FILES[:2] else asked.constraints).extend(included.requirements)
         asked.constraints.extend(included.constraints)
         asked.indexes.extend(included.indexes)
@@ -126,15 +138,15 @@ def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Con
         asked.needed.extend(requirements.one(word, place))
 
 
-def _file(name: str, place: Place, context: Context, found: Script) -> requirements.RequirementsFile:
-    """A -r file of a command: beside the script, at the root, or wherever the one file of that name is."""
+def _file(name: str, place: Place, context: Context, found: Script, missing: str) -> requirements.RequirementsFile:
+    """A -r or -c file of a command: beside the script, at the root, or wherever the one file of that name is."""
     base = name.rsplit("/", 1)[-1]
     near = () if context.moved or not context.start else (joined("", name), joined(context.folder, base), base)
     for path in (context.path(name), *near):
         if path and context.tree.is_file(path) and context.tree.text(path, wanted=False) is not None:
             found.used.append(Used("pip", path))
             return requirements.read(context.tree, path)
-    found.problems.append(ReadProblem(place, f"{name} is not in the repository: what it installs is not known"))
+    found.problems.append(ReadProblem(place, f"{name} {missing}"))
     return requirements.RequirementsFile([], [], [], [])
 
 

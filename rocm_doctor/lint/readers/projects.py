@@ -80,12 +80,23 @@ def steps(tree: Tree, project: Project, extras: Sequence[str] = ()) -> list[Step
 
 def concerned(project: Project) -> list[str]:
     """The extras that bring packages of the GPU stack or that a source is bound to."""
-    by_source = {one.get("extra") for source in table(project.data, "tool", "uv", "sources").values() for one in _entries(source)}
+    by_source = {name for kind, name in _bound(project.data) if kind == "extra"}
     own = table(project.data, "project", "optional-dependencies")
     return [
         name for name in project.extras
         if name in by_source or any(str(canonicalize_name(_name(text))) in GPU_STACK for text in strings(own.get(name)))
     ]  # fmt: skip
+
+
+def groups(project: Project) -> list[str]:
+    """The dependency groups that a source of uv is bound to: like extras, but that the default ones are left out beside them."""
+    named = dict.fromkeys(name for kind, name in _bound(project.data) if kind == "group")
+    return [name for name in named if name in table(project.data, "dependency-groups")]
+
+
+def _bound(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for source in table(data, "tool", "uv", "sources").values():
+        yield from ((kind, str(one[kind])) for one in _entries(source) for kind in ("extra", "group") if one.get(kind))
 
 
 def dynamic(project: Project) -> list[str]:
@@ -150,10 +161,10 @@ def _texts(data: dict[str, Any], extras: Sequence[str]) -> list[str]:
                 todo += [e.strip() for e in itself[2].split(",")]
             else:
                 found.append(text)
-    groups = table(data, "dependency-groups")
+    in_groups = table(data, "dependency-groups")
     default = table(data, "tool", "uv").get("default-groups")
     for name in strings(default) if isinstance(default, list) else ["dev"]:
-        found += strings(groups.get(name))
+        found += [] if any(extra in in_groups for extra in extras) else strings(in_groups.get(name))
     return found + strings(table(data, "tool", "uv").get("dev-dependencies"))
 
 

@@ -14,7 +14,7 @@ from packaging.requirements import InvalidRequirement
 from packaging.requirements import Requirement as Parsed
 from packaging.utils import canonicalize_name
 
-from rocm_doctor.lint.declared import Index, Place, ReadProblem, Requirement, Role
+from rocm_doctor.lint.declared import REFUSED, Index, Place, ReadProblem, Requirement, Role
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
 
 _OPTION = re.compile(
@@ -163,7 +163,7 @@ def _unquoted(text: str) -> str:
 def _refused(place: Place, why: str, problems: list[ReadProblem] | None) -> list[Requirement]:
     """No requirement; noted for the first such lines of a file, of which one says enough."""
     if problems is not None and sum(t.place.file == place.file for t in problems[-MAX_TROUBLES:]) < MAX_TROUBLES:
-        problems.append(ReadProblem(place, f"no requirement that pip would take: {why}"))
+        problems.append(ReadProblem(place, f"{REFUSED}: {why}"))
     return []
 
 

@@ -50,6 +50,8 @@ def read(text: str, place: Place, context: shell.Context, found: shell.Script) -
             found.variables[before[1] :] = [msgspec.structs.replace(s, default=True) for s in found.variables[before[1] :]]
         if one.arms and after != before and (only := targets(one.arms)):
             _restrict(found, before, only)
+        elif one.words[:1] == ["exit"] and one.words[1:2] != ["0"] and (only := targets(one.arms)):
+            found.steps.append(Step("system", one.place, opaque=True, gfx=only))
         if not runs(one.arms, context.kind):
             found.unsure.extend((one.place, *places_of(found.steps[before[0] :])))
             found.used[used:] = [file._replace(sure=False) for file in found.used[used:]]

@@ -6,18 +6,22 @@ import re
 
 from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Setting
-from rocm_doctor.lint.readers import toml, yamls
+from rocm_doctor.lint.readers import conda, toml, yamls
 from rocm_doctor.lint.readers.files import Tree, is_config, quoted
 
 MAX_SETTINGS = 400
 # JSON with comments is common; only a file that is called like a DeepSpeed or training configuration has to be plain.
 _NAMED = re.compile(r"ds|deepspeed|zero|quant|config|train")
+# A conda environment, whatever its file is called.
+_CONDA = re.compile(r"^channels:(?s:.*)^dependencies:\s*$", re.M)
 _KEY = re.compile(r'"([^"\\\n]{1,80})"\s*:')
 
 
 def environment(tree: Tree, path: str) -> Environment | None:
     """A YAML file that holds a word of a training configuration; None for any other."""
     text = tree.text(path, wanted=False)
+    if text is not None and _CONDA.search(text):
+        return conda.environment(tree, path)
     if text is None or not is_config(text):
         return None
     settings = [

@@ -12,8 +12,10 @@ from rocm_doctor.binaries.targets import covers
 from rocm_doctor.lint.declared import Environment, Place, Setting, Target
 from rocm_doctor.lint.environments.words import holds
 from rocm_doctor.lint.rules.findings import found
+from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
+from rocm_doctor.rules.build import build_of
 
 _VARIABLE = re.compile(r"(?:^|_)(?:GFX\w*|(?:ROCM_|GPU_|HIP_)?ARCHS?|(?:AMD)?GPU_TARGETS?|TARGETS|ARCHITECTURES)$", re.I)
 _LIST = re.compile(r"gfx[0-9a-fx]+(?:-generic)?(?::[a-z+:-]+)*(?:[;,\s]+gfx[0-9a-fx]+(?:-generic)?(?::[a-z+:-]+)*)*[;,]?", re.I)
@@ -36,9 +38,11 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
         aside = part or environment.sort == "job" or s.name.islower() or (s.name, s.value) in given
         yield msgspec.structs.replace(one, severity="warning") if aside else _choice(one, target)
     seen: set[str] = set()
+    state = last_state(environment, matrix, target)
+    known = state is not None and (build := build_of(matrix, state[2].local)) is not None and bool(build.gfx)
     for step in environment.steps:
         for index in step.indexes:
-            if index.url not in seen and (old := _too_old(index.url, target, matrix)):
+            if not known and index.url not in seen and (old := _too_old(index.url, target, matrix)):
                 seen.add(index.url)
                 yield _left_out(environment, target, matrix, index.place, old, "Take the index of a newer ROCm.")
             named = _IN_INDEX.search(index.url)
@@ -74,15 +78,16 @@ def targets_of(s: Setting) -> tuple[str, ...]:
     return tuple(re.split(r"[;,\s]+", s.value.strip().strip(";,").lower()))
 
 
-_NIGHTLY = re.compile(r"/(?:nightly|test)/rocm(\d+\.\d+(?:\.\d+)?)")
+_OF_PYTORCH = re.compile(r"download\.pytorch\.org/whl/(?:nightly/|test/)?rocm(\d+\.\d+(?:\.\d+)?)")
 
 
 def _too_old(url: str, target: Target, matrix: Matrix) -> str:
-    """An index of nightly builds for a ROCm release that no known build of, nor of any release before it, has code for the GPU."""
-    named = _NIGHTLY.search(url)
+    """An index of PyTorch for a ROCm release that no known build of, nor of any release before it, has code for the GPU."""
+    named = _OF_PYTORCH.search(url)
     if named is None:
         return ""
-    upto = [b for b in matrix.torch if b.gfx and b.rocm and versions.sort_key(b.rocm) <= versions.sort_key(named[1] + ".99")]
+    built = sorted((b for b in matrix.torch if b.gfx and versions.parse(b.rocm)), key=lambda b: versions.sort_key(b.rocm))
+    upto = [b for b in built if versions.sort_key(b.rocm) <= versions.sort_key(named[1] + ".99")] or built[:1]
     return f"the index {url} (ROCm {named[1]})" if upto and not any(target.gpu in b.gfx for b in upto) else ""
 
 
