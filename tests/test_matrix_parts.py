@@ -12,6 +12,7 @@ from matrix_machines import MATRIX
 
 from rocm_doctor.matrix.checks.citations import range_sources
 from rocm_doctor.matrix.checks.rows import conditions, contradictions, grades
+from rocm_doctor.matrix.checks.text import personal_data
 from rocm_doctor.matrix.coverage import coverage
 from rocm_doctor.matrix.draft import faults
 from rocm_doctor.matrix.ranges import remedy
@@ -166,3 +167,28 @@ def test_a_file_of_the_same_moment_counts_as_newer(after: int, newer: bool, tmp_
 def test_every_typed_section_is_a_file_of_the_catalog() -> None:
     """A section without a type would be decoded as plain values, and nothing of it would be checked."""
     assert {path.stem for path in CATALOG.glob("*.yaml")} >= SECTIONS.keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "private"),
+    [
+        ("/home/ada/train", True), ("/root/x", True), ("/Users/ada", True), ("C:\\Users\\ada", True), ("ada@lab.de", True), ("ada@lab.example", False),
+        ("10.1.2.3", True), ("192.168.0.7", True), ("172.16.0.1", True), ("172.31.9.9", True), ("172.32.0.1", False), ("10.1.2.3.4", False),
+        ("11.1.2.3", False), ("/opt/rocm-6.4.0", False), ("driver 30.10.0", False),
+    ],
+)  # fmt: skip
+def test_what_looks_private_is_no_fact_of_the_world(text: str, private: bool) -> None:
+    for field in ({"cause": text}, {"when": {"log": text}}, {"sources": (text,)}):
+        assert bool(list(personal_data(row(**field)))) is private
+
+
+def test_harmless_rows_and_successors_contradict_none() -> None:
+    works, broken = row("one", status="works"), row("two", status="broken")
+    assert list(contradictions([works, broken]))
+    for one, other in (
+        (msgspec.structs.replace(works, harmless=True), broken),
+        (works, msgspec.structs.replace(broken, harmless=True)),
+        (msgspec.structs.replace(works, supersedes=("two",)), broken),
+        (works, msgspec.structs.replace(broken, supersedes=("one",))),
+    ):
+        assert not list(contradictions([one, other]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,11 +12,11 @@ import pytest
 
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Finding, Row
-from rocm_doctor.plan import fix, packages
+from rocm_doctor.plan import environment, fix, packages
 from rocm_doctor.plan.answer import Plan, _first, answer
 from rocm_doctor.plan.catalog import Catalog, Index, Package, Release, System, known
 from rocm_doctor.plan.commands import replaces
-from rocm_doctor.plan.evidence import doubts, speaks_for, statements
+from rocm_doctor.plan.evidence import _names, doubts, speaks_for, statements
 from rocm_doctor.plan.judging import _settled, stack_judge
 from rocm_doctor.plan.machine import declared, having, with_stack
 from rocm_doctor.plan.packages import wished
@@ -216,3 +217,48 @@ def test_a_misspelt_field_of_the_catalog_is_refused_and_no_entry_can_be_changed(
         msgspec.convert({**fields, "verison": "1"}, kind)
     with pytest.raises(AttributeError):
         setattr(made, next(iter(fields)), "other")
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, **codes: int) -> list[str]:
+    """Children of `plan.environment` that do not run: those whose line holds a word end with its code. The lines come back."""
+    lines: list[str] = []
+
+    def run(argv: list[str], limit: float) -> SimpleNamespace:
+        lines.append(" ".join(argv))
+        code = next((code for word, code in codes.items() if word in lines[-1]), 0)
+        return SimpleNamespace(returncode=code, stdout="torch==2.9.1\n# a comment\n-e git+x\n\n", stderr="")
+
+    monkeypatch.setattr(environment, "run", run)
+    return lines
+
+
+def test_an_environment_without_pip_is_changed_by_uv(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    place = environment.Environment(executable="/v/bin/python", prefix=str(tmp_path), base="/usr", version="3.12")
+    monkeypatch.setattr(environment, "environment", lambda python: place)
+    answering(monkeypatch)
+    assert environment.writable("x").tool == "pip"
+    answering(monkeypatch, pip=1)
+    assert environment.writable("x").tool == "uv"
+    answering(monkeypatch, pip=1, uv=1)
+    with pytest.raises(environment.EnvironmentProblem, match="no pip, and uv is not on PATH"):
+        environment.writable("x")
+
+
+@pytest.mark.parametrize(
+    ("tool", "line"),
+    [("pip", "/v/bin/python -m pip --disable-pip-version-check freeze --all"), ("uv", "uv pip freeze --python /v/bin/python")],
+)
+def test_packages_are_listed_by_the_tool_of_the_environment(tool: str, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = environment.Environment(executable="/v/bin/python", prefix="/v", base="/usr", version="3.12", tool=tool)  # type: ignore[arg-type]
+    lines = answering(monkeypatch)
+    assert environment.installed(place) == ("torch==2.9.1",)
+    assert lines[0].endswith(line)
+
+
+def test_a_row_is_about_a_build_that_it_names() -> None:
+    build = next(b for b in MATRIX.torch if b.family == "therock" and b.rocm)
+    assert _names({"torch.family": f"bundled|{build.family}"}, build)
+    assert not _names({"torch.family": "bundled"}, build)
+    assert not _names({"torch.rocm": f"=={build.rocm}"}, build), "a row that names neither version nor family is about no build"
+    assert _names({"torch.version": f"=={build.torch}", "torch.rocm": f"=={build.rocm}"}, build)
+    assert not _names({"torch.version": f"=={build.torch}", "torch.rocm": "<1"}, build)
