@@ -178,6 +178,17 @@ def test_a_remedy_for_a_library_names_what_it_requires(tmp_path: Path) -> None:
     assert "tool.uv" not in advice
 
 
+def test_the_reason_is_that_of_the_system(tmp_path: Path) -> None:
+    files = {"Dockerfile": "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n", "requirements-cu126.txt": "torch==2.9.1\n"}
+    causes = [serious(report(tmp_path, files, os=os))[0].cause for os in ("linux", "windows")]
+    assert ["CUDA build" in cause for cause in causes] == [True, False]
+
+
+def test_a_list_at_the_root_after_a_change_of_folder_by_a_variable(tmp_path: Path) -> None:
+    files = {"builder/install-rocm.sh": "cd $WORKDIR\npip install -r requirements.txt\n", "requirements.txt": "torch==2.9.1\n"}
+    assert [(s, p) for _, s, p in said(report(tmp_path, files))] == [("error", "requirements.txt:1")]
+
+
 def test_data_is_not_read_as_a_training_configuration(tmp_path: Path) -> None:
     text = "base_model: x\nload_in_4bit: true\n"
     assert said(report(tmp_path, {"a.yml": text}, gpu="gfx906")) != []

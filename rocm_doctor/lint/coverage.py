@@ -127,6 +127,7 @@ def no_environment(repository: Repository, targets: Sequence[Target], found: Seq
             evidence=[*(p.reading() for p in dict.fromkeys(places)), *target_reading(target)],
             severity="error" if certain else "warning",
             subject=Subject(first.name, "environment"),
+            cause=matrix.diagnoses["repo.no-amd-environment"].cause if target.platform == "linux" else _ELSEWHERE,
             title=f"no environment for AMD GPUs{' is declared' if repository.mention else ''}: {which}",
             commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
             advice=f"Install torch first: pip install {best.arguments(first)} --index-url {best.index}." if best else "",
@@ -134,6 +135,7 @@ def no_environment(repository: Repository, targets: Sequence[Target], found: Seq
     ]
 
 
+_ELSEWHERE = "The torch of the default package index is a CPU build on this system, which uses no GPU of AMD."
 _SYSTEMS = {"linux": "Linux", "windows": "Windows", "macos": "macOS", "wsl": "WSL"}
 
 

@@ -176,7 +176,7 @@ def _options(argv: list[str], place: Place) -> Iterator[Setting]:
 
 # The folder of a script, or the one that it came from: both are taken to be where it began.
 _HERE = re.compile(
-    r"-|.*\$\(.*(?:dirname|pwd|rev-parse).*|.*\$\{?(?:BASH_SOURCE|OLDPWD|PWD|GITHUB_WORKSPACE|WORKSPACE|CI_PROJECT_DIR)\b.*|.*\$\{?\w*(?:SCRIPT|ROOT|REPO|PROJECT|BASE|HERE)\w*\}?/?"
+    r"-|.*\$\(.*(?:dirname|pwd|rev-parse).*|.*\$\{?(?:BASH_SOURCE|OLDPWD|PWD|GITHUB_WORKSPACE|WORKSPACE|CI_PROJECT_DIR)\b.*|.*\$\{?\w*(?:SCRIPT|ROOT|REPO|PROJECT|BASE|HERE|WORK_?DIR)\w*\}?/?"
 )
 
 
