@@ -1,6 +1,6 @@
 """Builds rocm_doctor/redaction/vocabulary.txt: the words that identify no one, wherever they are.
 
-    python scripts/vocabulary.py --english american-english-small --proper american-english-large --tools CAPTURES --code SITE_PACKAGES ... \
+    python scripts/vocabulary.py --english american-english --proper american-english-large --tools CAPTURES --code SITE_PACKAGES ... \
         --catalogs LOCALES
 
 The project's own texts and reports come first, without what the redactor's rules find. `--english` and `--proper` are word lists of SCOWL, `--tools` captures of what AMD's and the system's tools print, `--code`

@@ -60,9 +60,9 @@ def field_words() -> frozenset[str]:
 
 
 @cache
-def vocabulary() -> frozenset[str]:
-    """Words of the field and of languages: whatever is none of them may be a name."""
-    return field_words() | _read("spoken")
+def spoken_words() -> frozenset[str]:
+    """Words of languages: what is neither one of these nor of the field may be a name."""
+    return _read("spoken")
 
 
 @cache

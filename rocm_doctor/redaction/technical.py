@@ -1,4 +1,4 @@
-"""Where a word that is in no vocabulary names a thing of software and no person: code, libraries, packages, kernel lines, hashes."""
+"""Where a word that is in no spoken_words names a thing of software and no person: code, libraries, packages, kernel lines, hashes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.redaction.known import field_words, known, vocabulary
+from rocm_doctor.redaction.known import field_words, known, spoken_words
 
 _REACH = 240
 """Characters on both sides of a word that are looked at, up to the ends of its line."""
 SHAPE = regex(
     r"\d+[a-z]{1,4}\d?|[a-z]{1,3}[1-9]\d{0,3}[a-z]?|[a-z]\d+[a-z]\d+|0x[0-9a-f]{1,16}|(?:0{2,}|f{4,})[0-9a-f]{4,14}|v\d+\w*"
-    r"|gfx\d\w*|(?:rx|mi|gfx|sm|cp|py|cu|rocm|el|fc|gb|nm)\d+[a-z]*|git[0-9a-f]{6,40}|[brv]\d{3,6}|[iwef]\d{4}|\d\dt\d\d|\d+(?:x\d+)+|0b[01]+|h[0-9a-f]{7}|x{3,}|(.)\1+",
+    r"|gfx\d\w*|(?:rx|mi|gfx|sm|cp|py|cu|rocm|el|fc|gb|nm)\d+[a-z]*|git[0-9a-f]{6,40}|(?:dev|post|rc|a|b)\d{6,12}|[brv]\d{3,6}|[iwef]\d{4}|\d\dt\d\d|\d+(?:x\d+)+|\d+(?:x\d+){3,}\w*|0b[01]+|h[0-9a-f]{7}|x{3,}|(.)\1+",
     re.I,
 )
 """Sizes, targets, builds, addresses of memory: a number with a few letters."""
@@ -114,6 +114,17 @@ def _is_public_repository(here: Around) -> bool:
     return owner is not None and owner[1].casefold() in known().public_owners
 
 
+_PAGE = regex(
+    r"(?:^|[/.@(\[])(?:amd\.com|pytorch\.org|python\.org|pypi\.org|readthedocs\.io|kernel\.org|ubuntu\.com|debian\.org|redhat\.com|fedoraproject\.org|archlinux\.org"
+    r"|microsoft\.com|nvidia\.com|docker\.com|anaconda\.(?:com|org)|amd\.github\.io|docs\.[\w-]+\.[a-z]{2,6})/[\w./-]*$"
+)
+
+
+def _is_page(here: Around) -> bool:
+    """A page of documentation or of a shop: its address is made of its title."""
+    return _PAGE.search(_LAST.search(here.before)[0]) is not None  # type: ignore[index]
+
+
 _SHOUTED = regex(r"[A-Z0-9_]+")
 
 
@@ -138,8 +149,8 @@ def _is_of_kernel(here: Around) -> bool:
 
 _HEX = regex(r"[0-9a-fA-F]{5,}")
 _HASH_BEFORE = regex(
-    r"(?:commit|revision|rev|sha\d*|git|hash|head|build(?:id| ?id)?|branch|merge|checkout|digest|snapshots?|blobs?|tree|blob|compare|md5|crc|version|local|image|etag"
-    r"|\+g|-g|@|\.git|fw|ucode|vbios|checksum|sum|addr(?:ess)?|at|rip|r\d\d|r[a-z]{2}|cr\d|code|fault|ptr|handle|pc|flags?|mask|status|offset|value|size|0x|#)\W{0,6}(?:\w{0,12}[ /:=])?$",
+    r"(?:commit|index|revision|rev|sha\d*|git|hash|head|build(?:id| ?id)?|branch|merge|checkout|digest|snapshots?|blobs?|tree|blob|compare|md5|crc|version|local|image|etag"
+    r"|\+g|-g|@|\.git|fw|ucode|vbios|checksum|sum|addr(?:ess)?|at|rip|r\d\d|r[a-z]{2}|cr\d|code|\.\.|fault|ptr|handle|pc|flags?|mask|status|offset|value|size|0x|#)\W{0,6}(?:\w{0,12}[ /:=])?$",
     re.I,
 )
 _DIGEST_BEFORE = regex(
@@ -219,7 +230,7 @@ _NOUN_ENDS = (
 
 
 def _is_foreign(here: Around) -> bool:
-    """A word of a sentence in another language than English: the vocabulary knows some of its words only."""
+    """A word of a sentence in another language than English: the spoken_words knows some of its words only."""
     if not here.word.isalpha() or not _ends_as_a_word(here):
         return False
     said = [w.casefold() for w in _WORD.findall(here.line)]
@@ -238,7 +249,7 @@ def _ends_as_a_word(here: Around) -> bool:
 
 
 def _is_compound(word: str) -> bool:
-    held = vocabulary()
+    held = spoken_words()
     return any(word[:n] in held and word[n:].removeprefix("s") in held for n in range(4, len(word) - 3))
 
 
@@ -276,6 +287,7 @@ _TESTS = (
     _is_code,
     _is_package,
     _is_of_software,
+    _is_page,
     _is_public_repository,
     _is_constant,
     _is_of_kernel,

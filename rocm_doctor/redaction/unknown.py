@@ -16,7 +16,7 @@ from itertools import chain, pairwise
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction import technical
 from rocm_doctor.redaction.find import PSEUDONYM
-from rocm_doctor.redaction.known import anonymous, compounds, distinctive, field_words, is_public, known, vocabulary, words
+from rocm_doctor.redaction.known import anonymous, compounds, distinctive, field_words, is_public, known, spoken_words, words
 from rocm_doctor.redaction.rules import Found
 
 RUN = regex(r"(?<![^\W_])(?!0x)(?:[^\W\d_][^\W_]{2,}|\d+[^\W\d_][^\W_]*)")
@@ -44,20 +44,20 @@ def is_known(run: str, joined: bool = False) -> bool:
     """Whether a run of letters and digits is made of known words and short numbers. `joined`: it is part of an identifier."""
     if run.isdigit() or (not run.isascii() and _OTHER_SCRIPT.search(run)):
         return True
-    known = field_words() if joined else vocabulary()
-    if _is_word(run.casefold(), known) or technical.SHAPE.fullmatch(run):
+    if _is_word(run.casefold(), joined) or technical.SHAPE.fullmatch(run):
         return True
     parts = pieces(run)
     numbers = [p for p in parts if p.isdigit()]
     if len(numbers) > 2 or (numbers and len(parts) > 4) or any((n[0] == "0" and len(n) > 1) or len(n) > 4 for n in numbers):
         return False
-    if len(parts) > 1:
-        known = field_words()
-    return all(p.isdigit() or len(p) == 1 or _is_word(p.casefold(), known) for p in parts)
+    return all(p.isdigit() or len(p) == 1 or _is_word(p.casefold(), joined or len(parts) > 1) for p in parts)
 
 
-def _is_word(word: str, known: frozenset[str]) -> bool:
-    return word in known or len(word) == 2 or any(word.endswith(end) and word[: -len(end)] in known for end in INFLECTIONS)
+def _is_word(word: str, joined: bool) -> bool:
+    if len(word) == 2 or word in field_words() or (not joined and word in spoken_words()):
+        return True
+    stems = (word[: -len(end)] for end in INFLECTIONS if word.endswith(end))
+    return any(stem in field_words() or (not joined and stem in spoken_words()) for stem in stems)
 
 
 def unknown(text: str, found: Sequence[Found]) -> Iterator[Found]:
