@@ -115,8 +115,8 @@ def _is_public_repository(here: Around) -> bool:
 
 
 _PAGE = regex(
-    r"(?:^|[/.@(\[])(?:amd\.com|pytorch\.org|python\.org|pypi\.org|readthedocs\.io|kernel\.org|ubuntu\.com|debian\.org|redhat\.com|fedoraproject\.org|archlinux\.org"
-    r"|microsoft\.com|nvidia\.com|docker\.com|anaconda\.(?:com|org)|amd\.github\.io|docs\.[\w-]+\.[a-z]{2,6})/[\w./-]*$"
+    r"(?:^|[/.@(\[])(?:amd\.com|pytorch\.org|python\.org|readthedocs\.io|kernel\.org|ubuntu\.com|debian\.org|redhat\.com|fedoraproject\.org|archlinux\.org"
+    r"|nvidia\.com|amd\.github\.io|docs\.[\w-]+\.[a-z]{2,6})/[\w./-]*$"
 )
 
 
