@@ -59,6 +59,26 @@ _SURNAMES = (
     "\u53f8\u4e0a\u4f50\u9234\u9ad8\u4f0a\u6e21\u5c71\u4e2d\u5c0f\u5409\u52a0\u6728\u658e\u6e05\u68ee\u6c60\u6a4b\u962a\u5ca1\u5f8c\u524d\u9577\u8fd1\u677e\u7af9\u5ddd\u6751"
 )
 """First characters of the commonest surnames of China and Japan."""
+_DOUBLE = (
+    "\u6b27\u9633",
+    "\u53f8\u9a6c",
+    "\u4e0a\u5b98",
+    "\u8bf8\u845b",
+    "\u4e1c\u65b9",
+    "\u7687\u752b",
+    "\u5c09\u8fdf",
+    "\u516c\u5b59",
+    "\u6155\u5bb9",
+    "\u4ee4\u72d0",
+    "\u53f8\u5f92",
+    "\u5b87\u6587",
+    "\u957f\u5b59",
+    "\u590f\u4faf",
+    "\u7aef\u6728",
+    "\u767e\u91cc",
+)
+"""Surnames of two characters."""
+_ROADS = ("\u8def", "\u8857", "\u5927\u9053", "\u5df7", "\u80e1\u540c")
 _AFTER_NAME = r"[\s,.;:!?()\uff0c\u3002\u3001\uff1b\uff01\uff08\uff09@<]|\u7684|\u5728|\u6765\u81ea|\u8001\u5e08|\u3067\u3059|\u3068\u7533|$"
 _BODIES = (
     "\u516c\u53f8", "\u79d1\u6280", "\u96c6\u56e2", "\u533b\u9662", "\u5927\u5b66", "\u5b66\u9662", "\u7814\u7a76\u9662", "\u7814\u7a76\u6240", "\u5b9e\u9a8c\u5ba4", "\u94f6\u884c",
@@ -190,6 +210,10 @@ PERSONS = (
     ),
     Rule(_HONORIFICS, Pattern(rf"(?<!{_HAN})(?P<user>{_HAN}{{2,4}}|[\uac00-\ud7a3]{{2,4}}) ?(?:{_any(_HONORIFICS)})"), "line"),
     Rule(_INTRODUCTIONS, Pattern(rf"(?:{_any(_INTRODUCTIONS)})[:\uff1a ]{{0,2}}(?P<user>[{_SURNAMES}]{_HAN}{{1,3}}?)(?={_AFTER_NAME})"), sure=False),
+    Rule(_DOUBLE, Pattern(rf"(?P<user>(?:{_any(_DOUBLE)}){_HAN}{{1,2}})")),
+    Rule(_HONORIFICS, Pattern(rf"(?P<user>[{_SURNAMES}]{_HAN}{{1,2}})(?={_any(_HONORIFICS)})"), "line"),
+    Rule(_ROADS, Pattern(rf"(?P<place>{_HAN}{{2,8}}(?:{_any(_ROADS)})\d{{1,5}}[\u53f7\u5f04\u680b\u5ba4\u5e62\u697c\d-]*)"), "line"),
+    Rule((":0", ":1", ":2", ":3", ":4", ":5"), Pattern(r"^(?P<user>[^\W\d][^\s:]{1,30}(?: [^\W\d][^\s:]{1,30})?) {1,3}\d{1,2}:\d\d\s*$"), "line", sure=False),
     Rule(_BODIES, Pattern(rf"(?P<account>{_HAN}{{2,12}}?(?:{_any(_BODIES)})|(?:\u682a\u5f0f\u4f1a\u793e|\uc8fc\uc2dd\ud68c\uc0ac) ?[^\s,.\u3001\u3002]{{2,12}})"), "line", accept=_of_somebody),
     Rule(
         (" street", " st ", " st.", " st,", " rd ", " rd.", " rd,", " road", " ave ", " ave.", " ave,", " avenue", " lane", " drive", " court", " square", " boulevard", " blvd", " terrace", " way,"),

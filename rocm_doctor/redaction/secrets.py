@@ -163,6 +163,14 @@ _RULES = (
         Pattern(r"(?<![\w-])(?:pass|pwd?)(?:: ?|=| is:? )[\"'`]?(?P<token>[^\s\"'`<>,]{6,60}?)[\"'`.,]?(?=\s|$)", re.M),
         accept=_is_said,
     ),
+    Rule(
+        ("login ", "login:", "credential", "creds", "zugang", "logins "),
+        Pattern(
+            r"(?:logins?|credentials?|creds|zugang(?:sdaten)?)(?: is| are| ist| sind)?:? (?P<user>[A-Za-z][\w.@-]{1,40}) ?[/|] ?(?P<token>[^\s\"'`<>,;()]{5,60})",
+            re.I,
+        ),
+        accept=lambda m: not _HARMLESS.fullmatch(m["token"]) and m["token"].casefold() not in words(),
+    ),
     Rule((".login(",), Pattern(r"\.login\([\"'][^\"'\n]{1,100}[\"'], ?[\"'](?P<token>[^\"'\n<>]{4,200})[\"']")),
     Rule(("cookie",), Pattern(r"(?:set-)?cookie[\"']?:\s{0,4}[\"']?(?P<token>[^\n\"'<>]{6,2000})", re.I)),
     Rule(

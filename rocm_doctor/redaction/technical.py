@@ -13,7 +13,7 @@ _REACH = 240
 """Characters on both sides of a word that are looked at, up to the ends of its line."""
 SHAPE = regex(
     r"\d+[a-z]{1,4}\d?|[a-z]{1,3}[1-9]\d{0,3}[a-z]?|[a-z]\d+[a-z]\d+|0x[0-9a-f]{1,16}|(?:0{2,}|f{4,})[0-9a-f]{4,14}|v\d+\w*"
-    r"|gfx\d\w*|(?:rx|mi|gfx|sm|cp|py|cu|rocm|el|fc|gb|nm)\d+[a-z]*|git[0-9a-f]{6,40}|(?:dev|post|rc|a|b)\d{6,12}|[brv]\d{3,6}|[iwef]\d{4}|\d\dt\d\d|\d+(?:x\d+)+|\d+(?:x\d+){3,}\w*|0b[01]+|h[0-9a-f]{7}|x{3,}|(.)\1+",
+    r"|gfx\d\w*|(?:rx|mi|gfx|sm|cp|py|cu|rocm|el|fc|gb|nm)\d+[a-z]*|git[0-9a-f]{6,40}|\d*(?:dev|post|rc|a|b)\d{6,12}|[brv]\d{3,6}|[iwef]\d{4}|\d\dt\d\d|\d+(?:x\d+)+[a-z]{0,4}\d{0,2}|\d+(?:x\d+){3,}\w*|0b[01]+|h[0-9a-f]{7}|x{3,}|(.)\1+",
     re.I,
 )
 """Sizes, targets, builds, addresses of memory: a number with a few letters."""
@@ -171,7 +171,7 @@ def _is_hash(here: Around) -> bool:
     )
 
 
-_VERSION_BEFORE = regex(r"(?:^|[\s\"'(=/:v_-])\d+\.\d+[\w.+~-]*[-+_.~]$")
+_VERSION_BEFORE = regex(r"(?:^|[\s\"'(=/:v_-])\d+\.\d+\.\d+[\w.+~-]*[-+_.~]$")
 
 
 def _is_version(here: Around) -> bool:
@@ -185,7 +185,7 @@ _PRODUCT_BEFORE = regex(
 )
 _SYSTEM_BEFORE = regex(
     r"\b(?:Linux|Windows|Ubuntu|Debian|Fedora|NixOS|AMD|Radeon|Instinct|Ryzen|EPYC|Navi|Vega|ASUS|ASUSTeK|ASRock|Gigabyte|GIGABYTE|MSI|Supermicro|Dell|HP|HPE|Lenovo|Intel"
-    r"|NVIDIA|Broadcom|Mellanox|Realtek|Samsung|Sapphire|PowerColor|XFX|Minisforum|Framework|ThinkPad|Jetson|GeForce|Quadro|Tesla)(?: \(?[A-Z0-9][\w.()/+-]*){0,4} [(\[]?$"
+    r"|NVIDIA|Broadcom|Mellanox|Realtek|Samsung|Sapphire|PowerColor|XFX|Minisforum|Framework|ThinkPad|Jetson|GeForce|Quadro|Tesla)(?: \(?[A-Z0-9][\w.()/+-]*){0,4}[ -][(\[]?$"
 )
 _CODENAME_BEFORE = regex(r"\b[A-Z]\w* ?\d+(?:\.\d+)*,? \(?(?:[A-Z][a-z]+ )?$|\d+\.\d+ \((?:[A-Z][a-z]+ )?$")
 """The release of a system before its code name: `NixOS 25.05 (Warbler)`."""
@@ -275,8 +275,13 @@ _EXTENSION = regex(
 )
 
 
+_HEADER = regex(r"[\w-]*\.(?:h|hpp|cuh|hip|inc)\b")
+
+
 def _is_file(here: Around) -> bool:
     """A file that is named by words of the field."""
+    if _HEADER.match(here.after) and here.before[-1:] in "_/":
+        return True
     return "-" in here.word and _EXTENSION.match(here.after) is not None
 
 

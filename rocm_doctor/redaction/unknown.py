@@ -92,7 +92,7 @@ def _hosts(text: str) -> Iterator[Place]:
 
 _WHERE = regex(
     r"(?<![\w-])(?:on|from|by|via|at|host|node|server|machine|cluster|workstation|box|user|called|named) ([a-z]{4,16})"
-    r"(?=[:,)]|\.(?!\w)|$| (?:and|is|was|with|the|I|it|we|only|works|fails|does|has)\b)",
+    r"(?=[:,)?!;]|\.(?!\w)|$| (?:and|is|was|with|the|I|it|we|only|works|fails|does|has)\b)",
     re.M,
 )
 _FOLDER = regex(r"[/\\]((?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])[\w.-]{1,60})(?=[/\\]|\s|$)", re.M)
