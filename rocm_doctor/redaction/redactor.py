@@ -26,6 +26,8 @@ PLACES = 200_000
 """Places that one bundle or report may have to redact: 4 s. The log of a job on 16 nodes names a host in each of 150,000 lines."""
 _NEW = 4
 """Places that a secret costs where it is met for the first time."""
+_UNKNOWN = 12
+"""Places that a word costs which no list knows: what is around it is looked at."""
 WITHHELD = f"[withheld from here on: more than {PLACES:,} names, addresses and secrets]"
 _DISORDER = 1_000
 """Characters by which a search may find a place before the one that it found last: a line's beginning, the line above."""
@@ -162,7 +164,7 @@ class Redactor:
                     break
                 found.append(one)
                 secret = (one.kind, text[one.start : one.end])
-                self._left -= 1 if secret in self._paid else _NEW
+                self._left -= 1 if secret in self._paid else _UNKNOWN if one.kind == "name" else _NEW
                 self._paid.add(secret)
                 if self._left < 0:
                     starts = sorted(f.start for f in found)
