@@ -66,15 +66,16 @@ def no_init() -> Any:
 
 def checkpoint(model: Any, job: dict[str, Any]) -> None:
     """Checkpoint every layer. Frozen embeddings need `enable_input_require_grads`, or no gradient would reach the adapters."""
+    enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable  # the older name
     if job["autocast"]:
         from .kernels import Autocast
 
         dtype = getattr(torch, job["autocast"])
         again = lambda: (_nothing(), Autocast(dtype))  # noqa: E731
         options = {"use_reentrant": False} if job["device"] != "meta" else {"use_reentrant": False, "context_fn": again}
-        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs=options)
+        enable(options)
     else:
-        model.gradient_checkpointing_enable()
+        enable()
     if job["method"] != "full":
         model.enable_input_require_grads()
 

@@ -95,7 +95,7 @@ def fine_tune(context: StageContext, base: Any, library: Any, words: Any, checkp
     model = part(library, "get_peft_model")(copy.deepcopy(base), adapters).to(context.device)
     if checkpointing:
         model.enable_input_require_grads()
-        model.gradient_checkpointing_enable()
+        (getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable)()  # the older name
     model.train()
     losses = steps(context, model, context.put(words))
     sound(torch, model, base, losses, name)
