@@ -56,8 +56,8 @@ def block() -> str:
 
 
 def line() -> str:
-    """The README's line: the newest set of fresh threads."""
-    name, one = list(saved().items())[-1]
+    """The README's line: the newest set of fresh threads that has a hundred; a smaller one is mostly chance."""
+    name, one = [(name, one) for name, one in saved().items() if one["all"]["n"] >= 100][-1]
     total, sure, controls = one["all"], one["determinable"].get("yes", {}), one["controls"]
     return (
         f"On {total['n']} fresh bug reports with a confirmed cause ({name}), scored once: the cause is named first in "
