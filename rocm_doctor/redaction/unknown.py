@@ -109,22 +109,21 @@ def _folders(text: str) -> Iterator[Place]:
 
 
 _HYPHEN = regex(r"-(?<=[A-Za-z0-9]-)(?=[A-Za-z0-9])")
-_TO_HYPHEN, _FROM_HYPHEN = regex(r"(?<![\w.-])[A-Za-z0-9]{1,60}$"), regex(r"(?:-[A-Za-z0-9]{1,60})+(?![\w-])")
+_TO_HYPHEN, _FROM_HYPHEN = regex(r"(?<![\w.-])[A-Za-z0-9]{1,60}$"), regex(r"(?:-[A-Za-z0-9]{1,60})+")
+_GOES_ON = regex(r"[\w-]")
 
 
 def _compounds(text: str) -> Iterator[Place]:
+    """Words that hyphens join and no list knows. What was matched is never matched again: a text of hyphens takes linear time."""
     done = 0
     for hyphen in _HYPHEN.finditer(text):
-        if hyphen.start() < done:
+        right = _FROM_HYPHEN.match(text, hyphen.start()) if hyphen.start() >= done else None
+        if right is None:
             continue
-        left, right = (
-            _TO_HYPHEN.search(text, max(0, hyphen.start() - 60), hyphen.start()),
-            _FROM_HYPHEN.match(text, hyphen.start()),
-        )
-        if right:
-            done = right.end()
-        if left and right and not is_known_compound(text[left.start() : right.end()]):
-            yield left.start(), right.end(), "compound"
+        done = right.end()
+        left = _TO_HYPHEN.search(text, max(0, hyphen.start() - 60), hyphen.start())
+        if left and not _GOES_ON.match(text, done) and not is_known_compound(text[left.start() : done]):
+            yield left.start(), done, "compound"
 
 
 _HOSTS = regex(r"://(?:[^\s/@<>\"']{1,200}@)?([A-Za-z0-9](?:[\w.-]{0,250}\w)?)(?=[/:?#\s\"'<>)\],`]|$)", re.M)
