@@ -1,11 +1,14 @@
 # Chores; CONTRIBUTING.md lists them.
-.PHONY: test slow lint fix regen mutation build site ci
+.PHONY: test slow timed lint fix regen mutation build site ci
 
 test:
 	python -m pytest -q -n auto --dist worksteal
 
 slow:
 	python -m pytest -q -n auto --dist worksteal -m "(slow or hypothesis) and not torch and not jax and not timed" --hypothesis-profile long
+
+timed:
+	python -m pytest -q -m timed
 
 lint:
 	ruff check .

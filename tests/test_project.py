@@ -149,7 +149,7 @@ def test_a_test_that_measures_time_is_marked_so_that_a_busy_machine_fails_none()
     ]
     assert unmarked == []
     assert "not timed" in PYPROJECT
-    assert "-m timed" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "-m timed" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 def test_the_sentences_of_the_style_page_are_real() -> None:
