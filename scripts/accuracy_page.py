@@ -71,6 +71,8 @@ def page() -> str:
     """docs/accuracy.md."""
     parts = [INTRODUCTION, block(), ""]
     for name, one in saved().items():
+        if one["all"]["n"] < 100:
+            continue  # the parts of a small set are chance
         parts += [f"\n## {name[0].upper()}{name[1:]}\n", one["note"] + "\n", _counts(one)]
         if "ablation" in one:
             parts += ["\nWhat each kind of evidence adds:\n", _ablation(one["ablation"])]
