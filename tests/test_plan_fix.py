@@ -60,18 +60,14 @@ def made(tmp_path_factory: pytest.TempPathFactory, old: Path) -> Path:
 @pytest.fixture
 def venv(tmp_path: Path, made: Path, new: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of it to change, which sees only the new wheels."""
-    for name, value in offline(new).items():
-        monkeypatch.setenv(name, value)
-    return Path(shutil.copytree(made, tmp_path / "venv", symlinks=True))
+    return copied(made, tmp_path, new, monkeypatch)
 
 
 @pytest.fixture(scope="module")
 def changed(tmp_path_factory: pytest.TempPathFactory, made: Path, new: Path) -> Path:
     """The environment after `fix --apply`."""
-    folder = Path(shutil.copytree(made, tmp_path_factory.mktemp("changed") / "venv", symlinks=True))
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in offline(new).items():
-            patch.setenv(name, value)
+        folder = copied(made, tmp_path_factory.mktemp("changed"), new, patch)
         done = fix(folder, "--apply")
     assert done.exit_code == 0, done.output
     return folder
@@ -80,9 +76,14 @@ def changed(tmp_path_factory: pytest.TempPathFactory, made: Path, new: Path) -> 
 @pytest.fixture
 def fixed(tmp_path: Path, changed: Path, new: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of it."""
+    return copied(changed, tmp_path, new, monkeypatch)
+
+
+def copied(environment: Path, folder: Path, new: Path, patch: pytest.MonkeyPatch) -> Path:
+    """A copy in `folder`, and pip kept to the new wheels."""
     for name, value in offline(new).items():
-        monkeypatch.setenv(name, value)
-    return Path(shutil.copytree(changed, tmp_path / "venv", symlinks=True))
+        patch.setenv(name, value)
+    return Path(shutil.copytree(environment, folder / "venv", symlinks=True))
 
 
 def offline(new: Path) -> dict[str, str]:

@@ -46,10 +46,11 @@ def known() -> Known:
 @cache
 def words() -> frozenset[str]:
     """Words of English and of the field: a name that is one of them is replaced where it stands as a name, and nowhere else."""
-    return frozenset((_HERE / "words.txt").read_text("utf-8").split())
+    return _read("words")
 
 
 def _read(name: str) -> frozenset[str]:
+    """The words of one of the lists beside this file."""
     return frozenset((_HERE / f"{name}.txt").read_text("utf-8").split())
 
 

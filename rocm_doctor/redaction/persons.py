@@ -60,23 +60,9 @@ _SURNAMES = (
 )
 """First characters of the commonest surnames of China and Japan."""
 _DOUBLE = (
-    "\u6b27\u9633",
-    "\u53f8\u9a6c",
-    "\u4e0a\u5b98",
-    "\u8bf8\u845b",
-    "\u4e1c\u65b9",
-    "\u7687\u752b",
-    "\u5c09\u8fdf",
-    "\u516c\u5b59",
-    "\u6155\u5bb9",
-    "\u4ee4\u72d0",
-    "\u53f8\u5f92",
-    "\u5b87\u6587",
-    "\u957f\u5b59",
-    "\u590f\u4faf",
-    "\u7aef\u6728",
-    "\u767e\u91cc",
-)
+    "\u6b27\u9633", "\u53f8\u9a6c", "\u4e0a\u5b98", "\u8bf8\u845b", "\u4e1c\u65b9", "\u7687\u752b", "\u5c09\u8fdf", "\u516c\u5b59",
+    "\u6155\u5bb9", "\u4ee4\u72d0", "\u53f8\u5f92", "\u5b87\u6587", "\u957f\u5b59", "\u590f\u4faf", "\u7aef\u6728", "\u767e\u91cc",
+)  # fmt: skip
 """Surnames of two characters."""
 _ROADS = ("\u8def", "\u8857", "\u5927\u9053", "\u5df7", "\u80e1\u540c")
 _AFTER_NAME = r"[\s,.;:!?()\uff0c\u3002\u3001\uff1b\uff01\uff08\uff09@<]|\u7684|\u5728|\u6765\u81ea|\u8001\u5e08|\u3067\u3059|\u3068\u7533|$"
@@ -88,7 +74,7 @@ _BODIES = (
 _LEAD = re.compile(r".*[\u6211\u5728\u662f\u7684\u4e3a\u7ed9\u548c\u4e0e\u6765\u81ea\u4eec]")
 
 
-def _of_somebody(match: re.Match[str]) -> bool:
+def _has_name(match: re.Match[str]) -> bool:
     """Whether a name comes before the word for what it is: `a company` alone is none."""
     return len(match["account"]) > 4 or not _LEAD.match(match["account"])
 
@@ -98,26 +84,10 @@ _NUMBERED = (
     "insurance", "policy", "student", "matrikelnr", "matriculation", "personnel", "staff", "badge", "asset", "invoice", "kundennummer", "personalnummer", "cost center", "cost centre",
 )  # fmt: skip
 """What numbers are given to."""
-_AT_ALL = frozenset(
-    (
-        "all",
-        "channel",
-        "dataclass",
-        "everyone",
-        "everybody",
-        "here",
-        "maintainers",
-        "override",
-        "param",
-        "property",
-        "return",
-        "staticmethod",
-        "team",
-        "torch",
-        "triton",
-        "world",
-    )
-)
+_AT_ALL = frozenset((
+    "all", "channel", "dataclass", "everyone", "everybody", "here", "maintainers", "override", "param", "property", "return",
+    "staticmethod", "team", "torch", "triton", "world",
+))  # fmt: skip
 
 
 def _mentioned(match: re.Match[str]) -> bool:
@@ -214,7 +184,7 @@ PERSONS = (
     Rule(_HONORIFICS, Pattern(rf"(?P<user>[{_SURNAMES}]{_HAN}{{1,2}})(?={_any(_HONORIFICS)})"), "line"),
     Rule(_ROADS, Pattern(rf"(?P<place>{_HAN}{{2,8}}(?:{_any(_ROADS)})\d{{1,5}}[\u53f7\u5f04\u680b\u5ba4\u5e62\u697c\d-]*)"), "line"),
     Rule((":0", ":1", ":2", ":3", ":4", ":5"), Pattern(r"^(?P<user>[^\W\d][^\s:]{1,30}(?: [^\W\d][^\s:]{1,30})?) {1,3}\d{1,2}:\d\d\s*$"), "line", sure=False),
-    Rule(_BODIES, Pattern(rf"(?P<account>{_HAN}{{2,12}}?(?:{_any(_BODIES)})|(?:\u682a\u5f0f\u4f1a\u793e|\uc8fc\uc2dd\ud68c\uc0ac) ?[^\s,.\u3001\u3002]{{2,12}})"), "line", accept=_of_somebody),
+    Rule(_BODIES, Pattern(rf"(?P<account>{_HAN}{{2,12}}?(?:{_any(_BODIES)})|(?:\u682a\u5f0f\u4f1a\u793e|\uc8fc\uc2dd\ud68c\uc0ac) ?[^\s,.\u3001\u3002]{{2,12}})"), "line", accept=_has_name),
     Rule(
         (" street", " st ", " st.", " st,", " rd ", " rd.", " rd,", " road", " ave ", " ave.", " ave,", " avenue", " lane", " drive", " court", " square", " boulevard", " blvd", " terrace", " way,"),
         Pattern(rf"(?<![\w.])(?P<place>\d{{1,5}}[A-Za-z]?(?: {_CAPITAL}){{1,4}} (?:St|Street|Rd|Road|Ave|Avenue|Lane|Ln|Drive|Dr|Way|Court|Ct|Square|Place|Blvd|Boulevard|Terrace)\b\.?(?:,? (?:Apt|Suite|Unit|Floor|#)\.? ?\w+)?)"),

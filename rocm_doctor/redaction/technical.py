@@ -1,4 +1,4 @@
-"""Where a word that is in no spoken_words names a thing of software and no person: code, libraries, packages, kernel lines, hashes."""
+"""Where a word that no list holds names a thing of software and not a person: code, libraries, packages, kernel lines, hashes."""
 
 from __future__ import annotations
 
@@ -223,6 +223,20 @@ _ENGLISH = frozenset((
     "the", "a", "an", "is", "are", "was", "my", "i", "it", "this", "that", "with", "when", "on", "in", "and", "not", "but", "to", "of", "for", "from", "at",
     "after", "does", "do", "have", "has", "how", "why", "what", "which", "same", "both", "if", "as", "by", "be", "can", "or", "we", "you",
 ))  # fmt: skip
+_FUNCTION_WORDS = frozenset((
+    "der", "die", "das", "den", "dem", "ein", "eine", "einen", "ist", "nicht", "mit", "ich", "und", "auf", "bei", "wenn", "mein",
+    "meine", "aber", "auch", "nach", "wie", "von", "zu", "im", "wird", "hat", "habe", "kann", "noch", "nur", "für", "oder", "es",
+    "sie", "wir", "le", "la", "les", "est", "pas", "avec", "je", "et", "sur", "quand", "mon", "ma", "des", "du", "un", "une", "que",
+    "pour", "dans", "ne", "plus", "ça", "ai", "au", "en", "ce", "par", "el", "los", "las", "con", "mi", "cuando", "se", "lo", "del",
+    "una", "por", "no", "al", "pero", "como", "sin", "ya", "me", "hay", "y", "il", "di", "che", "non", "per", "sono", "ho", "mio",
+    "una", "con", "quando", "ma", "più", "gli", "della", "nel", "o", "os", "um", "uma", "não", "com", "meu", "quando", "do", "da",
+    "em", "é", "para", "mas", "no", "na", "de", "het", "een", "niet", "met", "ik", "en", "op", "bij", "als", "mijn", "van", "voor",
+    "dat", "is", "te", "maar", "nie", "jest", "się", "na", "z", "do", "w", "i", "że", "po", "ale", "mam", "jak", "przy", "od", "mi",
+    "и", "в", "не", "на", "я", "с", "что", "как", "у", "при", "по", "это", "но", "за", "из", "мой", "och", "att", "det", "som", "en",
+    "på", "är", "inte", "jag", "med", "för", "av", "men", "har", "ve", "bir", "bu", "için", "ile", "de", "da", "çok", "ama", "ne",
+    "a", "se", "na", "v", "je", "s", "že", "ne", "mi", "po", "ale", "jsem", "ja", "on", "ei", "se", "että", "kun", "mutta",
+))  # fmt: skip
+"""Of German, French, Spanish, Italian, Portuguese and others."""
 _WORD = regex(r"(?<![^\s(\"'\u00bf\u00a1])[^\W\d_]+(?:['\u2019-][^\W\d_]+)*(?=[\s.,:;!?)\"']|$)")
 _NOUN_ENDS = (
     "ung", "ungen", "keit", "heit", "tion", "tionen", "fehler", "treiber", "karte", "karten", "speicher", "datei", "rechner", "einstellung", "problem", "system", "meldung",
@@ -230,18 +244,15 @@ _NOUN_ENDS = (
 
 
 def _is_foreign(here: Around) -> bool:
-    """A word of a sentence in another language than English: the spoken_words knows some of its words only."""
+    """A word of a sentence in another language than English, of which the list of spoken words holds only some."""
     if not here.word.isalpha() or not _ends_as_a_word(here):
         return False
     said = [w.casefold() for w in _WORD.findall(here.line)]
     english = sum(w in _ENGLISH for w in said)
-    foreign = sum(w in FUNCTION_WORDS for w in said)
+    foreign = sum(w in _FUNCTION_WORDS for w in said)
     if len(said) < 4 or foreign < 2 or foreign <= english:
         return False
     return here.word.islower() or here.word.casefold().endswith(_NOUN_ENDS) or _is_compound(here.word.casefold())
-
-
-FUNCTION_WORDS = frozenset(["der", "die", "das", "den", "dem", "ein", "eine", "einen", "ist", "nicht", "mit", "ich", "und", "auf", "bei", "wenn", "mein", "meine", "aber", "auch", "nach", "wie", "von", "zu", "im", "wird", "hat", "habe", "kann", "noch", "nur", "für", "oder", "es", "sie", "wir", "le", "la", "les", "est", "pas", "avec", "je", "et", "sur", "quand", "mon", "ma", "des", "du", "un", "une", "que", "pour", "dans", "ne", "plus", "ça", "ai", "au", "en", "ce", "par", "el", "los", "las", "con", "mi", "cuando", "se", "lo", "del", "una", "por", "no", "al", "pero", "como", "sin", "ya", "me", "hay", "y", "il", "di", "che", "non", "per", "sono", "ho", "mio", "una", "con", "quando", "ma", "più", "gli", "della", "nel", "o", "os", "um", "uma", "não", "com", "meu", "quando", "do", "da", "em", "é", "para", "mas", "no", "na", "de", "het", "een", "niet", "met", "ik", "en", "op", "bij", "als", "mijn", "van", "voor", "dat", "is", "te", "maar", "nie", "jest", "się", "na", "z", "do", "w", "i", "że", "po", "ale", "mam", "jak", "przy", "od", "mi", "и", "в", "не", "на", "я", "с", "что", "как", "у", "при", "по", "это", "но", "за", "из", "мой", "och", "att", "det", "som", "en", "på", "är", "inte", "jag", "med", "för", "av", "men", "har", "ve", "bir", "bu", "için", "ile", "de", "da", "çok", "ama", "ne", "a", "se", "na", "v", "je", "s", "že", "ne", "mi", "po", "ale", "jsem", "ja", "on", "ei", "se", "että", "kun", "mutta"])  # fmt: skip
 
 
 def _ends_as_a_word(here: Around) -> bool:

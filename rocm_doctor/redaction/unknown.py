@@ -128,36 +128,10 @@ def _compounds(text: str) -> Iterator[Place]:
 
 _HOSTS = regex(r"://(?:[^\s/@<>\"']{1,200}@)?([A-Za-z0-9](?:[\w.-]{0,250}\w)?)(?=[/:?#\s\"'<>)\],`]|$)", re.M)
 _DOMAIN = regex(r"(?i:com|org|net|edu|gov|io|dev|local|lan|internal|corp|cluster|intranet|private|home|example|test|[a-z]{2})")
-_FILES = frozenset(
-    (
-        "py",
-        "sh",
-        "md",
-        "so",
-        "rs",
-        "js",
-        "ts",
-        "cc",
-        "hh",
-        "pl",
-        "db",
-        "pt",
-        "gz",
-        "xz",
-        "ps",
-        "ko",
-        "id",
-        "in",
-        "is",
-        "it",
-        "at",
-        "me",
-        "to",
-        "my",
-        "no",
-        "co",
-    )
-)
+_FILES = frozenset((
+    "py", "sh", "md", "so", "rs", "js", "ts", "cc", "hh", "pl", "db", "pt", "gz", "xz", "ps", "ko", "id", "in", "is", "it", "at",
+    "me", "to", "my", "no", "co",
+))  # fmt: skip
 
 
 @lru_cache(_MOST)

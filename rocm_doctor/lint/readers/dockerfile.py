@@ -201,7 +201,7 @@ def _copy(source: str, to: str, context: shell.Context) -> None:
         if not to.endswith(("/", ".")):
             context.copied[at] = path
     else:
-        # A folder that is copied later overwrites what lies there by then.
+        # A folder that is copied later overwrites what is there.
         under = [to for to in context.copied if to.startswith(at.rstrip("/") + "/")]
         for one in under:
             if context.tree.is_file(f"{path}/{one[len(at.rstrip('/')) + 1 :]}".lstrip("/")):
