@@ -55,22 +55,6 @@ def test_a_torch_that_uv_chooses_by_the_gpu(tmp_path: Path, setting: str, os: st
     assert [f.id for f in serious(found)] == ids
 
 
-UV = '[project]\nname = "x"\nversion = "1"\n{}\n[tool.uv]\npackage = false\n'
-
-
-def test_a_project_of_uv_that_does_what_is_proposed_has_no_finding(tmp_path: Path) -> None:
-    asked = UV.format('dependencies = ["torch==2.9.1"]')
-    advice = next(f.advice for f in serious(report(tmp_path, {"pyproject.toml": asked})) if f.advice)
-    named = re.search(r'name = "([^"]+)", url = "([^"]+)"(, explicit = true)?', advice)
-    assert named
-    assert "[tool.uv.sources] torch = [{" in advice
-    explicit = "explicit = true" if named[3] else ""
-    tables = f'[[tool.uv.index]]\nname = "{named[1]}"\nurl = "{named[2]}"\n{explicit}\n'
-    bound = f'[tool.uv.sources]\ntorch = [{{ index = "{named[1]}", extra = "rocm" }}]\n'
-    project = UV.format('[project.optional-dependencies]\nrocm = ["torch"]') + tables + bound
-    assert said(report(tmp_path, {"pyproject.toml": project})) == []
-
-
 # Shell
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from rocm_doctor.commands import filled
+from rocm_doctor.lint.advice import for_torch
 from rocm_doctor.lint.certainty import NOT_ROCM
 from rocm_doctor.lint.declared import Environment, Repository, Target
 from rocm_doctor.lint.environments.words import cards, holds
-from rocm_doctor.lint.proposals import proposal
 from rocm_doctor.lint.rules.findings import target_reading
 from rocm_doctor.lint.rules.indexes import for_system
 from rocm_doctor.lint.rules.torch_state import last_state
@@ -115,7 +115,7 @@ def no_environment(repository: Repository, targets: Sequence[Target], found: Seq
     if judged or said or documented or first is None or not targets:
         return []
     target = targets[0]
-    best = proposal(first, target, matrix)
+    state = last_state(first, matrix, target)
     certain = settled and not repository.package and (repository.mention is None or target.place is not None)
     places = [e.purpose.place or e.place for e in (settled or others or told)[:5]]
     places += [repository.mention] if repository.mention else []
@@ -130,7 +130,7 @@ def no_environment(repository: Repository, targets: Sequence[Target], found: Seq
             cause=matrix.diagnoses["repo.no-amd-environment"].cause if target.platform == "linux" else _ELSEWHERE,
             title=f"no environment for AMD GPUs{' is declared' if repository.mention else ''}: {which}",
             commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
-            advice=f"Install torch first: pip install {best.arguments(first)} --index-url {best.index}." if best else "",
+            advice=for_torch(first, target, matrix, state[0] if state else None),
         )
     ]
 

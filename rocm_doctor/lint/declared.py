@@ -14,7 +14,7 @@ import msgspec
 
 from rocm_doctor.model import Reading
 
-Tool = Literal["pip", "uv", "poetry", "conda", "lock", "system"]
+Tool = Literal["pip", "uv", "poetry", "pdm", "conda", "lock", "system"]
 Role = Literal["default", "extra", "find-links", "bound", "system"]
 For = Literal[
     "amd",
@@ -145,7 +145,7 @@ class Environment(msgspec.Struct, frozen=True):
     """One way into the repository, with everything that it sets. `open`: a library's range, which leaves the torch to its user.
 
     `unresolved`: what could not be told from the files; it lowers the confidence of what is judged. `unsure`: what runs only
-    under a condition that the files do not decide.
+    under a condition that the files do not decide. `companions`: torchvision and torchaudio, as far as the repository asks for them.
     """
 
     name: str
@@ -163,6 +163,7 @@ class Environment(msgspec.Struct, frozen=True):
     purpose: Purpose = Purpose()
     unresolved: tuple[ReadProblem, ...] = ()
     unsure: tuple[Place, ...] = ()
+    companions: tuple[str, ...] = ()
 
 
 class Target(msgspec.Struct, frozen=True):

@@ -21,8 +21,8 @@ from rocm_doctor.lint.folding import accepted, by_cause, fits, of_one_environmen
 from rocm_doctor.lint.proof import open_question
 from rocm_doctor.lint.readers.files import kind_of
 from rocm_doctor.lint.remedies import in_files
-from rocm_doctor.lint.rules import BUILD_RULES, REPO_RULES
 from rocm_doctor.lint.rules.findings import of_file, subject
+from rocm_doctor.lint.rules.table import BUILD_RULES, REPO_RULES
 from rocm_doctor.lint.weighing import Judged, weighed
 from rocm_doctor.lint.wheels import Names, by_version, published, said_of_wheels
 from rocm_doctor.matrix import Matrix

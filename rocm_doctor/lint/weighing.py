@@ -7,12 +7,10 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from rocm_doctor.commands import filled
 from rocm_doctor.lint.certainty import NOT_ROCM, capped, is_settled
 from rocm_doctor.lint.declared import Environment, Place, Repository, Target
 from rocm_doctor.lint.environments.purpose import EXAMPLES
 from rocm_doctor.lint.environments.words import named, words_of
-from rocm_doctor.lint.proposals import advice, proposal
 from rocm_doctor.lint.rules.indexes import pinned
 from rocm_doctor.lint.rules.requires_torch import requires_torch
 from rocm_doctor.matrix import Matrix
@@ -59,18 +57,7 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
             kept.append(_as(one, "warning" if found.severity == "error" else "note"))
         else:
             kept.append(msgspec.structs.replace(one, finding=capped(found, environment, one.target)))
-    return [_proposed(one, matrix) for one in kept] + _one_for_each_target(general, bool(amd), repository.mention, matrix)
-
-
-def _proposed(one: Judged, matrix: Matrix) -> Judged:
-    """With the command that `plan` would give inside the environment's own range; none where a project file or a lock decides."""
-    if one.finding.id != NOT_ROCM or not one.target.gpu:
-        return one
-    best = proposal(one.environment, one.target, matrix)
-    by_file = one.environment.sort == "project" or any(step.tool in ("lock", "poetry") for step in one.environment.steps)
-    install = (f"pip install {best.arguments(one.environment)} --index-url {best.index}",) if best and not by_file else ()
-    commands = matrix.typed((*install, *filled("rocm-doctor plan --gpu {gfx}", gfx=one.target.gpu)))
-    return msgspec.structs.replace(one, finding=msgspec.structs.replace(one.finding, commands=commands))
+    return kept + _one_for_each_target(general, bool(amd), repository.mention, matrix)
 
 
 def _without_repeats(judged: Iterable[Judged]) -> list[Judged]:
@@ -157,14 +144,12 @@ def _one_for_each_target(general: Sequence[Judged], any_amd: bool, mention: Plac
         places = [r for j in of_target for r in j.finding.evidence if r.origin != "target"]
         whose = [r for r in first.finding.evidence if r.origin == "target"]
         open_ = _is_open(first, matrix)
-        step = next((s for s in first.environment.steps if any(r.name == "torch" for r in s.requirements)), None)
         found = first.finding
         doubt = open_ or not is_settled(found, first.environment)
         if target.place is None:
             doubt = doubt or any_amd or bool(mention or _prominence(first, matrix)[0])
         severity: Severity = "warning" if doubt or found.severity != "error" else "error"
         title = found.title if any_amd else f"no environment for AMD GPUs{' is declared' if mention else ''}: {found.title}"
-        words = advice(first.environment, step, proposal(first.environment, target, matrix))
         made.append(
             msgspec.structs.replace(
                 first,
@@ -173,8 +158,8 @@ def _one_for_each_target(general: Sequence[Judged], any_amd: bool, mention: Plac
                     severity=severity,
                     title=title,
                     evidence=tuple(dict.fromkeys((*places, *([mention.reading()] if mention else []), *whose))),
-                    advice=words,
-                    commands=matrix.typed(filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu)),
+                    advice=found.advice,
+                    commands=found.commands,
                 ),
             )
         )  # fmt: skip

@@ -71,7 +71,9 @@ def read(root: Path, alone: str = "") -> Repository:
     more = [with_purpose(one, vendored) for one in _alone(tree, listed, used - {alone}, alone, _installer(found))]
     found += [_as_choice(one, found + more) for one in more]
     problems = (*rules.problems, *dict.fromkeys(tree.problems))
-    said = tuple(e for e in found if _says_something(e))
+    asked = {r.name for one in found for step in one.steps for r in step.requirements}
+    companions = tuple(sorted(asked & {"torchvision", "torchaudio"}))
+    said = tuple(msgspec.structs.replace(e, companions=companions) for e in found if _says_something(e))
     for_amd = any(e.purpose.kind == "amd" and e.sort != "text" for e in said)
     mention = None if for_amd else tree.mention(_OF_AMD, _HINTS)
     return Repository(said, rules, problems, len(listed), _is_package(tree), mention)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from packaging.utils import canonicalize_name
 
-from rocm_doctor.lint.declared import Index, Place, Requirement, Role, Setting, Step
+from rocm_doctor.lint.declared import Index, Place, Requirement, Role, Setting, Step, Tool
 from rocm_doctor.lint.readers import requirements
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.toml import Lines, items, load, strings, table
@@ -128,7 +128,8 @@ def _pep621_step(tree: Tree, project: Project, extras: Sequence[str]) -> Step:
         for r in requirements.one(text, lines.place(text))
     ]
     strategy = uv.get("index-strategy") if isinstance(uv.get("index-strategy"), str) else table(uv, "pip").get("index-strategy")
-    return Step("uv" if uv else "pip", place, tuple(needed), tuple(constraints), tuple(indexes), str(strategy or ""))
+    tool: Tool = "uv" if uv else "pdm" if table(data, "tool", "pdm") else "pip"
+    return Step(tool, place, tuple(needed), tuple(constraints), tuple(indexes), str(strategy or ""))
 
 
 def _required(tree: Tree, project: Project, text: str) -> list[Requirement]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocm_doctor import versions
 from rocm_doctor.commands import filled
+from rocm_doctor.lint.advice import for_torch
 from rocm_doctor.lint.declared import Environment, Step, Target
 from rocm_doctor.lint.rules.cuda_only import cuda_only_packages
 from rocm_doctor.lint.rules.findings import found
@@ -14,7 +14,6 @@ from rocm_doctor.lint.rules.requires_torch import requires_torch
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Severity
-from rocm_doctor.rules.build import builds_with
 
 _PIP = "https://pip.pypa.io/en/stable/cli/pip_install/#finding-packages"
 
@@ -26,7 +25,7 @@ def torch_build(environment: Environment, target: Target, matrix: Matrix) -> Ite
         return
     step, before, last = state
     if last.build == "none":
-        yield _no_wheel(environment, target, matrix, last)
+        yield _no_wheel(environment, target, matrix, step, last)
     if step is None or last.build not in ("cuda", "cpu") or (last.build == "cpu" and last.explicit):
         return
     replaced = before is not None and before.build == "rocm"
@@ -42,8 +41,9 @@ def torch_build(environment: Environment, target: Target, matrix: Matrix) -> Ite
         severity=_weight(environment, step, matrix),
         title=title,
         cause=_sentence(last.why),
-        advice=_way(step, last, matrix) or _advice(step, replaced) + (_LATER if _has_gpu_libraries(environment) else ""),
-        commands=_command(step, matrix, target),
+        advice=_way(step, last, matrix)
+        or for_torch(environment, target, matrix, step, last, before) + (_LATER if _has_gpu_libraries(environment) else ""),
+        commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
         sources=(_PIP, *matrix.diagnoses["version.torch-not-rocm"].sources),
     )
 
@@ -77,30 +77,7 @@ def _sentence(words: str) -> str:
     return f"{words[0].upper() if begins else words[0]}{words[1:]}."
 
 
-def _advice(step: Step, replaced: bool) -> str:
-    if step.tool == "lock":
-        return "Bind torch to a ROCm index in pyproject.toml and lock again."
-    if step.tool == "uv":
-        return "Bind torch to a ROCm index: [[tool.uv.index]] without `explicit`, and [tool.uv.sources] torch = { index = ... }."
-    if step.tool == "conda":
-        return "Leave torch out of the conda packages and install it in the pip section from a ROCm index."
-    end = " and keep it with a constraints file (-c) in later steps." if replaced else "."
-    return "Install torch first, from the ROCm index alone (--index-url) or pinned with its local part" + end
-
-
-def _command(step: Step | None, matrix: Matrix, target: Target) -> tuple[str, ...]:
-    """The pinned requirement of a build that serves the card, for the target's Python and ROCm; and who weighs the others."""
-    series = versions.series(target.rocm) if target.rocm else None
-    fit = builds_with(target.gpu, matrix, ".".join(target.python.split(".")[:2]))
-    best = next((b for b in fit if series is None or versions.series(b.rocm) == series), None)
-    if best is None:
-        return filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu)
-    tool = "uv pip" if step and step.tool == "uv" else "pip"
-    install = filled(tool + " install torch=={version} --index-url {url}", version=best.local, url=best.index)
-    return install + filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu)
-
-
-def _no_wheel(environment: Environment, target: Target, matrix: Matrix, last: Torch) -> Finding:
+def _no_wheel(environment: Environment, target: Target, matrix: Matrix, step: Step | None, last: Torch) -> Finding:
     python = target.python and f"for Python {target.python}" in last.why
     return found(
         matrix,
@@ -110,7 +87,8 @@ def _no_wheel(environment: Environment, target: Target, matrix: Matrix, last: To
         [last.place, *([last.origin.place] if last.origin else [])],
         title=f"no torch can be installed here: {last.why}",
         cause=_sentence(last.why),
-        commands=_command(None, matrix, target),
+        advice=for_torch(environment, target, matrix, step, last),
+        commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
     )
 
 

@@ -1,0 +1,184 @@
+"""What to change where the wrong torch comes in: in the syntax of what manages the environment, with torch's companions.
+
+Where no whole change is known (a lock of Poetry, PDM or Pipenv), the reason is given and no command.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from rocm_doctor.lint.declared import Environment, Place, Step, Target
+from rocm_doctor.lint.proposals import Proposal, proposal
+from rocm_doctor.lint.rules.indexes import Torch, admits, wanted
+from rocm_doctor.matrix import Matrix
+
+Manager = Literal["requirements", "uv", "poetry", "pdm", "pipenv", "pixi", "conda", "image", "script", "package"]
+_LOCKING = {"poetry": "Poetry", "pdm": "PDM", "pipenv": "Pipenv"}
+
+
+def manager(environment: Environment, step: Step | None) -> Manager:
+    """What decides which torch is installed: the tool whose file names it, or the image or script that installs it."""
+    file = (step.place if step else environment.place).file.rsplit("/", 1)[-1].lower()
+    named: dict[str, Manager] = {
+        "poetry.lock": "poetry",
+        "pdm.lock": "pdm",
+        "uv.lock": "uv",
+        "pixi.toml": "pixi",
+        "pipfile": "pipenv",
+    }
+    if file in named:
+        return named[file]
+    if step and (step.tool == "poetry" or step.tool == "pdm"):
+        return "poetry" if step.tool == "poetry" else "pdm"
+    if environment.sort == "conda" or (step and step.tool == "conda"):
+        return "conda"
+    if file == "pyproject.toml" and step and step.tool == "uv":
+        return "uv"
+    if environment.sort in ("image", "service"):
+        return "image"
+    if environment.sort in ("script", "job"):
+        return "script"
+    listed = environment.sort == "requirements" and file.endswith((".txt", ".in"))
+    return "requirements" if listed else "package"
+
+
+def for_torch(
+    environment: Environment,
+    target: Target,
+    matrix: Matrix,
+    step: Step | None = None,
+    last: Torch | None = None,
+    before: Torch | None = None,
+) -> str:
+    """How to get a ROCm torch in an environment that ends up with another one, `last`, put there by `step` in place of `before`."""
+    by = manager(environment, step)
+    found = proposal(environment, target, matrix, in_file=by not in ("package", "script"))
+    if found is None:
+        return "No build of the catalog serves this GPU inside the range that is asked for; `rocm-doctor plan` says what would."
+    kept = before if before is not None and before.build == "rocm" else None
+    amd = environment.purpose.kind == "amd"
+    said = _for_amd(by, environment, step, found, last, kept, target) if amd else _beside(by, environment, step, found)
+    return (
+        f"No ROCm build of torch {found.leaves} serves {target.gpu}; {found.version} is the nearest, which the pin leaves out. {said}"
+        if found.leaves
+        else said
+    )
+
+
+def _beside(by: Manager, environment: Environment, step: Step | None, found: Proposal) -> str:
+    """What to add to a project that has nothing for AMD GPUs; what it has for others stays."""
+    install = f"pip install {found.arguments} --index-url {found.index}"
+    if by == "uv":
+        return _uv(environment, found)
+    if by in _LOCKING:
+        return _locked(by, found)
+    if by == "pixi":
+        return f'Add a feature for ROCm without conda\'s torch: in its pypi-options extra-index-urls = ["{found.index}"], in its pypi-dependencies {_listed(found)}.'
+    if by == "conda":
+        return f"Add an environment file for ROCm without conda's torch; to its pip section belong --extra-index-url {found.index} and {_listed(found)}."
+    if by == "image":
+        return f"Add a Dockerfile for ROCm that starts from a rocm/pytorch image, or that installs torch first: RUN {install}."
+    if by == "requirements":
+        return f"Add a list for ROCm that is installed before this one: --index-url {found.index}, {_listed(found)}."
+    if by == "script":
+        return f"Add a branch for AMD GPUs{_before(environment, step)}: {install}."
+    return f"Say in the documentation to install torch first: {install}."
+
+
+def _for_amd(
+    by: Manager,
+    environment: Environment,
+    step: Step | None,
+    found: Proposal,
+    last: Torch | None,
+    kept: Torch | None,
+    target: Target,
+) -> str:
+    """What to change in an environment for AMD. `kept`: the ROCm torch that it had before."""
+    asked = _listed(found)
+    install = f"pip install {found.arguments} --index-url {found.index}"
+    if kept is not None and step is not None and last is not None:
+        return _not_replaced(step, last, kept, install, target)
+    if by == "uv":
+        return _bound(environment, found)
+    if by in _LOCKING:
+        return _locked(by, found)
+    if by in ("conda", "pixi"):
+        where = "pip section" if by == "conda" else "pypi-dependencies"
+        return f"Take torch out of the conda packages; to the {where} belong --extra-index-url {found.index} and {asked}."
+    if by == "requirements" and last is not None:
+        return f"Write on line {last.place.line} of {last.place.file}: --extra-index-url {found.index}, {asked}."
+    if by == "package":
+        return f"Say in the documentation to install torch first: {install}."
+    return f"Install torch{_before(environment, step)} from a ROCm index: {install}."
+
+
+def _not_replaced(step: Step, last: Torch, kept: Torch, install: str, target: Target) -> str:
+    """How the ROCm torch of an earlier step stays: one that the later range admits, or out of what is installed later."""
+    spec = ",".join(dict.fromkeys(r.spec for r in wanted(step, target) if r.spec))
+    if kept.version and spec and not admits(spec, kept.version) and not re.search(r"\+(?:cu|cpu)", spec):
+        where = (
+            "an image with one that does, or install one first"
+            if kept.why.startswith("the base image")
+            else "one there that does"
+        )
+        return f"torch {kept.version} of {_at(kept.place)} does not satisfy {spec}. Take {where}: {install}."
+    return f"Keep the torch of {_at(kept.place)}: leave torch out of {_at(last.place)}, or pin it with a constraints file (-c)."
+
+
+def _at(place: Place) -> str:
+    return f"line {place.line} of {place.file}"
+
+
+def _before(environment: Environment, step: Step | None) -> str:
+    if step is None:
+        return ""
+    return f" before {_at(step.place) if step.place.file == environment.place.file else step.place.file + ' is installed'}"
+
+
+def _listed(found: Proposal) -> str:
+    return ", ".join(found.lines)
+
+
+def _public(line: str) -> str:
+    """A requirement without its local part: the index that it is bound to holds no other build."""
+    return line.partition("+")[0]
+
+
+def _extra(found: Proposal) -> list[str]:
+    """What an extra of uv has to name: an explicit index is asked only for what is named, and torch's triton is on it alone."""
+    return [
+        *map(_public, found.lines),
+        *([found.triton] if not re.match(r"triton\b(?!-)", found.triton) and found.triton else []),
+    ]
+
+
+def _sources(found: Proposal, extra: str) -> str:
+    """The tables of uv that bind torch, its companions and its triton to the index."""
+    name = f"pytorch-rocm{found.rocm.replace('.', '')}"
+    only = f', extra = "{extra}"' if extra else ""
+    bound = ", ".join(f'{re.split(r"[^A-Za-z0-9-]", line)[0]} = [{{ index = "{name}"{only} }}]' for line in _extra(found))
+    return f'[[tool.uv.index]] name = "{name}", url = "{found.index}", explicit = true; [tool.uv.sources] {bound}'
+
+
+def _uv(environment: Environment, found: Proposal) -> str:
+    """An extra for ROCm. It conflicts with one for the others: without that, uv gives its torch to everyone."""
+    if found.triton == "" or "device" in found.lines[0]:
+        return f"Add an extra for ROCm whose torch comes from {found.index}: {_listed(found)}. What that torch depends on is on this index as well."
+    needs = ", ".join(f'"{line}"' for line in _extra(found))
+    return (
+        f"Add an extra for ROCm: [project.optional-dependencies] rocm = [{needs}]; {_sources(found, 'rocm')}. Where torch is a dependency"
+        ' of everyone, name it in an extra `cuda` too, with [tool.uv] conflicts = [[{ extra = "cuda" }, { extra = "rocm" }]]. Then lock again.'
+    )
+
+
+def _bound(environment: Environment, found: Proposal) -> str:
+    """The tables of uv that bind the torch of an extra for AMD, or of a project that is for AMD as a whole."""
+    extra = environment.labels[0] if environment.labels else ""
+    needs = ", ".join(_extra(found))
+    return f"Bind torch to a ROCm index: name {needs} among the dependencies{f' of the extra {extra}' if extra else ''}; {_sources(found, extra)}. Then lock again."
+
+
+def _locked(by: Manager, found: Proposal) -> str:
+    return f"{_LOCKING[by]} gives everyone the torch of its one lock. An environment for ROCm needs torch from {found.index}: {_listed(found)}."

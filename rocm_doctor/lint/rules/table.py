@@ -1,0 +1,39 @@
+"""The judgements that run on each environment, in this order; and those that a job on a hosted runner gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from rocm_doctor.lint.declared import Environment, Target
+from rocm_doctor.lint.rules.built_for import built_for
+from rocm_doctor.lint.rules.companions import companions, outside, pythons, triton
+from rocm_doctor.lint.rules.configs import config, packages
+from rocm_doctor.lint.rules.containers import base_image, containers, dropped
+from rocm_doctor.lint.rules.cuda_only import cuda_only
+from rocm_doctor.lint.rules.missing import gone_nightlies, unknown_indexes, xformers
+from rocm_doctor.lint.rules.torch_build import torch_build, unsafe_indexes
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding
+
+RepoRule = Callable[[Environment, Target, Matrix], Iterable[Finding]]
+
+# What a job on a hosted runner can get wrong for a GPU that it does not have: what it builds for, and where it looks for packages.
+BUILD_RULES: tuple[RepoRule, ...] = (unknown_indexes, built_for)
+REPO_RULES: tuple[RepoRule, ...] = (
+    torch_build,
+    unsafe_indexes,
+    unknown_indexes,
+    gone_nightlies,
+    companions,
+    triton,
+    pythons,
+    outside,
+    base_image,
+    dropped,
+    containers,
+    packages,
+    xformers,
+    config,
+    built_for,
+    cuda_only,
+)

@@ -1,0 +1,84 @@
+"""What lint tells to change fits what manages the project, and carries torch's companions."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from lint_text import report, said, serious
+
+NOT_ROCM = "version.torch-not-rocm"
+BUILT = '[build-system]\nrequires = ["setuptools"]\n'
+POETRY = '[tool.poetry]\nname = "x"\n[tool.poetry.dependencies]\npython = "^3.10"\ntorch = "2.9.1"\ntorchvision = "*"\n'
+PDM = '[project]\nname = "x"\nversion = "1"\ndependencies = ["torch==2.9.1"]\n[tool.pdm]\ndistribution = false\n'
+PIXI = '[project]\nname = "x"\nchannels = ["conda-forge"]\nplatforms = ["linux-64"]\n[dependencies]\npytorch = "2.9.*"\n'
+CONDA = "name: x\nchannels: [pytorch]\ndependencies: [pytorch=2.9, torchvision]\n"
+PIPFILE = '[packages]\ntorch = "==2.9.1"\n'
+
+
+def advice_on(folder: Path, files: dict[str, str], gpu: str = "gfx1100") -> str:
+    return " ".join(f.advice for f in serious(report(folder, files, gpu)) if f.id in (NOT_ROCM, "repo.no-amd-environment"))
+
+
+@pytest.mark.parametrize(("files", "words"), [
+    ({"requirements.txt": "torch==2.9.1\ntorchaudio\n"}, "Add a list for ROCm"),
+    ({"pyproject.toml": POETRY}, "Poetry gives everyone the torch of its one lock"), ({"pyproject.toml": PDM}, "PDM gives everyone"),
+    ({"Pipfile": PIPFILE}, "Pipenv gives everyone"), ({"pixi.toml": PIXI}, "Add a feature for ROCm"),
+    ({"environment.yml": CONDA}, "Add an environment file for ROCm"),
+    ({"Dockerfile": "FROM ubuntu:24.04\nRUN pip install torch==2.9.1\n"}, "Add a Dockerfile for ROCm"),
+    ({"install.sh": "pip install torch==2.9.1\n"}, "Add a branch for AMD GPUs before line 1 of install.sh: pip install"),
+    ({"setup.py": "setup(install_requires=['torch==2.9.1'])\n"}, "Say in the documentation to install torch first: pip install"),
+    ({"pyproject.toml": BUILT + '[project]\nname = "x"\ndependencies = ["torch==2.9.1"]\n'}, "Say in the documentation to install torch"),
+])  # fmt: skip
+def test_advice_in_the_terms_of_what_manages_the_project(tmp_path: Path, files: dict[str, str], words: str) -> None:
+    said_ = advice_on(tmp_path, files)
+    assert words in said_
+    assert "2.9" in said_
+    assert "tool.uv" not in said_
+    by_shell = re.match(r"Add a (?:branch|Dockerfile)|Say in", words) is not None
+    assert ("pip install" in said_) is by_shell
+
+
+UV = '[project]\nname = "x"\nversion = "1"\n{}\n[tool.uv]\npackage = false\n'
+
+
+def test_a_project_of_uv_that_does_what_is_proposed_has_no_finding(tmp_path: Path) -> None:
+    advice = advice_on(tmp_path, {"pyproject.toml": UV.format('dependencies = ["torch==2.9.1", "torchvision"]')})
+    needs = re.search(r"rocm = (\[[^\]]*\])", advice)
+    index = re.search(r'\[\[tool.uv.index\]\] (name = "[^"]+"), (url = "[^"]+"), (explicit = true)', advice)
+    bound = re.search(r"\[tool.uv.sources\] (.*?)\. Where", advice)
+    assert needs
+    assert index
+    assert bound
+    lines = ["[[tool.uv.index]]", *index.groups(), "[tool.uv.sources]", *re.split(r"(?<=\]), ", bound[1])]
+    assert len(lines) == 8  # torch, torchvision and torch's triton are bound
+    project = UV.format(f"[project.optional-dependencies]\nrocm = {needs[1]}") + "\n".join(lines)
+    assert said(report(tmp_path, {"pyproject.toml": project})) == []
+
+
+def test_companions_are_those_that_the_repository_asks_for_anywhere(tmp_path: Path) -> None:
+    files = {"requirements.txt": "torch==2.9.1\n", "requirements/vision.txt": "torchvision\n"}
+    assert "torchvision==0.24.1" in advice_on(tmp_path / "a", files)
+    assert "torchvision" not in advice_on(tmp_path / "b", {"requirements.txt": "torch==2.9.1\n"})
+
+
+def test_a_pin_is_met_or_named(tmp_path: Path) -> None:
+    assert "torch==2.9.1+rocm" in advice_on(tmp_path / "a", {"requirements.txt": "torch==2.9.1\n"})
+    assert "torch==2.8.0+rocm" in advice_on(tmp_path / "b", {"requirements.txt": "torch==2.8.0\n"})
+    left = advice_on(tmp_path / "c", {"requirements.txt": "torch==2.2.2\n"}, gpu="gfx1151")
+    assert left.startswith("No ROCm build of torch 2.2.2 serves gfx1151; ")
+
+
+IMAGE = "rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0"
+
+
+@pytest.mark.parametrize(("step", "words"), [
+    ("pip install 'torch>=2.8,<2.10'", "torch 2.6.0 of line 1 of Dockerfile does not satisfy <2.10,>=2.8. Take an image with one that does, "
+     "or install one first: pip install torch==2.9.1+rocm6.4 torchvision==0.24.1+rocm6.4 torchaudio==2.9.1+rocm6.4"),
+    ("pip install -U torch", "Keep the torch of line 1 of Dockerfile: leave torch out of line 2 of Dockerfile"),
+])  # fmt: skip
+def test_a_rocm_torch_that_is_replaced(tmp_path: Path, step: str, words: str) -> None:
+    found = report(tmp_path, {"Dockerfile": f"FROM {IMAGE}\nRUN {step}\n"})
+    assert [f.severity for f in serious(found)] == ["error"]
+    assert serious(found)[0].advice.startswith(words)
