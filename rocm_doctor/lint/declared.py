@@ -89,13 +89,14 @@ class Step(msgspec.Struct, frozen=True):
 
 class Setting(msgspec.Struct, frozen=True):
     """A name with its value: an environment variable, or a key of a training configuration (dotted path). `default`: the caller
-    of the script may give another value.
+    of the script may give another value. `argument`: the build argument whose default it is.
     """
 
     name: str
     value: str
     place: Place
     default: bool = False
+    argument: str = ""
     gfx: tuple[str, ...] = ()
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rocm_doctor.lint.coverage import meant_for
 from rocm_doctor.lint.declared import Environment, Place, Repository, Target
 from rocm_doctor.lint.proposals import proposal
-from rocm_doctor.lint.rules.built_for import leaving_out
+from rocm_doctor.lint.rules.built_for import leaving_out, takes_list, with_gpu
 from rocm_doctor.lint.rules.companions import mismatched
 from rocm_doctor.lint.rules.containers import DEVICES_YAML, lacking
 from rocm_doctor.lint.rules.torch_state import last_state
@@ -60,9 +60,8 @@ def _companions(environment: Environment, target: Target, matrix: Matrix) -> Ite
 
 def _targets(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Edit]:
     for s in leaving_out(environment, target):
-        old = s.value.strip().strip(";,")
-        mark = next((m[0] for m in [re.search(r"[;,]\s*|\s+", old)] if m), ";")
-        yield Edit("arch.not-in-build", s.place, old, f"{old}{mark}{target.gpu}")
+        if takes_list(s):
+            yield Edit("arch.not-in-build", s.place, s.value.strip().strip(";,"), with_gpu(s, target.gpu))
 
 
 def _devices(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Edit]:

@@ -40,6 +40,8 @@ def _of_variable(verb: str, word: str, setting: Setting, environment: Environmen
     name, _, value = word.partition("=")
     if setting.name != name:
         return ""
+    if setting.argument:
+        return f"L{_line(setting.place)[1:]} takes it from the build argument {setting.argument}: leave it out where this GPU is built for."
     if verb == "export":
         return f"Set {name} to {value} on {_line(setting.place)}."
     alone = sum((s.place.file, s.place.line) == (setting.place.file, setting.place.line) for s in environment.variables) == 1

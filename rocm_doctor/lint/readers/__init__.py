@@ -33,6 +33,7 @@ from rocm_doctor.lint.readers import (
     training,
     workflows,
 )
+from rocm_doctor.lint.readers.dockerfile import Build
 from rocm_doctor.lint.readers.files import Tree, folder_of
 from rocm_doctor.lint.readers.script import places_of
 from rocm_doctor.lint.readers.shell import Used
@@ -126,13 +127,13 @@ Made = tuple[Environment, Sequence[Used]]
 
 def _in_context(tree: Tree, listed: Iterable[tuple[str, str]]) -> Iterator[Made]:
     """Environments of files that run something, with the files of the repository that they install from."""
-    built: set[str] = set()
+    built: set[Build] = set()
     listed = list(listed)
     for kind, path in listed:
         if kind == "compose":
             yield from _services(tree, path, built)
     for kind, path in listed:
-        if kind == "dockerfile" and path not in built:
+        if kind == "dockerfile" and path not in {build.dockerfile for build in built}:
             yield from dockerfile.environments(tree, path)
         elif kind == "workflow":
             yield from workflows.environments(tree, path)
@@ -147,15 +148,18 @@ def _in_context(tree: Tree, listed: Iterable[tuple[str, str]]) -> Iterator[Made]
                 yield from ((one, ()) for one in prose.environments(tree, path, "python" if kind == "setuptools" else kind))
 
 
-def _services(tree: Tree, path: str, built: set[str]) -> Iterator[Made]:
+def _services(tree: Tree, path: str, built: set[Build]) -> Iterator[Made]:
     """The services of a compose file; one that is built is read as its Dockerfile, with the context that it names."""
     for service, build in compose.environments(tree, path):
         image: list[Made] = []
         if build and tree.is_file(build.dockerfile):
-            image = list(dockerfile.environments(tree, build.dockerfile, build.context))
-        if len(image) == 1 and build and build.dockerfile not in built:
-            built.add(build.dockerfile)
-            yield image[0]
+            image = list(dockerfile.environments(tree, build.dockerfile, build))
+        if len(image) == 1 and build and build not in built:
+            one, used = image[0]
+            if build.arguments or build.target:
+                one = msgspec.structs.replace(one, name=f"{service.name} by {build.dockerfile}", labels=(*service.labels, *one.labels))
+            built.add(build)
+            yield one, used
         words = with_purpose(image[-1][0], frozenset()).purpose if image else Purpose()
         own = with_purpose(service, frozenset()).purpose
         yield msgspec.structs.replace(service, purpose=words if own.kind == "neutral" else own), ()

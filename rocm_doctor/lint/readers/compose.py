@@ -7,23 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from rocm_doctor.lint.declared import Container, Environment, ReadProblem, Setting
 from rocm_doctor.lint.readers import bash, yamls
+from rocm_doctor.lint.readers.dockerfile import Build
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.yamls import Node
 
 _GPU = re.compile(r"amdgpu|/dev/kfd|HIP_VISIBLE|HSA_|ROCR_|(?:^|[\s/])rocm/")
 _LISTS = ("devices", "group_add", "environment", "volumes", "security_opt", "cap_add", "profiles")
 _MAX_EXTENDS = 10
-
-
-class Build(NamedTuple):
-    """A Dockerfile that a service builds, and the folder that it copies from."""
-
-    dockerfile: str
-    context: str
 
 
 def environments(tree: Tree, path: str) -> Iterator[tuple[Environment, Build | None]]:
@@ -34,7 +27,7 @@ def environments(tree: Tree, path: str) -> Iterator[tuple[Environment, Build | N
             if isinstance(service.value, dict):
                 problems: list[ReadProblem] = []
                 whole = _extended(tree, path, service, services, problems, 0)
-                yield _service(tree, path, name, whole, tuple(problems)), _build(path, whole)
+                yield _service(tree, path, name, whole, tuple(problems)), _build(tree, path, whole)
 
 
 def _extended(tree: Tree, path: str, service: Node, services: Node | None, problems: list[ReadProblem], depth: int) -> Node:
@@ -99,7 +92,7 @@ def _service(tree: Tree, path: str, name: str, service: Node, unresolved: tuple[
     )  # fmt: skip
 
 
-def _build(path: str, service: Node) -> Build | None:
+def _build(tree: Tree, path: str, service: Node) -> Build | None:
     """The Dockerfile that a service builds; None for an image, and for a context that is not in the repository."""
     build = service.get("build")
     if build is None:
@@ -109,7 +102,8 @@ def _build(path: str, service: Node) -> Build | None:
         return None
     context = "" if context == "." else context
     dockerfile = joined(context, _text(build, "dockerfile") or "Dockerfile")
-    return Build(dockerfile, context) if dockerfile else None
+    arguments = tuple((s.name, bash.filled(s.value, {})) for s in environment(tree, path, build.get("args")) if "$" not in s.value)
+    return Build(dockerfile, context, arguments, _text(build, "target")) if dockerfile else None
 
 
 def _nvidia(service: Node) -> str:

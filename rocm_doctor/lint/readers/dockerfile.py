@@ -19,6 +19,8 @@ from rocm_doctor.lint.readers.shell import Used
 _INSTRUCTION = re.compile(r"\s*(FROM|ARG|ENV|RUN|COPY|ADD|SHELL|WORKDIR)\s+(.*)", re.I | re.S)
 _FROM = re.compile(r"(?:--\S+\s+)*(\S+)(?:\s+as\s+(\S+))?", re.I)
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?")
+_ARGUMENT = re.compile(r"^\s*ARG\s+(\w+)", re.M | re.I)
+_REFERS = re.compile(r"\$\{?(\w+)")
 _PAIR = re.compile(r"(\w+)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S*)")
 _COPY_FROM = re.compile(r"--from=(\S+)")
 _MOUNT_FROM = re.compile(r"--mount=\S*from=([\w.-]+)")
@@ -26,6 +28,15 @@ _BIND = re.compile(r"--mount=type=bind,\S*")
 # A folder in which Python packages lie: copying it from another stage copies what was installed there.
 _PACKAGES = re.compile(r"venv|site-packages|dist-packages|conda|\.local|python|/usr/local/?(?:\s|$)|^/\s", re.I)
 _PROJECT = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
+
+
+class Build(NamedTuple):
+    """How another file says that a Dockerfile is built: the folder that it copies from, its build arguments, its last stage."""
+
+    dockerfile: str
+    context: str
+    arguments: tuple[tuple[str, str], ...] = ()
+    target: str = ""
 
 
 class Stage(NamedTuple):
@@ -37,19 +48,23 @@ class Stage(NamedTuple):
     instructions: list[tuple[str, str, Place]]
 
 
-def environments(tree: Tree, path: str, context: str | None = None) -> Iterator[tuple[Environment, list[Used]]]:
+def environments(tree: Tree, path: str, build: Build | None = None) -> Iterator[tuple[Environment, list[Used]]]:
     """What building each final stage sets and installs, and the files of the repository that it installs from.
 
-    `context`: the folder that the build copies from, where a compose file names it.
+    `build`: how another file says that it is built; its target is the only final stage.
     """
     text = tree.text(path) or ""
-    stages, arguments = _stages(path, text)
+    given = dict(build.arguments) if build else {}
+    stages, arguments = _stages(path, text, given)
     by_name = {str(n): stage for n, stage in enumerate(stages)} | {stage.name: stage for stage in stages if stage.name}
-    folder = _context(tree, path, stages) if context is None else context
+    folder = _context(tree, path, stages) if build is None else build.context
     leaves = [stage for stage in stages if not _is_below(stage, stages, by_name)]
+    if build and build.target.lower() in by_name:
+        leaves = [by_name[build.target.lower()]]
     for stage in leaves:
         name = path if len(leaves) == 1 else f"{path} stage {stage.name or stages.index(stage)}"
-        yield _built(tree, stage, name, by_name, shell.Context(tree, folder, {**arguments, "WORKDIR": "/"}, {}))
+        open_ = frozenset(m[1] for m in _ARGUMENT.finditer(text)) - given.keys()
+        yield _built(tree, stage, name, by_name, shell.Context(tree, folder, {**arguments, "WORKDIR": "/"}, {}, arguments=open_))
 
 
 def _is_below(stage: Stage, stages: list[Stage], by_name: dict[str, Stage]) -> bool:
@@ -125,9 +140,9 @@ def _take_over(
         now.update(before)
 
 
-def _stages(path: str, text: str) -> tuple[list[Stage], dict[str, str]]:
+def _stages(path: str, text: str, given: dict[str, str]) -> tuple[list[Stage], dict[str, str]]:
     stages: list[Stage] = []
-    arguments: dict[str, str] = {}
+    arguments = dict(given)
     for verb, words, place in instructions(path, text):
         if verb == "FROM":
             if found := _FROM.match(words):
@@ -135,7 +150,7 @@ def _stages(path: str, text: str) -> tuple[list[Stage], dict[str, str]]:
         elif not stages and verb == "ARG":
             name, equals, value = words.partition("=")
             if equals:
-                arguments[name.strip()] = bash.filled(value.strip("\"' "), arguments)
+                arguments.setdefault(name.strip(), bash.filled(value.strip("\"' "), arguments))
         elif stages:
             stages[-1].instructions.append((verb, words, place))
     return stages, arguments
@@ -182,7 +197,8 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
             if equals:
                 context.names.setdefault(name.strip(), bash.filled(value.strip("\"' "), context.names))
                 if "gfx" in context.names[name.strip()]:
-                    found.variables.append(Setting(name.strip(), context.names[name.strip()], place))
+                    given = name.strip() if name.strip() in context.arguments else ""
+                    found.variables.append(Setting(name.strip(), context.names[name.strip()], place, argument=given))
 
 
 def _copy(source: str, to: str, context: shell.Context) -> None:
@@ -214,7 +230,8 @@ def _env(words: str, place: Place, context: shell.Context, found: shell.Script) 
     for name, value in [(spaced[1], spaced[2])] if spaced else _PAIR.findall(words):
         filled = bash.filled(value.strip("\"'"), context.names)
         context.names[name] = filled
-        found.variables.append(Setting(name, filled, place))
+        named = next((m[1] for m in _REFERS.finditer(value) if m[1] in context.arguments), "")
+        found.variables.append(Setting(name, filled, place, argument=named))
 
 
 def _exec_form(body: str) -> str:

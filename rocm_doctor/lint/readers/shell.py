@@ -54,7 +54,8 @@ class Script(NamedTuple):
 class Context(NamedTuple):
     """Where a text is run: its tree, the folder that relative names start from, variables, and folders copied into an image.
 
-    `kind`: the hardware whose branches are taken. `start`: the folder that the text begins in, below `copied`.
+    `kind`: the hardware whose branches are taken. `start`: the folder that the text begins in, below `copied`. `arguments`: the
+    build arguments that its caller may give.
     """
 
     tree: Tree
@@ -63,6 +64,7 @@ class Context(NamedTuple):
     copied: dict[str, str]
     kind: Kind = "amd"
     start: str = ""
+    arguments: frozenset[str] = frozenset()
 
     @property
     def moved(self) -> bool:

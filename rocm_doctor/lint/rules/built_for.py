@@ -34,8 +34,8 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
     # name in lower case is of the script itself.
     given = {(s.name, s.value) for s in environment.variables if s.default}
     for s in left:
-        one = _left_out(environment, target, matrix, s.place, f"{s.name}={s.value}", f"Add {target.gpu} to {s.name}.")
-        aside = part or environment.sort == "job" or s.name.islower() or (s.name, s.value) in given
+        one = _left_out(environment, target, matrix, s.place, f"{s.name}={s.value}", _remedy(s, target))
+        aside = bool(s.argument) or part or environment.sort == "job" or s.name.islower() or (s.name, s.value) in given
         yield msgspec.structs.replace(one, severity="warning") if aside else _choice(one, target)
     seen: set[str] = set()
     state = last_state(environment, matrix, target)
@@ -52,6 +52,30 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
                 yield _choice(
                     _left_out(environment, target, matrix, index.place, words, f"Take the index for {target.gpu}."), target
                 )
+
+
+# Those that take a list; what else names one GPU takes one.
+_LISTS = re.compile(r"PYTORCH_ROCM_ARCH|GPU_ARCHS|(?:AMD)?GPU_TARGETS|CMAKE_HIP_ARCHITECTURES|HIP_ARCHITECTURES")
+
+
+def takes_list(s: Setting) -> bool:
+    """True if a variable holds several GPUs, or is known to take them."""
+    return len(targets_of(s)) > 1 or _LISTS.fullmatch(s.name) is not None
+
+
+def with_gpu(s: Setting, gpu: str) -> str:
+    """The value that serves another GPU: added to a list in the list's own form, or in place of the one."""
+    value = s.value.strip().strip(";,")
+    mark = next((m[0] for m in [re.search(r"[;,]\s*|\s+", value)] if m), ";")
+    return f"{value}{mark}{gpu}" if takes_list(s) else gpu
+
+
+def _remedy(s: Setting, target: Target) -> str:
+    value = with_gpu(s, target.gpu)
+    if s.argument:
+        quotes = '"' if re.search(r"[;\s]", value) else ""
+        return f"It is the default of a build argument: build with --build-arg {s.argument}={quotes}{value}{quotes}."
+    return f"Add {target.gpu} to {s.name}." if takes_list(s) else f"Set {s.name} to {value} for this GPU."
 
 
 def _choice(one: Finding, target: Target) -> Finding:
