@@ -72,7 +72,7 @@ class Step(msgspec.Struct, frozen=True):
     """One installation: what is asked for, from where, by which tool.
 
     `strategy`: uv's index strategy, where one is set. `opaque`: it also installs wheels or sources whose contents no file of
-    the repository names, such as `pip install dist/*.whl`.
+    the repository names, such as `pip install dist/*.whl`. `removed`: packages that it uninstalls.
     """
 
     tool: Tool
@@ -84,6 +84,7 @@ class Step(msgspec.Struct, frozen=True):
     upgrade: bool = False
     no_deps: bool = False
     opaque: bool = False
+    removed: tuple[str, ...] = ()
     gfx: tuple[str, ...] = ()
 
 

@@ -18,14 +18,15 @@ from rocm_doctor.lint.environments.purpose import with_purpose
 from rocm_doctor.lint.environments.words import Kind, named, words_of
 from rocm_doctor.lint.readers import (
     bash,
+    code,
     compose,
     conda,
     dockerfile,
+    documents,
     locks,
     pixi,
     policy,
     projects,
-    prose,
     requirements,
     script,
     setuptools,
@@ -144,8 +145,10 @@ def _in_context(tree: Tree, listed: Iterable[tuple[str, str]]) -> Iterator[Made]
                       "tomlconfig": training.from_toml}.get(kind)  # fmt: skip
             if reader and (made := reader(tree, path)):
                 yield made, ()
-            elif kind in ("readme", "notebook", "python", "setuptools", "cmake"):
-                yield from ((one, ()) for one in prose.environments(tree, path, "python" if kind == "setuptools" else kind))
+            elif kind in ("readme", "notebook"):
+                yield from documents.environments(tree, path, kind)
+            elif kind in ("python", "setuptools", "cmake"):
+                yield from ((one, ()) for one in code.environments(tree, path, kind))
 
 
 def _services(tree: Tree, path: str, built: set[Build]) -> Iterator[Made]:
@@ -157,7 +160,9 @@ def _services(tree: Tree, path: str, built: set[Build]) -> Iterator[Made]:
         if len(image) == 1 and build and build not in built:
             one, used = image[0]
             if build.arguments or build.target:
-                one = msgspec.structs.replace(one, name=f"{service.name} by {build.dockerfile}", labels=(*service.labels, *one.labels))
+                one = msgspec.structs.replace(
+                    one, name=f"{service.name} by {build.dockerfile}", labels=(*service.labels, *one.labels)
+                )
             built.add(build)
             yield one, used
         words = with_purpose(image[-1][0], frozenset()).purpose if image else Purpose()
@@ -294,7 +299,7 @@ def _alone(tree: Tree, listed: list[tuple[str, str]], used: set[str], alone: str
     found = {path: requirements.read(tree, path) for path in files}
     included = {name for one in found.values() for name in one.included}
     read_by = [projects.read(tree, path) for kind, path in listed if kind == "pyproject"]
-    included |= {name for project in read_by if project for name in projects.dynamic(project)}
+    included |= {name for project in read_by if project for name in projects.dynamic(project, project.extras)}
     for path, one in found.items():
         if path not in used | (included - {alone}) and not path.rsplit("/", 1)[-1].startswith("constraints"):
             step = Step(

@@ -102,7 +102,9 @@ def _build(tree: Tree, path: str, service: Node) -> Build | None:
         return None
     context = "" if context == "." else context
     dockerfile = joined(context, _text(build, "dockerfile") or "Dockerfile")
-    arguments = tuple((s.name, bash.filled(s.value, {})) for s in environment(tree, path, build.get("args")) if "$" not in s.value)
+    arguments = tuple(
+        (s.name, bash.filled(s.value, {})) for s in environment(tree, path, build.get("args")) if "$" not in s.value
+    )
     return Build(dockerfile, context, arguments, _text(build, "target")) if dockerfile else None
 
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from packaging.utils import canonicalize_name
+
 from rocm_doctor.lint.declared import (
     LIMITS,
     UNKNOWN_LIST,
@@ -19,7 +21,7 @@ from rocm_doctor.lint.declared import (
     Step,
     Tool,
 )
-from rocm_doctor.lint.readers import requirements
+from rocm_doctor.lint.readers import projects, requirements
 from rocm_doctor.lint.readers.files import joined
 from rocm_doctor.lint.readers.shell import Context, Script, Used
 
@@ -39,6 +41,7 @@ _ENV_INDEX: dict[str, Role] = {
 }  # fmt: skip
 _GPU_WORDS = re.compile(r"rocm|amdgpu|gfx\d|strix", re.I)
 _PIP = re.compile(r"(?:\S*/)?(?:pip[\d.]*|python\S*(?: -\w)* -m pip|py(?: -[\d.]+)? -m pip|uv pip) install(?: |$)")
+_REMOVES = re.compile(_PIP.pattern.replace("install(?: |$)", "uninstall "))
 _FILES = ("-r", "--requirement", "-c", "--constraint")
 
 
@@ -60,6 +63,9 @@ def install(argv: list[str], place: Place, context: Context, found: Script) -> S
     text = " ".join(argv)
     if m := _PIP.match(text):
         return _pip("uv" if m[0].startswith("uv") else "pip", argv[len(m[0].split()) :], place, context, found)
+    if m := _REMOVES.match(text):
+        gone = tuple(str(canonicalize_name(word)) for word in argv[len(m[0].split()) :] if re.match(r"[A-Za-z]", word))
+        return Step("uv" if m[0].startswith("uv") else "pip", place, removed=gone)
     if re.match(r"uv add\b", text):
         return _pip("uv", argv[2:], place, context, found)
     if re.match(r"(?:micromamba|mamba|conda) (?:install|create)\b", text):
@@ -104,7 +110,7 @@ def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Scr
         tuple(asked.constraints),
         tuple(asked.indexes),
         strategy=asked.options.get("--index-strategy", ""),
-        upgrade=bool({"-U", "--upgrade", "--force-reinstall"} & asked.options.keys()),
+        upgrade=bool({"-U", "--upgrade", "--force-reinstall", "-I", "--ignore-installed", "--reinstall"} & asked.options.keys()),
         no_deps="--no-deps" in asked.options,
         opaque=any(_UNNAMED_WHEEL.search(word) for word in argv),
     )
@@ -126,16 +132,14 @@ def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Con
     elif re.match(r"\.(?:[/\\]|\[|$)|/", word) and not word.endswith((".whl", ".tar.gz", ".zip")):
         folder, _, extras = word.partition("[")
         path = context.path(folder.rstrip("/") + "/pyproject.toml") or ""
-        found.used.append(
-            Used(
-                "uv pip" if tool == "uv" else tool,
-                path,
-                tuple(e.strip() for e in extras.rstrip("]").split(",") if e.strip()),
-                len(found.steps),
-            )
-        )
+        named = tuple(e.strip() for e in extras.rstrip("]").split(",") if e.strip())
+        found.used.append(Used("uv pip" if tool == "uv" else tool, path, named, len(found.steps)))
     else:
-        asked.needed.extend(requirements.one(word, place))
+        for one in requirements.one(word, place):
+            if one.name == projects.own_name(context.tree) and not one.url:
+                found.used.append(Used("uv pip" if tool == "uv" else tool, "pyproject.toml", one.extras, len(found.steps)))
+            else:
+                asked.needed.append(one)
 
 
 def _file(name: str, place: Place, context: Context, found: Script, missing: str) -> requirements.RequirementsFile:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from packaging.utils import canonicalize_name
 
 from rocm_doctor.lint.declared import Index, Place, Requirement, Role, Setting, Step, Tool
+from rocm_doctor.lint.environments.words import named
 from rocm_doctor.lint.readers import requirements
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.toml import Lines, items, load, strings, table
@@ -60,7 +61,24 @@ def read(tree: Tree, path: str) -> Project | None:
         return None
     data, lines = loaded
     names = (*table(data, "project", "optional-dependencies"), *table(data, "tool", "poetry", "extras"))
+    names += tuple(table(data, "tool", "setuptools", "dynamic", "optional-dependencies"))
     return Project(path, data, lines, tuple(dict.fromkeys(names)), {})
+
+
+_NAME = re.compile(r"""^\s*name\s*=\s*["']?([A-Za-z][\w.-]*)["']?\s*,?\s*$""", re.M)
+
+
+def own_name(tree: Tree) -> str:
+    """The name under which the project at the root is published; empty where it has none."""
+    if "own name" not in tree.parsed:
+        project = read(tree, "pyproject.toml") if tree.is_file("pyproject.toml") else None
+        name = (
+            table(project.data, "project").get("name") or table(project.data, "tool", "poetry").get("name") if project else None
+        )
+        texts = (tree.text(file, wanted=False) or "" for file in ("setup.cfg", "setup.py") if tree.is_file(file))
+        found = name or next((m[1] for text in texts if (m := _NAME.search(text))), "")
+        tree.parsed["own name"] = str(canonicalize_name(str(found)))
+    return str(tree.parsed["own name"])
 
 
 def requires_python(project: Project) -> Setting | None:
@@ -84,7 +102,7 @@ def concerned(project: Project) -> list[str]:
     own = table(project.data, "project", "optional-dependencies")
     return [
         name for name in project.extras
-        if name in by_source or any(str(canonicalize_name(_name(text))) in GPU_STACK for text in strings(own.get(name)))
+        if name in by_source or (name not in own and named(name)[0] != "neutral") or any(str(canonicalize_name(_name(text))) in GPU_STACK for text in strings(own.get(name)))
     ]  # fmt: skip
 
 
@@ -99,13 +117,14 @@ def _bound(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield from ((kind, str(one[kind])) for one in _entries(source) for kind in ("extra", "group") if one.get(kind))
 
 
-def dynamic(project: Project) -> list[str]:
-    """The lists from which setuptools takes the dependencies of a project that says so."""
-    if "dependencies" not in strings(table(project.data, "project").get("dynamic")):
-        return []
-    named = table(project.data, "tool", "setuptools", "dynamic", "dependencies").get("file")
-    paths = (joined(folder_of(project.path), name) for name in ([named] if isinstance(named, str) else strings(named)))
-    return [path for path in paths if path]
+def dynamic(project: Project, extras: Sequence[str] = ()) -> list[str]:
+    """The lists from which setuptools takes the dependencies of a project, and of these extras, where it says so."""
+    said = strings(table(project.data, "project").get("dynamic"))
+    made = table(project.data, "tool", "setuptools", "dynamic")
+    tables = [table(made, "dependencies")] if "dependencies" in said else []
+    tables += [table(made, "optional-dependencies", extra) for extra in extras] if "optional-dependencies" in said else []
+    named = [name for one in tables for name in ([one["file"]] if isinstance(one.get("file"), str) else strings(one.get("file")))]
+    return [path for name in named if (path := joined(folder_of(project.path), name))]
 
 
 def _entries(source: Any) -> list[dict[str, Any]]:
@@ -119,7 +138,7 @@ def _pep621_step(tree: Tree, project: Project, extras: Sequence[str]) -> Step:
     data, lines = project.data, project.lines
     uv = table(data, "tool", "uv")
     needed = [r for text in _texts(data, extras) for r in _required(tree, project, text)]
-    needed += [r for path in dynamic(project) for r in requirements.read(tree, path).requirements]
+    needed += [r for path in dynamic(project, extras) for r in requirements.read(tree, path).requirements]
     place = lines.place("[tool.uv") if uv else lines.place("[project")
     indexes = [*_uv_indexes(uv, extras, lines), *_pdm_indexes(data, lines)]
     constraints = [

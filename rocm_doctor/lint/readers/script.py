@@ -49,7 +49,7 @@ def read(text: str, place: Place, context: shell.Context, found: shell.Script) -
         if _is_default(one):
             found.variables[before[1] :] = [msgspec.structs.replace(s, default=True) for s in found.variables[before[1] :]]
         if one.arms and after != before and (only := targets(one.arms)):
-            _restrict(found, before, only)
+            restrict(found, before, only)
         elif one.words[:1] == ["exit"] and one.words[1:2] != ["0"] and (only := targets(one.arms)):
             found.steps.append(Step("system", one.place, opaque=True, gfx=only))
         if not runs(one.arms, context.kind):
@@ -107,7 +107,7 @@ def _cut_short(place: Place, context: shell.Context) -> None:
         context.tree.problems.append(problem)
 
 
-def _restrict(found: shell.Script, before: tuple[int, int, int], only: tuple[str, ...]) -> None:
+def restrict(found: shell.Script, before: tuple[int, int, int], only: tuple[str, ...]) -> None:
     """Mark what one command added as meant for these targets."""
     steps, variables, containers = before
     found.steps[steps:] = [msgspec.structs.replace(one, gfx=only) for one in found.steps[steps:]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from rocm_doctor.lint.declared import Environment, Requirement, Setting, Step, Target
 from rocm_doctor.lint.rules.indexes import Build, Torch, admits, marked, of_local, pinned, resolve, sources, wanted
@@ -74,27 +73,25 @@ def of_image(image: Setting | None) -> Torch | None:
     return Torch(build, version, facts.get("rocm", ""), image.place, f"the base image {image.value} brings it", explicit=True)
 
 
-def states(environment: Environment, matrix: Matrix, target: Target) -> Iterator[tuple[Step | None, Torch | None, Torch]]:
-    """Each change of torch in the order of the steps: the step (None: the base image), what was there before, what is there
-    then.
-    """
+Change = tuple[Step | None, Torch | None, Torch]
+"""The step (None: the base image), the torch that was there before, and what is there then."""
+
+
+def last_state(environment: Environment, matrix: Matrix, target: Target) -> Change | None:
+    """The last change of torch: what the environment ends up with. None where nothing brings torch, or where it is uninstalled."""
     now = of_image(environment.image)
-    if now:
-        yield None, None, now
+    last: Change | None = (None, None, now) if now else None
     opaque = now is None and environment.image is not None and not _BARE.search(environment.image.value.lower())
     for step in environment.steps:
         opaque = opaque or step.opaque
+        if "torch" in step.removed:
+            now = last = None
         if opaque and now is None and not any(pinned(r.spec) or r.url or step.indexes for r in wanted(step, target)):
             continue  # an image, or wheels without a name, may have brought a torch that satisfies this
         then = after(step, now, matrix, target)
         if then is not None and then is not now:
-            yield step, now, then
-            now = then
-
-
-def last_state(environment: Environment, matrix: Matrix, target: Target) -> tuple[Step | None, Torch | None, Torch] | None:
-    """The last of these changes: what the environment ends up with. None where nothing brings torch."""
-    return next(iter([*states(environment, matrix, target)][-1:]), None)
+            last, now = (step, now, then), then
+    return last
 
 
 def after(step: Step, now: Torch | None, matrix: Matrix, target: Target) -> Torch | None:

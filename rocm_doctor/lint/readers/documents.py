@@ -1,0 +1,200 @@
+"""Install commands in documentation: code blocks of Markdown and reStructuredText, cells of a notebook.
+
+The blocks under one heading are the steps of one environment. What is for AMD in them is one way, of which the lines for other
+hardware are left out; without anything for AMD each block is documentation by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+import msgspec
+
+from rocm_doctor.lint.declared import Environment, Place, Purpose
+from rocm_doctor.lint.environments.purpose import made_for_amd
+from rocm_doctor.lint.environments.words import Kind, cards, named
+from rocm_doctor.lint.readers import script, shell
+from rocm_doctor.lint.readers.files import Tree, folder_of
+from rocm_doctor.lint.readers.shell import Used
+
+_FENCE = re.compile(r"^\s*(```+|~~~+)\s*([\w+-]*)")
+_HEADING = re.compile(r"^#{1,6}\s+(.*)")
+# A heading that only counts belongs to the one above it.
+_COUNTS = re.compile(r"\W*(?:step\s*)?\d+\b", re.I)
+_SHELLS = frozenset(("", "bash", "sh", "shell", "console", "zsh", "shell-session", "terminal", "text"))
+_OF_WINDOWS = frozenset(("cmd", "powershell", "bat", "batch", "ps1", "pwsh", "dos"))
+_INSTALLS = re.compile(
+    r"pip3? (?:un)?install|uv add|uv sync|poetry install|docker run|HSA_OVERRIDE|conda install|conda create|index-url"
+)
+_TORCH = re.compile(r"install\b.*[\s\"']torch\b(?!-)")
+_OTHERS_INDEX = re.compile(r"/cu\d{2,3}\b|/cpu\b|/xpu\b")
+_ROCM_INDEX = re.compile(r"rocm|radeon|\.amd\.com")
+MAX_BLOCKS = 60
+Made = tuple[Environment, list[Used]]
+
+
+class Block(NamedTuple):
+    """Shell lines of a document: where they begin, the heading above them, and the line of text before them."""
+
+    line: int
+    rows: Sequence[str]
+    heading: str
+    section: int
+    label: str = ""
+    os: str = ""
+
+
+class Part(NamedTuple):
+    """Rows of a block that belong together: whom they are for, by the heading, the text or the comment before them."""
+
+    line: int
+    rows: list[str]
+    kind: Kind
+    gfx: tuple[str, ...]
+
+
+def environments(tree: Tree, path: str, kind: str) -> Iterator[Made]:
+    """What a document tells its readers to install."""
+    text = tree.text(path, wanted=False)
+    if not text or not _INSTALLS.search(text):
+        return
+    reader = _restructured if path.lower().endswith(".rst") else _notebook if kind == "notebook" else _markdown
+    blocks = [block for block in reader(text) if _INSTALLS.search("\n".join(block.rows))][:MAX_BLOCKS]
+    for _, same in groupby(blocks, key=lambda block: (block.section, block.os)):
+        yield from _section(tree, path, list(same))
+
+
+def _section(tree: Tree, path: str, blocks: list[Block]) -> Iterator[Made]:
+    """One environment where some of it is for AMD, else one for each block."""
+    parts = [_parts(block) for block in blocks]
+    rows = [row for some in parts for part in some if part.kind in ("amd", "neutral") for row in part.rows]
+    if any(_ROCM_INDEX.search(row) and _TORCH.search(row) for row in rows):
+        kept = [part for some in parts for part in some if part.kind in ("amd", "neutral")]
+        if made := _made(tree, path, blocks, [_without_other_ways(part) for part in kept]):
+            yield made
+        return
+    for block, some in zip(blocks, parts):
+        if made := _made(tree, path, [block], some):
+            yield made
+
+
+def _parts(block: Block) -> Iterator[Part] | list[Part]:
+    """The rows of a block, cut at blank lines and at comments that name hardware."""
+    kind, gfx = _for(block.label)
+    own = _for(block.heading)[0] if kind == "neutral" else kind
+    found = [Part(block.line, [], own, gfx)]
+    for number, row in enumerate(block.rows, block.line):
+        goes_on = bool(found[-1].rows) and found[-1].rows[-1].rstrip().endswith("\\")
+        comment = _for(row.lstrip("# ")) if row.lstrip().startswith("#") else None
+        if not goes_on and (not row.strip() or (comment and (comment[0] != "neutral" or comment[1]))):
+            found.append(
+                Part(number, [], comment[0] if comment and comment[0] != "neutral" else own, comment[1] if comment else gfx)
+            )
+        found[-1].rows.append(row)
+    return found
+
+
+def _for(words: str) -> tuple[Kind, tuple[str, ...]]:
+    """The hardware that a line of text names, and its GPUs."""
+    return named(words)[0], cards(words)
+
+
+def _without_other_ways(part: Part) -> Part:
+    """The part without the commands that take torch from elsewhere: beside one for ROCm they are another reader's."""
+    if part.kind == "amd":
+        other = _OTHERS_INDEX
+    else:
+        other = re.compile(rf"{_OTHERS_INDEX.pattern}|^(?!.*(?:{_ROCM_INDEX.pattern})).*{_TORCH.pattern}")
+    whole = re.sub(r"\\\n", lambda m: "\0", "\n".join(part.rows)).split("\n")
+    kept = [re.sub(r"[^\0]+", "", row) if other.search(row.replace("\0", " ")) else row for row in whole]
+    return part._replace(rows="\n".join(kept).replace("\0", "\\\n").split("\n"))
+
+
+def _made(tree: Tree, path: str, blocks: list[Block], parts: Iterable[Part]) -> Made | None:
+    found, context = shell.new(), shell.checkout(tree, folder_of(path), {})
+    for part in parts:
+        lines = [re.sub(r"^\s*(?:\$|!|%|>)\s+|^\s*[!%](?=\w)", "", one) for one in part.rows]
+        before = len(found.steps), len(found.variables), len(found.containers)
+        script.read("\n".join(lines), Place(path, part.line), context, found)
+        if part.gfx:
+            script.restrict(found, before, part.gfx)
+    if not any(step.requirements for step in found.steps) and not (found.variables or found.containers or found.used):
+        return None
+    first = blocks[0]
+    kind, word = named(first.heading)
+    words = f"{word} in the heading {first.heading}" if word else "a code block"
+    purpose = Purpose(kind if kind not in ("neutral", "amd") else "documentation", words, Place(path, first.line))
+    made = Environment(
+        f"{path} {'block at' if len(blocks) == 1 else 'from'} line {first.line}", Place(path, first.line), steps=tuple(found.steps),
+        variables=tuple(found.variables), containers=tuple(found.containers), sort="text", purpose=purpose,
+        labels=(first.heading,) if first.heading else (), os=first.os, unresolved=tuple(found.problems), unsure=tuple(found.unsure),
+    )  # fmt: skip
+    own = made_for_amd(made) if purpose.kind == "documentation" else None
+    return msgspec.structs.replace(made, purpose=own) if own else made, found.used
+
+
+def _markdown(text: str) -> Iterator[Block]:
+    """The fenced blocks of shell commands."""
+    rows: list[str] = []
+    fence, language, start, heading, section, label = "", "", 0, "", 0, ""
+    for number, line in enumerate(text.splitlines(), 1):
+        found = _FENCE.match(line)
+        if fence:
+            if found and found[1].startswith(fence) and not found[2]:
+                if language in _SHELLS | _OF_WINDOWS:
+                    yield Block(start, rows, heading, section, label[:120], "windows" if language in _OF_WINDOWS else "")
+                fence, rows, label = "", [], ""
+            else:
+                rows.append(line)
+        elif found:
+            fence, language, start, rows = found[1], found[2].lower(), number + 1, []
+        elif title := _HEADING.match(line):
+            if not _COUNTS.match(title[1]):
+                heading, section = title[1], number
+            label = ""
+        elif line.strip():
+            label = line.strip()
+
+
+_DIRECTIVE = re.compile(r"(\s*)\.\. (?:code-block|code|sourcecode|prompt)::\s*(\S*)")
+_UNDERLINE = re.compile(r"([=\-~^\"'#*+])\1{2,}\s*$")
+
+
+def _restructured(text: str) -> Iterator[Block]:
+    """The code blocks of reStructuredText that are shell commands: the indented lines after their directive."""
+    lines = text.splitlines()
+    heading, section, label = "", 0, ""
+    for number, line in enumerate(lines, 1):
+        if number < len(lines) and line.strip() and _UNDERLINE.match(lines[number]) and not _UNDERLINE.match(line):
+            heading, section, label = (line.strip(), number, "") if not _COUNTS.match(line) else (heading, section, "")
+            continue
+        found = _DIRECTIVE.match(line)
+        if found is None or found[2].lower() not in _SHELLS:
+            label = line.strip() or label
+            continue
+        block: list[str] = []
+        for one in lines[number:]:
+            if one.strip() and len(one) - len(one.lstrip()) <= len(found[1]):
+                break
+            block.append("" if one.lstrip().startswith(":") else one.strip())
+        yield Block(number + 1, block, heading, section, label[:120])
+
+
+def _notebook(text: str) -> Iterator[Block]:
+    """The cells of a notebook that install; a line of the file is named where its words are found."""
+    try:
+        cells = json.loads(text).get("cells", [])
+    except (ValueError, RecursionError, AttributeError):
+        return
+    lines = text.splitlines()
+    for cell in cells[:500] if isinstance(cells, list) else ():
+        source = cell.get("source") if isinstance(cell, dict) and cell.get("cell_type") == "code" else None
+        rows = source if isinstance(source, list) else str(source or "").splitlines(keepends=True)
+        commands = [str(row).strip() for row in rows if re.match(r"\s*[!%](?:pip|uv|conda)", str(row))]
+        if commands:
+            line = next((n for n, one in enumerate(lines, 1) if json.dumps(commands[0])[1:-1] in one), 1)
+            yield Block(line, commands, "", 0)
