@@ -27,6 +27,7 @@ from rocm_doctor.lint.readers import (
     pixi,
     policy,
     projects,
+    recipes,
     requirements,
     script,
     setuptools,
@@ -34,10 +35,9 @@ from rocm_doctor.lint.readers import (
     training,
     workflows,
 )
-from rocm_doctor.lint.readers.dockerfile import Build
 from rocm_doctor.lint.readers.files import Tree, folder_of
 from rocm_doctor.lint.readers.script import places_of
-from rocm_doctor.lint.readers.shell import Used
+from rocm_doctor.lint.readers.shell import Build, Used
 
 _LOCKS = {"uvlock": "uv.lock", "poetrylock": "poetry.lock", "pylock": "pylock.toml"}
 # Extras that a person who trains on a ROCm GPU installs; others are optional.
@@ -149,6 +149,9 @@ def _in_context(tree: Tree, listed: Iterable[tuple[str, str]]) -> Iterator[Made]
                 yield from documents.environments(tree, path, kind)
             elif kind in ("python", "setuptools", "cmake"):
                 yield from ((one, ()) for one in code.environments(tree, path, kind))
+            if kind == "make":
+                yield from ((one, ()) for one in code.environments(tree, path, "cmake"))
+                yield from _recipes(tree, path)
 
 
 def _services(tree: Tree, path: str, built: set[Build]) -> Iterator[Made]:
@@ -168,6 +171,26 @@ def _services(tree: Tree, path: str, built: set[Build]) -> Iterator[Made]:
         words = with_purpose(image[-1][0], frozenset()).purpose if image else Purpose()
         own = with_purpose(service, frozenset()).purpose
         yield msgspec.structs.replace(service, purpose=words if own.kind == "neutral" else own), ()
+
+
+def _recipes(tree: Tree, path: str) -> Iterator[Made]:
+    """The targets of a Makefile or justfile that are for AMD: their own commands, and the images that they build."""
+    for one, found in recipes.environments(tree, path):
+        yield from _images(tree, one, found)
+        if with_purpose(one, frozenset()).purpose.kind == "amd":
+            yield one, found.used
+
+
+def _images(tree: Tree, by: Environment, found: shell.Script) -> Iterator[Made]:
+    """The images that commands build with arguments of their own, called by the target or script that builds them."""
+    for build in dict.fromkeys(found.builds):
+        images = list(dockerfile.environments(tree, build.dockerfile, build)) if build.arguments or build.target else []
+        for one, used in images if len(images) == 1 else ():
+            tag = build.tag.rsplit("/", 1)[-1]
+            yield (
+                msgspec.structs.replace(one, name=f"{build.dockerfile} by {by.name}", labels=(*by.labels, tag, *one.labels)),
+                used,
+            )
 
 
 def _script(tree: Tree, path: str) -> Iterator[Made]:
@@ -194,6 +217,8 @@ def _script(tree: Tree, path: str) -> Iterator[Made]:
             if not _BUILDS.search(text):
                 found.variables[:] = [s for s in found.variables if "gfx" not in s.value or f"export {s.name}" in text]
             made[kind] = _of_script(path, Place(path, 1), found), found.used
+            if kind == "amd":
+                yield from _images(tree, made[kind][0], found)
     amd = made["amd"][0]
     whole = named(path)[0] not in ("neutral", "amd")
     if "amd" not in branches and not made["amd"][1] and (only := _only_torch(made)):

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from rocm_doctor.lint.declared import Container, Environment, ReadProblem, Setting
 from rocm_doctor.lint.readers import bash, yamls
-from rocm_doctor.lint.readers.dockerfile import Build
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
+from rocm_doctor.lint.readers.shell import Build
 from rocm_doctor.lint.readers.yamls import Node
 
 _GPU = re.compile(r"amdgpu|/dev/kfd|HIP_VISIBLE|HSA_|ROCR_|(?:^|[\s/])rocm/")

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Setting
 from rocm_doctor.lint.readers import bash, script, shell
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
-from rocm_doctor.lint.readers.shell import Used
+from rocm_doctor.lint.readers.shell import Build, Used
 
 _INSTRUCTION = re.compile(r"\s*(FROM|ARG|ENV|RUN|COPY|ADD|SHELL|WORKDIR)\s+(.*)", re.I | re.S)
 _FROM = re.compile(r"(?:--\S+\s+)*(\S+)(?:\s+as\s+(\S+))?", re.I)
@@ -28,15 +28,6 @@ _BIND = re.compile(r"--mount=type=bind,\S*")
 # A folder in which Python packages lie: copying it from another stage copies what was installed there.
 _PACKAGES = re.compile(r"venv|site-packages|dist-packages|conda|\.local|python|/usr/local/?(?:\s|$)|^/\s", re.I)
 _PROJECT = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
-
-
-class Build(NamedTuple):
-    """How another file says that a Dockerfile is built: the folder that it copies from, its build arguments, its last stage."""
-
-    dockerfile: str
-    context: str
-    arguments: tuple[tuple[str, str], ...] = ()
-    target: str = ""
 
 
 class Stage(NamedTuple):

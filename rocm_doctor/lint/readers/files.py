@@ -57,7 +57,11 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("notebook", "/*.ipynb"),
     ("cmake", "/cmakelists.txt"),
     ("cmake", "/*.cmake"),
-    ("cmake", "/makefile"),
+    ("make", "/makefile"),
+    ("make", "/gnumakefile"),
+    ("make", "/makefile.*"),
+    ("make", "/*.mk"),
+    ("make", "/*justfile"),
     ("python", "/*hip*.py"),
     ("python", "/*rocm*.py"),
     ("python", "/*install*.py"),
@@ -94,7 +98,7 @@ KINDS: tuple[tuple[str, str], ...] = (
 _PICTURES = ("*.png", "*.jpg", "*.svg", "*.md", "*.rst", "*.py", "*.sh", "*.j2", "*.tmpl", "*.html", "*.lock")
 _NEVER = ("*.dockerignore", "*/package.json", "*/package-lock.json", "*/tsconfig*.json", "*.min.json")
 _SUFFIXES = re.compile(
-    r"(?:^|/)makefile$|\.(?:txt|cmake|in|toml|lock|ya?ml|json|sh|bash|slurm|sbatch|bat|cmd|ps1|env|md|rst|ipynb|py|cfg)$|dockerfile|containerfile|(?:^|/)\.env"
+    r"(?:^|/)(?:gnu)?makefile(?:\.\w+)?$|\.mk$|(?:^|/)\.?justfile$|\.(?:txt|cmake|in|toml|lock|ya?ml|json|sh|bash|slurm|sbatch|bat|cmd|ps1|env|md|rst|ipynb|py|cfg)$|dockerfile|containerfile|(?:^|/)\.env"
     r"|(?:^|/)pipfile$"
 )
 # What may say how a project is installed, in words or in code; what is generated says nothing of it.

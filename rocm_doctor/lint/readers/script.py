@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
@@ -11,6 +12,7 @@ import msgspec
 from rocm_doctor.lint.declared import REPLACED_BLAS, Index, Place, ReadProblem, Setting, Step
 from rocm_doctor.lint.environments.branches import runs, targets
 from rocm_doctor.lint.readers import bash, shell
+from rocm_doctor.lint.readers.files import joined
 from rocm_doctor.lint.readers.installs import container, install
 
 _ASSIGN = re.compile(r"([A-Za-z_]\w*)=(.*)", re.S)
@@ -143,8 +145,10 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
         _go(argv[1], context)
     elif argv[0] == "popd":
         context.names["WORKDIR"] = context.start or context.names["WORKDIR"]
-    elif argv[0] in ("docker", "podman", "nerdctl") and "run" in argv[1:3]:
+    elif _CONTAINERS.fullmatch(argv[0]) and "run" in argv[1:3]:
         found.containers.append(container(argv[argv.index("run") + 1 :], place))
+    elif _CONTAINERS.fullmatch(argv[0]) and "build" in argv[1:3]:
+        found.builds.extend(_built(argv[argv.index("build") + 1 :], context))
     elif argv[0] == "ssh" and len(argv) > 2:
         read(argv[-1], place, context, found)
     elif argv[0] in ("bash", "sh", "cmd") and len(argv) > 2 and argv[1] in ("-c", "-lc", "-exc", "/c"):
@@ -156,6 +160,30 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
     else:
         step = install(argv, place, context, found)
         found.steps.extend([step] if step else [])
+
+
+_CONTAINERS = re.compile(r"docker|podman|nerdctl|buildah|\$\{?\w*(?:CONTAINER|DOCKER|PODMAN|ENGINE|RUNTIME)\w*\}?", re.I)
+
+
+def _built(argv: list[str], context: shell.Context) -> Iterator[shell.Build]:
+    """The Dockerfile that a `docker build` reads, with its arguments; one outside of the repository is left out."""
+    given: dict[str, list[str]] = {}
+    words = [
+        part for word in argv for part in (word.split("=", 1) if re.match(r"--(?:file|target|tag|build-arg)=", word) else [word])
+    ]
+    for option, value in itertools.pairwise(words):
+        if option in ("-f", "--file", "-t", "--tag", "--target", "--build-arg"):
+            given.setdefault(option.lstrip("-")[0] if option != "--target" else "target", []).append(value)
+    folder = context.path(words[-1]) if words and not words[-1].startswith("-") else None
+    if folder is None:
+        return
+    folder = "" if folder == "." else folder
+    file = context.path(given["f"][-1]) if "f" in given else f"{folder}/Dockerfile".lstrip("/")
+    arguments = tuple((name, value) for name, equals, value in (one.partition("=") for one in given.get("b", ())) if equals)
+    if not (file and context.tree.is_file(file)) and "f" in given and words[-1] == "." and not context.moved:
+        file, folder = joined("", given["f"][-1]), ""  # called from the root
+    if file and context.tree.is_file(file):
+        yield shell.Build(file, folder, arguments, given.get("target", [""])[-1], given.get("t", [""])[-1])
 
 
 _LAUNCHERS = frozenset(("accelerate", "torchrun", "deepspeed", "python", "python3", "trl", "llamafactory-cli"))

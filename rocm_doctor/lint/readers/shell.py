@@ -36,8 +36,19 @@ class Used(NamedTuple):
     sure: bool = True
 
 
+class Build(NamedTuple):
+    """How a command or another file says that a Dockerfile is built: the folder that it copies from, build arguments, last stage."""
+
+    dockerfile: str
+    context: str
+    arguments: tuple[tuple[str, str], ...] = ()
+    target: str = ""
+    tag: str = ""
+
+
 class Script(NamedTuple):
-    """What a shell text sets and does, in order. `used`: files that it installs from, and the tool that reads them.
+    """What a shell text sets and does, in order. `used`: files that it installs from, and the tool that reads them. `builds`: the
+    images that it builds.
 
     `unsure`: places of what is in a branch that may not run. `options`: those of the trainings that it starts.
     """
@@ -49,6 +60,7 @@ class Script(NamedTuple):
     problems: list[ReadProblem]
     unsure: list[Place]
     options: list[Setting]
+    builds: list[Build]
 
 
 class Context(NamedTuple):
@@ -93,7 +105,7 @@ def checkout(tree: Tree, folder: str, names: dict[str, str], kind: Kind = "amd")
 
 def new(variables: Iterable[Setting] = ()) -> Script:
     """A script that has done nothing yet, with the variables that it is given."""
-    return Script([*variables], [], [], [], [], [], [])
+    return Script([*variables], [], [], [], [], [], [], [])
 
 
 def commands(file: str, text: str, first: int = 1) -> Iterator[tuple[Place, str]]:

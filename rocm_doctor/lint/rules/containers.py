@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from rocm_doctor import versions
-from rocm_doctor.commands import filled
 from rocm_doctor.lint.declared import Container, Environment, Target
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.torch_state import image_facts, image_parts, last_state, of_image, system_rocm
@@ -135,9 +134,13 @@ def lacking(container: Container) -> list[str]:
 
 
 def _remedy(container: Container) -> dict[str, Any]:
-    """The keys to add to a service, or the command that starts a container with its devices."""
+    """The keys to add to a service, or the options to add to the command that starts a container."""
     if not container.service:
-        return {"commands": (_passed(container),)}
+        first = "Take the NVIDIA runtime out and add" if container.nvidia else "Add"
+        devices = " and ".join(f"--device={one}" for one in lacking(container))
+        group = "" if container.groups else ", and --group-add with the number of the host's group render"
+        where = f"line {container.place.line} of {container.place.file}"
+        return {"commands": (), "advice": f"{first} {devices} to {where}{group}."}
     first = "Take out the NVIDIA runtime or device reservation and add" if container.nvidia else "Add"
     return {"commands": (), "advice": f"{first} to the service: {_INLINE}."}
 
@@ -173,13 +176,3 @@ def _devices(environment: Environment, target: Target, matrix: Matrix, container
 
 def _found(environment: Environment, target: Target, matrix: Matrix, container: Container, **fields: Any) -> Finding:
     return found(matrix, "access.container", environment, target, [container.place], sources=(_DEVICES,), **fields)
-
-
-_RUN = "docker run --device=/dev/kfd --device=/dev/dri --group-add video --group-add render --ipc=host "
-
-
-def _passed(container: Container) -> str:
-    """The command with the devices, for the image where it is one for AMD; a placeholder for a variable or a CUDA image."""
-    fits = container.image and "$" not in container.image and not container.nvidia
-    image = filled("{image}", image=container.image) if fits else ()
-    return _RUN + (image[0] if image else "IMAGE")
