@@ -26,7 +26,7 @@ import corpus
 from rocm_doctor.redaction.find import by_structure
 from rocm_doctor.redaction.known import known, words
 from rocm_doctor.redaction.rules import disjoint
-from rocm_doctor.redaction.unknown import INFLECTIONS, RUN, pieces
+from rocm_doctor.redaction.unknown import INFLECTIONS, pieces, runs
 
 ROOT = Path(__file__).resolve().parents[1]
 FIELD, SPOKEN, COMPOUNDS = (ROOT / "rocm_doctor" / "redaction" / f"{name}.txt" for name in ("field", "spoken", "compounds"))
@@ -71,8 +71,7 @@ def _held(texts: Iterable[str]) -> Counter[str]:
     """How many of the texts hold each run of letters and digits, and each of its pieces."""
     count: Counter[str] = Counter()
     for text in texts:
-        runs = set(RUN.findall(text))
-        count.update({p.casefold() for run in runs for p in (run, *pieces(run)) if 2 <= len(p) <= 40})
+        count.update({p.casefold() for run in runs(text) for p in (run, *pieces(run)) if 2 <= len(p) <= 40})
     return count
 
 
@@ -122,9 +121,7 @@ def _pages() -> Iterator[str]:
 def _commands() -> set[str]:
     """The programs of a system that has Slurm and developers' tools."""
     names = (path.name for folder in ("/usr/bin", "/usr/sbin") for path in Path(folder).iterdir())
-    return {
-        p.casefold() for name in names for run in RUN.findall(name) for p in (run, *pieces(run)) if p.isalpha() and len(p) > 2
-    }
+    return {p.casefold() for name in names for run in runs(name) for p in (run, *pieces(run)) if p.isalpha() and len(p) > 2}
 
 
 def _printed(folder: Path) -> Iterator[str]:
@@ -182,9 +179,7 @@ def main() -> None:
     field |= {w for w, n in (own + known_to_us).items() if n >= (_PROPER if w in proper else _OWN)}
     field |= {w for w, n in code.items() if n >= (_CODE * 10 if w in proper else _CODE) and w.isalpha()}
     field |= {
-        p.casefold()
-        for w in (*known().public_hosts, *known().public_owners, *known().accounts, *known().groups)
-        for p in RUN.findall(w)
+        p.casefold() for w in (*known().public_hosts, *known().public_owners, *known().accounts, *known().groups) for p in runs(w)
     }
     spoken = english | _CALENDAR | _PLACES | _MAKES
     for language in _LANGUAGES:

@@ -17,11 +17,12 @@ from rocm_doctor.bounded.texts import lower
 from rocm_doctor.model import Artifact, Command, Fact, Finding, Gpu, Reading, Report, Snapshot
 from rocm_doctor.probes.python import env
 from rocm_doctor.probes.read.result import Artifacts
+from rocm_doctor.redaction import hints as hints_module
 from rocm_doctor.redaction import redactor as redactor_module
 from rocm_doctor.redaction.find import by_structure, every_rule
+from rocm_doctor.redaction.hints import Hints
 from rocm_doctor.redaction.known import anonymous, distinctive, domain_of
 from rocm_doctor.redaction.redactor import Redactor
-from rocm_doctor.redaction.rules import RuleSet
 from rocm_doctor.redaction.shared import redact_artifacts, redact_report, redact_snapshot
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 
@@ -37,7 +38,7 @@ def _hex(n: int) -> st.SearchStrategy[str]:
 @pytest.fixture
 def rules_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Redaction without the search for words that are not known."""
-    monkeypatch.setattr(redactor_module, "searches", lambda text, found: by_structure(text))
+    monkeypatch.setattr(redactor_module, "searches", lambda text, *_: by_structure(text))
 
 
 SECRETS = st.fixed_dictionaries(
@@ -446,9 +447,13 @@ HINTED = (
 
 
 @pytest.mark.parametrize("text", HINTED)
-def test_hints_are_found_one_by_one_as_by_one_expression(text: str) -> None:
-    """The first short texts of a process are searched hint by hint, all others by one expression for all hints."""
-    one_by_one, at_once = (RuleSet(every_rule()) for _ in range(2))
-    at_once._each = 0
+@pytest.mark.parametrize("piece", [50, 5_000])
+def test_hints_are_found_as_by_a_search_for_each(text: str, piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hints are found by letters of the words in a piece of the text: none is missed, at the ends of pieces neither."""
+    monkeypatch.setattr(hints_module, "_PIECE", piece)
+    hints = {hint for rule in every_rule() for hint in rule.hints}
     low = lower(text[:20_000])
-    assert list(one_by_one._places(low)) == list(at_once._places(low)) != []
+    longest: dict[int, str] = {}
+    for hint in sorted(hints, key=len):
+        longest |= {at: hint for at in range(len(low)) if low.startswith(hint, at) and low[at - 1 : at + 1] != "\\\\"}
+    assert list(Hints(hints).places(low)) == sorted(longest.items()) != []

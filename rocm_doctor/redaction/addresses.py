@@ -163,6 +163,7 @@ def emails(text: str) -> Spans:
 
 
 _CONTAINER = regex(r"(?<![0-9a-zA-Z])[0-9a-f]{64}(?![0-9a-zA-Z])")
+_LONG_HEX = regex(r"[0-9a-f]{64}")
 _CONTAINER_WORDS = ("docker", "libpod", "containerd", "crio", "containers", "kubepods", "lxc")
 _CGROUP = regex(r"^\d{1,3}:[\w=,.-]{0,80}:/[^\n]{0,400}$", re.M)
 _SEGMENT = regex(r"(?<=[/:_.-])[0-9a-f]{24,64}(?![0-9a-z])")
@@ -174,7 +175,7 @@ def containers(text: str) -> Spans:
     spans = [m.span() for line in _CGROUP.finditer(text) for m in _SEGMENT.finditer(text, *line.span())] if ":/" in text else []
     if "cgroup/" in text:
         spans += [m.span() for path in _CGROUP_PATH.finditer(text) for m in _SEGMENT.finditer(text, *path.span())]
-    for m in _CONTAINER.finditer(text):
+    for m in _CONTAINER.finditer(text) if _LONG_HEX.search(text) else ():
         before = text[max(0, m.start() - 200) : m.start()].rsplit("\n", 1)[-1]
         alone = not before.strip() and text[m.end() : m.end() + 1] in ("", "\n", "\r")
         if not before.endswith("sha256:") and (alone or any(word in before.lower() for word in _CONTAINER_WORDS)):
@@ -183,8 +184,8 @@ def containers(text: str) -> Spans:
 
 
 _PHONE = regex(
-    r"(?<![\w.:/-])(?<!\d\d )(?:\(0?\d{2,5}\)[ /-]?\d{2,5}(?:[ .-]?\d{2,5}){1,3}|0[1-9]\d{0,4}[-/ ]\d{2,5}(?:[ -]\d{2,5}){1,2}|0[1-9](?:[ .-]\d{2}){4}"
-    r"|0[1-9]\d{1,4}[-/ ]{1,3}\d{5,9}|0[1-9]\d{1,4} ?/ ?\d{2,5}(?: \d{2,5}){1,3})(?![\w:/-]|[.,]\w| \d\d(?: |$))"
+    r"[(0](?<![\w.:/-][(0])(?<!\d\d [(0])(?:(?<=\()0?\d{2,5}\)[ /-]?\d{2,5}(?:[ .-]?\d{2,5}){1,3}|(?<=0)[1-9](?:\d{0,4}[-/ ]\d{2,5}(?:[ -]\d{2,5}){1,2}|(?:[ .-]\d{2}){4}"
+    r"|\d{1,4}[-/ ]{1,3}\d{5,9}|\d{1,4} ?/ ?\d{2,5}(?: \d{2,5}){1,3}))(?![\w:/-]|[.,]\w| \d\d(?: |$))"
 )
 
 

@@ -75,15 +75,15 @@ _MARKED = regex(r"[:@/\n(-]|\d{2} \d{2}|\.[^.]*\.|[0-9a-f]{64}|UUID=")
 """What every search but that of the rules needs: columns a second line, paths a slash, addresses and ids their signs."""
 
 
-def searches(text: str, found: Sequence[Found]) -> Iterator[Iterator[Found]]:
+def searches(text: str, found: Sequence[Found], words: set[str]) -> Iterator[Iterator[Found]]:
     """One search behind the other over the whole of `text`, each nearly in its order; places overlap as they may.
 
-    `found` is what the caller took from the searches so far: the last one leaves those places alone.
+    `found` is what the caller took from the searches so far: the last one leaves those places alone. `words` are the runs of the text.
     """
     from rocm_doctor.redaction import unknown
 
     yield from by_structure(text)
-    yield _trimmed_all(unknown.unknown(text, found), text)
+    yield _trimmed_all(unknown.unknown(text, found, words), text)
 
 
 def by_structure(text: str) -> Iterator[Iterator[Found]]:
@@ -142,11 +142,9 @@ class Search:
     def find(self, text: str, limit: int) -> Iterator[tuple[int, int, str]]:
         """Where each name stands up to `limit`: a short one is no part of `my_name`, a long one is."""
         low = lower(text)
-        known = self._by_run
-        for run in _RUN.finditer(low, 0, limit):
-            if run[0] not in known:
-                continue
-            for (before, length), names in known[run[0]].items():
+        known = {run: self._by_run[run] for run in self._by_run.keys() & set(_RUN.findall(low, 0, limit))}
+        for run in _RUN.finditer(low, 0, limit) if known else ():
+            for (before, length), names in known.get(run[0], _NONE).items():
                 start = run.start() - before
                 end = start + length
                 name = low[max(0, start) : end]
@@ -156,6 +154,7 @@ class Search:
 
 
 _RUN = regex(r"[^\W_]+")
+_NONE: dict[tuple[int, int], set[str]] = {}
 _KEY = regex(r'"\s{0,20}:')
 
 

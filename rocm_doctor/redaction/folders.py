@@ -13,7 +13,7 @@ NAME = r"[A-Za-z_][\w.+-]{0,63}"
 _INITIALS = r"(?:(?P<of_a>[a-z])/(?=(?P=of_a)))?(?:(?P<of_b>[a-z]{2})/(?=(?P=of_b)))?"
 """Folders of initials between: /home/j/jr/jroe."""
 _PATH = regex(
-    r"(?<![\w.~/-])/(?:mnt|srv|net|nfs|Volumes|volumes|run/media|media|ceph|lustre\w{0,8}|pfs|gpfs\w{0,8}|cfs|lfs\d{0,3}|beegfs|cephfs|weka|vast|fsx|raid\d?|data\d{0,3}|work\d{0,3}|u"
+    r"/(?<![\w.~/-]/)(?:mnt|srv|net|nfs|Volumes|volumes|run/media|media|ceph|lustre\w{0,8}|pfs|gpfs\w{0,8}|cfs|lfs\d{0,3}|beegfs|cephfs|weka|vast|fsx|raid\d?|data\d{0,3}|work\d{0,3}|u"
     r"|storage\d{0,3}|g?scratch\w{0,8}|projects?|staff|students|vol\d?|export)/((?:[\w.+-]{1,64}/){1,5}(?:[\w+-]{1,64}(?=[\s\"',;)]|$))?|[\w.+-]{1,64}$)",
     re.M,
 )

@@ -21,6 +21,7 @@ from rocm_doctor.redaction.find import NAMES, PSEUDONYM, Search, searches
 from rocm_doctor.redaction.known import anonymous, distinctive, domain_of
 from rocm_doctor.redaction.pseudonyms import IDS, Pseudonyms
 from rocm_doctor.redaction.rules import Found
+from rocm_doctor.redaction.unknown import readable
 
 PLACES = 200_000
 """Places that one bundle or report may have to redact: 4 s. The log of a job on 16 nodes names a host in each of 150,000 lines."""
@@ -157,8 +158,9 @@ class Redactor:
     def _look(self, text: str) -> _Searched:
         """Beyond the places that are allowed, the text is cut where half of them are found: other searches have theirs to find."""
         found: list[Found] = []
-        end = len(text)
-        for search in searches(text, found):
+        words, end = readable(text)
+        text = text[:end]
+        for search in searches(text, found, words):
             for one in search:
                 if one.start > end + _DISORDER:
                     break

@@ -1,6 +1,6 @@
 """How a place in a text is found that holds a name or a secret: literal hints first, in one pass, then a pattern at each.
 
-Time is linear in the text. One expression searches for all hints; each pattern sees a bounded piece of text from its hint, and what
+Time is linear in the text: hints are looked up (hints.py), each pattern sees a bounded piece of text from its hint, and what
 it took is not looked at again.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.redaction.hints import Hints
 
 Spans = Iterator[tuple[int, int]]
 _LINE = 400
@@ -58,10 +59,6 @@ _UNBROKEN = regex(r"[^\s\"'`<>,;$&|()\[\]{}]*")
 _LONG = 150
 """Letters of a token from which it goes on to the end of its word: patterns are bounded, tokens are not."""
 _WORD = regex(r"[\w.-]*")
-_SHORT = 20_000
-_FEW = 8
-"""So many texts of at most _SHORT characters are searched hint by hint. To compile the expression for all hints takes 40 ms, as long as
-to judge a report; from then on it is faster."""
 
 
 class RuleSet:
@@ -77,20 +74,7 @@ class RuleSet:
                 places.setdefault(hint, []).append(number)
         self._rules_at = places
         self._numbers: dict[str, tuple[int, ...]] = {}
-        self._hints: re.Pattern[str] | None = None
-        self._each = _FEW
-
-    def _places(self, low: str) -> Iterator[tuple[int, str]]:
-        """Each place of a hint in `low`, in order, with the longest one there.
-
-        A run of backslashes is one place: the rules for it search its whole line.
-        """
-        if self._each > 0 and len(low) <= _SHORT:
-            self._each -= 1
-            return _by_each(low, self._rules_at)
-        if self._hints is None:
-            self._hints = re.compile(rf"(?!(?<=\\)\\)(?=({_tree(self._rules_at)}))")
-        return ((hint.start(), hint[1]) for hint in self._hints.finditer(low))
+        self._hints = Hints(places)
 
     def _tried_at(self, hint: str) -> tuple[int, ...]:
         """The rules to try where this is the longest hint: those of the hints that it begins with, too."""
@@ -103,7 +87,7 @@ class RuleSet:
         """What the rules find in `text`; `low` is the same text in lower case."""
         done: dict[int, int] = {}
         token = 0
-        for at, hint in self._places(low):
+        for at, hint in self._hints.places(low):
             if at < token:  # inside of a token nothing else is looked for
                 continue
             for number in self._tried_at(hint):
@@ -120,35 +104,6 @@ class RuleSet:
                         done[number] = max(done[number], found.end)
                         token = max(token, found.end) if found.kind == "token" else token
                         yield found
-
-
-def _by_each(low: str, hints: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """What `RuleSet._places` yields, with a search for each hint.
-
-    >>> list(_by_each(r"a \\\\ home", ("\\\\", "ho", "home")))
-    [(2, '\\\\'), (5, 'home')]
-    """
-    found: dict[int, str] = {}
-    for hint in sorted((h for h in hints if h in low), key=len):
-        start = low.find(hint)
-        while start >= 0:
-            found[start] = hint
-            start = low.find(hint, start + 1)
-    return ((at, found[at]) for at in sorted(found) if low[at - 1 : at + 1] != "\\\\")
-
-
-def _tree(words: Iterable[str]) -> str:
-    """An expression for any of these words, the longest first, that tries each first letter once."""
-    rest: dict[str, list[str]] = {}
-    for word in words:
-        rest.setdefault(word[:1], []).append(word[1:])
-    ends = "" in rest
-    branches = [re.escape(first) + _tree(following) for first, following in rest.items() if first]
-    if not branches:
-        return ""
-    whole = branches[0] if len(branches) == 1 and not ends else f"(?:{'|'.join(branches)})"
-
-    return whole + "?" if ends else whole
 
 
 def _from_hint(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match[str] | None, int]:

@@ -20,34 +20,56 @@ SHAPE = regex(
 
 
 class Around(NamedTuple):
-    """A word with the line before and behind it."""
+    """A word with the line before and behind it, and `begin`: what is written before it without a space or a quote."""
 
     before: str
     word: str
     after: str
+    begin: str
 
     @property
     def chunk(self) -> str:
         """All that is written without a space or a quote around the word."""
-        return _LAST.search(self.before)[0] + self.word + _FIRST.match(self.after)[0]  # type: ignore[index]
+        return self.begin + self.word + _FIRST.match(self.after)[0]  # type: ignore[index]
 
     @property
     def line(self) -> str:
         """The whole of it."""
         return self.before + self.word + self.after
 
+    @property
+    def name(self) -> str:
+        """The word with what letters, digits, underscores and hyphens join to it."""
+        return tail(self.before, _TO_NAME) + self.word + _NAME.match(self.after)[0]  # type: ignore[index]
 
-_LAST = regex(r"(?:[^\s\"'`<>|;,]|<[a-z]{2,9}[- ]\d{1,6}>)*$")
+
+_TO_BREAK = regex(r"(?s:.*[\s\"'`<>|;,])?")
+_TO_NAME, _NAME = regex(r"(?s:.*[^\w-])?"), regex(r"[\w-]*")
+_REPLACED = regex(r"<[a-z]{2,9}[- ]\d{1,6}>\Z")
 _FIRST = regex(r"(?:[^\s\"'`<>|;,]|<[a-z]{2,9}[- ]\d{1,6}>)*")
 """What is written without a space, with what was replaced in it."""
 
 
+def tail(text: str, up_to: re.Pattern[str]) -> str:
+    """The end of `text` behind the last place that `up_to` reaches. It takes what it can and goes back: a search would try each letter."""
+    return text[up_to.match(text).end() :]  # type: ignore[union-attr]
+
+
+def _begin(before: str) -> str:
+    """The end of `before` that holds no space and no quote. What was replaced is a part of it, though it has brackets."""
+    end = len(before)
+    while True:
+        cut = _TO_BREAK.match(before, 0, end).end()  # type: ignore[union-attr]
+        replaced = _REPLACED.search(before, max(0, cut - 18), cut) if before[cut - 1 : cut] == ">" else None
+        if replaced is None:
+            return before[cut:]
+        end = replaced.start()
+
+
 def is_around(text: str, start: int, end: int) -> bool:
     """Whether the unknown word between `start` and `end` is where software names its own things."""
-    here = Around(
-        text[max(0, start - _REACH) : start].rpartition("\n")[2], text[start:end], text[end : end + _REACH].partition("\n")[0]
-    )
-    return _any_test(here)
+    before = text[max(0, start - _REACH) : start].rpartition("\n")[2]
+    return _any_test(Around(before, text[start:end], text[end : end + _REACH].partition("\n")[0], _begin(before)))
 
 
 @lru_cache(10_000)  # a log repeats its lines
@@ -57,13 +79,17 @@ def _any_test(here: Around) -> bool:
 
 _CALL = regex(r"\((?!\d|uid)")
 _SYMBOL = regex(r"::|(?:^|\W)_Z[A-Z0-9]|\+0x[0-9a-f]+|(?:^|\W)(?:Cijk|mha|gemm|void|igemm|ck)_")
-_FRAME = regex(r"(?:-----(?:BEGIN|END) |, in |\bdef |\bclass |\bin function '?|symbol:? '?|undefined reference to [`'])[\w.]*$")
+_FRAME = regex(r"(?:-----(?:BEGIN|END) |, in |\bdef |\bclass |\bin function '?|symbol:? '?|undefined reference to [`'])\Z")
+_TO_DOTTED = regex(r"(?s:.*[^\w.])?")
 
 
 def _is_code(here: Around) -> bool:
     """A function, a member of a C++ name, a symbol of an object file."""
     called = _CALL.match(here.after) and (here.before[-1:] in "._ \t(=," or not here.before)
-    return bool(called or here.after.startswith("::") or _SYMBOL.search(here.chunk) or _FRAME.search(here.before))
+    if called or here.after.startswith("::") or _SYMBOL.search(here.chunk):
+        return True
+    end = len(here.before) - len(tail(here.before, _TO_DOTTED))
+    return _FRAME.search(here.before, max(0, end - 30), end) is not None
 
 
 _PACKAGE_BEFORE = regex(
@@ -101,8 +127,7 @@ _ROOTS = regex(
 
 def _is_of_software(here: Around) -> bool:
     """A library, or a file below a folder of the system or of an environment."""
-    begin = _LAST.search(here.before)[0]  # type: ignore[index]
-    return bool(_LIBRARY.search(here.chunk) or ("@" not in begin and _ROOTS.search(begin)))
+    return bool(_LIBRARY.search(here.chunk) or ("@" not in here.begin and _ROOTS.search(here.begin)))
 
 
 _OWNER = regex(r"(?:^|[=:]|\.(?:co|com|io|org|ai)/(?:datasets/|spaces/)?)([\w.-]+)/[\w.-]*$")
@@ -110,7 +135,7 @@ _OWNER = regex(r"(?:^|[=:]|\.(?:co|com|io|org|ai)/(?:datasets/|spaces/)?)([\w.-]
 
 def _is_public_repository(here: Around) -> bool:
     """A model, a data set, an image or a project of an owner whom everybody knows: `meta-llama/Llama-3.1-8B`."""
-    owner = _OWNER.search(_LAST.search(here.before)[0])  # type: ignore[index]
+    owner = _OWNER.search(here.begin)
     return owner is not None and owner[1].casefold() in known().public_owners
 
 
@@ -122,7 +147,7 @@ _PAGE = regex(
 
 def _is_page(here: Around) -> bool:
     """A page of documentation or of a shop: its address is made of its title."""
-    return _PAGE.search(_LAST.search(here.before)[0]) is not None  # type: ignore[index]
+    return _PAGE.search(here.begin) is not None
 
 
 _SHOUTED = regex(r"[A-Z0-9_]+")
@@ -130,12 +155,10 @@ _SHOUTED = regex(r"[A-Z0-9_]+")
 
 def _is_constant(here: Around) -> bool:
     """A variable of the environment, an error's or an option's name: `MIOPEN_FIND_QUUX=`, `HSA_STATUS_QUUX`."""
-    left = re.search(r"[\w-]*$", here.before)[0]  # type: ignore[index]
-    right = re.match(r"[\w-]*", here.after)[0]  # type: ignore[index]
-    name = left + here.word + right
-    if _SHOUTED.fullmatch(name) and "_" in name and name.split("_")[0].casefold() in field_words():
+    name = here.name
+    if "_" in name and _SHOUTED.fullmatch(name) and name.split("_")[0].casefold() in field_words():
         return True
-    behind = here.after[len(right) :]
+    behind = here.after[_NAME.match(here.after).end() :]  # type: ignore[union-attr]
     return behind[:1] == "=" and behind[:2] != "==" and "://" not in here.chunk and "@" not in here.chunk
 
 
@@ -203,8 +226,7 @@ PART = regex(r"1\d\d-[A-Z0-9]{5,12}-\w{1,4}|[A-Z]{2,4}-[0-9A-Z]{3,5}")
 
 
 def _is_part_number(here: Around) -> bool:
-    left, right = re.search(r"[\w-]*$", here.before)[0], re.match(r"[\w-]*", here.after)[0]  # type: ignore[index]
-    return PART.fullmatch(left + here.word + right) is not None
+    return PART.fullmatch(here.name) is not None
 
 
 _MODEL_BEFORE = regex(
@@ -247,12 +269,17 @@ def _is_foreign(here: Around) -> bool:
     """A word of a sentence in another language than English, of which the list of spoken words holds only some."""
     if not here.word.isalpha() or not _ends_as_a_word(here):
         return False
-    said = [w.casefold() for w in _WORD.findall(here.line)]
+    return _is_sentence(here.line) and (
+        here.word.islower() or here.word.casefold().endswith(_NOUN_ENDS) or _is_compound(here.word.casefold())
+    )
+
+
+@lru_cache(100)
+def _is_sentence(line: str) -> bool:
+    said = [w.casefold() for w in _WORD.findall(line)]
     english = sum(w in _ENGLISH for w in said)
     foreign = sum(w in _FUNCTION_WORDS for w in said)
-    if len(said) < 4 or foreign < 2 or foreign <= english:
-        return False
-    return here.word.islower() or here.word.casefold().endswith(_NOUN_ENDS) or _is_compound(here.word.casefold())
+    return len(said) > 3 and foreign > 1 and foreign > english
 
 
 def _ends_as_a_word(here: Around) -> bool:

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction import technical
@@ -19,7 +19,7 @@ from rocm_doctor.redaction.find import PSEUDONYM
 from rocm_doctor.redaction.known import anonymous, compounds, distinctive, field_words, is_public, known, spoken_words, words
 from rocm_doctor.redaction.rules import Found
 
-RUN = regex(r"(?<![^\W_])(?!0x)(?:[^\W\d_][^\W_]{2,}|\d+[^\W\d_][^\W_]*)")
+_RUN = regex(r"[^\W_]+")
 INFLECTIONS = ("s", "ed", "ing", "er", "d")
 """Ends of English words whose stem is known. The vocabulary leaves such words out."""
 _OTHER_SCRIPT = regex(r"[\u0e00-\u0e7f\u0590-\u06ff\u0900-\u097f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff00-\uffef]")
@@ -28,42 +28,64 @@ _MOST = 100_000
 _JOINTS = "-_./\\@:="
 
 
+def runs(text: str, *between: int) -> set[str]:
+    """What is written in `text` of letters, or of letters and digits: no numbers, no addresses of memory, nothing of two letters.
+
+    >>> sorted(runs("gfx90a 0x7f3a is_ok: HIP42 7x 12"))
+    ['7x', 'HIP42', 'gfx90a']
+    """
+    found = set(_RUN.findall(text, *between))
+    return {run for run in found if not run.isdigit() and (len(run) > 2 or run[0].isdigit()) and not run.startswith("0x")}
+
+
 def pieces(run: str) -> list[str]:
     """The parts of `HIPErrorNoBinary42`: HIP, Error, No, Binary, 42."""
-    if run.isalpha() and (run.islower() or run.isupper() or run.istitle()):
-        return [run]
-    cuts = [0]
-    for at, (a, b) in enumerate(pairwise(run), 1):
-        if a.isdigit() != b.isdigit() or (b.isupper() and a.islower()) or (a.isupper() and b.islower() and at - 1 > cuts[-1]):
-            cuts.append(at - 1 if a.isupper() and b.islower() and not a.isdigit() else at)
-    return [run[a:b] for a, b in pairwise([*cuts, len(run)]) if a < b]
+    return [run] if run.islower() and run.isalpha() else _PIECES.findall(run)
+
+
+_PIECES = regex(r"\d+|[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+")
+
+
+def is_known(run: str, joined: bool = False) -> bool:
+    """Whether a run of letters and digits is made of known words and short numbers. `joined`: it is part of an identifier."""
+    return _known_to(run) >= (_FIELD if joined else _SPOKEN)
+
+
+_SPOKEN, _FIELD = 1, 2
 
 
 @lru_cache(_MOST)
-def is_known(run: str, joined: bool = False) -> bool:
-    """Whether a run of letters and digits is made of known words and short numbers. `joined`: it is part of an identifier."""
+def _known_to(run: str) -> int:
+    """Who knows all words of a run: the field, languages alone, or no one (0)."""
     if run.isdigit() or (not run.isascii() and _OTHER_SCRIPT.search(run)):
-        return True
-    if _is_word(run.casefold(), joined) or technical.SHAPE.fullmatch(run):
-        return True
+        return _FIELD
+    whole = _word_of(run.casefold())
+    if whole == _FIELD or technical.SHAPE.fullmatch(run):
+        return _FIELD
     parts = pieces(run)
+    if len(parts) == 1:
+        return whole
     numbers = [p for p in parts if p.isdigit()]
     if len(numbers) > 2 or (numbers and len(parts) > 4) or any((n[0] == "0" and len(n) > 1) or len(n) > 4 for n in numbers):
-        return False
-    return all(p.isdigit() or len(p) == 1 or _is_word(p.casefold(), joined or len(parts) > 1) for p in parts)
+        return whole
+    return _FIELD if all(p.isdigit() or len(p) == 1 or _word_of(p.casefold()) == _FIELD for p in parts) else whole
 
 
-def _is_word(word: str, joined: bool) -> bool:
-    if len(word) == 2 or word in field_words() or (not joined and word in spoken_words()):
-        return True
-    stems = (word[: -len(end)] for end in INFLECTIONS if word.endswith(end))
-    return any(stem in field_words() or (not joined and stem in spoken_words()) for stem in stems)
+def _word_of(word: str) -> int:
+    """Who knows this word, or its stem."""
+    forms = [word]
+    if word.endswith(INFLECTIONS):
+        forms += [word[: -len(end)] for end in INFLECTIONS if word.endswith(end)]
+    if len(word) == 2 or not field_words().isdisjoint(forms):
+        return _FIELD
+    return 0 if spoken_words().isdisjoint(forms) else _SPOKEN
 
 
-def unknown(text: str, found: Sequence[Found]) -> Iterator[Found]:
-    """The words of `text` that are not known, without those of the places that were found already."""
+def unknown(text: str, found: Sequence[Found], words: set[str]) -> Iterator[Found]:
+    """The words of `text` that are not known, without those of the places that were found already. `words`: its runs."""
     taken = _Taken(found)
-    for start, end, kind in chain(_words(text), _hosts(text), _compounds(text), _in_sentences(text), _folders(text)):
+    places = (_words(text, words), _hosts(text), _compounds(text), _in_sentences(text, words), _folders(text))
+    for start, end, kind in chain.from_iterable(places):
         if text[end : end + 1] == "<" and PSEUDONYM.match(text, end):
             continue  # `enx<mac-1>`
         if not taken.at(start, end) and (kind in ("host", "account") or not technical.is_around(text, start, end)):
@@ -73,17 +95,36 @@ def unknown(text: str, found: Sequence[Found]) -> Iterator[Found]:
             )
 
 
+_TOO_MANY = 40_000
+"""Distinct words that no list knows. Replacing half as many is more than one report may cost."""
+_BLOCK = 1 << 18
+_GAP = regex(r"[\W_]")
+
+
+def readable(text: str) -> tuple[set[str], int]:
+    """The runs of a text, and where it ends that is worth a search: what follows tens of thousands of unknown words is not."""
+    found: set[str] = set()
+    strange = begin = 0
+    while begin < len(text):
+        gap = _GAP.search(text, begin + _BLOCK)
+        end = gap.start() if gap else len(text)
+        new = runs(text, begin, end) - found
+        found |= new
+        strange += sum(not _known_to(run) for run in new if run.isalpha()) if len(text) > _BLOCK else 0
+        if strange > _TOO_MANY:
+            return found, text.rfind("\n", 0, end) + 1
+        begin = end
+    return found, len(text)
+
+
 Place = tuple[int, int, str]
 
 
-def _words(text: str) -> Iterator[Place]:
-    known: set[str] = set()
-    for run in RUN.finditer(text):
-        if run[0] not in known:
-            if is_known(run[0], joined=True):
-                known.add(run[0])
-            elif _is_joined(text, *run.span()) or not is_known(run[0]):
-                yield *run.span(), "word"
+def _words(text: str, words: set[str]) -> Iterator[Place]:
+    known = {word: held for word in words if (held := _known_to(word)) < _FIELD}
+    for run in _RUN.finditer(text) if known else ():
+        if run[0] in known and (known[run[0]] < _SPOKEN or _is_joined(text, *run.span())):
+            yield *run.span(), "word"
 
 
 def _hosts(text: str) -> Iterator[Place]:
@@ -98,8 +139,10 @@ _WHERE = regex(
 _FOLDER = regex(r"[/\\]((?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])[\w.-]{1,60})(?=[/\\]|\s|$)", re.M)
 
 
-def _in_sentences(text: str) -> Iterator[Place]:
+def _in_sentences(text: str, words: set[str]) -> Iterator[Place]:
     """Words for a machine or a login that are common to no language of the field: `it hangs on eagle, and is fine`."""
+    if not any(3 < len(word) < 17 and word.isalpha() and word.islower() and distinctive(word) for word in words):
+        return iter(())
     return ((*m.span(1), "host") for m in _WHERE.finditer(text) if distinctive(m[1]) and not anonymous("host", m[1]))
 
 
@@ -109,7 +152,8 @@ def _folders(text: str) -> Iterator[Place]:
 
 
 _HYPHEN = regex(r"-(?<=[A-Za-z0-9]-)(?=[A-Za-z0-9])")
-_TO_HYPHEN, _FROM_HYPHEN = regex(r"(?<![\w.-])[A-Za-z0-9]{1,60}$"), regex(r"(?:-[A-Za-z0-9]{1,60})+")
+_TO_LETTERS, _FROM_HYPHEN = regex(r"(?s:.*[^A-Za-z0-9])?"), regex(r"(?:-[A-Za-z0-9]{1,60})+")
+_LONGEST = 61
 _GOES_ON = regex(r"[\w-]")
 
 
@@ -121,9 +165,11 @@ def _compounds(text: str) -> Iterator[Place]:
         if right is None:
             continue
         done = right.end()
-        left = _TO_HYPHEN.search(text, max(0, hyphen.start() - 60), hyphen.start())
-        if left and not _GOES_ON.match(text, done) and not is_known_compound(text[left.start() : done]):
-            yield left.start(), done, "compound"
+        left = technical.tail(text[max(0, hyphen.start() - _LONGEST) : hyphen.start()], _TO_LETTERS)
+        start = hyphen.start() - len(left)
+        apart = 0 < len(left) < _LONGEST and not (text[start - 1 : start].isalnum() or text[start - 1 : start] in ("_", ".", "-"))
+        if apart and not _GOES_ON.match(text, done) and not is_known_compound(text[start:done]):
+            yield start, done, "compound"
 
 
 _HOSTS = regex(r"://(?:[^\s/@<>\"']{1,200}@)?([A-Za-z0-9](?:[\w.-]{0,250}\w)?)(?=[/:?#\s\"'<>)\],`]|$)", re.M)
@@ -145,8 +191,11 @@ def _is_public(host: str) -> bool:
 
 def _whole_host(text: str, start: int, end: int) -> tuple[int, int]:
     """The whole name of the host that a word is part of: what is left of one would be taken for another."""
-    left, right = _LEFT.search(text, max(0, start - 200), start), _RIGHT.match(text, end, end + 200)
-    whole = (left.start() if left else start), (right.end() if right else end)
+    left = technical.tail(text[max(0, start - 200) : start], _TO_LABEL).lstrip("._-")
+    right = _RIGHT.match(text, end, end + 200)[0]  # type: ignore[index]
+    if "." not in left and "." not in right:
+        return start, end
+    whole = start - len(left), end + len(right)
     labels = text[slice(*whole)].rstrip(".-").split(".")
     if (
         len(labels) > 1
@@ -159,7 +208,7 @@ def _whole_host(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-_LEFT, _RIGHT = regex(r"[A-Za-z0-9](?:[\w.-]*)$"), regex(r"(?:[\w.-]*\w)?")
+_TO_LABEL, _RIGHT = regex(r"(?s:.*[^\w.-])?"), regex(r"(?:[\w.-]*\w)?")
 
 
 def _is_joined(text: str, start: int, end: int) -> bool:
