@@ -20,7 +20,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import THE_MACHINE, Confidence, Fact, Finding, Gpu, Reading, Row, Snapshot, Subject, Undecided
 from rocm_doctor.rules.conditions import holds
 from rocm_doctor.rules.findings import from_row, in_words, lowered, quoted, to_train_on
-from rocm_doctor.rules.logs import Fragments, Logs, fragments
+from rocm_doctor.rules.logs import Conditions, Fragments, Logs
 from rocm_doctor.rules.precedence import overruled, overruling
 
 Rule = Callable[[Snapshot, Matrix], Iterable[Finding]]
@@ -69,7 +69,7 @@ def failure_lines(matrix: Matrix) -> Mapping[str, Fragments]:
 
 def _failure_lines(matrix: Matrix) -> Mapping[str, Fragments]:
     asked = (words.removeprefix("!") for row in matrix.rows for name, words in row.when.items() if name.startswith("log"))
-    return {words: fragments(words, matrix.complaints) for words in (_CALM, _NVIDIA, _AMD, *asked)}
+    return Conditions((_CALM, _NVIDIA, _AMD, *asked), matrix.complaints)
 
 
 def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule]) -> tuple[list[Finding], list[Undecided]]:

@@ -31,6 +31,26 @@ def readable_logs(artifacts: Iterable[Artifact]) -> list[Artifact]:
     return [a for a in artifacts if not a.missing and a.name.startswith(places) and not a.name.endswith(".jsonl")]
 
 
+class Conditions(Mapping[str, Fragments]):
+    """The fragments of each condition, worked out when they are first asked for: on most machines the facts settle most rows."""
+
+    def __init__(self, asked: Iterable[str], complaints: Mapping[str, tuple[str, ...]]) -> None:
+        self._asked: dict[str, Fragments | None] = dict.fromkeys(asked)
+        self._complaints = complaints
+
+    def __getitem__(self, condition: str) -> Fragments:
+        found = self._asked[condition]
+        if found is None:
+            found = self._asked[condition] = fragments(condition, self._complaints)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._asked)
+
+    def __len__(self) -> int:
+        return len(self._asked)
+
+
 class Text(NamedTuple):
     """One artifact's text, as it is and folded, its words, and (if it has too many) the anchors in it."""
 
@@ -50,24 +70,29 @@ class Logs:
 
     def __init__(self, artifacts: Iterable[Artifact], conditions: Mapping[str, Fragments] = {}) -> None:
         self._conditions = conditions
-        self._texts = [_text(a, conditions.values()) for a in artifacts if a.text]
+        self._texts = [_text(a, conditions) for a in artifacts if a.text]
         self._found: dict[str, Reading | None] = {}
 
     def find(self, condition: str) -> Reading | None:
         """The first line with one alternative of the condition; None if there is none."""
+        if not self._texts:
+            return None
         if condition not in self._found:
-            asked = self._conditions.get(condition) or fragments(condition)
-            self._found[condition] = next(filter(None, map(self._line_with, asked)), None)
+            self._found[condition] = self._first(self._conditions.get(condition) or fragments(condition))
         return self._found[condition]
 
-    def _line_with(self, parts: tuple[str, ...]) -> Reading | None:
-        return next(filter(None, (_search(text, parts) for text in self._texts if text.may_hold(parts))), None)
+    def _first(self, asked: Fragments) -> Reading | None:
+        for parts in asked:
+            for text in self._texts:
+                if text.may_hold(parts) and (found := _search(text, parts)):
+                    return found
+        return None
 
 
-def _text(artifact: Artifact, conditions: Collection[Fragments]) -> Text:
+def _text(artifact: Artifact, conditions: Mapping[str, Fragments]) -> Text:
     low, words = lower(artifact.text), WordSet(artifact.text)
     many = conditions and not words.known
-    return Text(artifact.name, artifact.text, low, words, _anchors(low, conditions) if many else None)
+    return Text(artifact.name, artifact.text, low, words, _anchors(low, conditions.values()) if many else None)
 
 
 def _anchors(low: str, conditions: Iterable[Fragments]) -> frozenset[str]:
@@ -90,11 +115,15 @@ def _trie(words: Collection[str]) -> str:
 def fragments(condition: str, complaints: Mapping[str, tuple[str, ...]] = {}) -> Fragments:
     """The fragments of a condition, each `{name}` replaced by that complaint's phrases. An unknown name stays unchanged."""
     alternatives = (one for part in lower(condition).split("|") for one in _spelled(part, complaints))
-    return tuple(filter(None, (tuple(f for f in alt.split("*") if f.strip()) for alt in alternatives)))
+    return tuple(filter(None, map(_parts, alternatives)))
+
+
+def _parts(alternative: str) -> tuple[str, ...]:
+    return tuple([f for f in alternative.split("*") if f.strip()]) if "*" in alternative or not alternative.strip() else (alternative,)
 
 
 def _spelled(alternative: str, complaints: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    found = next((f for f in _NAME.finditer(alternative) if f[1] in complaints), None)
+    found = next((f for f in _NAME.finditer(alternative) if f[1] in complaints), None) if "{" in alternative else None
     if found is None:
         yield alternative
         return
