@@ -60,7 +60,7 @@ def needed(text: str, flags: int = 0) -> Words:
     >>> needed(r"\\d+|gfx")
     frozenset()
     """
-    return _sequence(parser.parse(text, flags)) or frozenset()
+    return _sequence(iter(parser.parse(text, flags))) or frozenset()
 
 
 def _sequence(nodes: Iterable[Any]) -> Words | None:
@@ -78,6 +78,17 @@ def _sequence(nodes: Iterable[Any]) -> Words | None:
     return max(filter(None, found), key=_worth, default=None)
 
 
+def _beyond_ascii(kind: str, argument: Any) -> bool:
+    """True for a letter, or a set of letters, that ASCII does not have, nor IGNORECASE takes for one that it has."""
+    if kind == "LITERAL":
+        return argument != 0x130 and not any(
+            form.isascii() for form in (chr(argument), chr(argument).lower(), chr(argument).upper())
+        )
+    if kind == "RANGE":
+        return bool(argument[0] >= 0x3000)
+    return kind == "IN" and all(_beyond_ascii(str(inner), one) for inner, one in argument)
+
+
 def _letter(kind: str, argument: Any) -> str:
     """The one ASCII letter that a part matches, in lower case: `t` for `t`, `T` and `[Tt]`."""
     codes = [argument] if kind == "LITERAL" else [code for _, code in argument] if kind == "IN" and _literals(argument) else []
@@ -90,6 +101,8 @@ def _literals(members: Iterable[tuple[Any, Any]]) -> bool:
 
 
 def _part(kind: str, argument: Any) -> Words | None:
+    if _beyond_ascii(kind, argument):
+        return frozenset((patterns.BEYOND_ASCII,))
     if kind == "BRANCH":
         ways = [_sequence(way) for way in argument[1]]
         return _worthy(frozenset().union(*(way for way in ways if way))) if all(ways) else None
@@ -105,7 +118,11 @@ def _worthy(words: Iterable[str]) -> Words | None:
     """The words without those that hold another one; None if there are too many, or one that nearly every text holds."""
     every = set(words)
     fewest = frozenset(word for word in every if not any(other in word for other in every - {word}))
-    return fewest if len(fewest) <= MOST and all(len(word.strip()) >= SHORTEST for word in fewest) else None
+    return fewest if len(fewest) <= MOST and all(map(_is_rare, fewest)) else None
+
+
+def _is_rare(word: str) -> bool:
+    return word == patterns.BEYOND_ASCII or len(word.strip()) >= SHORTEST
 
 
 def _worth(words: Words) -> tuple[int, int]:

@@ -16,13 +16,14 @@ from rocm_doctor.binaries.listing import listed, relevant, walk
 from rocm_doctor.binaries.names import library_of, may_hold_code
 from rocm_doctor.binaries.types import ARTIFACT, Audit, Holding, PlaceKind
 from rocm_doctor.bounded import Unreadable, files
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Origin
 
 # Kernel files of a ROCm outside of Python, loaded by a torch without its own rocBLAS.
 ROCM_FOLDERS = ("lib/rocblas/library", "lib/hipblaslt/library", "share/miopen/db")
 
-_HIP = re.compile(r"^hip(?:\s*:[^=\n]*)?\s*=\s*'([^']*)'", re.MULTILINE)
-_DIST = re.compile(r"(torch|bitsandbytes|xformers)-([^-/]+)\.dist-info/?")
+_HIP = regex(r"^hip(?:\s*:[^=\n]*)?\s*=\s*'([^']*)'", re.MULTILINE)
+_DIST = regex(r"(torch|bitsandbytes|xformers)-([^-/]+)\.dist-info/?")
 _ELSEWHERE = "its code is in kpack archives"
 _NOWHERE = "its code was split off, and no archive here has it: a device package is missing"
 

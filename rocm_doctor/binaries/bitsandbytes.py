@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable
 
 from rocm_doctor.binaries.types import Choice
+from rocm_doctor.bounded.patterns import regex
 
-_LIBRARY = re.compile(r"(?:.*/)?libbitsandbytes_rocm(\d)(\d+)\.(?:so|dll)")
+_LIBRARY = regex(r"(?:.*/)?libbitsandbytes_rocm(\d)(\d+)\.(?:so|dll)")
 FALLBACK_SINCE = (0, 50)
 
 

@@ -6,13 +6,13 @@ through a bounded view, so a damaged file costs an `Unknown`, not memory.
 
 from __future__ import annotations
 
-import re
 import struct
 from typing import IO, Any, NamedTuple, cast
 
 from rocm_doctor.binaries.bundle import Damaged
 from rocm_doctor.binaries.targets import flags_target
 from rocm_doctor.binaries.view import View
+from rocm_doctor.bounded.patterns import regex
 
 FATBIN, WRAPPERS, KPACK_REF = ".hip_fatbin", ".hipFatBinSegment", ".rocm_kpack_ref"
 PE_FATBIN, PE_WRAPPERS = ".hip_fat", ".hipFatB"
@@ -22,7 +22,7 @@ EM_AMDGPU = 224
 _PE_HEAD = 64 << 10
 _MAX_DYNAMIC = 64 << 10
 _DT_NULL, _DT_NEEDED, _DT_RPATH, _DT_RUNPATH = 0, 1, 15, 29
-_ROCM_SONAME = re.compile(
+_ROCM_SONAME = regex(
     r"lib(?:amdhip64|hsa-runtime64|hip\w+|roc\w+|MIOpen|rccl|amd_comgr|hiprtc|magma|migraphx\w*|composable_kernel\w*|amd_smi)\.so(?:\.\d+)*"
     r"|(?:amdhip64|hiprtc|hip\w+|roc\w+|MIOpen|amd_comgr)[\w-]*\.dll"
 )

@@ -12,13 +12,14 @@ from collections.abc import Iterable
 from rocm_doctor.binaries.inspect import target_order
 from rocm_doctor.binaries.targets import PROCESSORS
 from rocm_doctor.binaries.types import Holding
+from rocm_doctor.bounded.patterns import regex
 
-_TENSILE = re.compile(r"(.*?(?:^|/)(rocblas|hipblaslt)/library|torch/lib/library)/(?:.*/)?([^/]+)")
-_NAMED = re.compile(r"[_-](gfx[0-9a-f]{3,5})(?:[-:]?(xnack[+-]))?(?=[._-])")
-_LAZY = re.compile(r"TensileLibrary_lazy_(gfx[0-9a-f]{3,5})\.")
-_MIOPEN = re.compile(r"(.*?(?:^|/)miopen/db)/(gfx[^./]+)\.")
-_AOTRITON = re.compile(r"(.*?(?:^|/)aotriton\.images)/amd-(gfx[0-9a-fx]+)/")
-_DEVICE = re.compile(r"((amd_torch|amd_torchvision|rocm_sdk)_device_(gfx\w+?))-[^/]*\.dist-info/")
+_TENSILE = regex(r"(.*?(?:^|/)(rocblas|hipblaslt)/library|torch/lib/library)/(?:.*/)?([^/]+)")
+_NAMED = regex(r"[_-](gfx[0-9a-f]{3,5})(?:[-:]?(xnack[+-]))?(?=[._-])")
+_LAZY = regex(r"TensileLibrary_lazy_(gfx[0-9a-f]{3,5})\.")
+_MIOPEN = regex(r"(.*?(?:^|/)miopen/db)/(gfx[^./]+)\.")
+_AOTRITON = regex(r"(.*?(?:^|/)aotriton\.images)/amd-(gfx[0-9a-fx]+)/")
+_DEVICE = regex(r"((amd_torch|amd_torchvision|rocm_sdk)_device_(gfx\w+?))-[^/]*\.dist-info/")
 
 
 def is_kernel_file(path: str) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+from rocm_doctor.bounded.patterns import regex
+
 # ROCm's own libraries, bundled in torch/lib (family A), in _rocm_sdk_* packages, or in a ROCm folder.
-_ROCM = re.compile(
+_ROCM = regex(
     r"(?:lib)?(rocblas|hipblaslt|hipblas|hipsparselt|hipsparse|rocsparse|rocsolver|hipsolver|rocfft|hipfft|rocrand|hiprand|miopen"
     r"|rccl|hiptensor|magma|aotriton|migraphx\w*|rocalution|rpp|amdhip64|hiprtc|amd_comgr|hsa-runtime64)(?:_v\d+)?[-_.\d]*"
     r"(?:\.so[.\d]*|\.dll)",
@@ -22,9 +24,9 @@ _TOP = {
     "selective_scan_cuda": "mamba-ssm",
 }
 # llama.cpp's GPU backend: in llama-cpp-python, in Ollama's folder, in a build of one's own.
-_GGML = re.compile(r"(?:lib)?ggml-hip(?:\.so[.\d]*|\.dll)", re.IGNORECASE)
-_CODE = re.compile(r"\.(?:so(?:\.\d+)*|pyd|dll|co|hsaco|kpack)", re.IGNORECASE)
-_JAX = re.compile(r"jax_rocm\d*_(plugin|pjrt)")
+_GGML = regex(r"(?:lib)?ggml-hip(?:\.so[.\d]*|\.dll)", re.IGNORECASE)
+_CODE = regex(r"\.(?:so(?:\.\d+)*|pyd|dll|co|hsaco|kpack)", re.IGNORECASE)
+_JAX = regex(r"jax_rocm\d*_(plugin|pjrt)")
 
 
 def may_hold_code(name: str) -> bool:

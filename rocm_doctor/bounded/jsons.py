@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from rocm_doctor.bounded import Unreadable
+from rocm_doctor.bounded.patterns import regex
 
 if TYPE_CHECKING:
     import json
@@ -16,7 +17,7 @@ T = TypeVar("T")
 LONGEST_NUMBER = 400
 """Digits of a whole number. float64 ends at 309, and Python refuses to convert more than 4300."""
 
-_ESCAPED = re.compile(r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+_ESCAPED = regex(r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 
 def decode(data: bytes | str, kind: type[T]) -> T:

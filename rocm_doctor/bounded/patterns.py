@@ -34,6 +34,7 @@ class Late:
 
     def __init__(self, text: str, flags: int) -> None:
         self.key = (text, int(flags))
+        self.pattern = text
 
     def __getattr__(self, name: str) -> Any:
         words = _needed().get(keyed(*self.key)) if name in _WITHOUT_MATCH else None
@@ -72,11 +73,16 @@ def _needed() -> dict[str, list[str]]:
 _last = ("", "")
 
 
+BEYOND_ASCII = "\x80"
+"""The word that every text with a letter beyond ASCII holds."""
+
+
 def _lowered(text: str) -> str:
     """The text in lower case, with the letters that IGNORECASE takes for `i` and `s`. Many patterns ask about one text."""
     global _last
     if text is not _last[0]:
-        _last = text, text.lower() if text.isascii() else lower(text).replace("\u0131", "i").replace("\u017f", "s")
+        beyond = "" if text.isascii() else lower(text).replace("\u0131", "i").replace("\u017f", "s") + BEYOND_ASCII
+        _last = text, beyond or text.lower()
     return _last[1]
 
 

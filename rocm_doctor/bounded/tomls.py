@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from rocm_doctor.bounded import Unreadable
+from rocm_doctor.bounded.patterns import regex
 
 MAX_PARTS = 16
 """Parts of one dotted key. pyproject.toml files use up to six; 40 KB of `a.a.a...` take 10 s and 1.5 GB."""
@@ -15,9 +16,9 @@ MAX_DOTTED = 50_000
 """Parts of all dotted keys and table headers: about 1 s of parsing."""
 
 _PART = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
-_TOO_LONG = re.compile(rf"(?<![A-Za-z0-9_-]){_PART}(?:[ \t]*\.[ \t]*{_PART}){{{MAX_PARTS}}}")
-_DOTTED = re.compile(rf"^[ \t]*\[{{0,2}}[ \t]*{_PART}(?:[ \t]*\.[ \t]*{_PART})+", re.MULTILINE)
-_LINE = re.compile(r"at line (\d+)")
+_TOO_LONG = regex(rf"(?<![A-Za-z0-9_-]){_PART}(?:[ \t]*\.[ \t]*{_PART}){{{MAX_PARTS}}}")
+_DOTTED = regex(rf"^[ \t]*\[{{0,2}}[ \t]*{_PART}(?:[ \t]*\.[ \t]*{_PART})+", re.MULTILINE)
+_LINE = regex(r"at line (\d+)")
 
 
 def _in_string(text: str, at: int) -> bool:

@@ -7,10 +7,10 @@ and only a text within the limits is composed.
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 from rocm_doctor.bounded import Unreadable
+from rocm_doctor.bounded.patterns import regex
 
 MAX_DEPTH = 60
 """Levels of nesting. Compose files and workflows have ten."""
@@ -21,7 +21,7 @@ MAX_DIRECTIVES = 20
 LONGEST_NUMBER = 400
 """Characters of an unquoted value that looks like a number: converting `1:1:1:...` is quadratic."""
 
-_NUMBER = re.compile(r"[-+.]?[0-9]")
+_NUMBER = regex(r"[-+.]?[0-9]")
 
 
 class _Open(NamedTuple):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Fact
 
 _Facts = dict[str, Fact]
 _Alike = Callable[[_Facts, _Facts], bool]
-_MODEL = re.compile(r"\b(?:mi\d+\w*|[a-z]{0,2}\d{3,4}[a-z]{0,3}|vii)\b")
+_MODEL = regex(r"\b(?:mi\d+\w*|[a-z]{0,2}\d{3,4}[a-z]{0,3}|vii)\b")
 """A model's number, in lower case: 7900, 780m, w7900, mi300x; not a device id (0x744c), target (gfx1100) or chip (Navi 31)."""
 
 

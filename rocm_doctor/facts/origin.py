@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Finding, Gpu, Reading, Report, Snapshot
 
-_LINE = re.compile(r"line (\d+)")
+_LINE = regex(r"line (\d+)")
 
 
 class Files:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot
 
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
     from rocm_doctor.figures.types import Device, Figure
 
 GROUPS = {
-    "speed.matmul": re.compile(r"matmul-(?!.*-training)"),
-    "speed.memory": re.compile(r"memory-"),
-    "speed.copies": re.compile(r".*-pinned$"),
-    "speed.attention-passes": re.compile(r"attention-(?:forward|backward)$"),
+    "speed.matmul": regex(r"matmul-(?!.*-training)"),
+    "speed.memory": regex(r"memory-"),
+    "speed.copies": regex(r".*-pinned$"),
+    "speed.attention-passes": regex(r"attention-(?:forward|backward)$"),
 }
 """Verdicts of several figures: slow if one is, else cannot-tell if one is."""
 _WORST = ("slow", "cannot-tell", "as-expected")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.figures.types import Device
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import FieldFigure, Peak
@@ -31,7 +32,7 @@ def product_of(name: str, matrix: Matrix) -> Peak | None:
     return known[max(held, key=len)] if held else None
 
 
-_NOISE = re.compile(r"\b(amd|radeon|instinct|graphics|tm|r|oam|hbm3e?|vf|nvidia|pcie|sxm\d?)\b")
+_NOISE = regex(r"\b(amd|radeon|instinct|graphics|tm|r|oam|hbm3e?|vf|nvidia|pcie|sxm\d?)\b")
 
 
 def _bare(name: str) -> str:

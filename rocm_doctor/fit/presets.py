@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from rocm_doctor.bounded import Unreadable, files, jsons
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix import Matrix
 
-_TUNED = re.compile(
+_TUNED = regex(
     r"-(instruct|chat|base|it|hf|[0-9]+t|2[0-9]{3}|[0-9]+k|intermediate-step.*|bnb-4bit|unsloth|gptq|awq)(?=-|$)", re.I
 )
-_VERSION = re.compile(r"-v[0-9.]+$")
+_VERSION = regex(r"-v[0-9.]+$")
 
 
 class ModelError(ValueError):

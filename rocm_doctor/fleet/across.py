@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import tempfile
 import time
@@ -13,6 +12,7 @@ from typing import Union
 import msgspec
 
 from rocm_doctor.bounded import Unreadable, files, jsons
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.fleet.node import last_line
 from rocm_doctor.workers import START, process
 
@@ -22,7 +22,7 @@ ROUNDS = 60
 """Steps and rounds of a search, at most, in the time limit of the whole."""
 ENDING = 10.0
 """Seconds for torchrun to end after rank 0 wrote the result; a rank that hangs keeps it longer."""
-_FAILED = re.compile(r"rank\s*: (\d+) \(local_rank: \d+\)\s+exitcode\s*: (-?\d+)")
+_FAILED = regex(r"rank\s*: (\d+) \(local_rank: \d+\)\s+exitcode\s*: (-?\d+)")
 """torchrun's summary of its own ranks. Only the root cause counts: it ends the others itself."""
 
 

@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 
 from rocm_doctor.bounded import Unreadable
+from rocm_doctor.bounded.patterns import regex
 
 MOST = 200_000
 """Names that one expression may stand for."""
-_NAME = re.compile(r"[A-Za-z0-9_](?:[\w.-]{0,251}\w)?", re.ASCII)
-_NUMBERED = re.compile(r"(.*?)(\d{1,15})(\D*)", re.DOTALL)
-_ITEM = re.compile(r"[^,\[\]]*(?:\[[^\[\]]*\][^,\[\]]*)*")
-_RANGE = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
+_NAME = regex(r"[A-Za-z0-9_](?:[\w.-]{0,251}\w)?", re.ASCII)
+_NUMBERED = regex(r"(.*?)(\d{1,15})(\D*)", re.DOTALL)
+_ITEM = regex(r"[^,\[\]]*(?:\[[^\[\]]*\][^,\[\]]*)*")
+_RANGE = regex(r"(\d{1,15})(?:-(\d{1,15}))?")
 
 
 def valid(name: str) -> bool:

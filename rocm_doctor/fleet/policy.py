@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from rocm_doctor.bounded import Unreadable, files, tomls, yamls
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.coords import coord
 from rocm_doctor.fleet import nodeset
 from rocm_doctor.fleet.deviations import held_values, words
@@ -18,7 +18,7 @@ from rocm_doctor.fleet.table import Table
 from rocm_doctor.model import Fact
 from rocm_doctor.rules.conditions import holds
 
-_EXPECTED = re.compile(r"(\d{1,4})\s*[x×*]\s*(gfx[0-9a-f]{3,6})")
+_EXPECTED = regex(r"(\d{1,4})\s*[x×*]\s*(gfx[0-9a-f]{3,6})")
 
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):

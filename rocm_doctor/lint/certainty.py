@@ -7,10 +7,9 @@ declares is one that all of it is meant for.
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import LIMITS, Environment, Target
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.model import Finding, Reading
@@ -48,7 +47,7 @@ def is_settled(one: Finding, environment: Environment) -> bool:
 
 
 # A list that names torch itself asks for it, whatever a constraint would allow.
-_TORCH = re.compile(r"^[^\w]*torch\b")
+_TORCH = regex(r"^[^\w]*torch\b")
 
 
 def _names(environment: Environment, target: Target) -> bool:

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Ignore, Policy
 from rocm_doctor.lint.weighing import Judged
 from rocm_doctor.matrix import Matrix
@@ -18,8 +19,8 @@ from rocm_doctor.rules.findings import finding
 
 MOST_PLACES = 25
 _SEVERE = ("error", "warning", "note")
-_GFX = re.compile(r"gfx\d[0-9a-f]{2,3}")
-_QUOTED_PLACE = re.compile(r"line \d+ of \S+")
+_GFX = regex(r"gfx\d[0-9a-f]{2,3}")
+_QUOTED_PLACE = regex(r"line \d+ of \S+")
 
 
 def of_one_environment(findings: Iterable[Finding]) -> list[Finding]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from rocm_doctor.binaries.targets import covers
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Setting, Target
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.rules.built_for import indexed_for, lists, targets_of
@@ -50,7 +51,7 @@ def _doubt(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> st
     return f"{one.name}: for which GPUs {f'torch {torch.local}' if torch.version else 'its torch'} was built is not known"
 
 
-_COMPILED = re.compile(r"^https?://(?![^/]*(?:\.amd\.com|radeon\.com|pytorch\.org)/).*(?:linux\w*|win_amd64)\.whl")
+_COMPILED = regex(r"^https?://(?![^/]*(?:\.amd\.com|radeon\.com|pytorch\.org)/).*(?:linux\w*|win_amd64)\.whl")
 
 
 def _is_strange(url: str) -> bool:

@@ -6,12 +6,13 @@ import re
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Setting
 from rocm_doctor.lint.rules.findings import required
 from rocm_doctor.model import Finding
 
-_INSTALL = re.compile(r"""pip install (?:--upgrade |-U )?["']?(([A-Za-z][\w.-]*)[^"'\s]*)["']?$""")
-_REMOVE = re.compile(r"pip uninstall (?:-y )?([\w.-]+)$")
+_INSTALL = regex(r"""pip install (?:--upgrade |-U )?["']?(([A-Za-z][\w.-]*)[^"'\s]*)["']?$""")
+_REMOVE = regex(r"pip uninstall (?:-y )?([\w.-]+)$")
 
 
 def in_files(one: Finding, environment: Environment) -> Finding:

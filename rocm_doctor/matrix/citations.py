@@ -8,13 +8,14 @@ Only the first part must be there; it may be a short name of sources.yaml. The l
 from __future__ import annotations
 
 import datetime
-import re
 from typing import NamedTuple
 
-_TEXT = re.compile(r'(?P<ref>.+?)(?: § (?P<at>[^"]*?)(?: ?"(?P<quote>[^"]+)")?)?(?:, seen (?P<seen>\d{4}-\d\d-\d\d))?$')
+from rocm_doctor.bounded.patterns import regex
+
+_TEXT = regex(r'(?P<ref>.+?)(?: § (?P<at>[^"]*?)(?: ?"(?P<quote>[^"]+)")?)?(?:, seen (?P<seen>\d{4}-\d\d-\d\d))?$')
 UNADDRESSED = "field report"
 """How a source begins that has no address: a second reader cannot follow it."""
-_THREAD = re.compile(r"https://(?:github|gitlab)\.com/[^/]+/[^/]+/(?:-/)?(?:issues|discussions|pull|merge_requests)/\d+")
+_THREAD = regex(r"https://(?:github|gitlab)\.com/[^/]+/[^/]+/(?:-/)?(?:issues|discussions|pull|merge_requests)/\d+")
 
 
 class Citation(NamedTuple):

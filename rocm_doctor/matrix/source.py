@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from rocm_doctor.bounded import Unreadable, files, yamls
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import Program
 from rocm_doctor.matrix.ranges import with_ranges
 from rocm_doctor.matrix.types import (
@@ -67,8 +68,8 @@ SECTIONS: dict[str, Any] = {
     "processors": Processor,
     "extensions": Extension,
 }
-_SHORT = re.compile(r"([a-z0-9][a-z0-9.-]*)(?= § |, seen |$)")
-_STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
+_SHORT = regex(r"([a-z0-9][a-z0-9.-]*)(?= § |, seen |$)")
+_STEP = regex(r"\.(\w+)|\[(\d+|\.\.\.)\]")
 
 
 class Problem(NamedTuple):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from collections.abc import Iterable, Iterator, Set
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 
 import msgspec
@@ -11,6 +12,8 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 
 _HERE = Path(__file__).parent
+_MOST_SEARCHES = 1000
+"""Words that are searched for in a list as it is."""
 
 
 class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,16 +57,65 @@ def _read(name: str) -> frozenset[str]:
     return frozenset((_HERE / f"{name}.txt").read_text("utf-8").split())
 
 
+class WordList(Set[str]):
+    """The words of sorted files. The files are searched as they are until a text asks for many words: a set of all takes longer to
+    make than one report takes to judge."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+        self._texts = [(_HERE / f"{name}.txt").read_bytes().replace(b"\n", b" ").strip() for name in names]
+        self._searches = _MOST_SEARCHES
+
+    @cached_property
+    def _all(self) -> frozenset[str]:
+        return frozenset().union(*map(_read, self._names))
+
+    def __contains__(self, word: object) -> bool:
+        if not self._searches or not isinstance(word, str):
+            return word in self._all
+        self._searches -= 1
+        wanted = word.encode(errors="replace")
+        return any(_holds(text, wanted) for text in self._texts)
+
+    def isdisjoint(self, other: Iterable[str]) -> bool:
+        """True if none of these is in the list."""
+        return super().isdisjoint(other) if self._searches else self._all.isdisjoint(other)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+
+def _holds(text: bytes, wanted: bytes) -> bool:
+    """Whether a sorted text of words, a blank between two, has this one.
+
+    >>> [_holds(b"cat dog fox", word) for word in (b"cat", b"fox", b"do", b"dogs", b"")]
+    [True, True, False, False, False]
+    """
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high) // 2
+        start = text.rfind(b" ", low, middle) + 1 or low
+        end = text.find(b" ", middle)
+        word = text[start:] if end < 0 else text[start:end]
+        if word == wanted:
+            return True
+        low, high = (start + len(word) + 1, high) if word < wanted else (low, start)
+    return False
+
+
 @cache
-def field_words() -> frozenset[str]:
+def field_words() -> Set[str]:
     """Words of the field and of its software. scripts/vocabulary.py makes this list and the two below."""
-    return words() | _read("field")
+    return WordList("words", "field")
 
 
 @cache
-def spoken_words() -> frozenset[str]:
+def spoken_words() -> Set[str]:
     """Words of languages: what is neither one of these nor of the field may be a name."""
-    return _read("spoken")
+    return WordList("spoken")
 
 
 @cache

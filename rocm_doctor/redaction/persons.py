@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.known import words
 from rocm_doctor.redaction.rules import Pattern, Rule
 
@@ -71,7 +72,7 @@ _BODIES = (
     "\u5927\u5b78", "\u682a\u5f0f\u4f1a\u793e", "\u75c5\u9662", "\u7814\u7a76\u5ba4", "\u9280\u884c", "\uc8fc\uc2dd\ud68c\uc0ac", "\ub300\ud559\uad50", "\uc5f0\uad6c\uc18c", "\ubcd1\uc6d0",
 )  # fmt: skip
 """What companies, hospitals, universities and laboratories are called."""
-_LEAD = re.compile(r".*[\u6211\u5728\u662f\u7684\u4e3a\u7ed9\u548c\u4e0e\u6765\u81ea\u4eec]")
+_LEAD = regex(r".*[\u6211\u5728\u662f\u7684\u4e3a\u7ed9\u548c\u4e0e\u6765\u81ea\u4eec]")
 
 
 def _has_name(match: re.Match[str]) -> bool:

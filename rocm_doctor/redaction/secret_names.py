@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-SECRET_NAME = re.compile(
+from rocm_doctor.bounded.patterns import regex
+
+SECRET_NAME = regex(
     r"TOKENS?(?![A-Z])|SECRET|PASSW(?:OR)?D|PASSPHRASE|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIAL|_(?:AUTH|PASS|PWD|PAT|KEY)$",
     re.I,
 )

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.bounded.texts import lower
 from rocm_doctor.model import Artifact, Reading
 from rocm_doctor.probes.read.words import WordSet
@@ -18,7 +19,7 @@ from rocm_doctor.probes.read.words import WordSet
 _QUOTE = 240
 _REACH = 400
 """Characters around a fragment that must hold the others: a log may be pasted as one line."""
-_NAME = re.compile(r"\{([a-z-]+)\}")
+_NAME = regex(r"\{([a-z-]+)\}")
 
 Fragments = tuple[tuple[str, ...], ...]
 """The alternatives of a condition, each as the fragments that must follow one another in one line."""
@@ -119,7 +120,11 @@ def fragments(condition: str, complaints: Mapping[str, tuple[str, ...]] = {}) ->
 
 
 def _parts(alternative: str) -> tuple[str, ...]:
-    return tuple([f for f in alternative.split("*") if f.strip()]) if "*" in alternative or not alternative.strip() else (alternative,)
+    return (
+        tuple([f for f in alternative.split("*") if f.strip()])
+        if "*" in alternative or not alternative.strip()
+        else (alternative,)
+    )
 
 
 def _spelled(alternative: str, complaints: Mapping[str, tuple[str, ...]]) -> Iterator[str]:

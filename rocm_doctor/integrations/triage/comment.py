@@ -5,10 +5,10 @@ What the reporter wrote appears in code spans only; links lead to pages of this 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.differential.model import NONE, load
 from rocm_doctor.integrations.triage.event import MARK, Comment
 from rocm_doctor.matrix import Matrix
@@ -29,7 +29,7 @@ _WIDTH = 160
 _SENTENCES = 1_500
 """Characters of a cause or an advice."""
 _PROJECT = "https://github.com/rocm-doctor/rocm-doctor"
-_THREAD = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/(issues|pull|discussions)/(\d+)")
+_THREAD = regex(r"https://github\.com/([\w.-]+/[\w.-]+)/(issues|pull|discussions)/(\d+)")
 
 
 class Words(NamedTuple):

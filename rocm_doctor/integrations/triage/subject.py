@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Snapshot
 
-_EMPTY = re.compile(
+_EMPTY = regex(
     r"^(?:[^:\n]{3,60}: *(?:n/a|none|no|could not collect|not found|not available)|[^\w\n]{0,20}\[ \].*)$", re.I | re.M
 )
 """Fields of a form that say that there is nothing, and boxes that are not ticked."""
-_CUDA_BUILD = re.compile(r"\bno nvidia (?:driver|gpu)s?\b.*|\bnvidia\.com\b|\bcu1[1-3]\d\b", re.I)
+_CUDA_BUILD = regex(r"\bno nvidia (?:driver|gpu)s?\b.*|\bnvidia\.com\b|\bcu1[1-3]\d\b", re.I)
 """What a CUDA build of torch prints on a machine without an NVIDIA GPU, and its own version."""
-_AMD = re.compile(
+_AMD = regex(
     r"\brocm\w*|\bhip(?!p)(?:error\w*|blas\w*|cc|rtc)?\b|\bgfx(?:9|1[0-2])[0-9a-f]{1,3}\b|\bamdgpu\b|/dev/kfd|\bradeon\b|\bamd instinct\b"
     r"|\bmi ?(?:50|60|100|210|250x?|300[ax]?|325x|350x|355x)\b|\brx ?[5-9]\d{3}(?:m|s|xt|xtx|gre)?\b|\bnavi ?\d\d\b|\bvega ?(?:10|20|56|64)\b"
     r"|\baiter\b|\btherock\b|\bradv\b|\bzluda\b|\bstrix(?: halo| point)\b|\bryzen ai\b|\bmiopen\w*|\brccl\b|\brocblas\w*|\bhsa_\w+|\bamd (?:gpu|card|graphics)s?\b",
     re.I,
 )
-_OTHER = re.compile(
+_OTHER = regex(
     r"\bnvidia\b|\bgeforce\b|\b[rg]tx ?(?:a?\d{4}|pro)\b|\bquadro\b|\b(?:tesla|nvidia) ?[a-z]\d{1,3}\b|\b[hb][12]00\b|\ba100\b"
     r"|\bcudnn\w*|\bmps\b|\bapple m\d\b|\bmacos\b|\bintel arc\b|\bxpu\b|\bgaudi\b|\btpu\b",
     re.I,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.environments.words import Kind, cards, tested
 
-_EQUAL = re.compile(r"""\[{1,2}\s+["']?([^"'$\s]*)["']?\s+(={1,2}|!=)\s+["']?([^"'$\s*]*)["']?\s+\]{1,2}\s*;?""")
+_EQUAL = regex(r"""\[{1,2}\s+["']?([^"'$\s]*)["']?\s+(={1,2}|!=)\s+["']?([^"'$\s*]*)["']?\s+\]{1,2}\s*;?""")
 
 
 class Arm(NamedTuple):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, For, Place, Purpose
 from rocm_doctor.lint.environments.words import Kind, named, words_of
 
@@ -28,42 +29,42 @@ _NOT_TRAINING = frozenset(
 ASIDE = EXAMPLES | _TESTS | _DOCUMENTATION | _VENDORED
 """Folders beside what a repository is for: what cannot be read there does not leave the verdict open."""
 
-_NVIDIA_IMAGE = re.compile(
+_NVIDIA_IMAGE = regex(
     r"(?:^|/)nvidia/|nvcr\.io|(?:^|[-_/:.])cu(?:da)?-?\d{2,3}|cuda|tensorrt|^runpod/|anyscale/ray-llm|huggingface/.*-gpu|deepspeed/deepspeed|"
     r"winglian/axolotl|axolotlai/|verlai/|verl/|vllm/vllm-openai|lmsysorg/sglang:(?!.*rocm)|modal"
 )
-_AMD_IMAGE = re.compile(r"(?:^|/)rocm/|rocm|amdgpu|gfx\d|[-_/]amd\b|[-_/:]hip\b|strix|mi[23]\d\d")
+_AMD_IMAGE = regex(r"(?:^|/)rocm/|rocm|amdgpu|gfx\d|[-_/]amd\b|[-_/:]hip\b|strix|mi[23]\d\d")
 _OTHER_IMAGES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("amd", _AMD_IMAGE),
     ("nvidia", _NVIDIA_IMAGE),
-    ("other", re.compile(r"habana|neuron|ascend|quay\.io/ascend|tpu|xla|ppc64le|s390x")),
-    ("intel", re.compile(r"intel/|oneapi|xpu|gaudi")),
+    ("other", regex(r"habana|neuron|ascend|quay\.io/ascend|tpu|xla|ppc64le|s390x")),
+    ("intel", regex(r"intel/|oneapi|xpu|gaudi")),
 )
 _INDEXES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    ("amd", re.compile(r"rocm|\.amd\.com|radeon", re.I)),
-    ("nvidia", re.compile(r"/cu\d{2,3}|nvidia|^torch-backend:cu|cuda", re.I)),
-    ("intel", re.compile(r"xpu|intel|habana", re.I)),
-    ("other", re.compile(r"neuron|ascend|libtpu|xla|jetson|directml", re.I)),
-    ("cpu", re.compile(r"/cpu(?:/|$)|^torch-backend:cpu", re.I)),
+    ("amd", regex(r"rocm|\.amd\.com|radeon", re.I)),
+    ("nvidia", regex(r"/cu\d{2,3}|nvidia|^torch-backend:cu|cuda", re.I)),
+    ("intel", regex(r"xpu|intel|habana", re.I)),
+    ("other", regex(r"neuron|ascend|libtpu|xla|jetson|directml", re.I)),
+    ("cpu", regex(r"/cpu(?:/|$)|^torch-backend:cpu", re.I)),
 )
 _PACKAGES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    ("amd", re.compile(r"pytorch-triton-rocm|triton-rocm|onnxruntime-rocm|tensorflow-rocm|amdsmi|.*-rocm\d*|rocm(?:-sdk.*)?|jax-rocm.*")),
-    ("nvidia", re.compile(r"nvidia-(?!ml-py|nvimgcodec|smi).*|.*-cu1\d|pytorch-cuda|cudatoolkit|cuda(?:-toolkit|-nvcc|-runtime|-version)?|cudnn"
+    ("amd", regex(r"pytorch-triton-rocm|triton-rocm|onnxruntime-rocm|tensorflow-rocm|amdsmi|.*-rocm\d*|rocm(?:-sdk.*)?|jax-rocm.*")),
+    ("nvidia", regex(r"nvidia-(?!ml-py|nvimgcodec|smi).*|.*-cu1\d|pytorch-cuda|cudatoolkit|cuda(?:-toolkit|-nvcc|-runtime|-version)?|cudnn"
                           r"|tensorrt.*|torch-tensorrt|jax-cuda.*|transformer-engine.*")),
-    ("intel", re.compile(r"intel-extension-for-pytorch|oneccl.*|habana.*|optimum-habana|openvino.*|ipex-llm.*")),
-    ("apple", re.compile(r"mlx(?:-.*)?|tensorflow-metal|coremltools")),
-    ("other", re.compile(r"torch-npu|torch-neuronx?|neuronx?-.*|torch-xla|torch-directml|libtpu.*|torch-mlu")),
-    ("cpu", re.compile(r"cpuonly|pytorch-cpu")),
+    ("intel", regex(r"intel-extension-for-pytorch|oneccl.*|habana.*|optimum-habana|openvino.*|ipex-llm.*")),
+    ("apple", regex(r"mlx(?:-.*)?|tensorflow-metal|coremltools")),
+    ("other", regex(r"torch-npu|torch-neuronx?|neuronx?-.*|torch-xla|torch-directml|libtpu.*|torch-mlu")),
+    ("cpu", regex(r"cpuonly|pytorch-cpu")),
 )  # fmt: skip
 _VARIABLES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    ("amd", re.compile(r"HSA_\w+|HIP_\w+|ROCR_\w+|ROCM_\w+|PYTORCH_ROCM_ARCH|AMDGPU_\w+|MIOPEN_\w+|FLASH_ATTENTION_TRITON_AMD_ENABLE"
+    ("amd", regex(r"HSA_\w+|HIP_\w+|ROCR_\w+|ROCM_\w+|PYTORCH_ROCM_ARCH|AMDGPU_\w+|MIOPEN_\w+|FLASH_ATTENTION_TRITON_AMD_ENABLE"
                        r"|GPU_ARCHS|AITER_\w+|BNB_ROCM_ARCH|PYTORCH_HIP_\w+|TORCH_BLAS_PREFER_HIPBLASLT")),
-    ("nvidia", re.compile(r"NVIDIA_\w+|CUDA_HOME|TORCH_CUDA_ARCH_LIST|CUDA_VERSION|CUDAARCHS|NVCC_\w*|CUDA_ARCH\w*")),
+    ("nvidia", regex(r"NVIDIA_\w+|CUDA_HOME|TORCH_CUDA_ARCH_LIST|CUDA_VERSION|CUDAARCHS|NVCC_\w*|CUDA_ARCH\w*")),
 )  # fmt: skip
-_NVIDIA_RUNNERS = re.compile(
+_NVIDIA_RUNNERS = regex(
     r"nvidia|\bg[456]\w*\.|aws-g|aws_g|\bp[345]d?\.|a10g?|\b[ahl]100|\bt4\b|\bl40?s?\b|gpu-t4|tesla|cuda|4090|3090|gh200"
 )
-_HOSTED = re.compile(r"^(?:ubuntu|windows|macos|linux\.\d*x|blacksmith|depot)-?")
+_HOSTED = regex(r"^(?:ubuntu|windows|macos|linux\.\d*x|blacksmith|depot)-?")
 
 
 def is_hosted(environment: Environment) -> bool:

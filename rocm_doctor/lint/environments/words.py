@@ -7,6 +7,8 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Literal
 
+from rocm_doctor.bounded.patterns import regex
+
 Kind = Literal["amd", "nvidia", "intel", "apple", "other", "cpu", "windows", "neutral"]
 
 # The first that fits.
@@ -24,19 +26,19 @@ _WORDS: tuple[tuple[Kind, str], ...] = (
               r"|arm|arm64|riscv|termux|android"),
     ("cpu", r"cpu|cpuonly|nogpu"),
 )  # fmt: skip
-_COMPILED = tuple((kind, re.compile(rf"(?:{words})")) for kind, words in _WORDS)
-_SPLIT = re.compile(r"[^a-z0-9]+")
+_COMPILED = tuple((kind, regex(rf"(?:{words})")) for kind, words in _WORDS)
+_SPLIT = regex(r"[^a-z0-9]+")
 # Whole commands and variables of a shell test that name a vendor inside a longer word.
 _IN_TESTS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    ("amd", re.compile(r"rocm|amd(?!64)|radeon|\bhip|/dev/kfd|gfx\d|navi|strix|instinct|\bmi\d{2,3}", re.I)),
-    ("nvidia", re.compile(r"nvidia|cuda|nvcc|tensorrt|\bcu\d{2}", re.I)),
-    ("apple", re.compile(r"darwin|mac_?os|\bmps\b|\bmac\b|arm64", re.I)),
-    ("windows", re.compile(r"msys|cygwin|mingw|windows|win32", re.I)),
-    ("intel", re.compile(r"\bxpu\b|ipex|intel|openvino|habana|gaudi|\bhpu\b", re.I)),
-    ("other", re.compile(r"\bnpu\b|ascend|\btpu\b|neuron|aarch64|directml|zluda", re.I)),
-    ("cpu", re.compile(r"\bcpu", re.I)),
+    ("amd", regex(r"rocm|amd(?!64)|radeon|\bhip|/dev/kfd|gfx\d|navi|strix|instinct|\bmi\d{2,3}", re.I)),
+    ("nvidia", regex(r"nvidia|cuda|nvcc|tensorrt|\bcu\d{2}", re.I)),
+    ("apple", regex(r"darwin|mac_?os|\bmps\b|\bmac\b|arm64", re.I)),
+    ("windows", regex(r"msys|cygwin|mingw|windows|win32", re.I)),
+    ("intel", regex(r"\bxpu\b|ipex|intel|openvino|habana|gaudi|\bhpu\b", re.I)),
+    ("other", regex(r"\bnpu\b|ascend|\btpu\b|neuron|aarch64|directml|zluda", re.I)),
+    ("cpu", regex(r"\bcpu", re.I)),
 )
-_NEGATED = re.compile(r"^\s*!|\[\s*!|!=|\s-z\s|\s-ne\s|\bnot\b|(?:^|\s)!\s")
+_NEGATED = regex(r"^\s*!|\[\s*!|!=|\s-z\s|\s-ne\s|\bnot\b|(?:^|\s)!\s")
 _GENERATIONS: tuple[tuple[str, str], ...] = (
     (r"navi\s?1", "gfx101*"), (r"navi\s?2", "gfx103*"), (r"navi\s?3", "gfx110*"), (r"navi\s?4", "gfx120*"),
     (r"rx\s?5\d00", "gfx101*"), (r"rx\s?6\d\d\d?", "gfx103*"), (r"rx\s?7\d00", "gfx110*"), (r"rx\s?9\d\d\d?", "gfx120*"),
@@ -45,7 +47,7 @@ _GENERATIONS: tuple[tuple[str, str], ...] = (
     (r"(?<![a-z0-9])mi35[\dx]", "gfx950"),
     (r"phoenix", "gfx1103"), (r"strix\s?halo", "gfx1151"), (r"strix\s?point", "gfx1150"), (r"rembrandt", "gfx1035"),
 )  # fmt: skip
-_GFX = re.compile(r"gfx\d{2,4}[a-f]?[x*]{0,2}", re.I)
+_GFX = regex(r"gfx\d{2,4}[a-f]?[x*]{0,2}", re.I)
 
 
 def words_of(name: str) -> list[str]:

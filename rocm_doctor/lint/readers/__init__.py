@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Index, Place, Purpose, Repository, Setting, Step
 from rocm_doctor.lint.environments.purpose import with_purpose
 from rocm_doctor.lint.environments.words import Kind, named, words_of
@@ -241,9 +242,9 @@ def _script(tree: Tree, path: str) -> Iterator[Made]:
             yield msgspec.structs.replace(one, name=f"{path} branch {kind}", purpose=purpose), used
 
 
-_ZLUDA = re.compile(r"\bzluda", re.I)
+_ZLUDA = regex(r"\bzluda", re.I)
 # What compiles code for GPUs: a list of them in a script without any of it is for something else, such as what is downloaded.
-_BUILDS = re.compile(
+_BUILDS = regex(
     r"\b(?:cmake|make|ninja|hipcc|amdclang\S*|clang\S*|meson|bazel|setup\.py|(?:pip\d?|uv) (?:install|wheel|pip install|build|sync)|build\w*|docker)\b"
     r"|--offload-arch|install_\w+\.sh",
     re.I,

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Place
 from rocm_doctor.lint.environments.branches import Arm, chosen, kind_of, runs
 from rocm_doctor.lint.environments.words import Kind
@@ -24,9 +25,9 @@ MAX_COMMANDS = 10_000
 MAX_DEPTH = 150
 MAX_CALLS = 200
 MAX_VALUE = 8000
-_EXPANSION = re.compile(r"\$(?:\{(\w+)(?:(?::?[-=])([^}]*))?\}|(\w+))")
+_EXPANSION = regex(r"\$(?:\{(\w+)(?:(?::?[-=])([^}]*))?\}|(\w+))")
 _ALL_ARGUMENTS = frozenset(('"$@"', "$@", '"$*"', "$*", '"${@}"', "${@}"))
-_ARRAY = re.compile(r'"?\$\{(\w+)\[[@*]\]\}"?')
+_ARRAY = regex(r'"?\$\{(\w+)\[[@*]\]\}"?')
 _TESTS = frozenset(("command", "which", "test", "[", "type", "hash", "grep", "lspci", "nvidia-smi", "rocm-smi", "rocminfo"))
 # What is only passed through: its children are commands.
 _PLAIN = frozenset((

@@ -6,13 +6,12 @@ import ast
 import re
 from collections.abc import Iterator
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Purpose, Setting, Sort, Step
 from rocm_doctor.lint.readers import installs, shell
 from rocm_doctor.lint.readers.files import Tree, folder_of
 
-_NAMES_INDEX = re.compile(
-    r"(?:^|\s)(?:--(?:extra-)?index-url|-i|-f)\s+https?://|download\.pytorch\.org/whl|repo\.(?:radeon|amd)\.com"
-)
+_NAMES_INDEX = regex(r"(?:^|\s)(?:--(?:extra-)?index-url|-i|-f)\s+https?://|download\.pytorch\.org/whl|repo\.(?:radeon|amd)\.com")
 
 
 def environments(tree: Tree, path: str, kind: str) -> Iterator[Environment]:
@@ -50,9 +49,9 @@ def _python(tree: Tree, path: str, text: str) -> Iterator[Environment]:
 # A list of gfx names that CMake or make sets; one that also asks the machine is not a list.
 _TARGET = r"gfx[0-9a-f]+(?:[:+-]\w*)*"
 _DEFAULTS = (
-    re.compile(rf"^[ \t]*set\s*\(\s*(\w+)\s+[\"']?((?:{_TARGET}[;,\s]*)+)[\"']?\s*(?:\)|CACHE)", re.M | re.I),
-    re.compile(rf"^[ \t]*(?:export[ \t]+)?(\w+)[ \t]*[:?]?=[ \t]*((?:{_TARGET}[;, \t]*)+)$", re.M),
-    re.compile(rf"\b(TARGETS|GPU_TARGETS|AMDGPU_TARGETS)\s+[\"']((?:{_TARGET}[;,\s]*)+)[\"']"),
+    regex(rf"^[ \t]*set\s*\(\s*(\w+)\s+[\"']?((?:{_TARGET}[;,\s]*)+)[\"']?\s*(?:\)|CACHE)", re.M | re.I),
+    regex(rf"^[ \t]*(?:export[ \t]+)?(\w+)[ \t]*[:?]?=[ \t]*((?:{_TARGET}[;, \t]*)+)$", re.M),
+    regex(rf"\b(TARGETS|GPU_TARGETS|AMDGPU_TARGETS)\s+[\"']((?:{_TARGET}[;,\s]*)+)[\"']"),
 )
 
 
@@ -73,8 +72,8 @@ def _defaults(path: str, text: str) -> Iterator[Environment]:
         )
 
 
-_SUPPORTED = re.compile(r"(?:support|allow|valid)\w*arch", re.I)
-_GFX_NAME = re.compile(r"gfx\d[0-9a-f]{2,3}")
+_SUPPORTED = regex(r"(?:support|allow|valid)\w*arch", re.I)
+_GFX_NAME = regex(r"gfx\d[0-9a-f]{2,3}")
 
 
 def _supported(path: str, text: str) -> Iterator[Environment]:

@@ -5,16 +5,16 @@ Reference: https://github.com/compose-spec/compose-spec/blob/main/05-services.md
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Container, Environment, ReadProblem, Setting
 from rocm_doctor.lint.readers import bash, yamls
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.shell import Build
 from rocm_doctor.lint.readers.yamls import Node
 
-_GPU = re.compile(r"amdgpu|/dev/kfd|HIP_VISIBLE|HSA_|ROCR_|(?:^|[\s/])rocm/")
+_GPU = regex(r"amdgpu|/dev/kfd|HIP_VISIBLE|HSA_|ROCR_|(?:^|[\s/])rocm/")
 _LISTS = ("devices", "group_add", "environment", "volumes", "security_opt", "cap_add", "profiles")
 _MAX_EXTENDS = 10
 

@@ -11,22 +11,23 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Setting
 from rocm_doctor.lint.readers import bash, script, shell
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
 from rocm_doctor.lint.readers.shell import Build, Used
 
-_INSTRUCTION = re.compile(r"\s*(FROM|ARG|ENV|RUN|COPY|ADD|SHELL|WORKDIR)\s+(.*)", re.I | re.S)
-_FROM = re.compile(r"(?:--\S+\s+)*(\S+)(?:\s+as\s+(\S+))?", re.I)
-_HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?")
-_ARGUMENT = re.compile(r"^\s*ARG\s+(\w+)", re.M | re.I)
-_REFERS = re.compile(r"\$\{?(\w+)")
-_PAIR = re.compile(r"(\w+)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S*)")
-_COPY_FROM = re.compile(r"--from=(\S+)")
-_MOUNT_FROM = re.compile(r"--mount=\S*from=([\w.-]+)")
-_BIND = re.compile(r"--mount=type=bind,\S*")
+_INSTRUCTION = regex(r"\s*(FROM|ARG|ENV|RUN|COPY|ADD|SHELL|WORKDIR)\s+(.*)", re.I | re.S)
+_FROM = regex(r"(?:--\S+\s+)*(\S+)(?:\s+as\s+(\S+))?", re.I)
+_HEREDOC = regex(r"<<-?\s*[\"']?(\w+)[\"']?")
+_ARGUMENT = regex(r"^\s*ARG\s+(\w+)", re.M | re.I)
+_REFERS = regex(r"\$\{?(\w+)")
+_PAIR = regex(r"(\w+)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S*)")
+_COPY_FROM = regex(r"--from=(\S+)")
+_MOUNT_FROM = regex(r"--mount=\S*from=([\w.-]+)")
+_BIND = regex(r"--mount=type=bind,\S*")
 # A folder in which Python packages lie: copying it from another stage copies what was installed there.
-_PACKAGES = re.compile(r"venv|site-packages|dist-packages|conda|\.local|python|/usr/local/?(?:\s|$)|^/\s", re.I)
+_PACKAGES = regex(r"venv|site-packages|dist-packages|conda|\.local|python|/usr/local/?(?:\s|$)|^/\s", re.I)
 _PROJECT = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
 
 

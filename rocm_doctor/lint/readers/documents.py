@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Purpose
 from rocm_doctor.lint.environments.purpose import made_for_amd
 from rocm_doctor.lint.environments.words import Kind, cards, named
@@ -21,18 +22,18 @@ from rocm_doctor.lint.readers import script, shell
 from rocm_doctor.lint.readers.files import Tree, folder_of
 from rocm_doctor.lint.readers.shell import Used
 
-_FENCE = re.compile(r"^\s*(```+|~~~+)\s*([\w+-]*)")
-_HEADING = re.compile(r"^#{1,6}\s+(.*)")
+_FENCE = regex(r"^\s*(```+|~~~+)\s*([\w+-]*)")
+_HEADING = regex(r"^#{1,6}\s+(.*)")
 # A heading that only counts belongs to the one above it.
-_COUNTS = re.compile(r"\W*(?:step\s*)?\d+\b", re.I)
+_COUNTS = regex(r"\W*(?:step\s*)?\d+\b", re.I)
 _SHELLS = frozenset(("", "bash", "sh", "shell", "console", "zsh", "shell-session", "terminal", "text"))
 _OF_WINDOWS = frozenset(("cmd", "powershell", "bat", "batch", "ps1", "pwsh", "dos"))
-_INSTALLS = re.compile(
+_INSTALLS = regex(
     r"pip3? (?:un)?install|uv add|uv sync|poetry install|docker run|HSA_OVERRIDE|conda install|conda create|index-url"
 )
-_TORCH = re.compile(r"install\b.*[\s\"']torch\b(?!-)")
-_OTHERS_INDEX = re.compile(r"/cu\d{2,3}\b|/cpu\b|/xpu\b")
-_ROCM_INDEX = re.compile(r"rocm|radeon|\.amd\.com")
+_TORCH = regex(r"install\b.*[\s\"']torch\b(?!-)")
+_OTHERS_INDEX = regex(r"/cu\d{2,3}\b|/cpu\b|/xpu\b")
+_ROCM_INDEX = regex(r"rocm|radeon|\.amd\.com")
 MAX_BLOCKS = 60
 Made = tuple[Environment, list[Used]]
 
@@ -160,8 +161,8 @@ def _markdown(text: str) -> Iterator[Block]:
             label = line.strip()
 
 
-_DIRECTIVE = re.compile(r"(\s*)\.\. (?:code-block|code|sourcecode|prompt)::\s*(\S*)")
-_UNDERLINE = re.compile(r"([=\-~^\"'#*+])\1{2,}\s*$")
+_DIRECTIVE = regex(r"(\s*)\.\. (?:code-block|code|sourcecode|prompt)::\s*(\S*)")
+_UNDERLINE = regex(r"([=\-~^\"'#*+])\1{2,}\s*$")
 
 
 def _restructured(text: str) -> Iterator[Block]:

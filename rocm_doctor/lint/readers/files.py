@@ -17,6 +17,7 @@ from typing import Any
 
 from rocm_doctor.bounded.archives import printable
 from rocm_doctor.bounded.files import encodable
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Place, ReadProblem
 
 MAX_BYTES = 4 * 2**20
@@ -97,12 +98,12 @@ KINDS: tuple[tuple[str, str], ...] = (
 # Names that begin like a Dockerfile and are something else.
 _PICTURES = ("*.png", "*.jpg", "*.svg", "*.md", "*.rst", "*.py", "*.sh", "*.j2", "*.tmpl", "*.html", "*.lock")
 _NEVER = ("*.dockerignore", "*/package.json", "*/package-lock.json", "*/tsconfig*.json", "*.min.json")
-_SUFFIXES = re.compile(
+_SUFFIXES = regex(
     r"(?:^|/)(?:gnu)?makefile(?:\.\w+)?$|\.mk$|(?:^|/)\.?justfile$|\.(?:txt|cmake|in|toml|lock|ya?ml|json|sh|bash|slurm|sbatch|bat|cmd|ps1|env|md|rst|ipynb|py|cfg)$|dockerfile|containerfile|(?:^|/)\.env"
     r"|(?:^|/)pipfile$"
 )
 # What may say how a project is installed, in words or in code; what is generated says nothing of it.
-_TEXTS = re.compile(
+_TEXTS = regex(
     r"\.(?:md|rst|txt|adoc|html|py|ipynb|js|mjs|cjs|ts|json5?|ya?ml|toml|cfg|ini|sh|bash|zsh|bat|cmd|ps1|in|cmake|nix|tmpl|j2)$"
     r"|(?:^|/)(?:makefile|dockerfile\S*|containerfile\S*|justfile)$"
 )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from packaging.utils import canonicalize_name
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import (
     LIMITS,
     UNKNOWN_LIST,
@@ -39,9 +40,9 @@ _ENV_INDEX: dict[str, Role] = {
     "PIP_INDEX_URL": "default", "UV_INDEX_URL": "default", "UV_DEFAULT_INDEX": "default", "PIP_EXTRA_INDEX_URL": "extra",
     "UV_EXTRA_INDEX_URL": "extra", "UV_INDEX": "extra", "PIP_FIND_LINKS": "find-links", "UV_FIND_LINKS": "find-links",
 }  # fmt: skip
-_GPU_WORDS = re.compile(r"rocm|amdgpu|gfx\d|strix", re.I)
-_PIP = re.compile(r"(?:\S*/)?(?:pip[\d.]*|python\S*(?: -\w)* -m pip|py(?: -[\d.]+)? -m pip|uv pip) install(?: |$)")
-_REMOVES = re.compile(_PIP.pattern.replace("install(?: |$)", "uninstall "))
+_GPU_WORDS = regex(r"rocm|amdgpu|gfx\d|strix", re.I)
+_PIP = regex(r"(?:\S*/)?(?:pip[\d.]*|python\S*(?: -\w)* -m pip|py(?: -[\d.]+)? -m pip|uv pip) install(?: |$)")
+_REMOVES = regex(_PIP.pattern.replace("install(?: |$)", "uninstall "))
 _FILES = ("-r", "--requirement", "-c", "--constraint")
 
 
@@ -83,7 +84,7 @@ def install(argv: list[str], place: Place, context: Context, found: Script) -> S
 
 
 # A pattern or a variable for wheels that were built or downloaded before.
-_UNNAMED_WHEEL = re.compile(r"[*?$][^/]*\.whl$|\$\w*(?:WHEEL|WHL)\w*$|\$\{\w*(?:WHEEL|WHL)\w*\}$", re.I)
+_UNNAMED_WHEEL = regex(r"[*?$][^/]*\.whl$|\$\w*(?:WHEEL|WHL)\w*$|\$\{\w*(?:WHEEL|WHL)\w*\}$", re.I)
 
 
 class _Arguments(NamedTuple):
@@ -175,9 +176,7 @@ def conda_requirement(text: str, place: Place) -> list[Requirement]:
 
 
 # A command that uses the GPU, a script that may, or none: what else is run in a container (chown, ls, a build) needs no device.
-_TRAINS = re.compile(
-    r"^$|python|torchrun|accelerate|deepspeed|train|serve|vllm|llama|rocminfo|\.sh|^(?:/bin/)?(?:ba|z)?sh$|sleep|^\$"
-)
+_TRAINS = regex(r"^$|python|torchrun|accelerate|deepspeed|train|serve|vllm|llama|rocminfo|\.sh|^(?:/bin/)?(?:ba|z)?sh$|sleep|^\$")
 # Options of `docker run` that take no value; all others take the next word where they have no `=`.
 _FLAGS = frozenset((
     "--rm", "--privileged", "-d", "--detach", "-t", "--tty", "-i", "--interactive", "-P", "--publish-all", "--init", "--read-only",

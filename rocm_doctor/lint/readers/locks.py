@@ -14,12 +14,13 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Index, Place, Requirement, Step
 from rocm_doctor.lint.readers.files import Tree, quoted
 from rocm_doctor.lint.readers.toml import items, load, table
 
 _TABLES = {"uvlock": "package", "poetrylock": "package", "pylock": "packages"}
-_EXTRA = re.compile(r"""extra\s*(==|!=)\s*['"]([^'"]*)['"]""")
+_EXTRA = regex(r"""extra\s*(==|!=)\s*['"]([^'"]*)['"]""")
 _TRUE, _FALSE = "os_name != ''", "os_name == ''"
 MAX_MARKER = 2000
 Entry = dict[str, Any]

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from packaging.utils import canonicalize_name
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Index, Place, Requirement, Role, Setting, Step, Tool
 from rocm_doctor.lint.environments.words import named
 from rocm_doctor.lint.readers import requirements
@@ -65,7 +66,7 @@ def read(tree: Tree, path: str) -> Project | None:
     return Project(path, data, lines, tuple(dict.fromkeys(names)), {})
 
 
-_NAME = re.compile(r"""^\s*name\s*=\s*["']?([A-Za-z][\w.-]*)["']?\s*,?\s*$""", re.M)
+_NAME = regex(r"""^\s*name\s*=\s*["']?([A-Za-z][\w.-]*)["']?\s*,?\s*$""", re.M)
 
 
 def own_name(tree: Tree) -> str:

@@ -9,16 +9,17 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place
 from rocm_doctor.lint.readers import script, shell
 from rocm_doctor.lint.readers.files import Tree, folder_of
 
 MAX_RECIPES = 400
 MAX_VALUE = 4000
-_ASSIGN = re.compile(r"(?:export\s+|override\s+)?([\w.-]+)\s*(\?=|::?=|\+=|=)\s*(.*)")
-_RULE = re.compile(r"([A-Za-z_][\w./-]*(?:\s+[\w./-]+)*)\s*::?(?!=)\s*([^=#;]*)")
-_CONDITION = re.compile(r"(ifeq|ifneq)\s*\(?\s*[\"']?(.*?)[\"']?\s*(?:,|[\"']\s+[\"'])\s*[\"']?(.*?)[\"']?\s*\)?$")
-_JUST = re.compile(r"@?([A-Za-z_][\w-]*)((?:\s+[\w+*$]+(?:=\S+)?)*)\s*:(?!=)\s*(.*)")
+_ASSIGN = regex(r"(?:export\s+|override\s+)?([\w.-]+)\s*(\?=|::?=|\+=|=)\s*(.*)")
+_RULE = regex(r"([A-Za-z_][\w./-]*(?:\s+[\w./-]+)*)\s*::?(?!=)\s*([^=#;]*)")
+_CONDITION = regex(r"(ifeq|ifneq)\s*\(?\s*[\"']?(.*?)[\"']?\s*(?:,|[\"']\s+[\"'])\s*[\"']?(.*?)[\"']?\s*\)?$")
+_JUST = regex(r"@?([A-Za-z_][\w-]*)((?:\s+[\w+*$]+(?:=\S+)?)*)\s*:(?!=)\s*(.*)")
 _UNKNOWN = "${NOT_KNOWN}"
 
 

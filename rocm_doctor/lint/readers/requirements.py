@@ -14,22 +14,23 @@ from packaging.requirements import InvalidRequirement
 from packaging.requirements import Requirement as Parsed
 from packaging.utils import canonicalize_name
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import REFUSED, Index, Place, ReadProblem, Requirement, Role
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
 
-_OPTION = re.compile(
+_OPTION = regex(
     r"(--index-url|--extra-index-url|--find-links|--requirement|--constraint|--editable|--no-index|--pre|-i|-f|-r|-c|-e)(?:\s*=\s*|\s+|$)(.*)"
 )
 _ROLES: dict[str, Role] = {
     "-i": "default", "--index-url": "default", "--extra-index-url": "extra", "-f": "find-links", "--find-links": "find-links",
 }  # fmt: skip
-_WHEEL = re.compile(r"([A-Za-z0-9_.]+?)-([0-9][^-/]*)-(?:[^-/]+-)?[^-/]+-[^-/]+-[^-/]+\.whl")
-_TAIL = re.compile(r" --(?:hash|config-settings|global-option)[= ].*")
+_WHEEL = regex(r"([A-Za-z0-9_.]+?)-([0-9][^-/]*)-(?:[^-/]+-)?[^-/]+-[^-/]+-[^-/]+\.whl")
+_TAIL = regex(r" --(?:hash|config-settings|global-option)[= ].*")
 # pip takes a requirement with such an option after it and ignores the option without a word.
-_IGNORED = re.compile(r"\s(?:--(?:extra-)?index-url|--find-links|-i|-f)[=\s]+(\S+).*")
-_GIT = re.compile(r"git\+\S*?/([\w.-]+?)(?:\.git)?(?:@[^#\s]*)?(?:#.*egg=([\w.-]+).*|#.*)?$")
+_IGNORED = regex(r"\s(?:--(?:extra-)?index-url|--find-links|-i|-f)[=\s]+(\S+).*")
+_GIT = regex(r"git\+\S*?/([\w.-]+?)(?:\.git)?(?:@[^#\s]*)?(?:#.*egg=([\w.-]+).*|#.*)?$")
 _REPOSITORIES = {"flash-attention": "flash-attn", "pytorch": "torch", "vision": "torchvision", "audio": "torchaudio"}
-_COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
+_COMMENT = regex(r"(?:^|(?<=\s))#.*")
 MAX_LINE = 4000
 MAX_LINES = 10_000
 MAX_REQUIREMENT = 500

@@ -9,26 +9,27 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import REPLACED_BLAS, Index, Place, ReadProblem, Setting, Step
 from rocm_doctor.lint.environments.branches import runs, targets
 from rocm_doctor.lint.readers import bash, shell
 from rocm_doctor.lint.readers.files import joined
 from rocm_doctor.lint.readers.installs import container, install
 
-_ASSIGN = re.compile(r"([A-Za-z_]\w*)=(.*)", re.S)
+_ASSIGN = regex(r"([A-Za-z_]\w*)=(.*)", re.S)
 MAX_COMMANDS, MAX_TEXT = bash.MAX_COMMANDS, bash.MAX_TEXT
 """Of one script. Windows' variables are filled in before they count: `set A=%A%%A%` grows."""
 MAX_VALUE = 500
 _PREFIXES = frozenset(("sudo", "-E", "exec", "time", "nice", "env", "srun", "call", "@", "nohup", "retry", "set", "xargs", "wsl"))
 # A text without any of these words changes nothing that is judged.
-_SPEAKS = re.compile(
+_SPEAKS = regex(
     r"\bpip3?\b|\buv\b|conda|mamba|poetry|pdm|docker|podman|nerdctl|HSA_|HIP_|ROCM|ROCR|PYTORCH|TORCH|GPU|AMD|NCCL|RCCL|BNB_|FLASH|TRITON"
     r"|MIOPEN|rocblas|AITER|VLLM|PIP_|UV_|pytorch|gfx\d|rocm|amdgpu|OMP_|CUDA"
     r"|--(?:mixed_precision|use_8bit_adam|load_in_[48]bit|bf16|optim|attn_implementation|quantization_bit|torch_compile)"
 )
-_CHANGES = re.compile(r"\b(?:pip|uv|conda|mamba|poetry|pdm|docker|podman|nerdctl|set|setx)\b|\$env:|^\w+=", re.I)
+_CHANGES = regex(r"\b(?:pip|uv|conda|mamba|poetry|pdm|docker|podman|nerdctl|set|setx)\b|\$env:|^\w+=", re.I)
 # Variables whose value is a command or the options of one: launchers of web interfaces take their torch from them.
-_COMMAND_VARIABLES = re.compile(r"(?:\w*TORCH_COMMAND|\w*_INSTALL_CMD|TORCH_INSTALL\w*)$")
+_COMMAND_VARIABLES = regex(r"(?:\w*TORCH_COMMAND|\w*_INSTALL_CMD|TORCH_INSTALL\w*)$")
 
 
 def speaks(text: str) -> bool:
@@ -65,8 +66,8 @@ def places_of(steps: Iterable[Step]) -> list[Place]:
 
 
 # A test whether the caller gave an argument or set a variable, and a default for one.
-_GIVEN = re.compile(r"\$#|\s-z\s|\$\{?\d")
-_STANDS_IN = re.compile(r"\$\{\w+:?[-=]")
+_GIVEN = regex(r"\$#|\s-z\s|\$\{?\d")
+_STANDS_IN = regex(r"\$\{\w+:?[-=]")
 
 
 def _is_default(one: bash.Command) -> bool:
@@ -76,9 +77,7 @@ def _is_default(one: bash.Command) -> bool:
 
 
 # What may keep a command of a batch or PowerShell text from being run: its branches are not parsed.
-_WINDOWS_BRANCH = re.compile(
-    r"^\s*[@}]?\s*(?:if|else|elseif|goto|for|foreach|while|switch|function|try|call\s+:|:[a-z])", re.I | re.M
-)
+_WINDOWS_BRANCH = regex(r"^\s*[@}]?\s*(?:if|else|elseif|goto|for|foreach|while|switch|function|try|call\s+:|:[a-z])", re.I | re.M)
 
 
 def read_windows(text: str, place: Place, context: shell.Context, found: shell.Script) -> None:
@@ -118,10 +117,10 @@ def restrict(found: shell.Script, before: tuple[int, int, int], only: tuple[str,
 
 
 # Where AMD's packages for a system come from: its repositories and the name of its installer's package hold the ROCm release.
-_SYSTEM_ROCM = re.compile(r"https?://repo\.radeon\.com/(?:rocm/(?:apt|yum|zyp|el\d+|rhel\d+)|amdgpu-install)/\d\d?(?<!2\d)\.\d+(?:\.\d+)?(?=/|\s|$)"
+_SYSTEM_ROCM = regex(r"https?://repo\.radeon\.com/(?:rocm/(?:apt|yum|zyp|el\d+|rhel\d+)|amdgpu-install)/\d\d?(?<!2\d)\.\d+(?:\.\d+)?(?=/|\s|$)"
                           r"|amdgpu-install[_-]\d+\.\d+(?:\.\d)?(?=\.\d{5})|--rocmrelease[= ]\d+\.\d+(?:\.\d+)?")  # fmt: skip
-_TORCH_BLAS = re.compile(r"(?:torch/lib|_rocm_sdk\w*/lib|rocm/lib)/rocblas")
-_DEFINED = re.compile(r"-D(\w+)(?::\w+)?=(.*gfx.*)")
+_TORCH_BLAS = regex(r"(?:torch/lib|_rocm_sdk\w*/lib|rocm/lib)/rocblas")
+_DEFINED = regex(r"-D(\w+)(?::\w+)?=(.*gfx.*)")
 
 
 def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Script) -> None:
@@ -162,7 +161,7 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
         found.steps.extend([step] if step else [])
 
 
-_CONTAINERS = re.compile(r"docker|podman|nerdctl|buildah|\$\{?\w*(?:CONTAINER|DOCKER|PODMAN|ENGINE|RUNTIME)\w*\}?", re.I)
+_CONTAINERS = regex(r"docker|podman|nerdctl|buildah|\$\{?\w*(?:CONTAINER|DOCKER|PODMAN|ENGINE|RUNTIME)\w*\}?", re.I)
 
 
 def _built(argv: list[str], context: shell.Context) -> Iterator[shell.Build]:
@@ -203,7 +202,7 @@ def _options(argv: list[str], place: Place) -> Iterator[Setting]:
 
 
 # The folder of a script, or the one that it came from: both are taken to be where it began.
-_HERE = re.compile(
+_HERE = regex(
     r"-|.*\$\(.*(?:dirname|pwd|rev-parse).*|.*\$\{?(?:BASH_SOURCE|OLDPWD|PWD|GITHUB_WORKSPACE|WORKSPACE|CI_PROJECT_DIR)\b.*|.*\$\{?\w*(?:SCRIPT|ROOT|REPO|PROJECT|BASE|HERE|WORK_?DIR)\w*\}?/?"
 )
 

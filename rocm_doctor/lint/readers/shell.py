@@ -12,13 +12,14 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Container, Place, ReadProblem, Setting, Step
 from rocm_doctor.lint.environments.words import Kind
 from rocm_doctor.lint.readers.files import Tree, joined, quoted
 
-_NAME = re.compile(r"%(\w+)%|\$(?:\{(\w+)\}|(\w+))")
-_SEPARATOR = re.compile(r"(?:&&|\|\||;|\|) ?")
-_COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
+_NAME = regex(r"%(\w+)%|\$(?:\{(\w+)\}|(\w+))")
+_SEPARATOR = regex(r"(?:&&|\|\||;|\|) ?")
+_COMMENT = regex(r"(?:^|(?<=\s))#.*")
 MAX_LINE = 8000
 MAX_COMMAND = 100_000
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 
 from rocm_doctor.bounded import Unreadable, jsons
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Setting
 from rocm_doctor.lint.readers import conda, toml, yamls
 from rocm_doctor.lint.readers.files import Tree, is_config, quoted
 
 MAX_SETTINGS = 400
 # JSON with comments is common; only a file that is called like a DeepSpeed or training configuration has to be plain.
-_NAMED = re.compile(r"ds|deepspeed|zero|quant|config|train")
+_NAMED = regex(r"ds|deepspeed|zero|quant|config|train")
 # A conda environment, whatever its file is called.
-_CONDA = re.compile(r"^channels:(?s:.*)^dependencies:\s*$", re.M)
-_KEY = re.compile(r'"([^"\\\n]{1,80})"\s*:')
+_CONDA = regex(r"^channels:(?s:.*)^dependencies:\s*$", re.M)
+_KEY = regex(r'"([^"\\\n]{1,80})"\s*:')
 
 
 def environment(tree: Tree, path: str) -> Environment | None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, ReadProblem, Setting
 from rocm_doctor.lint.readers import script, shell, yamls
 from rocm_doctor.lint.readers.bash import filled as shell_filled
@@ -22,8 +23,8 @@ from rocm_doctor.lint.readers.yamls import Node
 
 Values = dict[str, str]
 MAX_COMBINATIONS = 64
-_EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}", re.S)
-_COMPARED = re.compile(r"""(?:\$\{\{)?\s*'?([^'=!&|()]*?)'?\s*(==|!=)\s*'([^']*)'\s*(?:\}\})?""")
+_EXPRESSION = regex(r"\$\{\{\s*(.*?)\s*\}\}", re.S)
+_COMPARED = regex(r"""(?:\$\{\{)?\s*'?([^'=!&|()]*?)'?\s*(==|!=)\s*'([^']*)'\s*(?:\}\})?""")
 _NOT_JOBS = frozenset(
     ("include", "stages", "variables", "default", "workflow", "image", "services", "cache", "before_script", "spec", "pages")
 )

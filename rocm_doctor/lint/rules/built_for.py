@@ -9,6 +9,7 @@ import msgspec
 
 from rocm_doctor import versions
 from rocm_doctor.binaries.targets import covers
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Setting, Target
 from rocm_doctor.lint.environments.words import holds
 from rocm_doctor.lint.rules.findings import found
@@ -17,9 +18,9 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
 from rocm_doctor.rules.build import build_of
 
-_VARIABLE = re.compile(r"(?:^|_)(?:GFX\w*|(?:ROCM_|GPU_|HIP_)?ARCHS?|(?:AMD)?GPU_TARGETS?|TARGETS|ARCHITECTURES)$", re.I)
-_LIST = re.compile(r"gfx[0-9a-fx]+(?:-generic)?(?::[a-z+:-]+)*(?:[;,\s]+gfx[0-9a-fx]+(?:-generic)?(?::[a-z+:-]+)*)*[;,]?", re.I)
-_IN_INDEX = re.compile(r"/(gfx[0-9a-f]+X?)(?:-[\w-]+)?(?:/|$)")
+_VARIABLE = regex(r"(?:^|_)(?:GFX\w*|(?:ROCM_|GPU_|HIP_)?ARCHS?|(?:AMD)?GPU_TARGETS?|TARGETS|ARCHITECTURES)$", re.I)
+_LIST = regex(r"gfx[0-9a-fx]+(?:-generic)?(?::[a-z+:-]+)*(?:[;,\s]+gfx[0-9a-fx]+(?:-generic)?(?::[a-z+:-]+)*)*[;,]?", re.I)
+_IN_INDEX = regex(r"/(gfx[0-9a-f]+X?)(?:-[\w-]+)?(?:/|$)")
 _SOURCE = "https://github.com/ROCm/TheRock/blob/main/RELEASES.md"
 
 
@@ -55,7 +56,7 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
 
 
 # Those that take a list; what else names one GPU takes one.
-_LISTS = re.compile(r"PYTORCH_ROCM_ARCH|GPU_ARCHS|(?:AMD)?GPU_TARGETS|CMAKE_HIP_ARCHITECTURES|HIP_ARCHITECTURES")
+_LISTS = regex(r"PYTORCH_ROCM_ARCH|GPU_ARCHS|(?:AMD)?GPU_TARGETS|CMAKE_HIP_ARCHITECTURES|HIP_ARCHITECTURES")
 
 
 def takes_list(s: Setting) -> bool:
@@ -102,7 +103,7 @@ def targets_of(s: Setting) -> tuple[str, ...]:
     return tuple(re.split(r"[;,\s]+", s.value.strip().strip(";,").lower()))
 
 
-_OF_PYTORCH = re.compile(r"download\.pytorch\.org/whl/(?:nightly/|test/)?rocm(\d+\.\d+(?:\.\d+)?)")
+_OF_PYTORCH = regex(r"download\.pytorch\.org/whl/(?:nightly/|test/)?rocm(\d+\.\d+(?:\.\d+)?)")
 
 
 def _too_old(url: str, target: Target, matrix: Matrix) -> str:

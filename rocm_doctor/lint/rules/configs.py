@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Setting, Target
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import meant
@@ -16,7 +16,7 @@ from rocm_doctor.plan.catalog import known
 _TRITON_SWITCH = "FLASH_ATTENTION_TRITON_AMD_ENABLE"
 
 # 8-bit optimizers of bitsandbytes as transformers names them; adamw_torch_8bit is torchao's.
-_BNB_OPTIMIZER = re.compile(r"bnb|bitsandbytes|^(?!.*torch).*_8bit|(?:adamw?|lion|ademamix)8bit$")
+_BNB_OPTIMIZER = regex(r"bnb|bitsandbytes|^(?!.*torch).*_8bit|(?:adamw?|lion|ademamix)8bit$")
 _NO_COMPILE = "feature-compile-gfx906"
 _YES = frozenset(("true", "yes", "auto", "1", "on"))
 _BF16_KEYS = frozenset(("bf16", "use_bf16", "bf16.enabled", "bfloat16.enabled"))

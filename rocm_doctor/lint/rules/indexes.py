@@ -12,17 +12,18 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from rocm_doctor import versions
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Index, Place, Requirement, Step, Target
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import TorchBuild
 
 Build = Literal["rocm", "cuda", "cpu", "unknown", "none"]
-_ROCM = re.compile(r"(?:^torch-backend:|[/_-])rocm-?(?:rel-)?(\d+\.\d+(?:\.\d+)?)(?:/|$)")
-_AMD = re.compile(r"repo\.radeon\.com/rocm/|\.amd\.com/")
-_CUDA = re.compile(r"(?:^torch-backend:|/)cu\d{2,3}(?:/|$)")
-_CPU = re.compile(r"(?:^torch-backend:|/)cpu(?:/|$)")
-_MIXED = re.compile(r"pytorch\.org/whl/?$|torch_stable\.html|/whl/(?:nightly|test)/?$|^torch-backend:auto")
-_LOCAL = re.compile(r"\+(rocm[\w.]*|cu\d+|cpu)")
+_ROCM = regex(r"(?:^torch-backend:|[/_-])rocm-?(?:rel-)?(\d+\.\d+(?:\.\d+)?)(?:/|$)")
+_AMD = regex(r"repo\.radeon\.com/rocm/|\.amd\.com/")
+_CUDA = regex(r"(?:^torch-backend:|/)cu\d{2,3}(?:/|$)")
+_CPU = regex(r"(?:^torch-backend:|/)cpu(?:/|$)")
+_MIXED = regex(r"pytorch\.org/whl/?$|torch_stable\.html|/whl/(?:nightly|test)/?$|^torch-backend:auto")
+_LOCAL = regex(r"\+(rocm[\w.]*|cu\d+|cpu)")
 _RANK = {"rocm": 2, "cuda": 1, "cpu": 0}
 
 

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from rocm_doctor import versions
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import known_index, meant, pinned, sources
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
 
-_OF_PYTORCH = re.compile(r"^(?:https?://download\.pytorch\.org/whl/|torch-backend:)rocm(\d+\.\d+(?:\.\d+)?)/?$")
+_OF_PYTORCH = regex(r"^(?:https?://download\.pytorch\.org/whl/|torch-backend:)rocm(\d+\.\d+(?:\.\d+)?)/?$")
 _INDEXES = "https://pytorch.org/get-started/previous-versions"
 
 
@@ -39,7 +40,7 @@ def unknown_indexes(environment: Environment, target: Target, matrix: Matrix) ->
             )
 
 
-_NIGHTLY_PIN = re.compile(r"\.dev(\d{4})(\d{2})(\d{2})")
+_NIGHTLY_PIN = regex(r"\.dev(\d{4})(\d{2})(\d{2})")
 _KEPT = 120
 """Days after which a nightly build is taken to be gone: 60 by one source, three months by another."""
 _NIGHTLY_SOURCES = ("https://github.com/replicate/monobase/pull/17", "https://github.com/vllm-project/vllm/pull/18351")

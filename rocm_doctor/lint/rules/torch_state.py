@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Requirement, Setting, Step, Target
 from rocm_doctor.lint.rules.indexes import Build, Torch, admits, marked, of_local, pinned, resolve, sources, wanted
 from rocm_doctor.lint.rules.requires_torch import requires_torch
 from rocm_doctor.matrix import Matrix
 
-_IMAGE = re.compile(r"(?:^|/)(?P<repo>[\w.-]+/[\w.-]+)(?::(?P<tag>[\w.-]+))?(?:@\S+)?$")
-_TAG_TORCH = re.compile(r"pytorch_(?:release[_-])?(\d+\.\d+(?:\.\d+)?)")
-_TAG_ROCM = re.compile(r"rocm[-_]?(\d+\.\d+(?:\.\d+)?)")
-_TAG_PYTHON = re.compile(r"py(3\.\d+)")
+_IMAGE = regex(r"(?:^|/)(?P<repo>[\w.-]+/[\w.-]+)(?::(?P<tag>[\w.-]+))?(?:@\S+)?$")
+_TAG_TORCH = regex(r"pytorch_(?:release[_-])?(\d+\.\d+(?:\.\d+)?)")
+_TAG_ROCM = regex(r"rocm[-_]?(\d+\.\d+(?:\.\d+)?)")
+_TAG_PYTHON = regex(r"py(3\.\d+)")
 
 
 def image_parts(image: str) -> tuple[str, str]:
@@ -40,10 +41,10 @@ def system_rocm(environment: Environment) -> Setting | None:
 
 
 # Images of a system, of Python or of the ROCm tools: they bring no torch.
-_BARE = re.compile(r"^(?:[\w.-]+/)*(?:ubuntu|debian|fedora|centos|rockylinux|almalinux|ubi\d*|opensuse\S*|archlinux|alpine|python|uv|miniconda3|mambaforge"
+_BARE = regex(r"^(?:[\w.-]+/)*(?:ubuntu|debian|fedora|centos|rockylinux|almalinux|ubi\d*|opensuse\S*|archlinux|alpine|python|uv|miniconda3|mambaforge"
                    r"|micromamba|devcontainers/\S*|base|dev-\S*|rocm-terminal|cuda|buildpack-deps)(?:[:@-]|$)")  # fmt: skip
 # AMD's other images bring a ROCm torch, but for those that are made for building; so do images of others that say so.
-_WITH_TORCH = re.compile(r"(?:^|/)rocm/(?!dev-|rocm-terminal|rocm-build|composable|miopen)[\w.-]*(?:torch|vllm|sgl|primus|megatron|jax-training|verl|training)"
+_WITH_TORCH = regex(r"(?:^|/)rocm/(?!dev-|rocm-terminal|rocm-build|composable|miopen)[\w.-]*(?:torch|vllm|sgl|primus|megatron|jax-training|verl|training)"
                          r"|(?:torch|vllm|sglang|verl|axolotl)[\w./:-]*rocm")  # fmt: skip
 
 

@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix.types import EnvVar, FieldFigure, Peak, Rate, Support, Target, TorchBuild
 from rocm_doctor.matrix.types import Fact as Statement
 from rocm_doctor.versions import release
 
 _NOT_CATALOGUED = {"gfx940", "gfx941"}
 """Targets that sources name and that no entry describes: early silicon that was never sold."""
-_PREFIX = re.compile(r"^(Radeon |Instinct |AMD )+(Pro |PRO )?")
-_ENV = re.compile(r"[A-Z][A-Z0-9_]+(?:_<node>)?$")
+_PREFIX = regex(r"^(Radeon |Instinct |AMD )+(Pro |PRO )?")
+_ENV = regex(r"[A-Z][A-Z0-9_]+(?:_<node>)?$")
 
 
 def faults(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
@@ -101,7 +102,7 @@ def _torch(entry: TorchBuild) -> Iterator[tuple[str, str]]:
 
 
 DTYPES = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8")
-_PCIE = re.compile(r"[1-7]\.0 x(1|2|4|8|16)")
+_PCIE = regex(r"[1-7]\.0 x(1|2|4|8|16)")
 
 
 def _peaks(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:

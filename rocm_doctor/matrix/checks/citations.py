@@ -6,24 +6,23 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix.citations import UNADDRESSED, Citation, cited
 from rocm_doctor.matrix.types import Support
 from rocm_doctor.model import Row
 from rocm_doctor.versions import release
 
 _FORMS = (
-    re.compile(r"https://[\w.-]+\.[a-z]{2,}/\S*$"),
-    re.compile(r"[\w.-]+/[\w.-]+ .*\S(@\S+|\(.*\)|#L?\d+)$"),
-    re.compile(r"[\w.-]+/[\w.-]+ (commits? |@|\S+/|\S+\.\w+|target lists)\S?.*$"),
-    re.compile(
-        r"field report: .+\(.*20\d\d.*\)$|field report: .+, issue \d+$|field report: .+issue \d+.*$|field report: .+\d.*$"
-    ),
-    re.compile(r"PyPI (wheels?|metadata) .+"),
-    re.compile(r"rocm[-_]doctor[ /]\S+\.(md|py).*"),
-    re.compile(r"[A-Z]\w+.* (19|20)\d\d, .{12,}"),
-    re.compile(r"(ROCm|Linux kernel|libdrm|pci\.ids|pytorch\.github\.io|xformers|pytorch\.org) ?.*[\d/].*"),
+    regex(r"https://[\w.-]+\.[a-z]{2,}/\S*$"),
+    regex(r"[\w.-]+/[\w.-]+ .*\S(@\S+|\(.*\)|#L?\d+)$"),
+    regex(r"[\w.-]+/[\w.-]+ (commits? |@|\S+/|\S+\.\w+|target lists)\S?.*$"),
+    regex(r"field report: .+\(.*20\d\d.*\)$|field report: .+, issue \d+$|field report: .+issue \d+.*$|field report: .+\d.*$"),
+    regex(r"PyPI (wheels?|metadata) .+"),
+    regex(r"rocm[-_]doctor[ /]\S+\.(md|py).*"),
+    regex(r"[A-Z]\w+.* (19|20)\d\d, .{12,}"),
+    regex(r"(ROCm|Linux kernel|libdrm|pci\.ids|pytorch\.github\.io|xformers|pytorch\.org) ?.*[\d/].*"),
 )
-_OF_RELEASE = re.compile(r"ROCm (\d+\.\d+(?:\.\d+)?) (?:compatibility|release notes|support)|/docs-(\d+\.\d+(?:\.\d+)?)/")
+_OF_RELEASE = regex(r"ROCm (\d+\.\d+(?:\.\d+)?) (?:compatibility|release notes|support)|/docs-(\d+\.\d+(?:\.\d+)?)/")
 """A source that is about one ROCm release, and its number."""
 
 

@@ -11,13 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import Program, program_of, typed, words
 from rocm_doctor.model import Command
 
 _FIXED = ("$HOME", "$USER", "$LOGNAME", "${HOME}", "${USER}")
 """Variables that every login sets: a path with these is not computed."""
-_COMPUTED = re.compile(r"\$\(|`|\$\{?\w+\}?")
-_REDIRECTS = re.compile(r"(?<=\w)[<>]=?\d")
+_COMPUTED = regex(r"\$\(|`|\$\{?\w+\}?")
+_REDIRECTS = regex(r"(?<=\w)[<>]=?\d")
 
 
 def faults(entries: Sequence[Any], programs: Mapping[str, Program]) -> Iterator[tuple[int, str, str]]:

@@ -6,14 +6,15 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.coords import Kind, coord
 from rocm_doctor.matrix.ranges import LINED
 from rocm_doctor.model import Range, Row
 from rocm_doctor.versions import contains, parse, parse_spec, sort_key
 
-_KEY = re.compile(r"[a-z0-9]+(?:[.+-][a-z0-9]+)*$")
-_NUMBER = re.compile(r"(>=|<=|==|!=|>|<)?\s*-?(0x[0-9a-f]+|\d+(\.\d+)?)\s*([kmgt]ib)?$", re.IGNORECASE)
-_BOUND = re.compile(r"\d+(?:\.\d+)*")
+_KEY = regex(r"[a-z0-9]+(?:[.+-][a-z0-9]+)*$")
+_NUMBER = regex(r"(>=|<=|==|!=|>|<)?\s*-?(0x[0-9a-f]+|\d+(\.\d+)?)\s*([kmgt]ib)?$", re.IGNORECASE)
+_BOUND = regex(r"\d+(?:\.\d+)*")
 
 
 def key_form(row: Row) -> Iterator[tuple[str, str]]:

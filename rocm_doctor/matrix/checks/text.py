@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.matrix.citations import cited
 from rocm_doctor.matrix.source import Problem, nodes
 
 _PERSONAL = (
-    (re.compile(r"/home/[\w.-]+|/root/|/Users/[\w.-]+|C:\\Users\\[\w.-]+"), "a path of a private machine"),
-    (re.compile(r"[\w.+-]+@[\w-]+\.(?:com|org|net|de|io|edu)\b"), "an e-mail address"),
-    (re.compile(r"\b(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}\b(?!\.)"), "a private network address"),
+    (regex(r"/home/[\w.-]+|/root/|/Users/[\w.-]+|C:\\Users\\[\w.-]+"), "a path of a private machine"),
+    (regex(r"[\w.+-]+@[\w-]+\.(?:com|org|net|de|io|edu)\b"), "an e-mail address"),
+    (regex(r"\b(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}\b(?!\.)"), "a private network address"),
 )
 _YEAR = datetime.timedelta(days=366)
 _QUARTER = datetime.timedelta(days=92)

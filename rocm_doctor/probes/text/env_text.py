@@ -22,7 +22,7 @@ from rocm_doctor.probes.read.scan import whole
 from rocm_doctor.probes.read.variables import NAMES, PREFIXES
 from rocm_doctor.probes.text.prose_text import stance
 
-NAME = "(" + "|".join(re.escape(p) + "[A-Z0-9_a-z]{1,60}" for p in PREFIXES) + "|" + "|".join(NAMES) + ")"
+NAME = "((?:" + "|".join(map(re.escape, PREFIXES)) + ")[A-Z0-9_a-z]{1,60}|" + "|".join(NAMES) + ")"
 _NEEDLES = tuple(n.lower() for n in PREFIXES + NAMES)
 
 _VALUE = r"(\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'|`[^`\n]{0,300}`|(?:[^\s\"'`;)}\]]|;(?=gfx)){0,300})"

@@ -17,15 +17,15 @@ rate.device-to-host-pinned = 29.013
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read.printed import Line, lines, quote
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
-_DEVICE = re.compile(r"Device:\s*(\d+),\s+([^,]{2,80}?)\s*(?:,\s*(GPU-[\w-]*)\s*,.*)?$")
-_ROW = re.compile(r"(\d+)((?:\s+(?:N/A|\d+\.\d+))+)\s*$")
+_DEVICE = regex(r"Device:\s*(\d+),\s+([^,]{2,80}?)\s*(?:,\s*(GPU-[\w-]*)\s*,.*)?$")
+_ROW = regex(r"(\d+)((?:\s+(?:N/A|\d+\.\d+))+)\s*$")
 _ONE_WAY = "unidirectional copy peak bandwidth"
 _OTHERS = ("bidirectional", "inter-device", "data path", "copy latency")
 _FEW = 0.001

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import re
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact
 from rocm_doctor.probes.read.printed import Line, lines, quote
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 
-_TABLE = re.compile(r"(?:\[\d+\]:)?(transA\w*,.*(?:rocblas|hipblaslt)-Gflops.*)$", re.I)
-_DEVICE = re.compile(r"Device ID \d+ : (.{2,60}?)\s+gfx[0-9a-f]{3,4}\b")
-_TYPE = re.compile(r"--a_type\s+(\w+)|(?:--precision|-r)\s+(\w+)")
+_TABLE = regex(r"(?:\[\d+\]:)?(transA\w*,.*(?:rocblas|hipblaslt)-Gflops.*)$", re.I)
+_DEVICE = regex(r"Device ID \d+ : (.{2,60}?)\s+gfx[0-9a-f]{3,4}\b")
+_TYPE = regex(r"--a_type\s+(\w+)|(?:--precision|-r)\s+(\w+)")
 _TYPES = {
     "f32_r": "fp32", "s": "fp32", "f16_r": "fp16", "h": "fp16", "bf16_r": "bf16", "f8_r": "fp8", "f8_fnuz_r": "fp8", "i8_r": "int8",
 }  # fmt: skip
