@@ -56,7 +56,7 @@ def needed(text: str, flags: int = 0) -> Words:
     """Words in lower case of which every match holds one; empty if no few words are needed.
 
     >>> sorted(needed(r"(?i)(?:my |the )?(?:Ubuntu|Debian) \\d+"))
-    ['debian ', 'ubuntu ']
+    ['debian', 'ubuntu']
     >>> needed(r"\\d+|gfx")
     frozenset()
     """

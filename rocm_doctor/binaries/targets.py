@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 from rocm_doctor.binaries.processors import GENERIC, MACH, SELECTABLE
@@ -32,6 +33,7 @@ class Target(NamedTuple):
         return self.processor + "".join(f":{name}{'+' if on else '-'}" for name, on in self.features)
 
 
+@lru_cache(4096)
 def parse_target(text: str) -> Target | None:
     """`gfx90a:sramecc+:xnack-`, and the older spelling `gfx902+xnack`; None for anything else."""
     if text == _SPIRV:

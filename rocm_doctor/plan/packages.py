@@ -31,9 +31,9 @@ def wished(packages: Sequence[str], train: str, known: Catalog) -> tuple[str, ..
 
 
 def choose(
-    stack_judge: StackJudge, candidate: Candidate, wish: Sequence[str], env: dict[str, str]
+    stack_judge: StackJudge, candidate: Candidate, wish: Sequence[str], env: dict[str, str], without: list[Finding]
 ) -> tuple[dict[str, Release], list[Finding]]:
-    """The newest releases that fit together, and what `check` would note of them. Raises Unsatisfied.
+    """The newest releases that fit together, and what `check` would note of them (`without` if there are none). Raises Unsatisfied.
 
     Each package is judged alone first, so that the search is among releases that work on this GPU beside this torch.
     """
@@ -50,7 +50,7 @@ def choose(
             raise alone.why or Unsatisfied(f"no release of {alone.package.name} is known")
     why = Unsatisfied("no set of releases of these packages is compatible")
     for chosen in islice(_together(tuple(viable.items()), {}), _TRIES):
-        found = stack_judge.judge(candidate, chosen, {**env, **needed_env(chosen, stack_judge)})
+        found = stack_judge.judge(candidate, chosen, {**env, **needed_env(chosen, stack_judge)}) if chosen else without
         serious = [f for f in found if f.severity != "note"]
         if not serious:
             return chosen, found

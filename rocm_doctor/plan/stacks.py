@@ -97,7 +97,7 @@ class Resolver:
         if serious:
             return Rejected(one.build, serious[0].title, next(iter(serious[0].sources), ""), serious[0], tuple(serious[1:]))
         try:
-            packages, notes = choose(self.stack_judge, one, self.wish, env)
+            packages, notes = choose(self.stack_judge, one, self.wish, env, self._alone[key])
         except Unsatisfied as exc:
             return Rejected(one.build, exc.why, exc.source, exc.finding)
         return Stack(one, packages, {**env, **needed_env(packages, self.stack_judge)}, tuple(notes))

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Set
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 
+_T = TypeVar("_T")
 _HERE = Path(__file__).parent
 _MOST_SEARCHES = 1000
 """Words that are searched for in a list as it is."""
@@ -76,6 +78,11 @@ class WordList(Set[str]):
         self._searches -= 1
         wanted = word.encode(errors="replace")
         return any(_holds(text, wanted) for text in self._texts)
+
+    @classmethod
+    def _from_iterable(cls, it: Iterable[_T]) -> Set[_T]:
+        """What `|` and `&` of a list return."""
+        return frozenset(it)
 
     def isdisjoint(self, other: Iterable[str]) -> bool:
         """True if none of these is in the list."""

@@ -80,11 +80,12 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
     calm = logs.find(_CALM) is not None
     foreign = of_nvidia(snapshot, logs)
     over = matrix.once(overruling)
+    gpus = _gpus(snapshot)
     for row in matrix.rows:
         if foreign and "log" in row.when:
             continue  # the failure is of an NVIDIA GPU
         if row.status != "works" or row.harmless:
-            for subject, gpu in _subjects(row, snapshot):
+            for subject, gpu in gpus if _is_about_gpus(row) else _MACHINE:
                 judged = _against(row, snapshot, gpu, logs)
                 newer = next((r for r in over.get(row.key, ()) if _settles(r, snapshot, gpu, logs)), None) if judged else None
                 _sort_out(row, judged, newer, matrix, subject, candidates, undecided, excluded, calm)
@@ -124,10 +125,16 @@ def _settles(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> bool:
     return judged is not None and not judged.ruled_out and not judged.missing
 
 
-def _subjects(row: Row, snapshot: Snapshot) -> list[tuple[Subject, Gpu | None]]:
-    """The machine, or each GPU to train on if a condition is about a GPU (an unknown GPU if none was listed)."""
-    if not any(name.startswith("gpu.") for name in row.when):
-        return [(THE_MACHINE, None)]
+def _is_about_gpus(row: Row) -> bool:
+    """True if a condition of the row is about a GPU: it is judged for each."""
+    return any(name.startswith("gpu.") for name in row.when)
+
+
+_MACHINE: list[tuple[Subject, Gpu | None]] = [(THE_MACHINE, None)]
+
+
+def _gpus(snapshot: Snapshot) -> list[tuple[Subject, Gpu | None]]:
+    """Each GPU to train on (an unknown GPU if none was listed)."""
     if not snapshot.gpus and not snapshot.gpus_listed:
         return [(THE_MACHINE, Gpu())]
     return list(to_train_on(snapshot))
