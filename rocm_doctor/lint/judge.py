@@ -23,6 +23,7 @@ from rocm_doctor.lint.readers.files import kind_of
 from rocm_doctor.lint.remedies import in_files
 from rocm_doctor.lint.rules.findings import of_file, subject
 from rocm_doctor.lint.rules.table import BUILD_RULES, REPO_RULES
+from rocm_doctor.lint.rules.torch_state import inside
 from rocm_doctor.lint.weighing import Judged, weighed
 from rocm_doctor.lint.wheels import Names, by_version, published, said_of_wheels
 from rocm_doctor.matrix import Matrix
@@ -66,7 +67,8 @@ def lint(
     judged: list[Judged] = []
     for target in targets:
         for environment in meant_for(target, repository.environments, matrix):
-            snapshot, found, more = _judged(environment, target, by_files(published(environment, target)))
+            there = inside(environment, target)
+            snapshot, found, more = _judged(environment, there, by_files(published(environment, there)))
             facts.append(snapshot)
             undecided += more
             judged += [Judged(environment, target, said_of_wheels(f, matrix), f.id in _ALONE) for f in found]

@@ -51,7 +51,7 @@ def proposal(environment: Environment, target: Target, matrix: Matrix, *, in_fil
     if not target.gpu or target.os not in _SYSTEMS:
         return None
     system = _SYSTEMS[target.os]
-    python = ".".join((target.python or _python(environment)).split(".")[:2])
+    python = ".".join((_python(environment) or target.python).split(".")[:2])
     ranges, pin, locked = _ranges(environment, target)
     stacks = _stacks(target.gpu, python, system, target.driver, id(matrix), _Held(matrix))
     series = versions.series(target.rocm) if target.rocm else None

@@ -95,8 +95,33 @@ def _built(
         labels=(stage.name,) if stage.name else (),
         unresolved=(*unresolved, *found.problems),
         unsure=tuple(found.unsure),
+        python=_python(stage, by_name, image, context),
     )
     return made, found.used
+
+
+_NAMES_PYTHON = re.compile(r"""python-?(3\.\d{1,2})\b|--python[= ]["']?(3\.\d{1,2})|python={1,2}["']?(3\.\d{1,2})""")
+# The Python that a system brings: https://packages.ubuntu.com/python3 and https://packages.debian.org/python3
+_OF_SYSTEM = ((r"ubuntu[:-]?20\.04|focal", "3.8"), (r"ubuntu[:-]?22\.04|jammy", "3.10"), (r"ubuntu[:-]?24\.04|noble", "3.12"),
+              ("bookworm", "3.11"), ("trixie", "3.13"))  # fmt: skip
+_OF_TAG = re.compile(r"(?:^|/)python:(3\.\d{1,2})\b|py(3\.\d{1,2})\b|python(3\.\d{1,2})\b")
+
+
+def _python(stage: Stage, by_name: dict[str, Stage], image: Setting, context: shell.Context) -> Setting | None:
+    """The Python of an image: the one that its commands name, else that of its base. None where several are named."""
+    chain, below = [stage], by_name.get(stage.base.lower())
+    while below is not None and below not in chain:
+        chain.append(below)
+        below = by_name.get(below.base.lower())
+    text = " ".join(words for one in chain for verb, words, _ in one.instructions if verb in ("RUN", "ENV", "ARG"))
+    text = bash.filled(text, {name: value for name, value in context.names.items() if "PY" in name})
+    named = {version for m in _NAMES_PYTHON.finditer(text) for version in m.groups() if version}
+    if named:
+        return Setting("python", named.pop(), stage.place) if len(named) == 1 else None
+    if m := _OF_TAG.search(image.value):
+        return Setting("python", m[1] or m[2] or m[3], image.place)
+    found = next((version for pattern, version in _OF_SYSTEM if re.search(pattern, image.value)), "")
+    return Setting("python", found, image.place) if found else None
 
 
 def _run_stage(
@@ -121,6 +146,7 @@ def _take_over(
     source: Stage, words: str, by_name: dict[str, Stage], context: shell.Context, found: shell.Script, above: tuple[str, ...]
 ) -> None:
     """What `COPY --from` brings of another stage: what was installed there where packages are copied, and what it was built for."""
+    words = bash.filled(words, context.names)
     names, copied = dict(context.names), dict(context.copied)
     steps, variables = len(found.steps), len(found.variables)
     _run_stage(source, by_name, context, found, above)
@@ -178,7 +204,7 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
     elif verb in ("COPY", "ADD") and "--from" not in words:
         *sources, to = [w for w in words.split() if not w.startswith("--")] or [""]
         for source in sources:
-            _copy(source, to, context)
+            _copy(bash.filled(source, context.names), to, context)
     elif verb == "WORKDIR":
         context.names["WORKDIR"] = posixpath.join(context.names["WORKDIR"], bash.filled(words.strip(), context.names))
     elif verb == "ENV":
@@ -224,6 +250,7 @@ def _env(words: str, place: Place, context: shell.Context, found: shell.Script) 
         context.names[name] = filled
         named = next((m[1] for m in _REFERS.finditer(value) if m[1] in context.arguments), "")
         found.variables.append(Setting(name, filled, place, argument=named))
+    script.entered(place, context, found)
 
 
 def _exec_form(body: str) -> str:

@@ -75,9 +75,9 @@ def install(argv: list[str], place: Place, context: Context, found: Script) -> S
         found.variables.append(Setting("PIP_" + m[1].upper().replace("-", "_"), m[2], place))
     elif re.match(r"git clone\b.*[/:]pytorch/pytorch(?:\.git)?(?:\s|$)", text):
         return Step("pip", place, opaque=True)
-    elif m := re.match(r"(uv|poetry|pdm) (?:sync|run|install)\b", text):
+    elif m := re.match(r"(?:(uv) (?:sync|run)|(poetry|pdm) (?:sync|install))\b(?!.*--no-(?:sync|project)\b)", text):
         extras = re.findall(r"(?:--extra|--extras|-E|-G|--group)[ =]([\w.-]+)", text)
-        found.used.append(Used(m[1], context.path("pyproject.toml") or "", tuple(extras), len(found.steps)))
+        found.used.append(Used(m[1] or m[2], context.path("pyproject.toml") or "", tuple(extras), len(found.steps)))
     elif m := re.search(r"(?:conda|mamba) env (?:create|update).* (?:-f|--file)[ =](\S+)", text):
         found.used.append(Used("conda", context.path(m[1]) or "", (), len(found.steps)))
     return None

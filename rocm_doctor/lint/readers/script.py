@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import REPLACED_BLAS, Index, Place, ReadProblem, Setting, Step
+from rocm_doctor.lint.declared import REPLACED_BLAS, UNKNOWN_LIST, Index, Place, ReadProblem, Setting, Step
 from rocm_doctor.lint.environments.branches import runs, targets
 from rocm_doctor.lint.readers import bash, shell
 from rocm_doctor.lint.readers.files import joined
@@ -148,6 +147,10 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
         found.containers.append(container(argv[argv.index("run") + 1 :], place))
     elif _CONTAINERS.fullmatch(argv[0]) and "build" in argv[1:3]:
         found.builds.extend(_built(argv[argv.index("build") + 1 :], context))
+    elif _venv(argv, place, context, found):
+        return
+    elif called := _called(argv, context):
+        _call(called, argv, place, context, found)
     elif argv[0] == "ssh" and len(argv) > 2:
         read(argv[-1], place, context, found)
     elif argv[0] in ("bash", "sh", "cmd") and len(argv) > 2 and argv[1] in ("-c", "-lc", "-exc", "/c"):
@@ -161,7 +164,95 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
         found.steps.extend([step] if step else [])
 
 
-_CONTAINERS = regex(r"docker|podman|nerdctl|buildah|\$\{?\w*(?:CONTAINER|DOCKER|PODMAN|ENGINE|RUNTIME)\w*\}?", re.I)
+_MAX_CALLS = 6
+
+
+def _called(argv: list[str], context: shell.Context) -> str:
+    """The script of the repository that a command runs, as it is named there; empty for anything else."""
+    words = argv[1:] if argv[0] in ("bash", "sh", "zsh", "source", ".") else argv
+    words = list(itertools.dropwhile(lambda word: word.startswith("-"), words))
+    name = words[0] if words else ""
+    ours = name.endswith((".sh", ".bash")) and "$" not in name and not name.startswith(("~", "<("))
+    return name if ours and context.path(name) is not None and len(context.reading) < _MAX_CALLS else ""
+
+
+def _call(name: str, argv: list[str], place: Place, context: shell.Context, found: shell.Script) -> None:
+    """Read a script with the arguments that it gets; unless it is sourced, what it sets and where it goes ends with it."""
+    path = context.path(name) or ""
+    text = context.tree.text(path, wanted=False) if context.tree.is_file(path) else None
+    if text is None:
+        found.problems.append(ReadProblem(place, f"{name} {UNKNOWN_LIST}"))
+        return
+    if path in context.reading:
+        return
+    before = dict(context.names)
+    after = argv[argv.index(name) + 1 :]
+    context.names.update({str(n): word for n, word in enumerate(after[:9], 1)})
+    context.names["@"] = "\0".join(after)[:MAX_VALUE]
+    start = posixpath.dirname(posixpath.normpath(posixpath.join("/", context.names.get("WORKDIR", "/"), name)))
+    read(text, Place(path, 1), context._replace(start=start, reading=(*context.reading, path)), found)
+    if argv[0] not in ("source", "."):
+        context.names.clear()
+    context.names.update(before)
+
+
+_MAKES_VENV = re.compile(r"(?:\S*python[\d.]*(?: -\w)* -m venv|(?:\S*/)?virtualenv|uv venv)(?: |$)")
+_MAKES_CONDA = re.compile(r"(?:\S*/)?(?:conda|mamba|micromamba) create\b.* (?:-n|--name)[ =](\S+)")
+_ENTERS_CONDA = re.compile(r"(?:(?:conda|mamba|micromamba|source) activate|(?:\S*/)?conda run (?:-n|--name)) (\S+)")
+_OF_TORCH = ("torch", "torchvision", "torchaudio")
+
+
+def _venv(argv: list[str], place: Place, context: shell.Context, found: shell.Script) -> bool:
+    """True for a command that only makes or enters an environment. A new one does not see the torch that was there before it."""
+    text = " ".join(argv)
+    if m := _MAKES_VENV.match(text):
+        words = [w for w in argv[len(m[0].split()) :] if not w.startswith("-") and not re.fullmatch(r"(?:python)?[\d.]+", w)]
+        if "--system-site-packages" not in argv:
+            _note(_at(words[-1] if words else ".venv", context), context)
+            entered(place, context, found)
+        return True
+    if m := _MAKES_CONDA.match(text):
+        _note("conda:" + m[1], context)
+        return False
+    if m := _ENTERS_CONDA.match(text):
+        _enter("conda:" + m[1], place, context, found)
+        return argv[1] != "run"
+    if argv[0] in ("source", ".") and len(argv) > 1 and argv[1].endswith("/activate"):
+        _enter(_at(argv[1].rsplit("/", 2)[0], context), place, context, found)
+        return True
+    if argv[0].count("/") > 1 and "/bin/" in argv[0]:
+        _enter(_at(argv[0].rsplit("/bin/", 1)[0], context), place, context, found)
+    elif text.startswith("uv pip") and "--system" not in argv:
+        _enter(_at(".venv", context), place, context, found)
+    return False
+
+
+def _at(folder: str, context: shell.Context) -> str:
+    return posixpath.normpath(posixpath.join("/", context.names.get("WORKDIR", "/"), folder))
+
+
+_NEW = "NEW ENVIRONMENTS"
+
+
+def _note(folder: str, context: shell.Context) -> None:
+    context.names[_NEW] = "\0".join(filter(None, (context.names.get(_NEW, ""), folder)))[:MAX_VALUE]
+
+
+def _enter(folder: str, place: Place, context: shell.Context, found: shell.Script) -> None:
+    there = context.names.get(_NEW, "").split("\0")
+    if folder in there:
+        context.names[_NEW] = "\0".join(one for one in there if one != folder)
+        found.steps.append(Step("system", place, removed=_OF_TORCH))
+
+
+def entered(place: Place, context: shell.Context, found: shell.Script) -> None:
+    """Enter the new environment that PATH or VIRTUAL_ENV name."""
+    for folder in filter(None, context.names.get(_NEW, "").split("\0")):
+        if f"{folder}/bin" in context.names.get("PATH", "").split(":") or context.names.get("VIRTUAL_ENV") == folder:
+            _enter(folder, place, context, found)
+
+
+_CONTAINERS = re.compile(r"docker|podman|nerdctl|buildah|\$\{?\w*(?:CONTAINER|DOCKER|PODMAN|ENGINE|RUNTIME)\w*\}?", re.I)
 
 
 def _built(argv: list[str], context: shell.Context) -> Iterator[shell.Build]:

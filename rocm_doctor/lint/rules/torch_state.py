@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from rocm_doctor.bounded.patterns import regex
+import msgspec
+
 from rocm_doctor.lint.declared import Environment, Requirement, Setting, Step, Target
 from rocm_doctor.lint.rules.indexes import Build, Torch, admits, marked, of_local, pinned, resolve, sources, wanted
 from rocm_doctor.lint.rules.requires_torch import requires_torch
@@ -74,12 +75,19 @@ def of_image(image: Setting | None) -> Torch | None:
     return Torch(build, version, facts.get("rocm", ""), image.place, f"the base image {image.value} brings it", explicit=True)
 
 
+def inside(environment: Environment, target: Target) -> Target:
+    """The target with the Python of the environment, where it has one of its own."""
+    python = environment.python.value if environment.python else ""
+    return msgspec.structs.replace(target, python=python) if python[:1].isdigit() else target
+
+
 Change = tuple[Step | None, Torch | None, Torch]
 """The step (None: the base image), the torch that was there before, and what is there then."""
 
 
 def last_state(environment: Environment, matrix: Matrix, target: Target) -> Change | None:
     """The last change of torch: what the environment ends up with. None where nothing brings torch, or where it is uninstalled."""
+    target = inside(environment, target)
     now = of_image(environment.image)
     last: Change | None = (None, None, now) if now else None
     opaque = now is None and environment.image is not None and not _BARE.search(environment.image.value.lower())
