@@ -13,22 +13,41 @@ NOT_ROCM = "version.torch-not-rocm"
 PINNED = {"requirements.txt": "torch==2.9.1\n"}
 
 
-@pytest.mark.parametrize(("more", "severity"), [
-    ({}, "error"), ({"README.md": "Needs an NVIDIA GPU.\n"}, "error"), ({"README.md": "On ROCm see the wiki.\n"}, "warning"),
-    ({"web/setup.js": "const index = 'whl/rocm' + version;\n"}, "warning"), ({"uv.txt": "Radeon RX 7900\n"}, "warning"),
-    ({"train.py": "if torch.version.hip:\n    pass\n"}, "warning"), ({"poetry.lock": '# "pytorch-triton-rocm"\n'}, "error"),
+@pytest.mark.parametrize(("more", "declared"), [
+    ({}, False), ({"README.md": "Needs an NVIDIA GPU.\n"}, False), ({"README.md": "On ROCm see the wiki.\n"}, True),
+    ({"uv.txt": "Radeon RX 7900\n"}, True), ({"train.py": "if torch.version.hip:\n    pass\n"}, True),
+    ({"poetry.lock": '# "pytorch-triton-rocm"\n'}, False),
 ])  # fmt: skip
-def test_a_torch_for_others_is_an_error_where_no_file_speaks_of_amd(tmp_path: Path, more: dict[str, str], severity: str) -> None:
+def test_nothing_for_amd_has_one_level(tmp_path: Path, more: dict[str, str], declared: bool) -> None:
     found = serious(report(tmp_path, PINNED | more))
-    assert [(f.id, f.severity) for f in found] == [(NOT_ROCM, severity)]
+    assert [(f.id, f.severity) for f in found] == [("repo.no-amd-environment", "warning")]
     places = {r.artifact for r in found[0].evidence}
-    assert (next(iter(more), "") in places) is ("is declared" in found[0].title) is (severity == "warning")
+    assert (next(iter(more), "") in places) is ("is declared" in found[0].title) is declared
+    lock = (
+        'version = 1\n[[package]]\nname = "x"\nversion = "1"\nsource = { editable = "." }\ndependencies = [{ name = "torch" }]\n'
+    )
+    lock += '[[package]]\nname = "torch"\nversion = "2.8.0"\nsource = { registry = "https://pypi.org/simple" }\n'
+    project = {"pyproject.toml": '[project]\nname = "x"\nversion = "1"\ndependencies = ["y"]\n', "uv.lock": lock}
+    assert [(f.id, f.severity) for f in serious(report(tmp_path / "b", project))] == [("repo.no-amd-environment", "warning")]
+
+
+@pytest.mark.parametrize("more", [
+    {"web/setup.js": "const index = 'whl/rocm' + version;\n"}, {"start.tpl.html": "docker run --device /dev/kfd\n"},
+    {"README.md": "Take the wheels of https://repo.radeon.com/rocm/manylinux/.\n"},
+])  # fmt: skip
+def test_a_way_for_amd_that_is_not_read_is_not_denied(tmp_path: Path, more: dict[str, str]) -> None:
+    found = report(tmp_path, PINNED | more)
+    assert serious(found) == []
+    assert found.verdict == "undetermined"
+    assert f"what {next(iter(more))} line 1 has for AMD GPUs is not read" in found.summary
+    assert serious(report(tmp_path, PINNED | more, declared=True))
 
 
 def test_a_repository_for_others_that_speaks_of_amd_gets_a_warning(tmp_path: Path) -> None:
     files = {"Dockerfile": "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN pip install torch==2.9.1\n"}
-    assert [s for _, s, _ in said(report(tmp_path, files))] == ["error"]
-    assert [s for _, s, _ in said(report(tmp_path, files | {"docs/faq.md": "AMD GPUs run it too.\n"}))] == ["warning"]
+    assert [s for _, s, _ in said(report(tmp_path, files, declared=True))] == ["error"]
+    found = serious(report(tmp_path, files | {"docs/faq.md": "AMD GPUs run it too.\n"}))
+    assert [(f.severity, f.title.split(":")[0]) for f in found] == [("warning", "no environment for AMD GPUs is declared")]
 
 
 def test_a_part_of_a_repository_is_not_what_everybody_installs(tmp_path: Path) -> None:
@@ -86,9 +105,10 @@ def test_a_green_verdict_needs_code_for_the_gpu(tmp_path: Path, files: dict[str,
     {"requirements-rocm.txt": "--extra-index-url https://download.pytorch.org/whl/rocm6.4\ntorch==2.9.1+rocm6.4; sys_platform == 'linux'\nbitsandbytes\n"},
 ])  # fmt: skip
 def test_an_environment_whose_rocm_torch_is_for_linux(tmp_path: Path, files: dict[str, str]) -> None:
-    found = serious(report(tmp_path, files, os="windows"))
-    assert [(f.id, f.severity) for f in found] == [("repo.no-amd-environment", "warning")]
+    found = [f for f in report(tmp_path, files, os="windows").findings if f.id == "repo.no-amd-environment"]
+    assert [f.severity for f in found] == ["note"]
     assert found[0].title.endswith("for Linux")
+    assert [f.severity for f in serious(report(tmp_path, files | {"run.bat": "pip install peft\n"}, os="windows"))] == ["warning"]
 
 
 def test_a_batch_file_for_zluda_wants_the_cuda_torch(tmp_path: Path) -> None:

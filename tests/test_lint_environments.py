@@ -64,7 +64,7 @@ def test_a_repository_without_one_for_amd_gets_one_finding(tmp_path: Path) -> No
 def test_a_librarys_open_range_is_no_error(tmp_path: Path) -> None:
     text = '[build-system]\nrequires = []\n[project]\nname = "x"\nversion = "1"\ndependencies = ["torch{}"]\n'
     assert [s for _, s, _ in said(report(tmp_path, {"pyproject.toml": text.format(">=2.3")}))] == ["warning"]
-    assert [s for _, s, _ in said(report(tmp_path, {"pyproject.toml": text.format("==2.9.1")}))] == ["error"]
+    assert [s for _, s, _ in said(report(tmp_path, {"pyproject.toml": text.format("==2.9.1")}, declared=True))] == ["error"]
 
 
 def test_a_list_with_an_open_range_is_met_by_a_torch_that_is_there_before(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_list_with_an_open_range_is_met_by_a_torch_that_is_there_before(tmp_pa
         ("torch>=2.3\ntorchvision==0.24.1\n", "error"),
         ("torch==2.9.1\n", "error"),
     ):
-        assert [s for _, s, _ in said(report(tmp_path, {"requirements.txt": text}))] == [severity]
+        assert [s for _, s, _ in said(report(tmp_path, {"requirements.txt": text}, declared=True))] == [severity]
 
 
 README = "# Install\n```bash\npip install torch --index-url https://download.pytorch.org/whl/{}\n```\n"
@@ -124,8 +124,8 @@ def test_the_torch_that_a_pinned_companion_brings(tmp_path: Path) -> None:
 
 def test_examples_for_nvidia_settle_nothing(tmp_path: Path) -> None:
     image = "FROM nvcr.io/nvidia/pytorch:24.01-py3\n"
-    assert [s for _, s, _ in said(report(tmp_path, {"examples/a/Dockerfile": image}))] == ["warning"]
-    assert [s for _, s, _ in said(report(tmp_path, {"Dockerfile": image}))] == ["error"]
+    assert [s for _, s, _ in said(report(tmp_path, {"examples/a/Dockerfile": image}, declared=True))] == ["warning"]
+    assert [s for _, s, _ in said(report(tmp_path, {"Dockerfile": image}, declared=True))] == ["error"]
 
 
 def test_a_file_of_an_environment_that_is_left_out_leaves_the_verdict_open_no_more(tmp_path: Path) -> None:
@@ -136,8 +136,12 @@ def test_a_file_of_an_environment_that_is_left_out_leaves_the_verdict_open_no_mo
     )
 
 
+def test_a_repository_without_anything_for_windows_is_not_told_so(tmp_path: Path) -> None:
+    assert said(report(tmp_path, {"Dockerfile.rocm": f"FROM {IMAGE}\n"}, gpu="gfx1151", os="windows")) == []
+
+
 def test_environments_for_another_system_or_other_gpus_are_none_for_the_target(tmp_path: Path) -> None:
-    files = {"Dockerfile.rocm": f"FROM {IMAGE}\n", "run.py": ""}
+    files = {"Dockerfile.rocm": f"FROM {IMAGE}\n", "run.bat": "pip install peft\n"}
     assert [(i, s) for i, s, _ in said(report(tmp_path, files, gpu="gfx1151", os="windows"))] == [
         ("repo.no-amd-environment", "warning")
     ]
@@ -162,10 +166,9 @@ def test_the_root_comes_before_the_tools_beside_it(tmp_path: Path) -> None:
 
 def test_images_for_nvidia_beside_a_package_settle_nothing(tmp_path: Path) -> None:
     image = {"docker/cuda/Dockerfile": "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n"}
-    assert [s for _, s, _ in said(report(tmp_path, image))] == ["error"]
-    assert [s for _, s, _ in said(report(tmp_path, {**image, "setup.py": "setup(name='x', install_requires=deps)\n"}))] == [
-        "warning"
-    ]
+    package = {**image, "setup.py": "setup(name='x', install_requires=deps)\n"}
+    assert [s for _, s, _ in said(report(tmp_path, image, declared=True))] == ["error"]
+    assert [s for _, s, _ in said(report(tmp_path, package, declared=True))] == ["warning"]
 
 
 def test_a_list_that_a_script_gives_to_uv_by_a_variable(tmp_path: Path) -> None:
@@ -242,7 +245,9 @@ def test_the_default_index_of_a_lock_gives_windows_a_cpu_build(tmp_path: Path) -
     lock = 'version = 1\n[[package]]\nname = "x"\nversion = "1"\nsource = {{ editable = "." }}\ndependencies = [{{ name = "torch" }}]\n[[package]]\nname = "torch"\nversion = "2.9.1"\nsource = {{ registry = "{}" }}\n'
     project = '[project]\nname = "x"\nversion = "1"\ndependencies = ["torch"]\n'
     for url, ids in (("https://pypi.org/simple", [NOT_ROCM]), ("https://download.pytorch.org/whl/cpu", [])):
-        found = report(tmp_path, {"pyproject.toml": project, "uv.lock": lock.format(url)}, gpu="gfx1151", os="windows")
+        found = report(
+            tmp_path, {"pyproject.toml": project, "uv.lock": lock.format(url)}, gpu="gfx1151", os="windows", declared=True
+        )
         assert [f.id for f in serious(found) if f.id == NOT_ROCM] == ids, url
 
 
@@ -277,7 +282,7 @@ def test_a_repository_that_says_nothing_of_gpus_is_not_ready(tmp_path: Path) -> 
 def test_a_list_that_is_called_for_windows_is_for_windows(tmp_path: Path) -> None:
     files = {"bench/requirements-win.txt": "torch==2.8.0\n"}
     assert said(report(tmp_path, files)) == []
-    assert [i for i, _, _ in said(report(tmp_path, files, gpu="gfx1151", os="windows"))] == [NOT_ROCM]
+    assert [i for i, _, _ in said(report(tmp_path, files, gpu="gfx1151", os="windows"))] == ["repo.no-amd-environment"]
     assert len(said(report(tmp_path, {"bench/requirements-win-linux.txt": "torch==2.8.0\n"}))) == 1
 
 
@@ -443,10 +448,11 @@ def test_a_local_version_is_higher_than_pypis(tmp_path: Path) -> None:
 def test_windows_takes_no_linux_wheels_and_no_linux_files(tmp_path: Path) -> None:
     text = f"--index-url {ROCM}\ntorch==2.8.0\n"
     assert said(report(tmp_path, {"requirements.txt": text}, os="linux")) == []
-    found = serious(report(tmp_path, {"requirements.txt": text}, os="windows"))
+    batch = {"run.bat": "pip install peft\n"}
+    found = serious(report(tmp_path, {"requirements.txt": text} | batch, os="windows"))
     assert [(f.id, f.severity) for f in found] == [("repo.no-amd-environment", "warning")]
     files = {"Dockerfile.rocm": "FROM ubuntu\nRUN pip install torch\n"}
-    assert [i for i, _, _ in said(report(tmp_path / "d", files, os="windows"))] == ["repo.no-amd-environment"]
+    assert [i for i, _, _ in said(report(tmp_path / "d", files | batch, os="windows"))] == ["repo.no-amd-environment"]
     bare = serious(report(tmp_path / "b", {"requirements.txt": "torch\n"}, gpu="gfx1151", os="windows"))
     assert "download.pytorch.org/whl/rocm" not in bare[0].advice
 
@@ -457,7 +463,7 @@ def test_a_file_that_is_installed_elsewhere_is_judged_where_that_is_left_out(tmp
         "install.bat": "pip install -r requirements.txt\n",
         ".github/workflows/ci.yml": "jobs:\n  t:\n    runs-on: ubuntu-latest\n    steps:\n      - run: pip install -r requirements.txt\n",
     }
-    assert said(report(tmp_path, files)) == [(NOT_ROCM, "error", "requirements.txt:1")]
+    assert said(report(tmp_path, files)) == [("repo.no-amd-environment", "warning", "requirements.txt:1")]
 
 
 def test_one_file_of_a_repository(tmp_path: Path) -> None:
@@ -467,7 +473,9 @@ def test_one_file_of_a_repository(tmp_path: Path) -> None:
 
     job = "jobs:\n  t:\n    runs-on: [self-hosted, rocm]\n    steps:\n      - run: pip install -r requirements/vllm.txt\n"
     written(tmp_path, {"requirements/vllm.txt": "torch==2.6.0\n", ".github/workflows/ci.yml": job, ".git/HEAD": ""})
-    result = CliRunner().invoke(cli, ["lint", str(tmp_path / "requirements" / "vllm.txt"), "--gpu", "gfx1100"])
+    result = CliRunner().invoke(
+        cli, ["lint", str(tmp_path / "requirements" / "vllm.txt"), "--gpu", "gfx1100", "--fail-on", "warning"]
+    )
     assert result.exit_code == 1, result.output
     assert "requirements/vllm.txt" in result.output
 
@@ -661,10 +669,10 @@ def test_jobs_of_gitlab(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("files", "ids"), [
-    ({"setup.py": 'from setuptools import setup\nREQ = ["torch==2.9.1"]\nsetup(name="x", install_requires=REQ)\n'}, {NOT_ROCM}),
-    ({"setup.cfg": "[options]\ninstall_requires =\n  torch==2.9.1\n"}, {NOT_ROCM}),
-    ({"Pipfile": '[packages]\ntorch = "==2.9.1"\n'}, {NOT_ROCM}),
-    ({"pixi.toml": '[workspace]\nchannels = ["conda-forge"]\n[dependencies]\npytorch = "2.5"\n'}, {NOT_ROCM}),
+    ({"setup.py": 'from setuptools import setup\nREQ = ["torch==2.9.1"]\nsetup(name="x", install_requires=REQ)\n'}, {"repo.no-amd-environment"}),
+    ({"setup.cfg": "[options]\ninstall_requires =\n  torch==2.9.1\n"}, {"repo.no-amd-environment"}),
+    ({"Pipfile": '[packages]\ntorch = "==2.9.1"\n'}, {"repo.no-amd-environment"}),
+    ({"pixi.toml": '[workspace]\nchannels = ["conda-forge"]\n[dependencies]\npytorch = "2.5"\n'}, {"repo.no-amd-environment"}),
     ({"README.md": "# x\n```bash\npip install torch\n```\n"}, {"repo.no-amd-environment"}),
     ({"Dockerfile": f"FROM {IMAGE}\nENV PYTORCH_ROCM_ARCH=gfx942;gfx90a\n"}, {"arch.not-in-build"}),
     ({"Dockerfile": f"FROM {IMAGE}\nENV PYTORCH_ROCM_ARCH=gfx942;gfx1100\n"}, set()),

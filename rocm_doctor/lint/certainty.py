@@ -35,7 +35,7 @@ def is_certain(one: Finding, environment: Environment, target: Target) -> bool:
         return False
     if one.id == "version.companion-mismatch" and any(r.quote.count(".whl") for r in one.evidence):
         return False  # which torch such wheels require is not in the catalog
-    return is_settled(one, environment) and not (one.id == NOT_ROCM and _index_by_caller(one, environment))
+    return is_settled(one, environment) and not index_by_caller(one, environment)
 
 
 def is_settled(one: Finding, environment: Environment) -> bool:
@@ -56,7 +56,9 @@ def _names(environment: Environment, target: Target) -> bool:
     return bool(only) and holds(only, target.gpu)
 
 
-def _index_by_caller(one: Finding, environment: Environment) -> bool:
+def index_by_caller(one: Finding, environment: Environment) -> bool:
     """True if a list or an extra for AMD names torch and no index: the command that installs it may name one."""
+    if one.id != NOT_ROCM or environment.purpose.kind != "amd":
+        return False
     listed = environment.sort in ("requirements", "project") and not any(step.indexes for step in environment.steps)
     return listed and not any("://" in r.quote or "+" in r.quote for r in one.evidence)

@@ -93,8 +93,7 @@ _OTHERS = ("nvidia", "intel", "apple", "other", "cpu")
 def no_environment(repository: Repository, targets: Sequence[Target], found: Sequence[Finding], matrix: Matrix) -> list[Finding]:
     """The finding on a repository all of whose environments are for other hardware, or that only tells its readers what to type.
 
-    It is an error where a list, an image or a lock settles the hardware and no file speaks of AMD GPUs, and a warning where a
-    library leaves it to its user.
+    It is an error only where the repository itself declares the target, and a list, an image or a lock settles the hardware.
     """
     every = [e for e in repository.environments if e.sort != "configuration"]
     open_ = [e for e in every if e.purpose.kind in ("amd", "neutral") and e.sort != "text"]
@@ -109,14 +108,16 @@ def no_environment(repository: Repository, targets: Sequence[Target], found: Seq
     settled = [e for e in others if e.sort not in ("job", "text") and not in_example(e)]
     first = next(iter(settled or others or told), None)
     documented = any(e.sort == "text" and not why_not(e, t, matrix) and e.purpose.kind == "amd" for e in every for t in targets)
-    elsewhere = _only_elsewhere(every, targets, matrix)
+    elsewhere = _only_elsewhere(every, targets, repository, matrix)
     if elsewhere and not said:
         return [elsewhere]
     if judged or said or documented or first is None or not targets:
         return []
+    if repository.unread and targets[0].place is None:
+        return []
     target = targets[0]
     state = last_state(first, matrix, target)
-    certain = settled and not repository.package and (repository.mention is None or target.place is not None)
+    certain = settled and not repository.package and target.place is not None
     places = [e.purpose.place or e.place for e in (settled or others or told)[:5]]
     places += [repository.mention] if repository.mention else []
     which = "only its documentation says what to install" if not others else _which(others)
@@ -139,12 +140,17 @@ _ELSEWHERE = "The torch of the default package index is a CPU build on this syst
 _SYSTEMS = {"linux": "Linux", "windows": "Windows", "macos": "macOS", "wsl": "WSL"}
 
 
-def _only_elsewhere(every: Sequence[Environment], targets: Sequence[Target], matrix: Matrix) -> Finding | None:
+def _only_elsewhere(
+    every: Sequence[Environment], targets: Sequence[Target], repository: Repository, matrix: Matrix
+) -> Finding | None:
     """The finding on a repository whose environments for AMD are all for another system, or for other AMD GPUs, than a target."""
     amd = [e for e in every if e.purpose.kind == "amd" and (e.steps or e.image)]
     amd = [e for e in amd if e.sort != "text"] or amd
     for target in targets:
         if not amd or not all(why_not(e, target, matrix) for e in amd):
+            continue
+        other = target.os == "windows"
+        if other and repository.unread_windows and target.place is None:
             continue
         if any((state := last_state(e, matrix, target)) and state[2].build == "rocm" for e in meant_for(target, every, matrix)):
             continue
@@ -154,12 +160,19 @@ def _only_elsewhere(every: Sequence[Environment], targets: Sequence[Target], mat
             matrix,
             "repo.no-amd-environment",
             evidence=[*((e.purpose.place or e.place).reading() for e in amd[:5]), *target_reading(target)],
-            severity="warning",
+            severity="note" if other and not any(map(_for_windows, every)) and target.place is None else "warning",
             subject=Subject(amd[0].name, "environment"),
+            cause="A ROCm torch for Linux does not install on Windows."
+            if other
+            else matrix.diagnoses["repo.no-amd-environment"].cause,
             title=f"no environment for {target.gpu} on {_SYSTEMS[target.os]}: what the repository has for AMD GPUs is for {named}",
             commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
         )
     return None
+
+
+def _for_windows(one: Environment) -> bool:
+    return one.os == "windows" or one.place.file.lower().endswith((".bat", ".cmd", ".ps1"))
 
 
 def _which(others: Sequence[Environment]) -> str:

@@ -208,7 +208,9 @@ class Policy(msgspec.Struct, frozen=True):
 class Repository(msgspec.Struct, frozen=True):
     """All that was read of one repository. `files`: how many were looked into. `package`: others install it beside a torch of theirs.
 
-    `mention`: where a file speaks of ROCm or AMD GPUs, if no environment for them is declared.
+    `mention`: where a file speaks of ROCm or AMD GPUs, if no environment for them is declared; `unread`: where one names what only an
+    environment for them needs, in a form that is not read; `unread_windows`: the same for Windows. `first`: where the documentation
+    has PyTorch installed by its user.
     """
 
     environments: tuple[Environment, ...]
@@ -217,3 +219,6 @@ class Repository(msgspec.Struct, frozen=True):
     files: int = 0
     package: bool = False
     mention: Place | None = None
+    unread: Place | None = None
+    unread_windows: Place | None = None
+    first: Place | None = None

@@ -239,6 +239,9 @@ def _verdict(
         return "undetermined", f"no torch and nothing for AMD GPUs in {count}"
     for target in targets:
         doubt = target.gpu and open_question(meant_for(target, repository.environments, matrix), target, matrix)
+        place = repository.unread_windows if target.os == "windows" else repository.unread
+        if doubt and place:
+            doubt = f"what {place.file} line {place.line} has for AMD GPUs is not read"
         if doubt:
             return "undetermined", f"no problem found for {target.gpu} in {count}, but {doubt}"
     return "ready", f"no problem found for {named} in {count}"

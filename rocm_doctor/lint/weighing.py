@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from rocm_doctor.lint.certainty import NOT_ROCM, capped, is_settled
-from rocm_doctor.lint.declared import Environment, Place, Repository, Target
+from rocm_doctor.lint.certainty import NOT_ROCM, capped, index_by_caller, is_settled
+from rocm_doctor.lint.declared import Environment, Repository, Target
 from rocm_doctor.lint.environments.purpose import EXAMPLES
 from rocm_doctor.lint.environments.words import named, words_of
 from rocm_doctor.lint.rules.indexes import pinned
 from rocm_doctor.lint.rules.requires_torch import requires_torch
+from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Severity, Subject
 from rocm_doctor.rules.findings import finding
@@ -37,6 +38,7 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
     """The findings by weight; those on the torch of environments for no one in particular become one for each target."""
     for_amd = [e for e in repository.environments if e.purpose.kind == "amd"]
     amd = [e for e in for_amd if e.sort not in ("text", "configuration")]
+    steps = [e for e in for_amd if e.sort in ("text", "script", "image")]
     told = [] if amd else [e for e in for_amd if e.sort == "text"]
     kept: list[Judged] = []
     general: list[Judged] = []
@@ -56,8 +58,15 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
         elif found.severity != "note" and in_example(environment):
             kept.append(_as(one, "warning" if found.severity == "error" else "note"))
         else:
-            kept.append(msgspec.structs.replace(one, finding=capped(found, environment, one.target)))
-    return kept + _one_for_each_target(general, bool(amd), repository.mention, matrix)
+            by_two_steps = index_by_caller(found, environment) and any(_brings_rocm(e, one.target, matrix) for e in steps)
+            weight = _as(one, "note") if by_two_steps and one.target.place is None else one
+            kept.append(msgspec.structs.replace(weight, finding=capped(weight.finding, environment, one.target)))
+    return kept + _one_for_each_target(general, bool(amd), repository, matrix)
+
+
+def _brings_rocm(environment: Environment, target: Target, matrix: Matrix) -> bool:
+    state = last_state(environment, matrix, target)
+    return state is not None and state[2].build == "rocm"
 
 
 def _without_repeats(judged: Iterable[Judged]) -> list[Judged]:
@@ -132,12 +141,13 @@ def _is_open(one: Judged, matrix: Matrix) -> bool:
     return listed and not any(pinned(r.spec) or r.url for r in asked)
 
 
-def _one_for_each_target(general: Sequence[Judged], any_amd: bool, mention: Place | None, matrix: Matrix) -> list[Judged]:
+def _one_for_each_target(general: Sequence[Judged], any_amd: bool, repository: Repository, matrix: Matrix) -> list[Judged]:
     """The finding on the torch that everybody gets: its cause is that nothing in the repository is meant for AMD.
 
-    It is an error where the project's own list settles torch, and no file speaks of AMD GPUs or the repository declares the target.
+    It is an error only where the repository itself declares the target and settles torch.
     """
     made: list[Judged] = []
+    mention = repository.mention
     for target in dict.fromkeys(j.target for j in general):
         of_target = sorted((j for j in general if j.target == target), key=lambda j: _prominence(j, matrix))
         first = of_target[0]
@@ -145,16 +155,16 @@ def _one_for_each_target(general: Sequence[Judged], any_amd: bool, mention: Plac
         whose = [r for r in first.finding.evidence if r.origin == "target"]
         open_ = _is_open(first, matrix)
         found = first.finding
-        doubt = open_ or not is_settled(found, first.environment)
-        if target.place is None:
-            doubt = doubt or any_amd or bool(mention or _prominence(first, matrix)[0])
+        doubt = open_ or not is_settled(found, first.environment) or target.place is None
         severity: Severity = "warning" if doubt or found.severity != "error" else "error"
+        if target.place is None and (repository.unread or (open_ and repository.first)):
+            severity = "note"
         title = found.title if any_amd else f"no environment for AMD GPUs{' is declared' if mention else ''}: {found.title}"
         made.append(
             msgspec.structs.replace(
                 first,
                 finding=msgspec.structs.replace(
-                    found if not open_ else finding(matrix, "repo.no-amd-environment", evidence=(), subject=Subject(found.subject, "environment"), cause=found.cause),
+                    found if any_amd or (target.place and not open_) else finding(matrix, "repo.no-amd-environment", evidence=(), subject=Subject(found.subject, "environment"), cause=found.cause),
                     severity=severity,
                     title=title,
                     evidence=tuple(dict.fromkeys((*places, *([mention.reading()] if mention else []), *whose))),

@@ -36,7 +36,7 @@ from rocm_doctor.lint.readers import (
     training,
     workflows,
 )
-from rocm_doctor.lint.readers.files import Tree, folder_of
+from rocm_doctor.lint.readers.files import Tree, folder_of, quoted
 from rocm_doctor.lint.readers.script import places_of
 from rocm_doctor.lint.readers.shell import Build, Used
 
@@ -78,11 +78,40 @@ def read(root: Path, alone: str = "") -> Repository:
     companions = tuple(sorted(asked & {"torchvision", "torchaudio"}))
     said = tuple(msgspec.structs.replace(e, companions=companions) for e in found if _says_something(e))
     for_amd = any(e.purpose.kind == "amd" and e.sort != "text" for e in said)
-    mention = None if for_amd else tree.mention(_OF_AMD, _HINTS)
-    return Repository(said, rules, problems, len(listed), _is_package(tree), mention)
+    read_ = {e.place.file for e in said} | {step.place.file for e in said for step in e.steps}
+    unread = None if for_amd else tree.mention(_NEEDED, _HINTS, read_)
+    on_windows = any(e.os == "windows" and e.purpose.kind == "amd" for e in said)
+    return Repository(
+        said, rules, problems, len(listed), _is_package(tree),
+        mention=None if for_amd else unread or tree.mention(_OF_AMD, _HINTS),
+        unread=unread, unread_windows=None if on_windows else tree.mention(_NEEDED_ON_WINDOWS, (b"rocm", b"radeon"), read_),
+        first=None if for_amd else _told_first(tree),
+    )  # fmt: skip
 
 
-_HINTS = (b"rocm", b"radeon", b"amd", b"gfx", b"hip", b"mi2", b"mi3")
+# What only an environment for AMD GPUs has.
+_NEEDED = re.compile(
+    rb"/dev/kfd|whl/(?:nightly/|test/)?rocm|rocm/(?:pytorch|vllm|dev-ubuntu)|repo\.radeon\.com/rocm|\.amd\.com/(?:rocm|v2)|TheRock/"
+)
+_NEEDED_ON_WINDOWS = re.compile(
+    rb"rocm/windows|rocm[^\n]{0,120}win_amd64|win_amd64[^\n]{0,120}rocm|rocm\.nightlies\.amd\.com|repo\.amd\.com/rocm/whl"
+)
+_TELLS = re.compile(
+    r"pytorch\.org/get-started|\binstall(?:ing)?\W{1,4}(?:the )?(?:appropriate |right |correct )?\[?PyTorch", re.I
+)
+
+
+def _told_first(tree: Tree) -> Place | None:
+    """Where the README has its reader install PyTorch as its own instructions say, which offer ROCm."""
+    for name in ("README.md", "README.rst", "INSTALL.md", "docs/INSTALL.md"):
+        text = tree.text(name, wanted=False) if tree.is_file(name) else None
+        if text and (found := _TELLS.search(text)):
+            line = text.count("\n", 0, found.start())
+            return Place(name, line + 1, quoted(text.splitlines()[line]))
+    return None
+
+
+_HINTS = (b"rocm", b"radeon", b"amd", b"gfx", b"hip", b"mi2", b"mi3", b"kfd")
 _OF_AMD = re.compile(
     rb"(?i:\brocm|radeon|amdgpu|\bamd (?:gpu|instinct))|\bgfx(?:9|10|11|12)\d|torch\.version\.hip|\bHIP_|hipcc|\bMI[23]\d\d[AX]?\b"
 )
@@ -129,13 +158,13 @@ Made = tuple[Environment, Sequence[Used]]
 
 def _in_context(tree: Tree, listed: Iterable[tuple[str, str]]) -> Iterator[Made]:
     """Environments of files that run something, with the files of the repository that they install from."""
-    built: set[Build] = set()
+    built: set[tuple[Build, str]] = set()
     listed = list(listed)
     for kind, path in listed:
         if kind == "compose":
             yield from _services(tree, path, built)
     for kind, path in listed:
-        if kind == "dockerfile" and path not in {build.dockerfile for build in built}:
+        if kind == "dockerfile" and path not in {build.dockerfile for build, _ in built}:
             yield from dockerfile.environments(tree, path)
         elif kind == "workflow":
             yield from workflows.environments(tree, path)
@@ -155,22 +184,23 @@ def _in_context(tree: Tree, listed: Iterable[tuple[str, str]]) -> Iterator[Made]
                 yield from _recipes(tree, path)
 
 
-def _services(tree: Tree, path: str, built: set[Build]) -> Iterator[Made]:
+def _services(tree: Tree, path: str, built: set[tuple[Build, str]]) -> Iterator[Made]:
     """The services of a compose file; one that is built is read as its Dockerfile, with the context that it names."""
     for service, build in compose.environments(tree, path):
         image: list[Made] = []
         if build and tree.is_file(build.dockerfile):
             image = list(dockerfile.environments(tree, build.dockerfile, build))
-        if len(image) == 1 and build and build not in built:
+        own = with_purpose(service, frozenset()).purpose
+        if len(image) == 1 and build and (build, own.kind) not in built:
             one, used = image[0]
-            if build.arguments or build.target:
+            if build.arguments or build.target or own.kind == "amd":
                 one = msgspec.structs.replace(
-                    one, name=f"{service.name} by {build.dockerfile}", labels=(*service.labels, *one.labels)
-                )
-            built.add(build)
+                    one, name=f"{service.name} by {build.dockerfile}", labels=(*service.labels, *one.labels),
+                    purpose=own if own.kind == "amd" else one.purpose,
+                )  # fmt: skip
+            built.add((build, own.kind))
             yield one, used
         words = with_purpose(image[-1][0], frozenset()).purpose if image else Purpose()
-        own = with_purpose(service, frozenset()).purpose
         yield msgspec.structs.replace(service, purpose=words if own.kind == "neutral" else own), ()
 
 

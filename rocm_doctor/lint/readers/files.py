@@ -10,7 +10,7 @@ import itertools
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,7 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("cmake", "/*.cmake"),
     ("make", "/makefile"),
     ("make", "/gnumakefile"),
-    ("make", "/makefile.*"),
+    ("make", "/makefile[.-]*"),
     ("make", "/*.mk"),
     ("make", "/*justfile"),
     ("python", "/*hip*.py"),
@@ -77,6 +77,7 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("dockerfile", "/containerfile[.-_]*"),
     ("compose", "/*compose*.yml"),
     ("compose", "/*compose*.yaml"),
+    ("compose", "/*compose*.y*ml.*"),
     ("conda", "/environment*.yml"),
     ("conda", "/environment*.yaml"),
     ("conda", "/conda*.yml"),
@@ -98,8 +99,8 @@ KINDS: tuple[tuple[str, str], ...] = (
 # Names that begin like a Dockerfile and are something else.
 _PICTURES = ("*.png", "*.jpg", "*.svg", "*.md", "*.rst", "*.py", "*.sh", "*.j2", "*.tmpl", "*.html", "*.lock")
 _NEVER = ("*.dockerignore", "*/package.json", "*/package-lock.json", "*/tsconfig*.json", "*.min.json")
-_SUFFIXES = regex(
-    r"(?:^|/)(?:gnu)?makefile(?:\.\w+)?$|\.mk$|(?:^|/)\.?justfile$|\.(?:txt|cmake|in|toml|lock|ya?ml|json|sh|bash|slurm|sbatch|bat|cmd|ps1|env|md|rst|ipynb|py|cfg)$|dockerfile|containerfile|(?:^|/)\.env"
+_SUFFIXES = re.compile(
+    r"(?:^|/)(?:gnu)?makefile(?:[.-][\w-]+)?$|compose[\w.-]*\.ya?ml\.(?:template|tmpl|example|sample|dist)$|\.mk$|(?:^|/)\.?justfile$|\.(?:txt|cmake|in|toml|lock|ya?ml|json|sh|bash|slurm|sbatch|bat|cmd|ps1|env|md|rst|ipynb|py|cfg)$|dockerfile|containerfile|(?:^|/)\.env"
     r"|(?:^|/)pipfile$"
 )
 # What may say how a project is installed, in words or in code; what is generated says nothing of it.
@@ -194,13 +195,13 @@ class Tree:
             return []
         return [f"{folder}/{one}".lstrip("/") for one in there[:MAX_FILES] if encodable(one) and fnmatchcase(one, name[:200])]
 
-    def mention(self, words: re.Pattern[bytes], hints: tuple[bytes, ...]) -> Place | None:
+    def mention(self, words: re.Pattern[bytes], hints: tuple[bytes, ...], but: Collection[str] = ()) -> Place | None:
         """The first place where a text of the repository, of any kind, has one of these words; locks and data files are left out.
 
-        `hints`: one of them, in lower case, is in each text that has such a word.
+        `hints`: one of them, in lower case, is in each text that has such a word. `but`: files that are left out.
         """
         for path in itertools.islice(self._walk(str(self.root)), MAX_FILES):
-            if not _TEXTS.search(path.lower()):
+            if not _TEXTS.search(path.lower()) or path in but:
                 continue
             try:
                 real = self.root / path

@@ -191,9 +191,14 @@ def _call(name: str, argv: list[str], place: Place, context: shell.Context, foun
     context.names["@"] = "\0".join(after)[:MAX_VALUE]
     start = posixpath.dirname(posixpath.normpath(posixpath.join("/", context.names.get("WORKDIR", "/"), name)))
     read(text, Place(path, 1), context._replace(start=start, reading=(*context.reading, path)), found)
-    if argv[0] not in ("source", "."):
-        context.names.clear()
-    context.names.update(before)
+    _restored(context.names, before, whole=argv[0] not in ("source", "."))
+
+
+def _restored(names: dict[str, str], before: dict[str, str], *, whole: bool) -> None:
+    """Give the variables their values from before a call: all of them, or the arguments only."""
+    for name in [*names] if whole else ["@", *"123456789"]:
+        names.pop(name, None)
+    names.update(before if whole else {name: before[name] for name in ("@", *"123456789") if name in before})
 
 
 _MAKES_VENV = re.compile(r"(?:\S*python[\d.]*(?: -\w)* -m venv|(?:\S*/)?virtualenv|uv venv)(?: |$)")

@@ -185,11 +185,14 @@ def is_on(build: TorchBuild, rocm: str) -> bool:
     return build.index.rsplit("/", 1)[-1] == f"rocm{rocm}"
 
 
-def newest(matrix: Matrix, spec: str) -> str:
-    """The newest torch release known that a range admits; the pinned version itself for a pin."""
+def newest(matrix: Matrix, spec: str, target: Target) -> str:
+    """The newest torch release known that a range and the target's Python admit; the pinned version itself for a pin."""
     if pinned(spec) or "$" in spec:
         return pinned(spec)
-    known = {b.torch for b in matrix.torch if versions.parse(b.torch)}
+    python = "cp" + "".join(target.python.split(".")[:2])
+    known = {
+        b.torch for b in matrix.torch if versions.parse(b.torch) and (python == "cp" or not b.pythons or python in b.pythons)
+    }
     return max((v for v in known if admits(spec, v)), key=versions.sort_key, default="")
 
 
@@ -208,7 +211,7 @@ _NONE = Source("none", "", None)
 def _first(asked: Sequence[Source], spec: str, matrix: Matrix, target: Target) -> tuple[Source, str, str]:
     source = asked[0]
     if source.build != "rocm":
-        return source, newest(matrix, spec), _named(source)
+        return source, _elsewhere(source, spec, matrix, target), _named(source)
     found = builds_on(matrix, source.rocm, spec, target)
     if found or not known_index(matrix, source.rocm):
         return source, found[0].torch if found else "", _named(source)
@@ -233,6 +236,8 @@ def _best(asked: Sequence[Source], spec: str, matrix: Matrix, target: Target) ->
     _, source, version = max(offers, key=lambda o: o[0])
     if source.build == "rocm" and not known_index(matrix, source.rocm):
         version = pinned(spec)  # what an index that is not known has is not known either
+    if source.build != "rocm":
+        version = _elsewhere(source, spec, matrix, target)
     beaten = next((s for s in asked if s.build == "rocm" and s is not source), None)
     why = _beaten(version, beaten, spec, matrix, target) if beaten else _named(source)
     return source, version, why
@@ -243,7 +248,12 @@ def _offer(source: Source, spec: str, matrix: Matrix, target: Target) -> str | N
     if source.build == "rocm" and known_index(matrix, source.rocm):
         found = builds_on(matrix, source.rocm, spec, target)
         return found[0].torch if found else None
-    return newest(matrix, spec)
+    return newest(matrix, spec, target)
+
+
+def _elsewhere(source: Source, spec: str, matrix: Matrix, target: Target) -> str:
+    """The version that an index without ROCm builds gives: one for a CUDA release ends with that release's last torch."""
+    return newest(matrix, spec, target) if source.origin is None or "pypi" in source.origin.url else pinned(spec)
 
 
 def _named(source: Source) -> str:
