@@ -55,7 +55,10 @@ def for_torch(
     by = manager(environment, step)
     found = proposal(environment, target, matrix, in_file=by not in ("package", "script"))
     if found is None:
-        return "No build of the catalog serves this GPU inside the range that is asked for; `rocm-doctor plan` says what would."
+        python = (
+            f" for Python {environment.python.value}" if environment.python and environment.python.value[:1].isdigit() else ""
+        )
+        return f"No ROCm build of torch in the range that is asked for{python} serves {target.gpu}; `rocm-doctor plan` says what would."
     kept = before if before is not None and before.build == "rocm" else None
     amd = environment.purpose.kind == "amd"
     said = _for_amd(by, environment, step, found, last, kept, target) if amd else _beside(by, environment, step, found)
@@ -111,6 +114,8 @@ def _for_amd(
         return f"Write on line {last.place.line} of {last.place.file}: --extra-index-url {found.index}, {asked}."
     if by == "package":
         return f"Say in the documentation to install torch first: {install}."
+    if last is not None and last.build == "rocm":
+        return f"Take another torch on {_at(last.place)}: {install}."
     return f"Install torch{_before(environment, step)} from a ROCm index: {install}."
 
 

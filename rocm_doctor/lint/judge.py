@@ -11,7 +11,9 @@ from functools import cache, partial
 import msgspec
 
 from rocm_doctor._version import __version__
+from rocm_doctor.commands import filled
 from rocm_doctor.facts.enrich import enrich
+from rocm_doctor.lint.advice import for_torch
 from rocm_doctor.lint.coverage import brings_torch, left_out, meant_for, no_environment, why_not
 from rocm_doctor.lint.declared import REFUSED, REPLACED_BLAS, Environment, Place, ReadProblem, Repository, Target
 from rocm_doctor.lint.environments.purpose import ASIDE, is_hosted
@@ -23,7 +25,7 @@ from rocm_doctor.lint.readers.files import kind_of
 from rocm_doctor.lint.remedies import in_files
 from rocm_doctor.lint.rules.findings import of_file, subject
 from rocm_doctor.lint.rules.table import BUILD_RULES, REPO_RULES
-from rocm_doctor.lint.rules.torch_state import inside
+from rocm_doctor.lint.rules.torch_state import inside, last_state
 from rocm_doctor.lint.weighing import Judged, weighed
 from rocm_doctor.lint.wheels import Names, by_version, published, said_of_wheels
 from rocm_doctor.matrix import Matrix
@@ -137,7 +139,7 @@ def _judged(environment: Environment, target: Target, matrix: Matrix) -> Result:
     if any(p.message == REPLACED_BLAS for p in environment.unresolved):
         ids.add("arch.blas-missing")
     here = [f for f in more if f.id not in ids and not f.id.startswith(_OF_MACHINES) and any(map(of_file, f.evidence))]
-    placed = [_placed(f, environment, target) for f in here]
+    placed = [_placed(f, environment, target, matrix) for f in here]
     if builds:
         # What is built there is for that torch: its user finds out on the GPU.
         placed = [
@@ -164,9 +166,17 @@ def _hint(one: Undecided) -> str:
     return f"declare {', '.join(_DECLARABLE[name] for name in one.missing)} or the same keys of the target"
 
 
-def _placed(one: Finding, environment: Environment, target: Target) -> Finding:
-    """A finding of the rules for machines: what the repository says comes first, the target last."""
+def _placed(one: Finding, environment: Environment, target: Target, matrix: Matrix) -> Finding:
+    """A finding of the rules for machines: what the repository says comes first, the target last. Another torch is asked for
+    where the repository does.
+    """
     evidence = sorted(one.evidence, key=lambda r: (not of_file(r), r.origin != "matrix"))
+    if any("install" in c.text and "torch" in c.text for c in one.commands) and (
+        state := last_state(environment, matrix, target)
+    ):
+        plan = matrix.typed(filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu))
+        advice = for_torch(environment, target, matrix, state[0], state[2])
+        one = msgspec.structs.replace(one, commands=plan, advice=advice)
     return in_files(
         stamped(
             msgspec.structs.replace(

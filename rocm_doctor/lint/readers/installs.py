@@ -98,9 +98,12 @@ class _Arguments(NamedTuple):
 
 def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Script) -> Step:
     asked = _Arguments([], [], env_indexes(found.variables), {})
+    before = len(found.used)
     rest = iter([part for word in argv for part in (word.split("=", 1) if word.startswith("--") and "=" in word else [word])])
     for word in rest:
         _word(word, rest, tool, place, context, found, asked)
+    if "--no-deps" in asked.options:
+        found.used[before:] = [file for file in found.used[before:] if not file.path.endswith(".toml")]
     backend = asked.options.get("--torch-backend")
     if backend:
         asked.indexes.append(Index(f"torch-backend:{backend}", "bound", place, ("torch", "torchvision", "torchaudio")))

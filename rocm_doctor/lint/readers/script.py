@@ -165,6 +165,7 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
 
 
 _MAX_CALLS = 6
+_SHIFTS = re.compile(r"^\s*shift\b|\bgetopts?\b", re.M)
 
 
 def _called(argv: list[str], context: shell.Context) -> str:
@@ -186,7 +187,8 @@ def _call(name: str, argv: list[str], place: Place, context: shell.Context, foun
     if path in context.reading:
         return
     before = dict(context.names)
-    after = argv[argv.index(name) + 1 :]
+    # Arguments that a script takes one after the other are not followed.
+    after = [] if _SHIFTS.search(text) else argv[argv.index(name) + 1 :]
     context.names.update({str(n): word for n, word in enumerate(after[:9], 1)})
     context.names["@"] = "\0".join(after)[:MAX_VALUE]
     start = posixpath.dirname(posixpath.normpath(posixpath.join("/", context.names.get("WORKDIR", "/"), name)))

@@ -190,9 +190,7 @@ def newest(matrix: Matrix, spec: str, target: Target) -> str:
     if pinned(spec) or "$" in spec:
         return pinned(spec)
     python = "cp" + "".join(target.python.split(".")[:2])
-    known = {
-        b.torch for b in matrix.torch if versions.parse(b.torch) and (python == "cp" or not b.pythons or python in b.pythons)
-    }
+    known = {b.torch for b in matrix.torch if versions.parse(b.torch) and (python == "cp" or python in b.pythons)}
     return max((v for v in known if admits(spec, v)), key=versions.sort_key, default="")
 
 
