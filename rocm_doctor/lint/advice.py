@@ -86,7 +86,8 @@ def _beside(by: Manager, environment: Environment, step: Step | None, found: Pro
         return f"Add a list for ROCm that is installed before this one: --index-url {found.index}, {_listed(found)}."
     if by == "script":
         return f"Add a branch for AMD GPUs{_before(environment, step)}: {install}."
-    return f"Say in the documentation to install torch first: {install}."
+    alone = any(step.builds for step in environment.steps)
+    return f"Say in the documentation to install torch first: {install}{', and then the project with --no-build-isolation' if alone else ''}."
 
 
 def _for_amd(

@@ -72,7 +72,8 @@ class Step(msgspec.Struct, frozen=True):
     """One installation: what is asked for, from where, by which tool.
 
     `strategy`: uv's index strategy, where one is set. `opaque`: it also installs wheels or sources whose contents no file of
-    the repository names, such as `pip install dist/*.whl`. `removed`: packages that it uninstalls.
+    the repository names, such as `pip install dist/*.whl`. `removed`: packages that it uninstalls. `builds`: where a project that is
+    built in isolation asks for torch. `against`: what other extras ask for, which uv resolves together with this.
     """
 
     tool: Tool
@@ -85,6 +86,8 @@ class Step(msgspec.Struct, frozen=True):
     no_deps: bool = False
     opaque: bool = False
     removed: tuple[str, ...] = ()
+    builds: Place | None = None
+    against: tuple[Requirement, ...] = ()
     gfx: tuple[str, ...] = ()
 
 

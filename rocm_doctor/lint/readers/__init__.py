@@ -316,6 +316,13 @@ def _with_projects(tree: Tree, environment: Environment, files: Sequence[Used]) 
 
 def _installed(tree: Tree, file: Used) -> tuple[list[Step], Setting | None]:
     """A project as a command installs it. pip takes neither uv's sources nor any lock; `uv pip` takes the sources only."""
+    built = projects.builds_with_torch(tree, folder_of(file.path)) if file.isolated and file.tool in ("pip", "uv pip") else None
+    steps, python = _asked(tree, file)
+    return [*steps, *([Step("pip", built, builds=built)] if built else [])], python
+
+
+def _asked(tree: Tree, file: Used) -> tuple[list[Step], Setting | None]:
+    """What the project asks for."""
     if not tree.is_file(file.path):
         folder = folder_of(file.path)
         return setuptools.steps(tree, folder, file.extras), None
@@ -376,7 +383,9 @@ def _alone(tree: Tree, listed: list[tuple[str, str]], used: set[str], alone: str
         elif kind == "pylock" and folder_of(path) not in folders and (lock := locks.step(tree, path, kind)):
             yield Environment(path, Place(path, 1), steps=(lock,), sort="project")
         elif kind == "setuptools" and path not in used:
-            yield from setuptools.environments(tree, path)
+            built = projects.builds_with_torch(tree, folder_of(path))
+            more = (Step("pip", built, builds=built),) if built else ()
+            yield from (msgspec.structs.replace(one, steps=one.steps + more) for one in setuptools.environments(tree, path))
         elif kind in ("pixi", "pipfile"):
             yield from pixi.environments(tree, path) if kind == "pixi" else pixi.pipfile(tree, path)
 
@@ -404,11 +413,15 @@ def _project(tree: Tree, project: projects.Project, installed: bool) -> Iterator
             f"{path} group {group}", Place(path, 1), steps=tuple(projects.steps(tree, project, (group,))), python=python, sort="project",
             open=not resolved, labels=(group,), purpose=purpose,
         )  # fmt: skip
+    locked = tree.is_file(f"{folder_of(path)}/uv.lock".lstrip("/"))
     for extra in projects.concerned(project):
         kind, word = named(extra)
         purpose = Purpose(kind, f"{word} in extra {extra}", Place(path, 1)) if kind != "neutral" else Purpose()
+        steps = _locked(tree, project, (extra,))
+        if kind == "amd" and project.by_extra and not locked:
+            steps = [msgspec.structs.replace(s, against=tuple(projects.against(project, extra))) for s in steps]
         one = Environment(
-            f"{path} extra {extra}", Place(path, 1), steps=tuple(_locked(tree, project, (extra,))), python=python, sort="project",
+            f"{path} extra {extra}", Place(path, 1), steps=tuple(steps), python=python, sort="project",
             open=not resolved, labels=(extra,), purpose=purpose,
         )  # fmt: skip
         if kind == "neutral" and extra.lower() not in _TAKEN and with_purpose(one, frozenset()).purpose.kind != "amd":

@@ -102,6 +102,8 @@ def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Scr
     rest = iter([part for word in argv for part in (word.split("=", 1) if word.startswith("--") and "=" in word else [word])])
     for word in rest:
         _word(word, rest, tool, place, context, found, asked)
+    if "--no-build-isolation" in asked.options:
+        found.used[before:] = [file._replace(isolated=False) for file in found.used[before:]]
     if "--no-deps" in asked.options:
         found.used[before:] = [file for file in found.used[before:] if not file.path.endswith(".toml")]
     backend = asked.options.get("--torch-backend")

@@ -44,6 +44,11 @@ class Project(NamedTuple):
         return bool(uv.keys() & {"sources", "index", "index-url", "extra-index-url", "pip", "find-links"})
 
     @property
+    def by_extra(self) -> bool:
+        """True if uv is told to take packages from another index for each extra."""
+        return any(kind == "extra" for kind, _ in _bound(self.data))
+
+    @property
     def names_torch_index(self) -> bool:
         """True if uv is told of an index that holds builds of torch, bound or not."""
         urls = (str(entry.get("url")) for entry in items(table(self.data, "tool", "uv").get("index")))
@@ -66,7 +71,24 @@ def read(tree: Tree, path: str) -> Project | None:
     return Project(path, data, lines, tuple(dict.fromkeys(names)), {})
 
 
-_NAME = regex(r"""^\s*name\s*=\s*["']?([A-Za-z][\w.-]*)["']?\s*,?\s*$""", re.M)
+def builds_with_torch(tree: Tree, folder: str) -> Place | None:
+    """Where a project asks for torch to be built with: pip then takes one from the package index, whatever is installed."""
+    path = f"{folder}/pyproject.toml".lstrip("/")
+    project = read(tree, path) if tree.is_file(path) else None
+    needed = strings(table(project.data, "build-system").get("requires")) if project else []
+    text = next((one for one in needed if _name(one) == "torch"), None)
+    return project.lines.place("requires") if project and text and tree.is_file(f"{folder}/setup.py".lstrip("/")) else None
+
+
+def against(project: Project, extra: str) -> list[Requirement]:
+    """What the other extras ask for where uv resolves all of them together: those that conflict by its table are told apart."""
+    told = [{str(one.get("extra")) for one in items(group)} for group in table(project.data, "tool", "uv").get("conflicts") or []]
+    optional = table(project.data, "project", "optional-dependencies")
+    others = [name for name in optional if name != extra and not any({name, extra} <= group for group in told)]
+    return [r for name in others for text in strings(optional[name]) for r in requirements.one(text, project.lines.place(text))]
+
+
+_NAME = re.compile(r"""^\s*name\s*=\s*["']?([A-Za-z][\w.-]*)["']?\s*,?\s*$""", re.M)
 
 
 def own_name(tree: Tree) -> str:

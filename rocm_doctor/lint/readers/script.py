@@ -21,8 +21,8 @@ MAX_COMMANDS, MAX_TEXT = bash.MAX_COMMANDS, bash.MAX_TEXT
 MAX_VALUE = 500
 _PREFIXES = frozenset(("sudo", "-E", "exec", "time", "nice", "env", "srun", "call", "@", "nohup", "retry", "set", "xargs", "wsl"))
 # A text without any of these words changes nothing that is judged.
-_SPEAKS = regex(
-    r"\bpip3?\b|\buv\b|conda|mamba|poetry|pdm|docker|podman|nerdctl|HSA_|HIP_|ROCM|ROCR|PYTORCH|TORCH|GPU|AMD|NCCL|RCCL|BNB_|FLASH|TRITON"
+_SPEAKS = re.compile(
+    r"\bpip3?\b|\buv\b|venv|virtualenv|\.sh\b|conda|mamba|poetry|pdm|docker|podman|nerdctl|HSA_|HIP_|ROCM|ROCR|PYTORCH|TORCH|GPU|AMD|NCCL|RCCL|BNB_|FLASH|TRITON"
     r"|MIOPEN|rocblas|AITER|VLLM|PIP_|UV_|pytorch|gfx\d|rocm|amdgpu|OMP_|CUDA"
     r"|--(?:mixed_precision|use_8bit_adam|load_in_[48]bit|bf16|optim|attn_implementation|quantization_bit|torch_compile)"
 )
@@ -223,7 +223,10 @@ def _venv(argv: list[str], place: Place, context: shell.Context, found: shell.Sc
         return False
     if m := _ENTERS_CONDA.match(text):
         _enter("conda:" + m[1], place, context, found)
-        return argv[1] != "run"
+        if argv[1] == "run":
+            after = argv[argv.index(m[1]) + 1 :]
+            _do(list(itertools.dropwhile(lambda word: word.startswith("-"), after)), place, context, found)
+        return True
     if argv[0] in ("source", ".") and len(argv) > 1 and argv[1].endswith("/activate"):
         _enter(_at(argv[1].rsplit("/", 2)[0], context), place, context, found)
         return True

@@ -27,7 +27,7 @@ MAX_COMMAND = 100_000
 class Used(NamedTuple):
     """A file of the repository that a command installs from: by which tool, with which extras, before which later step.
 
-    `sure`: False where the command is in a branch that may not run.
+    `sure`: False where the command is in a branch that may not run. `isolated`: pip builds it in an environment of its own.
     """
 
     tool: str
@@ -35,6 +35,7 @@ class Used(NamedTuple):
     extras: tuple[str, ...] = ()
     at: int = 0
     sure: bool = True
+    isolated: bool = True
 
 
 class Build(NamedTuple):

@@ -10,6 +10,7 @@ from rocm_doctor.lint.rules.companions import companions, outside, pythons, trit
 from rocm_doctor.lint.rules.configs import config, packages
 from rocm_doctor.lint.rules.containers import base_image, containers, dropped
 from rocm_doctor.lint.rules.cuda_only import cuda_only
+from rocm_doctor.lint.rules.installing import isolated_build, refused_together
 from rocm_doctor.lint.rules.missing import gone_nightlies, unknown_indexes, xformers
 from rocm_doctor.lint.rules.torch_build import torch_build, unsafe_indexes
 from rocm_doctor.matrix import Matrix
@@ -36,4 +37,6 @@ REPO_RULES: tuple[RepoRule, ...] = (
     config,
     built_for,
     cuda_only,
+    refused_together,
+    isolated_build,
 )

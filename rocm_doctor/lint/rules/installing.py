@@ -1,0 +1,59 @@
+"""What keeps an environment for AMD from being installed as it is declared: extras that uv refuses together, builds in isolation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocm_doctor.lint.declared import Environment, Target
+from rocm_doctor.lint.rules.findings import found
+from rocm_doctor.lint.rules.indexes import meant, wanted
+from rocm_doctor.lint.rules.torch_state import last_state
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding
+
+_CONFLICTS = "https://docs.astral.sh/uv/concepts/projects/config/#conflicting-dependencies"
+_ISOLATION = "https://pip.pypa.io/en/stable/reference/build-system/#build-isolation"
+
+
+def refused_together(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """An extra for AMD that pins another torch than an extra beside it: uv resolves all extras together and refuses both."""
+    for step in environment.steps:
+        own = next((r for r in reversed(wanted(step, target)) if r.spec.startswith("==") and "*" not in r.spec), None)
+        other = next(
+            (r for r in step.against if r.name == "torch" and meant(r, target) and r.spec.startswith("==") and "*" not in r.spec),
+            None,
+        )
+        if own and other and own.spec != other.spec and not own.url and not other.url:
+            yield found(
+                matrix,
+                "version.package-mismatch",
+                environment,
+                target,
+                [own.place, other.place],
+                row="",
+                title=f"uv refuses to lock: one extra asks for torch{own.spec}, another for torch{other.spec}",
+                cause="uv resolves all extras together unless its table of conflicts tells them apart.",
+                advice="Name the two extras in [tool.uv] conflicts.",
+                commands=(),
+                sources=(_CONFLICTS,),
+            )
+
+
+def isolated_build(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A project that pip builds with a torch of the package index, beside the ROCm torch of an environment for AMD."""
+    state = last_state(environment, matrix, target)
+    for step in environment.steps if state and state[2].build == "rocm" else ():
+        if step.builds is not None:
+            yield found(
+                matrix,
+                "version.torch-not-rocm",
+                environment,
+                target,
+                [step.builds],
+                row="",
+                severity="warning",
+                title="pip builds the project with a torch of the default package index, a CUDA build",
+                cause="The project asks for torch to be built with, and pip builds in an environment of its own.",
+                advice="Install it with --no-build-isolation once the ROCm torch is there.",
+                sources=(_ISOLATION,),
+            )

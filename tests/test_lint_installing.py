@@ -1,0 +1,115 @@
+"""What an installation really does: new environments, scripts with arguments, the Python of an image, builds in isolation, uv's extras."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_text import report, said, serious
+
+ROCM = "https://download.pytorch.org/whl/rocm6.4"
+OLD = "https://download.pytorch.org/whl/rocm5.4.2"
+IMAGE = "rocm/pytorch:rocm6.4.1_ubuntu24.04_py3.12_pytorch_release_2.6.0"
+NOT_ROCM = "version.torch-not-rocm"
+ISOLATED = "pip builds the project with a torch of the default package index, a CUDA build"
+
+
+@pytest.mark.parametrize("made", [
+    "RUN python3 -m venv /v\nENV PATH=/v/bin:$PATH\nRUN pip install accelerate", "ENV VIRTUAL_ENV=/v\nRUN uv venv /v && uv pip install accelerate",
+    "RUN python -m venv .venv && . .venv/bin/activate && pip install accelerate", "RUN virtualenv /v && /v/bin/pip install accelerate",
+    "RUN conda create -y -n x python=3.12\nRUN conda run -n x pip install accelerate", "RUN uv venv && uv pip install accelerate",
+])  # fmt: skip
+def test_a_new_environment_hides_the_torch_of_the_image(tmp_path: Path, made: str) -> None:
+    found = said(report(tmp_path / "a", {"Dockerfile": f"FROM {IMAGE}\n{made}\n"}))
+    assert [(i, s) for i, s, _ in found] == [(NOT_ROCM, "error")]
+    shared = made.replace("-m venv", "-m venv --system-site-packages").replace(
+        "virtualenv ", "virtualenv --system-site-packages "
+    )
+    shared = shared.replace("uv venv", "uv venv --system-site-packages").replace("conda create -y -n x", "true")
+    assert said(report(tmp_path / "b", {"Dockerfile": f"FROM {IMAGE}\n{shared}\n"})) == []
+    unused = {"Dockerfile": f"FROM {IMAGE}\nRUN python3 -m venv /tools && /opt/x install y\nRUN pip install accelerate\n"}
+    assert said(report(tmp_path / "c", unused)) == []
+
+
+SCRIPT = 'python3 -m venv .venv\nsource .venv/bin/activate\npip install torch=={} --index-url "$1"\n'
+
+
+@pytest.mark.parametrize("call", ["./inst.sh {}", "bash inst.sh {}", "bash -e ./inst.sh {}"])
+def test_a_script_is_run_with_its_arguments(tmp_path: Path, call: str) -> None:
+    image = f"FROM {IMAGE}\nWORKDIR /app\nCOPY . .\nRUN {call}\n"
+    wrong = {"inst.sh": SCRIPT.format("2.0.1"), "Dockerfile": image.format(OLD)}
+    assert ("version.python-unsupported", "error", "inst.sh:3") in said(report(tmp_path / "a", wrong))
+    fine = {"inst.sh": SCRIPT.format("2.9.1"), "Dockerfile": image.format(ROCM)}
+    assert said(report(tmp_path / "b", fine)) == []
+    shifting = {"inst.sh": "while [ $# -gt 0 ]; do\n  shift\ndone\n" + SCRIPT.format("2.0.1"), "Dockerfile": image.format(OLD)}
+    assert not any(s == "error" for _, s, _ in said(report(tmp_path / "c", shifting)))
+
+
+def test_a_script_that_is_not_there_leaves_the_verdict_open(tmp_path: Path) -> None:
+    found = report(tmp_path, {"Dockerfile": f"FROM {IMAGE}\nCOPY . /app\nWORKDIR /app\nRUN ./gone.sh\n"})
+    assert (found.verdict, said(found)) == ("undetermined", [])
+    assert "gone.sh is not in the repository" in found.summary
+
+
+@pytest.mark.parametrize(("image", "python", "ids"), [
+    ("python:3.13-slim", "3.10", {"version.python-unsupported"}), ("python:3.10-slim", "3.12", set()),
+    ("ubuntu:24.04", "3.10", {"version.python-unsupported"}), ("ubuntu:22.04", "3.12", set()),
+    ("ubuntu:24.04\nRUN apt-get install -y python3.10-venv", "3.12", set()),
+])  # fmt: skip
+def test_an_image_has_a_python_of_its_own(tmp_path: Path, image: str, python: str, ids: set[str]) -> None:
+    files = {"Dockerfile": f"FROM {image}\nRUN pip install torch==2.0.1 --index-url {OLD}\n"}
+    assert {f.id for f in serious(report(tmp_path, files, "gfx1030", python=python))} == ids
+
+
+@pytest.mark.parametrize(("command", "replaced"), [
+    ("poetry install", True), ("poetry run ruff check .", False), ("poetry export -o x.txt", False), ("uv sync", True), ("uv sync --no-project", False),
+    ("pip install .", True), ("pip install --no-deps .", False),
+])  # fmt: skip
+def test_commands_that_install_nothing(tmp_path: Path, command: str, replaced: bool) -> None:
+    project = '[tool.poetry]\nname = "x"\n[tool.poetry.dependencies]\ntorch = "2.9.1"\n'
+    files = {"pyproject.toml": project, "Dockerfile": f"FROM {IMAGE}\nWORKDIR /app\nCOPY . .\nRUN {command}\n"}
+    assert ((NOT_ROCM, "error", "pyproject.toml:4") in said(report(tmp_path, files))) is replaced
+
+
+def test_a_project_that_is_built_with_torch(tmp_path: Path) -> None:
+    files = {
+        "pyproject.toml": '[build-system]\nrequires = ["setuptools", "torch"]\n',
+        "setup.py": "setup(name='x', install_requires=['torch'])\n",
+    }
+    alone = serious(report(tmp_path / "a", files))
+    assert alone[0].advice.endswith(", and then the project with --no-build-isolation.")
+    for option, titles in (("", [ISOLATED]), (" --no-build-isolation", [])):
+        image = {"Dockerfile": f"FROM {IMAGE}\nWORKDIR /x\nCOPY . .\nRUN pip install{option} .\n"}
+        found = [f for f in serious(report(tmp_path / f"b{len(option)}", files | image)) if f.title == ISOLATED]
+        assert [f.title for f in found] == titles
+        assert all(f.severity == "warning" for f in found)
+
+
+UV = """[project]
+name = "x"
+version = "1"
+[project.optional-dependencies]
+cuda = ["torch=={}"]
+rocm = ["torch==2.9.1+rocm6.4"]
+[[tool.uv.index]]
+name = "amd"
+url = "https://download.pytorch.org/whl/rocm6.4"
+[tool.uv.sources]
+torch = [{{ index = "amd", extra = "rocm" }}]
+"""
+TABLE = '[tool.uv]\nconflicts = [[{ extra = "cuda" }, { extra = "rocm" }]]\n'
+
+
+def test_extras_that_uv_refuses_together(tmp_path: Path) -> None:
+    one = UV.format("2.9.1+cu126")
+    assert said(report(tmp_path / "a", {"pyproject.toml": one})) == [("version.package-mismatch", "error", "pyproject.toml:6")]
+    told = one.replace("[[tool.uv.index]]", TABLE + "[[tool.uv.index]]")
+    for text in (told, UV.format("2.9.1+rocm6.4"), one.replace("+cu126", "+cu126; sys_platform == 'win32'")):
+        assert said(report(tmp_path / str(len(text)), {"pyproject.toml": text})) == []
+    assert said(report(tmp_path / "locked", {"pyproject.toml": one, "uv.lock": "version = 1\n"})) == []
+
+
+def test_a_server_whose_wheel_is_for_cuda(tmp_path: Path) -> None:
+    text = "--extra-index-url https://download.pytorch.org/whl/rocm7.2\ntorch==2.11.0+rocm7.2\nsglang[all]==0.5.14\n"
+    found = report(tmp_path, {"requirements-rocm.txt": text}, gpu="gfx942")
+    assert said(found) == [("version.package-mismatch", "warning", "requirements-rocm.txt:3")]
