@@ -113,3 +113,36 @@ def test_a_server_whose_wheel_is_for_cuda(tmp_path: Path) -> None:
     text = "--extra-index-url https://download.pytorch.org/whl/rocm7.2\ntorch==2.11.0+rocm7.2\nsglang[all]==0.5.14\n"
     found = report(tmp_path, {"requirements-rocm.txt": text}, gpu="gfx942")
     assert said(found) == [("version.package-mismatch", "warning", "requirements-rocm.txt:3")]
+
+
+def test_functions_that_nothing_calls_may_call_each_other(tmp_path: Path) -> None:
+    text = "".join(f"f{n}() {{\n  f{(n + 1) % 9}\n  pip install peft\n}}\n" for n in range(9))
+    assert said(report(tmp_path, {"rocm/lib.sh": text})) == []
+
+
+def test_an_argument_that_a_service_leaves_open(tmp_path: Path) -> None:
+    build = "ARG DEVICE=cu126\nFROM ubuntu:24.04\nARG DEVICE\nRUN pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/${DEVICE}\n"
+    service = "services:\n  base:\n    build: {context: ., args: {VERSION: 1}}\n  rocm:\n    extends: {service: base}\n    devices: [/dev/kfd, /dev/dri]\n"
+    found = serious(report(tmp_path / "a", {"Dockerfile": build, "compose.yml": service}))
+    assert [(f.id, f.severity, f.advice) for f in found] == [
+        (NOT_ROCM, "warning", "Give the build argument DEVICE its value for ROCm in the build of the service.")
+    ]
+    given = service.replace("VERSION: 1", "DEVICE: rocm6.4")
+    assert said(report(tmp_path / "b", {"Dockerfile": build, "compose.yml": given})) == []
+
+
+def test_a_folder_that_a_variable_names_is_copied_from_a_stage(tmp_path: Path) -> None:
+    text = f"FROM ubuntu:24.04 AS app_rocm\nENV VENV=/venv\nRUN python3 -m venv /venv && /venv/bin/pip install torch==2.0.1 --index-url {OLD}\n"
+    text += "FROM ubuntu:24.04 AS rocm\nENV VENV=/venv\nCOPY --from=app_rocm $VENV $VENV\n"
+    found = said(report(tmp_path, {"Dockerfile": text}, gpu="gfx1151"))
+    assert "error" in [s for _, s, _ in found]
+
+
+def test_uv_sync_leaves_what_the_lock_has(tmp_path: Path) -> None:
+    project = '[project]\nname = "x"\nversion = "1"\ndependencies = ["torch>=2.5"]\n'
+    sync = f"FROM {IMAGE}\nWORKDIR /x\nCOPY . .\nRUN uv venv\nRUN uv sync\nRUN uv pip install peft\n"
+    assert (NOT_ROCM, "error", "pyproject.toml:4") in said(
+        report(tmp_path / "a", {"pyproject.toml": project, "Dockerfile": sync})
+    )
+    bound = project + f'[[tool.uv.index]]\nname = "r"\nurl = "{ROCM}"\n[tool.uv.sources]\ntorch = {{ index = "r" }}\n'
+    assert said(report(tmp_path / "b", {"pyproject.toml": bound, "Dockerfile": sync})) == []

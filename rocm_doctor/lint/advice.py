@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from rocm_doctor.lint.declared import Environment, Place, Step, Target
+from rocm_doctor.lint.declared import OPEN_ARGUMENT, Environment, Place, Step, Target
 from rocm_doctor.lint.proposals import Proposal, proposal
 from rocm_doctor.lint.rules.indexes import Torch, admits, wanted
 from rocm_doctor.matrix import Matrix
@@ -52,6 +52,8 @@ def for_torch(
     before: Torch | None = None,
 ) -> str:
     """How to get a ROCm torch in an environment that ends up with another one, `last`, put there by `step` in place of `before`."""
+    if argument := next((p.message.split()[0] for p in environment.unresolved if p.message.endswith(OPEN_ARGUMENT)), ""):
+        return f"Give the build argument {argument} its value for ROCm in the build of the service."
     by = manager(environment, step)
     found = proposal(environment, target, matrix, in_file=by not in ("package", "script"))
     if found is None:
@@ -181,6 +183,8 @@ def _uv(environment: Environment, found: Proposal) -> str:
 
 def _bound(environment: Environment, found: Proposal) -> str:
     """The tables of uv that bind the torch of an extra for AMD, or of a project that is for AMD as a whole."""
+    if environment.sort != "project":
+        return f"Install an extra or a group of the project that takes torch from a ROCm index, such as {found.index} ({_listed(found)})."
     extra = environment.labels[0] if environment.labels else ""
     needs = ", ".join(_extra(found))
     return f"Bind torch to a ROCm index: name {needs} among the dependencies{f' of the extra {extra}' if extra else ''}; {_sources(found, extra)}. Then lock again."

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Environment, Index, Place, Purpose, Repository, Setting, Step
+from rocm_doctor.lint.declared import OPEN_ARGUMENT, Environment, Index, Place, Purpose, ReadProblem, Repository, Setting, Step
 from rocm_doctor.lint.environments.purpose import with_purpose
 from rocm_doctor.lint.environments.words import Kind, named, words_of
 from rocm_doctor.lint.readers import (
@@ -198,6 +197,9 @@ def _services(tree: Tree, path: str, built: set[tuple[Build, str]]) -> Iterator[
                     one, name=f"{service.name} by {build.dockerfile}", labels=(*service.labels, *one.labels),
                     purpose=own if own.kind == "amd" else one.purpose,
                 )  # fmt: skip
+            if own.kind == "amd" and (argument := dockerfile.for_others(tree, build)):
+                problem = ReadProblem(service.place, f"{argument} {OPEN_ARGUMENT}")
+                one = msgspec.structs.replace(one, unresolved=(*one.unresolved, problem))
             built.add((build, own.kind))
             yield one, used
         words = with_purpose(image[-1][0], frozenset()).purpose if image else Purpose()
@@ -245,8 +247,7 @@ def _script(tree: Tree, path: str) -> Iterator[Made]:
         if kind == "amd" or kind in branches:
             found = shell.new()
             script.read(text, Place(path, 1), shell.checkout(tree, folder_of(path), {}, kind), found)
-            if not _BUILDS.search(text):
-                found.variables[:] = [s for s in found.variables if "gfx" not in s.value or f"export {s.name}" in text]
+            script.drop_other_lists(text, found, 0)
             made[kind] = _of_script(path, Place(path, 1), found), found.used
             if kind == "amd":
                 yield from _images(tree, made[kind][0], found)
@@ -272,13 +273,7 @@ def _script(tree: Tree, path: str) -> Iterator[Made]:
             yield msgspec.structs.replace(one, name=f"{path} branch {kind}", purpose=purpose), used
 
 
-_ZLUDA = regex(r"\bzluda", re.I)
-# What compiles code for GPUs: a list of them in a script without any of it is for something else, such as what is downloaded.
-_BUILDS = regex(
-    r"\b(?:cmake|make|ninja|hipcc|amdclang\S*|clang\S*|meson|bazel|setup\.py|(?:pip\d?|uv) (?:install|wheel|pip install|build|sync)|build\w*|docker)\b"
-    r"|--offload-arch|install_\w+\.sh",
-    re.I,
-)
+_ZLUDA = re.compile(r"\bzluda", re.I)
 
 
 def _only_torch(made: dict[Kind, Made]) -> Kind | None:

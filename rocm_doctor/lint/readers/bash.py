@@ -63,7 +63,7 @@ def commands(file: str, text: str, first: int, names: dict[str, str], kind: Kind
     reading.find_functions(root)
     yield from reading.of(root, (), 0)
     # A function that the text does not call may be called by another one.
-    for name, body in reading.functions.items():
+    for name, body in [*reading.functions.items()]:
         if name not in reading.called:
             yield from reading.of(body, (Arm(body.start_byte, first, f"{name} is called"),), 0)
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Setting
+from rocm_doctor.lint.environments.words import named
 from rocm_doctor.lint.readers import bash, script, shell
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
 from rocm_doctor.lint.readers.shell import Build, Used
@@ -57,6 +58,16 @@ def environments(tree: Tree, path: str, build: Build | None = None) -> Iterator[
         name = path if len(leaves) == 1 else f"{path} stage {stage.name or stages.index(stage)}"
         open_ = frozenset(m[1] for m in _ARGUMENT.finditer(text)) - given.keys()
         yield _built(tree, stage, name, by_name, shell.Context(tree, folder, {**arguments, "WORKDIR": "/"}, {}, arguments=open_))
+
+
+def for_others(tree: Tree, build: Build) -> str:
+    """A build argument whose default is for other hardware than AMD's, and that the build is not given; empty where there is none."""
+    given = dict(build.arguments)
+    for verb, words, _ in instructions(build.dockerfile, tree.text(build.dockerfile) or ""):
+        name, _, default = words.partition("=")
+        if verb == "ARG" and name.strip() not in given and named(default)[0] not in ("neutral", "amd"):
+            return name.strip()
+    return ""
 
 
 def _is_below(stage: Stage, stages: list[Stage], by_name: dict[str, Stage]) -> bool:

@@ -164,6 +164,20 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
         found.steps.extend([step] if step else [])
 
 
+# What compiles code for GPUs: a list of them in a script without any of it is for something else, such as what is downloaded.
+_BUILDS = re.compile(
+    r"\b(?:cmake|make|ninja|hipcc|amdclang\S*|clang\S*|meson|bazel|setup\.py|(?:pip\d?|uv) (?:install|wheel|pip install|build|sync)|build\w*|docker)\b"
+    r"|--offload-arch|install_\w+\.sh",
+    re.I,
+)
+
+
+def drop_other_lists(text: str, found: shell.Script, first: int) -> None:
+    """Drop the lists of GPUs that a script sets, from the `first` variable on, where it builds nothing and exports none of them."""
+    if not _BUILDS.search(text):
+        found.variables[first:] = [s for s in found.variables[first:] if "gfx" not in s.value or f"export {s.name}" in text]
+
+
 _MAX_CALLS = 6
 _SHIFTS = re.compile(r"^\s*shift\b|\bgetopts?\b", re.M)
 
@@ -191,8 +205,10 @@ def _call(name: str, argv: list[str], place: Place, context: shell.Context, foun
     after = [] if _SHIFTS.search(text) else argv[argv.index(name) + 1 :]
     context.names.update({str(n): word for n, word in enumerate(after[:9], 1)})
     context.names["@"] = "\0".join(after)[:MAX_VALUE]
+    first = len(found.variables)
     start = posixpath.dirname(posixpath.normpath(posixpath.join("/", context.names.get("WORKDIR", "/"), name)))
     read(text, Place(path, 1), context._replace(start=start, reading=(*context.reading, path)), found)
+    drop_other_lists(text, found, first)
     _restored(context.names, before, whole=argv[0] not in ("source", "."))
 
 
@@ -232,8 +248,12 @@ def _venv(argv: list[str], place: Place, context: shell.Context, found: shell.Sc
         return True
     if argv[0].count("/") > 1 and "/bin/" in argv[0]:
         _enter(_at(argv[0].rsplit("/bin/", 1)[0], context), place, context, found)
-    elif text.startswith("uv pip") and "--system" not in argv:
+    elif re.match(r"uv (?:pip|sync|run|add)\b", text) and "--system" not in argv:
         _enter(_at(".venv", context), place, context, found)
+    if text.startswith("uv sync") and "--inexact" not in argv and "UV_PROJECT_ENVIRONMENT" not in context.names:
+        project = context.path("pyproject.toml")  # its environment has what the lock has, and nothing else
+        if project and context.tree.is_file(project):
+            found.steps.append(Step("system", place, removed=_OF_TORCH))
     return False
 
 

@@ -11,11 +11,12 @@ from rocm_doctor import versions
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Setting, Target
+from rocm_doctor.lint.environments.purpose import is_hosted
 from rocm_doctor.lint.environments.words import holds
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Finding
+from rocm_doctor.model import Finding, Severity
 from rocm_doctor.rules.build import build_of
 
 _VARIABLE = regex(r"(?:^|_)(?:GFX\w*|(?:ROCM_|GPU_|HIP_)?ARCHS?|(?:AMD)?GPU_TARGETS?|TARGETS|ARCHITECTURES)$", re.I)
@@ -37,7 +38,9 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
     for s in left:
         one = _left_out(environment, target, matrix, s.place, f"{s.name}={s.value}", _remedy(s, target))
         aside = bool(s.argument) or part or environment.sort == "job" or s.name.islower() or (s.name, s.value) in given
-        yield msgspec.structs.replace(one, severity="warning") if aside else _choice(one, target)
+        # What a hosted job builds for is a part of a release.
+        weight: Severity = "note" if s.name.islower() and is_hosted(environment) else "warning"
+        yield msgspec.structs.replace(one, severity=weight) if aside else _choice(one, target)
     seen: set[str] = set()
     state = last_state(environment, matrix, target)
     known = state is not None and (build := build_of(matrix, state[2].local)) is not None and bool(build.gfx)
