@@ -60,7 +60,7 @@ def for_torch(
         python = (
             f" for Python {environment.python.value}" if environment.python and environment.python.value[:1].isdigit() else ""
         )
-        return f"No ROCm build of torch in the range that is asked for{python} serves {target.gpu}; `rocm-doctor plan` says what would."
+        return f"No ROCm build of torch{python} in the range that is asked for serves {target.gpu}; `rocm-doctor plan` says what would."
     kept = before if before is not None and before.build == "rocm" else None
     amd = environment.purpose.kind == "amd"
     said = _for_amd(by, environment, step, found, last, kept, target) if amd else _beside(by, environment, step, found)

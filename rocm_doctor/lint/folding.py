@@ -27,12 +27,14 @@ def of_one_environment(findings: Iterable[Finding]) -> list[Finding]:
     """What is said twice of one environment (4-bit, and the 8-bit optimizer, want the same library): the worse one, with all
     lines.
     """
-    kept: dict[tuple[str, str], Finding] = {}
+    kept: dict[tuple[str, ...], Finding] = {}
     for one in findings:
-        first = kept.setdefault((one.id, one.subject), one)
+        # An extra that uv refuses, and a package for CUDA in it, are two.
+        key = (one.id, one.subject, one.severity if one.id == "version.package-mismatch" else "")
+        first = kept.setdefault(key, one)
         worse = one if _SEVERE.index(one.severity) < _SEVERE.index(first.severity) else first
         evidence = tuple(dict.fromkeys((*worse.evidence, *first.evidence, *one.evidence)))
-        kept[one.id, one.subject] = msgspec.structs.replace(worse, evidence=_target_last(evidence))
+        kept[key] = msgspec.structs.replace(worse, evidence=_target_last(evidence))
     return list(kept.values())
 
 

@@ -24,15 +24,21 @@ def open_question(environments: Iterable[Environment], target: Target, matrix: M
     It has to be a torch, or where nothing brings torch, what is built for the GPU. One environment does not vouch for another.
     """
     last = [(one, last_state(one, matrix, target)) for one in environments]
+    meant = [
+        (one, state)
+        for one, state in last
+        if one.purpose.kind == "amd" and one.sort not in ("job", "text") and not in_example(one)
+    ]
+    unread = next((f"{one.name}: {p.message}" for one, state in meant if state is None for p in one.unresolved), "")
     if any(state for one, state in last if one.sort != "text"):
-        doubts = [_doubt(one, state[2], target, matrix) for one, state in last if state and _may_serve(one, state[2])]
-        return next(filter(None, doubts), "") if doubts else "no environment ends up with a ROCm torch"
+        doubts = [
+            _doubt(one, state[2], target, matrix) for one, state in meant if state and state[2].build in ("rocm", "unknown")
+        ]
+        return next(filter(None, doubts), unread) if doubts else "no environment ends up with a ROCm torch"
+    if unread:
+        return unread
     built = any(covers(targets_of(s), target.gpu) for one, _ in last if one.sort != "job" for s in lists(one))
     return "" if built else f"nothing is known to bring code for {target.gpu}"
-
-
-def _may_serve(one: Environment, torch: Torch) -> bool:
-    return one.purpose.kind == "amd" and one.sort not in ("job", "text") and torch.build == "rocm" and not in_example(one)
 
 
 def _doubt(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> str:

@@ -157,7 +157,8 @@ def _one_for_each_target(general: Sequence[Judged], any_amd: bool, repository: R
         found = first.finding
         doubt = open_ or not is_settled(found, first.environment) or target.place is None
         severity: Severity = "warning" if doubt or found.severity != "error" else "error"
-        if target.place is None and (repository.unread or (open_ and repository.first)):
+        beside = any_amd and first.environment.sort in ("project", "requirements", "conda")
+        if target.place is None and (beside or repository.unread or (open_ and repository.first)):
             severity = "note"
         title = found.title if any_amd else f"no environment for AMD GPUs{' is declared' if mention else ''}: {found.title}"
         made.append(

@@ -14,6 +14,7 @@ from rocm_doctor.lint.declared import Environment, Place, Setting, Target
 from rocm_doctor.lint.environments.purpose import is_hosted
 from rocm_doctor.lint.environments.words import holds
 from rocm_doctor.lint.rules.findings import found
+from rocm_doctor.lint.rules.indexes import known_index
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Severity
@@ -114,6 +115,8 @@ def _too_old(url: str, target: Target, matrix: Matrix) -> str:
     named = _OF_PYTORCH.search(url)
     if named is None:
         return ""
+    if not known_index(matrix, named[1]):
+        return ""  # that there is no such index is said
     built = sorted((b for b in matrix.torch if b.gfx and versions.parse(b.rocm)), key=lambda b: versions.sort_key(b.rocm))
     upto = [b for b in built if versions.sort_key(b.rocm) <= versions.sort_key(named[1] + ".99")] or built[:1]
     return f"the index {url} (ROCm {named[1]})" if upto and not any(target.gpu in b.gfx for b in upto) else ""

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from rocm_doctor import versions
-from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.lint.advice import for_torch
 from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import known_index, meant, pinned, sources
+from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
 
@@ -35,7 +36,7 @@ def unknown_indexes(environment: Environment, target: Target, matrix: Matrix) ->
                 title=f"rocm{named[1]}: no such index is known to the matrix",
                 cause=f"PyTorch's ROCm indexes near it are {_near(matrix, named[1])}. "
                 "At an address that does not exist the installer finds no torch.",
-                advice="Take an index that is known, or bring the matrix up to date.",
+                advice=f"Name an index that exists: {_near(matrix, named[1])}.",
                 sources=(_INDEXES,),
             )
 
@@ -64,9 +65,16 @@ def gone_nightlies(environment: Environment, target: Target, matrix: Matrix) -> 
                     confidence="medium",
                     title=f"the nightly build of {'-'.join(day.groups())} of {r.name} is no longer on its index",
                     cause="PyTorch's index keeps nightly builds for two to three months.",
-                    advice="Pin a release, or name the wheel by its address.",
+                    advice=_instead(environment, step, target, matrix),
                     sources=_NIGHTLY_SOURCES,
                 )
+
+
+def _instead(environment: Environment, step: Step, target: Target, matrix: Matrix) -> str:
+    state = last_state(environment, matrix, target)
+    if state is None or environment.purpose.kind != "amd":
+        return "Pin a release, or name the wheel by its address."
+    return for_torch(environment, target, matrix, step, state[2])
 
 
 def _age(day: re.Match[str], matrix: Matrix) -> int:
