@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import OPEN_ARGUMENT, Environment, Index, Place, Purpose, ReadProblem, Repository, Setting, Step
 from rocm_doctor.lint.environments.purpose import with_purpose
 from rocm_doctor.lint.environments.words import Kind, named, words_of
@@ -95,9 +96,7 @@ _NEEDED = re.compile(
 _NEEDED_ON_WINDOWS = re.compile(
     rb"rocm/windows|rocm[^\n]{0,120}win_amd64|win_amd64[^\n]{0,120}rocm|rocm\.nightlies\.amd\.com|repo\.amd\.com/rocm/whl"
 )
-_TELLS = re.compile(
-    r"pytorch\.org/get-started|\binstall(?:ing)?\W{1,4}(?:the )?(?:appropriate |right |correct )?\[?PyTorch", re.I
-)
+_TELLS = regex(r"pytorch\.org/get-started|\binstall(?:ing)?\W{1,4}(?:the )?(?:appropriate |right |correct )?\[?PyTorch", re.I)
 
 
 def _told_first(tree: Tree) -> Place | None:
@@ -273,7 +272,7 @@ def _script(tree: Tree, path: str) -> Iterator[Made]:
             yield msgspec.structs.replace(one, name=f"{path} branch {kind}", purpose=purpose), used
 
 
-_ZLUDA = re.compile(r"\bzluda", re.I)
+_ZLUDA = regex(r"\bzluda", re.I)
 
 
 def _only_torch(made: dict[Kind, Made]) -> Kind | None:

@@ -99,7 +99,7 @@ KINDS: tuple[tuple[str, str], ...] = (
 # Names that begin like a Dockerfile and are something else.
 _PICTURES = ("*.png", "*.jpg", "*.svg", "*.md", "*.rst", "*.py", "*.sh", "*.j2", "*.tmpl", "*.html", "*.lock")
 _NEVER = ("*.dockerignore", "*/package.json", "*/package-lock.json", "*/tsconfig*.json", "*.min.json")
-_SUFFIXES = re.compile(
+_SUFFIXES = regex(
     r"(?:^|/)(?:gnu)?makefile(?:[.-][\w-]+)?$|compose[\w.-]*\.ya?ml\.(?:template|tmpl|example|sample|dist)$|\.mk$|(?:^|/)\.?justfile$|\.(?:txt|cmake|in|toml|lock|ya?ml|json|sh|bash|slurm|sbatch|bat|cmd|ps1|env|md|rst|ipynb|py|cfg)$|dockerfile|containerfile|(?:^|/)\.env"
     r"|(?:^|/)pipfile$"
 )

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import REPLACED_BLAS, UNKNOWN_LIST, Index, Place, ReadProblem, Setting, Step
 from rocm_doctor.lint.environments.branches import runs, targets
 from rocm_doctor.lint.readers import bash, shell
@@ -21,7 +22,7 @@ MAX_COMMANDS, MAX_TEXT = bash.MAX_COMMANDS, bash.MAX_TEXT
 MAX_VALUE = 500
 _PREFIXES = frozenset(("sudo", "-E", "exec", "time", "nice", "env", "srun", "call", "@", "nohup", "retry", "set", "xargs", "wsl"))
 # A text without any of these words changes nothing that is judged.
-_SPEAKS = re.compile(
+_SPEAKS = regex(
     r"\bpip3?\b|\buv\b|venv|virtualenv|\.sh\b|conda|mamba|poetry|pdm|docker|podman|nerdctl|HSA_|HIP_|ROCM|ROCR|PYTORCH|TORCH|GPU|AMD|NCCL|RCCL|BNB_|FLASH|TRITON"
     r"|MIOPEN|rocblas|AITER|VLLM|PIP_|UV_|pytorch|gfx\d|rocm|amdgpu|OMP_|CUDA"
     r"|--(?:mixed_precision|use_8bit_adam|load_in_[48]bit|bf16|optim|attn_implementation|quantization_bit|torch_compile)"
@@ -165,7 +166,7 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
 
 
 # What compiles code for GPUs: a list of them in a script without any of it is for something else, such as what is downloaded.
-_BUILDS = re.compile(
+_BUILDS = regex(
     r"\b(?:cmake|make|ninja|hipcc|amdclang\S*|clang\S*|meson|bazel|setup\.py|(?:pip\d?|uv) (?:install|wheel|pip install|build|sync)|build\w*|docker)\b"
     r"|--offload-arch|install_\w+\.sh",
     re.I,
@@ -179,7 +180,7 @@ def drop_other_lists(text: str, found: shell.Script, first: int) -> None:
 
 
 _MAX_CALLS = 6
-_SHIFTS = re.compile(r"^\s*shift\b|\bgetopts?\b", re.M)
+_SHIFTS = regex(r"^\s*shift\b|\bgetopts?\b", re.M)
 
 
 def _called(argv: list[str], context: shell.Context) -> str:
@@ -219,9 +220,9 @@ def _restored(names: dict[str, str], before: dict[str, str], *, whole: bool) -> 
     names.update(before if whole else {name: before[name] for name in ("@", *"123456789") if name in before})
 
 
-_MAKES_VENV = re.compile(r"(?:\S*python[\d.]*(?: -\w)* -m venv|(?:\S*/)?virtualenv|uv venv)(?: |$)")
-_MAKES_CONDA = re.compile(r"(?:\S*/)?(?:conda|mamba|micromamba) create\b.* (?:-n|--name)[ =](\S+)")
-_ENTERS_CONDA = re.compile(r"(?:(?:conda|mamba|micromamba|source) activate|(?:\S*/)?conda run (?:-n|--name)) (\S+)")
+_MAKES_VENV = regex(r"(?:\S*python[\d.]*(?: -\w)* -m venv|(?:\S*/)?virtualenv|uv venv)(?: |$)")
+_MAKES_CONDA = regex(r"(?:\S*/)?(?:conda|mamba|micromamba) create\b.* (?:-n|--name)[ =](\S+)")
+_ENTERS_CONDA = regex(r"(?:(?:conda|mamba|micromamba|source) activate|(?:\S*/)?conda run (?:-n|--name)) (\S+)")
 _OF_TORCH = ("torch", "torchvision", "torchaudio")
 
 
@@ -282,7 +283,7 @@ def entered(place: Place, context: shell.Context, found: shell.Script) -> None:
             _enter(folder, place, context, found)
 
 
-_CONTAINERS = re.compile(r"docker|podman|nerdctl|buildah|\$\{?\w*(?:CONTAINER|DOCKER|PODMAN|ENGINE|RUNTIME)\w*\}?", re.I)
+_CONTAINERS = regex(r"docker|podman|nerdctl|buildah|\$\{?\w*(?:CONTAINER|DOCKER|PODMAN|ENGINE|RUNTIME)\w*\}?", re.I)
 
 
 def _built(argv: list[str], context: shell.Context) -> Iterator[shell.Build]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rocm_doctor import versions
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.advice import for_torch
 from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
 from rocm_doctor.lint.rules.findings import found
