@@ -79,6 +79,20 @@ def plant_pageable():
     stages["rate-copies"] = without  # noqa: F821
 
 
+def plant_peer():
+    """The GPUs have no access to each other, and what is copied between them goes through pageable memory of the host."""
+    from rocm_doctor_workers.bench import memory
+
+    def without(context):
+        cuda, usual = context.torch.cuda, memory.rate
+        cuda.can_device_access_peer = lambda *_: False
+        here, there = (context.torch.empty(memory.COPY, dtype=context.torch.uint8, device=f"cuda:{n}") for n in (0, 1))
+        memory.rate = lambda context, name, unit, _, *rest: usual(context, name, unit, lambda: there.copy_(here.cpu()), *rest)
+        return memory.peer(context)
+
+    stages["rate-peer"] = without  # noqa: F821
+
+
 def plant_loader():
     """Each sample takes 20 ms to make."""
     from rocm_doctor_workers.bench import loader

@@ -29,7 +29,7 @@ class WorkerError(Exception):
 
 
 class Hello(msgspec.Struct, frozen=True):
-    """The GPU that the worker found, and the packages."""
+    """The GPU that the worker found, the packages, and how long the start took."""
 
     torch: str
     device: str
@@ -38,6 +38,7 @@ class Hello(msgspec.Struct, frozen=True):
     gfx: str = ""
     total: int = 0
     context: int = 0
+    start_seconds: float = 0.0
 
 
 class Worker:
@@ -64,6 +65,7 @@ class Worker:
 
     def start(self) -> Hello:
         """Start the worker and wait for its greeting. Raises WorkerError."""
+        began = time.monotonic()
         self.number += 1
         self.asks.touch()
         self.results.touch()
@@ -74,7 +76,7 @@ class Worker:
             words = [w for w in process.done(self.child).stderr.splitlines() if w.strip()]
             self.stop()
             raise WorkerError(words[-1] if words else "the worker did not start")
-        return msgspec.convert(line["hello"], Hello)
+        return msgspec.convert({**line["hello"], "start_seconds": time.monotonic() - began}, Hello)
 
     def measure(self, choice: Choice, warm: int, steps: int) -> Measured:
         """One configuration; a death or a time-out is its error, and the next one gets a new worker.

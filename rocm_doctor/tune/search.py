@@ -1,4 +1,4 @@
-"""The search: each factor alone at one micro-batch, then the micro-batches with the better values, halved until the longest runs.
+"""The search: each factor alone, then what promises to be the fastest after the runs so far (guess.py), then long runs of the fastest.
 
 Short runs of a few steps decide what is dropped, long ones what wins. A configuration that is not predicted to fit is never measured.
 
@@ -8,13 +8,15 @@ counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Set
 
 import msgspec
 
 from rocm_doctor.fit.card import Card
 from rocm_doctor.fit.job import Job
-from rocm_doctor.tune.space import FACTORS, Choice, Space, fits, predicted
+from rocm_doctor.tune.guess import Guesses
+from rocm_doctor.tune.space import FACTORS, Choice, Space, fits
 
 SHORT, LONG = (1, 2), (1, 4)
 """Warm-up steps and measured steps of a short and a long run."""
@@ -22,8 +24,12 @@ FINALISTS = 3
 """So many configurations get a long run."""
 NEAR = 0.06
 """Runs closer than this may differ by chance."""
-CLOSE = 0.03
-"""Two values of a factor closer than this are both kept for the next round, for one factor."""
+PART = 0.15
+"""So many runs, as a part of all configurations that fit, go to what promises to be the fastest."""
+HOPE, GAIN = 1.5, 0.01
+"""A configuration promises what is expected of it and so many standard deviations more. If that is less than this part above the fastest, it is
+not run.
+"""
 
 
 class Measured(msgspec.Struct, frozen=True):
@@ -48,8 +54,6 @@ class Effect(msgspec.Struct, frozen=True):
     against: str
     change: float
     """0.2: a fifth faster than the base."""
-    more_memory: bool = False
-    """It is predicted to take more memory: a small gain is not worth a smaller micro-batch."""
 
 
 class Tuned(msgspec.Struct, frozen=True):
@@ -96,28 +100,24 @@ class Runs:
 
 def tune(space: Space, base: Job, card: Card, ask: Ask) -> Tuned:
     """Raises NothingFits, or RuntimeError if no run gave a figure."""
-    runs = Runs(ask)
-    start, unfit = _start(space, base, card)
+    runs, able = Runs(ask), {one for one in space.every() if fits(one, base, card)}
+    start = _start(space, able)
     ask(start, *SHORT)  # not counted: the first run of a process also pays for the libraries' start
-    first = runs.measured(start)
-    effects = [effect for name in FACTORS for effect in _alone(space, name, first, base, card, runs, unfit)]
-    for settings in _winners(space, start, effects):
-        _ladder(space, settings, base, card, runs, unfit)
+    runs.measured(start)
+    effects = [effect for name in FACTORS for effect in _alone(space, name, start, able, runs)]
+    _promising(able, runs)
     best = _finals(runs)
-    return Tuned(best, tuple(runs.all), tuple(effects), tuple(dict.fromkeys(unfit)))
+    return Tuned(best, tuple(runs.all), tuple(effects), tuple(one for one in space.every() if one not in able))
 
 
-def _start(space: Space, base: Job, card: Card) -> tuple[Choice, list[Choice]]:
+def _start(space: Space, able: Set[Choice]) -> Choice:
     """The first values of all factors at the largest micro-batch that fits; with what buys room if nothing fits without."""
-    unfit: list[Choice] = []
     first = space.of(1, **{name: getattr(space, name)[0] for name in FACTORS})
-    for roomy in _rooms(first, space):
-        for batch in reversed(space.batches):
-            choice = space.at(batch, roomy)
-            if fits(choice, base, card):
-                return choice, unfit
-            unfit.append(choice)
-    raise NothingFits("no configuration is predicted to fit; `rocm-doctor fit` says what would")
+    found = (space.at(batch, roomy) for roomy in _rooms(first, space) for batch in reversed(space.batches))
+    start = next((one for one in found if one in able), None)
+    if start is None:
+        raise NothingFits("no configuration is predicted to fit; `rocm-doctor fit` says what would")
+    return start
 
 
 def _rooms(settings: Choice, space: Space) -> list[Choice]:
@@ -130,72 +130,39 @@ def _rooms(settings: Choice, space: Space) -> list[Choice]:
     return list(dict.fromkeys(made))
 
 
-def _alone(space: Space, name: str, first: Measured, base: Job, card: Card, runs: Runs, unfit: list[Choice]) -> Iterable[Effect]:
+def _alone(space: Space, name: str, start: Choice, able: Set[Choice], runs: Runs) -> Iterator[Effect]:
     """The other values of one factor against the base, at the largest micro-batch at which both fit."""
     for value in getattr(space, name):
-        pairs = _pairs(space, first.choice, name, value)
-        pair = next((one for one in pairs if _able(one[1], base, card, unfit) and fits(one[0], base, card)), None)
-        if value == getattr(first.choice, name) or pair is None:
+        pair = next((pair for pair in _pairs(space, start, name, value) if able >= set(pair)), None)
+        if value == getattr(start, name) or pair is None:
             continue
         against, found = map(runs.measured, pair)
         if abs(found.tokens_s - against.tokens_s) < NEAR * against.tokens_s:
             against, found = (runs.measured(one, 2) for one in pair)
         if against.tokens_s and found.tokens_s:
-            change = found.tokens_s / against.tokens_s - 1
-            more = predicted(pair[1], base, card) > predicted(pair[0], base, card)
-            yield Effect(name, str(value), str(getattr(pair[0], name)), round(change, 4), more)
+            yield Effect(name, str(value), str(getattr(pair[0], name)), round(found.tokens_s / against.tokens_s - 1, 4))
 
 
-def _pairs(space: Space, first: Choice, name: str, value: object) -> Iterator[tuple[Choice, Choice]]:
-    """A configuration, and the same with the value; those that need the most room last."""
-    for roomy in _rooms(first, space):
-        for batch in reversed(space.batches):
+def _pairs(space: Space, start: Choice, name: str, value: object) -> Iterator[tuple[Choice, Choice]]:
+    """A configuration, and the same with the value. Large micro-batches first, since there the GPU decides; of them those that need the most
+    room last.
+    """
+    for batch in reversed(space.batches):
+        for roomy in _rooms(start, space):
             plain = space.at(batch, roomy)
-            if batch <= first.batch and getattr(plain, name) != value:
+            if batch <= start.batch and getattr(plain, name) != value:
                 yield plain, msgspec.structs.replace(plain, **{name: value})
 
 
-def _winners(space: Space, start: Choice, effects: Sequence[Effect]) -> list[Choice]:
-    """The base with the better value of each factor; the same without what takes more memory, which may leave room for a larger
-    micro-batch; and the same with the other value of the closest call.
-    """
-    values = {one: next(v for v in getattr(space, one.factor) if str(v) == one.value) for one in effects}
-    ranked = sorted(effects, key=lambda one: one.change)
-    better = _with(start, {one.factor: values[one] for one in ranked if one.change > 0})
-    light = _with(start, {one.factor: values[one] for one in ranked if one.change > 0 and not one.more_memory})
-    close = min((one for one in effects if abs(one.change) < CLOSE), key=lambda one: abs(one.change), default=None)
-    other = (
-        _with(better, {close.factor: getattr(start, close.factor) if close.change > 0 else values[close]}) if close else better
-    )
-    return list(dict.fromkeys((better, light, other)))
-
-
-def _with(choice: Choice, factors: dict[str, object]) -> Choice:
-    return msgspec.structs.replace(choice, **factors)
-
-
-def _ladder(space: Space, settings: Choice, base: Job, card: Card, runs: Runs, unfit: list[Choice]) -> None:
-    """The micro-batches from the largest that fits downwards, until they are slower than the fastest so far twice; what buys room only
-    for larger ones.
-    """
-    held = worse = 0
-    for roomy in _rooms(settings, space):
-        able = [space.at(batch, roomy) for batch in reversed(space.batches) if batch > held]
-        able = [choice for choice in able if _able(choice, base, card, unfit)]
-        for choice in able:
-            best = runs.ranked()[0].tokens_s if any(one.tokens_s for one in runs.all) else 0.0
-            worse = worse + 1 if runs.measured(choice).tokens_s < best else 0
-            if worse == 2:
-                break
-        held = max([held, *(choice.batch for choice in able)])
-        worse = min(worse, 1)
-
-
-def _able(choice: Choice, base: Job, card: Card, unfit: list[Choice]) -> bool:
-    """Whether a configuration is predicted to fit; if not, it is noted."""
-    able = fits(choice, base, card)
-    unfit += [] if able else [choice]
-    return able
+def _promising(able: Set[Choice], runs: Runs) -> None:
+    """Run what promises to be the fastest after all runs so far, until nothing does."""
+    for _ in range(math.ceil(PART * len(able))):
+        speeds = {one.choice: one.tokens_s for one in runs.ranked()}
+        guesses, left = Guesses(speeds), able - {one.choice for one in runs.all}
+        promise, best = max(((guesses.best(one, HOPE), one) for one in left), default=(0.0, None))
+        if best is None or promise < (1 + GAIN) * max(speeds.values()):
+            return
+        runs.measured(best)
 
 
 def _finals(runs: Runs) -> Measured:

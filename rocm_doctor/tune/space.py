@@ -100,8 +100,3 @@ def fits(choice: Choice, base: Job, card: Card) -> bool:
     if card.available is None or verdict(estimate, card) not in ("fits", "tight"):
         return False
     return estimate.peak_allocated_bytes * (1 + estimate.error_bound.allocated) <= card.available * (1 - MARGIN)
-
-
-def predicted(choice: Choice, base: Job, card: Card) -> int:
-    """The predicted peak in bytes."""
-    return by_arithmetic(job_of(choice, base), card).peak_allocated_bytes

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import cycle
 from typing import Any, NamedTuple
 
 from ..smoke.context import StageContext
@@ -22,20 +23,22 @@ SAMPLE_SECONDS = 0.001
 """Seconds of one sample: short enough to fall between two disturbances."""
 PART_SECONDS = 0.02
 """Seconds after which a part of a round ends, whatever it has."""
-ROUNDS = {QUICK: 24, WHOLE: 40}
-"""Rounds of a run: one after each other figure, and the rest at the end."""
-BUFFER = 64 << 20
+ROUNDS = {QUICK: 32, WHOLE: 100}
+"""Rounds of a run: some after each other figure, and the rest at the end."""
+AT_ONCE = {QUICK: 1, WHOLE: 4}
+"""Rounds after one other figure."""
+PIECE, PIECES = 32 << 20, 8
+"""Bytes of a copy, and so many of them: more than a processor's cache."""
 MICRO = 1e6
 
 
 class Part(NamedTuple):
-    """One figure of a round. `sample` returns one value; `renew` prepares a round."""
+    """One figure of a round. `sample` returns one value."""
 
     name: str
     unit: str
     sample: Callable[[], float]
     detail: dict[str, Any]
-    renew: Callable[[], Any] = int
 
     @property
     def fastest(self) -> Callable[..., float]:
@@ -68,7 +71,6 @@ class Rounds:
 
 def sampled(part: Part) -> list[float]:
     """The samples of one part in one round; at least one."""
-    part.renew()
     found: list[float] = []
     until = time.perf_counter() + PART_SECONDS
     while not found or (len(found) < SAMPLES and time.perf_counter() < until):
@@ -77,8 +79,13 @@ def sampled(part: Part) -> list[float]:
 
 
 def begin(context: StageContext) -> None:
-    """Have a round run after each figure that follows."""
-    context.keep("between", list).append(lambda: rounds_of(context).one())
+    """Have rounds run after each figure that follows."""
+
+    def some() -> None:
+        for _ in range(AT_ONCE[context.level]):
+            rounds_of(context).one()
+
+    context.keep("between", list).append(some)
 
 
 def rounds_of(context: StageContext) -> Rounds:
@@ -133,8 +140,8 @@ def micro(seconds: float) -> float:
 
 
 def gigabytes(seconds: float) -> float:
-    """GB/s of a copy of the buffer."""
-    return BUFFER / 1e9 / seconds
+    """GB/s of a copy of a piece."""
+    return PIECE / 1e9 / seconds
 
 
 def clocked(context: StageContext, action: Callable[[], Any], value: Callable[[float], float]) -> Callable[[], float]:
@@ -146,14 +153,12 @@ def clocked(context: StageContext, action: Callable[[], Any], value: Callable[[f
 
 
 def pageable(context: StageContext) -> Iterator[Part]:
-    """Copies to the device and back. Each round has a new buffer: where its pages lie decides more than the time does."""
+    """Copies to the device and back, each sample of the next piece of the host's memory: the copies are to be as fast as its pages on the
+    whole, and no cache may hold them.
+    """
     torch = context.torch
-    there = torch.empty(BUFFER, dtype=torch.uint8, device=context.device)
-    here = [torch.zeros(BUFFER, dtype=torch.uint8)]
-
-    def renew() -> None:
-        here[0] = torch.zeros(BUFFER, dtype=torch.uint8)
-
-    about = {"bytes": BUFFER, "pinned": False}
-    yield Part("host-to-device-pageable", "GB/s", clocked(context, lambda: there.copy_(here[0]), gigabytes), about, renew)
-    yield Part("device-to-host-pageable", "GB/s", clocked(context, lambda: here[0].copy_(there), gigabytes), about)
+    there = torch.empty(PIECE, dtype=torch.uint8, device=context.device)
+    pieces = cycle(torch.zeros(PIECES * PIECE, dtype=torch.uint8).split(PIECE))
+    about = {"bytes": PIECE, "pinned": False}
+    yield Part("host-to-device-pageable", "GB/s", clocked(context, lambda: there.copy_(next(pieces)), gigabytes), about)
+    yield Part("device-to-host-pageable", "GB/s", clocked(context, lambda: next(pieces).copy_(there), gigabytes), about)
