@@ -21,6 +21,7 @@ from rocm_doctor.fit.estimate import by_arithmetic
 from rocm_doctor.fit.job import AOTRITON, Job
 from rocm_doctor.matrix import load
 from rocm_doctor.tune import files, runner, search, text
+from rocm_doctor.tune.guess import Guesses, cholesky, solved
 from rocm_doctor.tune.search import Measured, NothingFits
 from rocm_doctor.tune.space import Choice, Space, fits, job_of
 from rocm_doctor.workers import process
@@ -63,6 +64,18 @@ def landscape(seed: str) -> Callable[[Choice], float]:
     return speed
 
 
+def crossing(seed: str) -> Callable[[Choice], float]:
+    """A landscape on which autocast loses at small micro-batches, where the host decides, and gains from a larger one on."""
+    plain, chance = landscape(seed), random.Random(f"{seed} crossing")
+    from_there, much = chance.choice((1, 2, 4, 8)), chance.uniform(0.05, 0.3)
+
+    def speed(choice: Choice) -> float:
+        sign = 0 if choice.precision == "bf16" else 1 if choice.batch >= from_there else -1
+        return plain(choice) * (1 + sign * much)
+
+    return speed
+
+
 def asker(
     speed: Callable[[Choice], float], noise: random.Random, asked: list[tuple[Choice, int]], busy: float = 0.0
 ) -> search.Ask:
@@ -89,6 +102,19 @@ def test_the_search_comes_within_5_percent_of_the_grid_at_a_fifth_of_its_steps(s
     grid = [choice for choice in space.every() if fits(choice, job, gpu)]
     assert speed(found.best.choice) >= 0.95 * max(map(speed, grid))
     assert sum(steps for _, steps in asked) <= max(0.2 * len(grid) * sum(search.LONG), 90)  # few configurations fit
+
+
+@pytest.mark.parametrize(("model", "gib"), MACHINES)
+def test_a_value_that_loses_at_small_micro_batches_is_tried_at_large_ones(model: str, gib: float) -> None:
+    """Each factor alone and then the micro-batches, without guesses in between, misses a quarter of these."""
+    space, job, gpu = Space(16, fused_loss=(False, True)), base(model), card(gib)
+    grid = [choice for choice in space.every() if fits(choice, job, gpu)]
+    good = 0
+    for seed in range(16):
+        speed = crossing(f"{seed}")
+        found = search.tune(space, job, gpu, asker(speed, random.Random(seed), []))
+        good += speed(found.best.choice) >= 0.95 * max(map(speed, grid))
+    assert good >= 15
 
 
 def test_a_busy_host_seldom_misleads_the_search() -> None:
@@ -165,6 +191,27 @@ def test_what_is_close_is_measured_twice_and_the_faster_run_counts() -> None:
     found = search.tune(Space(1, **only), base(), card(24), ask)  # type: ignore[arg-type]
     assert found.best.choice.optimizer == "adamw"
     assert [(one.factor, one.change) for one in found.effects] == [("optimizer", 0.04)]
+
+
+def test_guesses_keep_what_was_measured_and_are_unsure_of_the_rest() -> None:
+    speed = landscape("guesses")
+    known = [Choice(batch, 16 // batch, attention=way) for batch in (2, 8) for way in ("sdpa", "eager")]  # type: ignore[arg-type]
+    guesses = Guesses({one: speed(one) for one in known})
+    for one in known:
+        assert guesses.best(one, 0.0) == pytest.approx(speed(one), rel=0.05)
+        assert guesses.best(one, 1.0) < 1.05 * guesses.best(one, 0.0)
+    near, far = Choice(4, 4), Choice(4, 4, True, "eager", "bf16-autocast", "adamw")
+    assert guesses.best(near, 0.0) == pytest.approx(speed(near), rel=0.15)
+    unsure = [guesses.best(one, 1.0) / guesses.best(one, 0.0) for one in (near, far)]
+    assert 1.05 < unsure[0] < unsure[1]
+
+
+def test_the_root_of_a_matrix_times_itself_is_the_matrix() -> None:
+    matrix = [[4.0, 2.0, 0.6], [2.0, 5.0, 1.5], [0.6, 1.5, 3.0]]
+    root = cholesky(matrix)
+    made = [[sum(a * b for a, b in zip(one, other)) for other in root] for one in root]
+    assert [pytest.approx(row) for row in made] == matrix
+    assert [sum(a * b for a, b in zip(row, solved(root, [1.0, 2.0, 3.0]))) for row in root] == pytest.approx([1.0, 2.0, 3.0])
 
 
 CHOICES = [
