@@ -195,7 +195,7 @@ def test_what_is_close_is_measured_twice_and_the_faster_run_counts() -> None:
 
 def test_guesses_keep_what_was_measured_and_are_unsure_of_the_rest() -> None:
     speed = landscape("guesses")
-    known = [Choice(batch, 16 // batch, attention=way) for batch in (2, 8) for way in ("sdpa", "eager")]  # type: ignore[arg-type]
+    known = [Choice(batch, 16 // batch, attention=way) for batch in (2, 8) for way in ("sdpa", "eager")]
     guesses = Guesses({one: speed(one) for one in known})
     for one in known:
         assert guesses.best(one, 0.0) == pytest.approx(speed(one), rel=0.05)

@@ -56,7 +56,7 @@ class Replay:
         monkeypatch.setattr(search, "fits", lambda choice, base, card: choice in self.rows)
         losses = tuple(sorted({one.fused_loss for one in self.rows}))
         space = Space(max(one.batch * one.accumulation for one in self.rows), fused_loss=losses)
-        found = search.tune(space, *([None] * 2), self.ask)  # type: ignore[arg-type]
+        found = search.tune(space, None, None, self.ask)  # type: ignore[arg-type]
         return self.rows[found.best.choice].speed / max(row.speed for row in self.rows.values())
 
     @property

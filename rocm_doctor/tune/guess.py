@@ -39,7 +39,7 @@ class Guesses:
 def kernel(a: Choice, b: Choice) -> float:
     """The covariance of the speeds of two configurations."""
     near = math.exp(-((math.log2(a.batch / b.batch) / REACH) ** 2) / 2)
-    same = sum(getattr(a, name) == getattr(b, name) for name in FACTORS)
+    same = [getattr(a, name) == getattr(b, name) for name in FACTORS].count(True)
     return LEVEL**2 + BATCH**2 * near + same * (VALUE**2 + TOGETHER**2 * near) + PAIR**2 * same * (same - 1) / 2
 
 
