@@ -146,3 +146,14 @@ def test_uv_sync_leaves_what_the_lock_has(tmp_path: Path) -> None:
     )
     bound = project + f'[[tool.uv.index]]\nname = "r"\nurl = "{ROCM}"\n[tool.uv.sources]\ntorch = {{ index = "r" }}\n'
     assert said(report(tmp_path / "b", {"pyproject.toml": bound, "Dockerfile": sync})) == []
+
+
+@pytest.mark.parametrize(("package", "expected"), [
+    ("torchvision", (NOT_ROCM, "error")),  # the newest requires a newer torch
+    ("torchaudio", ("version.companion-mismatch", "warning")),  # the newest requires none
+])  # fmt: skip
+def test_a_companion_that_is_installed_later(tmp_path: Path, package: str, expected: tuple[str, str]) -> None:
+    first = f"pip install torch==2.6.0 --index-url {ROCM.replace('6.4', '6.2.4')}\n"
+    found = report(tmp_path, {"rocm/install.sh": f"{first}pip install {package}\n"})
+    assert said(found) == [(*expected, "rocm/install.sh:2")]
+    assert said(report(tmp_path, {"rocm/install.sh": f"pip install {package}\n{first}"}))[0][1] in ("error", "warning")

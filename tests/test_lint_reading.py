@@ -68,13 +68,13 @@ elif [ "$USE_ROCM" = true ]; then
     run_pip torch --index-url "https://download.pytorch.org/whl/rocm6.4"
 fi
 run_pip numpy
-run_pip torchaudio
+run_pip torchvision
 """
 
 
 def test_a_function_that_passes_its_arguments_to_pip(tmp_path: Path) -> None:
     assert said(report(tmp_path, {"install.sh": WRAPPED})) == [(NOT_ROCM, "error", "install.sh:11")]
-    assert said(report(tmp_path, {"install.sh": WRAPPED.replace("run_pip torchaudio\n", "")})) == []
+    assert said(report(tmp_path, {"install.sh": WRAPPED.replace("run_pip torchvision\n", "")})) == []
 
 
 def test_a_script_whose_only_torch_is_for_other_hardware_is_for_that(tmp_path: Path) -> None:

@@ -39,8 +39,8 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
     for s in left:
         one = _left_out(environment, target, matrix, s.place, f"{s.name}={s.value}", _remedy(s, target))
         aside = bool(s.argument) or part or environment.sort == "job" or s.name.islower() or (s.name, s.value) in given
-        # What a hosted job builds for is a part of a release.
-        weight: Severity = "note" if s.name.islower() and is_hosted(environment) else "warning"
+        # What a script of a hosted job builds for is a part of a release.
+        weight: Severity = "note" if is_hosted(environment) and s.place.file != environment.place.file else "warning"
         yield msgspec.structs.replace(one, severity=weight) if aside else _choice(one, target)
     seen: set[str] = set()
     state = last_state(environment, matrix, target)

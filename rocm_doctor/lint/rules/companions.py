@@ -17,8 +17,8 @@ from rocm_doctor.rules.build import build_of
 def companions(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """torchvision or torchaudio of another torch release, or from an index that torch does not come from."""
     other = {r: right for r, right, _ in mismatched(environment, target, matrix)}
-    for step, r, torch, _ in _beside_torch(environment, target, matrix):
-        yield from _companion(environment, target, matrix, step, r, torch, other.get(r, ""))
+    for step, r, torch, fits in _beside_torch(environment, target, matrix):
+        yield from _companion(environment, target, matrix, step, r, torch, other.get(r, ""), fits)
 
 
 def _beside_torch(environment: Environment, target: Target, matrix: Matrix) -> Iterator[tuple[Step, Requirement, Torch, str]]:
@@ -40,9 +40,9 @@ def _beside_torch(environment: Environment, target: Target, matrix: Matrix) -> I
 
 
 def _companion(
-    environment: Environment, target: Target, matrix: Matrix, step: Step, r: Requirement, torch: Torch, right: str
+    environment: Environment, target: Target, matrix: Matrix, step: Step, r: Requirement, torch: Torch, right: str, fits: str
 ) -> Iterator[Finding]:
-    """`right`: the version that belongs to torch, where the required one does not."""
+    """`right`: the version that belongs to torch, where the required one does not; `fits`: the one that does in any case."""
     if right:
         yield found(
             matrix,
@@ -67,8 +67,17 @@ def _companion(
             [r.place, torch.place],
             title=f"{r.name} comes as {said(build)}, torch as a ROCm build",
             cause=f"{r.name} is not bound to the index of torch: its compiled operators do not load beside a ROCm torch.",
-            advice=f"Bind {r.name} to the ROCm index as well.",
+            severity="warning" if r.name == "torchaudio" and not r.spec else "error",  # the newest may do without its operators
+            advice=_bound(step, r, torch, fits),
         )
+
+
+def _bound(step: Step, r: Requirement, torch: Torch, fits: str) -> str:
+    """How a companion comes from the index of torch."""
+    if step.tool in ("uv", "poetry", "pdm", "lock") and step.place.file.endswith((".toml", ".lock")):
+        return f"Bind {r.name} to the ROCm index as well."
+    named = f"{r.name}=={fits}" if fits else r.name
+    return f"Install {named} together with torch, from its index{_index(torch)}: torch is on line {torch.place.line} of {torch.place.file}."
 
 
 def mismatched(environment: Environment, target: Target, matrix: Matrix) -> Iterator[tuple[Requirement, str, Torch]]:

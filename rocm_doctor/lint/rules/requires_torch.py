@@ -12,7 +12,7 @@ from rocm_doctor.model import Grade
 
 class _Entry(msgspec.Struct, frozen=True):
     """Packages of one source. `exact`: each release requires one version of torch; `range`: several versions will do. `newest`: the
-    range that their newest release requires, where earlier ones were exact."""
+    range that their newest release requires, where earlier ones were exact, or `none`."""
 
     name: str
     torch: Literal["exact", "range"]
@@ -21,6 +21,9 @@ class _Entry(msgspec.Struct, frozen=True):
     grade: Grade
     checked: str
     newest: str = ""
+
+
+NO_TORCH = "none"
 
 
 class Requiring(NamedTuple):

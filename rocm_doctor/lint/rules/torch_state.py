@@ -9,7 +9,7 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Requirement, Setting, Step, Target
 from rocm_doctor.lint.rules.indexes import Build, Torch, admits, marked, of_local, pinned, resolve, sources, wanted
-from rocm_doctor.lint.rules.requires_torch import requires_torch
+from rocm_doctor.lint.rules.requires_torch import NO_TORCH, requires_torch
 from rocm_doctor.matrix import Matrix
 
 _IMAGE = regex(r"(?:^|/)(?P<repo>[\w.-]+/[\w.-]+)(?::(?P<tag>[\w.-]+))?(?:@\S+)?$")
@@ -158,7 +158,8 @@ def _pulled(step: Step, now: Torch | None, matrix: Matrix, target: Target) -> To
     needed = [r for r in marked(step.requirements, target) if r.url.startswith("conda:") is False]
     known = requires_torch(matrix)
     if now is None:
-        puller = next((r for r in needed if r.name in known.range or r.name in known.exact or "torch" in r.extras), None)
+        bring = (r for r in needed if r.name in known.range or r.name in known.exact or "torch" in r.extras)
+        puller = next((r for r in bring if _torch_of(r, matrix) != NO_TORCH), None)
         return _brought(step, puller, _torch_of(puller, matrix), matrix, target) if puller else None
     for r in needed:
         if r.name in known.exact and _replaces(r, now, matrix):
@@ -171,6 +172,8 @@ def _replaces(r: Requirement, now: Torch, matrix: Matrix) -> bool:
     if of_local(r.spec, r.url) or r.url:
         return False
     needs = _torch_of(r, matrix)
+    if needs == NO_TORCH:
+        return False
     if needs:
         return not _fits(now, needs) if now.version else False
     return not r.spec
