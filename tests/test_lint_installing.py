@@ -157,3 +157,24 @@ def test_a_companion_that_is_installed_later(tmp_path: Path, package: str, expec
     found = report(tmp_path, {"rocm/install.sh": f"{first}pip install {package}\n"})
     assert said(found) == [(*expected, "rocm/install.sh:2")]
     assert said(report(tmp_path, {"rocm/install.sh": f"pip install {package}\n{first}"}))[0][1] in ("error", "warning")
+
+
+@pytest.mark.parametrize("edit", [
+    "sed -i '/^torch/d' requirements.txt && pip install -r requirements.txt", "sed -i -e 's/torch==.*//' requirements.txt; pip install -r requirements.txt",
+    "grep -v torch requirements.txt > r.txt && pip install -r r.txt", "sed -i '/torch/d' requirements.txt\nRUN pip install -r requirements.txt",
+])  # fmt: skip
+def test_a_list_that_is_changed_before_it_is_installed(tmp_path: Path, edit: str) -> None:
+    files = {"requirements.txt": "torch==2.9.1\npeft\n", "Dockerfile": f"FROM {IMAGE}\nWORKDIR /x\nCOPY . .\nRUN {edit}\n"}
+    assert said(report(tmp_path / "a", files)) == []
+    plain = files | {"Dockerfile": f"FROM {IMAGE}\nWORKDIR /x\nCOPY . .\nRUN pip install -r requirements.txt\n"}
+    assert [s for _, s, _ in said(report(tmp_path / "b", plain))] == ["error"]
+
+
+def test_a_list_that_takes_the_place_of_another(tmp_path: Path) -> None:
+    lists = {"requirements.txt": "torch==2.9.1\n", "requirements-rocm.txt": f"--index-url {ROCM}\ntorch==2.9.1\n"}
+    image = (
+        "FROM python:3.12-slim\nARG ROCM=1\nCOPY requirements*.txt /app/\nWORKDIR /app\n{}RUN pip install -r requirements.txt\n"
+    )
+    move = 'RUN if [ "${ROCM}" = "1" ]; then mv /app/requirements-rocm.txt /app/requirements.txt; fi\n'
+    assert said(report(tmp_path / "a", lists | {"Dockerfile.rocm": image.format(move)})) == []
+    assert [s for _, s, _ in said(report(tmp_path / "b", lists | {"Dockerfile.rocm": image.format("")}))] == ["error"]

@@ -142,6 +142,7 @@ class ReadProblem(msgspec.Struct, frozen=True):
 
 UNKNOWN_LIST = "is not in the repository: what it installs is not known"
 OPEN_ARGUMENT = "is a build argument that is for other hardware by default, and the service gives it no value"
+CHANGED = "is changed by a command before it is installed: what is left in it is not known"
 LIMITS = "is not in the repository: what it allows is not known"
 REFUSED = "no requirement that pip would take"
 REPLACED_BLAS = "the rocBLAS of torch is replaced here: which GPUs the new one serves is not known"

@@ -10,6 +10,7 @@ from packaging.utils import canonicalize_name
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import (
+    CHANGED,
     LIMITS,
     UNKNOWN_LIST,
     Container,
@@ -24,7 +25,7 @@ from rocm_doctor.lint.declared import (
 )
 from rocm_doctor.lint.readers import projects, requirements
 from rocm_doctor.lint.readers.files import joined
-from rocm_doctor.lint.readers.shell import Context, Script, Used
+from rocm_doctor.lint.readers.shell import EDITED, Context, Script, Used
 
 _INDEX_OPTIONS: dict[str, Role] = {
     "-i": "default", "--index-url": "default", "--default-index": "default", "--extra-index-url": "extra", "--index": "extra",
@@ -155,9 +156,20 @@ def _file(name: str, place: Place, context: Context, found: Script, missing: str
     for path in (context.path(name), *near):
         if path and context.tree.is_file(path) and context.tree.text(path, wanted=False) is not None:
             found.used.append(Used("pip", path))
-            return requirements.read(context.tree, path)
+            return _as_edited(requirements.read(context.tree, path), path, place, context, found)
     found.problems.append(ReadProblem(place, f"{name} {missing}"))
     return requirements.RequirementsFile([], [], [], [])
+
+
+def _as_edited(
+    listed: requirements.RequirementsFile, path: str, place: Place, context: Context, found: Script
+) -> requirements.RequirementsFile:
+    """The list without the packages that a command before this one named when it changed the file."""
+    by = context.names.get(EDITED + path)
+    if by is None:
+        return listed
+    found.problems.append(ReadProblem(place, f"{path} {CHANGED}"))
+    return listed._replace(requirements=[r for r in listed.requirements if r.name.split("-")[0] not in by])
 
 
 def _conda(argv: list[str], place: Place) -> Step:

@@ -23,7 +23,7 @@ MAX_VALUE = 500
 _PREFIXES = frozenset(("sudo", "-E", "exec", "time", "nice", "env", "srun", "call", "@", "nohup", "retry", "set", "xargs", "wsl"))
 # A text without any of these words changes nothing that is judged.
 _SPEAKS = regex(
-    r"\bpip3?\b|\buv\b|venv|virtualenv|\.sh\b|conda|mamba|poetry|pdm|docker|podman|nerdctl|HSA_|HIP_|ROCM|ROCR|PYTORCH|TORCH|GPU|AMD|NCCL|RCCL|BNB_|FLASH|TRITON"
+    r"\bpip3?\b|\buv\b|venv|virtualenv|\.sh\b|requirements|conda|mamba|poetry|pdm|docker|podman|nerdctl|HSA_|HIP_|ROCM|ROCR|PYTORCH|TORCH|GPU|AMD|NCCL|RCCL|BNB_|FLASH|TRITON"
     r"|MIOPEN|rocblas|AITER|VLLM|PIP_|UV_|pytorch|gfx\d|rocm|amdgpu|OMP_|CUDA"
     r"|--(?:mixed_precision|use_8bit_adam|load_in_[48]bit|bf16|optim|attn_implementation|quantization_bit|torch_compile)"
 )
@@ -135,6 +135,10 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
     found.variables.extend(Setting(m[1], m[2].strip("\"'"), place) for word in argv if (m := _DEFINED.fullmatch(word)))
     if argv[0] in ("mv", "cp", "ln", "rsync") and _TORCH_BLAS.search(argv[-1]):
         found.problems.append(ReadProblem(place, REPLACED_BLAS))
+    elif argv[0] in ("mv", "cp") and len(argv) > 2:
+        _moved(argv[-2], argv[-1], context)
+    elif argv[0] in ("sed", "grep", "awk", "perl", "echo", "tee"):
+        _edited(argv, context)
     elif argv[0] in ("export", "setx", "declare", "typeset"):
         _exports(argv[1:], place, context, found)
     elif argv[0].lower().startswith("$env:"):
@@ -177,6 +181,22 @@ def drop_other_lists(text: str, found: shell.Script, first: int) -> None:
     """Drop the lists of GPUs that a script sets, from the `first` variable on, where it builds nothing and exports none of them."""
     if not _BUILDS.search(text):
         found.variables[first:] = [s for s in found.variables[first:] if "gfx" not in s.value or f"export {s.name}" in text]
+
+
+def _moved(source: str, to: str, context: shell.Context) -> None:
+    """A file of the repository by its new name, from here on."""
+    path = context.path(source)
+    if path and context.tree.is_file(path):
+        at = _at(to, context)
+        context.copied[posixpath.join(at, path.rsplit("/", 1)[-1]) if to.endswith(("/", ".")) else at] = path
+
+
+def _edited(argv: list[str], context: shell.Context) -> None:
+    """Record the words of a command that changes a list, or takes lines out of it, by the list."""
+    for word in argv[1:]:
+        path = context.path(word) if word.endswith((".txt", ".in", ".toml", ".lock")) and "$" not in word else None
+        if path and context.tree.is_file(path):
+            context.names[shell.EDITED + path] = " ".join(argv)[:MAX_VALUE]
 
 
 _MAX_CALLS = 6

@@ -98,6 +98,8 @@ class Context(NamedTuple):
 
 
 ROOT = "/repository"
+EDITED = "edited "
+"""Before the path of a list, as a name: the command that changed it."""
 
 
 def checkout(tree: Tree, folder: str, names: dict[str, str], kind: Kind = "amd") -> Context:
