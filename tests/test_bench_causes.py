@@ -99,7 +99,6 @@ SLOW_COPIES = {"host-to-device-pinned": 6.4, "device-to-host-pinned": 6.6}
         ("speed-pinning-off", SLOW_COPIES, {"speed.pinned-gain": 1.0}, "host-to-device-pinned"),
         ("speed-loader", {"loader": 9000.0}, {"speed.loader-share": 0.3}, "loader"),
         ("speed-small-shapes", {"matmul-bf16-training": 9.0}, {"speed.shape-gain": 9.0}, "matmul-bf16-training"),
-        ("speed-peer-staged", {}, {"speed.peer-access": False, "speed.peer-share": 0.4}, ""),
     ],
 )
 def test_a_planted_cause_is_named_alone_with_what_was_read(
@@ -113,6 +112,28 @@ def test_a_planted_cause_is_named_alone_with_what_was_read(
     if slowed:
         assert slowed in cause.figures
         assert next(f for f in found.figures if f.name == slowed).cause == row
+
+
+def between(value: float, access: bool) -> BenchReport:
+    """A sound GPU's report with a copy to the next GPU."""
+    sound = report(facts={"speed.peer-access": access})
+    copy = Figure(0, "peer-copy", value, "GB/s", 0.01, samples=(value,) * 5, detail={"to": 1, "access": access})
+    return causes.explained(judge.judged(msgspec.structs.replace(sound, figures=(*sound.figures, copy)), MATRIX), MATRIX)
+
+
+def test_copies_between_gpus_without_access_are_slow_and_staged() -> None:
+    found = between(10.4, access=False)
+    copy = found.figures[-1]
+    assert (copy.verdict, copy.cause) == ("slow", "speed-peer-staged")
+    assert copy.why == "0.4 times a copy from the host's pinned memory, and the GPUs have no access to each other"
+    assert [(one.row, one.figures) for one in found.causes] == [("speed-peer-staged", ("peer-copy",))]
+
+
+@pytest.mark.parametrize(("value", "access"), [(10.4, True), (24.0, False), (380.0, True)])
+def test_copies_between_gpus_that_may_be_as_the_slots_allow_are_not_called_slow(value: float, access: bool) -> None:
+    found = between(value, access)
+    assert found.figures[-1].verdict == "cannot tell"
+    assert found.causes == ()
 
 
 def test_slow_products_without_a_reading_that_explains_them_get_no_cause() -> None:

@@ -39,6 +39,13 @@ BOUNDS: tuple[tuple[str, Bounds], ...] = (
     ("attention-backward", Bounds(0.06, 0.15)),
 )
 """The first prefix that fits a figure's name decides."""
+BESIDE: tuple[tuple[str, ReferenceKind, str, str], ...] = (
+    ("loader", "step", "train-lora", "tokens that the LoRA step takes"),
+    ("peer-copy", "host", "host-to-device-pinned", "a copy from the host's pinned memory"),
+)
+"""Figures that are compared with another one of the same run."""
+STAGED = 0.8
+"""A copy between GPUs that have no access to each other goes through the host if it is below this part of a copy from there."""
 FIELD = 0.85
 """A figure below this part of the lowest that others measured is slow."""
 NOISY = 0.25
@@ -84,11 +91,12 @@ def _reference(kind: ReferenceKind, figure: Figure, limit: peaks.Limit, lowest: 
 
 
 def _rest(figure: Figure, report: BenchReport) -> Iterable[Reference]:
-    """The other GPUs of this machine; for the DataLoader the training step."""
+    """The other GPUs of this machine; for the DataLoader the training step; for a copy between GPUs the one from the host."""
     yield from _others(figure, report)
-    steps = [f for f in report.figures if f.gpu == figure.gpu and f.name == "train-lora"]
-    if figure.name == "loader" and steps:
-        yield _reference("step", figure, peaks.Limit(steps[0].value, "tokens that the LoRA step takes", "this run"))
+    mine = {one.name: one.value for one in report.figures if one.gpu == figure.gpu}
+    for name, kind, other, words in BESIDE:
+        if figure.name == name and other in mine:
+            yield _reference(kind, figure, peaks.Limit(mine[other], words, "this run"))
 
 
 def _others(figure: Figure, report: BenchReport) -> Iterable[Reference]:
@@ -131,6 +139,11 @@ def verdict(figure: Figure, references: Sequence[Reference]) -> Figure:
     if step:
         why = f"{step.ratio:.3g} times what the training step takes"
         return _with(figure, references, step, "slow" if step.ratio < 1 else "as expected", why)
+    host = next((one for one in references if one.kind == "host"), None)
+    if host and host.ratio < STAGED and figure.detail.get("access") is False:
+        return _with(
+            figure, references, host, "slow", f"{host.ratio:.2g} times {host.words}, and the GPUs have no access to each other"
+        )
     if figure.spread > NOISY and figure.statistic == "median":
         return _with(
             figure, references, None, "cannot tell", f"the samples spread by ±{figure.spread:.0%}: is something else running?"

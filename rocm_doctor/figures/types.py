@@ -10,7 +10,7 @@ from rocm_doctor.model import Command
 
 SCHEMA_VERSION = 1
 Judgement = Literal["as expected", "slow", "cannot tell"]
-ReferenceKind = Literal["peak", "link", "field", "earlier", "others", "step"]
+ReferenceKind = Literal["peak", "link", "field", "earlier", "others", "step", "host"]
 
 
 class Conditions(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -37,7 +37,7 @@ class Reference(msgspec.Struct, frozen=True):
 
     kind: ReferenceKind
     """peak: the chip's theoretical maximum; link: the PCIe link in use; field: what others measured; earlier: an earlier run;
-    others: the other GPUs of this machine; step: what the training step takes."""
+    others: the other GPUs of this machine; step: what the training step takes; host: a copy from the host."""
     value: float
     """In the figure's unit."""
     ratio: float
