@@ -108,12 +108,19 @@ def sample(package: str, size: int, seed: str) -> list[Fault]:
 
 
 def statements(path: Path) -> list[range]:
-    """The lines of each simple statement inside a function, and of the head of each compound one: coverage notes a statement of several
-    lines at some of them.
+    """The lines of each simple statement inside a function, and of the head of each compound one, of an `except` and of a `case`: coverage
+    notes a statement of several lines at some of them.
     """
     functions = [n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.FunctionDef)]
-    inside = [n for function in functions for one in function.body for n in ast.walk(one) if isinstance(n, ast.stmt)]
-    return [
-        range(n.lineno, max(n.lineno + 1, n.body[0].lineno) if hasattr(n, "body") else (n.end_lineno or n.lineno) + 1)
-        for n in inside
+    inside = [n for function in functions for one in function.body for n in ast.walk(one)]
+    return [range(n.lineno, _end(n)) for n in inside if isinstance(n, (ast.stmt, ast.ExceptHandler))] + [
+        range(n.pattern.lineno, _end(n)) for n in inside if isinstance(n, ast.match_case)
     ]
+
+
+def _end(node: Any) -> int:
+    """The line after a statement, or after the head of one that has a body."""
+    if isinstance(node, ast.Match):
+        return int(node.subject.end_lineno or node.lineno) + 1
+    first = node.pattern.lineno if isinstance(node, ast.match_case) else node.lineno
+    return max(first + 1, node.body[0].lineno) if hasattr(node, "body") else int(node.end_lineno) + 1

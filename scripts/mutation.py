@@ -34,9 +34,10 @@ from faults import ROOT, Fault, faults_of, possible, sample, statements, with_fa
 
 STATE = ROOT / ".mutation"
 PACKAGES = ("rules", "probes", "versions", "plan", "matrix", "redaction")
+CACHING = tuple(f"rocm_doctor.{package}" for package in PACKAGES)
 BROAD = "test_expected"
 """Compares what probes, rules and plans make of many inputs: always among the tests of a line that it runs."""
-BUDGET = 60.0
+BUDGET = 90.0
 """Seconds that the chosen tests of one fault took when they were recorded."""
 LIMIT = 240
 COMPILED = "rocm_doctor/data/matrix.json"
@@ -55,11 +56,20 @@ class Recorded(NamedTuple):
 
 
 class Times:
-    """A pytest plugin: the seconds of each test function, and those that failed."""
+    """A pytest plugin: the seconds of each test function, and those that failed. Each test begins with empty caches, so that it runs all
+    that its result depends on.
+    """
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = defaultdict(float)
         self.failed: set[str] = set()
+
+    def pytest_runtest_setup(self) -> None:
+        for name, module in list(sys.modules.items()):
+            if name.startswith(CACHING):
+                for one in vars(module).values():
+                    if hasattr(one, "cache_clear"):
+                        one.cache_clear()
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         name = report.nodeid.partition("[")[0]
@@ -83,7 +93,10 @@ def record(files: Iterable[Path], jobs: int) -> None:
 
 
 def record_one(path: Path) -> None:
-    """Run one test file here under coverage, and write what its tests ran. A test that fails would notice anything: it is left out."""
+    """Run one test file here under coverage, and write what its tests ran. A test that fails would notice anything: it is left out.
+
+    What runs outside of tests, in a fixture or at import, serves all tests of the file.
+    """
     import coverage
     import pytest
 
@@ -96,14 +109,14 @@ def record_one(path: Path) -> None:
     if not times.seconds:
         sys.exit(f"{path}: no test ran")
     data = watch.get_data()
+    seconds = {name: spent for name, spent in times.seconds.items() if name not in times.failed}
     lines = {
         Path(file).relative_to(ROOT).as_posix(): {
-            line: sorted({f"tests/{path.name}::{context.rpartition('.')[2]}" for context in contexts if context} - times.failed)
+            line: sorted(seconds if "" in contexts else {f"tests/{path.name}::{c.rpartition('.')[2]}" for c in contexts} & {*seconds})
             for line, contexts in data.contexts_by_lineno(file).items()
         }
         for file in data.measured_files()
     }
-    seconds = {name: spent for name, spent in times.seconds.items() if name not in times.failed}
     (STATE / "coverage" / f"{path.stem}.json").write_text(json.dumps({"lines": lines, "seconds": seconds}))
 
 
@@ -182,17 +195,20 @@ def _first(folder: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
 
 
-def run(faults: list[Fault], jobs: int) -> Iterator[dict[str, Any]]:
-    """Judge them in random order, each in a copy of the package, as many at a time as `jobs`."""
-    faults = random.Random(0).sample(faults, len(faults))
+def run(faults: list[Fault], jobs: int, seconds: float = math.inf) -> Iterator[dict[str, Any]]:
+    """Judge them in random order, each in a copy of the package, as many at a time as `jobs`; begin none after so many seconds."""
+    faults, end = random.Random(0).sample(faults, len(faults)), time.monotonic() + seconds
     tests = {fault: tests_of(fault) for fault in faults}
     with tempfile.TemporaryDirectory(prefix="mutation-") as scratch, ThreadPoolExecutor(jobs) as pool:
         folders: queue.Queue[Path] = queue.Queue()
         for folder in pool.map(_copy, (Path(scratch) / str(n) for n in range(jobs))):
             folders.put(folder)
 
-        def one(fault: Fault) -> dict[str, Any]:
+        def one(fault: Fault) -> dict[str, Any] | None:
             folder, start = folders.get(), time.monotonic()
+            if start > end:
+                folders.put(folder)
+                return None
             try:
                 result = judge(fault, tests[fault], folder)
             finally:
@@ -206,6 +222,8 @@ def run(faults: list[Fault], jobs: int) -> Iterator[dict[str, Any]]:
 
         for done in as_completed([pool.submit(one, fault) for fault in faults]):
             entry = done.result()
+            if entry is None:
+                continue
             print(
                 f"{entry['result']:<9} {entry['file']}:{entry['line']}  {entry['before'][:60]!r} -> {entry['after'][:60]!r}",
                 flush=True,
@@ -287,6 +305,7 @@ def main() -> None:
     drawn.add_argument("packages", nargs="*", default=PACKAGES)
     drawn.add_argument("-n", type=int, default=60, help="faults of each package")
     drawn.add_argument("--seed", default="1")
+    drawn.add_argument("--seconds", type=float, default=math.inf, help="begin no fault later than that")
     options = parser.parse_args()
     if options.command == "record":
         record(options.files or (ROOT / "tests").glob("test_*.py"), options.jobs)
@@ -303,7 +322,7 @@ def main() -> None:
         of = {fault: package for package in options.packages for fault in sample(package, options.n, options.seed)}
         sizes = {package: len(possible(package)) for package in options.packages}
         with results.open("a", encoding="utf-8") as out:
-            for entry in run(list(of), options.jobs):
+            for entry in run(list(of), options.jobs, options.seconds):
                 package = of[Fault(*(entry[field] for field in Fault._fields))]
                 out.write(json.dumps({**entry, "package": package, "seed": options.seed, "possible": sizes[package]}) + "\n")
                 out.flush()
