@@ -89,7 +89,7 @@ def record(files: Iterable[Path], jobs: int) -> None:
         print(f"{time.monotonic() - start:6.1f} s  {path.stem}{'' if done.returncode == 0 else ': not recorded'}", flush=True)
 
     with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(one, sorted(files, key=lambda path: -path.stat().st_size)))
+        list(pool.map(one, sorted(files, key=lambda path: (path.stem != BROAD, -path.stat().st_size))))
 
 
 def record_one(path: Path) -> None:
