@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 
 import corpus
+import expected_calls
 import expected_parts
 import msgspec
 
@@ -322,4 +323,5 @@ PAGES: dict[str, Callable[[Matrix], str]] = {
     "rows": rows,
     "shapes": expected_parts.shapes,
     "shown": shown,
+    **{f"calls_{room}": expected_calls.page(room) for room in expected_calls.ROOMS},
 }

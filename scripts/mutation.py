@@ -37,6 +37,8 @@ PACKAGES = ("rules", "probes", "versions", "plan", "matrix", "redaction")
 CACHING = tuple(f"rocm_doctor.{package}" for package in PACKAGES)
 BROAD = "test_expected"
 """Compares what probes, rules and plans make of many inputs: always among the tests of a line that it runs."""
+CALLS = "test_calls.py"
+"""Calls of single functions: they are quick and notice most, so they are run first."""
 BUDGET = 90.0
 """Seconds that the chosen tests of one fault took when they were recorded."""
 LIMIT = 240
@@ -112,7 +114,9 @@ def record_one(path: Path) -> None:
     seconds = {name: spent for name, spent in times.seconds.items() if name not in times.failed}
     lines = {
         Path(file).relative_to(ROOT).as_posix(): {
-            line: sorted(seconds if "" in contexts else {f"tests/{path.name}::{c.rpartition('.')[2]}" for c in contexts} & {*seconds})
+            line: sorted(
+                seconds if "" in contexts else {f"tests/{path.name}::{c.rpartition('.')[2]}" for c in contexts} & {*seconds}
+            )
             for line, contexts in data.contexts_by_lineno(file).items()
         }
         for file in data.measured_files()
@@ -147,7 +151,7 @@ def tests_of(fault: Fault) -> list[str]:
     if span is None:
         names = (names or _naming(fault.file)) | {name for name in known.seconds if BROAD in name}
     stem = Path(fault.file).stem
-    ordered = sorted(names, key=lambda name: (stem not in name, known.seconds[name]))
+    ordered = sorted(names, key=lambda name: (stem not in name and CALLS not in name, known.seconds[name]))
     out: list[str] = []
     spent = 0.0
     for name in ordered:

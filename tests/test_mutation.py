@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import faults
@@ -84,3 +87,60 @@ def test_the_tests_of_a_fault_are_those_that_run_its_statement(tmp_path: Path, m
     assert chosen(8) == [broad]
     assert chosen(12) == [far], "the head of a condition"
     assert chosen(1) == [near, broad], "a line that runs at import: every test of the module, the broad ones whatever they take"
+
+
+def test_the_head_of_an_except_and_of_a_case_is_a_statement(tmp_path: Path) -> None:
+    lines = ["def f(x):", "    try:", "        g()", "    except (", "        OSError,", "    ):", "        h()"]
+    lines += ["    match x:", "        case 1:", "            i()", "        case _ if x > 2:", "            j()"]
+    (tmp_path / "f.py").write_text("\n".join(lines))
+    smallest = [min((s for s in faults.statements(tmp_path / "f.py") if n in s), key=len) for n in range(2, 13)]
+    heads = [range(2, 3), range(3, 4), range(4, 7), range(4, 7), range(4, 7), range(7, 8)]
+    assert smallest == [*heads, range(8, 9), range(9, 10), range(10, 11), range(11, 12), range(12, 13)]
+
+
+SOUND = (mutation.ROOT / "rocm_doctor" / "versions.py").read_text(encoding="utf-8").splitlines()
+RECORDED = """
+import pytest
+from rocm_doctor.versions import contains, parse
+
+
+@pytest.fixture(scope="module")
+def made():
+    return contains(">=2", "2.4")
+
+
+def test_first(made):
+    assert made
+
+
+def test_second():
+    assert parse("2.4")
+
+
+def test_third():
+    assert parse("2.4")
+
+
+def test_broken():
+    assert not parse("2.5")
+"""
+
+
+def test_a_test_is_recorded_with_what_its_fixtures_and_empty_caches_run(tmp_path: Path) -> None:
+    file, state = tmp_path / "tests" / "test_it.py", tmp_path / "coverage"
+    file.parent.mkdir()
+    state.mkdir()
+    (tmp_path / "pytest.ini").touch()
+    file.write_text(RECORDED)
+    script = f"import mutation, pathlib; mutation.STATE = pathlib.Path({str(tmp_path)!r}); "
+    script += f"mutation.record_one(pathlib.Path({str(file)!r}))"
+    done = subprocess.run([sys.executable, "-c", script], env=mutation._first(mutation.ROOT), capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    known = json.loads((state / "test_it.json").read_text())
+    ran = known["lines"]["rocm_doctor/versions.py"]
+    parse = str(1 + next(n for n, line in enumerate(SOUND) if line.startswith("def parse(")) + 2)
+    contains = str(1 + next(n for n, line in enumerate(SOUND) if "clauses = parse_spec(spec)" in line))
+    every = [f"tests/test_it.py::test_{name}" for name in ("first", "second", "third")]
+    assert sorted(ran[contains]) == every, "what a fixture runs serves all tests of the file"
+    assert sorted(ran[parse]) == every, "the second of two that ask the same runs it too"
+    assert not [name for name in known["seconds"] if "broken" in name]

@@ -109,11 +109,12 @@ def _missing_blas(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subjec
         return None
     sure = _no_surer(sure, gpu)
     others = builds_with(gfx, matrix, _python(snapshot))
+    version = snapshot.get("torch.version").value
     return finding(
         matrix,
         "arch.blas-missing",
         severity="warning" if sure == "low" else "error",
-        title=f"the rocBLAS of torch {snapshot.get('torch.version').value} has no kernels for {gfx}",
+        title=f"the rocBLAS of torch{f' {version}' if isinstance(version, str) else ''} has no kernels for {gfx}",
         evidence=(*gpu.get("gfx").readings[:1], *readings(snapshot, "torch.version"), *kernels.readings[:1]),
         confidence=sure,
         subject=subject,

@@ -21,10 +21,11 @@ def torch_not_rocm(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
         return
     sure: Confidence = "high" if snapshot.gpus else "medium"
     gpu = snapshot.gpus[0].get("gfx").readings[:1] if snapshot.gpus else ()
+    version = snapshot.get("torch.version").value
     yield finding(
         matrix,
         "version.torch-not-rocm",
-        title=f"torch {snapshot.get('torch.version').value or ''} is a {str(build).upper()} build".replace("  ", " "),
+        title=f"torch{f' {version}' if isinstance(version, str) else ''} is a {str(build).upper()} build",
         evidence=(*readings(snapshot, "torch.version", "torch.build"), *gpu),
         confidence=sure,
         excluded=("not a driver problem: such a build never searches for an AMD GPU",),

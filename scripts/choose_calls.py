@@ -1,0 +1,373 @@
+"""The few of many calls that notice the most faults: what scripts/harvest_calls.py writes into tests/expected/calls_*.txt.
+
+A fault is put into the loaded function, and the function is called: no process is started, a fault takes milliseconds. A call
+stays when it notices a fault that no call before it did. One that is slow, or gives two results, is not considered.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import multiprocessing
+import random
+import signal
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+import expected_calls as calls
+import pytest
+from call_writer import TooMuch, Writer
+from faults import ROOT, faults_of, possible, with_fault
+from recorded import enforced
+from vary_calls import Variation, failed
+
+from rocm_doctor.matrix import load
+from rocm_doctor.model import Gpu, Snapshot
+
+LEFT_OUT = ("plan.fix", "plan.environment", "plan.keep", "plan.commands", "matrix.source")
+"""Modules that write files or start processes: a fault in them is judged in a process of its own only (scripts/mutation.py)."""
+POOL = 250
+"""Calls of one function to choose from."""
+LONG = 700
+SLOW = 0.05
+ENDLESS = 0.5
+"""Seconds of a call that is not considered, and of one that a fault made endless."""
+VARIANTS = 300
+SECONDS = 0.6
+"""Variants of the calls of one function, and how long they may take."""
+PATIENCE = 0.06
+"""Seconds for one fault."""
+
+
+class Result(NamedTuple):
+    """The faults of a module, and the calls that notice them, with what they give."""
+
+    place: str
+    judged: int
+    noticed: int
+    kept: dict[str, list[str]]
+
+
+def chosen(pool: dict[str, list[str]], jobs: int, seconds: float) -> Iterator[Result]:
+    """The calls for each module of the rooms, as many modules as so many seconds allow."""
+    paths = {ROOT / fault.file for room in calls.ROOMS for fault in possible(room)}
+    places = [_place(path) for path in sorted(paths, key=lambda path: -path.stat().st_size)]
+    wanted, end = [place for place in places if not place.startswith(LEFT_OUT)], time.monotonic() + seconds
+    with multiprocessing.get_context("fork").Pool(jobs, _begin, (pool,)) as workers:
+        results = workers.imap_unordered(_of_module, wanted)
+        for _ in wanted:
+            try:
+                yield results.next(max(0.1, end - time.monotonic()))
+            except multiprocessing.TimeoutError:
+                break
+
+
+_POOL: dict[str, list[str]] = {}
+
+
+def _begin(pool: dict[str, list[str]]) -> None:
+    _POOL.update(pool)
+    enforced(pytest.MonkeyPatch())
+
+
+def _place(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT / "rocm_doctor").with_suffix("").parts).removesuffix(".__init__")
+
+
+class Chosen:
+    """The calls of each function that stay."""
+
+    def __init__(self, pool: dict[str, list[str]]) -> None:
+        self.names = calls.names_for(load())
+        self.writer = Writer(self.names)
+        self.sound: dict[str, dict[str, str]] = {}
+        self.varied: dict[str, dict[str, str]] = {}
+        self.kept: dict[str, list[str]] = defaultdict(list)
+        self.pool = pool
+
+    def prepare(self, function: str) -> dict[str, str]:
+        """The calls of a function to choose from, shortest first, and what they give: those that are quick and give the same twice."""
+        if function not in self.sound:
+            target, out = calls.resolved(function), {}
+            shorter = {self._shortened(target, call) for call in self.pool.get(function, [])[:POOL]} if target else ()
+            for call in sorted(shorter, key=lambda call: (len(call), call)):
+                if call and len(call) < LONG:
+                    with contextlib.suppress(_Late):
+                        result = self._given(target, call, SLOW)
+                        if not result.startswith("AssertionError") and result == self._given(target, call, SLOW):
+                            out[call] = result
+            self.sound[function] = _varied(out)
+        return self.sound[function]
+
+    def _variants(self, function: str, target: Any, out: dict[str, str]) -> dict[str, str]:
+        """Calls like those, each with one thing changed, that give a result none of them gives or the same as its original."""
+        draw, vary, found = random.Random(function), Variation(out), {}
+        fails = {result.partition(":")[0] for result in out.values() if failed(result)}
+        spent = time.process_time() + SECONDS
+        for _ in range(VARIANTS):
+            if time.process_time() > spent:
+                break
+            call = vary.of(draw.choice(list(out)), draw)
+            if call in out or call in found or len(call) > LONG:
+                continue
+            with contextlib.suppress(_Late, Exception):
+                result = self._given(target, call, SLOW)
+                if (not failed(result) or result.partition(":")[0] in fails) and result == self._given(target, call, SLOW):
+                    found[call] = result
+        return _varied(found)
+
+    def _shortened(self, target: Any, call: str) -> str:
+        """The call with only those facts of a machine that the function asks for, when they give the same."""
+        if "Artifacts(" in call and len(call) > 200:
+            with contextlib.suppress(_Late, Exception):
+                return self._torn(target, call)
+            return ""
+        if "machine(" not in call and "gpu(" not in call:
+            return call
+        with contextlib.suppress(_Late, TooMuch):
+            asked: set[str] = set()
+            with _spied(asked):
+                before = self._given(target, call, SLOW)
+            args, named = eval(f"_taken{call}", self.names.values)
+            written = [self.writer.written(_only(one, asked)) for one in args]
+            written += [f"{name}={self.writer.written(_only(one, asked))}" for name, one in named.items()]
+            short = f"({', '.join(written)})"
+            return short if self._given(target, short, SLOW) == before else call
+        return ""
+
+    def _torn(self, target: Any, call: str) -> str:
+        """The call without those artifacts and lines that change nothing."""
+        before, tree = self._given(target, call, SLOW), ast.parse(f"f{call}", mode="eval")
+        lists = [node.elts for node in ast.walk(tree) if isinstance(node, ast.List)]
+        for items in lists:
+            for one in list(items):
+                items.remove(one)
+                if self._given(target, ast.unparse(tree).removeprefix("f"), SLOW) != before:
+                    items.append(one)
+        for word in [
+            n for n in ast.walk(tree) if isinstance(n, ast.keyword) and n.arg == "text" and isinstance(n.value, ast.Constant)
+        ]:
+            text, size = str(word.value.value), 2  # type: ignore[attr-defined]
+            while size <= 8 and len(lines := text.split("\n")) >= size:
+                for n in range(size):
+                    shorter = "\n".join(lines[: n * len(lines) // size] + lines[(n + 1) * len(lines) // size :])
+                    word.value = ast.Constant(shorter)
+                    if self._given(target, ast.unparse(tree).removeprefix("f"), SLOW) == before:
+                        text, size = shorter, 1
+                        break
+                size *= 2
+            word.value = ast.Constant(text)
+        return ast.unparse(tree).removeprefix("f")
+
+    def _given(self, target: Any, call: str, seconds: float) -> str:
+        _empty_caches(self.names.matrix)
+        with _limit(seconds):
+            return calls.given(target, call, self.names)
+
+    def vary(self, function: str) -> None:
+        """Add variants of the calls of a function."""
+        if function not in self.varied:
+            sound = self.prepare(function)
+            self.varied[function] = self._variants(function, calls.resolved(function), sound) if sound else {}
+            self.sound[function] = self.varied[function] | sound
+
+    def notices(self, function: str, varied: bool = False) -> bool:
+        """True if a call of that function gives another result now; a new one is kept."""
+        target, sound, end = calls.resolved(function), self.prepare(function), time.process_time() + PATIENCE
+        for call in self.varied[function] if varied else [*self.kept[function], *sound]:
+            if time.process_time() > end and call not in self.kept[function]:
+                return False
+            try:
+                now = self._given(target, call, ENDLESS)
+            except _Late:
+                now = "endless"
+            if now != sound[call]:
+                if call not in self.kept[function]:
+                    self.kept[function].append(call)
+                return True
+        return False
+
+
+def _varied(out: dict[str, str]) -> dict[str, str]:
+    """Calls of different results first: they notice more."""
+    seen: dict[str, int] = defaultdict(int)
+    rank = {}
+    for call, result in out.items():
+        rank[call] = seen[result]
+        seen[result] += 1
+    return dict(sorted(out.items(), key=lambda item: rank[item[0]]))
+
+
+def _only(value: Any, asked: set[str]) -> Any:
+    if isinstance(value, Snapshot):
+        return Snapshot(
+            {n: f for n, f in value.facts.items() if n in asked}, tuple(_only(g, asked) for g in value.gpus), value.gpus_listed
+        )
+    if isinstance(value, Gpu):
+        return Gpu({n: f for n, f in value.facts.items() if n in asked or f"gpu.{n}" in asked})
+    if isinstance(value, (tuple, list)):
+        changed = [_only(one, asked) for one in value]
+        return type(value)(*changed) if hasattr(value, "_fields") else type(value)(changed)
+    return value
+
+
+@contextlib.contextmanager
+def _spied(asked: set[str]) -> Iterator[None]:
+    kept = Snapshot.get, Gpu.get
+    try:
+        for kind, get in zip((Snapshot, Gpu), kept):
+            kind.get = lambda self, key, get=get: (asked.add(key), get(self, key))[1]  # type: ignore[method-assign]
+        yield
+    finally:
+        Snapshot.get, Gpu.get = kept  # type: ignore[method-assign]
+
+
+class _Late(BaseException):
+    """A call took too long."""
+
+
+@contextlib.contextmanager
+def _limit(seconds: float) -> Iterator[None]:
+    def late(*_: Any) -> None:
+        raise _Late
+
+    signal.signal(signal.SIGVTALRM, late)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+_CACHES: list[Any] = []
+
+
+def _empty_caches(matrix: Any) -> None:
+    if not _CACHES:
+        for name, module in list(sys.modules.items()):
+            if name.startswith("rocm_doctor."):
+                _CACHES.extend(
+                    one for one in vars(module).values() if hasattr(one, "cache_clear") and hasattr(one, "__wrapped__")
+                )
+    for one in _CACHES:
+        one.cache_clear()
+    matrix.__dict__.pop("made", None)
+
+
+def _of_module(place: str) -> Result:
+    """Judge every fault of a module by its calls."""
+    module, one = sys.modules[f"rocm_doctor.{place}"], Chosen(_POOL)
+    path = Path(str(module.__file__))
+    source = path.read_text(encoding="utf-8")
+    plain = compile(ast.unparse(ast.parse(source)), str(path), "exec", dont_inherit=True)
+    before, functions = dict(_codes(plain)), _functions(place)
+    faults, noticed = faults_of(path), 0
+    for fault in faults:
+        after = compile(with_fault(source, fault.place), str(path), "exec", dont_inherit=True)
+        changed = [(name, code) for name, code in _codes(after) if code != before.get(name) and name in functions]
+        if changed:
+            (name, code), *_ = changed
+            noticed += _in_function(one, f"{place}:{name}", functions[name], code)
+        else:
+            noticed += _at_import(one, place, module, plain, after, functions)
+    kept = {name: [f"{call} -> {one.sound[name][call]}" for call in known] for name, known in one.kept.items() if known}
+    return Result(place, len(faults), noticed, kept)
+
+
+def _in_function(chosen: Chosen, name: str, function: FunctionType, code: CodeType) -> bool:
+    chosen.prepare(name)
+    sound = function.__code__
+    try:
+        function.__code__ = code
+        if chosen.notices(name):
+            return True
+        function.__code__ = sound
+        chosen.vary(name)
+        function.__code__ = code
+        return chosen.notices(name, varied=True)
+    finally:
+        function.__code__ = sound
+
+
+def _at_import(
+    chosen: Chosen, place: str, module: ModuleType, plain: CodeType, after: CodeType, functions: dict[str, FunctionType]
+) -> bool:
+    try:
+        was, now = _executed(module, plain), _executed(module, after)
+    except Exception:
+        return True  # it does not import
+    changed = [n for n in was if n in now and _plain(was[n]) and _seen(was[n]) != _seen(now[n]) and hasattr(module, n)]
+    if not changed:
+        return False
+    names = [f"{place}:{name}" for name in functions]
+    for name in names:
+        chosen.prepare(name)
+    put = [(other, key, getattr(module, n), now[n]) for n in changed for other, key in _holders(getattr(module, n), module, n)]
+    with _replaced(put):
+        if any(chosen.notices(name) for name in names):
+            return True
+    for name in names:
+        chosen.vary(name)
+    with _replaced(put):
+        return any(chosen.notices(name, varied=True) for name in names)
+
+
+@contextlib.contextmanager
+def _replaced(put: list[tuple[ModuleType, str, Any, Any]]) -> Iterator[None]:
+    try:
+        for other, key, _, new in put:
+            setattr(other, key, new)
+        yield
+    finally:
+        for other, key, old, _ in put:
+            setattr(other, key, old)
+
+
+def _executed(module: ModuleType, code: CodeType) -> dict[str, Any]:
+    space = {"__name__": module.__name__, "__file__": module.__file__, "__package__": module.__package__}
+    exec(code, space)
+    return space
+
+
+def _plain(value: Any) -> bool:
+    return not isinstance(value, (type, ModuleType, FunctionType)) and not hasattr(value, "__wrapped__")
+
+
+def _seen(value: Any) -> str:
+    return f"{value.pattern!r} {value.flags}" if hasattr(value, "pattern") else repr(value).partition(" at 0x")[0]
+
+
+def _holders(value: Any, module: ModuleType, name: str) -> Iterator[tuple[ModuleType, str]]:
+    yield module, name
+    for place, other in list(sys.modules.items()):
+        if place.startswith("rocm_doctor.") and other is not module and vars(other).get(name) is value:
+            yield other, name
+
+
+def _codes(code: CodeType, prefix: str = "") -> Iterator[tuple[str, CodeType]]:
+    """Code of functions and methods by qualified name."""
+    for one in code.co_consts:
+        if isinstance(one, CodeType) and "<" not in one.co_name:
+            name = f"{prefix}{one.co_name}"
+            if one.co_flags & 0x02:  # a function; a class body has no fast locals
+                yield name, one
+            else:
+                yield from _codes(one, f"{name}.")
+
+
+def _functions(place: str) -> dict[str, FunctionType]:
+    """The functions of a module by qualified name, without what wraps them."""
+    module = sys.modules[f"rocm_doctor.{place}"]
+    found = {}
+    for name, _ in _codes(compile(Path(str(module.__file__)).read_text(encoding="utf-8"), "", "exec", dont_inherit=True)):
+        target: Any = calls.resolved(f"{place}:{name}")
+        while hasattr(target, "__wrapped__"):
+            target = target.__wrapped__
+        if isinstance(target, FunctionType):
+            found[name] = target
+    return found

@@ -1,0 +1,161 @@
+"""Find the calls of tests/expected/calls_*.txt: what pages and tests call anyway, the few of them that notice the most faults.
+
+python scripts/harvest_calls.py watch POOL [TEST_FILE ...]   run these tests, or the pages; add the arguments of each function to POOL
+python scripts/harvest_calls.py -j 8 choose POOL             write the calls that notice the most faults (scripts/choose_calls.py)
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import expected
+import expected_calls as calls
+import pytest
+from call_writer import Writer
+from choose_calls import LEFT_OUT, POOL, chosen
+from faults import ROOT
+
+from rocm_doctor.matrix import load
+from rocm_doctor.model import Gpu, Snapshot
+from rocm_doctor.probes.read.result import Artifacts
+
+WATCHED = 1500
+"""Calls of one function that are looked at."""
+
+Pool = dict[str, list[str]]
+
+
+class Watch:
+    """A profile function that notes the arguments of each call of a function of the rooms."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.found: dict[str, dict[str, None]] = defaultdict(dict, {name: dict.fromkeys(known) for name, known in pool.items()})
+        self.names: dict[CodeType, str] = {}
+        self.seen: dict[CodeType, int] = defaultdict(int)
+        self.writer = Writer(calls.names_for(load()))
+        self.draw = random.Random(0)
+        self.busy = False
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> None:
+        code = frame.f_code
+        if event != "call" or self.busy:
+            return
+        name = self.names.get(code)
+        if name is None:
+            name = self.names[code] = _name(code)
+        if not name:
+            return
+        self.seen[code] += 1
+        if self.seen[code] > WATCHED or (self.seen[code] > 300 and self.draw.random() > 0.1):
+            return
+        self.busy = True
+        try:
+            call = self._call(frame)
+        except Exception:
+            return
+        finally:
+            self.busy = False
+        known = self.found[name]
+        if call not in known:
+            if len(known) >= POOL:
+                known.pop(self.draw.choice(list(known)))
+            known[call] = None
+
+    def _call(self, frame: FrameType) -> str:
+        code, local = frame.f_code, frame.f_locals
+        count = code.co_argcount
+        args = [self.writer.written(local[name], _room(local[name])) for name in code.co_varnames[:count]]
+        only = code.co_varnames[count : count + code.co_kwonlyargcount]
+        rest = code.co_varnames[count + code.co_kwonlyargcount :]
+        if code.co_flags & 0x04:
+            args += [self.writer.written(one, _room(one)) for one in local[rest[0]]]
+        args += [f"{name}={self.writer.written(local[name], _room(local[name]))}" for name in only]
+        return f"({', '.join(args)})"
+
+
+def _room(value: Any) -> int:
+    return 20_000 if isinstance(value, (Snapshot, Gpu)) else 6000 if isinstance(value, Artifacts) else 900
+
+
+def _name(code: CodeType) -> str:
+    """The function of a code object as `room.module:function`; empty when it is not one of the rooms."""
+    path = Path(code.co_filename)
+    if not path.is_relative_to(ROOT / "rocm_doctor") or "<" in code.co_qualname:
+        return ""
+    place = ".".join(path.relative_to(ROOT / "rocm_doctor").with_suffix("").parts).removesuffix(".__init__")
+    wanted = place.partition(".")[0] in calls.ROOMS and not place.startswith(LEFT_OUT)
+    return f"{place}:{code.co_qualname}" if wanted and calls.resolved(f"{place}:{code.co_qualname}") else ""
+
+
+def watch(pool: Pool, tests: list[str]) -> Pool:
+    """The pool with what the pages and these tests call."""
+    seen, matrix = Watch(pool), load()
+    sys.setprofile(seen)
+    for name, made in expected.PAGES.items():
+        if not name.startswith("calls_") and not tests:
+            made(matrix)
+    if tests:
+        pytest.main(["-q", "-p", "no:cacheprovider", "-m", "not slow and not timed", *tests])
+    sys.setprofile(None)
+    return {name: list(known) for name, known in sorted(seen.found.items())}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-j", "--jobs", type=int, default=1, help="processes at a time")
+    commands = parser.add_subparsers(dest="command", required=True)
+    watched, choosing = commands.add_parser("watch"), commands.add_parser("choose")
+    watched.add_argument("pool", type=Path)
+    watched.add_argument("tests", nargs="*")
+    choosing.add_argument("pool", type=Path)
+    choosing.add_argument("--seconds", type=float, default=3600)
+    options = parser.parse_args()
+    pool: Pool = json.loads(options.pool.read_text()) if options.pool.is_file() else {}
+    if options.command == "watch":
+        options.pool.write_text(json.dumps(watch(pool, options.tests), indent=0))
+        return
+    results = list(chosen(pool, options.jobs, options.seconds))
+    for room in calls.ROOMS:
+        mine = [one for one in results if one.place.partition(".")[0] == room]
+        kept = sorted((name, lines) for one in mine for name, lines in one.kept.items())
+        parts = [f"== {name}\n" + "\n".join(lines) for name, lines in kept]
+        if kept:
+            (calls.FOLDER / f"calls_{room}.txt").write_text("\n\n".join(["#", *parts]) + "\n", encoding="utf-8")
+        print(f"{room}: {sum(one.noticed for one in mine)} of {sum(one.judged for one in mine)}")
+    settle()
+
+
+SETTLE = """
+import expected_calls, pathlib, sys
+from rocm_doctor.matrix import load
+for room in expected_calls.ROOMS:
+    (pathlib.Path(sys.argv[1]) / room).write_text(expected_calls.page(room)(load()), encoding="utf-8")
+"""
+
+
+def settle() -> None:
+    """Leave out calls that give another result in another process, with hashes of its own."""
+    with tempfile.TemporaryDirectory() as scratch:
+        for seed in ("1", "2"):
+            folder = Path(scratch) / seed
+            folder.mkdir()
+            env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join([*sys.path, str(ROOT)])}
+            subprocess.run([sys.executable, "-c", SETTLE, str(folder)], env=env, check=True)
+        for room in calls.ROOMS:
+            one, other = ((Path(scratch) / seed / room).read_text(encoding="utf-8").split("\n") for seed in ("1", "2"))
+            lines = [line for line, same in zip(one, other) if line == same]
+            (calls.FOLDER / f"calls_{room}.txt").write_text("\n".join(lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

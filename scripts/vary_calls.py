@@ -1,0 +1,72 @@
+"""Variants of calls: one value changed to another that stands in the same place of another call, or to its neighbor."""
+
+from __future__ import annotations
+
+import ast
+import random
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+
+def failed(result: str) -> bool:
+    return re.match(r"\w*(Error|Exception|Exit|AttributeError)\b.*?:", result) is not None
+
+
+class Variation:
+    """Calls with one thing changed: a value by another that stands in the same place of another call, or by its neighbor."""
+
+    def __init__(self, known: Iterable[str]) -> None:
+        self.values: dict[str, set[str]] = defaultdict(set)
+        for call in known:
+            for key, _, _, node in _places(ast.parse(f"f{call}", mode="eval").body):
+                self.values[key].add(ast.unparse(node))
+
+    def of(self, call: str, draw: random.Random) -> str:
+        """One variant."""
+        tree = ast.parse(f"f{call}", mode="eval")
+        for _ in range(draw.choice((1, 1, 2, 3))):
+            key, put, drop, node = draw.choice([*_places(tree.body)] or [("", None, None, tree.body)])
+            if put is None:
+                break
+            if drop and draw.random() < 0.3:
+                drop()
+            elif draw.random() < 0.6:
+                put(ast.parse(draw.choice(sorted(self.values[key])), mode="eval").body)
+            elif isinstance(node, ast.Constant):
+                put(ast.Constant(_neighbor(node.value, draw)))
+        return ast.unparse(tree).removeprefix("f")
+
+
+def _neighbor(value: Any, draw: random.Random) -> Any:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return draw.choice((value + 1, value - 1, 0, value * 2))
+    if isinstance(value, str):
+        half = len(value) // 2
+        return draw.choice((value.upper(), value[:half], value[half:], value + " x", value.replace("\n", "\n\n"), value + value))
+    return value
+
+
+def _places(tree: ast.AST) -> Iterator[tuple[str, Callable[[ast.expr], None], Callable[[], None] | None, ast.expr]]:
+    """What can be changed in a call: where it stands, how to put another there, how to leave it out, and what is there."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            for n, (key, value) in enumerate(zip(node.keys, node.values)):
+                drop = lambda node=node, key=key, value=value: (node.keys.remove(key), node.values.remove(value))  # noqa: E731
+                yield ast.unparse(key) if key else "", partial(_put, node.values, n), drop, value
+        elif isinstance(node, ast.Call):
+            for n, one in enumerate(node.args):
+                yield f"{ast.unparse(node.func)} {n}", partial(_put, node.args, n), None, one
+            for word in node.keywords:
+                yield str(word.arg), partial(setattr, word, "value"), None, word.value
+        elif isinstance(node, (ast.List, ast.Tuple)):
+            for n, one in enumerate(node.elts):
+                yield "in a list", partial(_put, node.elts, n), partial(node.elts.remove, one), one
+
+
+def _put(values: list[ast.expr], place: int, value: ast.expr) -> None:
+    values[place] = value
