@@ -67,12 +67,13 @@ def chosen(pool: dict[str, list[str]], jobs: int, seconds: float) -> Iterator[Re
                 break
 
 
-_POOL: dict[str, list[str]] = {}
+_MINE: list[Chosen] = []
+"""What this process chooses with."""
 
 
 def _begin(pool: dict[str, list[str]]) -> None:
-    _POOL.update(pool)
     enforced(pytest.MonkeyPatch())
+    _MINE.append(Chosen(pool))
 
 
 def _place(path: Path) -> str:
@@ -260,8 +261,17 @@ def _empty_caches(matrix: Any) -> None:
 
 
 def _of_module(place: str) -> Result:
+    try:
+        return _judged(place)
+    except Exception as exc:  # a fault can break what judges it
+        print(f"{place}: {type(exc).__name__}: {exc}", file=sys.stderr)
+        return Result(place, 0, 0, {})
+
+
+def _judged(place: str) -> Result:
     """Judge every fault of a module by its calls."""
-    module, one = sys.modules[f"rocm_doctor.{place}"], Chosen(_POOL)
+    module, one = sys.modules[f"rocm_doctor.{place}"], _MINE[0]
+    one.kept.clear()
     path = Path(str(module.__file__))
     source = path.read_text(encoding="utf-8")
     plain = compile(ast.unparse(ast.parse(source)), str(path), "exec", dont_inherit=True)
