@@ -44,7 +44,7 @@ class Writer:
         matrix, catalog = names.matrix, names.catalog
         self.names = names
         self.entries: dict[tuple[type, str], tuple[Any, str]] = {}
-        tables = {"matrix.gfx": matrix.gfx, "matrix.extensions": matrix.extensions, "matrix.env": matrix.env,
+        tables: dict[str, Mapping[str, Any]] = {"matrix.gfx": matrix.gfx, "matrix.extensions": matrix.extensions, "matrix.env": matrix.env,
                   "matrix.programs": matrix.programs, "matrix.diagnoses": matrix.diagnoses, "matrix.by_key": matrix.by_key,
                   "catalog.indexes": catalog.indexes, "catalog.packages": catalog.packages}  # fmt: skip
         for table, entries in tables.items():
@@ -61,7 +61,7 @@ class Writer:
     def _written(self, value: Any, room: int) -> str:
         if room < 0:
             raise TooMuch
-        kind = type(value)
+        kind: Any = type(value)
         if value is None or kind in (str, int, float, bool, bytes):
             return repr(value)
         if kind is datetime.date:

@@ -23,6 +23,7 @@ import expected_calls as calls
 import pytest
 from call_writer import TooMuch, Writer
 from faults import ROOT, faults_of, possible, with_fault
+from loaded_faults import codes, functions, made_anew, replaced, running
 from recorded import enforced
 from vary_calls import Variation, failed
 
@@ -94,7 +95,7 @@ class Chosen:
     def prepare(self, function: str) -> dict[str, str]:
         """The calls of a function to choose from, shortest first, and what they give: those that are quick and give the same twice."""
         if function not in self.sound:
-            target, out = calls.resolved(function), {}
+            target, out = calls.resolved(function), dict[str, str]()
             shorter = {self._shortened(target, call) for call in self.pool.get(function, [])[:POOL]} if target else ()
             for call in sorted(shorter, key=lambda call: (len(call), call)):
                 if call and len(call) < LONG:
@@ -219,13 +220,19 @@ def _only(value: Any, asked: set[str]) -> Any:
 
 @contextlib.contextmanager
 def _spied(asked: set[str]) -> Iterator[None]:
-    kept = Snapshot.get, Gpu.get
-    try:
-        for kind, get in zip((Snapshot, Gpu), kept):
-            kind.get = lambda self, key, get=get: (asked.add(key), get(self, key))[1]  # type: ignore[method-assign]
+    """Note which facts are asked for."""
+
+    def noting(get: Any) -> Any:
+        def noted(self: Any, key: str) -> Any:
+            asked.add(key)
+            return get(self, key)
+
+        return noted
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Snapshot, "get", noting(Snapshot.get))
+        patch.setattr(Gpu, "get", noting(Gpu.get))
         yield
-    finally:
-        Snapshot.get, Gpu.get = kept  # type: ignore[method-assign]
 
 
 class _Late(BaseException):
@@ -275,109 +282,43 @@ def _judged(place: str) -> Result:
     path = Path(str(module.__file__))
     source = path.read_text(encoding="utf-8")
     plain = compile(ast.unparse(ast.parse(source)), str(path), "exec", dont_inherit=True)
-    before, functions = dict(_codes(plain)), _functions(place)
+    before, known = dict(codes(plain)), functions(place)
     faults, noticed = faults_of(path), 0
     for fault in faults:
         after = compile(with_fault(source, fault.place), str(path), "exec", dont_inherit=True)
-        changed = [(name, code) for name, code in _codes(after) if code != before.get(name) and name in functions]
+        changed = [(name, code) for name, code in codes(after) if code != before.get(name) and name in known]
         if changed:
             (name, code), *_ = changed
-            noticed += _in_function(one, f"{place}:{name}", functions[name], code)
+            noticed += _in_function(one, f"{place}:{name}", known[name], code)
         else:
-            noticed += _at_import(one, place, module, plain, after, functions)
+            noticed += _at_import(one, [f"{place}:{name}" for name in known], module, plain, after)
     kept = {name: [f"{call} -> {one.sound[name][call]}" for call in known] for name, known in one.kept.items() if known}
     return Result(place, len(faults), noticed, kept)
 
 
 def _in_function(chosen: Chosen, name: str, function: FunctionType, code: CodeType) -> bool:
     chosen.prepare(name)
-    sound = function.__code__
-    try:
-        function.__code__ = code
+    with running(function, code):
         if chosen.notices(name):
             return True
-        function.__code__ = sound
-        chosen.vary(name)
-        function.__code__ = code
+    chosen.vary(name)
+    with running(function, code):
         return chosen.notices(name, varied=True)
-    finally:
-        function.__code__ = sound
 
 
-def _at_import(
-    chosen: Chosen, place: str, module: ModuleType, plain: CodeType, after: CodeType, functions: dict[str, FunctionType]
-) -> bool:
+def _at_import(chosen: Chosen, names: list[str], module: ModuleType, plain: CodeType, after: CodeType) -> bool:
     try:
-        was, now = _executed(module, plain), _executed(module, after)
+        put = made_anew(module, plain, after)
     except Exception:
         return True  # it does not import
-    changed = [n for n in was if n in now and _plain(was[n]) and _seen(was[n]) != _seen(now[n]) and hasattr(module, n)]
-    if not changed:
+    if not put:
         return False
-    names = [f"{place}:{name}" for name in functions]
     for name in names:
         chosen.prepare(name)
-    put = [(other, key, getattr(module, n), now[n]) for n in changed for other, key in _holders(getattr(module, n), module, n)]
-    with _replaced(put):
+    with replaced(put):
         if any(chosen.notices(name) for name in names):
             return True
     for name in names:
         chosen.vary(name)
-    with _replaced(put):
+    with replaced(put):
         return any(chosen.notices(name, varied=True) for name in names)
-
-
-@contextlib.contextmanager
-def _replaced(put: list[tuple[ModuleType, str, Any, Any]]) -> Iterator[None]:
-    try:
-        for other, key, _, new in put:
-            setattr(other, key, new)
-        yield
-    finally:
-        for other, key, old, _ in put:
-            setattr(other, key, old)
-
-
-def _executed(module: ModuleType, code: CodeType) -> dict[str, Any]:
-    space = {"__name__": module.__name__, "__file__": module.__file__, "__package__": module.__package__}
-    exec(code, space)
-    return space
-
-
-def _plain(value: Any) -> bool:
-    return not isinstance(value, (type, ModuleType, FunctionType)) and not hasattr(value, "__wrapped__")
-
-
-def _seen(value: Any) -> str:
-    return f"{value.pattern!r} {value.flags}" if hasattr(value, "pattern") else repr(value).partition(" at 0x")[0]
-
-
-def _holders(value: Any, module: ModuleType, name: str) -> Iterator[tuple[ModuleType, str]]:
-    yield module, name
-    for place, other in list(sys.modules.items()):
-        if place.startswith("rocm_doctor.") and other is not module and vars(other).get(name) is value:
-            yield other, name
-
-
-def _codes(code: CodeType, prefix: str = "") -> Iterator[tuple[str, CodeType]]:
-    """Code of functions and methods by qualified name."""
-    for one in code.co_consts:
-        if isinstance(one, CodeType) and "<" not in one.co_name:
-            name = f"{prefix}{one.co_name}"
-            if one.co_flags & 0x02:  # a function; a class body has no fast locals
-                yield name, one
-            else:
-                yield from _codes(one, f"{name}.")
-
-
-def _functions(place: str) -> dict[str, FunctionType]:
-    """The functions of a module by qualified name, without what wraps them."""
-    module = sys.modules[f"rocm_doctor.{place}"]
-    found = {}
-    for name, _ in _codes(compile(Path(str(module.__file__)).read_text(encoding="utf-8"), "", "exec", dont_inherit=True)):
-        target: Any = calls.resolved(f"{place}:{name}")
-        while hasattr(target, "__wrapped__"):
-            target = target.__wrapped__
-        if isinstance(target, FunctionType):
-            found[name] = target
-    return found

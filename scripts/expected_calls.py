@@ -75,7 +75,7 @@ def names_for(matrix: Matrix) -> Names:
     kinds = list(_kinds())
     count = Counter(kind.__name__ for kind in kinds)
     catalog, builds = known(matrix), {one.key: one for one in matrix.torch}
-    values = {
+    values: dict[str, Any] = {
         kind.__name__ if count[kind.__name__] == 1 or kind.__module__ == model.__name__ else long_name(kind): kind
         for kind in kinds
     }

@@ -89,12 +89,12 @@ def _room(value: Any) -> int:
 
 def _name(code: CodeType) -> str:
     """The function of a code object as `room.module:function`; empty when it is not one of the rooms."""
-    path = Path(code.co_filename)
-    if not path.is_relative_to(ROOT / "rocm_doctor") or "<" in code.co_qualname:
+    path, name = Path(code.co_filename), getattr(code, "co_qualname", "<Python 3.10>")
+    if not path.is_relative_to(ROOT / "rocm_doctor") or "<" in name:
         return ""
     place = ".".join(path.relative_to(ROOT / "rocm_doctor").with_suffix("").parts).removesuffix(".__init__")
     wanted = place.partition(".")[0] in calls.ROOMS and not place.startswith(LEFT_OUT)
-    return f"{place}:{code.co_qualname}" if wanted and calls.resolved(f"{place}:{code.co_qualname}") else ""
+    return f"{place}:{name}" if wanted and calls.resolved(f"{place}:{name}") else ""
 
 
 def watch(pool: Pool, tests: list[str]) -> Pool:

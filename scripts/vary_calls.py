@@ -56,7 +56,7 @@ def _places(tree: ast.AST) -> Iterator[tuple[str, Callable[[ast.expr], None], Ca
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
             for n, (key, value) in enumerate(zip(node.keys, node.values)):
-                drop = lambda node=node, key=key, value=value: (node.keys.remove(key), node.values.remove(value))  # noqa: E731
+                drop = partial(_without, node, n)
                 yield ast.unparse(key) if key else "", partial(_put, node.values, n), drop, value
         elif isinstance(node, ast.Call):
             for n, one in enumerate(node.args):
@@ -70,3 +70,7 @@ def _places(tree: ast.AST) -> Iterator[tuple[str, Callable[[ast.expr], None], Ca
 
 def _put(values: list[ast.expr], place: int, value: ast.expr) -> None:
     values[place] = value
+
+
+def _without(node: ast.Dict, place: int) -> None:
+    del node.keys[place], node.values[place]

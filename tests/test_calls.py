@@ -32,7 +32,9 @@ def test_calls_of_versions_are_as_expected() -> None:
 
 
 def test_no_title_shows_the_form_of_a_value() -> None:
-    said = [line for name in ("findings", "calls_rules") for line in (FOLDER / f"{name}.txt").read_text(encoding="utf-8").split("\n")]
+    said = [
+        line for name in ("findings", "calls_rules") for line in (FOLDER / f"{name}.txt").read_text(encoding="utf-8").split("\n")
+    ]
     titles = [line.partition(" on ")[2] for line in said if re.search(r"(?:error|warning|note)/(?:low|medium|high) ", line)]
     assert len(titles) > 500
     assert [title for title in titles if re.search(r"Unknown\(|: None\b|\bFact\(", title)] == []

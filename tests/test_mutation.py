@@ -98,7 +98,7 @@ def test_the_head_of_an_except_and_of_a_case_is_a_statement(tmp_path: Path) -> N
     assert smallest == [*heads, range(8, 9), range(9, 10), range(10, 11), range(11, 12), range(12, 13)]
 
 
-SOUND = (mutation.ROOT / "rocm_doctor" / "versions.py").read_text(encoding="utf-8").splitlines()
+SOUND = (faults.ROOT / "rocm_doctor" / "versions.py").read_text(encoding="utf-8").splitlines()
 RECORDED = """
 import pytest
 from rocm_doctor.versions import contains, parse
@@ -134,7 +134,7 @@ def test_a_test_is_recorded_with_what_its_fixtures_and_empty_caches_run(tmp_path
     file.write_text(RECORDED)
     script = f"import mutation, pathlib; mutation.STATE = pathlib.Path({str(tmp_path)!r}); "
     script += f"mutation.record_one(pathlib.Path({str(file)!r}))"
-    done = subprocess.run([sys.executable, "-c", script], env=mutation._first(mutation.ROOT), capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", script], env=mutation._first(faults.ROOT), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     known = json.loads((state / "test_it.json").read_text())
     ran = known["lines"]["rocm_doctor/versions.py"]
