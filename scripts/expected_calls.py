@@ -6,6 +6,8 @@ the types of the project, `machine(facts, gpus)`, and entries of the matrix by n
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import datetime
 import re
 import sys
@@ -67,7 +69,18 @@ def listed(text: str) -> Iterator[tuple[str, list[str]]]:
     """Functions and their calls, as a page lists them."""
     for part in text.split("\n\n== ")[1:]:
         name, *lines = part.rstrip("\n").split("\n")
-        yield name, [line.partition(" -> ")[0] for line in lines]
+        yield name, [_call_of(line) for line in lines]
+
+
+def _call_of(line: str) -> str:
+    """The arguments at the beginning of a line; there may be arrows inside of them."""
+    at = line.find(" -> ")
+    while at >= 0:
+        with contextlib.suppress(SyntaxError):
+            ast.parse(f"f{line[:at]}", mode="eval")
+            return line[:at]
+        at = line.find(" -> ", at + 1)
+    raise ValueError(f"no call: {line[:80]}")
 
 
 def names_for(matrix: Matrix) -> Names:
