@@ -14,25 +14,25 @@ import signal
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 import expected_calls as calls
 import pytest
 from call_writer import TooMuch, Writer
-from faults import ROOT, faults_of, possible, with_fault
-from loaded_faults import codes, functions, made_anew, replaced, running
+from faults import ROOT, Fault, faults_of, possible, with_fault
+from loaded_faults import codes, functions, running
 from recorded import enforced
-from vary_calls import Variation, failed
+from vary_calls import Variation, failed, near
 
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Gpu, Snapshot
 
 LEFT_OUT = ("plan.fix", "plan.environment", "plan.keep", "plan.commands", "matrix.source")
 """Modules that write files or start processes: a fault in them is judged in a process of its own only (scripts/mutation.py)."""
-POOL = 250
+POOL = 60
 """Calls of one function to choose from."""
 LONG = 700
 SLOW = 0.05
@@ -41,6 +41,7 @@ ENDLESS = 0.5
 VARIANTS = 300
 SECONDS = 0.6
 """Variants of the calls of one function, and how long they may take."""
+NEAR = 60
 PATIENCE = 0.06
 """Seconds for one fault."""
 
@@ -54,27 +55,29 @@ class Result(NamedTuple):
     kept: dict[str, list[str]]
 
 
-def chosen(pool: dict[str, list[str]], jobs: int, seconds: float) -> Iterator[Result]:
+def chosen(pool: dict[str, list[str]], before: dict[str, list[str]], jobs: int, seconds: float) -> Iterator[Result]:
     """The calls for each module of the rooms, as many modules as so many seconds allow."""
     paths = {ROOT / fault.file for room in calls.ROOMS for fault in possible(room)}
     places = [_place(path) for path in sorted(paths, key=lambda path: -path.stat().st_size)]
     wanted, end = [place for place in places if not place.startswith(LEFT_OUT)], time.monotonic() + seconds
-    with multiprocessing.get_context("fork").Pool(jobs, _begin, (pool,)) as workers:
+    with multiprocessing.get_context("fork").Pool(jobs, _begin, (pool, before)) as workers:
         results = workers.imap_unordered(_of_module, wanted)
         for _ in wanted:
             try:
-                yield results.next(max(0.1, end - time.monotonic()))
+                found = results.next(max(0.1, end - time.monotonic()))
             except multiprocessing.TimeoutError:
                 break
+            if found is not None:
+                yield found
 
 
 _MINE: list[Chosen] = []
 """What this process chooses with."""
 
 
-def _begin(pool: dict[str, list[str]]) -> None:
+def _begin(pool: dict[str, list[str]], before: dict[str, list[str]]) -> None:
     enforced(pytest.MonkeyPatch())
-    _MINE.append(Chosen(pool))
+    _MINE.append(Chosen(pool, before))
 
 
 def _place(path: Path) -> str:
@@ -84,44 +87,49 @@ def _place(path: Path) -> str:
 class Chosen:
     """The calls of each function that stay."""
 
-    def __init__(self, pool: dict[str, list[str]]) -> None:
+    def __init__(self, pool: dict[str, list[str]], before: dict[str, list[str]]) -> None:
         self.names = calls.names_for(load())
         self.writer = Writer(self.names)
         self.sound: dict[str, dict[str, str]] = {}
         self.varied: dict[str, dict[str, str]] = {}
-        self.kept: dict[str, list[str]] = defaultdict(list)
+        self.kept: dict[str, list[str]] = defaultdict(list, before)
         self.pool = pool
 
     def prepare(self, function: str) -> dict[str, str]:
         """The calls of a function to choose from, shortest first, and what they give: those that are quick and give the same twice."""
         if function not in self.sound:
             target, out = calls.resolved(function), dict[str, str]()
-            shorter = {self._shortened(target, call) for call in self.pool.get(function, [])[:POOL]} if target else ()
-            for call in sorted(shorter, key=lambda call: (len(call), call)):
+            shorter = {self._shortened(target, call) for call in self.pool.get(function, [])[:POOL]} if target else set()
+            for call in sorted({*shorter, *self.kept[function]}, key=lambda call: (len(call), call)):
                 if call and len(call) < LONG:
                     with contextlib.suppress(_Late):
                         result = self._given(target, call, SLOW)
                         if not result.startswith("AssertionError") and result == self._given(target, call, SLOW):
                             out[call] = result
             self.sound[function] = _varied(out)
+            self.kept[function] = [call for call in self.kept[function] if call in out]
         return self.sound[function]
 
     def _variants(self, function: str, target: Any, out: dict[str, str]) -> dict[str, str]:
         """Calls like those, each with one thing changed, that give a result none of them gives or the same as its original."""
-        draw, vary, found = random.Random(function), Variation(out), {}
-        fails = {result.partition(":")[0] for result in out.values() if failed(result)}
+        draw, vary = random.Random(function), Variation(out)
+        tried = (vary.of(draw.choice(list(out)), draw) for _ in range(VARIANTS))
+        return _varied(self._sound(target, tried, out))
+
+    def _sound(self, target: Any, tried: Iterable[str], out: dict[str, str]) -> dict[str, str]:
+        """Those calls that are new, with what they give. One that fails otherwise than known calls asks for what no caller asks for."""
+        fails, found = {result.partition(":")[0] for result in out.values() if failed(result)}, dict[str, str]()
         spent = time.process_time() + SECONDS
-        for _ in range(VARIANTS):
+        for call in tried:
             if time.process_time() > spent:
                 break
-            call = vary.of(draw.choice(list(out)), draw)
             if call in out or call in found or len(call) > LONG:
                 continue
             with contextlib.suppress(_Late, Exception):
                 result = self._given(target, call, SLOW)
                 if (not failed(result) or result.partition(":")[0] in fails) and result == self._given(target, call, SLOW):
                     found[call] = result
-        return _varied(found)
+        return found
 
     def _shortened(self, target: Any, call: str) -> str:
         """The call with only those facts of a machine that the function asks for, when they give the same."""
@@ -178,17 +186,29 @@ class Chosen:
             self.varied[function] = self._variants(function, calls.resolved(function), sound) if sound else {}
             self.sound[function] = self.varied[function] | sound
 
+    def near(self, function: str, fault: Fault) -> None:
+        """Variants with the words and numbers of a fault, in place of the others."""
+        with contextlib.suppress(SyntaxError):
+            hints = [
+                n.value for n in ast.walk(ast.parse(fault.before)) if isinstance(n, ast.Constant) and n.value not in (None, "")
+            ]
+            draw, base = random.Random(fault.place), [*self.kept[function], *self.sound[function]][:200]
+            tried = dict.fromkeys(near(draw.choice(base), hints, draw) for _ in range(NEAR if base and hints else 0))
+            self.varied[function] = self._sound(calls.resolved(function), tried, self.sound[function])
+
     def notices(self, function: str, varied: bool = False) -> bool:
         """True if a call of that function gives another result now; a new one is kept."""
         target, sound, end = calls.resolved(function), self.prepare(function), time.process_time() + PATIENCE
-        for call in self.varied[function] if varied else [*self.kept[function], *sound]:
+        known = self.varied[function] if varied else sound
+        for call in known if varied else [*self.kept[function], *sound]:
             if time.process_time() > end and call not in self.kept[function]:
                 return False
             try:
                 now = self._given(target, call, ENDLESS)
             except _Late:
                 now = "endless"
-            if now != sound[call]:
+            if now != known[call]:
+                sound[call] = known[call]
                 if call not in self.kept[function]:
                     self.kept[function].append(call)
                 return True
@@ -267,18 +287,17 @@ def _empty_caches(matrix: Any) -> None:
     matrix.__dict__.pop("made", None)
 
 
-def _of_module(place: str) -> Result:
+def _of_module(place: str) -> Result | None:
     try:
         return _judged(place)
     except Exception as exc:  # a fault can break what judges it
         print(f"{place}: {type(exc).__name__}: {exc}", file=sys.stderr)
-        return Result(place, 0, 0, {})
+        return None
 
 
 def _judged(place: str) -> Result:
     """Judge every fault of a module by its calls."""
     module, one = sys.modules[f"rocm_doctor.{place}"], _MINE[0]
-    one.kept.clear()
     path = Path(str(module.__file__))
     source = path.read_text(encoding="utf-8")
     plain = compile(ast.unparse(ast.parse(source)), str(path), "exec", dont_inherit=True)
@@ -289,36 +308,22 @@ def _judged(place: str) -> Result:
         changed = [(name, code) for name, code in codes(after) if code != before.get(name) and name in known]
         if changed:
             (name, code), *_ = changed
-            noticed += _in_function(one, f"{place}:{name}", known[name], code)
-        else:
-            noticed += _at_import(one, [f"{place}:{name}" for name in known], module, plain, after)
-    kept = {name: [f"{call} -> {one.sound[name][call]}" for call in known] for name, known in one.kept.items() if known}
+            noticed += _in_function(one, f"{place}:{name}", known[name], code, fault)
+    print(place, len(faults), noticed, round(time.process_time()), file=sys.stderr, flush=True)
+    names = [name for name in one.sound if name.partition(":")[0] == place and one.kept[name]]
+    kept = {name: [f"{call} -> {one.sound[name][call]}" for call in one.kept[name]] for name in names}
     return Result(place, len(faults), noticed, kept)
 
 
-def _in_function(chosen: Chosen, name: str, function: FunctionType, code: CodeType) -> bool:
+def _in_function(chosen: Chosen, name: str, function: FunctionType, code: CodeType, fault: Fault) -> bool:
     chosen.prepare(name)
     with running(function, code):
         if chosen.notices(name):
             return True
     chosen.vary(name)
     with running(function, code):
-        return chosen.notices(name, varied=True)
-
-
-def _at_import(chosen: Chosen, names: list[str], module: ModuleType, plain: CodeType, after: CodeType) -> bool:
-    try:
-        put = made_anew(module, plain, after)
-    except Exception:
-        return True  # it does not import
-    if not put:
-        return False
-    for name in names:
-        chosen.prepare(name)
-    with replaced(put):
-        if any(chosen.notices(name) for name in names):
+        if chosen.notices(name, varied=True):
             return True
-    for name in names:
-        chosen.vary(name)
-    with replaced(put):
-        return any(chosen.notices(name, varied=True) for name in names)
+    chosen.near(name, fault)
+    with running(function, code):
+        return chosen.notices(name, varied=True)

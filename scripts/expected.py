@@ -17,6 +17,7 @@ from pathlib import Path
 import corpus
 import expected_calls
 import expected_parts
+import expected_tables
 import msgspec
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
@@ -323,5 +324,6 @@ PAGES: dict[str, Callable[[Matrix], str]] = {
     "rows": rows,
     "shapes": expected_parts.shapes,
     "shown": shown,
+    "tables": expected_tables.tables,
     **{f"calls_{room}": expected_calls.page(room) for room in expected_calls.ROOMS},
 }

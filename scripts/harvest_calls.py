@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -124,13 +125,17 @@ def main() -> None:
     if options.command == "watch":
         options.pool.write_text(json.dumps(watch(pool, options.tests), indent=0))
         return
-    results = list(chosen(pool, options.jobs, options.seconds))
+    texts = [(calls.FOLDER / f"calls_{room}.txt").read_text(encoding="utf-8") for room in calls.ROOMS]
+    before = {name: known for text in texts for name, known in calls.listed(text)}
+    results = list(chosen(pool, before, options.jobs, options.seconds))
+    judged = {one.place for one in results}
+    kept = {name: [f"{call} -> " for call in known] for name, known in before.items() if name.partition(":")[0] not in judged}
+    for one in results:
+        kept |= one.kept
     for room in calls.ROOMS:
         mine = [one for one in results if one.place.partition(".")[0] == room]
-        kept = sorted((name, lines) for one in mine for name, lines in one.kept.items())
-        parts = [f"== {name}\n" + "\n".join(lines) for name, lines in kept]
-        if kept:
-            (calls.FOLDER / f"calls_{room}.txt").write_text("\n\n".join(["#", *parts]) + "\n", encoding="utf-8")
+        parts = [f"== {name}\n" + "\n".join(kept[name]) for name in sorted(kept) if re.split(r"[.:]", name)[0] == room]
+        (calls.FOLDER / f"calls_{room}.txt").write_text("\n\n".join(["#", *parts]) + "\n", encoding="utf-8")
         print(f"{room}: {sum(one.noticed for one in mine)} of {sum(one.judged for one in mine)}")
     settle()
 

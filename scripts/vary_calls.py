@@ -6,7 +6,7 @@ import ast
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -38,6 +38,39 @@ class Variation:
             elif isinstance(node, ast.Constant):
                 put(ast.Constant(_neighbor(node.value, draw)))
         return ast.unparse(tree).removeprefix("f")
+
+
+def near(call: str, hints: Sequence[Any], draw: random.Random) -> str:
+    """The call with one value changed to one of these words and numbers, or around it."""
+    tree, hint = ast.parse(f"f{call}", mode="eval"), draw.choice(hints)
+    keys = [node for node in ast.walk(tree.body) if isinstance(node, ast.Dict) and node.keys]
+    if isinstance(hint, str) and keys and draw.random() < 0.2:
+        node = draw.choice(keys)
+        node.keys[draw.randrange(len(node.keys))] = ast.Constant(hint)
+    else:
+        fitting = [one for one in _places(tree.body) if isinstance(one[3], ast.Constant) and _fits(one[3].value, hint)]
+        if fitting:
+            _, put, _, old = draw.choice(fitting)
+            put(ast.Constant(_toward(old.value, hint, draw)))  # type: ignore[attr-defined]
+    return ast.unparse(tree).removeprefix("f")
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    return isinstance(value, str) or (type(value) is int and type(hint) is int)
+
+
+def _toward(value: Any, hint: Any, draw: random.Random) -> Any:
+    if isinstance(value, int):
+        return draw.choice((hint, hint - 1, hint + 1))
+    if isinstance(hint, int):
+        size = max(0, min(hint, 300) + draw.choice((-1, 0, 1)))
+        return draw.choice((str(hint), str(hint + 1), (value or "x") * (size // max(1, len(value)) + 1)))[: max(size, 4)]
+    words = value.split(" ")
+    at = draw.randrange(len(words))
+    changed = " ".join([*words[:at], hint, *words[at + draw.choice((0, 1)) :]])
+    return draw.choice(
+        (hint, changed, value + hint, hint + value, f"{value}\n{hint}", f"{hint}: {value}", value.replace(hint, ""), hint.upper())
+    )
 
 
 def _neighbor(value: Any, draw: random.Random) -> Any:

@@ -66,3 +66,7 @@ def test_plans_of_drawn_machines_are_as_expected() -> None:
 
 def test_findings_where_a_row_applies_are_as_expected() -> None:
     same("rows")
+
+
+def test_tables_of_modules_are_as_expected() -> None:
+    same("tables")

@@ -11,7 +11,7 @@ import choose_calls
 import expected_calls as calls
 import pytest
 from call_writer import TooMuch, Writer
-from loaded_faults import codes, functions, made_anew, replaced, running
+from loaded_faults import codes, functions, running
 from vary_calls import Variation
 
 from rocm_doctor import versions
@@ -71,17 +71,8 @@ def test_a_fault_is_put_into_a_loaded_function_and_taken_out() -> None:
     assert versions.series("2.4.1") == "2.4"
 
 
-def test_a_fault_in_a_table_is_put_wherever_the_table_was_imported_to() -> None:
-    plain, broken = _compiled('"beta": 2', '"beta": 7')
-    put = made_anew(versions, plain, broken)
-    assert [(module.__name__, name) for module, name, _, _ in put] == [("rocm_doctor.versions", "_PRE_RANK")]
-    with replaced(put):
-        assert versions._PRE_RANK["beta"] == 7
-    assert versions._PRE_RANK["beta"] == 2
-
-
 def test_the_call_that_notices_a_fault_is_kept() -> None:
-    chosen = choose_calls.Chosen({"versions:series": ["('2', 2)", "('2.4.1', 2)", "('x', 2)"]})
+    chosen = choose_calls.Chosen({"versions:series": ["('2', 2)", "('2.4.1', 2)", "('x', 2)"]}, {})
     _, broken = _compiled('".".join(map(str, numbers[:parts]))', '"-".join(map(str, numbers[:parts]))')
     chosen.prepare("versions:series")
     with running(functions("versions")["series"], dict(codes(broken))["series"]):
@@ -92,14 +83,14 @@ def test_the_call_that_notices_a_fault_is_kept() -> None:
 
 def test_a_machine_keeps_the_facts_that_a_function_asks_for() -> None:
     name, facts = "rules.access:_denied", "{'kfd.error': 'Operation not permitted', 'platform': 'linux'}"
-    chosen = choose_calls.Chosen({name: [f"(machine({facts}, []))"]})
+    chosen = choose_calls.Chosen({name: [f"(machine({facts}, []))"]}, {})
     assert list(chosen.prepare(name)) == ["(machine({'kfd.error': 'Operation not permitted'}, []))"]
 
 
 def test_artifacts_keep_the_lines_that_a_probe_reads() -> None:
     text = "\n".join([*("noise" for _ in range(60)), "DISTROBOX_ENTER_PATH=/usr/bin/distrobox", *("noise" for _ in range(60))])
     call = Writer(NAMES).written(Artifacts([Artifact("env", "bundle", text), Artifact("other", "bundle", "x")]), 6000)
-    chosen = choose_calls.Chosen({"probes.kernel.container:probe": [f"({call})"]})
+    chosen = choose_calls.Chosen({"probes.kernel.container:probe": [f"({call})"]}, {})
     (short,) = chosen.prepare("probes.kernel.container:probe")
     assert "DISTROBOX" in short
     assert "other" not in short
