@@ -160,6 +160,8 @@ def said(value: Any) -> str:
     if isinstance(value, Finding):
         rest = f"{zlib.crc32(msgspec.json.encode(value)):08x}"
         return f"{value.severity}/{value.confidence} {value.id} on {value.subject}: {value.title} ({rest})"
+    if isinstance(value, (Matrix, Catalog)):
+        return type(value).__name__
     if isinstance(value, ProbeResult):
         return f"{value}{[(one.complete, len(one.gpus)) for one in value.listings]}"
     if isinstance(value, re.Match):
