@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,10 @@ import pytest
 from faketools import bare_machine
 from hypothesis import HealthCheck, settings
 from recorded import enforced
+
+# An image may forbid bytecode. Here each of three hundred children would then compile the package again, and each worker the tests.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 _CALM = settings(derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("short", _CALM, max_examples=30)

@@ -18,14 +18,19 @@ from rocm_doctor.integrations.agents.pages import PAGE, Pages
 from rocm_doctor.matrix import load
 from rocm_doctor.reports import RenderOptions, render
 
-mcp = pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 ROOT = Path(__file__).resolve().parents[1]
 LOG = "RX 7900 XTX\nRuntimeError: HIP error: invalid device function\n"
 T = TypeVar("T")
 
 
+def sdk() -> Any:
+    """The SDK, imported by the tests that need it: it takes a second."""
+    return pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
+
+
 def served(root: Path, talk: Callable[[Any], Awaitable[T]], *options: str) -> T:
     """What a client gets from a server that was started as an agent starts it."""
+    mcp = sdk()
     from mcp.client.stdio import StdioServerParameters
 
     async def session() -> T:
@@ -155,7 +160,7 @@ def test_hostile_arguments_are_refused(root: Path) -> None:
         for name, arguments in hostile:
             try:
                 result = await client.call_tool(name, arguments)
-            except mcp.MCPError as exc:
+            except sdk().MCPError as exc:
                 assert "nonsense" in str(exc)  # noqa: PT017 an unknown tool is an error of the protocol
                 continue
             assert result.is_error, (name, arguments, result.content[0].text[:300])

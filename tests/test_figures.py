@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from scipy.stats import mannwhitneyu
 
 from rocm_doctor.figures import judge, peaks
 from rocm_doctor.figures.compare import differs, probability
@@ -171,6 +170,8 @@ def test_what_its_owners_called_slow_is_slow(product: str, name: str, value: flo
 
 
 def test_the_test_on_samples_agrees_with_scipy() -> None:
+    from scipy.stats import mannwhitneyu
+
     chance = random.Random("mann-whitney")
     for _ in range(40):
         one = [chance.gauss(100, 3) for _ in range(chance.randint(3, 40))]

@@ -11,7 +11,7 @@ import datetime
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -199,7 +199,7 @@ def load(path: Path | None = None, overlays: Sequence[Path] = ()) -> Matrix:
 
     Raises `source.MatrixError`, which names file, line and field of everything that is wrong.
     """
-    matrix = _replaced(path) if path else decode(_built_in())
+    matrix = _replaced(path) if path else _built_in()
     for overlay in overlays:
         matrix = _overlaid(matrix, overlay, _rows_of(overlay))
     return matrix
@@ -214,14 +214,20 @@ def decode(data: bytes, origin: str = "") -> Matrix:
     return Matrix(head.version, rows, {d.id: d for d in head.diagnoses}, head.retired, raw)
 
 
-def _built_in() -> bytes:
+def _built_in() -> Matrix:
     if _SOURCE.is_dir() and _stale():
         from rocm_doctor.matrix.source import compile_json
 
         data = compile_json(_SOURCE)
         _write(data)
-        return data
-    return _COMPILED.read_bytes()
+        return decode(data)
+    return _compiled(_COMPILED, _COMPILED.stat().st_mtime_ns)
+
+
+@lru_cache(1)
+def _compiled(path: Path, _changed: int) -> Matrix:
+    """The matrix of the file, the same one for every call in a process: what was decoded of it and made of it is kept."""
+    return decode(path.read_bytes())
 
 
 def _stale() -> bool:
@@ -266,7 +272,7 @@ def _replaced(path: Path) -> Matrix:
     if path.is_dir():
         return decode(compile_json(path), path.name)
     if path.suffix in (".yaml", ".yml"):
-        return msgspec.structs.replace(decode(_built_in()), rows=_rows_of(path), version=path.name)
+        return msgspec.structs.replace(_built_in(), rows=_rows_of(path), version=path.name)
     try:
         return decode(files.read(path), path.name)
     except OSError as exc:

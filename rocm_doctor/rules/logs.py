@@ -74,6 +74,10 @@ class Logs:
         self._texts = [_text(a, conditions) for a in artifacts if a.text]
         self._found: dict[str, Reading | None] = {}
 
+    def __bool__(self) -> bool:
+        """True if there is a text."""
+        return bool(self._texts)
+
     def find(self, condition: str) -> Reading | None:
         """The first line with one alternative of the condition; None if there is none."""
         if not self._texts:
