@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,15 @@ from recorded import enforced
 # An image may forbid bytecode. Here each of three hundred children would then compile the package again, and each worker the tests.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# As the command line has it: a worker holds six thousand tests, which the collector need not look through.
+gc.set_threshold(50_000, 20, 50)
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was collected out of every later collection of garbage."""
+    gc.freeze()
+
 
 _CALM = settings(derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("short", _CALM, max_examples=30)

@@ -38,11 +38,12 @@ def _rooms() -> set[str]:
 
 
 def _runtime(tree: ast.AST) -> Iterator[ast.AST]:
-    """Every node that runs: what stands under TYPE_CHECKING is left out."""
-    for node in ast.iter_child_nodes(tree):
-        if not (isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"):
-            yield node
-            yield from _runtime(node)
+    """Every statement that runs: what is under TYPE_CHECKING is left out."""
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for node in getattr(tree, part, ()) if not isinstance(tree, ast.expr) else ():
+            if not (isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"):
+                yield node
+                yield from _runtime(node)
 
 
 def _imported(path: Path) -> set[str]:

@@ -178,7 +178,7 @@ def test_the_view_stops_a_reader_that_never_ends() -> None:
 SAMPLES = [padded(gpu_bundle(*TARGETS), ccob(v, m, gpu_bundle("gfx908", "gfx1201"))) for v, m in PACKINGS]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.sampled_from(SAMPLES),
     st.lists(st.tuples(st.integers(0, 1 << 14), st.integers(0, 255)), max_size=6),

@@ -51,7 +51,7 @@ texts = st.one_of(
 reasons: st.SearchStrategy[Why | None] = st.sampled_from([None, None, None, "denied", "absent-source"])
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.dictionaries(st.sampled_from(NAMES), st.tuples(texts, reasons), max_size=8))
 def test_any_bytes_in_any_file(files: dict[str, tuple[str, Why | None]]) -> None:
     have = Artifacts(Artifact(name, "bundle", "" if why else text, missing=why) for name, (text, why) in files.items())

@@ -145,12 +145,14 @@ def test_undo_needs_neither_an_index_nor_a_network(fixed: Path, made: Path) -> N
     assert fix(venv, "--undo", "--apply").exit_code == 2, "nothing is left to undo"
 
 
+@pytest.mark.slow
 def test_undo_is_shown_before_it_is_done(fixed: Path) -> None:
     shown = fix(fixed, "--undo")
     assert "torch==2.5.0+cu124" in shown.output
     assert "torch==2.9.1+rocm6.3" in packages(fixed)
 
 
+@pytest.mark.slow
 def test_undo_without_what_was_kept_removes_nothing(fixed: Path) -> None:
     after = packages(fixed)
     (fixed / FOLDER / "before-0").rename(fixed / "elsewhere")
@@ -197,6 +199,7 @@ def test_a_failed_command_brings_back_what_was_there(venv: Path) -> None:
         undo(place, said.append)
 
 
+@pytest.mark.slow
 def test_a_second_fix_waits_for_no_one(venv: Path) -> None:
     """One lock for each environment."""
     import fcntl
@@ -234,6 +237,7 @@ def test_a_broken_record_is_not_overwritten(venv: Path) -> None:
     assert (venv / RECORD).read_text(encoding="utf-8") == "{"
 
 
+@pytest.mark.slow
 def test_a_run_says_which_folders_it_keeps(changed: Path) -> None:
     [run] = json.loads((changed / RECORD).read_text(encoding="utf-8"))["runs"]
     assert any(tree.endswith("site-packages") for tree in run["kept"])

@@ -152,6 +152,7 @@ def test_vllm_is_started_on_the_tiny_model_with_a_small_share(tmp_path: Path) ->
     assert report.snapshot.get("smoke.kind").value == "hip"
 
 
+@pytest.mark.slow
 def test_what_vllm_does_wrong_is_named(tmp_path: Path) -> None:
     # As recorded in vllm-project/vllm#26884 and in lemonade-sdk/vllm-rocm#5.
     line = "No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine."
