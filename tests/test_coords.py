@@ -26,6 +26,7 @@ def test_every_fixture_records_what_coords_defines(path: Path) -> None:
     assert misfits(pipeline.read_facts(pipeline.from_paths([path]), load())) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CAPTURES, reason="the corpus of captures is not beside the project")
 def test_every_capture_records_what_coords_defines() -> None:
     matrix = load()

@@ -1,4 +1,4 @@
-"""`rocm-doctor fit` as a user calls it, in a child process where torch is hidden or not asked for."""
+"""`rocm-doctor fit` as a user calls it; where torch is hidden, in a child process."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from called import called
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKER = ROOT / "rocm_doctor" / "workers" / "fit"
 KEYS = {"peak_allocated_bytes", "peak_reserved_bytes", "breakdown", "error_bound", "verdict", "margin_bytes", "limits", "changes"}
 
 
-def fit(*arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def fit(*arguments: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
     full = [sys.executable, "-m", "rocm_doctor", "fit", *arguments]
-    return subprocess.run(
-        full, capture_output=True, text=True, cwd=ROOT, env={**os.environ, **(env or {})}, timeout=120, check=False
-    )
+    return subprocess.run(full, capture_output=True, text=True, cwd=ROOT, env={**os.environ, **env}, timeout=120, check=False)
 
 
 def answer(*arguments: str) -> dict[str, Any]:
-    done = fit("--fast", "--format", "json", *arguments)
+    done = called("fit", "--fast", "--format", "json", *arguments)
     assert done.returncode in (0, 1), done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -42,8 +41,8 @@ def test_json_has_what_is_promised() -> None:
 
 def test_exit_code_says_whether_it_fits() -> None:
     arguments = ("--fast", "--model", "Llama-3.1-8B", "--gpu", "gfx1100", "--vram", "24GiB", "--seq", "2048")
-    assert fit(*arguments).returncode == 0
-    too_much = fit(*arguments, "--method", "full")
+    assert called("fit", *arguments).returncode == 0
+    too_much = called("fit", *arguments, "--method", "full")
     assert too_much.returncode == 1
     assert "It does not fit (" in too_much.stdout
     assert "LoRA instead of training every weight  [--method lora]" in too_much.stdout
@@ -89,7 +88,7 @@ def test_a_configuration_file(tmp_path: Path) -> None:
     ],
 )
 def test_a_usage_error_says_what_to_give(arguments: tuple[str, ...], words: str) -> None:
-    done = fit("--fast", "--gpu", "gfx906", *arguments)
+    done = called("fit", "--fast", "--gpu", "gfx906", *arguments)
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr

@@ -100,6 +100,7 @@ def with_torch(version: str, hip: str | None, cuda: str | None = None) -> list[A
     return [Artifact("py/torch/version.py", "bundle", text)]
 
 
+@pytest.mark.slow
 def test_most_targets_have_a_plan_on_linux_and_some_elsewhere() -> None:
     """Else the test below would say little."""
     count = Counter(system for gfx, system in SPACE if planned(gfx, system).best)

@@ -189,7 +189,8 @@ def _no_render_node(snapshot: Snapshot, matrix: Matrix) -> Finding | None:
     return finding(
         matrix,
         "access.container" if isinstance(kind, str) else "access.driver-not-loaded",
-        title="/dev/kfd exists, but no render node" + (f": pass /dev/dri into this {kind} container too" if isinstance(kind, str) else ""),
+        title="/dev/kfd exists, but no render node"
+        + (f": pass /dev/dri into this {kind} container too" if isinstance(kind, str) else ""),
         evidence=readings(snapshot, "render.nodes", "kfd.exists"),
     )
 
