@@ -10,7 +10,7 @@ import ast
 import re
 import sys
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from types import ModuleType
 
@@ -124,6 +124,11 @@ def generated() -> Iterator[tuple[str, str]]:
     yield "docs/readings.md", readings_page.page()
     yield "README.md", readme(matrix)
     yield from pages(matrix)
+
+
+def expectations() -> Iterator[tuple[str, str]]:
+    """Path and text of tests/expected, which tests/test_expected.py compares too."""
+    matrix = load()
     for name, made in expected.PAGES.items():
         yield f"tests/expected/{name}.txt", made(matrix)
 
@@ -131,9 +136,10 @@ def generated() -> Iterator[tuple[str, str]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 when something is stale")
-    check = parser.parse_args().check
-    stale = []
-    for name, text in generated():
+    parser.add_argument("--without-expected", action="store_true", help="leave out tests/expected, which the tests compare")
+    given = parser.parse_args()
+    check, stale = given.check, []
+    for name, text in chain(generated(), () if given.without_expected else expectations()):
         path = ROOT / name
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             stale.append(name)

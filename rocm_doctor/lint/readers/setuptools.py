@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import configparser
 from collections.abc import Iterator, Sequence
 
 from rocm_doctor.lint.declared import Environment, Place, Purpose, ReadProblem, Requirement, Step
@@ -111,6 +110,8 @@ def _texts(value: ast.expr, names: dict[str, ast.expr], depth: int = 0) -> Pairs
 
 
 def _of_cfg(text: str, extras: Sequence[str]) -> Pairs:
+    import configparser
+
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         parser.read_string(text)
