@@ -35,10 +35,10 @@ _SERIAL = Pattern(
 
 def every_rule() -> list[Rule]:
     """The rules of all modules: where two find the same place, either may name it."""
-    from rocm_doctor.redaction import fields, folders, persons, secrets  # not for `hosts`, which every pasted text asks for
+    from rocm_doctor.redaction import fields, folders, persons, prose, secrets  # not for `hosts`, which every pasted text asks for
 
     serial = Rule(_ID_WORDS, _SERIAL, accept=lambda m: addresses.identifies(m["serial"]))
-    places = (people.PROMPTS, people.PEOPLE, persons.PERSONS, folders.FOLDERS, machines.MACHINES)
+    places = (people.PROMPTS, people.PEOPLE, persons.PERSONS, folders.FOLDERS, machines.MACHINES, prose.PROSE)
     return [*chain(*places), *fields.rules(), *secrets.rules(), serial]
 
 

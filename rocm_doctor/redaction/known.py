@@ -40,6 +40,8 @@ class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     public_hosts: frozenset[str]
     mail_providers: frozenset[str]
     public_owners: frozenset[str]
+    given_names: frozenset[str]
+    """First names that are words as well, or letters of them."""
 
 
 @cache

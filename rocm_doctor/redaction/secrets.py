@@ -183,7 +183,7 @@ _RULES = (
     ),
     Rule(
         ("bearer ", "basic "),
-        Pattern(r"(?:bearer|basic) (?P<token>[\w.~+/=-]{12,4000})", re.I),
+        Pattern(r"(?:bearer|basic) (?P<token>[\w.~+/=-]{8,4000})", re.I),
         accept=lambda m: any(map(str.isdigit, m["token"])) or m["token"].endswith("="),
     ),
     Rule(("://",), Pattern(r"://(?P<token>[^\s/@:<>\"']{0,200}:[^\s/@<>\"']{1,300}|[^\s/@:<>\"']{20,300})@")),

@@ -132,8 +132,8 @@ def _hosts(text: str) -> Iterator[Place]:
 
 
 _WHERE = regex(
-    r"(?<![\w-])(?:on|from|by|via|at|host|node|server|machine|cluster|workstation|box|user|called|named) ([a-z]{4,16})"
-    r"(?=[:,)?!;]|\.(?!\w)|$| (?:and|is|was|with|the|I|it|we|only|works|fails|does|has)\b)",
+    r"(?<![\w-])(on|from|by|via|at|host|node|server|machine|cluster|workstation|box|user|called|named) ([a-z]{4,16})"
+    r"(?=[:,)?!;]|\.(?!\w)|$| (?:and|but|or|is|was|with|the|I|it|we|only|works|fails|does|has|had|hangs|crashes|runs|shows|at|for|in|after|before|while|when|where|which|since|today|yesterday|again|too|now|then|because|so|as|it's|you)\b)",
     re.M,
 )
 _FOLDER = regex(r"[/\\]((?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])[\w.-]{1,60})(?=[/\\]|\s|$)", re.M)
@@ -143,7 +143,11 @@ def _in_sentences(text: str, words: set[str]) -> Iterator[Place]:
     """Words for a machine or a login that are common to no language of the field: `it hangs on eagle, and is fine`."""
     if not any(3 < len(word) < 17 and word.isalpha() and word.islower() and distinctive(word) for word in words):
         return iter(())
-    return ((*m.span(1), "host") for m in _WHERE.finditer(text) if distinctive(m[1]) and not anonymous("host", m[1]))
+    return ((*m.span(2), "host") for m in _WHERE.finditer(text) if _may_name(m[2], m[1]))
+
+
+def _may_name(name: str, preposition: str) -> bool:
+    return distinctive(name) and not anonymous("host", name) and (preposition not in ("by", "at", "from", "via") or name not in field_words())
 
 
 def _folders(text: str) -> Iterator[Place]:
