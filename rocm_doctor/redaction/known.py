@@ -117,8 +117,8 @@ def _holds(text: bytes, wanted: bytes) -> bool:
 
 @cache
 def field_words() -> Set[str]:
-    """Words of the field and of its software. scripts/vocabulary.py makes this list and the two below."""
-    return WordList("words", "field")
+    """Words of the field and of its software. scripts/vocabulary.py makes field.txt and the two lists below; terms.txt is kept by hand."""
+    return WordList("words", "field", "terms")
 
 
 @cache

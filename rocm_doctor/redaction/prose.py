@@ -137,6 +137,7 @@ PROSE = (
     Rule(("\u3012", "\u90fd", "\u770c", "\u5e9c", "\u9053"), Pattern(r"\u3012 ?(?P<place>\d{3}-\d{4})|(?P<place2>[\u3400-\u9fff]{2,3}[\u90fd\u770c\u5e9c\u9053][\u3040-\u30ff\u3400-\u9fff]{2,14}\d{1,4}(?:-\d{1,4}){0,3})"), "line"),
     Rule(("qq", "\u5fae\u4fe1", "wechat", "weixin", "wx:", "line id"), Pattern(r"(?:qq(?:\u7fa4|\u53f7)?|\u5fae\u4fe1\u53f7?|wechat|weixin|wx|line id)[:\uff1a ]{1,3}(?P<user>[A-Za-z0-9][\w-]{4,30})", re.I)),
     Rule(("node ", "ping ", "nfs server ", "run -h ", "set-hostname ", "--hostname ", "bucket ", "namespace ", "--account-name ", "partition ", "helm install ", "helm upgrade "), Pattern(r"(?:(?<![\w-])node|ping(?: -\S+ \d+)?|nfs server|run -h|(?:set-|--)hostname|bucket|namespace|--account-name|partition|helm (?:install|upgrade))[ =](?P<host>[a-z][a-z-]{2,40}(?<!s)(?<!ed)(?<!ing))(?![\w(.=])", re.I), accept=_is_own),
+    Rule((".ngrok", ".trycloudflare", ".loca.lt", ".gradio.live", ".proxy.runpod", ".tmate.io", ".lhr.life", ".localhost.run", ".serveo", ".devtunnels.ms", ".app.github.dev", ".pinggy", ".bore.pub"), Pattern(r"(?P<host>(?:[\w-]+\.){1,5}(?:ngrok(?:-free)?\.(?:io|app|dev)|trycloudflare\.com|loca\.lt|gradio\.live|runpod\.net|tmate\.io|lhr\.life|localhost\.run|serveo\.net|devtunnels\.ms|github\.dev|pinggy\.\w+|bore\.pub))(?![\w-])"), "line"),
     Rule(("received: from",), Pattern(r"received: from (?P<host>[\w.-]{2,200})[^\n]{0,200}? by (?P<host2>[\w.-]{2,200})", re.I)),
     Rule((" kernel:", " systemd["), Pattern(r"^(?P<host>[a-z][\w-]{2,40}) (?:kernel|systemd\[\d+\]): ", re.M), "line", accept=_is_own),
     Rule((" has ", " had ", " with "), Pattern(r"(?:^|[.,;:(] )(?P<host>[a-z]{4,16}) (?:has|had|with) (?:\d|an? |two|four|eight|one|the same|ROCm|MI\d)", re.M), "line", accept=_is_own),
@@ -171,7 +172,7 @@ PROSE = (
     Rule(("we at ", "work at ", "works at ", "working at ", "work for ", "here at ", "team at ", "intern at ", "student at ", "researcher at ", "engineer at ", "based at ", "lab at "), Pattern(rf"(?:\w+) (?:at|for) (?P<account>(?:{_CAPITAL}|[A-Z]{{2,8}})(?: (?:{_CAPITAL}|[A-Z]{{2,8}}|of|f\u00fcr|de)){{0,4}})"), accept=lambda m: m["account"].split()[0].casefold() not in _NO_PERSON),
     Rule(
         _PASSWORDS,
-        Pattern(rf"(?<![^\W_])(?i:{_PASSWORD})(?![\w-])(?:[^\S\n](?!a |the |with|in |all|basic)[^\n.;:=<>|()]{{0,50}}?)?[\"'`)\]]{{0,2}}{_IS}[ \t\u3000]{{0,3}}{_VALUE}"),
+        Pattern(rf"(?<![^\W_])(?i:{_PASSWORD})(?![A-Za-z0-9_-])(?:[^\S\n](?!a |the |with|in |all|basic)[^\n.;:=<>|()]{{0,50}}?)?[\"'`)\]]{{0,2}}{_IS}[ \t\u3000]{{0,3}}{_VALUE}"),
         accept=_is_told,
     ),
     Rule(_PASSWORDS, Pattern(rf"(?<![^\W_])(?i:{_PASSWORD})[\"']?,?[ \t]{{1,3}}(?:[\"'`\u201c\u00ab](?P<token>[^\"'`\u201d\u00bb\n<>]{{3,60}})(?=[\"'`\u201d\u00bb])|(?P<token2>(?=[^\s<>]*\d)(?=[^\s<>]*[^\W\d])[^\s\"'`<>,;&()]{{4,60}}(?<![.!?])))"), accept=_is_told),
@@ -186,7 +187,9 @@ PROSE = (
     Rule(("anydesk", "teamviewer", "rustdesk", "meeting id", "meeting-id", "webex", "zoom id", "zoom:"), Pattern(r"(?:anydesk|teamviewer|rustdesk|meeting.id|webex|zoom(?: id)?)\W{0,3}(?:id|adresse|address)?\W{0,4}(?P<phone>\d[\d ]{7,14}\d)(?:[^\n]{0,12}?(?:passcode|password|pw|pass|code)\W{1,4}(?P<token>\w{4,20}))?", re.I)),
     Rule(("passcode",), Pattern(r"passcode\W{1,3}(?P<token>\w{4,20})", re.I), accept=_is_code),
     Rule(("ext.", "extension ", "durchwahl "), Pattern(r"(?:ext\.?|extension|durchwahl):? (?P<phone>\d{3,6})(?![\w.])", re.I)),
-    Rule(("call me", "phone", "reach me", "my number", "text me", "mobile", "cell"), Pattern(r"(?:call me|phone|reach me|my number|text me|mobile|cell)[^\n\d+]{0,24}(?P<phone>\+?\d{3}[ .-]\d{4})(?![\w.-])", re.I)),
+    Rule(("call ", "phone", "reach ", "my number", "text me", "mobile", "cell", "ring ", "dial ", "tlf", "sms ", "anrufen", "appelez"), Pattern(r"(?<![^\W_])(?:call|(?:tele)?phone|reach|my number|text me|mobile|cell|ring|dial|tlf|sms|anrufen|appelez)[^\n\d+]{0,24}(?P<phone>\+?\d{3}[ .-]\d{4}|\+?\d[\d .-]{6,16}\d)(?![\w.:-])", re.I), accept=lambda m: 7 <= sum(map(str.isdigit, m["phone"])) <= 13 and "." not in m["phone"]),
+    Rule(("  ", "\t", "|"), Pattern(r"(?:[ \t]{2}|\t|\|) ?(?P<user>[\u3400-\u9fff]{1,3}[ \u3000][\u3040-\u30ff\u3400-\u9fff]{1,3}) ?(?=[ \t]{2}|\t|\||$)", re.M), "line"),
+    Rule(("\u5de5\u5834", "\u30d3\u30eb", "\u53f7\u9928", "\u4e8b\u696d\u6240", "\u5de5\u5382", "\u53f7\u697c", "\u5ba4"), Pattern(r"(?P<place>\u7b2c ?[\d\u4e00-\u5341]{1,3} ?(?:\u5de5\u5834|\u30d3\u30eb|\u4e8b\u696d\u6240|\u5de5\u5382)|\d{1,3} ?(?:\u53f7\u9928|\u53f7\u697c)|\d{1,2}F ?[\u3040-\u30ff\u3400-\u9fff]{1,6}\u5ba4)"), "line"),
     Rule(("room ", "raum ", "zimmer ", "building ", "geb\u00e4ude ", "desk ", "b\u00fcro ", "salle ", "p.o. box ", "po box "), Pattern(r"(?<![\w-])(?:room|raum|zimmer|building|geb\u00e4ude|desk|b\u00fcro|salle|p\.?o\.? box):? (?:no\.? ?|nr\.? ?)?(?P<place>(?=[\w.-]*\d)[A-Z0-9][\w.-]{0,12}\w)(?![\w(])", re.I), learn=False),
     Rule(
         ("ticket", "case ", "incident", "jira", "order", "po ", "rma", "inventory", "request", "reference", "quote", "booking"),

@@ -13,7 +13,9 @@ _REACH = 240
 """Characters on both sides of a word that are looked at, up to the ends of its line."""
 SHAPE = regex(
     r"\d+[a-z]{1,4}\d?|[a-z]{1,3}[1-9]\d{0,3}[a-z]?|[a-z]\d+[a-z]\d+|0x[0-9a-f]{1,16}|(?:0{2,}|f{4,})[0-9a-f]{4,14}|v\d+\w*"
-    r"|gfx\d\w*|(?:rx|mi|gfx|sm|cp|py|cu|rocm|el|fc|gb|nm)\d+[a-z]*|git[0-9a-f]{6,40}|\d*(?:dev|post|rc|a|b)\d{6,12}|[brv]\d{3,6}|[iwef]\d{4}|\d\dt\d\d|\d+(?:x\d+)+[a-z]{0,4}\d{0,2}|\d+(?:x\d+){3,}\w*|0b[01]+|h[0-9a-f]{7}|x{3,}|(.)\1+",
+    r"|gfx\d\w*|(?:rx|mi|gfx|sm|cp|py|cu|rocm|el|fc|gb|nm)\d+[a-z]*|git[0-9a-f]{6,40}|\d*(?:dev|post|rc|a|b)\d{6,12}|[brv]\d{3,6}|[iwef]\d{4}|\d\dt\d\d|\d+(?:x\d+)+[a-z]{0,4}\d{0,2}|\d+(?:x\d+){3,}\w*|0b[01]+|h[0-9a-f]{7}|x{3,}|(.)\1+"
+    r"|g[0-9a-f]{6,12}|d20\d{6}|mei\d{4,7}|(?:cni|virbr|docker|veth|tun|tap|wg|bond|vxlan|flannel|cali|ppp|enp|eno|ens|wlp|hsn)\d\w{0,8}|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,8}"
+    r"|\d+h\d+m(?:\d+s)?|\d+m\d+s|\d+(?:\u03bc|\u00b5)s|(?:x\d+)+|mt\d+(?:x\d+)+|m\d+n\d+k\d+|fp\d+[a-z]\d[a-z]\d+|py\d*h[0-9a-f]{6,8}|tmp(?=[a-z_]*\d)\w{4,8}",
     re.I,
 )
 """Sizes, targets, builds, addresses of memory: a number with a few letters."""
@@ -97,10 +99,10 @@ _PACKAGE_BEFORE = regex(
     r"|Requirement already satisfied: |Building wheels? for |Installing collected packages: .*|Successfully installed .*|Downloading |Using cached |Found existing installation: |ModuleNotFoundError: .*)\S*$"
 )
 _PACKAGE_AFTER = regex(
-    r"(?:[\w.-]|<[a-z]{2,9}[- ]\d{1,6}>)*(?:(?:==|>=|<=|~=|!=)\d|[ \t]*[@ \t(][ \t(]*(?!\d{2,3}(?:\.\d{1,3}){3}(?![\w.]))v?\d+\.\d+[\w.+-]*\)?[ \t]*(?:$|[a-z]))"
+    r"(?:[\w.-]|<[a-z]{2,9}[- ]\d{1,6}>)*(?:(?:==|>=|<=|~=|!=)\d|[ \t]*[@ \t(][ \t(]*(?!\d{2,3}(?:\.\d{1,3}){3}(?![\w.-]))v?\d+\.\d+[\w.+-]*\)?[ \t]*(?:$|[a-z]))"
 )
 _IMPORTED = regex(r"[\w.]* import\b")
-_NUMBERED = regex(r"[\w.-]* v?(?!\d{1,3}(?:\.\d{1,3}){3}(?![\w.]))\d+\.\d+\.\d+(?![\d.]*-\d+-)")
+_NUMBERED = regex(r"[\w.-]* v?(?!\d{1,3}(?:\.\d{1,3}){3}(?![\w.-]))\d+\.\d+\.\d+(?![\d.]*-\d+-)")
 """A version of three numbers behind a name; `uname -a` has a host's name before the kernel's."""
 _ALONE = regex(r"^[\s|*-]*[\w.-]*$")
 

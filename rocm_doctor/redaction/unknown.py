@@ -64,7 +64,7 @@ def _known_to(run: str) -> int:
         return _FIELD
     parts = pieces(run)
     if len(parts) == 1:
-        return whole
+        return whole or (_SPOKEN if run.islower() and (_is_variant(run) or _is_misspelt(run)) else 0)
     numbers = [p for p in parts if p.isdigit()]
     if len(numbers) > 2 or (numbers and len(parts) > 4) or any((n[0] == "0" and len(n) > 1) or len(n) > 4 for n in numbers):
         return whole
@@ -79,6 +79,57 @@ def _word_of(word: str) -> int:
     if len(word) == 2 or not field_words().isdisjoint(forms):
         return _FIELD
     return 0 if spoken_words().isdisjoint(forms) else _SPOKEN
+
+
+_PREFIXES_OF_WORDS = regex(r"(?:un|re|mis|de|dis|non|pre|over|under|sub|auto|multi|inter|co|super|semi|anti)(?=[a-z]{5})")
+_SUFFIXES_OF_WORDS = ("ly", "ness", "ment", "able", "al", "y", "es", "ers", "ings", "ity", "ful", "less", "ation", "ations")
+_OF_NO_NAME = (
+    "ation", "ations", "ment", "ments", "ness", "able", "ably", "ible", "ility", "ously", "ively", "ically", "ization", "isation", "izing", "ising", "ized", "ised", "ingly",
+    "edly", "ology", "ularly", "ential", "entially", "ionally", "istic", "itive", "ative", "ecture", "ograph", "ographic", "ometer",
+)  # fmt: skip
+"""Ends of long words that no one is called by."""
+_BRITISH = (("our", "or"), ("is", "iz"), ("ys", "yz"), ("ll", "l"), ("tre", "ter"), ("ae", "e"), ("ogue", "og"))
+
+
+def _is_variant(word: str) -> bool:
+    """Whether a word is made of a known one: with a syllable before or behind it (`unticked`), or in British spelling (`honoured`).
+
+    >>> _is_variant("deselected"), _is_variant("virtualised"), _is_variant("wombex")
+    (True, True, False)
+    """
+    if len(word) < 6 or not word.isascii():
+        return False
+    if len(word) > 7 and word.endswith(_OF_NO_NAME):
+        return True
+    forms = {word.replace(british, american) for british, american in _BRITISH if british in word}
+    if prefix := _PREFIXES_OF_WORDS.match(word):
+        forms.add(word[prefix.end() :])
+    for form in (word, *forms):
+        forms |= {form[: -len(end)] for end in (*INFLECTIONS, *_SUFFIXES_OF_WORDS) if form.endswith(end) and len(form) - len(end) > 4}
+        forms |= {form[: -len(end)] + "e" for end in ("ing", "able", "ation", "ity") if form.endswith(end) and len(form) - len(end) > 3}
+    return any(len(form) > 4 and (form in field_words() or form in spoken_words()) for form in forms - {word})
+
+
+_LEAST = 7
+"""Letters of a word that may be a misspelt one: of shorter ones too many are names."""
+
+
+def _is_misspelt(word: str) -> bool:
+    """Whether two letters changed places, or one is doubled, single or missing, in a word that people write in reports.
+
+    >>> _is_misspelt("unexpectdly"), _is_misspelt("comparision"), _is_misspelt("wombexley")
+    (True, True, False)
+    """
+    if len(word) < _LEAST or not word.isascii() or not word.isalpha():
+        return False
+    places = range(1, len(word))
+    swapped = (word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in places[:-1])
+    without = (word[:at] + word[at + 1 :] for at in places)
+    with_one = (word[:at] + letter + word[at:] for at in places for letter in _LETTERS)
+    return any(form in field_words() for form in chain(swapped, without, with_one))
+
+
+_LETTERS = "etaoinsrlhdcumpgfbyvwkxjqz"
 
 
 def unknown(text: str, found: Sequence[Found], words: set[str]) -> Iterator[Found]:
@@ -172,7 +223,7 @@ def _compounds(text: str) -> Iterator[Place]:
         left = technical.tail(text[max(0, hyphen.start() - _LONGEST) : hyphen.start()], _TO_LETTERS)
         start = hyphen.start() - len(left)
         apart = 0 < len(left) < _LONGEST and not (text[start - 1 : start].isalnum() or text[start - 1 : start] in ("_", ".", "-"))
-        if apart and not _GOES_ON.match(text, done) and not is_known_compound(text[start:done]):
+        if apart and not _GOES_ON.match(text, done) and not (is_known_compound(text[start:done]) or _is_figure(text, start, done)):
             yield start, done, "compound"
 
 
@@ -288,6 +339,26 @@ def is_known_compound(compound: str) -> bool:
     ):
         return True
     return sum(_MODEL.fullmatch(p) is not None for p in parts[1:]) > 1 or any(re.fullmatch(r"\d+(?:\.\d+)?b", p) for p in parts)
+
+
+_NAMED = regex(
+    r"(?:\b(?:on|from|by|via|at|to|into|host|node|server|machine|cluster|workstation|box|user|called|named|project|customer|client|run|team|group|account|branch|bucket|namespace"
+    r"|ssh|login|named?|code|experiment|dataset|container|pod|job|queue|partition|repo|env|is)|[:=@/\\])[\"'`]? ?\Z",
+    re.I,
+)
+"""What comes before a name: behind it no two words are a figure of speech."""
+
+
+def _is_figure(text: str, start: int, end: int) -> bool:
+    """Whether two common words are joined as a sentence joins them: `busy-waits`, not `on busy-bee`."""
+    parts = text[start:end].split("-")
+    if len(parts) != 2 or not all(part.islower() and part.isalpha() and len(part) > 2 for part in parts):
+        return False
+    around = text[start - 1 : start], text[end : end + 1]
+    if (around[0] and around[0] not in " \n(") or (around[1] and around[1] not in " \n.,;:!?)") or text[end + 1 : end + 2].isalnum():
+        return False
+    common = any(part in words() or part.removesuffix("s") in words() for part in parts)
+    return common and all(_known_to(part) == _FIELD for part in parts) and not _MACHINES & set(parts) and not _NAMED.search(text, max(0, start - 16), start)
 
 
 class _Taken:
