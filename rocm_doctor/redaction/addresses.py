@@ -76,6 +76,7 @@ _ADDRESS_BEFORE = regex(
     r"(?:(?:\b|_)(?:inet|addr(?:ess)?|ip|from|to|via|host|server|peer|gateway|nameserver|ssh|scp|ping|curl|connect\w*)\b[\s:=(\"'\[]*|://|@)$",
     re.I,
 )
+_UPGRADE = regex(r"\b(?:bump|upgrad|downgrad|updat)\w*\b[^\n]* (?:from|to) v?(?:\d[\w.]* to v?)?$", re.I)
 _PORT = regex(r"[:#/]\d{1,5}(?![\d.])|<\d>")
 _PRIVATE = ("192.168.", "169.254.", *(f"172.{n}." for n in range(16, 32)))
 
@@ -98,6 +99,8 @@ def _ipv4(text: str) -> Spans:
             address = login and "://" in before
             if value[1] == "." and not (address or _ADDRESS_BEFORE.search(before) or _PORT.match(text, m.end())):
                 continue  # the first number of a version, and of few addresses
+            if _UPGRADE.search(before) and not login:
+                continue
             if private or login or not (_VERSION_BEFORE.search(before) or _PACKAGE_BEFORE.search(before)):
                 yield start, m.end()
 
@@ -189,6 +192,7 @@ _PHONE = regex(
 )
 
 
+_PAIRS = regex(r" (?<=(?<![\d.])[1-9]\d\d )\d\d \d\d \d\d(?![\w.:/%-]| \d)")
 _AMERICAN = regex(r"-(?<=[2-9]\d\d-)[2-9]\d\d-\d{4}(?![\w-])")
 
 
@@ -197,6 +201,8 @@ def phones(text: str) -> Spans:
     for m in _PHONE.finditer(text):
         if 9 <= sum(map(str.isdigit, m[0])) <= 13:
             yield m.span()
+    for m in _PAIRS.finditer(text):
+        yield m.start() - 3, m.end()
     for m in _AMERICAN.finditer(text):
         start = m.start() - 3
         if not start or not (text[start - 1].isalnum() or text[start - 1] in "-._"):

@@ -35,7 +35,13 @@ _SERIAL = Pattern(
 
 def every_rule() -> list[Rule]:
     """The rules of all modules: where two find the same place, either may name it."""
-    from rocm_doctor.redaction import fields, folders, persons, prose, secrets  # not for `hosts`, which every pasted text asks for
+    from rocm_doctor.redaction import (  # not for `hosts`, which every pasted text asks for
+        fields,
+        folders,
+        persons,
+        prose,
+        secrets,
+    )
 
     serial = Rule(_ID_WORDS, _SERIAL, accept=lambda m: addresses.identifies(m["serial"]))
     places = (people.PROMPTS, people.PEOPLE, persons.PERSONS, folders.FOLDERS, machines.MACHINES, prose.PROSE)
@@ -88,7 +94,7 @@ def searches(text: str, found: Sequence[Found], words: set[str]) -> Iterator[Ite
 
 def by_structure(text: str) -> Iterator[Iterator[Found]]:
     """The searches that know where names are, or what they look like."""
-    from rocm_doctor.redaction import fields, folders, secrets
+    from rocm_doctor.redaction import fields, folders, prose, secrets
 
     low = lower(text)
     yield _trimmed_all(_rules().find(text, low), text)
@@ -97,6 +103,7 @@ def by_structure(text: str) -> Iterator[Iterator[Found]]:
     yield _trimmed_all(fields.tables(text, low), text)
     yield _trimmed_all(folders.on_shared_disks(text, low), text)
     yield _trimmed_all(secrets.private_keys(text), text)
+    yield _trimmed_all(prose.cells(text), text)
     for pattern in _LOGS:
         yield _trimmed_all(_logged(pattern, text), text)
     for kind, spans in _SHAPES:

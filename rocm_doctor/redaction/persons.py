@@ -115,7 +115,7 @@ PERSONS = (
         _CLOSINGS,
         Pattern(
             rf"(?i:(?:{_any(_CLOSINGS)})(?: mille| a lot| in advance| again| much| bardzo| vielmals| d'avance[^\n]{{0,20}})?)[,.! ]{{0,3}}(?:[ \t]*\r?(?:\n[ \t>]*){{1,3}}(?:(?:--?|\u2014|\u2013) ?(?:\r?\n[ \t>]*)?)?|, )"
-            rf"(?P<user>{_FULL})[ \t]*(?:,[^\n]{{0,60}})?\r?(?:\n|$)"
+            rf"(?P<user>{_FULL})[ \t]*(?:[,(|/][^\n]{{0,60}})?\r?(?:\n|$)"
         ),
         sure=False,
         accept=_named,
@@ -171,7 +171,7 @@ PERSONS = (
     ),
     Rule(
         ("+", " 00"),
-        Pattern(r"(?<![\w+.])(?:\+|00)(?P<phone>\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]\d{2,8}){1,4})(?![\w.])"),
+        Pattern(r"(?<![\w+.])(?:\+|00)(?P<phone>\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,5}(?:[ .-]\d{2,8}){1,4})(?![\w]|\.\d)"),
         accept=_digits(9),
     ),
     Rule(

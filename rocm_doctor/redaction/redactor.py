@@ -21,7 +21,7 @@ from rocm_doctor.redaction.find import NAMES, PSEUDONYM, Search, searches
 from rocm_doctor.redaction.known import anonymous, distinctive, domain_of
 from rocm_doctor.redaction.pseudonyms import IDS, Pseudonyms
 from rocm_doctor.redaction.rules import Found
-from rocm_doctor.redaction.unknown import readable
+from rocm_doctor.redaction.unknown import is_known, readable
 
 PLACES = 200_000
 """Places that one bundle or report may have to redact: 4 s. The log of a job on 16 nodes names a host in each of 150,000 lines."""
@@ -34,6 +34,8 @@ _DISORDER = 1_000
 """Characters by which a search may find a place before the one that it found last: a line's beginning, the line above."""
 _CUT = 8
 """Letters of a secret that are left at the end of a quote that was cut there, at least, to be known for what they are."""
+_SYLLABLE = 4
+"""Letters of a part of a domain that is looked for elsewhere, at least."""
 _ID = 12
 """Digits of the short form of a container's id."""
 _LONGEST = 500
@@ -115,6 +117,9 @@ class Redactor:
                     self._learn(found.kind, name)
             if found.kind in ("host", "email") and (domain := domain_of(secret.rpartition("@")[2])):
                 self._learn("host", domain)
+                for part in domain.split(".")[0].split("-"):  # `kestrel` of kestrel-labs.example, in the names of its packages
+                    if len(part) > _SYLLABLE and not is_known(part):
+                        self._learn("name", part)
             if found.kind == "email" and (person := _PERSON.match(secret)):
                 self._learn("user", f"{person[1]} {person[2]}")
             if len(secret) > _CUT:

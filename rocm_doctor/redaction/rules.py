@@ -96,14 +96,16 @@ class RuleSet:
                 rule = self._rules[number]
                 match, beyond = TRIED[rule.at](self._patterns[number], text, at)
                 done[number] = max(beyond, at + 1)
-                accepted = match is not None and (rule.accept is None or rule.accept(match))
-                if match and (accepted or rule.whole):
-                    done[number] = max(done[number], match.end())
-                if match and accepted:
-                    for found in _groups(rule, match):
+                while match:
+                    accepted = rule.accept is None or rule.accept(match)
+                    if accepted or rule.whole:
+                        done[number] = max(done[number], match.end())
+                    for found in _groups(rule, match) if accepted else ():
                         done[number] = max(done[number], found.end)
                         token = max(token, found.end) if found.kind == "token" else token
                         yield found
+                    behind = max(match.end(), match.start() + 1)
+                    match = self._patterns[number].search(text, behind, beyond) if rule.at == "line" and behind < beyond else None
 
 
 def _from_hint(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match[str] | None, int]:

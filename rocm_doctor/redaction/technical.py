@@ -85,10 +85,19 @@ _FRAME = regex(r"(?:-----(?:BEGIN|END) |, in |\bdef |\bclass |\bin function '?|s
 _TO_DOTTED = regex(r"(?s:.*[^\w.])?")
 
 
+_MODULE = regex(
+    r"(?:accelerate|asyncio|axolotl|datasets|deepspeed|diffusers|fastapi|huggingface_hub|jax|lightning|logging|matplotlib|mlflow|multiprocessing|numpy|pandas|peft|pip"
+    r"|pytorch_lightning|ray|scipy|sklearn|tensorflow|torch|torchvision|transformers|triton|trl|urllib3|uvicorn|vllm|wandb)(?:\.[A-Za-z_]\w*){2,6}[:,.)]?"
+)
+"""A module of a package that everybody uses."""
+
+
 def _is_code(here: Around) -> bool:
     """A function, a member of a C++ name, a symbol of an object file."""
     called = _CALL.match(here.after) and (here.before[-1:] in "._ \t(=," or not here.before)
     if called or here.after.startswith("::") or _SYMBOL.search(here.chunk):
+        return True
+    if "." in here.begin and _MODULE.fullmatch(here.chunk):
         return True
     end = len(here.before) - len(tail(here.before, _TO_DOTTED))
     return _FRAME.search(here.before, max(0, end - 30), end) is not None
@@ -169,7 +178,14 @@ _KERNEL = regex(r"^(?:.{0,60}kernel: ?)?\[ *\d+\.\d{6}\]|^.{0,60} kernel:|^<\d>\
 
 def _is_of_kernel(here: Around) -> bool:
     """A driver or a device in a line of the kernel, unless it is a number of one device."""
-    return (here.word.isalpha() or "Hardware Error" in here.line) and _KERNEL.match(here.line) is not None
+    named = here.word.isalpha() and not _OF_SOMEBODY.search(here.before)
+    return (named or "Hardware Error" in here.line) and _KERNEL.match(here.line) is not None
+
+
+_OF_SOMEBODY = regex(
+    r"(?:acct|user|name|comm|host|hostname|nodename|by|for|process|thread|cgroup|task|label)[=: ]{1,2}[\"']?[\w.-]*$|\bip=[\w.:]*$|//[\w.-]*$"
+)
+"""Where a line of the kernel names a login, a program or a machine."""
 
 
 _HEX = regex(r"[0-9a-fA-F]{5,}")
@@ -208,6 +224,9 @@ _PRODUCT_BEFORE = regex(
     r"(?:\b|_)(?i:vbios(?:[ _]version)?|part[ _]number|(?:card|device|gpu|product|marketing|market|board|model|asic|cpu|vendor)[ _](?:series|model|name|sku|vendor|version|number)"
     r"|model name|codename|sku|distro|distribution|pretty_name|os|processor|chipset|architecture|controller|subsystem)[\"']?[ \t]*(?:[:=|]|\[\d{4}\]:)[^@\n]*$"
 )
+_DISK_BEFORE = regex(
+    r"(?:KIOXIA|Micron|Seagate|WDC|WD|Solidigm|hynix|TOSHIBA|Toshiba|KINGSTON|Kingston|CRUCIAL|Crucial|HGST|Corsair|Sabrent|ADATA|Lexar|SanDisk) $"
+)
 _SYSTEM_BEFORE = regex(
     r"\b(?:Linux|Windows|Ubuntu|Debian|Fedora|NixOS|AMD|Radeon|Instinct|Ryzen|EPYC|Navi|Vega|ASUS|ASUSTeK|ASRock|Gigabyte|GIGABYTE|MSI|Supermicro|Dell|HP|HPE|Lenovo|Intel"
     r"|NVIDIA|Broadcom|Mellanox|Realtek|Samsung|Sapphire|PowerColor|XFX|Minisforum|Framework|ThinkPad|Jetson|GeForce|Quadro|Tesla)(?: \(?[A-Z0-9][\w.()/+-]*){0,4}[ -][(\[]?$"
@@ -220,7 +239,11 @@ def _is_product(here: Around) -> bool:
     """A part of the name of a product, of a system or of a firmware."""
     if _PRODUCT_BEFORE.search(here.before):
         return "/home" not in here.before
-    return here.word[0].isupper() and (_SYSTEM_BEFORE.search(here.before) or _CODENAME_BEFORE.search(here.before)) is not None
+    return (
+        here.word[0].isupper()
+        and (_DISK_BEFORE.search(here.before) or _SYSTEM_BEFORE.search(here.before) or _CODENAME_BEFORE.search(here.before))
+        is not None
+    )
 
 
 PART = regex(r"1\d\d-[A-Z0-9]{5,12}-\w{1,4}|[A-Z]{2,4}-[0-9A-Z]{3,5}")
@@ -274,6 +297,11 @@ def _is_foreign(here: Around) -> bool:
     return _is_sentence(here.line) and (
         here.word.islower() or here.word.casefold().endswith(_NOUN_ENDS) or _is_compound(here.word.casefold())
     )
+
+
+def is_english(line: str) -> bool:
+    """Whether a line is of words that English sentences are made with."""
+    return sum(w.casefold() in _ENGLISH for w in _WORD.findall(line)) > 1
 
 
 @lru_cache(100)

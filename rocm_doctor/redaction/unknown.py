@@ -105,8 +105,12 @@ def _is_variant(word: str) -> bool:
     if prefix := _PREFIXES_OF_WORDS.match(word):
         forms.add(word[prefix.end() :])
     for form in (word, *forms):
-        forms |= {form[: -len(end)] for end in (*INFLECTIONS, *_SUFFIXES_OF_WORDS) if form.endswith(end) and len(form) - len(end) > 4}
-        forms |= {form[: -len(end)] + "e" for end in ("ing", "able", "ation", "ity") if form.endswith(end) and len(form) - len(end) > 3}
+        forms |= {
+            form[: -len(end)] for end in (*INFLECTIONS, *_SUFFIXES_OF_WORDS) if form.endswith(end) and len(form) - len(end) > 4
+        }
+        forms |= {
+            form[: -len(end)] + "e" for end in ("ing", "able", "ation", "ity") if form.endswith(end) and len(form) - len(end) > 3
+        }
     return any(len(form) > 4 and (form in field_words() or form in spoken_words()) for form in forms - {word})
 
 
@@ -187,7 +191,7 @@ _WHERE = regex(
     r"(?=[:,)?!;]|\.(?!\w)|$| (?:and|but|or|is|was|with|the|I|it|we|only|works|fails|does|has|had|hangs|crashes|runs|shows|at|for|in|after|before|while|when|where|which|since|today|yesterday|again|too|now|then|because|so|as|it's|you)\b)",
     re.M,
 )
-_FOLDER = regex(r"[/\\]((?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])[\w.-]{1,60})(?=[/\\]|\s|$)", re.M)
+_FOLDER = regex(r"[/\\]((?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])[\w.-]{1,60})(?=[/\\]|\s|[\"'`:;,)]|$)", re.M)
 
 
 def _in_sentences(text: str, words: set[str]) -> Iterator[Place]:
@@ -198,7 +202,13 @@ def _in_sentences(text: str, words: set[str]) -> Iterator[Place]:
 
 
 def _may_name(name: str, preposition: str) -> bool:
-    return distinctive(name) and not anonymous("host", name) and (preposition not in ("by", "at", "from", "via") or name not in field_words())
+    if name.endswith(("ing", "ed")):
+        return False
+    return (
+        distinctive(name)
+        and not anonymous("host", name)
+        and (preposition not in ("by", "at", "from", "via") or name not in field_words())
+    )
 
 
 def _folders(text: str) -> Iterator[Place]:
@@ -223,7 +233,11 @@ def _compounds(text: str) -> Iterator[Place]:
         left = technical.tail(text[max(0, hyphen.start() - _LONGEST) : hyphen.start()], _TO_LETTERS)
         start = hyphen.start() - len(left)
         apart = 0 < len(left) < _LONGEST and not (text[start - 1 : start].isalnum() or text[start - 1 : start] in ("_", ".", "-"))
-        if apart and not _GOES_ON.match(text, done) and not (is_known_compound(text[start:done]) or _is_figure(text, start, done)):
+        if (
+            apart
+            and not _GOES_ON.match(text, done)
+            and not (is_known_compound(text[start:done]) or _is_figure(text, start, done))
+        ):
             yield start, done, "compound"
 
 
@@ -355,10 +369,21 @@ def _is_figure(text: str, start: int, end: int) -> bool:
     if len(parts) != 2 or not all(part.islower() and part.isalpha() and len(part) > 2 for part in parts):
         return False
     around = text[start - 1 : start], text[end : end + 1]
-    if (around[0] and around[0] not in " \n(") or (around[1] and around[1] not in " \n.,;:!?)") or text[end + 1 : end + 2].isalnum():
+    if (
+        (around[0] and around[0] not in " \n(")
+        or (around[1] and around[1] not in " \n.,;:!?)")
+        or (around[1] in (".", ",", ":") and text[end + 1 : end + 2].isalnum())
+    ):
+        return False
+    if not technical.is_english(text[text.rfind("\n", max(0, start - 300), start) + 1 : end + 100].partition("\n")[0]):
         return False
     common = any(part in words() or part.removesuffix("s") in words() for part in parts)
-    return common and all(_known_to(part) == _FIELD for part in parts) and not _MACHINES & set(parts) and not _NAMED.search(text, max(0, start - 16), start)
+    return (
+        common
+        and all(_known_to(part) == _FIELD for part in parts)
+        and not _MACHINES & set(parts)
+        and not _NAMED.search(text, max(0, start - 16), start)
+    )
 
 
 class _Taken:
