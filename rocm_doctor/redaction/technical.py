@@ -178,11 +178,11 @@ _KERNEL = regex(r"^(?:.{0,60}kernel: ?)?\[ *\d+\.\d{6}\]|^.{0,60} kernel:|^<\d>\
 
 def _is_of_kernel(here: Around) -> bool:
     """A driver or a device in a line of the kernel, unless it is a number of one device."""
-    named = here.word.isalpha() and not _OF_SOMEBODY.search(here.before)
+    named = here.word.isalpha() and not _OF_A_LOGIN.search(here.before)
     return (named or "Hardware Error" in here.line) and _KERNEL.match(here.line) is not None
 
 
-_OF_SOMEBODY = regex(
+_OF_A_LOGIN = regex(
     r"(?:acct|user|name|comm|host|hostname|nodename|by|for|process|thread|cgroup|task|label)[=: ]{1,2}[\"']?[\w.-]*$|\bip=[\w.:]*$|//[\w.-]*$"
 )
 """Where a line of the kernel names a login, a program or a machine."""
