@@ -41,7 +41,8 @@ class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mail_providers: frozenset[str]
     public_owners: frozenset[str]
     given_names: frozenset[str]
-    """First names that are words as well, or letters of them."""
+    given_words: frozenset[str]
+    """First names: those that are no words that reports hold, and those that are."""
 
 
 @cache

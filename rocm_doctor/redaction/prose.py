@@ -33,7 +33,9 @@ def _is_person(match: re.Match[str]) -> bool:
 def _is_given(match: re.Match[str]) -> bool:
     """Whether a word in a sentence is a name more likely than anything else: it is common as one, or no word of the field."""
     first = match["user"].split()[0]
-    return _is_person(match) and (first.casefold() in known().given_names or first.casefold() not in field_words())
+    return _is_person(match) and (
+        first.casefold() in known().given_names | known().given_words or first.casefold() not in field_words()
+    )
 
 
 def _is_host(match: re.Match[str]) -> bool:
@@ -65,6 +67,10 @@ def _is_own(match: re.Match[str]) -> bool:
         for name in names
         for part in re.split(r"[\W_\d]+", name)
     )
+
+
+def _is_common(word: str) -> bool:
+    return word.casefold() in _NO_PERSON or word.casefold() in words()
 
 
 def _is_word_alone(word: str) -> bool:
@@ -179,12 +185,12 @@ PROSE = (
     Rule((": i ", ": it ", ": same ", ": yes", ": no ", ": can ", ": you ", ": we ", ": did ", ": have ", ": try", ": ok", ": hm", ": lol", ": my ", ": hi", ": hey"), Pattern(r"^(?P<user>[a-z][\w.-]{2,20}): (?:I|it|same|yes|no|can|you|we|did|have|try|ok|hm+|lol|my|hi|hey)\b", re.M | re.I), "line", accept=lambda m: _is_own(m) and m["user"].casefold() in spoken_words()),
     Rule((" am]", " pm]"), Pattern(r"^(?P<user>[A-Za-z][\w.-]{2,30}) \[\d{1,2}:\d\d(?: ?[AaPp][Mm])?\]"), "line"),
     Rule((" name is ", "i'm ", "i am ", "ich bin ", "appelle ", "llamo ", " soy ", "chiamo ", "hier ist ", "this is ", "je suis ", "nazywam "), Pattern(rf"(?:[Mm]y name is|I'm|I am|[Ii]ch bin|[Jj]e m['\u2019]appelle|[Mm]e llamo|[Ss]oy|[Mm]i chiamo|[Hh]ier ist|[Tt]his is|[Jj]e suis|[Nn]azywam si\u0119) (?P<user>{_CAPITAL}(?: {_CAPITAL})?)(?![\w/.-]*\w)"), "line", accept=_is_given),
-    Rule(tuple(f" {name}" for name in sorted(known().given_names - words())), Pattern(rf"(?:(?<![\w-])(?:by|with|from|for|and|that|[Tt]hanks|[Tt]hank you)) (?P<user>{_CAPITAL})(?![\w/.-]*\w| [A-Z])"), "line", accept=lambda m: _is_person(m) and m["user"].casefold() in known().given_names and m["user"].casefold() not in words()),
+    Rule(tuple(f" {name}" for name in sorted(known().given_names)), Pattern(rf"(?:(?<![\w-])(?:by|with|from|for|and|that|[Tt]hanks|[Tt]hank you)) (?P<user>{_CAPITAL})(?![\w/.-]*\w| [A-Z])"), "line", accept=lambda m: _is_person(m) and m["user"].casefold() in known().given_names),
     Rule((" is our ", " is my ", " is the ", "admin is ", "boss is ", "manager is ", "supervisor is ", "colleague is ", "contact is "), Pattern(rf"(?<![\w-])(?P<user>{_CAPITAL} {_CAPITAL}) is (?:our|my|the) (?:\w+ )?{_ROLE}\b|{_ROLE} is (?P<user2>{_PERSON})(?![\w/.-]*\w)"), "line", accept=_is_person),
     Rule(("employee ", "credit:", "credits:", "member ", "patient ", "mitarbeiter", "resident "), Pattern(rf"(?i:employee|credits?:|member|patient|mitarbeiter(?:in)?|resident):? (?P<user>{_PERSON})(?: \((?P<serial>[A-Z]{{0,3}}-?\d{{3,10}})\))?"), accept=_is_given),
     Rule((" lab", " group", " team"), Pattern(rf"(?<![\w-])(?:the|our|in|from|at) (?P<account>{_CAPITAL}) (?:lab|group|team)\b"), "line", accept=lambda m: m["account"].casefold() not in field_words()),
     Rule(("institute ", "department ", "centre ", "center ", "faculty ", "school ", "institut ", "chair "), Pattern(rf"(?i:institute|department|centre|center|faculty|school|institut|chair) (?:for|of|f\u00fcr|de|d') ?(?P<account>{_CAPITAL}(?: (?:and |und |et |of )?{_CAPITAL}){{0,4}})")),
-    Rule(("org:", "organisation:", "organization:", "company:", "firma:", "empresa:", "soci\u00e9t\u00e9", "kunde:", "affiliation:", "subject:", "betreff:", "employer:"), Pattern(rf"^[ \t*-]*(?i:org(?:ani[sz]ation)?|company|firma|empresa|soci\u00e9t\u00e9|kunde|affiliation|subject|betreff|employer)\**:\** +(?P<account>{_CAPITAL}(?: {_CAPITAL}){{0,3}})", re.M), "line", accept=lambda m: not {w.casefold() for w in m["account"].split()} & (words() | _NO_PERSON)),
+    Rule(("org:", "organisation:", "organization:", "company:", "firma:", "empresa:", "soci\u00e9t\u00e9", "kunde:", "affiliation:", "subject:", "betreff:", "employer:"), Pattern(rf"^[ \t*-]*(?i:org(?:ani[sz]ation)?|company|firma|empresa|soci\u00e9t\u00e9|kunde|affiliation|subject|betreff|employer)\**:\** +(?P<account>{_CAPITAL}(?: {_CAPITAL}){{0,3}})", re.M), "line", accept=lambda m: not any(map(_is_common, m["account"].split()))),
     Rule(("\u8c22\u8c22", "\u611f\u8c22", "\u6b64\u81f4"), Pattern(r"(?:\u8c22\u8c22|\u611f\u8c22|\u6b64\u81f4)[\uff0c, \uff01!\u3002\n]{1,4}(?P<user>[\u3400-\u9fff]{2,4})(?=\s*(?:\n|\Z))")),
     Rule(("\u9858\u3044", "\u3054\u3056\u3044\u307e\u3059"), Pattern(r"(?:\u9858\u3044\S{0,4}\u3057\u307e\u3059|\u3054\u3056\u3044\u307e\u3059)[\u3002.!]?\n+(?P<user>[\u3040-\u30ff\u3400-\u9fff]{2,8})(?=\s*(?:\n|\Z))")),
     Rule(("\u3012", "\u90fd", "\u770c", "\u5e9c", "\u9053"), Pattern(r"\u3012 ?(?P<place>\d{3}-\d{4})|(?P<place2>[\u3400-\u9fff]{2,3}[\u90fd\u770c\u5e9c\u9053][\u3040-\u30ff\u3400-\u9fff]{2,14}\d{1,4}(?:-\d{1,4}){0,3})"), "line"),
@@ -225,7 +231,7 @@ PROSE = (
     Rule(("git checkout ", "git switch ", "git merge ", "git push ", "on branch ", "git branch ", "git rebase ", "git worktree ", "branch '", "branch `"), Pattern(r"(?:git (?:checkout|switch|merge|rebase|branch|worktree add|push \S+)(?: -\w+)*|[Oo]n branch|branch) [\"'`]?(?P<account>(?=[\w./-]*[a-z]{3})[A-Za-z][\w./-]{2,80})(?![\w(])"), accept=_is_own),
     Rule(("--name ", "--name=", "docker logs ", "docker stop ", "docker start ", "docker rm ", "docker restart ", "podman logs ", "container ", "docker exec ", "tmux ", "screen -"), Pattern(r"(?:--name[ =]|(?:docker|podman) (?:logs|stop|start|rm|restart|exec)(?: -\S+)* |container [\"'`]|tmux (?:a|at|attach|attach-session|new|new-session|kill-session)(?: -\w)* |screen -\w+ )(?P<container>[a-z][\w.-]{2,60})(?![\w(/:])"), accept=_is_own, learn=False),
     Rule(("run_name", "run-name", "run name", "job_name", "job-name", "experiment", "wandb project ", "exp_name", "project_name", "project-name", "syncing run ", "wandb run "), Pattern(r"(?:run[_ -]name|job[_-]name|exp(?:eriment)?[_ -]name|project[_-]name|wandb project|syncing run|wandb run)[\"']?(?:\s?[:=]\s?| )[\"'`]?(?P<account>[A-Za-z][\w.-]{2,60})(?![\w(])", re.I), accept=_is_own, learn=False),
-    Rule(("customer", "client", "company", "employer", "startup", "project", "institute", "bank ", "hospital", "codename", "code name", "code-name", "partner", "vendor", "tenant"), Pattern(rf"(?<![\w-])(?:customer|client|company|employer|startup|project|institute|hospital|code-? ?named?|partner|tenant)s?,?(?: is| called| named| at)?,? [\"'\u201c\u201e]?(?P<account>{_CAPITAL}(?: (?:{_CAPITAL}|[A-Z]{{2,8}})){{0,3}})"), "line", accept=lambda m: m["account"].split()[0].casefold() not in _NO_PERSON | words()),
+    Rule(("customer", "client", "company", "employer", "startup", "project", "institute", "bank ", "hospital", "codename", "code name", "code-name", "partner", "vendor", "tenant"), Pattern(rf"(?<![\w-])(?:customer|client|company|employer|startup|project|institute|hospital|code-? ?named?|partner|tenant)s?,?(?: is| called| named| at)?,? [\"'\u201c\u201e]?(?P<account>{_CAPITAL}(?: (?:{_CAPITAL}|[A-Z]{{2,8}})){{0,3}})"), "line", accept=lambda m: not _is_common(m["account"].split()[0])),
     Rule(("we at ", "work at ", "works at ", "working at ", "work for ", "here at ", "team at ", "intern at ", "student at ", "researcher at ", "engineer at ", "based at ", "lab at "), Pattern(rf"(?:\w+) (?:at|for) (?P<account>(?:{_CAPITAL}|[A-Z]{{2,8}})(?: (?:{_CAPITAL}|[A-Z]{{2,8}}|of|f\u00fcr|de)){{0,4}})"), accept=lambda m: m["account"].split()[0].casefold() not in _NO_PERSON),
     Rule(
         _PASSWORDS,
