@@ -136,14 +136,14 @@ def resolved(function: str) -> Callable[..., Any] | None:
 
 def given(function: Callable[..., Any], call: str, names: Names) -> str:
     """What the function gives for these arguments, what it leaves in those that it may change, or the error that it raises."""
-    args, named = eval(compiled(call), names.values)
-    before = [_state(one) for one in args]
     try:
+        args, named = eval(compiled(call), names.values)
+        before = [_state(one) for one in args]
         result = function(*args, **named)
         shown = said(list(islice(result, MOST)) if isinstance(result, GeneratorType) else result)
+        shown = " | ".join([shown, *(f"leaves {now}" for was, now in zip(before, map(_state, args)) if now != was)])
     except Exception as exc:
         shown = f"{type(exc).__name__}: {exc}"
-    shown = " | ".join([shown, *(f"leaves {now}" for was, now in zip(before, map(_state, args)) if now != was)])
     flat = shown.replace("\n", "\\n")
     return flat if len(flat) <= WIDE else f"{flat[:WIDE]}... {zlib.crc32(flat.encode()):08x}"
 

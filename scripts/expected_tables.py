@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from expected_calls import ROOMS, WIDE, fields_of
 
+from rocm_doctor.bounded.patterns import Late
 from rocm_doctor.matrix import Matrix
 
 
@@ -30,7 +31,7 @@ def tables(_: Matrix) -> str:
 
 def _of_module(place: ModuleType) -> Iterator[str]:
     for name, value in list(vars(place).items()):
-        entries = [] if name.startswith("__") else list(_entries(value))
+        entries = [] if name.startswith("__") and name != "__all__" else list(_entries(value))
         if entries and _own(place, name):
             yield ""
             yield f"== {place.__name__.partition('.')[2]}.{name}"
@@ -61,11 +62,13 @@ def _entries(value: Any) -> Iterator[str]:
 
 
 def _is_data(value: Any) -> bool:
-    return isinstance(value, (str, int, float, re.Pattern, msgspec.Struct, tuple)) or hasattr(value, "source")
+    return isinstance(value, (str, int, float, re.Pattern, Late, msgspec.Struct, tuple))
 
 
 def _said(value: Any) -> str:
     """A value in words: patterns by their source, functions by their name and code."""
+    if isinstance(value, Late):
+        return "/{}/{}".format(*value.key)
     if isinstance(value, re.Pattern):
         return f"/{value.pattern}/{value.flags}"
     if isinstance(value, msgspec.Struct):

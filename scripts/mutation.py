@@ -142,14 +142,16 @@ def tests_of(fault: Fault) -> list[str]:
     """The tests for a fault, as pytest takes them: those that run its statement, the nearest and quickest first, for `BUDGET` seconds.
 
     A statement at the top of a module runs when the first test imports it, and serves all: for it, every test that runs a function of the
-    module counts, for a module of data alone the tests of the files that name it, and the broad ones.
+    module counts, and the broad ones. What no test runs in its own process may run in a child: then the tests of the files that name the
+    module count, or that are named after it.
     """
     known = recorded()
     by_line, inside = known.lines[fault.file], statements(ROOT / fault.file)
     span = min((s for s in inside if fault.line in s), key=len, default=None)
     names = {name for one in ([span] if span else inside) for line in one for name in by_line.get(line, ())}
+    names = names or _naming(fault.file)
     if span is None:
-        names = (names or _naming(fault.file)) | {name for name in known.seconds if BROAD in name}
+        names |= {name for name in known.seconds if BROAD in name}
     stem = Path(fault.file).stem
     ordered = sorted(names, key=lambda name: (stem not in name and CALLS not in name, known.seconds[name]))
     out: list[str] = []
@@ -168,7 +170,7 @@ def _naming(file: str) -> set[str]:
     files = {
         path.stem
         for path in (ROOT / "tests").glob("test_*.py")
-        if any(words in path.read_text(encoding="utf-8") for words in said)
+        if f"_{stem}" in path.stem or any(words in path.read_text(encoding="utf-8") for words in said)
     }
     return {name for name in recorded().seconds if Path(name.partition("::")[0]).stem in files}
 

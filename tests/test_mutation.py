@@ -86,6 +86,10 @@ def test_the_tests_of_a_fault_are_those_that_run_its_statement(tmp_path: Path, m
     assert chosen(6) == [near], "the nearest first, as many as the time allows"
     assert chosen(8) == [broad]
     assert chosen(12) == [far], "the head of a condition"
+    assert chosen(13) == [], "no test of its own process runs it, and none is named after it"
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_f.py").touch()
+    assert chosen(13) == [near], "what runs in a child is left to the tests that are named after the module"
     assert chosen(1) == [near, broad], "a line that runs at import: every test of the module, the broad ones whatever they take"
 
 
