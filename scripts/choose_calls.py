@@ -10,7 +10,6 @@ import ast
 import contextlib
 import multiprocessing
 import random
-import signal
 import sys
 import time
 from collections import defaultdict
@@ -21,14 +20,13 @@ from typing import Any, NamedTuple
 
 import expected_calls as calls
 import pytest
-from call_writer import TooMuch, Writer
 from faults import ROOT, Fault, faults_of, possible, with_fault
-from loaded_faults import codes, functions, running
+from loaded_faults import Late, codes, empty_caches, functions, limit, running
 from recorded import enforced
+from shorten_calls import Shorter
 from vary_calls import Variation, failed, near
 
 from rocm_doctor.matrix import load
-from rocm_doctor.model import Gpu, Snapshot
 
 LEFT_OUT = ("plan.fix", "plan.environment", "plan.keep", "plan.commands", "matrix.source")
 """Modules that write files or start processes: a fault in them is judged in a process of its own only (scripts/mutation.py)."""
@@ -89,7 +87,7 @@ class Chosen:
 
     def __init__(self, pool: dict[str, list[str]], before: dict[str, list[str]]) -> None:
         self.names = calls.names_for(load())
-        self.writer = Writer(self.names)
+        self.shorter = Shorter(self.names, lambda target, call: self._given(target, call, SLOW))
         self.sound: dict[str, dict[str, str]] = {}
         self.varied: dict[str, dict[str, str]] = {}
         self.kept: dict[str, list[str]] = defaultdict(list, before)
@@ -99,10 +97,10 @@ class Chosen:
         """The calls of a function to choose from, shortest first, and what they give: those that are quick and give the same twice."""
         if function not in self.sound:
             target, out = calls.resolved(function), dict[str, str]()
-            shorter = {self._shortened(target, call) for call in self.pool.get(function, [])[:POOL]} if target else set()
+            shorter = {self.shorter.of(target, call) for call in self.pool.get(function, [])[:POOL]} if target else set()
             for call in sorted({*shorter, *self.kept[function]}, key=lambda call: (len(call), call)):
                 if call and len(call) < LONG:
-                    with contextlib.suppress(_Late):
+                    with contextlib.suppress(Late):
                         result = self._given(target, call, SLOW)
                         if not result.startswith("AssertionError") and result == self._given(target, call, SLOW):
                             out[call] = result
@@ -125,58 +123,15 @@ class Chosen:
                 break
             if call in out or call in found or len(call) > LONG:
                 continue
-            with contextlib.suppress(_Late, Exception):
+            with contextlib.suppress(Late, Exception):
                 result = self._given(target, call, SLOW)
                 if (not failed(result) or result.partition(":")[0] in fails) and result == self._given(target, call, SLOW):
                     found[call] = result
         return found
 
-    def _shortened(self, target: Any, call: str) -> str:
-        """The call with only those facts of a machine that the function asks for, when they give the same."""
-        if "Artifacts(" in call and len(call) > 200:
-            with contextlib.suppress(_Late, Exception):
-                return self._torn(target, call)
-            return ""
-        if "machine(" not in call and "gpu(" not in call:
-            return call
-        with contextlib.suppress(_Late, TooMuch):
-            asked: set[str] = set()
-            with _spied(asked):
-                before = self._given(target, call, SLOW)
-            args, named = eval(f"_taken{call}", self.names.values)
-            written = [self.writer.written(_only(one, asked)) for one in args]
-            written += [f"{name}={self.writer.written(_only(one, asked))}" for name, one in named.items()]
-            short = f"({', '.join(written)})"
-            return short if self._given(target, short, SLOW) == before else call
-        return ""
-
-    def _torn(self, target: Any, call: str) -> str:
-        """The call without those artifacts and lines that change nothing."""
-        before, tree = self._given(target, call, SLOW), ast.parse(f"f{call}", mode="eval")
-        lists = [node.elts for node in ast.walk(tree) if isinstance(node, ast.List)]
-        for items in lists:
-            for one in list(items):
-                items.remove(one)
-                if self._given(target, ast.unparse(tree).removeprefix("f"), SLOW) != before:
-                    items.append(one)
-        for word in [
-            n for n in ast.walk(tree) if isinstance(n, ast.keyword) and n.arg == "text" and isinstance(n.value, ast.Constant)
-        ]:
-            text, size = str(word.value.value), 2  # type: ignore[attr-defined]
-            while size <= 8 and len(lines := text.split("\n")) >= size:
-                for n in range(size):
-                    shorter = "\n".join(lines[: n * len(lines) // size] + lines[(n + 1) * len(lines) // size :])
-                    word.value = ast.Constant(shorter)
-                    if self._given(target, ast.unparse(tree).removeprefix("f"), SLOW) == before:
-                        text, size = shorter, 1
-                        break
-                size *= 2
-            word.value = ast.Constant(text)
-        return ast.unparse(tree).removeprefix("f")
-
     def _given(self, target: Any, call: str, seconds: float) -> str:
-        _empty_caches(self.names.matrix)
-        with _limit(seconds):
+        empty_caches(self.names.matrix)
+        with limit(seconds):
             return calls.given(target, call, self.names)
 
     def vary(self, function: str) -> None:
@@ -189,9 +144,8 @@ class Chosen:
     def near(self, function: str, fault: Fault) -> None:
         """Variants with the words and numbers of a fault, in place of the others."""
         with contextlib.suppress(SyntaxError):
-            hints = [
-                n.value for n in ast.walk(ast.parse(fault.before)) if isinstance(n, ast.Constant) and n.value not in (None, "")
-            ]
+            found = (node.value for node in ast.walk(ast.parse(fault.before)) if isinstance(node, ast.Constant))
+            hints = [value for value in found if type(value) in (str, int) and value != ""]
             draw, base = random.Random(fault.place), [*self.kept[function], *self.sound[function]][:200]
             tried = dict.fromkeys(near(draw.choice(base), hints, draw) for _ in range(NEAR if base and hints else 0))
             self.varied[function] = self._sound(calls.resolved(function), tried, self.sound[function])
@@ -205,7 +159,7 @@ class Chosen:
                 return False
             try:
                 now = self._given(target, call, ENDLESS)
-            except _Late:
+            except Late:
                 now = "endless"
             if now != known[call]:
                 sound[call] = known[call]
@@ -223,68 +177,6 @@ def _varied(out: dict[str, str]) -> dict[str, str]:
         rank[call] = seen[result]
         seen[result] += 1
     return dict(sorted(out.items(), key=lambda item: rank[item[0]]))
-
-
-def _only(value: Any, asked: set[str]) -> Any:
-    if isinstance(value, Snapshot):
-        return Snapshot(
-            {n: f for n, f in value.facts.items() if n in asked}, tuple(_only(g, asked) for g in value.gpus), value.gpus_listed
-        )
-    if isinstance(value, Gpu):
-        return Gpu({n: f for n, f in value.facts.items() if n in asked or f"gpu.{n}" in asked})
-    if isinstance(value, (tuple, list)):
-        changed = [_only(one, asked) for one in value]
-        return type(value)(*changed) if hasattr(value, "_fields") else type(value)(changed)
-    return value
-
-
-@contextlib.contextmanager
-def _spied(asked: set[str]) -> Iterator[None]:
-    """Note which facts are asked for."""
-
-    def noting(get: Any) -> Any:
-        def noted(self: Any, key: str) -> Any:
-            asked.add(key)
-            return get(self, key)
-
-        return noted
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Snapshot, "get", noting(Snapshot.get))
-        patch.setattr(Gpu, "get", noting(Gpu.get))
-        yield
-
-
-class _Late(BaseException):
-    """A call took too long."""
-
-
-@contextlib.contextmanager
-def _limit(seconds: float) -> Iterator[None]:
-    def late(*_: Any) -> None:
-        raise _Late
-
-    signal.signal(signal.SIGVTALRM, late)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-
-
-_CACHES: list[Any] = []
-
-
-def _empty_caches(matrix: Any) -> None:
-    if not _CACHES:
-        for name, module in list(sys.modules.items()):
-            if name.startswith("rocm_doctor."):
-                _CACHES.extend(
-                    one for one in vars(module).values() if hasattr(one, "cache_clear") and hasattr(one, "__wrapped__")
-                )
-    for one in _CACHES:
-        one.cache_clear()
-    matrix.__dict__.pop("made", None)
 
 
 def _of_module(place: str) -> Result | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,3 +46,38 @@ def functions(place: str) -> dict[str, FunctionType]:
         if isinstance(target, FunctionType):
             found[name] = target
     return found
+
+
+class Late(BaseException):
+    """A call took too long."""
+
+
+@contextlib.contextmanager
+def limit(seconds: float) -> Iterator[None]:
+    """Raise Late after so many seconds of processor time."""
+
+    def late(*_: Any) -> None:
+        raise Late
+
+    signal.signal(signal.SIGVTALRM, late)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+_CACHES: list[Any] = []
+
+
+def empty_caches(matrix: Any) -> None:
+    """Empty what functions of the package remember, and what is kept with the matrix."""
+    if not _CACHES:
+        for name, module in list(sys.modules.items()):
+            if name.startswith("rocm_doctor."):
+                _CACHES.extend(
+                    one for one in vars(module).values() if hasattr(one, "cache_clear") and hasattr(one, "__wrapped__")
+                )
+    for one in _CACHES:
+        one.cache_clear()
+    matrix.__dict__.pop("made", None)
