@@ -52,14 +52,15 @@ class Names(NamedTuple):
 
 
 def page(room: str) -> Callable[[Matrix], str]:
-    """The page of a room: the calls that its file lists, and what they give now. A call that fails by its own is left out."""
+    """The page of a room: the calls that its file lists, and what they give now. A call that no longer fits its function is left out."""
 
     def made(matrix: Matrix) -> str:
         names, lines = names_for(matrix), [f"# Written by scripts/regen.py: calls of functions of {room}, and what they give."]
         for function, calls in listed((FOLDER / f"calls_{room}.txt").read_text(encoding="utf-8")):
             target = resolved(function)
-            if target:
-                lines += ["", f"== {function}", *(f"{call} -> {given(target, call, names)}" for call in calls)]
+            results = [(call, given(target, call, names)) for call in calls] if target else []
+            sound = [f"{call} -> {result}" for call, result in results if not result.startswith("TypeError: ")]
+            lines += ["", f"== {function}", *sound] if sound else []
         return "\n".join(lines) + "\n"
 
     return made
