@@ -119,7 +119,7 @@ def _for_amd(
         return f"Say in the documentation to install torch first: {install}."
     if last is not None and last.build == "rocm":
         return f"Take another torch on {_at(last.place)}: {install}."
-    return f"Install torch{_before(environment, step)} from a ROCm index: {install}."
+    return f"Install torch from a ROCm index{_before(environment, step)}: {install}."
 
 
 def _not_replaced(step: Step, last: Torch, kept: Torch, install: str, target: Target) -> str:

@@ -171,9 +171,8 @@ def _placed(one: Finding, environment: Environment, target: Target, matrix: Matr
     where the repository does.
     """
     evidence = sorted(one.evidence, key=lambda r: (not of_file(r), r.origin != "matrix"))
-    if any("install" in c.text and "torch" in c.text for c in one.commands) and (
-        state := last_state(environment, matrix, target)
-    ):
+    asks = one.id.startswith("arch.") and any("install" in c.text and "torch" in c.text for c in one.commands)
+    if asks and (state := last_state(environment, matrix, target)):
         plan = matrix.typed(filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu))
         advice = for_torch(environment, target, matrix, state[0], state[2])
         one = msgspec.structs.replace(one, commands=plan, advice=advice)

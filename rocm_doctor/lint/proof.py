@@ -31,10 +31,9 @@ def open_question(environments: Iterable[Environment], target: Target, matrix: M
     ]
     unread = next((f"{one.name}: {p.message}" for one, state in meant if state is None for p in one.unresolved), "")
     if any(state for one, state in last if one.sort != "text"):
-        doubts = [
-            _doubt(one, state[2], target, matrix) for one, state in meant if state and state[2].build in ("rocm", "unknown")
-        ]
-        return next(filter(None, doubts), unread) if doubts else "no environment ends up with a ROCm torch"
+        doubts = [_doubt(one, state[2], target, matrix) for one, state in meant if state]
+        served = any(state and state[2].build == "rocm" for _, state in meant)
+        return next(filter(None, doubts), unread) if served else "no environment ends up with a ROCm torch"
     if unread:
         return unread
     built = any(covers(targets_of(s), target.gpu) for one, _ in last if one.sort != "job" for s in lists(one))
@@ -46,6 +45,8 @@ def _doubt(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> st
     wheels = (
         r.url.rsplit("/", 1)[-1] for step in one.steps for r in step.requirements if meant(r, target) and _is_strange(r.url)
     )
+    if torch.build in ("cuda", "cpu", "none"):
+        return f"{one.name} brings no ROCm torch of its own"
     if unread := next((p.message for p in one.unresolved), ""):
         return f"{one.name}: {unread}"
     if stop := next((step.place for step in one.steps if step.opaque and step.gfx and not step.requirements), None):

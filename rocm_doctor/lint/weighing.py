@@ -45,7 +45,8 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
     for one in sorted(_without_repeats(judged), key=lambda j: j.environment.place.file.count("/")):
         environment, found = one.environment, one.finding
         if environment.sort == "text" and (environment in told or _in_installer(environment)):
-            kept.append(_as(one, "warning") if found.severity == "error" else one)
+            most: Severity = "note" if in_example(environment) else "warning"
+            kept.append(_as(one, most) if found.severity == "error" or most == "note" else one)
         elif environment.sort == "text" or (
             environment.purpose.kind == "neutral" and _is_whole(environment, matrix) and any(_covers(a, environment) for a in amd)
         ):

@@ -87,6 +87,9 @@ def purpose_of(environment: Environment, vendored: frozenset[str] = frozenset())
         return Purpose("test", f"folder {side}", Place(file, 1))
     made = _made_of(environment)
     if environment.sort == "job":
+        own = _job(environment, None)
+        if own.kind == "amd" and (made is None or made.kind != "amd"):
+            return own
         return made if made and made.kind != "cpu" else _job(environment, made)
     if made is not None and (made.kind == "amd" or environment.sort != "configuration"):
         return made
@@ -135,10 +138,11 @@ def _made_of(environment: Environment) -> Purpose | None:
     """What it is made of; AMD before others, so that a mixture is judged, and what settles it before what only tunes it."""
     found = sorted(_evidence(environment), key=lambda purpose: not purpose.direct)
     mixed = {"amd", "nvidia"} <= {purpose.kind for purpose in found if purpose.direct}
-    for kind in ("amd", "nvidia", "intel", "apple", "other", "cpu"):
-        for purpose in found:
-            if purpose.kind == kind:
-                return msgspec.structs.replace(purpose, direct=purpose.direct and not mixed)
+    for direct in (True, False):
+        for kind in ("amd", "nvidia", "intel", "apple", "other", "cpu"):
+            for purpose in found:
+                if purpose.kind == kind and purpose.direct is direct:
+                    return msgspec.structs.replace(purpose, direct=purpose.direct and not mixed)
     return None
 
 

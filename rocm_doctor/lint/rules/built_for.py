@@ -39,8 +39,9 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
     for s in left:
         one = _left_out(environment, target, matrix, s.place, f"{s.name}={s.value}", _remedy(s, target))
         aside = bool(s.argument) or part or environment.sort == "job" or s.name.islower() or (s.name, s.value) in given
-        # What a script of a hosted job builds for is a part of a release.
-        weight: Severity = "note" if is_hosted(environment) and s.place.file != environment.place.file else "warning"
+        # A name in lower case is of the script itself; what a script of a hosted job builds for is a part of a release.
+        aside_too = s.name.islower() or (is_hosted(environment) and s.place.file != environment.place.file)
+        weight: Severity = "note" if aside_too else "warning"
         yield msgspec.structs.replace(one, severity=weight) if aside else _choice(one, target)
     seen: set[str] = set()
     state = last_state(environment, matrix, target)
@@ -63,6 +64,9 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
 _LISTS = regex(r"PYTORCH_ROCM_ARCH|GPU_ARCHS|(?:AMD)?GPU_TARGETS|CMAKE_HIP_ARCHITECTURES|HIP_ARCHITECTURES")
 
 
+_DECLARES = regex(r"SUPPORT|ALLOW|VALID", re.I)
+
+
 def takes_list(s: Setting) -> bool:
     """True if a variable holds several GPUs, or is known to take them."""
     return len(targets_of(s)) > 1 or _LISTS.fullmatch(s.name) is not None
@@ -76,6 +80,8 @@ def with_gpu(s: Setting, gpu: str) -> str:
 
 
 def _remedy(s: Setting, target: Target) -> str:
+    if _DECLARES.search(s.name):
+        return "The project says which GPUs this part is for: on others it has to be left out."
     value = with_gpu(s, target.gpu)
     if s.argument:
         quotes = '"' if re.search(r"[;\s]", value) else ""
