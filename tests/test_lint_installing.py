@@ -178,3 +178,11 @@ def test_a_list_that_takes_the_place_of_another(tmp_path: Path) -> None:
     move = 'RUN if [ "${ROCM}" = "1" ]; then mv /app/requirements-rocm.txt /app/requirements.txt; fi\n'
     assert said(report(tmp_path / "a", lists | {"Dockerfile.rocm": image.format(move)})) == []
     assert [s for _, s, _ in said(report(tmp_path / "b", lists | {"Dockerfile.rocm": image.format("")}))] == ["error"]
+
+
+@pytest.mark.parametrize(("name", "first", "found"), [
+    ("rocm/urvc", "#!/bin/bash", True), ("rocm/urvc", "#!/usr/bin/env bash", True), ("rocm/urvc", "#!/usr/bin/python3", False), ("rocm/urvc", "", False),
+])  # fmt: skip
+def test_a_script_without_an_extension(tmp_path: Path, name: str, first: str, found: bool) -> None:
+    text = f"{first}\npip install torch==2.9.1\n"
+    assert [i for i, _, _ in said(report(tmp_path, {name: text}))] == ([NOT_ROCM] if found else [])

@@ -117,6 +117,9 @@ _CONFIG_WORDS = (
 )  # fmt: skip
 
 
+_SHEBANG = re.compile(rb"#!\s*\S*(?:/|env )(?:ba|z|da)?sh\b")
+
+
 class Tree:
     """The files of one repository: listed once, each read once."""
 
@@ -134,13 +137,26 @@ class Tree:
             if count >= MAX_FILES:
                 self.problems.append(ReadProblem(Place(path, 0), f"more than {MAX_FILES} files; the rest was not looked at"))
                 return
-            kind = kind_of(path)
+            kind = kind_of(path) or ("shell" if self._is_script(path) else None)
             if (
                 kind
                 and not any(fnmatchcase(path, glob) for glob in self.exclude)
                 and not (kind in _CONFIGS and self._is_data(path))
             ):
                 yield kind, path
+
+    def _is_script(self, path: str) -> bool:
+        """True if a file without an extension begins as a shell script does."""
+        if "." in path.rsplit("/", 1)[-1]:
+            return False
+        try:
+            real = self.root / path
+            if not stat.S_ISREG(real.lstat().st_mode):
+                return False
+            with real.open("rb") as file:
+                return _SHEBANG.match(file.read(64)) is not None
+        except OSError:
+            return False
 
     def _is_data(self, path: str) -> bool:
         """True if a YAML, JSON or TOML file is larger than any training configuration."""
