@@ -136,7 +136,7 @@ NO_AMD = ("repo.no-amd-environment", "warning")
     ("torch\n", [("repo.no-amd-environment", "warning")]),  # met by a ROCm build that is there before
     ("torch==2.9.1\n" + EXTRA, []),  # 2.9.1+rocm6.3 is higher than 2.9.1
     ("torch\n" + EXTRA, [NOT_ROCM]),  # something newer is elsewhere
-    ("torch<=2.9.1\n" + EXTRA, [("version.torch-not-rocm", "warning")]),  # right today, open tomorrow
+    ("torch<=2.9.1\n" + EXTRA, []),  # no release is to come in that range
     ("torch\n" + EXTRA.replace("extra-index", "index"), []),
     ("torch==2.9.1+rocm6.3\n" + EXTRA, []),
     ("torch==2.9.1+cu126\n", [NO_AMD]),

@@ -105,7 +105,10 @@ class Setting(msgspec.Struct, frozen=True):
 
 
 class Container(msgspec.Struct, frozen=True):
-    """A container that is started: a compose service or a `docker run`. `gpu`: what it runs or mounts says that it wants one."""
+    """A container that is started: a compose service or a `docker run`. `gpu`: what it runs or mounts says that it wants one.
+
+    `reserved`: the driver of a device that it reserves, which Docker does not have.
+    """
 
     name: str
     image: str
@@ -116,6 +119,7 @@ class Container(msgspec.Struct, frozen=True):
     ipc: str = ""
     privileged: bool = False
     nvidia: str = ""
+    reserved: str = ""
     gpu: bool = False
     service: bool = False
     gfx: tuple[str, ...] = ()
@@ -142,6 +146,7 @@ class ReadProblem(msgspec.Struct, frozen=True):
 
 UNKNOWN_LIST = "is not in the repository: what it installs is not known"
 OPEN_ARGUMENT = "is a build argument that is for other hardware by default, and the service gives it no value"
+NO_LIST = "is included here and cannot be read"
 CHANGED = "is changed by a command before it is installed: what is left in it is not known"
 LIMITS = "is not in the repository: what it allows is not known"
 REFUSED = "no requirement that pip would take"

@@ -15,7 +15,7 @@ from rocm_doctor.commands import filled
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.lint.advice import for_torch
 from rocm_doctor.lint.coverage import brings_torch, left_out, meant_for, no_environment, why_not
-from rocm_doctor.lint.declared import REFUSED, REPLACED_BLAS, Environment, Place, ReadProblem, Repository, Target
+from rocm_doctor.lint.declared import NO_LIST, REFUSED, REPLACED_BLAS, Environment, Place, ReadProblem, Repository, Target
 from rocm_doctor.lint.environments.purpose import ASIDE, is_hosted
 from rocm_doctor.lint.environments.words import named
 from rocm_doctor.lint.facts import joined, snapshot_of
@@ -213,10 +213,17 @@ def _of_trouble(group: Sequence[ReadProblem], repository: Repository, targets: S
         or set(trouble.place.file.lower().split("/")[:-1]) & ASIDE
     )
     severity: Severity = "note" if trouble.message.startswith(_SOFT) or aside else "warning"
-    if not left and not aside and _LOCAL_RANGE in trouble.message and _for_amd(trouble.place.file, there):
+    if not there and named(trouble.place.file.rsplit("/", 1)[-1])[0] not in ("neutral", "amd"):
+        severity = "note"
+    stops = _LOCAL_RANGE in trouble.message or trouble.message.endswith(NO_LIST)
+    if not left and not aside and stops and _for_amd(trouble.place.file, there):
         severity = "error"  # pip installs nothing of such a list
     at = [Reading(p.place.file, f"line {max(1, p.place.line)}", p.place.quote) for p in group]
-    advice = "Mend the line: pip refuses the whole list." if severity == "error" else matrix.diagnoses["repo.unreadable"].advice
+    advice = (
+        "Mend the line: pip installs nothing of the whole list."
+        if severity == "error"
+        else matrix.diagnoses["repo.unreadable"].advice
+    )
     return finding(matrix, "repo.unreadable", evidence=at, severity=severity, title=trouble.message, advice=advice,
                    subject=Subject(f"{trouble.place.file}:{trouble.place.line}", "file"))  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
@@ -40,6 +40,10 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
     amd = [e for e in for_amd if e.sort not in ("text", "configuration")]
     steps = [e for e in for_amd if e.sort in ("text", "script", "image")]
     told = [] if amd else [e for e in for_amd if e.sort == "text"]
+    judged = list(judged)
+    not_for = {
+        (j.environment.name, j.target) for j in judged if j.finding.id.startswith("arch.") and j.finding.severity == "error"
+    }
     kept: list[Judged] = []
     general: list[Judged] = []
     for one in sorted(_without_repeats(judged), key=lambda j: j.environment.place.file.count("/")):
@@ -59,10 +63,25 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
         elif found.severity != "note" and in_example(environment):
             kept.append(_as(one, "warning" if found.severity == "error" else "note"))
         else:
+            if (
+                found.id.startswith("arch.")
+                and found.severity == "error"
+                and _has_sibling(environment, one.target, for_amd, not_for)
+            ):
+                one = _as(one, "note")
             by_two_steps = index_by_caller(found, environment) and any(_brings_rocm(e, one.target, matrix) for e in steps)
             weight = _as(one, "note") if by_two_steps and one.target.place is None else one
             kept.append(msgspec.structs.replace(weight, finding=capped(weight.finding, environment, one.target)))
     return kept + _one_for_each_target(general, bool(amd), repository, matrix)
+
+
+def _has_sibling(
+    environment: Environment, target: Target, for_amd: Sequence[Environment], not_for: Collection[tuple[str, Target]]
+) -> bool:
+    """True if a list is one of several that differ by a number only, as those for ROCm releases do, and another serves the GPU."""
+    stem = re.sub(r"\d+", "", environment.place.file)
+    same = [e for e in for_amd if environment.sort == e.sort == "requirements" and re.sub(r"\d+", "", e.place.file) == stem]
+    return any((e.name, target) not in not_for for e in same if e.place.file != environment.place.file)
 
 
 def _brings_rocm(environment: Environment, target: Target, matrix: Matrix) -> bool:

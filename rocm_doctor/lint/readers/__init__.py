@@ -91,7 +91,7 @@ def read(root: Path, alone: str = "") -> Repository:
 
 # What only an environment for AMD GPUs has.
 _NEEDED = re.compile(
-    rb"/dev/kfd|whl/(?:nightly/|test/)?rocm|rocm/(?:pytorch|vllm|dev-ubuntu)|repo\.radeon\.com/rocm|\.amd\.com/(?:rocm|v2)|TheRock/"
+    rb"/dev/kfd|whl/(?:nightly/|test/)?rocm|rocm/(?:pytorch|vllm|dev-ubuntu)|repo\.radeon\.com/rocm|\.amd\.com/(?:rocm|v2)|TheRock/|\+rocm\d|torch[-_]directml"
 )
 _NEEDED_ON_WINDOWS = re.compile(
     rb"rocm/windows|rocm[^\n]{0,120}win_amd64|win_amd64[^\n]{0,120}rocm|rocm\.nightlies\.amd\.com|repo\.amd\.com/rocm/whl"
@@ -109,7 +109,7 @@ def _told_first(tree: Tree) -> Place | None:
     return None
 
 
-_HINTS = (b"rocm", b"radeon", b"amd", b"gfx", b"hip", b"mi2", b"mi3", b"kfd")
+_HINTS = (b"rocm", b"radeon", b"amd", b"gfx", b"hip", b"mi2", b"mi3", b"kfd", b"directml")
 _OF_AMD = re.compile(
     rb"(?i:\brocm|radeon|amdgpu|\bamd (?:gpu|instinct))|\bgfx(?:9|10|11|12)\d|torch\.version\.hip|\bHIP_|hipcc|\bMI[23]\d\d[AX]?\b"
 )
@@ -202,7 +202,17 @@ def _services(tree: Tree, path: str, built: set[tuple[Build, str]]) -> Iterator[
             built.add((build, own.kind))
             yield one, used
         words = with_purpose(image[-1][0], frozenset()).purpose if image else Purpose()
+        if "amd" in (words.kind if own.kind == "neutral" else own.kind, own.kind) and image and _uses_gpu(image[-1][0]):
+            service = msgspec.structs.replace(
+                service, containers=tuple(msgspec.structs.replace(c, gpu=True) for c in service.containers)
+            )
         yield msgspec.structs.replace(service, purpose=words if own.kind == "neutral" else own), ()
+
+
+def _uses_gpu(image: Environment) -> bool:
+    """True if an image has something for a GPU: a base of AMD's, or torch."""
+    base = image.image.value if image.image else ""
+    return base.startswith("rocm/") or any(r.name in _BRING_TORCH for step in image.steps for r in step.requirements)
 
 
 def _recipes(tree: Tree, path: str) -> Iterator[Made]:

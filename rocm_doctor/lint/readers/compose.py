@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Container, Environment, ReadProblem, Setting
 from rocm_doctor.lint.readers import bash, yamls
@@ -23,11 +25,16 @@ def environments(tree: Tree, path: str) -> Iterator[tuple[Environment, Build | N
     """One environment for each service, and what it builds."""
     for document in yamls.load(tree, path):
         services = document.get("services")
+        extended = [s.get("extends") for _, s in (services.items() if services else []) if isinstance(s.value, dict)]
+        templates = {one.text() or _text(one, "service") for one in extended if one is not None and not _text(one, "file")}
         for name, service in services.items() if services else []:
             if isinstance(service.value, dict):
                 problems: list[ReadProblem] = []
                 whole = _extended(tree, path, service, services, problems, 0)
-                yield _service(tree, path, name, whole, tuple(problems)), _build(tree, path, whole)
+                made = _service(tree, path, name, whole, tuple(problems))
+                if name in templates:  # what it lacks, those that extend it may add
+                    made = msgspec.structs.replace(made, containers=())
+                yield made, _build(tree, path, whole)
 
 
 def _extended(tree: Tree, path: str, service: Node, services: Node | None, problems: list[ReadProblem], depth: int) -> Node:
@@ -78,8 +85,9 @@ def _service(tree: Tree, path: str, name: str, service: Node, unresolved: tuple[
         groups=tuple(_words(service.get("group_add"))),
         shm=_text(service, "shm_size"),
         ipc=_text(service, "ipc"),
-        privileged=_text(service, "privileged").lower() in ("true", "yes"),
+        privileged=_text(service, "privileged").lower() in ("true", "yes") or _by_toolkit(service),
         nvidia=_nvidia(service),
+        reserved=next((one for one in _drivers(service) if one in ("rocm", "radeon", "amdgpu")), ""),
         gpu=bool(_GPU.search(said)),
         service=True,
     )
@@ -108,11 +116,25 @@ def _build(tree: Tree, path: str, service: Node) -> Build | None:
     return Build(dockerfile, context, arguments, _text(build, "target")) if dockerfile else None
 
 
+def _drivers(service: Node) -> list[str]:
+    """The drivers of the devices that a service reserves."""
+    deploy = service.get("deploy")
+    return [node.text() for key, node in yamls.scalars(deploy) if key.endswith("driver")] if deploy else []
+
+
+def _by_toolkit(service: Node) -> bool:
+    """True if AMD's container toolkit hands the GPUs over: by its runtime, or as devices of CDI."""
+    devices = _words(service.get("devices"))
+    return (
+        _text(service, "runtime") == "amd"
+        or bool({"amd", "cdi"} & {*_drivers(service)})
+        or any("amd.com/gpu" in one for one in devices)
+    )
+
+
 def _nvidia(service: Node) -> str:
     """What asks for an NVIDIA card: the runtime, or a reserved device of that driver."""
-    deploy = service.get("deploy")
-    drivers = [node.text() for key, node in yamls.scalars(deploy) if key.endswith("driver")] if deploy else []
-    return "nvidia" if "nvidia" in (*drivers, _text(service, "runtime")) or _text(service, "gpus") else ""
+    return "nvidia" if "nvidia" in (*_drivers(service), _text(service, "runtime")) or _text(service, "gpus") else ""
 
 
 def _text(node: Node, key: str) -> str:

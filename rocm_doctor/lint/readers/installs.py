@@ -165,7 +165,7 @@ def _as_edited(
     listed: requirements.RequirementsFile, path: str, place: Place, context: Context, found: Script
 ) -> requirements.RequirementsFile:
     """The list without the packages that a command before this one named when it changed the file."""
-    by = context.names.get(EDITED + path)
+    by = context.names.get(EDITED + path, context.names.get(EDITED))
     if by is None:
         return listed
     found.problems.append(ReadProblem(place, f"{path} {CHANGED}"))

@@ -15,7 +15,7 @@ from packaging.requirements import Requirement as Parsed
 from packaging.utils import canonicalize_name
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import REFUSED, Index, Place, ReadProblem, Requirement, Role
+from rocm_doctor.lint.declared import NO_LIST, REFUSED, Index, Place, ReadProblem, Requirement, Role
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
 
 _OPTION = regex(
@@ -96,7 +96,7 @@ def _include(
     elif path not in found.included:
         found.included.append(path)
         if tree.text(path, wanted=False) is None:
-            tree.problems.append(ReadProblem(place, f"{path} is included here and cannot be read"))
+            tree.problems.append(ReadProblem(place, f"{path} {NO_LIST}"))
         else:
             _read(tree, path, found, into, (*chain, path))
 

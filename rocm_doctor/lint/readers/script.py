@@ -23,7 +23,7 @@ MAX_VALUE = 500
 _PREFIXES = frozenset(("sudo", "-E", "exec", "time", "nice", "env", "srun", "call", "@", "nohup", "retry", "set", "xargs", "wsl"))
 # A text without any of these words changes nothing that is judged.
 _SPEAKS = regex(
-    r"\bpip3?\b|\buv\b|venv|virtualenv|\.sh\b|requirements|conda|mamba|poetry|pdm|docker|podman|nerdctl|HSA_|HIP_|ROCM|ROCR|PYTORCH|TORCH|GPU|AMD|NCCL|RCCL|BNB_|FLASH|TRITON"
+    r"\bpip3?\b|\buv\b|venv|virtualenv|\.sh\b|requirements|existing_torch|conda|mamba|poetry|pdm|docker|podman|nerdctl|HSA_|HIP_|ROCM|ROCR|PYTORCH|TORCH|GPU|AMD|NCCL|RCCL|BNB_|FLASH|TRITON"
     r"|MIOPEN|rocblas|AITER|VLLM|PIP_|UV_|pytorch|gfx\d|rocm|amdgpu|OMP_|CUDA"
     r"|--(?:mixed_precision|use_8bit_adam|load_in_[48]bit|bf16|optim|attn_implementation|quantization_bit|torch_compile)"
 )
@@ -135,6 +135,8 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
     found.variables.extend(Setting(m[1], m[2].strip("\"'"), place) for word in argv if (m := _DEFINED.fullmatch(word)))
     if argv[0] in ("mv", "cp", "ln", "rsync") and _TORCH_BLAS.search(argv[-1]):
         found.problems.append(ReadProblem(place, REPLACED_BLAS))
+    elif any(_EXISTING.search(word) for word in argv[1:]):
+        context.names[shell.EDITED] = "torch torchvision torchaudio triton xformers"
     elif argv[0] in ("mv", "cp") and len(argv) > 2:
         _moved(argv[-2], argv[-1], context)
     elif argv[0] in ("sed", "grep", "awk", "perl", "echo", "tee"):
@@ -181,6 +183,10 @@ def drop_other_lists(text: str, found: shell.Script, first: int) -> None:
     """Drop the lists of GPUs that a script sets, from the `first` variable on, where it builds nothing and exports none of them."""
     if not _BUILDS.search(text):
         found.variables[first:] = [s for s in found.variables[first:] if "gfx" not in s.value or f"export {s.name}" in text]
+
+
+# vLLM's script, and copies of it, take what names torch out of the lists and the project.
+_EXISTING = regex(r"us(?:e|ing)_existing_torch\.py$")
 
 
 def _moved(source: str, to: str, context: shell.Context) -> None:

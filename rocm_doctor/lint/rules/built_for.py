@@ -14,7 +14,7 @@ from rocm_doctor.lint.declared import Environment, Place, Setting, Target
 from rocm_doctor.lint.environments.purpose import is_hosted
 from rocm_doctor.lint.environments.words import holds
 from rocm_doctor.lint.rules.findings import found
-from rocm_doctor.lint.rules.indexes import known_index
+from rocm_doctor.lint.rules.indexes import holds_nothing, known_index
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Severity
@@ -48,6 +48,8 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
     known = state is not None and (build := build_of(matrix, state[2].local)) is not None and bool(build.gfx)
     for step in environment.steps:
         for index in step.indexes:
+            if holds_nothing(index):
+                continue
             if not known and index.url not in seen and (old := _too_old(index.url, target, matrix)):
                 seen.add(index.url)
                 yield _left_out(environment, target, matrix, index.place, old, "Take the index of a newer ROCm.")

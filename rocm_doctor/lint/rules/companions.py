@@ -158,7 +158,8 @@ def pythons(environment: Environment, target: Target, matrix: Matrix) -> Iterato
     if state is None or state[0] is None or len(given) != 2:
         return
     build = build_of(matrix, state[2].local)
-    if build and build.pythons and f"cp{''.join(given)}" not in build.pythons:
+    # Of a listing of which single files were seen, the other Pythons are not known.
+    if build and build.pythons and build.evidence != "observed" and f"cp{''.join(given)}" not in build.pythons:
         places = [state[2].place, *([environment.python.place] if environment.python and python else [])]
         yield found(
             matrix,

@@ -142,6 +142,8 @@ def _remedy(container: Container) -> dict[str, Any]:
         where = f"line {container.place.line} of {container.place.file}"
         return {"commands": (), "advice": f"{first} {devices} to {where}{group}."}
     first = "Take out the NVIDIA runtime or device reservation and add" if container.nvidia else "Add"
+    if container.reserved:
+        first = f"Take out the reservation for the driver {container.reserved}, which Docker does not have, and add"
     return {"commands": (), "advice": f"{first} to the service: {_INLINE}."}
 
 

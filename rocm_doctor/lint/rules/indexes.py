@@ -23,6 +23,8 @@ _AMD = regex(r"repo\.radeon\.com/rocm/|\.amd\.com/")
 _CUDA = regex(r"(?:^torch-backend:|/)cu\d{2,3}(?:/|$)")
 _CPU = regex(r"(?:^torch-backend:|/)cpu(?:/|$)")
 _MIXED = regex(r"pytorch\.org/whl/?$|torch_stable\.html|/whl/(?:nightly|test)/?$|^torch-backend:auto")
+# The page of such an address names folders, and --find-links reads the links to wheels on one page.
+_ROOT = regex(r"download\.pytorch\.org/whl/(?:nightly/|test/)?(?:rocm[\d.]+|cu\d+|cpu)?/?$")
 _LOCAL = regex(r"\+(rocm[\w.]*|cu\d+|cpu)")
 _RANK = {"rocm": 2, "cuda": 1, "cpu": 0}
 
@@ -73,6 +75,11 @@ def source_of(index: Index, os: str) -> Source:
     return default_source(os, index)
 
 
+def holds_nothing(index: Index) -> bool:
+    """True if --find-links is given the address of an index: its page has links to folders, and none to wheels."""
+    return index.role == "find-links" and _ROOT.search(index.url) is not None
+
+
 def default_source(os: str, index: Index | None = None) -> Source:
     """The public package index: its torch is a CUDA build on Linux and a CPU build on Windows and macOS."""
     return Source("cuda" if os == "linux" else "cpu", "", index)
@@ -85,7 +92,7 @@ def sources(step: Step, package: str, target: Target) -> tuple[list[Source], boo
     if bound:
         return [source_of(bound[-1], os)], True
     default = [source_of(i, os) for i in step.indexes if i.role == "default"][-1:] or [default_source(os)]
-    more = [source_of(i, os) for i in step.indexes if i.role in ("extra", "find-links")]
+    more = [source_of(i, os) for i in step.indexes if i.role == "extra" or (i.role == "find-links" and not holds_nothing(i))]
     first = step.tool == "uv" and not step.strategy.startswith("unsafe")
     return (more + default if first else default + more), first
 
@@ -284,6 +291,22 @@ def _missing(source: Source, spec: str, matrix: Matrix, target: Target) -> str:
         else ""
     )
     return f"the rocm{source.rocm} index has no torch {spec or 'at all'}{python} (it has {span})"
+
+
+def not_there(asked: Sequence[Source], spec: str, matrix: Matrix, target: Target) -> str:
+    """Why none of the indexes has a pinned ROCm build: all of them are known, and none lists it. Empty where one may have it."""
+    others = [s for s in asked if s.build != "rocm"]
+    ours = [s for s in asked if s.build == "rocm"]
+    known = all(s.rocm and known_index(matrix, s.rocm) and _ROOT.search(s.origin.url if s.origin else "") for s in ours)
+    if not ours or not known or any(s.build == "unknown" or (s.origin and "pypi" not in s.origin.url) for s in others):
+        return ""
+    wanted_ = spec.strip().lstrip("=").strip()
+    oldest = min((b.torch for b in matrix.torch if versions.parse(b.torch)), key=versions.sort_key)
+    if versions.sort_key(pinned(f"=={wanted_}") or "0") < versions.sort_key(oldest):
+        return ""  # older than all that the catalog has
+    if any(b.local == wanted_ for s in ours for b in matrix.torch if is_on(b, s.rocm)):
+        return ""
+    return _missing(ours[-1], f"=={wanted_}", matrix, target)
 
 
 def marked(requirements: Iterable[Requirement], target: Target) -> list[Requirement]:

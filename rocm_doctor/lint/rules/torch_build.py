@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rocm_doctor import versions
 from rocm_doctor.commands import filled
 from rocm_doctor.lint.advice import for_torch
 from rocm_doctor.lint.declared import Environment, Step, Target
 from rocm_doctor.lint.rules.cuda_only import cuda_only_packages
 from rocm_doctor.lint.rules.findings import found
-from rocm_doctor.lint.rules.indexes import Torch, of_local, pinned, said, sources, wanted
+from rocm_doctor.lint.rules.indexes import Torch, admits, of_local, pinned, said, sources, wanted
 from rocm_doctor.lint.rules.requires_torch import requires_torch
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
@@ -92,6 +93,12 @@ def _no_wheel(environment: Environment, target: Target, matrix: Matrix, step: St
     )
 
 
+def _is_open(spec: str, matrix: Matrix) -> bool:
+    """True if a release that is yet to come may be in a range: one that ends before the newest release is settled."""
+    newest = max((b.torch for b in matrix.torch if versions.parse(b.torch)), key=versions.sort_key)
+    return admits(spec, newest) or admits(spec, "999")
+
+
 def unsafe_indexes(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """A ROCm index beside the default one with an open range: today's result changes with the next release elsewhere."""
     state = last_state(environment, matrix, target)
@@ -99,7 +106,9 @@ def unsafe_indexes(environment: Environment, target: Target, matrix: Matrix) -> 
         asked, first = sources(step, "torch", target)
         rocm = next((s.origin for s in asked if s.build == "rocm" and s.origin), None)
         others = [s for s in asked if s.build != "rocm"]
-        open_ones = [r for r in wanted(step, target) if not pinned(r.spec) and not of_local(r.spec, r.url)]
+        open_ones = [
+            r for r in wanted(step, target) if not pinned(r.spec) and not of_local(r.spec, r.url) and _is_open(r.spec, matrix)
+        ]
         if first or not rocm or not others or not open_ones:
             continue
         yield found(

@@ -8,7 +8,7 @@ import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Requirement, Setting, Step, Target
-from rocm_doctor.lint.rules.indexes import Build, Torch, admits, marked, of_local, pinned, resolve, sources, wanted
+from rocm_doctor.lint.rules.indexes import Build, Torch, admits, marked, not_there, of_local, pinned, resolve, sources, wanted
 from rocm_doctor.lint.rules.requires_torch import NO_TORCH, requires_torch
 from rocm_doctor.matrix import Matrix
 
@@ -138,6 +138,8 @@ def _resolved(step: Step, one: Requirement, spec: str, local: tuple[Build, str] 
         asked, _ = sources(step, "torch", target)
         if local[0] == "rocm" and not one.url and all(source.origin is None for source in asked):
             why = f"the default package index has no {one.name}{one.spec}, and no other index is asked"
+            return Torch("none", "", local[1], one.place, why)
+        if local[0] == "rocm" and not one.url and (why := not_there(asked, one.spec, matrix, target)):
             return Torch("none", "", local[1], one.place, why)
         return Torch(local[0], version, local[1], one.place, f"it is pinned as {one.spec or one.url}", explicit=True)
     if one.url and "://" in one.url and step.tool != "lock":

@@ -1,0 +1,86 @@
+"""Lists, indexes and services as an independent reader of unknown repositories found them to be read wrongly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_text import report, said, serious
+
+WHEELS = "https://download.pytorch.org/whl/"
+NOT_ROCM = "version.torch-not-rocm"
+LIST = "requirements-rocm.txt"
+
+
+def on_list(folder: Path, *lines: str, gpu: str = "gfx1100", python: str = "3.12") -> list[tuple[str, str, str]]:
+    return said(report(folder, {LIST: "\n".join(lines) + "\n"}, gpu, python=python))
+
+
+def test_one_wheel_that_was_seen_is_no_listing(tmp_path: Path) -> None:
+    folder = "--find-links https://repo.radeon.com/rocm/manylinux/rocm-rel-7.0/"
+    assert on_list(tmp_path, folder, "torch==2.8.0+rocm7.0.0.git64359f59", python="3.10") == []
+
+
+@pytest.mark.parametrize(("spec", "ids"), [(">=2.4.0,<2.5.0", []), ("<2.7.0", []), (">=2.4", [NOT_ROCM])])
+def test_a_range_that_ends_before_the_newest_release_is_settled(tmp_path: Path, spec: str, ids: list[str]) -> None:
+    index = "rocm6.0" if "2.5.0" in spec else "rocm6.2.4"
+    assert [i for i, _, _ in on_list(tmp_path, f"--extra-index-url {WHEELS}{index}", f"torch{spec}")] == ids
+
+
+@pytest.mark.parametrize(("option", "address", "expected"), [
+    ("--find-links", f"{WHEELS}rocm6.1", [(NOT_ROCM, "error", f"{LIST}:2")]), ("--extra-index-url", f"{WHEELS}rocm6.1", []),
+])  # fmt: skip
+def test_find_links_reads_one_page(tmp_path: Path, option: str, address: str, expected: list[tuple[str, str, str]]) -> None:
+    assert on_list(tmp_path, f"{option} {address}", "torch==2.4.0") == expected
+
+
+@pytest.mark.parametrize(("pin", "ids"), [
+    ("2.6.0+rocm6.3", ["version.wheel-missing"]), ("2.7.0+rocm6.3", []), ("1.12.1+rocm6.3", []),
+])  # fmt: skip
+def test_a_build_that_its_index_does_not_have(tmp_path: Path, pin: str, ids: list[str]) -> None:
+    assert [
+        i for i, _, _ in on_list(tmp_path, f"--extra-index-url {WHEELS}rocm6.3", f"torch=={pin}") if i == "version.wheel-missing"
+    ] == ids
+
+
+def test_a_list_that_includes_what_is_not_there(tmp_path: Path) -> None:
+    assert on_list(tmp_path / "a", "-r _rocm_72.txt") == [("repo.unreadable", "error", f"{LIST}:1")]
+    amd = {LIST: f"--index-url {WHEELS}rocm6.4\ntorch==2.9.1\n", "requirements-nvidia.txt": "-r _nvidia_13.txt\n"}
+    assert said(report(tmp_path / "b", amd)) == []
+
+
+def test_one_of_several_lists_for_releases(tmp_path: Path) -> None:
+    """Each of them is for those who have that release: that one leaves a GPU out is no error while another serves it."""
+    lists = {f"requirements_rocm_{n}.txt": f"--index-url {WHEELS}rocm{n[0]}.{n[1]}\ntorch\n" for n in ("60", "72")}
+    assert [s for i, s, _ in said(report(tmp_path / "a", lists, "gfx1151")) if i.startswith("arch.") and s == "error"] == []
+    alone = {name: text for name, text in lists.items() if "60" in name}
+    assert "error" in [s for _, s, _ in said(report(tmp_path / "b", alone, "gfx1151"))]
+
+
+def test_a_build_that_only_a_string_names(tmp_path: Path) -> None:
+    files = {"requirements.txt": "timm==0.9.2\n", "main.py": 'amd_torch_version = "2.1.0+rocm5.6"\n'}
+    found = report(tmp_path, files)
+    assert (serious(found), found.verdict) == ([], "undetermined")
+
+
+SERVICE = "services:\n  train-rocm:\n    build: {{context: ., dockerfile: Dockerfile.rocm}}\n    command: python train.py\n{}"
+RESERVED = "    deploy: {{resources: {{reservations: {{devices: [{{driver: {}, count: all, capabilities: [gpu]}}]}}}}}}\n"
+
+
+@pytest.mark.parametrize(("more", "ids"), [
+    ("", ["access.container"]), (RESERVED.format("rocm"), ["access.container"]), ("    runtime: amd\n", []), (RESERVED.format("cdi"), []),
+    ("    devices: [/dev/kfd, /dev/dri]\n", []), ("    devices: [amd.com/gpu=all]\n", []),
+])  # fmt: skip
+def test_a_service_that_is_built_gets_its_devices(tmp_path: Path, more: str, ids: list[str]) -> None:
+    files = {"compose.yml": SERVICE.format(more), "Dockerfile.rocm": "FROM rocm/pytorch:latest\n"}
+    found = report(tmp_path, files)
+    assert [f.id for f in serious(found)] == ids
+    assert all(f.severity == "error" for f in serious(found))
+    assert all(("driver rocm" in f.advice) is ("driver: rocm" in more) for f in serious(found))
+
+
+def test_a_script_that_takes_torch_out_of_the_lists(tmp_path: Path) -> None:
+    image = "FROM rocm/vllm-dev:nightly\nWORKDIR /x\nCOPY . .\n{}RUN pip install -r requirements-build.txt\n"
+    for line, ids in (("RUN python using_existing_torch.py\n", []), ("", [NOT_ROCM])):
+        files = {"requirements-build.txt": "torch==2.9.1\n", "Dockerfile.rocm": image.format(line)}
+        assert [i for i, _, _ in said(report(tmp_path / str(len(line)), files))] == ids
