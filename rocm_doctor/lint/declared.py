@@ -119,9 +119,9 @@ class Container(msgspec.Struct, frozen=True):
     ipc: str = ""
     privileged: bool = False
     nvidia: str = ""
-    reserved: str = ""
     gpu: bool = False
     service: bool = False
+    reserved: str = ""
     gfx: tuple[str, ...] = ()
 
 

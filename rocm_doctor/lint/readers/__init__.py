@@ -184,7 +184,7 @@ def _in_context(tree: Tree, listed: Iterable[tuple[str, str]]) -> Iterator[Made]
 
 def _services(tree: Tree, path: str, built: set[tuple[Build, str]]) -> Iterator[Made]:
     """The services of a compose file; one that is built is read as its Dockerfile, with the context that it names."""
-    for service, build in compose.environments(tree, path):
+    for service, build, template in compose.environments(tree, path):
         image: list[Made] = []
         if build and tree.is_file(build.dockerfile):
             image = list(dockerfile.environments(tree, build.dockerfile, build))
@@ -202,7 +202,12 @@ def _services(tree: Tree, path: str, built: set[tuple[Build, str]]) -> Iterator[
             built.add((build, own.kind))
             yield one, used
         words = with_purpose(image[-1][0], frozenset()).purpose if image else Purpose()
-        if "amd" in (words.kind if own.kind == "neutral" else own.kind, own.kind) and image and _uses_gpu(image[-1][0]):
+        if (
+            "amd" in (words.kind if own.kind == "neutral" else own.kind, own.kind)
+            and image
+            and not template
+            and _uses_gpu(image[-1][0])
+        ):
             service = msgspec.structs.replace(
                 service, containers=tuple(msgspec.structs.replace(c, gpu=True) for c in service.containers)
             )

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Container, Environment, ReadProblem, Setting
 from rocm_doctor.lint.readers import bash, yamls
@@ -21,8 +19,8 @@ _LISTS = ("devices", "group_add", "environment", "volumes", "security_opt", "cap
 _MAX_EXTENDS = 10
 
 
-def environments(tree: Tree, path: str) -> Iterator[tuple[Environment, Build | None]]:
-    """One environment for each service, and what it builds."""
+def environments(tree: Tree, path: str) -> Iterator[tuple[Environment, Build | None, bool]]:
+    """One environment for each service, what it builds, and whether another service of the file extends it."""
     for document in yamls.load(tree, path):
         services = document.get("services")
         extended = [s.get("extends") for _, s in (services.items() if services else []) if isinstance(s.value, dict)]
@@ -32,9 +30,8 @@ def environments(tree: Tree, path: str) -> Iterator[tuple[Environment, Build | N
                 problems: list[ReadProblem] = []
                 whole = _extended(tree, path, service, services, problems, 0)
                 made = _service(tree, path, name, whole, tuple(problems))
-                if name in templates:  # what it lacks, those that extend it may add
-                    made = msgspec.structs.replace(made, containers=())
-                yield made, _build(tree, path, whole)
+                # What a template lacks, the services that extend it may add.
+                yield made, _build(tree, path, whole), name in templates
 
 
 def _extended(tree: Tree, path: str, service: Node, services: Node | None, problems: list[ReadProblem], depth: int) -> Node:
