@@ -21,6 +21,7 @@ from rocm_doctor.bounded.texts import lower
 from rocm_doctor.model import Artifact, Finding, Reading, Report, Snapshot
 from rocm_doctor.redaction import redactor as redactor_module
 from rocm_doctor.redaction import shared as shared_module
+from rocm_doctor.redaction import unknown as unknown_module
 from rocm_doctor.redaction.find import every_rule
 from rocm_doctor.redaction.known import known
 from rocm_doctor.redaction.redactor import Redactor
@@ -263,6 +264,18 @@ def test_more_names_than_are_replaced_are_withheld_and_that_is_said(tmp_path: Pa
         redactor_module.WITHHELD.strip("[]"),
     ]
     assert made.errors[-1].place == f"line {line}"
+
+
+def test_what_follows_more_unknown_words_than_are_replaced_is_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random words are not searched to their end: each would cost a look at what is around it."""
+    monkeypatch.setattr(unknown_module, "_TOO_MANY", 100)
+    monkeypatch.setattr(unknown_module, "_BLOCK", 1_000)
+    letters = "bcdfghjklm"
+    words = ["qx" + "".join(letters[int(digit)] for digit in f"{n:04}") for n in range(2_000)]
+    out = Redactor().text("kernel 6.8.0\n" + "\n".join(words))
+    assert out.startswith("kernel 6.8.0\n<name-1>")
+    assert out.endswith(redactor_module.WITHHELD)
+    assert not any(word in out for word in words)
 
 
 def test_a_secret_that_a_quote_cuts_off_is_known_by_its_beginning() -> None:
