@@ -64,7 +64,7 @@ def _known_to(run: str) -> int:
         return _FIELD
     parts = pieces(run)
     if len(parts) == 1:
-        return whole or (_SPOKEN if run.islower() and (_is_variant(run) or _is_misspelt(run)) else 0)
+        return whole
     numbers = [p for p in parts if p.isdigit()]
     if len(numbers) > 2 or (numbers and len(parts) > 4) or any((n[0] == "0" and len(n) > 1) or len(n) > 4 for n in numbers):
         return whole
@@ -114,6 +114,8 @@ def _is_variant(word: str) -> bool:
     return any(len(form) > 4 and (form in field_words() or form in spoken_words()) for form in forms - {word})
 
 
+_MOST_MISTAKES = 300
+"""Unknown words of a text among which misspelt ones are looked for: more are no prose."""
 _LEAST = 7
 """Letters of a word that may be a misspelt one: of shorter ones too many are names."""
 
@@ -177,6 +179,9 @@ Place = tuple[int, int, str]
 
 def _words(text: str, words: set[str]) -> Iterator[Place]:
     known = {word: held for word in words if (held := _known_to(word)) < _FIELD}
+    strange = [word for word, held in known.items() if not held and word.islower()]
+    if len(strange) < _MOST_MISTAKES:
+        known |= {word: _SPOKEN for word in strange if _is_variant(word) or _is_misspelt(word)}
     for run in _RUN.finditer(text) if known else ():
         if run[0] in known and (known[run[0]] < _SPOKEN or _is_joined(text, *run.span())):
             yield *run.span(), "word"
