@@ -25,7 +25,7 @@ from rocm_doctor.lint.declared import (
 )
 from rocm_doctor.lint.readers import projects, requirements
 from rocm_doctor.lint.readers.files import joined
-from rocm_doctor.lint.readers.shell import EDITED, Context, Script, Used
+from rocm_doctor.lint.readers.shell import ANEW, EDITED, Context, Script, Used
 
 _INDEX_OPTIONS: dict[str, Role] = {
     "-i": "default", "--index-url": "default", "--default-index": "default", "--extra-index-url": "extra", "--index": "extra",
@@ -169,7 +169,7 @@ def _as_edited(
     if by is None:
         return listed
     found.problems.append(ReadProblem(place, f"{path} {CHANGED}"))
-    return listed._replace(requirements=[r for r in listed.requirements if r.name.split("-")[0] not in by])
+    return listed._replace(requirements=[r for r in listed.requirements if by != ANEW and r.name.split("-")[0] not in by])
 
 
 def _conda(argv: list[str], place: Place) -> Step:

@@ -139,7 +139,7 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
         context.names[shell.EDITED] = "torch torchvision torchaudio triton xformers"
     elif argv[0] in ("mv", "cp") and len(argv) > 2:
         _moved(argv[-2], argv[-1], context)
-    elif argv[0] in ("sed", "grep", "awk", "perl", "echo", "tee"):
+    elif argv[0] == "tee" or (argv[0] in ("sed", "perl") and any(_IN_PLACE.match(word) for word in argv)):
         _edited(argv, context)
     elif argv[0] in ("export", "setx", "declare", "typeset"):
         _exports(argv[1:], place, context, found)
@@ -190,15 +190,20 @@ _EXISTING = regex(r"us(?:e|ing)_existing_torch\.py$")
 
 
 def _moved(source: str, to: str, context: shell.Context) -> None:
-    """A file of the repository by its new name, from here on."""
-    path = context.path(source)
+    """A file of the repository by its new name, from here on; one that takes the place of a list changes that."""
+    path, there = context.path(source), context.path(to)
+    if there and context.tree.is_file(there) and not (path and context.tree.is_file(path)):
+        context.names[shell.EDITED + there] = shell.ANEW
     if path and context.tree.is_file(path):
         at = _at(to, context)
         context.copied[posixpath.join(at, path.rsplit("/", 1)[-1]) if to.endswith(("/", ".")) else at] = path
 
 
+_IN_PLACE = regex(r"-[a-zA-Z]*i|--in-place")
+
+
 def _edited(argv: list[str], context: shell.Context) -> None:
-    """Record the words of a command that changes a list, or takes lines out of it, by the list."""
+    """Record the words of a command that changes a list in its place, by the list."""
     for word in argv[1:]:
         path = context.path(word) if word.endswith((".txt", ".in", ".toml", ".lock")) and "$" not in word else None
         if path and context.tree.is_file(path):

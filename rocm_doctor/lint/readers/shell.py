@@ -100,6 +100,8 @@ class Context(NamedTuple):
 ROOT = "/repository"
 EDITED = "edited "
 """Before the path of a list, as a name: the command that changed it."""
+ANEW = "*"
+"""In place of that command: the list was written anew."""
 
 
 def checkout(tree: Tree, folder: str, names: dict[str, str], kind: Kind = "amd") -> Context:
