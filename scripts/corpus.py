@@ -5,8 +5,8 @@
         --cause "One sentence." --fix "One sentence."
 
 A file under compat_matrix/reports holds one or more reports as YAML documents of one form (`Entry`). A confirmed report of your own
-is one new file under compat_matrix/reports/real. A third of the real reports, chosen by a hash of the thread's address, is for testing
-only: whoever writes rows or reports does not read it.
+is one new file under compat_matrix/reports/real. A third of the confirmed reports, chosen by a hash of the thread's address, is for
+testing only: whoever writes rows or reports does not read it. compat_matrix/reports/unconfirmed has threads whose cause a reader judged.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 REPORTS = ROOT / "compat_matrix" / "reports"
-KINDS = ("real", "written")
+KINDS = ("real", "unconfirmed", "written")
 LONGEST = 60_000
 """Characters of one report: longer ones are cut to what tells."""
-SCORED = frozenset(("2026-11-22", "2026-11-22-2", "2026-11-22-3"))
+SCORED = frozenset(("2026-11-22", "2026-11-22-2", "2026-11-22-3", "2026-11-22-4"))
 """Samples that were scored, each once (docs/differential.md has the figures): since then they train, but for their third by hash."""
 
 
@@ -35,7 +35,8 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """One labelled report. `label` is the diagnosis that a right answer names (or `none`), `acceptable` what a fair judge also takes.
 
     Real ones have the thread's address, who confirmed the cause, and whether an expert can tell it from the text alone
-    (`determinable`). Written ones have the mechanism that they were written for; no accuracy is measured on them.
+    (`determinable`). Those that only a reader judged train, and nothing is measured on them. Written ones have the mechanism that they
+    were written for; no accuracy is measured on them either.
     """
 
     id: str
@@ -46,7 +47,8 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     thread: str = ""
     year: int = 0
     gfx: tuple[str, ...] = ()
-    confirmed_by: Literal["", "maintainer", "reporter", "linked-commit"] = ""
+    confirmed_by: Literal["", "maintainer", "reporter", "linked-commit", "reader"] = ""
+    """Who says that `cause` is the cause. A `reader` judged it from the thread; nobody confirmed it there."""
     determinable: Literal["", "yes", "partly", "no"] = ""
     cause: str = ""
     fix: str = ""
@@ -59,11 +61,15 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         return bool(self.thread)
 
     @property
+    def confirmed(self) -> bool:
+        return self.real and self.confirmed_by != "reader"
+
+    @property
     def testing(self) -> bool:
         """True if this report is for testing only. Reports that the rows were written with never are."""
         if self.sample and self.sample not in SCORED:
             return True
-        return self.real and not self.rows_saw_it and int(hashlib.sha256(self.thread.encode()).hexdigest(), 16) % 3 == 0
+        return self.confirmed and not self.rows_saw_it and int(hashlib.sha256(self.thread.encode()).hexdigest(), 16) % 3 == 0
 
 
 def load(folder: Path = REPORTS) -> list[Entry]:
@@ -141,9 +147,10 @@ def check() -> int:
     entries = load()
     wrong = list(faults(entries, labels()))
     print(*wrong, sep="\n", file=sys.stderr) if wrong else None
-    real = [e for e in entries if e.real]
+    real, read_only = sum(e.confirmed for e in entries), sum(e.real and not e.confirmed for e in entries)
     print(
-        f"{len(entries)} reports: {len(real)} real ({sum(e.testing for e in real)} for testing only), {len(entries) - len(real)} written"
+        f"{len(entries)} reports: {real} real ({sum(e.testing for e in entries)} for testing only), {read_only} real whose cause a "
+        f"reader judged, {len(entries) - real - read_only} written"
     )
     return 1 if wrong else 0
 

@@ -47,7 +47,7 @@ class Data(NamedTuple):
 
     @property
     def weights(self) -> np.ndarray:
-        return np.array([train_script.REAL_WEIGHT if r.entry.real else 1.0 for r in self.train])
+        return np.array([train_script.REAL_WEIGHT if r.entry.confirmed else 1.0 for r in self.train])
 
 
 class Task(NamedTuple):
@@ -157,7 +157,7 @@ def fold(task: Task, number: int) -> np.ndarray:
     inside = [
         n
         for n, r in enumerate(DATA.train)
-        if not (r.entry.real and fold_of(r) == number) and chosen[n] < task.share[1 if r.entry.real else 0]
+        if not (r.entry.confirmed and fold_of(r) == number) and chosen[n] < task.share[1 if r.entry.real else 0]
     ]
     return scored(task, inside, [n for n in judged(DATA.train) if fold_of(DATA.train[n]) == number])
 

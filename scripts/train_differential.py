@@ -60,7 +60,7 @@ STRENGTH = 10.0
 """Inverse of the penalty on weights."""
 STEPS = 80
 REAL_WEIGHT = 3.0
-"""A real report counts as much as this many written ones."""
+"""A confirmed report counts as much as this many written ones."""
 REAL_OWN = 1.0
 """How much two real reports have in common beyond their words: each feature has a second weight, of real reports alone, that is held
 to zero by a penalty as many times weaker."""
@@ -185,7 +185,7 @@ def fit(found: csr_matrix, train: Sequence[Report], classes: Sequence[str]) -> F
         for label, share in shares.items():
             wanted[n, place[label]] += (1 - SMOOTH) * share / sum(shares.values())
     real = np.array([report.entry.real for report in train])
-    counts = np.where(real, REAL_WEIGHT, 1.0)
+    counts = np.array([REAL_WEIGHT if report.entry.confirmed else 1.0 for report in train])
     products = (found @ found.T).toarray()
     products *= 1 + REAL_OWN * np.outer(real, real)
     own, start = multinomial.fit(products, wanted, counts * len(train) / counts.sum(), STRENGTH, STEPS)
@@ -297,7 +297,7 @@ def right_of(some: Sequence[Report], classes: Sequence[str]) -> np.ndarray:
 
 def judged(train: Sequence[Report]) -> list[int]:
     """The places of the real reports that the rows had not seen: what is measured on."""
-    return [n for n, r in enumerate(train) if r.entry.real and not r.entry.rows_saw_it]
+    return [n for n, r in enumerate(train) if r.entry.confirmed and not r.entry.rows_saw_it]
 
 
 def fold_of(report: Report) -> int:
@@ -309,7 +309,7 @@ def unseen_scores(train: Sequence[Report], every: Counted, classes: Sequence[str
     some = judged(train)
     scores = np.zeros((len(some), len(classes)))
     for number in range(FOLDS):
-        inside = [n for n, r in enumerate(train) if not (r.entry.real and fold_of(r) == number)]
+        inside = [n for n, r in enumerate(train) if not (r.entry.confirmed and fold_of(r) == number)]
         outside = [n for n in some if fold_of(train[n]) == number]
         found = vectors(every, space(every, train, inside))
         fitted = fit(found[inside], [train[n] for n in inside], classes)
@@ -394,7 +394,7 @@ def cases(train: Sequence[Report], found: csr_matrix) -> tuple[model.Case, ...]:
     made = []
     for n, report in enumerate(train):
         e = report.entry
-        if not e.real:
+        if not e.confirmed:
             continue
         row = found[n].toarray().ravel()
         order = np.argsort(-row, kind="stable")[:60]
