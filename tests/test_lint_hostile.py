@@ -147,29 +147,14 @@ JUNK = st.text(max_size=400) | st.lists(st.sampled_from([
     "#", "ENV a", "export", "- ", ": ", "&a", "*a", "[", "]", "{", "}", "services", "jobs", "dependencies", "pip",
     "--index-url", "docker run", "base_model", "!!python/object",
 ]), max_size=40).map(" ".join)  # fmt: skip
-FILES = st.sampled_from(
-    [
-        "requirements.txt",
-        "pyproject.toml",
-        "uv.lock",
-        "poetry.lock",
-        "pylock.toml",
-        "environment.yml",
-        "Dockerfile",
-        "compose.yaml",
-        "run.sh",
-        ".env",
-        ".github/workflows/ci.yml",
-        "train.yaml",
-        "ds.json",
-        "rocm-doctor.yaml",
-        "x.bat",
-    ]
-)
+NAMES = (
+    "requirements.txt", "pyproject.toml", "uv.lock", "poetry.lock", "pylock.toml", "environment.yml", "Dockerfile", "compose.yaml", "run.sh",
+    ".env", ".github/workflows/ci.yml", "train.yaml", "ds.json", "rocm-doctor.yaml", "x.bat",
+)  # fmt: skip
 
 
 @settings(max_examples=150, deadline=None)
-@given(name=FILES, text=JUNK)
+@given(name=st.sampled_from(NAMES), text=JUNK)
 def test_no_text_breaks_a_reader(tmp_path_factory: pytest.TempPathFactory, name: str, text: str) -> None:
     root = tmp_path_factory.mktemp("repo")
     path = root / name
@@ -185,3 +170,12 @@ def test_no_line_breaks_the_small_parsers(text: str) -> None:
     list(shell.commands("f", text))
     shell.words(text)
     shell.filled(text, {"A": "b"})
+
+
+@pytest.mark.parametrize("name", [*NAMES, "Makefile", "setup.py", "setup.cfg", "README.md", "install.ps1", "tox.ini"])
+@pytest.mark.parametrize("blank", ["\n", " ", "\t", "}", "(", '"', "%A%", "$A"])
+def test_the_same_character_many_times_is_linear(tmp_path: Path, name: str, blank: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("pip install torch" + blank * 6_000 + "x\npip install torch " + blank * 6_000)
+    problems(tmp_path)

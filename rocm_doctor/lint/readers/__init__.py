@@ -148,7 +148,7 @@ def _is_package(tree: Tree) -> bool:
 def _submodules(tree: Tree) -> frozenset[str]:
     """The folders of git submodules."""
     text = tree.text(".gitmodules", wanted=False) or ""
-    return frozenset(re.findall(r"^\s*path\s*=\s*(\S+)", text, re.M))
+    return frozenset(re.findall(r"^[ \t]*path[ \t]*=[ \t]*(\S+)", text, re.M))
 
 
 Made = tuple[Environment, Sequence[Used]]

@@ -21,7 +21,7 @@ from rocm_doctor.lint.readers.shell import Build, Used
 _INSTRUCTION = regex(r"\s*(FROM|ARG|ENV|RUN|COPY|ADD|SHELL|WORKDIR)\s+(.*)", re.I | re.S)
 _FROM = regex(r"(?:--\S+\s+)*(\S+)(?:\s+as\s+(\S+))?", re.I)
 _HEREDOC = regex(r"<<-?\s*[\"']?(\w+)[\"']?")
-_ARGUMENT = regex(r"^\s*ARG\s+(\w+)", re.M | re.I)
+_ARGUMENT = regex(r"^[ \t]*ARG[ \t]+(\w+)", re.M | re.I)
 _REFERS = regex(r"\$\{?(\w+)")
 _PAIR = regex(r"(\w+)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S*)")
 _COPY_FROM = regex(r"--from=(\S+)")

@@ -88,7 +88,7 @@ def against(project: Project, extra: str) -> list[Requirement]:
     return [r for name in others for text in strings(optional[name]) for r in requirements.one(text, project.lines.place(text))]
 
 
-_NAME = regex(r"""^\s*name\s*=\s*["']?([A-Za-z][\w.-]*)["']?\s*,?\s*$""", re.M)
+_NAME = regex(r"""^[ \t]*name[ \t]*=[ \t]*["']?([A-Za-z][\w.-]*)["']?[ \t]*(?:,[ \t]*)?$""", re.M)
 
 
 def own_name(tree: Tree) -> str:

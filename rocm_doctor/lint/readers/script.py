@@ -77,7 +77,9 @@ def _is_default(one: bash.Command) -> bool:
 
 
 # What may keep a command of a batch or PowerShell text from being run: its branches are not parsed.
-_WINDOWS_BRANCH = regex(r"^\s*[@}]?\s*(?:if|else|elseif|goto|for|foreach|while|switch|function|try|call\s+:|:[a-z])", re.I | re.M)
+_WINDOWS_BRANCH = regex(
+    r"^[ \t]*[@}]?[ \t]*(?:if|else|elseif|goto|for|foreach|while|switch|function|try|call\s+:|:[a-z])", re.I | re.M
+)
 
 
 def read_windows(text: str, place: Place, context: shell.Context, found: shell.Script) -> None:
@@ -211,7 +213,7 @@ def _edited(argv: list[str], context: shell.Context) -> None:
 
 
 _MAX_CALLS = 6
-_SHIFTS = regex(r"^\s*shift\b|\bgetopts?\b", re.M)
+_SHIFTS = regex(r"^[ \t]*shift\b|\bgetopts?\b", re.M)
 
 
 def _called(argv: list[str], context: shell.Context) -> str:
