@@ -110,6 +110,7 @@ _PACKAGE_BEFORE = regex(
 _PACKAGE_AFTER = regex(
     r"(?:[\w.-]|<[a-z]{2,9}[- ]\d{1,6}>)*(?:(?:==|>=|<=|~=|!=)\d|[ \t]*[@ \t(][ \t(]*(?!\d{2,3}(?:\.\d{1,3}){3}(?![\w.-]))v?\d+\.\d+[\w.+-]*\)?[ \t]*(?:$|[a-z]))"
 )
+_FROM = regex(r"from $|\bfrom [\w.]*$")
 _IMPORTED = regex(r"[\w.]* import\b")
 _NUMBERED = regex(r"[\w.-]* v?(?!\d{1,3}(?:\.\d{1,3}){3}(?![\w.-]))\d+\.\d+\.\d+(?![\d.]*-\d+-)")
 """A version of three numbers behind a name; `uname -a` has a host's name before the kernel's."""
@@ -118,7 +119,7 @@ _ALONE = regex(r"^[\s|*-]*[\w.-]*$")
 
 def _is_package(here: Around) -> bool:
     """A package in a list with its version, or where one is installed or imported."""
-    if here.before.endswith("from ") or re.search(r"\bfrom [\w.]*$", here.before):
+    if "from " in here.before and _FROM.search(here.before):
         return _IMPORTED.match(here.after) is not None
     if _NUMBERED.match(here.after) and not here.before.endswith("Linux "):
         return True
@@ -354,11 +355,11 @@ def _is_file(here: Around) -> bool:
 
 
 _TESTS = (
+    _is_package,
     _is_option,
     _is_file,
     _is_key,
     _is_code,
-    _is_package,
     _is_of_software,
     _is_page,
     _is_public_repository,

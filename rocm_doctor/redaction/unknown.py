@@ -154,6 +154,8 @@ def unknown(text: str, found: Sequence[Found], words: set[str]) -> Iterator[Foun
 
 _TOO_MANY = 40_000
 """Distinct words that no list knows. Replacing half as many is more than one report may cost."""
+_STRANGE = {True: 1.0, False: 0.25}
+"""What an unknown word counts by whether it is all letters: a long log numbers its requests."""
 _BLOCK = 1 << 18
 _GAP = regex(r"[\W_]")
 
@@ -161,13 +163,13 @@ _GAP = regex(r"[\W_]")
 def readable(text: str) -> tuple[set[str], int]:
     """The runs of a text, and where it ends that is worth a search: what follows tens of thousands of unknown words is not."""
     found: set[str] = set()
-    strange = begin = 0
+    strange, begin = 0.0, 0
     while begin < len(text):
         gap = _GAP.search(text, begin + _BLOCK)
         end = gap.start() if gap else len(text)
         new = runs(text, begin, end) - found
         found |= new
-        strange += sum(not _known_to(run) for run in new if run.isalpha()) if len(text) > _BLOCK else 0
+        strange += sum(_STRANGE[run.isalpha()] for run in new if not _known_to(run)) if len(text) > _BLOCK else 0
         if strange > _TOO_MANY:
             return found, text.rfind("\n", 0, end) + 1
         begin = end

@@ -16,6 +16,8 @@ ALL_LINES = 200_000
 """Lines of all files and outputs: 2 s of parsing at most. A machine with 64 GPUs has 40,000."""
 LOG_LINES = 2_000_000
 """Lines of all logs, which are only searched: 3 s at most. A week of training steps has 100,000."""
+PACKAGES = 5_000
+"""Packages of one list. A full Anaconda has 600, a distribution 4,000."""
 
 _LOGS = ("log/", "kernel/log", "paste/text")
 NOT_READ = "not read: "

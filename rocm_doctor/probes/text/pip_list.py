@@ -24,6 +24,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.probes.python.packages import record_wheels
 from rocm_doctor.probes.python.torch_build import Build, record_build
 from rocm_doctor.probes.read.document import Document, Line
+from rocm_doctor.probes.read.limits import PACKAGES
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.probes.read.scan import canonical, documents, whole
 
@@ -89,10 +90,14 @@ def _tables(result: ProbeResult, document: Document, cut_out: bool) -> None:
     """Rows of two (pip, uv) or four (conda) columns and `name==version` lines. A single row counts only for a package that matters."""
     run: list[tuple[Line, str, str]] = []
     believed = cut_out
-    start = 0
+    start = packages = 0
     for number, text in enumerate(document.text.split("\n") if len(document.text) < 2_000_000 else (), 1):
         row = _row(text.rstrip("\r")) if len(text) < 400 else None
         if row is not None:
+            packages += 1
+            if packages > PACKAGES:
+                result.fail(document.name, f"too long: only the first {PACKAGES} packages were read", f"line {number}")
+                break
             run.append((Line(number, text, start), *row))
         elif text.strip():
             _record_run(result, document, run, believed)
