@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from text_probes import facts, notes
 
+from rocm_doctor.probes.read.limits import PACKAGES
 from rocm_doctor.probes.text import pip_list
 
 LIST = """\
@@ -77,3 +78,11 @@ def test_two_versions_of_one_package_are_a_dispute() -> None:
 def test_any_text_gives_facts_or_nothing(text: str, name: str) -> None:
     notes(pip_list, f"Package Version\n------- -------\n{name}   {text}\n{name}=={text}\nName: {name}\nVersion: {text}")
     notes(pip_list, ("paste/1-pip", text))
+
+
+def test_a_list_ends_after_so_many_packages() -> None:
+    result = notes(pip_list, ("cmd/pip list", "Package Version\n" + "\n".join(f"package{n} 1.{n}" for n in range(PACKAGES + 5))))
+    assert len(result.facts) == PACKAGES
+    assert [(e.place, e.quote) for e in result.errors] == [
+        (f"line {PACKAGES + 2}", f"too long: only the first {PACKAGES} packages were read")
+    ]

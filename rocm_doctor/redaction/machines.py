@@ -139,7 +139,7 @@ MACHINES = (
     ),
     Rule((": [20", ": [rank", ": [info", ": [warn", ": [error", ": w1", ": e1", ": i1"), Pattern(r"^(?P<host>[A-Za-z](?=[A-Za-z_]{0,99}[\d.-])[\w.-]{1,250}): +\[?(?:20\d\d-|rank|INFO|WARN|ERROR|[WEI]\d{4} )"), "line", sure=False),
     Rule((" slots=",), Pattern(rf"^(?P<host>{HOST}) slots="), "line"),
-    Rule(("pdsh ", "mpirun ", "mpiexec ", "srun ", "salloc ", "sbatch ", "clush ", "parallel-ssh "), Pattern(rf"\w+ [^\n]{{0,200}}?(?:-w|-H|--?hosts?|--nodelist|-x(?! \w+=))[ =](?P<hosts>{_LIST})")),
+    Rule(("pdsh ", "mpirun ", "mpiexec ", "srun ", "salloc ", "sbatch ", "clush ", "parallel-ssh "), Pattern(rf"\w+ [^\n]{{0,200}}?(?:-w|-H|--?hosts?|--nodelist|--exclude|-x(?! \w+=))[ =](?P<hosts>{_LIST})")),
     Rule(("srun ", "salloc ", "sbatch ", "#sbatch "), Pattern(r"\w+ (?:[^\n]{0,200}? )??-A[ =]?(?P<account>[A-Za-z][\w.-]{1,40})")),
     Rule(("ip-",), Pattern(r"(?<![\w-])(?P<host>ip-\d{1,3}(?:-\d{1,3}){3}(?:\.[\w.-]+\w)?)")),
     Rule(("ec2-",), Pattern(r"(?<![\w-])ec2-(?P<ip>\d{1,3}(?:-\d{1,3}){3})(?![\d-])")),

@@ -175,8 +175,8 @@ PERSONS = (
         accept=_digits(9),
     ),
     Rule(
-        ("phone", "mobile", "tel:", "tel.", "tel ", "t\u00e9l", "telef", "call me", "whatsapp", "fax", "durchwahl", "\u96fb\u8a71", "\u7535\u8bdd", "\u624b\u673a", "\u643a\u5e2f", "\uc804\ud654", "\u0442\u0435\u043b"),
-        Pattern(r"[^\W\d_][\w .]{0,20}?[.:\uff1a ]{1,4}(?P<phone>\+?[\d(][\d ().-]{6,18}\d)", re.I),
+        ("phone", "mobile", "my number", "mijn nummer", "meine nummer", "mon num\u00e9ro", "mi n\u00famero", "il mio numero", "meu n\u00famero", "tel:", "tel.", "tel ", "t\u00e9l", "telef", "call me", "whatsapp", "fax", "durchwahl", "\u96fb\u8a71", "\u7535\u8bdd", "\u624b\u673a", "\u643a\u5e2f", "\uc804\ud654", "\u0442\u0435\u043b"),
+        Pattern(r"[^\W\d_][\w .]{0,32}?[.:\uff1a ]{1,4}(?P<phone>\+?[\d(][\d ().-]{6,18}\d)", re.I),
         accept=_digits(8),
     ),
     Rule(_HONORIFICS, Pattern(rf"(?<!{_HAN})(?P<user>{_HAN}{{2,4}}|[\uac00-\ud7a3]{{2,4}}) ?(?:{_any(_HONORIFICS)})"), "line"),
