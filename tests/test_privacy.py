@@ -221,6 +221,8 @@ def test_nothing_technical_is_lost(kept: str) -> None:
         "\\\\a",
         "a-b_",
         "-b",
+        "qwxz",  # one word of any length
+        "qwxzkvwt ",
     ],
 )
 @pytest.mark.slow

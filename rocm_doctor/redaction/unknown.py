@@ -116,8 +116,8 @@ def _is_variant(word: str) -> bool:
 
 _MOST_MISTAKES = 300
 """Unknown words of a text among which misspelt ones are looked for: more are no prose."""
-_LEAST = 7
-"""Letters of a word that may be a misspelt one: of shorter ones too many are names."""
+_LEAST, _MOST = 7, 30
+"""Letters of a word that may be a misspelt one: of shorter ones too many are names, and no longer one is a word of a language."""
 
 
 def _is_misspelt(word: str) -> bool:
@@ -126,7 +126,7 @@ def _is_misspelt(word: str) -> bool:
     >>> _is_misspelt("unexpectdly"), _is_misspelt("comparision"), _is_misspelt("wombexley")
     (True, True, False)
     """
-    if len(word) < _LEAST or not word.isascii() or not word.isalpha():
+    if not _LEAST <= len(word) <= _MOST or not word.isascii() or not word.isalpha():
         return False
     places = range(1, len(word))
     swapped = (word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in places[:-1])
