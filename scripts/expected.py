@@ -15,10 +15,10 @@ from importlib import import_module
 from pathlib import Path
 
 import corpus
-import expected_calls
 import expected_parts
 import expected_tables
 import msgspec
+from calls import language
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 import planted
@@ -325,5 +325,5 @@ PAGES: dict[str, Callable[[Matrix], str]] = {
     "shapes": expected_parts.shapes,
     "shown": shown,
     "tables": expected_tables.tables,
-    **{f"calls_{room}": expected_calls.page(room) for room in expected_calls.ROOMS},
+    **{f"calls_{room}": language.page(room) for room in language.ROOMS},
 }

@@ -135,14 +135,14 @@ def complaints(matrix: Matrix) -> str:
         "# Written by scripts/regen.py: entries of compat_matrix with one field damaged, and what `matrix lint` says of them."
     ]
     root = ROOT / "compat_matrix"
-    entries, damaged = list(checks._entries(root)), []
+    entries, done = list(checks._entries(root)), []
     for number, entry in enumerate(entries):
         name = f"{type(entry.value).__name__} {entry.key}"
         if zlib.crc32(name.encode()) % ONE_OF == 0 and not isinstance(entry.value, Program):
-            field, bad = _readable(entry.value, random.Random(name))
+            field, bad = damaged(entry.value, random.Random(name))
             entries[number] = entry._replace(value=msgspec.structs.replace(entry.value, **{field: bad}))
-            damaged.append(f"{name}: {field} = {bad!r}"[:120])
-    lines += ["", *damaged, ""]
+            done.append(f"{name}: {field} = {bad!r}"[:120])
+    lines += ["", *done, ""]
     found = [*checks._each(entries, DAY, (), checks._OF_OURS), *checks._together(entries, root)]
     lines += sorted(f"{p.level} {p.check} {p.file} {p.key} {p.field}: {p.message}" for p in found)
     rows = tuple(entry.value for entry in entries if isinstance(entry.value, Row))
@@ -157,7 +157,7 @@ def complaints(matrix: Matrix) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _readable(value: Any, draw: random.Random) -> tuple[str, Any]:
+def damaged(value: Any, draw: random.Random) -> tuple[str, Any]:
     """A field and a damaged value that the schema accepts: the checks see nothing else."""
     while True:
         field = draw.choice([f for f in value.__struct_fields__ if getattr(value, f)])

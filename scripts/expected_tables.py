@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import msgspec
-from expected_calls import ROOMS, WIDE, fields_of
+from calls.language import ROOMS, WIDE, fields_of
 
 from rocm_doctor.bounded.patterns import Late
 from rocm_doctor.matrix import Matrix

@@ -196,6 +196,34 @@ def test_an_unknown_short_name_in_tables_of_another_form(copy: Path, name: str) 
     assert found[0].line > 1
 
 
+SMALL = Path(__file__).parent / "small_matrix"
+
+
+def test_the_smallest_matrix_is_clean() -> None:
+    assert [str(p) for p in lint(SMALL, datetime.date(2026, 11, 22))] == []
+
+
+@pytest.mark.parametrize("file", sorted(p.relative_to(SMALL).as_posix() for p in SMALL.rglob("*") if p.is_file()))
+def test_a_file_of_another_form_is_a_problem_with_a_line(tmp_path: Path, file: str) -> None:
+    folder = Path(shutil.copytree(SMALL, tmp_path / "small"))
+    for text in ("- 5\n", "a: 1\n", "a: [1]\n", "a: {b: [{c: 1}]}\n", "x: [\n", "word\n"):
+        (folder / file).write_text(text, encoding="utf-8")
+        found = [p for p in lint(folder, TODAY) if p.file in (file, Path(file).name) and p.level == "error"]
+        if file != "catalog/notes.yaml":  # a section of a form of its own
+            assert found, text
+            assert found[0].line > 0, text
+
+
+@pytest.mark.parametrize(
+    ("name", "sound"),
+    [("gfx906", True), ("gfx90c", True), ("gfx1201", True), ("gfx", False), ("gfx 906", False), ("gfx90g", False)],
+)
+def test_the_name_of_a_target_has_its_form(tmp_path: Path, name: str, sound: bool) -> None:
+    folder = Path(shutil.copytree(SMALL, tmp_path / "small"))
+    plant(folder, GFX, "- gfx: gfx906", f'- gfx: "{name}"')
+    assert ("is not the name of a target" not in "".join(map(str, lint(folder, TODAY)))) is sound
+
+
 def test_a_fault_without_a_remedy(copy: Path) -> None:
     plant(copy, "diagnoses.yaml", "  advice: Remove xformers", '  advice: ""\n  settle: Remove xformers')
     plant(copy, "diagnoses.yaml", "  commands: [pip uninstall -y xformers]\n", "")

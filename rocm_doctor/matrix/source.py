@@ -100,7 +100,7 @@ def compile_json(root: Path) -> bytes:
     version, schema = read_version(root)
     shorts = read_shorts(root)
     problems: list[Problem] = []
-    parts: dict[str, Any] = {"version": version, "schema": schema, "retired": read_yaml(root / "retired.yaml") or {}}
+    parts: dict[str, Any] = {"version": version, "schema": schema, "retired": read_retired(root)}
     parts["diagnoses"] = list(_entries([root / "diagnoses.yaml"], root, Diagnosis, shorts, problems))
     parts["rows"] = list(_entries(row_files(root), root, Row, shorts, problems))
     for path in sorted((root / "catalog").glob("*.yaml")):
@@ -156,7 +156,21 @@ def read_version(root: Path) -> tuple[str, int]:
 def read_shorts(root: Path) -> dict[str, str]:
     """Short names of sources and what each abbreviates."""
     path = root / "sources.yaml"
-    return dict(read_yaml(path) or {}) if path.is_file() else {}
+    return read_typed(path, dict[str, str] | None) or {} if path.is_file() else {}
+
+
+def read_retired(root: Path) -> dict[str, str]:
+    """Retired keys and ids, and their successors."""
+    return read_typed(root / "retired.yaml", dict[str, str] | None) or {}
+
+
+def read_typed(path: Path, kind: Any, name: str = "") -> Any:
+    """The values of a YAML file as that type. Raises MatrixError."""
+    values = read_yaml(path, name)
+    try:
+        return msgspec.convert(values, kind)
+    except msgspec.ValidationError as exc:
+        raise MatrixError([_misfit(exc, path, name or path.name)]) from exc
 
 
 def read_yaml(path: Path, name: str = "") -> Any:
@@ -208,13 +222,17 @@ def _convert(
             raise msgspec.ValidationError(f"`{both[0]}` is under `when`, too - at `$.affected.{both[0]}`")
         return msgspec.structs.replace(made, when=with_ranges(made)) if isinstance(made, Row) and made.affected else made
     except msgspec.ValidationError as exc:
-        words, _, where = str(exc).partition(" - at `$")
-        steps = [name or number for name, number in _STEP.findall(where)]
-        field = ".".join(s for s in steps if s != "...")
-        problems.append(Problem(label, line_of(path, at + tuple(_numbers(steps))), field, words))
+        problems.append(_misfit(exc, path, label, at))
     except KeyError as exc:
         problems.append(_no_short(label, line_of(path, (*at, "sources")), exc))
     return None
+
+
+def _misfit(error: msgspec.ValidationError, path: Path, label: str, at: tuple[int | str, ...] = ()) -> Problem:
+    """Where in a file a value is not of its type, and what is wrong with it."""
+    words, _, where = str(error).partition(" - at `$")
+    steps = [name or number for name, number in _STEP.findall(where)]
+    return Problem(label, line_of(path, at + tuple(_numbers(steps))), ".".join(s for s in steps if s != "..."), words)
 
 
 def _no_short(label: str, line: int, missing: KeyError) -> Problem:
@@ -267,7 +285,7 @@ def _command(one: Any) -> Any:
 
 def _driver(path: Path, root: Path, shorts: dict[str, str], problems: list[Problem]) -> Any:
     label = path.relative_to(root).as_posix()
-    data = read_yaml(path, label)
+    data = read_typed(path, dict[str, list[Any]], label)
     lists: dict[str, list[Any]] = {name: [] for name in data}
     for name, number, item in ((name, n, item) for name, items in data.items() for n, item in enumerate(items)):
         try:
@@ -277,9 +295,7 @@ def _driver(path: Path, root: Path, shorts: dict[str, str], problems: list[Probl
     try:
         return msgspec.convert(lists, Driver)
     except msgspec.ValidationError as exc:
-        words, _, where = str(exc).partition(" - at `$")
-        steps = [name or number for name, number in _STEP.findall(where)]
-        problems.append(Problem(label, line_of(path, tuple(_numbers(steps))), ".".join(steps), words))
+        problems.append(_misfit(exc, path, label))
         return None
 
 

@@ -10,13 +10,27 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from rocm_doctor.commands import Program
 from rocm_doctor.matrix.checks import catalog as lint_catalog
 from rocm_doctor.matrix.checks import citations as lint_citations
 from rocm_doctor.matrix.checks import commands as lint_commands
 from rocm_doctor.matrix.checks import rows as lint_rows
 from rocm_doctor.matrix.checks import text as lint_text
-from rocm_doctor.matrix.source import SECTIONS, MatrixError, Problem, compile_json, line_of, read_shorts, read_yaml, row_files
+from rocm_doctor.matrix.source import (
+    SECTIONS,
+    MatrixError,
+    Problem,
+    compile_json,
+    expanded,
+    line_of,
+    read_retired,
+    read_shorts,
+    read_typed,
+    read_yaml,
+    row_files,
+)
 from rocm_doctor.matrix.source import entries as read_entries
 from rocm_doctor.matrix.types import Driver
 from rocm_doctor.model import Diagnosis, Row
@@ -56,12 +70,13 @@ def lint(root: Path, today: datetime.date | None = None, more: RowChecks = ()) -
     day = today or datetime.date.today()
     try:
         compile_json(root)
+        allowed = _allowed(root)
     except MatrixError as exc:
         return list(exc.problems)
     entries = list(_entries(root))
     problems = [*_each(entries, day, more, _OF_OURS), *_together(entries, root), *_untyped(root)]
     problems += [*lint_text.formatting(_files(root), root), *_shorts(root)]
-    return sorted(_excepted(problems, root), key=lambda p: (p.level != "error", p.file, p.line))
+    return sorted(_excepted(problems, allowed, root), key=lambda p: (p.level != "error", p.file, p.line))
 
 
 def check_rows(rows: Sequence[Row], path: Path, name: str) -> list[Problem]:
@@ -94,10 +109,6 @@ def _entries(root: Path) -> Iterator[Entry]:
 
 
 def _driver_entries(path: Path, file: str, shorts: dict[str, str]) -> Iterator[Entry]:
-    import msgspec
-
-    from rocm_doctor.matrix.source import expanded
-
     lists = {name: [expanded(i, shorts) for i in items] for name, items in read_yaml(path, file).items()}
     driver = msgspec.convert(lists, Driver)
     for name in ("modules", "windows"):
@@ -142,7 +153,7 @@ def _together(entries: Sequence[Entry], root: Path) -> Iterator[Problem]:
     rows = [e for e in entries if isinstance(e.value, Row)]
     known = [e.value for e in entries if isinstance(e.value, Diagnosis)]
     ids = {d.id for d in known}
-    retired = read_yaml(root / "retired.yaml") or {}
+    retired = read_retired(root)
     values = [e.value for e in rows]
     yield from _said(rows, lint_rows.duplicates(values), "key-unique")
     yield from _said(rows, lint_rows.remedies(values, {d.id for d in known if d.advice or d.commands}), "remedy-given")
@@ -172,9 +183,12 @@ def _untyped(root: Path) -> Iterator[Problem]:
     for path in sorted((root / "catalog").glob("*.yaml")):
         items = read_yaml(path) if path.stem not in SECTIONS else None
         for number, item in enumerate(items if isinstance(items, list) else ()):
+            line = line_of(path, (number,))
+            if not isinstance(item, dict):
+                yield Problem(f"catalog/{path.name}", line, "", "expected an entry", "provenance", str(number))
+                continue
             for field in ("sources", "grade", "checked"):
                 if not item.get(field):
-                    line = line_of(path, (number,))
                     yield Problem(f"catalog/{path.name}", line, field, "is missing", "provenance", str(item.get("name", number)))
 
 
@@ -188,18 +202,28 @@ def _shorts(root: Path) -> Iterator[Problem]:
             )
 
 
-def _excepted(problems: Sequence[Problem], root: Path) -> Iterator[Problem]:
-    """Leave out what lint_exceptions.yaml allows, and complain of what it allows for nothing."""
+class Exempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A complaint that is meant: the check, the key of the entry, and why."""
+
+    check: str
+    key: str
+    reason: str = ""
+
+
+def _allowed(root: Path) -> list[Exempt]:
+    """What lint_exceptions.yaml allows."""
     path = root / _EXCEPTIONS
-    listed = (read_yaml(path) or []) if path.is_file() else []
-    allowed = {(e["check"], e["key"]) for e in listed if e.get("reason")}
-    yield from (p for p in problems if (p.check, p.key) not in allowed)
-    for number, one in enumerate(listed):
-        name = (one.get("check"), one.get("key"))
-        if not one.get("reason"):
-            yield Problem(
-                _EXCEPTIONS, line_of(path, (number,)), "reason", "an exception needs a reason", "exception", str(name[1])
-            )
-        elif all((p.check, p.key) != name for p in problems):
-            message = f"{name[0]} no longer reports {name[1]}; remove the exception"
-            yield Problem(_EXCEPTIONS, line_of(path, (number,)), "", message, "exception", str(name[1]))
+    return read_typed(path, list[Exempt] | None) or [] if path.is_file() else []
+
+
+def _excepted(problems: Sequence[Problem], allowed: Sequence[Exempt], root: Path) -> Iterator[Problem]:
+    """Leave out what is allowed, and complain of what is allowed for nothing."""
+    names = {(one.check, one.key) for one in allowed if one.reason}
+    yield from (p for p in problems if (p.check, p.key) not in names)
+    for number, one in enumerate(allowed):
+        line = line_of(root / _EXCEPTIONS, (number,))
+        if not one.reason:
+            yield Problem(_EXCEPTIONS, line, "reason", "an exception needs a reason", "exception", one.key)
+        elif all((p.check, p.key) != (one.check, one.key) for p in problems):
+            message = f"{one.check} no longer reports {one.key}; remove the exception"
+            yield Problem(_EXCEPTIONS, line, "", message, "exception", one.key)

@@ -14,6 +14,7 @@ from rocm_doctor.versions import release
 _NOT_CATALOGUED = {"gfx940", "gfx941"}
 """Targets that sources name and that no entry describes: early silicon that was never sold."""
 _PREFIX = regex(r"^(Radeon |Instinct |AMD )+(Pro |PRO )?")
+_GFX = regex(r"gfx\d{1,2}[0-9a-f]{2}")
 _ENV = regex(r"[A-Z][A-Z0-9_]+(?:_<node>)?$")
 
 
@@ -75,6 +76,9 @@ def _pci(entries: Sequence[Any]) -> Iterator[tuple[int, str, str]]:
 
 def _target(entry: Target) -> Iterator[tuple[str, str]]:
     """The kernel's number and the name say the same: the last two characters of the name are minor and step in hex."""
+    if not _GFX.fullmatch(entry.gfx):
+        yield "gfx", f"`{entry.gfx}` is not the name of a target: gfx, digits, and two hex digits"
+        return
     major, minor, step = entry.gfx[3:-2], entry.gfx[-2], entry.gfx[-1]
     if entry.kfd != int(major) * 10000 + int(minor, 16) * 100 + int(step, 16):
         yield "kfd", f"{entry.kfd} is not the number of {entry.gfx}"

@@ -1,7 +1,7 @@
 """Find the calls of tests/expected/calls_*.txt: what pages and tests call anyway, the few of them that notice the most faults.
 
-python scripts/harvest_calls.py watch POOL [TEST_FILE ...]   run these tests, or the pages; add the arguments of each function to POOL
-python scripts/harvest_calls.py -j 8 choose POOL             write the calls that notice the most faults (scripts/choose_calls.py)
+python scripts/calls watch POOL [TEST_FILE ...]   run these tests, or the pages; add the arguments of each function to POOL
+python scripts/calls -j 8 choose POOL [ROOM ...]  write the calls that notice the most faults (calls/choice.py)
 """
 
 from __future__ import annotations
@@ -15,17 +15,21 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-import expected
-import expected_calls as calls
 import pytest
-from call_writer import Writer
-from choose_calls import LEFT_OUT, POOL, chosen
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import expected
 from faults import ROOT
 
+from calls import language as calls
+from calls.choice import LEFT_OUT, POOL, chosen
+from calls.loaded import name_of
+from calls.writer import Writer
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Gpu, Snapshot
 from rocm_doctor.probes.read.result import Artifacts
@@ -90,12 +94,9 @@ def _room(value: Any) -> int:
 
 def _name(code: CodeType) -> str:
     """The function of a code object as `room.module:function`; empty when it is not one of the rooms."""
-    path, name = Path(code.co_filename), getattr(code, "co_qualname", "<Python 3.10>")
-    if not path.is_relative_to(ROOT / "rocm_doctor") or "<" in name:
-        return ""
-    place = ".".join(path.relative_to(ROOT / "rocm_doctor").with_suffix("").parts).removesuffix(".__init__")
-    wanted = place.partition(".")[0] in calls.ROOMS and not place.startswith(LEFT_OUT)
-    return f"{place}:{name}" if wanted and calls.resolved(f"{place}:{name}") else ""
+    name = name_of(code)
+    wanted = re.split(r"[.:]", name)[0] in calls.ROOMS and not name.startswith(LEFT_OUT) and "<" not in code.co_name
+    return name if wanted and calls.resolved(name) else ""
 
 
 def watch(pool: Pool, tests: list[str]) -> Pool:
@@ -119,47 +120,58 @@ def main() -> None:
     watched.add_argument("pool", type=Path)
     watched.add_argument("tests", nargs="*")
     choosing.add_argument("pool", type=Path)
+    choosing.add_argument("rooms", nargs="*", default=calls.ROOMS)
     choosing.add_argument("--seconds", type=float, default=3600)
+    choosing.add_argument("--left", type=Path, help="write the faults that no call notices to this file, as JSON")
     options = parser.parse_args()
     pool: Pool = json.loads(options.pool.read_text()) if options.pool.is_file() else {}
     if options.command == "watch":
         options.pool.write_text(json.dumps(watch(pool, options.tests), indent=0))
-        return
-    texts = [(calls.FOLDER / f"calls_{room}.txt").read_text(encoding="utf-8") for room in calls.ROOMS]
-    before = {name: known for text in texts for name, known in calls.listed(text)}
-    results = list(chosen(pool, before, options.jobs, options.seconds))
-    judged = {one.place for one in results}
-    kept = {name: [f"{call} -> " for call in known] for name, known in before.items() if name.partition(":")[0] not in judged}
+    else:
+        choose(pool, options.rooms, options.jobs, options.seconds, options.left)
+
+
+def choose(pool: Pool, rooms: Sequence[str], jobs: int, seconds: float, left: Path | None) -> None:
+    """Write the pages of these rooms."""
+    before = {name: known for room in rooms for name, known in calls.listed(calls.file_of(room).read_text(encoding="utf-8"))}
+    results = list(chosen(pool, before, rooms, jobs, seconds))
+    kept = {name: dict.fromkeys(known) for name, known in before.items()}
     for one in results:
-        kept |= one.kept
-    for room in calls.ROOMS:
-        mine = [one for one in results if one.place.partition(".")[0] == room]
-        parts = [f"== {name}\n" + "\n".join(kept[name]) for name in sorted(kept) if re.split(r"[.:]", name)[0] == room]
-        (calls.FOLDER / f"calls_{room}.txt").write_text("\n\n".join(["#", *parts]) + "\n", encoding="utf-8")
-        print(f"{room}: {sum(one.noticed for one in mine)} of {sum(one.judged for one in mine)}")
-    settle()
+        kept.pop(one.function, None)
+        for name, found in one.kept.items():
+            kept.setdefault(name, {}).update(dict.fromkeys(found))
+    for room in rooms:
+        mine = [one for one in results if re.split(r"[.:]", one.function)[0] == room]
+        names = [name for name in sorted(kept) if re.split(r"[.: ]", name)[0] == room]
+        parts = ["\n".join([f"== {name}", *(f"{call} -> " for call in kept[name])]) for name in names]
+        calls.file_of(room).write_text("\n\n".join(["#", *parts]) + "\n", encoding="utf-8")
+        print(f"{room}: {sum(len(one.left) for one in mine)} of {sum(one.judged for one in mine)} are not noticed")
+    if left:
+        left.write_text(json.dumps([fault._asdict() for one in results for fault in one.left], indent=0))
+    settle(rooms)
 
 
 SETTLE = """
-import expected_calls, pathlib, sys
+import pathlib, sys
+from calls import language
 from rocm_doctor.matrix import load
-for room in expected_calls.ROOMS:
-    (pathlib.Path(sys.argv[1]) / room).write_text(expected_calls.page(room)(load()), encoding="utf-8")
+for room in sys.argv[2:]:
+    (pathlib.Path(sys.argv[1]) / room).write_text(language.page(room)(load()), encoding="utf-8")
 """
 
 
-def settle() -> None:
+def settle(rooms: Sequence[str]) -> None:
     """Leave out calls that give another result in another process, with hashes of its own."""
     with tempfile.TemporaryDirectory() as scratch:
         for seed in ("1", "2"):
             folder = Path(scratch) / seed
             folder.mkdir()
             env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join([*sys.path, str(ROOT)])}
-            subprocess.run([sys.executable, "-c", SETTLE, str(folder)], env=env, check=True)
-        for room in calls.ROOMS:
+            subprocess.run([sys.executable, "-c", SETTLE, str(folder), *rooms], env=env, check=True)
+        for room in rooms:
             one, other = ((Path(scratch) / seed / room).read_text(encoding="utf-8").split("\n") for seed in ("1", "2"))
             lines = [line for line, same in zip(one, other) if line == same]
-            (calls.FOLDER / f"calls_{room}.txt").write_text("\n".join(lines), encoding="utf-8")
+            calls.file_of(room).write_text("\n".join(lines), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from call_writer import TooMuch, Writer
-from expected_calls import Names
-from loaded_faults import Late
 
+from calls.language import Names
+from calls.loaded import Late
+from calls.writer import TooMuch, Writer
 from rocm_doctor.model import Gpu, Snapshot
 
 
@@ -65,6 +66,26 @@ class Shorter:
                 size *= 2
             word.value = ast.Constant(text)
         return ast.unparse(tree).removeprefix("f")
+
+
+def fewer_words(call: str, still: Callable[[str], bool]) -> str:
+    """The call with only those words of its longest text without which it is no longer `still` what it has to be."""
+    tree = ast.parse(f"f{call}", mode="eval")
+    texts = [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    if not texts:
+        return call
+    one = max(texts, key=lambda n: len(str(n.value)))
+    words, size = re.findall(r"\s*\S+|\s+", str(one.value)), 2
+    while size <= 2 * len(words):
+        for n in range(size):
+            fewer = words[: n * len(words) // size] + words[(n + 1) * len(words) // size :]
+            one.value = "".join(fewer)
+            if len(fewer) < len(words) and still(ast.unparse(tree).removeprefix("f")):
+                words, size = fewer, 1
+                break
+        size *= 2
+    one.value = "".join(words)
+    return ast.unparse(tree).removeprefix("f")
 
 
 def _only(value: Any, asked: set[str]) -> Any:

@@ -1,6 +1,6 @@
 """Pages of tests/expected: what single functions of a room give for small arguments, one call a line.
 
-`scripts/harvest_calls.py` finds the calls; here they are called again and written with what they give now. Arguments are Python: values,
+`python scripts/calls` finds the calls; here they are called again and written with what they give now. Arguments are Python: values,
 the types of the project, `machine(facts, gpus)`, and entries of the matrix by name (`matrix.gfx['gfx906']`, `torch('2.9.1+rocm6.4')`).
 """
 
@@ -24,10 +24,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
 from text_probes import NAMES
 
 import rocm_doctor
+from calls.doors import DOORS, but, every_entry
 from rocm_doctor import model
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Artifact, Fact, Finding, Gpu, Reading, Row, Snapshot, Value
@@ -35,7 +36,7 @@ from rocm_doctor.plan.catalog import Catalog, known
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.rules.logs import Logs
 
-FOLDER = Path(__file__).resolve().parents[1] / "tests" / "expected"
+FOLDER = Path(__file__).resolve().parents[2] / "tests" / "expected"
 ROOMS = ("matrix", "plan", "probes", "redaction", "rules", "versions")
 WIDE = 240
 """Characters of a result that are shown; of the rest there is a checksum."""
@@ -56,7 +57,7 @@ def page(room: str) -> Callable[[Matrix], str]:
 
     def made(matrix: Matrix) -> str:
         names, lines = names_for(matrix), [f"# Written by scripts/regen.py: calls of functions of {room}, and what they give."]
-        for function, calls in listed((FOLDER / f"calls_{room}.txt").read_text(encoding="utf-8")):
+        for function, calls in listed(file_of(room).read_text(encoding="utf-8")):
             target = resolved(function)
             results = [(call, given(target, call, names)) for call in calls] if target else []
             sound = [f"{call} -> {result}" for call, result in results if not result.startswith("TypeError: ")]
@@ -64,6 +65,11 @@ def page(room: str) -> Callable[[Matrix], str]:
         return "\n".join(lines) + "\n"
 
     return made
+
+
+def file_of(room: str) -> Path:
+    """The page of a room."""
+    return FOLDER / f"calls_{room}.txt"
 
 
 def listed(text: str) -> Iterator[tuple[str, list[str]]]:
@@ -104,6 +110,8 @@ def names_for(matrix: Matrix) -> Names:
         "matrix": matrix,
         "catalog": catalog,
         "torch": builds.__getitem__,
+        "entry": every_entry().__getitem__,
+        "but": but,
     }
     values |= {"datetime": datetime, "re": re, "__builtins__": {"frozenset": frozenset, "set": set}}
     values["_taken"] = lambda *args, **named: (args, named)
@@ -123,7 +131,9 @@ def _kinds() -> Iterator[type]:
 
 
 def resolved(function: str) -> Callable[..., Any] | None:
-    """The function of that name, by its module in the package and its name there; None when there is none any more."""
+    """The function of that name, by its module in the package and its name there, or a door; None when there is none any more."""
+    if function in DOORS:
+        return DOORS[function]
     place, _, name = function.partition(":")
     found: Any = sys.modules.get(f"{rocm_doctor.__name__}.{place}")
     for part in name.split("."):

@@ -1,4 +1,4 @@
-"""Arguments of calls as the Python that makes them again, in the language of scripts/expected_calls.py."""
+"""Arguments of calls as the Python that makes them again, in the language of scripts/language.py."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from expected_calls import Names, fields_of, long_name
 
+from calls.doors import every_entry, name_of
+from calls.language import Names, fields_of, long_name
 from rocm_doctor.matrix import Matrix, TorchBuild
 from rocm_doctor.model import Artifact, Fact, Finding, Gpu, Snapshot
 from rocm_doctor.plan.catalog import Catalog
@@ -33,6 +34,10 @@ _OF_FINDING = (
 )
 
 
+_FEW = 4
+"""Fields in which a value may differ from an entry to be written as that entry with others."""
+
+
 class TooMuch(Exception):
     """A value that is too long, or of a type, that a call is not written with."""
 
@@ -50,6 +55,8 @@ class Writer:
         for table, entries in tables.items():
             self.entries |= {(type(one), key): (one, f"{table}[{key!r}]") for key, one in entries.items()}
         self.entries |= {(TorchBuild, one.key): (one, f"torch({one.key!r})") for one in matrix.torch}
+        for key, one in every_entry().items():
+            self.entries.setdefault((type(one), name_of(one)), (one, f"entry({key!r})"))
 
     def written(self, value: Any, room: int = 900) -> str:
         """The value, in at most so many characters."""
@@ -104,6 +111,8 @@ class Writer:
         if not name:
             raise TooMuch
         if isinstance(value, msgspec.Struct):
+            if like := self._like(value, room):
+                return like
             fields = ((f, getattr(value, f), default) for f, default in fields_of(kind))
             return self._call(name, {f: v for f, v, default in fields if v != default}, room)
         if hasattr(value, "_asdict"):
@@ -115,11 +124,15 @@ class Writer:
         return f"{name}()"
 
     def _named(self, value: Any) -> str:
-        for field in ("key", "gfx", "name", "id"):
-            known, words = self.entries.get((type(value), str(getattr(value, field, ""))), (None, ""))
-            if known is not None and known == value:
-                return words
-        return ""
+        known, words = self.entries.get((type(value), name_of(value)), (None, ""))
+        return words if known is not None and known == value else ""
+
+    def _like(self, value: msgspec.Struct, room: int) -> str:
+        """An entry with other values in a few fields."""
+        known, words = self.entries.get((type(value), name_of(value)), (None, ""))
+        other = {f: v for f in value.__struct_fields__ if (v := getattr(value, f)) != getattr(known, f, None)}
+        few = known is not None and len(other) <= _FEW
+        return self._call("but", other, room).replace("(", f"({words}, ", 1) if few else ""
 
     def _values(self, facts: Mapping[str, Fact], room: int) -> str:
         return self.written({name: fact.value for name, fact in facts.items()}, room)
