@@ -26,7 +26,7 @@ import corpus
 from rocm_doctor.redaction.find import by_structure
 from rocm_doctor.redaction.known import known, words
 from rocm_doctor.redaction.rules import disjoint
-from rocm_doctor.redaction.unknown import INFLECTIONS, pieces, runs
+from rocm_doctor.redaction.vocabulary import INFLECTIONS, pieces, runs
 
 ROOT = Path(__file__).resolve().parents[1]
 FIELD, SPOKEN, COMPOUNDS = (ROOT / "rocm_doctor" / "redaction" / f"{name}.txt" for name in ("field", "spoken", "compounds"))

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 import rocm_doctor
+from rocm_doctor.redaction.compounds import is_known_compound
 from rocm_doctor.redaction.known import compounds, field_words, spoken_words
 from rocm_doctor.redaction.redactor import Redactor
-from rocm_doctor.redaction.unknown import is_known, is_known_compound, pieces
+from rocm_doctor.redaction.vocabulary import is_known, pieces
 
 
 @pytest.mark.parametrize(

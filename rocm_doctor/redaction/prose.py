@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.known import field_words, known, spoken_words, words
 from rocm_doctor.redaction.rules import Found, Pattern, Rule
-from rocm_doctor.redaction.unknown import is_known
+from rocm_doctor.redaction.vocabulary import is_known
 
 _CAPITAL = r"[A-Z\u00c0-\u00de\u0410-\u042f][a-z\u00df-\u00ff\u0430-\u044f]{1,20}(?:[-'\u2019][A-Z][a-z]{1,20})?(?![A-Za-z])"
 _PERSON = rf"(?:[A-Z]\. ?){{0,2}}{_CAPITAL}(?: (?:[A-Z]\. ?|van |de |von |da |di ){{0,2}}{_CAPITAL}){{0,2}}"

@@ -21,7 +21,8 @@ from rocm_doctor.redaction.find import NAMES, PSEUDONYM, Search, searches
 from rocm_doctor.redaction.known import anonymous, distinctive, domain_of
 from rocm_doctor.redaction.pseudonyms import IDS, Pseudonyms
 from rocm_doctor.redaction.rules import Found
-from rocm_doctor.redaction.unknown import is_known, readable
+from rocm_doctor.redaction.unknown import readable
+from rocm_doctor.redaction.vocabulary import is_known
 
 PLACES = 200_000
 """Places that one bundle or report may have to redact: 4 s. The log of a job on 16 nodes names a host in each of 150,000 lines."""

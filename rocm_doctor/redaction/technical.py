@@ -4,74 +4,17 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.redaction.known import field_words, known, spoken_words
-
-_REACH = 240
-"""Characters on both sides of a word that are looked at, up to the ends of its line."""
-SHAPE = regex(
-    r"\d+[a-z]{1,4}\d?|[a-z]{1,3}[1-9]\d{0,3}[a-z]?|[a-z]\d+[a-z]\d+|0x[0-9a-f]{1,16}|(?:0{2,}|f{4,})[0-9a-f]{4,14}|v\d+\w*"
-    r"|gfx\d\w*|(?:rx|mi|gfx|sm|cp|py|cu|rocm|el|fc|gb|nm)\d+[a-z]*|git[0-9a-f]{6,40}|\d*(?:dev|post|rc|a|b)\d{6,12}|[brv]\d{3,6}|[iwef]\d{4}|\d\dt\d\d|\d+(?:x\d+)+[a-z]{0,4}\d{0,2}|\d+(?:x\d+){3,}\w*|0b[01]+|h[0-9a-f]{7}|x{3,}|(.)\1+"
-    r"|g[0-9a-f]{6,12}|d20\d{6}|mei\d{4,7}|(?:cni|virbr|docker|veth|tun|tap|wg|bond|vxlan|flannel|cali|ppp|enp|eno|ens|wlp|hsn)\d\w{0,8}|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,8}"
-    r"|\d+h\d+m(?:\d+s)?|\d+m\d+s|\d+(?:\u03bc|\u00b5)s|(?:x\d+)+|mt\d+(?:x\d+)+|m\d+n\d+k\d+|fp\d+[a-z]\d[a-z]\d+|py\d*h[0-9a-f]{6,8}|tmp(?=[a-z_]*\d)\w{4,8}",
-    re.I,
-)
-"""Sizes, targets, builds, addresses of memory: a number with a few letters."""
-
-
-class Around(NamedTuple):
-    """A word with the line before and behind it, and `begin`: what is written before it without a space or a quote."""
-
-    before: str
-    word: str
-    after: str
-    begin: str
-
-    @property
-    def chunk(self) -> str:
-        """All that is written without a space or a quote around the word."""
-        return self.begin + self.word + _FIRST.match(self.after)[0]  # type: ignore[index]
-
-    @property
-    def line(self) -> str:
-        """The whole of it."""
-        return self.before + self.word + self.after
-
-    @property
-    def name(self) -> str:
-        """The word with what letters, digits, underscores and hyphens join to it."""
-        return tail(self.before, _TO_NAME) + self.word + _NAME.match(self.after)[0]  # type: ignore[index]
-
-
-_TO_BREAK = regex(r"(?s:.*[\s\"'`<>|;,])?")
-_TO_NAME, _NAME = regex(r"(?s:.*[^\w-])?"), regex(r"[\w-]*")
-_REPLACED = regex(r"<[a-z]{2,9}[- ]\d{1,6}>\Z")
-_FIRST = regex(r"(?:[^\s\"'`<>|;,]|<[a-z]{2,9}[- ]\d{1,6}>)*")
-"""What is written without a space, with what was replaced in it."""
-
-
-def tail(text: str, up_to: re.Pattern[str]) -> str:
-    """The end of `text` behind the last place that `up_to` reaches. It takes what it can and goes back: a search would try each letter."""
-    return text[up_to.match(text).end() :]  # type: ignore[union-attr]
-
-
-def _begin(before: str) -> str:
-    """The end of `before` that holds no space and no quote. What was replaced is a part of it, though it has brackets."""
-    end = len(before)
-    while True:
-        cut = _TO_BREAK.match(before, 0, end).end()  # type: ignore[union-attr]
-        replaced = _REPLACED.search(before, max(0, cut - 18), cut) if before[cut - 1 : cut] == ">" else None
-        if replaced is None:
-            return before[cut:]
-        end = replaced.start()
+from rocm_doctor.redaction import products
+from rocm_doctor.redaction.around import Around, around, tail
+from rocm_doctor.redaction.known import field_words, known
+from rocm_doctor.redaction.sentences import is_foreign
 
 
 def is_around(text: str, start: int, end: int) -> bool:
     """Whether the unknown word between `start` and `end` is where software names its own things."""
-    before = text[max(0, start - _REACH) : start].rpartition("\n")[2]
-    return _any_test(Around(before, text[start:end], text[end : end + _REACH].partition("\n")[0], _begin(before)))
+    return _any_test(around(text, start, end))
 
 
 @lru_cache(10_000)  # a log repeats its lines
@@ -170,8 +113,7 @@ def _is_constant(here: Around) -> bool:
     name = here.name
     if "_" in name and _SHOUTED.fullmatch(name) and name.split("_")[0].casefold() in field_words():
         return True
-    behind = here.after[_NAME.match(here.after).end() :]  # type: ignore[union-attr]
-    return behind[:1] == "=" and behind[:2] != "==" and "://" not in here.chunk and "@" not in here.chunk
+    return here.behind[:1] == "=" and here.behind[:2] != "==" and "://" not in here.chunk and "@" not in here.chunk
 
 
 _KERNEL = regex(r"^(?:.{0,60}kernel: ?)?\[ *\d+\.\d{6}\]|^.{0,60} kernel:|^<\d>\[")
@@ -187,139 +129,6 @@ _OF_A_LOGIN = regex(
     r"(?:acct|user|name|comm|host|hostname|nodename|by|for|process|thread|cgroup|task|label)[=: ]{1,2}[\"']?[\w.-]*$|\bip=[\w.:]*$|//[\w.-]*$"
 )
 """Where a line of the kernel names a login, a program or a machine."""
-
-
-_HEX = regex(r"[0-9a-fA-F]{5,}")
-_HASH_BEFORE = regex(
-    r"(?:commit|index|revision|rev|sha\d*|git|hash|head|build(?:id| ?id)?|branch|merge|checkout|digest|snapshots?|blobs?|tree|blob|compare|md5|crc|version|local|image|etag"
-    r"|\+g|-g|@|\.git|fw|ucode|vbios|checksum|sum|addr(?:ess)?|at|rip|r\d\d|r[a-z]{2}|cr\d|code|\.\.|fault|ptr|handle|pc|flags?|mask|status|offset|value|size|0x|#)\W{0,6}(?:\w{0,12}[ /:=])?$",
-    re.I,
-)
-_DIGEST_BEFORE = regex(
-    r"(?:commit|revision|rev|sha\d*|git|hash|head|checkout|merge|branch|digest|snapshots?|blobs?|trees?|compare|md5|sum|etag|version|tag|[+-]g|@|\.\.)[\s:=/\"'(\[@-]{0,4}$",
-    re.I,
-)
-_VERSION = regex(r"\d+\.\d+[\w.]*[+.~-]\w*$")
-
-
-def _is_hash(here: Around) -> bool:
-    """A commit, a digest, an address of memory, a register."""
-    if not _HEX.fullmatch(here.word):
-        return False
-    if len(here.word) > 20:
-        return _DIGEST_BEFORE.search(here.before) is not None
-    return bool(
-        _HASH_BEFORE.search(here.before) or _VERSION.search(here.before) or (len(here.word) <= 10 and here.before.endswith("("))
-    )
-
-
-_VERSION_BEFORE = regex(r"(?:^|[\s\"'(=/:v_-])\d+\.\d+\.\d+[\w.+~-]*[-+_.~]$")
-
-
-def _is_version(here: Around) -> bool:
-    """A part of a version: `6.8.0-45-generic`, `5.14.21-cray_shasta_c`."""
-    return _VERSION_BEFORE.search(here.before) is not None and "@" not in here.chunk
-
-
-_PRODUCT_BEFORE = regex(
-    r"(?:\b|_)(?i:vbios(?:[ _]version)?|part[ _]number|(?:card|device|gpu|product|marketing|market|board|model|asic|cpu|vendor)[ _](?:series|model|name|sku|vendor|version|number)"
-    r"|model name|codename|sku|distro|distribution|pretty_name|os|processor|chipset|architecture|controller|subsystem)[\"']?[ \t]*(?:[:=|]|\[\d{4}\]:)[^@\n]*$"
-)
-_DISK_BEFORE = regex(
-    r"(?:KIOXIA|Micron|Seagate|WDC|WD|Solidigm|hynix|TOSHIBA|Toshiba|KINGSTON|Kingston|CRUCIAL|Crucial|HGST|Corsair|Sabrent|ADATA|Lexar|SanDisk) $"
-)
-_SYSTEM_BEFORE = regex(
-    r"\b(?:Linux|Windows|Ubuntu|Debian|Fedora|NixOS|AMD|Radeon|Instinct|Ryzen|EPYC|Navi|Vega|ASUS|ASUSTeK|ASRock|Gigabyte|GIGABYTE|MSI|Supermicro|Dell|HP|HPE|Lenovo|Intel"
-    r"|NVIDIA|Broadcom|Mellanox|Realtek|Samsung|Sapphire|PowerColor|XFX|Minisforum|Framework|ThinkPad|Jetson|GeForce|Quadro|Tesla)(?: \(?[A-Z0-9][\w.()/+-]*){0,4}[ -][(\[]?$"
-)
-_CODENAME_BEFORE = regex(r"\b[A-Z]\w* ?\d+(?:\.\d+)*,? \(?(?:[A-Z][a-z]+ )?$|\d+\.\d+ \((?:[A-Z][a-z]+ )?$")
-"""The release of a system before its code name: `NixOS 25.05 (Warbler)`."""
-
-
-def _is_product(here: Around) -> bool:
-    """A part of the name of a product, of a system or of a firmware."""
-    if _PRODUCT_BEFORE.search(here.before):
-        return "/home" not in here.before
-    return (
-        here.word[0].isupper()
-        and (_DISK_BEFORE.search(here.before) or _SYSTEM_BEFORE.search(here.before) or _CODENAME_BEFORE.search(here.before))
-        is not None
-    )
-
-
-PART = regex(r"1\d\d-[A-Z0-9]{5,12}-\w{1,4}|[A-Z]{2,4}-[0-9A-Z]{3,5}")
-"""Numbers of boards and of their firmware: `113-D1650600-X63`, `MS-7D78`."""
-
-
-def _is_part_number(here: Around) -> bool:
-    return PART.fullmatch(here.name) is not None
-
-
-_MODEL_BEFORE = regex(
-    r"(?:model|product|part|network|ethernet|controller|adapter|firmware|bios|version|vbios|chipset|board|sku|mobo|dmi|cpu|processor|gpu|fw)\b[\w #()/.-]{0,24}(?:[:=]|\s{2})\s{0,40}[\w -]{0,60}$",
-    re.I,
-)
-_MODEL = regex(r"(?=\w*[A-Z])(?=\w*\d)[A-Z0-9]{4,20}")
-
-
-def _is_model(here: Around) -> bool:
-    """The number of a model, a board or a firmware, behind a word for it."""
-    return _MODEL.fullmatch(here.word) is not None and _MODEL_BEFORE.search(here.before) is not None
-
-
-_ENGLISH = frozenset((
-    "the", "a", "an", "is", "are", "was", "my", "i", "it", "this", "that", "with", "when", "on", "in", "and", "not", "but", "to", "of", "for", "from", "at",
-    "after", "does", "do", "have", "has", "how", "why", "what", "which", "same", "both", "if", "as", "by", "be", "can", "or", "we", "you",
-))  # fmt: skip
-_FUNCTION_WORDS = frozenset((
-    "der", "die", "das", "den", "dem", "ein", "eine", "einen", "ist", "nicht", "mit", "ich", "und", "auf", "bei", "wenn", "mein",
-    "meine", "aber", "auch", "nach", "wie", "von", "zu", "im", "wird", "hat", "habe", "kann", "noch", "nur", "für", "oder", "es",
-    "sie", "wir", "le", "la", "les", "est", "pas", "avec", "je", "et", "sur", "quand", "mon", "ma", "des", "du", "un", "une", "que",
-    "pour", "dans", "ne", "plus", "ça", "ai", "au", "en", "ce", "par", "el", "los", "las", "con", "mi", "cuando", "se", "lo", "del",
-    "una", "por", "no", "al", "pero", "como", "sin", "ya", "me", "hay", "y", "il", "di", "che", "non", "per", "sono", "ho", "mio",
-    "una", "con", "quando", "ma", "più", "gli", "della", "nel", "o", "os", "um", "uma", "não", "com", "meu", "quando", "do", "da",
-    "em", "é", "para", "mas", "no", "na", "de", "het", "een", "niet", "met", "ik", "en", "op", "bij", "als", "mijn", "van", "voor",
-    "dat", "is", "te", "maar", "nie", "jest", "się", "na", "z", "do", "w", "i", "że", "po", "ale", "mam", "jak", "przy", "od", "mi",
-    "и", "в", "не", "на", "я", "с", "что", "как", "у", "при", "по", "это", "но", "за", "из", "мой", "och", "att", "det", "som", "en",
-    "på", "är", "inte", "jag", "med", "för", "av", "men", "har", "ve", "bir", "bu", "için", "ile", "de", "da", "çok", "ama", "ne",
-    "a", "se", "na", "v", "je", "s", "že", "ne", "mi", "po", "ale", "jsem", "ja", "on", "ei", "se", "että", "kun", "mutta",
-))  # fmt: skip
-"""Of German, French, Spanish, Italian, Portuguese and others."""
-_WORD = regex(r"(?<![^\s(\"'\u00bf\u00a1])[^\W\d_]+(?:['\u2019-][^\W\d_]+)*(?=[\s.,:;!?)\"']|$)")
-_NOUN_ENDS = (
-    "ung", "ungen", "keit", "heit", "tion", "tionen", "fehler", "treiber", "karte", "karten", "speicher", "datei", "rechner", "einstellung", "problem", "system", "meldung",
-)  # fmt: skip
-
-
-def _is_foreign(here: Around) -> bool:
-    """A word of a sentence in another language than English, of which the list of spoken words holds only some."""
-    if not here.word.isalpha() or not _ends_as_a_word(here):
-        return False
-    return _is_sentence(here.line) and (
-        here.word.islower() or here.word.casefold().endswith(_NOUN_ENDS) or _is_compound(here.word.casefold())
-    )
-
-
-def is_english(line: str) -> bool:
-    """Whether a line is of words that English sentences are made with."""
-    return sum(w.casefold() in _ENGLISH for w in _WORD.findall(line)) > 1
-
-
-@lru_cache(100)
-def _is_sentence(line: str) -> bool:
-    said = [w.casefold() for w in _WORD.findall(line)]
-    english = sum(w in _ENGLISH for w in said)
-    foreign = sum(w in _FUNCTION_WORDS for w in said)
-    return len(said) > 3 and foreign > 1 and foreign > english
-
-
-def _ends_as_a_word(here: Around) -> bool:
-    return here.before[-1:] in " \t(\"'\u201e\u00ab\u00bf\u00a1" and (here.after[:1] in " \t.,;:!?)\"'\u201c\u00bb")
-
-
-def _is_compound(word: str) -> bool:
-    held = spoken_words()
-    return any(word[:n] in held and word[n:].removeprefix("s") in held for n in range(4, len(word) - 3))
 
 
 _KEY = regex(r'[\w. -]*"\s{0,20}:')
@@ -365,10 +174,10 @@ _TESTS = (
     _is_public_repository,
     _is_constant,
     _is_of_kernel,
-    _is_hash,
-    _is_version,
-    _is_product,
-    _is_part_number,
-    _is_model,
-    _is_foreign,
+    products.is_hash,
+    products.is_version,
+    products.is_product,
+    products.is_part_number,
+    products.is_model,
+    is_foreign,
 )

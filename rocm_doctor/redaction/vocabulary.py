@@ -1,0 +1,127 @@
+"""Whether a run of letters and digits is made of known words: of the field, of a language, or a spelling of one of these."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import chain
+
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.redaction.known import field_words, spoken_words
+from rocm_doctor.redaction.products import SHAPE
+
+RUN = regex(r"[^\W_]+")
+INFLECTIONS = ("s", "ed", "ing", "er", "d")
+"""Ends of English words whose stem is known. The vocabulary leaves such words out."""
+_OTHER_SCRIPT = regex(r"[\u0e00-\u0e7f\u0590-\u06ff\u0900-\u097f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uff00-\uffef]")
+"""Scripts that write no spaces, or no capitals: a run of them is a sentence as often as a name."""
+MOST = 100_000
+
+
+def runs(text: str, *between: int) -> set[str]:
+    """What is written in `text` of letters, or of letters and digits: no numbers, no addresses of memory, nothing of two letters.
+
+    >>> sorted(runs("gfx90a 0x7f3a is_ok: HIP42 7x 12"))
+    ['7x', 'HIP42', 'gfx90a']
+    """
+    found = set(RUN.findall(text, *between))
+    return {run for run in found if not run.isdigit() and (len(run) > 2 or run[0].isdigit()) and not run.startswith("0x")}
+
+
+def pieces(run: str) -> list[str]:
+    """The parts of `HIPErrorNoBinary42`: HIP, Error, No, Binary, 42."""
+    return [run] if run.islower() and run.isalpha() else _PIECES.findall(run)
+
+
+_PIECES = regex(r"\d+|[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+")
+
+
+def is_known(run: str, joined: bool = False) -> bool:
+    """Whether a run of letters and digits is made of known words and short numbers. `joined`: it is part of an identifier."""
+    return known_to(run) >= (FIELD if joined else SPOKEN)
+
+
+SPOKEN, FIELD = 1, 2
+
+
+@lru_cache(MOST)
+def known_to(run: str) -> int:
+    """Who knows all words of a run: the field, languages alone, or no one (0)."""
+    if run.isdigit() or (not run.isascii() and _OTHER_SCRIPT.search(run)):
+        return FIELD
+    whole = _word_of(run.casefold())
+    if whole == FIELD or SHAPE.fullmatch(run):
+        return FIELD
+    parts = pieces(run)
+    if len(parts) == 1:
+        return whole
+    numbers = [p for p in parts if p.isdigit()]
+    if len(numbers) > 2 or (numbers and len(parts) > 4) or any((n[0] == "0" and len(n) > 1) or len(n) > 4 for n in numbers):
+        return whole
+    return FIELD if all(p.isdigit() or len(p) == 1 or _word_of(p.casefold()) == FIELD for p in parts) else whole
+
+
+def _word_of(word: str) -> int:
+    """Who knows this word, or its stem."""
+    forms = [word]
+    if word.endswith(INFLECTIONS):
+        forms += [word[: -len(end)] for end in INFLECTIONS if word.endswith(end)]
+    if len(word) == 2 or not field_words().isdisjoint(forms):
+        return FIELD
+    return 0 if spoken_words().isdisjoint(forms) else SPOKEN
+
+
+_PREFIXES_OF_WORDS = regex(r"(?:un|re|mis|de|dis|non|pre|over|under|sub|auto|multi|inter|co|super|semi|anti)(?=[a-z]{5})")
+_SUFFIXES_OF_WORDS = ("ly", "ness", "ment", "able", "al", "y", "es", "ers", "ings", "ity", "ful", "less", "ation", "ations")
+_OF_NO_NAME = (
+    "ation", "ations", "ment", "ments", "ness", "able", "ably", "ible", "ility", "ously", "ively", "ically", "ization", "isation", "izing", "ising", "ized", "ised", "ingly",
+    "edly", "ology", "ularly", "ential", "entially", "ionally", "istic", "itive", "ative", "ecture", "ograph", "ographic", "ometer",
+)  # fmt: skip
+"""Ends of long words that no one is called by."""
+_BRITISH = (("our", "or"), ("is", "iz"), ("ys", "yz"), ("ll", "l"), ("tre", "ter"), ("ae", "e"), ("ogue", "og"))
+
+
+def is_variant(word: str) -> bool:
+    """Whether a word is made of a known one: with a syllable before or behind it (`unticked`), or in British spelling (`honoured`).
+
+    >>> is_variant("deselected"), is_variant("virtualised"), is_variant("wombex")
+    (True, True, False)
+    """
+    if len(word) < 6 or not word.isascii():
+        return False
+    if len(word) > 7 and word.endswith(_OF_NO_NAME):
+        return True
+    forms = {word.replace(british, american) for british, american in _BRITISH if british in word}
+    if prefix := _PREFIXES_OF_WORDS.match(word):
+        forms.add(word[prefix.end() :])
+    for form in (word, *forms):
+        forms |= {
+            form[: -len(end)] for end in (*INFLECTIONS, *_SUFFIXES_OF_WORDS) if form.endswith(end) and len(form) - len(end) > 4
+        }
+        forms |= {
+            form[: -len(end)] + "e" for end in ("ing", "able", "ation", "ity") if form.endswith(end) and len(form) - len(end) > 3
+        }
+    return any(len(form) > 4 and (form in field_words() or form in spoken_words()) for form in forms - {word})
+
+
+MOST_MISTAKES = 300
+"""Unknown words of a text among which misspelt ones are looked for: more are no prose."""
+_LEAST, _LONGEST = 7, 30
+"""Letters of a word that may be a misspelt one: of shorter ones too many are names, and no longer one is a word of a language."""
+
+
+def is_misspelt(word: str) -> bool:
+    """Whether two letters changed places, or one is doubled, single or missing, in a word that people write in reports.
+
+    >>> is_misspelt("unexpectdly"), is_misspelt("comparision"), is_misspelt("wombexley")
+    (True, True, False)
+    """
+    if not _LEAST <= len(word) <= _LONGEST or not word.isascii() or not word.isalpha():
+        return False
+    places = range(1, len(word))
+    swapped = (word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in places[:-1])
+    without = (word[:at] + word[at + 1 :] for at in places)
+    with_one = (word[:at] + letter + word[at:] for at in places for letter in _LETTERS)
+    return any(form in field_words() for form in chain(swapped, without, with_one))
+
+
+_LETTERS = "etaoinsrlhdcumpgfbyvwkxjqz"
