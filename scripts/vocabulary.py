@@ -1,12 +1,16 @@
-"""Builds field.txt, spoken.txt and compounds.txt in rocm_doctor/redaction: the words that identify no one, wherever they are.
+"""Builds field.txt, spoken.txt, compounds.txt and software.txt in rocm_doctor/redaction: the words that identify no one, wherever they are.
 
     python scripts/vocabulary.py --english american-english-small --proper american-english-insane --tools CAPTURES --code SITE_PACKAGES ... \
         --catalogs LOCALES
+    python scripts/vocabulary.py --proper american-english-insane --kernel MODULES --models PACKAGES
 
 The project's own texts and reports come first, without what the redactor's rules find. `--english` and `--proper` are word lists of SCOWL
 (Debian's packages wamerican-small and wamerican-insane), `--tools` captures of what AMD's and the system's tools print, `--code` folders of
 installed Python packages, whose identifiers are counted, `--catalogs` a folder of message catalogs (`/usr/share/locale`). A word counts once
 for each text that holds it. Words that SCOWL knows only with a capital are names of people and places: they need more texts.
+
+`--kernel` is a list of the names of a distribution's kernel modules, `--models` a folder with packages of models (transformers and
+diffusers), of which the names of classes and functions count. These two make software.txt, without whatever may be a name.
 """
 
 from __future__ import annotations
@@ -24,12 +28,14 @@ from pathlib import Path
 import corpus
 
 from rocm_doctor.redaction.find import by_structure
-from rocm_doctor.redaction.known import known, words
+from rocm_doctor.redaction.known import field_words, known, spoken_words, words
 from rocm_doctor.redaction.rules import disjoint
 from rocm_doctor.redaction.vocabulary import INFLECTIONS, pieces, runs
 
 ROOT = Path(__file__).resolve().parents[1]
-FIELD, SPOKEN, COMPOUNDS = (ROOT / "rocm_doctor" / "redaction" / f"{name}.txt" for name in ("field", "spoken", "compounds"))
+FIELD, SPOKEN, COMPOUNDS, SOFTWARE = (
+    ROOT / "rocm_doctor" / "redaction" / f"{name}.txt" for name in ("field", "spoken", "compounds", "software")
+)
 _LANGUAGES = ("de", "fr", "es", "it", "pt", "pt_BR", "nl", "pl", "ru", "tr", "cs", "sv", "da", "fi", "nb", "hu", "ro", "uk")
 _CALENDAR = {
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december", "jan",
@@ -151,19 +157,49 @@ def _catalog(path: Path) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--english", type=Path, required=True)
     parser.add_argument("--proper", type=Path, required=True)
+    parser.add_argument("--english", type=Path)
     parser.add_argument("--code", type=Path, nargs="*", default=[])
-    parser.add_argument("--tools", type=Path, required=True)
-    parser.add_argument("--catalogs", type=Path, required=True)
+    parser.add_argument("--tools", type=Path)
+    parser.add_argument("--catalogs", type=Path)
+    parser.add_argument("--kernel", type=Path)
+    parser.add_argument("--models", type=Path)
     args = parser.parse_args()
+    if args.english and args.tools and args.catalogs:
+        _languages_and_field(args)
+    if args.kernel and args.models:
+        _write(SOFTWARE, _of_software(args.kernel.read_text("utf-8").split(), args.models) - _proper(args.proper))
 
-    english = {w for w in args.english.read_text("utf-8").split() if w.isalpha() and w.islower()}
-    proper = (
-        {w.casefold().removesuffix("'s") for w in args.proper.read_text("utf-8").split() if w[0].isupper() and w[1:].islower()}
-        - english
-        - _CALENDAR
+
+def _proper(path: Path) -> set[str]:
+    """Words with a capital: names of people and places."""
+    return {w.casefold().removesuffix("'s") for w in path.read_text("utf-8").split() if w[0].isupper() and w[1:].islower()}
+
+
+_DEFINED = re.compile(r"^\s*(?:class|def)\s+(\w+)", re.M)
+_MODELS = 3
+"""Files of packages of models that must define a word."""
+
+
+def _of_software(modules: Iterable[str], models: Path) -> set[str]:
+    """What kernel modules and classes of models are called, without words that a person or a machine could be called by."""
+    defined = _held(
+        " ".join([path.stem, *_DEFINED.findall(path.read_text("utf-8", "replace"))]) for path in sorted(models.rglob("*.py"))
     )
+    made = {w for w, n in defined.items() if n >= _MODELS} | set(_held(modules))
+    names = known().given_names | known().given_words | spoken_words() | field_words()
+    return {w for w in made - names if w.isascii() and len(w) > 3}
+
+
+def _write(path: Path, made: Iterable[str]) -> None:
+    shown = sorted(_without_inflections({w for w in made if not w.isdigit() and not _random(w)}))
+    path.write_text("\n".join(textwrap.wrap(" ".join(shown), 130, break_on_hyphens=False)) + "\n", "utf-8")
+    print(json.dumps({"file": path.name, "words": len(shown), "bytes": path.stat().st_size}))
+
+
+def _languages_and_field(args: argparse.Namespace) -> None:
+    english = {w for w in args.english.read_text("utf-8").split() if w.isalpha() and w.islower()}
+    proper = _proper(args.proper) - english - _CALENDAR
     own, known_to_us, code = _held(chain(_own(), _pages())), _held(_known_to_us()), _held(_code(args.code))
     our_code = _held(_our_code())
     printed = {w for w, n in _held(_printed(args.tools)).items() if n >= _OWN and not any(map(str.isdigit, w[-2:]))}
@@ -189,9 +225,7 @@ def main() -> None:
         c for c, n in _held_compounds(_own(), _pages(), _known_to_us(), _our_code(), _printed(args.tools)).items() if n >= 1
     }
     for path, made in ((FIELD, field - _PERSONS), (SPOKEN, spoken - field - _PERSONS), (COMPOUNDS, compounds)):
-        shown = sorted(_without_inflections({w for w in made if not w.isdigit() and not _random(w)}))
-        path.write_text("\n".join(textwrap.wrap(" ".join(shown), 130, break_on_hyphens=False)) + "\n", "utf-8")
-        print(json.dumps({"file": path.name, "words": len(shown), "bytes": path.stat().st_size}))
+        _write(path, made)
 
 
 def _without_inflections(made: set[str]) -> set[str]:

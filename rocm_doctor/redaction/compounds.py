@@ -64,6 +64,13 @@ _SOFTWARE = frozenset((
     "rocm", "sd", "sglang", "systemd", "torch", "torchtune", "transformers", "triton", "trl", "ubuntu", "unsloth", "vllm", "webui", "xformers",
 ))  # fmt: skip
 """Words for software: of a compound of these alone, and after one of the first names, nothing is a name."""
+_PROJECTS = _SOFTWARE - {"amd", "amdgpu", "docker", "gpu", "intel", "kernel", "lib", "linux", "nvidia", "py", "ubuntu"} | {
+    "aiter", "clang", "composable", "diffusion", "directml", "gguf", "ggml", "hipblas", "hipblaslt", "hipify", "miopen", "moe", "onnxruntime", "rccl", "rocblas", "rocprof",
+    "tensorflow", "vfio", "zluda",
+}  # fmt: skip
+"""Software that no machine is called by alone: with common words of the field, it is no name (`pytorch-build`)."""
+_STEPS = frozenset(("app", "build", "dev", "gpu", "amd", "test", "web"))
+"""Words for machines that are steps of work, too."""
 _MAKERS = frozenset((
     "amd", "amdgpu", "apt", "cuda", "docker", "gcc", "hip", "hsa", "intel", "kernel", "lib", "linux", "llvm", "nvidia", "pip", "py", "python", "pytorch", "rocm", "torch", "systemd",
 ))  # fmt: skip
@@ -85,19 +92,21 @@ def is_known_compound(compound: str) -> bool:
     parts = low.split("-")
     if len(parts) > 2 and _LINKS & set(parts[1:-1]):
         return True
-    words = [p for p in parts if p.isalpha() and len(p) > 1]
+    named = [p for p in parts if p.isalpha() and len(p) > 1]
     numbers = [p for p in parts if p.isdigit()]
     if len(parts) > 2 and any(len(n) > 4 for n in numbers):
         return False  # numbers of products and of cases
-    if not words or (len(words) == 1 and len(parts[0]) == 1):
+    if not named or (len(named) == 1 and len(parts[0]) == 1):
         return True  # dates, versions, parts of standards
     if any(len(n) > 1 and n[0] == "0" for n in numbers):
         return False
-    if len(words) == 1 and len(numbers) == len(parts) - 1:
-        return words[0] not in _MACHINES or len(numbers[-1]) < 2
-    if (parts[0] in _MAKERS and not _MACHINES & set(parts[1:])) or set(words) <= _SOFTWARE:
+    if len(named) == 1 and len(numbers) == len(parts) - 1:
+        return named[0] not in _MACHINES or len(numbers[-1]) < 2
+    if (parts[0] in _MAKERS and not _MACHINES & set(parts[1:])) or set(named) <= _SOFTWARE:
         return True
-    spoken = all(map(str.isalpha, parts)) and not compound.isupper()
+    spoken = all(p.isalpha() or p.startswith("gfx") for p in parts) and not compound.isupper()
+    if _PROJECTS & set(parts) and all(p in words() or _MODEL.fullmatch(p) for p in parts):
+        return not (_MACHINES - _STEPS) & set(parts)
     if spoken and (
         parts[0] in _PREFIXES or parts[-1] in _SUFFIXES or parts[-1].endswith(("ed", "ing", "ly", "able", "ible", "er", "ness"))
     ):

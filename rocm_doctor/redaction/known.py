@@ -118,8 +118,8 @@ def _holds(text: bytes, wanted: bytes) -> bool:
 
 @cache
 def field_words() -> Set[str]:
-    """Words of the field and of its software. scripts/vocabulary.py makes field.txt and the two lists below; terms.txt is kept by hand."""
-    return WordList("words", "field", "terms")
+    """Words of the field and of its software. scripts/vocabulary.py makes field.txt, software.txt and the two lists below; terms.txt is kept by hand."""
+    return WordList("words", "field", "software", "terms")
 
 
 @cache

@@ -10,8 +10,8 @@ from rocm_doctor.redaction.around import Around
 SHAPE = regex(
     r"\d+[a-z]{1,4}\d?|[a-z]{1,3}[1-9]\d{0,3}[a-z]?|[a-z]\d+[a-z]\d+|0x[0-9a-f]{1,16}|(?:0{2,}|f{4,})[0-9a-f]{4,14}|v\d+\w*"
     r"|gfx\d\w*|(?:rx|mi|gfx|sm|cp|py|cu|rocm|el|fc|gb|nm)\d+[a-z]*|git[0-9a-f]{6,40}|\d*(?:dev|post|rc|a|b)\d{6,12}|[brv]\d{3,6}|[iwef]\d{4}|\d\dt\d\d|\d+(?:x\d+)+[a-z]{0,4}\d{0,2}|\d+(?:x\d+){3,}\w*|0b[01]+|h[0-9a-f]{7}|x{3,}|(.)\1+"
-    r"|g[0-9a-f]{6,12}|d20\d{6}|mei\d{4,7}|(?:cni|virbr|docker|veth|tun|tap|wg|bond|vxlan|flannel|cali|ppp|enp|eno|ens|wlp|hsn)\d\w{0,8}|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,8}"
-    r"|\d+h\d+m(?:\d+s)?|\d+m\d+s|\d+(?:\u03bc|\u00b5)s|(?:x\d+)+|mt\d+(?:x\d+)+|m\d+n\d+k\d+|fp\d+[a-z]\d[a-z]\d+|py\d*h[0-9a-f]{6,8}|tmp(?=[a-z_]*\d)\w{4,8}",
+    r"|g[0-9a-f]{6,12}|d20\d{6}|mei\d{4,7}|(?:cni|virbr|docker|veth|tun|tap|wg|bond|vxlan|flannel|cali|ppp|enp|eno|ens|wlp|hsn)\d\w{0,8}|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,10}"
+    r"|(?:\d+d)?\d+h\d+m(?:\d+s)?|\d+d\d+h|\d+m\d+s|\d+(?:\u03bc|\u00b5)s|(?:x\d+)+|mt\d+(?:x\d+)+|m\d+n\d+k\d+|fp\d+[a-z]\d[a-z]\d+|py\d*h[0-9a-f]{6,8}|tmp(?=[a-z_]*\d)\w{4,8}",
     re.I,
 )
 """Sizes, targets, builds, addresses of memory: a number with a few letters."""
@@ -20,7 +20,7 @@ SHAPE = regex(
 _HEX = regex(r"[0-9a-fA-F]{5,}")
 _HASH_BEFORE = regex(
     r"(?:commit|index|revision|rev|sha\d*|git|hash|head|build(?:id| ?id)?|branch|merge|checkout|digest|snapshots?|blobs?|tree|blob|compare|md5|crc|version|local|image|etag"
-    r"|\+g|-g|@|\.git|fw|ucode|vbios|checksum|sum|addr(?:ess)?|at|rip|r\d\d|r[a-z]{2}|cr\d|code|\.\.|fault|ptr|handle|pc|flags?|mask|status|offset|value|size|0x|#)\W{0,6}(?:\w{0,12}[ /:=])?$",
+    r"|\+g|-g|@|\.git|fw|ucode|vbios|checksum|sum|addr(?:ess)?|at|rip|r\d\d|r[a-z]{2}|cr\d|code|\.\.|fault|ptr|handle|pc|flags?|mask|status|offset|value|size|0x|#|/tmp/[a-z]+-)\W{0,6}(?:\w{0,12}[ /:=])?$",
     re.I,
 )
 _DIGEST_BEFORE = regex(
@@ -35,7 +35,7 @@ def is_hash(here: Around) -> bool:
     if not _HEX.fullmatch(here.word):
         return False
     if len(here.word) > 20:
-        return _DIGEST_BEFORE.search(here.before) is not None
+        return _DIGEST_BEFORE.search(here.before) is not None or "/.cache/" in here.begin
     return bool(
         _HASH_BEFORE.search(here.before) or _VERSION.search(here.before) or (len(here.word) <= 10 and here.before.endswith("("))
     )
@@ -75,7 +75,7 @@ def is_product(here: Around) -> bool:
     )
 
 
-PART = regex(r"1\d\d-[A-Z0-9]{5,12}-\w{1,4}|[A-Z]{2,4}-[0-9A-Z]{3,5}")
+PART = regex(r"(?i:cve)-\d{4}-\d{4,7}|1\d\d-[A-Z0-9]{5,12}-\w{1,4}|[A-Z]{2,4}-[0-9A-Z]{3,5}")
 """Numbers of boards and of their firmware: `113-D1650600-X63`, `MS-7D78`."""
 
 

@@ -23,6 +23,10 @@ def _any_test(here: Around) -> bool:
 
 
 _CALL = regex(r"\((?!\d|uid)")
+_INSTRUCTION = regex(
+    r"(?:[vs]|ds|buffer|flat|global|image|scratch|tbuffer)_[a-z0-9_]*(?:(?:[biuf]\d{1,3}|x\d|dwordx?\d?|cnt|co)(?:_e\d\d|_co|_sdwa|_dpp)?)"
+)
+"""Of a GPU: `v_lshlrev_b32_e32`."""
 _SYMBOL = regex(r"::|(?:^|\W)_Z[A-Z0-9]|\+0x[0-9a-f]+|(?:^|\W)(?:Cijk|mha|gemm|void|igemm|ck)_")
 _FRAME = regex(r"(?:-----(?:BEGIN|END) |, in |\bdef |\bclass |\bin function '?|symbol:? '?|undefined reference to [`'])\Z")
 _TO_DOTTED = regex(r"(?s:.*[^\w.])?")
@@ -35,12 +39,23 @@ _MODULE = regex(
 """A module of a package that everybody uses."""
 
 
+_DOTTED = regex(r"([a-z]\w*)(?:\.[A-Za-z_]\w*){2,6}[:,.)\]]?")
+
+
+def _is_module(chunk: str) -> bool:
+    """A module below a package of the field: one of its names is of words that an underscore joins, as no host's is."""
+    path = _DOTTED.fullmatch(chunk)
+    return path is not None and "_" in chunk.strip("_") and path[1] in field_words()
+
+
 def _is_code(here: Around) -> bool:
     """A function, a member of a C++ name, a symbol of an object file."""
     called = _CALL.match(here.after) and (here.before[-1:] in "._ \t(=," or not here.before)
     if called or here.after.startswith("::") or _SYMBOL.search(here.chunk):
         return True
-    if "." in here.begin and _MODULE.fullmatch(here.chunk):
+    if "." in here.begin and (_MODULE.fullmatch(here.chunk) or _is_module(here.chunk)):
+        return True
+    if "_" in here.name and _INSTRUCTION.fullmatch(here.name):
         return True
     end = len(here.before) - len(tail(here.before, _TO_DOTTED))
     return _FRAME.search(here.before, max(0, end - 30), end) is not None
@@ -113,7 +128,12 @@ def _is_constant(here: Around) -> bool:
     name = here.name
     if "_" in name and _SHOUTED.fullmatch(name) and name.split("_")[0].casefold() in field_words():
         return True
+    if name.isupper() and (here.before.endswith(("$", "${")) or _NUMBER_IS.match(here.behind)):
+        return True
     return here.behind[:1] == "=" and here.behind[:2] != "==" and "://" not in here.chunk and "@" not in here.chunk
+
+
+_NUMBER_IS = regex(r" = \d")
 
 
 _KERNEL = regex(r"^(?:.{0,60}kernel: ?)?\[ *\d+\.\d{6}\]|^.{0,60} kernel:|^<\d>\[")
@@ -121,8 +141,20 @@ _KERNEL = regex(r"^(?:.{0,60}kernel: ?)?\[ *\d+\.\d{6}\]|^.{0,60} kernel:|^<\d>\
 
 def _is_of_kernel(here: Around) -> bool:
     """A driver or a device in a line of the kernel, unless it is a number of one device."""
+    if _is_loaded_module(here.line):
+        return True
     named = here.word.isalpha() and not _OF_A_LOGIN.search(here.before)
     return (named or "Hardware Error" in here.line) and _KERNEL.match(here.line) is not None
+
+
+_LOADED = regex(r"^\w+ +(\d{4,9}) +-?\d{1,3}(?: (?:[\w,]|\[permanent\])*)?\s*$")
+_PAGE_SIZE = 4096
+
+
+def _is_loaded_module(line: str) -> bool:
+    """A row of `lsmod`: the size of a module is a number of whole pages."""
+    row = _LOADED.match(line)
+    return row is not None and int(row[1]) % _PAGE_SIZE == 0
 
 
 _OF_A_LOGIN = regex(
@@ -139,7 +171,7 @@ def _is_key(here: Around) -> bool:
     return _KEY.match(here.after) is not None and here.before.rpartition('"')[0].rstrip()[-1:] in ("", ",", "{", "[")
 
 
-_OPTION = regex(r"(?:^|[\s\"'`(\[|=])(?:--[\w-]*|-(?![upUPlh])\w*)$")
+_OPTION = regex(r"(?:^|[\s\"'`(\[|=])(?:--[\w-]*|-(?![upUPlh])\w*|-[Wfm][\w=-]*)$")
 
 
 def _is_option(here: Around) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
 
@@ -54,10 +55,32 @@ def known_to(run: str) -> int:
     parts = pieces(run)
     if len(parts) == 1:
         return whole
+    if _is_class(parts):
+        return FIELD
     numbers = [p for p in parts if p.isdigit()]
     if len(numbers) > 2 or (numbers and len(parts) > 4) or any((n[0] == "0" and len(n) > 1) or len(n) > 4 for n in numbers):
         return whole
     return FIELD if all(p.isdigit() or len(p) == 1 or _word_of(p.casefold()) == FIELD for p in parts) else whole
+
+
+_CLASSES = frozenset((
+    "adapter", "attention", "backend", "backward", "block", "builder", "cache", "callback", "cell", "config", "context", "conv", "dataset", "decoder", "embedder", "embedding",
+    "embeddings", "encoder", "engine", "error", "exception", "executor", "extractor", "factory", "filter", "forward", "function", "generation", "generator", "handler", "head",
+    "helper", "impl", "info", "input", "kernel", "layer", "layers", "linear", "lm", "loader", "loss", "manager", "mapping", "method", "mixin", "mlp", "mode", "model", "module", "norm",
+    "op", "optimizer", "options", "output", "parameter", "params", "parser", "pass", "pipeline", "plugin", "policy", "process", "processor", "projection", "provider", "proxy",
+    "quantizer", "reader", "registry", "request", "runner", "sampler", "scheduler", "seq", "state", "stats", "strategy", "stream", "task", "tensor", "tokenizer", "trainer", "transform",
+    "transformer", "type", "utils", "warning", "weight", "weights", "worker", "wrapper", "writer",
+))  # fmt: skip
+"""What the classes of a program are, by the last words of their names."""
+
+
+def _is_class(parts: Sequence[str]) -> bool:
+    """Whether the parts of a word are those of a class: `Triton`, `Int`, `8`, `Scaled`, `MM`, `Linear`, `Kernel`. Its words are known, in capitals."""
+    named = [p for p in parts if len(p) > 1 and not p.isdigit()]
+    if sum(len(p) > 2 for p in named) < 2 or not all(p[0].isupper() for p in named) or not _CLASSES & {p.casefold() for p in named[-2:]}:
+        return False
+    held = [_word_of(p.casefold()) for p in named]
+    return all(held) and (len(named) > 2 or FIELD in held)
 
 
 def _word_of(word: str) -> int:
