@@ -62,7 +62,7 @@ def cisco_macs(text: str) -> Spans:
 
 _QUAD = regex(r"\.(?<=\d\.)\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w.+~-]|\.\d)|\.(?<=\d\.)\d{1,3}\.\d{1,3}\.\d{1,3}(?=\.(?:\s|$))")
 _VERSION_BEFORE = regex(
-    r"(?:[<>=!~]=|[<>~^@]|[\w+~.-]|\b(?:version|ver|release|rocm|hip|hsa|driver|amdgpu|firmware|kernel|python|torch|library|adrenalin|cmake"
+    r"(?:[<>=!~]=|[<>~^@]|[\w+~.-]|(?:\b|_)(?:version|ver|release|rocm|hip|hsa|driver|amdgpu|firmware|kernel|python|torch|library|adrenalin|cmake"
     r"|chrome|chromium|build|revision|rev|smc|vbios|bios|amdsmi|smi|triton|package|tool|clang|gcc|llvm|windows|ubuntu|sdk|runtime|installed)"
     r"\b[\w\s]{0,12}[\"')]*\s*[:=]?\s*[\"'(]?v?)$",
     re.I,

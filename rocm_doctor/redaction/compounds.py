@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.around import tail
-from rocm_doctor.redaction.known import compounds, words
+from rocm_doctor.redaction.known import compounds, field_words, words
 from rocm_doctor.redaction.products import PART
 from rocm_doctor.redaction.sentences import is_english
 from rocm_doctor.redaction.vocabulary import FIELD, MOST, known_to
@@ -87,7 +87,7 @@ _LINKS = frozenset(("a", "and", "as", "for", "from", "in", "into", "of", "on", "
 def is_known_compound(compound: str) -> bool:
     """Whether words joined by hyphens are a term of the field, a part number or a figure of speech: `self-hosted`, not `granite-nas`."""
     low = _PLACE_IN_LIST.sub("", compound.casefold())
-    if "-" not in low or low in compounds() or PART.fullmatch(compound):
+    if "-" not in low or low in compounds() or low in field_words() or PART.fullmatch(compound):
         return True
     parts = low.split("-")
     if len(parts) > 2 and _LINKS & set(parts[1:-1]):

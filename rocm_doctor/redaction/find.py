@@ -29,13 +29,14 @@ _SPACED_LOG = regex(r"-(?<=\d{4}-)\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})? ([A-Z
 _ID_WORDS = ("serial", "unique", "machine", "boot_id", "boot-id", "boot id", "asset")
 _SERIAL = Pattern(
     r"(?i:serial(?:[ _-]?(?:number|no|num))?|unique[ _-]?id|machine[ _-]?id|boot[ _-]?id|asset[ _-]?tag)"
-    r"[\"']?\s*(?:[:=]\s*|\s)[\"']?(?:GPU-)?(?P<serial>(?:0x)?[A-Za-z0-9][A-Za-z0-9-]{5,60})(?![\w:.])"
+    r"[\"']?\s*(?:[:=]\s*|\s)[\"']?(?:GPU-)?(?P<serial>(?:0x)?[A-Za-z0-9][A-Za-z0-9-]{5,60}(?: (?=[A-Z]*\d)[A-Z0-9]{3,12}(?=[ \t]*(?:\r?\n|\Z)))?)(?![\w:.])"
 )
 
 
 def every_rule() -> list[Rule]:
     """The rules of all modules: where two find the same place, either may name it."""
     from rocm_doctor.redaction import (  # not for `hosts`, which every pasted text asks for
+        chats,
         fields,
         folders,
         persons,
@@ -44,7 +45,7 @@ def every_rule() -> list[Rule]:
     )
 
     serial = Rule(_ID_WORDS, _SERIAL, accept=lambda m: addresses.identifies(m["serial"]))
-    places = (people.PROMPTS, people.PEOPLE, persons.PERSONS, folders.FOLDERS, machines.MACHINES, prose.PROSE)
+    places = (people.PROMPTS, people.PEOPLE, persons.PERSONS, folders.FOLDERS, machines.MACHINES, prose.PROSE, chats.CHATS)
     return [*chain(*places), *fields.rules(), *secrets.rules(), serial]
 
 

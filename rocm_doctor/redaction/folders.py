@@ -42,7 +42,12 @@ def _pieces(name: str) -> list[str]:
     return [p for p in re.split(r"[\W\d_]+", name.casefold()) if len(p) > 2]
 
 
+_KEYS = r"(?:id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|config|known_hosts|authorized_keys2?|environment|rc|agent)(?:\.pub|\.old|\.d)?(?![\w.-])"
+"""Files in `.ssh` that everyone has."""
+
+
 FOLDERS = (
+    Rule((".ssh/", ".ssh\\"), Pattern(rf"\.ssh[\\/](?!{_KEYS})(?P<account>[A-Za-z0-9][\w.-]{{2,60}})")),
     Rule(
         ("/home", "/users", "/user/", "/people/", "/nethome", "/userhome"),
         Pattern(

@@ -159,6 +159,7 @@ MACHINES = (
     Rule(("arn:aws",), Pattern(r"arn:aws[\w-]*:[\w-]*:[\w-]*:(?P<account>\d{12})(?::(?:user|role|assumed-role)/(?P<user>[\w.@/-]{1,100}))?(?::{2,3}(?P<bucket>[\w.-]{3,63}))?")),
     Rule(("arn:aws:s3:::",), Pattern(r"arn:aws:s3:::(?P<bucket>[\w.-]{3,63})")),
     Rule((".dkr.ecr",), Pattern(r"(?P<account>\d{12})\.dkr\.ecr[\w.-]*"), "word"),
+    Rule(("api.",), Pattern(r"api\.(?!github)[\w.-]{1,80}/(?:[\w.-]{1,60}/){0,4}?[a-z][a-z_-]{2,30}s/(?P<serial>\d{6,20})(?![\w.])")),
     Rule(("projects/",), Pattern(r"projects/(?P<account>[a-z][\w-]{4,40})/(?:locations|zones|global|instances|regions|secrets|buckets|subscriptions|topics)")),
     Rule(("docker pull ", "docker push ", "podman pull ", "podman push ", "docker login ", "image: "), Pattern(r"(?:\w+ \w+|[Ii]mage:)\s{1,16}[\"']?(?P<host>[A-Za-z][\w-]*(?:\.[\w-]+)+(?::\d+)?)(?=/|\s|$)"), accept=lambda m: not is_public(m["host"].split(":")[0].casefold())),
     Rule(("essid:", "ssid:", "ssid=", "ssid "), Pattern(r"(?<![A-Za-z])e?ssid[:= ]{1,3}\"(?P<network>[^\"\n<>]{1,32})\"|(?<![A-Za-z])e?ssid\s?[:=]\s{0,8}(?P<network2>[^\s\"<>:][^\n\"<>]{0,31})", re.I), learn=False),

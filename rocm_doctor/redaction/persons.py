@@ -12,7 +12,7 @@ from rocm_doctor.redaction.rules import Pattern, Rule
 _WORDS = r"[^\s<>\"'()@,:;|/\\][^\n<>\"'()@,:;|/\\]{0,58}[^\s<>\"'()@,:;|/\\]"
 _FULL = r"[^\W\d_][\w'\u2019.-]{0,40}(?: [^\W\d_][\w'\u2019.-]{0,40}){0,4}"
 """A name of up to five words in any script."""
-_CAPITAL = r"[^\W\d_a-z][^\W\d_]{2,30}(?:-[^\W\d_]{2,30})?"
+CAPITAL = r"[^\W\d_a-z][^\W\d_]{2,30}(?:-[^\W\d_]{2,30})?"
 _CLOSINGS = (
     "regards", "cheers", "thanks", "thank you", "sincerely", "best wishes", "best", "yours", "gr\u00fc\u00dfe", "gruss", "gru\u00df", "mfg",
     "dank", "cordialement", "merci", "salutations", "saludos", "gracias", "atentamente", "abra\u00e7os", "obrigado", "obrigada",
@@ -129,25 +129,20 @@ PERSONS = (
         accept=_named,
     ),
     Rule(_TITLES, Pattern(rf"(?i:{_any(_TITLES)}) ?(?P<user>[A-Z\u00c0-\u00de][\w'\u2019-]{{2,30}}(?: [A-Z\u00c0-\u00de][\w'\u2019-]{{2,30}})?)"), sure=False),
-    Rule(("** \u2014 ", "** - "), Pattern(r"\*\*(?P<user>[\w.]{2,32})\*\* [\u2014-] (?:Today|Yesterday|\d)"), "line"),
-    Rule((" am]", " pm]", "0]", "1]", "2]", "3]", "4]", "5]", "6]", "7]", "8]", "9]"), Pattern(r"^\[\d{1,2}:\d\d(?::\d\d)?(?: [AaPp][Mm])?\] <?(?P<user>[A-Za-z][\w.]{1,31}(?:#\d{4})?)>?:? "), "line", sure=False),
-    Rule(("#",), Pattern(r"(?<![\w.#])(?P<user>[A-Za-z][\w.]{2,31}#\d{4})(?!\w)"), "line"),
     Rule(
         (" am ", " is ", "soy ", "llamo ", "ich bin ", "hei\u00dfe ", "hier ist ", "je suis ", "m'appelle ", "mi chiamo "),
-        Pattern(rf"(?:[Tt]his is|\bI am|[Mm]y name is|[Ss]oy|[Mm]e llamo|[Ii]ch bin|hei\u00dfe|[Hh]ier ist|[Jj]e suis|m'appelle|[Mm]i chiamo) (?P<user>{_CAPITAL} {_CAPITAL})(?= (?:from|of|at|in|and|del?|des?|du|von|vom|aus|dell[ao]|und|et|y|e)\b|[,.!(\n]|$)", re.M),
+        Pattern(rf"(?:[Tt]his is|\bI am|[Mm]y name is|[Ss]oy|[Mm]e llamo|[Ii]ch bin|hei\u00dfe|[Hh]ier ist|[Jj]e suis|m'appelle|[Mm]i chiamo) (?P<user>{CAPITAL} {CAPITAL})(?= (?:from|of|at|in|and|del?|des?|du|von|vom|aus|dell[ao]|und|et|y|e)\b|[,.!(\n]|$)", re.M),
         "line",
         sure=False,
         accept=_unusual,
     ),
     Rule(
         (" from ", " of ", " at ", " von ", " aus ", " del ", " de "),
-        Pattern(rf"(?:[Tt]his is|I am|[Mm]y name is|[Ss]oy|[Ii]ch bin|[Jj]e suis) {_CAPITAL} {_CAPITAL} \w+ (?P<account>{_CAPITAL}(?: {_CAPITAL}){{0,2}})"),
+        Pattern(rf"(?:[Tt]his is|I am|[Mm]y name is|[Ss]oy|[Ii]ch bin|[Jj]e suis) {CAPITAL} {CAPITAL} \w+ (?P<account>{CAPITAL}(?: {CAPITAL}){{0,2}})"),
         "line",
         accept=lambda m: not set(m["account"].casefold().split()) & words(),
     ),
-    Rule(("@",), Pattern(r"@(?P<user>[\w.-]{2,40}) (?:on|in|auf|sur|en) (?:slack|mattermost|discord|teams|matrix|telegram|mastodon)\b", re.I)),
-    Rule(("@",), Pattern(rf"\((?P<user>{_CAPITAL} {_CAPITAL}), ?[\w.+-]+@|@[\w.-]+ \((?P<user2>{_CAPITAL} {_CAPITAL})\)"), "line", sure=False),
-    Rule((" am", " pm"), Pattern(rf"^(?P<user>{_CAPITAL} {_CAPITAL}) {{1,3}}\d{{1,2}}:\d\d [AP]M\s*$"), "line", sure=False),
+    Rule(("@",), Pattern(rf"\((?P<user>{CAPITAL} {CAPITAL}), ?[\w.+-]+@|@[\w.-]+ \((?P<user2>{CAPITAL} {CAPITAL})\)"), "line", sure=False),
     Rule(
         ("my account", "my user", "my login", "mi usuario", "mein benutzer", "mon compte"),
         Pattern(r"(?:my|mi|mein|mon) [a-z]{4,12}(?: ?name)?(?: (?:there|here|on \w+))? (?:is|es|ist|est):? [\"'`]?(?P<user>[A-Za-z_][\w.-]{2,40})", re.I),
@@ -155,7 +150,7 @@ PERSONS = (
     ),
     Rule(
         (" gmbh", " sas", " sarl", " s.r.l", " b.v.", " e.v."),
-        Pattern(rf"(?P<account>{_CAPITAL}(?: {_CAPITAL}){{0,3}} (?:GmbH|SAS|SARL|S\.r\.l\.|B\.V\.|e\.V\.))"),
+        Pattern(rf"(?P<account>{CAPITAL}(?: {CAPITAL}){{0,3}} (?:GmbH|SAS|SARL|S\.r\.l\.|B\.V\.|e\.V\.))"),
         "line",
         accept=lambda m: m["account"].split()[0].casefold() not in words(),
     ),
@@ -188,7 +183,7 @@ PERSONS = (
     Rule(_BODIES, Pattern(rf"(?P<account>{_HAN}{{2,12}}?(?:{_any(_BODIES)})|(?:\u682a\u5f0f\u4f1a\u793e|\uc8fc\uc2dd\ud68c\uc0ac) ?[^\s,.\u3001\u3002]{{2,12}})"), "line", accept=_has_name),
     Rule(
         (" street", " st ", " st.", " st,", " rd ", " rd.", " rd,", " road", " ave ", " ave.", " ave,", " avenue", " lane", " drive", " court", " square", " boulevard", " blvd", " terrace", " way,"),
-        Pattern(rf"(?<![\w.])(?P<place>\d{{1,5}}[A-Za-z]?(?: {_CAPITAL}){{1,4}} (?:St|Street|Rd|Road|Ave|Avenue|Lane|Ln|Drive|Dr|Way|Court|Ct|Square|Place|Blvd|Boulevard|Terrace)\b\.?(?:,? (?:Apt|Suite|Unit|Floor|#)\.? ?\w+)?)"),
+        Pattern(rf"(?<![\w.])(?P<place>\d{{1,5}}[A-Za-z]?(?: {CAPITAL}){{1,4}} (?:St|Street|Rd|Road|Ave|Avenue|Lane|Ln|Drive|Dr|Way|Court|Ct|Square|Place|Blvd|Boulevard|Terrace)\b\.?(?:,? (?:Apt|Suite|Unit|Floor|#)\.? ?\w+)?)"),
         "line",
     ),
     Rule(
@@ -212,11 +207,5 @@ PERSONS = (
     ),
     Rule(("born", "birth", "geboren", "dob"), Pattern(r"(?:born|birth\w*|geboren|dob)[ :]{1,3}(?:on |am )?(?P<serial>\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}-\d\d-\d\d)", re.I)),
     Rule(("@",), Pattern(r"(?<![\w@/.:=+-])@(?P<user>[A-Za-z][\w-]{2,38})(?![\w(@/.:=])(?=[ ,.!?)]|$)"), "line", accept=_mentioned),
-    Rule(
-        ("discord.gg/", "discord.com/invite/", "zoom.us/j/", "keybase.io/", "t.me/", "linkedin.com/in/", "twitter.com/", "instagram.com/", "facebook.com/", "orcid.org/", "meet.google.com/", "ntfy.sh/", "signal.me/", "wa.me/", "calendly.com/"),
-        Pattern(r"[\w.]+(?:/(?:invite|j|in))?/(?P<account>[\w.@-]{3,60})"),
-        learn=False,
-    ),
-    Rule(("chat-id", "chat_id", "chatid"), Pattern(r"chat[-_]?id[\"']?[ =:]{1,3}[\"']?(?P<phone>-?\d{8,15})", re.I)),
     Rule(("(at)", "[at]", " at)", "(\u00e4t)"), Pattern(r"(?P<email>[\w.+-]{1,60} ?[(\[] ?(?:at|\u00e4t) ?[)\]] ?[\w-]{1,60}(?: ?(?:\.|[(\[] ?dot ?[)\]]) ?[\w-]{1,60}){1,4})", re.I), "line"),
 )  # fmt: skip

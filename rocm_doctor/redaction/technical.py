@@ -10,6 +10,7 @@ from rocm_doctor.redaction import products
 from rocm_doctor.redaction.around import Around, around, tail
 from rocm_doctor.redaction.known import field_words, known
 from rocm_doctor.redaction.sentences import is_foreign
+from rocm_doctor.redaction.vocabulary import is_known
 
 
 def is_around(text: str, start: int, end: int) -> bool:
@@ -126,8 +127,10 @@ _SHOUTED = regex(r"[A-Z0-9_]+")
 def _is_constant(here: Around) -> bool:
     """A variable of the environment, an error's or an option's name: `MIOPEN_FIND_QUUX=`, `HSA_STATUS_QUUX`."""
     name = here.name
-    if "_" in name and _SHOUTED.fullmatch(name) and name.split("_")[0].casefold() in field_words():
-        return True
+    if "_" in name and _SHOUTED.fullmatch(name):
+        first, *others = name.casefold().split("_")
+        if first in field_words() or (len(others) > 2 and all(is_known(word, joined=True) for word in others)):
+            return True
     if name.isupper() and (here.before.endswith(("$", "${")) or _NUMBER_IS.match(here.behind)):
         return True
     return here.behind[:1] == "=" and here.behind[:2] != "==" and "://" not in here.chunk and "@" not in here.chunk

@@ -30,13 +30,18 @@ def unknown(text: str, found: Sequence[Found], words: set[str]) -> Iterator[Foun
     taken = _Taken(found)
     places = (_words(text, words), _hosts(text), unknown_compounds(text), _in_sentences(text, words), _folders(text))
     for start, end, kind in chain.from_iterable(places):
-        if text[end : end + 1] == "<" and PSEUDONYM.match(text, end):
-            continue  # `enx<mac-1>`
+        if (text[end : end + 1] == "<" and PSEUDONYM.match(text, end)) or PSEUDONYM.match(text, max(0, start - 1)):
+            continue  # `enx<mac-1>`, `<host-10>`
         if not taken.at(start, end) and (kind in ("host", "account") or not technical.is_around(text, start, end)):
             yield Found(
                 *(_whole_host(text, start, end) if kind == "word" else (start, end)),
                 kind if kind in ("host", "account") else "name",
+                learn=not _NUMBER_OF_A_PART.fullmatch(text, start, end),
             )
+
+
+_NUMBER_OF_A_PART = regex(r"[A-Z]{1,3}\d{5,8}")
+"""What is one behind a label may stand in a serial number, too."""
 
 
 _TOO_MANY = 40_000
@@ -72,8 +77,14 @@ def _words(text: str, words: set[str]) -> Iterator[Place]:
     if len(strange) < MOST_MISTAKES:
         known |= {word: SPOKEN for word in strange if is_variant(word) or is_misspelt(word)}
     for run in RUN.finditer(text) if known else ():
-        if run[0] in known and (known[run[0]] < SPOKEN or _is_joined(text, *run.span())):
+        if run[0] in known and (known[run[0]] < SPOKEN or _is_joined(text, *run.span())) and not _is_after_escape(text, run):
             yield *run.span(), "word"
+
+
+def _is_after_escape(text: str, run: re.Match[str]) -> bool:
+    """Whether the first letter of a run is the end of a line, as JSON writes it: `\\nhipblaslt error`."""
+    start = run.start()
+    return text[start - 1 : start] == "\\" and run[0][0] in "nrt" and known_to(run[0][1:]) == FIELD
 
 
 def _hosts(text: str) -> Iterator[Place]:

@@ -77,7 +77,11 @@ _CLASSES = frozenset((
 def _is_class(parts: Sequence[str]) -> bool:
     """Whether the parts of a word are those of a class: `Triton`, `Int`, `8`, `Scaled`, `MM`, `Linear`, `Kernel`. Its words are known, in capitals."""
     named = [p for p in parts if len(p) > 1 and not p.isdigit()]
-    if sum(len(p) > 2 for p in named) < 2 or not all(p[0].isupper() for p in named) or not _CLASSES & {p.casefold() for p in named[-2:]}:
+    if (
+        sum(len(p) > 2 for p in named) < 2
+        or not all(p[0].isupper() for p in named)
+        or not _CLASSES & {p.casefold() for p in named[-2:]}
+    ):
         return False
     held = [_word_of(p.casefold()) for p in named]
     return all(held) and (len(named) > 2 or FIELD in held)
