@@ -74,7 +74,9 @@ def test_the_wrong_torch_in_an_environment_for_amd(tmp_path: Path, files: dict[s
 
 
 def test_what_a_library_lacks_can_be_done_without(tmp_path: Path) -> None:
-    files = {"requirements-rocm.txt": "--index-url https://download.pytorch.org/whl/rocm6.3\ntorch==2.9.1\nbitsandbytes\n"}
+    files = {
+        "requirements-rocm.txt": "--extra-index-url https://download.pytorch.org/whl/rocm6.3\ntorch==2.9.1+rocm6.3\nbitsandbytes\n"
+    }
     assert said(report(tmp_path, files, gpu="gfx906")) == [("lib.bitsandbytes", "warning", "requirements-rocm.txt:3")]
 
 

@@ -679,7 +679,7 @@ def test_jobs_of_gitlab(tmp_path: Path) -> None:
     ({"Dockerfile": f"FROM {IMAGE}\nRUN cmake -S . -B b -DAMDGPU_TARGETS=gfx1151\n"}, {"arch.not-in-build"}),
     ({"requirements.txt": "--index-url https://rocm.nightlies.amd.com/v2/gfx1151/\ntorch\n"}, {"arch.not-in-build"}),
     ({"requirements.txt": "--index-url https://rocm.nightlies.amd.com/v2/gfx110X-all/\ntorch\n"}, set()),
-    ({"requirements-rocm.txt": f"--index-url {ROCM}\ntorch==2.9.1\nonnxruntime-gpu\n"}, {"version.package-mismatch"}),
+    ({"requirements-rocm.txt": f"--extra-index-url {ROCM}\ntorch==2.9.1\nonnxruntime-gpu\n"}, {"version.package-mismatch"}),
 ])  # fmt: skip
 def test_places(tmp_path: Path, files: dict[str, str], ids: set[str]) -> None:
     assert {i for i, _, _ in said(report(tmp_path, files))} == ids

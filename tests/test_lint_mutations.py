@@ -121,7 +121,7 @@ dependencies:
   - python=3.12
   - pip
   - pip:
-      - --index-url https://download.pytorch.org/whl/rocm6.3
+      - --extra-index-url https://download.pytorch.org/whl/rocm6.3
       - torch==2.9.1
       - peft
 """,
@@ -215,7 +215,7 @@ def test_a_planted_fault_is_found_at_its_line(fault: tuple[str, str, str, str, s
 
 def test_a_planted_fault_that_is_only_a_note(tmp_path: Path) -> None:
     """A list that loses its ROCm index is for no one in particular, and another environment is for AMD: nobody can tell."""
-    files = {**TRAIN, E: TRAIN[E].replace("      - --index-url https://download.pytorch.org/whl/rocm6.3\n", "")}
+    files = {**TRAIN, E: TRAIN[E].replace("      - --extra-index-url https://download.pytorch.org/whl/rocm6.3\n", "")}
     found = report(tmp_path, files, gpu="gfx906", rocm="6.3")
     assert said(found) == []
     assert OTHER in {f.id for f in found.findings}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.lint.declared import Environment, Requirement, Target
 from rocm_doctor.lint.rules.findings import field_reading, target_reading
-from rocm_doctor.lint.rules.indexes import Torch, meant, pinned, said
+from rocm_doctor.lint.rules.indexes import Torch, is_rebuild, meant, pinned, said
 from rocm_doctor.lint.rules.torch_state import image_facts, last_state, system_rocm
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown
@@ -38,7 +38,7 @@ def snapshot_of(environment: Environment, target: Target, matrix: Matrix) -> Sna
 
 
 def _version_of(r: Requirement) -> Fact:
-    version = pinned(r.spec)
+    version = "" if is_rebuild(r) else pinned(r.spec)
     return Fact(version or Unknown("not-declared", f"pin {r.name}"), (r.place.reading(),))
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import msgspec
 
 from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
-from rocm_doctor.lint.rules.indexes import Source, meant, sources
+from rocm_doctor.lint.rules.addresses import Source
+from rocm_doctor.lint.rules.indexes import meant, sources
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Row
 

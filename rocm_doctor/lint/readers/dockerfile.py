@@ -115,7 +115,7 @@ _NAMES_PYTHON = regex(r"""python-?(3\.\d{1,2})\b|--python[= ]["']?(3\.\d{1,2})|p
 # The Python that a system brings: https://packages.ubuntu.com/python3 and https://packages.debian.org/python3
 _OF_SYSTEM = ((r"ubuntu[:-]?20\.04|focal", "3.8"), (r"ubuntu[:-]?22\.04|jammy", "3.10"), (r"ubuntu[:-]?24\.04|noble", "3.12"),
               ("bookworm", "3.11"), ("trixie", "3.13"))  # fmt: skip
-_OF_TAG = regex(r"(?:^|/)python:(3\.\d{1,2})\b|py(3\.\d{1,2})\b|python(3\.\d{1,2})\b")
+_OF_TAG = regex(r"(?:^|/)python:(3\.\d{1,2})\b|py(3\.\d{1,2})(?!\d)|python(3\.\d{1,2})(?!\d)")
 
 
 def _python(stage: Stage, by_name: dict[str, Stage], image: Setting, context: shell.Context) -> Setting | None:

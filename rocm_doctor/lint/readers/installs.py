@@ -201,8 +201,16 @@ _FLAGS = frozenset((
 ))  # fmt: skip
 
 
-def container(argv: list[str], place: Place) -> Container:
-    """A `docker run`: its options up to the image, which is the first word that is not an option."""
+class _Run(NamedTuple):
+    """The words of a `docker run`: its options up to the image, the image, and what is run in it."""
+
+    options: list[tuple[str, str]]
+    image: str
+    command: str
+
+
+def _run(argv: list[str]) -> _Run:
+    """The options of a `docker run` up to the image, which is the first word that is not an option."""
     options: list[tuple[str, str]] = []
     rest = iter(argv)
     image = ""
@@ -221,6 +229,24 @@ def container(argv: list[str], place: Place) -> Container:
             # Behind a variable that is not known, a word that is not an image is the command: the variable was the image.
             image = word if re.search(r"[/:]", word) or not any(o == "?" for o, _ in options) else ""
             break
+    return _Run(options, image, " ".join(rest))
+
+
+# Where pip and uv look for packages in a container is not where they look in the script that starts it.
+_OF_INSTALLERS = regex(r"(?:PIP|UV)_")
+
+
+def given(argv: list[str], place: Place) -> Iterator[Setting]:
+    """The variables that a `docker run` sets in its container."""
+    for option, value in _run(argv).options:
+        name, equals, rest = value.partition("=")
+        if option in ("-e", "--env") and equals and not _OF_INSTALLERS.match(name):
+            yield Setting(name, rest.strip("\"'"), place)
+
+
+def container(argv: list[str], place: Place) -> Container:
+    """The container that a `docker run` starts."""
+    options, image, command = _run(argv)
     devices = tuple(v for o, v in options if o == "--device")
     volumes = [v for o, v in options if o in ("-v", "--volume", "--mount")]
     single = dict(options)
@@ -238,5 +264,5 @@ def container(argv: list[str], place: Place) -> Container:
         single.get("--ipc", ""),
         "--privileged" in single or opaque or any(v.startswith("/dev:") for v in volumes),
         single.get("--gpus", "") or ("nvidia" if single.get("--runtime") == "nvidia" else ""),
-        bool(devices) or bool(_GPU_WORDS.search(image) and (_TRAINS.search(" ".join(rest)) or not image)),
+        bool(devices) or bool(_GPU_WORDS.search(image) and (_TRAINS.search(command) or not image)),
     )

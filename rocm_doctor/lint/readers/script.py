@@ -14,7 +14,7 @@ from rocm_doctor.lint.declared import REPLACED_BLAS, UNKNOWN_LIST, Index, Place,
 from rocm_doctor.lint.environments.branches import runs, targets
 from rocm_doctor.lint.readers import bash, shell
 from rocm_doctor.lint.readers.files import joined
-from rocm_doctor.lint.readers.installs import container, install
+from rocm_doctor.lint.readers.installs import container, given, install
 
 _ASSIGN = regex(r"([A-Za-z_]\w*)=(.*)", re.S)
 MAX_COMMANDS, MAX_TEXT = bash.MAX_COMMANDS, bash.MAX_TEXT
@@ -153,7 +153,9 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
     elif argv[0] == "popd":
         context.names["WORKDIR"] = context.start or context.names["WORKDIR"]
     elif _CONTAINERS.fullmatch(argv[0]) and "run" in argv[1:3]:
-        found.containers.append(container(argv[argv.index("run") + 1 :], place))
+        started = argv[argv.index("run") + 1 :]
+        found.containers.append(container(started, place))
+        found.variables.extend(given(started, place))
     elif _CONTAINERS.fullmatch(argv[0]) and "build" in argv[1:3]:
         found.builds.extend(_built(argv[argv.index("build") + 1 :], context))
     elif _venv(argv, place, context, found):

@@ -13,8 +13,10 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Setting, Target
 from rocm_doctor.lint.environments.purpose import is_hosted
 from rocm_doctor.lint.environments.words import holds
+from rocm_doctor.lint.rules.addresses import holds_nothing
 from rocm_doctor.lint.rules.findings import found
-from rocm_doctor.lint.rules.indexes import holds_nothing, known_index
+from rocm_doctor.lint.rules.indexes import known_index
+from rocm_doctor.lint.rules.libraries import built_by
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Severity
@@ -30,7 +32,8 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
     """A build, or an index, that has no code for the target."""
     if not target.gpu:
         return
-    left = list(leaving_out(environment, target))
+    # Of a library that does not serve the GPU at all, the list of GPUs is not what is wrong.
+    left = [s for s in leaving_out(environment, target) if (library := built_by(s, matrix)) is None or target.gpu in library.gfx]
     # Where another of its builds has code for the GPU, what leaves it out is a part that may do without.
     part = any(covers(targets_of(s), target.gpu) for s in lists(environment))
     # A job builds for the GPU of its own runner or for a release, a default is one until the caller gives another, and a

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from rocm_doctor import versions
 from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
 from rocm_doctor.lint.rules.findings import found, required
 from rocm_doctor.lint.rules.indexes import Torch, admits, meant, of_local, pinned, said, sources
@@ -123,6 +124,49 @@ def triton(environment: Environment, target: Target, matrix: Matrix) -> Iterator
             )
 
 
+_NUMPY_2 = ("https://github.com/pytorch/pytorch/issues/132179", "https://github.com/pytorch/pytorch/issues/107302")
+
+
+def numpy(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A range of numpy that takes its newest release, beside a torch that was built with NumPy 1. A pinned one is a row of the catalog."""
+    state = last_state(environment, matrix, target)
+    python = own_or_asked(environment, target)
+    if state is None or state[2].build != "rocm" or not python or not versions.contains(">=3.9", python):
+        return
+    torch = state[2]
+    if not torch.version or not versions.contains("<2.3", torch.version):
+        return
+    last = next(
+        ((step, r) for step in reversed(environment.steps) for r in step.requirements if r.name == "numpy" and meant(r, target)),
+        None,
+    )
+    if last is None or pinned(last[1].spec) or not admits(last[1].spec, "2.0.2") or not admits(last[1].spec, "99"):
+        return
+    step, r = last
+    kept = not step.upgrade and environment.image is not None
+    older = any(
+        re.search(r"<|==|~=", other.spec) and other.name not in ("torch", "torchvision", "torchaudio")
+        for other in (*step.requirements, *step.constraints)
+    )
+    if kept or older:
+        return  # the image has one, or a release of that time bounds it
+    yield found(
+        matrix,
+        "version.package-mismatch",
+        environment,
+        target,
+        [r.place, torch.place],
+        row="",
+        severity="warning",
+        confidence="medium",
+        title=f"numpy{r.spec} takes NumPy 2, and torch {torch.version} was built with NumPy 1",
+        cause='torch before 2.3 cannot exchange arrays with NumPy 2 ("Numpy is not available").',
+        advice=required("numpy<2", r.place),
+        commands=(),
+        sources=_NUMPY_2,
+    )
+
+
 def outside(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """The target's Python outside of what the project allows: pip refuses to install it."""
     allowed = environment.python
@@ -147,13 +191,7 @@ def outside(environment: Environment, target: Target, matrix: Matrix) -> Iterato
 def pythons(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """The Python of the environment (or of the target) for which the chosen torch build has no wheel."""
     state = last_state(environment, matrix, target)
-    python = (
-        environment.python.value
-        if environment.python and environment.python.value[:1].isdigit()
-        else image_facts(environment.image.value).get("python", "")
-        if environment.image
-        else ""
-    )
+    python = _own_python(environment)
     given = (python or target.python).split(".")[:2]
     if state is None or state[0] is None or len(given) != 2:
         return
@@ -171,3 +209,16 @@ def pythons(environment: Environment, target: Target, matrix: Matrix) -> Iterato
             cause=f"Its wheels are for {', '.join(build.pythons)}.",
             sources=build.sources,
         )
+
+
+def _own_python(environment: Environment) -> str:
+    """The Python that an environment declares, or that its image is named for; empty where neither does."""
+    if environment.python and environment.python.value[:1].isdigit():
+        return environment.python.value
+    return image_facts(environment.image.value).get("python", "") if environment.image else ""
+
+
+def own_or_asked(environment: Environment, target: Target) -> str:
+    """The Python of an environment: its own, else that of the target. An image has one of its own, known or not."""
+    own = _own_python(environment)
+    return own if own or environment.image else target.python

@@ -8,7 +8,7 @@ from typing import Any
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Setting, Target
 from rocm_doctor.lint.rules.findings import found
-from rocm_doctor.lint.rules.indexes import meant
+from rocm_doctor.lint.rules.indexes import is_rebuild, meant
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Confidence, Finding, Severity
 from rocm_doctor.plan.catalog import known
@@ -196,7 +196,7 @@ def packages(environment: Environment, target: Target, matrix: Matrix) -> Iterat
     """Packages without any code for the target."""
     for step in environment.steps:
         for r in step.requirements:
-            if not meant(r, target):
+            if not meant(r, target) or is_rebuild(r):
                 continue
             if r.name == "bitsandbytes" and _no_wheel(target, matrix):
                 yield _no_bnb(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from rocm_doctor import versions
-from rocm_doctor.lint.declared import Container, Environment, Target
+from rocm_doctor.binaries.targets import covers
+from rocm_doctor.lint.declared import Container, Environment, Place, Target
+from rocm_doctor.lint.rules.built_for import lists, targets_of
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.torch_state import image_facts, image_parts, last_state, of_image, system_rocm
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.types import Support
+from rocm_doctor.matrix.types import Support, TorchBuild
 from rocm_doctor.model import Finding
+from rocm_doctor.rules.build import build_of
 
 _DEVICES = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html"
 
@@ -43,32 +46,84 @@ def base_image(environment: Environment, target: Target, matrix: Matrix) -> Iter
 
 def dropped(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """A ROCm release, of the base image or installed for the system, that no longer serves the target."""
-    image = environment.image
-    system = system_rocm(environment)
-    if system is not None:
-        rocm, place, what = system.value, system.place, "ROCm {} is installed"
-    elif _brings_rocm(environment, target, matrix):
-        return  # torch loads the ROCm of its own wheel, whatever the image has
-    elif image is not None and (release := release_of(image.value, matrix)):
-        rocm, place, what = release, image.place, "the base image has ROCm {}"
-    else:
-        return
-    word = last_word(rocm, target, matrix)
-    if word is not None and word.state in _AGAINST:
+    held = _system(environment, target, matrix)
+    word = last_word(held.rocm, target, matrix) if held else None
+    if held is not None and word is not None and word.state in _AGAINST:
         yield found(
             matrix,
             "arch.dropped-by-rocm",
             environment,
             target,
-            [place],
+            [held.place],
             severity="warning",
             confidence="medium",
-            title=f"{what.format(rocm)}, which no longer serves {target.gpu}",
+            title=f"{held.words}, which no longer serves {target.gpu}",
             cause=f"ROCm {word.since}: {word.words}",
             sources=word.sources,
             grade=word.grade,
             advice=f"Take a ROCm release that lists {target.gpu}.",
         )
+
+
+class _Held(NamedTuple):
+    """A ROCm release that an environment uses, where it is named, and how a finding calls it."""
+
+    rocm: str
+    place: Place
+    words: str
+
+
+def _system(environment: Environment, target: Target, matrix: Matrix) -> _Held | None:
+    """The ROCm of the system or the base image; None where there is none, or where torch loads the ROCm of its own wheel."""
+    if system := system_rocm(environment):
+        return _Held(system.value, system.place, f"ROCm {system.value} is installed")
+    if _brings_rocm(environment, target, matrix) or environment.image is None:
+        return None
+    release = release_of(environment.image.value, matrix)
+    return _Held(release, environment.image.place, f"the base image has ROCm {release}") if release else None
+
+
+def older_than_gpu(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A ROCm release from before the first one with code for the target: whatever is built with it has none."""
+    held = _system(environment, target, matrix)
+    first = _first_release(target, matrix)
+    if held is None or not first or versions.sort_key(held.rocm) >= versions.sort_key(first):
+        return
+    if any(covers(targets_of(s), target.gpu) for s in lists(environment)):
+        return  # whoever builds for the GPU has a compiler that knows it
+    state = last_state(environment, matrix, target)
+    if state and (build := build_of(matrix, state[2].local)) and build.gfx:
+        return  # which GPUs that torch has code for is judged by itself
+    yield found(
+        matrix,
+        "arch.not-in-build",
+        environment,
+        target,
+        [held.place],
+        row="",
+        severity="error" if state and state[0] is None else "warning",
+        title=f"{held.words}, and {target.gpu} begins with ROCm {first}",
+        cause=f"No build of PyTorch and no list of AMD's for a ROCm before {first} has {target.gpu}: kernels made with it end in `invalid device function`.",
+        advice=f"Take an image with ROCm {first} or newer."
+        if held.place == getattr(environment.image, "place", None)
+        else f"Install ROCm {first} or newer.",
+        sources=tuple(dict.fromkeys(s for b in _serving(target, matrix) if b.rocm == first for s in b.sources))[:2],
+    )
+
+
+def _serving(target: Target, matrix: Matrix) -> list[TorchBuild]:
+    """The builds of torch with code that the target runs: its own, or that of a relative by HSA_OVERRIDE_GFX_VERSION."""
+    chip = matrix.gfx.get(target.gpu)
+    own = target.gpu.removeprefix("gfx")[:-2] + "."
+    values = [None, *(o.value for o in chip.overrides if o.verdict != "harmful" or o.value.startswith(own))] if chip else [None]
+    return [b for b in matrix.torch if versions.parse(b.rocm) and any(covers(b.gfx, target.gpu, value) for value in values)]
+
+
+def _first_release(target: Target, matrix: Matrix) -> str:
+    """The first ROCm release for which a torch was built for the target, or which a statement says to run it."""
+    stated = [s.since for s in matrix.support if target.gpu in s.gfx and s.os == "linux" and s.state in _FOR]
+    every = [r for r in (*(b.rocm for b in _serving(target, matrix)), *stated) if versions.parse(r)]
+    return min(every, key=versions.sort_key, default="")
 
 
 def _brings_rocm(environment: Environment, target: Target, matrix: Matrix) -> bool:

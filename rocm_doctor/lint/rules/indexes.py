@@ -1,4 +1,4 @@
-"""What a package index holds, judged from its address, and what torch the installers would take from several of them.
+"""What torch the installers would take from the indexes that they are given.
 
 pip looks at all of its indexes and takes the highest version, wherever it is; a local part (+rocm6.3) beats the same version
 without one (https://pip.pypa.io/en/stable/cli/pip_install/#finding-packages, PEP 440). uv takes a package from the first index
@@ -9,32 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from rocm_doctor import versions
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Index, Place, Requirement, Step, Target
+from rocm_doctor.lint.rules.addresses import Build, Source, default_source, holds_nothing, is_pypi, of_pytorch, source_of
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import TorchBuild
 
-Build = Literal["rocm", "cuda", "cpu", "unknown", "none"]
-_ROCM = regex(r"(?:^torch-backend:|[/_-])rocm-?(?:rel-)?(\d+\.\d+(?:\.\d+)?)(?:/|$)")
-_AMD = regex(r"repo\.radeon\.com/rocm/|\.amd\.com/")
-_CUDA = regex(r"(?:^torch-backend:|/)cu\d{2,3}(?:/|$)")
-_CPU = regex(r"(?:^torch-backend:|/)cpu(?:/|$)")
-_MIXED = regex(r"pytorch\.org/whl/?$|torch_stable\.html|/whl/(?:nightly|test)/?$|^torch-backend:auto")
-# The page of such an address names folders, and --find-links reads the links to wheels on one page.
-_ROOT = regex(r"download\.pytorch\.org/whl/(?:nightly/|test/)?(?:rocm[\d.]+|cu\d+|cpu)?/?$")
 _LOCAL = regex(r"\+(rocm[\w.]*|cu\d+|cpu)")
+_OF_PYTORCH = frozenset(("torch", "torchvision", "torchaudio"))
 _RANK = {"rocm": 2, "cuda": 1, "cpu": 0}
-
-
-class Source(NamedTuple):
-    """An index and what it holds of torch. `origin` is None for the package index that a tool asks by default."""
-
-    build: Build
-    rocm: str
-    origin: Index | None
 
 
 class Torch(NamedTuple):
@@ -54,35 +40,6 @@ class Torch(NamedTuple):
     def local(self) -> str:
         """The local part of torch's version."""
         return f"{self.version}+rocm{self.rocm}" if self.build == "rocm" and self.version and self.rocm else self.version
-
-
-def source_of(index: Index, os: str) -> Source:
-    """What an index holds of torch, by its address."""
-    url = index.url.rstrip("/") + "/" if not index.url.startswith("torch-backend") else index.url
-    if url == "torch-backend:auto" and os != "linux":
-        return default_source(os)  # uv finds AMD GPUs on Linux only
-    if m := _ROCM.search(url):
-        # What lies on a nightly or test index changes daily: it has what is asked for, as far as anybody knows.
-        return Source("rocm", "" if "/nightly/" in url or "/test/" in url else m[1], index)
-    if _AMD.search(url):
-        return Source("rocm", "", index)
-    if _CUDA.search(url):
-        return Source("cuda", "", index)
-    if _CPU.search(url):
-        return Source("cpu", "", index)
-    if _MIXED.search(url.rstrip("/")) or "pypi" not in url:
-        return Source("unknown", "", index)
-    return default_source(os, index)
-
-
-def holds_nothing(index: Index) -> bool:
-    """True if --find-links is given the address of an index: its page has links to folders, and none to wheels."""
-    return index.role == "find-links" and _ROOT.search(index.url) is not None
-
-
-def default_source(os: str, index: Index | None = None) -> Source:
-    """The public package index: its torch is a CUDA build on Linux and a CPU build on Windows and macOS."""
-    return Source("cuda" if os == "linux" else "cpu", "", index)
 
 
 def sources(step: Step, package: str, target: Target) -> tuple[list[Source], bool]:
@@ -150,6 +107,13 @@ def of_local(spec: str, url: str = "") -> tuple[Build, str] | None:
     return ("rocm", tag[4:]) if tag.startswith("rocm") else ("cpu", "") if tag == "cpu" else ("cuda", "")
 
 
+def is_rebuild(r: Requirement) -> bool:
+    """True if a local version is pinned (`==1.0+site.2`): another build than the release of the package index, with metadata of its own.
+    The PyTorch project's own packages have one for each GPU platform.
+    """
+    return "+" in r.spec and not (r.name in _OF_PYTORCH and of_local(r.spec))
+
+
 def public(spec: str) -> str:
     """The range without local parts, so that it can be held against public versions."""
     return re.sub(r"\+[\w.]+", "", spec)
@@ -206,7 +170,7 @@ def resolve(step: Step, spec: str, place: Place, matrix: Matrix, target: Target)
     asked, first = sources(step, "torch", target)
     source, version, why = (_first if first else _best)(asked, spec, matrix, target)
     rocm_index = next((s.origin for s in asked if s.build == "rocm"), None)
-    explicit = source.origin is not None and source.build in ("cpu", "cuda") and "pypi" not in source.origin.url
+    explicit = source.origin is not None and source.build in ("cpu", "cuda") and not is_pypi(source.origin.url)
     return Torch(source.build, version, source.rocm, place, why, source.origin or rocm_index, explicit)
 
 
@@ -233,7 +197,7 @@ def _best(asked: Sequence[Source], spec: str, matrix: Matrix, target: Target) ->
         version = _offer(source, spec, matrix, target)
         if version is not None:
             # The same version with a local part (+cpu, +cu126, +rocm6.4) is higher than the one of PyPI, which has none (PEP 440).
-            rank = _RANK[source.build] if source.origin and "pypi" not in source.origin.url else -1
+            rank = _RANK[source.build] if source.origin and not is_pypi(source.origin.url) else -1
             offers.append(((versions.sort_key(version), rank), source, version))
     if not offers:
         rocm = next(s for s in asked if s.build == "rocm")
@@ -258,7 +222,7 @@ def _offer(source: Source, spec: str, matrix: Matrix, target: Target) -> str | N
 
 def _elsewhere(source: Source, spec: str, matrix: Matrix, target: Target) -> str:
     """The version that an index without ROCm builds gives: one for a CUDA release ends with that release's last torch."""
-    return newest(matrix, spec, target) if source.origin is None or "pypi" in source.origin.url else pinned(spec)
+    return newest(matrix, spec, target) if source.origin is None or is_pypi(source.origin.url) else pinned(spec)
 
 
 def _named(source: Source) -> str:
@@ -297,8 +261,8 @@ def not_there(asked: Sequence[Source], spec: str, matrix: Matrix, target: Target
     """Why none of the indexes has a pinned ROCm build: all of them are known, and none lists it. Empty where one may have it."""
     others = [s for s in asked if s.build != "rocm"]
     ours = [s for s in asked if s.build == "rocm"]
-    known = all(s.rocm and known_index(matrix, s.rocm) and _ROOT.search(s.origin.url if s.origin else "") for s in ours)
-    if not ours or not known or any(s.build == "unknown" or (s.origin and "pypi" not in s.origin.url) for s in others):
+    known = all(s.rocm and known_index(matrix, s.rocm) and of_pytorch(s.origin) for s in ours)
+    if not ours or not known or any(s.build == "unknown" or (s.origin and not is_pypi(s.origin.url)) for s in others):
         return ""
     wanted_ = spec.strip().lstrip("=").strip()
     oldest = min((b.torch for b in matrix.torch if versions.parse(b.torch)), key=versions.sort_key)

@@ -12,7 +12,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.advice import for_torch
 from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
 from rocm_doctor.lint.rules.findings import found
-from rocm_doctor.lint.rules.indexes import known_index, meant, pinned, sources
+from rocm_doctor.lint.rules.indexes import is_rebuild, known_index, meant, pinned, sources
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
@@ -100,7 +100,7 @@ def xformers(environment: Environment, target: Target, matrix: Matrix) -> Iterat
     """A pinned xformers that PyTorch's ROCm index, the only one asked, does not have."""
     for step in environment.steps:
         for r in step.requirements:
-            if r.name == "xformers" and meant(r, target) and not r.url:
+            if r.name == "xformers" and meant(r, target) and not r.url and not is_rebuild(r):
                 yield from _not_there(environment, target, matrix, step, r)
 
 

@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable
 
 from rocm_doctor.lint.declared import Environment, Target
 from rocm_doctor.lint.rules.built_for import built_for
-from rocm_doctor.lint.rules.companions import companions, outside, pythons, triton
+from rocm_doctor.lint.rules.companions import companions, numpy, outside, pythons, triton
 from rocm_doctor.lint.rules.configs import config, packages
-from rocm_doctor.lint.rules.containers import base_image, containers, dropped
+from rocm_doctor.lint.rules.containers import base_image, containers, dropped, older_than_gpu
 from rocm_doctor.lint.rules.cuda_only import cuda_only
 from rocm_doctor.lint.rules.installing import isolated_build, refused_together
+from rocm_doctor.lint.rules.libraries import unserved
 from rocm_doctor.lint.rules.missing import gone_nightlies, unknown_indexes, xformers
+from rocm_doctor.lint.rules.no_wheel import without_wheel
+from rocm_doctor.lint.rules.not_found import not_on_the_only_index
 from rocm_doctor.lint.rules.torch_build import torch_build, unsafe_indexes
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
@@ -28,14 +31,19 @@ REPO_RULES: tuple[RepoRule, ...] = (
     companions,
     triton,
     pythons,
+    numpy,
     outside,
     base_image,
     dropped,
+    older_than_gpu,
     containers,
     packages,
     xformers,
+    not_on_the_only_index,
+    without_wheel,
     config,
     built_for,
+    unserved,
     cuda_only,
     refused_together,
     isolated_build,

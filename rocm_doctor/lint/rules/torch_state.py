@@ -8,7 +8,19 @@ import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Requirement, Setting, Step, Target
-from rocm_doctor.lint.rules.indexes import Build, Torch, admits, marked, not_there, of_local, pinned, resolve, sources, wanted
+from rocm_doctor.lint.rules.addresses import Build
+from rocm_doctor.lint.rules.indexes import (
+    Torch,
+    admits,
+    is_rebuild,
+    marked,
+    not_there,
+    of_local,
+    pinned,
+    resolve,
+    sources,
+    wanted,
+)
 from rocm_doctor.lint.rules.requires_torch import NO_TORCH, requires_torch
 from rocm_doctor.matrix import Matrix
 
@@ -142,6 +154,8 @@ def _resolved(step: Step, one: Requirement, spec: str, local: tuple[Build, str] 
         if local[0] == "rocm" and not one.url and (why := not_there(asked, one.spec, matrix, target)):
             return Torch("none", "", local[1], one.place, why)
         return Torch(local[0], version, local[1], one.place, f"it is pinned as {one.spec or one.url}", explicit=True)
+    if is_rebuild(one):
+        return Torch("unknown", pinned(spec), "", one.place, f"it is pinned as {one.spec}, a build of others", explicit=True)
     if one.url and "://" in one.url and step.tool != "lock":
         return Torch("unknown", pinned(spec), "", one.place, f"it comes from {one.url}", explicit=True)
     return resolve(step, spec, one.place, matrix, target)
@@ -157,7 +171,7 @@ def _conda(step: Step, one: Requirement) -> Torch:
 
 def _pulled(step: Step, now: Torch | None, matrix: Matrix, target: Target) -> Torch | None:
     """A step that does not name torch: packages with an exact torch replace it, others bring one where there is none."""
-    needed = [r for r in marked(step.requirements, target) if r.url.startswith("conda:") is False]
+    needed = [r for r in marked(step.requirements, target) if not r.url.startswith("conda:") and not is_rebuild(r)]
     known = requires_torch(matrix)
     if now is None:
         bring = (r for r in needed if r.name in known.range or r.name in known.exact or "torch" in r.extras)

@@ -1,0 +1,136 @@
+"""Packages none of whose admitted releases has a wheel for the Python that installs them, from catalog/wheels.yaml."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from rocm_doctor import versions
+from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
+from rocm_doctor.lint.rules.addresses import is_pypi, of_pytorch
+from rocm_doctor.lint.rules.companions import own_or_asked
+from rocm_doctor.lint.rules.findings import found
+from rocm_doctor.lint.rules.indexes import admits, is_rebuild, meant, pinned, sources
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding, Grade
+
+
+class _Wheels(msgspec.Struct, frozen=True):
+    """A package. `first`: its first release with a wheel, by Python; `none` where it has none yet. `fails`: releases whose source archive
+    does not build there."""
+
+    name: str
+    first: dict[str, str]
+    sdist: bool
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: str
+    fails: dict[str, str] = {}
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+def _wheels(matrix: Matrix) -> dict[str, _Wheels]:
+    return {one.name: one for one in msgspec.json.decode(matrix.raw.get("wheels", b"[]"), type=tuple[_Wheels, ...])}
+
+
+def without_wheel(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A requirement that only releases from before the first wheel for this Python satisfy."""
+    python = ".".join(own_or_asked(environment, target).split(".")[:2])
+    if target.platform != "linux" or not re.fullmatch(r"3\.\d+", python):
+        return
+    there = msgspec.structs.replace(target, python=python)
+    known = matrix.once(_wheels)
+    missing = [
+        (known[r.name], r)
+        for step in environment.steps
+        for r in (step.requirements if step.tool != "conda" else ())
+        if r.name in known
+        and meant(r, there)
+        and _is_of_pypi(step, r, there)
+        and _is_before(r.spec, known[r.name].first.get(python, ""))
+    ]
+    stopped = [one for one in missing if _stops(*one, python)]
+    if missing:
+        yield _finding(environment, there, matrix, stopped or missing, python, certain=bool(stopped))
+
+
+def _is_of_pypi(step: Step, r: Requirement, target: Target) -> bool:
+    """True if a requirement comes from the public package index: PyTorch's own has copies of its wheels."""
+    asked, _ = sources(step, r.name, target)
+    return (
+        not r.url and not is_rebuild(r) and all(s.origin is None or is_pypi(s.origin.url) or of_pytorch(s.origin) for s in asked)
+    )
+
+
+def _is_before(spec: str, first: str) -> bool:
+    """True if a range admits no release from `first` on, or where none has a wheel yet."""
+    if first == "none":
+        return True
+    if not spec or "$" in spec or not first:
+        return False
+    bounds = [bound.removesuffix(".*") for bound in re.findall(r"\d[\w.!*]*", spec)]
+    tried = [first, "99999", *(f"{bound}{more}" for bound in bounds for more in ("", ".1"))]
+    return not any(admits(spec, one) for one in tried if versions.sort_key(one) >= versions.sort_key(first))
+
+
+def _stops(package: _Wheels, r: Requirement, python: str) -> bool:
+    """True if pip certainly installs nothing: there is no source archive, or it is known not to build there."""
+    fails, version = package.fails.get(python, ""), pinned(r.spec)
+    return not package.sdist or bool(
+        fails and (versions.contains(fails, version) if version else _is_before(r.spec, fails.lstrip("<")))
+    )
+
+
+def _finding(
+    environment: Environment,
+    target: Target,
+    matrix: Matrix,
+    missing: Sequence[tuple[_Wheels, Requirement]],
+    python: str,
+    *,
+    certain: bool,
+) -> Finding:
+    names = list(dict.fromkeys(f"{r.name}{r.spec}" for _, r in missing))
+    packages = list(dict.fromkeys(package for package, _ in missing))
+    firsts = ", ".join(f"{p.name}>={p.first[python]}" for p in packages if p.first[python] != "none")
+    older = next((p for p in _PYTHONS if versions.contains(f"<{python}", p) and _all_there(missing, p)), "")
+    way = f"Use Python {older}, for which there are wheels" if older else "Use an older Python"
+    return found(
+        matrix,
+        "version.python-unsupported",
+        environment,
+        target,
+        [*(r.place for _, r in missing), *([environment.python.place] if environment.python else [])],
+        row="",
+        severity="error" if certain else "warning",
+        confidence="high" if certain else "medium",
+        title=f"no wheel for Python {python}: {', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}",
+        cause=_why(packages, python, certain=certain),
+        advice=f"{way}{f', or ask for {firsts}' if firsts else ''}.",
+        sources=tuple(dict.fromkeys(s for p in packages for s in p.sources)),
+    )
+
+
+_PYTHONS = ("3.13", "3.12", "3.11", "3.10")
+
+
+def _all_there(missing: Sequence[tuple[_Wheels, Requirement]], python: str) -> bool:
+    return not any(_is_before(r.spec, package.first.get(python, "")) for package, r in missing)
+
+
+def _why(packages: Sequence[_Wheels], python: str, *, certain: bool) -> str:
+    begins = ", ".join(
+        f"{p.name} has none yet" if p.first[python] == "none" else f"{p.name} has one from {p.first[python]} on" for p in packages
+    )
+    if not certain:
+        return f"{begins}. pip builds earlier releases from source, which needs compilers and may fail."
+    archives = (
+        "There is no source archive either."
+        if not any(p.sdist for p in packages)
+        else "Source archives of earlier ones do not build there."
+    )
+    return f"{begins}. {archives}"

@@ -1,0 +1,74 @@
+"""Packages that an installer does not find: the only index that it is given does not hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from rocm_doctor.lint.declared import Environment, Index, Requirement, Step, Target
+from rocm_doctor.lint.rules.addresses import of_pytorch
+from rocm_doctor.lint.rules.findings import found
+from rocm_doctor.lint.rules.indexes import meant, sources
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding, Grade
+
+_OPTIONS = "https://pip.pypa.io/en/stable/cli/pip_install/#cmdoption-i"
+
+
+class _Held(msgspec.Struct, frozen=True):
+    """A package index of catalog/held.yaml. `holds`: every name that is on one of its indexes."""
+
+    name: str
+    holds: frozenset[str]
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: str
+
+
+def _held(matrix: Matrix) -> dict[str, _Held]:
+    return {one.name: one for one in msgspec.json.decode(matrix.raw.get("held", b"[]"), type=tuple[_Held, ...])}
+
+
+def not_on_the_only_index(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """Packages that are asked of PyTorch's index alone, which holds torch and what torch depends on."""
+    pytorch = matrix.once(_held).get("download.pytorch.org/whl")
+    there: set[str] = set()
+    for step in environment.steps if pytorch else ():
+        asked = [r for r in step.requirements if meant(r, target) and not r.url]
+        by_index: dict[Index, list[Requirement]] = {}
+        for r in asked if step.tool in ("pip", "uv") else ():
+            index = _only(step, r.name, target)
+            if index and pytorch and r.name not in pytorch.holds and not r.name.startswith("nvidia-") and r.name not in there:
+                by_index.setdefault(index, []).append(r)
+        for index, missing in by_index.items():
+            yield _finding(environment, target, matrix, index, missing, certain=not there and environment.image is None)
+        there |= {r.name for r in step.requirements}
+
+
+def _only(step: Step, name: str, target: Target) -> Index | None:
+    """The index of the PyTorch project that is the only one to be asked for a package."""
+    asked, first = sources(step, name, target)
+    bound = first and any(i.role == "bound" and name in i.only for i in step.indexes)
+    every = asked[:1] if bound else asked
+    return every[0].origin if len(every) == 1 and of_pytorch(every[0].origin) else None
+
+
+def _finding(
+    environment: Environment, target: Target, matrix: Matrix, index: Index, missing: Sequence[Requirement], *, certain: bool
+) -> Finding:
+    """`certain`: nothing was installed before, so that pip has to look for all of them."""
+    names = ", ".join(dict.fromkeys(r.name for r in missing[:3])) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
+    return found(
+        matrix,
+        "version.wheel-missing",
+        environment,
+        target,
+        [missing[0].place, index.place],
+        row="",
+        severity="error" if certain else "warning",
+        title=f"{names}: not on PyTorch's index, the only one that is asked",
+        cause="--index-url takes the place of the default package index, and PyTorch's own holds torch and what torch depends on.",
+        advice=f"Add --extra-index-url https://pypi.org/simple, and pin torch with its local version (+rocm) so that it still comes from {index.url}.",
+        sources=(_OPTIONS, *matrix.once(_held)["download.pytorch.org/whl"].sources),
+    )
