@@ -324,6 +324,7 @@ PAGES: dict[str, Callable[[Matrix], str]] = {
     "rows": rows,
     "shapes": expected_parts.shapes,
     "shown": shown,
+    "small": expected_parts.small,
     "tables": expected_tables.tables,
     **{f"calls_{room}": language.page(room) for room in language.ROOMS},
 }

@@ -15,7 +15,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from importlib import import_module
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any
@@ -29,11 +29,13 @@ from text_probes import NAMES
 import rocm_doctor
 from rocm_doctor.commands import Program
 from rocm_doctor.facts.enrich import enrich
-from rocm_doctor.matrix import Matrix, checks
+from rocm_doctor.matrix import Matrix, checks, draft, load
 from rocm_doctor.matrix.checks.rows import condition_fault
 from rocm_doctor.matrix.coverage import coverage, diff
 from rocm_doctor.matrix.hip import hip_of_rocm, rocm_of_hip
+from rocm_doctor.matrix.pages import pages
 from rocm_doctor.matrix.show import show
+from rocm_doctor.matrix.source import read_shorts
 from rocm_doctor.model import Artifact, Row, Snapshot
 from rocm_doctor.pipeline import read_facts
 from rocm_doctor.plan.answer import answer
@@ -50,6 +52,7 @@ from rocm_doctor.sources.paste import cut
 from rocm_doctor.versions import contains, parse, release, rocm_of_local, series, sort_key
 
 ROOT = Path(__file__).resolve().parents[1]
+replace = msgspec.structs.replace
 VERSIONS = (
     "0", "1", "2.4", "2.4.0", "2.4.1+rocm6.0", "2.4.1+ROCm6.0", "v2.11", "2.11.0a0+rocm7.11.0a20260106", "2.11.0.alpha1", "2.11b2", "2.11.0-beta3",
     "2.11.0preview", "2.11.0.preview4", "2.11.0rc1", "2.11.0rc1.dev2", "2.11.0.dev20260101", "2.11.0.post1", "2.11.0.post2+x", "2.11.0a1.post3", "2.11.3",
@@ -85,6 +88,13 @@ SUBJECTS = (
     ("HIP_VISIBLE_DEVICES", ""),
 )
 DAY = datetime.date(2026, 11, 22)
+DRAFTS: tuple[dict[str, Any], ...] = (
+    {},
+    {"key": "no", "title": "a b", "harmless": True, "supersedes": (), "commands": ["echo \u00e4", 5], "cause": ""},
+    {"key": "123", "diagnosis": "arch", "when": {"gpu.gfx": "gfx906|gfx908", "torch.rocm": 6.4}, "checked": DAY, "origin": "x"},
+    {"title": "On", "cause": "plain-words", "grade": "gossip", "harmless": False},
+)
+"""Fields of rows that are written as YAML, beside those of tests/small_matrix."""
 
 
 def ranges(matrix: Matrix) -> str:
@@ -266,3 +276,31 @@ def drawn(matrix: Matrix) -> str:
     for table in (*tables, *coverage(matrix, DAY)):
         lines += ["", f"== {table.title}", " | ".join(table.columns), *(" | ".join(line) for line in table.lines)]
     return "\n".join(line.rstrip() for line in "\n".join(lines).split("\n")) + "\n"
+
+
+def small(_: Matrix) -> str:
+    """Everything that is made of tests/small_matrix: what is decoded of it, pages of diagnoses, tables, and rows written as YAML."""
+    root = ROOT / "tests" / "small_matrix"
+    one = load(root)
+    rows = [draft.as_yaml({**msgspec.to_builtins(row), **more}) for row, more in product(one.rows, DRAFTS)]
+    lines = ["# Written by scripts/regen.py: what is made of tests/small_matrix (scripts/expected_parts.py)."]
+    lines += [
+        f"{one.version}, {one.age(DAY)} days old on {DAY}; {replace(one, version='2026.1.2.3').age(DAY)}; {Matrix().age(DAY)}"
+    ]
+    lines += [f"{key}: {row.key if (row := one.row(key)) else 'no row'}" for key in ("mi50-works", "old-row", "older-row", "x")]
+    lines += [f"{name}: {one.plain(name)}" for name in ("notes", "rates", "nothing")]
+    lines += [
+        msgspec.json.encode(value).decode() for value in (*one.rows, *one.diagnoses.values(), *one.gfx.values(), one.driver)
+    ]
+    lines += [f"{values}" for values in (one.rates, one.peaks, one.programs, one.torch, one.complaints)]
+    for path, page in pages(one):
+        lines += ["", f"== {path}", *page.split("\n")]
+    tables = [table for subject in ("gfx906", "Radeon VII", "mi50", "driver", "gfx1") for table in show(one, subject)]
+    tables += [*coverage(one, DAY), *coverage(one, DAY + datetime.timedelta(days=400))]
+    tables += [*diff(one, replace(one, rows=(replace(one.rows[0], title="x" * 90, status="wrong"),))), *diff(Matrix(), one)]
+    for table in tables:
+        lines += ["", f"== {table.title}", " | ".join(table.columns), *(" | ".join(line) for line in table.lines)]
+    for row in rows:
+        found = draft.faults(row, one.diagnoses, {"mi50-works", "old-row"}, read_shorts(root))
+        lines += ["", *row.split("\n"), *(f"{p.check} {p.key} {p}" for p in found)]
+    return "\n".join(line.rstrip() for line in lines) + "\n"

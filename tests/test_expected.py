@@ -70,3 +70,7 @@ def test_findings_where_a_row_applies_are_as_expected() -> None:
 
 def test_tables_of_modules_are_as_expected() -> None:
     same("tables")
+
+
+def test_what_is_made_of_a_small_matrix_is_as_expected() -> None:
+    same("small")
