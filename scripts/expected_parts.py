@@ -300,7 +300,7 @@ def small(_: Matrix) -> str:
     tables += [*diff(one, replace(one, rows=(replace(one.rows[0], title="x" * 90, status="wrong"),))), *diff(Matrix(), one)]
     for table in tables:
         lines += ["", f"== {table.title}", " | ".join(table.columns), *(" | ".join(line) for line in table.lines)]
-    for row in rows:
-        found = draft.faults(row, one.diagnoses, {"mi50-works", "old-row"}, read_shorts(root))
-        lines += ["", *row.split("\n"), *(f"{p.check} {p.key} {p}" for p in found)]
+    for written in rows:
+        found = draft.faults(written, one.diagnoses, {"mi50-works", "old-row"}, read_shorts(root))
+        lines += ["", *written.split("\n"), *(f"{p.check} {p.key} {p}" for p in found)]
     return "\n".join(line.rstrip() for line in lines) + "\n"

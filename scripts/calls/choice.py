@@ -25,8 +25,9 @@ from faults import ROOT, Fault, faults_of, possible, with_fault
 from recorded import enforced
 
 from calls import language as calls
-from calls.doors import DOORS, doors_of, offered
+from calls.doors import DOORS, doors_of
 from calls.loaded import Caches, Late, codes, functions, limit, running
+from calls.offered import offered
 from calls.reach import Reach
 from calls.shorter import Shorter, fewer_words
 from calls.variants import Variation, failed, near

@@ -6,21 +6,17 @@ and what `matrix lint` says of them. `offered` has the many from which scripts/c
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import datetime
-import random
 import shutil
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import planted
-from planted_tickets import tickets
 
 from rocm_doctor.matrix import Matrix, checks, load
 from rocm_doctor.matrix.source import MatrixError, compile_json
@@ -55,9 +51,14 @@ DAMAGED = 2
 SECTIONS = ("torch", "rocm", "support", "facts", "rates", "peaks", "field", "processors", "questions", "phrases")
 
 
-def redacted(text: str, user: str = "") -> str:
-    """A text without its secrets, on a machine of that user."""
-    return Redactor("", user, f"/home/{user}" if user else "").text(text)
+def redacted(text: str, then: str = "", host: str = "", user: str = "", home: str = "") -> list[str]:
+    """A text without its secrets, and one after it, with what was replaced, on that machine."""
+    one = Redactor(host, user, home)
+    return (
+        [one.text(text)]
+        if not then
+        else [one.text(text), one.text(then), *(f"{r.pseudonym} {r.times} {r.shown}" for r in one.replaced)]
+    )
 
 
 def planned(
@@ -136,114 +137,3 @@ DOORS: dict[str, Callable[..., Any]] = {"redaction": redacted, "plan": planned, 
 def doors_of(room: str) -> list[str]:
     """The doors of a room."""
     return [door for door in DOORS if door.partition(" ")[0] == room]
-
-
-def offered(door: str, written: Callable[[Any], str]) -> Iterator[str]:
-    """Calls of a door to choose from; `written` has a value as Python."""
-    if door == "redaction":
-        lines = dict.fromkeys(line for text in _texts() for line in _lines(text))
-        yield from (f"({line!r})" for line in lines)
-        yield from (f"({line!r}, 'ada')" for line in lines if "ada" in line)
-    elif door == "plan":
-        yield from _machines(random.Random(1))
-    elif door == "matrix folder":
-        yield from (f"({', '.join(map(repr, edit))})" for edit in _edits())
-    elif door == "matrix":
-        for values in _damaged(random.Random(1)):
-            with contextlib.suppress(Exception):  # what is too long to be written
-                yield f"({', '.join(map(written, values))}{',' if len(values) == 1 else ''})"
-
-
-def _texts() -> Iterator[str]:
-    """Texts of the tests of redaction, planted secrets, and reports that were written."""
-    import corpus
-
-    for name in ("redaction", "privacy", "attack", "questions"):
-        tree = ast.parse((ROOT / "tests" / f"test_{name}.py").read_text(encoding="utf-8"))
-        yield from (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
-    yield from (plant.text for plant in planted.plants({**planted.FIRST, **planted.SECOND}, 1))
-    for path in sorted((ROOT / "tests" / "tickets").glob("*.txt")):
-        yield from (ticket.text for ticket in tickets(path.stem, 4))
-    yield from (entry.text for entry in corpus.load()[::40] if not entry.real)
-
-
-def _lines(text: str) -> Iterator[str]:
-    """Each line, and each with the next."""
-    lines = text.split("\n")
-    for line, after in zip(lines, [*lines[1:], ""]):
-        if line.strip() and len(line) <= WIDEST:
-            yield line
-            if after.strip() and len(after) <= WIDEST:
-                yield f"{line}\n{after}"
-
-
-def _machines(draw: random.Random) -> Iterator[str]:
-    catalog = few_builds()
-    names, targets = sorted(catalog.packages), sorted(catalog.matrix.gfx)
-    choices: dict[str, tuple[str, ...]] = {
-        "python": ("3.9", "3.10", "3.11", "3.13", "3.14", ""),
-        "system": ("linux", "windows", "wsl"),
-        "driver": ("inbox", "6.3.6", "6.8.5", "6.10.5", "6.12.12", "6.16.6", "30.10", "9.9", "26.1.1"),
-        "kernel": ("5.15.0-119-generic", "6.8.0-60-generic", "6.14.0-37-generic", "6.18.0"),
-        "glibc": ("2.27", "2.31", "2.39"),
-        "index": ("rocm6", "rocm7", "repo.radeon.com", "nightly"),
-        "form": (*FORMATS,),
-    }
-    here = (
-        {"torch": "2.9.0+cu128"},
-        {"torch": "2.9.1+rocm6.4", "transformers": "4.40.0"},
-        {"bitsandbytes": "0.43.0"},
-        {"numpy": "1.26.4"},
-    )
-    for _ in range(PLANS):
-        wish = " ".join([draw.choice(("", "full", "lora", "qlora")), *draw.sample(names, draw.choice((0, 0, 1, 2)))]).strip()
-        given: dict[str, Any] = {"wish": wish} if wish else {}
-        given |= {name: draw.choice(values) for name, values in choices.items() if draw.random() < 0.3}
-        given |= {"here": draw.choice(here)} if draw.random() < 0.2 else {}
-        yield f"({draw.choice(targets)!r}{''.join(f', {name}={value!r}' for name, value in given.items())})"
-
-
-def _edits() -> Iterator[tuple[str, ...]]:
-    """Changes of tests/small_matrix: a line less, doubled, or with another value, and whole files."""
-    for path in sorted(one for one in SMALL.rglob("*") if one.is_file()):
-        file, text = path.relative_to(SMALL).as_posix(), path.read_text(encoding="utf-8")
-        yield from ((file, "", new) for new in ("", "- 5\n", "{}\n", "x: [\n", "a: 1\n"))
-        for line in dict.fromkeys(text.splitlines()):
-            key, colon, value = line.partition(": ")
-            yield from ((file, line + "\n", ""), (file, line, f"{line}\n{line}"), (file, line, f"{line} "))
-            for other in ("", "[]", "5", "{}", "[x]", '"x"', "2030-01-01", "{a: b}", '"a b"', "[{a: 1}]") if colon else ():
-                yield file, line, f"{key}: {other}"
-            yield from ((file, word, f"{word}x") for word in value.split() if word.strip("[]{},:"))
-
-
-def _damaged(draw: random.Random) -> Iterator[tuple[Any, ...]]:
-    """Entries with a field damaged, alone and beside what they refer to."""
-    from expected_parts import damaged
-
-    matrix = load()
-    every = [
-        *every_entry().values(),
-        *matrix.rows,
-        *matrix.gfx.values(),
-        *matrix.env.values(),
-        *matrix.programs.values(),
-        *matrix.diagnoses.values(),
-    ]
-    for one in every:
-        for _ in range(DAMAGED):
-            field, bad = damaged(one, draw)
-            yield (but(one, **{field: bad}),)
-    for peak in matrix.peaks:
-        beside = [one for one in matrix.gfx.values() if one.gfx == peak.gfx]
-        rates = [one for one in matrix.rates.values() if one.family in {target.family for target in beside}][:1]
-        for _ in range(DAMAGED):
-            field, bad = damaged(peak, draw)
-            yield (but(peak, **{field: bad}), *beside, *rates)
-    for row in draw.sample(list(matrix.rows), 80):
-        other = but(row, key="other", status=draw.choice(("works", "broken", "wrong")))
-        field, bad = damaged(other, draw)
-        yield from ((row, other), (row, but(other, **{field: bad})), (row, row))
-        yield (row, matrix.diagnoses[row.diagnosis])
-    for target in matrix.gfx.values():
-        yield (target, but(target, gfx="gfx900"))
-        yield from ((target, one) for one in matrix.support if target.gfx in one.scope)
