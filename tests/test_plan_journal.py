@@ -271,3 +271,47 @@ def test_a_copy_of_the_same_size_and_time_is_the_same_file(tmp_path: Path, monke
     restore(kept, tree)
     assert sorted(copied) == ["later", "longer"]
     assert (tree / "longer").read_text() == "longer"
+
+
+ANSWER = '{"prefix": "/v", "base": "/usr", "executable": "/v/bin/python", "version": "3.12", "folders": ["/v/lib"]}'
+
+
+@pytest.mark.parametrize("at", ["bin/python", "Scripts/python.exe", "python3.12"])
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        (f"echo '{ANSWER}'", ""),
+        ("echo hello", "answered something else: hello"),
+        ("echo first >&2; echo last words >&2; exit 1", "no Python found (last words): give the path"),
+        ("exit 3", "no Python found ("),
+    ],
+)
+def test_an_interpreter_is_asked_where_its_environment_is(tmp_path: Path, at: str, script: str, words: str) -> None:
+    python = tmp_path / at
+    python.parent.mkdir(exist_ok=True)
+    python.write_text(f"#!/bin/sh\n{script}\n")
+    python.chmod(0o755)
+    given = tmp_path if "/" in at else python
+    if words:
+        with pytest.raises(EnvironmentProblem) as caught:
+            environment.environment(str(given))
+        assert str(caught.value).startswith(str(given))
+        assert words in str(caught.value)
+    else:
+        assert environment.environment(str(given)) == Environment("/v", "/usr", "/v/bin/python", "3.12", ("/v/lib",))
+
+
+def test_the_system_and_what_others_own_are_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Environment(str(tmp_path), "/usr", "/v/bin/python", "3.12")
+    monkeypatch.setattr(environment, "environment", lambda python: found)
+    monkeypatch.setattr(environment.os, "access", lambda path, mode: False)
+    with pytest.raises(EnvironmentProblem, match="is not writable for this user"):
+        environment.writable("x")
+    monkeypatch.setattr(environment, "environment", lambda python: msgspec.structs.replace(found, prefix="/usr"))
+    with pytest.raises(EnvironmentProblem, match="not in a virtual environment"):
+        environment.writable("x")
+
+
+def test_packages_by_canonical_name() -> None:
+    lines = ("torch==2.9.1+rocm6.4", "Flash_Attn @ file:///x/flash-attn.whl", "PyYAML==6.0")
+    assert environment.by_name(lines) == dict(zip(("torch", "flash-attn", "pyyaml"), lines))
