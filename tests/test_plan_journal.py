@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 from pathlib import Path
 
 import msgspec
@@ -246,7 +247,6 @@ def test_a_folder_is_kept_and_restored_whole(tmp_path: Path) -> None:
 
 def test_a_copy_of_the_same_size_and_time_is_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file system without hard links."""
-    import os
     import shutil
 
     def refused(*_: object, **__: object) -> None:
@@ -304,7 +304,7 @@ def test_an_interpreter_is_asked_where_its_environment_is(tmp_path: Path, at: st
 def test_the_system_and_what_others_own_are_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = Environment(str(tmp_path), "/usr", "/v/bin/python", "3.12")
     monkeypatch.setattr(environment, "environment", lambda python: found)
-    monkeypatch.setattr(environment.os, "access", lambda path, mode: False)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(EnvironmentProblem, match="is not writable for this user"):
         environment.writable("x")
     monkeypatch.setattr(environment, "environment", lambda python: msgspec.structs.replace(found, prefix="/usr"))
