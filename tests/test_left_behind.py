@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from rocm_doctor.cli.check import said_when_slow
 from rocm_doctor.workers import process
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -41,8 +42,10 @@ def soon(done: object, seconds: float = 20) -> bool:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL, signal.SIGINT, signal.SIGQUIT])
 def test_tools_die_with_the_check(number: signal.Signals, tmp_path: Path) -> None:
+    """The doctor has one thread when it starts a tool: else the tool outlives a SIGKILL that comes just then."""
+    tool = "#!/bin/sh\ntrap '' TERM HUP INT\nls /proc/$PPID/task | wc -l > $0.threads\nsleep 60 &\necho x > $0.started\nsleep 60\nwait\n"
     for name in TOOLS:
-        (tmp_path / name).write_text("#!/bin/sh\ntrap '' TERM HUP INT\nsleep 60 &\necho x > $0.started\nsleep 60\nwait\n")
+        (tmp_path / name).write_text(tool)
         (tmp_path / name).chmod(0o755)
     env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "MARK": str(tmp_path)}
     argv = [sys.executable, "-m", "rocm_doctor", "check", "--no-smoke"]
@@ -51,7 +54,20 @@ def test_tools_die_with_the_check(number: signal.Signals, tmp_path: Path) -> Non
     check.send_signal(number)
     code = check.wait(20)
     assert code in (128 + number, 130, -number)
+    assert (tmp_path / "rocminfo.threads").read_text().strip() == "1"
     assert soon(lambda: not running(tmp_path)), running(tmp_path)
+
+
+def test_a_slow_block_is_told_of_by_a_signal_that_is_given_back(capsys: pytest.CaptureFixture[str]) -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    with said_when_slow("still waiting", after=0.01):
+        time.sleep(0.1)
+        assert capsys.readouterr().err == "still waiting\n"
+    with said_when_slow("still waiting", after=30):
+        pass
+    assert capsys.readouterr().err == ""
+    assert signal.getsignal(signal.SIGALRM) == before
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
 
 
 def test_a_child_dies_with_a_doctor_that_is_killed_at_its_birth(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -173,16 +174,32 @@ def was_interrupted(artifacts: list[Artifact]) -> bool:
 
 @contextmanager
 def said_when_slow(words: str, after: float = 2.0) -> Iterator[None]:
-    """Print `words` on standard error if the block takes longer than `after` seconds."""
+    """Print `words` on standard error if the block takes longer than `after` seconds.
+
+    A signal says it where there is one. A thread would keep the block's children from naming their group before they start
+    (`guard.single_threaded`), and one of them could outlive a doctor that is killed.
+    """
     import threading
 
-    timer = threading.Timer(after, lambda: click.echo(words, err=True))
-    timer.daemon = True
-    timer.start()
+    def say(*_: object) -> None:
+        click.echo(words, err=True)
+
+    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+        timer = threading.Timer(after, say)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+        return
+    before = signal.signal(signal.SIGALRM, say)
+    signal.setitimer(signal.ITIMER_REAL, after)
     try:
         yield
     finally:
-        timer.cancel()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before or signal.SIG_DFL)
 
 
 def smokes(artifacts: list[Artifact]) -> str:
