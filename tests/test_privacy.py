@@ -119,14 +119,14 @@ def test_whole_tickets_keep_what_is_technical() -> None:
 
 def test_every_rule_has_an_example() -> None:
     """A rule that finds nothing in all that is planted is one that no test would miss."""
-    texts = [*(plant.text for plant in ALL), *(ticket.text for ticket in TICKETS)]
+    one_by_one = [*(plant.text for plant in ALL), *(ticket.text for ticket in TICKETS)]
+    texts = [(text, lower(text)) for text in ("\n".join(one_by_one), *one_by_one)]
 
-    def finds(rule: Rule, text: str) -> bool:
-        return any(RuleSet([rule]).find(text, lower(text)))
+    def is_idle(rule: Rule) -> bool:
+        alone = RuleSet([rule])
+        return not any(True for pair in texts for _ in alone.find(*pair))
 
-    assert [
-        r.pattern.source for r in every_rule() if not (finds(r, "\n".join(texts)) or any(finds(r, one) for one in texts))
-    ] == []
+    assert [rule.pattern.source for rule in every_rule() if is_idle(rule)] == []
 
 
 def test_redaction_of_what_is_redacted_changes_nothing() -> None:

@@ -94,6 +94,11 @@ def covers(code_objects: Iterable[str], device: str, override: str | None = None
     `override` (the value of HSA_OVERRIDE_GFX_VERSION) the loader sees that processor instead; the chip stays the same.
     None: an unknown target, an unstated feature that decides, a family's folder, or SPIR-V, which the runtime has to compile.
     """
+    return _covers(tuple(code_objects), device, override)
+
+
+@lru_cache(4096)
+def _covers(code_objects: tuple[str, ...], device: str, override: str | None) -> bool | None:
     card = _seen_by_loader(device, override)
     if card is None:
         return None

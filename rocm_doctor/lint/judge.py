@@ -5,8 +5,8 @@ those of `rules/repo.py`. What the repository accepts is left out; an acceptance
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
-from functools import cache, partial
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -62,7 +62,7 @@ def lint(
     """The report on a repository. `name` is how its source is called; `ignore` and `select` hold ids, rows or paths given on the
     command line.
     """
-    by_files = cache(partial(_rows, matrix))
+    by_files = matrix.once(_by_files)
     bare = [_bare(target, by_files(frozenset())) for target in targets]
     facts = [one[0] for one in bare]
     undecided = [u for one in bare for u in one[2]]
@@ -108,9 +108,9 @@ def _wanted(one: Finding, ignore: Sequence[str], select: Sequence[str]) -> bool:
     return not any(hit(word) for word in ignore) and (not select or any(hit(word) for word in select))
 
 
-def _rows(matrix: Matrix, names: Names) -> Matrix:
-    """The matrix with the rows that files decide, where these packages come as published wheels."""
-    return msgspec.structs.replace(matrix, rows=tuple(row for row in by_version(matrix, names) if _decidable(row)))
+def _by_files(matrix: Matrix) -> Callable[[Names], Matrix]:
+    """The matrix with the rows that files decide, by the packages that come as published wheels."""
+    return lru_cache(64)(lambda names: matrix.with_rows(tuple(row for row in by_version(matrix, names) if _decidable(row))))
 
 
 def _decidable(row: Row) -> bool:

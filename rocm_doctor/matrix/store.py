@@ -59,6 +59,12 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
         """Rows by key."""
         return {row.key: row for row in self.rows}
 
+    def with_rows(self, rows: tuple[Row, ...]) -> Matrix:
+        """The same matrix with other rows; what of its catalog is already decoded stays decoded."""
+        other = msgspec.structs.replace(self, rows=rows)
+        other.__dict__.update({name: value for name, value in self.__dict__.items() if name not in ("by_key", "made")})
+        return other
+
     def once(self, make: Callable[[Matrix], _T]) -> _T:
         """`make(self)`, computed at the first call and kept with the matrix: a table that another room makes of it."""
         kept: dict[Callable[[Matrix], _T], _T] = self.__dict__.setdefault("made", {})

@@ -69,7 +69,7 @@ class StackJudge(msgspec.Struct, frozen=True):
     def _among(self, snapshot: Snapshot) -> Matrix:
         have = frozenset(name for name in snapshot.facts if name.startswith("pkg."))
         if have not in self.among:
-            self.among[have] = _with_rows(self.matrix, tuple(row for row in self.matrix.rows if _asks_for(row) <= have))
+            self.among[have] = self.matrix.with_rows(tuple(row for row in self.matrix.rows if _asks_for(row) <= have))
         return self.among[have]
 
 
@@ -83,8 +83,8 @@ def _asks_for(row: Row) -> set[str]:
 def stack_judge(machine: Machine, known: Catalog) -> StackJudge:
     """Rows that ask for a log line, or for something that this machine is not, are settled once for all stacks."""
     _ = known.matrix.gfx, known.matrix.rocm, known.matrix.torch, known.matrix.driver, known.matrix.support  # decoded once for all
-    matrix = _with_rows(known.matrix, tuple(row for row in known.matrix.rows if not _settled(row, machine)))
-    about = {name: _with_rows(matrix, tuple(r for r in matrix.rows if f"pkg.{name}" in r.when)) for name in known.packages}
+    matrix = known.matrix.with_rows(tuple(row for row in known.matrix.rows if not _settled(row, machine)))
+    about = {name: matrix.with_rows(tuple(r for r in matrix.rows if f"pkg.{name}" in r.when)) for name in known.packages}
     found = _of_machine(machine, known, matrix)
     return StackJudge(machine, known, matrix, about, frozenset(f.fingerprint for f in found), {}, tuple(found))
 
@@ -95,14 +95,7 @@ def _of_machine(machine: Machine, known: Catalog, matrix: Matrix) -> list[Findin
         return judge(with_stack(machine, {}), _NO_LOGS, matrix, RULES)[0]
     rows = tuple(row for row in known.matrix.rows if machine.kernel and row.diagnosis.startswith("version.kernel"))
     driver = {} if machine.driver else {"driver.version": Fact(None)}
-    return judge(with_stack(machine, driver), _NO_LOGS, _with_rows(known.matrix, rows), ())[0]
-
-
-def _with_rows(matrix: Matrix, rows: tuple[Row, ...]) -> Matrix:
-    """The same matrix with fewer rows; what of its catalog is already decoded stays decoded."""
-    fewer = msgspec.structs.replace(matrix, rows=rows)
-    fewer.__dict__.update({name: value for name, value in matrix.__dict__.items() if name not in ("by_key", "made")})
-    return fewer
+    return judge(with_stack(machine, driver), _NO_LOGS, known.matrix.with_rows(rows), ())[0]
 
 
 def _settled(row: Row, machine: Machine) -> bool:
