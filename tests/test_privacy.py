@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import json
+import re
 import subprocess
 import sys
 import time
@@ -59,15 +60,16 @@ def _leaks(kinds: set[str], inside: bool) -> list[str]:
         f"{style}: {secret} of {plant.text!r}"
         for plant in ALL
         if (plant.kind in kinds) is inside
-        for style, text in _shared(plant.text).items()
+        for style, text in _folded(plant.text).items()
         for secret in plant.secrets
-        if secret.casefold() in text.casefold()
+        if secret.casefold() in text
     ]
 
 
 def test_two_hundred_and_more_are_planted_in_twelve_kinds() -> None:
     assert len({plant.kind for plant in ALL}) == 12
     assert sum(len(plant.secrets) for plant in ALL) >= 400
+    assert sum(len(ticket.planted) for ticket in TICKETS) >= 700
 
 
 def test_no_planted_token_leaves_in_any_format() -> None:
@@ -87,6 +89,16 @@ TICKETS = [
 ]
 
 
+some = pytest.mark.parametrize(
+    "some", [pytest.param(TICKETS[::3], id="third"), pytest.param(TICKETS, id="all", marks=pytest.mark.slow)]
+)
+
+
+@cache
+def _folded(text: str) -> dict[str, str]:
+    return {style: shared.casefold() for style, shared in _shared(text).items()}
+
+
 def _spelled(value: str) -> set[str]:
     """The value as the formats escape it."""
     return {value, html.escape(value), json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
@@ -95,30 +107,43 @@ def _spelled(value: str) -> set[str]:
 def _leaked(ticket: Ticket, value: str, kind: str) -> list[str]:
     words = [value, *(w for w in value.split() if len(w) > 3)] if kind == "person" else [value]
     forms = {form.casefold() for word in words for form in _spelled(word)}
-    return [style for style, text in _shared(ticket.text).items() if any(form in text.casefold() for form in forms)]
+    return [style for style, text in _folded(ticket.text).items() if any(form in text for form in forms)]
 
 
-def test_whole_tickets_keep_their_secrets() -> None:
-    planted = [(ticket, value, kind) for ticket in TICKETS for kind, value in ticket.planted]
+@some
+def test_whole_tickets_keep_their_secrets(some: list[Ticket]) -> None:
+    planted = [(ticket, value, kind) for ticket in some for kind, value in ticket.planted]
     found = [(ticket.name, value, kind) for ticket, value, kind in planted if _leaked(ticket, value, kind)]
-    assert len(planted) >= 700
     assert not [one for one in found if one[2] in ("token", "password")]
     assert len(found) <= 0.02 * len(planted), found
 
 
-def test_whole_tickets_keep_what_is_technical() -> None:
+@some
+def test_whole_tickets_keep_what_is_technical(some: list[Ticket]) -> None:
     lost = [
         (ticket.name, word)
-        for ticket in TICKETS
+        for ticket in some
         for word in ticket.kept
         for style in ("bundle", "json", "markdown")
         if not any(form in _shared(ticket.text)[style] for form in {*_spelled(word), word.replace("_", "\\_")})
     ]
-    assert len(lost) <= 0.01 * sum(len(ticket.kept) for ticket in TICKETS) * 3, lost
+    assert len(lost) <= 0.01 * sum(len(ticket.kept) for ticket in some) * 3, lost
 
 
 def test_every_rule_has_an_example() -> None:
-    """A rule that finds nothing in all that is planted is one that no test would miss."""
+    """A rule that finds nothing in all that is planted is one that no test would miss. Most are seen while all search together;
+    those that another one was faster than search alone."""
+    seen: set[Rule] = set()
+
+    def noted(rule: Rule) -> Rule:
+        def accept(match: re.Match[str]) -> bool:
+            taken = rule.accept is None or rule.accept(match)
+            if taken and any(value and not name.startswith("of_") for name, value in match.groupdict().items()):
+                seen.add(rule)
+            return taken
+
+        return rule._replace(accept=accept)
+
     one_by_one = [*(plant.text for plant in ALL), *(ticket.text for ticket in TICKETS)]
     texts = [(text, lower(text)) for text in ("\n".join(one_by_one), *one_by_one)]
 
@@ -126,11 +151,15 @@ def test_every_rule_has_an_example() -> None:
         alone = RuleSet([rule])
         return not any(True for pair in texts for _ in alone.find(*pair))
 
-    assert [rule.pattern.source for rule in every_rule() if is_idle(rule)] == []
+    together = RuleSet([noted(rule) for rule in every_rule()])
+    for pair in texts:
+        list(together.find(*pair))
+    assert [rule.pattern.source for rule in every_rule() if rule not in seen and is_idle(rule)] == []
 
 
-def test_redaction_of_what_is_redacted_changes_nothing() -> None:
-    for text in [*(plant.text for plant in ALL), *(ticket.text for ticket in TICKETS)]:
+@some
+def test_redaction_of_what_is_redacted_changes_nothing(some: list[Ticket]) -> None:
+    for text in [*(plant.text for plant in ALL), *(ticket.text for ticket in some)]:
         out = Redactor().text(text)
         assert Redactor().text(out) == out, text
 

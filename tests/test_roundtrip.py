@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import time
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+from called import called
 from faketools import MI50, Card, bare_machine, environment, hanging, machine, tool
 
 ROCMINFO = """ROCk module version 6.12.12 is loaded
@@ -33,12 +32,7 @@ Agent 1
 """
 
 
-def doctor(*args: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "rocm_doctor", *args]
-    return subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **(env or {})})
-
-
-def findings(done: subprocess.CompletedProcess[str]) -> list[tuple[Any, ...]]:
+def findings(done: CompletedProcess[str]) -> list[tuple[Any, ...]]:
     return [(f["id"], f["row"], f["severity"], f["confidence"], f["subject"]) for f in json.loads(done.stdout)["findings"]]
 
 
@@ -49,18 +43,17 @@ def test_live_and_ticket_give_the_same_findings(tmp_path: Path, variables: dict[
     tool(bin_, "rocminfo", out=ROCMINFO)
     root = machine(tmp_path / "root", MI50, Card(minor=129), dkms="6.12.12")
     env = environment(bin_, **variables)
-    live = doctor("check", "--sysroot", str(root), "--no-smoke", "--format", "json", env=env)
-    made = doctor("bundle", "--sysroot", str(root), "-o", str(tmp_path / "t.zip"), env=env)
+    live = called("check", "--sysroot", str(root), "--no-smoke", "--format", "json", **env)
+    made = called("bundle", "--sysroot", str(root), "-o", str(tmp_path / "t.zip"), **env)
     assert made.returncode == 0, made.stderr
-    assert findings(doctor("check", str(tmp_path / "t.zip"), "--format", "json")) == findings(live)
+    assert findings(called("check", str(tmp_path / "t.zip"), "--format", "json")) == findings(live)
     assert findings(live) or not variables
 
 
 def test_a_machine_without_a_gpu_is_told_why(tmp_path: Path) -> None:
-    done = doctor("check", "--sysroot", str(bare_machine(tmp_path)), "--no-smoke", env=environment(tmp_path))
+    done = called("check", "--sysroot", str(bare_machine(tmp_path)), "--no-smoke", **environment(tmp_path))
     assert done.returncode == 1
     assert "no AMD GPU visible, because" in done.stdout
-    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.timed
@@ -70,7 +63,7 @@ def test_a_tool_that_hangs_is_waited_for_aloud_and_not_for_long(tmp_path: Path) 
     hanging(bin_, "rocminfo", out=ROCMINFO)
     root = machine(tmp_path / "root", MI50)
     start = time.monotonic()
-    done = doctor("probe", "--sysroot", str(root), "--format", "json", "--values", env=environment(bin_))
+    done = called("probe", "--sysroot", str(root), "--format", "json", "--values", **environment(bin_))
     assert time.monotonic() - start < 8
     assert json.loads(done.stdout)["gpus"][0]["gfx"] == "gfx906"
     assert "still reading" in done.stderr

@@ -218,9 +218,9 @@ def test_signature_rows_have_settling_commands_where_they_guess() -> None:
     assert all(r.sources for r in rows)
 
 
-def test_a_text_with_more_words_than_a_log_is_judged_like_its_lines() -> None:
-    lines = "FlashAttention only supports AMD MI200 GPUs or newer.\namdgpu built in\nROCk module is NOT loaded"
+@pytest.mark.parametrize("more", ["\nEverything else works, is it harmless?", pytest.param("", marks=pytest.mark.slow)])
+def test_a_text_with_more_words_than_a_log_is_judged_like_its_lines(more: str) -> None:
+    text = "FlashAttention only supports AMD MI200 GPUs or newer.\namdgpu built in\nROCk module is NOT loaded" + more
     letters = str.maketrans("0123456789", "ghijklmnop")
     noise = "\n".join(hashlib.sha512(str(n).encode()).hexdigest().translate(letters) for n in range(17_000))
-    for text in (lines, lines + "\nEverything else works, is it harmless?"):
-        assert [(f.row, f.confidence) for f in serious(f"{text}\n{noise}")] == [(f.row, f.confidence) for f in serious(text)]
+    assert [(f.row, f.confidence) for f in serious(f"{text}\n{noise}")] == [(f.row, f.confidence) for f in serious(text)]

@@ -104,7 +104,9 @@ def test_the_search_comes_within_5_percent_of_the_grid_at_a_fifth_of_its_steps(s
     assert sum(steps for _, steps in asked) <= max(0.2 * len(grid) * sum(search.LONG), 90)  # few configurations fit
 
 
-@pytest.mark.parametrize(("model", "gib"), MACHINES)
+@pytest.mark.parametrize(
+    ("model", "gib"), [pytest.param(*one, marks=[pytest.mark.slow] * (one is not MACHINES[0])) for one in MACHINES]
+)
 def test_a_value_that_loses_at_small_micro_batches_is_tried_at_large_ones(model: str, gib: float) -> None:
     """Each factor alone and then the micro-batches, without guesses in between, misses a quarter of these."""
     space, job, gpu = Space(16, fused_loss=(False, True)), base(model), card(gib)
