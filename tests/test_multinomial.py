@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import importlib
-import sys
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-np = pytest.importorskip("numpy")
-linear = pytest.importorskip("sklearn.linear_model")
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
-multinomial = importlib.import_module("multinomial")
+pytestmark = pytest.mark.slow  # scikit-learn takes longer to import than these take
 
 
-def test_a_fit_by_products_is_the_fit_by_features() -> None:
+@pytest.fixture(scope="module")
+def tools() -> tuple[Any, Any, Any]:
+    """numpy, scikit-learn's linear models and our own, imported by the tests that need them: they take a second."""
+    return pytest.importorskip("numpy"), pytest.importorskip("sklearn.linear_model"), importlib.import_module("multinomial")
+
+
+def test_a_fit_by_products_is_the_fit_by_features(tools: tuple[Any, Any, Any]) -> None:
+    np, linear, multinomial = tools
     random = np.random.default_rng(0)
     found, labels, counts = random.normal(size=(120, 300)), random.integers(0, 4, 120), random.random(120)
     own, start = multinomial.fit(found @ found.T, np.eye(4)[labels], counts, 0.02, 300)
@@ -23,8 +26,9 @@ def test_a_fit_by_products_is_the_fit_by_features() -> None:
     assert np.abs((start - start.mean()) - (other.intercept_ - other.intercept_.mean())).max() < 1e-2
 
 
-def test_a_share_of_a_report_may_go_to_each_class() -> None:
+def test_a_share_of_a_report_may_go_to_each_class(tools: tuple[Any, Any, Any]) -> None:
     """A report that is half of one class and half of another counts as two halves."""
+    np, linear, multinomial = tools
     random = np.random.default_rng(1)
     found = random.normal(size=(30, 50))
     shares = random.dirichlet(np.ones(3), 30)

@@ -6,8 +6,6 @@ import html
 import io
 import json
 import re
-import subprocess
-import sys
 import time
 import zipfile
 from functools import cache
@@ -15,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from called import called
 from planted import FIRST, SECOND, plants
 from planted_tickets import Ticket, tickets
 
@@ -322,16 +321,11 @@ def test_every_shape_of_a_token_has_its_source() -> None:
         assert bool(shape.prefixes) != bool(shape.pattern), shape.service
 
 
-def _run(*arguments: str) -> str:
-    argv = [sys.executable, "-m", "rocm_doctor", *arguments]
-    return subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False).stdout
-
-
 def test_bundle_shows_what_it_replaced_and_its_names_are_redacted(tmp_path: Path) -> None:
     (tmp_path / "in" / "log").mkdir(parents=True)
     (tmp_path / "in" / "log" / "kfischer.log").write_text("[kfischer@wombex7 x]$ run\nHF_TOKEN=hf_abcdefgh0123456789abcdefgh\n")
     out = tmp_path / "kfischer.zip"
-    told = _run("bundle", str(tmp_path / "in"), "-o", str(out), "--show")
+    told = called("bundle", str(tmp_path / "in"), "-o", str(out), "--show").stdout
     assert "<user-1>" in told
     assert "kfischer" in told
     assert "log/kfischer.log line 1" in told
@@ -346,7 +340,7 @@ def test_what_the_artifacts_give_away_is_replaced_in_a_report_that_quotes_anothe
     text = "[kfischer@wombex7 x]$ python x.py\nRuntimeError: HIP error: invalid device function on wombex7 of kfischer\n"
     (tmp_path / "t.txt").write_text(text)
     for style in ("json", "markdown", "html"):
-        told = _run("check", str(tmp_path / "t.txt"), "--no-smoke", "--format", style)
+        told = called("check", str(tmp_path / "t.txt"), "--no-smoke", "--format", style).stdout
         assert "invalid device function" in told
         assert "kfischer" not in told
         assert "wombex7" not in told
@@ -356,5 +350,5 @@ def test_audit_in_json_is_redacted_unless_asked_for(tmp_path: Path) -> None:
     folder = tmp_path / "home" / "kfischer" / "lib"
     folder.mkdir(parents=True)
     (folder / "libx.so").write_bytes(b"\x7fELF")
-    assert "kfischer" not in _run("audit", str(folder), "--format", "json")
-    assert "kfischer" in _run("audit", str(folder), "--format", "json", "--no-redact")
+    assert "kfischer" not in called("audit", str(folder), "--format", "json").stdout
+    assert "kfischer" in called("audit", str(folder), "--format", "json", "--no-redact").stdout

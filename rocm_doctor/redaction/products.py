@@ -80,6 +80,7 @@ PART = regex(r"(?i:cve)-\d{4}-\d{4,7}|1\d\d-[A-Z0-9]{5,12}-\w{1,4}|[A-Z]{2,4}-[0
 
 
 def is_part_number(here: Around) -> bool:
+    """True for the number of a board or of its firmware."""
     return PART.fullmatch(here.name) is not None
 
 
