@@ -137,3 +137,9 @@ def test_artifacts_keep_the_lines_that_a_probe_reads() -> None:
     assert "DISTROBOX" in short
     assert "other" not in short
     assert short.count("noise") < 30
+
+
+def test_calls_follow_a_function_to_another_module_of_its_room() -> None:
+    assert calls.moved("redaction.elsewhere:is_known") == "redaction.unknown:is_known"
+    assert calls.moved("versions:series") == "versions:series"
+    assert calls.moved("redaction.elsewhere:no_such_function") == "redaction.elsewhere:no_such_function"

@@ -53,13 +53,16 @@ class Names(NamedTuple):
 
 
 def page(room: str) -> Callable[[Matrix], str]:
-    """The page of a room: the calls that its file lists, and what they give now. A call that no longer fits its function is left out."""
+    """The page of a room: the calls that its file lists, and what they give now. A call that no longer fits is left out."""
 
     def made(matrix: Matrix) -> str:
         names, lines = names_for(matrix), [f"# Written by scripts/regen.py: calls of functions of {room}, and what they give."]
+        every: dict[str, dict[str, None]] = {}
         for function, calls in listed(file_of(room).read_text(encoding="utf-8")):
+            every.setdefault(moved(function), {}).update(dict.fromkeys(calls))
+        for function, mine in sorted(every.items()):
             target = resolved(function)
-            results = [(call, given(target, call, names)) for call in calls] if target else []
+            results = [(call, given(target, call, names)) for call in mine] if target else []
             sound = [f"{call} -> {result}" for call, result in results if not result.startswith("TypeError: ")]
             lines += ["", f"== {function}", *sound] if sound else []
         return "\n".join(lines) + "\n"
@@ -143,6 +146,21 @@ def resolved(function: str) -> Callable[..., Any] | None:
     if isinstance(found, cached_property):
         return found.func
     return found if callable(found) else None
+
+
+def moved(function: str) -> str:
+    """The name of a function, which may be in another module of its room now."""
+    place, _, name = function.partition(":")
+    room = f"{rocm_doctor.__name__}.{place.partition('.')[0]}"
+    if not name or resolved(function):
+        return function
+    others = (module.partition(".")[2] for module in list(sys.modules) if module.startswith(room))
+    found = {f"{other}:{name}" for other in others if _is_own(resolved(f"{other}:{name}"), other)}
+    return found.pop() if len(found) == 1 else function
+
+
+def _is_own(target: Any, place: str) -> bool:
+    return getattr(target, "__module__", "") == f"{rocm_doctor.__name__}.{place}"
 
 
 def given(function: Callable[..., Any], call: str, names: Names) -> str:
