@@ -21,7 +21,7 @@ import msgspec
 from rocm_doctor.matrix import Matrix, checks, load
 from rocm_doctor.matrix.source import MatrixError, compile_json
 from rocm_doctor.matrix.types import Target
-from rocm_doctor.model import Diagnosis
+from rocm_doctor.model import Diagnosis, Fact, Reading, Value
 from rocm_doctor.plan.answer import answer
 from rocm_doctor.plan.catalog import Catalog, System, known
 from rocm_doctor.plan.formats import FORMATS
@@ -30,6 +30,7 @@ from rocm_doctor.plan.packages import wished
 from rocm_doctor.plan.text import text as plan_text
 from rocm_doctor.redaction.redactor import Redactor
 
+replace = msgspec.structs.replace
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ROOT / "tests" / "small_matrix"
 """A matrix of a few entries, without an error."""
@@ -64,14 +65,19 @@ def redacted(text: str, then: str = "", host: str = "", user: str = "", home: st
 def planned(
     gfx: str, wish: str = "", python: str = "3.12", system: System = "linux", driver: str = "", kernel: str = "", glibc: str = "",
     index: str = "", form: str = "", here: dict[str, str] | None = None,
+    facts: dict[str, Value] | None = None,
 ) -> str:  # fmt: skip
-    """The plan from a few builds of torch. `wish`: a way of fine-tuning and packages; `here`: what is installed."""
+    """The plan from a few builds of torch. `wish`: a way of fine-tuning and packages; `here`: what is installed; `facts`: what was read."""
     catalog = few_builds()
     words = wish.split()
     train = next((word for word in words if word in ("full", "lora", "qlora")), "")
     machine = declared(gfx, python, catalog.matrix, system, driver, kernel, glibc)
+    machine = having(machine, here) if here else machine
+    if facts:
+        read = {name: Fact(value, (Reading("read", name, f"{name}={value}"),)) for name, value in facts.items()}
+        machine = replace(machine, base=replace(machine.base, facts={**machine.base.facts, **read}), probed=True)
     packages = wished([word for word in words if word != train], train, catalog)
-    plan = answer(having(machine, here) if here else machine, catalog, packages, index)
+    plan = answer(machine, catalog, packages, index)
     return FORMATS[form](plan) if form and plan.best else plan_text(plan, verbose=True)
 
 

@@ -15,12 +15,13 @@ from planted_tickets import tickets
 
 from calls.doors import SMALL, but, every_entry, few_builds
 from rocm_doctor.matrix import load
+from rocm_doctor.model import Value
 from rocm_doctor.plan.formats import FORMATS
 
 T = TypeVar("T")
 WIDEST = 160
 """Characters of a line that is offered to redaction."""
-PLANS = 400
+PLANS = 600
 DAMAGED = 2
 """Damaged copies of one entry that are offered."""
 DRAWN = 3000
@@ -197,6 +198,7 @@ def _machines(draw: random.Random) -> Iterator[str]:
         given: dict[str, Any] = {"wish": wish} if wish else {}
         given |= {name: draw.choice(values) for name, values in choices.items() if draw.random() < 0.3}
         given |= {"here": draw.choice(here)} if draw.random() < 0.2 else {}
+        given |= {"facts": _facts(draw)} if draw.random() < 0.4 else {}
         yield f"({draw.choice(targets)!r}{''.join(f', {name}={value!r}' for name, value in given.items())})"
 
 
@@ -211,6 +213,17 @@ def _edits() -> Iterator[tuple[str, ...]]:
             for other in ("", "[]", "5", "{}", "[x]", '"x"', "2030-01-01", "{a: b}", '"a b"', "[{a: 1}]") if colon else ():
                 yield file, line, f"{key}: {other}"
             yield from ((file, word, f"{word}x") for word in value.split() if word.strip("[]{},:"))
+
+
+def _facts(draw: random.Random) -> dict[str, Value]:
+    """What was read of a machine."""
+    from expected import MACHINE, UNREAD
+
+    of_stacks = tuple(name for name in MACHINE if name.startswith(("env.", "code.", "soname.")))
+    names = (*draw.sample(tuple(MACHINE), draw.choice((0, 1, 2))), *draw.sample(of_stacks, draw.choice((1, 2))))
+    found = {name: draw.choice(MACHINE[name]) for name in names}
+    found |= {"os": draw.choice(("Ubuntu 24.04.1 LTS", "Fedora Linux 42", "Arch Linux"))} if draw.random() < 0.5 else {}
+    return {name: value for name, value in found.items() if value is not UNREAD}
 
 
 def _damaged(draw: random.Random) -> Iterator[tuple[Any, ...]]:
