@@ -11,18 +11,16 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 
 import corpus
 import expected_parts
+import expected_redaction
 import expected_tables
 import msgspec
 from calls import language
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
-import planted
-from planted_tickets import tickets
 
 from rocm_doctor.commands import SHELLS
 from rocm_doctor.facts.enrich import enrich
@@ -38,7 +36,6 @@ from rocm_doctor.plan.formats import FORMATS, UnknownFormat
 from rocm_doctor.plan.machine import declared
 from rocm_doctor.plan.packages import wished
 from rocm_doctor.plan.text import text, variables_text
-from rocm_doctor.redaction.redactor import Redactor
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.checks import checks
 from rocm_doctor.rules.engine import failure_lines, judge
@@ -49,8 +46,6 @@ from rocm_doctor.sources.paste import cut
 
 EVENTS = Path(__file__).resolve().parents[1] / "tests" / "triage"
 SUBJECTS = (("gfx906", ""), ("torch", "2.9.1"), ("driver", ""), ("bitsandbytes", ""), ("HSA_OVERRIDE_GFX_VERSION", ""))
-SHAPES = ("{0}: Zq7Lm2Xw9Kf4", "{0}=Zq7Lm2Xw9Kf4", "--{0} quokkat", "quokkat@{0}", "quokkat.{0}", "/{0}/quokkat/x", "{0} quokkat")
-"""Lines in which a word of the redaction's tables decides whether what stands beside it is a name or a secret."""
 EACH = 6
 REAL = 12
 """Written reports of each label, and one of so many real ones, whose facts are shown."""
@@ -262,27 +257,6 @@ def plans(matrix: Matrix) -> str:
     return "\n".join(line.rstrip() for line in "\n".join(lines).split("\n")) + "\n"
 
 
-def redacted(matrix: Matrix) -> str:
-    """Planted secrets after redaction: what is replaced, by what, and what stays."""
-    plants = [*planted.plants(planted.FIRST, 1), *planted.plants(planted.SECOND, 2)]
-    lines = ["# Written by scripts/regen.py: the secrets of tests/planted.py and of tickets after redaction, with random values."]
-    for plant in plants:
-        lines += ["", f"== {plant.kind}", Redactor("trainbox", "ada", "/home/ada").text(plant.text)]
-    for ticket in (*tickets("rules", 3), *tickets("fifth", 4)):
-        lines += ["", f"== ticket: {ticket.name}", Redactor().text(ticket.text)]
-    for module in ("addresses", "fields", "folders", "known", "machines", "people", "persons", "secret_names", "secrets"):
-        lines += ["", f"== the words of {module}.py in lines of common shapes"]
-        lines += (" ; ".join(Redactor().text(shape.format(word)) for shape in SHAPES) for word in _words(module))
-    return "\n".join(lines) + "\n"
-
-
-def _words(module: str) -> Iterator[str]:
-    """Every word in the tables of a module."""
-    for table in vars(import_module(f"rocm_doctor.redaction.{module}")).values():
-        if isinstance(table, (frozenset, tuple)):
-            yield from sorted(one for one in table if isinstance(one, str) and one.isprintable() and "{" not in one)
-
-
 def shown(matrix: Matrix) -> str:
     """Tables of `matrix show` for some subjects."""
     lines = ["# Written by scripts/regen.py: tables of `matrix show` (scripts/expected.py)."]
@@ -320,7 +294,7 @@ PAGES: dict[str, Callable[[Matrix], str]] = {
     "plans": plans,
     "ranges": expected_parts.ranges,
     "read": expected_parts.read,
-    "redacted": redacted,
+    "redacted": expected_redaction.redacted,
     "rows": rows,
     "shapes": expected_parts.shapes,
     "shown": shown,
