@@ -6,12 +6,14 @@ Where no whole change is known (a lock of Poetry, PDM or Pipenv), the reason is 
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rocm_doctor.lint.declared import OPEN_ARGUMENT, Environment, Place, Step, Target
-from rocm_doctor.lint.proposals import Proposal, proposal
 from rocm_doctor.lint.rules.indexes import Torch, admits, wanted
 from rocm_doctor.matrix import Matrix
+
+if TYPE_CHECKING:
+    from rocm_doctor.lint.proposals import Proposal
 
 Manager = Literal["requirements", "uv", "poetry", "pdm", "pipenv", "pixi", "conda", "image", "script", "package"]
 _LOCKING = {"poetry": "Poetry", "pdm": "PDM", "pipenv": "Pipenv"}
@@ -54,6 +56,8 @@ def for_torch(
     """How to get a ROCm torch in an environment that ends up with another one, `last`, put there by `step` in place of `before`."""
     if argument := next((p.message.split()[0] for p in environment.unresolved if p.message.endswith(OPEN_ARGUMENT)), ""):
         return f"Give the build argument {argument} its value for ROCm in the build of the service."
+    from rocm_doctor.lint.proposals import proposal
+
     by = manager(environment, step)
     found = proposal(environment, target, matrix, in_file=by not in ("package", "script"))
     if found is None:

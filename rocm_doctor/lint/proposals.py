@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from typing import Any
 
 from rocm_doctor import versions
 from rocm_doctor.lint.declared import Environment, Target
 from rocm_doctor.lint.rules.indexes import admits, meant, pinned
 from rocm_doctor.lint.rules.torch_state import of_image
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.plan.answer import answer
+from rocm_doctor.plan.candidates import Candidate
 from rocm_doctor.plan.catalog import System, known
 from rocm_doctor.plan.commands import torch_requirements
 from rocm_doctor.plan.machine import declared
-from rocm_doctor.plan.stacks import Stack
+from rocm_doctor.plan.stacks import Resolver, Stack
 
 _COMPANIONS = ("torchvision", "torchaudio")
 
@@ -53,11 +54,14 @@ def proposal(environment: Environment, target: Target, matrix: Matrix, *, in_fil
     system = _SYSTEMS[target.os]
     python = ".".join((_python(environment) or target.python).split(".")[:2])
     ranges, pin, locked = _ranges(environment, target)
-    stacks = _stacks(target.gpu, python, system, target.driver, id(matrix), _Held(matrix))
     series = versions.series(target.rocm) if target.rocm else None
-    fit = [s for s in stacks if all(admits(spec, s.candidate.build.torch) for spec in ranges)]
-    fit = [s for s in fit if series is None or versions.series(s.candidate.build.rocm) == series] or fit
-    best = min(fit, key=lambda s: (_distance(s.candidate.build.torch, pin), in_file and s.candidate.index.extras), default=None)
+
+    def order(one: Candidate) -> tuple[Any, ...]:
+        other = series is not None and versions.series(one.build.rocm) != series
+        return other, _distance(one.build.torch, pin), in_file and one.index.extras
+
+    stacks = _stacks(target.gpu, python, system, target.driver, id(matrix), _Held(matrix))
+    best = stacks.first(order, lambda one: all(admits(spec, one.build.torch) for spec in ranges))
     if best is None:
         return None
     asked = [r for step in environment.steps for r in step.requirements]
@@ -77,9 +81,37 @@ def _distance(version: str, pin: str) -> tuple[int, int, int]:
     return (1 if apart == 0 else 2 if apart > 0 else 3), abs(apart), 0 if version > pin else 1
 
 
+class _Stacks:
+    """The stacks of a machine, best first, each judged when it is asked for."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        self._candidates = resolver.candidates
+        self._more = resolver.stacks()
+        self._judged: list[Stack] = []
+
+    def __iter__(self) -> Iterator[Stack]:
+        yield from self._judged
+        for one in self._more:
+            self._judged.append(one)
+            yield one
+
+    def first(self, order: Callable[[Candidate], tuple[Any, ...]], admitted: Callable[[Candidate], bool]) -> Stack | None:
+        """The stack that comes first by `order` among those admitted; of several the best. None where there is none."""
+        fit = [order(one) for one in self._candidates if admitted(one)]
+        if not fit:
+            return None
+        lowest = min(fit)
+        judged = []
+        for one in filter(lambda one: admitted(one.candidate), self):
+            if order(one.candidate) == lowest:
+                return one
+            judged.append(one)
+        return min(judged, key=lambda one: order(one.candidate), default=None)
+
+
 @lru_cache(maxsize=64)
-def _stacks(gfx: str, python: str, system: System, driver: str, _matrix: int, held: _Held) -> tuple[Stack, ...]:
-    return answer(declared(gfx, python, held.matrix, system, driver), known(held.matrix)).stacks
+def _stacks(gfx: str, python: str, system: System, driver: str, _matrix: int, held: _Held) -> _Stacks:
+    return _Stacks(Resolver(declared(gfx, python, held.matrix, system, driver), known(held.matrix)))
 
 
 class _Held:
