@@ -29,6 +29,9 @@ _NOT_TRAINING = frozenset(
 ASIDE = EXAMPLES | _TESTS | _DOCUMENTATION | _VENDORED
 """Folders beside what a repository is for: what cannot be read there does not leave the verdict open."""
 
+JUDGED = ("amd", "neutral")
+"""Whom the environments are for that are judged on Linux."""
+
 _NVIDIA_IMAGE = regex(
     r"(?:^|/)nvidia/|nvcr\.io|(?:^|[-_/:.])cu(?:da)?-?\d{2,3}|cuda|tensorrt|^runpod/|anyscale/ray-llm|huggingface/.*-gpu|deepspeed/deepspeed|"
     r"winglian/axolotl|axolotlai/|verlai/|verl/|vllm/vllm-openai|lmsysorg/sglang:(?!.*rocm)|modal"

@@ -20,7 +20,7 @@ from rocm_doctor.lint.environments.purpose import made_for_amd
 from rocm_doctor.lint.environments.words import Kind, cards, named
 from rocm_doctor.lint.readers import script, shell
 from rocm_doctor.lint.readers.files import Tree, folder_of
-from rocm_doctor.lint.readers.shell import Used
+from rocm_doctor.lint.readers.shell import Made
 
 _FENCE = regex(r"^\s*(```+|~~~+)\s*([\w+-]*)")
 _HEADING = regex(r"^#{1,6}\s+(.*)")
@@ -35,7 +35,6 @@ _TORCH = regex(r"install\b.*[\s\"']torch\b(?!-)")
 _OTHERS_INDEX = regex(r"/cu\d{2,3}\b|/cpu\b|/xpu\b")
 _ROCM_INDEX = regex(r"rocm|radeon|\.amd\.com")
 MAX_BLOCKS = 60
-Made = tuple[Environment, list[Used]]
 
 
 class Block(NamedTuple):

@@ -11,8 +11,10 @@ from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place
-from rocm_doctor.lint.readers import script, shell
+from rocm_doctor.lint.environments.purpose import with_purpose
+from rocm_doctor.lint.readers import built, script, shell
 from rocm_doctor.lint.readers.files import Tree, folder_of
+from rocm_doctor.lint.readers.shell import Made
 
 MAX_RECIPES = 400
 MAX_VALUE = 4000
@@ -34,7 +36,15 @@ class Recipe(NamedTuple):
 Recipes = dict[str, Recipe]
 
 
-def environments(tree: Tree, path: str) -> Iterator[tuple[Environment, shell.Script]]:
+def environments(tree: Tree, path: str) -> Iterator[Made]:
+    """The targets of a Makefile or justfile that are for AMD: their own commands, and the images that they build."""
+    for one, found in _targets(tree, path):
+        yield from built.images(tree, one, found)
+        if with_purpose(one, frozenset()).purpose.kind == "amd":
+            yield one, found.used
+
+
+def _targets(tree: Tree, path: str) -> Iterator[tuple[Environment, shell.Script]]:
     """Each target whose commands change something that is judged, with all that they do."""
     text = tree.text(path, wanted=False) or ""
     if not script.speaks(text):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
@@ -15,6 +15,7 @@ from rocm_doctor.lint.environments.branches import runs, targets
 from rocm_doctor.lint.readers import bash, shell
 from rocm_doctor.lint.readers.files import joined
 from rocm_doctor.lint.readers.installs import container, given, install
+from rocm_doctor.lint.readers.shell import places_of
 
 _ASSIGN = regex(r"([A-Za-z_]\w*)=(.*)", re.S)
 MAX_COMMANDS, MAX_TEXT = bash.MAX_COMMANDS, bash.MAX_TEXT
@@ -58,11 +59,6 @@ def read(text: str, place: Place, context: shell.Context, found: shell.Script) -
         if not runs(one.arms, context.kind):
             found.unsure.extend((one.place, *places_of(found.steps[before[0] :])))
             found.used[used:] = [file._replace(sure=False) for file in found.used[used:]]
-
-
-def places_of(steps: Iterable[Step]) -> list[Place]:
-    """Where the requirements of these steps are written: in a command, or in a list that it reads."""
-    return [place for step in steps for place in (step.place, *(r.place for r in step.requirements))]
 
 
 # A test whether the caller gave an argument or set a variable, and a default for one.

@@ -9,11 +9,11 @@ import posixpath
 import re
 import shlex
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Container, Place, ReadProblem, Setting, Step
+from rocm_doctor.lint.declared import Container, Environment, Place, ReadProblem, Setting, Step
 from rocm_doctor.lint.environments.words import Kind
 from rocm_doctor.lint.readers.files import Tree, joined, quoted
 
@@ -36,6 +36,10 @@ class Used(NamedTuple):
     at: int = 0
     sure: bool = True
     isolated: bool = True
+
+
+Made = tuple[Environment, Sequence[Used]]
+"""An environment, with the files of the repository that it installs from."""
 
 
 class Build(NamedTuple):
@@ -63,6 +67,11 @@ class Script(NamedTuple):
     unsure: list[Place]
     options: list[Setting]
     builds: list[Build]
+
+
+def places_of(steps: Iterable[Step]) -> list[Place]:
+    """Where the requirements of these steps are written: in a command, or in a list that it reads."""
+    return [place for step in steps for place in (step.place, *(r.place for r in step.requirements))]
 
 
 class Context(NamedTuple):

@@ -1,0 +1,66 @@
+"""Images that another file has built: services of compose, and commands that build with arguments of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from rocm_doctor.lint.declared import OPEN_ARGUMENT, Environment, Purpose, ReadProblem
+from rocm_doctor.lint.environments.purpose import with_purpose
+from rocm_doctor.lint.readers import compose, dockerfile
+from rocm_doctor.lint.readers.files import Tree
+from rocm_doctor.lint.readers.shell import Build, Made, Script
+
+BRING_TORCH = frozenset(("torch", "torchvision", "torchaudio", "xformers", "vllm"))
+"""Packages that come with a torch, or bring one."""
+
+
+def services(tree: Tree, path: str, built: set[tuple[Build, str]]) -> Iterator[Made]:
+    """The services of a compose file; one that is built is read as its Dockerfile, with the context that it names."""
+    for service, build, template in compose.environments(tree, path):
+        image: list[Made] = []
+        if build and tree.is_file(build.dockerfile):
+            image = list(dockerfile.environments(tree, build.dockerfile, build))
+        own = with_purpose(service, frozenset()).purpose
+        if len(image) == 1 and build and (build, own.kind) not in built:
+            one, used = image[0]
+            if build.arguments or build.target or own.kind == "amd":
+                one = msgspec.structs.replace(
+                    one, name=f"{service.name} by {build.dockerfile}", labels=(*service.labels, *one.labels),
+                    purpose=own if own.kind == "amd" else one.purpose,
+                )  # fmt: skip
+            if own.kind == "amd" and (argument := dockerfile.for_others(tree, build)):
+                problem = ReadProblem(service.place, f"{argument} {OPEN_ARGUMENT}")
+                one = msgspec.structs.replace(one, unresolved=(*one.unresolved, problem))
+            built.add((build, own.kind))
+            yield one, used
+        words = with_purpose(image[-1][0], frozenset()).purpose if image else Purpose()
+        if (
+            "amd" in (words.kind if own.kind == "neutral" else own.kind, own.kind)
+            and image
+            and not template
+            and _uses_gpu(image[-1][0])
+        ):
+            service = msgspec.structs.replace(
+                service, containers=tuple(msgspec.structs.replace(c, gpu=True) for c in service.containers)
+            )
+        yield msgspec.structs.replace(service, purpose=words if own.kind == "neutral" else own), ()
+
+
+def _uses_gpu(image: Environment) -> bool:
+    """True if an image has something for a GPU: a base of AMD's, or torch."""
+    base = image.image.value if image.image else ""
+    return base.startswith("rocm/") or any(r.name in BRING_TORCH for step in image.steps for r in step.requirements)
+
+
+def images(tree: Tree, by: Environment, found: Script) -> Iterator[Made]:
+    """The images that commands build with arguments of their own, called by the target or script that builds them."""
+    for build in dict.fromkeys(found.builds):
+        made = list(dockerfile.environments(tree, build.dockerfile, build)) if build.arguments or build.target else []
+        for one, used in made if len(made) == 1 else ():
+            tag = build.tag.rsplit("/", 1)[-1]
+            yield (
+                msgspec.structs.replace(one, name=f"{build.dockerfile} by {by.name}", labels=(*by.labels, tag, *one.labels)),
+                used,
+            )
