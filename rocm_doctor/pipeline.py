@@ -22,6 +22,7 @@ from rocm_doctor.model import Artifact, Command, Diagnosis, Finding, Reading, Re
 from rocm_doctor.probes import PROBES
 from rocm_doctor.probes.read.limits import within_limits
 from rocm_doctor.probes.read.result import Artifacts, ProbeResult
+from rocm_doctor.reports.json import SCHEMA_VERSION
 from rocm_doctor.reports.json import read as read_report
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.asked import support_answer
@@ -37,7 +38,6 @@ from rocm_doctor.smoke.summary import alone
 if TYPE_CHECKING:
     from rocm_doctor.differential.judge import Differential
 
-SCHEMA_VERSION = 2
 Named = tuple[str, list[Artifact]]
 """What was handed over under one name."""
 

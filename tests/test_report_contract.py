@@ -14,9 +14,8 @@ import pytest
 from rocm_doctor import pipeline
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Artifact, Report
-from rocm_doctor.pipeline import SCHEMA_VERSION
 from rocm_doctor.reports import RenderOptions, render
-from rocm_doctor.reports.json import read
+from rocm_doctor.reports.json import SCHEMA_VERSION, read
 
 ROOT = Path(__file__).resolve().parents[1]
 OLD = sorted((ROOT / "tests" / "reports").glob("*.json"))

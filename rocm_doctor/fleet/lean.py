@@ -15,7 +15,7 @@ from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.fleet.documents import Document, Refused
 from rocm_doctor.fleet.nodeset import valid
 from rocm_doctor.model import Unknown, Value
-from rocm_doctor.pipeline import SCHEMA_VERSION
+from rocm_doctor.reports.json import SCHEMA_VERSION
 
 MOST_FACTS = 5_000
 """Facts of one report, GPUs included: 64 GPUs have 1,600 and a large environment 800 packages."""

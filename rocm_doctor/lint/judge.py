@@ -30,7 +30,7 @@ from rocm_doctor.lint.weighing import Judged, weighed
 from rocm_doctor.lint.wheels import Names, by_version, published, said_of_wheels
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding, Gpu, Reading, Report, Row, Severity, Snapshot, Subject, Undecided, Verdict
-from rocm_doctor.pipeline import SCHEMA_VERSION
+from rocm_doctor.reports.json import SCHEMA_VERSION
 from rocm_doctor.rules import RULES
 from rocm_doctor.rules.engine import judge, ranked
 from rocm_doctor.rules.findings import finding, stamped

@@ -17,6 +17,8 @@ from rocm_doctor.bounded.files import MIB
 from rocm_doctor.model import Report
 from rocm_doctor.reports import RenderOptions
 
+SCHEMA_VERSION = 2
+
 
 def render(report: Report, look: RenderOptions) -> str:
     """One indented JSON document that ends with a newline."""

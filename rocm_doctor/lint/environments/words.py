@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Literal
 
-from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.bounded.patterns import fits, regex
 
 Kind = Literal["amd", "nvidia", "intel", "apple", "other", "cpu", "windows", "neutral"]
 
@@ -39,13 +38,13 @@ _IN_TESTS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("cpu", regex(r"\bcpu", re.I)),
 )
 _NEGATED = regex(r"^\s*!|\[\s*!|!=|\s-z\s|\s-ne\s|\bnot\b|(?:^|\s)!\s")
-_GENERATIONS: tuple[tuple[str, str], ...] = (
-    (r"navi\s?1", "gfx101*"), (r"navi\s?2", "gfx103*"), (r"navi\s?3", "gfx110*"), (r"navi\s?4", "gfx120*"),
-    (r"rx\s?5\d00", "gfx101*"), (r"rx\s?6\d\d\d?", "gfx103*"), (r"rx\s?7\d00", "gfx110*"), (r"rx\s?9\d\d\d?", "gfx120*"),
-    (r"renoir|cezanne|lucienne", "gfx90c"), (r"vega\s?10", "gfx900"), (r"vega\s?20|radeon vii|(?<![a-z0-9])mi[56]0(?![a-z0-9])", "gfx906"),
-    (r"(?<![a-z0-9])mi1\d\d", "gfx908"), (r"(?<![a-z0-9])mi2\d[\dx]", "gfx90a"), (r"(?<![a-z0-9])mi3[02][\dx]", "gfx942"),
-    (r"(?<![a-z0-9])mi35[\dx]", "gfx950"),
-    (r"phoenix", "gfx1103"), (r"strix\s?halo", "gfx1151"), (r"strix\s?point", "gfx1150"), (r"rembrandt", "gfx1035"),
+_GENERATIONS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (regex(r"navi\s?1"), "gfx101*"), (regex(r"navi\s?2"), "gfx103*"), (regex(r"navi\s?3"), "gfx110*"), (regex(r"navi\s?4"), "gfx120*"),
+    (regex(r"rx\s?5\d00"), "gfx101*"), (regex(r"rx\s?6\d\d\d?"), "gfx103*"), (regex(r"rx\s?7\d00"), "gfx110*"), (regex(r"rx\s?9\d\d\d?"), "gfx120*"),
+    (regex(r"renoir|cezanne|lucienne"), "gfx90c"), (regex(r"vega\s?10"), "gfx900"), (regex(r"vega\s?20|radeon vii|(?<![a-z0-9])mi[56]0(?![a-z0-9])"), "gfx906"),
+    (regex(r"(?<![a-z0-9])mi1\d\d"), "gfx908"), (regex(r"(?<![a-z0-9])mi2\d[\dx]"), "gfx90a"), (regex(r"(?<![a-z0-9])mi3[02][\dx]"), "gfx942"),
+    (regex(r"(?<![a-z0-9])mi35[\dx]"), "gfx950"),
+    (regex(r"phoenix"), "gfx1103"), (regex(r"strix\s?halo"), "gfx1151"), (regex(r"strix\s?point"), "gfx1150"), (regex(r"rembrandt"), "gfx1035"),
 )  # fmt: skip
 _GFX = regex(r"gfx\d{2,4}[a-f]?[x*]{0,2}", re.I)
 
@@ -85,7 +84,7 @@ def cards(condition: str) -> tuple[str, ...]:
     found = [m.lower().replace("x*", "*").replace("xx", "*") for m in _GFX.findall(condition)]
     found = [re.sub(r"(?<=\d)x$", "*", one) for one in found]
     low = condition.lower()
-    return tuple(dict.fromkeys([*found, *(glob for pattern, glob in _GENERATIONS if re.search(pattern, low))]))
+    return tuple(dict.fromkeys([*found, *(glob for pattern, glob in _GENERATIONS if pattern.search(low))]))
 
 
 def holds(only: tuple[str, ...], gfx: str) -> bool:
@@ -94,4 +93,4 @@ def holds(only: tuple[str, ...], gfx: str) -> bool:
         return True
     wanted = [glob for glob in only if not glob.startswith("!")]
     denied = [glob[1:] for glob in only if glob.startswith("!")]
-    return (not wanted or any(fnmatchcase(gfx, g) for g in wanted)) and not any(fnmatchcase(gfx, g) for g in denied)
+    return (not wanted or any(fits(gfx, g) for g in wanted)) and not any(fits(gfx, g) for g in denied)

@@ -11,13 +11,12 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterator
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from rocm_doctor.bounded.archives import printable
 from rocm_doctor.bounded.files import encodable
-from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.bounded.patterns import fits, regex
 from rocm_doctor.lint.declared import Place, ReadProblem
 
 MAX_BYTES = 4 * 2**20
@@ -71,10 +70,10 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("python", "/one_click.py"),
     ("python", "/webui*.py"),
     ("dockerfile", "/dockerfile"),
-    ("dockerfile", "/dockerfile[.-_]*"),
+    ("dockerfile", "/dockerfile[._-]*"),
     ("dockerfile", "/*.dockerfile"),
     ("dockerfile", "/containerfile"),
-    ("dockerfile", "/containerfile[.-_]*"),
+    ("dockerfile", "/containerfile[._-]*"),
     ("compose", "/*compose*.yml"),
     ("compose", "/*compose*.yaml"),
     ("compose", "/*compose*.y*ml.*"),
@@ -138,11 +137,7 @@ class Tree:
                 self.problems.append(ReadProblem(Place(path, 0), f"more than {MAX_FILES} files; the rest was not looked at"))
                 return
             kind = kind_of(path) or ("shell" if self._is_script(path) else None)
-            if (
-                kind
-                and not any(fnmatchcase(path, glob) for glob in self.exclude)
-                and not (kind in _CONFIGS and self._is_data(path))
-            ):
+            if kind and not any(fits(path, glob) for glob in self.exclude) and not (kind in _CONFIGS and self._is_data(path)):
                 yield kind, path
 
     def _is_script(self, path: str) -> bool:
@@ -209,7 +204,7 @@ class Tree:
             there = sorted(entry.name for entry in os.scandir(self.root / folder) if entry.is_file(follow_symlinks=False))
         except (OSError, ValueError):
             return []
-        return [f"{folder}/{one}".lstrip("/") for one in there[:MAX_FILES] if encodable(one) and fnmatchcase(one, name[:200])]
+        return [f"{folder}/{one}".lstrip("/") for one in there[:MAX_FILES] if encodable(one) and fits(one, name[:200])]
 
     def mention(self, words: re.Pattern[bytes], hints: tuple[bytes, ...], but: Collection[str] = ()) -> Place | None:
         """The first place where a text of the repository, of any kind, has one of these words; locks and data files are left out.
@@ -264,10 +259,10 @@ def kind_of(path: str) -> str | None:
     if not _SUFFIXES.search(low):
         return None
     name = "/" + low.rsplit("/", 1)[-1]
-    if any(fnmatchcase("/" + low, glob) for glob in _NEVER):
+    if any(fits("/" + low, glob) for glob in _NEVER):
         return None
-    kind = next((kind for kind, glob in KINDS if fnmatchcase(name if glob[0] == "/" else low, glob)), None)
-    return None if kind == "dockerfile" and any(fnmatchcase(name, glob) for glob in _PICTURES) else kind
+    kind = next((kind for kind, glob in KINDS if fits(name if glob[0] == "/" else low, glob)), None)
+    return None if kind == "dockerfile" and any(fits(name, glob) for glob in _PICTURES) else kind
 
 
 def decoded(data: bytes) -> tuple[str | None, str]:

@@ -10,32 +10,28 @@ from rocm_doctor.lint.declared import Place
 from rocm_doctor.lint.readers.files import Tree, quoted
 
 _HINTS = (b"rocm", b"radeon", b"amd", b"gfx", b"hip", b"mi2", b"mi3", b"kfd", b"directml")
-_OF_AMD = re.compile(
-    rb"(?i:\brocm|radeon|amdgpu|\bamd (?:gpu|instinct))|\bgfx(?:9|10|11|12)\d|torch\.version\.hip|\bHIP_|hipcc|\bMI[23]\d\d[AX]?\b"
-)
+_OF_AMD = rb"(?i:\brocm|radeon|amdgpu|\bamd (?:gpu|instinct))|\bgfx(?:9|10|11|12)\d|torch\.version\.hip|\bHIP_|hipcc|\bMI[23]\d\d[AX]?\b"
 
 # What only an environment for AMD GPUs has.
-_NEEDED = re.compile(
-    rb"/dev/kfd|whl/(?:nightly/|test/)?rocm|rocm/(?:pytorch|vllm|dev-ubuntu)|repo\.radeon\.com/rocm|\.amd\.com/(?:rocm|v2)|TheRock/|\+rocm\d|torch[-_]directml"
-)
-_NEEDED_ON_WINDOWS = re.compile(
+_NEEDED = rb"/dev/kfd|whl/(?:nightly/|test/)?rocm|rocm/(?:pytorch|vllm|dev-ubuntu)|repo\.radeon\.com/rocm|\.amd\.com/(?:rocm|v2)|TheRock/|\+rocm\d|torch[-_]directml"
+_NEEDED_ON_WINDOWS = (
     rb"rocm/windows|rocm[^\n]{0,120}win_amd64|win_amd64[^\n]{0,120}rocm|rocm\.nightlies\.amd\.com|repo\.amd\.com/rocm/whl"
 )
 
 
 def mention(tree: Tree) -> Place | None:
     """The first place that speaks of AMD GPUs."""
-    return tree.mention(_OF_AMD, _HINTS)
+    return tree.mention(re.compile(_OF_AMD), _HINTS)
 
 
 def needed(tree: Tree, read: Set[str]) -> Place | None:
     """The first place with what only an environment for AMD GPUs has, outside of the files that were read."""
-    return tree.mention(_NEEDED, _HINTS, read)
+    return tree.mention(re.compile(_NEEDED), _HINTS, read)
 
 
 def needed_on_windows(tree: Tree, read: Set[str]) -> Place | None:
     """The same for one on Windows."""
-    return tree.mention(_NEEDED_ON_WINDOWS, (b"rocm", b"radeon"), read)
+    return tree.mention(re.compile(_NEEDED_ON_WINDOWS), (b"rocm", b"radeon"), read)
 
 
 _TELLS = regex(r"pytorch\.org/get-started|\binstall(?:ing)?\W{1,4}(?:the )?(?:appropriate |right |correct )?\[?PyTorch", re.I)
