@@ -100,7 +100,19 @@ Change = tuple[Step | None, Torch | None, Torch]
 
 def last_state(environment: Environment, matrix: Matrix, target: Target) -> Change | None:
     """The last change of torch: what the environment ends up with. None where nothing brings torch, or where it is uninstalled."""
-    target = inside(environment, target)
+    states = matrix.once(_states)
+    key = environment, inside(environment, target)
+    if key not in states:
+        states[key] = _last_state(*key, matrix)
+    return states[key]
+
+
+def _states(_: Matrix) -> dict[tuple[Environment, Target], Change | None]:
+    """What was found with a matrix: each rule asks for it."""
+    return {}
+
+
+def _last_state(environment: Environment, target: Target, matrix: Matrix) -> Change | None:
     now = of_image(environment.image)
     last: Change | None = (None, None, now) if now else None
     opaque = now is None and environment.image is not None and not _BARE.search(environment.image.value.lower())
