@@ -62,6 +62,7 @@ def lint(
     """The report on a repository. `name` is how its source is called; `ignore` and `select` hold ids, rows or paths given on the
     command line.
     """
+    _ = matrix.gfx, matrix.rocm, matrix.torch, matrix.support  # decoded once for all
     by_files = matrix.once(_by_files)
     bare = [_bare(target, by_files(frozenset())) for target in targets]
     facts = [one[0] for one in bare]
