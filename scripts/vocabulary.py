@@ -67,6 +67,10 @@ _MAKES = {
     "yakkety", "zbook", "zenbook", "zesty",
 }  # fmt: skip
 """Makers and their series, ciphers, code names of distributions."""
+_ANIMALS = {
+    "beaver", "cuttlefish", "dingo", "ermine", "fossa", "hippo", "indri", "jellyfish", "kodkod", "kudu", "lobster", "minotaur", "numbat", "ocelot", "oriole", "puffin", "puma", "quokka", "raccoon", "stoat", "tapir", "uakari", "warbler",
+}  # fmt: skip
+"""Of code names of distributions: machines are called by them, too."""
 _PERSONS = {"anna", "carlo", "eda", "gil", "gita", "otto", "pam", "pavel", "roberto", "sam", "sid", "tom", "ulrik"}
 """First names that many texts hold."""
 _OWN, _CODE, _CATALOG, _PROPER = 2, 12, 5, 3
@@ -224,7 +228,11 @@ def _languages_and_field(args: argparse.Namespace) -> None:
     compounds = {
         c for c, n in _held_compounds(_own(), _pages(), _known_to_us(), _our_code(), _printed(args.tools)).items() if n >= 1
     }
-    for path, made in ((FIELD, field - _PERSONS), (SPOKEN, spoken - field - _PERSONS), (COMPOUNDS, compounds)):
+    for path, made in (
+        (FIELD, field - _PERSONS - _ANIMALS),
+        (SPOKEN, spoken - (field - _ANIMALS) - _PERSONS),
+        (COMPOUNDS, compounds),
+    ):
         _write(path, made)
 
 

@@ -69,7 +69,7 @@ _PROJECTS = _SOFTWARE - {"amd", "amdgpu", "docker", "gpu", "intel", "kernel", "l
     "tensorflow", "vfio", "zluda",
 }  # fmt: skip
 """Software that no machine is called by alone: with common words of the field, it is no name (`pytorch-build`)."""
-_STEPS = frozenset(("app", "build", "dev", "gpu", "amd", "test", "web"))
+_STEPS = frozenset(("ai", "app", "build", "dev", "gpu", "amd", "test", "web"))
 """Words for machines that are steps of work, too."""
 _MAKERS = frozenset((
     "amd", "amdgpu", "apt", "cuda", "docker", "gcc", "hip", "hsa", "intel", "kernel", "lib", "linux", "llvm", "nvidia", "pip", "py", "python", "pytorch", "rocm", "torch", "systemd",
@@ -105,7 +105,7 @@ def is_known_compound(compound: str) -> bool:
     if (parts[0] in _MAKERS and not _MACHINES & set(parts[1:])) or set(named) <= _SOFTWARE:
         return True
     spoken = all(p.isalpha() or p.startswith("gfx") for p in parts) and not compound.isupper()
-    if _PROJECTS & set(parts) and all(p in words() or _MODEL.fullmatch(p) for p in parts):
+    if _PROJECTS & set(parts) and all(p in words() or p in _PROJECTS or _MODEL.fullmatch(p) for p in parts):
         return not (_MACHINES - _STEPS) & set(parts)
     if spoken and (
         parts[0] in _PREFIXES or parts[-1] in _SUFFIXES or parts[-1].endswith(("ed", "ing", "ly", "able", "ible", "er", "ness"))

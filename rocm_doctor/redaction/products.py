@@ -24,16 +24,26 @@ _HASH_BEFORE = regex(
     re.I,
 )
 _DIGEST_BEFORE = regex(
-    r"(?:commit|revision|rev|sha\d*|git|hash|head|checkout|merge|branch|digest|snapshots?|blobs?|trees?|compare|md5|sum|etag|version|tag|[+-]g|@|\.\.)[\s:=/\"'(\[@-]{0,4}$",
+    r"(?:commit|revision|rev|sha\d*|git|hash|head|checkout|merge|branch|digest|snapshots?|blobs?|trees?|compare|md5|sum|etag|version|tag|[+-]g|@|\.\.|nightly|roc-[\d.]+ \d+|/stable)[\s:=/\"'(\[@-]{0,4}$",
     re.I,
 )
 _VERSION = regex(r"\d+\.\d+[\w.]*[+.~-]\w*$")
 
 
+_OF_PIP = regex(r"/pip-[a-z-]+-$|/pip-install-\w{8}/[\w.-]+_$")
+"""A folder that pip makes: `/tmp/pip-install-x8f3k2ab/llama-cpp-python_8c90f1...`."""
+_MAPPED, _SIZE = regex(r"\+[0-9a-f]+\]"), regex(r" {2,}\d+(?:\.\d+)? [GM]B\b")
+"""What follows on the place of a library in memory, and on the id of a model in a list of models."""
+
+
 def is_hash(here: Around) -> bool:
     """A commit, a digest, an address of memory, a register."""
+    if _OF_PIP.search(here.begin):
+        return True
     if not _HEX.fullmatch(here.word):
         return False
+    if _MAPPED.match(here.after) or _SIZE.match(here.after):
+        return True
     if len(here.word) > 20:
         return _DIGEST_BEFORE.search(here.before) is not None or "/.cache/" in here.begin
     return bool(

@@ -25,10 +25,10 @@ def _any_test(here: Around) -> bool:
 
 _CALL = regex(r"\((?!\d|uid)")
 _INSTRUCTION = regex(
-    r"(?:[vs]|ds|buffer|flat|global|image|scratch|tbuffer)_[a-z0-9_]*(?:(?:[biuf]\d{1,3}|x\d|dwordx?\d?|cnt|co)(?:_e\d\d|_co|_sdwa|_dpp)?)"
+    r"(?:[vs]|ds|buffer|flat|global|image|scratch|tbuffer)_[a-z0-9_]*(?:(?:[biuf]\d{1,3}|x\d|dwordx?\d?|cnt|co)(?:_e\d\d|_co|_sdwa|_dpp)*)"
 )
 """Of a GPU: `v_lshlrev_b32_e32`."""
-_SYMBOL = regex(r"::|(?:^|\W)_Z[A-Z0-9]|\+0x[0-9a-f]+|(?:^|\W)(?:Cijk|mha|gemm|void|igemm|ck)_")
+_SYMBOL = regex(r"::|(?:^|\W)_Z[A-Z0-9]|\+0x[0-9a-f]+|(?:^|\W)(?:Cijk|TensileLibrary|Kernels\.so|mha|gemm|void|igemm|ck)_")
 _FRAME = regex(r"(?:-----(?:BEGIN|END) |, in |\bdef |\bclass |\bin function '?|symbol:? '?|undefined reference to [`'])\Z")
 _TO_DOTTED = regex(r"(?s:.*[^\w.])?")
 
@@ -90,7 +90,7 @@ def _is_package(here: Around) -> bool:
 
 _LIBRARY = regex(r"(?:^|[\W])(?:lib[\w.+-]+|[\w.+-]+)\.(?:so|dll|ko|hsaco|sys|pyd|dylib|deb|rpm|whl)\b", re.I)
 _ROOTS = regex(
-    r"(?:/site-packages/|/dist-packages/|^[^/]*/(?:opt/(?:rocm|amdgpu|conda|intel|ompi|ucx)|usr|lib|lib64|sys|proc|dev|etc|boot|nix/store|bin|sbin)(?=[/-])"
+    r"(?:/site-packages/|/dist-packages/|^[^/]*/(?:opt/(?:rocm|amdgpu|conda|intel|ompi|ucx)|usr|var/lib/(?:flatpak|snapd|dkms|apt)|lib|lib64|sys|proc|dev|etc|boot|nix/store|bin|sbin)(?=[/-])"
     r"|/lib/python|\\site-packages\\|/_deps/|/third_party/|/csrc/|/aten/|/kernels/|\\Windows\\|\\Program Files)",
     re.I,
 )
@@ -166,6 +166,14 @@ _OF_A_LOGIN = regex(
 """Where a line of the kernel names a login, a program or a machine."""
 
 
+_LOCALE = regex(r"(?:locale|LANG|LANGUAGE|LC_[A-Z]+)\W{1,4}(?:\w+_)?$")
+
+
+def _is_locale(here: Around) -> bool:
+    """The language or the country of a locale: `Italian_Italy`."""
+    return _LOCALE.search(here.before) is not None
+
+
 _KEY = regex(r'[\w. -]*"\s{0,20}:')
 
 
@@ -203,6 +211,7 @@ _TESTS = (
     _is_option,
     _is_file,
     _is_key,
+    _is_locale,
     _is_code,
     _is_of_software,
     _is_page,

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import chain
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.redaction.known import field_words, spoken_words
+from rocm_doctor.redaction.known import field_words, spoken_words, words
 from rocm_doctor.redaction.products import SHAPE
 
 RUN = regex(r"[^\W_]+")
@@ -54,8 +54,8 @@ def known_to(run: str) -> int:
         return FIELD
     parts = pieces(run)
     if len(parts) == 1:
-        return whole
-    if _is_class(parts):
+        return FIELD if not whole and _is_joint(run.casefold()) else whole
+    if _is_class(parts) or _is_function(parts):
         return FIELD
     numbers = [p for p in parts if p.isdigit()]
     if len(numbers) > 2 or (numbers and len(parts) > 4) or any((n[0] == "0" and len(n) > 1) or len(n) > 4 for n in numbers):
@@ -85,6 +85,37 @@ def _is_class(parts: Sequence[str]) -> bool:
         return False
     held = [_word_of(p.casefold()) for p in named]
     return all(held) and (len(named) > 2 or FIELD in held)
+
+
+def _is_function(parts: Sequence[str]) -> bool:
+    """Whether the parts of a word are those of a function: `hip`, `Device`, `Malloc`, `Finegrained`. One of four may be unknown."""
+    named = [p for p in parts if not p.isdigit()]
+    if len(named) < 3 or not named[0].islower() or not all(p[0].isupper() for p in named[1:]):
+        return False
+    strange = sum(_word_of(p.casefold()) < FIELD for p in named)
+    return 4 * strange <= len(named) and _word_of(named[0]) == FIELD
+
+
+_STEMS = (
+    "alloc", "amd", "args", "async", "attn", "bfloat", "blas", "ckpt", "conda", "config", "cuda", "docker", "dtype", "gemm", "gpu", "init", "jupyter", "linux", "llama", "llm", "lora",
+    "nvidia", "nvme", "onnx", "popen", "proc", "ptr", "pytorch", "quant", "rocm", "tensor", "torch", "triton", "tunable", "vram", "watchdog",
+)  # fmt: skip
+"""Words of the field that are no part of a name. Words that are joined to one without a sign are those of a program: `pytorchrocm`."""
+
+
+@lru_cache(MOST)
+def _is_joint(word: str) -> bool:
+    if not 7 < len(word) < _LONGEST or not word.isascii():
+        return False
+    return any(_is_rest(word.removeprefix(stem)) or _is_rest(word.removesuffix(stem)) for stem in _STEMS if stem in word)
+
+
+def _is_rest(word: str) -> bool:
+    """Whether what is left of a word is a common word of the field. `words` has those of reports; other lists have syllables of names."""
+    return word in _SHORT or (len(word) > 2 and (word in words() or word in _STEMS))
+
+
+_SHORT = frozenset(("no", "is", "my", "un", "re", "on"))
 
 
 def _word_of(word: str) -> int:
