@@ -50,6 +50,9 @@ _SUFFIXES = frozenset((
     "by", "to", "down", "on", "over", "way", "long", "safe", "bit", "byte", "core", "thread", "slot", "pin", "gen", "node", "gpu", "card", "channel", "fold", "class", "order",
     "end", "type", "size", "file", "line", "mode", "phase", "step", "stage", "part", "page", "point", "scale", "speed", "power", "memory", "version", "value", "parameter",
     "dependent", "independent", "compatible", "capable", "enabled", "disabled", "heavy", "bound", "critical", "intensive", "wide", "old", "new", "date", "fi", "d", "dim",
+    "image", "images", "prediction", "forward", "backward", "attention", "instance", "instances", "workspace", "offload", "loss", "cache", "path", "model", "models", "config",
+    "cli", "api", "libs", "libraries", "utils", "tools", "docs", "examples", "plugin", "plugins", "template", "templates", "kernel", "kernels", "backend", "driver", "drivers",
+    "runtime", "sdk", "installer", "nightly", "dist", "wheel", "wheels", "wrapper", "extension", "patch", "tests", "checks", "errors", "args", "detach", "attach", "bind",
     "training", "tuning", "precision", "rank", "device", "head", "batch", "token", "layer", "day", "hour", "minute", "year", "month", "week",
 ))  # fmt: skip
 """Last words of such compounds."""
@@ -83,6 +86,22 @@ _LINKS = frozenset(("a", "and", "as", "for", "from", "in", "into", "of", "on", "
 """Words of headings that became addresses."""
 
 
+_PLATFORM = regex(r"gfx\w*|rocm\d*|cuda\d*|windows|linux|win|amd64|x64|x86|arm64|rdna\d?|cdna\d?")
+_BUILD = regex(r"(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{6,8}")
+
+
+def _is_of_projects(parts: list[str]) -> bool:
+    """Software with common words of reports: `pytorch-build`."""
+    return bool(_PROJECTS & set(parts)) and all(p in words() or p in _PROJECTS or _MODEL.fullmatch(p) for p in parts)
+
+
+def _is_artifact(parts: list[str]) -> bool:
+    """What is downloaded for a platform, of words that the field knows (`sd-master-9c51d87-bin-win-rocm5`), or a folder of a build (`comgr-874f1c`)."""
+    if len(parts) == 2:
+        return parts[0] in field_words() and _BUILD.fullmatch(parts[1]) is not None
+    return any(map(_PLATFORM.fullmatch, parts)) and all(known_to(p) == FIELD for p in parts)
+
+
 @lru_cache(MOST)
 def is_known_compound(compound: str) -> bool:
     """Whether words joined by hyphens are a term of the field, a part number or a figure of speech: `self-hosted`, not `granite-nas`."""
@@ -105,8 +124,8 @@ def is_known_compound(compound: str) -> bool:
     if (parts[0] in _MAKERS and not _MACHINES & set(parts[1:])) or set(named) <= _SOFTWARE:
         return True
     spoken = all(p.isalpha() or p.startswith("gfx") for p in parts) and not compound.isupper()
-    if _PROJECTS & set(parts) and all(p in words() or p in _PROJECTS or _MODEL.fullmatch(p) for p in parts):
-        return not (_MACHINES - _STEPS) & set(parts)
+    if not (_MACHINES - _STEPS) & set(parts) and (_is_of_projects(parts) or _is_artifact(parts)):
+        return True
     if spoken and (
         parts[0] in _PREFIXES or parts[-1] in _SUFFIXES or parts[-1].endswith(("ed", "ing", "ly", "able", "ible", "er", "ness"))
     ):

@@ -11,7 +11,8 @@ SHAPE = regex(
     r"\d+[a-z]{1,4}\d?|[a-z]{1,3}[1-9]\d{0,3}[a-z]?|[a-z]\d+[a-z]\d+|0x[0-9a-f]{1,16}|(?:0{2,}|f{4,})[0-9a-f]{4,14}|v\d+\w*"
     r"|gfx\d\w*|(?:rx|mi|gfx|sm|cp|py|cu|rocm|el|fc|gb|nm)\d+[a-z]*|git[0-9a-f]{6,40}|\d*(?:dev|post|rc|a|b)\d{6,12}|[brv]\d{3,6}|[iwef]\d{4}|\d\dt\d\d|\d+(?:x\d+)+[a-z]{0,4}\d{0,2}|\d+(?:x\d+){3,}\w*|0b[01]+|h[0-9a-f]{7}|x{3,}|(.)\1+"
     r"|g[0-9a-f]{6,12}|d20\d{6}|mei\d{4,7}|(?:cni|virbr|docker|veth|tun|tap|wg|bond|vxlan|flannel|cali|ppp|enp|eno|ens|wlp|hsn)\d\w{0,8}|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,10}"
-    r"|(?:\d+d)?\d+h\d+m(?:\d+s)?|\d+d\d+h|\d+m\d+s|\d+(?:\u03bc|\u00b5)s|(?:x\d+)+|mt\d+(?:x\d+)+|m\d+n\d+k\d+|fp\d+[a-z]\d[a-z]\d+|py\d*h[0-9a-f]{6,8}|tmp(?=[a-z_]*\d)\w{4,8}",
+    r"|(?:\d+d)?\d+h\d+m(?:\d+s)?|\d+d\d+h|\d+m\d+s|\d+(?:\u03bc|\u00b5)s|(?:x\d+)+|mt\d+(?:x\d+)+|m\d+n\d+k\d+|fp\d+[a-z]\d[a-z]\d+|py\d*h[0-9a-f]{6,8}|tmp(?=[a-z_]*\d)\w{4,8}"
+    r"|miopen\w*|gemm(?:fwd|bwd|wrw)\w*|conv(?:asm|bin|ck|direct|hip|mp|ocl)[a-z]*\d\w*|[nkcghwyx]{4,5}",
     re.I,
 )
 """Sizes, targets, builds, addresses of memory: a number with a few letters."""
@@ -24,14 +25,15 @@ _HASH_BEFORE = regex(
     re.I,
 )
 _DIGEST_BEFORE = regex(
-    r"(?:commit|revision|rev|sha\d*|git|hash|head|checkout|merge|branch|digest|snapshots?|blobs?|trees?|compare|md5|sum|etag|version|tag|[+-]g|@|\.\.|nightly|roc-[\d.]+ \d+|/stable)[\s:=/\"'(\[@-]{0,4}$",
+    r"(?:commit|revision|rev|sha\d*|git|hash|head|checkout|merge|branch|digest|snapshots?|blobs?|trees?|compare|md5|sum|etag|version|tag|[+-]g|@|\.\.|nightly|roc-[\d.]+ \d+|/stable|/artifacts|#1)[\s:=/\"'(\[@-]{0,4}$",
     re.I,
 )
 _VERSION = regex(r"\d+\.\d+[\w.]*[+.~-]\w*$")
 
 
-_OF_PIP = regex(r"/pip-[a-z-]+-$|/pip-install-\w{8}/[\w.-]+_$")
-"""A folder that pip makes: `/tmp/pip-install-x8f3k2ab/llama-cpp-python_8c90f1...`."""
+_OF_PIP = regex(r"/pip-[a-z-]+-$")
+_SOURCE = regex(r"/[\w.-]+_$")
+"""Folders that pip makes: `/tmp/pip-install-x8f3k2ab/llama-cpp-python_8c90f1...`."""
 _MAPPED, _SIZE = regex(r"\+[0-9a-f]+\]"), regex(r" {2,}\d+(?:\.\d+)? [GM]B\b")
 """What follows on the place of a library in memory, and on the id of a model in a list of models."""
 
@@ -45,9 +47,10 @@ def is_hash(here: Around) -> bool:
     if _MAPPED.match(here.after) or _SIZE.match(here.after):
         return True
     if len(here.word) > 20:
-        return _DIGEST_BEFORE.search(here.before) is not None or "/.cache/" in here.begin
+        of_pip = len(here.word) == 32 and _SOURCE.search(here.begin)
+        return bool(of_pip or _DIGEST_BEFORE.search(here.before) or "/.cache/" in here.begin)
     return bool(
-        _HASH_BEFORE.search(here.before) or _VERSION.search(here.before) or (len(here.word) <= 10 and here.before.endswith("("))
+        _HASH_BEFORE.search(here.before) or _VERSION.search(here.before) or (len(here.word) <= 12 and here.before.endswith("("))
     )
 
 

@@ -73,6 +73,7 @@ _FROM = regex(r"from $|\bfrom [\w.]*$")
 _IMPORTED = regex(r"[\w.]* import\b")
 _NUMBERED = regex(r"[\w.-]* v?(?!\d{1,3}(?:\.\d{1,3}){3}(?![\w.-]))\d+\.\d+\.\d+(?![\d.]*-\d+-)")
 """A version of three numbers behind a name; `uname -a` has a host's name before the kernel's."""
+_WITH_VERSION = regex(r"[\w.-]* [Vv]ersion:? v?\d+\.\d")
 _ALONE = regex(r"^[\s|*-]*[\w.-]*$")
 
 
@@ -80,6 +81,8 @@ def _is_package(here: Around) -> bool:
     """A package in a list with its version, or where one is installed or imported."""
     if "from " in here.before and _FROM.search(here.before):
         return _IMPORTED.match(here.after) is not None
+    if _ALONE.match(here.before) and _WITH_VERSION.match(here.after):
+        return True
     if _NUMBERED.match(here.after) and not here.before.endswith("Linux "):
         return True
     return bool(
@@ -182,6 +185,19 @@ def _is_key(here: Around) -> bool:
     return _KEY.match(here.after) is not None and here.before.rpartition('"')[0].rstrip()[-1:] in ("", ",", "{", "[")
 
 
+_CMDLET = regex(
+    r"\b(?:Add|Clear|Disable|Enable|Export|Format|Get|Import|Install|Invoke|New|Out|Remove|Restart|Resolve|Select|Set|Start|Stop|Test|Uninstall|Update|Where|Write)-$"
+)
+_JULIA = regex(r"(?:/\.|```)$")
+
+
+def _is_command(here: Around) -> bool:
+    """A command of PowerShell; the language that is called as a person is."""
+    if here.word.casefold() == "julia":
+        return here.after.startswith((">", " --", " -e")) or _JULIA.search(here.before) is not None
+    return here.word[0].isupper() and _CMDLET.search(here.before) is not None
+
+
 _OPTION = regex(r"(?:^|[\s\"'`(\[|=])(?:--[\w-]*|-(?![upUPlh])\w*|-[Wfm][\w=-]*)$")
 
 
@@ -209,6 +225,7 @@ def _is_file(here: Around) -> bool:
 _TESTS = (
     _is_package,
     _is_option,
+    _is_command,
     _is_file,
     _is_key,
     _is_locale,

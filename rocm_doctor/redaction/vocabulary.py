@@ -97,8 +97,8 @@ def _is_function(parts: Sequence[str]) -> bool:
 
 
 _STEMS = (
-    "alloc", "amd", "args", "async", "attn", "bfloat", "blas", "ckpt", "conda", "config", "cuda", "docker", "dtype", "gemm", "gpu", "init", "jupyter", "linux", "llama", "llm", "lora",
-    "nvidia", "nvme", "onnx", "popen", "proc", "ptr", "pytorch", "quant", "rocm", "tensor", "torch", "triton", "tunable", "vram", "watchdog",
+    "alloc", "amd", "args", "async", "attn", "bfloat", "blas", "ckpt", "backend", "conda", "config", "cuda", "devices", "diffusion", "docker", "dtype", "gemm", "gpu", "info", "init", "jupyter", "linux", "llama", "llm", "lora",
+    "nvidia", "nvme", "onnx", "popen", "proc", "ptr", "pytorch", "quant", "rocm", "runtime", "tensor", "torch", "triton", "tunable", "vram", "watchdog", "webui",
 )  # fmt: skip
 """Words of the field that are no part of a name. Words that are joined to one without a sign are those of a program: `pytorchrocm`."""
 
@@ -115,7 +115,7 @@ def _is_rest(word: str) -> bool:
     return word in _SHORT or (len(word) > 2 and (word in words() or word in _STEMS))
 
 
-_SHORT = frozenset(("no", "is", "my", "un", "re", "on"))
+_SHORT = frozenset(("ai", "dl", "in", "is", "ml", "my", "n", "no", "on", "re", "sd", "un"))
 
 
 def _word_of(word: str) -> int:
