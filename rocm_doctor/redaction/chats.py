@@ -15,7 +15,7 @@ CHATS = (
         "line",
     ),
     Rule((", [",), Pattern(r"^(?P<user>[^\s\[\],:][^\n\[\],:]{1,40}), \[\d{1,2}[./]\d{1,2}[./]\d{2,4},? \d{1,2}:\d\d"), "line"),
-    Rule(("\"real_name\"", "\"display_name\"", "\"screen_name\""), Pattern(r"\"(?:real_name|display_name|screen_name)\": ?\"(?P<user>[^\"\n]{2,60})\"(?:, ?\"name\": ?\"(?P<user2>[^\"\n]{2,40})\")?|\"name\": ?\"(?P<user3>[^\"\n]{2,40})\"(?=[^\n{}]{0,200}\"real_name\")"), "line"),
+    Rule(("\"real_name\"", "\"screen_name\""), Pattern(r"\"(?:real_name|screen_name)\": ?\"(?P<user>[^\"\n]{2,60})\"(?:, ?\"name\": ?\"(?P<user2>[^\"\n]{2,40})\")?|\"name\": ?\"(?P<user3>[^\"\n]{2,40})\"(?=[^\n{}]{0,200}\"real_name\")"), "line"),
     Rule(("qq", "\u5fae\u4fe1", "wechat", "weixin", "wx:", "line id", "kakao", "icq", "telegram id"), Pattern(r"(?<![^\W_])(?:qq(?:\u7fa4|\u53f7)?|\u5fae\u4fe1\u53f7?|wechat|weixin|wx|line id|kakao(?:talk)?(?: id)?|icq|telegram id)[:\uff1a# ]{1,3}(?:(?P<phone>\d{5,12})(?!\w)|(?P<user>[A-Za-z0-9][\w-]{4,30}))", re.I)),
     Rule(("chat-id", "chat_id", "chatid", "chat=", "chat:", "chat "), Pattern(r"chat(?:[-_]?id)?[\"']?[ =:]{1,3}[\"']?(?P<phone>-?\d{8,15})(?!\w)", re.I)),
     Rule((" am]", " pm]", "0]", "1]", "2]", "3]", "4]", "5]", "6]", "7]", "8]", "9]"), Pattern(r"^\[\d{1,2}:\d\d(?::\d\d)?(?: [AaPp][Mm])?\] <?(?P<user>[A-Za-z][\w.]{1,31}(?:#\d{4})?)>?:? "), "line", sure=False),

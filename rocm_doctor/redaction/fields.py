@@ -105,6 +105,9 @@ _HEADER_WORDS = (
 )
 _TERMINAL = regex(r"pts/\d+|tty\w+|:\d+|\?|-|console")
 _CONTAINER = regex(r"[0-9a-f]{12,64}")
+_CELL = regex(r"\S+(?: \(\w{1,8} ago\))?")
+_NO_ROW = regex(r"[\[$#>\u279c\u276f]|\S{1,80}[$#%] ")
+"""How a log goes on behind a table, and a prompt."""
 _MOST_ROWS = 5_000
 
 
@@ -131,8 +134,13 @@ def tables(text: str, low: str) -> Iterator[Found]:
             if text[end + 1 : stop] == header.group():  # `watch` and `top -b` print it again and again
                 end = stop
                 continue
-            cells = list(re.finditer(r"\S+", text[end + 1 : min(stop, end + 400)]))
-            if len(cells) <= max(kinds) or end >= len(text) or (names[1] == "TTY" and not _TERMINAL.fullmatch(cells[1][0])):
+            cells = list(_CELL.finditer(text[end + 1 : min(stop, end + 400)]))
+            if (
+                len(cells) <= max(kinds)
+                or _NO_ROW.match(text, end + 1)
+                or end >= len(text)
+                or (names[1] == "TTY" and not _TERMINAL.fullmatch(cells[1][0]))
+            ):
                 break
             if names[0] == "CONTAINER" and not _CONTAINER.fullmatch(cells[0][0]):
                 break

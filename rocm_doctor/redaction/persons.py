@@ -83,6 +83,7 @@ def _has_name(match: re.Match[str]) -> bool:
 _NUMBERED = (
     "customer", "patient", "employee", "client", "member", "account", "contract", "license", "licence", "passport", "ssn", "imei", "meid", "iccid", "orcid", "tax id", "vat",
     "insurance", "policy", "student", "matrikelnr", "matriculation", "personnel", "staff", "badge", "asset", "invoice", "kundennummer", "personalnummer", "cost center", "cost centre",
+    "\u5b66\u751f\u756a\u53f7", "\u5b66\u7c4d\u756a\u53f7", "\u793e\u54e1\u756a\u53f7", "\u4f1a\u54e1\u756a\u53f7", "\u5b66\u53f7", "\u5de5\u53f7", "\u8eab\u4efd\u8bc1", "\ud559\ubc88", "\uc0ac\ubc88", "matricola", "matr\u00edcula", "legajo", "n\u00b0 \u00e9tudiant",
 )  # fmt: skip
 """What numbers are given to."""
 _AT_ALL = frozenset((
@@ -202,7 +203,7 @@ PERSONS = (
     Rule(
         _NUMBERED,
         Pattern(
-            rf"(?<![^\W_])(?i:{_any(_NUMBERED)})[ _-]{{0,2}}(?i:number|no|nr|id|key|code)?\.?(?: is)?[ \t]?[:=#]?[ \t]{{0,8}}[\"']?(?P<serial>(?=[A-Z0-9-]*\d)[A-Z0-9](?:[A-Z0-9]|-(?=[A-Z0-9])){{3,30}})(?![\w.:])"
+            rf"(?<![^\W_])(?i:{_any(_NUMBERED)})[ _-]{{0,2}}(?i:number|no|nr|id|key|code)?\.?(?: is)?[ \t]?[:=#\uff1a]?[ \t]{{0,8}}[\"']?(?P<serial>(?=[A-Z0-9-]*\d)[A-Z0-9](?:[A-Z0-9]|-(?=[A-Z0-9])){{3,30}})(?![\w.:])"
         ),
     ),
     Rule(("born", "birth", "geboren", "dob"), Pattern(r"(?:born|birth\w*|geboren|dob)[ :]{1,3}(?:on |am )?(?P<serial>\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}-\d\d-\d\d)", re.I)),

@@ -28,7 +28,7 @@ _DIGEST_BEFORE = regex(
     r"(?:commit|revision|rev|sha\d*|git|hash|head|checkout|merge|branch|digest|snapshots?|blobs?|trees?|compare|md5|sum|etag|version|tag|[+-]g|@|\.\.|nightly|roc-[\d.]+ \d+|/stable|/artifacts|#1)[\s:=/\"'(\[@-]{0,4}$",
     re.I,
 )
-_VERSION = regex(r"\d+\.\d+[\w.]*[+.~-]\w*$")
+_VERSION = regex(r"\d+\.\d+[\w.]*[+.~/-]\w*$")
 
 
 _OF_PIP = regex(r"/pip-[a-z-]+-$")

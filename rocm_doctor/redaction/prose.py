@@ -87,6 +87,9 @@ _PASSWORDS = (
 )  # fmt: skip
 _IS = r"(?:[ \t]+(?:is|was|are|will be|ist|war|lautet|est|\u00e9|\u00e8|es|jest|\u00e4r|er|je)(?!\w):?|[ \t]*(?::|=|\uff1a|\u2014|\u2192|->)|[ \t]*(?:\u662f|\u4e3a|\u306f|\ub294|\uc740))"
 _VALUE = r"(?:[\"'`\u201c\u00ab\u300c](?P<token>[^\"'`\u201d\u00bb\u300d\n<>]{3,60})(?=[\"'`\u201d\u00bb\u300d])|(?P<token2>[^\s\"'`<>(),;&\u3000-\u30ff]{3,60}(?<![.!?])))"
+_SIGN = r"(?:(?:exclamation|question) (?:mark|point)|dash|hyphen|underscore|dot|dollar(?: sign)?|at sign|hash(?:tag)?|star|asterisk|slash|ampersand|percent|plus sign|all (?:lower|upper) ?case|capital)"
+_SPELLED = rf"(?:[a-z0-9]+,? ){{1,6}}?{_SIGN}(?!\w)(?:,? (?!and I|all |it |with )[a-z0-9]+){{0,4}}"
+"""What is dictated: `sunflower dash two`."""
 _ACCOUNT = regex(r"\b(?:user|login|account|auth|admin|root|guest|ipmi|bmc|pw|sudo|wifi|vpn|the|my|our|is)\b[^\n]{0,20}\Z", re.I)
 _VERB = regex(r"pass(?![^\W_])", re.I)
 _SETTING = regex(r"\w+=|\d{1,3}(?:\.\d+)*[a-z%]{0,3}$")
@@ -209,6 +212,11 @@ PROSE = (
     Rule(("secret", "token=", "passwd=", "password=", "passphrase=", "api_key=", "apikey="), Pattern(r"(?<![\w-])[A-Z_]*(?:SECRET|TOKEN|PASSW(?:OR)?D|PASSPHRASE|API_?KEY)[A-Z_]*(?P<of_sign>=)(?P<of_q>[\"'])(?P<token>[^\"'\n<>$]{3,80})(?P=of_q)"), "line"),
     Rule(("passphrase:", "passphrase is", "passwort:", "password:"), Pattern(r"pass(?:phrase|wor[dt])(?::| is) (?P<token>[a-z]{3,12}(?:[ -][a-z]{3,12}){1,6})[ \t]*(?=\r?\n|\Z)"), accept=lambda m: _NO_SECRET.isdisjoint(m["token"].split())),
     Rule(("ending ", "ends ", "starting ", "starts ", "begins ", "beginning "), Pattern(r"(?:ending|ends|starting|starts|begins|beginning) (?:in|with) (?:\.\.\.)?[\"'`]?(?P<token>(?=\w*\d)(?=\w*[a-zA-Z])\w{4,12})(?![\w.])"), accept=lambda m: _KEYS.search(m.string, max(0, m.start() - 40), m.start()) is not None),
+    Rule(
+        ("password", "passphrase", "passcode", "called ", "named ", "log in as ", "login is "),
+        Pattern(rf"(?:(?:password|passphrase|passcode) (?:is|was|:) (?P<token>{_SPELLED})|(?:called|named|log in as|login is) (?P<host>{_SPELLED}))", re.I),
+    ),
+    Rule(("\u3067\u3059", "\u3068\u7533", "\u3068\u8a00", "\u3068\u3044"), Pattern(r"(?P<user>[\u3400-\u9fff]{1,4}[ \u3000][\u3040-\u30ff\u3400-\u9fff]{1,4}?) ?(?=\u3067\u3059|\u3067\u3054|\u3068(?:\u7533|\u8a00|\u3044\u3044))"), "line"),
     Rule((" code ", " code: "), Pattern(r"(?:unlock|door|access|pairing|gate|alarm|security|entry) code:? (?P<token>\d{4,8})(?![\w.])", re.I), "line"),
     Rule(("ipmi", "bmc", "factory", "default", "web ui", "web-ui", "idrac", "ilo"), Pattern(r"(?<![\w/.])(?:ADMIN|admin|root|Administrator|guest)/(?P<token>(?=\w*[\dA-Z])(?=\w*[a-zA-Z])[\w!@#$%]{5,24})(?![\w/.])"), "line"),
     Rule(("chassis",), Pattern(r"chassis\W{1,3}(?P<serial>(?=[A-Z]*\d)[A-Z0-9]{8,20})(?!\w)", re.I)),

@@ -206,6 +206,31 @@ _RULES = (
         "line",
     ),
     Rule(
+        (
+            "ipmitool ",
+            "ipmi-",
+            "ipmiutil ",
+            "racadm ",
+            "redfishtool ",
+            "smcipmitool ",
+            "ldapsearch ",
+            "mysql ",
+            "smbclient ",
+            "ftp ",
+        ),
+        Pattern(
+            r"(?:(?:smc)?ipmi\w+|ipmi-\w+|racadm|redfishtool|ldapsearch|mysql|smbclient|lftp)[^\n|;]{0,200}?\s-(?:[Ppw] ?|-password[ =])(?P<of_q>[\"']?)(?P<token>(?![-0-9$]+(?:\s|$))[^\s\"'<>$-][^\s\"'<>]{2,80})"
+        ),
+        "line",
+    ),
+    Rule(
+        ("ipmitool ", "ipmi-", "racadm ", "redfishtool ", "ldapsearch ", "mysql ", "smbclient "),
+        Pattern(
+            r"(?:ipmitool|ipmi-\w+|racadm|redfishtool|mysql|smbclient)[^\n|;]{0,200}?\s-[uU] ?[\"']?(?P<user>[A-Za-z][\w.-]{1,40})"
+        ),
+        "line",
+    ),
+    Rule(
         (" -u ", "\n-u ", " --user "),
         Pattern(r"\s(?:-u|--user)[ =][\"']?(?P<user>[A-Za-z_][^\s\"':/<>]{1,60}):(?P<token>[^\s\"'<>]{6,200})"),
         accept=lambda m: m["token"] != m["user"],

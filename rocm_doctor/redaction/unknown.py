@@ -20,7 +20,18 @@ from rocm_doctor.redaction.compounds import unknown_compounds
 from rocm_doctor.redaction.find import PSEUDONYM
 from rocm_doctor.redaction.known import anonymous, distinctive, field_words, is_public, known, words
 from rocm_doctor.redaction.rules import Found
-from rocm_doctor.redaction.vocabulary import FIELD, MOST, MOST_MISTAKES, RUN, SPOKEN, is_misspelt, is_variant, known_to, runs
+from rocm_doctor.redaction.vocabulary import (
+    FIELD,
+    MOST,
+    MOST_MISTAKES,
+    RUN,
+    SPOKEN,
+    is_derived,
+    is_misspelt,
+    is_variant,
+    known_to,
+    runs,
+)
 
 _JOINTS = "-_./\\@:="
 
@@ -73,6 +84,7 @@ Place = tuple[int, int, str]
 
 def _words(text: str, words: set[str]) -> Iterator[Place]:
     known = {word: held for word in words if (held := known_to(word)) < FIELD}
+    known |= {word: SPOKEN for word, held in known.items() if not held and word[0].isupper() and is_derived(word)}
     strange = [word for word, held in known.items() if not held and word.islower()]
     if len(strange) < MOST_MISTAKES:
         known |= {word: SPOKEN for word in strange if is_variant(word) or is_misspelt(word)}

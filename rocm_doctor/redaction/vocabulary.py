@@ -167,6 +167,21 @@ _LEAST, _LONGEST = 7, 30
 """Letters of a word that may be a misspelt one: of shorter ones too many are names, and no longer one is a word of a language."""
 
 
+_OF_A_DERIVED = ("ation", "ations", "ization", "isation", "ically", "ability", "ibility", "ology", "ively", "ously", "ingly")
+_OF_A_PREFIX = ("un", "mis", "dis", "non", "pre", "auto", "multi", "anti", "semi", "sub")
+
+
+def is_derived(word: str) -> bool:
+    """Whether a word with a capital is a derivation that no name looks like: `Preauthentication`, `Disassembly`."""
+    low = word.casefold()
+    return (
+        len(word) > 7
+        and word.isalpha()
+        and word[1:].islower()
+        and (low.endswith(_OF_A_DERIVED) or (low.startswith(_OF_A_PREFIX) and is_variant(low)))
+    )
+
+
 def is_misspelt(word: str) -> bool:
     """Whether two letters changed places, or one is doubled, single or missing, in a word that people write in reports.
 
