@@ -30,6 +30,7 @@ import corpus
 from rocm_doctor.redaction.find import by_structure
 from rocm_doctor.redaction.known import field_words, known, spoken_words, words
 from rocm_doctor.redaction.rules import disjoint
+from rocm_doctor.redaction.sentences import FUNCTION_WORDS
 from rocm_doctor.redaction.vocabulary import INFLECTIONS, pieces, runs
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -221,7 +222,7 @@ def _languages_and_field(args: argparse.Namespace) -> None:
     field |= {
         p.casefold() for w in (*known().public_hosts, *known().public_owners, *known().accounts, *known().groups) for p in runs(w)
     }
-    spoken = english | _CALENDAR | _PLACES | _MAKES
+    spoken = english | _CALENDAR | _PLACES | _MAKES | FUNCTION_WORDS
     for language in _LANGUAGES:
         held = _catalogs(args.catalogs, language)
         spoken |= {w for w, n in held.items() if n >= _CATALOG and w.isalpha() and len(w) > 2 and w not in proper}

@@ -12,7 +12,7 @@ _ENGLISH = frozenset((
     "the", "a", "an", "is", "are", "was", "my", "i", "it", "this", "that", "with", "when", "on", "in", "and", "not", "but", "to", "of", "for", "from", "at",
     "after", "does", "do", "have", "has", "how", "why", "what", "which", "same", "both", "if", "as", "by", "be", "can", "or", "we", "you",
 ))  # fmt: skip
-_FUNCTION_WORDS = frozenset((
+FUNCTION_WORDS = frozenset((
     "der", "die", "das", "den", "dem", "ein", "eine", "einen", "ist", "nicht", "mit", "ich", "und", "auf", "bei", "wenn", "mein",
     "meine", "aber", "auch", "nach", "wie", "von", "zu", "im", "wird", "hat", "habe", "kann", "noch", "nur", "für", "oder", "es",
     "sie", "wir", "le", "la", "les", "est", "pas", "avec", "je", "et", "sur", "quand", "mon", "ma", "des", "du", "un", "une", "que",
@@ -24,6 +24,7 @@ _FUNCTION_WORDS = frozenset((
     "и", "в", "не", "на", "я", "с", "что", "как", "у", "при", "по", "это", "но", "за", "из", "мой", "och", "att", "det", "som", "en",
     "på", "är", "inte", "jag", "med", "för", "av", "men", "har", "ve", "bir", "bu", "için", "ile", "de", "da", "çok", "ama", "ne",
     "a", "se", "na", "v", "je", "s", "že", "ne", "mi", "po", "ale", "jsem", "ja", "on", "ei", "se", "että", "kun", "mutta",
+    "soll", "sollte", "unser", "unsere", "dein", "euer", "minha", "nosso", "seu", "sua",
 ))  # fmt: skip
 """Of German, French, Spanish, Italian, Portuguese and others."""
 _WORD = regex(r"(?<![^\s(\"'\u00bf\u00a1])[^\W\d_]+(?:['\u2019-][^\W\d_]+)*(?=[\s.,:;!?)\"']|$)")
@@ -50,7 +51,7 @@ def is_english(line: str) -> bool:
 def _is_sentence(line: str) -> bool:
     said = [w.casefold() for w in _WORD.findall(line)]
     english = sum(w in _ENGLISH for w in said)
-    foreign = sum(w in _FUNCTION_WORDS for w in said)
+    foreign = sum(w in FUNCTION_WORDS for w in said)
     return len(said) > 3 and foreign > 1 and foreign > english
 
 
