@@ -19,7 +19,8 @@ from throwaway import borrow_pip, contents, wheel
 
 from rocm_doctor.cli import cli
 from rocm_doctor.plan.environment import EnvironmentProblem, environment, installed, writable
-from rocm_doctor.plan.fix import FOLDER, RECORD, Run, apply, undo
+from rocm_doctor.plan.fix import apply, undo
+from rocm_doctor.plan.journal import FOLDER, RECORD, Run
 
 pytest.importorskip("pip", reason="the environments of these tests borrow the pip that runs here")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the layout of the environment is the one of Unix")

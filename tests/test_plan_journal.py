@@ -12,7 +12,8 @@ import pytest
 
 from rocm_doctor.plan import environment, fix
 from rocm_doctor.plan.environment import Environment, EnvironmentProblem
-from rocm_doctor.plan.fix import FOLDER, RECORD, apply, interrupted, last_run, read_record, resume, steps, undo
+from rocm_doctor.plan.fix import apply, resume, steps, undo
+from rocm_doctor.plan.journal import FOLDER, RECORD, interrupted, last_run, read_record
 from rocm_doctor.plan.keep import keep, restore
 
 PYTHON = """#!/bin/sh

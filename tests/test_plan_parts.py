@@ -12,7 +12,7 @@ import pytest
 
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Fact, Finding, Row
-from rocm_doctor.plan import environment, fix, packages
+from rocm_doctor.plan import environment, installer, packages
 from rocm_doctor.plan.answer import Plan, _first, answer
 from rocm_doctor.plan.catalog import Catalog, Index, Package, Release, System, known
 from rocm_doctor.plan.commands import replaces
@@ -92,7 +92,7 @@ def test_hearsay_that_something_does_not_work_is_a_doubt(status: str, counts: bo
 
 @pytest.mark.parametrize(("started", "spoke", "since"), [(5.0, None, 5.0), (5.0, 9.0, 9.0)])
 def test_an_installer_is_silent_since_it_spoke_last(started: float, spoke: float | None, since: float) -> None:
-    assert fix._since(Child(ChildSpec(("pip",)), started, spoke=spoke)) == since
+    assert installer._since(Child(ChildSpec(("pip",)), started, spoke=spoke)) == since
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from rocm_doctor.cli.plan import plan_options, planned
 from rocm_doctor.plan.answer import Plan
 from rocm_doctor.plan.commands import install, replaces
 from rocm_doctor.plan.environment import Environment, EnvironmentProblem, by_name, installed, writable
-from rocm_doctor.plan.fix import FOLDER, Run, apply, interrupted, last_run, read_record, resume, steps, undo
+from rocm_doctor.plan.fix import apply, resume, steps, undo
+from rocm_doctor.plan.journal import FOLDER, Run, interrupted, last_run, read_record
 from rocm_doctor.plan.text import text
 
 

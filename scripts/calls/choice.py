@@ -34,7 +34,7 @@ from calls.variants import Variation, failed, near
 from calls.writer import Writer
 from rocm_doctor.matrix import load
 
-LEFT_OUT = ("plan.fix", "plan.environment", "plan.keep", "matrix.store:_write")
+LEFT_OUT = ("plan.fix", "plan.installer", "plan.journal", "plan.environment", "plan.keep", "matrix.store:_write")
 """Modules that write files or start processes: a fault in them is judged in a process of its own only (scripts/mutation.py)."""
 POOL = 60
 """Calls of one function to choose from."""
