@@ -140,6 +140,7 @@ def plant(folder: Path, file: str, old: str, new: str) -> None:
         (STACKS, "  checked", "  verified: {date: 2026-11-29, outcome: confirmed}\n  checked", "age", "future"),
         (STACKS, "  checked", "  supersedes: [no-such-row]\n  checked", "reference-known", "not another row"),
         (STACKS, "title: torch 2.9.1+rocm6.3 works on MI50", "title: It works.", "title-form", "full stop"),
+        (STACKS, "title: torch 2.9.1+rocm6.3 works on MI50", f"title: torch {'x' * 75}", "title-form", "at most 80 characters"),
         (STACKS, "https://github.com/unslothai/unsloth/pull/7354", "a friend", "source-form", "not a citation"),
         (STACKS, "  sources: [https://github.com/unslothai/unsloth/pull/7354]", "  sources: []", "source-form", "no source"),
         (STACKS, "checked: 2026-11-20", "checked: 2030-01-01", "age", "future"),

@@ -132,8 +132,8 @@ def _part_fault(kind: Kind, part: str) -> str:
 
 def title_form(row: Row) -> Iterator[tuple[str, str]]:
     """Titles that are too long or end with a full stop."""
-    if "\n" in row.title or row.title.endswith(".") or len(row.title) > 120:
-        yield "title", "a title is one line of at most 120 characters without a full stop"
+    if "\n" in row.title or row.title.endswith(".") or len(row.title) > 80:
+        yield "title", "a title is one line of at most 80 characters without a full stop"
 
 
 def remedies(rows: Sequence[Row], with_advice: Collection[str]) -> Iterator[tuple[int, str, str]]:
