@@ -135,9 +135,9 @@ def choose(pool: Pool, rooms: Sequence[str], jobs: int, seconds: float, left: Pa
     """Write the pages of these rooms."""
     before = {name: known for room in rooms for name, known in calls.listed(calls.file_of(room).read_text(encoding="utf-8"))}
     results = list(chosen(pool, before, rooms, jobs, seconds))
-    kept = {name: dict.fromkeys(known) for name, known in before.items()}
+    judged = {one.function for one in results}
+    kept = {name: dict.fromkeys(known) for name, known in before.items() if name not in judged}
     for one in results:
-        kept.pop(one.function, None)
         for name, found in one.kept.items():
             kept.setdefault(name, {}).update(dict.fromkeys(found))
     for room in rooms:

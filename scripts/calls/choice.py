@@ -36,6 +36,8 @@ from rocm_doctor.matrix import load
 
 LEFT_OUT = ("plan.fix", "plan.installer", "plan.journal", "plan.environment", "plan.keep", "matrix.store:_write")
 """Modules that write files or start processes: a fault in them is judged in a process of its own only (scripts/mutation.py)."""
+PART = 12
+"""Faults that one process judges at a time."""
 POOL = 60
 """Calls of one function to choose from."""
 LONG = 700
@@ -52,7 +54,7 @@ AT_DOOR = 0.8
 
 
 class Result(NamedTuple):
-    """The faults of a function, those that no call notices, and the calls that notice the others."""
+    """Faults of a function, those that no call notices, and the calls that notice the others."""
 
     function: str
     judged: int
@@ -63,21 +65,14 @@ class Result(NamedTuple):
 def chosen(
     pool: dict[str, list[str]], before: dict[str, list[str]], rooms: Sequence[str], jobs: int, seconds: float
 ) -> Iterator[Result]:
-    """The calls for each function of these rooms, as many functions as so many seconds allow: those with the most faults first."""
-    paths = {ROOT / fault.file for room in rooms for fault in possible(room)}
+    """The calls for each function of these rooms, as many as so many seconds allow."""
+    end, paths = time.monotonic() + seconds, {ROOT / fault.file for room in rooms for fault in possible(room)}
     faults = {name: found for path in paths for name, found in _by_function(path).items() if not name.startswith(LEFT_OUT)}
-    wanted, end = sorted(faults.items(), key=lambda item: -len(item[1])), time.monotonic() + seconds
+    parts = [(name, found[n : n + PART], end) for name, found in faults.items() for n in range(0, len(found), PART)]
     enforced(pytest.MonkeyPatch())
     _MINE.append(Chosen(pool, before, rooms))
     with multiprocessing.get_context("fork").Pool(jobs, _quiet) as workers:
-        results = workers.imap_unordered(_of_function, wanted)
-        for _ in wanted:
-            try:
-                found = results.next(max(0.1, end - time.monotonic()))
-            except multiprocessing.TimeoutError:
-                break
-            if found is not None:
-                yield found
+        yield from filter(None, workers.imap_unordered(_of_function, sorted(parts, key=lambda part: -len(part[1]))))
 
 
 def _by_function(path: Path) -> dict[str, list[Fault]]:
@@ -261,7 +256,7 @@ def _varied(out: Calls) -> Calls:
     return dict(sorted(out.items(), key=lambda item: rank[item[0]]))
 
 
-def _of_function(item: tuple[str, list[Fault]]) -> Result | None:
+def _of_function(item: tuple[str, list[Fault], float]) -> Result | None:
     try:
         return _judged(*item)
     except Exception as exc:  # a fault can break what judges it
@@ -269,8 +264,8 @@ def _of_function(item: tuple[str, list[Fault]]) -> Result | None:
         return None
 
 
-def _judged(function: str, faults: list[Fault]) -> Result:
-    """Judge every fault of a function by calls."""
+def _judged(function: str, faults: list[Fault], end: float) -> Result:
+    """Judge the faults of a function by calls, those before `end`."""
     (place, _, name), one = function.partition(":"), _MINE[0]
     path = Path(str(sys.modules[f"rocm_doctor.{place}"].__file__))
     source = path.read_text(encoding="utf-8")
@@ -280,6 +275,8 @@ def _judged(function: str, faults: list[Fault]) -> Result:
     if target is None:  # wrapped by what cannot be looked through
         return Result(function, 0, [], {})
     for fault in faults:
+        if time.monotonic() > end:
+            break
         after = dict(codes(compile(with_fault(source, fault.place), str(path), "exec", dont_inherit=True)))[name]
         if after != before:
             judged += 1
