@@ -51,6 +51,8 @@ NEAR = 60
 PATIENCE = 0.1
 AT_DOOR = 0.8
 """Seconds for one fault, and by the calls of a door."""
+LOOK = 40
+"""Seconds in which the calls of a door are made once."""
 
 
 class Result(NamedTuple):
@@ -126,7 +128,11 @@ class Chosen:
 
     def _reach(self, door: str) -> Reach:
         reach = Reach(door.partition(" ")[0], lambda call: self._given(DOORS[door], call, 20 * SLOW))
-        for call in [*self.kept[door], *offered(door, Writer(self.names).written)]:
+        end, offers = time.monotonic() + LOOK, list(offered(door, Writer(self.names).written))
+        random.Random(0).shuffle(offers)
+        for call in [*self.kept[door], *offers]:
+            if time.monotonic() > end:
+                break
             with contextlib.suppress(Late):
                 reach.note(call)
         self.kept[door] = [call for call in self.kept[door] if call in reach.given]
