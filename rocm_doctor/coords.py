@@ -209,7 +209,7 @@ COORDS: dict[str, Coord] = {
     "gpu.wavefront_size": Coord("number", "32 or 64"),
     "gpu.vram_bytes": Coord("number", "device memory in bytes (on an APU the carve-out)"),
     "gpu.carveout_bytes": Coord(
-        "number", "memory that the firmware set aside for the GPU (DRM); on a card the same as vram_bytes"
+        "number", "memory that the firmware set aside for the GPU (DRM); on a discrete GPU the same as vram_bytes"
     ),
     "gpu.opencl_bytes": Coord("number", "memory that OpenCL reports (on an APU a share of system memory)"),
     "gpu.gtt_bytes": Coord("number", "GTT limit in bytes"),
@@ -224,8 +224,8 @@ COORDS: dict[str, Coord] = {
     "gpu.vbios": Coord("word", "video BIOS version"),
     "gpu.link_width": Coord("number", "PCIe lanes in use"),
     "gpu.link_speed": Coord("word", "PCIe transfer rate in use"),
-    "gpu.link_max_width": Coord("number", "PCIe lanes that the card has"),
-    "gpu.link_max_speed": Coord("word", "PCIe transfer rate that the card has"),
+    "gpu.link_max_width": Coord("number", "PCIe lanes that the GPU has"),
+    "gpu.link_max_speed": Coord("word", "PCIe transfer rate that the GPU has"),
     "gpu.vram_used_percent": Coord("number", "part of the device memory in use, where a tool prints no bytes, in percent"),
     "gpu.power_cap_watts": Coord("number", "power limit in force, in watts"),
     "gpu.power_default_watts": Coord("number", "power limit that the board has by default, in watts"),

@@ -102,7 +102,7 @@ def neighbours(job: Job) -> Iterator[tuple[str, str, Job]]:
         yield f"sequences of {job.seq // 2} tokens", f"--seq {job.seq // 2}", _with(job, seq=job.seq // 2)
     if job.dtype == "float32":
         yield (
-            "weights in bfloat16 (float16 where the card lacks it)",
+            "weights in bfloat16 (float16 where the GPU lacks it)",
             "--dtype bfloat16",
             _with(job, dtype="bfloat16", autocast=None),
         )

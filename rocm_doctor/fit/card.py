@@ -92,7 +92,7 @@ def measured(gfx: str, name: str, total: int, context: int, matrix: Matrix) -> C
         0,
         context,
         workspace_of(gfx, matrix),
-        notes=("the runtime's share is measured, whatever else is on the card included",),
+        notes=("the runtime's share is measured, including whatever else is on the GPU",),
     )
 
 

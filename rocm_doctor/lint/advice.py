@@ -122,7 +122,7 @@ def _for_amd(
     if by == "package":
         return f"Say in the documentation to install torch first: {install}."
     if last is not None and last.build == "rocm":
-        return f"Take another torch on {_at(last.place)}: {install}."
+        return f"Install another torch on {_at(last.place)}: {install}."
     return f"Install torch from a ROCm index{_before(environment, step)}: {install}."
 
 

@@ -52,7 +52,7 @@ class Package(Struct, frozen=True):
 
 
 def python_files(python: str | None, root: Path, env: Mapping[str, str]) -> list[Artifact]:
-    """Artifacts `py/...` of that interpreter (or folder of an environment), or of the one that runs us."""
+    """Artifacts `py/...` of that interpreter (or folder of an environment), or of the one that runs the doctor."""
     examined = locate(python, root, env)
     if isinstance(examined, str):
         why: Why = "unparsed" if python and Path(python).exists() else "absent-source"
