@@ -56,7 +56,11 @@ KEPT = {"w": 20_000, "c": 12_000, "t": 4_000, "p": 14_000}
 """Features kept of each kind, by chi-square; all facts are kept."""
 LEAST = {"f": 2}
 """Reports that have to hold a feature; three, where it is a word."""
-STRENGTH = 10.0
+TELLING = 0.5
+"""How much of what a word counts depends on how well it tells the diagnoses apart."""
+SEEN = 3.0
+"""Reports as common as all that each word is taken to be in, too: one that is in few reports tells little by itself."""
+STRENGTH = 5.0
 """Inverse of the penalty on weights."""
 STEPS = 80
 REAL_WEIGHT = 3.0
@@ -136,10 +140,11 @@ def counted(some: Sequence[Report]) -> Counted:
 
 
 class Space(NamedTuple):
-    """The features that are kept, by their places among all, those of texts by their keys and then the facts, with their idf as it is
-    stored."""
+    """The features that are kept, by their places among all, those of texts by their keys and then the facts, with what one of a text
+    counts, and how rare a fact is (idf), as they are stored."""
 
     places: np.ndarray
+    worth: bytes
     idf: bytes
 
 
@@ -153,14 +158,33 @@ def space(every: Counted, train: Sequence[Report], inside: Sequence[int]) -> Spa
         places += [int(n) for n in mine[np.lexsort((mine, -value[mine]))][: KEPT.get(kind, len(mine))]]
     places.sort(key=lambda n: (every.kinds[n] == "f", model.key(str(every.names[n])), n))
     idf = np.log((1 + len(inside)) / (1 + held[places]))
-    return Space(np.array(places), bytes(min(255, round(float(i) * model.IDF_STEPS)) for i in idf))
+    words = int((every.kinds[places] != "f").sum())
+    worth = (1 + idf[:words]) * telling(every.counts[inside][:, places[:words]] > 0, [train[n] for n in inside])
+    return Space(np.array(places), _bytes(worth, model.WORTH_STEPS), _bytes(idf[words:], model.IDF_STEPS))
+
+
+def _bytes(values: np.ndarray, steps: int) -> bytes:
+    return bytes(min(255, round(float(value) * steps)) for value in values)
+
+
+def telling(held: csr_matrix, train: Sequence[Report]) -> np.ndarray:
+    """By feature, what it counts beside the others: how far the diagnoses of the reports that hold it are from those of all reports
+    (Kullback-Leibler divergence), against the mean of all features."""
+    classes = sorted({r.entry.label for r in train})
+    shares = wanted(train, classes) * often(train)[:, None]
+    common = shares.sum(axis=0) / shares.sum()
+    found = np.asarray(held.T @ shares) + SEEN * common
+    found /= found.sum(axis=1, keepdims=True)
+    apart = (found * np.log(found / common)).sum(axis=1)
+    return np.asarray(1 - TELLING + TELLING * apart / apart.mean())
 
 
 def vectors(every: Counted, kept: Space) -> csr_matrix:
     """The reports as the model sees them (model.vector), a row each."""
     found = every.counts[:, kept.places].tocsr().astype(float)
-    idf = 1 + np.frombuffer(kept.idf, dtype=np.uint8) / model.IDF_STEPS
-    found.data = (1 + np.log(found.data)) * idf[found.indices]
+    worth = np.ones(len(kept.places))
+    worth[: len(kept.worth)] = np.frombuffer(kept.worth, dtype=np.uint8) / model.WORTH_STEPS
+    found.data = (1 + np.log(found.data)) * worth[found.indices]
     kinds = every.kinds[kept.places]
     lengths = {kind: normalize(found.multiply(kinds == kind).tocsr()) * KINDS[kind] for kind in KINDS}
     facts = (found.multiply(kinds == "f") > 0) * model.FACT
@@ -178,20 +202,31 @@ class Fitted(NamedTuple):
 
 def fit(found: csr_matrix, train: Sequence[Report], classes: Sequence[str]) -> Fitted:
     """Multinomial logistic regression; an acceptable label is a part of the report."""
-    place = {c: n for n, c in enumerate(classes)}
-    wanted = np.full((len(train), len(classes)), SMOOTH / len(classes))
-    for n, report in enumerate(train):
-        shares = {**dict.fromkeys(report.entry.acceptable, ACCEPTABLE), report.entry.label: 1.0}
-        for label, share in shares.items():
-            wanted[n, place[label]] += (1 - SMOOTH) * share / sum(shares.values())
     real = np.array([report.entry.real for report in train])
-    counts = np.array([REAL_WEIGHT if report.entry.confirmed else 1.0 for report in train])
     products = (found @ found.T).toarray()
     products *= 1 + REAL_OWN * np.outer(real, real)
-    own, start = multinomial.fit(products, wanted, counts * len(train) / counts.sum(), STRENGTH, STEPS)
+    counts = often(train)
+    own, start = multinomial.fit(products, wanted(train, classes), counts * len(train) / counts.sum(), STRENGTH, STEPS)
     weights = found.T @ (own * (1 + REAL_OWN * real)[:, None])
     kept, steps = stored(np.asarray(weights), np.asarray((found > 0).sum(axis=0)).ravel())
     return Fitted(kept, start, steps)
+
+
+def wanted(train: Sequence[Report], classes: Sequence[str]) -> np.ndarray:
+    """The share of each class in each report."""
+    place = {c: n for n, c in enumerate(classes)}
+    made = np.full((len(train), len(classes)), SMOOTH / len(classes))
+    for n, report in enumerate(train):
+        shares = {**dict.fromkeys(report.entry.acceptable, ACCEPTABLE), report.entry.label: 1.0}
+        for label, share in shares.items():
+            if label in place:
+                made[n, place[label]] += (1 - SMOOTH) * share / sum(shares.values())
+    return made
+
+
+def often(train: Sequence[Report]) -> np.ndarray:
+    """How much each report counts."""
+    return np.array([REAL_WEIGHT if report.entry.confirmed else 1.0 for report in train])
 
 
 def stored(weights: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -381,7 +416,7 @@ def packed(
     bias[list(classes).index(model.NONE)] += made.findings[-1]
     weights = model.Weights(
         classes=tuple(classes), kinds=KINDS, words=np.diff(keys, prepend=0).astype("<u4").view(np.uint8).reshape(-1, 4).T.tobytes(),
-        facts="\n".join(names[facts]), idf=kept.idf, scale=fitted.steps.tobytes(), counts=bytes(counts), post_class=bytes(post_class), post_weight=bytes(post_weight), bias=tuple(round(float(b), 2) for b in bias),
+        facts="\n".join(names[facts]), worth=kept.worth, idf=kept.idf, scale=fitted.steps.tobytes(), counts=bytes(counts), post_class=bytes(post_class), post_weight=bytes(post_weight), bias=tuple(round(float(b), 2) for b in bias),
         steepness=round(made.steepness, 4), findings=tuple(round(f, 4) for f in made.findings), doubt=round(made.doubt, 4),
         first=(round(made.first[0], 4), round(made.first[1], 4)),
         cases=cases(train, found),
@@ -440,10 +475,11 @@ def main() -> int:
 def agree(one: bytes, other: bytes) -> bool:
     """True if two weights files are the same but for the last digit of one weight in a hundred, where another processor rounds otherwise."""
     a, b = (msgspec.msgpack.decode(zlib.decompress(data), type=model.Weights) for data in (one, other))
-    if (a.classes, a.words, a.facts, a.idf, [c.id for c in a.cases]) != (
+    if (a.classes, a.words, a.facts, a.worth, a.idf, [c.id for c in a.cases]) != (
         b.classes,
         b.words,
         b.facts,
+        b.worth,
         b.idf,
         [c.id for c in b.cases],
     ):

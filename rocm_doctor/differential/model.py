@@ -21,8 +21,10 @@ import msgspec
 
 WEIGHTS = Path(__file__).with_name("weights.bin")
 NONE = "none"
+WORTH_STEPS = 12
+"""Steps of a unit of what a word counts: it is stored as a byte."""
 IDF_STEPS = 24
-"""Steps of a unit of idf: it is stored as a byte."""
+"""Steps of a unit of a fact's idf: it is stored as a byte."""
 SCALE_STEPS = 16
 """Steps in which the worth of a feature's weights is halved: it is stored as a byte."""
 FACT = 0.25
@@ -43,14 +45,15 @@ class Case(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Weights(msgspec.Struct, frozen=True):
-    """What scripts/train_differential.py writes: by feature its idf, the worth of one step of its weights, and how many of `post_class`
-    and `post_weight` are its own. `words` tells the features of a text by their keys in order, each as its distance from the one before:
+    """What scripts/train_differential.py writes: what a word of the text counts, by fact its idf, by feature the worth of one step of its
+    weights, and how many of `post_class` and `post_weight` are its own. `words` tells the features of a text by their keys in order, each as its distance from the one before:
     the lowest bytes of all, then the next ones, four in all. Facts follow by name, a line each."""
 
     classes: tuple[str, ...]
     kinds: dict[str, float]
     words: bytes
     facts: str
+    worth: bytes
     idf: bytes
     scale: bytes
     counts: bytes
@@ -134,7 +137,7 @@ def _distances(planes: bytes) -> Iterable[int]:
 
 
 def vector(loaded: Loaded, text: Mapping[str, int], facts: Iterable[str]) -> Vector:
-    """The report's features: words (1 + log count) times idf, each kind scaled to its length; facts FACT each."""
+    """The report's features: words (1 + log count) times what they count, each kind scaled to its length; facts FACT each."""
     weights = loaded.weights
     names = {loaded.fact_number[fact]: fact for fact in facts if fact in loaded.fact_number}
     made = dict.fromkeys(names, FACT)
@@ -143,7 +146,7 @@ def vector(loaded: Loaded, text: Mapping[str, int], facts: Iterable[str]) -> Vec
         number = loaded.number(name)
         if number is not None:
             names[number] = name
-            found[name[0]][number] = (1 + math.log(count)) * (1 + weights.idf[number] / IDF_STEPS)
+            found[name[0]][number] = (1 + math.log(count)) * weights.worth[number] / WORTH_STEPS
     for kind, values in found.items():
         length = math.sqrt(sum(v * v for v in values.values()))
         made.update((number, v * weights.kinds[kind] / length) for number, v in values.items())
@@ -202,7 +205,7 @@ def gains(loaded: Loaded, made: Sequence[float], fact_of: Callable[[str], str]) 
                 mean += made[place] * amount
                 square += made[place] * amount * amount
             step = weights.steepness * FACT * loaded.step(number)
-            common = math.exp(-weights.idf[number] / IDF_STEPS)
+            common = math.exp(-weights.idf[number - len(weights.worth)] / IDF_STEPS)
             found[fact] = found.get(fact, 0.0) + common * (square - mean * mean) * step * step / 2
     return found
 
