@@ -1,8 +1,8 @@
 """The weights, and what they make of one report: a probability for each diagnosis and for `none`, with what carried it.
 
-The model is log-linear. A report is a vector of words, pieces of words and facts (tf-idf, more for words that tell diagnoses apart, each kind scaled to one length); its
-product with the weights gives a score for each diagnosis; what rows found adds a fixed amount by confidence; a softmax makes
-probabilities. Nothing else is in it, so that every answer can name the words and facts that it rests on.
+The model is log-linear. A report is a vector of words, pieces of words and facts (tf-idf, more for words that tell diagnoses apart, each
+kind scaled to one length); its product with the weights gives a score for each diagnosis; what rows found adds a fixed amount by
+confidence; a softmax makes probabilities. Nothing else is in it, so that every answer can name the words and facts that it rests on.
 """
 
 from __future__ import annotations
