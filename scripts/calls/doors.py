@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from rocm_doctor.matrix import Matrix, checks, load
+from rocm_doctor.matrix import checks, load
 from rocm_doctor.matrix.source import MatrixError, compile_json
 from rocm_doctor.matrix.types import Target
 from rocm_doctor.model import Diagnosis, Fact, Reading, Value
@@ -85,8 +85,7 @@ def planned(
 def few_builds() -> Catalog:
     """The catalog with some builds of torch, among which a plan is made in milliseconds."""
     matrix = load()
-    fewer: Matrix = msgspec.structs.replace(matrix)
-    fewer.__dict__.update({name: value for name, value in matrix.__dict__.items() if name != "made"})
+    fewer = matrix.with_rows(matrix.rows)
     fewer.__dict__["torch"] = tuple(one for one in matrix.torch if one.key in BUILDS)
     return known(fewer)
 
