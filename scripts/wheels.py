@@ -11,6 +11,7 @@ import argparse
 import json
 import urllib.request
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,17 @@ def releases(index: str, name: str) -> dict[Version, Release]:
     return {version: one for version, one in found.items() if not version.is_prerelease}
 
 
+def refusing(found: dict[Version, Release], python: str, first: Version | None) -> Iterator[str]:
+    """Runs of several releases before the first wheel that pip does not take at all: Requires-Python leaves the Python out, or there is
+    no archive.
+    """
+    below = sorted(v for v in found if first is None or v < first)
+    for takes, run in groupby(below, key=lambda v: found[v].sdist and found[v].python.contains(python + ".0")):
+        versions = list(run)
+        if not takes and len(versions) > 1:
+            yield f">={versions[0]},<={versions[-1]}"
+
+
 def entry(old: dict[str, Any], found: dict[Version, Release], today: str) -> Iterator[str]:
     """The lines of one package: the first release with a wheel for each Python, where there were releases before it."""
     first = {python: min((v for v, one in found.items() if one.has_wheel(python)), default=None) for python in PYTHONS}
@@ -73,7 +85,11 @@ def entry(old: dict[str, Any], found: dict[Version, Release], today: str) -> Ite
     below = [one for v, one in found.items() if any(f is None or v < f for f in first.values())]
     yield f"- name: {old['name']}"
     yield "  first: {" + ", ".join(f'"{p}": "{v}"' for p, v in shown.items()) + "}"
-    yield f"  sdist: {str(any(one.sdist for one in below)).lower()}"
+    sdist = any(one.sdist for one in below)
+    yield f"  sdist: {str(sdist).lower()}"
+    refused = {p: ", ".join(f'"{run}"' for run in refusing(found, p, f)) for p, f in first.items()} if sdist else {}
+    yield from ["  refused:"] * any(refused.values())
+    yield from (f'    "{p}": [{runs}]' for p, runs in refused.items() if runs)
     if old.get("fails"):
         yield "  fails: {" + ", ".join(f'"{p}": "{spec}"' for p, spec in old["fails"].items()) + "}"
     yield f'  sources: ["https://pypi.org/simple/{old["name"]}/, seen {today}"]'

@@ -7,9 +7,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lint_text import report, said
+from lint_text import report, repository, said
 
+from rocm_doctor.lint.coverage import on_gpu
+from rocm_doctor.lint.declared import Target
 from rocm_doctor.lint.rules.addresses import is_pypi
+from rocm_doctor.lint.rules.torch_state import last_state
+from rocm_doctor.matrix import load
 from rocm_doctor.model import Report
 
 WHEELS = "https://download.pytorch.org/whl/"
@@ -78,7 +82,7 @@ ONLY = f"-i {WHEELS}rocm6.4"
 
 @pytest.mark.parametrize(("lines", "expected"), [
     ((ONLY, "torch==2.9.1", "accelerate"), [("version.wheel-missing", "error", f"{LIST}:3")]),
-    ((ONLY, "torch==2.9.1", "torchvision", "numpy"), []),
+    ((ONLY, "torch==2.9.1", "torchvision", "numpy", "triton-rocm"), []),
     ((ONLY, "--extra-index-url https://pypi.org/simple", "torch==2.9.1+rocm6.4", "accelerate"), []),
     ((f"--extra-index-url {WHEELS}rocm6.4", "torch==2.9.1+rocm6.4", "accelerate"), []),
     (("-i https://example.com/whl/rocm6.4", "torch==2.9.1", "accelerate"), []),
@@ -139,7 +143,7 @@ STACK = (f"--extra-index-url {WHEELS}rocm6.4", "torch==2.9.1+rocm6.4")
     ("numpy==1.23.5", "3.12", ["error"]), ("numpy==1.23.5", "3.10", []), ("numpy==1.23.5", "", []), ("numpy>=1.23.5", "3.12", []),
     ("numpy>=1.26.1,<2", "3.12", []), ("numpy<1.26", "3.12", ["error"]), ("numpy~=1.24.0", "3.12", ["error"]), ("numpy==1.24.*", "3.12", ["error"]),
     ("mediapipe==0.10.11", "3.12", ["error"]), ("mediapipe==0.10.14", "3.12", []), ("tensorflow-rocm", "3.12", ["error"]),
-    ("scipy==1.11.1", "3.12", ["warning"]), ("transformers==4.30.2", "3.12", ["warning"]), ("transformers>=4.30.2", "3.12", []),
+    ("scipy==1.11.1", "3.12", ["warning"]), ("scipy==1.10.1", "3.12", ["error"]), ("scipy==1.9.3", "3.12", ["warning"]), ("transformers==4.30.2", "3.12", ["warning"]), ("transformers>=4.30.2", "3.12", []),
     ("numpy==1.23.5; python_version < '3.12'", "3.12", []), ("numpy==1.23.5+site.1", "3.12", []),
 ])  # fmt: skip
 def test_no_wheel_for_the_python(tmp_path: Path, line: str, python: str, severities: list[str]) -> None:
@@ -179,3 +183,86 @@ def test_a_library_that_does_not_serve_the_gpu(tmp_path: Path, gpu: str, value: 
     given = [f.advice for f in found.findings if f.id == "arch.not-in-build"]
     assert [one[: len(advice)] for one in given] == ([advice] if advice else [])
     assert found.verdict != "ready" or not advice
+
+
+INLINE = f"# AMD GPUs\n\n- Install it: `pip3 install torch --index-url {WHEELS}NAME --force-reinstall`\n"
+
+
+def test_a_command_in_a_line_of_text(tmp_path: Path) -> None:
+    wrong = said(report(tmp_path / "a", {"README.md": INLINE.replace("NAME", "rocm5.4.2")}))
+    assert ("arch.not-in-build", "warning", "README.md:3") in wrong
+    assert said(report(tmp_path / "b", {"README.md": INLINE.replace("NAME", "rocm6.4")})) == []
+    other = "# Notes\n\n- For CUDA: `pip install torch --index-url https://download.pytorch.org/whl/cu126`. See `torch.version.hip`.\n"
+    assert [i for i, _, _ in said(report(tmp_path / "c", {"README.md": other}))] == []
+
+
+def test_one_of_several_ways_of_a_document(tmp_path: Path) -> None:
+    """The reader takes the one for the GPU."""
+    both = INLINE.replace("NAME", "rocm5.4.2") + INLINE.split("\n\n")[1].replace("NAME", "rocm6.4")
+    assert said(report(tmp_path, {"README.md": both})) == []
+
+
+LAUNCHER = f"""case "$(lspci)" in
+  *"Navi 1"*) export TORCH_COMMAND="pip install torch==1.13.1+rocm5.2 --extra-index-url {WHEELS}rocm5.2" ;;
+esac
+if lspci | grep -q AMD && [[ -z "${{TORCH_COMMAND}}" ]]; then
+  export TORCH_COMMAND="pip install torch==2.9.1 --index-url {WHEELS}rocm6.4"
+fi
+python3 -m venv venv && source venv/bin/activate
+python launch.py
+"""
+
+
+@pytest.mark.parametrize(("gpu", "torch"), [("gfx1100", "2.9.1"), ("gfx1010", "1.13.1")])
+def test_the_command_of_a_launcher(tmp_path: Path, gpu: str, torch: str) -> None:
+    """It is run at the end, in the new environment; what asks for an unset variable is for the GPUs that set none."""
+    one = next(e for e in repository(tmp_path, {"webui.sh": LAUNCHER}).environments if e.purpose.kind == "amd")
+    target = Target("t", gpu)
+    state = last_state(on_gpu(one, target), load(), target)
+    assert state is not None
+    assert state[2].version == torch
+
+
+def test_what_tests_use_is_a_note(tmp_path: Path) -> None:
+    text = f"--index-url {WHEELS}rocm6.1\ntorch==2.4.0\n"
+    assert said(report(tmp_path / "a", {"tests/jobs/requirements-rocm.txt": text}, "gfx1151")) == []
+    assert said(report(tmp_path / "b", {"jobs/requirements-rocm.txt": text}, "gfx1151")) != []
+
+
+@pytest.mark.parametrize(("folder", "severities"), [("images/runtime/examples", ["warning"]), ("examples/images", [])])
+def test_an_image_that_is_an_example_of_images(tmp_path: Path, folder: str, severities: list[str]) -> None:
+    text = "FROM rocm/pytorch:latest\nENV PYTORCH_ROCM_ARCH=gfx942\nRUN pip install flash-attn --no-build-isolation\n"
+    found = report(tmp_path, {f"{folder}/Dockerfile": text})
+    assert [s for i, s, _ in said(found) if i == "arch.not-in-build"] == severities
+
+
+def test_a_word_of_a_vocabulary_is_no_evidence(tmp_path: Path) -> None:
+    files = {"requirements.txt": "torch==2.6.0\nnvidia-cublas-cu12\n", "assets/vocab.json": '{"radeon": 1, "the": 2}\n'}
+    (one,) = report(tmp_path / "a", files).findings
+    assert all(r.artifact != "assets/vocab.json" for r in one.evidence)
+    addressed = {**files, "assets/vocab.json": '{"index": "https://download.pytorch.org/whl/rocm6.4"}\n'}
+    assert report(tmp_path / "b", addressed).verdict == "undetermined"
+
+
+def test_two_causes_in_one_environment_are_two_findings(tmp_path: Path) -> None:
+    """Each has a remedy of its own."""
+    lines = ("FROM rocm/pytorch:latest", "ENV NVTE_ROCM_ARCH=gfx942 GPU_ARCHS=gfx942", BUILT[1])
+    titles = [f.title for f in of_image(tmp_path, *lines).findings if f.id == "arch.not-in-build"]
+    assert sorted(title.split()[0] for title in titles) == ["GPU_ARCHS=gfx942", "TransformerEngine"]
+
+
+@pytest.mark.parametrize(("script", "ids"), [
+    ('case "$1" in\n  5.1) add https://repo.radeon.com/rocm/apt/5.1 ;;\n  6.4) add https://repo.radeon.com/rocm/apt/6.4 ;;\nesac\n', []),
+    ("add https://repo.radeon.com/rocm/apt/5.1\n", ["arch.not-in-build"]),
+])  # fmt: skip
+def test_a_rocm_that_an_argument_chooses(tmp_path: Path, script: str, ids: list[str]) -> None:
+    text = f'add() {{ echo "deb $1 jammy main" > /etc/apt/sources.list.d/rocm.list; }}\n{script}pip install numpy\n'
+    assert [i for i, _, _ in said(report(tmp_path, {"install-rocm.sh": text}))] == ids
+
+
+@pytest.mark.parametrize(
+    "option", ["--root-user-action ignore", "--upgrade-strategy eager", "--exists-action=w", "--log pip.txt"]
+)
+def test_the_value_of_an_option_is_no_package(tmp_path: Path, option: str) -> None:
+    text = f"pip install {option} torch==2.9.1 --index-url {WHEELS}rocm6.4\n"
+    assert said(report(tmp_path, {"install-rocm.sh": text})) == []

@@ -23,14 +23,18 @@ _GFX = regex(r"gfx\d[0-9a-f]{2,3}")
 _QUOTED_PLACE = regex(r"line \d+ of \S+")
 
 
+_BY_CAUSE = frozenset(("arch.not-in-build", "version.wheel-missing"))
+
+
 def of_one_environment(findings: Iterable[Finding]) -> list[Finding]:
     """What is said twice of one environment (4-bit, and the 8-bit optimizer, want the same library): the worse one, with all
     lines.
     """
     kept: dict[tuple[str, ...], Finding] = {}
     for one in findings:
-        # An extra that uv refuses, and a package for CUDA in it, are two.
-        key = (one.id, one.subject, one.severity if one.id == "version.package-mismatch" else "")
+        # An extra that uv refuses, and a package for CUDA in it, are two; so are a list of GPUs and a library that does not serve the GPU.
+        apart = one.severity if one.id == "version.package-mismatch" else one.cause if one.id in _BY_CAUSE else ""
+        key = (one.id, one.subject, apart)
         first = kept.setdefault(key, one)
         worse = one if _SEVERE.index(one.severity) < _SEVERE.index(first.severity) else first
         evidence = tuple(dict.fromkeys((*worse.evidence, *first.evidence, *one.evidence)))

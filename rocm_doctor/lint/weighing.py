@@ -9,7 +9,7 @@ import msgspec
 
 from rocm_doctor.lint.certainty import NOT_ROCM, capped, index_by_caller, is_settled
 from rocm_doctor.lint.declared import Environment, Repository, Target
-from rocm_doctor.lint.environments.purpose import EXAMPLES
+from rocm_doctor.lint.environments.purpose import example_of
 from rocm_doctor.lint.environments.words import named, words_of
 from rocm_doctor.lint.rules.indexes import pinned
 from rocm_doctor.lint.rules.requires_torch import requires_torch
@@ -49,7 +49,8 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
     for one in sorted(_without_repeats(judged), key=lambda j: j.environment.place.file.count("/")):
         environment, found = one.environment, one.finding
         if environment.sort == "text" and (environment in told or _in_installer(environment)):
-            most: Severity = "note" if in_example(environment) else "warning"
+            aside = in_example(environment) or _another_way(environment, one.target, told, judged, matrix)
+            most: Severity = "note" if aside else "warning"
             kept.append(_as(one, most) if found.severity == "error" or most == "note" else one)
         elif environment.sort == "text" or (
             environment.purpose.kind == "neutral" and _is_whole(environment, matrix) and any(_covers(a, environment) for a in amd)
@@ -61,7 +62,8 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
             elif found.id == NOT_ROCM:
                 general.append(one)
         elif found.severity != "note" and in_example(environment):
-            kept.append(_as(one, "warning" if found.severity == "error" else "note"))
+            lower = found.severity == "error" and not in_tests(environment)
+            kept.append(_as(one, "warning" if lower else "note"))
         else:
             if (
                 found.id.startswith("arch.")
@@ -73,6 +75,16 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
             weight = _as(one, "note") if by_two_steps and one.target.place is None else one
             kept.append(msgspec.structs.replace(weight, finding=capped(weight.finding, environment, one.target)))
     return kept + _one_for_each_target(general, bool(amd), repository, matrix)
+
+
+def _another_way(
+    environment: Environment, target: Target, told: Sequence[Environment], judged: Sequence[Judged], matrix: Matrix
+) -> bool:
+    """True if a document has another way for AMD beside this one, with a ROCm torch of which nothing is said."""
+    bad = {j.environment.name for j in judged if j.target == target and j.finding.severity != "note"}
+    return environment.name in bad and any(
+        e.name not in bad and e.place.file == environment.place.file and _brings_rocm(e, target, matrix) for e in told
+    )
 
 
 def _has_sibling(
@@ -107,7 +119,12 @@ def _as(one: Judged, severity: Severity) -> Judged:
 
 def in_example(environment: Environment) -> bool:
     """True if an environment is in a folder of examples or tests."""
-    return bool(set(environment.place.file.lower().split("/")[:-1]) & (EXAMPLES | {"test", "tests"}))
+    return bool(example_of(environment)) or in_tests(environment)
+
+
+def in_tests(environment: Environment) -> bool:
+    """True if an environment is what tests use, whatever its name says."""
+    return bool(set(environment.place.file.lower().split("/")[:-1]) & {"test", "tests"})
 
 
 def _covers(amd: Environment, other: Environment) -> bool:

@@ -246,7 +246,8 @@ def ranked(findings: Iterable[Finding], matrix: Matrix) -> list[Finding]:
     """Each finding once, with its root cause: root causes first, then by severity and confidence."""
     unique: dict[tuple[str, str, str], Finding] = {}
     for one in sorted(findings, key=_severe_first):
-        unique.setdefault((one.id, one.row or one.title * (one.severity == "note"), one.subject), one)
+        said = one.title * (one.severity == "note" or one.subject_kind == "environment")
+        unique.setdefault((one.id, one.row or said, one.subject), one)
     ordered = list(unique.values())
     roots = _roots(ordered, matrix)
     tied = [msgspec.structs.replace(f, follows_from=ordered[r].row or ordered[r].id) if r != n else f for n, (f, r) in
@@ -268,7 +269,8 @@ def _roots(ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
 def _causes(one: Finding, place: int, ordered: Sequence[Finding], matrix: Matrix) -> list[int]:
     """The index of a finding's cause: one at least as severe in its row's `after`, else an equal finding before it.
 
-    Two notes of one diagnosis are two facts: a lowered power limit does not explain memory in use.
+    Two notes of one diagnosis are two facts: a lowered power limit does not explain memory in use. So are two findings on one
+    environment of a repository.
     """
     row = matrix.row(one.row) if one.row else None
     after = set(row.after) if row else _after_of(one.id, matrix)
@@ -278,7 +280,7 @@ def _causes(one: Finding, place: int, ordered: Sequence[Finding], matrix: Matrix
         for n, f in enumerate(ordered[:place])
         if f.id == one.id
         and (f.subject == one.subject or not (f.subject and one.subject))
-        and (f.severity != "note" or f.title == one.title)
+        and (f.title == one.title or (f.severity != "note" and f.subject_kind != "environment"))
     ]
     return [n for n in named if _RANK[ordered[n].severity] <= _RANK[one.severity]] + same + _explained(one, place, ordered, row)
 

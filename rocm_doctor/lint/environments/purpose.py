@@ -96,13 +96,23 @@ def purpose_of(environment: Environment, vendored: frozenset[str] = frozenset())
         return made if made and made.kind != "cpu" else _job(environment, made)
     if made is not None and (made.kind == "amd" or environment.sort != "configuration"):
         return made
-    example = next((f for f in folders if f in EXAMPLES), "")
+    example = example_of(environment)
     if example and environment.sort != "configuration":
         return Purpose("example", f"folder {example}", Place(file, 1))
     stem = set(words_of(file.rsplit("/", 1)[-1]))
     if stem & _NOT_TRAINING and environment.sort in ("requirements", "image", "conda", "configuration", "script"):
         return Purpose("test", f"{sorted(stem & _NOT_TRAINING)[0]} in its name", Place(file, 1))
     return Purpose()
+
+
+_IMAGES = frozenset(("images", "image", "docker", "dockerfiles", "containers"))
+
+
+def example_of(environment: Environment) -> str:
+    """The folder of examples that an environment is in; empty for none. Under a folder of images it says what kind of image one is."""
+    folders = environment.place.file.lower().split("/")[:-1]
+    at = next((n for n, folder in enumerate(folders) if folder in EXAMPLES), len(folders))
+    return "" if at == len(folders) or (environment.sort == "image" and set(folders[:at]) & _IMAGES) else folders[at]
 
 
 def lies_in(file: str, vendored: frozenset[str]) -> Purpose | None:

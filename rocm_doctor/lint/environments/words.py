@@ -38,6 +38,7 @@ _IN_TESTS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("cpu", regex(r"\bcpu", re.I)),
 )
 _NEGATED = regex(r"^\s*!|\[\s*!|!=|\s-z\s|\s-ne\s|\bnot\b|(?:^|\s)!\s")
+_CLAUSES = regex(r"&&|\|\||\s-[ao]\s")
 _GENERATIONS: tuple[tuple[re.Pattern[str], str], ...] = (
     (regex(r"navi\s?1"), "gfx101*"), (regex(r"navi\s?2"), "gfx103*"), (regex(r"navi\s?3"), "gfx110*"), (regex(r"navi\s?4"), "gfx120*"),
     (regex(r"rx\s?5\d00"), "gfx101*"), (regex(r"rx\s?6\d\d\d?"), "gfx103*"), (regex(r"rx\s?7\d00"), "gfx110*"), (regex(r"rx\s?9\d\d\d?"), "gfx120*"),
@@ -73,8 +74,9 @@ def named(name: str) -> tuple[Kind, str]:
 def tested(condition: str) -> tuple[Kind, bool]:
     """The hardware that a shell test asks for, and whether it asks that it be there (False: that it be absent)."""
     for kind, pattern in _IN_TESTS:
-        if pattern.search(condition):
-            return kind, _NEGATED.search(condition) is None
+        clause = next((one for one in _CLAUSES.split(condition) if pattern.search(one)), None)
+        if clause is not None:
+            return kind, _NEGATED.search(clause) is None
     return "neutral", True
 
 

@@ -75,7 +75,7 @@ def _only_torch(made: dict[Kind, Made]) -> Kind | None:
 
 def _of_script(path: str, place: Place, found: shell.Script, os: str = "") -> Environment:
     return Environment(
-        path, place, steps=tuple(found.steps), variables=tuple(found.variables), containers=tuple(found.containers), os=os,
+        path, place, steps=script.run_at_the_end(found), variables=tuple(found.variables), containers=tuple(found.containers), os=os,
         sort="script", unresolved=tuple(found.problems), unsure=tuple(found.unsure),
         config=tuple(found.options),
     )  # fmt: skip

@@ -25,6 +25,11 @@ from rocm_doctor.lint.readers.shell import Made
 _FENCE = regex(r"^\s*(```+|~~~+)\s*([\w+-]*)")
 _HEADING = regex(r"^#{1,6}\s+(.*)")
 # A heading that only counts belongs to the one above it.
+# A command in a line of text: one for AMD is a way of its own.
+_CODE = regex(r"`([^`]{12,500})`")
+_OF_ROCM = regex(
+    r"\binstall\b.*(?:whl/(?:nightly/|test/)?rocm|radeon\.com|\.amd\.com)|^(?:sudo )?(?:docker|podman) run\b.*/dev/kfd"
+)
 _COUNTS = regex(r"\W*(?:step\s*)?\d+\b", re.I)
 _SHELLS = frozenset(("", "bash", "sh", "shell", "console", "zsh", "shell-session", "terminal", "text"))
 _OF_WINDOWS = frozenset(("cmd", "powershell", "bat", "batch", "ps1", "pwsh", "dos"))
@@ -158,6 +163,9 @@ def _markdown(text: str) -> Iterator[Block]:
             label = ""
         elif line.strip():
             label = line.strip()
+            yield from (
+                Block(number, [code], heading, -number, label[:120]) for code in _CODE.findall(line) if _OF_ROCM.search(code)
+            )
 
 
 _DIRECTIVE = regex(r"(\s*)\.\. (?:code-block|code|sourcecode|prompt)::\s*(\S*)")

@@ -221,7 +221,9 @@ class Tree:
             except OSError:
                 continue
             low = data.lower()
-            if any(hint in low for hint in hints) and (found := words.search(data)):
+            # A word in JSON may be an entry of a vocabulary; an address, a device or a build is not.
+            found = words.search(data) if any(hint in low for hint in hints) else None
+            if found and not (path.endswith(".json") and found[0].isalnum()):
                 line = data.count(b"\n", 0, found.start())
                 return Place(path, line + 1, quoted(data.split(b"\n")[line].decode("utf-8", "replace")))
         return None

@@ -35,7 +35,10 @@ _WITH_VALUE = frozenset((
     "-t", "--target", "--prefix", "--root", "--python", "-p", "--platform", "--python-version", "--cache-dir", "--timeout",
     "--retries", "--no-binary", "--only-binary", "--trusted-host", "--proxy", "--src", "--progress-bar", "--config-settings",
     "-C", "--group", "--extra", "--torch-backend", "--index-strategy", "--prerelease", "--resolution",
-    "--no-build-isolation-package", "--package", "--refresh-package",
+    "--no-build-isolation-package", "--package", "--refresh-package", "--root-user-action", "--upgrade-strategy", "--report", "--log",
+    "--exists-action", "--keyring-provider", "--use-feature", "--use-deprecated", "--abi", "--implementation", "--cert", "--client-cert",
+    "--global-option", "--config-setting", "--build-constraint", "--build-constraints", "-b", "--overrides", "--override", "--excludes",
+    "--reinstall-package", "--upgrade-package", "-P", "--python-platform", "--exclude-newer", "--link-mode", "--directory", "--project",
 ))  # fmt: skip
 _ENV_INDEX: dict[str, Role] = {
     "PIP_INDEX_URL": "default", "UV_INDEX_URL": "default", "UV_DEFAULT_INDEX": "default", "PIP_EXTRA_INDEX_URL": "extra",

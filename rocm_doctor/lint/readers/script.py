@@ -52,13 +52,19 @@ def read(text: str, place: Place, context: shell.Context, found: shell.Script) -
         after = len(found.steps), len(found.variables), len(found.containers)
         if _is_default(one):
             found.variables[before[1] :] = [msgspec.structs.replace(s, default=True) for s in found.variables[before[1] :]]
-        if one.arms and after != before and (only := targets(one.arms)):
+        if one.arms and after != before and (only := targets(one.arms) + _set_before(one, before[1], found)):
             restrict(found, before, only)
         elif one.words[:1] == ["exit"] and one.words[1:2] != ["0"] and (only := targets(one.arms)):
             found.steps.append(Step("system", one.place, opaque=True, gfx=only))
         if not runs(one.arms, context.kind):
             found.unsure.extend((one.place, *places_of(found.steps[before[0] :])))
             found.used[used:] = [file._replace(sure=False) for file in found.used[used:]]
+
+
+def run_at_the_end(found: shell.Script) -> tuple[Step, ...]:
+    """The steps in the order in which they are run: the command in a variable is run by what the script starts at its end."""
+    late = {s.place for s in found.variables if _COMMAND_VARIABLES.fullmatch(s.name)}
+    return tuple(sorted(found.steps, key=lambda step: step.place in late))
 
 
 # A test whether the caller gave an argument or set a variable, and a default for one.
@@ -70,6 +76,17 @@ def _is_default(one: bash.Command) -> bool:
     return bool(_STANDS_IN.search(one.place.quote)) or any(
         _GIVEN.search(f" {said} ") for arm in one.arms for said in (arm.condition, *arm.denied)
     )
+
+
+_UNSET = regex(r"-z\s+[\"']?\$\{?(\w+)")
+
+
+def _set_before(one: bash.Command, first: int, found: shell.Script) -> tuple[str, ...]:
+    """The GPUs, denied, for which a variable was set before that is set here only where it is not (`[ -z "$NAME" ]`)."""
+    asked = {m[1] for arm in one.arms for m in _UNSET.finditer(arm.condition)}
+    set_ = {s.name for s in found.variables[first:]} & asked
+    before = (glob for s in found.variables[:first] if s.name in set_ for glob in s.gfx)
+    return tuple(dict.fromkeys(f"!{glob}" for glob in before if not glob.startswith("!")))
 
 
 # What may keep a command of a batch or PowerShell text from being run: its branches are not parsed.

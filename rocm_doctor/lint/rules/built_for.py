@@ -59,7 +59,7 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
             named = _IN_INDEX.search(index.url)
             if named and index.url not in seen and not _of_family(named[1], target.gpu):
                 seen.add(index.url)
-                words = f"the index {index.url} is for {named[1]}"
+                words = f"the index {index.url}, for {named[1]},"
                 yield _choice(
                     _left_out(environment, target, matrix, index.place, words, f"Take the index for {target.gpu}."), target
                 )

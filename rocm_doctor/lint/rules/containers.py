@@ -102,8 +102,8 @@ def older_than_gpu(environment: Environment, target: Target, matrix: Matrix) -> 
         [held.place],
         row="",
         severity="error" if state and state[0] is None else "warning",
-        title=f"{held.words}, and {target.gpu} begins with ROCm {first}",
-        cause=f"No build of PyTorch and no list of AMD's for a ROCm before {first} has {target.gpu}: kernels made with it end in `invalid device function`.",
+        title=f"{held.words}, and {first} is the first with code that {target.gpu} runs",
+        cause=f"No build of PyTorch and no list of AMD's for a ROCm before {first} has code for {target.gpu}: kernels made with it end in `invalid device function`.",
         advice=f"Take an image with ROCm {first} or newer."
         if held.place == getattr(environment.image, "place", None)
         else f"Install ROCm {first} or newer.",

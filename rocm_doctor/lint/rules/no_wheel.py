@@ -18,8 +18,8 @@ from rocm_doctor.model import Finding, Grade
 
 
 class _Wheels(msgspec.Struct, frozen=True):
-    """A package. `first`: its first release with a wheel, by Python; `none` where it has none yet. `fails`: releases whose source archive
-    does not build there."""
+    """A package. `first`: its first release with a wheel, by Python; `none` where it has none yet. `refused`: releases that pip does
+    not take there at all, and `fails` those whose source archive does not build."""
 
     name: str
     first: dict[str, str]
@@ -27,6 +27,7 @@ class _Wheels(msgspec.Struct, frozen=True):
     sources: tuple[str, ...]
     grade: Grade
     checked: str
+    refused: dict[str, tuple[str, ...]] = {}
     fails: dict[str, str] = {}
 
     def __hash__(self) -> int:
@@ -78,8 +79,10 @@ def _is_before(spec: str, first: str) -> bool:
 
 
 def _stops(package: _Wheels, r: Requirement, python: str) -> bool:
-    """True if pip certainly installs nothing: there is no source archive, or it is known not to build there."""
+    """True if pip certainly installs nothing: it takes no source archive, or that is known not to build there."""
     fails, version = package.fails.get(python, ""), pinned(r.spec)
+    if version and any(versions.contains(run, version) for run in package.refused.get(python, ())):
+        return True
     return not package.sdist or bool(
         fails and (versions.contains(fails, version) if version else _is_before(r.spec, fails.lstrip("<")))
     )
@@ -131,6 +134,6 @@ def _why(packages: Sequence[_Wheels], python: str, *, certain: bool) -> str:
     archives = (
         "There is no source archive either."
         if not any(p.sdist for p in packages)
-        else "Source archives of earlier ones do not build there."
+        else "Source archives of earlier ones do not install there."
     )
     return f"{begins}. {archives}"

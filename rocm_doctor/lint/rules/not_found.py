@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Index, Requirement, Step, Target
 from rocm_doctor.lint.rules.addresses import of_pytorch
 from rocm_doctor.lint.rules.findings import found
@@ -13,6 +14,8 @@ from rocm_doctor.lint.rules.indexes import meant, sources
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Grade
 
+# PyTorch's own packages and those of GPU platforms: new ones come with a release (triton-rocm).
+_OF_TORCH = regex(r"(?:py)?torch|triton|nvidia|cuda|rocm|amd|hip|intel|onemkl|fbgemm")
 _OPTIONS = "https://pip.pypa.io/en/stable/cli/pip_install/#cmdoption-i"
 
 
@@ -39,7 +42,7 @@ def not_on_the_only_index(environment: Environment, target: Target, matrix: Matr
         by_index: dict[Index, list[Requirement]] = {}
         for r in asked if step.tool in ("pip", "uv") else ():
             index = _only(step, r.name, target)
-            if index and pytorch and r.name not in pytorch.holds and not r.name.startswith("nvidia-") and r.name not in there:
+            if index and pytorch and r.name not in {*pytorch.holds, *there} and not _OF_TORCH.match(r.name):
                 by_index.setdefault(index, []).append(r)
         for index, missing in by_index.items():
             yield _finding(environment, target, matrix, index, missing, certain=not there and environment.image is None)

@@ -48,8 +48,10 @@ def image_facts(image: str) -> dict[str, str]:
 
 
 def system_rocm(environment: Environment) -> Setting | None:
-    """The ROCm release that a step installs from AMD's repositories for the system: the last one."""
+    """The ROCm release that a step installs from AMD's repositories for the system: the last one. None where an argument chooses it."""
     found = [index for step in environment.steps if step.tool == "system" for index in step.indexes]
+    if len({index.url for index in found}) > 1 and any(index.place in environment.unsure for index in found):
+        return None
     version = re.search(r"\d+\.\d+(?:\.\d+)?", found[-1].url) if found else None
     return Setting("rocm", version[0], found[-1].place) if version else None
 
