@@ -58,7 +58,8 @@ def _names(environment: Environment, target: Target) -> bool:
 
 def index_by_caller(one: Finding, environment: Environment) -> bool:
     """True if a list or an extra for AMD names torch and no index: the command that installs it may name one."""
-    if one.id != NOT_ROCM or environment.purpose.kind != "amd":
+    if one.id not in (NOT_ROCM, "version.wheel-missing") or environment.purpose.kind != "amd":
         return False
     listed = environment.sort in ("requirements", "project") and not any(step.indexes for step in environment.steps)
-    return listed and not any("://" in r.quote or "+" in r.quote for r in one.evidence)
+    pinned = one.id == NOT_ROCM and any("+" in r.quote for r in one.evidence)
+    return listed and not pinned and not any("://" in r.quote for r in one.evidence)

@@ -126,9 +126,12 @@ class _Reading:
 
     def _command(self, node: Node, arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
         words: list[str] = []
-        assigned = 0
+        assigned = end = 0
         for child in node.named_children:
-            if child.type == "variable_assignment":
+            begins, end = end, child.end_byte
+            if words and child.start_byte == begins and words[-1].endswith("$"):
+                words[-1] = filled(words[-1] + _text(child), self.names)  # the grammar cuts `$A-$B-c` in two
+            elif child.type == "variable_assignment":
                 words.append(self._assigned(child, arms))
                 assigned += 1
             elif child.type == "command_name":
@@ -244,6 +247,8 @@ class _Reading:
         found: list[tuple[Arm, list[Node]]] = []
         for part in (node, *(c for c in node.named_children if c.type in ("elif_clause", "else_clause"))):
             conditions = [] if part.type == "else_clause" else part.children_by_field_name("condition")
+            for condition in conditions if part is node else ():
+                yield from self.of(condition, arms, depth + 1)  # `if pip install ...` runs it
             if part.type == "elif_clause" and not conditions:
                 conditions = part.named_children[:1]
             said = " ".join(" ".join(_text(c).split()) for c in conditions).rstrip("; ")[:500]

@@ -35,7 +35,7 @@ _WITH_VALUE = frozenset((
     "-t", "--target", "--prefix", "--root", "--python", "-p", "--platform", "--python-version", "--cache-dir", "--timeout",
     "--retries", "--no-binary", "--only-binary", "--trusted-host", "--proxy", "--src", "--progress-bar", "--config-settings",
     "-C", "--group", "--extra", "--torch-backend", "--index-strategy", "--prerelease", "--resolution",
-    "--no-build-isolation-package", "--package", "--refresh-package", "--root-user-action", "--upgrade-strategy", "--report", "--log",
+    "--no-build-isolation-package", "--package", "--refresh-package", "--root-user-action", "--default-timeout", "--upgrade-strategy", "--report", "--log",
     "--exists-action", "--keyring-provider", "--use-feature", "--use-deprecated", "--abi", "--implementation", "--cert", "--client-cert",
     "--global-option", "--config-setting", "--build-constraint", "--build-constraints", "-b", "--overrides", "--override", "--excludes",
     "--reinstall-package", "--upgrade-package", "-P", "--python-platform", "--exclude-newer", "--link-mode", "--directory", "--project",
@@ -142,6 +142,9 @@ def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Con
     elif re.match(r"\.(?:[/\\]|\[|$)|/", word) and not word.endswith((".whl", ".tar.gz", ".zip")):
         folder, _, extras = word.partition("[")
         path = context.path(folder.rstrip("/") + "/pyproject.toml") or ""
+        if changed := _changed_beside(path, context):
+            found.problems.append(ReadProblem(place, f"{changed} {CHANGED}"))
+            return
         named = tuple(e.strip() for e in extras.rstrip("]").split(",") if e.strip())
         found.used.append(Used("uv pip" if tool == "uv" else tool, path, named, len(found.steps)))
     else:
@@ -150,6 +153,13 @@ def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Con
                 found.used.append(Used("uv pip" if tool == "uv" else tool, "pyproject.toml", one.extras, len(found.steps)))
             else:
                 asked.needed.append(one)
+
+
+def _changed_beside(path: str, context: Context) -> str:
+    """A list beside a project's file that a command changed: the project may take its dependencies from it."""
+    folder = path.rpartition("/")[0]
+    lists = (name.removeprefix(EDITED) for name in context.names if name.startswith(EDITED) and name != EDITED)
+    return next((one for one in lists if path and one.rpartition("/")[0] == folder), "")
 
 
 def _file(name: str, place: Place, context: Context, found: Script, missing: str) -> requirements.RequirementsFile:

@@ -156,6 +156,8 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
         _moved(argv[-2], argv[-1], context)
     elif argv[0] == "tee" or (argv[0] in ("sed", "perl") and any(_IN_PLACE.match(word) for word in argv)):
         _edited(argv, context)
+    elif written := _written(argv, context):
+        context.names[shell.EDITED + written] = shell.ANEW
     elif argv[0] in ("export", "setx", "declare", "typeset"):
         _exports(argv[1:], place, context, found)
     elif argv[0].lower().startswith("$env:"):
@@ -225,6 +227,15 @@ def _edited(argv: list[str], context: shell.Context) -> None:
         path = context.path(word) if word.endswith((".txt", ".in", ".toml", ".lock")) and "$" not in word else None
         if path and context.tree.is_file(path):
             context.names[shell.EDITED + path] = " ".join(argv)[:MAX_VALUE]
+
+
+def _written(argv: list[str], context: shell.Context) -> str:
+    """The list of the repository that a command writes anew, named by its option for output."""
+    for option, value in itertools.pairwise(argv):
+        path = context.path(value) if option in ("-o", "--output", "--output-file") and value.endswith((".txt", ".in")) else None
+        if path and context.tree.is_file(path):
+            return path
+    return ""
 
 
 _MAX_CALLS = 6

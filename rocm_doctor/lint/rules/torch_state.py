@@ -156,13 +156,17 @@ def _fits(now: Torch, spec: str) -> bool:
     return admits(spec, now.version) if now.version else not pinned(spec)
 
 
+# AMD's own builds, which its images bring: a list that pins one is for such an image, and needs no index.
+_OF_AMD = regex(r"\+rocm[\d.]+(?:lw|git)")
+
+
 def _resolved(step: Step, one: Requirement, spec: str, local: tuple[Build, str] | None, matrix: Matrix, target: Target) -> Torch:
     if step.tool == "conda":
         return _conda(step, one)
     if local:
         version = pinned(spec) or one.spec.lstrip("=").split("+")[0]
         asked, _ = sources(step, "torch", target)
-        if local[0] == "rocm" and not one.url and all(source.origin is None for source in asked):
+        if local[0] == "rocm" and not one.url and all(source.origin is None for source in asked) and not _OF_AMD.search(one.spec):
             why = f"the default package index has no {one.name}{one.spec}, and no other index is asked"
             return Torch("none", "", local[1], one.place, why)
         if local[0] == "rocm" and not one.url and (why := not_there(asked, one.spec, matrix, target)):
