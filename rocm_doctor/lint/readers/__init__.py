@@ -59,12 +59,16 @@ def read(root: Path, alone: str = "") -> Repository:
 
 def _in_context(tree: Tree, listed: Iterable[tuple[str, str]]) -> Iterator[Made]:
     """Environments of files that run something, with the files of the repository that they install from."""
-    built: set[tuple[Build, str]] = set()
+    services: set[tuple[Build, str]] = set()
+    built: set[str] = set()
     listed = list(listed)
     for path in (path for kind, path in listed if kind == "compose"):
-        yield from _services(tree, path, built)
+        yield from _services(tree, path, services)
+    for path in (path for kind, path in listed if kind == "devcontainer"):
+        yield from _devcontainer(tree, path, built)
+    built |= {build.dockerfile for build, _ in services}
     for kind, path in listed:
-        if kind in _READERS and not (kind == "dockerfile" and path in {build.dockerfile for build, _ in built}):
+        if kind in _READERS and not (kind == "dockerfile" and path in built):
             yield from _READERS[kind](tree, path, kind)
 
 
@@ -75,6 +79,12 @@ def _services(tree: Tree, path: str, built: set[tuple[Build, str]]) -> Iterable[
     from rocm_doctor.lint.readers.built import services
 
     return services(tree, path, built)
+
+
+def _devcontainer(tree: Tree, path: str, built: set[str]) -> Iterable[Made]:
+    from rocm_doctor.lint.readers import devcontainer
+
+    return devcontainer.environments(tree, path, built)
 
 
 def _dockerfile(tree: Tree, path: str, _: str) -> Iterable[Made]:

@@ -90,6 +90,8 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("shell", "/*.bat"),
     ("shell", "/*.cmd"),
     ("shell", "/*.ps1"),
+    ("devcontainer", "/devcontainer.json"),
+    ("devcontainer", "/.devcontainer.json"),
     ("config", "/*.yaml"),
     ("config", "/*.yml"),
     ("deepspeed", "/*.json"),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rocm_doctor.bounded import Unreadable
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.bounded.yamls import documents
 from rocm_doctor.lint.declared import Place, ReadProblem
 from rocm_doctor.lint.readers.files import Tree, quoted
@@ -40,8 +41,19 @@ class Node:
 def load(tree: Tree, path: str) -> list[Node]:
     """The documents of a YAML file; empty, with a problem at its line, when it cannot be read."""
     text = tree.text(path)
-    if text is None:
-        return []
+    return [] if text is None else parsed(tree, path, text)
+
+
+_TEXT_OR_COMMENT = regex(r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|//[^\n]*|/\*(?s:.*?)\*/""")
+
+
+def without_comments(text: str) -> str:
+    """JSON with comments, or an object of JavaScript, as YAML: each line stays where it is."""
+    return _TEXT_OR_COMMENT.sub(lambda m: m[1] or "\n" * m[0].count("\n"), text).replace("\t", "  ")
+
+
+def parsed(tree: Tree, path: str, text: str) -> list[Node]:
+    """The documents of a text of that file; empty, with a problem at its line, when it is no YAML."""
     try:
         return [_node(root) for root in documents(text)]
     except Unreadable as exc:

@@ -1,0 +1,59 @@
+"""Places beside lists, images and scripts: development containers, launchers of Pinokio, Kubernetes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_text import report, repository, said
+
+from rocm_doctor.lint.readers.yamls import without_comments
+
+NOT_ROCM = "version.torch-not-rocm"
+IMAGE = "rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0"
+BY_IMAGE = """{{
+\t// for ROCm
+\t"name": "Train",
+\t"image": "{image}",
+\t"runArgs": ["--device=/dev/kfd", {devices} "--ipc=host"],
+\t"containerEnv": {{"HSA_ENABLE_SDMA": "0"}},
+\t"postCreateCommand": "{command}", /* at last */
+}}
+"""
+
+
+@pytest.mark.parametrize(("image", "devices", "command", "found"), [
+    (IMAGE, '"--device=/dev/dri",', "pip install -e . && echo https://x.org", []),
+    (IMAGE, '"--device=/dev/dri",', "pip install torch==2.9.1", [(NOT_ROCM, "error", ".devcontainer/devcontainer.json:7")]),
+    (IMAGE, "", "true", [("access.container", "error", ".devcontainer/devcontainer.json:5")]),
+])  # fmt: skip
+def test_a_development_container(
+    tmp_path: Path, image: str, devices: str, command: str, found: list[tuple[str, str, str]]
+) -> None:
+    text = BY_IMAGE.format(image=image, devices=devices, command=command)
+    assert said(report(tmp_path, {".devcontainer/devcontainer.json": text})) == found
+
+
+BY_DOCKERFILE = '{"name": "%s", "build": {"dockerfile": "../docker/Dockerfile", "context": "..", "args": {"INDEX": "%s"}}}'
+BUILT = "FROM python:3.12\nARG INDEX=cpu\nRUN pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/$INDEX\n"
+
+
+@pytest.mark.parametrize(("name", "index", "kind"), [
+    ("torch on AMD", "rocm6.4", "amd"), ("torch", "cu128", "nvidia"), ("torch", "rocm6.4", "amd"), ("torch", "cpu", "cpu"),
+])  # fmt: skip
+def test_a_development_container_that_is_built(tmp_path: Path, name: str, index: str, kind: str) -> None:
+    files = {".devcontainer/devcontainer.json": BY_DOCKERFILE % (name, index), "docker/Dockerfile": BUILT}
+    (one,) = repository(tmp_path, files).environments
+    assert (one.purpose.kind, [i.url[-len(index) :] for step in one.steps for i in step.indexes]) == (kind, [index])
+
+
+def test_a_development_container_for_no_one_in_particular_is_left_out(tmp_path: Path) -> None:
+    files = {
+        ".devcontainer/devcontainer.json": '{"build": {"dockerfile": "Dockerfile"}, "postCreateCommand": ["pip", "install", "peft"]}',
+        ".devcontainer/Dockerfile": "FROM python:3.12\nRUN pip install torch==2.9.1\n",
+    }
+    assert [(e.purpose.kind, len(e.steps)) for e in repository(tmp_path, files).environments] == [("optional", 2)]
+
+
+def test_comments_leave_lines_and_texts_as_they_are() -> None:
+    assert without_comments('{"a": "x//y", // c\n/* d\n */ "b": 1}') == '{"a": "x//y", \n\n "b": 1}'
