@@ -57,3 +57,57 @@ def test_a_development_container_for_no_one_in_particular_is_left_out(tmp_path: 
 
 def test_comments_leave_lines_and_texts_as_they_are() -> None:
     assert without_comments('{"a": "x//y", // c\n/* d\n */ "b": 1}') == '{"a": "x//y", \n\n "b": 1}'
+
+
+LAUNCHER = """module.exports = {{
+  run: [
+    {{ method: "script.start", params: {{ uri: "torch.js", params: {{ venv: "env" }} }} }},
+    {{ method: "shell.run", params: {{ venv: "env", message: ["uv pip install -r requirements.txt {more}"] }} }},
+  ]
+}}
+"""
+TORCH = """// which torch
+module.exports = {{
+  run: [
+    {{
+      "when": "{{{{platform === 'linux' && gpu === 'nvidia' && / 50.+/.test(kernel.gpu_model)}}}}",
+      "method": "shell.run",
+      "params": {{ "message": "uv pip install torch --index-url https://download.pytorch.org/whl/cu128" }},
+      "next": null
+    }},
+    {{
+      "when": "{{{{platform === 'linux' && {gpu}}}}}",
+      "method": "shell.run",
+      "params": {{ "message": "uv pip install torch=={torch} --index-url https://download.pytorch.org/whl/{index}" }},
+      "next": null
+    }},
+    {{ "when": "{{{{gpu !== 'intel'}}}}", "method": "shell.run", "params": {{ "message": "uv pip install torch==2.9.1" }} }}
+  ]
+}}
+"""
+AMD = "(gpu === 'amd')"
+
+
+@pytest.mark.parametrize(("values", "more", "found"), [
+    ({"gpu": AMD, "torch": "2.9.1", "index": "rocm6.4"}, "", []),
+    ({"gpu": AMD, "torch": "2.9.1", "index": "cu128"}, "", [(NOT_ROCM, "error", "torch.js:13")]),
+    ({"gpu": AMD, "torch": "2.9.1", "index": "rocm6.4"}, "torch==2.8.0", [(NOT_ROCM, "error", "install.js:4")]),
+    ({"gpu": "gpu === 'nvidia'", "torch": "2.9.1", "index": "rocm6.4"}, "", [("repo.no-amd-environment", "warning", "torch.js:16")]),
+])  # fmt: skip
+def test_a_launcher_of_pinokio(tmp_path: Path, values: dict[str, str], more: str, found: list[tuple[str, str, str]]) -> None:
+    files = {"install.js": LAUNCHER.format(more=more), "torch.js": TORCH.format(**values), "requirements.txt": "peft\n"}
+    assert said(report(tmp_path, files)) == found
+
+
+def test_the_environments_of_a_launcher(tmp_path: Path) -> None:
+    files = {"torch.js": TORCH.format(gpu=AMD, torch="2.9.1", index="rocm6.4")}
+    assert {e.name: e.purpose.kind for e in repository(tmp_path, files).environments} == {
+        "torch.js for amd on linux": "amd", "torch.js on windows": "neutral", "torch.js for nvidia on linux": "nvidia",
+    }  # fmt: skip
+
+
+def test_a_launcher_that_is_computed_is_said(tmp_path: Path) -> None:
+    files = {
+        "torch.js": "module.exports = async (kernel) => { return { run: [{ method: 'shell.run', params: {message: 'pip install torch'} }] } }"
+    }
+    assert [p.message for p in repository(tmp_path, files).problems] == ["not read: the steps of this launcher are computed"]

@@ -105,6 +105,12 @@ def _script(tree: Tree, path: str, _: str) -> Iterable[Made]:
     return by_hardware.environments(tree, path)
 
 
+def _launcher(tree: Tree, path: str, _: str) -> Iterable[Made]:
+    from rocm_doctor.lint.readers import pinokio
+
+    return pinokio.environments(tree, path)
+
+
 def _document(tree: Tree, path: str, kind: str) -> Iterable[Made]:
     from rocm_doctor.lint.readers import documents
 
@@ -134,7 +140,7 @@ def _configuration(tree: Tree, path: str, kind: str) -> Iterable[Made]:
 
 
 _READERS: dict[str, Callable[[Tree, str, str], Iterable[Made]]] = {
-    "dockerfile": _dockerfile, "workflow": _workflow, "shell": _script, "env": _script, "readme": _document, "notebook": _document,
+    "dockerfile": _dockerfile, "workflow": _workflow, "shell": _script, "env": _script, "pinokio": _launcher, "readme": _document, "notebook": _document,
     "python": _code, "setuptools": _code, "cmake": _code, "make": _make, "config": _configuration, "deepspeed": _configuration,
     "conda": _configuration, "tomlconfig": _configuration,
 }  # fmt: skip

@@ -90,6 +90,8 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("shell", "/*.bat"),
     ("shell", "/*.cmd"),
     ("shell", "/*.ps1"),
+    ("pinokio", "/install.js"),
+    ("pinokio", "/torch.js"),
     ("devcontainer", "/devcontainer.json"),
     ("devcontainer", "/.devcontainer.json"),
     ("config", "/*.yaml"),
@@ -102,7 +104,7 @@ _PICTURES = ("*.png", "*.jpg", "*.svg", "*.md", "*.rst", "*.py", "*.sh", "*.j2",
 _NEVER = ("*.dockerignore", "*/package.json", "*/package-lock.json", "*/tsconfig*.json", "*.min.json")
 _SUFFIXES = regex(
     r"(?:^|/)(?:gnu)?makefile(?:[.-][\w-]+)?$|compose[\w.-]*\.ya?ml\.(?:template|tmpl|example|sample|dist)$|\.mk$|(?:^|/)\.?justfile$|\.(?:txt|cmake|in|toml|lock|ya?ml|json|sh|bash|slurm|sbatch|bat|cmd|ps1|env|md|rst|ipynb|py|cfg)$|dockerfile|containerfile|(?:^|/)\.env"
-    r"|(?:^|/)pipfile$"
+    r"|(?:^|/)pipfile$|(?:^|/)(?:install|torch)\.js$"
 )
 # What may say how a project is installed, in words or in code; what is generated says nothing of it.
 _TEXTS = regex(
