@@ -34,7 +34,7 @@ def test_a_development_container(
     assert said(report(tmp_path, {".devcontainer/devcontainer.json": text})) == found
 
 
-BY_DOCKERFILE = '{"name": "%s", "build": {"dockerfile": "../docker/Dockerfile", "context": "..", "args": {"INDEX": "%s"}}}'
+BY_DOCKERFILE = '{"name": "%s", "build": {"dockerfile": "image/Dockerfile", "context": "..", "args": {"INDEX": "%s"}}}'
 BUILT = "FROM python:3.12\nARG INDEX=cpu\nRUN pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/$INDEX\n"
 
 
@@ -42,9 +42,14 @@ BUILT = "FROM python:3.12\nARG INDEX=cpu\nRUN pip install torch==2.9.1 --index-u
     ("torch on AMD", "rocm6.4", "amd"), ("torch", "cu128", "nvidia"), ("torch", "rocm6.4", "amd"), ("torch", "cpu", "cpu"),
 ])  # fmt: skip
 def test_a_development_container_that_is_built(tmp_path: Path, name: str, index: str, kind: str) -> None:
-    files = {".devcontainer/devcontainer.json": BY_DOCKERFILE % (name, index), "docker/Dockerfile": BUILT}
+    files = {".devcontainer/devcontainer.json": BY_DOCKERFILE % (name, index), ".devcontainer/image/Dockerfile": BUILT}
     (one,) = repository(tmp_path, files).environments
     assert (one.purpose.kind, [i.url[-len(index) :] for step in one.steps for i in step.indexes]) == (kind, [index])
+
+
+def test_a_dockerfile_elsewhere_is_not_the_development_container_s_alone(tmp_path: Path) -> None:
+    files = {".devcontainer/devcontainer.json": '{"build": {"dockerfile": "../Dockerfile"}}', "Dockerfile": BUILT}
+    assert {e.name for e in repository(tmp_path, files).environments} == {".devcontainer/devcontainer.json", "Dockerfile"}
 
 
 def test_a_development_container_for_no_one_in_particular_is_left_out(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ _VARIABLES = ("containerEnv", "remoteEnv")
 
 
 def environments(tree: Tree, path: str, built: set[str]) -> Iterator[Made]:
-    """The environment of a devcontainer.json; the Dockerfile that it builds goes to `built`. One of a compose service is read there."""
+    """The environment of a devcontainer.json; a Dockerfile of its own folder goes to `built`. One of a compose service is read there."""
     text = tree.text(path)
     for root in yamls.parsed(tree, path, yamls.without_comments(text)) if text else ():
         image, build = root.get("image"), _build(path, root)
@@ -36,7 +36,8 @@ def environments(tree: Tree, path: str, built: set[str]) -> Iterator[Made]:
         if image:
             one = msgspec.structs.replace(one, image=Setting("image", image.text(), at))
         elif build and (made := list(dockerfile.environments(tree, build.dockerfile, build))):
-            built.add(build.dockerfile)
+            if f"{build.dockerfile}/".startswith(f"{folder_of(path)}/"):
+                built.add(build.dockerfile)  # one of another folder is for others as well
             one, first = made[-1]
             used = [*first, *(file._replace(at=file.at + len(one.steps)) for file in used)]
         one = msgspec.structs.replace(
