@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from faketools import bare_machine
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from recorded import enforced
 
 # An image may forbid bytecode. Here each of three hundred children would then compile the package again, and each worker the tests.
@@ -37,6 +39,15 @@ def _vocabulary() -> Iterator[None]:
     """Facts that coords.py does not define fail the test that records them."""
     with pytest.MonkeyPatch.context() as patch:
         enforced(patch)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _same_examples_everywhere() -> Iterator[None]:
+    """Hypothesis would put the constants of all loaded modules into its examples: two seconds of parsing for each worker, and examples that
+    depend on which tests it had before."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(providers, "_get_local_constants", lambda: Constants(), raising=False)
         yield
 
 

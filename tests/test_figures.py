@@ -169,6 +169,7 @@ def test_what_its_owners_called_slow_is_slow(product: str, name: str, value: flo
     assert judged(name, product, value).verdict == "slow"
 
 
+@pytest.mark.slow
 def test_the_test_on_samples_agrees_with_scipy() -> None:
     from scipy.stats import mannwhitneyu
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -17,6 +18,26 @@ from rocm_doctor.redaction.known import WordList, compounds
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = msgspec.json.decode((ROOT / "rocm_doctor" / "bounded" / "needed.json").read_bytes(), type=dict[str, list[str]])
+
+
+class Asked(list[str]):
+    """Words that count how often a text is searched for them."""
+
+    times = 0
+
+    def __iter__(self) -> Iterator[str]:
+        self.times += 1
+        return super().__iter__()
+
+
+def test_a_text_without_its_words_is_looked_through_once_for_all_positions() -> None:
+    """A pattern that is tried at each word of a long text would else take quadratic time."""
+    words, text = Asked(["<host-"]), "a word, " * 10
+    match = patterns.Late(r"<host-\d+>", 0)._unless(words, "match")
+    assert [match(text, at) for at in range(len(text))] == [None] * len(text)
+    assert words.times == 1
+    assert match("<host-1>", 0)[0] == "<host-1>"
+    assert patterns.Late("x+", 0)._unless(["x"], "sub")("", "axxb") == "ab"
 
 
 @pytest.mark.parametrize(

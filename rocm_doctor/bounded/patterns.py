@@ -46,14 +46,20 @@ class Late:
 
     def _unless(self, words: list[str], name: str) -> Callable[..., Any]:
         """The method for as long as no text holds one of the words."""
+        without: object = None
 
         def method(*args: Any, **named: Any) -> Any:
+            nonlocal without
+            if args[0] is without:
+                return _WITHOUT_MATCH[name](*args)
             low = _lowered(args[name == "sub"])
             for word in words:
                 if word in low:
                     held = getattr(re.compile(*self.key), name)
                     setattr(self, name, held)
                     return held(*args, **named)
+            if len(args) > 1 and name != "sub":  # asked at a position, as at each word: looked through once for all positions
+                without = args[0]
             return _WITHOUT_MATCH[name](*args)
 
         setattr(self, name, method)
