@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import shutil
 from pathlib import Path
 
@@ -46,9 +47,10 @@ ROWS = """\
   checked: 2026-11-20
 """
 """Rows of the test's own, so that no edit of the data breaks it."""
+XFORMERS = "diagnosis: lib.xformers\n"
+"""A diagnosis with advice and one command, whose planted errors are about both."""
 KEPT = (
     "VERSION",
-    "diagnoses.yaml",
     "retired.yaml",
     "rows/code.yaml",
     "catalog/gfx.yaml",
@@ -69,6 +71,12 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
         entries = (SOURCE / f"catalog/{name}.yaml").read_text(encoding="utf-8").rstrip("\n").split("\n\n")
         keep = entries[:4] if name != "env" else [e for e in entries if "name: HSA_XNACK" in e]
         (folder / f"catalog/{name}.yaml").write_text("\n\n".join(keep) + "\n", encoding="utf-8")
+    rows = ROWS + (SOURCE / "rows/code.yaml").read_text(encoding="utf-8")
+    entries = (SOURCE / "diagnoses.yaml").read_text(encoding="utf-8").rstrip("\n").split("\n\n")
+    named = [
+        e for e in entries if (found := re.match(r"(?:#.*\n)*- id: (\S+)", e)) and f"diagnosis: {found[1]}\n" in rows + XFORMERS
+    ]
+    (folder / "diagnoses.yaml").write_text("\n\n".join(named) + "\n", encoding="utf-8")
     used = words("\n".join(p.read_text(encoding="utf-8") for p in folder.rglob("*.yaml")))
     shorts = [x for x in (SOURCE / "sources.yaml").read_text(encoding="utf-8").splitlines() if x.partition(":")[0] in used]
     (folder / "sources.yaml").write_text("\n".join(shorts) + "\n", encoding="utf-8")
