@@ -14,8 +14,8 @@ import msgspec
 from rocm_doctor.lint.declared import Container, Environment, Place, Purpose, Setting
 from rocm_doctor.lint.environments.purpose import with_purpose
 from rocm_doctor.lint.readers import compose, dockerfile, script, shell, yamls
+from rocm_doctor.lint.readers.docker import container
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
-from rocm_doctor.lint.readers.installs import container
 from rocm_doctor.lint.readers.shell import Build, Made
 from rocm_doctor.lint.readers.yamls import Node
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Setting
 from rocm_doctor.lint.environments.words import named
-from rocm_doctor.lint.readers import bash, script, shell
+from rocm_doctor.lint.readers import bash, script, shell, venvs
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
 from rocm_doctor.lint.readers.shell import Build, Used
 
@@ -261,7 +261,7 @@ def _env(words: str, place: Place, context: shell.Context, found: shell.Script) 
         context.names[name] = filled
         named = next((m[1] for m in _REFERS.finditer(value) if m[1] in context.arguments), "")
         found.variables.append(Setting(name, filled, place, argument=named))
-    script.entered(place, context, found)
+    venvs.entered(place, context, found)
 
 
 def _exec_form(body: str) -> str:

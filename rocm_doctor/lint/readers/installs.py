@@ -1,4 +1,4 @@
-"""The commands of a shell text that install something or start a container: pip, uv, conda, docker run."""
+"""The commands of a shell text that install something: pip, uv, conda."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from rocm_doctor.lint.declared import (
     CHANGED,
     LIMITS,
     UNKNOWN_LIST,
-    Container,
     Index,
     Place,
     ReadProblem,
@@ -44,7 +43,6 @@ _ENV_INDEX: dict[str, Role] = {
     "PIP_INDEX_URL": "default", "UV_INDEX_URL": "default", "UV_DEFAULT_INDEX": "default", "PIP_EXTRA_INDEX_URL": "extra",
     "UV_EXTRA_INDEX_URL": "extra", "UV_INDEX": "extra", "PIP_FIND_LINKS": "find-links", "UV_FIND_LINKS": "find-links",
 }  # fmt: skip
-_GPU_WORDS = regex(r"rocm|amdgpu|gfx\d|strix", re.I)
 _PIP = regex(r"(?:\S*/)?(?:pip[\d.]*|python\S*(?: -\w)* -m pip|py(?: -[\d.]+)? -m pip|uv pip) install(?: |$)")
 _REMOVES = regex(_PIP.pattern.replace("install(?: |$)", "uninstall "))
 _FILES = ("-r", "--requirement", "-c", "--constraint")
@@ -203,79 +201,3 @@ def conda_requirement(text: str, place: Place) -> list[Requirement]:
     version = found[2].split("=")[1] if re.match(r"=[^=]", found[2]) else ""
     spec = f"=={version.rstrip('.*')}.*" if version else found[2].replace(" ", "")
     return [Requirement(name, spec, place, url="conda:" + text)] if re.fullmatch(r"[\w.,<>=!~*+ -]*", spec) else []
-
-
-# A command that uses the GPU, a script that may, or none: what else is run in a container (chown, ls, a build) needs no device.
-_TRAINS = regex(r"^$|python|torchrun|accelerate|deepspeed|train|serve|vllm|llama|rocminfo|\.sh|^(?:/bin/)?(?:ba|z)?sh$|sleep|^\$")
-# Options of `docker run` that take no value; all others take the next word where they have no `=`.
-_FLAGS = frozenset((
-    "--rm", "--privileged", "-d", "--detach", "-t", "--tty", "-i", "--interactive", "-P", "--publish-all", "--init", "--read-only",
-    "--no-healthcheck", "--oom-kill-disable", "-q", "--quiet", "--sig-proxy",
-))  # fmt: skip
-
-
-class _Run(NamedTuple):
-    """The words of a `docker run`: its options up to the image, the image, and what is run in it."""
-
-    options: list[tuple[str, str]]
-    image: str
-    command: str
-
-
-def _run(argv: list[str]) -> _Run:
-    """The options of a `docker run` up to the image, which is the first word that is not an option."""
-    options: list[tuple[str, str]] = []
-    rest = iter(argv)
-    image = ""
-    for word in rest:
-        if word.startswith("--") and "=" in word:
-            options.append((word.split("=", 1)[0], word.split("=", 1)[1]))
-        elif word in _FLAGS or re.fullmatch(r"-[dtiPq]{2,4}", word):
-            options.append((word, ""))
-        elif word.startswith("-"):
-            options.append((word, next(rest, "")))
-        elif word.startswith("$"):
-            options.append(("?", word))
-            if re.search(r"image|img|tag|name", word, re.I):
-                break
-        else:
-            # Behind a variable that is not known, a word that is not an image is the command: the variable was the image.
-            image = word if re.search(r"[/:]", word) or not any(o == "?" for o, _ in options) else ""
-            break
-    return _Run(options, image, " ".join(rest))
-
-
-# Where pip and uv look for packages in a container is not where they look in the script that starts it.
-_OF_INSTALLERS = regex(r"(?:PIP|UV)_")
-
-
-def given(argv: list[str], place: Place) -> Iterator[Setting]:
-    """The variables that a `docker run` sets in its container."""
-    for option, value in _run(argv).options:
-        name, equals, rest = value.partition("=")
-        if option in ("-e", "--env") and equals and not _OF_INSTALLERS.match(name):
-            yield Setting(name, rest.strip("\"'"), place)
-
-
-def container(argv: list[str], place: Place) -> Container:
-    """The container that a `docker run` starts."""
-    options, image, command = _run(argv)
-    devices = tuple(v for o, v in options if o == "--device")
-    volumes = [v for o, v in options if o in ("-v", "--volume", "--mount")]
-    single = dict(options)
-    # A variable among the options may bring devices: nothing is claimed to be missing then.
-    opaque = any(o == "?" and not re.search(r"image|img|tag|name", v, re.I) for o, v in options) or any(
-        v.startswith("$") for v in devices
-    )
-    return Container(
-        image or "docker run",
-        image,
-        place,
-        devices,
-        tuple(v for o, v in options if o == "--group-add"),
-        single.get("--shm-size", ""),
-        single.get("--ipc", ""),
-        "--privileged" in single or opaque or any(v.startswith("/dev:") for v in volumes),
-        single.get("--gpus", "") or ("nvidia" if single.get("--runtime") == "nvidia" else ""),
-        bool(devices) or bool(_GPU_WORDS.search(image) and (_TRAINS.search(command) or not image)),
-    )

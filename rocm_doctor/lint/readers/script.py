@@ -12,15 +12,13 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import REPLACED_BLAS, UNKNOWN_LIST, Index, Place, ReadProblem, Setting, Step
 from rocm_doctor.lint.environments.branches import runs, targets
-from rocm_doctor.lint.readers import bash, shell
-from rocm_doctor.lint.readers.files import joined
-from rocm_doctor.lint.readers.installs import container, given, install
+from rocm_doctor.lint.readers import bash, docker, rewritten, shell, venvs
+from rocm_doctor.lint.readers.installs import install
 from rocm_doctor.lint.readers.shell import places_of
 
 _ASSIGN = regex(r"([A-Za-z_]\w*)=(.*)", re.S)
 MAX_COMMANDS, MAX_TEXT = bash.MAX_COMMANDS, bash.MAX_TEXT
 """Of one script. Windows' variables are filled in before they count: `set A=%A%%A%` grows."""
-MAX_VALUE = 500
 _PREFIXES = frozenset(("sudo", "-E", "exec", "time", "nice", "env", "srun", "call", "@", "nohup", "retry", "set", "xargs", "wsl"))
 # A text without any of these words changes nothing that is judged.
 _SPEAKS = regex(
@@ -150,13 +148,13 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
     found.variables.extend(Setting(m[1], m[2].strip("\"'"), place) for word in argv if (m := _DEFINED.fullmatch(word)))
     if argv[0] in ("mv", "cp", "ln", "rsync") and _TORCH_BLAS.search(argv[-1]):
         found.problems.append(ReadProblem(place, REPLACED_BLAS))
-    elif any(_EXISTING.search(word) for word in argv[1:]):
+    elif any(rewritten.EXISTING.search(word) for word in argv[1:]):
         context.names[shell.EDITED] = "torch torchvision torchaudio triton xformers"
     elif argv[0] in ("mv", "cp") and len(argv) > 2:
-        _moved(argv[-2], argv[-1], context)
-    elif argv[0] == "tee" or (argv[0] in ("sed", "perl") and any(_IN_PLACE.match(word) for word in argv)):
-        _edited(argv, context)
-    elif written := _written(argv, context):
+        rewritten.moved(argv[-2], argv[-1], context)
+    elif argv[0] == "tee" or (argv[0] in ("sed", "perl") and any(rewritten.IN_PLACE.match(word) for word in argv)):
+        rewritten.edited(argv, context)
+    elif written := rewritten.written(argv, context):
         context.names[shell.EDITED + written] = shell.ANEW
     elif argv[0] in ("export", "setx", "declare", "typeset"):
         _exports(argv[1:], place, context, found)
@@ -167,14 +165,14 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
         _go(argv[1], context)
     elif argv[0] == "popd":
         context.names["WORKDIR"] = context.start or context.names["WORKDIR"]
-    elif _CONTAINERS.fullmatch(argv[0]) and "run" in argv[1:3]:
+    elif docker.PROGRAMS.fullmatch(argv[0]) and "run" in argv[1:3]:
         started = argv[argv.index("run") + 1 :]
-        found.containers.append(container(started, place))
-        found.variables.extend(given(started, place))
-    elif _CONTAINERS.fullmatch(argv[0]) and "build" in argv[1:3]:
-        found.builds.extend(_built(argv[argv.index("build") + 1 :], context))
-    elif _venv(argv, place, context, found):
-        return
+        found.containers.append(docker.container(started, place))
+        found.variables.extend(docker.given(started, place))
+    elif docker.PROGRAMS.fullmatch(argv[0]) and "build" in argv[1:3]:
+        found.builds.extend(docker.built(argv[argv.index("build") + 1 :], context))
+    elif (left := venvs.left(argv, place, context, found)) is not argv:
+        _do(left, place, context, found)
     elif called := _called(argv, context):
         _call(called, argv, place, context, found)
     elif argv[0] == "ssh" and len(argv) > 2:
@@ -204,40 +202,6 @@ def drop_other_lists(text: str, found: shell.Script, first: int) -> None:
         found.variables[first:] = [s for s in found.variables[first:] if "gfx" not in s.value or f"export {s.name}" in text]
 
 
-# vLLM's script, and copies of it, take what names torch out of the lists and the project.
-_EXISTING = regex(r"us(?:e|ing)_existing_torch\.py$")
-
-
-def _moved(source: str, to: str, context: shell.Context) -> None:
-    """A file of the repository by its new name, from here on; one that takes the place of a list changes that."""
-    path, there = context.path(source), context.path(to)
-    if there and context.tree.is_file(there) and not (path and context.tree.is_file(path)):
-        context.names[shell.EDITED + there] = shell.ANEW
-    if path and context.tree.is_file(path):
-        at = _at(to, context)
-        context.copied[posixpath.join(at, path.rsplit("/", 1)[-1]) if to.endswith(("/", ".")) else at] = path
-
-
-_IN_PLACE = regex(r"-[a-zA-Z]*i|--in-place")
-
-
-def _edited(argv: list[str], context: shell.Context) -> None:
-    """Record the words of a command that changes a list in its place, by the list."""
-    for word in argv[1:]:
-        path = context.path(word) if word.endswith((".txt", ".in", ".toml", ".lock")) and "$" not in word else None
-        if path and context.tree.is_file(path):
-            context.names[shell.EDITED + path] = " ".join(argv)[:MAX_VALUE]
-
-
-def _written(argv: list[str], context: shell.Context) -> str:
-    """The list of the repository that a command writes anew, named by its option for output."""
-    for option, value in itertools.pairwise(argv):
-        path = context.path(value) if option in ("-o", "--output", "--output-file") and value.endswith((".txt", ".in")) else None
-        if path and context.tree.is_file(path):
-            return path
-    return ""
-
-
 _MAX_CALLS = 6
 _SHIFTS = regex(r"^[ \t]*shift\b|\bgetopts?\b", re.M)
 
@@ -264,7 +228,7 @@ def _call(name: str, argv: list[str], place: Place, context: shell.Context, foun
     # Arguments that a script takes one after the other are not followed.
     after = [] if _SHIFTS.search(text) else argv[argv.index(name) + 1 :]
     context.names.update({str(n): word for n, word in enumerate(after[:9], 1)})
-    context.names["@"] = "\0".join(after)[:MAX_VALUE]
+    context.names["@"] = "\0".join(after)[: shell.MAX_VALUE]
     first = len(found.variables)
     start = posixpath.dirname(posixpath.normpath(posixpath.join("/", context.names.get("WORKDIR", "/"), name)))
     read(text, Place(path, 1), context._replace(start=start, reading=(*context.reading, path)), found)
@@ -277,93 +241,6 @@ def _restored(names: dict[str, str], before: dict[str, str], *, whole: bool) -> 
     for name in [*names] if whole else ["@", *"123456789"]:
         names.pop(name, None)
     names.update(before if whole else {name: before[name] for name in ("@", *"123456789") if name in before})
-
-
-_MAKES_VENV = regex(r"(?:\S*python[\d.]*(?: -\w)* -m venv|(?:\S*/)?virtualenv|uv venv)(?: |$)")
-_MAKES_CONDA = regex(r"(?:\S*/)?(?:conda|mamba|micromamba) create\b.* (?:-n|--name)[ =](\S+)")
-_ENTERS_CONDA = regex(r"(?:(?:conda|mamba|micromamba|source) activate|(?:\S*/)?conda run (?:-n|--name)) (\S+)")
-_OF_TORCH = ("torch", "torchvision", "torchaudio")
-
-
-def _venv(argv: list[str], place: Place, context: shell.Context, found: shell.Script) -> bool:
-    """True for a command that only makes or enters an environment. A new one does not see the torch that was there before it."""
-    text = " ".join(argv)
-    if m := _MAKES_VENV.match(text):
-        words = [w for w in argv[len(m[0].split()) :] if not w.startswith("-") and not re.fullmatch(r"(?:python)?[\d.]+", w)]
-        if "--system-site-packages" not in argv:
-            _note(_at(words[-1] if words else ".venv", context), context)
-            entered(place, context, found)
-        return True
-    if m := _MAKES_CONDA.match(text):
-        _note("conda:" + m[1], context)
-        return False
-    if m := _ENTERS_CONDA.match(text):
-        _enter("conda:" + m[1], place, context, found)
-        if argv[1] == "run":
-            after = argv[argv.index(m[1]) + 1 :]
-            _do(list(itertools.dropwhile(lambda word: word.startswith("-"), after)), place, context, found)
-        return True
-    if argv[0] in ("source", ".") and len(argv) > 1 and argv[1].endswith("/activate"):
-        _enter(_at(argv[1].rsplit("/", 2)[0], context), place, context, found)
-        return True
-    if argv[0].count("/") > 1 and "/bin/" in argv[0]:
-        _enter(_at(argv[0].rsplit("/bin/", 1)[0], context), place, context, found)
-    elif re.match(r"uv (?:pip|sync|run|add)\b", text) and "--system" not in argv:
-        _enter(_at(".venv", context), place, context, found)
-    if text.startswith("uv sync") and "--inexact" not in argv and "UV_PROJECT_ENVIRONMENT" not in context.names:
-        project = context.path("pyproject.toml")  # its environment has what the lock has, and nothing else
-        if project and context.tree.is_file(project):
-            found.steps.append(Step("system", place, removed=_OF_TORCH))
-    return False
-
-
-def _at(folder: str, context: shell.Context) -> str:
-    return posixpath.normpath(posixpath.join("/", context.names.get("WORKDIR", "/"), folder))
-
-
-_NEW = "NEW ENVIRONMENTS"
-
-
-def _note(folder: str, context: shell.Context) -> None:
-    context.names[_NEW] = "\0".join(filter(None, (context.names.get(_NEW, ""), folder)))[:MAX_VALUE]
-
-
-def _enter(folder: str, place: Place, context: shell.Context, found: shell.Script) -> None:
-    there = context.names.get(_NEW, "").split("\0")
-    if folder in there:
-        context.names[_NEW] = "\0".join(one for one in there if one != folder)
-        found.steps.append(Step("system", place, removed=_OF_TORCH))
-
-
-def entered(place: Place, context: shell.Context, found: shell.Script) -> None:
-    """Enter the new environment that PATH or VIRTUAL_ENV name."""
-    for folder in filter(None, context.names.get(_NEW, "").split("\0")):
-        if f"{folder}/bin" in context.names.get("PATH", "").split(":") or context.names.get("VIRTUAL_ENV") == folder:
-            _enter(folder, place, context, found)
-
-
-_CONTAINERS = regex(r"docker|podman|nerdctl|buildah|\$\{?\w*(?:CONTAINER|DOCKER|PODMAN|ENGINE|RUNTIME)\w*\}?", re.I)
-
-
-def _built(argv: list[str], context: shell.Context) -> Iterator[shell.Build]:
-    """The Dockerfile that a `docker build` reads, with its arguments; one outside of the repository is left out."""
-    given: dict[str, list[str]] = {}
-    words = [
-        part for word in argv for part in (word.split("=", 1) if re.match(r"--(?:file|target|tag|build-arg)=", word) else [word])
-    ]
-    for option, value in itertools.pairwise(words):
-        if option in ("-f", "--file", "-t", "--tag", "--target", "--build-arg"):
-            given.setdefault(option.lstrip("-")[0] if option != "--target" else "target", []).append(value)
-    folder = context.path(words[-1]) if words and not words[-1].startswith("-") else None
-    if folder is None:
-        return
-    folder = "" if folder == "." else folder
-    file = context.path(given["f"][-1]) if "f" in given else f"{folder}/Dockerfile".lstrip("/")
-    arguments = tuple((name, value) for name, equals, value in (one.partition("=") for one in given.get("b", ())) if equals)
-    if not (file and context.tree.is_file(file)) and "f" in given and words[-1] == "." and not context.moved:
-        file, folder = joined("", given["f"][-1]), ""  # called from the root
-    if file and context.tree.is_file(file):
-        yield shell.Build(file, folder, arguments, given.get("target", [""])[-1], given.get("t", [""])[-1])
 
 
 _LAUNCHERS = frozenset(("accelerate", "torchrun", "deepspeed", "python", "python3", "trl", "llamafactory-cli"))
@@ -410,8 +287,8 @@ def _exports(argv: list[str], place: Place, context: shell.Context, found: shell
 
 
 def _set(name: str, value: str, place: Place, context: shell.Context, found: shell.Script) -> None:
-    context.names[name] = value[:MAX_VALUE]
-    found.variables.append(Setting(name, value[:MAX_VALUE], place))
+    context.names[name] = value[: shell.MAX_VALUE]
+    found.variables.append(Setting(name, value[: shell.MAX_VALUE], place))
     if _COMMAND_VARIABLES.fullmatch(name) and " install " in value:
         step = install(value.split(), place, context, found)
         found.steps.extend([step] if step else [])

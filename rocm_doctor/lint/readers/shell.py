@@ -22,6 +22,8 @@ _SEPARATOR = regex(r"(?:&&|\|\||;|\|) ?")
 _COMMENT = regex(r"(?:^|(?<=\s))#.*")
 MAX_LINE = 8000
 MAX_COMMAND = 100_000
+MAX_VALUE = 500
+"""Letters of a variable that are kept."""
 
 
 class Used(NamedTuple):
@@ -94,6 +96,10 @@ class Context(NamedTuple):
     def moved(self) -> bool:
         """True if the text has gone to another folder, so that names are no longer looked for near the script."""
         return self.names.get("WORKDIR", self.start) != self.start
+
+    def at(self, folder: str) -> str:
+        """A folder by its whole name, from where the commands are."""
+        return posixpath.normpath(posixpath.join("/", self.names.get("WORKDIR", "/"), folder))
 
     def path(self, name: str) -> str | None:
         """A name of a command as a path of the repository: below what was copied into the image, or beside the script."""

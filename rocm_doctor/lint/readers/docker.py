@@ -1,0 +1,112 @@
+"""Containers that a command starts, and images that it builds."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.lint.declared import Container, Place, Setting
+from rocm_doctor.lint.readers import shell
+from rocm_doctor.lint.readers.files import joined
+
+PROGRAMS = regex(r"docker|podman|nerdctl|buildah|\$\{?\w*(?:CONTAINER|DOCKER|PODMAN|ENGINE|RUNTIME)\w*\}?", re.I)
+"""What starts a container, by its name or by a variable for it."""
+_GPU_WORDS = regex(r"rocm|amdgpu|gfx\d|strix", re.I)
+# A command that uses the GPU, a script that may, or none: what else is run in a container (chown, ls, a build) needs no device.
+_TRAINS = regex(r"^$|python|torchrun|accelerate|deepspeed|train|serve|vllm|llama|rocminfo|\.sh|^(?:/bin/)?(?:ba|z)?sh$|sleep|^\$")
+# Options of `docker run` that take no value; all others take the next word where they have no `=`.
+_FLAGS = frozenset((
+    "--rm", "--privileged", "-d", "--detach", "-t", "--tty", "-i", "--interactive", "-P", "--publish-all", "--init", "--read-only",
+    "--no-healthcheck", "--oom-kill-disable", "-q", "--quiet", "--sig-proxy",
+))  # fmt: skip
+
+
+class _Run(NamedTuple):
+    """The words of a `docker run`: its options up to the image, the image, and what is run in it."""
+
+    options: list[tuple[str, str]]
+    image: str
+    command: str
+
+
+def _run(argv: list[str]) -> _Run:
+    """The options of a `docker run` up to the image, which is the first word that is not an option."""
+    options: list[tuple[str, str]] = []
+    rest = iter(argv)
+    image = ""
+    for word in rest:
+        if word.startswith("--") and "=" in word:
+            options.append((word.split("=", 1)[0], word.split("=", 1)[1]))
+        elif word in _FLAGS or re.fullmatch(r"-[dtiPq]{2,4}", word):
+            options.append((word, ""))
+        elif word.startswith("-"):
+            options.append((word, next(rest, "")))
+        elif word.startswith("$"):
+            options.append(("?", word))
+            if re.search(r"image|img|tag|name", word, re.I):
+                break
+        else:
+            # Behind a variable that is not known, a word that is not an image is the command: the variable was the image.
+            image = word if re.search(r"[/:]", word) or not any(o == "?" for o, _ in options) else ""
+            break
+    return _Run(options, image, " ".join(rest))
+
+
+# Where pip and uv look for packages in a container is not where they look in the script that starts it.
+_OF_INSTALLERS = regex(r"(?:PIP|UV)_")
+
+
+def given(argv: list[str], place: Place) -> Iterator[Setting]:
+    """The variables that a `docker run` sets in its container."""
+    for option, value in _run(argv).options:
+        name, equals, rest = value.partition("=")
+        if option in ("-e", "--env") and equals and not _OF_INSTALLERS.match(name):
+            yield Setting(name, rest.strip("\"'"), place)
+
+
+def container(argv: list[str], place: Place) -> Container:
+    """The container that a `docker run` starts."""
+    options, image, command = _run(argv)
+    devices = tuple(v for o, v in options if o == "--device")
+    volumes = [v for o, v in options if o in ("-v", "--volume", "--mount")]
+    single = dict(options)
+    # A variable among the options may bring devices: nothing is claimed to be missing then.
+    opaque = any(o == "?" and not re.search(r"image|img|tag|name", v, re.I) for o, v in options) or any(
+        v.startswith("$") for v in devices
+    )
+    return Container(
+        image or "docker run",
+        image,
+        place,
+        devices,
+        tuple(v for o, v in options if o == "--group-add"),
+        single.get("--shm-size", ""),
+        single.get("--ipc", ""),
+        "--privileged" in single or opaque or any(v.startswith("/dev:") for v in volumes),
+        single.get("--gpus", "") or ("nvidia" if single.get("--runtime") == "nvidia" else ""),
+        bool(devices) or bool(_GPU_WORDS.search(image) and (_TRAINS.search(command) or not image)),
+    )
+
+
+def built(argv: list[str], context: shell.Context) -> Iterator[shell.Build]:
+    """The Dockerfile that a `docker build` reads, with its arguments; one outside of the repository is left out."""
+    given: dict[str, list[str]] = {}
+    words = [
+        part for word in argv for part in (word.split("=", 1) if re.match(r"--(?:file|target|tag|build-arg)=", word) else [word])
+    ]
+    for option, value in itertools.pairwise(words):
+        if option in ("-f", "--file", "-t", "--tag", "--target", "--build-arg"):
+            given.setdefault(option.lstrip("-")[0] if option != "--target" else "target", []).append(value)
+    folder = context.path(words[-1]) if words and not words[-1].startswith("-") else None
+    if folder is None:
+        return
+    folder = "" if folder == "." else folder
+    file = context.path(given["f"][-1]) if "f" in given else f"{folder}/Dockerfile".lstrip("/")
+    arguments = tuple((name, value) for name, equals, value in (one.partition("=") for one in given.get("b", ())) if equals)
+    if not (file and context.tree.is_file(file)) and "f" in given and words[-1] == "." and not context.moved:
+        file, folder = joined("", given["f"][-1]), ""  # called from the root
+    if file and context.tree.is_file(file):
+        yield shell.Build(file, folder, arguments, given.get("target", [""])[-1], given.get("t", [""])[-1])

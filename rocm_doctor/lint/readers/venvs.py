@@ -1,0 +1,69 @@
+"""Virtual and conda environments that commands make and enter."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.lint.declared import Place, Step
+from rocm_doctor.lint.readers import shell
+
+_MAKES_VENV = regex(r"(?:\S*python[\d.]*(?: -\w)* -m venv|(?:\S*/)?virtualenv|uv venv)(?: |$)")
+_MAKES_CONDA = regex(r"(?:\S*/)?(?:conda|mamba|micromamba) create\b.* (?:-n|--name)[ =](\S+)")
+_ENTERS_CONDA = regex(r"(?:(?:conda|mamba|micromamba|source) activate|(?:\S*/)?conda run (?:-n|--name)) (\S+)")
+_OF_TORCH = ("torch", "torchvision", "torchaudio")
+
+
+def left(argv: list[str], place: Place, context: shell.Context, found: shell.Script) -> list[str]:
+    """The words that are left to be read: none of a command that only makes or enters an environment, what `conda run` runs, else all.
+
+    A new environment does not see the torch that was there before it.
+    """
+    text = " ".join(argv)
+    if m := _MAKES_VENV.match(text):
+        words = [w for w in argv[len(m[0].split()) :] if not w.startswith("-") and not re.fullmatch(r"(?:python)?[\d.]+", w)]
+        if "--system-site-packages" not in argv:
+            _note(context.at(words[-1] if words else ".venv"), context)
+            entered(place, context, found)
+        return []
+    if m := _MAKES_CONDA.match(text):
+        _note("conda:" + m[1], context)
+        return argv
+    if m := _ENTERS_CONDA.match(text):
+        _enter("conda:" + m[1], place, context, found)
+        after = argv[argv.index(m[1]) + 1 :] if argv[1] == "run" else []
+        return list(itertools.dropwhile(lambda word: word.startswith("-"), after))
+    if argv[0] in ("source", ".") and len(argv) > 1 and argv[1].endswith("/activate"):
+        _enter(context.at(argv[1].rsplit("/", 2)[0]), place, context, found)
+        return []
+    if argv[0].count("/") > 1 and "/bin/" in argv[0]:
+        _enter(context.at(argv[0].rsplit("/bin/", 1)[0]), place, context, found)
+    elif re.match(r"uv (?:pip|sync|run|add)\b", text) and "--system" not in argv:
+        _enter(context.at(".venv"), place, context, found)
+    if text.startswith("uv sync") and "--inexact" not in argv and "UV_PROJECT_ENVIRONMENT" not in context.names:
+        project = context.path("pyproject.toml")  # its environment has what the lock has, and nothing else
+        if project and context.tree.is_file(project):
+            found.steps.append(Step("system", place, removed=_OF_TORCH))
+    return argv
+
+
+_NEW = "NEW ENVIRONMENTS"
+
+
+def _note(folder: str, context: shell.Context) -> None:
+    context.names[_NEW] = "\0".join(filter(None, (context.names.get(_NEW, ""), folder)))[: shell.MAX_VALUE]
+
+
+def _enter(folder: str, place: Place, context: shell.Context, found: shell.Script) -> None:
+    there = context.names.get(_NEW, "").split("\0")
+    if folder in there:
+        context.names[_NEW] = "\0".join(one for one in there if one != folder)
+        found.steps.append(Step("system", place, removed=_OF_TORCH))
+
+
+def entered(place: Place, context: shell.Context, found: shell.Script) -> None:
+    """Enter the new environment that PATH or VIRTUAL_ENV name."""
+    for folder in filter(None, context.names.get(_NEW, "").split("\0")):
+        if f"{folder}/bin" in context.names.get("PATH", "").split(":") or context.names.get("VIRTUAL_ENV") == folder:
+            _enter(folder, place, context, found)
