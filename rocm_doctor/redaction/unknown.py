@@ -41,7 +41,9 @@ def unknown(text: str, found: Sequence[Found], words: set[str]) -> Iterator[Foun
     taken = _Taken(found)
     places = (_words(text, words), _hosts(text), unknown_compounds(text), _in_sentences(text, words), _folders(text))
     for start, end, kind in chain.from_iterable(places):
-        if (text[end : end + 1] == "<" and PSEUDONYM.match(text, end)) or PSEUDONYM.match(text, max(0, start - 1)):
+        if (text[end : end + 1] == "<" and PSEUDONYM.match(text, end)) or (
+            text[max(0, start - 1) : start] == "<" and PSEUDONYM.match(text, start - 1)
+        ):
             continue  # `enx<mac-1>`, `<host-10>`
         if not taken.at(start, end) and (kind in ("host", "account") or not technical.is_around(text, start, end)):
             yield Found(
