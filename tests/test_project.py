@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import yaml
 from click.testing import CliRunner
 from release_notes import notes
 
 from rocm_doctor._version import __version__
+from rocm_doctor.cli import cli
 
 ROOT = Path(__file__).resolve().parents[1]
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -76,6 +80,42 @@ def test_files_for_github_fit_its_schemas(schema: str, files: str) -> None:
     checker = pytest.importorskip("check_jsonschema")
     done = CliRunner().invoke(checker.main, ["--builtin-schema", f"vendor.{schema}", *map(str, ROOT.glob(files))])
     assert done.exit_code == 0, done.output
+
+
+def _commands(text: str) -> Iterator[list[str]]:
+    """The words of each `rocm-doctor ...` in a document, up to what the shell does with it."""
+    spans = re.findall(r"`(rocm-doctor [^`\n]*)`", text)
+    lines = re.findall(r"^(?:    |\$ )?(rocm-doctor [^\n]*)$", text, re.MULTILINE)
+    for one in (*spans, *lines):
+        lexer = shlex.shlex(re.split(r" {2,}|\\$", one)[0], posix=True, punctuation_chars="|&;<>")
+        lexer.whitespace_split = True
+        with contextlib.suppress(ValueError):  # a quotation that goes on in the next line
+            words = list(takewhile(lambda word: not set(word) <= set("|&;<>…"), lexer))
+            yield words[1 : -1 if words[-1] == "2" else None]
+
+
+def _complaint(words: list[str]) -> str:
+    """Why the command line refuses these words; values are not looked at."""
+    command: click.Command = cli
+    with click.Context(cli) as context:
+        while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+            found = command.get_command(context, words[0])
+            if found is None:
+                return f"no command {words[0]}"
+            command, words = found, words[1:]
+        try:
+            _, left, _ = command.make_parser(click.Context(command)).parse_args(list(words))
+        except click.BadOptionUsage:
+            return ""  # the document names an option without a value
+        except click.UsageError as exc:
+            return exc.format_message()
+        return "" if isinstance(command, click.Group) or not left else f"unexpected {left}"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_commands_in_documents_are_commands(path: Path) -> None:
+    found = {" ".join(words): _complaint(words) for words in _commands(path.read_text(encoding="utf-8"))}
+    assert {words: why for words, why in found.items() if why} == {}
 
 
 def test_issue_forms_ask_for_a_bundle() -> None:
