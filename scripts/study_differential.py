@@ -26,7 +26,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import RidgeClassifier
 from sklearn.naive_bayes import ComplementNB, MultinomialNB
 from sklearn.svm import LinearSVC
-from train_differential import FOLDS, ROOT, Report, fold_of, judged
+from train_differential import FOLDS, ROOT, Report, folds, judged
 
 STUDY = ROOT / "docs" / "differential-study.json"
 OLD = 2024
@@ -40,6 +40,9 @@ class Data(NamedTuple):
     kinds: np.ndarray
     findings: np.ndarray
     common: np.ndarray
+    fold: np.ndarray
+    source: list[Report]
+    """By report, the real one that it is a contrast to, or itself."""
 
     @property
     def labels(self) -> np.ndarray:
@@ -57,7 +60,8 @@ class Task(NamedTuple):
     kinds: str = "wctpf"
     model: str = "logistic regression"
     share: tuple[float, float] = (1.0, 1.0)
-    """Shares of the written and of the real reports that are trained on."""
+    """Shares of the written and of the real reports that are trained on; a contrast goes with its report."""
+    contrasts: bool = True
 
 
 TASKS = (
@@ -67,6 +71,7 @@ TASKS = (
     Task("without words of the first line", "wcpf"),
     Task("without pairs of words", "wctf"),
     Task("without pieces of words", "wtpf"),
+    Task("without contrasts", contrasts=False),
     *(Task(f"{m}", model=m) for m in ("ridge", "support vectors", "complement naive Bayes", "multinomial naive Bayes")),
     Task("area first, then diagnosis", model="hierarchy"),
     Task("gradient boosting on 120 components, facts and findings", model="boosting"),
@@ -154,17 +159,20 @@ def _as_area(report: Report) -> Report:
 def fold(task: Task, number: int) -> np.ndarray:
     warnings.simplefilter("ignore")
     chosen = np.random.default_rng(0).random(len(DATA.train))
+    place = {r.entry.id: n for n, r in enumerate(DATA.train)}
     inside = [
         n
-        for n, r in enumerate(DATA.train)
-        if not (r.entry.confirmed and fold_of(r) == number) and chosen[n] < task.share[1 if r.entry.real else 0]
+        for n, source in enumerate(DATA.source)
+        if DATA.fold[n] != number
+        and chosen[place[source.entry.id]] < task.share[1 if source.entry.real else 0]
+        and (task.contrasts or source is DATA.train[n])
     ]
-    return scored(task, inside, [n for n in judged(DATA.train) if fold_of(DATA.train[n]) == number])
+    return scored(task, inside, [n for n in judged(DATA.train) if DATA.fold[n] == number])
 
 
 def by_time() -> dict[str, Any]:
     """Trained on the written reports and the threads up to OLD; tested on the later ones."""
-    inside = [n for n, r in enumerate(DATA.train) if not r.entry.real or r.entry.year <= OLD]
+    inside = [n for n, r in enumerate(DATA.source) if not r.entry.real or r.entry.year <= OLD]
     outside = [n for n in judged(DATA.train) if DATA.train[n].entry.year > OLD]
     scores = scored(Task("time"), inside, outside)
     some = [DATA.train[n] for n in outside]
@@ -185,8 +193,8 @@ def by_time() -> dict[str, Any]:
 
 
 def _old_fold(inside: Sequence[int], old: Sequence[int], k: int) -> list[tuple[int, np.ndarray]]:
-    mine = [n for n in old if fold_of(DATA.train[n]) == k]
-    rest = [n for n in inside if n not in set(mine)]
+    mine = [n for n in old if DATA.fold[n] == k]
+    rest = [n for n in inside if not (DATA.fold[n] == k and DATA.source[n].entry.confirmed)]
     return list(zip(mine, scored(Task("time"), rest, mine))) if mine else []
 
 
@@ -196,9 +204,11 @@ def main() -> int:
     classes = sorted({r.entry.label for r in train})
     every = train_script.counted(train)
     kept = train_script.space(every, train, range(len(train)))
+    by_id = {r.entry.id: r for r in train}
     DATA = Data(
         train, classes, train_script.vectors(every, kept), every.kinds[kept.places],
         train_script.finding_matrix(train, classes), train_script.commonness(train, classes),
+        folds(train), [by_id.get(r.entry.contrast_to, r) for r in train],
     )  # fmt: skip
     some = judged(train)
     with Pool(max(1, (os.cpu_count() or 2))) as pool:
@@ -207,7 +217,7 @@ def main() -> int:
     for place, task in enumerate(TASKS):
         scores = np.zeros((len(some), len(classes)))
         for k in range(FOLDS):
-            scores[[fold_of(train[n]) == k for n in some]] = made[place * FOLDS + k]
+            scores[DATA.fold[some] == k] = made[place * FOLDS + k]
         alone = train_script.figures([train[n] for n in some], np.exp(scores - scores.max(1, keepdims=True)), classes)
         reports, shares = train_script.cross_validated(train, classes, scores)
         table[task.name] = {"alone": _short(alone), "with findings": _short(train_script.figures(reports, shares, classes))}

@@ -335,20 +335,23 @@ def judged(train: Sequence[Report]) -> list[int]:
     return [n for n, r in enumerate(train) if r.entry.confirmed and not r.entry.rows_saw_it]
 
 
-def fold_of(report: Report) -> int:
-    return int(hashlib.md5(report.entry.thread.encode()).hexdigest(), 16) % FOLDS
+def folds(train: Sequence[Report]) -> np.ndarray:
+    """By report, the fifth of the confirmed threads that it belongs to, as one of them or as a contrast to one; -1 where to none."""
+    threads = {r.entry.id: r.entry.thread for r in train if r.entry.confirmed}
+    told = (threads.get(r.entry.contrast_to or r.entry.id, "") for r in train)
+    return np.array([int(hashlib.md5(thread.encode()).hexdigest(), 16) % FOLDS if thread else -1 for thread in told])
 
 
 def unseen_scores(train: Sequence[Report], every: Counted, classes: Sequence[str]) -> np.ndarray:
     """The scores of `judged`, each by a model that had not seen its fold of real reports, not even to choose features."""
-    some = judged(train)
+    some, fold = judged(train), folds(train)
     scores = np.zeros((len(some), len(classes)))
     for number in range(FOLDS):
-        inside = [n for n, r in enumerate(train) if not (r.entry.confirmed and fold_of(r) == number)]
-        outside = [n for n in some if fold_of(train[n]) == number]
+        inside = np.flatnonzero(fold != number).tolist()
+        outside = [n for n in some if fold[n] == number]
         found = vectors(every, space(every, train, inside))
         fitted = fit(found[inside], [train[n] for n in inside], classes)
-        scores[[fold_of(train[n]) == number for n in some]] = found[outside] @ fitted.weights + fitted.start
+        scores[fold[some] == number] = found[outside] @ fitted.weights + fitted.start
     return scores
 
 
@@ -356,7 +359,7 @@ def cross_validated(train: Sequence[Report], classes: Sequence[str], scores: np.
     """Real reports that the rows had not seen, each with the probabilities of a model and a calibration that had not seen it."""
     some = [train[n] for n in judged(train)]
     common, findings, right = commonness(train, classes), finding_matrix(some, classes), right_of(some, classes)
-    fold = np.array([fold_of(r) for r in some])
+    fold = folds(some)
     made = np.zeros(scores.shape)
     for f in range(FOLDS):
         inside = fold != f
