@@ -116,3 +116,45 @@ def test_a_launcher_that_is_computed_is_said(tmp_path: Path) -> None:
         "torch.js": "module.exports = async (kernel) => { return { run: [{ method: 'shell.run', params: {message: 'pip install torch'} }] } }"
     }
     assert [p.message for p in repository(tmp_path, files).problems] == ["not read: the steps of this launcher are computed"]
+
+
+POD = """apiVersion: apps/v1
+kind: Deployment
+spec:
+  template:
+    spec:
+      initContainers:
+        - {{name: wait, image: "busybox:1.36"}}
+      containers:
+        - name: train
+          image: {image}
+          command: ["sh", "-c"]
+          args:
+            - |
+              cd /work
+              pip install {asked}
+          env:
+            - name: HSA_OVERRIDE_GFX_VERSION
+              value: "{override}"
+          resources:
+            limits: {{{resource}: 1}}
+"""
+
+
+@pytest.mark.parametrize(("values", "gpu", "found"), [
+    ({"image": IMAGE, "asked": "peft", "override": "11.0.0", "resource": "amd.com/gpu"}, "gfx1100", []),
+    ({"image": IMAGE, "asked": "torch==2.9.1", "override": "11.0.0", "resource": "amd.com/gpu"}, "gfx1100",
+     [(NOT_ROCM, "warning", "k8s/train.yaml:15")]),
+    ({"image": IMAGE, "asked": "peft", "override": "11.0.0", "resource": "amd.com/gpu"}, "gfx942",
+     [("arch.override-wrong", "warning", "k8s/train.yaml:18")]),
+    ({"image": "pytorch/pytorch", "asked": "torch==2.9.1", "override": "x", "resource": "nvidia.com/gpu"}, "gfx1100",
+     [("repo.no-amd-environment", "warning", "k8s/train.yaml:20")]),
+])  # fmt: skip
+def test_a_pod_of_kubernetes(tmp_path: Path, values: dict[str, str], gpu: str, found: list[tuple[str, str, str]]) -> None:
+    assert said(report(tmp_path, {"k8s/train.yaml": POD.format(**values)}, gpu=gpu)) == found
+
+
+def test_a_template_of_helm_is_not_read_as_yaml(tmp_path: Path) -> None:
+    text = POD.format(image="{{ .Values.image }}", asked="peft", override="x", resource="amd.com/gpu")
+    found = repository(tmp_path, {"chart/templates/train.yaml": text})
+    assert (found.environments, found.problems) == ((), ())

@@ -131,8 +131,10 @@ def _make(tree: Tree, path: str, _: str) -> Iterator[Made]:
 
 
 def _configuration(tree: Tree, path: str, kind: str) -> Iterable[Made]:
-    from rocm_doctor.lint.readers import conda, training
+    from rocm_doctor.lint.readers import conda, kubernetes, training
 
+    if kind == "config" and kubernetes.is_manifest(tree.text(path, wanted=False) or ""):
+        return kubernetes.environments(tree, path)
     reader = {"config": training.environment, "deepspeed": training.deepspeed, "conda": conda.environment,
               "tomlconfig": training.from_toml}[kind]  # fmt: skip
     made = reader(tree, path)

@@ -186,12 +186,10 @@ def _runner(node: Node | None, known: Values) -> tuple[str, ...]:
 def _commands(
     tree: Tree, path: str, node: Node | None, context: shell.Context, found: shell.Script, known: Values | None = None
 ) -> None:
-    """A `run:` text. A block text starts on the line after its key."""
+    """A `run:` text."""
     if node is None or not node.text():
         return
-    at = yamls.place(tree, path, node.line)
-    block = re.search(r"[|>][+-]?\d?\s*(?:#.*)?$", at.quote) is not None
-    script.read(_filled(node.text(), known or {}), yamls.place(tree, path, node.line + 1) if block else at, context, found)
+    script.read(_filled(node.text(), known or {}), yamls.place_of_text(tree, path, node), context, found)
 
 
 def _python(tree: Tree, path: str, job: Node, known: Values) -> Setting | None:

@@ -91,6 +91,15 @@ def place(tree: Tree, path: str, line: int) -> Place:
     return Place(path, line, quoted(lines[line - 1]) if 0 < line <= len(lines) else "")
 
 
+_BLOCK = regex(r"[|>][+-]?\d?\s*(?:#.*)?$")
+
+
+def place_of_text(tree: Tree, path: str, node: Node) -> Place:
+    """The place of the first line of a text. A block text starts on the line after its key."""
+    at = place(tree, path, node.line)
+    return place(tree, path, node.line + 1) if _BLOCK.search(at.quote) else at
+
+
 def scalars(node: Node, prefix: str = "") -> Iterator[tuple[str, Node]]:
     """Every text of a document with its dotted path; a list's members share their path."""
     for key, value in node.items():
