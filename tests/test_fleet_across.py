@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from rocm_doctor.fleet.across import Across, Found, Rank, lines
+from rocm_doctor.fleet.across import Across, Culprit, Rank, lines
 from rocm_doctor.workers.across.search import Search, Shown
 
 PACKAGE = Path(__file__).parents[1]
@@ -88,7 +88,9 @@ def test_a_rank_that_was_slow_once_is_not_blamed() -> None:
 
 def test_the_result_in_words() -> None:
     people = tuple(Rank(n, f"n{n // 2 + 1}", n // 2) for n in range(4))
-    found = Across(4, people, found=(Found("exchange", "slow", ((1,), (2,))), Found("all-reduce", "wrong", ((3,),))), lost=(0,))
+    found = Across(
+        4, people, found=(Culprit("exchange", "slow", ((1,), (2,))), Culprit("all-reduce", "wrong", ((3,),))), lost=(0,)
+    )
     assert list(lines(found)) == [
         "✗ exchange between rank 1 (n1) and rank 2 (n2) is slow",
         "✗ rank 3 (n2): all-reduce computes wrong",

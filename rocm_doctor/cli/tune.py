@@ -91,7 +91,7 @@ def tuned(
         space = Space(
             sequences, fused_loss=(False,) if capped else (False, True), compile=(False, True) if compile_ else (False,)
         )
-        ask = runner.told(first.measure, lambda line: click.echo(line, err=True))
+        ask = runner.with_progress(first.measure, lambda line: click.echo(line, err=True))
         return hello, search.tune(space, first.base, card, ask), first.base
 
 

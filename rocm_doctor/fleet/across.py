@@ -45,7 +45,7 @@ class Step(msgspec.Struct, frozen=True):
     """Bytes that each rank sends at least, over the seconds of the slowest."""
 
 
-class Found(msgspec.Struct, frozen=True):
+class Culprit(msgspec.Struct, frozen=True):
     """A culprit: one list of ranks for a bad rank or node, two for a bad pair."""
 
     step: str
@@ -59,7 +59,7 @@ class Across(msgspec.Struct, frozen=True):
     world: int
     ranks: tuple[Rank, ...] = ()
     steps: tuple[Step, ...] = ()
-    found: tuple[Found, ...] = ()
+    found: tuple[Culprit, ...] = ()
     lost: tuple[int, ...] = ()
     """Ranks that died or gave no answer."""
     error: str = ""

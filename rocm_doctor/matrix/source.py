@@ -25,7 +25,6 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.commands import Program
 from rocm_doctor.matrix.ranges import with_ranges
 from rocm_doctor.matrix.types import (
-    Asked,
     Complaint,
     Driver,
     EnvVar,
@@ -35,6 +34,7 @@ from rocm_doctor.matrix.types import (
     Peak,
     Phrase,
     Processor,
+    QuestionEntry,
     Rate,
     RocmRelease,
     Soname,
@@ -59,7 +59,7 @@ SECTIONS: dict[str, Any] = {
     "facts": Fact,
     "sonames": Soname,
     "programs": Program,
-    "questions": Asked,
+    "questions": QuestionEntry,
     "phrases": Phrase,
     "rates": Rate,
     "peaks": Peak,

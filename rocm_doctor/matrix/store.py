@@ -20,7 +20,6 @@ import msgspec
 from rocm_doctor.bounded import Unreadable, files, jsons
 from rocm_doctor.commands import Program, typed
 from rocm_doctor.matrix.types import (
-    Asked,
     Complaint,
     Driver,
     EnvVar,
@@ -30,6 +29,7 @@ from rocm_doctor.matrix.types import (
     Peak,
     Phrase,
     Processor,
+    QuestionEntry,
     Rate,
     RocmRelease,
     Soname,
@@ -132,9 +132,9 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
         return {p.name: p for p in _decoded(self.raw, "programs", tuple[Program, ...])}
 
     @cached_property
-    def questions(self) -> tuple[Asked, ...]:
+    def questions(self) -> tuple[QuestionEntry, ...]:
         """Questions that `check` may ask."""
-        return _decoded(self.raw, "questions", tuple[Asked, ...])
+        return _decoded(self.raw, "questions", tuple[QuestionEntry, ...])
 
     @cached_property
     def rates(self) -> dict[tuple[str, str], Rate]:

@@ -257,7 +257,7 @@ class Phrase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     any: tuple[str, ...]
 
 
-class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class QuestionEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A command that settles facts (`settles`; `pkg.` means the family), on these systems (empty: any). `asks`: what is not known."""
 
     key: str

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rocm_doctor.matrix import TorchBuild
 from rocm_doctor.model import Finding
-from rocm_doctor.plan.candidates import Candidate, Rejected, unsaid, voices
+from rocm_doctor.plan.candidates import Candidate, Rejected, voices, without_report
 from rocm_doctor.plan.evidence import doubts, statements
 from rocm_doctor.plan.stacks import Resolver, Stack
 from rocm_doctor.rules.build import unseen
@@ -97,7 +97,7 @@ def _against(one: Rejected, first: Stack, resolver: Resolver) -> Iterator[Reason
         judged = resolver.stack_judge.judge(Candidate(one.build, index, "hearsay", ()), {}, {})
         found = tuple(f for f in judged if f.id not in _OF_CODE)
         machine, matrix = resolver.stack_judge.machine, resolver.stack_judge.known.matrix
-        words = unsaid(voices(one.build, index, None, machine, statements(machine, matrix)), machine)
+        words = without_report(voices(one.build, index, None, machine, statements(machine, matrix)), machine)
         yield from [(words, index.sources[0])] if words else ()
     yield from _new(found, first)
 

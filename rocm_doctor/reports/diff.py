@@ -94,7 +94,7 @@ def _same(key: str, one: Gpu, other: Gpu) -> bool:
 
 
 def _differ(one: Fact | None, other: Fact | None) -> bool:
-    return told(one) != told(other) and not (_silent(one) and _silent(other))
+    return in_words(one) != in_words(other) and not (_silent(one) and _silent(other))
 
 
 def _silent(fact: Fact | None) -> bool:
@@ -102,7 +102,7 @@ def _silent(fact: Fact | None) -> bool:
     return fact is None or not fact.known
 
 
-def told(fact: Fact | None) -> str:
+def in_words(fact: Fact | None) -> str:
     """A value in words; `not known` if not probed, `absent` if missing."""
     if fact is None or not fact.known:
         return "not known"
@@ -118,7 +118,7 @@ def _difference(name: str, one: Fact | None, other: Fact | None, findings: Seque
     silent = _silent(one) or _silent(other)
     rank = 0 if explains else 1 if _stack_place(name) < len(_STACK) and not silent else 2
     readings = (*(one.readings[:1] if one else ()), *(other.readings[:1] if other else ()))
-    return Difference(name, told(one), told(other), rank, explains, readings)
+    return Difference(name, in_words(one), in_words(other), rank, explains, readings)
 
 
 def _rests_on(finding: Finding, name: str, one: Fact | None, other: Fact | None, matrix: Matrix) -> bool:

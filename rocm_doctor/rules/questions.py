@@ -11,7 +11,7 @@ from types import MappingProxyType
 import msgspec
 
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.matrix.types import Asked
+from rocm_doctor.matrix.types import QuestionEntry
 from rocm_doctor.model import Finding, Question, Snapshot, Undecided
 
 MOST = 5
@@ -54,7 +54,7 @@ def questions(
     return tuple({one.command.text: one for one in reversed(ranked)}.values())[::-1][:MOST]
 
 
-def _question_for(fact: str, snapshot: Snapshot, matrix: Matrix) -> Asked | None:
+def _question_for(fact: str, snapshot: Snapshot, matrix: Matrix) -> QuestionEntry | None:
     """The question of this system that settles the fact."""
     system = _system(snapshot)
     asked = (q for q in matrix.questions if not q.systems or system in q.systems)

@@ -162,7 +162,9 @@ def worker(python: str | None, limit: int = 0, packages: Sequence[str] = ("trans
             one.stop()
 
 
-def told(measure: Callable[[Choice, int, int], Measured], tell: Callable[[str], None]) -> Callable[[Choice, int, int], Measured]:
+def with_progress(
+    measure: Callable[[Choice, int, int], Measured], tell: Callable[[str], None]
+) -> Callable[[Choice, int, int], Measured]:
     """`measure`, which says what it found."""
 
     def asked(choice: Choice, warm: int, steps: int) -> Measured:

@@ -14,7 +14,7 @@ LABELS = {"fused_loss": "fused loss", "precision": "precision", "optimizer": "op
 def page(found: Tuned, made: files.Files, seconds: float) -> str:
     """The best configuration, the measured table, how far each choice matters, and the three files."""
     parts = [
-        [f"fastest: {found.best.choice.words}", f"  {told(found.best)}"],
+        [f"fastest: {found.best.choice.words}", f"  {summary(found.best)}"],
         ["measured (micro-batch x accumulation; a long run has 4 steps):", *_table(found)],
         ["how far each choice matters, at the base's micro-batch:", *map(_effect, found.effects)] if found.effects else [],
         [f"{len(found.runs)} runs in {seconds:.0f} s; {len(found.unfit)} configurations were not tried: predicted not to fit"],
@@ -26,7 +26,7 @@ def page(found: Tuned, made: files.Files, seconds: float) -> str:
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
-def told(run: Measured) -> str:
+def summary(run: Measured) -> str:
     """Speed, memory and energy of one run."""
     energy = f", {1000 * run.joules_per_token:.3g} mJ a token" if run.joules_per_token else ""
     memory = (
@@ -41,7 +41,7 @@ def _table(found: Tuned) -> Iterator[str]:
     fastest = found.best.tokens_s
     for run in sorted(found.runs, key=lambda one: -one.tokens_s):
         part = f"{run.tokens_s / fastest:>5.0%}" if run.tokens_s else "    -"
-        yield f"  {part}  {run.steps} steps  {run.choice.words}: {run.error or told(run)}"
+        yield f"  {part}  {run.steps} steps  {run.choice.words}: {run.error or summary(run)}"
 
 
 def _effect(effect: Effect) -> str:

@@ -52,7 +52,7 @@ class Event(msgspec.Struct, frozen=True):
     comment: Union[Comment, None] = None
 
 
-class Said(NamedTuple):
+class IssueText(NamedTuple):
     """What the reporter wrote, title first, our own comment if there is one, and the address of the issue."""
 
     text: str
@@ -60,7 +60,7 @@ class Said(NamedTuple):
     address: str
 
 
-def heard(event: Event, comments: Sequence[Comment], author: str) -> Said:
+def heard(event: Event, comments: Sequence[Comment], author: str) -> IssueText:
     """What to judge. Raises Silence for an event that needs no answer."""
     issue, comment = event.issue, event.comment
     if issue is None:
@@ -77,7 +77,9 @@ def heard(event: Event, comments: Sequence[Comment], author: str) -> Said:
     answers = [_unquoted(one.body) for _, one in sorted(known.items()) if _by(one, issue.user.login)]
     ours = next((one for one in known.values() if _by(one, author) and one.body.startswith(MARK)), None)
     text = "\n\n".join([issue.title, issue.body or "", *answers])
-    return Said(text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}", ours, issue.html_url)
+    return IssueText(
+        text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}\n{text[-_LONGEST // 2 :]}", ours, issue.html_url
+    )
 
 
 def _by(comment: Comment, login: str) -> bool:

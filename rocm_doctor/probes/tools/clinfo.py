@@ -51,7 +51,7 @@ _APU_NAMES = regex(
     r"ryzen|mobile gfx|radeon(?:\(tm\))? (?:vega \d+ |\d{3,4}[ms] )?graphics|\b\d{3}m\b|8060s|8050s", re.IGNORECASE
 )
 
-Said = dict[str, tuple[str, Reading]]
+Entries = dict[str, tuple[str, Reading]]
 
 
 def probe(artifacts: Artifacts) -> ProbeResult:
@@ -68,10 +68,10 @@ def probe(artifacts: Artifacts) -> ProbeResult:
     return result
 
 
-def _devices(artifact: Artifact) -> tuple[list[Said], bool]:
+def _devices(artifact: Artifact) -> tuple[list[Entries], bool]:
     """The GPUs, and True if AMD's platform lists no device. A fragment without a platform name counts as AMD's;
     in lines picked out with grep, each board name is a GPU."""
-    blocks: list[Said] = [{}]
+    blocks: list[Entries] = [{}]
     amd, none = True, False
     for line in lines(artifact):
         found = _LISTED.match(line.text) or _PAIR.match(line.text)
@@ -93,7 +93,7 @@ def _is_amd(words: str) -> bool:
     return "AMD" in words or "Advanced Micro Devices" in words
 
 
-def _begins(key: str, value: str, current: Said) -> bool:
+def _begins(key: str, value: str, current: Entries) -> bool:
     """True for the first key of a device: its type in AMD's program, its name in Khronos'."""
     if key == "Device Type":
         return value.startswith("CL_DEVICE_TYPE") or "type" in current
@@ -102,7 +102,7 @@ def _begins(key: str, value: str, current: Said) -> bool:
     )
 
 
-def _describe(result: ProbeResult, gpu: dict[str, Fact], said: Said) -> None:
+def _describe(result: ProbeResult, gpu: dict[str, Fact], said: Entries) -> None:
     def value(key: str) -> str:
         return said[key][0] if key in said else ""
 
@@ -128,7 +128,7 @@ def _counts_units(board: str, gfx: str | None, wavefront: str) -> bool:
     return wavefront == "64" or any(word in board.lower() for word in _NO_WGP)
 
 
-def _own_memory(gpu: dict[str, Fact], said: Said, artifacts: Artifacts) -> None:
+def _own_memory(gpu: dict[str, Fact], said: Entries, artifacts: Artifacts) -> None:
     """Take what OpenCL reports as the GPU's memory, unless it is a share of the system's, as on an APU."""
     memory = gpu.get("opencl_bytes")
     board = said["board"][0] if "board" in said else ""
