@@ -1,0 +1,72 @@
+"""What training makes of reports: what a word counts, and that the doctor sees a report as the training saw it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocm_doctor.differential import model
+from rocm_doctor.differential.features import of_text
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+from corpus import Entry
+
+pytestmark = pytest.mark.slow  # scikit-learn takes longer to import than these take
+TEXTS = {
+    "access.permission": "Permission denied on the render node, the user is in no group.",
+    "memory.oom": "The training runs out of memory after the first step.",
+    "none": "How do I save the adapter after the training?",
+}
+
+
+@pytest.fixture(scope="module")
+def training() -> Any:
+    pytest.importorskip("sklearn")
+    return importlib.import_module("train_differential")
+
+
+@pytest.fixture(scope="module")
+def reports(training: Any) -> list[Any]:
+    """Eight reports of each label, numbered, half of them real."""
+    return [
+        training.Report(
+            Entry(id=f"{label}-{n}", label=label, text=text, thread=f"https://example.org/{label}/{n}" if n % 2 else "",
+                  confirmed_by="reporter" if n % 2 else ""),
+            dict(of_text(f"{text} Take {'one' if n % 4 else 'two'} of it.")), ("f:platform=linux", f"f:gfx={label}"), (),
+        )
+        for label, text in TEXTS.items()
+        for n in range(8)
+    ]  # fmt: skip
+
+
+def test_a_word_of_one_diagnosis_counts_more_than_a_rarer_one_of_all(training: Any, reports: list[Any]) -> None:
+    every = training.counted(reports)
+    kept = training.space(every, reports, range(len(reports)))
+    counts = dict(zip(every.names[kept.places], kept.worth))
+    assert counts["w:permission"] > counts["w:two"]
+    worth = training.telling(every.counts > 0, reports)
+    assert worth.min() >= 1 - training.TELLING - 1e-9
+    assert abs(worth.mean() - 1) < 1e-6
+
+
+def test_the_doctor_sees_a_report_as_the_training_saw_it(training: Any, reports: list[Any], tmp_path: Path) -> None:
+    every = training.counted(reports)
+    kept = training.space(every, reports, range(len(reports)))
+    found = training.vectors(every, kept)
+    made = training.Calibration(1.0, 0.1, (0.0,) * len(model.FINDING_WEIGHTS), 0.005)
+    fitted = training.fit(found, reports, sorted(TEXTS))
+    weights = tmp_path / "weights.bin"
+    weights.write_bytes(training.packed(every, kept, sorted(TEXTS), fitted, made, reports, found))
+    loaded = model.load(weights)
+    assert loaded is not None
+    for row, report in enumerate(reports):
+        seen = model.vector(loaded, report.text, report.facts).values
+        trained = found[row].tocoo()
+        assert seen == pytest.approx(dict(zip(trained.col.tolist(), trained.data.tolist())))
+        scores = model.scores(loaded, model.Vector(seen, {}), ())
+        meant = found[row] @ fitted.weights + fitted.start + 0.1 * training.commonness(reports, sorted(TEXTS))
+        assert scores == pytest.approx(meant.ravel().tolist(), abs=0.01)
