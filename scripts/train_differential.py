@@ -422,25 +422,32 @@ def packed(
         facts="\n".join(names[facts]), worth=kept.worth, idf=kept.idf, scale=fitted.steps.tobytes(), counts=bytes(counts), post_class=bytes(post_class), post_weight=bytes(post_weight), bias=tuple(round(float(b), 2) for b in bias),
         steepness=round(made.steepness, 4), findings=tuple(round(f, 4) for f in made.findings), doubt=round(made.doubt, 4),
         first=(round(made.first[0], 4), round(made.first[1], 4)),
-        cases=cases(train, found),
+        **cases(train, found),
     )  # fmt: skip
     return zlib.compress(msgspec.msgpack.encode(weights), 9)
 
 
-def cases(train: Sequence[Report], found: csr_matrix) -> tuple[model.Case, ...]:
-    """The confirmed reports of the training set, each by its sixty strongest features."""
-    made = []
+def cases(train: Sequence[Report], found: csr_matrix) -> dict[str, Any]:
+    """The confirmed reports of the training set, and by feature which of them hold it among their sixty strongest."""
+    made: list[model.Case] = []
+    holders: list[list[tuple[int, int]]] = [[] for _ in range(found.shape[1])]
     for n, report in enumerate(train):
         e = report.entry
         if not e.confirmed:
             continue
         row = found[n].toarray().ravel()
         order = np.argsort(-row, kind="stable")[:60]
-        order = order[row[order] > 0]
         length = float(np.linalg.norm(row)) or 1.0
-        values = bytes(min(255, round(float(row[k]) / length * 255)) for k in order)
-        made.append(model.Case(e.id, e.label, e.thread, e.cause, e.fix, tuple(int(k) for k in order), values))
-    return tuple(made)
+        for k in order[row[order] > 0]:
+            holders[k].append((len(made), min(255, round(float(row[k]) / length * 255))))
+        made.append(model.Case(e.id, e.label, e.thread, e.cause, e.fix))
+    flat = [one for some in holders for one in some]
+    return {
+        "cases": tuple(made),
+        "held": np.array([len(some) for some in holders], dtype="<u2").tobytes(),
+        "held_by": np.array([place for place, _ in flat], dtype="<u2").tobytes(),
+        "held_as": bytes(amount for _, amount in flat),
+    }
 
 
 def main() -> int:

@@ -64,9 +64,13 @@ def test_the_doctor_sees_a_report_as_the_training_saw_it(training: Any, reports:
     loaded = model.load(weights)
     assert loaded is not None
     for row, report in enumerate(reports):
-        seen = model.vector(loaded, report.text, report.facts).values
+        vector = model.vector(loaded, report.text, report.facts)
+        (nearest, alike), *_ = model.similar(loaded, vector)
+        assert nearest.label == report.entry.label
+        assert alike > 0.5  # by the sixty strongest of its features
+        seen = vector.values
         trained = found[row].tocoo()
         assert seen == pytest.approx(dict(zip(trained.col.tolist(), trained.data.tolist())))
-        scores = model.scores(loaded, model.Vector(seen, {}), ())
+        scores = model.scores(loaded, vector, ())
         meant = found[row] @ fitted.weights + fitted.start + 0.1 * training.commonness(reports, sorted(TEXTS))
         assert scores == pytest.approx(meant.ravel().tolist(), abs=0.01)

@@ -33,21 +33,20 @@ FINDING_WEIGHTS = ("high", "medium", "low", "first high", "first medium", "first
 
 
 class Case(msgspec.Struct, frozen=True, array_like=True):
-    """A confirmed report that others can be likened to: its features by number and their weights, a byte each."""
+    """A confirmed report that others can be likened to."""
 
     id: str
     label: str
     thread: str
     cause: str
     fix: str
-    features: tuple[int, ...]
-    values: bytes
 
 
 class Weights(msgspec.Struct, frozen=True):
     """What scripts/train_differential.py writes: what a word of the text counts, by fact its idf, by feature the worth of one step of its
     weights, and how many of `post_class` and `post_weight` are its own. `words` tells the features of a text by their keys in order, each as its distance from the one before:
-    the lowest bytes of all, then the next ones, four in all. Facts follow by name, a line each."""
+    the lowest bytes of all, then the next ones, four in all. Facts follow by name, a line each. `held`: by feature, how many cases hold
+    it among their strongest; `held_by` and `held_as` tell these cases by number, and what the feature counts in each."""
 
     classes: tuple[str, ...]
     kinds: dict[str, float]
@@ -65,6 +64,9 @@ class Weights(msgspec.Struct, frozen=True):
     doubt: float
     first: tuple[float, float]
     cases: tuple[Case, ...] = ()
+    held: bytes = b""
+    held_by: bytes = b""
+    held_as: bytes = b""
 
 
 class Loaded(NamedTuple):
@@ -79,6 +81,9 @@ class Loaded(NamedTuple):
     worth: list[float]
     amounts: memoryview
     """The weights in steps, with their signs."""
+    held: list[int]
+    """By feature, where the cases that hold it begin."""
+    held_by: memoryview
 
     def number(self, name: str) -> int | None:
         """The number of a feature of a text."""
@@ -124,6 +129,8 @@ def load(path: Path = WEIGHTS) -> Loaded | None:
         [0, *accumulate(weights.counts)],
         [2 ** (-step / SCALE_STEPS) for step in range(256)],
         memoryview(weights.post_weight).cast("b"),
+        [0, *accumulate(memoryview(weights.held).cast("H"))],
+        memoryview(weights.held_by).cast("H"),
     )
 
 
@@ -224,11 +231,12 @@ def carried_by(loaded: Loaded, report: Vector, name: str, most: int = 8) -> list
 
 def similar(loaded: Loaded, report: Vector, most: int = 3, least: float = 0.18) -> list[tuple[Case, float]]:
     """The confirmed reports nearest to this one (cosine of the features that they share), nearest first."""
-    values = report.values
-    length = 255 * (math.sqrt(sum(v * v for v in values.values())) or 1.0)
-    near = []
-    for place, case in enumerate(loaded.weights.cases):
-        shared = sum(values[number] * byte for number, byte in zip(case.features, case.values) if number in values) / length
-        if shared >= least:
-            near.append((-shared, place))
-    return [(loaded.weights.cases[place], -shared) for shared, place in sorted(near)[:most]]
+    cases, amounts = loaded.weights.cases, loaded.weights.held_as
+    shared = [0.0] * len(cases)
+    for number, value in report.values.items():
+        mine = slice(loaded.held[number], loaded.held[number + 1])
+        for place, amount in zip(loaded.held_by[mine], amounts[mine]):
+            shared[place] += value * amount
+    length = 255 * (math.sqrt(sum(v * v for v in report.values.values())) or 1.0)
+    near = [(-amount / length, place) for place, amount in enumerate(shared) if amount / length >= least]
+    return [(cases[place], -amount) for amount, place in sorted(near)[:most]]

@@ -55,10 +55,16 @@ def questions(
 
 
 def _question_for(fact: str, snapshot: Snapshot, matrix: Matrix) -> QuestionEntry | None:
-    """The question of this system that settles the fact."""
-    system = _system(snapshot)
-    asked = (q for q in matrix.questions if not q.systems or system in q.systems)
-    return next((q for q in asked if any(_covers(settled, fact) for settled in q.settles)), None)
+    """The question of this system that settles the fact; looked up once for each fact."""
+    known, system = matrix.once(_looked_up), _system(snapshot)
+    if (system, fact) not in known:
+        asked = (q for q in matrix.questions if not q.systems or system in q.systems)
+        known[system, fact] = next((q for q in asked if any(_covers(settled, fact) for settled in q.settles)), None)
+    return known[system, fact]
+
+
+def _looked_up(_: Matrix) -> dict[tuple[str, str], QuestionEntry | None]:
+    return {}
 
 
 def _system(snapshot: Snapshot) -> str:
