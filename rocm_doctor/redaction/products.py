@@ -40,7 +40,7 @@ _MAPPED, _SIZE = regex(r"\+[0-9a-f]+\]"), regex(r" {2,}\d+(?:\.\d+)? [GM]B\b")
 
 def is_hash(here: Around) -> bool:
     """A commit, a digest, an address of memory, a register."""
-    if _OF_PIP.search(here.begin):
+    if "/pip-" in here.begin and _OF_PIP.search(here.begin):
         return True
     if not _HEX.fullmatch(here.word):
         return False

@@ -81,7 +81,7 @@ def _is_package(here: Around) -> bool:
     """A package in a list with its version, or where one is installed or imported."""
     if "from " in here.before and _FROM.search(here.before):
         return _IMPORTED.match(here.after) is not None
-    if _ALONE.match(here.before) and _WITH_VERSION.match(here.after):
+    if "ersion" in here.after and _ALONE.match(here.before) and _WITH_VERSION.match(here.after):
         return True
     if _NUMBERED.match(here.after) and not here.before.endswith("Linux "):
         return True
@@ -174,7 +174,7 @@ _LOCALE = regex(r"(?:locale|LANG|LANGUAGE|LC_[A-Z]+)\W{1,4}(?:\w+_)?$")
 
 def _is_locale(here: Around) -> bool:
     """The language or the country of a locale: `Italian_Italy`."""
-    return _LOCALE.search(here.before) is not None
+    return ("locale" in here.before or "L" in here.before) and _LOCALE.search(here.before) is not None
 
 
 _KEY = regex(r'[\w. -]*"\s{0,20}:')
@@ -195,7 +195,7 @@ def _is_command(here: Around) -> bool:
     """A command of PowerShell; the language that is called as a person is."""
     if here.word.casefold() == "julia":
         return here.after.startswith((">", " --", " -e")) or _JULIA.search(here.before) is not None
-    return here.word[0].isupper() and _CMDLET.search(here.before) is not None
+    return here.before.endswith("-") and here.word[0].isupper() and _CMDLET.search(here.before) is not None
 
 
 _OPTION = regex(r"(?:^|[\s\"'`(\[|=])(?:--[\w-]*|-(?![upUPlh])\w*|-[Wfm][\w=-]*)$")
