@@ -186,7 +186,7 @@ def _is_key(here: Around) -> bool:
 
 
 _CMDLET = regex(
-    r"\b(?:Add|Clear|Disable|Enable|Export|Format|Get|Import|Install|Invoke|New|Out|Remove|Restart|Resolve|Select|Set|Start|Stop|Test|Uninstall|Update|Where|Write)-$"
+    r"(?:Add|Clear|Disable|Enable|Export|Format|Get|Import|Install|Invoke|New|Out|Remove|Restart|Resolve|Select|Set|Start|Stop|Test|Uninstall|Update|Where|Write)-[A-Z][A-Za-z]+"
 )
 _JULIA = regex(r"(?:/\.|```)$")
 
@@ -195,7 +195,7 @@ def _is_command(here: Around) -> bool:
     """A command of PowerShell; the language that is called as a person is."""
     if here.word.casefold() == "julia":
         return here.after.startswith((">", " --", " -e")) or _JULIA.search(here.before) is not None
-    return here.before.endswith("-") and here.word[0].isupper() and _CMDLET.search(here.before) is not None
+    return "-" in here.name and _CMDLET.fullmatch(here.name) is not None
 
 
 _OPTION = regex(r"(?:^|[\s\"'`(\[|=])(?:--[\w-]*|-(?![upUPlh])\w*|-[Wfm][\w=-]*)$")
