@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from rocm_doctor.bounded import Unreadable
 from rocm_doctor.bounded.files import MIB
+from rocm_doctor.bounded.texts import printable
 
 if TYPE_CHECKING:
     import tarfile
@@ -188,8 +189,3 @@ def safe_name(name: str) -> str:
     """A member's name as a relative path: no control characters, no drive, no way up, never empty."""
     parts = [part for part in printable(name).replace("\\", "/").split("/") if part not in ("", ".", "..")]
     return "/".join(parts)[:500] or "unnamed"
-
-
-def printable(name: str) -> str:
-    """A file's name with U+FFFD for what no terminal should see and no encoding can hold."""
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in name)

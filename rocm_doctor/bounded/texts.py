@@ -1,4 +1,4 @@
-"""A text in lower case without a change of any position, in one pass over it."""
+"""Texts and names letter by letter: in lower case, and as a terminal may show them."""
 
 from __future__ import annotations
 
@@ -10,3 +10,8 @@ def lower(text: str) -> str:
     """
     low = text.lower()
     return low if len(low) == len(text) else text.replace("\u0130", "i").lower()
+
+
+def printable(name: str) -> str:
+    """A file's name with U+FFFD for what no terminal should see and no encoding can hold."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in name)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from rocm_doctor.bounded.archives import printable
+from rocm_doctor.bounded.texts import printable
 from rocm_doctor.cli.common import InputError, baselined, completes, deliver, finish, load_matrix, named_gpu, report_options
 from rocm_doctor.lint.declared import Repository, Target
 from rocm_doctor.matrix import Matrix

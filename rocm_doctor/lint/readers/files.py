@@ -14,9 +14,9 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from rocm_doctor.bounded.archives import printable
 from rocm_doctor.bounded.files import encodable
 from rocm_doctor.bounded.patterns import fits, regex
+from rocm_doctor.bounded.texts import printable
 from rocm_doctor.lint.declared import Place, ReadProblem
 
 MAX_BYTES = 4 * 2**20

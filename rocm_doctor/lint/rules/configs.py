@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Setting, Target
@@ -11,7 +11,9 @@ from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import is_rebuild, meant
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Confidence, Finding, Severity
-from rocm_doctor.plan.catalog import known
+
+if TYPE_CHECKING:
+    from rocm_doctor.plan.catalog import Package
 
 _TRITON_SWITCH = "FLASH_ATTENTION_TRITON_AMD_ENABLE"
 
@@ -120,7 +122,7 @@ def _flash(environment: Environment, place: Place, target: Target, matrix: Matri
     switched = any(s.name == _TRITON_SWITCH and s.value.upper() in ("TRUE", "1") for s in environment.variables)
     chip = matrix.gfx.get(target.gpu)
     rdna = chip is not None and chip.family.startswith("RDNA")
-    package = known(matrix).packages["flash-attn"]
+    package = _packages(matrix)["flash-attn"]
     native = package.releases[0].native
     if target.gpu in native or (switched and rdna):
         return
@@ -155,7 +157,7 @@ def _quantised(environment: Environment, place: Place, target: Target, matrix: M
 
 def _no_wheel(target: Target, matrix: Matrix) -> bool:
     """No wheel of bitsandbytes, of any release in the catalog, holds code for the target."""
-    releases = known(matrix).packages["bitsandbytes"].releases
+    releases = _packages(matrix)["bitsandbytes"].releases
     held = {gfx for one in releases for table in (one.code, one.code_windows) for targets in table.values() for gfx in targets}
     return target.gpu in matrix.gfx and target.gpu not in held
 
@@ -174,7 +176,7 @@ def _no_bnb(
         cause=f"No wheel of bitsandbytes holds code for {target.gpu}; its kernels end in `invalid device function`.",
         advice="Train LoRA in fp16 without quantisation and with torch's own optimizers, or build bitsandbytes with "
         f"BNB_ROCM_ARCH={target.gpu}.",
-        sources=known(matrix).packages["bitsandbytes"].sources,
+        sources=_packages(matrix)["bitsandbytes"].sources,
     )
 
 
@@ -204,3 +206,10 @@ def packages(environment: Environment, target: Target, matrix: Matrix) -> Iterat
                 )
             elif r.name == "flash-attn":
                 yield from _flash(environment, r.place, target, matrix, "the flash-attn package")
+
+
+def _packages(matrix: Matrix) -> dict[str, Package]:
+    """The packages of the catalog of `plan`, which few configurations need."""
+    from rocm_doctor.plan.catalog import known
+
+    return known(matrix).packages
