@@ -157,7 +157,8 @@ class Environment(msgspec.Struct, frozen=True):
     """One way into the repository, with everything that it sets. `open`: a library's range, which leaves the torch to its user.
 
     `unresolved`: what could not be told from the files; it lowers the confidence of what is judged. `unsure`: what runs only
-    under a condition that the files do not decide. `companions`: torchvision and torchaudio, as far as the repository asks for them.
+    under a condition that the files do not decide. `companions`: torchvision and torchaudio, as far as the repository asks for them. `managed`:
+    where pip installs into a Python that its system keeps for itself.
     """
 
     name: str
@@ -176,6 +177,7 @@ class Environment(msgspec.Struct, frozen=True):
     unresolved: tuple[ReadProblem, ...] = ()
     unsure: tuple[Place, ...] = ()
     companions: tuple[str, ...] = ()
+    managed: Place | None = None
 
 
 class Target(msgspec.Struct, frozen=True):

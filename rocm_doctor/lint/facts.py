@@ -39,6 +39,9 @@ def snapshot_of(environment: Environment, target: Target, matrix: Matrix) -> Sna
 
 def _version_of(r: Requirement) -> Fact:
     version = "" if is_rebuild(r) else pinned(r.spec)
+    if r.name in ("torchvision", "torchaudio"):
+        # Without a local version a file does not say which build it takes: that is judged by its index.
+        version = f"{version}+{r.spec.partition('+')[2]}" if version and "+" in r.spec else ""
     return Fact(version or Unknown("not-declared", f"pin {r.name}"), (r.place.reading(),))
 
 

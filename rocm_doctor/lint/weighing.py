@@ -52,8 +52,14 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
             aside = in_example(environment) or _another_way(environment, one.target, told, judged, matrix)
             most: Severity = "note" if aside else "warning"
             kept.append(_as(one, most) if found.severity == "error" or most == "note" else one)
-        elif environment.sort == "text" or (
-            environment.purpose.kind == "neutral" and _is_whole(environment, matrix) and any(_covers(a, environment) for a in amd)
+        elif (
+            environment.sort == "text"
+            or (
+                environment.purpose.kind == "neutral"
+                and _is_whole(environment, matrix)
+                and any(_covers(a, environment) for a in amd)
+            )
+            or (found.id == "version.python-unsupported" and _is_list_beside(environment, amd))
         ):
             kept.append(_as(one, "note"))
         elif environment.purpose.kind == "neutral" and found.id in (NOT_ROCM, "version.companion-mismatch"):
@@ -75,6 +81,14 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
             weight = _as(one, "note") if by_two_steps and one.target.place is None else one
             kept.append(msgspec.structs.replace(weight, finding=capped(weight.finding, environment, one.target)))
     return kept + _one_for_each_target(general, bool(amd), repository, matrix)
+
+
+def _is_list_beside(environment: Environment, amd: Sequence[Environment]) -> bool:
+    """True for a list for no one in particular that lies beside one for AMD, which its readers with such a GPU take."""
+    folder = environment.place.file.rpartition("/")[0]
+    return environment.purpose.kind == "neutral" and any(
+        environment.sort == e.sort == "requirements" and e.place.file.rpartition("/")[0] == folder for e in amd
+    )
 
 
 def _another_way(

@@ -54,7 +54,7 @@ def _of_gpu(snapshot: Snapshot, matrix: Matrix, fact: Fact, target: str, gpu: Gp
     if target == gfx.value:
         sources = known.sources if known else (_READER,)
         return _pointless(matrix, fact, evidence, subject, f"it names {gfx.value}, the chip's own target", sources)
-    if not _same_isa(chip, matrix.gfx.get(target)):
+    if not _same_isa(chip, matrix.gfx.get(target)) or (known is None and _is_newer(matrix.gfx.get(target), chip)):
         return _wrong(matrix, fact, evidence, subject, gfx.value, target, known)
     return _sibling(snapshot, matrix, fact, evidence, subject, gfx.value, target, known)
 
@@ -62,6 +62,11 @@ def _of_gpu(snapshot: Snapshot, matrix: Matrix, fact: Fact, target: str, gpu: Gp
 def _same_isa(one: Target | None, other: Target | None) -> bool:
     """True for two targets of one generic ISA, which run each other's code in practice."""
     return bool(one and other and one.generic and one.generic == other.generic)
+
+
+def _is_newer(other: Target | None, one: Target | None) -> bool:
+    """True if a target is of a later family: RDNA 3.5 code may use instructions that RDNA 3 lacks."""
+    return bool(one and other and other.family > one.family)
 
 
 def _sibling(
@@ -93,6 +98,8 @@ def _sibling(
         )
     if known and known.verdict == "harmful":
         return _wrong(matrix, fact, evidence, subject, gfx, target, known)
+    if holds_code(targets, target) is False:
+        return _wrong(matrix, fact, evidence, subject, gfx, target, None, f"This torch holds no {target} code.")
     no_code = f"The build has no code for {gfx}." if native is False else "Code of a compatible ISA is used."
     return finding(
         matrix,
@@ -108,14 +115,13 @@ def _sibling(
 
 
 def _wrong(
-    matrix: Matrix, fact: Fact, evidence: tuple[Reading, ...], subject: Subject, gfx: str, target: str, known: Override | None
-) -> Finding:
-    """The finding for an incompatible ISA, or one reported to cause memory faults on this chip."""
+    matrix: Matrix, fact: Fact, evidence: tuple[Reading, ...], subject: Subject, gfx: str, target: str, known: Override | None,
+    why: str = "That is another ISA.",
+) -> Finding:  # fmt: skip
+    """The finding for an incompatible ISA, one that the build has no code for, or one reported to cause memory faults on this chip."""
     reported = bool(known and known.verdict in ("faulty", "harmful"))
     sure: Confidence = "high" if not known or known.grade != "field" or known.verdict == "harmful" else "medium"
-    cause = f"The loader takes {target} code for a {gfx} chip. " + (
-        f"Reported: {_words(known)}." if reported else "That is another ISA."
-    )
+    cause = f"The loader takes {target} code for a {gfx} chip. " + (f"Reported: {_words(known)}." if reported else why)
     return finding(
         matrix,
         "arch.override-wrong",

@@ -10,9 +10,10 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Purpose
 from rocm_doctor.lint.environments.words import Kind, named
-from rocm_doctor.lint.readers import bash, built, script, shell
+from rocm_doctor.lint.readers import bash, built, charts, script, shell
 from rocm_doctor.lint.readers.built import BRING_TORCH
 from rocm_doctor.lint.readers.files import Tree, folder_of
+from rocm_doctor.lint.readers.image_python import named_python
 from rocm_doctor.lint.readers.shell import Made
 
 _ZLUDA = regex(r"\bzluda", re.I)
@@ -25,7 +26,7 @@ def environments(tree: Tree, path: str) -> Iterator[Made]:
     if windows:
         found = shell.new()
         script.read_windows(text, Place(path, 1), shell.checkout(tree, folder_of(path), {}), found)
-        one = _of_script(path, Place(path, 1), found, "windows")
+        one = _of_script(tree, path, found, "windows")
         if word := _ZLUDA.search(text):
             place = Place(path, text.count("\n", 0, word.start()) + 1)
             one = msgspec.structs.replace(one, purpose=Purpose("other", "ZLUDA, which runs the CUDA torch", place))
@@ -40,7 +41,7 @@ def environments(tree: Tree, path: str) -> Iterator[Made]:
             found = shell.new()
             script.read(text, Place(path, 1), shell.checkout(tree, folder_of(path), {}, kind), found)
             script.drop_other_lists(text, found, 0)
-            made[kind] = _of_script(path, Place(path, 1), found), found.used
+            made[kind] = _of_script(tree, path, found), found.used
             if kind == "amd":
                 yield from built.images(tree, made[kind][0], found)
     amd = made["amd"][0]
@@ -73,9 +74,10 @@ def _only_torch(made: dict[Kind, Made]) -> Kind | None:
     return bring[0] if len(bring) == 1 and bring[0] != "amd" else None
 
 
-def _of_script(path: str, place: Place, found: shell.Script, os: str = "") -> Environment:
+def _of_script(tree: Tree, path: str, found: shell.Script, os: str = "") -> Environment:
+    image = charts.image_for(tree, path)
     return Environment(
-        path, place, steps=script.run_at_the_end(found), variables=tuple(found.variables), containers=tuple(found.containers), os=os,
+        path, Place(path, 1), image=image, python=named_python("", image, image.place) if image else None, steps=script.run_at_the_end(found), variables=tuple(found.variables), containers=tuple(found.containers), os=os,
         sort="script", unresolved=tuple(found.problems), unsure=tuple(found.unsure),
         config=tuple(found.options),
     )  # fmt: skip

@@ -16,6 +16,7 @@ from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Setting
 from rocm_doctor.lint.environments.words import named
 from rocm_doctor.lint.readers import bash, script, shell, venvs
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
+from rocm_doctor.lint.readers.image_python import kept_by_system, named_python
 from rocm_doctor.lint.readers.shell import Build, Used
 
 _INSTRUCTION = regex(r"\s*(FROM|ARG|ENV|RUN|COPY|ADD|SHELL|WORKDIR)\s+(.*)", re.I | re.S)
@@ -89,6 +90,7 @@ def _built(
     found = shell.new()
     image = _run_stage(stage, by_name, context, found, ())
     place = image.place
+    text = _text(stage, by_name)
     unresolved = (
         (ReadProblem(place, f"the base image {image.value} is set by a build argument without a default"),)
         if "$" in image.value
@@ -106,33 +108,21 @@ def _built(
         labels=(stage.name,) if stage.name else (),
         unresolved=(*unresolved, *found.problems),
         unsure=tuple(found.unsure),
-        python=_python(stage, by_name, image, context),
+        python=named_python(
+            bash.filled(text, {name: value for name, value in context.names.items() if "PY" in name}), image, stage.place
+        ),
+        managed=kept_by_system(text, image, found.steps),
     )
     return made, found.used
 
 
-_NAMES_PYTHON = regex(r"""python-?(3\.\d{1,2})\b|--python[= ]["']?(3\.\d{1,2})|python={1,2}["']?(3\.\d{1,2})""")
-# The Python that a system brings: https://packages.ubuntu.com/python3 and https://packages.debian.org/python3
-_OF_SYSTEM = ((r"ubuntu[:-]?20\.04|focal", "3.8"), (r"ubuntu[:-]?22\.04|jammy", "3.10"), (r"ubuntu[:-]?24\.04|noble", "3.12"),
-              ("bookworm", "3.11"), ("trixie", "3.13"))  # fmt: skip
-_OF_TAG = regex(r"(?:^|/)python:(3\.\d{1,2})\b|py(3\.\d{1,2})(?!\d)|python(3\.\d{1,2})(?!\d)")
-
-
-def _python(stage: Stage, by_name: dict[str, Stage], image: Setting, context: shell.Context) -> Setting | None:
-    """The Python of an image: the one that its commands name, else that of its base. None where several are named."""
+def _text(stage: Stage, by_name: dict[str, Stage]) -> str:
+    """The commands and variables of a stage and of those below it."""
     chain, below = [stage], by_name.get(stage.base.lower())
     while below is not None and below not in chain:
         chain.append(below)
         below = by_name.get(below.base.lower())
-    text = " ".join(words for one in chain for verb, words, _ in one.instructions if verb in ("RUN", "ENV", "ARG"))
-    text = bash.filled(text, {name: value for name, value in context.names.items() if "PY" in name})
-    named = {version for m in _NAMES_PYTHON.finditer(text) for version in m.groups() if version}
-    if named:
-        return Setting("python", named.pop(), stage.place) if len(named) == 1 else None
-    if m := _OF_TAG.search(image.value):
-        return Setting("python", m[1] or m[2] or m[3], image.place)
-    found = next((version for pattern, version in _OF_SYSTEM if re.search(pattern, image.value)), "")
-    return Setting("python", found, image.place) if found else None
+    return " ".join(words for one in chain for verb, words, _ in one.instructions if verb in ("RUN", "ENV", "ARG"))
 
 
 def _run_stage(

@@ -16,7 +16,7 @@ from rocm_doctor.lint.environments.words import holds
 from rocm_doctor.lint.rules.addresses import holds_nothing
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import known_index
-from rocm_doctor.lint.rules.libraries import built_by
+from rocm_doctor.lint.rules.libraries import Library, built_by
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Severity
@@ -33,7 +33,12 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
     if not target.gpu:
         return
     # Of a library that does not serve the GPU at all, the list of GPUs is not what is wrong.
-    left = [s for s in leaving_out(environment, target) if (library := built_by(s, matrix)) is None or target.gpu in library.gfx]
+    # Where it comes as a wheel, the list has no effect.
+    left = [
+        s
+        for s in leaving_out(environment, target)
+        if (library := built_by(s, matrix)) is None or _is_built(library, environment, target)
+    ]
     # Where another of its builds has code for the GPU, what leaves it out is a part that may do without.
     part = any(covers(targets_of(s), target.gpu) for s in lists(environment))
     # A job builds for the GPU of its own runner or for a release, a default is one until the caller gives another, and a
@@ -63,6 +68,12 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
                 yield _choice(
                     _left_out(environment, target, matrix, index.place, words, f"Take the index for {target.gpu}."), target
                 )
+
+
+def _is_built(library: Library, environment: Environment, target: Target) -> bool:
+    """True if a library serves the GPU and does not come as a wheel."""
+    asked = [r for step in environment.steps for r in step.requirements if r.name in library.packages]
+    return library.serves(target.gpu) and (not asked or any(r.url for r in asked))
 
 
 # Those that take a list; what else names one GPU takes one.

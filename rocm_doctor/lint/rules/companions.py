@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from rocm_doctor import versions
 from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
+from rocm_doctor.lint.rules.addresses import of_pytorch
 from rocm_doctor.lint.rules.findings import found, required
 from rocm_doctor.lint.rules.indexes import Torch, admits, meant, of_local, pinned, said, sources
 from rocm_doctor.lint.rules.torch_state import image_facts, last_state, of_image
@@ -85,7 +86,9 @@ def mismatched(environment: Environment, target: Target, matrix: Matrix) -> Iter
     """The pinned torchvision and torchaudio of another release than torch: each with the version that belongs to it."""
     for _, r, torch, right in _beside_torch(environment, target, matrix):
         version = pinned(r.spec)
-        if version and right and torch.version and version != right:
+        same = versions.series(version) == versions.series(right) if version and right else True
+        # AMD's own listings pair other patch releases than PyTorch's index does: only the series has to agree.
+        if version and right and torch.version and version != right and not (same and not of_pytorch(torch.origin)):
             yield r, right, torch
 
 

@@ -9,6 +9,7 @@ import msgspec
 from rocm_doctor.lint.declared import Environment, Step, Target
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import is_rebuild, meant, sources
+from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Grade
 
@@ -41,11 +42,20 @@ def cuda_only(environment: Environment, target: Target, matrix: Matrix) -> Itera
     if environment.purpose.kind != "amd":
         return
     known = cuda_only_packages(matrix)
+    state = last_state(environment, matrix, target)
+    said = state[2].place if state and state[2].build == "cuda" else None  # that it brings the CUDA torch is said
     for step in environment.steps:
         for r in step.requirements if step.tool != "lock" else ():
             names = (r.name, *(f"{r.name}[{extra}]" for extra in r.extras))
             package = next((known[name] for name in names if name in known), None)
-            if package is None or r.url or is_rebuild(r) or not meant(r, target) or _from_elsewhere(step, r.name, target):
+            if (
+                package is None
+                or r.place == said
+                or r.url
+                or is_rebuild(r)
+                or not meant(r, target)
+                or _from_elsewhere(step, r.name, target)
+            ):
                 continue
             yield found(
                 matrix,

@@ -12,6 +12,7 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
 
 _CONFLICTS = "https://docs.astral.sh/uv/concepts/projects/config/#conflicting-dependencies"
+_KEPT = "https://peps.python.org/pep-0668"
 _ISOLATION = "https://pip.pypa.io/en/stable/reference/build-system/#build-isolation"
 
 
@@ -37,6 +38,24 @@ def refused_together(environment: Environment, target: Target, matrix: Matrix) -
                 commands=(),
                 sources=(_CONFLICTS,),
             )
+
+
+def kept_python(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """An image whose pip is that of a system which keeps its Python for its own packages."""
+    if environment.managed is not None:
+        yield found(
+            matrix,
+            "version.package-mismatch",
+            environment,
+            target,
+            [environment.managed, *([environment.image.place] if environment.image else [])],
+            row="",
+            severity="warning",
+            title="pip refuses to install: externally-managed-environment",
+            cause="The image's system keeps its Python for its own packages, and its pip installs nothing beside them.",
+            advice="Make a virtual environment, or give pip --break-system-packages.",
+            sources=(_KEPT,),
+        )
 
 
 def isolated_build(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:

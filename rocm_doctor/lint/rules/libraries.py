@@ -14,15 +14,19 @@ from rocm_doctor.model import Finding, Grade
 
 
 class Library(msgspec.Struct, frozen=True):
-    """A library. `gfx`: the GPUs that it may serve; `variable`: the list of GPUs that its build takes, where it has one of its own."""
+    """A library. `gfx`: the GPUs that it may serve, empty for all; `variable`: the list of GPUs that its build takes, where it has one of its own."""
 
     name: str
     packages: frozenset[str]
-    gfx: tuple[str, ...]
     sources: tuple[str, ...]
     grade: Grade
     checked: str
+    gfx: tuple[str, ...] = ()
     variable: str = ""
+
+    def serves(self, gpu: str) -> bool:
+        """True if no source says that it fails on a GPU."""
+        return not self.gfx or gpu in self.gfx
 
 
 def _libraries(matrix: Matrix) -> tuple[Library, ...]:
@@ -38,7 +42,7 @@ def unserved(environment: Environment, target: Target, matrix: Matrix) -> Iterat
     """A library that has no code for the target, whatever it is built for."""
     for one in matrix.once(_libraries) if target.gpu in matrix.gfx else ():
         places = list(_places(one, environment, target))
-        if places and target.gpu not in one.gfx:
+        if places and not one.serves(target.gpu):
             yield found(
                 matrix,
                 "arch.not-in-build",

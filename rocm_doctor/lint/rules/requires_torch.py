@@ -12,7 +12,7 @@ from rocm_doctor.model import Grade
 
 class _Entry(msgspec.Struct, frozen=True):
     """Packages of one source. `exact`: each release requires one version of torch; `range`: several versions will do. `newest`: the
-    range that their newest release requires, where earlier ones were exact, or `none`."""
+    range that their newest release requires, where earlier ones were exact, or `none`. `through`: the package by which they require it."""
 
     name: str
     torch: Literal["exact", "range"]
@@ -21,6 +21,7 @@ class _Entry(msgspec.Struct, frozen=True):
     grade: Grade
     checked: str
     newest: str = ""
+    through: str = ""
 
 
 NO_TORCH = "none"
@@ -32,6 +33,7 @@ class Requiring(NamedTuple):
     exact: frozenset[str]
     range: frozenset[str]
     newest: dict[str, str]
+    through: dict[str, str]
 
 
 def requires_torch(matrix: Matrix) -> Requiring:
@@ -42,4 +44,9 @@ def requires_torch(matrix: Matrix) -> Requiring:
 def _read(matrix: Matrix) -> Requiring:
     entries = msgspec.json.decode(matrix.raw.get("requires_torch", b"[]"), type=tuple[_Entry, ...])
     exact, some = (frozenset(name for e in entries if e.torch == kind for name in e.packages) for kind in ("exact", "range"))
-    return Requiring(exact, some, {name: e.newest for e in entries if e.newest for name in e.packages})
+    return Requiring(
+        exact,
+        some,
+        {name: e.newest for e in entries if e.newest for name in e.packages},
+        {name: e.through for e in entries if e.through for name in e.packages},
+    )

@@ -10,7 +10,7 @@ from rocm_doctor.lint.rules.companions import companions, numpy, outside, python
 from rocm_doctor.lint.rules.configs import config, packages
 from rocm_doctor.lint.rules.containers import base_image, containers, dropped, older_than_gpu
 from rocm_doctor.lint.rules.cuda_only import cuda_only
-from rocm_doctor.lint.rules.installing import isolated_build, refused_together
+from rocm_doctor.lint.rules.installing import isolated_build, kept_python, refused_together
 from rocm_doctor.lint.rules.libraries import unserved
 from rocm_doctor.lint.rules.missing import gone_nightlies, unknown_indexes, xformers
 from rocm_doctor.lint.rules.no_wheel import without_wheel
@@ -47,4 +47,5 @@ REPO_RULES: tuple[RepoRule, ...] = (
     cuda_only,
     refused_together,
     isolated_build,
+    kept_python,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 import msgspec
 
@@ -118,26 +119,28 @@ def _last_state(environment: Environment, target: Target, matrix: Matrix) -> Cha
     now = of_image(environment.image)
     last: Change | None = (None, None, now) if now else None
     opaque = now is None and environment.image is not None and not _BARE.search(environment.image.value.lower())
+    there: set[str] = set()
     for step in environment.steps:
         opaque = opaque or step.opaque
         if "torch" in step.removed:
             now = last = None
         if opaque and now is None and not any(pinned(r.spec) or r.url or step.indexes for r in wanted(step, target)):
             continue  # an image, or wheels without a name, may have brought a torch that satisfies this
-        then = after(step, now, matrix, target)
+        then = after(step, now, matrix, target, there)
+        there |= {r.name for r in step.requirements}
         if then is not None and then is not now:
             last, now = (step, now, then), then
     return last
 
 
-def after(step: Step, now: Torch | None, matrix: Matrix, target: Target) -> Torch | None:
-    """The torch after one step; `now` itself when the step leaves it alone."""
+def after(step: Step, now: Torch | None, matrix: Matrix, target: Target, there: Collection[str]) -> Torch | None:
+    """The torch after one step; `now` itself when the step leaves it alone. `there`: what earlier steps installed."""
     asked = wanted(step, target)
     if asked:
         return _asked(step, asked, now, matrix, target)
     if step.no_deps or step.tool == "lock":
         return now
-    return _pulled(step, now, matrix, target)
+    return _pulled(step, now, matrix, target, there)
 
 
 def _asked(step: Step, asked: list[Requirement], now: Torch | None, matrix: Matrix, target: Target) -> Torch:
@@ -187,7 +190,7 @@ def _conda(step: Step, one: Requirement) -> Torch:
     )
 
 
-def _pulled(step: Step, now: Torch | None, matrix: Matrix, target: Target) -> Torch | None:
+def _pulled(step: Step, now: Torch | None, matrix: Matrix, target: Target, there: Collection[str]) -> Torch | None:
     """A step that does not name torch: packages with an exact torch replace it, others bring one where there is none."""
     needed = [r for r in marked(step.requirements, target) if not r.url.startswith("conda:") and not is_rebuild(r)]
     known = requires_torch(matrix)
@@ -198,6 +201,13 @@ def _pulled(step: Step, now: Torch | None, matrix: Matrix, target: Target) -> To
     for r in needed:
         if r.name in known.exact and _replaces(r, now, matrix):
             return _brought(step, r, _torch_of(r, matrix), matrix, target)
+        through = known.through.get(r.name, "")
+        if through and through not in {*there, *(other.name for other in needed)} and not r.spec and now.version:
+            newest = known.newest.get(through, "")
+            if newest and not _fits(now, newest):
+                return resolve(step, newest, r.place, matrix, target)._replace(
+                    why=f"{r.name} requires {through}, whose newest release requires torch{newest}"
+                )
     return now
 
 

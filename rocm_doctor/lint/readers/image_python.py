@@ -1,0 +1,43 @@
+"""The Python of an image: which one it has, and whether its system keeps it for its own packages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.lint.declared import Place, Setting, Step
+
+_NAMES_PYTHON = regex(r"""python-?(3\.\d{1,2})\b|--python[= ]["']?(3\.\d{1,2})|python={1,2}["']?(3\.\d{1,2})""")
+# The Python that a system brings: https://packages.ubuntu.com/python3 and https://packages.debian.org/python3
+_OF_SYSTEM = ((r"ubuntu[:-]?20\.04|focal", "3.8"), (r"ubuntu[:-]?22\.04|jammy", "3.10"), (r"ubuntu[:-]?24\.04|noble", "3.12"),
+              ("bookworm", "3.11"), ("trixie", "3.13"))  # fmt: skip
+_OF_TAG = regex(r"(?:^|/)python:(3\.\d{1,2})\b|py(3\.\d{1,2})(?!\d)|python(3\.\d{1,2})(?!\d)")
+
+
+def named_python(text: str, image: Setting, place: Place) -> Setting | None:
+    """The Python of an image: the one that its commands name, else that of its base. None where several are named."""
+    named = {version for m in _NAMES_PYTHON.finditer(text) for version in m.groups() if version}
+    if named:
+        return Setting("python", named.pop(), place) if len(named) == 1 else None
+    if m := _OF_TAG.search(image.value):
+        return Setting("python", m[1] or m[2] or m[3], image.place)
+    found = next((version for pattern, version in _OF_SYSTEM if re.search(pattern, image.value)), "")
+    return Setting("python", found, image.place) if found else None
+
+
+# Ubuntu from 23.04 and Debian from 12 on keep their Python for their own packages: https://peps.python.org/pep-0668
+_KEEPS = regex(
+    r"(?:^|/)(?:ubuntu(?::(?:latest|rolling|2[3-9]\.\d\d|noble)\S*)?|debian(?::(?:latest|stable|1[2-9]|bookworm|trixie)\S*)?)$"
+)
+_OWN_PIP = regex(r"\bapt(?:-get)?\b[^;&|]*\bpython3-pip\b")
+_ANOTHER_PIP = regex(
+    r"break.system.packages|EXTERNALLY-MANAGED|venv|virtualenv|conda|mamba|pyenv|deadsnakes|get-pip|\buv\b|python3\.\d+", re.I
+)
+
+
+def kept_by_system(text: str, image: Setting, steps: Sequence[Step]) -> Place | None:
+    """Where the pip of a system that keeps its Python for itself installs; None where another Python or an option is named."""
+    if not _KEEPS.search(image.value) or not _OWN_PIP.search(text) or _ANOTHER_PIP.search(text):
+        return None
+    return next((step.place for step in steps if step.tool == "pip" and step.requirements), None)
