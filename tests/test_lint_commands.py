@@ -144,6 +144,16 @@ def test_a_chart_runs_its_scripts_in_its_image(tmp_path: Path) -> None:
     assert ids(tmp_path / "c", {**CHART, "helm/values.yaml": two}) != []
 
 
+@pytest.mark.parametrize(("version", "severity"), [("3.10", "warning"), ("3.12", "error")])
+def test_a_repository_with_a_python_of_its_own(tmp_path: Path, version: str, severity: str) -> None:
+    """A list does not say with which Python it is installed; the scripts of its project may."""
+    files = {
+        "backend/requirements-rocm.txt": f"--extra-index-url {WHEELS}rocm6.4\ntorch==2.9.1+rocm6.4\nnumpy<1.26\n",
+        "common/setup.sh": f'PYTHON_VERSION="${{PYTHON_VERSION:-{version}}}"\nuv venv\nuv pip install wheel\n',
+    }
+    assert [s for i, s, _ in said(report(tmp_path, files)) if i == "version.python-unsupported"] == [severity]
+
+
 def test_a_list_beside_one_for_amd(tmp_path: Path) -> None:
     amd = {"rvc/requirements-amd.txt": f"--extra-index-url {WHEELS}rocm6.4\ntorch==2.9.1+rocm6.4\n"}
     assert ids(tmp_path / "a", {**amd, "rvc/requirements.txt": "numba==0.56.4\n"}) == []

@@ -185,6 +185,11 @@ def test_a_library_that_does_not_serve_the_gpu(tmp_path: Path, gpu: str, value: 
     assert found.verdict != "ready" or not advice
 
 
+def test_a_library_of_an_environment_for_others(tmp_path: Path) -> None:
+    line = "pip install torch==2.9.1 git+https://github.com/NVIDIA/TransformerEngine\n"
+    assert "arch.not-in-build" not in [i for i, _, _ in said(report(tmp_path, {"install_all.sh": line}))]
+
+
 INLINE = f"# AMD GPUs\n\n- Install it: `pip3 install torch --index-url {WHEELS}NAME --force-reinstall`\n"
 
 

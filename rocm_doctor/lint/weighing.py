@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.certainty import NOT_ROCM, capped, index_by_caller, is_settled
 from rocm_doctor.lint.declared import Environment, Repository, Target
 from rocm_doctor.lint.environments.purpose import example_of
@@ -79,8 +80,26 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
                 one = _as(one, "note")
             by_two_steps = index_by_caller(found, environment) and any(_brings_rocm(e, one.target, matrix) for e in steps)
             weight = _as(one, "note") if by_two_steps and one.target.place is None else one
+            if found.id == "version.python-unsupported" and _has_another_python(environment, one.target, repository):
+                weight = _as(one, "warning" if weight.finding.severity == "error" else weight.finding.severity)
             kept.append(msgspec.structs.replace(weight, finding=capped(weight.finding, environment, one.target)))
     return kept + _one_for_each_target(general, bool(amd), repository, matrix)
+
+
+_PYTHON_VERSION = regex(r"(?:PYTHON|PY)_?VER(?:SION)?")
+
+
+def _has_another_python(environment: Environment, target: Target, repository: Repository) -> bool:
+    """True if an environment names no Python, and others of the repository name one that is not the target's."""
+    if environment.python is not None or target.place is not None:
+        return False
+    named = [e.python.value for e in repository.environments if e.python]
+    named += [s.value for e in repository.environments for s in e.variables if _PYTHON_VERSION.fullmatch(s.name)]
+    series = {m[0] for value in named if (m := _SERIES.match(value))}
+    return bool(series - {".".join(target.python.split(".")[:2])})
+
+
+_SERIES = regex(r"3\.\d+")
 
 
 def _is_list_beside(environment: Environment, amd: Sequence[Environment]) -> bool:

@@ -39,8 +39,8 @@ def built_by(s: Setting, matrix: Matrix) -> Library | None:
 
 
 def unserved(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
-    """A library that has no code for the target, whatever it is built for."""
-    for one in matrix.once(_libraries) if target.gpu in matrix.gfx else ():
+    """A library in an environment for AMD that has no code for the target, whatever it is built for."""
+    for one in matrix.once(_libraries) if target.gpu in matrix.gfx and environment.purpose.kind == "amd" else ():
         places = list(_places(one, environment, target))
         if places and not one.serves(target.gpu):
             yield found(
