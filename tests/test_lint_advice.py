@@ -47,7 +47,7 @@ def test_a_project_of_uv_that_does_what_is_proposed_has_no_finding(tmp_path: Pat
     advice = advice_on(tmp_path, {"pyproject.toml": UV.format('dependencies = ["torch==2.9.1", "torchvision"]')})
     needs = re.search(r"rocm = (\[[^\]]*\])", advice)
     index = re.search(r'\[\[tool.uv.index\]\] (name = "[^"]+"), (url = "[^"]+"), (explicit = true)', advice)
-    bound = re.search(r"\[tool.uv.sources\] (.*?)\. Where", advice)
+    bound = re.search(r"\[tool.uv.sources\] (.*?)\. Name it", advice)
     assert needs
     assert index
     assert bound

@@ -158,3 +158,33 @@ def test_a_list_beside_one_for_amd(tmp_path: Path) -> None:
     amd = {"rvc/requirements-amd.txt": f"--extra-index-url {WHEELS}rocm6.4\ntorch==2.9.1+rocm6.4\n"}
     assert ids(tmp_path / "a", {**amd, "rvc/requirements.txt": "numba==0.56.4\n"}) == []
     assert ids(tmp_path / "b", {**amd, "app/requirements.txt": "numba==0.56.4\n"}) == ["version.python-unsupported"]
+
+
+@pytest.mark.parametrize(("folder", "expected"), [("5.5", []), (".apt_5.5", []), ("5.1", ["arch.not-in-build"])])
+def test_the_rocm_of_a_system_is_the_last_one(tmp_path: Path, folder: str, expected: list[str]) -> None:
+    old = "wget https://repo.radeon.com/amdgpu-install/22.40.3/ubuntu/jammy/amdgpu-install_5.4.50403-1_all.deb"
+    new = f'echo "deb [arch=amd64] http://repo.radeon.com/rocm/apt/{folder}/ jammy main" > /etc/apt/sources.list.d/rocm.list'
+    text = f"FROM ubuntu:22.04\nRUN {old}\nRUN {new}\n"
+    assert ids(tmp_path, {"Dockerfile.rocm": text}) == expected
+
+
+@pytest.mark.parametrize(("device", "expected"), [("gfx1151", ["arch.not-in-build"]), ("gfx1100", []), ("all", [])])
+def test_the_device_package_of_another_gpu(tmp_path: Path, device: str, expected: list[str]) -> None:
+    text = f'pip install --index-url https://repo.amd.com/rocm/whl-multi-arch/ "torch[device-{device}]==2.12.0+rocm7.14.0"\n'
+    assert ids(tmp_path, {"setup-rocm.sh": text}) == expected
+
+
+@pytest.mark.parametrize(("line", "expected"), [
+    ("pytorch-triton-rocm==3.2.0", ["version.wheel-missing"]), ("pytorch-triton-rocm==2.1.0", []), ("pytorch-triton-rocm", []),
+    (f"pytorch-triton-rocm==3.2.0 --index-url {WHEELS}rocm6.1", []),
+])  # fmt: skip
+def test_a_package_that_only_pytorchs_index_has(tmp_path: Path, line: str, expected: list[str]) -> None:
+    text = f"FROM rocm/dev-ubuntu-22.04:6.2.2\nRUN pip install torch --index-url {WHEELS}rocm6.1\nRUN pip install {line}\n"
+    assert [i for i in ids(tmp_path, {"Dockerfile.rocm": text}) if i == "version.wheel-missing"] == expected
+
+
+def test_the_remedy_names_every_list(tmp_path: Path) -> None:
+    text = 'FROM rocm/dev-ubuntu-22.04:6.1.2\nENV HCC_AMDGPU_TARGET=gfx1030\nRUN cmake -DBNB_ROCM_ARCH="gfx1030" .\n'
+    (one,) = [f for f in report(tmp_path, {"Dockerfile.rocm": text}).findings if f.id == "arch.not-in-build"]
+    assert "HCC_AMDGPU_TARGET" in one.advice
+    assert "BNB_ROCM_ARCH" in one.advice

@@ -180,8 +180,9 @@ def _uv(environment: Environment, found: Proposal) -> str:
         return f"Add an extra for ROCm whose torch comes from {found.index}: {_listed(found)}. What that torch depends on is on this index as well."
     needs = ", ".join(f'"{line}"' for line in _extra(found))
     return (
-        f"Add an extra for ROCm: [project.optional-dependencies] rocm = [{needs}]; {_sources(found, 'rocm')}. Where torch is a dependency"
-        ' of everyone, name it in an extra `cuda` too, with [tool.uv] conflicts = [[{ extra = "cuda" }, { extra = "rocm" }]]. Then lock again.'
+        f"Add an extra for ROCm: [project.optional-dependencies] rocm = [{needs}]; {_sources(found, 'rocm')}. Name it in [tool.uv]"
+        ' conflicts with each extra that has another torch: conflicts = [[{ extra = "cuda" }, { extra = "rocm" }]]. A torch that is a dependency'
+        " of everyone belongs into such an extra. Then lock again."
     )
 
 

@@ -98,8 +98,6 @@ def _sibling(
         )
     if known and known.verdict == "harmful":
         return _wrong(matrix, fact, evidence, subject, gfx, target, known)
-    if holds_code(targets, target) is False:
-        return _wrong(matrix, fact, evidence, subject, gfx, target, None, f"This torch holds no {target} code.")
     no_code = f"The build has no code for {gfx}." if native is False else "Code of a compatible ISA is used."
     return finding(
         matrix,
@@ -115,13 +113,14 @@ def _sibling(
 
 
 def _wrong(
-    matrix: Matrix, fact: Fact, evidence: tuple[Reading, ...], subject: Subject, gfx: str, target: str, known: Override | None,
-    why: str = "That is another ISA.",
-) -> Finding:  # fmt: skip
-    """The finding for an incompatible ISA, one that the build has no code for, or one reported to cause memory faults on this chip."""
+    matrix: Matrix, fact: Fact, evidence: tuple[Reading, ...], subject: Subject, gfx: str, target: str, known: Override | None
+) -> Finding:
+    """The finding for an incompatible ISA, or one reported to cause memory faults on this chip."""
     reported = bool(known and known.verdict in ("faulty", "harmful"))
     sure: Confidence = "high" if not known or known.grade != "field" or known.verdict == "harmful" else "medium"
-    cause = f"The loader takes {target} code for a {gfx} chip. " + (f"Reported: {_words(known)}." if reported else why)
+    cause = f"The loader takes {target} code for a {gfx} chip. " + (
+        f"Reported: {_words(known)}." if reported else "That is another ISA."
+    )
     return finding(
         matrix,
         "arch.override-wrong",

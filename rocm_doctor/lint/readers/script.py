@@ -130,7 +130,7 @@ def restrict(found: shell.Script, before: tuple[int, int, int], only: tuple[str,
 
 
 # Where AMD's packages for a system come from: its repositories and the name of its installer's package hold the ROCm release.
-_SYSTEM_ROCM = regex(r"https?://repo\.radeon\.com/(?:rocm/(?:apt|yum|zyp|el\d+|rhel\d+)|amdgpu-install)/\d\d?(?<!2\d)\.\d+(?:\.\d+)?(?=/|\s|$)"
+_SYSTEM_ROCM = regex(r"https?://repo\.radeon\.com/(?:rocm/(?:apt|yum|zyp|el\d+|rhel\d+)|amdgpu-install)/(?:\.apt_)?\d\d?(?<!2\d)\.\d+(?:\.\d+)?(?=/|\s|$)"
                           r"|amdgpu-install[_-]\d+\.\d+(?:\.\d)?(?=\.\d{5})|--rocmrelease[= ]\d+\.\d+(?:\.\d+)?")  # fmt: skip
 _TORCH_BLAS = regex(r"(?:torch/lib|_rocm_sdk\w*/lib|rocm/lib)/rocblas")
 _DEFINED = regex(r"-D(\w+)(?::\w+)?=(.*gfx.*)")

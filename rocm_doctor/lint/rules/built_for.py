@@ -10,7 +10,7 @@ import msgspec
 from rocm_doctor import versions
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Environment, Place, Setting, Target
+from rocm_doctor.lint.declared import Environment, Place, Setting, Step, Target
 from rocm_doctor.lint.environments.purpose import is_hosted
 from rocm_doctor.lint.environments.words import holds
 from rocm_doctor.lint.rules.addresses import holds_nothing
@@ -44,8 +44,9 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
     # A job builds for the GPU of its own runner or for a release, a default is one until the caller gives another, and a
     # name in lower case is of the script itself.
     given = {(s.name, s.value) for s in environment.variables if s.default}
+    remedies = " ".join(dict.fromkeys(_remedy(s, target) for s in left if not s.name.islower()))
     for s in left:
-        one = _left_out(environment, target, matrix, s.place, f"{s.name}={s.value}", _remedy(s, target))
+        one = _left_out(environment, target, matrix, s.place, f"{s.name}={s.value}", remedies or _remedy(s, target))
         aside = bool(s.argument) or part or environment.sort == "job" or s.name.islower() or (s.name, s.value) in given
         # A name in lower case is of the script itself; what a script of a hosted job builds for is a part of a release.
         aside_too = s.name.islower() or (is_hosted(environment) and s.place.file != environment.place.file)
@@ -55,6 +56,7 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
     state = last_state(environment, matrix, target)
     known = state is not None and (build := build_of(matrix, state[2].local)) is not None and bool(build.gfx)
     for step in environment.steps:
+        yield from (_choice(one, target) for one in _devices(step, environment, target, matrix))
         for index in step.indexes:
             if holds_nothing(index):
                 continue
@@ -74,6 +76,15 @@ def _is_built(library: Library, environment: Environment, target: Target) -> boo
     """True if a library serves the GPU and does not come as a wheel."""
     asked = [r for step in environment.steps for r in step.requirements if r.name in library.packages]
     return library.serves(target.gpu) and (not asked or any(r.url for r in asked))
+
+
+def _devices(step: Step, environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A torch that is asked for with the device packages of other GPUs alone, as in `torch[device-gfx1151]`."""
+    for r in step.requirements:
+        named = [extra for extra in r.extras if extra.startswith("device-")]
+        if r.name == "torch" and named and not {"device-all", f"device-{target.gpu}"} & {*named}:
+            what = f"torch[{','.join(named)}]"
+            yield _left_out(environment, target, matrix, r.place, what, f"Ask for torch[device-{target.gpu}].")
 
 
 # Those that take a list; what else names one GPU takes one.

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from rocm_doctor import versions
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Index, Requirement, Step, Target
-from rocm_doctor.lint.rules.addresses import of_pytorch
+from rocm_doctor.lint.rules.addresses import is_pypi, of_pytorch
 from rocm_doctor.lint.rules.findings import found
-from rocm_doctor.lint.rules.indexes import meant, sources
+from rocm_doctor.lint.rules.indexes import meant, pinned, sources
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Grade
 
@@ -20,10 +21,12 @@ _OPTIONS = "https://pip.pypa.io/en/stable/cli/pip_install/#cmdoption-i"
 
 
 class _Held(msgspec.Struct, frozen=True):
-    """A package index of catalog/held.yaml. `holds`: every name that is on one of its indexes."""
+    """A package index of catalog/held.yaml. `holds`: every name that is on one of its indexes; `alone`: packages of
+    which the public package index has no later release than this."""
 
     name: str
     holds: frozenset[str]
+    alone: dict[str, str]
     sources: tuple[str, ...]
     grade: Grade
     checked: str
@@ -47,6 +50,35 @@ def not_on_the_only_index(environment: Environment, target: Target, matrix: Matr
         for index, missing in by_index.items():
             yield _finding(environment, target, matrix, index, missing, certain=not there and environment.image is None)
         there |= {r.name for r in step.requirements}
+
+
+def not_on_the_public_index(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A pinned package that PyTorch's indexes alone have, asked of the public one."""
+    pytorch = matrix.once(_held).get("download.pytorch.org/whl")
+    for step in environment.steps if pytorch else ():
+        for r in step.requirements if step.tool in ("pip", "uv") else ():
+            last, version = pytorch.alone.get(r.name, "") if pytorch else "", pinned(r.spec)
+            public = all(s.origin is None or is_pypi(s.origin.url) for s in sources(step, r.name, target)[0])
+            if (
+                last
+                and version
+                and not r.url
+                and meant(r, target)
+                and public
+                and versions.sort_key(version) > versions.sort_key(last)
+            ):
+                yield found(
+                    matrix,
+                    "version.wheel-missing",
+                    environment,
+                    target,
+                    [r.place],
+                    row="",
+                    title=f"{r.name} {version} is not on the public package index",
+                    cause=f"Its last release there is {last}; later ones are on PyTorch's indexes for ROCm.",
+                    advice="Leave the line out: torch brings its Triton from its own index.",
+                    sources=(f"https://pypi.org/project/{r.name}/#history",),
+                )
 
 
 def _only(step: Step, name: str, target: Target) -> Index | None:

@@ -14,7 +14,7 @@ from rocm_doctor.lint.rules.installing import isolated_build, kept_python, refus
 from rocm_doctor.lint.rules.libraries import unserved
 from rocm_doctor.lint.rules.missing import gone_nightlies, unknown_indexes, xformers
 from rocm_doctor.lint.rules.no_wheel import without_wheel
-from rocm_doctor.lint.rules.not_found import not_on_the_only_index
+from rocm_doctor.lint.rules.not_found import not_on_the_only_index, not_on_the_public_index
 from rocm_doctor.lint.rules.torch_build import torch_build, unsafe_indexes
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
@@ -40,6 +40,7 @@ REPO_RULES: tuple[RepoRule, ...] = (
     packages,
     xformers,
     not_on_the_only_index,
+    not_on_the_public_index,
     without_wheel,
     config,
     built_for,
