@@ -49,7 +49,7 @@ def unknown(text: str, found: Sequence[Found], words: set[str]) -> Iterator[Foun
             yield Found(
                 *(_whole_host(text, start, end) if kind == "word" else (start, end)),
                 kind if kind in ("host", "account") else "name",
-                learn=not _NUMBER_OF_A_PART.fullmatch(text, start, end),
+                learn=not (text[start].isupper() and _NUMBER_OF_A_PART.fullmatch(text, start, end)),
             )
 
 

@@ -55,7 +55,7 @@ def known_to(run: str) -> int:
     parts = pieces(run)
     if len(parts) == 1:
         return FIELD if not whole and _is_joint(run.casefold()) else whole
-    if _is_class(parts) or _is_function(parts):
+    if not run.islower() and (_is_class(parts) or _is_function(parts)):
         return FIELD
     numbers = [p for p in parts if p.isdigit()]
     if len(numbers) > 2 or (numbers and len(parts) > 4) or any((n[0] == "0" and len(n) > 1) or len(n) > 4 for n in numbers):
