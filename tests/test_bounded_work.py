@@ -67,6 +67,15 @@ def test_more_files_than_anybody_reads(tmp_path: Path) -> None:
 
 
 @pytest.mark.timed
+def test_a_device_with_a_long_run_of_blanks_in_its_name() -> None:
+    line = f"03:00.0 VGA compatible controller [0300]: Advanced Micro Devices, Inc. [AMD/ATI] Navi{' ' * 400}31]\n"
+    start = time.process_time()
+    seen = pipeline.read_facts(cut(line, "paste"), load())
+    assert seen.gpus
+    assert time.process_time() - start < 5
+
+
+@pytest.mark.timed
 def test_a_line_of_quotation_marks() -> None:
     start = time.process_time()
     assert cut("> " * (4 << 20) + "x", "paste")

@@ -27,7 +27,8 @@ _DEVICE = regex(
     r"(?: \[\w{4}\])?: Advanced Micro Devices, Inc\. \[AMD(?:/ATI)?\] ?(.*)$"
 )  # fmt: skip
 _ID = regex(r"\[1002:([0-9a-f]{4})\]")
-_NAME = regex(r"([^\[\]]*?)\s*(?:\[((?!1002:)[^\[\]]+)\])?\s*(?:\[1002:[0-9a-f]{4}\])?\s*(?:\(rev (\w+)\).*)?$")
+_NAME = regex(r"([^\[\]]*)(?:\[((?!1002:)[^\[\]]+)\])?\s*(?:\[1002:[0-9a-f]{4}\])?$")
+"""Of a line without its revision: what may be a blank is one part's only, or a long run of blanks takes minutes."""
 _DRIVER = regex(r"\s+Kernel driver in use: (\S+)")
 
 
@@ -54,9 +55,9 @@ def _device(result: ProbeResult, document: Document, line: Line, found: re.Match
     device = _ID.search(found.group(2))
     if device:
         result.record("device_id", int(device.group(1), 16), reading, gpu)
-    name = _NAME.match(found.group(2))
+    name = _NAME.match(found.group(2).partition("(rev ")[0].rstrip())
     if name and (name.group(2) or name.group(1)) and "Device" not in name.group(1):
-        result.record("marketing_name", name.group(2) or name.group(1), reading, gpu)
+        result.record("marketing_name", name.group(2) or name.group(1).rstrip(), reading, gpu)
     for following in document.after(line, 16):
         driver = _DRIVER.match(following.text)
         if driver:
