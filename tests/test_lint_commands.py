@@ -188,3 +188,25 @@ def test_the_remedy_names_every_list(tmp_path: Path) -> None:
     (one,) = [f for f in report(tmp_path, {"Dockerfile.rocm": text}).findings if f.id == "arch.not-in-build"]
     assert "HCC_AMDGPU_TARGET" in one.advice
     assert "BNB_ROCM_ARCH" in one.advice
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"), [("cmake . && make && python3 setup.py bdist_wheel", []), ("python3 train.py", ["access.container"])]
+)
+def test_a_container_that_only_builds(tmp_path: Path, entry: str, expected: list[str]) -> None:
+    files = {
+        "Dockerfile": f'FROM rocm/dev-ubuntu-22.04:6.2\nENTRYPOINT ["sh", "-c", "{entry}"]\n',
+        "extract.sh": "docker build -t wheels-rocm:6.2 .\ndocker run -d --name w wheels-rocm:6.2\ndocker cp w:/tmp/dist/ ./out/\n",
+    }
+    assert ids(tmp_path, files) == expected
+
+
+def test_a_list_of_gpus_that_nothing_here_takes(tmp_path: Path) -> None:
+    assert (
+        ids(
+            tmp_path / "a",
+            {"rocm/preflight.sh": "export BNB_ROCM_ARCH=gfx942\nexport HSA_NO_SCRATCH_RECLAIM=1\npip install numpy\n"},
+        )
+        == []
+    )
+    assert ids(tmp_path / "b", {"rocm/build.sh": "cmake -DBNB_ROCM_ARCH=gfx942 . && make\n"}) == ["arch.not-in-build"]

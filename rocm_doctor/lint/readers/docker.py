@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
+
+import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Container, Place, Setting
@@ -110,3 +112,14 @@ def built(argv: list[str], context: shell.Context) -> Iterator[shell.Build]:
         file, folder = joined("", given["f"][-1]), ""  # called from the root
     if file and context.tree.is_file(file):
         yield shell.Build(file, folder, arguments, given.get("target", [""])[-1], given.get("t", [""])[-1])
+
+
+_MAKES = regex(r"\bcmake\b|\bmake\b|bdist_wheel|pip3? wheel|-m build\b")
+
+
+def without_gpu(one: Container, builds: Iterable[shell.Build], context: shell.Context) -> Container:
+    """A container; one of an image that was built before it, and that only builds something, needs no GPU."""
+    made = next((build for build in builds if build.tag and build.tag == one.image), None)
+    text = (context.tree.text(made.dockerfile, wanted=False) or "") if made else ""
+    run = [line for line in text.splitlines() if line.lstrip().upper().startswith(("CMD", "ENTRYPOINT"))]
+    return msgspec.structs.replace(one, gpu=bool(one.devices)) if any(map(_MAKES.search, run)) else one

@@ -167,7 +167,7 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
         context.names["WORKDIR"] = context.start or context.names["WORKDIR"]
     elif docker.PROGRAMS.fullmatch(argv[0]) and "run" in argv[1:3]:
         started = argv[argv.index("run") + 1 :]
-        found.containers.append(docker.container(started, place))
+        found.containers.append(docker.without_gpu(docker.container(started, place), found.builds, context))
         found.variables.extend(docker.given(started, place))
     elif docker.PROGRAMS.fullmatch(argv[0]) and "build" in argv[1:3]:
         found.builds.extend(docker.built(argv[argv.index("build") + 1 :], context))

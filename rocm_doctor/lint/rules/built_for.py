@@ -37,7 +37,7 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
     left = [
         s
         for s in leaving_out(environment, target)
-        if (library := built_by(s, matrix)) is None or _is_built(library, environment, target)
+        if (library := built_by(s, matrix)) is None or _is_built(s, library, environment, target)
     ]
     # Where another of its builds has code for the GPU, what leaves it out is a part that may do without.
     part = any(covers(targets_of(s), target.gpu) for s in lists(environment))
@@ -72,10 +72,11 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
                 )
 
 
-def _is_built(library: Library, environment: Environment, target: Target) -> bool:
-    """True if a library serves the GPU and does not come as a wheel."""
+def _is_built(s: Setting, library: Library, environment: Environment, target: Target) -> bool:
+    """True if a library serves the GPU and is built from source, as far as the environment says."""
     asked = [r for step in environment.steps for r in step.requirements if r.name in library.packages]
-    return library.serves(target.gpu) and (not asked or any(r.url for r in asked))
+    from_source = any(r.url for r in asked) or (not asked and (not library.wheel or f"-D{s.name}" in s.place.quote))
+    return library.serves(target.gpu) and from_source
 
 
 def _devices(step: Step, environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:

@@ -14,7 +14,9 @@ from rocm_doctor.model import Finding, Grade
 
 
 class Library(msgspec.Struct, frozen=True):
-    """A library. `gfx`: the GPUs that it may serve, empty for all; `variable`: the list of GPUs that its build takes, where it has one of its own."""
+    """A library. `gfx`: the GPUs that it may serve, empty for all; `variable`: the list of GPUs that its build takes, where it has one
+    of its own; `wheel`: it usually comes as a wheel, for which that list says nothing.
+    """
 
     name: str
     packages: frozenset[str]
@@ -23,6 +25,7 @@ class Library(msgspec.Struct, frozen=True):
     checked: str
     gfx: tuple[str, ...] = ()
     variable: str = ""
+    wheel: bool = False
 
     def serves(self, gpu: str) -> bool:
         """True if no source says that it fails on a GPU."""
