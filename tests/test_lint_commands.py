@@ -196,7 +196,7 @@ def test_the_remedy_names_every_list(tmp_path: Path) -> None:
 def test_a_container_that_only_builds(tmp_path: Path, entry: str, expected: list[str]) -> None:
     files = {
         "Dockerfile": f'FROM rocm/dev-ubuntu-22.04:6.2\nENTRYPOINT ["sh", "-c", "{entry}"]\n',
-        "extract.sh": "docker build -t wheels-rocm:6.2 .\ndocker run -d --name w wheels-rocm:6.2\ndocker cp w:/tmp/dist/ ./out/\n",
+        "extract.sh": "docker build -t wheels-rocm:6.2 .\ndocker run -d --name w wheels-rocm:6.2\n",
     }
     assert ids(tmp_path, files) == expected
 
@@ -210,3 +210,8 @@ def test_a_list_of_gpus_that_nothing_here_takes(tmp_path: Path) -> None:
         == []
     )
     assert ids(tmp_path / "b", {"rocm/build.sh": "cmake -DBNB_ROCM_ARCH=gfx942 . && make\n"}) == ["arch.not-in-build"]
+
+
+@pytest.mark.parametrize(("command", "expected"), [("docker cp w:/dist ./out", []), ("docker logs w", ["access.container"])])
+def test_a_container_that_only_gives_its_files(tmp_path: Path, command: str, expected: list[str]) -> None:
+    assert ids(tmp_path, {"extract.sh": f"docker run -d --name w wheels-rocm:6.2\n{command}\n"}) == expected

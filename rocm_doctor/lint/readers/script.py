@@ -169,6 +169,8 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
         started = argv[argv.index("run") + 1 :]
         found.containers.append(docker.without_gpu(docker.container(started, place), found.builds, context))
         found.variables.extend(docker.given(started, place))
+    elif docker.PROGRAMS.fullmatch(argv[0]) and argv[1:2] == ["cp"]:
+        found.containers[-1:] = [msgspec.structs.replace(one, gpu=bool(one.devices)) for one in found.containers[-1:]]
     elif docker.PROGRAMS.fullmatch(argv[0]) and "build" in argv[1:3]:
         found.builds.extend(docker.built(argv[argv.index("build") + 1 :], context))
     elif (left := venvs.left(argv, place, context, found)) is not argv:
