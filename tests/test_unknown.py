@@ -91,6 +91,7 @@ def test_words_that_are_joined_to_a_name_are_no_words(name: str) -> None:
         "sd-master-9c51d87-bin-win-rocm5.zip and a pytorch-build",
         "made with pytorchrocm in 1d14h46m",
         "gcc -Wno-quozzle -O3",
+        "rocm[device-gfx950]",
         "/tmp/pip-install-42jywmya/llama-cpp-python_8c90f19cea74411a841d5b229dfc2d75/x.c",
         "locale=('Italian_Italy', '932')",
         "Get-QuozzleObject Win32_OperatingSystem",

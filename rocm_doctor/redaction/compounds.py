@@ -98,7 +98,7 @@ def _is_of_projects(parts: list[str]) -> bool:
 def _is_artifact(parts: list[str]) -> bool:
     """What is downloaded for a platform, of words that the field knows (`sd-master-9c51d87-bin-win-rocm5`), or a folder of a build (`comgr-874f1c`)."""
     if len(parts) == 2:
-        return parts[0] in field_words() and _BUILD.fullmatch(parts[1]) is not None
+        return parts[0] in field_words() and (parts[1].startswith("gfx") or _BUILD.fullmatch(parts[1]) is not None)
     return any(map(_PLATFORM.fullmatch, parts)) and all(known_to(p) == FIELD for p in parts)
 
 
