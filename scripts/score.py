@@ -127,7 +127,8 @@ def cases(place: str) -> list[Entry]:
     """The labelled reports of a folder of cases, or those for testing only."""
     kind, _, sample = place.partition(":")
     if kind == TESTING:
-        return [e for e in corpus.load() if e.testing and (e.sample == sample or not sample)]
+        asked = {sample} if sample else {"", *corpus.SCORED}
+        return [e for e in corpus.load() if e.testing and e.sample in asked]
     return [_case(path.parent) for path in sorted(Path(place).glob("*/label.yaml"))]
 
 
