@@ -628,6 +628,28 @@ def test_extends_of_compose(tmp_path: Path) -> None:
     assert said(report(tmp_path / "f", {"compose.yaml": COMPOSE, "compose.dev.yaml": other})) == []
 
 
+VARIANT = """FROM python:3.12-slim
+ARG VARIANT={}
+RUN if [ "$VARIANT" = "rocm" ]; then pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/rocm6.4; fi
+"""
+
+
+def test_a_service_whose_devices_come_by_a_file_merged_over_it(tmp_path: Path) -> None:
+    base = "services:\n  app:\n    build: .\n"
+    above = (
+        "services:\n  app:\n    devices: [/dev/kfd, /dev/dri]\n    ipc: host\n    build: {context: ., args: {VARIANT: rocm}}\n"
+    )
+    both = {"docker-compose.yml": base, "docker-compose.rocm.yml": above, "Dockerfile": VARIANT.format("rocm")}
+    assert said(report(tmp_path / "both", both)) == []
+    alone = {"docker-compose.yml": base, "Dockerfile": VARIANT.format("rocm")}
+    assert [i for i, _, _ in said(report(tmp_path / "alone", alone))] == ["access.container"]
+
+
+def test_a_service_built_for_other_hardware_by_default_asks_for_no_amd_gpu(tmp_path: Path) -> None:
+    files = {"docker-compose.yml": "services:\n  app:\n    build: .\n", "Dockerfile": VARIANT.format("cpu")}
+    assert said(report(tmp_path, files)) == []
+
+
 JOB = """on: {{workflow_dispatch: {{inputs: {{v: {{default: "2.9.1"}}}}}}}}
 jobs:
   test:

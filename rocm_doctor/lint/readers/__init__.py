@@ -62,8 +62,9 @@ def _in_context(tree: Tree, listed: Iterable[tuple[str, str]]) -> Iterator[Made]
     services: set[tuple[Build, str]] = set()
     built: set[str] = set()
     listed = list(listed)
-    for path in (path for kind, path in listed if kind == "compose"):
-        yield from _services(tree, path, services)
+    composed = [path for kind, path in listed if kind == "compose"]
+    for path in composed:
+        yield from _services(tree, path, services, composed)
     for path in (path for kind, path in listed if kind == "devcontainer"):
         yield from _devcontainer(tree, path, built)
     built |= {build.dockerfile for build, _ in services}
@@ -75,10 +76,10 @@ def _in_context(tree: Tree, listed: Iterable[tuple[str, str]]) -> Iterator[Made]
 # A reader is imported for the first file of its kind: few repositories have all of them.
 
 
-def _services(tree: Tree, path: str, built: set[tuple[Build, str]]) -> Iterable[Made]:
+def _services(tree: Tree, path: str, built: set[tuple[Build, str]], files: list[str]) -> Iterable[Made]:
     from rocm_doctor.lint.readers.built import services
 
-    return services(tree, path, built)
+    return services(tree, path, built, files)
 
 
 def _devcontainer(tree: Tree, path: str, built: set[str]) -> Iterable[Made]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -16,9 +16,9 @@ BRING_TORCH = frozenset(("torch", "torchvision", "torchaudio", "xformers", "vllm
 """Packages that come with a torch, or bring one."""
 
 
-def services(tree: Tree, path: str, built: set[tuple[Build, str]]) -> Iterator[Made]:
-    """The services of a compose file; one that is built is read as its Dockerfile, with the context that it names."""
-    for service, build, template in compose.environments(tree, path):
+def services(tree: Tree, path: str, built: set[tuple[Build, str]], files: Sequence[str]) -> Iterator[Made]:
+    """The services of a compose file, one of `files`; one that is built is read as its Dockerfile, with the context that it names."""
+    for service, build, template in compose.environments(tree, path, files):
         image: list[Made] = []
         if build and tree.is_file(build.dockerfile):
             image = list(dockerfile.environments(tree, build.dockerfile, build))
@@ -41,6 +41,7 @@ def services(tree: Tree, path: str, built: set[tuple[Build, str]]) -> Iterator[M
             and image
             and not template
             and _uses_gpu(image[-1][0])
+            and not (own.kind == "neutral" and build and dockerfile.for_others(tree, build))
         ):
             service = msgspec.structs.replace(
                 service, containers=tuple(msgspec.structs.replace(c, gpu=True) for c in service.containers)

@@ -5,7 +5,7 @@ Reference: https://github.com/compose-spec/compose-spec/blob/main/05-services.md
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Container, Environment, ReadProblem, Setting
@@ -19,12 +19,14 @@ _LISTS = ("devices", "group_add", "environment", "volumes", "security_opt", "cap
 _MAX_EXTENDS = 10
 
 
-def environments(tree: Tree, path: str) -> Iterator[tuple[Environment, Build | None, bool]]:
-    """One environment for each service, what it builds, and whether another service of the file extends it."""
+def environments(tree: Tree, path: str, files: Sequence[str] = ()) -> Iterator[tuple[Environment, Build | None, bool]]:
+    """One environment for each service, what it builds, and whether it is a template: another service of the file extends it, or one of
+    `files` is merged over it and hands it the GPU."""
     for document in yamls.load(tree, path):
         services = document.get("services")
         extended = [s.get("extends") for _, s in (services.items() if services else []) if isinstance(s.value, dict)]
         templates = {one.text() or _text(one, "service") for one in extended if one is not None and not _text(one, "file")}
+        templates |= _handed_over(tree, path, files)
         for name, service in services.items() if services else []:
             if isinstance(service.value, dict):
                 problems: list[ReadProblem] = []
@@ -32,6 +34,21 @@ def environments(tree: Tree, path: str) -> Iterator[tuple[Environment, Build | N
                 made = _service(tree, path, name, whole, tuple(problems))
                 # What a template lacks, the services that extend it may add.
                 yield made, _build(tree, path, whole), name in templates
+
+
+def _handed_over(tree: Tree, path: str, files: Sequence[str]) -> set[str]:
+    """The services that get /dev/kfd by a file merged over this one: docker-compose.rocm.yml over docker-compose.yml."""
+    stem, dot, ending = path.rpartition(".")
+    above = [one for one in files if one.startswith(f"{stem}.") and one != path and "/" not in one[len(stem) :]]
+    if not dot or ending not in ("yml", "yaml"):
+        return set()
+    services = [document.get("services") for one in above for document in yamls.load(tree, one)]
+    return {
+        name
+        for some in services
+        for name, service in (some.items() if some else ())
+        if isinstance(service.value, dict) and any("/dev/kfd" in one for one in _words(service.get("devices")))
+    }
 
 
 def _extended(tree: Tree, path: str, service: Node, services: Node | None, problems: list[ReadProblem], depth: int) -> Node:
