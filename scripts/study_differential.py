@@ -50,7 +50,7 @@ class Data(NamedTuple):
 
     @property
     def weights(self) -> np.ndarray:
-        return np.array([train_script.REAL_WEIGHT if r.entry.confirmed else 1.0 for r in self.train])
+        return train_script.often(self.train)
 
 
 class Task(NamedTuple):

@@ -1,4 +1,4 @@
-"""One installer at work: told of while it is silent, and given time to end when the doctor is interrupted."""
+"""One installer: progress while it is silent, and time to end when the doctor is interrupted."""
 
 from __future__ import annotations
 

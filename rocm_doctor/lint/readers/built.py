@@ -23,6 +23,7 @@ def services(tree: Tree, path: str, built: set[tuple[Build, str]], files: Sequen
         if build and tree.is_file(build.dockerfile):
             image = list(dockerfile.environments(tree, build.dockerfile, build))
         own = with_purpose(service, frozenset()).purpose
+        other = dockerfile.for_others(tree, build) if build and image else ""
         if len(image) == 1 and build and (build, own.kind) not in built:
             one, used = image[0]
             if build.arguments or build.target or own.kind == "amd":
@@ -30,23 +31,20 @@ def services(tree: Tree, path: str, built: set[tuple[Build, str]], files: Sequen
                     one, name=f"{service.name} by {build.dockerfile}", labels=(*service.labels, *one.labels),
                     purpose=own if own.kind == "amd" else one.purpose,
                 )  # fmt: skip
-            if own.kind == "amd" and (argument := dockerfile.for_others(tree, build)):
-                problem = ReadProblem(service.place, f"{argument} {OPEN_ARGUMENT}")
+            if own.kind == "amd" and other:
+                problem = ReadProblem(service.place, f"{other} {OPEN_ARGUMENT}")
                 one = msgspec.structs.replace(one, unresolved=(*one.unresolved, problem))
             built.add((build, own.kind))
             yield one, used
-        words = with_purpose(image[-1][0], frozenset()).purpose if image else Purpose()
-        if (
-            "amd" in (words.kind if own.kind == "neutral" else own.kind, own.kind)
-            and image
-            and not template
-            and _uses_gpu(image[-1][0])
-            and not (own.kind == "neutral" and build and dockerfile.for_others(tree, build))
-        ):
+        purpose = own
+        if own.kind == "neutral":
+            purpose = with_purpose(image[-1][0], frozenset()).purpose if image else Purpose()
+        asked = own.kind == "amd" or (purpose.kind == "amd" and not other)
+        if asked and image and not template and _uses_gpu(image[-1][0]):
             service = msgspec.structs.replace(
                 service, containers=tuple(msgspec.structs.replace(c, gpu=True) for c in service.containers)
             )
-        yield msgspec.structs.replace(service, purpose=words if own.kind == "neutral" else own), ()
+        yield msgspec.structs.replace(service, purpose=purpose), ()
 
 
 def _uses_gpu(image: Environment) -> bool:

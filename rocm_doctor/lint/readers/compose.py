@@ -38,10 +38,10 @@ def environments(tree: Tree, path: str, files: Sequence[str] = ()) -> Iterator[t
 
 def _handed_over(tree: Tree, path: str, files: Sequence[str]) -> set[str]:
     """The services that get /dev/kfd by a file merged over this one: docker-compose.rocm.yml over docker-compose.yml."""
-    stem, dot, ending = path.rpartition(".")
-    above = [one for one in files if one.startswith(f"{stem}.") and one != path and "/" not in one[len(stem) :]]
-    if not dot or ending not in ("yml", "yaml"):
+    stem, _, ending = path.rpartition(".")
+    if ending not in ("yml", "yaml"):
         return set()
+    above = [one for one in files if one.startswith(f"{stem}.") and one != path and "/" not in one[len(stem) :]]
     services = [document.get("services") for one in above for document in yamls.load(tree, one)]
     return {
         name

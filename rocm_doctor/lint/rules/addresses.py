@@ -34,6 +34,11 @@ class Source(NamedTuple):
     rocm: str
     origin: Index | None
 
+    @property
+    def public(self) -> bool:
+        """True for the public package index or a mirror of it."""
+        return self.origin is None or is_pypi(self.origin.url)
+
 
 def is_pypi(url: str) -> bool:
     """True if an address is that of the public package index or of a mirror of it."""

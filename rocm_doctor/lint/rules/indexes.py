@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rocm_doctor import versions
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Index, Place, Requirement, Step, Target
-from rocm_doctor.lint.rules.addresses import Build, Source, default_source, holds_nothing, is_pypi, of_pytorch, source_of
+from rocm_doctor.lint.rules.addresses import Build, Source, default_source, holds_nothing, of_pytorch, source_of
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import TorchBuild
 
@@ -170,7 +170,7 @@ def resolve(step: Step, spec: str, place: Place, matrix: Matrix, target: Target)
     asked, first = sources(step, "torch", target)
     source, version, why = (_first if first else _best)(asked, spec, matrix, target)
     rocm_index = next((s.origin for s in asked if s.build == "rocm"), None)
-    explicit = source.origin is not None and source.build in ("cpu", "cuda") and not is_pypi(source.origin.url)
+    explicit = source.build in ("cpu", "cuda") and not source.public
     return Torch(source.build, version, source.rocm, place, why, source.origin or rocm_index, explicit)
 
 
@@ -197,7 +197,7 @@ def _best(asked: Sequence[Source], spec: str, matrix: Matrix, target: Target) ->
         version = _offer(source, spec, matrix, target)
         if version is not None:
             # The same version with a local part (+cpu, +cu126, +rocm6.4) is higher than the one of PyPI, which has none (PEP 440).
-            rank = _RANK[source.build] if source.origin and not is_pypi(source.origin.url) else -1
+            rank = -1 if source.public else _RANK[source.build]
             offers.append(((versions.sort_key(version), rank), source, version))
     if not offers:
         rocm = next(s for s in asked if s.build == "rocm")
@@ -222,7 +222,7 @@ def _offer(source: Source, spec: str, matrix: Matrix, target: Target) -> str | N
 
 def _elsewhere(source: Source, spec: str, matrix: Matrix, target: Target) -> str:
     """The version that an index without ROCm builds gives: one for a CUDA release ends with that release's last torch."""
-    return newest(matrix, spec, target) if source.origin is None or is_pypi(source.origin.url) else pinned(spec)
+    return newest(matrix, spec, target) if source.public else pinned(spec)
 
 
 def _named(source: Source) -> str:
@@ -262,7 +262,7 @@ def not_there(asked: Sequence[Source], spec: str, matrix: Matrix, target: Target
     others = [s for s in asked if s.build != "rocm"]
     ours = [s for s in asked if s.build == "rocm"]
     known = all(s.rocm and known_index(matrix, s.rocm) and of_pytorch(s.origin) for s in ours)
-    if not ours or not known or any(s.build == "unknown" or (s.origin and not is_pypi(s.origin.url)) for s in others):
+    if not ours or not known or any(s.build == "unknown" or not s.public for s in others):
         return ""
     wanted_ = spec.strip().lstrip("=").strip()
     oldest = min((b.torch for b in matrix.torch if versions.parse(b.torch)), key=versions.sort_key)

@@ -9,7 +9,7 @@ import msgspec
 
 from rocm_doctor import versions
 from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
-from rocm_doctor.lint.rules.addresses import is_pypi, of_pytorch
+from rocm_doctor.lint.rules.addresses import of_pytorch
 from rocm_doctor.lint.rules.companions import own_or_asked
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import admits, is_rebuild, meant, pinned, sources
@@ -62,9 +62,7 @@ def without_wheel(environment: Environment, target: Target, matrix: Matrix) -> I
 def _is_of_pypi(step: Step, r: Requirement, target: Target) -> bool:
     """True if a requirement comes from the public package index: PyTorch's own has copies of its wheels."""
     asked, _ = sources(step, r.name, target)
-    return (
-        not r.url and not is_rebuild(r) and all(s.origin is None or is_pypi(s.origin.url) or of_pytorch(s.origin) for s in asked)
-    )
+    return not r.url and not is_rebuild(r) and all(s.public or of_pytorch(s.origin) for s in asked)
 
 
 def _is_before(spec: str, first: str) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 from rocm_doctor import versions
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Index, Requirement, Step, Target
-from rocm_doctor.lint.rules.addresses import is_pypi, of_pytorch
+from rocm_doctor.lint.rules.addresses import of_pytorch
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import meant, pinned, sources
 from rocm_doctor.matrix import Matrix
@@ -58,7 +58,7 @@ def not_on_the_public_index(environment: Environment, target: Target, matrix: Ma
     for step in environment.steps if pytorch else ():
         for r in step.requirements if step.tool in ("pip", "uv") else ():
             last, version = pytorch.alone.get(r.name, "") if pytorch else "", pinned(r.spec)
-            public = all(s.origin is None or is_pypi(s.origin.url) for s in sources(step, r.name, target)[0])
+            public = all(s.public for s in sources(step, r.name, target)[0])
             if (
                 last
                 and version
