@@ -73,7 +73,8 @@ class Step(msgspec.Struct, frozen=True):
 
     `strategy`: uv's index strategy, where one is set. `opaque`: it also installs wheels or sources whose contents no file of
     the repository names, such as `pip install dist/*.whl`. `removed`: packages that it uninstalls. `builds`: where a project that is
-    built in isolation asks for torch. `against`: what other extras ask for, which uv resolves together with this.
+    built in isolation asks for torch. `against`: what other extras ask for, which uv resolves together with this. `apart`: the folder that
+    pip installs into without looking at what is there (`--prefix`, `--root`). `anew`: pip does not look at what is installed at all.
     """
 
     tool: Tool
@@ -88,6 +89,8 @@ class Step(msgspec.Struct, frozen=True):
     removed: tuple[str, ...] = ()
     builds: Place | None = None
     against: tuple[Requirement, ...] = ()
+    apart: str = ""
+    anew: bool = False
     gfx: tuple[str, ...] = ()
 
 

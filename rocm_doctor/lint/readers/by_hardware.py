@@ -13,7 +13,7 @@ from rocm_doctor.lint.environments.words import Kind, named
 from rocm_doctor.lint.readers import bash, built, charts, script, shell
 from rocm_doctor.lint.readers.built import BRING_TORCH
 from rocm_doctor.lint.readers.files import Tree, folder_of
-from rocm_doctor.lint.readers.image_python import named_python
+from rocm_doctor.lint.readers.image_python import named_python, one_of
 from rocm_doctor.lint.readers.shell import Made
 
 _ZLUDA = regex(r"\bzluda", re.I)
@@ -77,7 +77,7 @@ def _only_torch(made: dict[Kind, Made]) -> Kind | None:
 def _of_script(tree: Tree, path: str, found: shell.Script, os: str = "") -> Environment:
     image = charts.image_for(tree, path)
     return Environment(
-        path, Place(path, 1), image=image, python=named_python("", image, image.place) if image else None, steps=script.run_at_the_end(found), variables=tuple(found.variables), containers=tuple(found.containers), os=os,
-        sort="script", unresolved=tuple(found.problems), unsure=tuple(found.unsure),
-        config=tuple(found.options),
+        path, Place(path, 1), image=image, python=named_python("", image, image.place) if image else one_of(found.pythons),
+        steps=script.run_at_the_end(found), variables=tuple(found.variables), containers=tuple(found.containers), os=os,
+        sort="script", unresolved=tuple(found.problems), unsure=tuple(found.unsure), config=tuple(found.options),
     )  # fmt: skip

@@ -20,6 +20,7 @@ from rocm_doctor.lint.environments.purpose import made_for_amd
 from rocm_doctor.lint.environments.words import Kind, cards, named
 from rocm_doctor.lint.readers import script, shell
 from rocm_doctor.lint.readers.files import Tree, folder_of
+from rocm_doctor.lint.readers.image_python import one_of
 from rocm_doctor.lint.readers.shell import Made
 
 _FENCE = regex(r"^\s*(```+|~~~+)\s*([\w+-]*)")
@@ -137,6 +138,7 @@ def _made(tree: Tree, path: str, blocks: list[Block], parts: Iterable[Part]) -> 
         f"{path} {'block at' if len(blocks) == 1 else 'from'} line {first.line}", Place(path, first.line), steps=tuple(found.steps),
         variables=tuple(found.variables), containers=tuple(found.containers), sort="text", purpose=purpose,
         labels=(first.heading,) if first.heading else (), os=first.os, unresolved=tuple(found.problems), unsure=tuple(found.unsure),
+        python=one_of(found.pythons),
     )  # fmt: skip
     own = made_for_amd(made) if purpose.kind == "documentation" else None
     return msgspec.structs.replace(made, purpose=own) if own else made, found.used

@@ -1,4 +1,4 @@
-"""The Python of an image: which one it has, and whether its system keeps it for its own packages."""
+"""The Python of an image or a script: which one it has, and whether a system keeps it for its own packages."""
 
 from __future__ import annotations
 
@@ -24,6 +24,12 @@ def named_python(text: str, image: Setting, place: Place) -> Setting | None:
         return Setting("python", m[1] or m[2] or m[3], image.place)
     found = next((version for pattern, version in _OF_SYSTEM if re.search(pattern, image.value)), "")
     return Setting("python", found, image.place) if found else None
+
+
+def one_of(pythons: Sequence[Setting]) -> Setting | None:
+    """The Python of the environments that commands make, where they all get the same one."""
+    values = {one.value for one in pythons}
+    return pythons[0] if len(values) == 1 and pythons[0].value[:1].isdigit() else None
 
 
 # Ubuntu from 23.04 and Debian from 12 on keep their Python for their own packages: https://peps.python.org/pep-0668

@@ -108,6 +108,9 @@ def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Scr
         found.used[before:] = [file._replace(isolated=False) for file in found.used[before:]]
     if "--no-deps" in asked.options:
         found.used[before:] = [file for file in found.used[before:] if not file.path.endswith(".toml")]
+    apart = _apart(asked.options, context) if tool == "pip" else ""
+    anew = tool == "pip" and bool(_ANEW & asked.options.keys())
+    found.used[before:] = [file._replace(apart=apart, anew=anew) for file in found.used[before:]]
     backend = asked.options.get("--torch-backend")
     if backend:
         asked.indexes.append(Index(f"torch-backend:{backend}", "bound", place, ("torch", "torchvision", "torchaudio")))
@@ -121,7 +124,23 @@ def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Scr
         upgrade=bool({"-U", "--upgrade", "--force-reinstall", "-I", "--ignore-installed", "--reinstall"} & asked.options.keys()),
         no_deps="--no-deps" in asked.options,
         opaque=any(_UNNAMED_WHEEL.search(word) for word in argv),
+        apart=apart,
+        anew=anew,
     )
+
+
+# pip then takes each package that is needed from the indexes, those that others depend on as well.
+_ANEW = frozenset(("--force-reinstall", "-I", "--ignore-installed"))
+
+
+# Folders of an interpreter, whose packages pip sees, and environments, which are entered by their PATH.
+_SEEN = regex(r"/usr(?:/local)?|.*(?:venv|conda|env\b|\.local|sys\.prefix|\$).*", re.I)
+
+
+def _apart(options: dict[str, str], context: Context) -> str:
+    """The folder of `--prefix` or `--root`: pip does not see what an earlier command put there, unless Python is told to look there."""
+    folder = context.at(options.get("--prefix") or options.get("--root") or "/")
+    return "" if folder == "/" or _SEEN.fullmatch(folder) or folder in context.names.get("PYTHONPATH", "") else folder
 
 
 def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Context, found: Script, asked: _Arguments) -> None:

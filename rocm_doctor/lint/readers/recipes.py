@@ -14,6 +14,7 @@ from rocm_doctor.lint.declared import Environment, Place
 from rocm_doctor.lint.environments.purpose import with_purpose
 from rocm_doctor.lint.readers import built, script, shell
 from rocm_doctor.lint.readers.files import Tree, folder_of
+from rocm_doctor.lint.readers.image_python import one_of
 from rocm_doctor.lint.readers.shell import Made
 
 MAX_RECIPES = 400
@@ -60,6 +61,7 @@ def _targets(tree: Tree, path: str) -> Iterator[tuple[Environment, shell.Script]
         made = Environment(
             f"{path} target {name}", Place(path, recipe.line), steps=tuple(found.steps), variables=tuple(found.variables),
             containers=tuple(found.containers), sort="script", labels=(name,), unresolved=tuple(found.problems), unsure=tuple(found.unsure),
+            python=one_of(found.pythons),
         )  # fmt: skip
         yield made, found
 

@@ -46,6 +46,7 @@ def read(text: str, place: Place, context: shell.Context, found: shell.Script) -
         if count == MAX_COMMANDS:
             _cut_short(place, context)
         before, used = (len(found.steps), len(found.variables), len(found.containers)), len(found.used)
+        pythons = len(found.pythons)
         _do(one.words, one.place, context, found)
         after = len(found.steps), len(found.variables), len(found.containers)
         if _is_default(one):
@@ -57,6 +58,7 @@ def read(text: str, place: Place, context: shell.Context, found: shell.Script) -
         if not runs(one.arms, context.kind):
             found.unsure.extend((one.place, *places_of(found.steps[before[0] :])))
             found.used[used:] = [file._replace(sure=False) for file in found.used[used:]]
+            found.pythons[pythons:] = [msgspec.structs.replace(one, value="") for one in found.pythons[pythons:]]
 
 
 def run_at_the_end(found: shell.Script) -> tuple[Step, ...]:
@@ -99,6 +101,7 @@ def read_windows(text: str, place: Place, context: shell.Context, found: shell.S
     if _WINDOWS_BRANCH.search(text):
         found.unsure.extend(places_of(found.steps))
         found.used[:] = [file._replace(sure=False) for file in found.used]
+        found.pythons.clear()
 
 
 def _read_windows(text: str, place: Place, context: shell.Context, found: shell.Script) -> None:

@@ -29,7 +29,8 @@ MAX_VALUE = 500
 class Used(NamedTuple):
     """A file of the repository that a command installs from: by which tool, with which extras, before which later step.
 
-    `sure`: False where the command is in a branch that may not run. `isolated`: pip builds it in an environment of its own.
+    `sure`: False where the command is in a branch that may not run. `isolated`: pip builds it in an environment of its own. `apart` and
+    `anew`: those of its step.
     """
 
     tool: str
@@ -38,6 +39,8 @@ class Used(NamedTuple):
     at: int = 0
     sure: bool = True
     isolated: bool = True
+    apart: str = ""
+    anew: bool = False
 
 
 Made = tuple[Environment, Sequence[Used]]
@@ -58,7 +61,8 @@ class Script(NamedTuple):
     """What a shell text sets and does, in order. `used`: files that it installs from, and the tool that reads them. `builds`: the
     images that it builds.
 
-    `unsure`: places of what is in a branch that may not run. `options`: those of the trainings that it starts.
+    `unsure`: places of what is in a branch that may not run. `options`: those of the trainings that it starts. `pythons`: those of
+    the environments that it makes.
     """
 
     variables: list[Setting]
@@ -69,6 +73,7 @@ class Script(NamedTuple):
     unsure: list[Place]
     options: list[Setting]
     builds: list[Build]
+    pythons: list[Setting]
 
 
 def places_of(steps: Iterable[Step]) -> list[Place]:
@@ -127,7 +132,7 @@ def checkout(tree: Tree, folder: str, names: dict[str, str], kind: Kind = "amd")
 
 def new(variables: Iterable[Setting] = ()) -> Script:
     """A script that has done nothing yet, with the variables that it is given."""
-    return Script([*variables], [], [], [], [], [], [], [])
+    return Script([*variables], [], [], [], [], [], [], [], [])
 
 
 def commands(file: str, text: str, first: int = 1) -> Iterator[tuple[Place, str]]:

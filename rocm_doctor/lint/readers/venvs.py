@@ -6,12 +6,16 @@ import itertools
 import re
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Place, Step
+from rocm_doctor.lint.declared import Place, Setting, Step
 from rocm_doctor.lint.readers import shell
 
 _MAKES_VENV = regex(r"(?:\S*python[\d.]*(?: -\w)* -m venv|(?:\S*/)?virtualenv|uv venv)(?: |$)")
 _MAKES_CONDA = regex(r"(?:\S*/)?(?:conda|mamba|micromamba) create\b.* (?:-n|--name)[ =](\S+)")
 _ENTERS_CONDA = regex(r"(?:(?:conda|mamba|micromamba|source) activate|(?:\S*/)?conda run (?:-n|--name)) (\S+)")
+# The Python that a new environment gets, as its command names it; a variable that is not known is kept, as one that names none.
+_ITS_PYTHON = regex(
+    r"(?:\S*/)?python(3\.\d{1,2})(?: -\w)* -m venv\b|.*(?:--python|-p)[ =](?:\S*/)?(?:python|cpython-?)?@?(3\.\d{1,2}|\$\S+)|.*\bpython={1,2}(3\.\d{1,2})"
+)
 _OF_TORCH = ("torch", "torchvision", "torchaudio")
 
 
@@ -21,6 +25,8 @@ def left(argv: list[str], place: Place, context: shell.Context, found: shell.Scr
     A new environment does not see the torch that was there before it.
     """
     text = " ".join(argv)
+    if (_MAKES_VENV.match(text) or _MAKES_CONDA.match(text)) and (its := _ITS_PYTHON.match(text)):
+        found.pythons.append(Setting("python", its[1] or its[2] or its[3], place))
     if m := _MAKES_VENV.match(text):
         words = [w for w in argv[len(m[0].split()) :] if not w.startswith("-") and not re.fullmatch(r"(?:python)?[\d.]+", w)]
         if "--system-site-packages" not in argv:

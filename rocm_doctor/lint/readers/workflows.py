@@ -18,6 +18,7 @@ from rocm_doctor.lint.readers import script, shell, yamls
 from rocm_doctor.lint.readers.bash import filled as shell_filled
 from rocm_doctor.lint.readers.compose import environment
 from rocm_doctor.lint.readers.files import Tree
+from rocm_doctor.lint.readers.image_python import one_of
 from rocm_doctor.lint.readers.shell import Used
 from rocm_doctor.lint.readers.yamls import Node
 
@@ -105,7 +106,7 @@ def _job(
         variables=tuple(found.variables),
         containers=tuple(found.containers),
         image=Setting("container", "" if "$" in image else image, yamls.place(tree, path, container.line)) if container else None,
-        python=_python(tree, path, job, known),
+        python=_python(tree, path, job, known) or one_of(found.pythons),
         os=_os(runner),
         sort="job",
         labels=(name, *runner, *values.values()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rocm_doctor import versions
 from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
@@ -139,19 +139,16 @@ def numpy(environment: Environment, target: Target, matrix: Matrix) -> Iterator[
     torch = state[2]
     if not torch.version or not versions.contains("<2.3", torch.version):
         return
-    last = next(
-        ((step, r) for step in reversed(environment.steps) for r in step.requirements if r.name == "numpy" and meant(r, target)),
-        None,
-    )
-    if last is None or pinned(last[1].spec) or not admits(last[1].spec, "2.0.2") or not admits(last[1].spec, "99"):
+    asked = [(step, r) for step in environment.steps for r in step.requirements if meant(r, target)]
+    last = next((one for one in reversed(asked) if one[1].name == "numpy"), None)
+    if last is None:
+        yield from _brought(environment, target, matrix, asked, torch)
+        return
+    if pinned(last[1].spec) or not admits(last[1].spec, "2.0.2") or not admits(last[1].spec, "99"):
         return
     step, r = last
     kept = not step.upgrade and environment.image is not None
-    older = any(
-        re.search(r"<|==|~=", other.spec) and other.name not in ("torch", "torchvision", "torchaudio")
-        for other in (*step.requirements, *step.constraints)
-    )
-    if kept or older:
+    if kept or any(map(_is_of_its_time, (*step.requirements, *step.constraints))):
         return  # the image has one, or a release of that time bounds it
     yield found(
         matrix,
@@ -163,11 +160,47 @@ def numpy(environment: Environment, target: Target, matrix: Matrix) -> Iterator[
         severity="warning",
         confidence="medium",
         title=f"numpy{r.spec} takes NumPy 2, and torch {torch.version} was built with NumPy 1",
-        cause='torch before 2.3 cannot exchange arrays with NumPy 2 ("Numpy is not available").',
+        cause=_NOT_AVAILABLE,
         advice=required("numpy<2", r.place),
         commands=(),
         sources=_NUMPY_2,
     )
+
+
+_NOT_AVAILABLE = 'torch before 2.3 cannot exchange arrays with NumPy 2 ("Numpy is not available").'
+
+
+def _is_of_its_time(r: Requirement) -> bool:
+    """True for a bounded release of a library, which may bound numpy."""
+    return re.search(r"<|==|~=", r.spec) is not None and r.name not in ("torch", "torchvision", "torchaudio")
+
+
+def _brought(
+    environment: Environment, target: Target, matrix: Matrix, asked: Sequence[tuple[Step, Requirement]], torch: Torch
+) -> Iterator[Finding]:
+    """numpy that torchvision requires without a bound, where no list names it: pip takes the newest of the package index."""
+    every = [r for step in environment.steps for r in (*step.requirements, *step.constraints)]
+    unread = any(step.opaque or step.tool in ("conda", "lock") for step in environment.steps) or environment.unresolved
+    brought = next(((step, r) for step, r in asked if r.name == "torchvision" and not step.no_deps), None)
+    if brought is None or unread or any(map(_is_of_its_time, every)) or of_image(environment.image):
+        return
+    step, r = brought
+    if any(source.public for source in sources(step, "numpy", target)[0]):
+        yield found(
+            matrix,
+            "version.package-mismatch",
+            environment,
+            target,
+            [r.place],
+            row="",
+            severity="warning",
+            confidence="medium",
+            title=f"torchvision takes NumPy 2, and torch {torch.version} was built with NumPy 1",
+            cause=_NOT_AVAILABLE,
+            advice=f"Add numpy<2 to line {r.place.line} of {r.place.file}.",
+            commands=(),
+            sources=_NUMPY_2,
+        )
 
 
 def outside(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from rocm_doctor.lint.declared import Environment, Step, Target
+from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import is_rebuild, meant, sources
 from rocm_doctor.lint.rules.torch_state import last_state
@@ -15,17 +15,27 @@ from rocm_doctor.model import Finding, Grade
 
 
 class CudaOnly(msgspec.Struct, frozen=True):
-    """A package of catalog/cuda_only.yaml. `way`: how to have it on ROCm; empty where there is none."""
+    """A package of catalog/cuda_only.yaml. `way`: how to have it on ROCm; empty where there is none. `through`: packages that require it.
+    `wheels`: what its wheels hold. `unless`: how packages begin that bring code for AMD GPUs. `alone`: judged where no torch is installed.
+    """
 
     name: str
     sources: tuple[str, ...]
     grade: Grade
     checked: str
     way: str = ""
+    through: tuple[str, ...] = ()
+    wheels: str = "CUDA"
+    unless: tuple[str, ...] = ()
+    alone: bool = False
 
 
 def cuda_only_packages(matrix: Matrix) -> dict[str, CudaOnly]:
     """The packages of the catalog by name."""
+    return matrix.once(_read)
+
+
+def _read(matrix: Matrix) -> dict[str, CudaOnly]:
     return {p.name: p for p in msgspec.json.decode(matrix.raw.get("cuda_only", b"[]"), type=tuple[CudaOnly, ...])}
 
 
@@ -42,12 +52,13 @@ def cuda_only(environment: Environment, target: Target, matrix: Matrix) -> Itera
     if environment.purpose.kind != "amd":
         return
     known = cuda_only_packages(matrix)
+    through = {name: package for package in known.values() for name in package.through}
     state = last_state(environment, matrix, target)
     said = state[2].place if state and state[2].build == "cuda" else None  # that it brings the CUDA torch is said
     for step in environment.steps:
         for r in step.requirements if step.tool != "lock" else ():
-            names = (r.name, *(f"{r.name}[{extra}]" for extra in r.extras))
-            package = next((known[name] for name in names if name in known), None)
+            names = (*(f"{r.name}[{extra}]" for extra in r.extras), r.name)
+            package = next((known[name] for name in names if name in known), through.get(r.name))
             if (
                 package is None
                 or r.place == said
@@ -55,19 +66,35 @@ def cuda_only(environment: Environment, target: Target, matrix: Matrix) -> Itera
                 or is_rebuild(r)
                 or not meant(r, target)
                 or _from_elsewhere(step, r.name, target)
+                or (package.alone and (state is not None or r.extras))
+                or _is_served(package, environment)
             ):
                 continue
-            yield found(
-                matrix,
-                "version.package-mismatch",
-                environment,
-                target,
-                [r.place],
-                severity="warning",
-                row="",
-                title=f"{package.name} has CUDA wheels only",
-                cause=f"The wheels of {package.name} on the package index hold no code for AMD GPUs.",
-                advice=f"On ROCm: {package.way}." if package.way else f"Take {package.name} out of the environment for AMD.",
-                commands=(),
-                sources=package.sources,
-            )
+            yield _finding(environment, target, matrix, r, package)
+
+
+def _is_served(package: CudaOnly, environment: Environment) -> bool:
+    """True if the environment has another build of the package, or what brings code for AMD GPUs beside it."""
+    image = environment.image.value.lower() if environment.image else ""
+    every = [r for step in environment.steps for r in step.requirements]
+    built = any(r.url or is_rebuild(r) for r in every if r.name == package.name)
+    unnamed = bool(package.through) and any(step.opaque for step in environment.steps)
+    return built or unnamed or package.name in image or any(r.name.startswith(package.unless or ("\0",)) for r in every)
+
+
+def _finding(environment: Environment, target: Target, matrix: Matrix, r: Requirement, package: CudaOnly) -> Finding:
+    by = f"{r.name} requires {package.name}, which" if r.name in package.through else package.name
+    return found(
+        matrix,
+        "version.package-mismatch",
+        environment,
+        target,
+        [r.place],
+        severity="warning",
+        row="",
+        title=f"{by} has {package.wheels} wheels only",
+        cause=f"The wheels of {package.name} on the package index hold no code for AMD GPUs.",
+        advice=f"On ROCm: {package.way}." if package.way else f"Take {package.name} out of the environment for AMD.",
+        commands=(),
+        sources=package.sources,
+    )

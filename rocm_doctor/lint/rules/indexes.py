@@ -61,15 +61,24 @@ def wanted(step: Step, target: Target, name: str = "torch") -> list[Requirement]
 
 def meant(r: Requirement, target: Target) -> bool:
     """True if a requirement is for the target: its marker holds, and the tags of the wheel that it names fit."""
-    return applies(r.marker, target) and _tagged(r.url, target)
+    return applies(r.marker, target) and tagged(r.url, target)
 
 
 _SYSTEM_TAGS = {"linux": ("linux", "manylinux", "musllinux"), "windows": ("win",), "macos": ("macosx",)}
 
 
-def _tagged(url: str, target: Target) -> bool:
+_TAGS = regex(r"-((?:cp|py)[\w.]+)-([\w.]+)-([\w.]+)\.whl(?:$|[#?])")
+
+
+def tags_of(url: str) -> tuple[str, str]:
+    """The Python and the system that a wheel's name has; empty where there is no such name."""
+    found = _TAGS.search(url)
+    return (found[1].split(".")[0], found[3]) if found else ("", "")
+
+
+def tagged(url: str, target: Target) -> bool:
     """True if a wheel's name is for the target's system and Python; anything else is taken to be."""
-    found = re.search(r"-((?:cp|py)[\w.]+)-([\w.]+)-([\w.]+)\.whl(?:$|[#?])", url)
+    found = _TAGS.search(url)
     if found is None:
         return True
     python, abi, platform = found.groups()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from rocm_doctor.lint.declared import Environment, Target
+from rocm_doctor.lint.rules.beside import other_wheels, same_files
 from rocm_doctor.lint.rules.built_for import built_for
 from rocm_doctor.lint.rules.companions import companions, numpy, outside, pythons, triton
 from rocm_doctor.lint.rules.configs import config, packages
@@ -46,6 +47,8 @@ REPO_RULES: tuple[RepoRule, ...] = (
     built_for,
     unserved,
     cuda_only,
+    same_files,
+    other_wheels,
     refused_together,
     isolated_build,
     kept_python,

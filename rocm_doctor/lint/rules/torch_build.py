@@ -41,12 +41,23 @@ def torch_build(environment: Environment, target: Target, matrix: Matrix) -> Ite
         places,
         severity=_weight(environment, step, matrix),
         title=title,
-        cause=_sentence(last.why),
+        cause=_sentence(last.why) + (_unseen(step) if replaced else ""),
         advice=_way(step, last, matrix)
+        or (_TOGETHER if replaced and (step.apart or step.anew) else "")
         or for_torch(environment, target, matrix, step, last, before) + (_LATER if _has_gpu_libraries(environment) else ""),
         commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
         sources=(_PIP, *matrix.diagnoses["version.torch-not-rocm"].sources),
     )
+
+
+_TOGETHER = "Name the ROCm index and the pinned torch in this command as well, or install all of it in one command."
+
+
+def _unseen(step: Step) -> str:
+    """Why the torch that is there does not count for pip."""
+    if step.anew:
+        return " With --force-reinstall or --ignore-installed pip takes the packages that others depend on anew as well."
+    return f" pip does not look for installed packages in {step.apart}." if step.apart else ""
 
 
 def _way(step: Step, last: Torch, matrix: Matrix) -> str:

@@ -120,16 +120,19 @@ def _last_state(environment: Environment, target: Target, matrix: Matrix) -> Cha
     last: Change | None = (None, None, now) if now else None
     opaque = now is None and environment.image is not None and not _BARE.search(environment.image.value.lower())
     there: set[str] = set()
+    seen = now
     for step in environment.steps:
         opaque = opaque or step.opaque
         if "torch" in step.removed:
-            now = last = None
+            now = seen = last = None
         if opaque and now is None and not any(pinned(r.spec) or r.url or step.indexes for r in wanted(step, target)):
             continue  # an image, or wheels without a name, may have brought a torch that satisfies this
-        then = after(step, now, matrix, target, there)
+        before = None if step.anew else seen if step.apart else now
+        then = after(step, before, matrix, target, there)
         there |= {r.name for r in step.requirements}
-        if then is not None and then is not now:
+        if then is not None and then is not before:
             last, now = (step, now, then), then
+            seen = seen if step.apart else then
     return last
 
 

@@ -1,0 +1,92 @@
+"""Packages that do not go together: two that write the same files, and a wheel that is for another Python or system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from rocm_doctor.lint.declared import Environment, Requirement, Target
+from rocm_doctor.lint.rules.companions import own_or_asked
+from rocm_doctor.lint.rules.findings import found
+from rocm_doctor.lint.rules.indexes import applies, tagged, tags_of
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding, Grade
+
+
+class _Same(msgspec.Struct, frozen=True):
+    """Distributions of one Python package, from catalog/same_files.yaml."""
+
+    name: str
+    amd: tuple[str, ...]
+    others: tuple[str, ...]
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: str
+
+
+def _same(matrix: Matrix) -> tuple[_Same, ...]:
+    return msgspec.json.decode(matrix.raw.get("same_files", b"[]"), type=tuple[_Same, ...])
+
+
+def same_files(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A distribution for AMD GPUs with one for other hardware beside it or after it."""
+    if environment.purpose.kind != "amd":
+        return
+    for package in matrix.once(_same):
+        ours: Requirement | None = None
+        other: Requirement | None = None
+        for step in environment.steps:
+            other = None if other and other.name in step.removed else other
+            for r in step.requirements:
+                if applies(r.marker, target):
+                    ours = r if r.name in package.amd else ours
+                    other = r if r.name in package.others else other
+        if ours and other:
+            yield found(
+                matrix,
+                "version.package-mismatch",
+                environment,
+                target,
+                [other.place, ours.place],
+                row="",
+                severity="warning",
+                title=f"{other.name} and {ours.name} write the same files",
+                cause=f"Both are the Python package {package.name}: what is installed last overwrites the other, and parts of both are left.",
+                advice=f"Leave {other.name} out: {ours.name} takes its place.",
+                commands=(),
+                sources=package.sources,
+            )
+
+
+_TAGS = "https://packaging.python.org/en/latest/specifications/platform-compatibility-tags"
+
+
+def other_wheels(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A wheel that is named by its address and that pip refuses: it is for another Python, or for another system."""
+    there = msgspec.structs.replace(target, python=own_or_asked(environment, target))
+    for step in environment.steps:
+        asked = [r for r in step.requirements if applies(r.marker, there)]
+        fit = {r.name for r in asked if tagged(r.url, there)}
+        for r in asked:
+            python, system = tags_of(r.url)
+            if r.name in fit or r.marker:
+                continue
+            other_system = tagged(r.url, msgspec.structs.replace(there, python="")) is False
+            named = f"for {system}" if other_system else f"for CPython {python[2:3]}.{python[3:]}"
+            yield found(
+                matrix,
+                "version.wheel-missing" if other_system else "version.python-unsupported",
+                environment,
+                target,
+                [r.place, *([environment.python.place] if environment.python and not other_system else [])],
+                row="",
+                severity="error" if environment.python and not other_system else "warning",
+                title=f"the wheel of {r.name} is {named}",
+                cause=f"Its name ends in {r.url.rsplit('/', 1)[-1].split('#')[0].split('?')[0].partition('-')[2]}: pip refuses it"
+                + ("." if other_system else f" with Python {there.python}."),
+                advice=f"Take the wheel for {target.platform}."
+                if other_system
+                else f"Take the wheel of {r.name} for Python {there.python}, or Python {python[2:3]}.{python[3:]}.",
+                sources=(_TAGS,),
+            )

@@ -1,0 +1,127 @@
+"""What pip really does: folders that it does not look into, packages that it takes anew, wheels that it refuses, and what goes with what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_text import report, said, serious
+
+ROCM = "https://download.pytorch.org/whl/rocm6.3"
+IMAGE = "rocm/pytorch:rocm7.1.1_ubuntu22.04_py3.10_pytorch_release_2.9.1"
+NOT_ROCM = "version.torch-not-rocm"
+MISMATCH = "version.package-mismatch"
+NO_PYTHON = "version.python-unsupported"
+
+
+@pytest.mark.parametrize(("options", "replaced"), [
+    ("--prefix=/install", True), ("--prefix /install", True), ("--root=/image", True), ("--target=/install", False),
+    ("--prefix=/usr/local", False), ("--prefix=/opt/venv", False), ("", False),
+])  # fmt: skip
+def test_pip_does_not_look_into_a_prefix(tmp_path: Path, options: str, replaced: bool) -> None:
+    text = f"FROM python:3.11-slim\nRUN pip install {options} --index-url {ROCM} torch\nRUN pip install {options} accelerate\n"
+    found = said(report(tmp_path / "a", {"Dockerfile": text}))
+    assert found == ([(NOT_ROCM, "error", "Dockerfile:3")] if replaced else [])
+    seen = text.replace("RUN", "ENV PYTHONPATH=/install/lib/python3.11/site-packages:/image/usr\nRUN", 1)
+    assert said(report(tmp_path / "b", {"Dockerfile": seen})) == []
+
+
+def test_what_is_outside_of_a_prefix_is_seen(tmp_path: Path) -> None:
+    text = f"FROM python:3.11-slim\nRUN pip install --index-url {ROCM} torch\nRUN pip install --prefix=/x accelerate\n"
+    assert said(report(tmp_path, {"Dockerfile": text})) == []
+
+
+PROJECT = "[project]\nname = 'x'\nversion = '1'\ndependencies = ['torch>=2.0']\n"
+
+
+@pytest.mark.parametrize(("command", "replaced"), [
+    ("pip install --force-reinstall accelerate", True), ("pip install -I accelerate", True), ("pip install --force-reinstall .", True),
+    ("pip install --force-reinstall --no-deps accelerate", False), ("pip install -U accelerate", False),
+    ("pip install --force-reinstall einops", False), ("pip install .", False),
+])  # fmt: skip
+def test_pip_takes_dependencies_anew(tmp_path: Path, command: str, replaced: bool) -> None:
+    text = f"FROM python:3.11-slim\nWORKDIR /app\nCOPY . .\nRUN pip install --index-url {ROCM} torch\nRUN {command}\n"
+    found = serious(report(tmp_path, {"Dockerfile": text, "pyproject.toml": PROJECT}))
+    assert [f.id for f in found if f.severity == "error"] == ([NOT_ROCM] if replaced else [])
+
+
+@pytest.mark.parametrize("made", [
+    "uv venv --python 3.14", "uv venv -p python3.14", "python3.14 -m venv .venv", "PY=3.14\nuv venv --python $PY", "conda create -n x python=3.14 -y",
+])  # fmt: skip
+def test_a_script_has_the_python_of_its_environment(tmp_path: Path, made: str) -> None:
+    script = f"{made}\npip install torch --index-url https://download.pytorch.org/whl/rocm6.2\n"
+    found = report(tmp_path / "a", {"setup.sh": script})
+    assert said(found) == [(NO_PYTHON, "error", "setup.sh:" + str(script.count("\n")))]
+    assert said(report(tmp_path / "b", {"setup.sh": script.replace("3.14", "3.12")}, python="3.14")) == []
+
+
+@pytest.mark.parametrize(
+    "made",
+    ["uv venv --python $1", "if [ -n $X ]; then uv venv --python 3.14; fi", "uv venv --python 3.14\nuv venv y --python 3.12"],
+)
+def test_a_python_that_is_not_settled_is_not_taken(tmp_path: Path, made: str) -> None:
+    script = f"{made}\npip install torch --index-url https://download.pytorch.org/whl/rocm6.2\n"
+    assert said(report(tmp_path, {"setup.sh": script})) == []
+
+
+WHEEL = "https://example.com/x/jaxlib-0.5.0-cp310-cp310-manylinux_2_28_x86_64.whl"
+
+
+def test_a_wheel_for_another_python_or_system(tmp_path: Path) -> None:
+    own = {"Dockerfile": f"FROM rocm/dev-ubuntu-24.04:6.4\nRUN python3.12 -m pip install {WHEEL}\n"}
+    assert said(report(tmp_path / "own", own)) == [(NO_PYTHON, "error", "Dockerfile:2")]
+    asked = {"requirements-rocm.txt": WHEEL + "\n"}
+    assert said(report(tmp_path / "asked", asked)) == [(NO_PYTHON, "warning", "requirements-rocm.txt:1")]
+    assert said(report(tmp_path / "fits", asked, python="3.10")) == []
+    each = {"requirements-rocm.txt": f"{WHEEL}\n{WHEEL.replace('310', '312')}\n"}
+    assert said(report(tmp_path / "each", each)) == []
+    windows = {"requirements-rocm.txt": WHEEL.replace("manylinux_2_28_x86_64", "win_amd64") + "\n"}
+    assert [f.title for f in serious(report(tmp_path / "windows", windows, python="3.10"))] == [
+        "the wheel of jaxlib is for win_amd64"
+    ]
+
+
+def test_two_distributions_of_one_package(tmp_path: Path) -> None:
+    both = f"FROM python:3.10\nRUN pip install torch==2.9.1+rocm6.3 --extra-index-url {ROCM}\nRUN pip install tensorflow-rocm==2.12.0.560 tensorflow==2.12.0\n"
+    found = [f for f in serious(report(tmp_path / "a", {"Dockerfile": both})) if "same files" in f.title]
+    assert [(f.id, f.severity) for f in found] == [(MISMATCH, "warning")]
+    gone = both + "RUN pip uninstall -y tensorflow\n"
+    assert not any("same files" in f.title for f in serious(report(tmp_path / "b", {"Dockerfile": gone})))
+
+
+@pytest.mark.parametrize(("package", "wheels"), [
+    ("ctranslate2", "CUDA"), ("faster-whisper==1.2.1", "CUDA"), ("wyoming-faster-whisper", "CUDA"),
+])  # fmt: skip
+def test_a_package_that_has_no_wheels_for_amd(tmp_path: Path, package: str, wheels: str) -> None:
+    text = f"FROM {IMAGE}\nRUN pip install {package}\n"
+    found = serious(report(tmp_path / "a", {"Dockerfile": text}))
+    assert [(f.id, f.severity) for f in found] == [(MISMATCH, "warning")]
+    assert found[0].title.endswith(f"ctranslate2{', which' if 'whisper' in package else ''} has {wheels} wheels only")
+    built = text + "RUN pip install https://example.com/ctranslate2-4.7.1-cp310-cp310-linux_x86_64.whl\n"
+    assert said(report(tmp_path / "b", {"Dockerfile": built})) == []
+
+
+@pytest.mark.parametrize(("lines", "ids"), [
+    ("jax==0.11.2\nflax\n", [MISMATCH]), ("jax\njax-rocm7-plugin\n", []), ("jax\ntorch==2.9.1+rocm6.4\n", []), ("tensorflow\n", [MISMATCH]),
+])  # fmt: skip
+def test_a_framework_that_runs_on_the_cpu(tmp_path: Path, lines: str, ids: list[str]) -> None:
+    text = "--extra-index-url https://download.pytorch.org/whl/rocm6.4\n" + lines
+    assert [f.id for f in serious(report(tmp_path, {"requirements-rocm.txt": text}))] == ids
+
+
+def test_numpy_that_torchvision_brings(tmp_path: Path) -> None:
+    old = "https://download.pytorch.org/whl/rocm5.7"
+    text = "FROM ubuntu:22.04\nRUN python3.10 -m pip install torch==2.2.2+rocm5.7 torchvision==0.17.2+rocm5.7 {} --extra-index-url {}\n"
+    found = serious(report(tmp_path / "a", {"Dockerfile": text.format("", old)}))
+    assert [(f.id, f.severity, f.title) for f in found] == [
+        (MISMATCH, "warning", "torchvision takes NumPy 2, and torch 2.2.2 was built with NumPy 1")
+    ]
+    for n, more in enumerate(("'numpy<2'", "transformers==4.38.0")):
+        assert serious(report(tmp_path / f"b{n}", {"Dockerfile": text.format(more, old)})) == []
+    assert serious(report(tmp_path / "c", {"Dockerfile": text.format("", old).replace("--extra-index-url", "--index-url")})) == []
+
+
+@pytest.mark.parametrize(("package", "replaced"), [("whisperx", True), ("pyannote.audio", False), ("chatterbox-tts", True)])
+def test_what_requires_another_torch_than_the_image_has(tmp_path: Path, package: str, replaced: bool) -> None:
+    found = said(report(tmp_path, {"Dockerfile": f"FROM {IMAGE}\nRUN pip install {package}\n"}))
+    assert ((NOT_ROCM, "error", "Dockerfile:2") in found) is replaced
