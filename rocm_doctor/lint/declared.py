@@ -149,6 +149,7 @@ class ReadProblem(msgspec.Struct, frozen=True):
 
 UNKNOWN_LIST = "is not in the repository: what it installs is not known"
 OPEN_ARGUMENT = "is a build argument that is for other hardware by default, and the service gives it no value"
+UNREAD_INSTALLER = "installs what is not read"
 NO_LIST = "is included here and cannot be read"
 CHANGED = "is changed by a command before it is installed: what is left in it is not known"
 LIMITS = "is not in the repository: what it allows is not known"
@@ -161,7 +162,8 @@ class Environment(msgspec.Struct, frozen=True):
 
     `unresolved`: what could not be told from the files; it lowers the confidence of what is judged. `unsure`: what runs only
     under a condition that the files do not decide. `companions`: torchvision and torchaudio, as far as the repository asks for them. `managed`:
-    where pip installs into a Python that its system keeps for itself.
+    where pip installs into a Python that its system keeps for itself. `open_ends`: what it runs and no file says what that does, beside what is
+    judged.
     """
 
     name: str
@@ -181,6 +183,7 @@ class Environment(msgspec.Struct, frozen=True):
     unsure: tuple[Place, ...] = ()
     companions: tuple[str, ...] = ()
     managed: Place | None = None
+    open_ends: tuple[ReadProblem, ...] = ()
 
 
 class Target(msgspec.Struct, frozen=True):

@@ -29,7 +29,10 @@ def open_question(environments: Iterable[Environment], target: Target, matrix: M
         for one, state in last
         if one.purpose.kind == "amd" and one.sort not in ("job", "text") and not in_example(one)
     ]
-    unread = next((f"{one.name}: {p.message}" for one, state in meant if state is None for p in one.unresolved), "")
+    unread = next(
+        (f"{one.name}: {p.message}" for one, state in meant if state is None for p in (*one.unresolved, *one.open_ends)), ""
+    )
+    unread = unread or next(filter(None, (_of_others(one) for one, state in meant if state is None)), "")
     if any(state for one, state in last if one.sort != "text"):
         doubts = [_doubt(one, state[2], target, matrix) for one, state in meant if state]
         served = any(state and state[2].build == "rocm" for _, state in meant)
@@ -40,6 +43,15 @@ def open_question(environments: Iterable[Environment], target: Target, matrix: M
     return "" if built else f"nothing is known to bring code for {target.gpu}"
 
 
+def _of_others(one: Environment) -> str:
+    """A service for AMD whose image comes from elsewhere and does not say that it has ROCm."""
+    image = one.image.value if one.sort == "service" and one.image else ""
+    return f"{one.name}: what the image {image} holds is not known" if image and not _OF_AMD.search(image.lower()) else ""
+
+
+_OF_AMD = regex(r"rocm|amd|gfx\d|hip\b|radeon|vulkan")
+
+
 def _doubt(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> str:
     """What is not known of an environment for AMD with a ROCm torch; empty where it has code for the GPU."""
     wheels = (
@@ -48,6 +60,8 @@ def _doubt(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> st
     if torch.build in ("cuda", "cpu", "none"):
         return f"{one.name} brings no ROCm torch of its own"
     if unread := next((p.message for p in one.unresolved), ""):
+        return f"{one.name}: {unread}"
+    if unread := next((p.message for p in one.open_ends), ""):
         return f"{one.name}: {unread}"
     if stop := next((step.place for step in one.steps if step.opaque and step.gfx and not step.requirements), None):
         return f"{one.name}: line {stop.line} ends it for {target.gpu}"

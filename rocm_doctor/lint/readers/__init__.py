@@ -15,7 +15,7 @@ import msgspec
 
 from rocm_doctor.lint.declared import Environment, Repository
 from rocm_doctor.lint.environments.purpose import JUDGED, with_purpose
-from rocm_doctor.lint.readers import installed, policy, projects, standalone, unread
+from rocm_doctor.lint.readers import docker, installed, policy, projects, standalone, unread
 from rocm_doctor.lint.readers.files import Tree
 from rocm_doctor.lint.readers.shell import Build, Made
 
@@ -28,6 +28,7 @@ def read(root: Path, alone: str = "") -> Repository:
     rules = policy.read(tree)
     tree.exclude = rules.exclude
     listed = list(tree.listed())
+    listed += [("dockerfile", path) for path in docker.named_files(tree, listed)]
     vendored = _submodules(tree)
     found: list[Environment] = []
     used: set[str] = set()

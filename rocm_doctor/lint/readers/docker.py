@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -12,7 +12,7 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Container, Place, Setting
 from rocm_doctor.lint.readers import shell
-from rocm_doctor.lint.readers.files import joined
+from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 
 PROGRAMS = regex(r"docker|podman|nerdctl|buildah|\$\{?\w*(?:CONTAINER|DOCKER|PODMAN|ENGINE|RUNTIME)\w*\}?", re.I)
 """What starts a container, by its name or by a variable for it."""
@@ -112,6 +112,28 @@ def built(argv: list[str], context: shell.Context) -> Iterator[shell.Build]:
         file, folder = joined("", given["f"][-1]), ""  # called from the root
     if file and context.tree.is_file(file):
         yield shell.Build(file, folder, arguments, given.get("target", [""])[-1], given.get("t", [""])[-1])
+
+
+# A Dockerfile that a command or a workflow names, whatever it is called.
+_NAMED = regex(
+    r"\b(?:build|buildx|bud)\b(?:[^;&|\n]|\\\n){0,400}?(?:\s-f|--file)[ =]+[\"']?([\w./${}()-]+)"
+    r"|^[ \t-]*(?:file|dockerfile):[ \t]*[\"']?([\w./-]+)[\"']?[ \t]*$",
+    re.I | re.M,
+)
+_NAMING = ("workflow", "shell", "make", "readme", "compose")
+
+
+def named_files(tree: Tree, listed: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """The Dockerfiles that are known by a command that builds them only."""
+    known = {path for _, path in listed}
+    for kind, path in listed:
+        text = (tree.text(path, wanted=False) or "") if kind in _NAMING else ""
+        for name in (m[1] or m[2] for m in _NAMED.finditer(text) if "docker" in text or "podman" in text or "build" in text):
+            for folder in ("", folder_of(path)):
+                file = joined(folder, name)
+                if file and file not in known and not file.endswith((".yml", ".yaml", ".toml", ".json")) and tree.is_file(file):
+                    known.add(file)
+                    yield file
 
 
 _MAKES = regex(r"\bcmake\b|\bmake\b|bdist_wheel|pip3? wheel|-m build\b")

@@ -14,12 +14,12 @@ from typing import NamedTuple
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Setting
 from rocm_doctor.lint.environments.words import named
-from rocm_doctor.lint.readers import bash, script, shell, venvs
+from rocm_doctor.lint.readers import bash, script, shell, starts, venvs
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
 from rocm_doctor.lint.readers.image_python import kept_by_system, named_python
 from rocm_doctor.lint.readers.shell import Build, Used
 
-_INSTRUCTION = regex(r"\s*(FROM|ARG|ENV|RUN|COPY|ADD|SHELL|WORKDIR)\s+(.*)", re.I | re.S)
+_INSTRUCTION = regex(r"\s*(FROM|ARG|ENV|RUN|COPY|ADD|SHELL|WORKDIR|CMD|ENTRYPOINT)\s+(.*)", re.I | re.S)
 _FROM = regex(r"(?:--\S+\s+)*(\S+)(?:\s+as\s+(\S+))?", re.I)
 _HEREDOC = regex(r"<<-?\s*[\"']?(\w+)[\"']?")
 _ARGUMENT = regex(r"^[ \t]*ARG[ \t]+(\w+)", re.M | re.I)
@@ -91,6 +91,7 @@ def _built(
     image = _run_stage(stage, by_name, context, found, ())
     place = image.place
     text = _text(stage, by_name)
+    options = starts.started(_chain(stage, by_name), context, found)
     unresolved = (
         (ReadProblem(place, f"the base image {image.value} is set by a build argument without a default"),)
         if "$" in image.value
@@ -112,17 +113,24 @@ def _built(
             bash.filled(text, {name: value for name, value in context.names.items() if "PY" in name}), image, stage.place
         ),
         managed=kept_by_system(text, image, found.steps),
+        config=options,
+        open_ends=tuple(found.open_ends),
     )
     return made, found.used
 
 
 def _text(stage: Stage, by_name: dict[str, Stage]) -> str:
     """The commands and variables of a stage and of those below it."""
+    return " ".join(words for one in _chain(stage, by_name) for verb, words, _ in one if verb in ("RUN", "ENV", "ARG"))
+
+
+def _chain(stage: Stage, by_name: dict[str, Stage]) -> list[list[tuple[str, str, Place]]]:
+    """The instructions of a stage, and of each below it."""
     chain, below = [stage], by_name.get(stage.base.lower())
     while below is not None and below not in chain:
         chain.append(below)
         below = by_name.get(below.base.lower())
-    return " ".join(words for one in chain for verb, words, _ in one.instructions if verb in ("RUN", "ENV", "ARG"))
+    return [one.instructions for one in chain]
 
 
 def _run_stage(

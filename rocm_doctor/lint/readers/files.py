@@ -52,6 +52,10 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("readme", "/*install*.md"),
     ("readme", "/*amd*.md"),
     ("readme", "/*rocm*.md"),
+    ("readme", "*docs/*index.md"),
+    ("readme", "/*setup*.md"),
+    ("readme", "/*quick*start*.md"),
+    ("readme", "/*getting*started*.md"),
     ("readme", "/readme*.rst"),
     ("readme", "/install*.rst"),
     ("notebook", "/*.ipynb"),
@@ -121,6 +125,9 @@ _CONFIG_WORDS = (
 
 
 _SHEBANG = re.compile(rb"#!\s*\S*(?:/|env )(?:ba|z|da)?sh\b")
+_FROM = re.compile(rb"(?:[ \t]*(?:#[^\n]*|ARG [^\n]*)?\r?\n)*FROM [^\s]+(?: +AS +[\w.-]+)?[ \t]*(?:\r?\n|$)", re.I)
+_HEAD = 4096
+"""Bytes of a file without an extension that say what it is."""
 
 
 class Tree:
@@ -140,22 +147,23 @@ class Tree:
             if count >= MAX_FILES:
                 self.problems.append(ReadProblem(Place(path, 0), f"more than {MAX_FILES} files; the rest was not looked at"))
                 return
-            kind = kind_of(path) or ("shell" if self._is_script(path) else None)
+            kind = kind_of(path) or self._by_content(path)
             if kind and not any(fits(path, glob) for glob in self.exclude) and not (kind in _CONFIGS and self._is_data(path)):
                 yield kind, path
 
-    def _is_script(self, path: str) -> bool:
-        """True if a file without an extension begins as a shell script does."""
+    def _by_content(self, path: str) -> str | None:
+        """The kind of a file without an extension, by how it begins: a shell script, a Dockerfile; None for any other."""
         if "." in path.rsplit("/", 1)[-1]:
-            return False
+            return None
         try:
             real = self.root / path
             if not stat.S_ISREG(real.lstat().st_mode):
-                return False
+                return None
             with real.open("rb") as file:
-                return _SHEBANG.match(file.read(64)) is not None
+                head = file.read(_HEAD)
         except OSError:
-            return False
+            return None
+        return "shell" if _SHEBANG.match(head) else "dockerfile" if _FROM.match(head) and b"\0" not in head else None
 
     def _is_data(self, path: str) -> bool:
         """True if a YAML, JSON or TOML file is larger than any training configuration."""

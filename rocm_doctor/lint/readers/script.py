@@ -12,7 +12,7 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import REPLACED_BLAS, UNKNOWN_LIST, Index, Place, ReadProblem, Setting, Step
 from rocm_doctor.lint.environments.branches import runs, targets
-from rocm_doctor.lint.readers import bash, docker, rewritten, shell, venvs
+from rocm_doctor.lint.readers import bash, docker, rewritten, shell, unfollowed, venvs
 from rocm_doctor.lint.readers.installs import install
 from rocm_doctor.lint.readers.shell import places_of
 
@@ -24,7 +24,7 @@ _PREFIXES = frozenset(("sudo", "-E", "exec", "time", "nice", "env", "srun", "cal
 _SPEAKS = regex(
     r"\bpip3?\b|\buv\b|venv|virtualenv|\.sh\b|requirements|existing_torch|conda|mamba|poetry|pdm|docker|podman|nerdctl|HSA_|HIP_|ROCM|ROCR|PYTORCH|TORCH|GPU|AMD|NCCL|RCCL|BNB_|FLASH|TRITON"
     r"|MIOPEN|rocblas|AITER|VLLM|PIP_|UV_|pytorch|gfx\d|rocm|amdgpu|OMP_|CUDA"
-    r"|--(?:mixed_precision|use_8bit_adam|load_in_[48]bit|bf16|optim|attn_implementation|quantization_bit|torch_compile)"
+    r"|install\w*\.py|\|\s*(?:ba|z)?sh\b|--(?:device|use-cpu|cpu|mixed_precision|use_8bit_adam|load_in_[48]bit|bf16|optim|attn_implementation|quantization_bit|torch_compile)"
 )
 _CHANGES = regex(r"\b(?:pip|uv|conda|mamba|poetry|pdm|docker|podman|nerdctl|set|setx)\b|\$env:|^\w+=", re.I)
 # Variables whose value is a command or the options of one: launchers of web interfaces take their torch from them.
@@ -146,6 +146,8 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
         argv = _without_prefixes(argv[1:])
     if not argv:
         return
+    if unread := unfollowed.installer(argv, place, context):
+        found.open_ends.append(unread)
     if system := _SYSTEM_ROCM.search(" ".join(argv)):
         found.steps.append(Step("system", place, indexes=(Index(system[0], "system", place),)))
     found.variables.extend(Setting(m[1], m[2].strip("\"'"), place) for word in argv if (m := _DEFINED.fullmatch(word)))

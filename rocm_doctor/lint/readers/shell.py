@@ -62,7 +62,7 @@ class Script(NamedTuple):
     images that it builds.
 
     `unsure`: places of what is in a branch that may not run. `options`: those of the trainings that it starts. `pythons`: those of
-    the environments that it makes.
+    the environments that it makes. `open_ends`: what it runs that is not read.
     """
 
     variables: list[Setting]
@@ -74,6 +74,7 @@ class Script(NamedTuple):
     options: list[Setting]
     builds: list[Build]
     pythons: list[Setting]
+    open_ends: list[ReadProblem]
 
 
 def places_of(steps: Iterable[Step]) -> list[Place]:
@@ -132,7 +133,7 @@ def checkout(tree: Tree, folder: str, names: dict[str, str], kind: Kind = "amd")
 
 def new(variables: Iterable[Setting] = ()) -> Script:
     """A script that has done nothing yet, with the variables that it is given."""
-    return Script([*variables], [], [], [], [], [], [], [], [])
+    return Script([*variables], [], [], [], [], [], [], [], [], [])
 
 
 def commands(file: str, text: str, first: int = 1) -> Iterator[tuple[Place, str]]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from rocm_doctor import versions
 from rocm_doctor.binaries.targets import covers
-from rocm_doctor.lint.declared import Container, Environment, Place, Target
+from rocm_doctor.lint.declared import Container, Environment, Place, Setting, Target
 from rocm_doctor.lint.rules.built_for import lists, targets_of
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.torch_state import image_facts, image_parts, last_state, of_image, system_rocm
@@ -233,3 +233,35 @@ def _devices(environment: Environment, target: Target, matrix: Matrix, container
 
 def _found(environment: Environment, target: Target, matrix: Matrix, container: Container, **fields: Any) -> Finding:
     return found(matrix, "access.container", environment, target, [container.place], sources=(_DEVICES,), **fields)
+
+
+def on_cpu(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """An image for AMD whose start keeps its program on the CPU, or a variable that hides every GPU."""
+    if environment.purpose.kind != "amd" or environment.sort != "image":
+        return
+    for setting in environment.config:
+        if setting.name in ("use_cpu", "device", "cpu"):
+            said = f"--{setting.name.replace('_', '-')}{'' if setting.value == 'true' else ' ' + setting.value}"
+            yield _hides(environment, target, matrix, setting, f"{said} keeps the program on the CPU", f"Leave {said} out.")
+    for setting in environment.variables:
+        if setting.name in _VISIBLE and setting.value.strip() == "-1":
+            title = f"{setting.name}=-1 hides every GPU"
+            yield _hides(environment, target, matrix, setting, title, f"Leave {setting.name} out.")
+
+
+_VISIBLE = frozenset(("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"))
+
+
+def _hides(environment: Environment, target: Target, matrix: Matrix, setting: Setting, title: str, advice: str) -> Finding:
+    return found(
+        matrix,
+        "access.visible-devices",
+        environment,
+        target,
+        [setting.place],
+        row="",
+        severity="warning",
+        title=title,
+        cause="The environment is for AMD GPUs, and nothing that it starts so uses one.",
+        advice=advice,
+    )

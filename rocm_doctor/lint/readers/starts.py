@@ -1,0 +1,75 @@
+"""What a container does when it starts."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Sequence
+
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.lint.declared import UNKNOWN_LIST, Place, ReadProblem, Setting
+from rocm_doctor.lint.readers import script, shell
+
+
+def started(
+    chain: Sequence[Sequence[tuple[str, str, Place]]], context: shell.Context, found: shell.Script
+) -> tuple[Setting, ...]:
+    """Add what a container does when it starts, as what may run: its caller may give another command. `chain`: the instructions of a
+    stage and of those below it. Returns the options that keep what it runs on the CPU.
+    """
+    words, place = _command(chain)
+    if place is None or not words:
+        return ()
+    text = " ".join(w for one in chain for verb, w, _ in one if verb in ("RUN", "COPY", "ADD"))
+    at = shell.new()
+    if (name := _script(words)) and not context.tree.is_file(context.path(name) or "/"):
+        made = re.search(rf"(?:>|<<|tee)[^\n]*{re.escape(name.rsplit('/', 1)[-1])}", text)
+        if not made and _RUNS.search(name):
+            found.open_ends.append(ReadProblem(place, f"{name} {UNKNOWN_LIST}"))
+        return ()
+    script.read(words, place, context, at)
+    found.open_ends.extend((*at.problems, *at.open_ends))
+    found.used.extend(
+        file._replace(at=file.at + len(found.steps), sure=False)
+        for file in at.used
+        if file.path.endswith((".toml", ".py", ".yml", ".yaml"))
+    )
+    found.steps.extend(at.steps)
+    found.unsure.extend((*at.unsure, *shell.places_of(at.steps)))
+    doubtful = {(p.file, p.line) for p in at.unsure}
+    return tuple(s for s in at.options if _on_cpu(s) and (s.place.file, s.place.line) not in doubtful)
+
+
+_RUNS = regex(r"install|setup|start|launch|run|entry|init|webui", re.I)
+
+
+def _script(words: str) -> str:
+    """The shell script that a start command runs; empty where it runs something else."""
+    argv = words.split()
+    argv = argv[1:] if argv and argv[0].rsplit("/", 1)[-1] in ("bash", "sh") else argv
+    return argv[0] if argv and argv[0].endswith((".sh", ".bash")) and "$" not in argv[0] else ""
+
+
+def _command(chain: Sequence[Sequence[tuple[str, str, Place]]]) -> tuple[str, Place | None]:
+    """The entry point with its arguments, as a command line: the last of each."""
+    last = {
+        verb: (_words(words), place) for one in reversed(chain) for verb, words, place in one if verb in ("CMD", "ENTRYPOINT")
+    }
+    entry, command = last.get("ENTRYPOINT"), last.get("CMD")
+    if entry is None or not entry[0]:
+        return command or ("", None)
+    return " ".join(filter(None, (entry[0], command[0] if command else ""))), entry[1]
+
+
+def _words(text: str) -> str:
+    try:
+        words = json.loads(text)
+    except ValueError:
+        return text
+    return shlex.join(map(str, words)) if isinstance(words, list) else text
+
+
+def _on_cpu(one: Setting) -> bool:
+    """True for an option that keeps a program of those that use a GPU on the CPU."""
+    return (one.name, one.value.lower()) in (("use_cpu", "all"), ("use_cpu", "true"), ("device", "cpu"), ("cpu", "true"))
