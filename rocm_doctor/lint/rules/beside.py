@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from rocm_doctor.lint.declared import Environment, Requirement, Target
+from rocm_doctor.lint.environments.words import words_of
 from rocm_doctor.lint.rules.companions import own_or_asked
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import applies, tagged, tags_of
@@ -59,12 +60,14 @@ def same_files(environment: Environment, target: Target, matrix: Matrix) -> Iter
             )
 
 
+_SYSTEMS = frozenset(("win", "windows", "win32", "win64", "mac", "macos", "osx", "darwin"))
 _TAGS = "https://packaging.python.org/en/latest/specifications/platform-compatibility-tags"
 
 
 def other_wheels(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """A wheel that is named by its address and that pip refuses: it is for another Python, or for another system."""
     there = msgspec.structs.replace(target, python=own_or_asked(environment, target))
+    elsewhere = bool(set(words_of(environment.place.file.rsplit("/", 1)[-1])) & _SYSTEMS)
     for step in environment.steps:
         asked = [r for r in step.requirements if applies(r.marker, there)]
         fit = {r.name for r in asked if tagged(r.url, there)}
@@ -73,6 +76,8 @@ def other_wheels(environment: Environment, target: Target, matrix: Matrix) -> It
             if r.name in fit or r.marker:
                 continue
             other_system = tagged(r.url, msgspec.structs.replace(there, python="")) is False
+            if other_system and elsewhere:
+                continue
             named = f"for {system}" if other_system else f"for CPython {python[2:3]}.{python[3:]}"
             yield found(
                 matrix,
