@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,11 +21,12 @@ from rocm_doctor.probes.python import env
 from rocm_doctor.probes.read.result import Artifacts
 from rocm_doctor.redaction import hints as hints_module
 from rocm_doctor.redaction import redactor as redactor_module
+from rocm_doctor.redaction import unknown as unknown_module
 from rocm_doctor.redaction.find import by_structure, every_rule
 from rocm_doctor.redaction.hints import Hints
 from rocm_doctor.redaction.known import anonymous, distinctive, domain_of
 from rocm_doctor.redaction.redactor import Redactor
-from rocm_doctor.redaction.shared import redact_artifacts, redact_report, redact_snapshot
+from rocm_doctor.redaction.shared import having_read, redact_artifacts, redact_report, redact_snapshot
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 
 CAPTURES = Path(__file__).resolve().parents[2] / "shared" / "corpus" / "captures"
@@ -461,4 +464,35 @@ def test_hints_are_found_as_by_a_search_for_each(text: str, piece: int, monkeypa
     longest: dict[int, str] = {}
     for hint in sorted(hints, key=len):
         longest |= {at: hint for at in _occurrences(hint, low) if low[at - 1 : at + 1] != "\\\\"}
-    assert list(Hints(hints).places(low)) == sorted(longest.items()) != []
+    ruled = {at for run in re.finditer(r"(.)\1{7,}", low) for at in range(run.start() + 1, run.end())}
+    found = list(Hints(hints).places(low))
+    assert [one for one in found if one[0] not in ruled] == sorted(one for one in longest.items() if one[0] not in ruled) != []
+
+
+@pytest.mark.parametrize("sign", ["/", "~", "\\", "---"])
+def test_of_a_ruler_only_the_ends_are_places(sign: str) -> None:
+    places = list(Hints([sign, "home"]).places(f"x {sign * 50_000}home"))
+    assert len(places) <= 8
+    assert (places[0][0], places[-1][1]) == (2, "home")
+
+
+def test_a_path_behind_a_ruler_is_found() -> None:
+    assert Redactor().text("/" * 40 + "home/wombex/run") == "/" * 40 + "home/<user-1>/run"
+
+
+def test_texts_of_one_report_share_the_unknown_words_that_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small ones are read whole whatever the others hold."""
+    monkeypatch.setattr(unknown_module, "_BLOCK", 5_000)
+    monkeypatch.setattr(redactor_module, "MOST_STRANGE", 8_000)
+    letters = random.Random(3)
+
+    def noise() -> str:
+        return "\n".join("".join(letters.choices("abcdefghijklmnopqrstuvwxyz", k=9)) for _ in range(6_700))
+
+    small, *large = [
+        Artifact(name, "log", text) for name, text in (("a", "ssh wombex@eiderbox"), *((str(n), noise()) for n in range(4)))
+    ]
+    redactor = having_read([*large, small])
+    withheld = [redactor.withheld[one.name] for one in large]
+    assert withheld == sorted(set(withheld), reverse=True)
+    assert redactor.replace(small.text) == "ssh <user-1>@<host-1>"

@@ -6,12 +6,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.bounded.texts import lower
 from rocm_doctor.redaction import addresses, machines, people
 from rocm_doctor.redaction.known import anonymous, distinctive
 from rocm_doctor.redaction.rules import Found, Pattern, Rule, RuleSet
+
+if TYPE_CHECKING:
+    from rocm_doctor.redaction.unknown import Words
 
 PSEUDONYM = regex(
     r"<(?:user|host|home|email|token|uuid|serial|ip|mac|container|account|group|bucket|network|phone|place|name)[- ]\d+>"
@@ -82,10 +86,10 @@ _MARKED = regex(r"[:@/\n(-]|\d{2} \d{2}|\.[^.]*\.|[0-9a-f]{64}|UUID=")
 """What every search but that of the rules needs: columns a second line, paths a slash, addresses and ids their signs."""
 
 
-def searches(text: str, found: Sequence[Found], words: set[str]) -> Iterator[Iterator[Found]]:
+def searches(text: str, found: Sequence[Found], words: Words) -> Iterator[Iterator[Found]]:
     """One search behind the other over the whole of `text`, each nearly in its order; places overlap as they may.
 
-    `found` is what the caller took from the searches so far: the last one leaves those places alone. `words` are the runs of the text.
+    `found` is what the caller took from the searches so far: the last one leaves those places alone.
     """
     from rocm_doctor.redaction import unknown
 

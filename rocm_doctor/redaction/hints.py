@@ -16,6 +16,9 @@ _MARGIN = 64
 """Characters by which a hint may begin before the letters that it is known by, and more."""
 _FEW = 40
 """Hints that are searched for one by one: more are faster found word by word."""
+_LONG_RUN = 8
+"""Times that a sign is repeated in a line that is drawn, or in a flood: within it, nothing begins."""
+_RUN = regex(r"(?s)(.)\1*")
 _REMEMBERED = 100_000
 """Distinct words."""
 
@@ -75,6 +78,8 @@ class Hints:
             while at >= 0:
                 if low[at - 1 : at + 1] != "\\\\" and len(hint) > len(found.get(at, "")):
                     found[at] = hint
+                if low.startswith(hint * _LONG_RUN, at):  # of a ruler its ends
+                    at = max(at, _RUN.match(low, at, stop).end() - len(hint) - 1)  # type: ignore[union-attr]
                 at = low.find(hint, at + 1, stop)
 
     def _by_words(self, low: str, begin: int, end: int, found: dict[int, str]) -> None:

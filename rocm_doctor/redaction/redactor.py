@@ -21,7 +21,7 @@ from rocm_doctor.redaction.find import NAMES, PSEUDONYM, Search, searches
 from rocm_doctor.redaction.known import anonymous, distinctive, domain_of
 from rocm_doctor.redaction.pseudonyms import IDS, Pseudonyms
 from rocm_doctor.redaction.rules import Found
-from rocm_doctor.redaction.unknown import readable
+from rocm_doctor.redaction.unknown import MOST_STRANGE, readable
 from rocm_doctor.redaction.vocabulary import is_known
 
 PLACES = 200_000
@@ -84,7 +84,7 @@ class Redactor:
         self._searched: dict[str, _Searched] = {}
         self._met: set[tuple[str, str, bool]] = set()
         self._paid: set[tuple[str, str]] = set()
-        self._left = PLACES
+        self.refill()
         self.withheld: dict[str, int] = {}
         """The artifacts that are withheld from some line on, and that line."""
         self._first: dict[str, tuple[str, str]] = {}
@@ -154,6 +154,7 @@ class Redactor:
     def refill(self) -> None:
         """Allow as many places again, for another piece of work."""
         self._left = PLACES
+        self._strange: float = MOST_STRANGE
 
     def _in(self, text: str) -> _Searched:
         """What the structure of `text` gives away, without what identifies no one. Texts are learnt from and changed: kept."""
@@ -162,9 +163,12 @@ class Redactor:
         return self._searched[text]
 
     def _look(self, text: str) -> _Searched:
-        """Beyond the places that are allowed, the text is cut where half of them are found: other searches have theirs to find."""
+        """Beyond the places that are allowed, the text is cut where half of them are found: other searches have theirs to find.
+        Of the unknown words that are allowed, a text may use half of what others left."""
         found: list[Found] = []
-        words, end = readable(text)
+        words = readable(text, self._strange / 2)
+        self._strange -= words.strange
+        end = words.end
         text = text[:end]
         for search in searches(text, found, words):
             for one in search:

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
+from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction import technical
@@ -22,6 +23,7 @@ from rocm_doctor.redaction.known import anonymous, distinctive, field_words, is_
 from rocm_doctor.redaction.rules import Found
 from rocm_doctor.redaction.vocabulary import (
     FIELD,
+    LONGEST,
     MOST,
     MOST_MISTAKES,
     RUN,
@@ -36,16 +38,18 @@ from rocm_doctor.redaction.vocabulary import (
 _JOINTS = "-_./\\@:="
 
 
-def unknown(text: str, found: Sequence[Found], words: set[str]) -> Iterator[Found]:
-    """The words of `text` that are not known, without those of the places that were found already. `words`: its runs."""
+def unknown(text: str, found: Sequence[Found], words: Words) -> Iterator[Found]:
+    """The words of `text` that are not known, without those of the places that were found already."""
     taken = _Taken(found)
-    places = (_words(text, words), _hosts(text), unknown_compounds(text), _in_sentences(text, words), _folders(text))
+    places = (_words(text, words), _hosts(text), unknown_compounds(text), _in_sentences(text, words.runs), _folders(text))
     for start, end, kind in chain.from_iterable(places):
         if (text[end : end + 1] == "<" and PSEUDONYM.match(text, end)) or (
             text[max(0, start - 1) : start] == "<" and PSEUDONYM.match(text, start - 1)
         ):
             continue  # `enx<mac-1>`, `<host-10>`
-        if not taken.at(start, end) and (kind in ("host", "account") or not technical.is_around(text, start, end)):
+        if not taken.at(start, end) and (
+            kind in ("host", "account") or end - start > LONGEST or not technical.is_around(text, start, end)
+        ):
             yield Found(
                 *(_whole_host(text, start, end) if kind == "word" else (start, end)),
                 kind if kind in ("host", "account") else "name",
@@ -57,36 +61,52 @@ _NUMBER_OF_A_PART = regex(r"[A-Z]{1,3}\d{5,8}")
 """What is one behind a label may stand in a serial number, too."""
 
 
-_TOO_MANY = 40_000
-"""Distinct words that no list knows. Replacing half as many is more than one report may cost."""
+MOST_STRANGE = 80_000
+"""Distinct words that no list knows, in the long texts of one report. Replacing a quarter as many is more than one may cost."""
 _STRANGE = {True: 1.0, False: 0.25}
 """What an unknown word counts by whether it is all letters: a long log numbers its requests."""
 _BLOCK = 1 << 18
 _GAP = regex(r"[\W_]")
 
 
-def readable(text: str) -> tuple[set[str], int]:
-    """The runs of a text, and where it ends that is worth a search: what follows tens of thousands of unknown words is not."""
+class Words(NamedTuple):
+    """The runs of a text: `runs` are all, `held` says who knows those that the field does not."""
+
+    runs: set[str]
+    held: dict[str, int]
+    end: int
+    """Where the text ends that is worth a search: what follows tens of thousands of unknown words is not."""
+    strange: float
+    """What the unknown ones count, in a long text."""
+
+
+def readable(text: str, most: float) -> Words:
+    """The words of a text, up to where the unknown ones of a long text count more than `most`."""
     found: set[str] = set()
+    held: dict[str, int] = {}
     strange, begin = 0.0, 0
     while begin < len(text):
         gap = _GAP.search(text, begin + _BLOCK)
         end = gap.start() if gap else len(text)
         new = runs(text, begin, end) - found
         found |= new
-        strange += sum(_STRANGE[run.isalpha()] for run in new if not known_to(run)) if len(text) > _BLOCK else 0
-        if strange > _TOO_MANY:
-            return found, text.rfind("\n", 0, end) + 1
+        less = {run: known for run in new if (known := known_to(run)) < FIELD}
+        held |= less
+        if len(text) > _BLOCK:
+            strange += sum(_STRANGE[run.isalpha()] for run, known in less.items() if not known)
+        if strange > most:
+            return Words(found, held, text.rfind("\n", 0, end) + 1, strange)
         begin = end
-    return found, len(text)
+    return Words(found, held, len(text), strange)
 
 
 Place = tuple[int, int, str]
 
 
-def _words(text: str, words: set[str]) -> Iterator[Place]:
-    known = {word: held for word in words if (held := known_to(word)) < FIELD}
-    known |= {word: SPOKEN for word, held in known.items() if not held and word[0].isupper() and is_derived(word)}
+def _words(text: str, words: Words) -> Iterator[Place]:
+    known = words.held | {
+        word: SPOKEN for word, held in words.held.items() if not held and word[0].isupper() and is_derived(word)
+    }
     strange = [word for word, held in known.items() if not held and word.islower()]
     if len(strange) < MOST_MISTAKES:
         known |= {word: SPOKEN for word in strange if is_variant(word) or is_misspelt(word)}

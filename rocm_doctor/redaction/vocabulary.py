@@ -42,6 +42,10 @@ def is_known(run: str, joined: bool = False) -> bool:
 
 
 SPOKEN, FIELD = 1, 2
+LONGEST = 300
+"""Letters and digits of a run that may be known: a longer one is encoded data."""
+_MOST_PARTS = 16
+"""Parts of a run that may be the name of a function or a class."""
 
 
 @lru_cache(MOST)
@@ -49,10 +53,14 @@ def known_to(run: str) -> int:
     """Who knows all words of a run: the field, languages alone, or no one (0)."""
     if run.isdigit() or (not run.isascii() and _OTHER_SCRIPT.search(run)):
         return FIELD
+    if len(run) > LONGEST:
+        return 0
     whole = _word_of(run.casefold())
     if whole == FIELD or SHAPE.fullmatch(run):
         return FIELD
     parts = pieces(run)
+    if len(parts) > _MOST_PARTS:
+        return whole
     if len(parts) == 1:
         return FIELD if not whole and _is_joint(run.casefold()) else whole
     if not run.islower() and (_is_class(parts) or _is_function(parts)):
