@@ -298,7 +298,7 @@ def test_more_names_than_are_replaced_are_withheld_and_that_is_said(tmp_path: Pa
 
 def test_what_follows_more_unknown_words_than_are_replaced_is_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random words are not searched to their end: each would cost a look at what is around it."""
-    monkeypatch.setattr(unknown_module, "_TOO_MANY", 100)
+    monkeypatch.setattr(redactor_module, "MOST_STRANGE", 200)
     monkeypatch.setattr(unknown_module, "_BLOCK", 1_000)
     letters = "bcdfghjklm"
     words = ["qx" + "".join(letters[int(digit)] for digit in f"{n:04}") for n in range(2_000)]

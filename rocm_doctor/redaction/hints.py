@@ -57,10 +57,10 @@ class Hints:
             if new := words - self._words:
                 self._look_at(new)
             words &= self._of_word.keys()
-            hints = {hint for word in words for _, hint in self._of_word[word]} if len(words) < _FEW else ()
-            if words and not 0 < len(hints) < _FEW:
+            hints = {hint for word in words for _, hint in self._of_word[word]}
+            if len(hints) > _FEW:
                 self._by_words(low, begin, end, found)
-                hints = ()
+                hints = set()
             self._one_by_one((*others, *hints), low, begin, end, found)
             ordered = sorted(found.items())
             found = {}

@@ -28,7 +28,7 @@ PLACES = 200_000
 """Places that one bundle or report may have to redact: 4 s. The log of a job on 16 nodes names a host in each of 150,000 lines."""
 _NEW = 4
 """Places that a secret costs where it is met for the first time."""
-_UNKNOWN = 12
+_UNKNOWN = 20
 """Places that a word costs which no list knows: what is around it is looked at."""
 WITHHELD = f"[withheld from here on: more than {PLACES:,} names, addresses and secrets]"
 _DISORDER = 1_000

@@ -62,8 +62,8 @@ _NUMBER_OF_A_PART = regex(r"[A-Z]{1,3}\d{5,8}")
 
 
 MOST_STRANGE = 80_000
-"""Distinct words that no list knows, in the long texts of one report. Replacing a quarter as many is more than one may cost."""
-_STRANGE = {True: 1.0, False: 0.25}
+"""Distinct words that no list knows, in the long texts of one report. Replacing an eighth as many is all that one may cost."""
+_STRANGE = {True: 1.0, False: 0.4}
 """What an unknown word counts by whether it is all letters: a long log numbers its requests."""
 _BLOCK = 1 << 18
 _GAP = regex(r"[\W_]")
