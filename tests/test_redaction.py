@@ -490,7 +490,7 @@ def test_texts_of_one_report_share_the_unknown_words_that_are_read(monkeypatch: 
         return "\n".join("".join(letters.choices("abcdefghijklmnopqrstuvwxyz", k=9)) for _ in range(6_700))
 
     small, *large = [
-        Artifact(name, "log", text) for name, text in (("a", "ssh wombex@eiderbox"), *((str(n), noise()) for n in range(4)))
+        Artifact(name, "paste", text) for name, text in (("a", "ssh wombex@eiderbox"), *((str(n), noise()) for n in range(4)))
     ]
     redactor = having_read([*large, small])
     withheld = [redactor.withheld[one.name] for one in large]
