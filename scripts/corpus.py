@@ -16,7 +16,8 @@ import argparse
 import hashlib
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -75,9 +76,10 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         return self.confirmed and not self.rows_saw_it and int(hashlib.sha256(self.thread.encode()).hexdigest(), 16) % 3 == 0
 
 
-def load(folder: Path = REPORTS) -> list[Entry]:
+@cache
+def load(folder: Path = REPORTS) -> tuple[Entry, ...]:
     """Every report, real ones first, each kind by file and place. Raises ValueError naming the file of one that is malformed."""
-    return [entry for kind in KINDS for path in sorted((folder / kind).glob("*.yaml")) for entry in read(path)]
+    return tuple(entry for kind in KINDS for path in sorted((folder / kind).glob("*.yaml")) for entry in read(path))
 
 
 def read(path: Path) -> Iterator[Entry]:
@@ -89,7 +91,7 @@ def read(path: Path) -> Iterator[Entry]:
                 raise ValueError(f"{path}: report {number}: {exc}") from None
 
 
-def faults(entries: list[Entry], labels: set[str]) -> Iterator[str]:
+def faults(entries: Sequence[Entry], labels: set[str]) -> Iterator[str]:
     """What is wrong with the corpus, a line each."""
     seen: Counter[str] = Counter(e.id for e in entries)
     threads = Counter(e.thread for e in entries if e.thread)

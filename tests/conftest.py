@@ -15,12 +15,25 @@ from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 from recorded import enforced
 
+from rocm_doctor.redaction import redactor
+
 # An image may forbid bytecode. Here each of three hundred children would then compile the package again, and each worker the tests.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# Each child that imports NumPy would else wait in a thread for every core.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # As the command line has it: a worker holds six thousand tests, which the collector need not look through.
 gc.set_threshold(50_000, 20, 50)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The same examples everywhere: Hypothesis would put the constants of all loaded modules into them, after seconds of parsing for each
+    worker, and the examples would depend on which tests it had before. Its plugin begins with that after the collection."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(providers, "_get_local_constants", lambda: Constants(), raising=False)
+    config.add_cleanup(patch.undo)
 
 
 def pytest_collection_finish() -> None:
@@ -43,11 +56,10 @@ def _vocabulary() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _same_examples_everywhere() -> Iterator[None]:
-    """Hypothesis would put the constants of all loaded modules into its examples: two seconds of parsing for each worker, and examples that
-    depend on which tests it had before."""
+def _a_machine_without_names() -> Iterator[None]:
+    """Nobody's host, user or home: the names of whoever runs the tests would get the first pseudonyms."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(providers, "_get_local_constants", lambda: Constants(), raising=False)
+        patch.setattr(redactor, "this_machine", lambda: ("", "", ""))
         yield
 
 

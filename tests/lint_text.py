@@ -11,6 +11,7 @@ from rocm_doctor.lint.judge import lint
 from rocm_doctor.matrix import load
 from rocm_doctor.model import Finding, Report
 
+MATRIX = load()
 TODAY = datetime.date(2026, 11, 21)
 
 
@@ -47,7 +48,7 @@ def report(
 ) -> Report:
     """The report for one target; `declared`: the repository itself names it."""
     target = Target("t", gpu, rocm, python=python, os=os, place=Place("rocm-doctor.yaml", 1) if declared else None)
-    return lint(repository(root, files), [target], load(), name="repository x", today=TODAY)
+    return lint(repository(root, files), [target], MATRIX, name="repository x", today=TODAY)
 
 
 def serious(found: Report) -> list[Finding]:

@@ -27,19 +27,23 @@ def additions(patch: str) -> dict[str, list[str]]:
     return out
 
 
-def patched(patch: str, folder: Path) -> Matrix:
-    """The matrix with the lines added at the end of their files; it must still be clean."""
-    root = Path(shutil.copytree(ROOT / "compat_matrix", folder / "compat_matrix"))
-    for name, lines in additions(patch).items():
-        if name.startswith("compat_matrix/"):
-            path = folder / name
-            before = path.read_text(encoding="utf-8") if path.is_file() else ""
-            path.write_text(before + "\n".join(lines) + "\n", encoding="utf-8")
+PATCHES = ("gpu.patch", "torch.patch", "library.patch", "signature.patch")
+
+
+@pytest.fixture(scope="module")
+def matrix(tmp_path_factory: pytest.TempPathFactory) -> Matrix:
+    """The matrix with the lines of the patches added at the end of their files; it must still be clean."""
+    folder: Path = tmp_path_factory.mktemp("patched")
+    root = Path(shutil.copytree(ROOT / "compat_matrix", folder / "compat_matrix", ignore=shutil.ignore_patterns("reports")))
+    for name, lines in (found for patch in PATCHES for found in additions(patch).items()):
+        path = folder / name
+        before = path.read_text(encoding="utf-8") if path.is_file() else ""
+        path.write_text(before + "\n".join(lines) + "\n", encoding="utf-8")
     assert [str(p) for p in lint(root, datetime.date.today()) if p.level == "error"] == []
     return load(root)
 
 
-@pytest.mark.parametrize("patch", ["gpu.patch", "torch.patch", "library.patch", "signature.patch"])
+@pytest.mark.parametrize("patch", PATCHES)
 def test_one_file_and_about_25_lines(patch: str) -> None:
     files = additions(patch)
     assert len(files) == 1
@@ -47,27 +51,23 @@ def test_one_file_and_about_25_lines(patch: str) -> None:
     assert not any(name.endswith(".py") for name in files)
 
 
-def test_a_gpu(tmp_path: Path) -> None:
-    matrix = patched("gpu.patch", tmp_path)
+def test_a_gpu(matrix: Matrix) -> None:
     found = findings(torch("2.9.1+rocm6.4"), {"device_id": 0x75FF}, matrix=matrix)
     assert [f.id for f in found if f.severity == "error"] == ["arch.not-in-build"]
     assert "gfx1251" in found[0].title
 
 
-def test_a_torch_release(tmp_path: Path) -> None:
-    matrix = patched("torch.patch", tmp_path)
+def test_a_torch_release(matrix: Matrix) -> None:
     found = findings(torch("2.99.0+rocm7.2"), {"gfx": "gfx1201"}, matrix=matrix)
     assert [f.id for f in found if f.severity == "error"] == ["arch.blas-missing"]
 
 
-def test_a_rule_about_a_library(tmp_path: Path) -> None:
-    matrix = patched("library.patch", tmp_path)
+def test_a_rule_about_a_library(matrix: Matrix) -> None:
     found = findings(torch("2.9.1+rocm6.4", pkg__fastlora="3.1"), {"gfx": "gfx1100"}, matrix=matrix)
     assert "fastlora-old-torch" in rows(found)
 
 
-def test_a_failure_signature(tmp_path: Path) -> None:
-    matrix = patched("signature.patch", tmp_path)
+def test_a_failure_signature(matrix: Matrix) -> None:
     row = matrix.row("sig-fastlora-wave")
     assert row
     report = row.example

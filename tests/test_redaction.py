@@ -25,7 +25,7 @@ from rocm_doctor.redaction import unknown as unknown_module
 from rocm_doctor.redaction.find import by_structure, every_rule
 from rocm_doctor.redaction.hints import Hints
 from rocm_doctor.redaction.known import anonymous, distinctive, domain_of
-from rocm_doctor.redaction.redactor import Redactor
+from rocm_doctor.redaction.redactor import Redactor, this_machine
 from rocm_doctor.redaction.shared import having_read, redact_artifacts, redact_report, redact_snapshot
 from rocm_doctor.reports import FORMATS, RenderOptions, render
 
@@ -294,6 +294,7 @@ def test_real_captures_keep_their_line_count_and_their_gpus() -> None:
 
 
 def test_this_machine_is_known_without_being_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rocm_doctor.redaction.redactor.this_machine", this_machine)
     monkeypatch.setenv("USER", "jmiller")
     monkeypatch.setenv("HOME", "/data/people/jmiller")
     monkeypatch.setattr("platform.node", lambda: "wavebox.lab.example")

@@ -262,9 +262,14 @@ class Redactor:
 
 def of_this_machine() -> Redactor:
     """A redactor that knows this machine's host, user and home, whatever the texts give away."""
+    return Redactor(*this_machine())
+
+
+def this_machine() -> tuple[str, str, str]:
+    """Host, user and home of this machine; empty where unknown."""
     user = os.environ.get("USER") or os.environ.get("LOGNAME") or os.environ.get("USERNAME") or ""
     home = os.path.expanduser("~")  # noqa: PTH111 Path.home() raises where a container's user has no entry
-    return Redactor(platform.node(), user, home if home != "~" else "")
+    return platform.node(), user, home if home != "~" else ""
 
 
 class _Lines:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from operator import attrgetter, eq, mul
 
 from rocm_doctor.tune.space import FACTORS, Choice
 
@@ -18,6 +20,7 @@ NOISE = 0.04
 """How far two runs of one configuration differ."""
 REACH = 1.5
 """Doublings of the micro-batch within which its effect is similar."""
+_settings = attrgetter(*FACTORS)
 
 
 class Guesses:
@@ -32,15 +35,21 @@ class Guesses:
     def best(self, choice: Choice, hope: float) -> float:
         """The expected tokens a second, and so many standard deviations more."""
         part = solved(self.root, [kernel(choice, one) for one in self.known])
-        mean = self.level + sum(a * b for a, b in zip(part, self.scaled))
-        return math.exp(mean + hope * math.sqrt(max(0.0, kernel(choice, choice) - sum(a * a for a in part))))
+        mean = self.level + sum(map(mul, part, self.scaled))
+        return math.exp(mean + hope * math.sqrt(max(0.0, kernel(choice, choice) - sum(map(mul, part, part)))))
 
 
 def kernel(a: Choice, b: Choice) -> float:
     """The covariance of the speeds of two configurations."""
-    near = math.exp(-((math.log2(a.batch / b.batch) / REACH) ** 2) / 2)
-    same = [getattr(a, name) == getattr(b, name) for name in FACTORS].count(True)
+    near = _likeness(a.batch, b.batch)
+    same: int = sum(map(eq, _settings(a), _settings(b)))
     return LEVEL**2 + BATCH**2 * near + same * (VALUE**2 + TOGETHER**2 * near) + PAIR**2 * same * (same - 1) / 2
+
+
+@lru_cache(4096)
+def _likeness(batch: int, other: int) -> float:
+    """How much alike the effects of two micro-batches are, from 0 to 1."""
+    return math.exp(-((math.log2(batch / other) / REACH) ** 2) / 2)
 
 
 def cholesky(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
@@ -49,8 +58,8 @@ def cholesky(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
     for n, row in enumerate(matrix):
         line: list[float] = []
         for m in range(n):
-            line.append((row[m] - sum(a * b for a, b in zip(line, root[m]))) / root[m][m])
-        root.append([*line, math.sqrt(row[n] - sum(a * a for a in line))])
+            line.append((row[m] - sum(map(mul, line, root[m]))) / root[m][m])
+        root.append([*line, math.sqrt(row[n] - sum(map(mul, line, line)))])
     return root
 
 
@@ -58,5 +67,5 @@ def solved(root: Sequence[Sequence[float]], values: Sequence[float]) -> list[flo
     """The vector whose product with the lower triangle is `values`."""
     found: list[float] = []
     for line, value in zip(root, values):
-        found.append((value - sum(a * b for a, b in zip(line, found))) / line[-1])
+        found.append((value - sum(map(mul, line, found))) / line[-1])
     return found

@@ -97,11 +97,13 @@ def _package() -> list[ModuleType]:
 
 
 def _remembers(one: Any) -> bool:
-    return hasattr(one, "cache_clear") and hasattr(one, "__wrapped__")
+    """Asked of the type: a pattern that is compiled when it is first asked for anything stays as it is."""
+    return hasattr(type(one), "cache_clear")
 
 
+@cache
 def _run_by(table: Any) -> set[str]:
-    """The functions that run when a table is read."""
+    """The functions that run when a table is read. All tables are read for it, so it is asked once in a process."""
     names: set[str] = set()
 
     def note(frame: FrameType, event: str, _: Any) -> None:
