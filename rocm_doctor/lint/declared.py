@@ -110,7 +110,7 @@ class Setting(msgspec.Struct, frozen=True):
 class Container(msgspec.Struct, frozen=True):
     """A container that is started: a compose service or a `docker run`. `gpu`: what it runs or mounts says that it wants one.
 
-    `reserved`: the driver of a device that it reserves, which Docker does not have.
+    `reserved`: the driver of a device that it reserves, which Docker does not have. `beside`: a service for NVIDIA that starts with it.
     """
 
     name: str
@@ -125,6 +125,7 @@ class Container(msgspec.Struct, frozen=True):
     gpu: bool = False
     service: bool = False
     reserved: str = ""
+    beside: Place | None = None
     gfx: tuple[str, ...] = ()
 
 

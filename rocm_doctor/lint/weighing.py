@@ -123,7 +123,13 @@ def _another_way(
 def _has_sibling(
     environment: Environment, target: Target, for_amd: Sequence[Environment], not_for: Collection[tuple[str, Target]]
 ) -> bool:
-    """True if a list is one of several that differ by a number only, as those for ROCm releases do, and another serves the GPU."""
+    """True if a list is one of several that differ by a number only, as those for ROCm releases do, and another serves the GPU; or
+    if an image is one of several that are built with other arguments.
+    """
+    if environment.sort == "image":
+        built = [e for e in for_amd if e.sort == "image" and e.place.file == environment.place.file and not e.unresolved]
+        named = [e for e in built if " job " in e.name]
+        return environment in named and any((e.name, target) not in not_for for e in named)
     stem = re.sub(r"\d+", "", environment.place.file)
     same = [e for e in for_amd if environment.sort == e.sort == "requirements" and re.sub(r"\d+", "", e.place.file) == stem]
     return any((e.name, target) not in not_for for e in same if e.place.file != environment.place.file)

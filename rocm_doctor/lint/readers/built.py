@@ -10,7 +10,7 @@ from rocm_doctor.lint.declared import OPEN_ARGUMENT, Environment, Purpose, ReadP
 from rocm_doctor.lint.environments.purpose import with_purpose
 from rocm_doctor.lint.readers import compose, dockerfile
 from rocm_doctor.lint.readers.files import Tree
-from rocm_doctor.lint.readers.shell import Build, Made, Script
+from rocm_doctor.lint.readers.shell import Build, Made
 
 BRING_TORCH = frozenset(("torch", "torchvision", "torchaudio", "xformers", "vllm"))
 """Packages that come with a torch, or bring one."""
@@ -50,13 +50,14 @@ def services(tree: Tree, path: str, built: set[tuple[Build, str]], files: Sequen
 
 def _uses_gpu(image: Environment) -> bool:
     """True if an image has something for a GPU: a base of AMD's, or torch."""
-    base = image.image.value if image.image else ""
+    # A tag that a build argument gives is not known; whose image it is stays written.
+    base = (image.image.value or image.image.place.quote.removeprefix("FROM ").strip()) if image.image else ""
     return base.startswith("rocm/") or any(r.name in BRING_TORCH for step in image.steps for r in step.requirements)
 
 
-def images(tree: Tree, by: Environment, found: Script) -> Iterator[Made]:
-    """The images that commands build with arguments of their own, called by the target or script that builds them."""
-    for build in dict.fromkeys(found.builds):
+def images(tree: Tree, by: Environment, builds: Sequence[Build]) -> Iterator[Made]:
+    """The images that commands build with arguments of their own, called by the target, script or job that builds them."""
+    for build in dict.fromkeys(builds):
         made = list(dockerfile.environments(tree, build.dockerfile, build)) if build.arguments or build.target else []
         for one, used in made if len(made) == 1 else ():
             tag = build.tag.rsplit("/", 1)[-1]

@@ -43,7 +43,7 @@ def environments(tree: Tree, path: str) -> Iterator[Made]:
             script.drop_other_lists(text, found, 0)
             made[kind] = _of_script(tree, path, found), found.used
             if kind == "amd":
-                yield from built.images(tree, made[kind][0], found)
+                yield from built.images(tree, made[kind][0], found.builds)
     amd = made["amd"][0]
     whole = named(path)[0] not in ("neutral", "amd")
     if "amd" not in branches and not made["amd"][1] and (only := _only_torch(made)):

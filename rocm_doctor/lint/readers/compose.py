@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Container, Environment, ReadProblem, Setting
 from rocm_doctor.lint.readers import bash, yamls
@@ -32,8 +34,22 @@ def environments(tree: Tree, path: str, files: Sequence[str] = ()) -> Iterator[t
                 problems: list[ReadProblem] = []
                 whole = _extended(tree, path, service, services, problems, 0)
                 made = _service(tree, path, name, whole, tuple(problems))
+                made = _with_others(tree, path, made, whole, services)
                 # What a template lacks, the services that extend it may add.
                 yield made, _build(tree, path, whole), name in templates
+
+
+def _with_others(tree: Tree, path: str, made: Environment, service: Node, services: Node | None) -> Environment:
+    """A service of a profile, with the one for NVIDIA that has none and starts with every profile."""
+    if not service.get("profiles") or services is None:
+        return made
+    always = next(
+        (one for _, one in services.items() if isinstance(one.value, dict) and _nvidia(one) and not one.get("profiles")), None
+    )
+    if always is None:
+        return made
+    beside = yamls.place(tree, path, always.line)
+    return msgspec.structs.replace(made, containers=tuple(msgspec.structs.replace(c, beside=beside) for c in made.containers))
 
 
 def _handed_over(tree: Tree, path: str, files: Sequence[str]) -> set[str]:

@@ -76,6 +76,7 @@ def install(argv: list[str], place: Place, context: Context, found: Script) -> S
     if m := re.match(r"(?:\S*/)?pip[\d.]* config set global\.(index-url|extra-index-url|find-links) (\S+)", text):
         found.variables.append(Setting("PIP_" + m[1].upper().replace("-", "_"), m[2], place))
     elif re.match(r"git clone\b.*[/:]pytorch/pytorch(?:\.git)?(?:\s|$)", text):
+        found.open_ends.append(ReadProblem(place, "PyTorch is built from source: whether that succeeds is not known"))
         return Step("pip", place, opaque=True)
     elif m := re.match(r"(?:(uv) (?:sync|run)|(poetry|pdm) (?:sync|install))\b(?!.*--no-(?:sync|project)\b)", text):
         extras = re.findall(r"(?:--extra|--extras|-E|-G|--group)[ =]([\w.-]+)", text)

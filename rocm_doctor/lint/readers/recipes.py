@@ -40,7 +40,7 @@ Recipes = dict[str, Recipe]
 def environments(tree: Tree, path: str) -> Iterator[Made]:
     """The targets of a Makefile or justfile that are for AMD: their own commands, and the images that they build."""
     for one, found in _targets(tree, path):
-        yield from built.images(tree, one, found)
+        yield from built.images(tree, one, found.builds)
         if with_purpose(one, frozenset()).purpose.kind == "amd":
             yield one, found.used
 

@@ -146,6 +146,7 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
         argv = _without_prefixes(argv[1:])
     if not argv:
         return
+    argv = ["".join(argv[0].split()), *argv[1:]]  # a program below a folder that a command gives: $(dirname x)/bin/pip
     if unread := unfollowed.installer(argv, place, context):
         found.open_ends.append(unread)
     if system := _SYSTEM_ROCM.search(" ".join(argv)):

@@ -14,16 +14,17 @@ import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, ReadProblem, Setting
-from rocm_doctor.lint.readers import script, shell, yamls
+from rocm_doctor.lint.readers import built, script, shell, yamls
 from rocm_doctor.lint.readers.bash import filled as shell_filled
 from rocm_doctor.lint.readers.compose import environment
-from rocm_doctor.lint.readers.files import Tree
+from rocm_doctor.lint.readers.files import Tree, joined
 from rocm_doctor.lint.readers.image_python import one_of
-from rocm_doctor.lint.readers.shell import Used
+from rocm_doctor.lint.readers.shell import Build, Used
 from rocm_doctor.lint.readers.yamls import Node
 
 Values = dict[str, str]
 MAX_COMBINATIONS = 64
+MAX_IMAGES = 16
 _EXPRESSION = regex(r"\$\{\{\s*(.*?)\s*\}\}", re.S)
 _COMPARED = regex(r"""(?:\$\{\{)?\s*'?([^'=!&|()]*?)'?\s*(==|!=)\s*'([^']*)'\s*(?:\}\})?""")
 _NOT_JOBS = frozenset(
@@ -63,17 +64,22 @@ def _github(
 ) -> Iterator[tuple[Environment, list[Used]]]:
     """One environment for each combination of the matrix; those that differ in nothing that is read are one."""
     made: dict[object, tuple[Environment, list[Used]]] = {}
+    builds: dict[Build, Environment] = {}
     for values in _matrix(job):
         whole = {**known, **{f"matrix.{k}": v for k, v in values.items()}}
         variables = [*outer, *environment(tree, path, job.get("env"))]
         whole |= {f"env.{s.name}": _filled(s.value, whole) for s in variables}
-        one, used = _job(tree, path, name, job, variables, whole, values)
+        one, used, images = _job(tree, path, name, job, variables, whole, values)
+        for build in images:
+            builds.setdefault(build, one)
         made.setdefault((one.steps, one.os, one.image, one.labels, one.variables, tuple(used)), (one, used))
     if len(made) == 1:
         one, used = next(iter(made.values()))
         yield _named(one, f"{path} job {name}"), used
     else:
         yield from made.values()
+    for build, one in [*builds.items()][:MAX_IMAGES]:
+        yield from built.images(tree, one, [build])
 
 
 def _named(one: Environment, name: str) -> Environment:
@@ -82,8 +88,8 @@ def _named(one: Environment, name: str) -> Environment:
 
 def _job(
     tree: Tree, path: str, name: str, job: Node, variables: list[Setting], known: Values, values: Values
-) -> tuple[Environment, list[Used]]:
-    """A job's commands in the order of its steps; the shell starts at the repository's root."""
+) -> tuple[Environment, list[Used], list[Build]]:
+    """A job's commands in the order of its steps, and the images that it builds; the shell starts at the repository's root."""
     filled = [Setting(s.name, _filled(s.value, known), s.place) for s in variables]
     found = shell.new(filled)
     names = {s.name: s.value for s in filled}
@@ -96,6 +102,7 @@ def _job(
         folder = step.get("working-directory")
         at = shell.checkout(tree, _filled(folder.text(), known).strip("./") if folder else "", names)
         _commands(tree, path, step.get("run"), at, found, known)
+        found.builds.extend(_image(tree, step, known))
     container = job.get("container")
     image = _filled(container.text() or _text(container, "image"), known) if container else ""
     runner = _runner(job.get("runs-on"), known)
@@ -113,7 +120,25 @@ def _job(
         unresolved=tuple(found.problems),
         unsure=tuple(found.unsure),
     )
-    return made, found.used
+    return made, found.used, found.builds
+
+
+_BUILDERS = ("docker/build-push-action", "redhat-actions/buildah-build")
+
+
+def _image(tree: Tree, step: Node, known: Values) -> Iterator[Build]:
+    """The image that a step builds by an action, with the arguments that it gives."""
+    given = step.get("with")
+    if given is None or not _text(step, "uses").startswith(_BUILDERS):
+        return
+    context = joined("", _filled(_text(given, "context") or ".", known))
+    folder = "" if context in (None, ".") else str(context)
+    named = _filled(_text(given, "file"), known)
+    file = (joined("", named) or "") if named else f"{folder}/Dockerfile".lstrip("/")
+    rows = (row.strip().partition("=") for row in _filled(_text(given, "build-args"), known).splitlines())
+    arguments = tuple((name, value) for name, equals, value in rows if equals and "$" not in value)
+    if context is not None and "${" not in file and tree.is_file(file):
+        yield Build(file, folder, arguments, _filled(_text(given, "target"), known), _filled(_text(given, "tags"), known))
 
 
 def _matrix(job: Node) -> list[Values]:

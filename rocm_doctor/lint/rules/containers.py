@@ -173,6 +173,21 @@ def containers(environment: Environment, target: Target, matrix: Matrix) -> Iter
             )
         elif container.gpu and not container.privileged:
             yield from _devices(environment, target, matrix, container)
+        if container.beside and not container.nvidia and environment.purpose.kind == "amd":
+            yield found(
+                matrix,
+                "access.container",
+                environment,
+                target,
+                [container.beside, container.place],
+                severity="warning",
+                row="",
+                title=f"a service for NVIDIA GPUs starts with the profile of {container.name}",
+                cause="A service without profiles starts with every profile, and Docker refuses the NVIDIA devices that it reserves.",
+                advice="Give that service a profile of its own.",
+                commands=(),
+                sources=("https://docs.docker.com/compose/how-tos/profiles/",),
+            )
 
 
 _KEYS = {"devices": ("/dev/kfd", "/dev/dri"), "group_add": ("video", "render")}

@@ -1,4 +1,4 @@
-"""Packages whose published wheels hold CUDA code only, in an environment for AMD."""
+"""Packages and images that are published with CUDA code only, in an environment for AMD."""
 
 from __future__ import annotations
 
@@ -98,3 +98,44 @@ def _finding(environment: Environment, target: Target, matrix: Matrix, r: Requir
         commands=(),
         sources=package.sources,
     )
+
+
+class CudaImage(msgspec.Struct, frozen=True):
+    """An image of catalog/images.yaml. `amd`: what its tags for AMD GPUs have; `way`: the image for them."""
+
+    name: str
+    amd: str
+    way: str
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: str
+
+
+def _images(matrix: Matrix) -> tuple[CudaImage, ...]:
+    return msgspec.json.decode(matrix.raw.get("images", b"[]"), type=tuple[CudaImage, ...])
+
+
+def cuda_images(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A container that gets AMD GPUs and runs an image that is known to hold CUDA builds."""
+    if environment.purpose.kind != "amd":
+        return
+    used = [(c.image, c.place) for c in environment.containers if any("/dev/kfd" in d for d in c.devices)]
+    used += [(environment.image.value, environment.image.place)] if environment.image and environment.sort == "image" else []
+    for image, place in used:
+        name, _, tag = image.removeprefix("docker.io/").partition("@")[0].partition(":")
+        one = next((one for one in matrix.once(_images) if one.name == name.lower() and one.amd not in tag), None)
+        if one and "$" not in image:
+            yield found(
+                matrix,
+                "version.torch-not-rocm",
+                environment,
+                target,
+                [place],
+                severity="warning",
+                row="",
+                title=f"the image {image} holds a CUDA build",
+                cause=f"The tags of {one.name} without {one.amd} are built for NVIDIA GPUs.",
+                advice=f"Take {one.way}.",
+                commands=(),
+                sources=one.sources,
+            )

@@ -42,6 +42,31 @@ def unknown_indexes(environment: Environment, target: Target, matrix: Matrix) ->
             )
 
 
+_OF_WINDOWS = regex(r"repo\.radeon\.com/rocm/windows/")
+
+
+def windows_indexes(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """AMD's listing of wheels for Windows, asked on Linux."""
+    asked = {i.url: i for step in environment.steps for i in step.indexes}
+    theirs = [index for url, index in asked.items() if _OF_WINDOWS.search(url)]
+    if target.platform != "linux" or any("rocm" in url and asked[url] not in theirs for url in asked):
+        return
+    for index in theirs:
+        yield found(
+            matrix,
+            "version.wheel-missing",
+            environment,
+            target,
+            [index.place],
+            row="",
+            severity="warning",
+            title=f"{index.url} has wheels for Windows",
+            cause="AMD keeps the wheels for Linux and for Windows in folders of their own.",
+            advice="Take those for Linux from https://repo.radeon.com/rocm/manylinux/.",
+            sources=("https://repo.radeon.com/rocm/windows/", "https://repo.radeon.com/rocm/manylinux/"),
+        )
+
+
 _NIGHTLY_PIN = regex(r"\.dev(\d{4})(\d{2})(\d{2})")
 _KEPT = 120
 """Days after which a nightly build is taken to be gone: 60 by one source, three months by another."""

@@ -10,10 +10,10 @@ from rocm_doctor.lint.rules.built_for import built_for
 from rocm_doctor.lint.rules.companions import companions, numpy, outside, pythons, triton
 from rocm_doctor.lint.rules.configs import config, packages
 from rocm_doctor.lint.rules.containers import base_image, containers, dropped, older_than_gpu, on_cpu
-from rocm_doctor.lint.rules.cuda_only import cuda_only
+from rocm_doctor.lint.rules.cuda_only import cuda_images, cuda_only
 from rocm_doctor.lint.rules.installing import isolated_build, kept_python, refused_together
 from rocm_doctor.lint.rules.libraries import unserved
-from rocm_doctor.lint.rules.missing import gone_nightlies, unknown_indexes, xformers
+from rocm_doctor.lint.rules.missing import gone_nightlies, unknown_indexes, windows_indexes, xformers
 from rocm_doctor.lint.rules.no_wheel import without_wheel
 from rocm_doctor.lint.rules.not_found import not_on_the_only_index, not_on_the_public_index
 from rocm_doctor.lint.rules.torch_build import torch_build, unsafe_indexes
@@ -28,6 +28,7 @@ REPO_RULES: tuple[RepoRule, ...] = (
     torch_build,
     unsafe_indexes,
     unknown_indexes,
+    windows_indexes,
     gone_nightlies,
     companions,
     triton,
@@ -48,6 +49,7 @@ REPO_RULES: tuple[RepoRule, ...] = (
     built_for,
     unserved,
     cuda_only,
+    cuda_images,
     same_files,
     other_wheels,
     refused_together,

@@ -1,0 +1,102 @@
+"""Images: those that workflows build with arguments, those of others, and services that start together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_text import report, said, serious
+
+CUDA_IMAGE = "version.torch-not-rocm"
+JOB = """jobs:
+  amd-base:
+    runs-on: ubuntu-latest
+    strategy:
+      matrix:
+        rocm: [{}]
+    steps:
+      - uses: docker/build-push-action@v6
+        with:
+          context: .
+          build-args: |
+            BASE=ubuntu:22.04
+            ROCM=${{{{ matrix.rocm }}}}
+"""
+DOCKERFILE = """ARG BASE
+FROM ${BASE}
+ARG ROCM
+RUN pip install torch==2.2.1 --index-url=https://download.pytorch.org/whl/rocm${ROCM}
+"""
+
+
+def test_an_image_that_a_workflow_builds_with_arguments(tmp_path: Path) -> None:
+    files = {"Dockerfile": DOCKERFILE, ".github/workflows/a.yml": JOB.format('"5.7"')}
+    assert said(report(tmp_path / "a", files, gpu="gfx942")) == [("arch.not-in-build", "error", "Dockerfile:4")]
+    assert said(report(tmp_path / "b", files, gpu="gfx1100")) == []
+    command = (
+        JOB.split("      - uses")[0].format('"5.7"')
+        + "      - run: docker build --build-arg BASE=ubuntu:22.04 --build-arg ROCM=${{ matrix.rocm }} .\n"
+    )
+    files[".github/workflows/a.yml"] = command
+    assert said(report(tmp_path / "c", files, gpu="gfx942")) == [("arch.not-in-build", "error", "Dockerfile:4")]
+
+
+def test_one_of_several_images_serves_the_gpu(tmp_path: Path) -> None:
+    text = DOCKERFILE.replace("torch==2.2.1", "torch")
+    files = {"Dockerfile": text, ".github/workflows/a.yml": JOB.format('"5.7", "6.4"')}
+    assert [f for f in serious(report(tmp_path, files, gpu="gfx942")) if f.severity == "error"] == []
+
+
+SERVICE = "services:\n  a-rocm:\n    image: {}\n    devices: [/dev/kfd, /dev/dri]\n    ipc: host\n"
+
+
+@pytest.mark.parametrize(("image", "ids"), [
+    ("ghcr.io/invoke-ai/invokeai:latest", [CUDA_IMAGE]), ("ghcr.io/invoke-ai/invokeai:main-rocm", []), ("vllm/vllm-openai:v0.14.0", [CUDA_IMAGE]),
+    ("docker.io/unsloth/unsloth", [CUDA_IMAGE]), ("vllm/vllm-openai-rocm:latest", []), ("ghcr.io/invoke-ai/invokeai:${TAG}", []),
+])  # fmt: skip
+def test_an_image_that_holds_a_cuda_build(tmp_path: Path, image: str, ids: list[str]) -> None:
+    assert [f.id for f in serious(report(tmp_path, {"docker-compose.yml": SERVICE.format(image)}))] == ids
+
+
+NVIDIA = "  a-cuda:\n    image: x/y\n    {}deploy: {{resources: {{reservations: {{devices: [{{driver: nvidia, count: 1, capabilities: [gpu]}}]}}}}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("profiles", "own", "starts"),
+    [("", "profiles: [rocm]", True), ("profiles: [cuda]\n    ", "profiles: [rocm]", False), ("", "", False)],
+)
+def test_a_service_for_nvidia_starts_with_every_profile(tmp_path: Path, profiles: str, own: str, starts: bool) -> None:
+    text = SERVICE.format("x/y:rocm") + (f"    {own}\n" if own else "") + NVIDIA.format(profiles)
+    found = said(report(tmp_path, {"docker-compose.yml": text}))
+    assert found == ([("access.container", "warning", f"docker-compose.yml:{7 if own else 6}")] if starts else [])
+
+
+def test_a_base_image_with_an_unknown_tag_uses_the_gpu(tmp_path: Path) -> None:
+    files = {
+        "rocm/docker-compose.yml": "services:\n  sd:\n    build: .\n",
+        "rocm/Dockerfile": "ARG V\nFROM rocm/pytorch:rocm${V}\nRUN echo\n",
+    }
+    assert said(report(tmp_path / "a", files)) == [("access.container", "error", "rocm/docker-compose.yml:2")]
+    files["rocm/Dockerfile"] = "ARG V\nFROM alpine:${V}\nRUN echo\n"
+    assert said(report(tmp_path / "b", files)) == []
+
+
+def test_wheels_for_windows_on_linux(tmp_path: Path) -> None:
+    windows = "--extra-index-url https://repo.radeon.com/rocm/windows/rocm-rel-7.2.1/\n"
+    assert [
+        f.title for f in serious(report(tmp_path / "a", {"requirements-rocm.txt": windows + "torch==2.9.1+rocm7.2.1\n"}))
+    ] == ["https://repo.radeon.com/rocm/windows/rocm-rel-7.2.1/ has wheels for Windows"]
+    both = windows + "--extra-index-url https://repo.radeon.com/rocm/manylinux/rocm-rel-7.2.1/\ntorch==2.9.1+rocm7.2.1\n"
+    assert serious(report(tmp_path / "b", {"requirements-rocm.txt": both})) == []
+
+
+def test_a_program_below_a_folder_that_a_command_gives(tmp_path: Path) -> None:
+    text = 'B=$(dirname $(dirname "$CONDA_EXE"))\nP="$B/envs/x"\n"$P/bin/python" -m pip install --index-url https://rocm.nightlies.amd.com/v2/gfx1151/ torch\n'
+    assert [f.id for f in serious(report(tmp_path, {"setup.sh": text}))] == ["arch.not-in-build"]
+
+
+def test_a_torch_from_source_is_not_known_to_build(tmp_path: Path) -> None:
+    text = "FROM rocm/dev-ubuntu-22.04:6.1\nENV PYTORCH_ROCM_ARCH=gfx1100\nRUN git clone https://github.com/pytorch/pytorch && cd pytorch && python setup.py install\n"
+    found = report(tmp_path, {"Dockerfile": text})
+    assert (said(found), found.verdict) == ([], "undetermined")
+    assert "built from source" in found.summary
