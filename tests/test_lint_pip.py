@@ -109,6 +109,14 @@ def test_a_framework_that_runs_on_the_cpu(tmp_path: Path, lines: str, ids: list[
     assert [f.id for f in serious(report(tmp_path, {"requirements-rocm.txt": text}))] == ids
 
 
+@pytest.mark.parametrize(
+    ("image", "ids"), [("rocm/dev-ubuntu-24.04:7.2", [MISMATCH]), ("ghcr.io/x/lab:rocm7-torch2.9", []), ("rocm/jax:rocm7", [])]
+)
+def test_an_image_of_others_may_have_a_torch(tmp_path: Path, image: str, ids: list[str]) -> None:
+    found = serious(report(tmp_path, {"Dockerfile": f"FROM {image}\nRUN python3.12 -m pip install jax\n"}))
+    assert [f.id for f in found] == ids
+
+
 def test_numpy_that_torchvision_brings(tmp_path: Path) -> None:
     old = "https://download.pytorch.org/whl/rocm5.7"
     text = "FROM ubuntu:22.04\nRUN python3.10 -m pip install torch==2.2.2+rocm5.7 torchvision==0.17.2+rocm5.7 {} --extra-index-url {}\n"

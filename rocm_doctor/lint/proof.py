@@ -45,7 +45,7 @@ def open_question(environments: Iterable[Environment], target: Target, matrix: M
 
 def _of_others(one: Environment) -> str:
     """A service for AMD whose image comes from elsewhere and does not say that it has ROCm."""
-    image = one.image.value if one.sort == "service" and one.image else ""
+    image = next((c.image for c in one.containers if "$" not in c.image), "") if one.sort == "service" else ""
     return f"{one.name}: what the image {image} holds is not known" if image and not _OF_AMD.search(image.lower()) else ""
 
 

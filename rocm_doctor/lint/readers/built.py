@@ -44,8 +44,11 @@ def services(tree: Tree, path: str, built: set[tuple[Build, str]], files: Sequen
             service = msgspec.structs.replace(
                 service, containers=tuple(msgspec.structs.replace(c, gpu=True) for c in service.containers)
             )
-        # The image of a service that is built is only what the result is called.
-        yield msgspec.structs.replace(service, purpose=purpose, image=None if image else service.image), ()
+        if image:  # what the result is called
+            service = msgspec.structs.replace(
+                service, containers=tuple(msgspec.structs.replace(c, image="") for c in service.containers)
+            )
+        yield msgspec.structs.replace(service, purpose=purpose), ()
 
 
 def _uses_gpu(image: Environment) -> bool:

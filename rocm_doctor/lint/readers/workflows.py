@@ -19,7 +19,7 @@ from rocm_doctor.lint.readers.bash import filled as shell_filled
 from rocm_doctor.lint.readers.compose import environment
 from rocm_doctor.lint.readers.files import Tree, joined
 from rocm_doctor.lint.readers.image_python import one_of
-from rocm_doctor.lint.readers.shell import Build, Used
+from rocm_doctor.lint.readers.shell import Build, Made, Used
 from rocm_doctor.lint.readers.yamls import Node
 
 Values = dict[str, str]
@@ -32,7 +32,7 @@ _NOT_JOBS = frozenset(
 )
 
 
-def environments(tree: Tree, path: str) -> Iterator[tuple[Environment, list[Used]]]:
+def environments(tree: Tree, path: str) -> Iterator[Made]:
     """The jobs of a file, with the files of the repository that they install from."""
     for document in yamls.load(tree, path):
         jobs = document.get("jobs")
@@ -59,9 +59,7 @@ def _inputs(document: Node) -> Values:
     return found
 
 
-def _github(
-    tree: Tree, path: str, name: str, job: Node, outer: list[Setting], known: Values
-) -> Iterator[tuple[Environment, list[Used]]]:
+def _github(tree: Tree, path: str, name: str, job: Node, outer: list[Setting], known: Values) -> Iterator[Made]:
     """One environment for each combination of the matrix; those that differ in nothing that is read are one."""
     made: dict[object, tuple[Environment, list[Used]]] = {}
     builds: dict[Build, Environment] = {}

@@ -9,7 +9,7 @@ import msgspec
 from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import is_rebuild, meant, sources
-from rocm_doctor.lint.rules.torch_state import last_state
+from rocm_doctor.lint.rules.torch_state import is_bare, last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Grade
 
@@ -66,11 +66,17 @@ def cuda_only(environment: Environment, target: Target, matrix: Matrix) -> Itera
                 or is_rebuild(r)
                 or not meant(r, target)
                 or _from_elsewhere(step, r.name, target)
-                or (package.alone and (state is not None or r.extras))
+                or (package.alone and (state is not None or r.extras or _may_have_torch(environment)))
                 or _is_served(package, environment)
             ):
                 continue
             yield _finding(environment, target, matrix, r, package)
+
+
+def _may_have_torch(environment: Environment) -> bool:
+    """True if not all that is in an environment is known: an image of others, or a list that is not read."""
+    strange = environment.image is not None and not is_bare(environment.image.value)
+    return strange or bool(environment.unresolved) or any(step.opaque for step in environment.steps)
 
 
 def _is_served(package: CudaOnly, environment: Environment) -> bool:

@@ -60,6 +60,13 @@ def system_rocm(environment: Environment) -> Setting | None:
 # Images of a system, of Python or of the ROCm tools: they bring no torch.
 _BARE = regex(r"^(?:[\w.-]+/)*(?:ubuntu|debian|fedora|centos|rockylinux|almalinux|ubi\d*|opensuse\S*|archlinux|alpine|python|uv|miniconda3|mambaforge"
                    r"|micromamba|devcontainers/\S*|base|dev-\S*|rocm-terminal|cuda|buildpack-deps)(?:[:@-]|$)")  # fmt: skip
+
+
+def is_bare(image: str) -> bool:
+    """True for an image of a system, of Python or of the ROCm tools, which brings no framework."""
+    return _BARE.search(image.lower()) is not None
+
+
 # AMD's other images bring a ROCm torch, but for those that are made for building; so do images of others that say so.
 _WITH_TORCH = regex(r"(?:^|/)rocm/(?!dev-|rocm-terminal|rocm-build|composable|miopen)[\w.-]*(?:torch|vllm|sgl|primus|megatron|jax-training|verl|training)"
                          r"|(?:torch|vllm|sglang|verl|axolotl)[\w./:-]*rocm")  # fmt: skip
@@ -118,7 +125,7 @@ def _states(_: Matrix) -> dict[tuple[Environment, Target], Change | None]:
 def _last_state(environment: Environment, target: Target, matrix: Matrix) -> Change | None:
     now = of_image(environment.image)
     last: Change | None = (None, None, now) if now else None
-    opaque = now is None and environment.image is not None and not _BARE.search(environment.image.value.lower())
+    opaque = now is None and environment.image is not None and not is_bare(environment.image.value)
     there: set[str] = set()
     seen = now
     for step in environment.steps:
