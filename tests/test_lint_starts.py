@@ -22,13 +22,16 @@ OVERRIDE = "FROM ubuntu:22.04\nENV HSA_OVERRIDE_GFX_VERSION=10.3.0\nRUN pip3 ins
     ("COPY . /app\nRUN python /app/plain_install.py", ""),
     ('RUN git clone https://github.com/a/webui /app\nWORKDIR /app\nCMD ["bash", "webui.sh"]', "webui.sh is not in the repository"),
     ("COPY start.sh /start.sh\nRUN chmod +x /start.sh\nENTRYPOINT /start.sh", "/start.sh is not in the repository"),
+    ("RUN git clone https://github.com/a/b /b && cd /b && pip install .", "the project in . is not in the repository"),
+    ("RUN git clone https://github.com/a/b /b && pip install -e /b", "the project in /b is not in the repository"),
+    ("RUN git clone https://github.com/a/b /b && pip install --no-deps /b", ""), ("WORKDIR /own\nCOPY own .\nRUN pip install .", ""),
     ("RUN echo 'python train.py' > /start.sh\nENTRYPOINT /start.sh", ""), ('CMD ["python", "train.py"]', ""),
     ('COPY . /app\nENTRYPOINT ["/app/begin.sh"]', "requirements-more.txt is not in the repository"),
 ])  # fmt: skip
 def test_what_is_run_and_not_read_leaves_the_verdict_open(tmp_path: Path, lines: str, reason: str) -> None:
     files = {
         "Dockerfile": f"FROM {IMAGE}\n{lines}\n", "installer.py": "run('pip install torch')\n", "plain_install.py": "copy()\n",
-        "begin.sh": "pip install -r requirements-more.txt\nexec python main.py\n",
+        "own/setup.py": "setup(name='own')\n", "begin.sh": "pip install -r requirements-more.txt\nexec python main.py\n",
     }  # fmt: skip
     found = report(tmp_path, files)
     assert said(found) == []

@@ -101,7 +101,7 @@ class _Arguments(NamedTuple):
 
 def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Script) -> Step:
     asked = _Arguments([], [], env_indexes(found.variables), {})
-    before = len(found.used)
+    before, ends = len(found.used), len(found.open_ends)
     rest = iter([part for word in argv for part in (word.split("=", 1) if word.startswith("--") and "=" in word else [word])])
     for word in rest:
         _word(word, rest, tool, place, context, found, asked)
@@ -109,6 +109,7 @@ def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Scr
         found.used[before:] = [file._replace(isolated=False) for file in found.used[before:]]
     if "--no-deps" in asked.options:
         found.used[before:] = [file for file in found.used[before:] if not file.path.endswith(".toml")]
+        del found.open_ends[ends:]
     apart = _apart(asked.options, context) if tool == "pip" else ""
     anew = tool == "pip" and bool(_ANEW & asked.options.keys())
     found.used[before:] = [file._replace(apart=apart, anew=anew) for file in found.used[before:]]
@@ -163,6 +164,8 @@ def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Con
         if changed := _changed_beside(path, context):
             found.problems.append(ReadProblem(place, f"{changed} {CHANGED}"))
             return
+        if not _is_there(path, context):
+            found.open_ends.append(ReadProblem(place, f"the project in {folder.rstrip('/')} {UNKNOWN_LIST}"))
         named = tuple(e.strip() for e in extras.rstrip("]").split(",") if e.strip())
         found.used.append(Used("uv pip" if tool == "uv" else tool, path, named, len(found.steps)))
     else:
@@ -171,6 +174,12 @@ def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Con
                 found.used.append(Used("uv pip" if tool == "uv" else tool, "pyproject.toml", one.extras, len(found.steps)))
             else:
                 asked.needed.append(one)
+
+
+def _is_there(path: str, context: Context) -> bool:
+    """True if the repository has the project that a command installs, in any of the forms that pip takes."""
+    folder = path.removesuffix("pyproject.toml")
+    return bool(path) and any(context.tree.is_file(folder + name) for name in ("pyproject.toml", "setup.py", "setup.cfg"))
 
 
 def _changed_beside(path: str, context: Context) -> str:
