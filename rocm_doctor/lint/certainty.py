@@ -7,43 +7,105 @@ declares is one that all of it is meant for.
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import LIMITS, Environment, Target
+from rocm_doctor.lint.declared import LIMITS, MAY_INSTALL, OVERRIDE, STARTS, Environment, ReadProblem, Repository, Setting, Target
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.model import Finding, Reading
 
 NOT_ROCM = "version.torch-not-rocm"
-# Training goes on without what a library or a number format cannot do.
-_DO_WITHOUT = ("lib.", "numeric.")
 
 
-def capped(one: Finding, environment: Environment, target: Target) -> Finding:
-    """The finding; a warning where the environment, or what leads to it, leaves a doubt."""
-    if one.severity != "error" or is_certain(one, environment, target):
+def capped(one: Finding, environment: Environment, target: Target, repository: Repository) -> Finding:
+    """The finding; a warning where the environment, what leads to it, or another place of the repository leaves a doubt."""
+    if one.severity != "error":
         return one
-    return msgspec.structs.replace(one, severity="warning")
+    if not is_certain(one, environment, target):
+        return msgspec.structs.replace(one, severity="warning")
+    other = None if target.place is not None else given_otherwise(one, environment, target, repository)
+    if other is None:
+        return one
+    at = f"line {other.place.line} of {other.place.file}"
+    known = f"line {other.place.line}" in {r.place for r in one.evidence if r.artifact == other.place.file}
+    said = "" if known else f"The repository gives {other.name} another value on {at}. "
+    evidence = one.evidence if known else (*one.evidence, other.place.reading())
+    return msgspec.structs.replace(one, severity="warning", evidence=evidence, advice=said + one.advice)
 
 
 def is_certain(one: Finding, environment: Environment, target: Target) -> bool:
     """True if an environment that is meant for the target certainly has what is found, and it certainly stops the target."""
     purpose = environment.purpose
-    if target.place is None and (purpose.kind != "amd" or not purpose.direct or one.id.startswith(_DO_WITHOUT)):
+    if target.place is None and (one.id not in _STOPS or purpose.kind != "amd" or not purpose.direct):
         return False
     if environment.sort == "job" and target.place is None and not _names(environment, target):
         return False
     if one.id == "version.companion-mismatch" and any(r.quote.count(".whl") for r in one.evidence):
         return False  # which torch such wheels require is not in the catalog
+    if target.place is None and _CLUSTER.search(environment.place.file.lower()):
+        return False  # written for one machine
     return is_settled(one, environment) and not index_by_caller(one, environment)
+
+
+# What stops the target; any other diagnosis is of something that goes wrong now and then, or goes on in another way.
+_STOPS = frozenset((
+    "access.container", "arch.blas-missing", "arch.dropped-by-rocm", "arch.not-in-build", "arch.override-wrong", "repo.no-amd-environment",
+    "version.companion-mismatch", "version.package-mismatch", "version.python-unsupported", NOT_ROCM, "version.wheel-missing",
+))  # fmt: skip
+_CLUSTER = regex(r"(?<![a-z])(?:lumi|frontier|setonix|adastra|crusher|tuolumne|el[_-]?capitan)(?![a-z])")
+_REFERS = regex(r"\$\{?([A-Za-z_]\w+)")
+
+
+def given_otherwise(one: Finding, environment: Environment, target: Target, repository: Repository) -> Setting | None:
+    """What shows that the deciding value is only a default: another value of the same name in the repository, or the setting itself
+    where its caller may give one.
+    """
+    at = {(r.artifact, r.place) for r in one.evidence}
+    decisive = [s for s in environment.variables if (s.place.file, f"line {s.place.line}") in at]
+    own = [s for s in decisive if s.name == OVERRIDE] if one.id == "arch.override-wrong" else []
+    names = {s.name for s in own} if own else {m[1] for r in one.evidence for m in _REFERS.finditer(r.quote)}
+    files = {r.artifact for r in one.evidence}
+    for name in sorted(names):
+        given = [
+            s for s in repository.assigned if s.name == name and (own or s.place.file in files or not _IMAGE.search(s.place.file))
+        ]
+        here = [s.value for s in given if (s.place.file, f"line {s.place.line}") in at] or [s.value for s in given]
+        if other := next((s for s in given if s.value not in here[:1] and (not own or _suits(s.value, target))), None):
+            return other
+    return next((s for s in own if s.default or s.argument or _TEMPLATE.search(s.place.file)), None)
+
+
+# An argument of another image is not this one's.
+_IMAGE = regex(r"(?:docker|container)file[^/]*$|\.(?:docker|container)file$", re.I)
+
+
+def _suits(override: str, target: Target) -> bool:
+    """True if another value of the override may be for the target: one of its generation, none, or one that a variable gives."""
+    generation = target.gpu.removeprefix("gfx")[:-2]
+    return not override[:1].isdigit() or override.partition(".")[0] == generation
+
+
+# A file of settings that its user copies and fills in.
+_TEMPLATE = regex(r"\.?env[\w.-]*(?:example|template|sample|dist)", re.I)
 
 
 def is_settled(one: Finding, environment: Environment) -> bool:
     """True if the files decide that what is found is so: all was read, and it is in no branch that may not run."""
     first = one.evidence[0] if one.evidence else Reading("", "")
-    if any(not (p.message.endswith(LIMITS) and _TORCH.search(first.quote)) for p in environment.unresolved):
+    if any(_leaves_open(p, one, first) for p in environment.unresolved):
         return False
     return (first.artifact, first.place) not in {(p.file, f"line {p.line}") for p in environment.unsure}
+
+
+def _leaves_open(problem: ReadProblem, one: Finding, first: Reading) -> bool:
+    """True if what is not known could make a finding untrue. What may have installed a torch before does so for a CUDA torch alone."""
+    if problem.message.endswith(MAY_INSTALL):
+        return one.id in (NOT_ROCM, "version.companion-mismatch")
+    if problem.message.endswith(STARTS):
+        return one.id.startswith("version.") or one.id == "arch.not-in-build"
+    return not (problem.message.endswith(LIMITS) and _TORCH.search(first.quote))
 
 
 # A list that names torch itself asks for it, whatever a constraint would allow.

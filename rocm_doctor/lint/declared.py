@@ -148,6 +148,9 @@ class ReadProblem(msgspec.Struct, frozen=True):
     message: str
 
 
+OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
+MAY_INSTALL = "may install packages that are not known"
+STARTS = "installs packages when it starts"
 UNKNOWN_LIST = "is not in the repository: what it installs is not known"
 OPEN_ARGUMENT = "is a build argument that is for other hardware by default, and the service gives it no value"
 UNREAD_INSTALLER = "installs what is not read"
@@ -229,7 +232,8 @@ class Repository(msgspec.Struct, frozen=True):
 
     `mention`: where a file speaks of ROCm or AMD GPUs, if no environment for them is declared; `unread`: where one names what only an
     environment for them needs, in a form that is not read; `unread_windows`: the same for Windows. `first`: where the documentation
-    has PyTorch installed by its user.
+    has PyTorch installed by its user. `assigned`: every value that is given to what decides in environments for AMD, read or
+    not; `pythons`: the Pythons that the repository names.
     """
 
     environments: tuple[Environment, ...]
@@ -241,3 +245,5 @@ class Repository(msgspec.Struct, frozen=True):
     unread: Place | None = None
     unread_windows: Place | None = None
     first: Place | None = None
+    assigned: tuple[Setting, ...] = ()
+    pythons: tuple[Setting, ...] = ()

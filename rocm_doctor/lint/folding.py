@@ -70,12 +70,27 @@ def _folded(group: Sequence[Judged]) -> Finding:
     made = msgspec.structs.replace(
         first,
         title=_for_all(first.title, group),
+        advice=_all_edits([one.finding.advice for one in group]),
         cause=cause,
         subject=_named(names) + for_,
         evidence=(*places[:MOST_PLACES], *whose),
         commands=commands if len(commands) <= 2 else commands[:2],
     )
     return fingerprinted(made, names, targets)
+
+
+_MOST_EDITS = 6
+_EDIT = regex(r"(?:Delete|Take \S+ out of|Set \S+ to \S+ on) line \d+ of \S+\.(?= |$)")
+
+
+def _all_edits(advice: Sequence[str]) -> str:
+    """The first advice, with the edits of the others in front of it: mending one of several places leaves the finding."""
+    said = list(dict.fromkeys(edit for one in advice for edit in _EDIT.findall(one)))
+    more = [edit for edit in said if edit not in advice[0]]
+    if not more or len(said) > _MOST_EDITS:
+        return advice[0]
+    rest = _EDIT.sub("", advice[0]).strip()
+    return " ".join((*said, rest))
 
 
 def _named(names: Sequence[str]) -> str:

@@ -15,7 +15,19 @@ from rocm_doctor.commands import filled
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.lint.advice import for_torch
 from rocm_doctor.lint.coverage import brings_torch, left_out, meant_for, no_environment, why_not
-from rocm_doctor.lint.declared import NO_LIST, REFUSED, REPLACED_BLAS, Environment, Place, ReadProblem, Repository, Target
+from rocm_doctor.lint.declared import (
+    MAY_INSTALL,
+    NO_LIST,
+    OVERRIDE,
+    REFUSED,
+    REPLACED_BLAS,
+    STARTS,
+    Environment,
+    Place,
+    ReadProblem,
+    Repository,
+    Target,
+)
 from rocm_doctor.lint.environments.purpose import ASIDE, is_hosted
 from rocm_doctor.lint.environments.words import named
 from rocm_doctor.lint.facts import joined, snapshot_of
@@ -149,9 +161,20 @@ def _judged(environment: Environment, target: Target, matrix: Matrix) -> Result:
             if f.id.startswith("arch.")
         ]
     found = of_one_environment(own) + placed
-    if environment.unresolved:
+    found += _hidden(environment, target, matrix, found)
+    if any(not p.message.endswith((MAY_INSTALL, STARTS)) for p in environment.unresolved):
         found = [_less_sure(f) for f in found]
     return facts, found, _lacking(undecided)
+
+
+def _hidden(environment: Environment, target: Target, matrix: Matrix, found: Sequence[Finding]) -> list[Finding]:
+    """What is left when the advice on an override is followed: code that the build lacks, which the override kept from being seen."""
+    ids = {f.id for f in found}
+    if not {"arch.override-wrong", "arch.override-needed"} & ids or not any(s.name == OVERRIDE for s in environment.variables):
+        return []
+    without = tuple(s for s in environment.variables if s.name != OVERRIDE)
+    _, left, _ = _judged(msgspec.structs.replace(environment, variables=without), target, matrix)
+    return [f for f in left if f.id.startswith("arch.") and f.id not in ids and f.severity != "note"]
 
 
 def _less_sure(one: Finding) -> Finding:

@@ -9,7 +9,7 @@ import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.certainty import NOT_ROCM, capped, index_by_caller, is_settled
-from rocm_doctor.lint.declared import Environment, Repository, Target
+from rocm_doctor.lint.declared import OVERRIDE, Environment, Repository, Target
 from rocm_doctor.lint.environments.purpose import example_of
 from rocm_doctor.lint.environments.words import named, words_of
 from rocm_doctor.lint.rules.indexes import pinned
@@ -78,11 +78,18 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
                 and _has_sibling(environment, one.target, for_amd, not_for)
             ):
                 one = _as(one, "note")
+            elif (
+                _has_alternative(environment, one.target, for_amd, not_for, matrix)
+                and found.id in _CHOSEN
+                and found.severity == "error"
+            ):
+                one = _as(one, "warning")
             by_two_steps = index_by_caller(found, environment) and any(_brings_rocm(e, one.target, matrix) for e in steps)
+            found = one.finding
             weight = _as(one, "note") if by_two_steps and one.target.place is None else one
             if found.id == "version.python-unsupported" and _has_another_python(environment, one.target, repository):
                 weight = _as(one, "warning" if weight.finding.severity == "error" else weight.finding.severity)
-            kept.append(msgspec.structs.replace(weight, finding=capped(weight.finding, environment, one.target)))
+            kept.append(msgspec.structs.replace(weight, finding=capped(weight.finding, environment, one.target, repository)))
     return kept + _one_for_each_target(general, bool(amd), repository, matrix)
 
 
@@ -95,6 +102,8 @@ def _has_another_python(environment: Environment, target: Target, repository: Re
         return False
     named = [e.python.value for e in repository.environments if e.python]
     named += [s.value for e in repository.environments for s in e.variables if _PYTHON_VERSION.fullmatch(s.name)]
+    at_root = [s for s in repository.pythons if "/" not in s.place.file or s.place.file == environment.place.file]
+    named += [s.value for s in at_root]
     series = {m[0] for value in named if (m := _SERIES.match(value))}
     return bool(series - {".".join(target.python.split(".")[:2])})
 
@@ -135,6 +144,31 @@ def _has_sibling(
     return any((e.name, target) not in not_for for e in same if e.place.file != environment.place.file)
 
 
+# What another list, script or image beside this one may do without.
+_CHOSEN = frozenset(("arch.not-in-build", "version.python-unsupported", "version.wheel-missing", "arch.override-wrong"))
+
+
+def _has_alternative(
+    environment: Environment,
+    target: Target,
+    for_amd: Sequence[Environment],
+    not_for: Collection[tuple[str, Target]],
+    matrix: Matrix,
+) -> bool:
+    """True if another list, script or image for AMD in the same folder brings a ROCm torch that serves the target."""
+    folder = environment.place.file.rpartition("/")[0]
+    return any(
+        e.sort == environment.sort
+        and e.place.file != environment.place.file
+        and e.place.file.rpartition("/")[0] == folder
+        and (e.name, target) not in not_for
+        and not any(s.name == OVERRIDE for s in e.variables)
+        and _brings_rocm(e, target, matrix)
+        for e in for_amd
+        if environment.sort in ("requirements", "image", "script")
+    )
+
+
 def _brings_rocm(environment: Environment, target: Target, matrix: Matrix) -> bool:
     state = last_state(environment, matrix, target)
     return state is not None and state[2].build == "rocm"
@@ -161,9 +195,12 @@ def in_example(environment: Environment) -> bool:
     return bool(example_of(environment)) or in_tests(environment)
 
 
+_OF_TESTS = frozenset(("test", "tests", "testing", "ci", ".ci", ".buildkite", ".jenkins", "e2e"))
+
+
 def in_tests(environment: Environment) -> bool:
     """True if an environment is what tests use, whatever its name says."""
-    return bool(set(environment.place.file.lower().split("/")[:-1]) & {"test", "tests"})
+    return bool(set(environment.place.file.lower().split("/")[:-1]) & _OF_TESTS)
 
 
 def _covers(amd: Environment, other: Environment) -> bool:

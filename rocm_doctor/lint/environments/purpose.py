@@ -19,7 +19,7 @@ _DOCUMENTATION = frozenset(("docs", "doc", "documentation", "website", "wiki", "
 EXAMPLES = frozenset((
     "examples", "example", "demo", "demos", "tutorials", "tutorial", "notebooks", "samples", "cookbook", "cookbooks", "recipes",
     "research", "projects", "contrib", "community", "benchmarks", "benchmark", "playground", "experimental", "legacy", "archive", "archived", "fixtures",
-    "deprecated", "extensions", "extension", "plugins", "template", "templates", "extensions-builtin",
+    "deprecated", "retired", "old", "attic", "obsolete", "outdated", "unused", "backup", "extensions", "extension", "plugins", "template", "templates", "extensions-builtin",
 ))  # fmt: skip
 _TESTS = frozenset(("test", "tests", "testing", "ci", "lint", ".ci", ".buildkite", ".circleci", ".jenkins", "e2e"))
 _NOT_TRAINING = frozenset(

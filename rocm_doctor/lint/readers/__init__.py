@@ -13,9 +13,9 @@ from pathlib import Path
 
 import msgspec
 
-from rocm_doctor.lint.declared import Environment, Repository
+from rocm_doctor.lint.declared import MAY_INSTALL, STARTS, Environment, Repository
 from rocm_doctor.lint.environments.purpose import JUDGED, with_purpose
-from rocm_doctor.lint.readers import docker, installed, policy, projects, standalone, unread
+from rocm_doctor.lint.readers import docker, installed, otherwise, policy, projects, standalone, unread
 from rocm_doctor.lint.readers.files import Tree
 from rocm_doctor.lint.readers.shell import Build, Made
 
@@ -55,6 +55,7 @@ def read(root: Path, alone: str = "") -> Repository:
         mention=None if for_amd else needed or unread.mention(tree),
         unread=needed, unread_windows=None if on_windows else unread.needed_on_windows(tree, read_),
         first=None if for_amd else unread.told_first(tree),
+        assigned=otherwise.assigned(tree, said), pythons=otherwise.pythons(tree, said),
     )  # fmt: skip
 
 
@@ -168,7 +169,7 @@ def _says_something(environment: Environment) -> bool:
     steps = any(step.requirements or step.indexes for step in environment.steps)
     return bool(
         steps
-        or (environment.labels and environment.unresolved)
+        or (environment.labels and any(not p.message.endswith((MAY_INSTALL, STARTS)) for p in environment.unresolved))
         or environment.variables
         or environment.containers
         or environment.config

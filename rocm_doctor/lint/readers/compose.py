@@ -11,7 +11,7 @@ import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Container, Environment, ReadProblem, Setting
-from rocm_doctor.lint.readers import bash, yamls
+from rocm_doctor.lint.readers import bash, docker, yamls
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.shell import Build
 from rocm_doctor.lint.readers.yamls import Node
@@ -22,21 +22,27 @@ _MAX_EXTENDS = 10
 
 
 def environments(tree: Tree, path: str, files: Sequence[str] = ()) -> Iterator[tuple[Environment, Build | None, bool]]:
-    """One environment for each service, what it builds, and whether it is a template: another service of the file extends it, or one of
-    `files` is merged over it and hands it the GPU."""
+    """One environment for each service, what it builds, and whether it needs no GPU by itself: it runs something else, another service
+    of the file extends it, or one of `files` is merged over it and hands it the GPU.
+    """
+    over = _handed_over(tree, path, files)
     for document in yamls.load(tree, path):
         services = document.get("services")
         extended = [s.get("extends") for _, s in (services.items() if services else []) if isinstance(s.value, dict)]
         templates = {one.text() or _text(one, "service") for one in extended if one is not None and not _text(one, "file")}
-        templates |= _handed_over(tree, path, files)
         for name, service in services.items() if services else []:
             if isinstance(service.value, dict):
                 problems: list[ReadProblem] = []
                 whole = _extended(tree, path, service, services, problems, 0)
+                if document.get("include"):
+                    problems.append(ReadProblem(yamls.place(tree, path, service.line), "other compose files are included"))
                 made = _service(tree, path, name, whole, tuple(problems))
                 made = _with_others(tree, path, made, whole, services)
+                aside = name in over or not (whole.get("devices") or docker.runs_on_gpu(_command(whole)))
+                if aside:
+                    made = msgspec.structs.replace(made, containers=(msgspec.structs.replace(made.containers[0], gpu=False),))
                 # What a template lacks, the services that extend it may add.
-                yield made, _build(tree, path, whole), name in templates
+                yield made, _build(tree, path, whole), aside or name in templates
 
 
 def _with_others(tree: Tree, path: str, made: Environment, service: Node, services: Node | None) -> Environment:
@@ -53,18 +59,35 @@ def _with_others(tree: Tree, path: str, made: Environment, service: Node, servic
 
 
 def _handed_over(tree: Tree, path: str, files: Sequence[str]) -> set[str]:
-    """The services that get /dev/kfd by a file merged over this one: docker-compose.rocm.yml over docker-compose.yml."""
-    stem, _, ending = path.rpartition(".")
-    if ending not in ("yml", "yaml"):
-        return set()
-    above = [one for one in files if one.startswith(f"{stem}.") and one != path and "/" not in one[len(stem) :]]
-    services = [document.get("services") for one in above for document in yamls.load(tree, one)]
-    return {
+    """The services that get /dev/kfd in another file, which is merged over this one or includes it; those of a file that only adds to
+    services of another one are judged with that.
+    """
+    own, folder, stem = _outline(tree, path), folder_of(path), path.rpartition(".")[0]
+    beside = [one for one in files if one != path and folder_of(one) == folder]
+    given = {
         name
-        for some in services
-        for name, service in (some.items() if some else ())
-        if isinstance(service.value, dict) and any("/dev/kfd" in one for one in _words(service.get("devices")))
+        for one in beside
+        for name, (whole, kfd) in _outline(tree, one).items()
+        if kfd and (one.startswith(f"{stem}.") or not whole)
     }
+    return (given & own.keys()) | {name for name, (whole, _) in own.items() if not whole}
+
+
+def _outline(tree: Tree, path: str) -> dict[str, tuple[bool, bool]]:
+    """By service, whether it says what it runs (one that does not only adds to that of another file), and whether it gets /dev/kfd."""
+    if (key := f"services of {path}") not in tree.parsed:
+        services = [document.get("services") for document in yamls.load(tree, path)]
+        tree.parsed[key] = {
+            name: (any(one.get(k) for k in _RUNS), any("/dev/kfd" in d for d in _words(one.get("devices"))))
+            for some in services
+            for name, one in (some.items() if some else ())
+            if isinstance(one.value, dict)
+        }
+    found: dict[str, tuple[bool, bool]] = tree.parsed[key]
+    return found
+
+
+_RUNS = ("image", "build", "extends", "services")
 
 
 def _extended(tree: Tree, path: str, service: Node, services: Node | None, problems: list[ReadProblem], depth: int) -> Node:
@@ -115,7 +138,7 @@ def _service(tree: Tree, path: str, name: str, service: Node, unresolved: tuple[
         groups=tuple(_words(service.get("group_add"))),
         shm=_text(service, "shm_size"),
         ipc=_text(service, "ipc"),
-        privileged=_text(service, "privileged").lower() in ("true", "yes") or _by_toolkit(service),
+        privileged=_text(service, "privileged").lower() in ("true", "yes") or _by_toolkit(service) or _by_other_means(service),
         nvidia=_nvidia(service),
         reserved=next((one for one in _drivers(service) if one in ("rocm", "radeon", "amdgpu")), ""),
         gpu=bool(_GPU.search(said)),
@@ -160,6 +183,19 @@ def _by_toolkit(service: Node) -> bool:
         or bool({"amd", "cdi"} & {*_drivers(service)})
         or any("amd.com/gpu" in one for one in devices)
     )
+
+
+def _by_other_means(service: Node) -> bool:
+    """True if the devices are mounted as a volume, or named by variables."""
+    return any(one.startswith("/dev/kfd") or one.startswith("/dev:") for one in _words(service.get("volumes"))) or any(
+        "$" in one for one in _words(service.get("devices"))
+    )
+
+
+def _command(service: Node) -> str:
+    """What a service runs; empty for what its image runs."""
+    command = service.get("command") or service.get("entrypoint")
+    return "" if command is None else command.text() or " ".join(_words(command))
 
 
 def _nvidia(service: Node) -> str:

@@ -18,6 +18,10 @@ PROGRAMS = regex(r"docker|podman|nerdctl|buildah|\$\{?\w*(?:CONTAINER|DOCKER|POD
 """What starts a container, by its name or by a variable for it."""
 _GPU_WORDS = regex(r"rocm|amdgpu|gfx\d|strix", re.I)
 # A command that uses the GPU, a script that may, or none: what else is run in a container (chown, ls, a build) needs no device.
+# What only looks at an image, prepares something or serves what needs no GPU, though Python runs it.
+_ASIDE = regex(
+    r"__version__|--version|--help|\bpip\d? |huggingface-cli|hf download|download|tensorboard|\b(?:ruff|mypy|black|pytest|chown|chmod|cp|mkdir|ls|cat|find)\b|^make\b"
+)
 _TRAINS = regex(r"^$|python|torchrun|accelerate|deepspeed|train|serve|vllm|llama|rocminfo|\.sh|^(?:/bin/)?(?:ba|z)?sh$|sleep|^\$")
 # Options of `docker run` that take no value; all others take the next word where they have no `=`.
 _FLAGS = frozenset((
@@ -79,6 +83,7 @@ def container(argv: list[str], place: Place) -> Container:
     opaque = any(o == "?" and not re.search(r"image|img|tag|name", v, re.I) for o, v in options) or any(
         v.startswith("$") for v in devices
     )
+    by_toolkit = single.get("--runtime") == "amd" or any("amd.com/gpu" in v for v in devices)
     return Container(
         image or "docker run",
         image,
@@ -87,10 +92,21 @@ def container(argv: list[str], place: Place) -> Container:
         tuple(v for o, v in options if o == "--group-add"),
         single.get("--shm-size", ""),
         single.get("--ipc", ""),
-        "--privileged" in single or opaque or any(v.startswith("/dev:") for v in volumes),
-        single.get("--gpus", "") or ("nvidia" if single.get("--runtime") == "nvidia" else ""),
-        bool(devices) or bool(_GPU_WORDS.search(image) and (_TRAINS.search(command) or not image)),
+        "--privileged" in single or opaque or by_toolkit or any(v.startswith("/dev:") for v in volumes),
+        single.get("--gpus", "")
+        or ("nvidia" if single.get("--runtime") == "nvidia" or "nvidia.com" in " ".join(devices) else ""),
+        bool(devices) or needs_gpu(image, command),
     )
+
+
+def needs_gpu(image: str, command: str) -> bool:
+    """True if an image for AMD is started for something that uses the GPU."""
+    return _GPU_WORDS.search(image) is not None and (not image or runs_on_gpu(command))
+
+
+def runs_on_gpu(command: str) -> bool:
+    """True if a command uses the GPU, or may: what else is run in a container (chown, ls, a build) needs no device."""
+    return _TRAINS.search(command) is not None and not _ASIDE.search(command)
 
 
 def built(argv: list[str], context: shell.Context) -> Iterator[shell.Build]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Setting
 from rocm_doctor.lint.environments.words import named
-from rocm_doctor.lint.readers import bash, script, shell, starts, venvs
+from rocm_doctor.lint.readers import bash, blind, script, shell, starts, venvs
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
 from rocm_doctor.lint.readers.image_python import kept_by_system, named_python
 from rocm_doctor.lint.readers.shell import Build, Used
@@ -212,8 +212,14 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
         context.names["WORKDIR"] = directory
     elif verb in ("COPY", "ADD") and "--from" not in words:
         *sources, to = [w for w in words.split() if not w.startswith("--")] or [""]
+        if any(source.endswith(("pip.conf", "uv.toml")) for source in sources):
+            blind.note(place, found)
         for source in sources:
             _copy(bash.filled(source, context.names), to, context)
+    elif verb == "COPY" and "--from" in words and _PACKAGES.search(words.split(None, 1)[-1]):
+        blind.note(place, found)  # packages of an image that is no stage here
+    elif verb in ("CMD", "ENTRYPOINT"):
+        blind.started(shell.words(_exec_form(words)), place, context, found)
     elif verb == "WORKDIR":
         context.names["WORKDIR"] = posixpath.join(context.names["WORKDIR"], bash.filled(words.strip(), context.names))
     elif verb == "ENV":
@@ -290,13 +296,14 @@ def instructions(path: str, text: str) -> Iterator[tuple[str, str, Place]]:
         heredoc = _HEREDOC.search(parts[0]) if verb == "RUN" and len(parts) == 1 else None
         if heredoc:
             command = parts[0][: heredoc.start()].strip()
+            handed = f"{command} - {parts[0][heredoc.end() :].strip()}"
             parts = [""]
             while at < len(lines) and lines[at].strip() != heredoc[1]:
                 parts.append(lines[at])
                 at += 1
             at += 1
             if command and not re.fullmatch(r"(?:--\S+\s*)*(?:/bin/)?(?:ba)?sh(?: -\w+)*", command):
-                continue
+                parts = [handed]  # a program or a file: what runs with it is known, what it holds is not
         if verb == "ENV" and "=" in parts[0]:
             # Each variable of a continued ENV is at its own line.
             for number, part in enumerate(parts, start + 1):

@@ -112,8 +112,8 @@ _SUFFIXES = regex(
 )
 # What may say how a project is installed, in words or in code; what is generated says nothing of it.
 _TEXTS = regex(
-    r"\.(?:md|rst|txt|adoc|html|py|ipynb|js|mjs|cjs|ts|json5?|ya?ml|toml|cfg|ini|sh|bash|zsh|bat|cmd|ps1|in|cmake|nix|tmpl|j2)$"
-    r"|(?:^|/)(?:makefile|dockerfile\S*|containerfile\S*|justfile)$"
+    r"\.(?:md|rst|txt|adoc|html|py|ipynb|js|mjs|cjs|ts|json5?|ya?ml|toml|cfg|ini|sh|bash|zsh|bat|cmd|ps1|in|cmake|nix|tmpl|j2|hcl|env|conf|service)$"
+    r"|(?:^|/)(?:makefile|dockerfile\S*|containerfile\S*|justfile|\.env[\w.-]*)$"
 )
 # A YAML or JSON file is parsed only when it holds a word of a training configuration: data files cost one look.
 _CONFIG_WORDS = (
@@ -223,6 +223,12 @@ class Tree:
 
         `hints`: one of them, in lower case, is in each text that has such a word. `but`: files that are left out.
         """
+        return next((place for place, _ in self.mentions(words, hints, but)), None)
+
+    def mentions(
+        self, words: re.Pattern[bytes], hints: tuple[bytes, ...], but: Collection[str] = ()
+    ) -> Iterator[tuple[Place, re.Match[bytes]]]:
+        """All such places, with what was found there."""
         for path in itertools.islice(self._walk(str(self.root)), MAX_FILES):
             if not _TEXTS.search(path.lower()) or path in but:
                 continue
@@ -234,11 +240,10 @@ class Tree:
                 continue
             low = data.lower()
             # A word in JSON may be an entry of a vocabulary; an address, a device or a build is not.
-            found = words.search(data) if any(hint in low for hint in hints) else None
-            if found and not (path.endswith(".json") and found[0].isalnum()):
-                line = data.count(b"\n", 0, found.start())
-                return Place(path, line + 1, quoted(data.split(b"\n")[line].decode("utf-8", "replace")))
-        return None
+            for found in words.finditer(data) if any(hint in low for hint in hints) else ():
+                if not (path.endswith(".json") and found[0].isalnum()):
+                    line = data.count(b"\n", 0, found.start())
+                    yield Place(path, line + 1, quoted(data.split(b"\n")[line].decode("utf-8", "replace"))), found
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file that was read."""

@@ -9,6 +9,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Place, Setting, Step
 
 _NAMES_PYTHON = regex(r"""python-?(3\.\d{1,2})\b|--python[= ]["']?(3\.\d{1,2})|python={1,2}["']?(3\.\d{1,2})""")
+_OF_CONDA = regex(r"Mini(?:conda|forge)3-py3(\d{1,2})_")
 # The Python that a system brings: https://packages.ubuntu.com/python3 and https://packages.debian.org/python3
 _OF_SYSTEM = ((r"ubuntu[:-]?20\.04|focal", "3.8"), (r"ubuntu[:-]?22\.04|jammy", "3.10"), (r"ubuntu[:-]?24\.04|noble", "3.12"),
               ("bookworm", "3.11"), ("trixie", "3.13"))  # fmt: skip
@@ -18,6 +19,7 @@ _OF_TAG = regex(r"(?:^|/)python:(3\.\d{1,2})\b|py(3\.\d{1,2})(?!\d)|python(3\.\d
 def named_python(text: str, image: Setting, place: Place) -> Setting | None:
     """The Python of an image: the one that its commands name, else that of its base. None where several are named."""
     named = {version for m in _NAMES_PYTHON.finditer(text) for version in m.groups() if version}
+    named |= {f"3.{m[1]}" for m in _OF_CONDA.finditer(text)}
     if named:
         return Setting("python", named.pop(), place) if len(named) == 1 else None
     if m := _OF_TAG.search(image.value):

@@ -22,7 +22,7 @@ from rocm_doctor.lint.declared import (
     Step,
     Tool,
 )
-from rocm_doctor.lint.readers import projects, requirements
+from rocm_doctor.lint.readers import blind, projects, requirements
 from rocm_doctor.lint.readers.files import joined
 from rocm_doctor.lint.readers.shell import ANEW, EDITED, Context, Script, Used
 
@@ -72,10 +72,13 @@ def install(argv: list[str], place: Place, context: Context, found: Script) -> S
     if re.match(r"uv add\b", text):
         return _pip("uv", argv[2:], place, context, found)
     if re.match(r"(?:micromamba|mamba|conda) (?:install|create)\b", text):
-        return _conda(argv[2:], place)
+        step = _conda(argv[2:], place)
+        if any(r.name not in ("torch", "torchvision", "torchaudio") and "torch" in r.name for r in step.requirements):
+            blind.note(place, found)
+        return step
     if m := re.match(r"(?:\S*/)?pip[\d.]* config set global\.(index-url|extra-index-url|find-links) (\S+)", text):
         found.variables.append(Setting("PIP_" + m[1].upper().replace("-", "_"), m[2], place))
-    elif re.match(r"git clone\b.*[/:]pytorch/pytorch(?:\.git)?(?:\s|$)", text):
+    elif re.match(r"git clone\b.*[/:](?:pytorch|ROCm)/pytorch(?:\.git)?(?:\s|$)", text):
         found.open_ends.append(ReadProblem(place, "PyTorch is built from source: whether that succeeds is not known"))
         return Step("pip", place, opaque=True)
     elif m := re.match(r"(?:(uv) (?:sync|run)|(poetry|pdm) (?:sync|install))\b(?!.*--no-(?:sync|project)\b)", text):
@@ -87,7 +90,11 @@ def install(argv: list[str], place: Place, context: Context, found: Script) -> S
 
 
 # A pattern or a variable for wheels that were built or downloaded before.
-_UNNAMED_WHEEL = regex(r"[*?$][^/]*\.whl$|\$\w*(?:WHEEL|WHL)\w*$|\$\{\w*(?:WHEEL|WHL)\w*\}$", re.I)
+_UNNAMED_WHEEL = regex(r"[*?$][^/]*\.whl$|(?:^|/)[^-/]+\.whl$|\$\w*(?:WHEEL|WHL)\w*$|\$\{\w*(?:WHEEL|WHL)\w*\}$", re.I)
+
+
+# What uv takes from the index of its torch backend.
+_OF_BACKEND = ("torch", "torchvision", "torchaudio", "pytorch-triton-rocm", "triton-rocm", "pytorch-triton", "triton")
 
 
 class _Arguments(NamedTuple):
@@ -99,7 +106,7 @@ class _Arguments(NamedTuple):
     options: dict[str, str]
 
 
-def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Script) -> Step:
+def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Script) -> Step | None:
     asked = _Arguments([], [], env_indexes(found.variables), {})
     before, ends = len(found.used), len(found.open_ends)
     rest = iter([part for word in argv for part in (word.split("=", 1) if word.startswith("--") and "=" in word else [word])])
@@ -113,9 +120,16 @@ def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Scr
     apart = _apart(asked.options, context) if tool == "pip" else ""
     anew = tool == "pip" and bool(_ANEW & asked.options.keys())
     found.used[before:] = [file._replace(apart=apart, anew=anew) for file in found.used[before:]]
-    backend = asked.options.get("--torch-backend")
+    if "--dry-run" in asked.options:
+        return None
+    opaque = any(_UNNAMED_WHEEL.search(word) for word in argv)
+    nothing = not (asked.needed or asked.constraints or opaque or found.problems) and len(found.used) == before
+    if "--no-deps" not in asked.options or "torch" in place.quote.lower():
+        blind.pip(argv, place, context, found, nothing=nothing, configured=tool == "uv" and context.tree.is_file("uv.toml"))
+    by_variable = next((s.value for s in reversed(found.variables) if s.name == "UV_TORCH_BACKEND"), "") if tool == "uv" else ""
+    backend = asked.options.get("--torch-backend", by_variable)
     if backend:
-        asked.indexes.append(Index(f"torch-backend:{backend}", "bound", place, ("torch", "torchvision", "torchaudio")))
+        asked.indexes.append(Index(f"torch-backend:{backend}", "bound", place, _OF_BACKEND))
     return Step(
         tool,
         place,
@@ -125,7 +139,7 @@ def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Scr
         strategy=asked.options.get("--index-strategy", ""),
         upgrade=bool({"-U", "--upgrade", "--force-reinstall", "-I", "--ignore-installed", "--reinstall"} & asked.options.keys()),
         no_deps="--no-deps" in asked.options,
-        opaque=any(_UNNAMED_WHEEL.search(word) for word in argv),
+        opaque=opaque,
         apart=apart,
         anew=anew,
     )

@@ -12,7 +12,7 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import REPLACED_BLAS, UNKNOWN_LIST, Index, Place, ReadProblem, Setting, Step
 from rocm_doctor.lint.environments.branches import runs, targets
-from rocm_doctor.lint.readers import bash, docker, rewritten, shell, unfollowed, venvs
+from rocm_doctor.lint.readers import bash, blind, docker, rewritten, shell, unfollowed, venvs
 from rocm_doctor.lint.readers.installs import install
 from rocm_doctor.lint.readers.shell import places_of
 
@@ -22,7 +22,7 @@ MAX_COMMANDS, MAX_TEXT = bash.MAX_COMMANDS, bash.MAX_TEXT
 _PREFIXES = frozenset(("sudo", "-E", "exec", "time", "nice", "env", "srun", "call", "@", "nohup", "retry", "set", "xargs", "wsl"))
 # A text without any of these words changes nothing that is judged.
 _SPEAKS = regex(
-    r"\bpip3?\b|\buv\b|venv|virtualenv|\.sh\b|requirements|existing_torch|conda|mamba|poetry|pdm|docker|podman|nerdctl|HSA_|HIP_|ROCM|ROCR|PYTORCH|TORCH|GPU|AMD|NCCL|RCCL|BNB_|FLASH|TRITON"
+    r"\bpip3?\b|\buv\b|torch|python\S* (?:-c|-m|-|\S+\.py)|\beval\b|\bmake\b|venv|virtualenv|\.sh\b|requirements|existing_torch|conda|mamba|poetry|pdm|docker|podman|nerdctl|HSA_|HIP_|ROCM|ROCR|PYTORCH|TORCH|GPU|AMD|NCCL|RCCL|BNB_|FLASH|TRITON"
     r"|MIOPEN|rocblas|AITER|VLLM|PIP_|UV_|pytorch|gfx\d|rocm|amdgpu|OMP_|CUDA"
     r"|install\w*\.py|\|\s*(?:ba|z)?sh\b|--(?:device|use-cpu|cpu|mixed_precision|use_8bit_adam|load_in_[48]bit|bf16|optim|attn_implementation|quantization_bit|torch_compile)"
 )
@@ -38,6 +38,7 @@ def speaks(text: str) -> bool:
 
 def read(text: str, place: Place, context: shell.Context, found: shell.Script) -> None:
     """Read the commands of a POSIX shell text, in order, into `found`; `place` is that of its first line."""
+    blind.body(text, place, found)
     if not speaks(text):
         return
     if len(text) > MAX_TEXT:
@@ -187,13 +188,13 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
         read(argv[-1], place, context, found)
     elif argv[0] in ("bash", "sh", "cmd") and len(argv) > 2 and argv[1] in ("-c", "-lc", "-exc", "/c"):
         read(argv[2], place, context, found)
-    elif argv[0] in _LAUNCHERS:
-        found.options.extend(_options(argv, place))
-        step = install(argv, place, context, found)
-        found.steps.extend([step] if step else [])
     else:
-        step = install(argv, place, context, found)
-        found.steps.extend([step] if step else [])
+        found.options.extend(_options(argv, place) if argv[0] in _LAUNCHERS else ())
+        before = len(found.used)
+        if step := install(argv, place, context, found):
+            found.steps.append(step)
+        elif len(found.used) == before:
+            blind.command(argv, place, context, found)
 
 
 # What compiles code for GPUs: a list of them in a script without any of it is for something else, such as what is downloaded.

@@ -31,14 +31,19 @@ def _beside_torch(environment: Environment, target: Target, matrix: Matrix) -> I
     torch = state[2]
     build = build_of(matrix, torch.local) or next((b for b in matrix.torch if b.torch == torch.version), None)
     there = {"torchvision", "torchaudio"} if environment.image and of_image(environment.image) else set[str]()
+    asked = [r for step in environment.steps for r in step.requirements if meant(r, target)]
+    pinned_here = {r.name for r in asked if "+rocm" in r.spec and r.place.file.endswith(".toml")}
     for step in environment.steps:
         for r in step.requirements:
             if r.name in ("torchvision", "torchaudio") and meant(r, target):
-                kept = r.name in there and not pinned(r.spec) and not step.upgrade
+                right = getattr(build, r.name).split("+")[0] if build else ""
+                held = not pinned(r.spec) or not right or admits(r.spec, right)
+                kept = r.name in there and held and not step.upgrade and "+" not in r.spec
                 there.add(r.name)
-                if kept or (r.url.endswith(".whl") and "://" in r.url):
+                bound = r.name in pinned_here and "+" not in r.spec
+                if kept or bound or (r.url.endswith(".whl") and "://" in r.url):
                     continue
-                yield step, r, torch, getattr(build, r.name).split("+")[0] if build else ""
+                yield step, r, torch, right
 
 
 def _companion(
@@ -107,8 +112,8 @@ def triton(environment: Environment, target: Target, matrix: Matrix) -> Iterator
     last, build = state[2], build_of(matrix, state[2].local)
     for step in environment.steps:
         torch = next((i for i in step.indexes if i.role == "bound" and "torch" in i.only), None)
-        if step.tool != "uv" or torch is None:
-            continue
+        if step.tool != "uv" or torch is None or torch.url.startswith("torch-backend:"):
+            continue  # a backend of uv takes the triton package from its index as well
         open_too = any(i.url == torch.url and i.role != "bound" for i in step.indexes)
         package = re.split(r"[=<>~ ]", build.triton)[0] if build else ""
         bound = any(package in i.only for i in step.indexes) and any(r.name == package for r in step.requirements)

@@ -160,7 +160,10 @@ def containers(environment: Environment, target: Target, matrix: Matrix) -> Iter
     """Containers that train but do not get the devices, or ask for another vendor's."""
     if target.os != "linux":
         return
+    handed = any("/dev/kfd" in device for one in environment.containers for device in one.devices)
     for container in environment.containers:
+        if container.nvidia and handed and not any("/dev/kfd" in device for device in container.devices):
+            continue  # the same script starts one for AMD as well
         if container.nvidia:
             yield _found(
                 environment,

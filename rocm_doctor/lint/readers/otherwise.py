@@ -1,0 +1,73 @@
+"""Values that a repository gives the same name in more than one place: a default that a script, an overlay or a document replaces."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.lint.declared import OVERRIDE, Environment, Place, Setting
+from rocm_doctor.lint.readers.files import Tree
+
+MAX_FOUND = 400
+_REFERS = regex(r"\$\{?([A-Za-z_]\w+)")
+_PYTHONS = regex(r"(?:python|pyenv)[ =@_\w]*?[\"': =~>-]*3\.(\d\d?)\b|^3\.(\d\d?)(?:\.\d+)?[ \t]*$|\bpy3(\d\d?)_", re.I | re.M)
+_OF_PYTHON = regex(r"\.python-version|runtime\.txt|\.tool-versions|readme.*|install.*\.(?:md|rst|txt)|environment.*\.ya?ml", re.I)
+
+
+def assigned(tree: Tree, environments: Iterable[Environment]) -> tuple[Setting, ...]:
+    """Every value that a text of the repository, read or not, gives the override or a name on which an index or an image for AMD depends."""
+    names = {name for one in environments if one.purpose.kind == "amd" for name in _names(one)}
+    if not names:
+        return ()
+    said = "|".join(map(re.escape, sorted(names))).encode()
+    given = re.compile(
+        rb"(?:\b(?:unset|export)|-e|--env|-u) +(?P<taken>" + said + rb")\b(?![=:])"
+        rb"|\b(?P<name>" + said + rb")\b(?:[\"']?\]?[ \t]*[:=]+[ \t]*|[\"'], *(?=[\"'\d$]))[\"']?(?P<value>[^\s\"',;)#]*)"
+    )
+    hints = tuple(name.lower().encode() for name in names)
+    found = (
+        Setting((m["name"] or m["taken"]).decode(), _value(m["value"] or b""), place)
+        for place, m in itertools.islice(tree.mentions(given, hints), MAX_FOUND)
+        if not place.file.endswith((".lock", ".html"))
+    )
+    found = (s for s in found if not re.fullmatch(rf"\$\{{?{s.name}\}}?", s.value))
+    return tuple(s for s in found if s.name != OVERRIDE or _RELEASE.fullmatch(s.value) or not s.value or "$" in s.value)
+
+
+_DEFAULT = regex(r"\$\{\w+:?[-=](.*)")
+_RELEASE = regex(r"\d+\.\d+\.\d+")
+
+
+def _value(given: bytes) -> str:
+    """A value as it is written, or its default."""
+    text = given.decode("utf-8", "replace").strip("`'\"").rstrip(".`")
+    default = _DEFAULT.fullmatch(text)
+    return default[1] if default else text
+
+
+def _names(one: Environment) -> Iterator[str]:
+    """The override, where it is set, and the variables in the words that name an index, torch or the base image."""
+    if any(s.name == OVERRIDE for s in one.variables):
+        yield OVERRIDE
+    places = [i.place for step in one.steps for i in step.indexes] + [
+        r.place for step in one.steps for r in step.requirements if r.name == "torch"
+    ]
+    places += [s.place for s in one.variables if s.name == OVERRIDE] + ([one.image.place] if one.image else [])
+    for place in places:
+        yield from (
+            m[1] for m in _REFERS.finditer(place.quote) if re.search(r"ROCM|HIP|GFX|TORCH|INDEX|BASE|IMAGE|HSA|AMD", m[1], re.I)
+        )
+
+
+def pythons(tree: Tree, environments: Iterable[Environment]) -> tuple[Setting, ...]:
+    """The Pythons that the README, a file for version managers, or the file of an environment for AMD names."""
+    at_root = [name for name in tree.matching("*") if _OF_PYTHON.fullmatch(name)]
+    own = [e.place.file for e in environments if e.purpose.kind == "amd" and e.sort in ("script", "image", "service")]
+    return tuple(
+        Setting("python", f"3.{m[1] or m[2] or m[3]}", Place(path, text.count("\n", 0, m.start()) + 1))
+        for path in dict.fromkeys((*at_root, *own))
+        if tree.is_file(path) and (text := tree.text(path, wanted=False))
+        for m in _PYTHONS.finditer(text)
+    )

@@ -1,0 +1,218 @@
+"""Repositories in which something that is not read, or given elsewhere, decides: what is found there is no error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_text import report, said, serious
+
+ROCM = "https://download.pytorch.org/whl/rocm6.4"
+INSTALL = f"pip install torch --index-url {ROCM}"
+OLD = "pip install torch==2.0.1 --index-url https://download.pytorch.org/whl/rocm5.4.2"
+BASE = "FROM rocm/dev-ubuntu-24.04:6.4\n"
+IMAGE = "FROM rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0\n"
+LIST = {"requirements.txt": "torch>=2.4\ntransformers\n"}
+LAST = "COPY . .\nRUN pip install -r requirements.txt\n"
+OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
+GIVEN = "    devices: [/dev/kfd, /dev/dri]\n    ipc: host\n"
+NOT_ROCM = "version.torch-not-rocm"
+
+
+def errors(root: Path, files: dict[str, str], gpu: str = "gfx1100") -> list[str]:
+    return [f.id for f in report(root, files, gpu=gpu).findings if f.severity == "error"]
+
+
+def test_without_a_doubt_it_is_an_error(tmp_path: Path) -> None:
+    assert errors(tmp_path, LIST | {"Dockerfile.rocm": BASE + LAST}) == [NOT_ROCM]
+    assert errors(tmp_path / "b", LIST | {"install_rocm.sh": "pip install -r requirements.txt\n"}) == [NOT_ROCM]
+
+
+# What comes before the list, or what starts afterwards.
+@pytest.mark.parametrize(("lines", "more"), [
+    ("COPY . .\nRUN pip install $(cat torch.txt)\n", {}), ("RUN ./install_torch.sh\n", {}), ("COPY . .\nRUN python install.py\n", {}),
+    ("COPY . .\nRUN python prepare.py\n", {"prepare.py": "import os\nos.system('pip install torch')\n"}),
+    ("COPY --from=ghcr.io/x/torch-rocm /usr/lib/python3/dist-packages /usr/lib/python3/dist-packages\n", {}),
+    ("RUN --mount=type=bind,from=build,src=/w,target=/w pip install /w/torch.whl\n", {}),
+    ("RUN curl -fsSL https://x.org/install.sh | bash\n", {}), ("COPY . .\nRUN make torch-rocm\n", {}), ("COPY pip.conf /etc/pip.conf\n", {}),
+    ("RUN printf '[global]' > /etc/pip.conf\n", {}), ("RUN conda install -c rocm pytorch-rocm\n", {}), ("RUN apt-get install -y python3-torch-rocm\n", {}),
+    ("RUN pacman -S --noconfirm python-pytorch-rocm\n", {}), ("RUN spack install py-torch+rocm\n", {}), ("RUN pip install git+https://github.com/ROCm/pytorch\n", {}),
+    (f"RUN python3 <<EOF\nimport os\nos.system('{INSTALL}')\nEOF\n", {}), ("RUN python -c \"open('requirements.txt', 'w').write('x')\"\n", {}),
+    ("COPY . .\nRUN echo transformers > requirements.txt\n", {}), ("ARG MORE=\nRUN pip install $MORE transformers\n", {}),
+    ("COPY start.sh /\nCMD bash start.sh\n", {"start.sh": INSTALL + " --force-reinstall\n"}),
+    ("COPY launch.py /\nCMD python launch.py\n", {"launch.py": f"import os\nos.system('{INSTALL}')\n"}),
+])  # fmt: skip
+def test_a_command_of_an_image_that_may_install_torch(tmp_path: Path, lines: str, more: dict[str, str]) -> None:
+    found = report(tmp_path, LIST | more | {"Dockerfile.rocm": BASE + lines + LAST})
+    assert not any(f.severity == "error" for f in found.findings), said(found)
+
+
+@pytest.mark.parametrize("lines", [
+    f'CMD="{INSTALL}"\neval "$CMD"', "TORCH=$(python get_torch.py)\npip install $TORCH", 'eval "$(python get_torch.py)"',
+    f"for p in torch; do pip install $p --index-url {ROCM}; done", f"echo torch | xargs pip install --index-url {ROCM}",
+    f"sudo -H python3 -m {INSTALL}", "module load PyTorch/2.7.1-rocm", f"python - <<EOF\nimport os\nos.system('{INSTALL}')\nEOF",
+    "ansible-playbook torch.yml",
+])  # fmt: skip
+def test_a_command_of_a_script_that_may_install_torch(tmp_path: Path, lines: str) -> None:
+    assert not errors(tmp_path, LIST | {"install_rocm.sh": f"#!/bin/bash\n{lines}\npip install -r requirements.txt\n"})
+
+
+@pytest.mark.parametrize("lines", [
+    "RUN make -j", "RUN curl -LsSf https://astral.sh/uv/install.sh | sh", "RUN python -m pip install --upgrade pip", "RUN python -c 'print(1)'",
+    "RUN apt-get install -y git", "COPY --from=ghcr.io/astral-sh/uv /uv /bin/uv", "RUN pip install ./x-1.0-py3-none-any.whl --no-deps", "CMD python train.py",
+])  # fmt: skip
+def test_a_command_that_brings_no_torch(tmp_path: Path, lines: str) -> None:
+    files = {"train.py": "import torch\n", "Dockerfile.rocm": f"{BASE}COPY . .\n{lines}\n{LAST}"}
+    assert errors(tmp_path, LIST | files) == [NOT_ROCM]
+
+
+def test_a_dry_run_installs_nothing(tmp_path: Path) -> None:
+    assert serious(report(tmp_path, {"Dockerfile.rocm": IMAGE + "RUN pip install --dry-run torch==2.9.1\n"})) == []
+
+
+def test_the_torch_backend_of_uv_by_its_variable(tmp_path: Path) -> None:
+    files = {"Dockerfile.rocm": f"{BASE}ENV UV_TORCH_BACKEND=rocm6.4\n{LAST.replace('pip', 'uv pip')}"}
+    assert serious(report(tmp_path, LIST | files)) == []
+
+
+SET = f"export {OVERRIDE}=10.3.0\npython train.py\n"
+
+
+@pytest.mark.parametrize(("files", "at"), [
+    ({"run_rocm.sh": f'export {OVERRIDE}="${{{OVERRIDE}:-10.3.0}}"\npython train.py\n'}, ""),
+    ({"run_rocm.sh": SET, "README.md": f"RX 7900: `{OVERRIDE}=11.0.0`\n"}, "line 1 of README.md"),
+    ({"run_rocm.sh": SET, "settings.py": f'os.environ["{OVERRIDE}"] = "11.0.0"\n'}, "line 1 of settings.py"),
+    ({"Dockerfile.rocm": f"{IMAGE}ARG GFX=10.3.0\nENV {OVERRIDE}=$GFX\n"}, ""),
+    ({"Dockerfile.rocm": f"{IMAGE}ENV {OVERRIDE}=10.3.0\n", "run.sh": f"docker run --device /dev/kfd --device /dev/dri -e {OVERRIDE} x\n"}, "line 1 of run.sh"),
+    ({"Dockerfile.rocm": f"{IMAGE}ENV {OVERRIDE}=10.3.0\n", "entry.sh": f"unset {OVERRIDE}\n"}, "line 1 of entry.sh"),
+    ({".env.example": f"{OVERRIDE}=10.3.0\n", "compose.rocm.yml": f"services:\n  a:\n    image: rocm/pytorch\n{GIVEN}"}, ""),
+    ({".env": f"{OVERRIDE}=10.3.0\n", "run.sh": f"case $1 in a) export {OVERRIDE}=10.3.0;; b) export {OVERRIDE}=11.0.0;; esac\n"}, "line 1 of run.sh"),
+])  # fmt: skip
+def test_an_override_that_is_given_otherwise_elsewhere(tmp_path: Path, files: dict[str, str], at: str) -> None:
+    found = report(tmp_path, files)
+    wrong = [f for f in found.findings if f.id == "arch.override-wrong"]
+    assert not any(f.severity == "error" for f in found.findings)
+    assert at in " ".join(f.advice for f in wrong)
+
+
+def test_an_override_is_an_error_where_no_other_value_suits(tmp_path: Path) -> None:
+    for more in (
+        {},
+        {"README.md": f"`{OVERRIDE}=10.3.0`.\n"},
+        {"c.env": f"{OVERRIDE}=${{{OVERRIDE}:-10.3.0}}\n"},
+        {"d.md": f"{OVERRIDE}=9.0.0\n"},
+    ):
+        assert errors(tmp_path / f"x{len(more)}{next(iter(more), '')}", {"run_rocm.sh": SET} | more) == ["arch.override-wrong"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["run-5700xt.sh", "navi2/run.sh", "vega/run.sh", "steamdeck/run.sh", "strix-halo/run.sh", "rdna2/run.sh"],
+)
+def test_a_file_that_is_named_after_other_gpus(tmp_path: Path, name: str) -> None:
+    assert not errors(tmp_path, {name: SET})
+
+
+def test_what_an_override_hides_is_said_with_it(tmp_path: Path) -> None:
+    image = f"FROM ubuntu:22.04\nENV {OVERRIDE}=10.3.0\nRUN pip install torch==1.13.1+rocm5.2 --extra-index-url https://download.pytorch.org/whl/rocm5.2\n"
+    assert {"arch.override-wrong", "arch.not-in-build"} <= set(errors(tmp_path, {"Dockerfile": image}))
+
+
+def test_each_place_of_an_override_is_named(tmp_path: Path) -> None:
+    image = f"{IMAGE}ENV {OVERRIDE}=10.3.0\n"
+    found = [
+        f for f in serious(report(tmp_path, {"a/Dockerfile": image, "b/Dockerfile": image})) if f.id == "arch.override-wrong"
+    ]
+    assert len(found) == 1
+    assert all(f"line 2 of {folder}/Dockerfile" in found[0].advice for folder in "ab")
+
+
+SERVICE = "services:\n  a:\n    image: rocm/pytorch:latest\n"
+
+
+@pytest.mark.parametrize(("service", "more"), [
+    (SERVICE, {"docker-compose.gpu.yml": f"services:\n  a:\n{GIVEN}"}), (f"include: [gpu.yml]\n{SERVICE}", {}),
+    (SERVICE + '    devices: ["${KFD}", "${DRI}"]\n', {}), (SERVICE + '    volumes: ["/dev/kfd:/dev/kfd", "/dev/dri:/dev/dri"]\n', {}),
+    (SERVICE + "    command: make wheel\n", {}), (SERVICE + "    command: [chown, -R, '1000', /data]\n", {}),
+    (SERVICE + "    command: tensorboard --logdir /logs\n", {}), (SERVICE + "    command: huggingface-cli download x\n", {}),
+])  # fmt: skip
+def test_a_service_that_gets_its_devices_in_another_way_or_needs_none(tmp_path: Path, service: str, more: dict[str, str]) -> None:
+    assert not errors(tmp_path / "this", {"docker-compose.yml": service} | more)
+    assert errors(tmp_path / "plain", {"docker-compose.yml": SERVICE + "    command: python train.py\n"}) == ["access.container"]
+
+
+@pytest.mark.parametrize("run", [
+    "docker run --rm rocm/pytorch:latest python -c 'import torch; print(torch.__version__)'", "docker run --runtime=amd rocm/pytorch:latest python t.py",
+    "podman run --device amd.com/gpu=all rocm/pytorch:latest python t.py", "podman run --device nvidia.com/gpu=all x\npodman run --device /dev/kfd --device /dev/dri rocm/pytorch",
+])  # fmt: skip
+def test_a_container_that_gets_its_devices_in_another_way_or_needs_none(tmp_path: Path, run: str) -> None:
+    assert not errors(tmp_path, {"run_rocm.sh": run + "\n"})
+
+
+@pytest.mark.parametrize("more", [
+    {"Makefile": "build:\n\tdocker build --build-arg ROCM_VERSION=6.4 .\n"}, {"docker-bake.hcl": 'args = { ROCM_VERSION = "6.4" }\n'},
+    {"README.md": "docker build --build-arg ROCM_VERSION=6.4 .\n"}, {"Dockerfile.rocm64": f"FROM ubuntu:24.04\nRUN {INSTALL}\n"},
+])  # fmt: skip
+def test_a_release_that_is_a_build_argument_or_one_of_several(tmp_path: Path, more: dict[str, str]) -> None:
+    image = {
+        "Dockerfile.rocm": "FROM ubuntu:22.04\nARG ROCM_VERSION=5.4.2\nRUN pip install torch==2.0.1 --index-url https://download.pytorch.org/whl/rocm${ROCM_VERSION}\n"
+    }
+    assert errors(tmp_path / "alone", image) == ["arch.not-in-build"]
+    assert not errors(tmp_path / "both", image | more)
+
+
+def test_a_list_beside_one_that_serves_the_gpu(tmp_path: Path) -> None:
+    old = {
+        "requirements-rocm-legacy.txt": "--extra-index-url https://download.pytorch.org/whl/rocm5.4.2\ntorch==2.0.1+rocm5.4.2\n"
+    }
+    assert errors(tmp_path / "alone", old)
+    assert not errors(tmp_path / "both", old | {"requirements-rocm.txt": f"--extra-index-url {ROCM}\ntorch==2.9.1+rocm6.4\n"})
+
+
+@pytest.mark.parametrize("more", [
+    {"README.md": "Use Python 3.10.\n"}, {".python-version": "3.10\n"}, {"runtime.txt": "python-3.10.12\n"}, {".tool-versions": "python 3.10.12\n"},
+])  # fmt: skip
+def test_another_python_that_the_repository_names(tmp_path: Path, more: dict[str, str]) -> None:
+    listed = {"requirements-rocm.txt": "--extra-index-url https://download.pytorch.org/whl/rocm5.6\ntorch==2.1.2+rocm5.6\n"}
+    assert errors(tmp_path / "alone", listed) == ["version.python-unsupported"]
+    assert not errors(tmp_path / "both", listed | more)
+
+
+@pytest.mark.parametrize(
+    "first",
+    ["python3.10 -m venv v", "conda create -n x python=3.10 -y\nconda activate x", "pyenv local 3.10.12", "PY=python3.10"],
+)
+def test_another_python_that_a_script_names(tmp_path: Path, first: str) -> None:
+    assert not errors(
+        tmp_path,
+        {"install_rocm.sh": f"{first}\npip install torch==2.1.2+rocm5.6 --index-url https://download.pytorch.org/whl/rocm5.6\n"},
+    )
+
+
+def test_the_companions_that_an_image_has_satisfy_a_pin(tmp_path: Path) -> None:
+    assert serious(report(tmp_path, {"Dockerfile.rocm": IMAGE + "RUN pip install torchvision==0.21.0\n"})) == []
+    assert errors(tmp_path / "b", {"Dockerfile.rocm": IMAGE + "RUN pip install torchvision==0.20.0\n"})
+
+
+def test_what_goes_wrong_now_and_then_is_a_warning(tmp_path: Path) -> None:
+    listed = {"requirements.rocm.txt": "--extra-index-url https://download.pytorch.org/whl/rocm6.0\ntorch==2.4.0+rocm6.0\n"}
+    assert {f.severity for f in serious(report(tmp_path, listed, gpu="gfx942"))} == {"warning"}
+
+
+def test_a_companion_that_a_group_pins_beside_the_range_of_the_project(tmp_path: Path) -> None:
+    project = f"""[project]
+name = "x"
+version = "1"
+requires-python = ">=3.10"
+dependencies = ["torch>=2.1", "torchvision>=0.16"]
+[dependency-groups]
+rocm = ["torch==2.9.1+rocm6.4", "torchvision==0.24.1+rocm6.4", "pytorch-triton-rocm==3.5.1"]
+[[tool.uv.index]]
+name = "amd"
+url = "{ROCM}"
+[tool.uv.sources]
+torch = [{{ index = "amd", group = "rocm" }}]
+torchvision = [{{ index = "amd", group = "rocm", marker = "python_version>='3.10' and sys_platform=='linux'" }}]
+pytorch-triton-rocm = [{{ index = "amd", group = "rocm" }}]
+"""
+    assert not errors(tmp_path, {"pyproject.toml": project, "Makefile": "install-rocm:\n\tuv sync --frozen --group rocm\n"})
