@@ -96,13 +96,19 @@ def is_settled(one: Finding, environment: Environment) -> bool:
     first = one.evidence[0] if one.evidence else Reading("", "")
     if any(_leaves_open(p, one, first) for p in environment.unresolved):
         return False
+    if environment.open_ends and one.id in _OF_WHAT_WAS_BEFORE:
+        return False
     return (first.artifact, first.place) not in {(p.file, f"line {p.line}") for p in environment.unsure}
+
+
+# What a torch that was installed before would settle.
+_OF_WHAT_WAS_BEFORE = (NOT_ROCM, "version.companion-mismatch")
 
 
 def _leaves_open(problem: ReadProblem, one: Finding, first: Reading) -> bool:
     """True if what is not known could make a finding untrue. What may have installed a torch before does so for a CUDA torch alone."""
     if problem.message.endswith(MAY_INSTALL):
-        return one.id in (NOT_ROCM, "version.companion-mismatch")
+        return one.id in _OF_WHAT_WAS_BEFORE
     if problem.message.endswith(STARTS):
         return one.id.startswith("version.") or one.id == "arch.not-in-build"
     return not (problem.message.endswith(LIMITS) and _TORCH.search(first.quote))
