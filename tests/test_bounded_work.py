@@ -203,8 +203,9 @@ def test_no_rule_of_redaction_is_slow_behind_its_hint(filler: str) -> None:
     slow = []
     for rule, pattern in zip(searched._rules, searched._patterns):
         for hint in rule.hints:
+            text = f"x {hint}{filler * (9_000 // len(filler))} x"
             start = time.process_time()
-            rules.TRIED[rule.at](pattern, f"x {hint}{filler * (9_000 // len(filler))} x", 2)
+            _ = rules.TRIED[rule.at](pattern, text, 2) if rule.at in rules.TRIED else pattern.match(text, 2)
             if time.process_time() - start > 0.5:
                 slow.append((rule.pattern.source, hint))
     assert not slow

@@ -74,11 +74,13 @@ class Hints:
     def _one_by_one(self, hints: Iterable[str], low: str, begin: int, end: int, found: dict[int, str]) -> None:
         for hint in hints:
             stop = end + len(hint) - 1
+            escaped = hint[0] == "\\"
+            ruler = hint * _LONG_RUN if len(set(hint)) == 1 else ""
             at = low.find(hint, max(0, begin - _MARGIN), stop)
             while at >= 0:
-                if low[at - 1 : at + 1] != "\\\\" and len(hint) > len(found.get(at, "")):
+                if len(hint) > len(found.get(at, "")) and not (escaped and low[at - 1 : at + 1] == "\\\\"):
                     found[at] = hint
-                if low.startswith(hint * _LONG_RUN, at):  # of a ruler its ends
+                if ruler and low.startswith(ruler, at):  # its ends
                     at = max(at, _RUN.match(low, at, stop).end() - len(hint) - 1)  # type: ignore[union-attr]
                 at = low.find(hint, at + 1, stop)
 

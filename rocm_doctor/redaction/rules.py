@@ -91,10 +91,15 @@ class RuleSet:
             if at < token:  # inside of a token nothing else is looked for
                 continue
             for number in self._tried_at(hint):
-                if at < done.get(number, 0):
+                if number in done and at < done[number]:
                     continue
                 rule = self._rules[number]
-                match, beyond = TRIED[rule.at](self._patterns[number], text, at)
+                if rule.at == "hint":
+                    match, beyond = self._patterns[number].match(text, at), at
+                    if match is None:
+                        continue
+                else:
+                    match, beyond = TRIED[rule.at](self._patterns[number], text, at)
                 done[number] = max(beyond, at + 1)
                 while match:
                     accepted = rule.accept is None or rule.accept(match)
@@ -106,10 +111,6 @@ class RuleSet:
                         yield found
                     behind = max(match.end(), match.start() + 1)
                     match = self._patterns[number].search(text, behind, beyond) if rule.at == "line" and behind < beyond else None
-
-
-def _from_hint(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match[str] | None, int]:
-    return pattern.match(text, at), at
 
 
 def _in_line(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match[str] | None, int]:
@@ -140,7 +141,7 @@ def _above(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match[str] 
     return (pattern.match(text, begin, at) if begin or at <= _LINE else None), at
 
 
-TRIED = {"hint": _from_hint, "line": _in_line, "word": _around, "above": _above}
+TRIED = {"line": _in_line, "word": _around, "above": _above}
 
 
 def _groups(rule: Rule, match: re.Match[str]) -> Iterator[Found]:

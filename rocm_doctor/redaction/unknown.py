@@ -174,6 +174,8 @@ def _is_public(host: str) -> bool:
 
 def _whole_host(text: str, start: int, end: int) -> tuple[int, int]:
     """The whole name of the host that a word is part of: what is left of one would be taken for another."""
+    if _ends_here(text[start - 1 : start]) and _ends_here(text[end : end + 1]):
+        return start, end
     left = tail(text[max(0, start - 200) : start], _TO_LABEL).lstrip("._-")
     right = _RIGHT.match(text, end, end + 200)[0]  # type: ignore[index]
     if "." not in left and "." not in right:
@@ -189,6 +191,10 @@ def _whole_host(text: str, start: int, end: int) -> tuple[int, int]:
     ):
         return whole[0], whole[0] + len(".".join(labels))
     return start, end
+
+
+def _ends_here(neighbor: str) -> bool:
+    return neighbor == "" or not (neighbor.isalnum() or neighbor in "._-")
 
 
 _TO_LABEL, _RIGHT = regex(r"(?s:.*[^\w.-])?"), regex(r"(?:[\w.-]*\w)?")
