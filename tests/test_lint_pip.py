@@ -133,3 +133,28 @@ def test_numpy_that_torchvision_brings(tmp_path: Path) -> None:
 def test_what_requires_another_torch_than_the_image_has(tmp_path: Path, package: str, replaced: bool) -> None:
     found = said(report(tmp_path, {"Dockerfile": f"FROM {IMAGE}\nRUN pip install {package}\n"}))
     assert ((NOT_ROCM, "error", "Dockerfile:2") in found) is replaced
+
+
+OLD = "rocm/pytorch:rocm6.0_ubuntu22.04_py3.10_pytorch_2.1.2"
+
+
+@pytest.mark.parametrize(("image", "package", "replaced"), [
+    (OLD, "bitsandbytes", True), (OLD, "'bitsandbytes>=0.44'", True), (OLD, "bitsandbytes==0.45.0", False), (OLD, "'bitsandbytes<0.46'", False),
+    (OLD, "accelerate", False), (OLD.replace("py3.10", "py3.9"), "bitsandbytes", False), (IMAGE, "bitsandbytes", False),
+    (OLD.replace("rocm/pytorch:", "rocm/pytorch-training:"), "bitsandbytes", False),
+])  # fmt: skip
+def test_the_newest_release_of_a_library_pulls_another_torch(tmp_path: Path, image: str, package: str, replaced: bool) -> None:
+    found = said(report(tmp_path, {"Dockerfile": f"FROM {image}\nRUN pip install {package}\n"}))
+    assert ((NOT_ROCM, "error", "Dockerfile:2") in found) is replaced
+
+
+@pytest.mark.parametrize(("image", "packages", "advice"), [
+    (OLD, "transformers", "transformers==4.55.4"), (OLD, "'transformers>=4.40'", "transformers==4.55.4"), (OLD, "transformers==4.51.3", ""),
+    (OLD, "'transformers<5'", ""), (OLD, "transformers trl==0.9.6", ""), (OLD, "transformers gradio==4.0", "transformers==4.55.4"), (IMAGE, "transformers", ""),
+    (OLD.replace("py3.10_", ""), "transformers", "transformers==4.55.4"), ("ghcr.io/x/y:rocm_pytorch_2.1.2", "transformers", ""),
+])  # fmt: skip
+def test_a_library_that_switches_an_older_torch_off(tmp_path: Path, image: str, packages: str, advice: str) -> None:
+    found = serious(report(tmp_path, {"Dockerfile": f"FROM {image}\nRUN pip install {packages}\n"}))
+    assert [(f.id, f.severity, f.advice) for f in found] == (
+        [(MISMATCH, "warning", f"Write {advice} on line 2 of Dockerfile.")] if advice else []
+    )

@@ -12,7 +12,8 @@ from rocm_doctor.model import Grade
 
 class _Entry(msgspec.Struct, frozen=True):
     """Packages of one source. `exact`: each release requires one version of torch; `range`: several versions will do. `newest`: the
-    range that their newest release requires, where earlier ones were exact, or `none`. `through`: the package by which they require it."""
+    range that their newest release requires, or `none`. `python`: for which Pythons pip takes that one. `through`: the package by which
+    they require it."""
 
     name: str
     torch: Literal["exact", "range"]
@@ -21,6 +22,7 @@ class _Entry(msgspec.Struct, frozen=True):
     grade: Grade
     checked: str
     newest: str = ""
+    python: str = ""
     through: str = ""
 
 
@@ -28,11 +30,12 @@ NO_TORCH = "none"
 
 
 class Requiring(NamedTuple):
-    """Names of packages by what they require, and the range that the newest release of an exact one requires instead."""
+    """Names of packages by what they require, the range that the newest release requires, and for which Pythons pip takes it."""
 
     exact: frozenset[str]
     range: frozenset[str]
     newest: dict[str, str]
+    python: dict[str, str]
     through: dict[str, str]
 
 
@@ -48,5 +51,6 @@ def _read(matrix: Matrix) -> Requiring:
         exact,
         some,
         {name: e.newest for e in entries if e.newest for name in e.packages},
+        {name: e.python for e in entries if e.python for name in e.packages},
         {name: e.through for e in entries if e.through for name in e.packages},
     )

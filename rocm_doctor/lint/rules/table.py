@@ -14,6 +14,7 @@ from rocm_doctor.lint.rules.cuda_only import cuda_images, cuda_only
 from rocm_doctor.lint.rules.installing import isolated_build, kept_python, refused_together
 from rocm_doctor.lint.rules.libraries import unserved
 from rocm_doctor.lint.rules.missing import gone_nightlies, unknown_indexes, windows_indexes, xformers
+from rocm_doctor.lint.rules.newest import newest
 from rocm_doctor.lint.rules.no_wheel import without_wheel
 from rocm_doctor.lint.rules.not_found import not_on_the_only_index, not_on_the_public_index
 from rocm_doctor.lint.rules.torch_build import torch_build, unsafe_indexes
@@ -45,6 +46,7 @@ REPO_RULES: tuple[RepoRule, ...] = (
     not_on_the_only_index,
     not_on_the_public_index,
     without_wheel,
+    newest,
     config,
     built_for,
     unserved,

@@ -22,7 +22,7 @@ from rocm_doctor.lint.rules.indexes import (
     sources,
     wanted,
 )
-from rocm_doctor.lint.rules.requires_torch import NO_TORCH, requires_torch
+from rocm_doctor.lint.rules.requires_torch import NO_TORCH, Requiring, requires_torch
 from rocm_doctor.matrix import Matrix
 
 _IMAGE = regex(r"(?:^|/)(?P<repo>[\w.-]+/[\w.-]+)(?::(?P<tag>[\w.-]+))?(?:@\S+)?$")
@@ -126,8 +126,12 @@ def _last_state(environment: Environment, target: Target, matrix: Matrix) -> Cha
     now = of_image(environment.image)
     last: Change | None = (None, None, now) if now else None
     opaque = now is None and environment.image is not None and not is_bare(environment.image.value)
-    there: set[str] = set()
+    # AMD's images for training and serving bring libraries, too.
+    repo = image_parts(environment.image.value)[0] if environment.image else ""
+    there: set[str] = {*requires_torch(matrix).range} if now and repo != "rocm/pytorch" else set()
     seen = now
+    # An image has a Python of its own, known or not.
+    python = target.python if environment.python or not environment.image else ""
     for step in environment.steps:
         opaque = opaque or step.opaque
         if "torch" in step.removed:
@@ -135,7 +139,7 @@ def _last_state(environment: Environment, target: Target, matrix: Matrix) -> Cha
         if opaque and now is None and not any(pinned(r.spec) or r.url or step.indexes for r in wanted(step, target)):
             continue  # an image, or wheels without a name, may have brought a torch that satisfies this
         before = None if step.anew else seen if step.apart else now
-        then = after(step, before, matrix, target, there)
+        then = after(step, before, matrix, target, there, python)
         there |= {r.name for r in step.requirements}
         if then is not None and then is not before:
             last, now = (step, now, then), then
@@ -143,14 +147,18 @@ def _last_state(environment: Environment, target: Target, matrix: Matrix) -> Cha
     return last
 
 
-def after(step: Step, now: Torch | None, matrix: Matrix, target: Target, there: Collection[str]) -> Torch | None:
-    """The torch after one step; `now` itself when the step leaves it alone. `there`: what earlier steps installed."""
+def after(
+    step: Step, now: Torch | None, matrix: Matrix, target: Target, there: Collection[str], python: str = ""
+) -> Torch | None:
+    """The torch after one step; `now` itself when the step leaves it alone. `there`: what earlier steps installed. `python`: what is known
+    of the Python.
+    """
     asked = wanted(step, target)
     if asked:
         return _asked(step, asked, now, matrix, target)
     if step.no_deps or step.tool == "lock":
         return now
-    return _pulled(step, now, matrix, target, there)
+    return _pulled(step, now, matrix, target, there, python)
 
 
 def _asked(step: Step, asked: list[Requirement], now: Torch | None, matrix: Matrix, target: Target) -> Torch:
@@ -200,7 +208,7 @@ def _conda(step: Step, one: Requirement) -> Torch:
     )
 
 
-def _pulled(step: Step, now: Torch | None, matrix: Matrix, target: Target, there: Collection[str]) -> Torch | None:
+def _pulled(step: Step, now: Torch | None, matrix: Matrix, target: Target, there: Collection[str], python: str) -> Torch | None:
     """A step that does not name torch: packages with an exact torch replace it, others bring one where there is none."""
     needed = [r for r in marked(step.requirements, target) if not r.url.startswith("conda:") and not is_rebuild(r)]
     known = requires_torch(matrix)
@@ -209,7 +217,7 @@ def _pulled(step: Step, now: Torch | None, matrix: Matrix, target: Target, there
         puller = next((r for r in bring if _torch_of(r, matrix) != NO_TORCH), None)
         return _brought(step, puller, _torch_of(puller, matrix), matrix, target) if puller else None
     for r in needed:
-        if r.name in known.exact and _replaces(r, now, matrix):
+        if _takes_newest(r.name, known, python) and r.name not in there and _replaces(r, now, matrix):
             return _brought(step, r, _torch_of(r, matrix), matrix, target)
         through = known.through.get(r.name, "")
         if through and through not in {*there, *(other.name for other in needed)} and not r.spec and now.version:
@@ -219,6 +227,12 @@ def _pulled(step: Step, now: Torch | None, matrix: Matrix, target: Target, there
                     why=f"{r.name} requires {through}, whose newest release requires torch{newest}"
                 )
     return now
+
+
+def _takes_newest(name: str, known: Requiring, python: str) -> bool:
+    """True if what the catalog says of a package's releases holds for the Python."""
+    allowed = known.python.get(name, "")
+    return (name in known.exact or name in known.newest) and (not allowed or bool(python and admits(allowed, python)))
 
 
 def _replaces(r: Requirement, now: Torch, matrix: Matrix) -> bool:
@@ -233,10 +247,15 @@ def _replaces(r: Requirement, now: Torch, matrix: Matrix) -> bool:
     return not r.spec
 
 
+_LATER = "9999"
+"""A release that is yet to come: a range that admits it takes the newest one."""
+
+
 def _torch_of(r: Requirement, matrix: Matrix) -> str:
     """The torch that a pinned companion belongs to, or that the newest release of another package requires; empty when not known."""
-    if not r.spec:
-        return requires_torch(matrix).newest.get(r.name, "")
+    known = requires_torch(matrix)
+    if not r.spec or (r.name in known.python and not pinned(r.spec) and admits(r.spec, _LATER)):
+        return known.newest.get(r.name, "")
     version = pinned(r.spec)
     if not version or r.name not in ("torchvision", "torchaudio"):
         return ""
