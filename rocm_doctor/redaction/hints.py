@@ -72,11 +72,14 @@ class Hints:
             begin = end
 
     def _one_by_one(self, hints: Iterable[str], low: str, begin: int, end: int, found: dict[int, str]) -> None:
+        first = max(0, begin - _MARGIN)
         for hint in hints:
             stop = end + len(hint) - 1
+            at = low.find(hint, first, stop)
+            if at < 0:
+                continue
             escaped = hint[0] == "\\"
             ruler = hint * _LONG_RUN if len(set(hint)) == 1 else ""
-            at = low.find(hint, max(0, begin - _MARGIN), stop)
             while at >= 0:
                 if len(hint) > len(found.get(at, "")) and not (escaped and low[at - 1 : at + 1] == "\\\\"):
                     found[at] = hint
