@@ -216,3 +216,69 @@ torchvision = [{{ index = "amd", group = "rocm", marker = "python_version>='3.10
 pytorch-triton-rocm = [{{ index = "amd", group = "rocm" }}]
 """
     assert not errors(tmp_path, {"pyproject.toml": project, "Makefile": "install-rocm:\n\tuv sync --frozen --group rocm\n"})
+
+
+def test_a_wheel_of_ones_own_is_not_the_build_of_its_maker(tmp_path: Path) -> None:
+    wheel = "flash_attn-2.0.4-cp312-cp312-linux_x86_64.whl"
+    assert serious(report(tmp_path, {"Dockerfile.rocm": f"{IMAGE}ADD {wheel} /\nRUN pip install /{wheel}\n"})) == []
+    assert serious(report(tmp_path / "b", {"Dockerfile.rocm": f"{IMAGE}RUN pip install flash-attn==2.8.3\n"}))
+
+
+def test_what_a_document_does_in_a_container(tmp_path: Path) -> None:
+    start = "```bash\ndocker run --device=/dev/kfd --device=/dev/dri --ipc=host -it rocm/pytorch:rocm6.4.3_ubuntu22.04_py3.10_pytorch_release_2.6.0\n```\n"
+    then = "```bash\npip install . --extra-index-url=https://pypi.amd.com/rocm-6.4.3/simple/\n```\n"
+    project = {"setup.py": 'from setuptools import setup\nsetup(name="x", install_requires=["torch"])\n'}
+    assert serious(report(tmp_path, project | {"README.md": f"# X\n\n2. Start\n\n{start}\n3. Install\n\n{then}"})) == []
+    assert serious(report(tmp_path / "b", project | {"README.md": f"# X\n\n3. Install\n\n{then}"}))
+
+
+@pytest.mark.parametrize("name", ["profile.sh", "scripts/profile_queues.sh"])
+def test_a_switch_for_debugging_in_a_script_that_profiles(tmp_path: Path, name: str) -> None:
+    switch = "export AMD_LOG_LEVEL=4\nrocprof --hip-trace python bench.py\n"
+    assert serious(report(tmp_path, {name: switch})) == []
+    assert serious(report(tmp_path / "b", {"train.sh": switch}))
+
+
+def test_a_combination_of_a_matrix_is_one_of_several(tmp_path: Path) -> None:
+    job = """on: push
+jobs:
+  amd:
+    runs-on: ubuntu-latest
+    strategy: {matrix: {rocm: [RELEASES]}}
+    steps:
+      - uses: docker/build-push-action@v5
+        with:
+          file: Dockerfile
+          build-args: |
+            ROCM_VERSION=${{ matrix.rocm }}
+"""
+    image = {
+        "Dockerfile": "FROM ubuntu:22.04\nARG ROCM_VERSION\nRUN pip install torch --index-url https://download.pytorch.org/whl/rocm${ROCM_VERSION}\n"
+    }
+    old = image | {".github/workflows/b.yml": job.replace("RELEASES", '"5.4.2"')}
+    assert not errors(tmp_path, image | {".github/workflows/b.yml": job.replace("RELEASES", '"5.4.2", "6.4"')})
+    assert errors(tmp_path / "old", old)
+
+
+@pytest.mark.parametrize("more", [
+    {"setup.sh": "python gen.py > more.txt\n"}, {".gitmodules": '[submodule "x"]\n\tpath = sub\n\turl = x\n', "sub/.keep": ""}, {},
+])  # fmt: skip
+def test_a_list_that_something_else_brings(tmp_path: Path, more: dict[str, str]) -> None:
+    name = "more.txt" if "setup.sh" in more else "sub/more.txt"
+    listed = {"requirements-rocm.txt": f"--extra-index-url {ROCM}\ntorch==2.9.1+rocm6.4\n-r {name}\n"}
+    assert not errors(tmp_path, listed | more)
+    assert errors(tmp_path / "b", {"requirements-rocm.txt": "torch==2.9.1+rocm6.4\n-r more.txt\n"}) == ["repo.unreadable"]
+
+
+def test_constraints_by_a_variable_and_a_package_that_uv_leaves_out(tmp_path: Path) -> None:
+    held = f"{IMAGE}ENV PIP_CONSTRAINT=/c.txt\nRUN pip install torch==2.8.0\n"
+    assert not errors(tmp_path, {"Dockerfile.rocm": held})
+    project = {"pyproject.toml": '[project]\nname = "x"\nversion = "1"\ndependencies = ["torch>=2.4"]\n'}
+    script = {"install_amd.sh": f"uv sync --no-install-package torch\nuv pip install torch --index-url {ROCM}\n"}
+    assert not errors(tmp_path / "b", project | script)
+
+
+def test_the_advice_does_not_take_out_what_is_not_named(tmp_path: Path) -> None:
+    brought = serious(report(tmp_path, {"Dockerfile.rocm": f"{IMAGE}RUN pip install unsloth\n"}))
+    assert "leave torch out" not in brought[0].advice
+    assert "constraints file" in brought[0].advice

@@ -136,6 +136,10 @@ def _not_replaced(step: Step, last: Torch, kept: Torch, install: str, target: Ta
             else "one there that does"
         )
         return f"torch {kept.version} of {_at(kept.place)} does not satisfy {spec}. Take {where}: {install}."
+    if not wanted(step, target):
+        return (
+            f"Keep the torch of {_at(kept.place)}: install {_at(last.place)} with a constraints file (-c) that pins torch to it."
+        )
     return f"Keep the torch of {_at(kept.place)}: leave torch out of {_at(last.place)}, or pin it with a constraints file (-c)."
 
 

@@ -38,7 +38,7 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
 def is_certain(one: Finding, environment: Environment, target: Target) -> bool:
     """True if an environment that is meant for the target certainly has what is found, and it certainly stops the target."""
     purpose = environment.purpose
-    if target.place is None and (one.id not in _STOPS or purpose.kind != "amd" or not purpose.direct):
+    if target.place is None and (one.id not in STOPS or purpose.kind != "amd" or not purpose.direct):
         return False
     if environment.sort == "job" and target.place is None and not _names(environment, target):
         return False
@@ -50,7 +50,7 @@ def is_certain(one: Finding, environment: Environment, target: Target) -> bool:
 
 
 # What stops the target; any other diagnosis is of something that goes wrong now and then, or goes on in another way.
-_STOPS = frozenset((
+STOPS = frozenset((
     "access.container", "arch.blas-missing", "arch.dropped-by-rocm", "arch.not-in-build", "arch.override-wrong", "repo.no-amd-environment",
     "version.companion-mismatch", "version.package-mismatch", "version.python-unsupported", NOT_ROCM, "version.wheel-missing",
 ))  # fmt: skip

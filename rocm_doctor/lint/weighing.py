@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.certainty import NOT_ROCM, capped, index_by_caller, is_settled
+from rocm_doctor.lint.certainty import NOT_ROCM, STOPS, capped, index_by_caller, is_settled
 from rocm_doctor.lint.declared import OVERRIDE, Environment, Repository, Target
 from rocm_doctor.lint.environments.purpose import example_of
 from rocm_doctor.lint.environments.words import named, words_of
@@ -70,7 +70,7 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
                 general.append(one)
         elif found.severity != "note" and in_example(environment):
             lower = found.severity == "error" and not in_tests(environment)
-            kept.append(_as(one, "warning" if lower else "note"))
+            kept.append(_as(one, "warning" if lower and found.id in STOPS else "note"))
         else:
             if (
                 found.id.startswith("arch.")
@@ -159,7 +159,10 @@ def _has_alternative(
     folder = environment.place.file.rpartition("/")[0]
     return any(
         e.sort == environment.sort
-        and e.place.file != environment.place.file
+        and (
+            e.place.file != environment.place.file
+            or (e.name != environment.name and " by " in e.name and " by " in environment.name)
+        )
         and e.place.file.rpartition("/")[0] == folder
         and (e.name, target) not in not_for
         and not any(s.name == OVERRIDE for s in e.variables)

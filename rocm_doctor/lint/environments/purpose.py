@@ -23,7 +23,26 @@ EXAMPLES = frozenset((
 ))  # fmt: skip
 _TESTS = frozenset(("test", "tests", "testing", "ci", "lint", ".ci", ".buildkite", ".circleci", ".jenkins", "e2e"))
 _NOT_TRAINING = frozenset(
-    ("ci", "docs", "doc", "dev", "test", "tests", "testing", "lint", "style", "build", "quality", "bench", "mypy", "ruff")
+    (
+        "ci",
+        "docs",
+        "doc",
+        "dev",
+        "test",
+        "tests",
+        "testing",
+        "lint",
+        "style",
+        "build",
+        "quality",
+        "bench",
+        "mypy",
+        "ruff",
+        "profile",
+        "profiling",
+        "profiler",
+        "debug",
+    )
 )
 
 ASIDE = EXAMPLES | _TESTS | _DOCUMENTATION | _VENDORED

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Environment, Place, Purpose
+from rocm_doctor.lint.declared import Environment, Place, Purpose, Setting
 from rocm_doctor.lint.environments.purpose import made_for_amd
 from rocm_doctor.lint.environments.words import Kind, cards, named
 from rocm_doctor.lint.readers import script, shell
@@ -83,9 +83,12 @@ def _section(tree: Tree, path: str, blocks: list[Block]) -> Iterator[Made]:
         if made := _made(tree, path, blocks, [_without_other_ways(part) for part in kept]):
             yield made
         return
+    inside: Setting | None = None
     for block, some in zip(blocks, parts):
         if made := _made(tree, path, [block], some):
-            yield made
+            one, used = made
+            yield msgspec.structs.replace(one, image=one.image or inside), used
+            inside = next((Setting("FROM", c.image, c.place) for c in reversed(one.containers) if c.image), inside)
 
 
 def _parts(block: Block) -> Iterator[Part] | list[Part]:
@@ -138,10 +141,16 @@ def _made(tree: Tree, path: str, blocks: list[Block], parts: Iterable[Part]) -> 
         f"{path} {'block at' if len(blocks) == 1 else 'from'} line {first.line}", Place(path, first.line), steps=tuple(found.steps),
         variables=tuple(found.variables), containers=tuple(found.containers), sort="text", purpose=purpose,
         labels=(first.heading,) if first.heading else (), os=first.os, unresolved=tuple(found.problems), unsure=tuple(found.unsure),
-        python=one_of(found.pythons),
+        python=one_of(found.pythons), image=_entered(found),
     )  # fmt: skip
     own = made_for_amd(made) if purpose.kind == "documentation" else None
     return msgspec.structs.replace(made, purpose=own) if own else made, found.used
+
+
+def _entered(found: shell.Script) -> Setting | None:
+    """The image of a container that is started before anything is installed: the steps after it are done inside."""
+    first = min((step.place.line for step in found.steps), default=0)
+    return next((Setting("FROM", c.image, c.place) for c in found.containers if c.image and c.place.line < first), None)
 
 
 def _markdown(text: str) -> Iterator[Block]:

@@ -81,7 +81,9 @@ def install(argv: list[str], place: Place, context: Context, found: Script) -> S
     elif re.match(r"git clone\b.*[/:](?:pytorch|ROCm)/pytorch(?:\.git)?(?:\s|$)", text):
         found.open_ends.append(ReadProblem(place, "PyTorch is built from source: whether that succeeds is not known"))
         return Step("pip", place, opaque=True)
-    elif m := re.match(r"(?:(uv) (?:sync|run)|(poetry|pdm) (?:sync|install))\b(?!.*--no-(?:sync|project)\b)", text):
+    elif m := re.match(
+        r"(?:(uv) (?:sync|run)|(poetry|pdm) (?:sync|install))\b(?!.*--no-(?:sync|project|install-package[ =]torch)\b)", text
+    ):
         extras = re.findall(r"(?:--extra|--extras|-E|-G|--group)[ =]([\w.-]+)", text)
         found.used.append(Used(m[1] or m[2], context.path("pyproject.toml") or "", tuple(extras), len(found.steps)))
     elif m := re.search(r"(?:conda|mamba) env (?:create|update).* (?:-f|--file)[ =](\S+)", text):
@@ -125,7 +127,7 @@ def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Scr
     opaque = any(_UNNAMED_WHEEL.search(word) for word in argv)
     nothing = not (asked.needed or asked.constraints or opaque or found.problems) and len(found.used) == before
     if "--no-deps" not in asked.options or "torch" in place.quote.lower():
-        blind.pip(argv, place, context, found, nothing=nothing, configured=tool == "uv" and context.tree.is_file("uv.toml"))
+        blind.pip(argv, place, context, found, nothing=nothing, configured=_is_configured(tool, found, context))
     by_variable = next((s.value for s in reversed(found.variables) if s.name == "UV_TORCH_BACKEND"), "") if tool == "uv" else ""
     backend = asked.options.get("--torch-backend", by_variable)
     if backend:
@@ -157,6 +159,14 @@ def _apart(options: dict[str, str], context: Context) -> str:
     """The folder of `--prefix` or `--root`: pip does not see what an earlier command put there, unless Python is told to look there."""
     folder = context.at(options.get("--prefix") or options.get("--root") or "/")
     return "" if folder == "/" or _SEEN.fullmatch(folder) or folder in context.names.get("PYTHONPATH", "") else folder
+
+
+_SETTINGS = frozenset(("PIP_CONSTRAINT", "PIP_CONFIG_FILE", "UV_CONSTRAINT", "UV_OVERRIDE", "UV_CONFIG_FILE"))
+
+
+def _is_configured(tool: Tool, found: Script, context: Context) -> bool:
+    """True if a variable names constraints or a configuration for the installer, or the repository has one of uv's."""
+    return any(s.name in _SETTINGS for s in found.variables) or (tool == "uv" and context.tree.is_file("uv.toml"))
 
 
 def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Context, found: Script, asked: _Arguments) -> None:

@@ -15,7 +15,7 @@ from packaging.requirements import Requirement as Parsed
 from packaging.utils import canonicalize_name
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import NO_LIST, REFUSED, Index, Place, ReadProblem, Requirement, Role
+from rocm_doctor.lint.declared import MADE_LIST, NO_LIST, REFUSED, Index, Place, ReadProblem, Requirement, Role
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
 
 _OPTION = regex(
@@ -96,9 +96,18 @@ def _include(
     elif path not in found.included:
         found.included.append(path)
         if tree.text(path, wanted=False) is None:
-            tree.problems.append(ReadProblem(place, f"{path} {NO_LIST}"))
+            tree.problems.append(ReadProblem(place, f"{path} {MADE_LIST if _is_brought(tree, path, place.file) else NO_LIST}"))
         else:
             _read(tree, path, found, into, (*chain, path))
+
+
+def _is_brought(tree: Tree, path: str, by: str) -> bool:
+    """True if a list that is not there may come with a submodule or a clone, or is named by another text of the repository, which may write it."""
+    folder, _, name = path.rpartition("/")
+    here = tree.text(".gitmodules", wanted=False) or "" if tree.is_file(".gitmodules") else ""
+    if folder and (not tree.exists(folder) or re.search(rf"path\s*=\s*{re.escape(folder)}\s*$", here, re.M)):
+        return True
+    return tree.mention(re.compile(rb"\b" + re.escape(name.encode())), (name.lower().encode(),), {by}) is not None
 
 
 def logical_lines(file: str, text: str) -> Iterator[tuple[Place, str]]:
