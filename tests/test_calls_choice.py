@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from calls import choice
 from calls import language as calls
+from calls.doors import DOORS
 from calls.loaded import Caches, codes, functions, running
 from calls.variants import Variation
 from calls.writer import TooMuch, Writer
@@ -143,3 +144,9 @@ def test_calls_follow_a_function_to_another_module_of_its_room() -> None:
     assert calls.moved("redaction.elsewhere:domain_of") == "redaction.known:domain_of"
     assert calls.moved("versions:series") == "versions:series"
     assert calls.moved("redaction.elsewhere:no_such_function") == "redaction.elsewhere:no_such_function"
+
+
+def test_a_probe_reads_pastes_and_artifacts() -> None:
+    text = "\n  Device\n  Device Topology                 PCI-E, 0000:03:00.0\n  Max"
+    for one in (text, Artifact("cmd/clinfo", "bundle", text)):
+        assert str(DOORS["probes"]("tools.clinfo", one)) == "gpu 0 pci_bdf = 0000:03:00.0"

@@ -1,7 +1,7 @@
 """Doors: calls of a whole room with small arguments, which reach functions that no small call reaches.
 
 redaction: a text, and what is left of it. plan: a machine and a wish, and the plan from a few builds. matrix: entries with a field changed,
-and what `matrix lint` says of them. `offered` has the many from which scripts/calls chooses.
+and what `matrix lint` says of them. probes: texts, and what one probe reads in them. `offered` has the many from which scripts/calls chooses.
 """
 
 from __future__ import annotations
@@ -9,26 +9,33 @@ from __future__ import annotations
 import contextlib
 import datetime
 import shutil
+import sys
 import tempfile
 import zlib
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
+from text_probes import NAMES as GPUS
+
 from rocm_doctor.matrix import checks, load
 from rocm_doctor.matrix.source import MatrixError, compile_json
 from rocm_doctor.matrix.types import Target
-from rocm_doctor.model import Diagnosis, Fact, Reading, Value
+from rocm_doctor.model import Artifact, Diagnosis, Fact, Reading, Value
 from rocm_doctor.plan.answer import answer
 from rocm_doctor.plan.catalog import Catalog, System, known
 from rocm_doctor.plan.formats import FORMATS
 from rocm_doctor.plan.machine import declared, having
 from rocm_doctor.plan.packages import wished
 from rocm_doctor.plan.text import text as plan_text
+from rocm_doctor.probes.read.result import Artifacts, ProbeResult
 from rocm_doctor.redaction.redactor import Redactor
+from rocm_doctor.sources.paste import cut
 
 replace = msgspec.structs.replace
 ROOT = Path(__file__).resolve().parents[2]
@@ -112,6 +119,13 @@ def linted_folder(file: str, old: str = "", new: str = "") -> list[str]:
     return said
 
 
+def read(probe: str, *texts: str | Artifact) -> ProbeResult:
+    """What a probe reads in these texts: pastes and artifacts."""
+    found = [artifact for one in texts for artifact in (cut(one, "paste") if isinstance(one, str) else [one])]
+    result: ProbeResult = import_module(f"rocm_doctor.probes.{probe}").probe(Artifacts(found, lambda: GPUS))
+    return result
+
+
 def but(value: Any, /, **fields: Any) -> Any:
     """An entry with other values in these fields."""
     return msgspec.structs.replace(value, **fields)
@@ -136,7 +150,13 @@ def name_of(entry: Any) -> str:
     return next((str(getattr(entry, field)) for field in NAMES if hasattr(entry, field)), "")
 
 
-DOORS: dict[str, Callable[..., Any]] = {"redaction": redacted, "plan": planned, "matrix": linted, "matrix folder": linted_folder}
+DOORS: dict[str, Callable[..., Any]] = {
+    "redaction": redacted,
+    "plan": planned,
+    "matrix": linted,
+    "matrix folder": linted_folder,
+    "probes": read,
+}
 
 
 def doors_of(room: str) -> list[str]:

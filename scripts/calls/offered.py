@@ -1,22 +1,32 @@
-"""Calls of doors to choose from: lines of texts, drawn lines, machines and wishes, damaged entries and files."""
+"""Calls of doors to choose from: lines of texts, drawn lines, machines and wishes, damaged entries, files and texts."""
 
 from __future__ import annotations
 
 import ast
 import contextlib
 import random
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
 from itertools import product
 from typing import Any, TypeVar
 
+import msgspec
 import planted
 from faults import ROOT
 from planted_tickets import tickets
 
 from calls.doors import SMALL, but, every_entry, few_builds
+from calls.writer import TooMuch
 from rocm_doctor.matrix import load
-from rocm_doctor.model import Value
+from rocm_doctor.model import Artifact, Value
 from rocm_doctor.plan.formats import FORMATS
+from rocm_doctor.probes import PROBES
+from rocm_doctor.probes.read.result import Artifacts
+from rocm_doctor.sources import bundle
+from rocm_doctor.sources.paste import cut
+
+replace = msgspec.structs.replace
 
 T = TypeVar("T")
 WIDEST = 160
@@ -42,6 +52,10 @@ def offered(door: str, written: Callable[[Any], str]) -> Iterator[str]:
         yield from _machines(random.Random(1))
     elif door == "matrix folder":
         yield from (f"({', '.join(map(repr, edit))})" for edit in _some(_edits(), EDITS))
+    elif door == "probes":
+        for name, texts in _to_read(random.Random(1)):
+            with contextlib.suppress(TooMuch):
+                yield f"({', '.join([repr(name), *map(written, texts)])})"
     elif door == "matrix":
         for values in _damaged(random.Random(1)):
             with contextlib.suppress(Exception):  # what is too long to be written
@@ -74,6 +88,73 @@ def _lines(text: str) -> Iterator[str]:
             yield line
             if after.strip() and len(after) <= WIDEST:
                 yield f"{line}\n{after}"
+
+
+PASTES = 30
+COPIES = 10
+"""Texts of machines and pastes that one probe is given, and damaged copies of each text."""
+LONGEST = 600
+"""Characters of a text that a probe is given."""
+
+
+def _to_read(draw: random.Random) -> Iterator[tuple[str, list[str | Artifact]]]:
+    """Each probe with the text of its docstring, texts of tests and of machines that it may read, and damaged copies of them."""
+    import corpus
+    from expected_parts import PASTED, _texts
+    from test_probe_examples import sample
+
+    machines = [one for folder in sorted((ROOT / "fixtures").glob("*-*")) for one in bundle.read(folder)]
+    reports = [entry.text for entry in corpus.load() if not entry.testing][::10]
+    pasted = [(text, Artifacts(cut(text, "paste"))) for text in [*reports, *(text for path in PASTED for text in _texts(path))]]
+    for name, reads in PROBES:
+        shown = sample(import_module(f"rocm_doctor.probes.{name}").__doc__ or "").items
+        texts: list[Sequence[str | Artifact]] = [[*shown], *([one] for one in shown)]
+        for text in _texts(ROOT / "tests" / f"test_probe_{name.rpartition('.')[2]}.py"):
+            texts += [[text], [replace(shown[0], text=text, missing=None)]]
+        texts += [[one] for one in _few([one for one in machines if Artifacts([one]).mention(*reads)], draw)]
+        texts += [[text] for text in _few([text for text, cuts in pasted if cuts.mention(*reads)], draw)]
+        for one in texts:
+            yield name, [_part(text, draw) for text in one]
+            yield from ((name, [_part(_damaged_text(text, draw), draw) for text in one]) for _ in range(COPIES))
+
+
+def _few(every: list[T], draw: random.Random) -> list[T]:
+    return draw.sample(every, min(len(every), PASTES))
+
+
+def _part(one: str | Artifact, draw: random.Random) -> str | Artifact:
+    """The text, or some lines of it that are one after another."""
+    if isinstance(one, Artifact):
+        return replace(one, text=str(_part(one.text, draw)))
+    if len(one) <= LONGEST:
+        return one
+    lines = one.split("\n")
+    first = draw.randrange(len(lines))
+    return "\n".join(lines[first:])[:LONGEST]
+
+
+def _damaged_text(one: str | Artifact, draw: random.Random) -> str | Artifact:
+    """The text with a word or a line lost, doubled, cut or changed."""
+    if isinstance(one, Artifact):
+        return replace(one, text=str(_damaged_text(one.text, draw)))
+    pieces = one.splitlines(True) if draw.random() < 0.4 else re.findall(r"\s+|[\w.-]+|[^\w\s]+", one)
+    for _ in range(draw.choice((1, 1, 2, 4)) if pieces else 0):
+        n = draw.randrange(len(pieces))
+        word, other = pieces[n], draw.choice(pieces)
+        pieces[n] = draw.choice(
+            (
+                "",
+                word + word,
+                word[: len(word) // 2],
+                other,
+                word.upper(),
+                word.lower(),
+                re.sub(r"\d", "7", word),
+                f"{word}x",
+                f" {word}",
+            )
+        )
+    return "".join(pieces)
 
 
 VALUES = (
