@@ -70,7 +70,7 @@ class Times:
         for name, module in list(sys.modules.items()):
             if name.startswith(CACHING):
                 for one in vars(module).values():
-                    if hasattr(one, "cache_clear"):
+                    if hasattr(type(one), "cache_clear"):  # asked of the type: a pattern would be compiled to answer
                         one.cache_clear()
 
     def pytest_runtest_logreport(self, report: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import os
-import shutil
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -97,6 +96,8 @@ def interpreter(python: str | None) -> str | None:
     """The interpreter that --python names: a path, a name on PATH, or an environment's folder. Raises InputError if there is none."""
     if python is None:
         return None
+    import shutil
+
     from rocm_doctor.sources.live.python import locate
     from rocm_doctor.workers.process import run
 
@@ -231,7 +232,11 @@ def _redacted(reports: Sequence[Report], artifacts: Sequence[Artifact]) -> list[
 
 def width(to_file: bool = False) -> int:
     """Columns for text: those of the terminal, 40 at least and 100 at most; 100 without one."""
-    return 100 if to_file or not sys.stdout.isatty() else max(40, min(100, shutil.get_terminal_size().columns))
+    if to_file or not sys.stdout.isatty():
+        return 100
+    import shutil
+
+    return max(40, min(100, shutil.get_terminal_size().columns))
 
 
 def _color() -> bool:

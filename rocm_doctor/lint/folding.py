@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
@@ -107,6 +106,8 @@ def _for_all(title: str, group: Sequence[Judged]) -> str:
 
 def fingerprinted(one: Finding, environments: Sequence[str], targets: Sequence[str]) -> Finding:
     """A hash of what the finding is about: its diagnosis, cause, environments and targets. Lines and versions are not part of it."""
+    import hashlib
+
     cause = re.sub(r"\d[\w.+]*", "", _GFX.sub("", one.title))
     decisive = "\n".join((one.id, one.row, one.severity, cause, *sorted(environments), *sorted(targets)))
     return msgspec.structs.replace(one, fingerprint=hashlib.sha256(decisive.encode()).hexdigest()[:16])

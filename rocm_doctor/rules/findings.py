@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -130,12 +129,10 @@ def once(made: Finding) -> Finding:
 def stamped(made: Finding) -> Finding:
     """The same finding with each command said once, and its fingerprint: a hash of what it is about, not of the words or the
     machine it was seen on."""
-    done = {one.text for one in made.commands}
-    verify = tuple(one for one in made.verify if one.text not in done)
-    again = made.settle is not None and made.settle.text in done | {one.text for one in verify}
-    made = msgspec.structs.replace(made, verify=verify, settle=None if again else made.settle)
+    import hashlib
+
     decisive = "\n".join((made.id, made.row, made.subject))
-    return msgspec.structs.replace(made, fingerprint=hashlib.sha256(decisive.encode()).hexdigest()[:16])
+    return msgspec.structs.replace(once(made), fingerprint=hashlib.sha256(decisive.encode()).hexdigest()[:16])
 
 
 def subject_of(gpu: Gpu, number: int) -> Subject:

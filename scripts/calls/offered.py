@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from itertools import product
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -90,9 +91,9 @@ def _lines(text: str) -> Iterator[str]:
                 yield f"{line}\n{after}"
 
 
-PASTES = 30
-COPIES = 10
-"""Texts of machines and pastes that one probe is given, and damaged copies of each text."""
+PASTES = 60
+COPIES = 6
+"""Texts of its tests, of machines and of reports that one probe is given, and damaged copies of each text."""
 LONGEST = 600
 """Characters of a text that a probe is given."""
 
@@ -100,22 +101,32 @@ LONGEST = 600
 def _to_read(draw: random.Random) -> Iterator[tuple[str, list[str | Artifact]]]:
     """Each probe with the text of its docstring, texts of tests and of machines that it may read, and damaged copies of them."""
     import corpus
-    from expected_parts import PASTED, _texts
+    from expected_parts import PASTED
     from test_probe_examples import sample
 
+    tests = ROOT / "tests"
     machines = [one for folder in sorted((ROOT / "fixtures").glob("*-*")) for one in bundle.read(folder)]
     reports = [entry.text for entry in corpus.load() if not entry.testing][::10]
-    pasted = [(text, Artifacts(cut(text, "paste"))) for text in [*reports, *(text for path in PASTED for text in _texts(path))]]
+    pasted = [(text, Artifacts(cut(text, "paste"))) for text in [*reports, *(text for path in PASTED for text in _said(path))]]
     for name, reads in PROBES:
         shown = sample(import_module(f"rocm_doctor.probes.{name}").__doc__ or "").items
         texts: list[Sequence[str | Artifact]] = [[*shown], *([one] for one in shown)]
-        for text in _texts(ROOT / "tests" / f"test_probe_{name.rpartition('.')[2]}.py"):
+        for text in _few(
+            [text for path in sorted(tests.glob(f"test_probe_{name.rpartition('.')[2]}*.py")) for text in _said(path)], draw
+        ):
             texts += [[text], [replace(shown[0], text=text, missing=None)]]
         texts += [[one] for one in _few([one for one in machines if Artifacts([one]).mention(*reads)], draw)]
         texts += [[text] for text in _few([text for text, cuts in pasted if cuts.mention(*reads)], draw)]
         for one in texts:
             yield name, [_part(text, draw) for text in one]
             yield from ((name, [_part(_damaged_text(text, draw), draw) for text in one]) for _ in range(COPIES))
+
+
+def _said(path: Path) -> Iterator[str]:
+    """The texts of several words in a test, whole and by paragraphs."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
+            yield from dict.fromkeys([node.value, *node.value.split("\n\n")])
 
 
 def _few(every: list[T], draw: random.Random) -> list[T]:
