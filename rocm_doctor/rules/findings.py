@@ -78,7 +78,7 @@ def finding(
         evidence=tuple(dict.fromkeys(evidence)),
         **given,
     )
-    return stamped(once(made))
+    return stamped(made)
 
 
 def from_row(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidence: Confidence, subject: Subject) -> Finding:
@@ -104,7 +104,7 @@ def from_row(row: Row, matrix: Matrix, evidence: Iterable[Reading], confidence: 
         settle=_settling(matrix, row.settle),
         origin=row.origin,
     )
-    return stamped(once(lowered(made) if confidence == "low" else made))
+    return stamped(lowered(made) if confidence == "low" else made)
 
 
 def _settling(matrix: Matrix, command: Command | str | None) -> Command | None:
