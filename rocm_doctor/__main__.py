@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocm_doctor.cli import main
+from rocm_doctor.cli import program
 
 if __name__ == "__main__":
-    main()
+    program()

@@ -222,6 +222,19 @@ def test_ctrl_c_is_130(way: str, tmp_path: Path) -> None:
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(("thread", "printed"), [(False, b"verdict\n"), (True, b"verdict\nthread\n")])
+def test_the_process_ends_at_once_unless_a_thread_runs(thread: bool, printed: bytes) -> None:
+    """What was printed is written in full, and what is registered for the end of Python runs only behind a thread."""
+    code = (
+        "import atexit, sys, threading, time, rocm_doctor.cli as c\n"
+        "def late():\n    time.sleep(0.3)\n    print('thread')\n"
+        f"def run():\n    print('verdict')\n    {'threading.Thread(target=late).start()' if thread else 'atexit.register(print, 7)'}\n    return 3\n"
+        "c._run = run\nc.program()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=env(), capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout.replace(b"\r", b""), done.stderr) == (3, printed, b"")
+
+
 @linux
 def test_ctrl_c_while_tools_run(tmp_path: Path) -> None:
     (tmp_path / "rocminfo").write_text("#!/bin/sh\necho started > $STARTED\nsleep 30\n")

@@ -5,8 +5,11 @@ from __future__ import annotations
 import errno
 import gc
 import importlib
+import os
 import signal
 import sys
+import threading
+from contextlib import suppress
 
 import click
 
@@ -127,6 +130,18 @@ def main() -> None:
         code = exc.code
     # Nothing is left to write at exit, or the reader has gone.
     sys.exit(code)
+
+
+def program() -> None:
+    """What `rocm-doctor` runs: `main`, then the end of the process at once. To free what a report has made takes a seventh of its time."""
+    try:
+        main()
+    except SystemExit as exc:
+        if threading.active_count() > 1:
+            raise
+        with suppress(OSError):
+            sys.stderr.flush()
+        os._exit(exc.code if isinstance(exc.code, int) else 1)
 
 
 class Stopped(BaseException):
