@@ -67,7 +67,9 @@ NVIDIA = "  a-cuda:\n    image: x/y\n    {}deploy: {{resources: {{reservations: 
 )
 def test_a_service_for_nvidia_starts_with_every_profile(tmp_path: Path, profiles: str, own: str, starts: bool) -> None:
     text = SERVICE.format("x/y:rocm") + (f"    {own}\n" if own else "") + NVIDIA.format(profiles)
-    found = said(report(tmp_path, {"docker-compose.yml": text}))
+    files = {"docker-compose.yml": text, "README.md": "Run `docker compose --profile rocm up`.\n"}
+    assert said(report(tmp_path / "by name", files | {"README.md": "Run `docker compose up a-rocm`.\n"})) == []
+    found = said(report(tmp_path, files))
     assert found == ([("access.container", "warning", f"docker-compose.yml:{7 if own else 6}")] if starts else [])
 
 

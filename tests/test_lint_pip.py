@@ -158,3 +158,14 @@ def test_a_library_that_switches_an_older_torch_off(tmp_path: Path, image: str, 
     assert [(f.id, f.severity, f.advice) for f in found] == (
         [(MISMATCH, "warning", f"Write {advice} on line 2 of Dockerfile.")] if advice else []
     )
+
+
+@pytest.mark.parametrize(("spec", "rocm", "said_"), [
+    ("bitsandbytes>=0.44", "6.2", True), ("bitsandbytes", "6.2", True), ("bitsandbytes==0.49.2", "6.2", False), ("bitsandbytes<0.50", "6.2", False),
+    ("bitsandbytes", "6.4", False),
+])  # fmt: skip
+def test_an_open_range_takes_the_newest_wheel(tmp_path: Path, spec: str, rocm: str, said_: bool) -> None:
+    torch = {"6.2": "2.5.1", "6.4": "2.9.1"}[rocm]
+    text = f"--extra-index-url https://download.pytorch.org/whl/rocm{rocm}\ntorch=={torch}+rocm{rocm}\n{spec}\n"
+    found = serious(report(tmp_path, {"requirements-rocm.txt": text}))
+    assert [(f.id, f.severity) for f in found] == ([("lib.bitsandbytes", "warning")] if said_ else [])

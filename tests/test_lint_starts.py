@@ -97,3 +97,16 @@ def test_what_only_begins_like_a_dockerfile(tmp_path: Path) -> None:
 def test_an_index_page_of_the_docs_is_read(tmp_path: Path) -> None:
     text = "# Start\n```bash\npip install --index-url https://repo.amd.com/rocm/whl/gfx120X-all/ torch\n```\n"
     assert [(f.id, f.severity) for f in serious(report(tmp_path, {"docs/index.md": text}))] == [("arch.not-in-build", "warning")]
+
+
+@pytest.mark.parametrize(("clone", "errors"), [
+    ("git clone https://github.com/me/mine.git /x && cd /x", 1), ("git clone --depth 1 https://github.com/me/mine && cd mine", 1),
+    ("git clone https://github.com/me/other && cd other", 0), ("git clone -b old https://github.com/me/mine && cd mine", 0),
+])  # fmt: skip
+def test_a_repository_that_its_own_image_clones(tmp_path: Path, clone: str, errors: int) -> None:
+    files = {
+        "pyproject.toml": "[project]\nname = 'mine'\nversion = '1'\n", "requirements.txt": "torch==2.6.0\n",
+        "Dockerfile": f"FROM {IMAGE}\nRUN {clone} && pip install -r requirements.txt\n",
+    }  # fmt: skip
+    found = report(tmp_path, files)
+    assert sum(f.id == NOT_ROCM and f.severity == "error" for f in found.findings) == errors

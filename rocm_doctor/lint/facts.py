@@ -6,9 +6,12 @@ from collections.abc import Sequence
 
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.lint.declared import Environment, Requirement, Target
+from rocm_doctor.lint.rules.companions import own_or_asked
 from rocm_doctor.lint.rules.findings import field_reading, target_reading
 from rocm_doctor.lint.rules.indexes import Torch, is_rebuild, meant, pinned, said
+from rocm_doctor.lint.rules.newest import newest_version
 from rocm_doctor.lint.rules.torch_state import image_facts, last_state, system_rocm
+from rocm_doctor.lint.wheels import WITH_CODE
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Gpu, Reading, Snapshot, Unknown
 from rocm_doctor.probes.read.result import merged
@@ -30,15 +33,19 @@ def snapshot_of(environment: Environment, target: Target, matrix: Matrix) -> Sna
     if (system := system_rocm(environment)) and not target.rocm:
         facts["rocm.version"] = Fact(system.value, (system.place.reading(),))
     for step in environment.steps:
-        facts |= {f"pkg.{r.name}": _version_of(r) for r in step.requirements if r.name != "torch" and meant(r, target)}
+        facts |= {
+            f"pkg.{r.name}": _version_of(r, own_or_asked(environment, target), matrix)
+            for r in step.requirements
+            if r.name != "torch" and meant(r, target)
+        }
     facts |= {f"env.{s.name}": Fact(s.value, (s.place.reading(),)) for s in environment.variables if "$" not in s.value}
     state = last_state(environment, matrix, target)
     facts |= _torch_facts(state[2], matrix) if state else {}
     return Snapshot(facts, (Gpu({"gfx": Fact(target.gpu, reading)}),) if target.gpu else (), bool(target.gpu))
 
 
-def _version_of(r: Requirement) -> Fact:
-    version = "" if is_rebuild(r) else pinned(r.spec)
+def _version_of(r: Requirement, python: str, matrix: Matrix) -> Fact:
+    version = "" if is_rebuild(r) else pinned(r.spec) or (newest_version(r, python, matrix) if r.name in WITH_CODE else "")
     if r.name in ("torchvision", "torchaudio"):
         # Without a local version a file does not say which build it takes: that is judged by its index.
         version = f"{version}+{r.spec.partition('+')[2]}" if version and "+" in r.spec else ""

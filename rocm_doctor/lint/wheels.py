@@ -40,6 +40,8 @@ def _of_xformers(source: Source) -> bool:
 
 
 _PUBLISHED = {"bitsandbytes": _of_bitsandbytes, "xformers": _of_xformers}
+WITH_CODE = frozenset(_PUBLISHED)
+"""The packages whose published wheels hold code for GPUs."""
 
 
 def by_version(matrix: Matrix, names: Names) -> Iterator[Row]:

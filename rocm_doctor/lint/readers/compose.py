@@ -5,6 +5,7 @@ Reference: https://github.com/compose-spec/compose-spec/blob/main/05-services.md
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -46,8 +47,11 @@ def environments(tree: Tree, path: str, files: Sequence[str] = ()) -> Iterator[t
 
 
 def _with_others(tree: Tree, path: str, made: Environment, service: Node, services: Node | None) -> Environment:
-    """A service of a profile, with the one for NVIDIA that has none and starts with every profile."""
+    """A service of a profile that a text has its readers start, with the one for NVIDIA that has none and starts with every profile."""
     if not service.get("profiles") or services is None:
+        return made
+    names = "|".join(re.escape(one.text()) for one in _items(service.get("profiles")) if one.text())
+    if not names or tree.mention(re.compile(rf"--profile[ =](?:{names})\b".encode()), (b"--profile",)) is None:
         return made
     always = next(
         (one for _, one in services.items() if isinstance(one.value, dict) and _nvidia(one) and not one.get("profiles")), None
@@ -56,6 +60,10 @@ def _with_others(tree: Tree, path: str, made: Environment, service: Node, servic
         return made
     beside = yamls.place(tree, path, always.line)
     return msgspec.structs.replace(made, containers=tuple(msgspec.structs.replace(c, beside=beside) for c in made.containers))
+
+
+def _items(node: Node | None) -> list[Node]:
+    return (node.list() or [node]) if node else []
 
 
 def _handed_over(tree: Tree, path: str, files: Sequence[str]) -> set[str]:

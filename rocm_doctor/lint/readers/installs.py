@@ -78,6 +78,8 @@ def install(argv: list[str], place: Place, context: Context, found: Script) -> S
         return step
     if m := re.match(r"(?:\S*/)?pip[\d.]* config set global\.(index-url|extra-index-url|find-links) (\S+)", text):
         found.variables.append(Setting("PIP_" + m[1].upper().replace("-", "_"), m[2], place))
+    elif argv[:2] == ["git", "clone"] and (into := _of_its_own(argv[2:], context)):
+        context.copied[context.at(into)] = ""
     elif re.match(r"git clone\b.*[/:](?:pytorch|ROCm)/pytorch(?:\.git)?(?:\s|$)", text):
         found.open_ends.append(ReadProblem(place, "PyTorch is built from source: whether that succeeds is not known"))
         return Step("pip", place, opaque=True)
@@ -89,6 +91,18 @@ def install(argv: list[str], place: Place, context: Context, found: Script) -> S
     elif m := re.search(r"(?:conda|mamba) env (?:create|update).* (?:-f|--file)[ =](\S+)", text):
         found.used.append(Used("conda", context.path(m[1]) or "", (), len(found.steps)))
     return None
+
+
+def _of_its_own(words: list[str], context: Context) -> str:
+    """The folder that the repository itself is cloned into, at no other branch; empty for any other repository."""
+    at = next((n for n, word in enumerate(words) if re.match(r"(?:https?|ssh)://|git@", word)), None)
+    if at is None or {"-b", "--branch"} & {*words[:at]} or any(word.startswith("--branch=") for word in words):
+        return ""
+    name = words[at].rstrip("/").rsplit("/", 1)[-1].removesuffix(".git")
+    checkout = re.split(r"\+|__", context.tree.root.name)[-1]
+    own = {projects.own_name(context.tree), str(canonicalize_name(checkout))} - {""}
+    after = [word for word in words[at + 1 :] if not word.startswith("-")]
+    return (after[0] if after else name) if str(canonicalize_name(name)) in own else ""
 
 
 # A pattern or a variable for wheels that were built or downloaded before.

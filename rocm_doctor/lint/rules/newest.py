@@ -71,6 +71,13 @@ def _taken(package: Package, r: Requirement, python: str) -> Release | None:
     return next((one for one in package.releases if admits(one.python, python)), None) if admits(r.spec, _LATER) else None
 
 
+def newest_version(r: Requirement, python: str, matrix: Matrix) -> str:
+    """The release of a library of the catalog that pip takes for an open range; empty where that is not known."""
+    package = _packages(matrix).get(r.name) if python and not pinned(r.spec) and not r.url else None
+    release = _taken(package, r, python) if package else None
+    return release.version if release else ""
+
+
 def _older(package: Package, r: Requirement, torch: str, python: str) -> str:
     """The edit that asks for the newest release that takes the torch."""
     fits = (one for one in package.releases if admits(one.torch, torch) and admits(one.python, python) and not one.built)
