@@ -235,6 +235,13 @@ def test_the_process_ends_at_once_unless_a_thread_runs(thread: bool, printed: by
     assert (done.returncode, done.stdout.replace(b"\r", b""), done.stderr) == (3, printed, b"")
 
 
+@pytest.mark.parametrize(("stop", "exit_code"), [("KeyboardInterrupt", 130), ("c.Stopped(143)", 143)])
+def test_what_was_printed_before_a_stop_is_written(stop: str, exit_code: int) -> None:
+    code = f"import rocm_doctor.cli as c\ndef run():\n    print('first half')\n    raise {stop}\nc._run = run\nc.program()\n"
+    done = subprocess.run([sys.executable, "-c", code], env=env(), capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout.strip()) == (exit_code, b"first half")
+
+
 @linux
 def test_ctrl_c_while_tools_run(tmp_path: Path) -> None:
     (tmp_path / "rocminfo").write_text("#!/bin/sh\necho started > $STARTED\nsleep 30\n")

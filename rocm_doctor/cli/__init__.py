@@ -139,8 +139,9 @@ def program() -> None:
     except SystemExit as exc:
         if threading.active_count() > 1:
             raise
-        with suppress(OSError):
-            sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):
+                stream.flush()
         os._exit(exc.code if isinstance(exc.code, int) else 1)
 
 
