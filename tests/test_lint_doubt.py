@@ -282,3 +282,22 @@ def test_the_advice_does_not_take_out_what_is_not_named(tmp_path: Path) -> None:
     brought = serious(report(tmp_path, {"Dockerfile.rocm": f"{IMAGE}RUN pip install unsloth\n"}))
     assert "leave torch out" not in brought[0].advice
     assert "constraints file" in brought[0].advice
+
+
+def test_a_block_with_an_index_of_rocm_is_for_amd_whatever_its_heading_names(tmp_path: Path) -> None:
+    text = f"# GPU/NPU support\n\n* **AMD GPU**\n\n```shell\n{INSTALL}\n```\n"
+    project = {"pyproject.toml": '[project]\nname = "x"\nversion = "1"\ndependencies = ["torch>=2.0"]\n'}
+    assert serious(report(tmp_path, project | {"README.md": text})) == []
+    assert serious(report(tmp_path / "b", project | {"README.md": text.replace("rocm6.4", "cu128")}))
+
+
+def test_an_image_and_its_service_that_set_the_same_override(tmp_path: Path) -> None:
+    files = {
+        "Dockerfile.rocm": f"{IMAGE}ENV PYTHONUNBUFFERED=1 \\\n    {OVERRIDE}=10.3.0\n",
+        "compose.yaml": f"services:\n  a:\n    build:\n      context: .\n      dockerfile: Dockerfile.rocm\n    environment:\n      - {OVERRIDE}=10.3.0\n{GIVEN}",
+        "README.md": f"The default is {OVERRIDE}=10.3.0.\n",
+    }
+    advice = " ".join(f.advice for f in serious(report(tmp_path, files)) if f.id == "arch.override-wrong")
+    assert "line 3 of Dockerfile.rocm" in advice
+    assert "line 7 of compose.yaml" in advice
+    assert "README" not in advice

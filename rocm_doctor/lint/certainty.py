@@ -20,7 +20,11 @@ NOT_ROCM = "version.torch-not-rocm"
 
 
 def capped(one: Finding, environment: Environment, target: Target, repository: Repository) -> Finding:
-    """The finding; a warning where the environment, what leads to it, or another place of the repository leaves a doubt."""
+    """The finding; a warning where the environment, what leads to it, or another place of the repository leaves a doubt. One on an
+    override names each further line that sets it: the advice is to take out all of them.
+    """
+    if one.id == "arch.override-wrong" and one.severity != "note":
+        one = msgspec.structs.replace(one, advice=_elsewhere(one, target, repository) + one.advice)
     if one.severity != "error":
         return one
     if not is_certain(one, environment, target):
@@ -28,11 +32,34 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
     other = None if target.place is not None else given_otherwise(one, environment, target, repository)
     if other is None:
         return one
-    at = f"line {other.place.line} of {other.place.file}"
-    known = f"line {other.place.line}" in {r.place for r in one.evidence if r.artifact == other.place.file}
-    said = "" if known else f"The repository gives {other.name} another value on {at}. "
+    known = (other.place.file, f"line {other.place.line}") in {(r.artifact, r.place) for r in one.evidence}
+    said = "" if known else f"The repository gives {other.name} another value on {_line(other)}. "
     evidence = one.evidence if known else (*one.evidence, other.place.reading())
     return msgspec.structs.replace(one, severity="warning", evidence=evidence, advice=said + one.advice)
+
+
+_MOST_LINES = 5
+_PROSE = regex(r"\.(?:md|rst|txt|adoc|html|py|ipynb|json)$", re.I)
+
+
+def _elsewhere(one: Finding, target: Target, repository: Repository) -> str:
+    """The further lines of commands and settings that set the override to a value for other GPUs."""
+    at = {(r.artifact, r.place) for r in one.evidence}
+    more = [
+        _line(s)
+        for s in repository.assigned
+        if s.name == OVERRIDE
+        and not _suits(s.value, target)
+        and (s.place.file, f"line {s.place.line}") not in at
+        and not _PROSE.search(s.place.file)
+        and not s.place.quote.startswith("#")
+    ]
+    lines = [line for line in dict.fromkeys(more) if line not in one.advice][:_MOST_LINES]
+    return f"It is set on {', '.join(lines)} as well. " if lines else ""
+
+
+def _line(s: Setting) -> str:
+    return f"line {s.place.line} of {s.place.file}"
 
 
 def is_certain(one: Finding, environment: Environment, target: Target) -> bool:

@@ -82,14 +82,19 @@ _MOST_EDITS = 6
 _EDIT = regex(r"(?:Delete|Take \S+ out of|Set \S+ to \S+ on) line \d+ of \S+\.(?= |$)")
 
 
+_ELSEWHERE = regex(r"It is set on (.*?) as well\. ")
+
+
 def _all_edits(advice: Sequence[str]) -> str:
     """The first advice, with the edits of the others in front of it: mending one of several places leaves the finding."""
     said = list(dict.fromkeys(edit for one in advice for edit in _EDIT.findall(one)))
-    more = [edit for edit in said if edit not in advice[0]]
-    if not more or len(said) > _MOST_EDITS:
+    if not any(edit not in advice[0] for edit in said) or len(said) > _MOST_EDITS:
         return advice[0]
-    rest = _EDIT.sub("", advice[0]).strip()
-    return " ".join((*said, rest))
+    rest = _EDIT.sub("", _ELSEWHERE.sub("", advice[0])).strip()
+    lines = dict.fromkeys(line for one in advice for m in _ELSEWHERE.finditer(one) for line in m[1].split(", "))
+    left = [line for line in lines if not any(f" {line}." in edit for edit in said)]
+    more = [f"It is set on {', '.join(left[:_MOST_EDITS])} as well."] if left else []
+    return " ".join((*said, *more, rest))
 
 
 def _named(names: Sequence[str]) -> str:

@@ -143,8 +143,11 @@ def _made(tree: Tree, path: str, blocks: list[Block], parts: Iterable[Part]) -> 
         labels=(first.heading,) if first.heading else (), os=first.os, unresolved=tuple(found.problems), unsure=tuple(found.unsure),
         python=one_of(found.pythons), image=_entered(found),
     )  # fmt: skip
-    own = made_for_amd(made) if purpose.kind == "documentation" else None
-    return msgspec.structs.replace(made, purpose=own) if own else made, found.used
+    own = made_for_amd(made)
+    # A block under "GPU/NPU support" that takes torch from a ROCm index is for AMD, whatever the heading names.
+    if own and (purpose.kind == "documentation" or own.words.startswith("index")):
+        made = msgspec.structs.replace(made, purpose=own)
+    return made, found.used
 
 
 def _entered(found: shell.Script) -> Setting | None:
