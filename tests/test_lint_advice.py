@@ -67,7 +67,7 @@ def test_a_pin_is_met_or_named(tmp_path: Path) -> None:
     assert "torch==2.9.1+rocm" in advice_on(tmp_path / "a", {"requirements.txt": "torch==2.9.1\n"})
     assert "torch==2.8.0+rocm" in advice_on(tmp_path / "b", {"requirements.txt": "torch==2.8.0\n"})
     left = advice_on(tmp_path / "c", {"requirements.txt": "torch==2.2.2\n"}, gpu="gfx1151")
-    assert left.startswith("No ROCm build of torch 2.2.2 serves gfx1151; ")
+    assert left.startswith("No ROCm build of torch 2.2.2 for Python 3.12 serves gfx1151; ")
 
 
 IMAGE = "rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0"

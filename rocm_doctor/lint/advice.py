@@ -60,16 +60,15 @@ def for_torch(
 
     by = manager(environment, step)
     found = proposal(environment, target, matrix, in_file=by not in ("package", "script"))
+    python = environment.python.value if environment.python and environment.python.value[:1].isdigit() else target.python
+    for_python = f" for Python {'.'.join(python.split('.')[:2])}" if python else ""
     if found is None:
-        python = (
-            f" for Python {environment.python.value}" if environment.python and environment.python.value[:1].isdigit() else ""
-        )
-        return f"No ROCm build of torch{python} in the range that is asked for serves {target.gpu}; `rocm-doctor plan` says what would."
+        return f"No ROCm build of torch{for_python} in the range that is asked for serves {target.gpu}; `rocm-doctor plan` says what would."
     kept = before if before is not None and before.build == "rocm" else None
     amd = environment.purpose.kind == "amd"
     said = _for_amd(by, environment, step, found, last, kept, target) if amd else _beside(by, environment, step, found)
     return (
-        f"No ROCm build of torch {found.leaves} serves {target.gpu}; {found.version} is the nearest, which the pin leaves out. {said}"
+        f"No ROCm build of torch {found.leaves}{for_python} serves {target.gpu}; {found.version} is the nearest, which the pin leaves out. {said}"
         if found.leaves
         else said
     )
@@ -114,6 +113,10 @@ def _for_amd(
         return _bound(environment, found)
     if by in _LOCKING:
         return _locked(by, found)
+    if by == "conda" and last is not None and not any(r.url.startswith("conda:") for r in (wanted(step, target) if step else ())):
+        return (
+            f"Write in the pip section, on line {last.place.line} of {last.place.file}: --extra-index-url {found.index}, {asked}."
+        )
     if by in ("conda", "pixi"):
         where = "pip section" if by == "conda" else "pypi-dependencies"
         return f"Take torch out of the conda packages; to the {where} belong --extra-index-url {found.index} and {asked}."
@@ -121,7 +124,7 @@ def _for_amd(
         return f"Write on line {last.place.line} of {last.place.file}: --extra-index-url {found.index}, {asked}."
     if by == "package":
         return f"Say in the documentation to install torch first: {install}."
-    if last is not None and last.build == "rocm":
+    if last is not None and last.build in ("rocm", "none"):
         return f"Install another torch on {_at(last.place)}: {install}."
     return f"Install torch from a ROCm index{_before(environment, step)}: {install}."
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rocm_doctor import versions
+from rocm_doctor.lint.advice import for_torch
 from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
 from rocm_doctor.lint.rules.addresses import of_pytorch
 from rocm_doctor.lint.rules.findings import found, required
@@ -248,8 +249,15 @@ def pythons(environment: Environment, target: Target, matrix: Matrix) -> Iterato
             places,
             title=f"torch {build.local} has no wheel for Python {'.'.join(given)}",
             cause=f"Its wheels are for {', '.join(build.pythons)}.",
+            advice=f"Make the environment with {_interpreters(build.pythons)}, or take another torch. {for_torch(environment, target, matrix, state[0], state[2])}",
             sources=build.sources,
         )
+
+
+def _interpreters(tags: Sequence[str]) -> str:
+    """CPython's tags (`cp310`) as a choice of Pythons."""
+    named = [f"{tag[2]}.{tag[3:]}" for tag in tags if re.fullmatch(r"cp3\d+", tag)]
+    return f"Python {' or '.join(filter(None, (', '.join(named[:-1]), named[-1])))}" if named else "another Python"
 
 
 def _own_python(environment: Environment) -> str:
