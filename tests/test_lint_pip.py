@@ -73,6 +73,8 @@ def test_a_wheel_for_another_python_or_system(tmp_path: Path) -> None:
     asked = {"requirements-rocm.txt": WHEEL + "\n"}
     assert said(report(tmp_path / "asked", asked)) == [(NO_PYTHON, "warning", "requirements-rocm.txt:1")]
     assert said(report(tmp_path / "fits", asked, python="3.10")) == []
+    branch = 'if [ "$C" = noble ]; then S=cp312-cp312; elif [ "$C" = jammy ]; then S=cp310-cp310; fi\npip install "https://x.com/torch-2.9.1-$S-linux_x86_64.whl"\n'
+    assert said(report(tmp_path / "branch", {"install_rocm.sh": branch})) == []
     each = {"requirements-rocm.txt": f"{WHEEL}\n{WHEEL.replace('310', '312')}\n"}
     assert said(report(tmp_path / "each", each)) == []
     windows = {"requirements-rocm.txt": WHEEL.replace("manylinux_2_28_x86_64", "win_amd64") + "\n"}
@@ -169,3 +171,23 @@ def test_an_open_range_takes_the_newest_wheel(tmp_path: Path, spec: str, rocm: s
     text = f"--extra-index-url https://download.pytorch.org/whl/rocm{rocm}\ntorch=={torch}+rocm{rocm}\n{spec}\n"
     found = serious(report(tmp_path, {"requirements-rocm.txt": text}))
     assert [(f.id, f.severity) for f in found] == ([("lib.bitsandbytes", "warning")] if said_ else [])
+
+
+FIRST = "FROM python:3.12-slim\nRUN pip install torch==2.9.1+rocm6.4 {}--extra-index-url https://download.pytorch.org/whl/rocm6.4\nRUN {}\n"
+
+
+@pytest.mark.parametrize(("beside", "command", "replaced"), [
+    ("", "pip install timm", True), ("", "pip install 'open_clip_torch>=2.0'", True), ("torchvision ", "pip install timm", False),
+    ("", "pip install timm torchvision==0.24.1", False), ("", "pip install timm==0.9.2", False),
+    ("", "pip install timm --index-url https://download.pytorch.org/whl/rocm6.4", False), ("", "pip install --no-deps timm", False),
+    ("", "uv pip install --system timm --extra-index-url https://download.pytorch.org/whl/rocm6.4", False),
+])  # fmt: skip
+def test_a_library_that_brings_the_newest_torchvision(tmp_path: Path, beside: str, command: str, replaced: bool) -> None:
+    found = said(report(tmp_path, {"Dockerfile": FIRST.format(beside, command)}))
+    assert ((NOT_ROCM, "error", "Dockerfile:3") in found) is replaced
+
+
+def test_an_image_with_torchvision_keeps_its_torch(tmp_path: Path) -> None:
+    assert said(report(tmp_path / "a", {"Dockerfile": f"FROM {IMAGE}\nRUN pip install timm ultralytics torchvision\n"})) == []
+    newer = report(tmp_path / "b", {"Dockerfile": f"FROM {IMAGE}\nRUN pip install -U torchvision\n"})
+    assert (NOT_ROCM, "error", "Dockerfile:2") in said(newer)

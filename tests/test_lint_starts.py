@@ -110,3 +110,13 @@ def test_a_repository_that_its_own_image_clones(tmp_path: Path, clone: str, erro
     }  # fmt: skip
     found = report(tmp_path, files)
     assert sum(f.id == NOT_ROCM and f.severity == "error" for f in found.findings) == errors
+
+
+def test_a_script_in_a_folder_is_called_from_the_root(tmp_path: Path) -> None:
+    rocm = "https://download.pytorch.org/whl/rocm6.4"
+    script = f"uv venv\nuv pip install torch==2.9.1 --index-url {rocm}\nuv pip install -e ."
+    project = "[project]\nname = 'x'\nversion = '1'\ndependencies = ['torch>=2.14']\n"
+    found = report(tmp_path, {"bin/setup_rocm.sh": script, "pyproject.toml": project})
+    assert [f.id for f in serious(found)] == [NOT_ROCM]
+    fine = report(tmp_path / "b", {"bin/setup_rocm.sh": script, "pyproject.toml": project.replace("2.14", "2.0")})
+    assert (fine.verdict, said(fine)) == ("ready", [])

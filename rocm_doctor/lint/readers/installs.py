@@ -198,7 +198,7 @@ def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Con
         asked.options[word] = "yes"
     elif re.match(r"\.(?:[/\\]|\[|$)|/", word) and not word.endswith((".whl", ".tar.gz", ".zip")):
         folder, _, extras = word.partition("[")
-        path = context.path(folder.rstrip("/") + "/pyproject.toml") or ""
+        path = _project(folder.rstrip("/") + "/pyproject.toml", context)
         if changed := _changed_beside(path, context):
             found.problems.append(ReadProblem(place, f"{changed} {CHANGED}"))
             return
@@ -212,6 +212,13 @@ def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Con
                 found.used.append(Used("uv pip" if tool == "uv" else tool, "pyproject.toml", one.extras, len(found.steps)))
             else:
                 asked.needed.append(one)
+
+
+def _project(name: str, context: Context) -> str:
+    """The project file of a folder that a command names, from where it is; a script in a folder may be called from the root."""
+    path = context.path(name) or ""
+    at_root = "" if context.moved or not context.start or _is_there(path, context) else joined("", name) or ""
+    return at_root if _is_there(at_root, context) else path
 
 
 def _is_there(path: str, context: Context) -> bool:

@@ -73,7 +73,7 @@ def other_wheels(environment: Environment, target: Target, matrix: Matrix) -> It
         fit = {r.name for r in asked if tagged(r.url, there)}
         for r in asked:
             python, system = tags_of(r.url)
-            if r.name in fit or r.marker:
+            if r.name in fit or r.marker or "$" in r.place.quote:  # a branch may have set the variable
                 continue
             other_system = tagged(r.url, msgspec.structs.replace(there, python="")) is False
             if other_system and elsewhere:

@@ -128,7 +128,9 @@ def _last_state(environment: Environment, target: Target, matrix: Matrix) -> Cha
     opaque = now is None and environment.image is not None and not is_bare(environment.image.value)
     # AMD's images for training and serving bring libraries, too.
     repo = image_parts(environment.image.value)[0] if environment.image else ""
-    there: set[str] = {*requires_torch(matrix).range} if now and repo != "rocm/pytorch" else set()
+    there = (
+        {"torchvision", "torchaudio", *(requires_torch(matrix).range if repo != "rocm/pytorch" else ())} if now else set[str]()
+    )
     seen = now
     # An image has a Python of its own, known or not.
     python = target.python if environment.python or not environment.image else ""
@@ -217,16 +219,30 @@ def _pulled(step: Step, now: Torch | None, matrix: Matrix, target: Target, there
         puller = next((r for r in bring if _torch_of(r, matrix) != NO_TORCH), None)
         return _brought(step, puller, _torch_of(puller, matrix), matrix, target) if puller else None
     for r in needed:
-        if _takes_newest(r.name, known, python) and r.name not in there and _replaces(r, now, matrix):
+        if _takes_newest(r.name, known, python) and (step.upgrade or r.name not in there) and _replaces(r, now, matrix):
             return _brought(step, r, _torch_of(r, matrix), matrix, target)
         through = known.through.get(r.name, "")
-        if through and through not in {*there, *(other.name for other in needed)} and not r.spec and now.version:
+        if through not in {"", *there, *(other.name for other in needed)} and _brings_newest(
+            step, r, through, known, python, target
+        ):
             newest = known.newest.get(through, "")
-            if newest and not _fits(now, newest):
+            if newest and now.version and not _fits(now, newest):
                 return resolve(step, newest, r.place, matrix, target)._replace(
                     why=f"{r.name} requires {through}, whose newest release requires torch{newest}"
                 )
     return now
+
+
+def _brings_newest(step: Step, r: Requirement, through: str, known: Requiring, python: str, target: Target) -> bool:
+    """True if pip takes the newest release of what a package requires: from the package index, for a Python that is known to have it."""
+    asked, first = sources(step, through, target)
+    allowed = known.python.get(r.name, "")
+    return (
+        not r.url
+        and (not r.spec or (not pinned(r.spec) and admits(r.spec, _LATER)))
+        and (not allowed or bool(python and admits(allowed, python)))
+        and any(source.public for source in (asked[:1] if first else asked))
+    )
 
 
 def _takes_newest(name: str, known: Requiring, python: str) -> bool:
