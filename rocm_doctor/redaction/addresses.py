@@ -49,6 +49,28 @@ def macs(text: str) -> Spans:
             yield start, m.end()
 
 
+_PAIRS_OF_HEX = regex(r":(?<=[0-9a-fA-F]{2}:)(?:[0-9a-fA-F]{2}:){6,62}[0-9a-fA-F]{2}(?![0-9a-fA-F:])")
+
+
+def fingerprints(text: str) -> Spans:
+    """Certificates' fingerprints, hardware addresses of InfiniBand, GUIDs: eight pairs and more."""
+    for m in _PAIRS_OF_HEX.finditer(text):
+        start = m.start() - 2
+        if identifies(m[0]) and not (start and (text[start - 1].isalnum() or text[start - 1] == ":")):
+            yield start, m.end()
+
+
+_ESCAPED_MAC = regex(r"(?<![0-9a-zA-Z])[0-9a-fA-F]{2}(?:(?:\\{1,2}:|%3[aA])[0-9a-fA-F]{2}){5}(?![0-9a-fA-F])")
+_BLUETOOTH_MAC = regex(r"(?<=dev_)[0-9A-F]{2}(?:_[0-9A-F]{2}){5}(?![0-9A-Za-z])")
+
+
+def escaped_macs(text: str) -> Spans:
+    """Ethernet addresses whose colons a program escaped: `nmcli -t`, a URL, D-Bus."""
+    for pattern, sign in ((_ESCAPED_MAC, "\\:"), (_ESCAPED_MAC, "%3"), (_BLUETOOTH_MAC, "dev_")):
+        if sign in text:
+            yield from (m.span() for m in pattern.finditer(text))
+
+
 _CISCO_MAC = regex(r"\.(?<=[0-9a-f]{4}\.)[0-9a-f]{4}\.[0-9a-f]{4}(?![\w.])")
 
 

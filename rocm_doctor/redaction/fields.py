@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.addresses import identifies
-from rocm_doctor.redaction.known import known
+from rocm_doctor.redaction.known import distinctive, known
 from rocm_doctor.redaction.rules import Found, Pattern, Rule
 
 _VALUES = {
@@ -151,3 +151,50 @@ def tables(text: str, low: str) -> Iterator[Found]:
                 if re.fullmatch(r"[A-Za-z0-9_][\w.@+,\[\]-]*", cell[0]) and (kind != "serial" or identifies(cell[0])):
                     yield Found(end + 1 + cell.start(), end + 1 + cell.end(), kind, sure=kind != "account")
             end = stop
+
+
+_SEPARATORS = ("|", "\t", ";", ",")
+_LEAST_CELLS = {"|": 2, "\t": 2, ";": 3, ",": 3}
+_RULER = regex(r"[\s|:+=-]+")
+
+
+def delimited(text: str, low: str) -> Iterator[Found]:
+    """Hosts, users, customers and numbers in the columns of tables with separators: Markdown, psql, CSV."""
+    columns = known().columns
+    if not any(name in low for name in columns):
+        return
+    kinds: dict[int, str] = {}
+    header, separator, begin = 0, "", 0
+    for line in text.splitlines(keepends=True):
+        cells = list(_cells_of(line, separator)) if kinds else []
+        if kinds and len(cells) == header:
+            for number, kind in kinds.items():
+                yield from _in_cell(cells[number][0], begin + cells[number][1], kind)
+        elif not (kinds and _RULER.fullmatch(line)):
+            kinds = {}
+            for separator in _SEPARATORS:
+                cells = list(_cells_of(line, separator)) if line.count(separator) >= _LEAST_CELLS[separator] - 1 else []
+                if len(cells) >= _LEAST_CELLS[separator] and len(line) < 400:
+                    kinds = {n: columns[name] for n, (cell, _) in enumerate(cells) if (name := cell.casefold()) in columns}
+                    header = len(cells)
+                    break
+        begin += len(line)
+
+
+def _cells_of(line: str, separator: str) -> Iterator[tuple[str, int]]:
+    """The cells of a line, and where they begin. A table in Markdown has a bar at either end."""
+    at = 0
+    bare = line.rstrip()
+    if separator == "|" and bare.startswith("|"):
+        at, bare = 1, bare.removesuffix("|")
+    for cell in bare[at:].split(separator):
+        stripped = cell.strip(" \t\"'`*")
+        yield stripped, at + (cell.find(stripped) if stripped else 0)
+        at += len(cell) + 1
+
+
+def _in_cell(cell: str, start: int, kind: str) -> Iterator[Found]:
+    digits = sum(map(str.isdigit, cell))
+    plain = cell.islower() and cell.isalpha() and not distinctive(cell)
+    if 1 < len(cell) < 80 and not plain and (kind not in ("phone", "serial") or digits > 2) and not cell.startswith("<"):
+        yield Found(start, start + len(cell), kind, sure=False, learn=kind in ("host", "user"))

@@ -33,7 +33,7 @@ _SPACED_LOG = regex(r"-(?<=\d{4}-)\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,9})? ([A-Z
 _ID_WORDS = ("serial", "unique", "machine", "boot_id", "boot-id", "boot id", "asset")
 _SERIAL = Pattern(
     r"(?i:serial(?:[ _-]?(?:number|no|num))?|unique[ _-]?id|machine[ _-]?id|boot[ _-]?id|asset[ _-]?tag)"
-    r"[\"']?\s*(?:[:=]\s*|\s)[\"']?(?:GPU-)?(?P<serial>(?:0x)?[A-Za-z0-9][A-Za-z0-9-]{5,60}(?: (?=[A-Z]*\d)[A-Z0-9]{3,12}(?=[ \t]*(?:\r?\n|\Z)))?)(?![\w:.])"
+    r"[\"']?\s*(?:[:=]\s*|\s)[\"']?(?:GPU-)?(?P<serial>(?:0x)?[A-Za-z0-9][A-Za-z0-9_-]{5,60}(?: (?=[A-Z]*\d)[A-Z0-9]{3,12}(?=[ \t]*(?:\r?\n|\Z)))?)(?![\w:.])"
 )
 
 
@@ -44,13 +44,14 @@ def every_rule() -> list[Rule]:
         fields,
         folders,
         persons,
+        places,
         prose,
         secrets,
     )
 
     serial = Rule(_ID_WORDS, _SERIAL, accept=lambda m: addresses.identifies(m["serial"]))
-    places = (people.PROMPTS, people.PEOPLE, persons.PERSONS, folders.FOLDERS, machines.MACHINES, prose.PROSE, chats.CHATS)
-    return [*chain(*places), *fields.rules(), *secrets.rules(), serial]
+    tables = (people.PROMPTS, people.PEOPLE, persons.PERSONS, folders.FOLDERS, machines.MACHINES, prose.PROSE, chats.CHATS, places.CODES)
+    return [*chain(*tables), *fields.rules(), *secrets.rules(), serial]
 
 
 @cache
@@ -75,6 +76,8 @@ _SHAPES = (
     ("uuid", addresses.uuids),
     ("mac", addresses.macs),
     ("mac", addresses.cisco_macs),
+    ("mac", addresses.escaped_macs),
+    ("serial", addresses.fingerprints),
     ("ip", addresses.ips),
     ("email", addresses.emails),
     ("phone", addresses.phones),
@@ -99,19 +102,21 @@ def searches(text: str, found: Sequence[Found], words: Words) -> Iterator[Iterat
 
 def by_structure(text: str) -> Iterator[Iterator[Found]]:
     """The searches that know where names are, or what they look like."""
-    from rocm_doctor.redaction import fields, folders, prose, secrets
+    from rocm_doctor.redaction import fields, folders, forms, places, prose, secrets
 
     low = lower(text)
     yield _trimmed_all(_rules().find(text, low), text)
     if not _MARKED.search(text):  # a report with 50,000 packages is made of such texts
         return
     yield _trimmed_all(fields.tables(text, low), text)
+    yield _trimmed_all(fields.delimited(text, low), text)
     yield _trimmed_all(folders.on_shared_disks(text, low), text)
     yield _trimmed_all(secrets.private_keys(text), text)
     yield _trimmed_all(prose.cells(text), text)
+    yield _trimmed_all(forms.in_forms(text), text)
     for pattern in _LOGS:
         yield _trimmed_all(_logged(pattern, text), text)
-    for kind, spans in _SHAPES:
+    for kind, spans in (*_SHAPES, ("place", places.postcodes)):
         yield (Found(start, end, kind, learn=kind == "uuid") for start, end in spans(text))
 
 

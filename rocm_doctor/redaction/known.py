@@ -40,6 +40,8 @@ class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     public_hosts: frozenset[str]
     mail_providers: frozenset[str]
     public_owners: frozenset[str]
+    columns: dict[str, str]
+    """Headers of columns, and the kind of what is below them."""
     given_names: frozenset[str]
     given_words: frozenset[str]
     """First names: those that are no words that reports hold, and those that are."""

@@ -108,9 +108,10 @@ PEOPLE = (
     ),
     Rule(
         ("userid=", "groupid="),
-        Pattern(r"UserId=(?P<user>[^\s()=]{1,64})\((?P<serial>\d{4,})\)|GroupId=(?P<account>[^\s()=]{1,64})\("),
+        Pattern(r"UserId=(?P<user>[^\s()=]{1,64})\(|GroupId=(?P<account>[^\s()=]{1,64})\("),
         learn=False,
     ),
+    Rule(("userid=",), Pattern(r"UserId=[^\s()=]{1,64}\((?P<serial>\d{4,})\)")),
     Rule(("group=",), Pattern(r"^Group=(?P<group>[A-Za-z_][\w.-]{1,40})\s*$", re.M), "line"),
     Rule(
         (" rl", " sl", " ss", " s ", " r ", " d ", " z "),
@@ -145,6 +146,16 @@ PEOPLE = (
             re.I,
         ),
         sure=False,
+    ),
+    Rule(("user ", "user\t"), Pattern(r"^[ \t]*User[ \t]+(?P<user>[A-Za-z][\w.@+-]{1,60})[ \t]*$"), "line"),
+    Rule(
+        ("pscredential", "-username ", "-credential ", "/user:", "cmdkey ", "/ru ", "get-credential "),
+        Pattern(
+            r"(?:PSCredential[^\n'\"]{0,20}['\"]|(?:-(?:UserName|Credential)|Get-Credential(?: -\w+)?|/RU)[ :=]{1,2}['\"]?|/user:['\"]?)"
+            r"(?:(?P<host>[A-Za-z][\w.-]{1,40})\\)?(?P<user>[A-Za-z_][\w.@+-]{1,60})(?![\w(\\])",
+            re.I,
+        ),
+        accept=lambda m: m["user"].casefold() not in ("new-object", "get-credential"),
     ),
     Rule(("orgs:",), Pattern(r"orgs:\s{1,4}(?P<accounts>[\w,.-]{1,200})")),
     Rule(
