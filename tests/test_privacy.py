@@ -83,7 +83,21 @@ def test_at_most_two_in_a_hundred_names_hosts_and_addresses_leave() -> None:
 
 TICKETS = [
     ticket
-    for name in ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "rules")
+    for name in (
+        "third",
+        "fourth",
+        "fifth",
+        "sixth",
+        "seventh",
+        "eighth",
+        "ninth",
+        "tenth",
+        "eleventh",
+        "twelfth",
+        "thirteenth",
+        "fourteenth",
+        "rules",
+    )
     for ticket in tickets(name, 20261122)
 ]
 

@@ -50,7 +50,16 @@ def every_rule() -> list[Rule]:
     )
 
     serial = Rule(_ID_WORDS, _SERIAL, accept=lambda m: addresses.identifies(m["serial"]))
-    tables = (people.PROMPTS, people.PEOPLE, persons.PERSONS, folders.FOLDERS, machines.MACHINES, prose.PROSE, chats.CHATS, places.CODES)
+    tables = (
+        people.PROMPTS,
+        people.PEOPLE,
+        persons.PERSONS,
+        folders.FOLDERS,
+        machines.MACHINES,
+        prose.PROSE,
+        chats.CHATS,
+        places.CODES,
+    )
     return [*chain(*tables), *fields.rules(), *secrets.rules(), serial]
 
 
@@ -85,7 +94,9 @@ _SHAPES = (
 )
 
 
-_MARKED = regex(r"[:@/\n(-]|\d{2} \d{2}|\.[^.]*\.|[0-9a-f]{64}|UUID=")
+_MARKED = regex(
+    r"[:@/\n(-]|\d{2} \d{2}|\.[^.]*\.|[0-9a-f]{64}|UUID=|\d{5}|\d [\dA-Z]{3}|[\u0590-\u109f\u1780-\u17ff\uac00-\ud7a3]"
+)
 """What every search but that of the rules needs: columns a second line, paths a slash, addresses and ids their signs."""
 
 

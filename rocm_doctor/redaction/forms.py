@@ -45,7 +45,7 @@ def _any(words: Iterable[str]) -> str:
     return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
 
 
-_STOP = "\n<>\",;:|/()\\[\\]=\u060c\u061b\u3001\uff0c\u00b7\u2022\u2014\u2013"
+_STOP = '\n<>",;:|/()\\[\\]=\u060c\u061b\u3001\uff0c\u00b7\u2022\u2014\u2013'
 _VALUES = {
     "user": regex(rf"[^\s\d\W][^{_STOP}]{{1,60}}"),
     "account": regex(rf"[^\s\d\W][^{_STOP}]{{1,60}}"),
@@ -83,7 +83,9 @@ _BULLETS = "-*\u2022\u00b7(|>.#\"'{,;/"
 _DIGITS = regex(r"\d")
 _QUAD = regex(r"\d{1,3}(?:\.\d{1,3}){3}")
 _GROUPED = regex(r"\d[ ()./\u00a0\u202f-]{1,3}\d|[+0]\d{7}")
-_PHONE_BEHIND = regex(r"(?i:[\s,.]*(?:\u0e42\u0e17\u0e23|tel|phone|\u05d8\u05dc|\u0647\u0627\u062a\u0641|\uc804\ud654)\b|[\s,]*\+?\d[\d -]{7,})")
+_PHONE_BEHIND = regex(
+    r"(?i:[\s,.]*(?:\u0e42\u0e17\u0e23|tel|phone|\u05d8\u05dc|\u0647\u0627\u062a\u0641|\uc804\ud654)\b|[\s,]*\+?\d[\d -]{7,})"
+)
 
 
 def _is_value(kind: str, value: str) -> bool:
@@ -139,7 +141,7 @@ def _beside() -> tuple[tuple[str, re.Pattern[str]], ...]:
         ("account", regex(rf"{edge}(?P<value>(?:{words['account']}) ?{_OTHER_WORD}(?: {_OTHER_WORD}){{0,2}})")),
         ("account", regex(rf"{edge}(?P<value>{_OTHER_WORD}(?: {_OTHER_WORD}){{0,2}}? (?:{after['account']})){end}")),
         ("account", regex(rf"(?<![\uac00-\ud7a3])(?P<value>[\uac00-\ud7a3]{{2,8}}(?:{after['account']})){end}")),
-        ("user", regex(rf"(?<![\uac00-\ud7a3])(?P<value>[\uac00-\ud7a3]{{2,4}}) (?:{after['user']})(?:\ub2d8|\uc774|\uac00|\uc740|\ub294|\uaed8|\uc785\ub2c8\ub2e4)?{end}")),
+        ("user", regex(rf"(?<![\uac00-\ud7a3])(?P<value>[\uac00-\ud7a3]{{2,4}}) (?:{after['user']})\ub2d8?(?:\uc774|\uac00|\uc740|\ub294|\uaed8\uc11c|\uaed8|\uc5d0\uac8c|\ud55c\ud14c|\uc758|\ub3c4|\uc785\ub2c8\ub2e4)?{end}")),
         ("user", regex(rf"{edge}(?P<value>{_OTHER_WORD}(?: {_OTHER_WORD})?) (?:\u091c\u0940|\u09ac\u09be\u09ac\u09c1|\u0635\u0627\u062d\u0628){end}")),
         ("place", regex(rf"{edge}(?i:{words['place']})\s?{_LETTER}[^\n,;|(){{}}\u060c]{{1,40}}?[ ,\u060c]{{1,2}}\d{{1,4}}(?:[/-]\d{{1,4}})?(?:,? {_OTHER_WORD}){{0,3}}")),
         ("place", regex(rf"\d{{1,4}}(?:/\d{{1,4}})? ?(?:{words['place']}){_OTHER_WORD}(?: \d{{1,3}})?(?: (?:{words['place']}) ?{_OTHER_WORD}){{0,3}}")),
@@ -164,7 +166,12 @@ _TWICE = regex(
 
 
 def _in_two_scripts(text: str) -> Iterator[Found]:
-    return (Found(*m.span(name), "user", sure=False) for m in _TWICE.finditer(text) for name in ("user", "user2", "user3", "user4") if m[name])
+    return (
+        Found(*m.span(name), "user", sure=False)
+        for m in _TWICE.finditer(text)
+        for name in ("user", "user2", "user3", "user4")
+        if m[name]
+    )
 
 
 _HELLO = regex(
@@ -185,7 +192,7 @@ def _introduced(text: str) -> Iterator[Found]:
             continue
         yield Found(*match.span("user"), "user")
         begin = match.start("body")
-        words = [w for w in _HANGUL.finditer(text, begin, match.end("body"))]
+        words = list(_HANGUL.finditer(text, begin, match.end("body")))
         if not any(w[0].endswith(_VERBAL) for w in words):
             yield from (Found(*w.span(), "account") for w in words if not w[0].endswith("\ud300"))
 
@@ -226,8 +233,10 @@ def _signatures(text: str) -> Iterator[Found]:
 
 
 def _is_of_a_signature(line: str) -> bool:
-    return len(line) < _LONG_LINE and not line.lstrip().startswith(_TECHNICAL) and all(
-        len(segment.split()) <= _WORDS_OF_A_NAME + 1 for segment in _SEGMENTS.findall(line)
+    return (
+        len(line) < _LONG_LINE
+        and not line.lstrip().startswith(_TECHNICAL)
+        and all(len(segment.split()) <= _WORDS_OF_A_NAME + 1 for segment in _SEGMENTS.findall(line))
     )
 
 
@@ -259,7 +268,7 @@ def _names_in(text: str, begin: int, end: int) -> Iterator[Found]:
             continue
         if _SHORT_HAN.fullmatch(bare):
             yield Found(start, start + len(bare), "user")
-        elif words := [w for w in _WORD.finditer(text, start, start + len(bare))]:
+        elif words := list(_WORD.finditer(text, start, start + len(bare))):
             yield Found(words[0].start(), words[-1].end(), "user", learn=False)
 
 

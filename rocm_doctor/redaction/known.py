@@ -152,6 +152,9 @@ _NO_NAME = regex(
     r"\d[\d.:,_-]*|v?\d+(?:\.\d+)+\S*|[\W_]+|0x[0-9a-f]+|.*\.(?:py|so|cpp|cc|cu|hip|h|hpp|log|txt|json|ya?ml|sh|md|zip|gz)", re.I
 )
 
+_COUNTRY = regex(r"[a-z][\w-]*(?:\.[\w-]+)+\.(?:cc|md|py|sh|so)", re.I)
+"""Hosts in countries whose letters are the end of a file's name."""
+
 
 @lru_cache(4096)
 def anonymous(kind: str, name: str) -> bool:
@@ -162,7 +165,7 @@ def anonymous(kind: str, name: str) -> bool:
     if (
         low in known().accounts
         or (kind == "group" and low in known().groups)
-        or _NO_NAME.fullmatch(name)
+        or (_NO_NAME.fullmatch(name) and not (kind == "host" and _COUNTRY.fullmatch(name)))
         or _HARDWARE.fullmatch(name)
     ):
         return True

@@ -206,6 +206,27 @@ PERSONS = (
             rf"(?<![^\W_])(?i:{_any(_NUMBERED)})[ _-]{{0,2}}(?i:number|no|nr|id|key|code)?\.?(?: is)?[ \t]?[:=#\uff1a]?[ \t]{{0,8}}[\"']?(?P<serial>(?=[A-Z0-9-]*\d)[A-Z0-9](?:[A-Z0-9]|-(?=[A-Z0-9])){{3,30}})(?![\w.:])"
         ),
     ),
+    Rule((":: ",), Pattern(r"^[A-Za-z][\w;.-]{0,60}:: (?P<token>[A-Za-z0-9+/]{4,}={0,2})(?=\s|$)", re.M), "line"),
+    Rule(
+        (
+            "pin",
+            "passcode",
+            "meeting id",
+            "meeting-id",
+            "conference id",
+            "konferenz",
+            "access code",
+            "zugangscode",
+            "code d'acc",
+            "codice",
+            "kod ",
+        ),
+        Pattern(
+            r"(?<![\w-])(?:(?:conference |meeting |host |moderator )?pin(?:-?code)?|passcode|(?:meeting|conference|konferenz)[ -]id|access code|zugangscode|code d'acc\u00e8s|codice(?: di accesso)?)"
+            r"[ \t]{0,3}[:#=]?[ \t]{1,3}#?(?P<token>\d{2,4}(?:[ -]?\d{2,4}){1,3}\d?)#?(?![\w.:-])",
+            re.I,
+        ),
+    ),
     Rule(("born", "birth", "geboren", "dob"), Pattern(r"(?:born|birth\w*|geboren|dob)[ :]{1,3}(?:on |am )?(?P<serial>\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d{4}-\d\d-\d\d)", re.I)),
     Rule(("@",), Pattern(r"(?<![\w@/.:=+-])@(?P<user>[A-Za-z][\w-]{2,38})(?![\w(@/.:=])(?=[ ,.!?)]|$)"), "line", accept=_mentioned),
     Rule(("(at)", "[at]", " at)", "(\u00e4t)"), Pattern(r"(?P<email>[\w.+-]{1,60} ?[(\[] ?(?:at|\u00e4t) ?[)\]] ?[\w-]{1,60}(?: ?(?:\.|[(\[] ?dot ?[)\]]) ?[\w-]{1,60}){1,4})", re.I), "line"),

@@ -88,7 +88,9 @@ def is_product(here: Around) -> bool:
     )
 
 
-PART = regex(r"(?:full|light|server)-(?:cuda|musa|rocm|vulkan)-b\d{4,5}|pc-(?:q35|i440fx)-\d{1,2}|(?i:cve)-\d{4}-\d{4,7}|1\d\d-[A-Z0-9]{5,12}-\w{1,4}|[A-Z]{2,4}-[0-9A-Z]{3,5}")
+PART = regex(
+    r"(?:full|light|server)-(?:cuda|musa|rocm|vulkan)-b\d{4,5}|pc-(?:q35|i440fx)-\d{1,2}|(?i:cve)-\d{4}-\d{4,7}|1\d\d-[A-Z0-9]{5,12}-\w{1,4}|[A-Z]{2,4}-[0-9A-Z]{3,5}"
+)
 """Numbers of boards and of their firmware, images of llama.cpp, machines of QEMU: `113-D1650600-X63`, `MS-7D78`, `server-rocm-b5429`."""
 
 

@@ -90,7 +90,9 @@ _VALUE = r"(?:[\"'`\u201c\u00ab\u300c](?P<token>[^\"'`\u201d\u00bb\u300d\n<>]{3,
 _SIGN = r"(?:(?:exclamation|question) (?:mark|point)|dash|hyphen|underscore|dot|dollar(?: sign)?|at sign|hash(?:tag)?|star|asterisk|slash|ampersand|percent|plus sign|all (?:lower|upper) ?case|capital)"
 _SPELLED = rf"(?:[a-z0-9]+,? ){{1,6}}?{_SIGN}(?!\w)(?:,? (?!and I|all |it |with )[a-z0-9]+){{0,4}}"
 """What is dictated: `sunflower dash two`."""
-_ACCOUNT = regex(r"\b(?:user|login|account|auth|admin|root|guest|ipmi|bmc|pw|sudo|wifi|vpn|the|my|our|is)\b[^\n]{0,20}\Z", re.I)
+_ACCOUNT = regex(
+    r"\b(?:port|server|ssh|user|login|account|auth|admin|root|guest|ipmi|bmc|pw|sudo|wifi|vpn|the|my|our|is)\b[^\n]{0,20}\Z", re.I
+)
 _VERB = regex(r"pass(?![^\W_])", re.I)
 _SETTING = regex(r"\w+=|\d{1,3}(?:\.\d+)*[a-z%]{0,3}$")
 _NO_SECRET = frozenset((

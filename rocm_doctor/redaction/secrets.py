@@ -263,15 +263,6 @@ _RULES = (
         ),
     ),
     Rule(("krb5cc_",), Pattern(r"krb5cc_\d{1,10}_(?P<token>\w{6,40})")),
-    Rule((":: ",), Pattern(r"^[A-Za-z][\w;.-]{0,60}:: (?P<token>[A-Za-z0-9+/]{4,}={0,2})(?=\s|$)", re.M), "line"),
-    Rule(
-        ("pin", "passcode", "meeting id", "meeting-id", "conference id", "konferenz", "access code", "zugangscode", "code d'acc", "codice", "kod "),
-        Pattern(
-            r"(?<![\w-])(?:(?:conference |meeting |host |moderator )?pin(?:-?code)?|passcode|(?:meeting|conference|konferenz)[ -]id|access code|zugangscode|code d'acc\u00e8s|codice(?: di accesso)?)"
-            r"[ \t]{0,3}[:#=]?[ \t]{1,3}#?(?P<token>\d{2,4}(?:[ -]?\d{2,4}){1,3}\d?)#?(?![\w.:-])",
-            re.I,
-        ),
-    ),
     Rule(("|1|",), Pattern(r"\|1\|(?P<token>[\w+/=]{20,40}\|[\w+/=]{20,40})")),
 )
 

@@ -1,0 +1,138 @@
+"""What words of any language announce is replaced: labelled values, titles, companies, addresses, signatures, columns; prose stays."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from rocm_doctor.redaction.redactor import Redactor
+
+
+@pytest.mark.parametrize(
+    ("text", "planted"),
+    [
+        ("이름: 노을빛", "노을빛"),
+        ("안녕하세요, 너울소재 GPU팀 차마루입니다.", "너울소재"),
+        ("안녕하세요, 너울소재 GPU팀 차마루입니다.", "차마루"),
+        ("배소담 책임님께 문의했습니다", "배소담"),
+        ("충북 제천시 물빛로 7번길 31", "물빛로 7번길 31"),
+        ("너울병원 서버입니다", "너울병원"),
+        ("الاسم: وائل الزهراوي", "وائل الزهراوي"),
+        ("جهاز زميلي وائل الزهراوي يعمل", "وائل الزهراوي"),
+        ("نعمل في شركة نخيل الواحة منذ عام", "نخيل الواحة"),
+        ("نام: سهراب دشتستانی", "سهراب دشتستانی"),
+        ("המחשב של נועם ברקת קורס", "נועם ברקת"),
+        ('הקוד של גלבוע מערכות בע"מ', "גלבוע מערכות"),
+        ("रिपोर्ट\nनाम: वैदेही कुलश्रेष्ठ\n", "वैदेही कुलश्रेष्ठ"),
+        ("काम वटवृक्ष अनुसंधान संस्थान में", "वटवृक्ष"),
+        ("ชื่อ: กันตพล ศรีบุญเรืองชัย", "กันตพล"),
+        ("ทำงานที่ บริษัท ดอกบัวดาต้า จำกัด", "ดอกบัวดาต้า"),
+        ("ที่อยู่ 48/3 ซอยดอกบัว 5 ต.บางน้ำ", "ซอยดอกบัว"),
+        ("পুরো নাম: x\nনাম: অরুণিমা সান্যাল\n", "অরুণিমা সান্যাল"),
+        ("பெயர்: நளினி வேலாயுதம்", "நளினி வேலாயுதம்"),
+        ("thanks, Haruka Mizuno (水野 遥)", "水野 遥"),
+        ("शुक्रिया, मीनल (Meenal Tamhankar)", "Meenal Tamhankar"),
+        ("תודה,\nנועם ברקת\n", "נועם ברקת"),
+        ("로그입니다.\n감사합니다.\n차마루\n", "차마루"),
+        ("ขอบคุณครับ\nกันตพล ศรีบุญ\n", "กันตพล ศรีบุญ"),
+        ("GPU لا يعمل\n\nوائل الزهراوي\nwael@example.org", "وائل الزهراوي"),
+    ],
+)
+def test_names_in_scripts_without_capitals(text: str, planted: str) -> None:
+    assert planted not in Redactor().text(text)
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "안녕하세요, ROCm 사용자입니다. 학습을 시작하면 메모리 부족 오류가 발생하고 커널 모듈이 다시 로드됩니다.",
+        "커널 모듈을 다시 로드해도 동일한 오류가 발생합니다. 파일시스템은 정상입니다.",
+        "مرحبا، عند تشغيل التدريب على البطاقة يتوقف البرنامج وتظهر رسالة خطأ في الذاكرة.",
+        "שלום, כשאני מריץ אימון על הכרטיס התוכנית נופלת עם שגיאת זיכרון.",
+        "नमस्ते, ट्रेनिंग चलाते समय प्रोग्राम बंद हो जाता है और मेमोरी की त्रुटि आती है।",
+        "เมื่อรันโปรแกรมแล้วขึ้นข้อผิดพลาดหน่วยความจำไม่พอ และต้องรีบูตเครื่อง",
+        "증상: 화면이 멈춤\nGPU: RX 7900 XTX\n드라이버: 6.8.0",
+    ],
+)
+def test_prose_in_these_scripts_stays(kept: str) -> None:
+    assert Redactor().text(kept) == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "planted"),
+    [
+        ("kom. 604 555 218", "604 555 218"),
+        ("puh. 040 555 3187", "040 555 3187"),
+        ("τηλ. 24310 55 617", "24310 55 617"),
+        ("SĐT: 0905 551 238", "0905 551 238"),
+        ("reach me: +32 4 555 81 26", "4 555 81 26"),
+        ("NIP: 781-555-21-09", "781-555-21-09"),
+        ("CNPJ 41.555.802/0001-37", "41.555.802/0001-37"),
+        ("ИНН 7799555012", "7799555012"),
+        ("org.nr 559555-2017", "559555-2017"),
+        ("Adres: ul. Wierzbowa 12/4, Lipno", "Wierzbowa 12/4"),
+        ("Atelier, 81340 Valderiès", "81340"),
+        ("Gloomsbury, ZX7 4ZD", "ZX7 4ZD"),
+        ("серийный номер карты 692755104418", "692755104418"),
+        ("serial: 07X1122_K51Z220417 UEFI: AMI v: 1.9", "07X1122_K51Z220417"),
+        ("fingerprint " + ":".join(["a7", "19", "c3", "5e"] * 4), "a7:19:c3:5e:a7"),
+        ("GENERAL.HWADDR:7C\\:10\\:C9\\:5B\\:22\\:E1", "7C\\:10\\:C9"),
+        ("/org/bluez/hci0/dev_7C_10_C9_5B_22_E1", "7C_10_C9"),
+        ("Host x\n  User m.birnstiel\n", "m.birnstiel"),
+        ("Invoke-Command -Credential KIRSCHE\\svc-apfel", "svc-apfel"),
+        ("dial-in pin 481207", "481207"),
+        ("see https://docs.quittenhof.cc/x", "quittenhof"),
+        ("| node | tenant |\n|---|---|\n| birke-7x | Fairweather Mutual |\n", "birke-7x"),
+        ("| node | tenant |\n|---|---|\n| birke-7x | Fairweather Mutual |\n", "Fairweather Mutual"),
+        ("host;user;gpu\nbirke-7x;apfelina;MI300X\n", "apfelina"),
+        (" node  | owner \n-------+-------\n elm | mark\n", "elm"),
+    ],
+)
+def test_numbers_and_columns_by_the_words_beside_them(text: str, planted: str) -> None:
+    assert planted not in Redactor().text(text)
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "00: 02 10 bf 73 06 04 10 00 00 00 00 03 10 00 00 00",
+        "address: 0x00007f41a2ffd6c0 size 4096",
+        "Address: 127.0.0.1 port 29500",
+        "cell 12 of 40, signal 11, tel: none",
+        "pin 12 of the connector is bent",
+        "| GPU | VRAM |\n|---|---|\n| MI300X | 192 GB |\n",
+        "| node | gpu |\n|---|---|\n| node1 | MI300X |\n| localhost | gfx1100 |\n",
+        "serial console ttyS0,115200n8 and serial 7900 XTX",
+        "Apple M2 8GB, RX7 9XT",
+        "from foo.cc and lib/x.cc and main.py",
+        "vendor=0x1002, 20000 Steps of training",
+    ],
+)
+def test_what_only_looks_like_it_stays(kept: str) -> None:
+    assert Redactor().text(kept) == kept
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "이름: 노을빛 ",
+        "가나다라 ",
+        "가",
+        "شركة ",
+        "ا",
+        "tel 0 1 ",
+        "+1 2 ",
+        "a|b|",
+        "नाम ",
+        "Ab Cd (",
+        "감사합니다\n가\n",
+        "ก",
+        "00:11:",
+    ],
+)
+def test_forms_are_read_in_linear_time(piece: str) -> None:
+    text = piece * (300_000 // len(piece))
+    start = time.process_time()
+    Redactor().text(text)
+    assert time.process_time() - start < 6
