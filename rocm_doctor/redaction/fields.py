@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.addresses import identifies
@@ -153,32 +154,45 @@ def tables(text: str, low: str) -> Iterator[Found]:
             end = stop
 
 
-_SEPARATORS = ("|", "\t", ";", ",")
 _LEAST_CELLS = {"|": 2, "\t": 2, ";": 3, ",": 3}
 _RULER = regex(r"[\s|:+=-]+")
+_WIDEST = 400
+
+
+@cache
+def _headed() -> re.Pattern[str]:
+    names = "|".join(map(re.escape, sorted(known().columns, key=len, reverse=True)))
+    return regex(rf"(?:[|\t;,\n]|\A)[ \"'*`]{{0,20}}(?:{names})[ \"'*`]{{0,20}}(?=[|\t;,]|$)", re.M)
 
 
 def delimited(text: str, low: str) -> Iterator[Found]:
     """Hosts, users, customers and numbers in the columns of tables with separators: Markdown, psql, CSV."""
-    columns = known().columns
-    if not any(name in low for name in columns):
-        return
-    kinds: dict[int, str] = {}
-    header, separator, begin = 0, "", 0
-    for line in text.splitlines(keepends=True):
-        cells = list(_cells_of(line, separator)) if kinds else []
-        if kinds and len(cells) == header:
-            for number, kind in kinds.items():
-                yield from _in_cell(cells[number][0], begin + cells[number][1], kind)
-        elif not (kinds and _RULER.fullmatch(line)):
-            kinds = {}
-            for separator in _SEPARATORS:
-                cells = list(_cells_of(line, separator)) if line.count(separator) >= _LEAST_CELLS[separator] - 1 else []
-                if len(cells) >= _LEAST_CELLS[separator] and len(line) < 400:
-                    kinds = {n: columns[name] for n, (cell, _) in enumerate(cells) if (name := cell.casefold()) in columns}
-                    header = len(cells)
-                    break
-        begin += len(line)
+    end = 0
+    for name in _headed().finditer(low):
+        at = name.start() + (name[0][0] == "\n")
+        if at < end:
+            continue
+        begin = text.rfind("\n", max(0, at - _WIDEST), at) + 1
+        end = _end_of_line(text, at)
+        header = text[begin:end]
+        for separator, least in _LEAST_CELLS.items() if len(header) < _WIDEST else ():
+            cells = list(_cells_of(header, separator)) if separator in header else []
+            if len(cells) >= least:
+                names = [cell.casefold() for cell, _ in cells]
+                kinds = {n: known().columns[cell] for n, cell in enumerate(names) if cell in known().columns}
+                while kinds and end < len(text):
+                    begin, end = end + 1, _end_of_line(text, end + 1)
+                    row = list(_cells_of(text[begin : min(end, begin + _WIDEST)], separator))
+                    if len(row) != len(cells) and not _RULER.fullmatch(text, begin, end):
+                        break
+                    for number, kind in kinds.items() if len(row) == len(cells) else ():
+                        yield from _in_cell(row[number][0], begin + row[number][1], kind)
+                break
+
+
+def _end_of_line(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
 
 
 def _cells_of(line: str, separator: str) -> Iterator[tuple[str, int]]:

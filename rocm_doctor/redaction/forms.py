@@ -51,9 +51,9 @@ _VALUES = {
     "account": regex(rf"[^\s\d\W][^{_STOP}]{{1,60}}"),
     "place": regex(r"[^\s<>\"'][^\n<>|\"\[\]{}=\u00b7\u2022\u2014]{4,100}"),
 }
-_SIGN = regex(r"[:\uff1a][\"'* \t\u00a0]{0,10}(?=[^\s:\\/=])")
+_SIGN = regex(r"[:\uff1a](?<![\d:/\\].)[\"'* \t\u00a0]{0,10}(?=[^\s:\\/=])")
 _NUMBER = regex(
-    r"(?<=[^\W\d_])[\"'.*\u05f3]{0,3}[ \t]{0,4}[:\uff1a=#]?[ \t\"'#\u00a0]{0,4}(?<=[\s\"'.:\uff1a=#\u00a0])"
+    r"[\"'.*\u05f3:\uff1a=# \t\u00a0](?<=[^\W\d_].)[\"'.*\u05f3:\uff1a=# \t\u00a0]{0,8}"
     r"(?:(?P<phone>\+?[(\d][\d ()./\u00a0\u202f-]{5,22}\d(?![\w:]|[.,]\d))|(?P<serial>(?=[^\n\d]{0,4}\d)[A-Z]{0,4}[ .-]?\d[\dA-Z ./-]{4,22}[\dA-Z](?!\w)))"
 )
 _LABEL = 48
@@ -70,13 +70,15 @@ def _last_words() -> frozenset[str]:
     return frozenset(label.split()[-1] for labels in _kinds().values() for label in labels)
 
 
-def _announced(text: str, end: int) -> set[str]:
+def _announced(text: str, end: int) -> frozenset[str]:
     """The kinds that the label before `end` announces: its last one to four words."""
-    words = text[max(0, end - _LABEL) : end].rpartition("\n")[2].casefold().rstrip(" \t\"'*.\u05f3").split()
-    if not words or words[-1].lstrip(_BULLETS) not in _last_words():
-        return set()
+    before = text[max(0, end - _LABEL) : end].rstrip(" \t\"'*.\u05f3")
+    last = before[max(before.rfind(" "), before.rfind("\n")) + 1 :].casefold().lstrip(_BULLETS)
+    if last not in _last_words():
+        return frozenset()
+    words = before.rpartition("\n")[2].casefold().split()
     labels = {" ".join(words[-size:]).lstrip(_BULLETS) for size in range(1, 5)}
-    return {kind for kind, known in _kinds().items() if not labels.isdisjoint(known)}
+    return frozenset(kind for kind, known in _kinds().items() if not labels.isdisjoint(known))
 
 
 _BULLETS = "-*\u2022\u00b7(|>.#\"'{,;/"

@@ -26,21 +26,27 @@ CODES = (
     Rule(("\u3012",), Pattern(r"\u3012 ?(?P<place>\d{3}-?\d{4})"), learn=False),
 )
 
-_TOWN = regex(
-    r"(?:(?<=[,\n|\u00b7] )|(?<=[,\n|\u00b7])|(?<=\d, ))(?P<code>(?:[A-Z]{1,2}-)?(?:\d{5}|\d{3} \d{2}|\d{2}-\d{3}|\d{4}-\d{3}|\d{4} [A-Z]{2}|\d{4}|\d{6}))[ \u00a0](?P<town>[^\W\d_a-z][^\W\d_]{2,30})"
+_TOWN = regex(r"[ \u00a0](?<=[\dA-Z].)(?P<town>[^\W\d_a-z][^\W\d_]{2,30})")
+_CODE_BEFORE = regex(
+    r"(?:^|[,\n|\u00b7]) ?(?P<code>(?:[A-Z]{1,2}-)?(?:\d{4,6}|\d{3} \d{2}|\d{2}-\d{3}|\d{4}-\d{3}|\d{4} [A-Z]{2}))\Z"
 )
+_LONGEST = 14
+_INWARD = regex(r" \d(?<=[A-Z\d].\d)[A-Z][A-Z\d](?![\w-])")
 _ALONE = regex(
-    r"(?<![\w-])(?:[A-PR-UWYZ][A-HK-Y]?\d[A-Z\d]? \d[ABD-HJLNP-UW-Z]{2}|[ABCEGHJ-NPRSTVXY]\d[ABCEGHJ-NPRSTV-Z] \d[ABCEGHJ-NPRSTV-Z]\d)(?![\w-])"
+    r"(?<![\w-])(?:[A-PR-UWYZ][A-HK-Y]?\d[A-Z\d]? \d[ABD-HJLNP-UW-Z]{2}|[ABCEGHJ-NPRSTVXY]\d[ABCEGHJ-NPRSTV-Z] \d[ABCEGHJ-NPRSTV-Z]\d)\Z"
 )
+"""Codes of Britain and Canada, whose second half is `_INWARD`."""
 _NO_CODE = regex(r"(?:RX|MI|HD|GT|PC)\d|.*(?:[GTB]B|HZ|XT|[A-Z]X)$")
 """Products and sizes: `RX7 9XT`, `M2 8GB`."""
 
 
 def postcodes(text: str) -> Spans:
     """Codes of Britain and Canada; others where they follow a comma and the name of a town comes next, which is no known word."""
-    for m in _ALONE.finditer(text):
-        if not _NO_CODE.match(m[0]):
-            yield m.span()
-    for m in _TOWN.finditer(text):
-        if not is_known(m["town"]):
-            yield m.span("code")
+    for inward in _INWARD.finditer(text):
+        alone = _ALONE.search(text[max(0, inward.start() - 5) : inward.end()])
+        if alone and not _NO_CODE.match(alone[0]):
+            yield inward.end() - len(alone[0]), inward.end()
+    for town in _TOWN.finditer(text):
+        code = _CODE_BEFORE.search(text[max(0, town.start() - _LONGEST) : town.start()])
+        if code and (code.start() or town.start() <= _LONGEST) and not is_known(town["town"]):
+            yield town.start() - len(code["code"]), town.start()
