@@ -138,7 +138,9 @@ SERVICE = "services:\n  a:\n    image: rocm/pytorch:latest\n"
 ])  # fmt: skip
 def test_a_service_that_gets_its_devices_in_another_way_or_needs_none(tmp_path: Path, service: str, more: dict[str, str]) -> None:
     assert not errors(tmp_path / "this", {"docker-compose.yml": service} | more)
-    assert errors(tmp_path / "plain", {"docker-compose.yml": SERVICE + "    command: python train.py\n"}) == ["access.container"]
+    assert errors(tmp_path / "plain", {"docker-compose.yml": SERVICE + "    command: torchrun train.py\n"}) == [
+        "access.container"
+    ]
 
 
 @pytest.mark.parametrize("run", [

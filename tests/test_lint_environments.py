@@ -616,7 +616,7 @@ COMPOSE = """services:
     ipc: host
   train:
     extends: {service: base}
-    command: python train.py
+    command: torchrun train.py
 """
 
 

@@ -63,7 +63,7 @@ def test_a_build_that_only_a_string_names(tmp_path: Path) -> None:
     assert (serious(found), found.verdict) == ([], "undetermined")
 
 
-SERVICE = "services:\n  train-rocm:\n    build: {{context: ., dockerfile: Dockerfile.rocm}}\n    command: python train.py\n{}"
+SERVICE = "services:\n  train-rocm:\n    build: {{context: ., dockerfile: Dockerfile.rocm}}\n    command: torchrun train.py\n{}"
 RESERVED = "    deploy: {{resources: {{reservations: {{devices: [{{driver: {}, count: all, capabilities: [gpu]}}]}}}}}}\n"
 
 

@@ -13,7 +13,7 @@ RUN = "RUNTIME ?= docker\nrun-rocm:\n\t@$(RUNTIME) run -it {} \\\n\t\tghcr.io/x/
 
 
 @pytest.mark.parametrize(("options", "found"), [
-    ("", [("access.container", "error", "Makefile:3")]), ("--device /dev/kfd --device /dev/dri --ipc=host", []),
+    ("", [("access.container", "warning", "Makefile:3")]), ("--device /dev/kfd --device /dev/dri --ipc=host", []),
 ])  # fmt: skip
 def test_a_container_that_a_target_starts(tmp_path: Path, options: str, found: list[tuple[str, str, str]]) -> None:
     assert said(report(tmp_path, {"Makefile": RUN.format(options)})) == found

@@ -108,7 +108,8 @@ class Setting(msgspec.Struct, frozen=True):
 
 
 class Container(msgspec.Struct, frozen=True):
-    """A container that is started: a compose service or a `docker run`. `gpu`: what it runs or mounts says that it wants one.
+    """A container that is started: a compose service or a `docker run`. `gpu`: what it runs or mounts says that it wants one; `sure`: what
+    it runs was read, or is known, and uses one.
 
     `reserved`: the driver of a device that it reserves, which Docker does not have. `beside`: a service for NVIDIA that starts with it.
     """
@@ -123,6 +124,7 @@ class Container(msgspec.Struct, frozen=True):
     privileged: bool = False
     nvidia: str = ""
     gpu: bool = False
+    sure: bool = False
     service: bool = False
     reserved: str = ""
     beside: Place | None = None

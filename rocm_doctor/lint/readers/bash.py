@@ -37,12 +37,16 @@ _PLAIN = frozenset((
 
 
 class Command(NamedTuple):
-    """One command with its assignments first (`NAME=value`), where it is written, and the arms that it is in, outermost first."""
+    """One command with its assignments first (`NAME=value`), where it is written, and the arms that it is in, outermost first.
+
+    `handed`: the text of the here-document that it gets.
+    """
 
     words: list[str]
     place: Place
     arms: tuple[Arm, ...]
     assigned: int = 0
+    handed: str = ""
 
 
 @cache
@@ -82,6 +86,7 @@ class _Reading:
         self.calls = 0
         self.call: Place | None = None
         self.left = MAX_COMMANDS
+        self.handed = ""
         self.doubtful: set[str] = set()
         """Variables that are set in a branch that may not run: a test of them decides nothing."""
 
@@ -121,8 +126,10 @@ class _Reading:
         elif kind == "ERROR":
             yield from self._unparsed(node, arms, depth)
         elif kind in _PLAIN:
+            outer, self.handed = self.handed, _here_document(node) or self.handed
             for child in node.named_children:
                 yield from self.of(child, arms, depth + 1)
+            self.handed = outer
 
     def _command(self, node: Node, arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
         words: list[str] = []
@@ -149,7 +156,7 @@ class _Reading:
         self.left -= 1
         # A command of a function that only passes on its arguments is written where the function is called.
         at = self.call if self.call and any(_text(c) in _ALL_ARGUMENTS for c in node.named_children) else self._place(node)
-        yield Command(words, at, arms, assigned)
+        yield Command(words, at, arms, assigned, self.handed)
 
     def _call(self, name: str, arguments: list[str], arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
         """The body of a function with its arguments; one that calls itself is read once."""
@@ -312,6 +319,14 @@ class _Reading:
         row = node.start_point[0]
         words = " ".join(_text(node).replace("\\\n", " ").split())
         return Place(self.file, self.first + row, quoted(words))
+
+
+def _here_document(node: Node) -> str:
+    """The text that a redirected command gets by a here-document; empty for any other."""
+    if node.type != "redirected_statement":
+        return ""
+    parts = (part for one in node.named_children if one.type == "heredoc_redirect" for part in one.named_children)
+    return next((_text(part) for part in parts if part.type == "heredoc_body"), "")
 
 
 def _text(node: Node) -> str:

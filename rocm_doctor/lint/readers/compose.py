@@ -12,7 +12,7 @@ import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Container, Environment, ReadProblem, Setting
-from rocm_doctor.lint.readers import bash, docker, yamls
+from rocm_doctor.lint.readers import bash, docker, uses, yamls
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.shell import Build
 from rocm_doctor.lint.readers.yamls import Node
@@ -31,6 +31,11 @@ def environments(tree: Tree, path: str, files: Sequence[str] = ()) -> Iterator[t
         services = document.get("services")
         extended = [s.get("extends") for _, s in (services.items() if services else []) if isinstance(s.value, dict)]
         templates = {one.text() or _text(one, "service") for one in extended if one is not None and not _text(one, "file")}
+        handed = {
+            _source(one)
+            for _, one in (services.items() if services else [])
+            if isinstance(one.value, dict) and any("/dev/kfd" in d for d in _words(one.get("devices")))
+        }
         for name, service in services.items() if services else []:
             if isinstance(service.value, dict):
                 problems: list[ReadProblem] = []
@@ -39,11 +44,36 @@ def environments(tree: Tree, path: str, files: Sequence[str] = ()) -> Iterator[t
                     problems.append(ReadProblem(yamls.place(tree, path, service.line), "other compose files are included"))
                 made = _service(tree, path, name, whole, tuple(problems))
                 made = _with_others(tree, path, made, whole, services)
-                aside = name in over or not (whole.get("devices") or docker.runs_on_gpu(_command(whole)))
-                if aside:
-                    made = msgspec.structs.replace(made, containers=(msgspec.structs.replace(made.containers[0], gpu=False),))
+                build = _build(tree, path, whole)
+                use = _use(tree, path, whole, build)
+                beside = use != "yes" and bool(_command(whole)) and _source(whole) in handed
+                needs = use != "no" and not beside and docker.runs_on_gpu(_command(whole))
+                aside = name in over or not (whole.get("devices") or needs)
+                one = made.containers[0]
+                one = msgspec.structs.replace(one, gpu=one.gpu and not aside, sure=use == "yes")
                 # What a template lacks, the services that extend it may add.
-                yield made, _build(tree, path, whole), aside or name in templates
+                yield msgspec.structs.replace(made, containers=(one,)), build, aside or name in templates
+
+
+def _source(service: Node) -> tuple[str, ...]:
+    """What a service is started from: its image, and the folder and file that it is built from."""
+    build = service.get("build")
+    said = (_text(build, "context"), _text(build, "dockerfile"), build.text()) if build else ()
+    return (_text(service, "image"), *said)
+
+
+def _use(tree: Tree, path: str, service: Node, build: Build | None) -> uses.Use:
+    """Whether what a service runs uses a GPU."""
+    words = _argv(service.get("command"))
+    entry = _argv(service.get("entrypoint"))
+    files = uses.Files(tree, (*((build.context,) if build else ()), folder_of(path), ""))
+    if build is not None and tree.is_file(build.dockerfile) and not entry:
+        return uses.of_start(tree.text(build.dockerfile, wanted=False) or "", words, files)
+    return uses.of((*entry, *words), files) if entry or words else uses.of_image(_text(service, "image"))
+
+
+def _argv(node: Node | None) -> list[str]:
+    return [] if node is None else uses.split(node.text()) if node.text() else _words(node)
 
 
 def _with_others(tree: Tree, path: str, made: Environment, service: Node, services: Node | None) -> Environment:

@@ -11,17 +11,13 @@ import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Container, Place, Setting
-from rocm_doctor.lint.readers import shell
+from rocm_doctor.lint.readers import shell, uses
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 
 PROGRAMS = regex(r"docker|podman|nerdctl|buildah|\$\{?\w*(?:CONTAINER|DOCKER|PODMAN|ENGINE|RUNTIME)\w*\}?", re.I)
 """What starts a container, by its name or by a variable for it."""
 _GPU_WORDS = regex(r"rocm|amdgpu|gfx\d|strix", re.I)
 # A command that uses the GPU, a script that may, or none: what else is run in a container (chown, ls, a build) needs no device.
-# What only looks at an image, prepares something or serves what needs no GPU, though Python runs it.
-_ASIDE = regex(
-    r"__version__|--version|--help|\bpip\d? |huggingface-cli|hf download|download|tensorboard|\b(?:ruff|mypy|black|pytest|chown|chmod|cp|mkdir|ls|cat|find)\b|^make\b"
-)
 _TRAINS = regex(r"^$|python|torchrun|accelerate|deepspeed|train|serve|vllm|llama|rocminfo|\.sh|^(?:/bin/)?(?:ba|z)?sh$|sleep|^\$")
 # Options of `docker run` that take no value; all others take the next word where they have no `=`.
 _FLAGS = frozenset((
@@ -35,7 +31,12 @@ class _Run(NamedTuple):
 
     options: list[tuple[str, str]]
     image: str
-    command: str
+    words: tuple[str, ...]
+
+    @property
+    def command(self) -> str:
+        """What is run in it, as one text."""
+        return " ".join(self.words)
 
 
 def _run(argv: list[str]) -> _Run:
@@ -58,7 +59,7 @@ def _run(argv: list[str]) -> _Run:
             # Behind a variable that is not known, a word that is not an image is the command: the variable was the image.
             image = word if re.search(r"[/:]", word) or not any(o == "?" for o, _ in options) else ""
             break
-    return _Run(options, image, " ".join(rest))
+    return _Run(options, image, tuple(rest))
 
 
 # Where pip and uv look for packages in a container is not where they look in the script that starts it.
@@ -75,7 +76,8 @@ def given(argv: list[str], place: Place) -> Iterator[Setting]:
 
 def container(argv: list[str], place: Place) -> Container:
     """The container that a `docker run` starts."""
-    options, image, command = _run(argv)
+    run = _run(argv)
+    options, image = run.options, run.image
     devices = tuple(v for o, v in options if o == "--device")
     volumes = [v for o, v in options if o in ("-v", "--volume", "--mount")]
     single = dict(options)
@@ -95,7 +97,7 @@ def container(argv: list[str], place: Place) -> Container:
         "--privileged" in single or opaque or by_toolkit or any(v.startswith("/dev:") for v in volumes),
         single.get("--gpus", "")
         or ("nvidia" if single.get("--runtime") == "nvidia" or "nvidia.com" in " ".join(devices) else ""),
-        bool(devices) or needs_gpu(image, command),
+        bool(devices) or needs_gpu(image, run.command),
     )
 
 
@@ -106,7 +108,7 @@ def needs_gpu(image: str, command: str) -> bool:
 
 def runs_on_gpu(command: str) -> bool:
     """True if a command uses the GPU, or may: what else is run in a container (chown, ls, a build) needs no device."""
-    return _TRAINS.search(command) is not None and not _ASIDE.search(command)
+    return _TRAINS.search(command) is not None and not uses.ASIDE.search(command)
 
 
 def built(argv: list[str], context: shell.Context) -> Iterator[shell.Build]:
@@ -155,9 +157,21 @@ def named_files(tree: Tree, listed: Sequence[tuple[str, str]]) -> Iterator[str]:
 _MAKES = regex(r"\bcmake\b|\bmake\b|bdist_wheel|pip3? wheel|-m build\b")
 
 
-def without_gpu(one: Container, builds: Iterable[shell.Build], context: shell.Context) -> Container:
-    """A container; one of an image that was built before it, and that only builds something, needs no GPU."""
+def with_use(one: Container, argv: list[str], builds: Iterable[shell.Build], context: shell.Context) -> Container:
+    """A container with what is known of the use of a GPU by what it runs; one of an image that was built before, and only builds, needs none."""
     made = next((build for build in builds if build.tag and build.tag == one.image), None)
     text = (context.tree.text(made.dockerfile, wanted=False) or "") if made else ""
     run = [line for line in text.splitlines() if line.lstrip().upper().startswith(("CMD", "ENTRYPOINT"))]
-    return msgspec.structs.replace(one, gpu=bool(one.devices)) if any(map(_MAKES.search, run)) else one
+    if any(map(_MAKES.search, run)):
+        return msgspec.structs.replace(one, gpu=bool(one.devices))
+    words = _run(argv).words
+    files = uses.Files(context.tree, (*((made.context,) if made else ()), context.folder, ""))
+    use = uses.of_start(text, words, files) if words or made else uses.of_image(one.image)
+    return msgspec.structs.replace(one, gpu=one.gpu and (use != "no" or bool(one.devices)), sure=use == "yes")
+
+
+def with_program(argv: list[str], handed: str) -> list[str]:
+    """The words of a command that starts a container, with the program that a here-document hands to Python."""
+    words = argv[:-1] if argv[-1:] == ["-"] else argv  # the grammar may leave the dash out
+    python = handed and re.fullmatch(r"(?:\S*/)?python[\d.]*", words[-1])
+    return [*words, "-c", handed] if python and PROGRAMS.fullmatch(argv[0]) else argv

@@ -48,7 +48,7 @@ def read(text: str, place: Place, context: shell.Context, found: shell.Script) -
             _cut_short(place, context)
         before, used = (len(found.steps), len(found.variables), len(found.containers)), len(found.used)
         pythons = len(found.pythons)
-        _do(one.words, one.place, context, found)
+        _do(docker.with_program(one.words, one.handed), one.place, context, found)
         after = len(found.steps), len(found.variables), len(found.containers)
         if _is_default(one):
             found.variables[before[1] :] = [msgspec.structs.replace(s, default=True) for s in found.variables[before[1] :]]
@@ -174,7 +174,7 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
         context.names["WORKDIR"] = context.start or context.names["WORKDIR"]
     elif docker.PROGRAMS.fullmatch(argv[0]) and "run" in argv[1:3]:
         started = argv[argv.index("run") + 1 :]
-        found.containers.append(docker.without_gpu(docker.container(started, place), found.builds, context))
+        found.containers.append(docker.with_use(docker.container(started, place), started, found.builds, context))
         found.variables.extend(docker.given(started, place))
     elif docker.PROGRAMS.fullmatch(argv[0]) and argv[1:2] == ["cp"]:
         found.containers[-1:] = [msgspec.structs.replace(one, gpu=bool(one.devices)) for one in found.containers[-1:]]

@@ -223,13 +223,14 @@ def _remedy(container: Container) -> dict[str, Any]:
 def _devices(environment: Environment, target: Target, matrix: Matrix, container: Container) -> Iterator[Finding]:
     missing = lacking(container)
     if missing:
+        sure = container.sure or any(d.startswith(("/dev/kfd", "/dev/dri")) for d in container.devices)
         builds = not container.devices and (environment.sort == "job" or image_parts(container.image)[0].startswith("rocm/dev-"))
         yield _found(
             environment,
             target,
             matrix,
             container,
-            severity="note" if builds and not container.service else "error",
+            severity="note" if builds and not container.service else "error" if sure else "warning",
             title=f"{container.name} does not get {' and '.join(missing)}",
             cause="Without /dev/kfd and the render nodes under /dev/dri the HIP runtime in the container finds no GPU.",
             **_remedy(container),

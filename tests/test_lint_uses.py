@@ -1,0 +1,80 @@
+"""Whether what a container runs uses a GPU: an error needs that to be known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_text import report, said
+
+BOX = "access.container"
+IMAGE = "FROM rocm/pytorch:latest\nCOPY . /app\nWORKDIR /app\n"
+RUN = "docker build -t rocm72-mine:local .\ndocker run --rm rocm72-mine:local {}\n"
+HERE = "python - <<'PY'\n{}\nPY"
+TRAINS = "import torch\nx = torch.ones(2).cuda()\n"
+
+
+def severities(root: Path, files: dict[str, str]) -> list[str]:
+    return [severity for id_, severity, _ in said(report(root, files)) if id_ == BOX]
+
+
+@pytest.mark.parametrize(("command", "files", "expected"), [
+    ("python names.py", {"names.py": "import pandas, requests\n"}, []),
+    ("python names.py", {"names.py": "import words\n", "words.py": "import json\n"}, []),
+    ("python names.py", {"names.py": "import nowhere_known\n"}, ["warning"]),
+    ("python train.py", {}, ["warning"]), ("python train.py", {"train.py": TRAINS}, ["error"]),
+    ("python run.py", {"run.py": "from model import net\n", "model.py": TRAINS}, ["error"]),
+    ("python -m ours.cli", {"ours/cli.py": "from .net import x\n", "ours/net.py": TRAINS}, ["error"]),
+    ("python convert.py", {"convert.py": TRAINS}, ["warning"]), ("python download.py", {"download.py": TRAINS}, []),
+    ("python look.py", {"look.py": "import torch\nprint(torch.__version__, torch.version.hip)\n"}, ["warning"]),
+    ("bash start.sh", {"start.sh": "cd /app\nexec python train.py\n", "train.py": TRAINS}, ["error"]),
+    ("bash start.sh", {"start.sh": "./unknown\n"}, ["warning"]), ("vllm serve x", {}, ["error"]), ("rocminfo", {}, ["error"]),
+    ("torchrun --nproc-per-node 2 train.py", {}, ["error"]), ("sleep infinity", {}, ["warning"]),
+    (HERE.format('print("built")'), {}, []), (HERE.format(TRAINS), {}, ["error"]),
+])  # fmt: skip
+def test_a_container_is_an_error_where_what_it_runs_is_known_to_use_a_gpu(
+    tmp_path: Path, command: str, files: dict[str, str], expected: list[str]
+) -> None:
+    assert severities(tmp_path, {"Dockerfile": IMAGE, "scripts/image.sh": "cd ..\n" + RUN.format(command)} | files) == expected
+
+
+SERVICES = "services:\n  first:\n    build: .\n    command: {}\n  second:\n    build: .\n{}    command: [python3, train.py]\n"
+GIVEN = "    devices: [/dev/kfd, /dev/dri]\n    ipc: host\n"
+
+
+@pytest.mark.parametrize(("command", "given", "expected"), [
+    ("[python3, names.py]", GIVEN, []), ("[python3, names.py]", "", ["error"]), ("[python3, elsewhere.py]", GIVEN, []),
+    ("[python3, train.py]", GIVEN, ["error"]),
+])  # fmt: skip
+def test_a_service_beside_one_of_its_image_that_gets_the_devices(
+    tmp_path: Path, command: str, given: str, expected: list[str]
+) -> None:
+    files = {
+        "compose.yaml": SERVICES.format(command, given),
+        "Dockerfile": IMAGE,
+        "train.py": TRAINS,
+        "names.py": "import json\n",
+    }
+    assert severities(tmp_path, files) == expected
+
+
+@pytest.mark.parametrize(("start", "expected"), [
+    ('CMD ["python", "train.py"]', ["error"]), ('ENTRYPOINT ["python"]\nCMD ["names.py"]', []), ("CMD /start", ["warning"]),
+    ("CMD python3 train.py\nFROM rocm/pytorch:latest", ["warning"]),
+])  # fmt: skip
+def test_what_an_image_starts_by_itself(tmp_path: Path, start: str, expected: list[str]) -> None:
+    files = {"compose.yaml": "services:\n  a:\n    build: .\n", "Dockerfile": f"{IMAGE}{start}\n", "train.py": TRAINS}
+    assert severities(tmp_path, files | {"names.py": "import json\n"}) == expected
+
+
+@pytest.mark.parametrize(
+    ("image", "expected"),
+    [
+        ("rocm/vllm:latest", ["error"]),
+        ("ollama/ollama:rocm", ["error"]),
+        ("x/y:rocm", ["warning"]),
+        ("rocm/pytorch", ["warning"]),
+    ],
+)
+def test_an_image_that_is_a_known_server(tmp_path: Path, image: str, expected: list[str]) -> None:
+    assert severities(tmp_path, {"run.sh": f"docker run --rm {image}\n"}) == expected
