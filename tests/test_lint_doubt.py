@@ -311,7 +311,9 @@ def test_the_advice_names_a_torch_that_the_index_and_the_python_have(tmp_path: P
 
     old = advice("old", {"setup_rocm.sh": "pip install torch==1.13.1 --index-url https://download.pytorch.org/whl/rocm5.2\n"})
     assert "Install another torch on line 1 of setup_rocm.sh: pip install torch==" in old
-    python = advice("python", {"requirements-rocm.txt": "--extra-index-url https://download.pytorch.org/whl/rocm5.6\ntorch==2.1.2+rocm5.6\n"})
+    python = advice(
+        "python", {"requirements-rocm.txt": "--extra-index-url https://download.pytorch.org/whl/rocm5.6\ntorch==2.1.2+rocm5.6\n"}
+    )
     assert "Python 3.8, 3.9, 3.10 or 3.11" in python
     assert "3.12 has wheels" not in python
     conda = "channels: [conda-forge]\ndependencies:\n  - python=3.12\n  - pip:\n    - --extra-index-url https://download.pytorch.org/whl/rocm5.4.2\n    - torch==2.0.1+rocm5.4.2\n"

@@ -70,6 +70,10 @@ WHEEL = "https://example.com/x/jaxlib-0.5.0-cp310-cp310-manylinux_2_28_x86_64.wh
 def test_a_wheel_for_another_python_or_system(tmp_path: Path) -> None:
     own = {"Dockerfile": f"FROM rocm/dev-ubuntu-24.04:6.4\nRUN python3.12 -m pip install {WHEEL}\n"}
     assert said(report(tmp_path / "own", own)) == [(NO_PYTHON, "error", "Dockerfile:2")]
+    library = {
+        "Dockerfile": f"FROM ubuntu:22.04\nRUN apt-get install -y python3 libpython3.8 rocm-dev\nRUN pip3 install {WHEEL}\n"
+    }
+    assert serious(report(tmp_path / "library", library)) == []
     asked = {"requirements-rocm.txt": WHEEL + "\n"}
     assert said(report(tmp_path / "asked", asked)) == [(NO_PYTHON, "warning", "requirements-rocm.txt:1")]
     assert said(report(tmp_path / "fits", asked, python="3.10")) == []

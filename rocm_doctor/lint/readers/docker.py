@@ -138,6 +138,7 @@ _NAMED = regex(
     r"|^[ \t-]*(?:file|dockerfile):[ \t]*[\"']?([\w./-]+)[\"']?[ \t]*$",
     re.I | re.M,
 )
+_MAY_NAME = regex(r"(?:docker|podman|buildah|nerdctl)")
 _NAMING = ("workflow", "shell", "make", "readme", "compose")
 
 
@@ -146,7 +147,9 @@ def named_files(tree: Tree, listed: Sequence[tuple[str, str]]) -> Iterator[str]:
     known = {path for _, path in listed}
     for kind, path in listed:
         text = (tree.text(path, wanted=False) or "") if kind in _NAMING else ""
-        for name in (m[1] or m[2] for m in _NAMED.finditer(text) if "docker" in text or "podman" in text or "build" in text):
+        if not _MAY_NAME.search(text):
+            continue
+        for name in (m[1] or m[2] for m in _NAMED.finditer(text)):
             for folder in ("", folder_of(path)):
                 file = joined(folder, name)
                 if file and file not in known and not file.endswith((".yml", ".yaml", ".toml", ".json")) and tree.is_file(file):

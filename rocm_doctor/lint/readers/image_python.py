@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Place, Setting, Step
 
-_NAMES_PYTHON = regex(r"""python-?(3\.\d{1,2})\b|--python[= ]["']?(3\.\d{1,2})|python={1,2}["']?(3\.\d{1,2})""")
+_NAMES_PYTHON = regex(r"""(?<!lib)python-?(3\.\d{1,2})\b|--python[= ]["']?(3\.\d{1,2})|python={1,2}["']?(3\.\d{1,2})""")
 _OF_CONDA = regex(r"Mini(?:conda|forge)3-py3(\d{1,2})_")
 # The Python that a system brings: https://packages.ubuntu.com/python3 and https://packages.debian.org/python3
 _OF_SYSTEM = ((r"ubuntu[:-]?20\.04|focal", "3.8"), (r"ubuntu[:-]?22\.04|jammy", "3.10"), (r"ubuntu[:-]?24\.04|noble", "3.12"),
