@@ -59,10 +59,11 @@ def test_a_command_of_a_script_that_may_install_torch(tmp_path: Path, lines: str
 
 @pytest.mark.parametrize("lines", [
     "RUN make -j", "RUN curl -LsSf https://astral.sh/uv/install.sh | sh", "RUN python -m pip install --upgrade pip", "RUN python -c 'print(1)'",
-    "RUN apt-get install -y git", "COPY --from=ghcr.io/astral-sh/uv /uv /bin/uv", "RUN pip install ./x-1.0-py3-none-any.whl --no-deps", "CMD python train.py",
+    "RUN apt-get install -y git", "RUN python3 <<EOF\nimport torch\nEOF", "COPY . .\nRUN python app.py", "COPY --from=ghcr.io/astral-sh/uv /uv /bin/uv", "RUN pip install ./x-1.0-py3-none-any.whl --no-deps", "CMD python train.py",
 ])  # fmt: skip
 def test_a_command_that_brings_no_torch(tmp_path: Path, lines: str) -> None:
-    files = {"train.py": "import torch\n", "Dockerfile.rocm": f"{BASE}COPY . .\n{lines}\n{LAST}"}
+    app = "import torch\nprint('run pip install scipy')\nopen('log', 'w').write('x')\n"
+    files = {"train.py": "import torch\n", "app.py": app, "Dockerfile.rocm": f"{BASE}COPY . .\n{lines}\n{LAST}"}
     assert errors(tmp_path, LIST | files) == [NOT_ROCM]
 
 

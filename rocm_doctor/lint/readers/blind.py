@@ -17,11 +17,15 @@ _INSTALLS = regex(
     r"\bpip3?\b[\"', ]+install|-m[\"', ]+pip\b|\buv[\"', ]+(?:pip|sync|add)\b|TORCH_COMMAND|\b(?:conda|mamba)[\"', ]+install"
 )
 _REWRITES = regex(r"requirements[\w./-]*\.(?:txt|in)|pyproject\.toml|write_text|\bopen\([^)]*[\"'][wa]\+?[\"']")
+_LISTS = regex(r"requirements[\w./-]*\.(?:txt|in)|pyproject\.toml")
+_WRITES = regex(r"write_text|\bopen\([^)]*[\"'][wa]\+?[\"']|\.writelines?\(")
+_RUNS = regex(r"subprocess|os\.system|os\.popen|os\.exec|pip\._internal|check_call|run_pip")
 # A program that is downloaded and run, other than the installers of tools that bring no package of Python's.
 _PIPED = regex(r"(?:curl|wget)\b([^\n|;]*)\|\s*(?:sudo\s+)?(?:-E\s+)?(?:/bin/)?(?:ba|z)?sh\b")
 _TOOLS = regex(
     r"astral\.sh|rustup|nodesource|get\.docker|pyenv|ollama|deno|bun\.sh|nvm|helm|git-lfs|pixi\.sh|micro\.mamba|starship|brew|chezmoi|tailscale"
 )
+_HANDED = regex(r"python[\d.]*[ \t]*(?:-[ \t]*)?<<-?[ \t]*[\"']?(\w+)[\"']?[^\n]*\n(.*?)\n[ \t]*\1\b", re.S)
 _CONFIGURED = regex(r"\bpip\.conf\b|\bpip\.ini\b|\buv\.toml\b")
 _ONTO_LIST = regex(r"(?<![\d&>])>\s*[\"']?[\w./${}-]*(?:requirements|reqs)[\w./-]*\.(?:txt|in)\b")
 _MANAGERS = regex(
@@ -41,9 +45,10 @@ _MODULES = regex(r"install|setup|bootstrap|launch|torch|rocm")
 
 
 def body(text: str, place: Place, found: shell.Script) -> None:
-    """Note what only the whole text of a shell shows: pipes into a shell, redirections onto a list, the configuration of pip."""
+    """Note what only the whole text of a shell shows: pipes into a shell, programs in here-documents, redirections onto a list, the configuration of pip."""
     piped = any(not _TOOLS.search(m[1]) for m in _PIPED.finditer(text))
-    if piped or _CONFIGURED.search(text) or _ONTO_LIST.search(text):
+    handed = any(_INSTALLS.search(m[2]) or _REWRITES.search(m[2]) for m in _HANDED.finditer(text))
+    if piped or handed or _CONFIGURED.search(text) or _ONTO_LIST.search(text):
         note(place, found)
 
 
@@ -80,8 +85,6 @@ def _python(argv: list[str], context: shell.Context) -> bool:
         return any(_INSTALLS.search(word) or _REWRITES.search(word) for word in rest[:1])
     if first == "-m":
         return bool(rest) and rest[0] not in _QUIET_MODULES and _MODULES.search(rest[0]) is not None
-    if first in ("", "-"):
-        return True  # a program is handed over that the grammar does not show here
     return first.endswith(".py") and program(first, context)
 
 
@@ -92,7 +95,7 @@ def program(name: str, context: shell.Context) -> bool:
     base = posixpath.basename(name)
     if text is None or re.match(r"install|setup_|bootstrap|launch", base):
         return not _QUIET_SCRIPTS.fullmatch(base)
-    return _INSTALLS.search(text) is not None or (_REWRITES.search(text) is not None and "torch" in text)
+    return _installs(text)
 
 
 _FROM = regex(r"(?:-[ifrc]|--(?:extra-)?index-url|--index|--default-index|--find-links|--requirement|--constraint)[ =]+\S+")
@@ -109,11 +112,20 @@ def pip(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
         note(place, found)
 
 
+def _installs(text: str) -> bool:
+    """True if a program or script runs an installer, and does not only tell its user to; or if it changes a list with torch."""
+    if _LISTS.search(text) and "torch" in text and _WRITES.search(text):
+        return True
+    return _INSTALLS.search(text) is not None and (
+        _RUNS.search(text) is not None or text.startswith("#!/bin/") or "import " not in text
+    )
+
+
 def started(words: list[str], place: Place, context: shell.Context, found: shell.Script) -> None:
     """Note what an image starts, if that is a script or program of the repository that installs packages itself."""
     for word in words:
         name = posixpath.basename(word)
         path = context.path(word) if name.endswith((".sh", ".bash", ".py")) and "$" not in word else None
         text = context.tree.text(path, wanted=False) if path and context.tree.is_file(path) else None
-        if text is not None and _INSTALLS.search(text):
+        if text is not None and _installs(text):
             found.problems.append(ReadProblem(place, f"{path} {STARTS}"))

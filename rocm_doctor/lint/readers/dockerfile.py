@@ -275,6 +275,9 @@ def _exec_form(body: str) -> str:
     return body
 
 
+_OF_SHELL = regex(r"(?:--\S+\s*)*(?:(?:/bin/)?(?:ba)?sh(?: -\w+)*)?")
+
+
 def instructions(path: str, text: str) -> Iterator[tuple[str, str, Place]]:
     """Verb, words and place of each instruction; the words of RUN keep their line breaks, so that a command keeps its line.
 
@@ -296,14 +299,13 @@ def instructions(path: str, text: str) -> Iterator[tuple[str, str, Place]]:
         heredoc = _HEREDOC.search(parts[0]) if verb == "RUN" and len(parts) == 1 else None
         if heredoc:
             command = parts[0][: heredoc.start()].strip()
-            handed = f"{command} - {parts[0][heredoc.end() :].strip()}"
-            parts = [""]
+            parts = ["" if _OF_SHELL.fullmatch(command) else parts[0]]
             while at < len(lines) and lines[at].strip() != heredoc[1]:
                 parts.append(lines[at])
                 at += 1
+            if parts[0]:
+                parts.append(heredoc[1])  # what another program reads, or what becomes a file
             at += 1
-            if command and not re.fullmatch(r"(?:--\S+\s*)*(?:/bin/)?(?:ba)?sh(?: -\w+)*", command):
-                parts = [handed]  # a program or a file: what runs with it is known, what it holds is not
         if verb == "ENV" and "=" in parts[0]:
             # Each variable of a continued ENV is at its own line.
             for number, part in enumerate(parts, start + 1):
