@@ -67,6 +67,12 @@ def test_what_an_image_starts_by_itself(tmp_path: Path, start: str, expected: li
     assert severities(tmp_path, files | {"names.py": "import json\n"}) == expected
 
 
+def test_a_reserved_driver_that_docker_lacks_stops_whatever_runs(tmp_path: Path) -> None:
+    reserved = "    deploy: {resources: {reservations: {devices: [{driver: rocm, count: all, capabilities: [gpu]}]}}}\n"
+    files = {"compose.yaml": f"services:\n  a:\n    build: .\n    command: python elsewhere.py\n{reserved}", "Dockerfile": IMAGE}
+    assert severities(tmp_path, files) == ["error"]
+
+
 @pytest.mark.parametrize(
     ("image", "expected"),
     [

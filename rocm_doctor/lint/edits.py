@@ -17,6 +17,7 @@ from rocm_doctor.lint.proposals import proposal
 from rocm_doctor.lint.rules.built_for import leaving_out, takes_list, with_gpu
 from rocm_doctor.lint.rules.companions import mismatched
 from rocm_doctor.lint.rules.containers import DEVICES_YAML, lacking
+from rocm_doctor.lint.rules.libraries import refuses
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
@@ -60,7 +61,7 @@ def _companions(environment: Environment, target: Target, matrix: Matrix) -> Ite
 
 def _targets(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Edit]:
     for s in leaving_out(environment, target):
-        if takes_list(s):
+        if takes_list(s) and not refuses(environment, s, target, matrix):
             yield Edit("arch.not-in-build", s.place, s.value.strip().strip(";,"), with_gpu(s, target.gpu))
 
 

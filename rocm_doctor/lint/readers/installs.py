@@ -22,7 +22,7 @@ from rocm_doctor.lint.declared import (
     Step,
     Tool,
 )
-from rocm_doctor.lint.readers import blind, projects, requirements
+from rocm_doctor.lint.readers import blind, cloned, projects, requirements
 from rocm_doctor.lint.readers.files import joined
 from rocm_doctor.lint.readers.shell import ANEW, EDITED, Context, Script, Used
 
@@ -64,6 +64,8 @@ def install(argv: list[str], place: Place, context: Context, found: Script) -> S
     read.
     """
     text = " ".join(argv)
+    if step := cloned.command(argv, place, context):
+        return step
     if m := _PIP.match(text):
         return _pip("uv" if m[0].startswith("uv") else "pip", argv[len(m[0].split()) :], place, context, found)
     if m := _REMOVES.match(text):

@@ -17,7 +17,7 @@ from rocm_doctor.lint.environments.words import holds
 from rocm_doctor.lint.rules.addresses import holds_nothing
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import known_index
-from rocm_doctor.lint.rules.libraries import Library, built_by
+from rocm_doctor.lint.rules.libraries import Library, built_by, refuses
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Severity
@@ -38,7 +38,8 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
     left = [
         s
         for s in leaving_out(environment, target)
-        if (library := built_by(s, matrix)) is None or _is_built(s, library, environment, target)
+        if ((library := built_by(s, matrix)) is None or _is_built(s, library, environment, target))
+        and not refuses(environment, s, target, matrix)
     ]
     # Where another of its builds has code for the GPU, what leaves it out is a part that may do without.
     part = any(covers(targets_of(s), target.gpu) for s in lists(environment))

@@ -9,6 +9,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Setting, Target
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import is_rebuild, meant
+from rocm_doctor.lint.rules.libraries import source_takes
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Confidence, Finding, Severity
 
@@ -118,12 +119,15 @@ def _bf16(environment: Environment, setting: Setting, target: Target, matrix: Ma
     )
 
 
-def _flash(environment: Environment, place: Place, target: Target, matrix: Matrix, words: str) -> Iterator[Finding]:
+def _flash(
+    environment: Environment, place: Place, target: Target, matrix: Matrix, words: str, takes: tuple[str, ...] = ()
+) -> Iterator[Finding]:
+    """flash-attention 2 where no back end is built for the target. `takes`: the GPUs that its build takes, where it is built from source."""
     switched = any(s.name == _TRITON_SWITCH and s.value.upper() in ("TRUE", "1") for s in environment.variables)
     chip = matrix.gfx.get(target.gpu)
     rdna = chip is not None and chip.family.startswith("RDNA")
     package = _packages(matrix)["flash-attn"]
-    native = package.releases[0].native
+    native = takes or package.releases[0].native
     if target.gpu in native or (switched and rdna):
         return
     built = environment.purpose.kind == "amd" and environment.sort != "text"
@@ -205,7 +209,7 @@ def packages(environment: Environment, target: Target, matrix: Matrix) -> Iterat
                     environment, [r.place], target, matrix, f"bitsandbytes is required, and no wheel of it holds {target.gpu}"
                 )
             elif r.name == "flash-attn":
-                yield from _flash(environment, r.place, target, matrix, "the flash-attn package")
+                yield from _flash(environment, r.place, target, matrix, "the flash-attn package", source_takes(r, matrix))
 
 
 def _packages(matrix: Matrix) -> dict[str, Package]:

@@ -223,7 +223,9 @@ def _remedy(container: Container) -> dict[str, Any]:
 def _devices(environment: Environment, target: Target, matrix: Matrix, container: Container) -> Iterator[Finding]:
     missing = lacking(container)
     if missing:
-        sure = container.sure or any(d.startswith(("/dev/kfd", "/dev/dri")) for d in container.devices)
+        sure = (
+            container.sure or bool(container.reserved) or any(d.startswith(("/dev/kfd", "/dev/dri")) for d in container.devices)
+        )
         builds = not container.devices and (environment.sort == "job" or image_parts(container.image)[0].startswith("rocm/dev-"))
         yield _found(
             environment,

@@ -1,0 +1,59 @@
+"""Libraries that a script clones and builds from their source: where they lie, and at which revision."""
+
+from __future__ import annotations
+
+import re
+
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.lint.declared import Place, Requirement, Step
+from rocm_doctor.lint.readers.shell import Context
+
+LIBRARIES = {"flash-attention": "flash-attn"}
+"""Repositories that are called otherwise than the package that they hold."""
+CLONED = "cloned "
+"""Before the folder of a clone, as a name: its address, with the revision."""
+_ADDRESS = regex(r"(?:https?://\S+/|git@\S+[:/])([\w.-]+?)(?:\.git)?/?")
+_BUILDS = regex(r"(?:\S*/)?python[\d.]* setup\.py (?:.* )?(?:install|develop|build|build_ext|bdist_wheel)\b")
+_INSTALLS = regex(r"(?:\S*/)?(?:uv pip|pip[\d.]*|python\S* -m pip) (?:install|wheel)\b")
+_BRANCH = regex(r"(?:^|\s)(?:-b|--branch)[= ](\S+)")
+
+
+def command(argv: list[str], place: Place, context: Context) -> Step | None:
+    """The build of a library that was cloned before; a clone and a checkout are remembered."""
+    text = " ".join(argv)
+    if argv[:1] == ["git"]:
+        _remember(argv[1:], context)
+    elif _BUILDS.match(text):
+        return _built(".", place, context)
+    elif _INSTALLS.match(text):
+        folders = [word for word in argv[2:] if word.startswith((".", "/")) or f"{CLONED}{context.at(word)}" in context.names]
+        return next((step for one in folders if (step := _built(one, place, context))), None)
+    return None
+
+
+def _remember(argv: list[str], context: Context) -> None:
+    text = " ".join(argv)
+    folder = argv[1] if argv[:1] == ["-C"] and len(argv) > 2 else "."
+    words = [word for word in (argv[2:] if folder != "." else argv) if not word.startswith("-")]
+    if "clone" in words[:1] and (at := next((n for n, word in enumerate(argv) if _ADDRESS.fullmatch(word)), None)) is not None:
+        name = argv[at].rstrip("/").rsplit("/", 1)[-1].removesuffix(".git")
+        branch = _BRANCH.search(text)
+        after = [word for word in argv[at + 1 :] if not word.startswith("-") and not (branch and word == branch[1])]
+        if name in LIBRARIES:
+            context.names[f"{CLONED}{context.at(after[0] if after else name)}"] = argv[at] + (f"@{branch[1]}" if branch else "")
+    elif words[:1] in (["checkout"], ["switch"], ["reset"]) and len(words) > 1:
+        key = f"{CLONED}{context.at(folder)}"
+        if key in context.names and words[1] != "HEAD":
+            context.names[key] = f"{context.names[key].partition('@')[0]}@{words[1]}"
+
+
+def _built(folder: str, place: Place, context: Context) -> Step | None:
+    """The step that builds what was cloned into a folder; None where nothing is known to lie there."""
+    source = context.names.get(f"{CLONED}{context.at(folder)}", "")
+    address, _, revision = source.partition("@")
+    name = LIBRARIES.get(address.rstrip("/").rsplit("/", 1)[-1].removesuffix(".git"), "")
+    if not name:
+        return None
+    tag = re.fullmatch(r"v?(\d+(?:\.\d+)+(?:\.post\d+)?)", revision)
+    asked = Requirement(name, f"=={tag[1]}" if tag else "", place, url=f"git+{source}")
+    return Step("pip", place, requirements=(asked,))

@@ -1,0 +1,58 @@
+"""Libraries that are cloned and built: which GPUs their build takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_text import MATRIX, report, repository, serious
+
+from rocm_doctor.lint.declared import Target
+from rocm_doctor.lint.edits import edits
+
+FLASH = "https://github.com/{}/flash-attention.git"
+BUILD = "FROM rocm/pytorch:rocm6.3_ubuntu24.04_py3.12_pytorch_release_2.4.0\nRUN git clone {} && cd flash-attention && {}GPU_ARCHS={} python3 setup.py bdist_wheel\n"
+
+
+def named(root: Path, owner: str, checkout: str, gpus: str, gpu: str = "gfx1100") -> list[str]:
+    text = BUILD.format(FLASH.format(owner), f"git checkout {checkout} && " if checkout else "", gpus)
+    return [f.id for f in serious(report(root, {"Dockerfile": text}, gpu=gpu)) if f.id in ("lib.flash-attn", "arch.not-in-build")]
+
+
+@pytest.mark.parametrize(("owner", "checkout", "gpus", "gpu", "expected"), [
+    ("Dao-AILab", "v2.8.3", "gfx90a", "gfx1100", ["lib.flash-attn"]), ("Dao-AILab", "v2.8.3", '"gfx90a;gfx1100"', "gfx1100", ["lib.flash-attn"]),
+    ("Dao-AILab", "0e60e394", "gfx90a", "gfx1100", ["lib.flash-attn"]), ("Dao-AILab", "0e60e394", "gfx1100", "gfx1100", ["lib.flash-attn"]),
+    ("Dao-AILab", "", "gfx90a", "gfx1100", ["arch.not-in-build"]), ("Dao-AILab", "", "gfx1100", "gfx1100", []),
+    ("Dao-AILab", "v2.8.3", "gfx90a", "gfx942", ["arch.not-in-build"]), ("Dao-AILab", "v2.8.3", "gfx942", "gfx942", []),
+    ("ROCm", "", "gfx90a", "gfx1100", ["lib.flash-attn"]), ("ROCm", "0e60e394", "gfx90a", "gfx942", ["arch.not-in-build"]),
+])  # fmt: skip
+def test_a_list_of_gpus_is_held_against_what_the_build_takes(
+    tmp_path: Path, owner: str, checkout: str, gpus: str, gpu: str, expected: list[str]
+) -> None:
+    assert named(tmp_path, owner, checkout, gpus, gpu) == expected
+
+
+@pytest.mark.parametrize("gpus", ["gfx90a", '"gfx90a;gfx1100"'])
+def test_no_remedy_names_a_gpu_that_the_build_refuses(tmp_path: Path, gpus: str) -> None:
+    text = BUILD.format(FLASH.format("Dao-AILab"), "git checkout v2.8.3 && ", gpus)
+    found = report(tmp_path, {"Dockerfile": text})
+    assert found.verdict != "ready"
+    assert not any("GPU_ARCHS" in f.advice for f in found.findings)
+    assert edits(repository(tmp_path, {}), found, [Target("t", "gfx1100")], MATRIX) == []
+
+
+@pytest.mark.parametrize("commands", [
+    "git clone -b v2.8.3 {} /src && cd /src && python setup.py install", "git clone {} && cd flash-attention && git checkout v2.8.3 && pip install .",
+    "git clone {} fa && git -C fa checkout v2.8.3 && pip install ./fa", "git clone --branch=v2.8.3 {}\npip wheel flash-attention",
+])  # fmt: skip
+def test_ways_to_build_a_clone(tmp_path: Path, commands: str) -> None:
+    text = (
+        f"pip install torch --index-url https://download.pytorch.org/whl/rocm6.4\n{commands.format(FLASH.format('Dao-AILab'))}\n"
+    )
+    asked = {
+        (r.name, r.spec)
+        for e in repository(tmp_path, {"rocm/install.sh": text}).environments
+        for s in e.steps
+        for r in s.requirements
+    }
+    assert ("flash-attn", "==2.8.3") in asked
