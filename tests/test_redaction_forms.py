@@ -36,6 +36,9 @@ from rocm_doctor.redaction.redactor import Redactor
         ("תודה,\nנועם ברקת\n", "נועם ברקת"),
         ("로그입니다.\n감사합니다.\n차마루\n", "차마루"),
         ("ขอบคุณครับ\nกันตพล ศรีบุญ\n", "กันตพล ศรีบุญ"),
+        ("お世話になっております。藤棚計測の水越です。落ちます", "水越"),
+        ("お世話になっております。藤棚計測の水越です。落ちます", "藤棚計測"),
+        ("你好，我是青苇智算的沐若岚，报错", "青苇智算"),
         ("GPU لا يعمل\n\nوائل الزهراوي\nwael@example.org", "وائل الزهراوي"),
     ],
 )
@@ -46,6 +49,8 @@ def test_names_in_scripts_without_capitals(text: str, planted: str) -> None:
 @pytest.mark.parametrize(
     "kept",
     [
+        "커널 6.8.0 문제입니다.",
+        "我是做深度学习的学生，训练报错。",
         "안녕하세요, ROCm 사용자입니다. 학습을 시작하면 메모리 부족 오류가 발생하고 커널 모듈이 다시 로드됩니다.",
         "커널 모듈을 다시 로드해도 동일한 오류가 발생합니다. 파일시스템은 정상입니다.",
         "مرحبا، عند تشغيل التدريب على البطاقة يتوقف البرنامج وتظهر رسالة خطأ في الذاكرة.",
@@ -85,6 +90,9 @@ def test_prose_in_these_scripts_stays(kept: str) -> None:
         ("see https://docs.quittenhof.cc/x", "quittenhof"),
         ("| node | tenant |\n|---|---|\n| birke-7x | Fairweather Mutual |\n", "birke-7x"),
         ("| node | tenant |\n|---|---|\n| birke-7x | Fairweather Mutual |\n", "Fairweather Mutual"),
+        ("Firma x sp. z o.o. NIP 955-550-71-22", "955-550-71-22"),
+        ("<Zip>99901</Zip>", "99901"),
+        ("Plot 42, Gulmohar Enclave", "42, Gulmohar"),
         ("host;user;gpu\nbirke-7x;apfelina;MI300X\n", "apfelina"),
         (" node  | owner \n-------+-------\n elm | mark\n", "elm"),
     ],
@@ -136,3 +144,9 @@ def test_forms_are_read_in_linear_time(piece: str) -> None:
     start = time.process_time()
     Redactor().text(text)
     assert time.process_time() - start < 6
+
+
+def test_of_a_text_with_a_mail_address_the_last_paragraph_is_a_signature() -> None:
+    out = Redactor().text("오류 로그\n커널 6.8.0-58, 드라이버 정상\n\n차마루\nmaru@neoul.example\n")
+    assert "커널 6.8.0-58, 드라이버 정상" in out
+    assert "차마루" not in out

@@ -54,31 +54,31 @@ _VALUES = {
 _SIGN = regex(r"[:\uff1a](?<![\d:/\\].)[\"'* \t\u00a0]{0,10}(?=[^\s:\\/=])")
 _NUMBER = regex(
     r"[\"'.*\u05f3:\uff1a=# \t\u00a0](?<=[^\W\d_].)[\"'.*\u05f3:\uff1a=# \t\u00a0]{0,8}"
-    r"(?:(?P<phone>\+?[(\d][\d ()./\u00a0\u202f-]{5,22}\d(?![\w:]|[.,]\d))|(?P<serial>(?=[^\n\d]{0,4}\d)[A-Z]{0,4}[ .-]?\d[\dA-Z ./-]{4,22}[\dA-Z](?!\w)))"
+    r"(?:(?P<phone>\+?[(\d][\d ()./\u00a0\u202f-]{5,22}\d(?![\w:]|[.,]\d))|(?P<serial>(?=[^\n\d]{0,4}\d)[A-Z]{0,4}[.-]?\d[\dA-Z ./-]{4,22}[\dA-Z](?!\w)))"
 )
 _LABEL = 48
 """Characters of a label, at most."""
 
 
 @cache
-def _kinds() -> dict[str, frozenset[str]]:
-    return {kind: frozenset(map(str.casefold, labels)) for kind, labels in _forms().labels.items()}
+def _by_last_word() -> dict[str, list[tuple[str, str]]]:
+    """The labels, and what each announces, by their last words."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for kind, labels in _forms().labels.items():
+        for label in map(str.casefold, labels):
+            found.setdefault(label.split()[-1], []).append((label, kind))
+    return found
 
 
-@cache
-def _last_words() -> frozenset[str]:
-    return frozenset(label.split()[-1] for labels in _kinds().values() for label in labels)
-
-
-def _announced(text: str, end: int) -> frozenset[str]:
-    """The kinds that the label before `end` announces: its last one to four words."""
+def _announced(text: str, end: int) -> list[str]:
+    """The kinds that the label before `end` announces."""
     before = text[max(0, end - _LABEL) : end].rstrip(" \t\"'*.\u05f3")
     last = before[max(before.rfind(" "), before.rfind("\n")) + 1 :].casefold().lstrip(_BULLETS)
-    if last not in _last_words():
-        return frozenset()
-    words = before.rpartition("\n")[2].casefold().split()
-    labels = {" ".join(words[-size:]).lstrip(_BULLETS) for size in range(1, 5)}
-    return frozenset(kind for kind, known in _kinds().items() if not labels.isdisjoint(known))
+    if last not in _by_last_word():
+        return []
+    low = before.casefold()
+    ends = ((kind, low[: -len(label)]) for label, kind in _by_last_word()[last] if low.endswith(label))
+    return [kind for kind, rest in ends if not rest[-1:].isalnum()]
 
 
 _BULLETS = "-*\u2022\u00b7(|>.#\"'{,;/"
@@ -106,17 +106,17 @@ def _is_value(kind: str, value: str) -> bool:
 
 def _labels(text: str) -> Iterator[Found]:
     for sign in _SIGN.finditer(text):
-        for kind in _announced(text, sign.start()) & _VALUES.keys():
-            if match := _VALUES[kind].match(text, sign.end()):
+        for kind in _announced(text, sign.start()):
+            if kind in _VALUES and (match := _VALUES[kind].match(text, sign.end())):
                 yield from _value(kind, match[0], sign.end())
 
 
 def _numbers(text: str) -> Iterator[Found]:
     """Numbers behind the word for a telephone, or for what a register gives: with a colon or without."""
     for match in _NUMBER.finditer(text):
-        kinds = _announced(text, match.start())
-        for kind in kinds & {"phone", "serial"}:
-            if value := match["phone"] or (kind == "serial" and match["serial"]):
+        for kind in _announced(text, match.start()):
+            value = match["phone"] or (kind == "serial" and match["serial"])
+            if kind in ("phone", "serial") and value:
                 yield from _value(kind, value, match.end() - len(value))
 
 
@@ -179,6 +179,11 @@ def _in_two_scripts(text: str) -> Iterator[Found]:
 _HELLO = regex(
     r"(?:\uc548\ub155\ud558\uc138\uc694|\uc548\ub155\ud558\uc2ed\ub2c8\uae4c|\uc800\ub294)[,.! ]{1,3}(?P<body>(?:[\w\uac00-\ud7a3]{1,12} ){0,4})(?P<user>[\uac00-\ud7a3]{2,4})(?:\uc785\ub2c8\ub2e4|\uc774\ub77c\uace0|\ub77c\uace0)"
 )
+_FROM = regex(
+    r"(?:\u304a\u4e16\u8a71\u306b\u306a[^\n\u3002]{0,12}|\u306f\u3058\u3081\u307e\u3057\u3066|\u3053\u3093\u306b\u3061\u306f)[\u3002\u3001,.! \n]{1,2}(?P<account>[^\s\u3002\u3001\u306e]{2,20})\u306e(?P<user>[\u3400-\u9fff]{1,4})(?=\u3067\u3059|\u3068\u7533)"
+    r"|\u6211\u662f(?P<account2>[^\s\uff0c\u3002\u7684]{2,12})\u7684(?P<user2>[\u3400-\u9fff]{2,4})(?<![\u751f\u5458\u5e08\u8005\u6237\u4eba])(?=[\uff0c\u3002,.])"
+)
+"""`I am NAME of COMPANY` in Japanese and Chinese, behind a greeting."""
 _NO_ONE = frozenset((
     "\uc0ac\uc6a9\uc790", "\uac1c\ubc1c\uc790", "\uc5d4\uc9c0\ub2c8\uc5b4", "\ud559\uc0dd", "\ub300\ud559\uc6d0\uc0dd", "\ub2f4\ub2f9\uc790", "\uc5f0\uad6c\uc6d0", "\ucd08\ubcf4", "\ucd08\ubcf4\uc790", "\uad00\ub9ac\uc790", "\uc9c1\uc6d0", "\ub274\ube44", "\uc720\uc800", "\ubb38\uc758",
 ))  # fmt: skip
@@ -212,7 +217,7 @@ def _closing() -> re.Pattern[str]:
 
 
 def _signatures(text: str) -> Iterator[Found]:
-    """Names in the lines below a closing, and in the last lines of a text around a mail address or a telephone number."""
+    """Names in the lines below a closing, and in the last paragraph of a text where it has a mail address or a telephone number."""
     for match in _closing().finditer(text):
         line = text[match.start() : match.end()]
         if "," in line.rstrip(" ,") or "\u060c" in line.rstrip(" \u060c"):
@@ -256,6 +261,8 @@ def _last_lines(text: str) -> Iterator[tuple[int, int]]:
             return
         if end - begin < 2 * _LONG_LINE and not text[begin:end].lstrip().startswith(_TECHNICAL):
             yield begin, end
+        if text[begin - 2 : begin] == "\n\n":
+            return
         end = begin
 
 
@@ -281,6 +288,7 @@ def in_forms(text: str) -> Iterator[Found]:
     if not text.isascii():
         yield from _in_two_scripts(text)
         yield from _signatures(text)
+        yield from (Found(*m.span(kind), kind.rstrip("2")) for m in _FROM.finditer(text) for kind in m.groupdict() if m[kind])
     if OTHER.search(text):
         yield from _neighbours(text)
         yield from _introduced(text)

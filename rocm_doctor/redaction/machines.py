@@ -141,7 +141,7 @@ MACHINES = (
     Rule((" slots=",), Pattern(rf"^(?P<host>{HOST}) slots="), "line"),
     Rule(
         ("serial", "serienn", "serienum", "serienr", "srie", "s\u00e9rie", "de serie", "di serie", "seryjn", "\u0441\u0435\u0440\u0438\u0439\u043d", "sarjanum", "s\u00e9riov", "v\u00fdrobn", "sorozatsz", "seri no", "nomor seri", "s\u1ed1 seri", "\u03c3\u03b5\u03b9\u03c1\u03b9\u03b1\u03ba", "\u30b7\u30ea\u30a2\u30eb", "\u5e8f\u5217\u53f7", "\u5e8f\u865f", "\uc77c\ub828\ubc88\ud638", "\u0627\u0644\u062a\u0633\u0644\u0633\u0644\u064a", "\u05e1\u05d9\u05d3\u05d5\u05e8\u05d9", "\u0938\u0940\u0930\u093f\u092f\u0932"),
-        Pattern(r"[^\W\d_ ]{3,14}(?: no| seri| serie)?[^\n\d]{0,40}?[^\w.](?P<serial>(?=[A-Z_-]{0,8}\d)[A-Z0-9][A-Z0-9_-]{6,24})(?![\w.:]|-[a-z])"),
+        Pattern(r"(?!(?i:serial(?: ?(?:number|no))?)[\"']?\s*[:=])[^\W\d_ ]{3,14}(?: no| seri| serie)?[^\n\d]{0,40}?[^\w.](?P<serial>(?=[A-Z_-]{0,8}\d)[A-Z0-9][A-Z0-9_-]{6,24})(?![\w.:]|-[a-z])"),
         accept=lambda m: sum(map(str.isdigit, m["serial"])) > 4,
     ),
     Rule(("guid",), Pattern(r"guid[\"']?[ \t:=]{1,24}[\"']?(?P<serial>(?:0x)?(?:[0-9a-f]{4}[: ]?){3}[0-9a-f]{4})(?![\w:-])", re.I)),

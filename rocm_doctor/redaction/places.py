@@ -18,10 +18,17 @@ CODES = (
     Rule(
         _CODES,
         Pattern(
-            rf"(?<![^\W_])(?i:{'|'.join(map(re.escape, sorted(_CODES, key=len, reverse=True)))})[\"']?[ \t]?[:=\uff1a#]?[ \t]?[\"']?(?P<place>(?=[A-Z -]{{0,4}}\d)[A-Z0-9](?:[A-Z0-9]|[ -](?=[A-Z0-9])){{2,9}})(?![\w.])"
+            rf"(?<![^\W_])(?i:{'|'.join(map(re.escape, sorted(_CODES, key=len, reverse=True)))})[\"']?[ \t]?[:=\uff1a#>]?[ \t]?[\"']?(?P<place>(?=[A-Z -]{{0,4}}\d)[A-Z0-9](?:[A-Z0-9]|[ -](?=[A-Z0-9])){{2,9}})(?![\w.])"
         ),
         learn=False,
         accept=lambda m: sum(map(str.isdigit, m["place"])) >= 2,
+    ),
+    Rule(
+        ("plot ", "flat ", "house no", "door no", "shop no"),
+        Pattern(
+            r"(?<![\w-])(?i:plot|flat|house|door|shop) ?(?i:no\.? ?)?(?P<place>\d{1,4}[A-Z]?, [A-Z][a-z]{2,20}(?:,? [A-Z][a-z]{2,20}){1,3})"
+        ),
+        learn=False,
     ),
     Rule(("\u3012",), Pattern(r"\u3012 ?(?P<place>\d{3}-?\d{4})"), learn=False),
 )
