@@ -125,7 +125,7 @@ def test_each_place_of_an_override_is_named(tmp_path: Path) -> None:
         f for f in serious(report(tmp_path, {"a/Dockerfile": image, "b/Dockerfile": image})) if f.id == "arch.override-wrong"
     ]
     assert len(found) == 1
-    assert all(f"line 2 of {folder}/Dockerfile" in found[0].advice for folder in "ab")
+    assert all(f"Delete line 2 of {folder}/Dockerfile." in found[0].advice for folder in "ab")
 
 
 SERVICE = "services:\n  a:\n    image: rocm/pytorch:latest\n"
@@ -321,3 +321,10 @@ def test_the_advice_names_a_torch_that_the_index_and_the_python_have(tmp_path: P
     listed = advice("conda", {"environment-rocm.yml": conda})
     assert "in the pip section, on line 6" in listed
     assert "out of the conda packages" not in listed
+
+
+@pytest.mark.parametrize("name", ["docker-compose.gpu.yml", "docker-compose.override.yml"])
+def test_a_service_whose_devices_another_file_adds(tmp_path: Path, name: str) -> None:
+    files = {"docker-compose.yml": SERVICE, name: f"services:\n  a:\n{GIVEN}"}
+    assert serious(report(tmp_path, files)) == []
+    assert serious(report(tmp_path / "b", {"docker-compose.yml": SERVICE}))
