@@ -174,7 +174,7 @@ def test_too_many_members_are_refused_and_not_cut(tmp_path: Path, make: str, mon
         ("dmesg.txt.gz", gzip.compress(b"", mtime=0), "dmesg.txt.gz: empty"),
         ("x.bin", bytes(range(256)) * 40, "x.bin: not text"),
         ("core", b"\x7fELF\x02\x01\x01" + b"\0" * 90 + b"\x03\x01\x02\x05" * 9, "core: not text"),
-        ("x.gz", gzip.compress(bytes(range(256)) * 40), "x.gz: not text"),
+        ("x.gz", gzip.compress(bytes(range(256)) * 40, mtime=0), "x.gz: not text"),
     ],
 )
 def test_what_holds_nothing_to_read_is_said_to(tmp_path: Path, name: str, data: bytes, said: str) -> None:
