@@ -47,8 +47,10 @@ _PATTERN = re.compile(r"[?\\]|\S\|\S")
 def templates() -> Iterator[str]:
     """The texts in the code that begin with a program: what it hands over as commands."""
     programs = MATRIX.programs
-    for path in [one for room in ROOMS for one in sorted((ROOT / "rocm_doctor" / room).rglob("*.py"))]:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    begins = re.compile(rf"""["'}}](?:{"|".join(map(re.escape, programs))}) """)
+    texts = (path.read_text(encoding="utf-8") for room in ROOMS for path in sorted((ROOT / "rocm_doctor" / room).rglob("*.py")))
+    for text in filter(begins.search, texts):
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value and "\n" not in node.value:
                 first, rest = node.value.split(" ", 1)
                 if (
