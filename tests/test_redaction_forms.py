@@ -121,6 +121,7 @@ def test_what_only_looks_like_it_stays(kept: str) -> None:
     assert Redactor().text(kept) == kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [
