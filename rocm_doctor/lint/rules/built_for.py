@@ -57,9 +57,6 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
     seen: set[str] = set()
     state = last_state(environment, matrix, target)
     known = state is not None and (build := build_of(matrix, state[2].local)) is not None and bool(build.gfx)
-    newer = "Take the index of a newer ROCm."
-    if state is not None:
-        newer = f"{newer} {for_torch(environment, target, matrix, state[0], state[2])}"
     for step in environment.steps:
         yield from (_choice(one, target) for one in _devices(step, environment, target, matrix))
         for index in step.indexes:
@@ -67,7 +64,10 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
                 continue
             if not known and index.url not in seen and (old := _too_old(index.url, target, matrix)):
                 seen.add(index.url)
-                yield _left_out(environment, target, matrix, index.place, old, newer)
+                torch = for_torch(environment, target, matrix, state[0], state[2]) if state else ""
+                yield _left_out(
+                    environment, target, matrix, index.place, old, f"Take the index of a newer ROCm. {torch}".rstrip()
+                )
             named = _IN_INDEX.search(index.url)
             if named and index.url not in seen and not _of_family(named[1], target.gpu):
                 seen.add(index.url)
