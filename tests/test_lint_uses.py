@@ -67,6 +67,13 @@ def test_what_an_image_starts_by_itself(tmp_path: Path, start: str, expected: li
     assert severities(tmp_path, files | {"names.py": "import json\n"}) == expected
 
 
+@pytest.mark.parametrize(("needs", "expected"), [('"torch>=2.7"', ["error"]), ('"requests"', ["warning"])])
+def test_an_image_of_the_project_of_the_repository(tmp_path: Path, needs: str, expected: list[str]) -> None:
+    project = f'[project]\nname = "our-server"\nversion = "1"\n[dependency-groups]\nrocm = [\n  {needs},\n]\n'
+    files = {"pyproject.toml": project, "Makefile": "run-rocm:\n\tdocker run -it ghcr.io/x/our-server-rocm:main\n"}
+    assert severities(tmp_path, files) == expected
+
+
 def test_a_reserved_driver_that_docker_lacks_stops_whatever_runs(tmp_path: Path) -> None:
     reserved = "    deploy: {resources: {reservations: {devices: [{driver: rocm, count: all, capabilities: [gpu]}]}}}\n"
     files = {"compose.yaml": f"services:\n  a:\n    build: .\n    command: python elsewhere.py\n{reserved}", "Dockerfile": IMAGE}

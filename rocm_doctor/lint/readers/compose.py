@@ -69,7 +69,7 @@ def _use(tree: Tree, path: str, service: Node, build: Build | None) -> uses.Use:
     files = uses.Files(tree, (*((build.context,) if build else ()), folder_of(path), ""))
     if build is not None and tree.is_file(build.dockerfile) and not entry:
         return uses.of_start(tree.text(build.dockerfile, wanted=False) or "", words, files)
-    return uses.of((*entry, *words), files) if entry or words else uses.of_image(_text(service, "image"))
+    return uses.of((*entry, *words), files) if entry or words else uses.of_image(_text(service, "image"), tree)
 
 
 def _argv(node: Node | None) -> list[str]:

@@ -169,7 +169,7 @@ def with_use(one: Container, argv: list[str], builds: Iterable[shell.Build], con
         return msgspec.structs.replace(one, gpu=bool(one.devices))
     words = _run(argv).words
     files = uses.Files(context.tree, (*((made.context,) if made else ()), context.folder, ""))
-    use = uses.of_start(text, words, files) if words or made else uses.of_image(one.image)
+    use = uses.of_start(text, words, files) if words or made else uses.of_image(one.image, context.tree)
     return msgspec.structs.replace(one, gpu=one.gpu and (use != "no" or bool(one.devices)), sure=use == "yes")
 
 

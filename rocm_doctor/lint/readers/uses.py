@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.readers.files import Tree, joined
+from rocm_doctor.lint.readers.projects import own_name
 
 Use = Literal["no", "unknown", "yes"]
 MAX_FILES = 40
@@ -105,9 +106,16 @@ def _started(dockerfile: str) -> tuple[list[str], list[str]]:
     return last.get("ENTRYPOINT", []), last.get("CMD", [])
 
 
-def of_image(image: str) -> Use:
-    """Whether what an image starts by itself is a server that is known to use a GPU."""
-    return "yes" if _SERVERS.search(f"/{image}") else "unknown"
+def of_image(image: str, tree: Tree) -> Use:
+    """Whether what an image starts by itself uses a GPU: a known server, or the project of the repository, where that asks for torch."""
+    if _SERVERS.search(f"/{image}"):
+        return "yes"
+    own = own_name(tree)
+    ours = own and re.match(rf"{re.escape(own)}(?:[-_]\w+)*$", image.rsplit("/", 1)[-1].partition(":")[0])
+    return "yes" if ours and _ASKS.search(tree.text("pyproject.toml", wanted=False) or "") else "unknown"
+
+
+_ASKS = regex(r"^[ \t]*[\"']?torch\b", re.M)
 
 
 _WRAPPERS = regex(r"(?:exec|env|time|nohup|uv|poetry|run|tini|dumb-init|--|\w+=\S*|-[gs])")
