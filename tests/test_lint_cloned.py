@@ -56,3 +56,21 @@ def test_ways_to_build_a_clone(tmp_path: Path, commands: str) -> None:
         for r in s.requirements
     }
     assert ("flash-attn", "==2.8.3") in asked
+
+
+BASE = "FROM rocm/pytorch:rocm7.1_ubuntu24.04_py3.12_pytorch_release_2.8.0\n{}\nENV PYTORCH_ROCM_ARCH=gfx1201\n"
+
+
+@pytest.mark.parametrize(("command", "expected"), [
+    ("RUN pip3 install transformers datasets", []), ("RUN apt-get update && apt-get install -y cmake git build-essential", []),
+    ("RUN pip install -r /tmp/requirements.txt", []), ("RUN curl -LsSf https://astral.sh/uv/install.sh | sh", []),
+    ("RUN cmake -B b && make -C b", ["arch.not-in-build"]), ("RUN git clone https://github.com/x/y && cd y && pip install .", ["arch.not-in-build"]),
+    ("RUN pip install --no-binary :all: causal-conv1d", ["arch.not-in-build"]), ("RUN pip install deepspeed", ["arch.not-in-build"]),
+    ("RUN pip install git+https://github.com/x/y", ["arch.not-in-build"]), ("RUN ./compile.sh", ["arch.not-in-build"]),
+    ("RUN cd /x && python setup.py install", ["arch.not-in-build"]), ("RUN pip install -e /x", ["arch.not-in-build"]),
+])  # fmt: skip
+def test_a_list_of_gpus_counts_where_something_is_compiled(tmp_path: Path, command: str, expected: list[str]) -> None:
+    files = {"Dockerfile": BASE.format(command), "requirements.txt": "peft\n"}
+    found = report(tmp_path, files)
+    assert [f.id for f in serious(found)] == expected
+    assert any(f.id == "arch.not-in-build" for f in found.findings)

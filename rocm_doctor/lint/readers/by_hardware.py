@@ -10,7 +10,7 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Purpose
 from rocm_doctor.lint.environments.words import Kind, named
-from rocm_doctor.lint.readers import bash, built, charts, script, shell
+from rocm_doctor.lint.readers import bash, built, charts, compiled, script, shell
 from rocm_doctor.lint.readers.built import BRING_TORCH
 from rocm_doctor.lint.readers.files import Tree, folder_of
 from rocm_doctor.lint.readers.image_python import named_python, one_of
@@ -80,5 +80,5 @@ def _of_script(tree: Tree, path: str, found: shell.Script, os: str = "") -> Envi
         path, Place(path, 1), image=image, python=named_python("", image, image.place) if image else one_of(found.pythons),
         steps=script.run_at_the_end(found), variables=tuple(found.variables), containers=tuple(found.containers), os=os,
         sort="script", unresolved=tuple(found.problems), unsure=tuple(found.unsure), config=tuple(found.options),
-        open_ends=tuple(found.open_ends),
+        open_ends=tuple(found.open_ends), compiles=compiled.compiles(tree.text(path) or ""),
     )  # fmt: skip

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Setting
 from rocm_doctor.lint.environments.words import named
-from rocm_doctor.lint.readers import bash, blind, script, shell, starts, venvs
+from rocm_doctor.lint.readers import bash, blind, compiled, script, shell, starts, venvs
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
 from rocm_doctor.lint.readers.image_python import kept_by_system, named_python
 from rocm_doctor.lint.readers.shell import Build, Used
@@ -115,6 +115,9 @@ def _built(
         managed=kept_by_system(text, image, found.steps),
         config=options,
         open_ends=tuple(found.open_ends),
+        compiles=compiled.compiles(
+            ";".join(words for one in by_name.values() for verb, words, _ in one.instructions if verb == "RUN")
+        ),
     )
     return made, found.used
 

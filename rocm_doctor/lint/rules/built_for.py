@@ -43,16 +43,17 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
     ]
     # Where another of its builds has code for the GPU, what leaves it out is a part that may do without.
     part = any(covers(targets_of(s), target.gpu) for s in lists(environment))
-    # A job builds for the GPU of its own runner or for a release, a default is one until the caller gives another, and a
-    # name in lower case is of the script itself.
+    # A job builds for the GPU of its own runner or for a release, a default is one until the caller gives another.
     given = {(s.name, s.value) for s in environment.variables if s.default}
     remedies = " ".join(dict.fromkeys(_remedy(s, target) for s in left if not s.name.islower()))
+    compiled = environment.compiles or _from_archive(environment, matrix)
     for s in left:
         one = _left_out(environment, target, matrix, s.place, f"{s.name}={s.value}", remedies or _remedy(s, target))
-        aside = bool(s.argument) or part or environment.sort == "job" or s.name.islower() or (s.name, s.value) in given
-        # A name in lower case is of the script itself; what a script of a hosted job builds for is a part of a release.
-        aside_too = s.name.islower() or (is_hosted(environment) and s.place.file != environment.place.file)
-        weight: Severity = "note" if aside_too else "warning"
+        # A name in lower case is of the script itself; what a script of a hosted job builds for is a part of a release; and beside ready
+        # wheels a list has no effect.
+        note = s.name.islower() or (is_hosted(environment) and s.place.file != environment.place.file) or not compiled
+        aside = note or bool(s.argument) or part or environment.sort == "job" or (s.name, s.value) in given
+        weight: Severity = "note" if note else "warning"
         yield msgspec.structs.replace(one, severity=weight) if aside else _choice(one, target)
     seen: set[str] = set()
     state = last_state(environment, matrix, target)
@@ -75,6 +76,18 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
                 yield _choice(
                     _left_out(environment, target, matrix, index.place, words, f"Take the index for {target.gpu}."), target
                 )
+
+
+def _from_archive(environment: Environment, matrix: Matrix) -> bool:
+    """True if an environment asks for a package that pip builds: from a repository, or one without wheels."""
+    asked = [r for step in environment.steps for r in step.requirements]
+    return any(r.url.startswith("git+") or r.url.endswith(".tar.gz") or r.name in matrix.once(_archives) for r in asked)
+
+
+def _archives(matrix: Matrix) -> frozenset[str]:
+    from rocm_doctor.plan.catalog import known
+
+    return frozenset(name for name, one in known(matrix).packages.items() if any(release.built for release in one.releases))
 
 
 def _is_built(s: Setting, library: Library, environment: Environment, target: Target) -> bool:
