@@ -58,7 +58,7 @@ def test_ways_to_build_a_clone(tmp_path: Path, commands: str) -> None:
     assert ("flash-attn", "==2.8.3") in asked
 
 
-BASE = "FROM rocm/pytorch:rocm7.1_ubuntu24.04_py3.12_pytorch_release_2.8.0\n{}\nENV PYTORCH_ROCM_ARCH=gfx1201\n"
+BASE = "FROM rocm/pytorch:rocm7.1_ubuntu24.04_py3.12_pytorch_release_2.8.0\nRUN pip install peft\n{}\nENV PYTORCH_ROCM_ARCH=gfx1201\n"
 
 
 @pytest.mark.parametrize(("command", "expected"), [

@@ -93,7 +93,7 @@ RUN pip install \\
 
 FROM base
 COPY requirements/base.txt .
-RUN pip install -r base.txt
+RUN pip install -r base.txt && make
 """,
     "docker/cuda/Dockerfile": "FROM nvidia/cuda:12.8.0-devel-ubuntu24.04\nRUN pip install torch==2.9.1\n",
     "compose.yaml": f"""x-gpu: &gpu

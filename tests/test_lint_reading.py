@@ -166,3 +166,17 @@ def test_every_bug_of_the_first_reading_names_a_test_that_is_there() -> None:
         name for path in here.glob("test_lint_*.py") for name in re.findall(r"^def (test_\w+)", path.read_text("utf-8"), re.M)
     }
     assert {name for _, tests in rows for name in re.findall(r"`(test_\w+)`", tests)} <= defined
+
+
+ALTERNATIVES = (
+    'if [ "$OF" = noble ]; then {0}; elif [ "$OF" = jammy ]; then {1}; fi\n', 'case "$OF" in\nnoble) {0};;\njammy) {1};;\nesac\n',
+    'if [ "$OF" = noble ]; then\n  {0}\nelse\n  {1}\nfi\n',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ALTERNATIVES)
+def test_values_of_different_branches_are_alternatives(tmp_path: Path, text: str) -> None:
+    install = f"pip install torch --index-url {WHEELS}rocm$V\n"
+    assert serious(report(tmp_path / "two", {"rocm.sh": text.format("V=7.2", "V=5.2") + install})) == []
+    found = serious(report(tmp_path / "same", {"rocm.sh": text.format("V=5.2", "V=5.2") + install}))
+    assert "version.python-unsupported" in [f.id for f in found]

@@ -170,7 +170,7 @@ class Environment(msgspec.Struct, frozen=True):
     `unresolved`: what could not be told from the files; it lowers the confidence of what is judged. `unsure`: what runs only
     under a condition that the files do not decide. `companions`: torchvision and torchaudio, as far as the repository asks for them. `managed`:
     where pip installs into a Python that its system keeps for itself. `open_ends`: what it runs and no file says what that does, beside what is
-    judged. `compiles`: False where none of its commands builds anything, so that a list of GPUs for builds has no effect.
+    judged. `compiles`: False where it installs ready wheels and none of its commands builds anything, so that a list of GPUs for builds has no effect.
     """
 
     name: str

@@ -273,9 +273,16 @@ class _Reading:
     def _chosen(self, found: list[tuple[Arm, list[Node]]], arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
         self.arms += [arm for arm, _ in found]
         run = chosen([arm for arm, _ in found], self.kind)
+        given: dict[str, set[str]] = {}
         for arm, body in found:
+            before = dict(self.names)
             for child in body if arm in run else ():
                 yield from self.of(child, (*arms, arm), depth + 1)
+            for name, value in self.names.items():
+                if before.get(name) != value:
+                    given.setdefault(name, set()).add(value)
+        for name in (name for name, values in given.items() if len(values) > 1 and name != "WORKDIR"):
+            self.names.pop(name, None)  # which of them it is, only a machine decides
 
     def _case(self, node: Node, arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
         """Each item by its patterns; `*)` is the else."""

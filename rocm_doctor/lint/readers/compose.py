@@ -187,7 +187,7 @@ def _service(tree: Tree, path: str, name: str, service: Node, unresolved: tuple[
     labels = (name, *(node.text() for node in (profiles.list() if profiles else [])))
     return Environment(
         f"{path} service {name}", at, image=base, variables=variables, containers=(container,), sort="service", labels=labels,
-        unresolved=unresolved, compiles=False,
+        unresolved=unresolved,
     )  # fmt: skip
 
 

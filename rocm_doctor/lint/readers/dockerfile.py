@@ -115,9 +115,8 @@ def _built(
         managed=kept_by_system(text, image, found.steps),
         config=options,
         open_ends=tuple(found.open_ends),
-        compiles=compiled.compiles(
-            ";".join(words for one in by_name.values() for verb, words, _ in one.instructions if verb == "RUN")
-        ),
+        compiles=not found.steps
+        or compiled.compiles(";".join(words for one in by_name.values() for verb, words, _ in one.instructions if verb == "RUN")),
     )
     return made, found.used
 
