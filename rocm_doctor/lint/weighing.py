@@ -10,7 +10,7 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.certainty import NOT_ROCM, STOPS, capped, index_by_caller, is_settled
 from rocm_doctor.lint.declared import OVERRIDE, Environment, Repository, Target
-from rocm_doctor.lint.environments.purpose import example_of
+from rocm_doctor.lint.environments.purpose import RETIRED, example_of
 from rocm_doctor.lint.environments.words import named, words_of
 from rocm_doctor.lint.rules.indexes import pinned
 from rocm_doctor.lint.rules.requires_torch import requires_torch
@@ -68,8 +68,10 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
                 kept.append(_as(one, "note" if _is_open(one, matrix) or found.severity == "note" else "warning"))
             elif found.id == NOT_ROCM:
                 general.append(one)
+        elif found.id == "env.debug-switch" and _looks_into(environment):
+            kept.append(_as(one, "note"))
         elif found.severity != "note" and in_example(environment):
-            lower = found.severity == "error" and not in_tests(environment)
+            lower = found.severity == "error" and not in_tests(environment) and example_of(environment) not in RETIRED
             kept.append(_as(one, "warning" if lower and found.id in STOPS else "note"))
         else:
             if (
@@ -196,6 +198,18 @@ def _as(one: Judged, severity: Severity) -> Judged:
 def in_example(environment: Environment) -> bool:
     """True if an environment is in a folder of examples or tests."""
     return bool(example_of(environment)) or in_tests(environment)
+
+
+_LOOKS_INTO = frozenset((
+    "probe", "probes", "test", "tests", "debug", "debugging", "profile", "profiling", "profiler", "trace", "tracing", "diagnose", "diagnostics",
+    "diag", "repro", "reproduce", "bench", "benchmark", "check", "verify",
+))  # fmt: skip
+
+
+def _looks_into(environment: Environment) -> bool:
+    """True for a script that probes, tests or profiles: what it logs is its purpose."""
+    folders, _, name = environment.place.file.rpartition("/")
+    return environment.sort == "script" and bool({*words_of(name), *folders.lower().split("/")} & _LOOKS_INTO)
 
 
 _OF_TESTS = frozenset(("test", "tests", "testing", "ci", ".ci", ".buildkite", ".jenkins", "e2e"))

@@ -16,10 +16,14 @@ _VENDORED = frozenset((
     "repositories", "dependencies", "site-packages",
 ))  # fmt: skip
 _DOCUMENTATION = frozenset(("docs", "doc", "documentation", "website", "wiki", "blog", "blogs"))
-EXAMPLES = frozenset((
+RETIRED = frozenset(
+    ("legacy", "archive", "archived", "deprecated", "retired", "old", "attic", "obsolete", "outdated", "unused", "backup")
+)
+"""Folders of what is used no more."""
+EXAMPLES = RETIRED | frozenset((
     "examples", "example", "demo", "demos", "tutorials", "tutorial", "notebooks", "samples", "cookbook", "cookbooks", "recipes",
-    "research", "projects", "contrib", "community", "benchmarks", "benchmark", "playground", "experimental", "legacy", "archive", "archived", "fixtures",
-    "deprecated", "retired", "old", "attic", "obsolete", "outdated", "unused", "backup", "extensions", "extension", "plugins", "template", "templates", "extensions-builtin",
+    "research", "projects", "contrib", "community", "benchmarks", "benchmark", "playground", "experimental", "fixtures",
+    "extensions", "extension", "plugins", "template", "templates", "extensions-builtin",
 ))  # fmt: skip
 _TESTS = frozenset(("test", "tests", "testing", "ci", "lint", ".ci", ".buildkite", ".circleci", ".jenkins", "e2e"))
 _NOT_TRAINING = frozenset(
