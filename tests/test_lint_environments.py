@@ -828,3 +828,29 @@ def test_select_takes_a_row(tmp_path: Path) -> None:
     row = next(f.row for f in whole.findings if f.row)
     only = lint(read, [Target("t", "gfx1100")], load(), name="x", today=datetime.date(2026, 11, 22), select=(row,))
     assert {f.row for f in only.findings} == {row}
+
+
+@pytest.mark.parametrize(("line", "declared"), [
+    ("module load LUMI PyTorch/2.2.2-rocm-5.6.1-python-3.10", True), ("module load rocm/6.2", True), ("ml PrgEnv-amd rocm", True),
+    ("#SBATCH --gpus-per-node=mi250:8", True), ("#SBATCH --partition=standard-g", True), ("module load cuda/12.4", False),
+    ("#SBATCH --partition=amd_epyc", False), ("#SBATCH --gres=gpu:a100:4", False),
+])  # fmt: skip
+def test_a_cluster_that_brings_the_environment(tmp_path: Path, line: str, declared: bool) -> None:
+    found = report(
+        tmp_path, {"train.sh": f"#!/bin/bash\n{line}\nsrun python train.py\n", "requirements.txt": "lightning==2.5.5\n"}
+    )
+    assert (found.verdict, [f.id for f in serious(found)]) == (
+        ("undetermined", []) if declared else ("problems", ["repo.no-amd-environment"])
+    )
+
+
+@pytest.mark.parametrize(("torch", "more"), [
+    ("torch --index-url https://download.pytorch.org/whl/rocm7.0", True), ("torch==2.0.1 --index-url https://download.pytorch.org/whl/cu118", True),
+])  # fmt: skip
+def test_what_is_built_on_an_old_image_is_said_beside_its_torch(tmp_path: Path, torch: str, more: bool) -> None:
+    text = "FROM rocm/dev-ubuntu-22.04:5.4.2-complete\nRUN pip install {}\n{}"
+    build = "RUN git clone https://github.com/x/y && cd y && cmake -B b && make -C b\n"
+    places = {
+        p for i, _, p in said(report(tmp_path / "built", {"Dockerfile": text.format(torch, build)})) if i == "arch.not-in-build"
+    }
+    assert ("Dockerfile:1" in places) is more

@@ -48,7 +48,7 @@ def read(root: Path, alone: str = "") -> Repository:
     said = tuple(msgspec.structs.replace(e, companions=companions) for e in found if _says_something(e))
     for_amd = any(e.purpose.kind == "amd" and e.sort != "text" for e in said)
     read_ = {e.place.file for e in said} | {step.place.file for e in said for step in e.steps}
-    needed = None if for_amd else unread.needed(tree, read_)
+    needed = None if for_amd else unread.needed(tree, read_) or unread.loaded(tree)
     on_windows = any(e.os == "windows" and e.purpose.kind == "amd" for e in said)
     return Repository(
         said, rules, problems, len(listed), _is_package(tree),

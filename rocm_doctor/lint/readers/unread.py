@@ -34,6 +34,18 @@ def needed_on_windows(tree: Tree, read: Set[str]) -> Place | None:
     return tree.mention(re.compile(_NEEDED_ON_WINDOWS), (b"rocm", b"radeon"), read)
 
 
+# A cluster's modules with ROCm, and its GPUs of AMD.
+_LOADED = (
+    rb"(?im:^[ \t]*(?:module[ \t]+(?:load|add|swap)|ml)[ \t][^\n]{0,200}\b(?:rocm|hip)\b)"
+    rb"|(?im:^#SBATCH[ \t][^\n]{0,80}(?:\bmi(?:50|60|100|2\d\dx?|3\d\dx?)\b|\brocm|\bamd-?gpu|--partition[= ](?:standard|small|dev)-g\b))"
+)
+
+
+def loaded(tree: Tree) -> Place | None:
+    """The first place that loads a module with ROCm, or asks a scheduler for GPUs of AMD: the cluster brings that environment."""
+    return tree.mention(re.compile(_LOADED), (b"#sbatch", b"module", b"rocm"))
+
+
 _TELLS = regex(r"pytorch\.org/get-started|\binstall(?:ing)?\W{1,4}(?:the )?(?:appropriate |right |correct )?\[?PyTorch", re.I)
 
 

@@ -77,7 +77,12 @@ def _system(environment: Environment, target: Target, matrix: Matrix) -> _Held |
     """The ROCm of the system or the base image; None where there is none, or where torch loads the ROCm of its own wheel."""
     if system := system_rocm(environment):
         return _Held(system.value, system.place, f"ROCm {system.value} is installed")
-    if _brings_rocm(environment, target, matrix) or environment.image is None:
+    return None if _brings_rocm(environment, target, matrix) else _of_base(environment, matrix)
+
+
+def _of_base(environment: Environment, matrix: Matrix) -> _Held | None:
+    """The ROCm of the base image."""
+    if environment.image is None:
         return None
     release = release_of(environment.image.value, matrix)
     return _Held(release, environment.image.place, f"the base image has ROCm {release}") if release else None
@@ -85,14 +90,15 @@ def _system(environment: Environment, target: Target, matrix: Matrix) -> _Held |
 
 def older_than_gpu(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """A ROCm release from before the first one with code for the target: whatever is built with it has none."""
-    held = _system(environment, target, matrix)
+    built = environment.sort == "image" and environment.compiles
+    held = _system(environment, target, matrix) or (_of_base(environment, matrix) if built else None)
     first = _first_release(target, matrix)
     if held is None or not first or versions.sort_key(held.rocm) >= versions.sort_key(first):
         return
     if any(covers(targets_of(s), target.gpu) for s in lists(environment)):
         return  # whoever builds for the GPU has a compiler that knows it
     state = last_state(environment, matrix, target)
-    if state and (build := build_of(matrix, state[2].local)) and build.gfx:
+    if not built and state and (build := build_of(matrix, state[2].local)) and build.gfx:
         return  # which GPUs that torch has code for is judged by itself
     yield found(
         matrix,
