@@ -38,7 +38,6 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
     return msgspec.structs.replace(one, severity="warning", evidence=evidence, advice=said + one.advice)
 
 
-_MOST_LINES = 5
 _PROSE = regex(r"\.(?:md|rst|txt|adoc|html|py|ipynb|json)$", re.I)
 
 
@@ -49,12 +48,12 @@ def _elsewhere(one: Finding, target: Target, repository: Repository) -> str:
         _line(s)
         for s in repository.assigned
         if s.name == OVERRIDE
-        and not _suits(s.value, target)
+        and (f"={s.value} " in one.title or not _suits(s.value, target))
         and (s.place.file, f"line {s.place.line}") not in at
         and not _PROSE.search(s.place.file)
         and not s.place.quote.startswith("#")
     ]
-    lines = [line for line in dict.fromkeys(more) if line not in one.advice][:_MOST_LINES]
+    lines = [line for line in dict.fromkeys(more) if line not in one.advice]
     return f"It is set on {', '.join(lines)} as well. " if lines else ""
 
 

@@ -78,23 +78,38 @@ def _folded(group: Sequence[Judged]) -> Finding:
     return fingerprinted(made, names, targets)
 
 
-_MOST_EDITS = 6
+_MOST_FILES = 6
 _EDIT = regex(r"(?:Delete|Take \S+ out of|Set \S+ to \S+ on) line \d+ of \S+\.(?= |$)")
-
-
 _ELSEWHERE = regex(r"It is set on (.*?) as well\. ")
+_LINE = regex(r"(.*?)\bline (\d+) of (\S+?)(\.?)")
 
 
 def _all_edits(advice: Sequence[str]) -> str:
     """The first advice, with the edits of the others in front of it: mending one of several places leaves the finding."""
     said = list(dict.fromkeys(edit for one in advice for edit in _EDIT.findall(one)))
-    if not any(edit not in advice[0] for edit in said) or len(said) > _MOST_EDITS:
+    elsewhere = dict.fromkeys(line for one in advice for m in _ELSEWHERE.finditer(one) for line in m[1].split(", "))
+    edits = _by_file(said)
+    if len(edits) > _MOST_FILES or not (said or elsewhere):
         return advice[0]
     rest = _EDIT.sub("", _ELSEWHERE.sub("", advice[0])).strip()
-    lines = dict.fromkeys(line for one in advice for m in _ELSEWHERE.finditer(one) for line in m[1].split(", "))
-    left = [line for line in lines if not any(f" {line}." in edit for edit in said)]
-    more = [f"It is set on {', '.join(left[:_MOST_EDITS])} as well."] if left else []
-    return " ".join((*said, *more, rest))
+    left = _by_file([line for line in elsewhere if not any(f" {line}." in edit for edit in said)])
+    more = [f"{len(left) - _MOST_FILES} more files"] if len(left) > _MOST_FILES else []
+    also = [f"It is set on {', '.join((*left[:_MOST_FILES], *more))} as well."] if left else []
+    return " ".join((*edits, *also, rest))
+
+
+def _by_file(said: Iterable[str]) -> list[str]:
+    """Texts that name a line each, as one for each file."""
+    groups: dict[tuple[str, str, str], list[int]] = {}
+    for one in said:
+        if found := _LINE.fullmatch(one):
+            groups.setdefault((found[1], found[3], found[4]), []).append(int(found[2]))
+    return [f"{what}{_lines(sorted(set(lines)))} of {file}{dot}" for (what, file, dot), lines in groups.items()]
+
+
+def _lines(lines: Sequence[int]) -> str:
+    *first, last = map(str, lines)
+    return f"lines {', '.join(first)} and {last}" if first else f"line {last}"
 
 
 def _named(names: Sequence[str]) -> str:

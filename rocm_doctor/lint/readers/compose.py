@@ -14,6 +14,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Container, Environment, ReadProblem, Setting
 from rocm_doctor.lint.readers import bash, docker, uses, yamls
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
+from rocm_doctor.lint.readers.interpolation import environment, interpolated
 from rocm_doctor.lint.readers.shell import Build
 from rocm_doctor.lint.readers.yamls import Node
 
@@ -164,7 +165,7 @@ def _merged(below: Node, above: Node) -> dict[str, Node]:
 
 def _service(tree: Tree, path: str, name: str, service: Node, unresolved: tuple[ReadProblem, ...]) -> Environment:
     at = yamls.place(tree, path, service.line)
-    variables = tuple(environment(tree, path, service.get("environment")))
+    variables = tuple(interpolated(tree, path, service.get("environment")))
     image_node = service.get("image")
     image = bash.filled(image_node.text(), {}) if image_node else ""
     said = " ".join(node.text() for _, node in yamls.scalars(service)) + " ".join(s.name for s in variables)
@@ -248,13 +249,3 @@ def _text(node: Node, key: str) -> str:
 
 def _words(node: Node | None) -> list[str]:
     return [item.text() or _text(item, "path") or _text(item, "source") for item in node.list()] if node else []
-
-
-def environment(tree: Tree, path: str, node: Node | None) -> Iterator[Setting]:
-    """`environment:` as a mapping or as a list of NAME=value."""
-    for name, value in node.items() if node else []:
-        yield Setting(name, value.text(), yamls.place(tree, path, value.line))
-    for item in node.list() if node else []:
-        name, equals, text = item.text().partition("=")
-        if equals:
-            yield Setting(name.strip(), text.strip(), yamls.place(tree, path, item.line))

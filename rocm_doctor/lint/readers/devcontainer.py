@@ -13,9 +13,10 @@ import msgspec
 
 from rocm_doctor.lint.declared import Container, Environment, Place, Purpose, Setting
 from rocm_doctor.lint.environments.purpose import with_purpose
-from rocm_doctor.lint.readers import compose, dockerfile, script, shell, yamls
+from rocm_doctor.lint.readers import dockerfile, script, shell, yamls
 from rocm_doctor.lint.readers.docker import container
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
+from rocm_doctor.lint.readers.interpolation import environment
 from rocm_doctor.lint.readers.shell import Build, Made
 from rocm_doctor.lint.readers.yamls import Node
 
@@ -74,7 +75,7 @@ def _build(path: str, root: Node) -> Build | None:
 
 def _made(tree: Tree, path: str, root: Node) -> shell.Script:
     """The variables of the container, and what the commands that make it do in the repository's folder."""
-    variables = [one for key in _VARIABLES for one in compose.environment(tree, path, root.get(key)) if "${" not in one.value]
+    variables = [one for key in _VARIABLES for one in environment(tree, path, root.get(key)) if "${" not in one.value]
     found, context = shell.new(variables), shell.checkout(tree, "", {})
     for node in filter(None, map(root.get, _COMMANDS)):
         for command in [value for _, value in node.items()] or [node]:

@@ -36,7 +36,7 @@ def assigned(tree: Tree, environments: Iterable[Environment]) -> tuple[Setting, 
     return tuple(s for s in found if s.name != OVERRIDE or _RELEASE.fullmatch(s.value) or not s.value or "$" in s.value)
 
 
-_DEFAULT = regex(r"\$\{\w+:?[-=](.*)")
+_DEFAULT = regex(r"\$\{\w+:?[-=](.*?)\}?")
 _RELEASE = regex(r"\d+\.\d+\.\d+")
 
 

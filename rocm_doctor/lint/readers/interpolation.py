@@ -1,0 +1,48 @@
+"""`environment:` of a compose service, with the values that defaults and the `.env` file beside it give.
+
+Reference: https://docs.docker.com/reference/compose-file/interpolation/
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.lint.declared import Setting
+from rocm_doctor.lint.readers import bash, yamls
+from rocm_doctor.lint.readers.files import Tree, folder_of
+from rocm_doctor.lint.readers.yamls import Node
+
+_LINE = regex(r"^[ \t]*(?:export[ \t]+)?(\w+)[ \t]*=[ \t]*(\"[^\"\n]*\"|'[^'\n]*'|[^#\n]*)", re.M)
+
+
+def environment(tree: Tree, path: str, node: Node | None) -> Iterator[Setting]:
+    """`environment:` as a mapping or as a list of NAME=value, as it is written."""
+    for name, value in node.items() if node else []:
+        yield Setting(name, value.text(), yamls.place(tree, path, value.line))
+    for item in node.list() if node else []:
+        name, equals, text = item.text().partition("=")
+        if equals:
+            yield Setting(name.strip(), text.strip(), yamls.place(tree, path, item.line))
+
+
+def interpolated(tree: Tree, path: str, node: Node | None) -> Iterator[Setting]:
+    """`environment:` with its references replaced; such a value is a default, because the caller's own environment comes first."""
+    known = _beside(tree, path)
+    for one in environment(tree, path, node):
+        value = bash.filled(one.value, known) if "$$" not in one.value else one.value
+        # A reference that becomes empty is left open: whoever starts the service fills it in.
+        yield msgspec.structs.replace(one, value=value, default=True) if value and value != one.value else one
+    for item in node.list() if node else []:
+        if item.text() in known:  # a name alone is handed through
+            yield Setting(item.text(), known[item.text()], yamls.place(tree, path, item.line), default=True)
+
+
+def _beside(tree: Tree, path: str) -> dict[str, str]:
+    """What the `.env` file in the folder of a compose file sets."""
+    file = f"{folder_of(path)}/.env".lstrip("/")
+    text = (tree.text(file, wanted=False) or "") if tree.is_file(file) else ""
+    return {m[1]: m[2].strip().strip("\"'") for m in _LINE.finditer(text)}

@@ -1,0 +1,47 @@
+"""Values of a compose file that a default, or the `.env` beside it, gives; and the remedy for an override that several places set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_text import report
+
+OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
+IMAGE = "rocm/pytorch:rocm7.1.1_ubuntu24.04_py3.12_pytorch_release_2.9.1"
+SERVICE = "  {}:\n    {}\n    devices: [/dev/kfd, /dev/dri]\n    ipc: host\n    environment:\n      {}\n"
+GIVEN = f"{OVERRIDE}=${{{OVERRIDE}:-11.5.1}}"
+
+
+def composed(said: str, start: str = f"image: {IMAGE}") -> str:
+    return "services:\n" + SERVICE.format("w", start, said)
+
+
+def wrong(root: Path, files: dict[str, str]) -> list[str]:
+    """The advice of each finding on an override for other GPUs."""
+    return [f.advice for f in report(root, files).findings if f.id == "arch.override-wrong" and f.severity != "note"]
+
+
+@pytest.mark.parametrize(("said", "beside", "found"), [
+    (f"- {GIVEN}", "", 1), (f"{OVERRIDE}: ${{{OVERRIDE}-11.5.1}}", "", 1), (f"- {OVERRIDE}=${{GFX:-11.0.0}}", "", 0),
+    (f"- {OVERRIDE}=${{GFX}}", "GFX=11.5.1\n", 1), (f"- {OVERRIDE}=$GFX", "export GFX='10.3.0' # RX 6800\n", 1), (f"- {OVERRIDE}", f"{OVERRIDE}=11.5.1\n", 1),
+    (f"- {OVERRIDE}=${{GFX:-11.5.1}}", "GFX=11.0.0\n", 0), (f"- {OVERRIDE}=${{GFX}}", "", 0), (f"- {OVERRIDE}=${{GFX:-}}", "", 0),
+    (f"- {OVERRIDE}=$$GFX", "GFX=11.5.1\n", 0), (f"- {OVERRIDE}", "", 0),
+])  # fmt: skip
+def test_what_a_reference_becomes(tmp_path: Path, said: str, beside: str, found: int) -> None:
+    files = {"docker/compose.yaml": composed(said), ".env": "GFX=9.0.0\n"} | ({"docker/.env": beside} if beside else {})
+    at = [a for a in wrong(tmp_path, files) if "compose.yaml" in a]
+    assert len(at) == found
+
+
+def test_the_remedy_names_every_service_that_sets_the_override_and_leaves_none(tmp_path: Path) -> None:
+    image = f"FROM {IMAGE}\nENV {OVERRIDE}=${{{OVERRIDE}:-11.5.1}}\nCMD python train.py\n"
+    build = "build: {context: ., dockerfile: Dockerfile.rocm}"
+    services = "services:\n" + "".join(SERVICE.format(f"s{n}", build, f"- {GIVEN}") for n in range(8))
+    advice = " ".join(wrong(tmp_path / "a", {"Dockerfile.rocm": image, "compose.yaml": services}))
+    lines = [n for n, line in enumerate(services.splitlines(), 1) if OVERRIDE in line]
+    assert len(lines) == 8
+    assert "Dockerfile.rocm" in advice
+    assert all(str(n) in advice for n in lines)
+    left = {"Dockerfile.rocm": image.replace(f"ENV {OVERRIDE}=${{{OVERRIDE}:-11.5.1}}\n", ""), "compose.yaml": services}
+    assert wrong(tmp_path / "b", left)
