@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lint_text import report, repository, said
+from lint_text import report, repository, said, serious
 
 ROCM = "https://download.pytorch.org/whl/rocm6.4"
 CUDA = "https://download.pytorch.org/whl/cu126"
@@ -77,3 +77,15 @@ def test_a_torch_that_is_uninstalled_is_gone(tmp_path: Path) -> None:
     gone = f"{before}pip uninstall -y torch torchvision\n{after}"
     assert said(report(tmp_path / "a", {"rocm/install.sh": before + after})) == [(NOT_ROCM, "error", "rocm/install.sh:1")]
     assert said(report(tmp_path / "b", {"rocm/install.sh": gone})) == []
+
+
+@pytest.mark.parametrize(("language", "command", "weight"), [
+    ("dockerfile", "pip install vllm", "warning"), ("Dockerfile", "pip install peft", ""), ("yaml", "pip install vllm", ""),
+])  # fmt: skip
+def test_a_dockerfile_that_a_document_shows(tmp_path: Path, language: str, command: str, weight: str) -> None:
+    image = "FROM rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0"
+    text = f"# X\n\n## Image\n\n```{language}\n{image}\nRUN {command}\n```\n"
+    found = report(tmp_path, {"README.md": text})
+    assert [(f.severity, f.evidence[0].place) for f in serious(found)] == ([(weight, "line 7")] if weight else [])
+    files = {"README.md": text, "Dockerfile": f"{image}\n"}
+    assert not serious(report(tmp_path / "beside", files))

@@ -328,3 +328,13 @@ def test_a_service_whose_devices_another_file_adds(tmp_path: Path, name: str) ->
     files = {"docker-compose.yml": SERVICE, name: f"services:\n  a:\n{GIVEN}"}
     assert serious(report(tmp_path, files)) == []
     assert serious(report(tmp_path / "b", {"docker-compose.yml": SERVICE}))
+
+
+@pytest.mark.parametrize("line", [f'echo "export {OVERRIDE}=$GFX" >> gpu.env', f'echo "export {OVERRIDE}=\\"$GFX\\"" >> gpu.env'])
+def test_a_line_that_writes_the_same_override_elsewhere_is_named(tmp_path: Path, line: str) -> None:
+    text = (
+        f"pip install torch --index-url https://download.pytorch.org/whl/rocm6.4\nGFX=gfx1100\nexport {OVERRIDE}=$GFX\n{line}\n"
+    )
+    (one,) = [f for f in report(tmp_path, {"rocm/install.sh": text}).findings if f.id == "arch.override-wrong"]
+    assert "line 4 of rocm/install.sh" in one.advice
+    assert "line 3 of rocm/install.sh" in one.advice

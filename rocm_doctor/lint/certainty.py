@@ -42,13 +42,14 @@ _PROSE = regex(r"\.(?:md|rst|txt|adoc|html|py|ipynb|json)$", re.I)
 
 
 def _elsewhere(one: Finding, target: Target, repository: Repository) -> str:
-    """The further lines of commands and settings that set the override to a value for other GPUs."""
+    """The further lines of commands and settings that set the override to a value for other GPUs, or to the same variable."""
     at = {(r.artifact, r.place) for r in one.evidence}
+    own = {(s.place.file, s.value) for s in repository.assigned if (s.place.file, f"line {s.place.line}") in at}
     more = [
         _line(s)
         for s in repository.assigned
         if s.name == OVERRIDE
-        and (f"={s.value} " in one.title or not _suits(s.value, target))
+        and (f"={s.value} " in one.title or not _suits(s.value, target) or (s.value != "" and (s.place.file, s.value) in own))
         and (s.place.file, f"line {s.place.line}") not in at
         and not _PROSE.search(s.place.file)
         and not s.place.quote.startswith("#")

@@ -42,12 +42,15 @@ class Stage(NamedTuple):
     instructions: list[tuple[str, str, Place]]
 
 
-def environments(tree: Tree, path: str, build: Build | None = None) -> Iterator[tuple[Environment, list[Used]]]:
+def environments(
+    tree: Tree, path: str, build: Build | None = None, text: str | None = None
+) -> Iterator[tuple[Environment, list[Used]]]:
     """What building each final stage sets and installs, and the files of the repository that it installs from.
 
-    `build`: how another file says that it is built; its target is the only final stage.
+    `build`: how another file says that it is built; its target is the only final stage. `text`: what a document shows of one, in place of
+    the whole file.
     """
-    text = tree.text(path) or ""
+    text = (tree.text(path) or "") if text is None else text
     given = dict(build.arguments) if build else {}
     stages, arguments = _stages(path, text, given)
     by_name = {str(n): stage for n, stage in enumerate(stages)} | {stage.name: stage for stage in stages if stage.name}

@@ -18,7 +18,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Purpose, Setting
 from rocm_doctor.lint.environments.purpose import made_for_amd
 from rocm_doctor.lint.environments.words import Kind, cards, named
-from rocm_doctor.lint.readers import script, shell
+from rocm_doctor.lint.readers import dockerfile, script, shell
 from rocm_doctor.lint.readers.files import Tree, folder_of
 from rocm_doctor.lint.readers.image_python import one_of
 from rocm_doctor.lint.readers.shell import Made
@@ -33,6 +33,9 @@ _OF_ROCM = regex(
 )
 _COUNTS = regex(r"\W*(?:step\s*)?\d+\b", re.I)
 _SHELLS = frozenset(("", "bash", "sh", "shell", "console", "zsh", "shell-session", "terminal", "text"))
+_OF_IMAGES = frozenset(("dockerfile", "docker", "containerfile"))
+_IMAGE = "image"
+"""In place of the system of a block: it shows a Dockerfile."""
 _OF_WINDOWS = frozenset(("cmd", "powershell", "bat", "batch", "ps1", "pwsh", "dos"))
 _INSTALLS = regex(
     r"pip3? (?:un)?install|uv add|uv sync|poetry install|docker run|HSA_OVERRIDE|conda install|conda create|index-url"
@@ -70,8 +73,24 @@ def environments(tree: Tree, path: str, kind: str) -> Iterator[Made]:
         return
     reader = _restructured if path.lower().endswith(".rst") else _notebook if kind == "notebook" else _markdown
     blocks = [block for block in reader(text) if _INSTALLS.search("\n".join(block.rows))][:MAX_BLOCKS]
-    for _, same in groupby(blocks, key=lambda block: (block.section, block.os)):
-        yield from _section(tree, path, list(same))
+    for (_, os), same in groupby(blocks, key=lambda block: (block.section, block.os)):
+        if os == _IMAGE:
+            yield from (one for block in same for one in _image(tree, path, block))
+        else:
+            yield from _section(tree, path, list(same))
+
+
+def _image(tree: Tree, path: str, block: Block) -> Iterator[Made]:
+    """The Dockerfile that a block shows, at its lines of the document."""
+    text = "\n" * (block.line - 1) + "\n".join(block.rows)
+    for one, used in dockerfile.environments(tree, path, text=text):
+        place = Place(path, block.line)
+        purpose = made_for_amd(one) or Purpose("documentation", "a code block", place)
+        labels = (block.heading,) if block.heading else ()
+        made = msgspec.structs.replace(
+            one, name=f"{path} block at line {block.line}", sort="text", purpose=purpose, labels=labels
+        )
+        yield made, used
 
 
 def _section(tree: Tree, path: str, blocks: list[Block]) -> Iterator[Made]:
@@ -164,8 +183,9 @@ def _markdown(text: str) -> Iterator[Block]:
         found = _FENCE.match(line)
         if fence:
             if found and found[1].startswith(fence) and not found[2]:
-                if language in _SHELLS | _OF_WINDOWS:
-                    yield Block(start, rows, heading, section, label[:120], "windows" if language in _OF_WINDOWS else "")
+                if language in _SHELLS | _OF_WINDOWS | _OF_IMAGES:
+                    os = _IMAGE if language in _OF_IMAGES else "windows" if language in _OF_WINDOWS else ""
+                    yield Block(start, rows, heading, section, label[:120], os)
                 fence, rows, label = "", [], ""
             else:
                 rows.append(line)

@@ -24,7 +24,7 @@ def assigned(tree: Tree, environments: Iterable[Environment]) -> tuple[Setting, 
     said = "|".join(map(re.escape, sorted(names))).encode()
     given = re.compile(
         rb"(?:\b(?:unset|export)|-e|--env|-u) +(?P<taken>" + said + rb")\b(?![=:])"
-        rb"|\b(?P<name>" + said + rb")\b(?:[\"']?\]?[ \t]*[:=]+[ \t]*|[\"'], *(?=[\"'\d$]))[\"']?(?P<value>[^\s\"',;)#]*)"
+        rb"|\b(?P<name>" + said + rb")\b(?:[\"']?\]?[ \t]*[:=]+[ \t]*|[\"'], *(?=[\"'\d$]))\\?[\"']?(?P<value>[^\s\"',;)#\\]*)"
     )
     hints = tuple(name.lower().encode() for name in names)
     found = (
