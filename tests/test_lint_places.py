@@ -158,3 +158,20 @@ def test_a_template_of_helm_is_not_read_as_yaml(tmp_path: Path) -> None:
     text = POD.format(image="{{ .Values.image }}", asked="peft", override="x", resource="amd.com/gpu")
     found = repository(tmp_path, {"chart/templates/train.yaml": text})
     assert (found.environments, found.problems) == ((), ())
+
+
+@pytest.mark.parametrize(("install", "more", "expected"), [
+    ('podman exec -it rocm bash -c "cd /AI && uv pip install -r requirements.txt"', {}, []),
+    ('podman exec -it rocm bash -c "cd /AI && ls"', {}, ["lib.flash-attn"]),
+    ('podman exec -it rocm bash -c "cd /AI && uv pip install -r requirements.txt"', {"other/Dockerfile": "FROM alpine\nRUN echo\n"}, ["lib.flash-attn"]),
+])  # fmt: skip
+def test_the_variables_of_an_image_hold_in_its_container(
+    tmp_path: Path, install: str, more: dict[str, str], expected: list[str]
+) -> None:
+    files = {
+        "Dockerfile": f"FROM {IMAGE}\nENV FLASH_ATTENTION_TRITON_AMD_ENABLE=TRUE\n",
+        "install.sh": f'podman cp "$HERE/requirements/$NAME.txt" "rocm:/AI/requirements.txt"\n{install}\n',
+        "requirements/soprano-rocm.txt": "--index-url https://download.pytorch.org/whl/rocm7.1\ntorch==2.10.0\nflash-attn==2.8.3\n",
+    }
+    found = report(tmp_path, files | more)
+    assert [i for i, _, _ in said(found) if i == "lib.flash-attn"] == expected

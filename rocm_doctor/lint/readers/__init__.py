@@ -15,7 +15,7 @@ import msgspec
 
 from rocm_doctor.lint.declared import MAY_INSTALL, STARTS, Environment, Repository
 from rocm_doctor.lint.environments.purpose import JUDGED, with_purpose
-from rocm_doctor.lint.readers import docker, installed, otherwise, policy, projects, standalone, unread
+from rocm_doctor.lint.readers import docker, entered, installed, otherwise, policy, projects, standalone, unread
 from rocm_doctor.lint.readers.files import Tree
 from rocm_doctor.lint.readers.shell import Build, Made
 
@@ -41,6 +41,7 @@ def read(root: Path, alone: str = "") -> Repository:
         with_purpose(one, vendored)
         for one in standalone.environments(tree, listed, used - {alone}, alone, standalone.installer(found))
     ]
+    more = entered.with_image(tree, listed, more, found)
     found += [standalone.as_choice(one, found + more) for one in more]
     problems = (*rules.problems, *dict.fromkeys(tree.problems))
     asked = {r.name for one in found for step in one.steps for r in step.requirements}
