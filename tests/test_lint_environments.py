@@ -854,3 +854,12 @@ def test_what_is_built_on_an_old_image_is_said_beside_its_torch(tmp_path: Path, 
         p for i, _, p in said(report(tmp_path / "built", {"Dockerfile": text.format(torch, build)})) if i == "arch.not-in-build"
     }
     assert ("Dockerfile:1" in places) is more
+
+
+def test_two_stoppers_of_one_kind_in_one_image(tmp_path: Path) -> None:
+    text = (
+        "FROM rocm/dev-ubuntu-22.04:5.4.2-complete\nRUN git clone https://github.com/x/y && cmake -B b y && make -C b\n"
+        "RUN pip install torch==2.0.1 --index-url https://download.pytorch.org/whl/rocm5.4.2\n"
+    )
+    places = {p for i, _, p in said(report(tmp_path, {"Dockerfile": text}, python="3.10")) if i == "arch.not-in-build"}
+    assert places == {"Dockerfile:1", "Dockerfile:3"}

@@ -58,6 +58,13 @@ def test_a_service_beside_one_of_its_image_that_gets_the_devices(
     assert severities(tmp_path, files) == expected
 
 
+def test_a_program_in_a_folder_that_is_mounted(tmp_path: Path) -> None:
+    service = "services:\n  a:\n    build: .\n    volumes: [./src:/app, models:/models]\n    command: [python3, names.py]\n"
+    files = {"compose.yaml": service, "Dockerfile": IMAGE, "src/names.py": "import pandas\n"}
+    assert severities(tmp_path / "a", files) == []
+    assert severities(tmp_path / "b", files | {"src/names.py": TRAINS}) == ["error"]
+
+
 @pytest.mark.parametrize(("start", "expected"), [
     ('CMD ["python", "train.py"]', ["error"]), ('ENTRYPOINT ["python"]\nCMD ["names.py"]', []), ("CMD /start", ["warning"]),
     ("CMD python3 train.py\nFROM rocm/pytorch:latest", ["warning"]),

@@ -108,6 +108,7 @@ def lint(
     )
 
 
+NOT_IN_BUILD = "arch.not-in-build"
 # Findings that name what they are about: two of them are two, however alike their causes are.
 _ALONE = frozenset(("access.container", "version.companion-mismatch", "version.wheel-missing"))
 
@@ -151,8 +152,11 @@ def _judged(environment: Environment, target: Target, matrix: Matrix) -> Result:
     ids = {f.id for f in own}
     if any(p.message == REPLACED_BLAS for p in environment.unresolved):
         ids.add("arch.blas-missing")
-    here = [f for f in more if f.id not in ids and not f.id.startswith(_OF_MACHINES) and any(map(of_file, f.evidence))]
-    placed = [_placed(f, environment, target, matrix) for f in here]
+    here = [f for f in more if not f.id.startswith(_OF_MACHINES) and any(map(of_file, f.evidence))]
+    base = environment.image.place.reading() if environment.image else None
+    if base and all(base in f.evidence for f in own if f.id == NOT_IN_BUILD):
+        ids.discard(NOT_IN_BUILD)  # what is built on an image, and the torch that is installed in it, are two
+    placed = [_placed(f, environment, target, matrix) for f in here if f.id not in ids]
     if builds:
         # What is built there is for that torch: its user finds out on the GPU.
         placed = [

@@ -80,5 +80,5 @@ def _of_script(tree: Tree, path: str, found: shell.Script, os: str = "") -> Envi
         path, Place(path, 1), image=image, python=named_python("", image, image.place) if image else one_of(found.pythons),
         steps=script.run_at_the_end(found), variables=tuple(found.variables), containers=tuple(found.containers), os=os,
         sort="script", unresolved=tuple(found.problems), unsure=tuple(found.unsure), config=tuple(found.options),
-        open_ends=tuple(found.open_ends), compiles=not found.steps or compiled.compiles(tree.text(path) or ""),
+        open_ends=tuple(found.open_ends), compiles=not (found.steps or found.containers) or compiled.compiles(tree.text(path) or ""),
     )  # fmt: skip

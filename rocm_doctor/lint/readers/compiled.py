@@ -9,7 +9,7 @@ from rocm_doctor.bounded.patterns import regex
 # What a package manager of the system installs, and addresses, only name a compiler.
 _NAMED_ONLY = regex(r"\b(?:apt|apt-get|dnf|yum|zypper|apk|pacman)\b[^;&|]*|https?://\S+")
 _COMPILES = regex(
-    r"\b(?:cmake|make|ninja|hipcc|meson|bazel|cargo|docker|podman)\b|clang|setup\.py|--no-binary|--no-build-isolation|bdist_wheel|-m build\b|git\+|--offload-arch"
+    r"\b(?:cmake|make|ninja|hipcc|meson|bazel|cargo)\b|clang|setup\.py|--no-binary|--no-build-isolation|bdist_wheel|-m build\b|git\+|--offload-arch"
     r"|\.tar\.gz|\w\.sh\b|\bbuild\w*\b|\b(?:pip\d?|uv) (?:pip )?(?:install|wheel|sync)\b[^;&|]*\s(?:-e|--editable|(?<!-r )(?<!-c )[./][^;&|\s]*)(?=[\s;&|]|$)",
     re.I,
 )

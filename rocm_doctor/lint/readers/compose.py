@@ -67,7 +67,8 @@ def _use(tree: Tree, path: str, service: Node, build: Build | None) -> uses.Use:
     """Whether what a service runs uses a GPU."""
     words = _argv(service.get("command"))
     entry = _argv(service.get("entrypoint"))
-    files = uses.Files(tree, (*((build.context,) if build else ()), folder_of(path), ""))
+    mounted = (joined(folder_of(path), one.partition(":")[0]) for one in _words(service.get("volumes")))
+    files = uses.Files(tree, (*((build.context,) if build else ()), folder_of(path), "", *filter(None, mounted)))
     if build is not None and tree.is_file(build.dockerfile) and not entry:
         return uses.of_start(tree.text(build.dockerfile, wanted=False) or "", words, files)
     return uses.of((*entry, *words), files) if entry or words else uses.of_image(_text(service, "image"), tree)
