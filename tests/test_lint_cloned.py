@@ -41,6 +41,17 @@ def test_no_remedy_names_a_gpu_that_the_build_refuses(tmp_path: Path, gpus: str)
     assert edits(repository(tmp_path, {}), found, [Target("t", "gfx1100")], MATRIX) == []
 
 
+def test_a_wheel_that_another_stage_builds(tmp_path: Path) -> None:
+    text = BUILD.format(FLASH.format("Dao-AILab"), "git checkout v2.8.3 && ", "gfx90a").replace("\nRUN", " AS builder\nRUN")
+    files = {
+        "Dockerfile": text
+        + "FROM rocm/pytorch:latest\nCOPY --from=builder /app/wheels /app/wheels\nRUN pip install /app/wheels/*.whl\n"
+    }
+    found = report(tmp_path, files)
+    assert "lib.flash-attn" in [f.id for f in serious(found)]
+    assert not any("GPU_ARCHS" in f.advice for f in found.findings)
+
+
 @pytest.mark.parametrize("commands", [
     "git clone -b v2.8.3 {} /src && cd /src && python setup.py install", "git clone {} && cd flash-attention && git checkout v2.8.3 && pip install .",
     "git clone {} fa && git -C fa checkout v2.8.3 && pip install ./fa", "git clone --branch=v2.8.3 {}\npip wheel flash-attention",

@@ -31,6 +31,11 @@ def command(argv: list[str], place: Place, context: Context) -> Step | None:
     return None
 
 
+def is_build(step: Step) -> bool:
+    """True for the build of a library that was cloned."""
+    return any(r.name in LIBRARIES.values() and r.url.startswith("git+") for r in step.requirements)
+
+
 def _remember(argv: list[str], context: Context) -> None:
     text = " ".join(argv)
     folder = argv[1] if argv[:1] == ["-C"] and len(argv) > 2 else "."

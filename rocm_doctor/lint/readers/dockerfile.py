@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Setting
 from rocm_doctor.lint.environments.words import named
-from rocm_doctor.lint.readers import bash, blind, compiled, script, shell, starts, venvs
+from rocm_doctor.lint.readers import bash, blind, cloned, compiled, script, shell, starts, venvs
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
 from rocm_doctor.lint.readers.image_python import kept_by_system, named_python
 from rocm_doctor.lint.readers.shell import Build, Used
@@ -166,7 +166,7 @@ def _take_over(
     _run_stage(source, by_name, context, found, above)
     found.variables[variables:] = [s for s in found.variables[variables:] if "gfx" in s.value]
     if not _PACKAGES.search(words.split(None, 1)[-1]):
-        del found.steps[steps:]
+        found.steps[steps:] = [step for step in found.steps[steps:] if cloned.is_build(step)]  # the wheel is what is copied
     for now, before in ((context.names, names), (context.copied, copied)):
         now.clear()
         now.update(before)
