@@ -75,6 +75,7 @@ BASE = "FROM rocm/pytorch:rocm7.1_ubuntu24.04_py3.12_pytorch_release_2.8.0\nRUN 
 @pytest.mark.parametrize(("command", "expected"), [
     ("RUN pip3 install transformers datasets", []), ("RUN apt-get update && apt-get install -y cmake git build-essential", []),
     ("RUN pip install -r /tmp/requirements.txt", []), ("RUN curl -LsSf https://astral.sh/uv/install.sh | sh", []),
+    ("RUN uv pip install x==1 \\\n    --python /srv/venv", []), ("RUN pip install --no-deps .", ["arch.not-in-build"]),
     ("RUN cmake -B b && make -C b", ["arch.not-in-build"]), ("RUN git clone https://github.com/x/y && cd y && pip install .", ["arch.not-in-build"]),
     ("RUN pip install --no-binary :all: causal-conv1d", ["arch.not-in-build"]), ("RUN pip install deepspeed", ["arch.not-in-build"]),
     ("RUN pip install git+https://github.com/x/y", ["arch.not-in-build"]), ("RUN ./compile.sh", ["arch.not-in-build"]),
