@@ -173,10 +173,10 @@ def _extra(found: Proposal) -> list[str]:
     ]
 
 
-def _sources(found: Proposal, extra: str) -> str:
+def _sources(found: Proposal, extra: str, marker: str = "") -> str:
     """The tables of uv that bind torch, its companions and its triton to the index."""
     name = f"pytorch-rocm{found.rocm.replace('.', '')}"
-    only = f', extra = "{extra}"' if extra else ""
+    only = (f', extra = "{extra}"' if extra else "") + (f', marker = "{marker}"' if marker else "")
     bound = ", ".join(f'{re.split(r"[^A-Za-z0-9-]", line)[0]} = [{{ index = "{name}"{only} }}]' for line in _extra(found))
     return f'[[tool.uv.index]] name = "{name}", url = "{found.index}", explicit = true; [tool.uv.sources] {bound}'
 
@@ -199,7 +199,10 @@ def _bound(environment: Environment, found: Proposal) -> str:
         return f"Install an extra or a group of the project that takes torch from a ROCm index, such as {found.index} ({_listed(found)})."
     extra = environment.labels[0] if environment.labels else ""
     needs = ", ".join(_extra(found))
-    return f"Bind torch to a ROCm index: name {needs} among the dependencies{f' of the extra {extra}' if extra else ''}; {_sources(found, extra)}. Then lock again."
+    # uv refuses a source without a marker beside those that have one.
+    marked = any("platform" in i.marker for step in environment.steps for i in step.indexes if not i.only or "torch" in i.only)
+    sources = _sources(found, extra, "sys_platform == 'linux'" if marked else "")
+    return f"Bind torch to a ROCm index: name {needs} among the dependencies{f' of the extra {extra}' if extra else ''}; {sources}. Then lock again."
 
 
 def _locked(by: Manager, found: Proposal) -> str:

@@ -62,16 +62,18 @@ def _asked(tree: Tree, file: Used) -> tuple[list[Step], Setting | None]:
         if file.tool == "uv pip":
             return steps, python
         return [msgspec.structs.replace(s, tool="pip", indexes=(), constraints=(), strategy="") for s in steps], python
-    return locked(tree, project, file.extras), python
+    return locked(tree, project, file.extras, frozen=file.frozen), python
 
 
-def locked(tree: Tree, project: projects.Project, extras: Sequence[str]) -> list[Step]:
-    """A project's steps; where a lock is beside it the lock decides the versions."""
+def locked(tree: Tree, project: projects.Project, extras: Sequence[str], *, frozen: bool = False) -> list[Step]:
+    """A project's steps; where a lock is beside it the lock decides the versions, unless uv locks again because its sources have changed."""
     from rocm_doctor.lint.readers import locks
 
     steps = projects.steps(tree, project, extras)
     for kind, name in _LOCKS.items():
         beside = f"{folder_of(project.path)}/{name}".lstrip("/")
+        if kind == "uvlock" and not frozen and tree.is_file(beside) and locks.is_stale(tree, beside, projects.bound_to(project)):
+            continue
         if tree.is_file(beside) and tree.text(beside, wanted=False) and (lock := locks.step(tree, beside, kind, extras)):
             bound = {package for index in lock.indexes for package in index.only}
             more: list[Index] = [i for s in steps for i in s.indexes if i.only and not bound & set(i.only)]

@@ -89,7 +89,9 @@ def install(argv: list[str], place: Place, context: Context, found: Script) -> S
         r"(?:(uv) (?:sync|run)|(poetry|pdm) (?:sync|install))\b(?!.*--no-(?:sync|project|install-package[ =]torch)\b)", text
     ):
         extras = re.findall(r"(?:--extra|--extras|-E|-G|--group)[ =]([\w.-]+)", text)
-        found.used.append(Used(m[1] or m[2], context.path("pyproject.toml") or "", tuple(extras), len(found.steps)))
+        frozen = re.search(r"--(?:frozen|locked)\b", text) is not None
+        project = context.path("pyproject.toml") or ""
+        found.used.append(Used(m[1] or m[2], project, tuple(extras), len(found.steps), frozen=frozen))
     elif m := re.search(r"(?:conda|mamba) env (?:create|update).* (?:-f|--file)[ =](\S+)", text):
         found.used.append(Used("conda", context.path(m[1]) or "", (), len(found.steps)))
     return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -47,6 +47,28 @@ def step(tree: Tree, path: str, kind: str, extras: Sequence[str] = ()) -> Step |
         if url := _locked_from(entry):
             indexes[url, package] = Index(url, "bound", place, (package,), marker)
     return Step("lock", Place(path, 1), tuple(needed), (), tuple(indexes.values()))
+
+
+def is_stale(tree: Tree, path: str, bound: Mapping[str, set[str]]) -> bool:
+    """True if a uv.lock takes a package from an index to which the project no longer binds it (`bound`, by package): uv then locks again."""
+    loaded = load(tree, path)
+    entries = items(loaded[0].get("package")) if loaded else []
+    asked: dict[str, set[str]] = {}
+    for entry in entries:
+        if {".", "./"} & set(map(str, table(entry, "source").values())):
+            metadata = table(entry, "metadata")
+            groups = (*table(metadata, "requires-dev").values(), metadata.get("requires-dist"))
+            for one in (one for group in groups for one in items(group)):
+                asked.setdefault(str(one.get("name")), set()).add(_text(one.get("index")).rstrip("/"))
+    locked: dict[str, set[str]] = {}
+    for entry in entries:
+        locked.setdefault(str(entry.get("name")), set()).add(_locked_from(entry).rstrip("/"))
+    return any(
+        (asked.get(name, set()) - {""}) - urls
+        if asked.get(name, {""}) != {""}
+        else name in asked and not locked.get(name, urls) & urls
+        for name, urls in bound.items()
+    )
 
 
 def _places(path: str, lines: list[str]) -> list[Place]:

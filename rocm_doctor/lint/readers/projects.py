@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Index, Place, Requirement, Role, Setting, Step, Tool
-from rocm_doctor.lint.environments.words import named
+from rocm_doctor.lint.environments.words import named, words_of
 from rocm_doctor.lint.readers import requirements
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.toml import Lines, items, load, strings, table
@@ -226,6 +226,39 @@ def _bindings(uv: dict[str, Any], extras: Sequence[str]) -> Iterator[_Binding]:
             wanted = one.get("extra") or one.get("group")
             if isinstance(target, str) and (wanted is None or wanted in extras):
                 yield _Binding(str(canonicalize_name(name)), target, str(one.get("marker") or ""))
+
+
+def bound_to(project: Project) -> dict[str, set[str]]:
+    """The indexes that uv's sources name for each package, whatever their extras and markers."""
+    uv = table(project.data, "tool", "uv")
+    urls = {entry.get("name"): str(entry.get("url")).rstrip("/") for entry in items(uv.get("index"))}
+    found: dict[str, set[str]] = {}
+    for name, source in table(uv, "sources").items():
+        targets = {urls[one["index"]] for one in _entries(source) if isinstance(one.get("index"), str) and one["index"] in urls}
+        if targets and all("index" in one for one in _entries(source)):
+            found[str(canonicalize_name(name))] = targets
+    return found
+
+
+def system_of(project: Project, extra: str) -> str:
+    """The system that an extra is for, where its name or the markers of all that it asks for say so; empty for any."""
+    words = set(words_of(extra))
+    if words & WINDOWS and "linux" not in words:
+        return "windows"
+    asked = [
+        r.marker
+        for t in strings(table(project.data, "project", "optional-dependencies").get(extra))
+        for r in requirements.one(t, Place("", 0))
+    ]
+    return "windows" if asked and all(map(_is_of_windows, asked)) else ""
+
+
+WINDOWS = frozenset(("win", "windows", "win32", "win64"))
+_ON_WINDOWS = regex(r"""sys_platform\s*==\s*["']win32|platform_system\s*==\s*["']Windows|os_name\s*==\s*["']nt""")
+
+
+def _is_of_windows(marker: str) -> bool:
+    return _ON_WINDOWS.search(marker) is not None and " or " not in marker
 
 
 def _uv_indexes(uv: dict[str, Any], extras: Sequence[str], lines: Lines) -> Iterator[Index]:

@@ -30,7 +30,7 @@ class Used(NamedTuple):
     """A file of the repository that a command installs from: by which tool, with which extras, before which later step.
 
     `sure`: False where the command is in a branch that may not run. `isolated`: pip builds it in an environment of its own. `apart` and
-    `anew`: those of its step.
+    `anew`: those of its step. `frozen`: uv takes the lock as it is.
     """
 
     tool: str
@@ -41,6 +41,7 @@ class Used(NamedTuple):
     isolated: bool = True
     apart: str = ""
     anew: bool = False
+    frozen: bool = False
 
 
 Made = tuple[Environment, Sequence[Used]]

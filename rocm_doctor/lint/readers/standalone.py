@@ -14,7 +14,6 @@ from rocm_doctor.lint.readers import projects, requirements
 from rocm_doctor.lint.readers.files import Tree, folder_of
 from rocm_doctor.lint.readers.installed import locked
 
-_WINDOWS = frozenset(("win", "windows", "win32", "win64"))
 # Extras that a person who trains on a ROCm GPU installs; others are optional.
 _TAKEN = frozenset(("torch", "train", "training", "gpu", "all", "full"))
 # Words of a list's name that say that it is the project's own, or one for training; any other names a choice beside it.
@@ -69,7 +68,7 @@ def _lists(tree: Tree, listed: list[tuple[str, str]], used: set[str], alone: str
             )
             words = set(words_of(path.rsplit("/", 1)[-1]))
             yield Environment(
-                path, Place(path, 1), steps=(step,), os="windows" if words & _WINDOWS and "linux" not in words else ""
+                path, Place(path, 1), steps=(step,), os="windows" if words & projects.WINDOWS and "linux" not in words else ""
             )
 
 
@@ -105,7 +104,7 @@ def _project(tree: Tree, project: projects.Project, installed: bool) -> Iterator
             steps = [msgspec.structs.replace(s, against=tuple(projects.against(project, extra))) for s in steps]
         one = Environment(
             f"{path} extra {extra}", Place(path, 1), steps=tuple(steps), python=python, sort="project",
-            open=not resolved, labels=(extra,), purpose=purpose,
+            open=not resolved, labels=(extra,), purpose=purpose, os=projects.system_of(project, extra),
         )  # fmt: skip
         if kind == "neutral" and extra.lower() not in _TAKEN and with_purpose(one, frozenset()).purpose.kind != "amd":
             one = msgspec.structs.replace(one, purpose=Purpose("optional", f"extra {extra}", Place(path, 1)))

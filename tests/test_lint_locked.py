@@ -1,0 +1,81 @@
+"""A uv.lock that is older than the sources of its project, and extras for another system."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_text import report, said, uv_indexes
+
+NOT_ROCM = "version.torch-not-rocm"
+PROJECT = '[project]\nname = "app"\nversion = "1"\nrequires-python = ">=3.11"\ndependencies = ["torch==2.11.0"]\n'
+SOURCE = '[tool.uv.sources]\ntorch = [{ index = "amd" }]\n'
+URL = "https://download.pytorch.org/whl/"
+LOCK = """version = 1
+requires-python = ">=3.11"
+[[package]]
+name = "app"
+version = "1"
+source = {{ virtual = "." }}
+dependencies = [{{ name = "torch" }}]
+[package.metadata]
+requires-dist = [{{ name = "torch", specifier = "==2.11.0"{asked} }}]
+[[package]]
+name = "torch"
+version = "2.11.0+{build}"
+source = {{ registry = "{url}{build}" }}
+"""
+
+
+def locked(build: str, *, named: bool = True) -> str:
+    return LOCK.format(build=build, url=URL, asked=f', index = "{URL}{build}"' if named else "")
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(("build", "command", "wrong"), [
+    ("cu128", "uv run main.py", False), ("cu128", "uv sync", False), ("cu128", "uv run --frozen main.py", True), ("rocm7.2", "uv run main.py", False),
+])  # fmt: skip
+def test_uv_locks_again_where_the_sources_have_changed(
+    tmp_path: Path, named: bool, build: str, command: str, wrong: bool
+) -> None:
+    files = {
+        "pyproject.toml": PROJECT + SOURCE + uv_indexes("rocm7.2", "cu128"),
+        "uv.lock": locked(build, named=named),
+        "run_rocm.sh": f"{command}\n",
+    }
+    assert (NOT_ROCM in [i for i, _, _ in said(report(tmp_path, files))]) is wrong
+
+
+def test_a_lock_of_sources_for_cuda_is_still_judged(tmp_path: Path) -> None:
+    files = {
+        "pyproject.toml": PROJECT + SOURCE + uv_indexes("cu128", "cpu"),
+        "uv.lock": locked("cu128"),
+        "run_rocm.sh": "uv run main.py\n",
+    }
+    assert NOT_ROCM in [i for i, _, _ in said(report(tmp_path, files))]
+
+
+EXTRA = """[project]
+name = "app"
+version = "1"
+[project.optional-dependencies]
+{name} = ["torch==2.12.0{marker}"]
+[tool.uv.sources]
+torch = [{{ index = "nvidia", extra = "{name}" }}]
+"""
+
+
+@pytest.mark.parametrize(("name", "marker", "judged"), [
+    ("rocm", "", True), ("rocm-windows", "", False), ("rocm-win", "", False), ("rocm", "; sys_platform == 'win32'", False),
+    ("rocm", "; platform_system == 'Windows' and python_version > '3.9'", False), ("rocm", "; sys_platform == 'linux'", True),
+    ("rocm", "; sys_platform == 'win32' or sys_platform == 'linux'", True),
+])  # fmt: skip
+def test_an_extra_for_windows_is_not_judged_on_linux(tmp_path: Path, name: str, marker: str, judged: bool) -> None:
+    files = {"pyproject.toml": EXTRA.format(name=name, marker=marker) + uv_indexes("rocm7.2", "cu128")}
+    assert (NOT_ROCM in [i for i, _, _ in said(report(tmp_path, files))]) is judged
+
+
+def test_the_remedy_has_a_marker_beside_sources_that_have_one(tmp_path: Path) -> None:
+    text = EXTRA.format(name="rocm", marker="").replace('extra = "rocm"', 'extra = "rocm", marker = "sys_platform == \'linux\'"')
+    (one,) = [f for f in report(tmp_path, {"pyproject.toml": text + uv_indexes("rocm7.2", "cu128")}).findings if f.id == NOT_ROCM]
+    assert 'extra = "rocm", marker = "sys_platform == \'linux\'"' in one.advice
