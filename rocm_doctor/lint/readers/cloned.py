@@ -8,8 +8,13 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Place, Requirement, Step
 from rocm_doctor.lint.readers.shell import Context
 
-LIBRARIES = {"flash-attention": "flash-attn"}
-"""Repositories that are called otherwise than the package that they hold."""
+LIBRARIES = {
+    "flash-attention": "flash-attn",
+    "ctranslate2": "ctranslate2",
+    "ctranslate2-rocm": "ctranslate2",
+    "rocm-ctranslate2": "ctranslate2",
+}
+"""The package that a repository holds, by the repository's name in lower case."""
 CLONED = "cloned "
 """Before the folder of a clone, as a name: its address, with the revision."""
 _ADDRESS = regex(r"(?:https?://\S+/|git@\S+[:/])([\w.-]+?)(?:\.git)?/?")
@@ -26,7 +31,7 @@ def command(argv: list[str], place: Place, context: Context) -> Step | None:
     elif _BUILDS.match(text):
         return _built(".", place, context)
     elif _INSTALLS.match(text):
-        folders = [word for word in argv[2:] if word.startswith((".", "/")) or f"{CLONED}{context.at(word)}" in context.names]
+        folders = [word for word in argv[2:] if word.startswith((".", "/")) or _source(word, context)]
         return next((step for one in folders if (step := _built(one, place, context))), None)
     return None
 
@@ -44,7 +49,7 @@ def _remember(argv: list[str], context: Context) -> None:
         name = argv[at].rstrip("/").rsplit("/", 1)[-1].removesuffix(".git")
         branch = _BRANCH.search(text)
         after = [word for word in argv[at + 1 :] if not word.startswith("-") and not (branch and word == branch[1])]
-        if name in LIBRARIES:
+        if name.lower() in LIBRARIES:
             context.names[f"{CLONED}{context.at(after[0] if after else name)}"] = argv[at] + (f"@{branch[1]}" if branch else "")
     elif words[:1] in (["checkout"], ["switch"], ["reset"]) and len(words) > 1:
         key = f"{CLONED}{context.at(folder)}"
@@ -54,11 +59,18 @@ def _remember(argv: list[str], context: Context) -> None:
 
 def _built(folder: str, place: Place, context: Context) -> Step | None:
     """The step that builds what was cloned into a folder; None where nothing is known to lie there."""
-    source = context.names.get(f"{CLONED}{context.at(folder)}", "")
+    source = _source(folder, context)
     address, _, revision = source.partition("@")
-    name = LIBRARIES.get(address.rstrip("/").rsplit("/", 1)[-1].removesuffix(".git"), "")
+    name = LIBRARIES.get(address.rstrip("/").rsplit("/", 1)[-1].removesuffix(".git").lower(), "")
     if not name:
         return None
     tag = re.fullmatch(r"v?(\d+(?:\.\d+)+(?:\.post\d+)?)", revision)
     asked = Requirement(name, f"=={tag[1]}" if tag else "", place, url=f"git+{source}")
     return Step("pip", place, requirements=(asked,))
+
+
+def _source(folder: str, context: Context) -> str:
+    """The address of what was cloned into a folder or into one above it, because some keep their Python package in a folder of its own."""
+    at = context.at(folder)
+    above = (at.rsplit("/", depth)[0] for depth in range(3))
+    return next((context.names[key] for one in above if (key := f"{CLONED}{one}") in context.names), "")

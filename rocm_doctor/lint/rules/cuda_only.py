@@ -17,6 +17,7 @@ from rocm_doctor.model import Finding, Grade
 class CudaOnly(msgspec.Struct, frozen=True):
     """A package of catalog/cuda_only.yaml. `way`: how to have it on ROCm; empty where there is none. `through`: packages that require it.
     `wheels`: what its wheels hold. `unless`: how packages begin that bring code for AMD GPUs. `alone`: judged where no torch is installed.
+    `switch`: the variable that makes it build for ROCm, where the package index has its source only.
     """
 
     name: str
@@ -28,6 +29,7 @@ class CudaOnly(msgspec.Struct, frozen=True):
     wheels: str = "CUDA"
     unless: tuple[str, ...] = ()
     alone: bool = False
+    switch: str = ""
 
 
 def cuda_only_packages(matrix: Matrix) -> dict[str, CudaOnly]:
@@ -58,7 +60,7 @@ def cuda_only(environment: Environment, target: Target, matrix: Matrix) -> Itera
     for step in environment.steps:
         for r in step.requirements if step.tool != "lock" else ():
             names = (*(f"{r.name}[{extra}]" for extra in r.extras), r.name)
-            package = next((known[name] for name in names if name in known), through.get(r.name))
+            package = next((known[name] for name in names if name in known), None if step.no_deps else through.get(r.name))
             if (
                 package is None
                 or r.place == said
@@ -68,6 +70,7 @@ def cuda_only(environment: Environment, target: Target, matrix: Matrix) -> Itera
                 or _from_elsewhere(step, r.name, target)
                 or (package.alone and (state is not None or r.extras or _may_have_torch(environment)))
                 or _is_served(package, environment)
+                or _is_switched(package, step, environment)
             ):
                 continue
             yield _finding(environment, target, matrix, r, package)
@@ -88,8 +91,21 @@ def _is_served(package: CudaOnly, environment: Environment) -> bool:
     return built or unnamed or package.name in image or any(r.name.startswith(package.unless or ("\0",)) for r in every)
 
 
+def _is_switched(package: CudaOnly, step: Step, environment: Environment) -> bool:
+    """True if what a package is built for is chosen by its variable, or a channel of conda has it built."""
+    set_ = any(s.name == package.switch for s in environment.variables) or package.switch in step.place.quote
+    return bool(package.switch) and (set_ or step.tool == "conda")
+
+
 def _finding(environment: Environment, target: Target, matrix: Matrix, r: Requirement, package: CudaOnly) -> Finding:
     by = f"{r.name} requires {package.name}, which" if r.name in package.through else package.name
+    wheels = f"has {package.wheels} wheels only"
+    cause = f"The wheels of {package.name} on the package index hold no code for AMD GPUs."
+    if package.switch:
+        wheels = f"is built for CUDA without {package.switch}=1"
+        cause = (
+            f"The package index has the source of {package.name} only, which needs CUDA to build unless {package.switch} is set."
+        )
     return found(
         matrix,
         "version.package-mismatch",
@@ -98,8 +114,8 @@ def _finding(environment: Environment, target: Target, matrix: Matrix, r: Requir
         [r.place],
         severity="warning",
         row="",
-        title=f"{by} has {package.wheels} wheels only",
-        cause=f"The wheels of {package.name} on the package index hold no code for AMD GPUs.",
+        title=f"{by} {wheels}",
+        cause=cause,
         advice=f"On ROCm: {package.way}." if package.way else f"Take {package.name} out of the environment for AMD.",
         commands=(),
         sources=package.sources,

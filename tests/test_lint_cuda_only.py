@@ -1,0 +1,26 @@
+"""Packages for CUDA that an environment builds for ROCm, brings by an address, or leaves out of what it installs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_text import report, serious
+
+BASE = "FROM rocm/pytorch:rocm7.1.1_ubuntu24.04_py3.12_pytorch_release_2.9.1\n"
+CLONE = "RUN git clone --recurse-submodules https://github.com/{} /tmp/ct2 && cd /tmp/ct2{} && pip install --no-cache-dir .\n"
+
+
+@pytest.mark.parametrize(("lines", "found"), [
+    ("RUN pip install faster-whisper", ["faster-whisper requires ctranslate2, which has CUDA wheels only"]),
+    (CLONE.format("paralin/ctranslate2-rocm.git", "/python") + "RUN pip install faster-whisper", []),
+    (CLONE.format("OpenNMT/CTranslate2", "") + "RUN pip install faster-whisper", []),
+    (CLONE.format("x/other", "/python") + "RUN pip install faster-whisper", ["faster-whisper requires ctranslate2, which has CUDA wheels only"]),
+    ('RUN uv pip install --no-deps "faster-whisper==1.2.1"', []),
+    ("RUN pip install --no-deps ctranslate2", ["ctranslate2 has CUDA wheels only"]),
+    ("RUN pip install pandas cupy", ["cupy is built for CUDA without CUPY_INSTALL_USE_HIP=1"]),
+    ("ENV CUPY_INSTALL_USE_HIP=1\nRUN pip install cupy", []), ("RUN CUPY_INSTALL_USE_HIP=1 pip install cupy", []),
+    ("RUN conda install -c conda-forge cupy", []), ("RUN pip install cupy-rocm-7-0", []),
+])  # fmt: skip
+def test_where_the_code_for_amd_comes_from(tmp_path: Path, lines: str, found: list[str]) -> None:
+    assert [f.title for f in serious(report(tmp_path, {"Dockerfile": f"{BASE}{lines}\n"})) if "CUDA" in f.title] == found
