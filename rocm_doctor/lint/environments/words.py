@@ -13,7 +13,7 @@ Kind = Literal["amd", "nvidia", "intel", "apple", "other", "cpu", "windows", "ne
 # The first that fits.
 _WORDS: tuple[tuple[Kind, str], ...] = (
     ("other", r"zluda|directml|dml"),
-    ("amd", r"rocm\d*(?:torch\d*)?|amd|amdgpu|hip|hipblas(?:lt)?|radeon|instinct|mi\d{2,3}[xa]?|gfx\d\w*|navi\d*|rdna\d?|cdna\d?|strix(?:halo)?|gpuamd"),
+    ("amd", r"rocm\d*(?:torch\d*)?|amd|amdgpu|hip|hipblas(?:lt)?|radeon|instinct|(?:mi\d{2,3}[xa]?)+|gfx\d\w*|navi\d*|rdna\d?|cdna\d?|strix(?:halo)?|gpuamd"),
     (
         "nvidia",
         r"cuda\d*|cu\d{2,3}(?:torch\d*)?|cu\d{2,3}\w*|nvidia|tensorrt|trt|trtllm|tensorrtllm|[hab][12]00|rtx\w*|gh200|gb200|dgx|jetson|l4t"
@@ -50,6 +50,8 @@ _GENERATIONS: tuple[tuple[re.Pattern[str], str], ...] = (
     (regex(r"5[67]00\s?xt"), "gfx101*"), (regex(r"6[6-9][05]0\s?xtx?"), "gfx103*"), (regex(r"7[789]00\s?xtx?"), "gfx110*"), (regex(r"steam\s?deck"), "gfx1033"),
     (regex(r"(?<![a-z])vega(?![a-z\s\d]|\s?[1278])"), "gfx90*"), (regex(r"rembrandt"), "gfx1035"),
 )  # fmt: skip
+# mi250mi300 names both.
+_JOINED = regex(r"(?<=mi\d\d\d)(?=mi\d)|(?<=mi\d\d\d[xa])(?=mi\d)")
 _GFX = regex(r"gfx\d{2,4}[a-f]?[x*]{0,2}", re.I)
 
 
@@ -88,7 +90,7 @@ def cards(condition: str) -> tuple[str, ...]:
     """The gfx targets that a test names, as patterns (`*"Navi 1"*` is gfx101*)."""
     found = [m.lower().replace("x*", "*").replace("xx", "*") for m in _GFX.findall(condition)]
     found = [re.sub(r"(?<=\d)x$", "*", one) for one in found]
-    low = condition.lower()
+    low = _JOINED.sub(" ", condition.lower())
     return tuple(dict.fromkeys([*found, *(glob for pattern, glob in _GENERATIONS if pattern.search(low))]))
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from rocm_doctor import versions
 from rocm_doctor.binaries.targets import covers
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Container, Environment, Place, Setting, Target
 from rocm_doctor.lint.rules.built_for import lists, targets_of
 from rocm_doctor.lint.rules.findings import found
@@ -276,6 +277,22 @@ def on_cpu(environment: Environment, target: Target, matrix: Matrix) -> Iterator
             yield _hides(environment, target, matrix, setting, title, f"Leave {setting.name} out.")
 
 
+def hidden(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A visibility variable with a word such as `all`: the list of GPUs ends at the first entry that is no index and no UUID."""
+    names = {s.name for s in environment.variables}
+    for setting in environment.variables if environment.purpose.kind == "amd" and environment.sort != "text" else ():
+        first = setting.value.partition(",")[0].strip().strip("\"'")
+        word = _WORD.fullmatch(first) and first.lower() not in _NONE and not first.upper().startswith("GPU-")
+        replaced = setting.name == "CUDA_VISIBLE_DEVICES" and "HIP_VISIBLE_DEVICES" in names
+        if setting.name in _VISIBLE and word and not replaced:
+            title = f"{setting.name}={first} hides every GPU"
+            advice = f"Leave {setting.name} out: without it every GPU is visible."
+            yield _hides(environment, target, matrix, setting, title, advice)
+
+
+_WORD = regex(r"[A-Za-z][\w-]*")
+# What hides every GPU on purpose.
+_NONE = frozenset(("none", "null", "nil", "void", "nodevfiles", "empty", "false", "no"))
 _VISIBLE = frozenset(("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"))
 
 

@@ -9,7 +9,7 @@ from rocm_doctor.lint.rules.beside import other_wheels, same_files
 from rocm_doctor.lint.rules.built_for import built_for
 from rocm_doctor.lint.rules.companions import companions, numpy, outside, pythons, triton
 from rocm_doctor.lint.rules.configs import config, packages
-from rocm_doctor.lint.rules.containers import base_image, containers, dropped, older_than_gpu, on_cpu
+from rocm_doctor.lint.rules.containers import base_image, containers, dropped, hidden, older_than_gpu, on_cpu
 from rocm_doctor.lint.rules.cuda_only import cuda_images, cuda_only
 from rocm_doctor.lint.rules.installing import isolated_build, kept_python, refused_together
 from rocm_doctor.lint.rules.libraries import unserved
@@ -41,6 +41,7 @@ REPO_RULES: tuple[RepoRule, ...] = (
     older_than_gpu,
     containers,
     on_cpu,
+    hidden,
     packages,
     xformers,
     not_on_the_only_index,

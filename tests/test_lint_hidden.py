@@ -1,0 +1,45 @@
+"""Visibility variables that hide every GPU by a word, and names of files that name two GPUs in one word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_text import report, serious
+
+from rocm_doctor.lint.environments.words import cards, named
+
+IMAGE = "rocm/pytorch:rocm7.2.1_ubuntu24.04_py3.12_pytorch_release_2.9.1"
+
+
+@pytest.mark.parametrize(("said", "title"), [
+    ("HIP_VISIBLE_DEVICES=all", "HIP_VISIBLE_DEVICES=all hides every GPU"), ("ROCR_VISIBLE_DEVICES=auto", "ROCR_VISIBLE_DEVICES=auto hides every GPU"),
+    ("CUDA_VISIBLE_DEVICES=all", "CUDA_VISIBLE_DEVICES=all hides every GPU"), ("HIP_VISIBLE_DEVICES=0", ""), ("HIP_VISIBLE_DEVICES=0,all", ""),
+    ("HIP_VISIBLE_DEVICES=GPU-4e6d1b2c8a1f0d3e", ""), ("ROCR_VISIBLE_DEVICES=gpu-4e6d1b2c8a1f0d3e", ""), ("HIP_VISIBLE_DEVICES=$GPUS", ""),
+    ("HIP_VISIBLE_DEVICES=none", ""), ("CUDA_VISIBLE_DEVICES=all HIP_VISIBLE_DEVICES=0", ""), ("NVIDIA_VISIBLE_DEVICES=all", ""),
+])  # fmt: skip
+def test_a_word_hides_every_gpu(tmp_path: Path, said: str, title: str) -> None:
+    found = serious(
+        report(tmp_path / "a", {"Dockerfile": f'FROM {IMAGE}\nENV {said}\nCMD ["python", "train.py"]\n'}, gpu="gfx1030")
+    )
+    assert [(f.title, f.evidence[0].place) for f in found if "hides" in f.title] == ([(title, "line 2")] if title else [])
+    items = "".join(f"      - {one}\n" for one in said.split())
+    service = f"services:\n  w:\n    image: {IMAGE}\n    devices: [/dev/kfd, /dev/dri]\n    ipc: host\n    environment:\n{items}"
+    found = serious(report(tmp_path / "b", {"compose.yaml": service}))
+    assert [f.title for f in found if "hides" in f.title] == ([title] if title else [])
+
+
+@pytest.mark.parametrize(("name", "gpus"), [
+    ("Dockerfile-rocm-mi250mi300_torch251", ("gfx90a", "gfx942")), ("Dockerfile.mi300xmi355x", ("gfx942", "gfx950")), ("Dockerfile.mi210", ("gfx90a",)), ("mi300a", ("gfx942",)),
+    ("semi250", ()),
+])  # fmt: skip
+def test_a_word_that_names_two_gpus(name: str, gpus: tuple[str, ...]) -> None:
+    assert cards(name) == gpus
+    assert named(name)[0] == ("amd" if gpus else "neutral")
+
+
+def test_an_image_named_after_two_gpus_is_judged_for_both(tmp_path: Path) -> None:
+    files = {"Dockerfile-rocm-mi250mi300_torch251": "FROM rocm/dev-ubuntu-22.04:6.2.2\nRUN pip install torch==2.5.1\n"}
+    for gpu in ("gfx90a", "gfx942"):
+        found = [f.id for f in report(tmp_path / gpu, files, gpu=gpu).findings if f.severity != "note"]
+        assert found == ["version.torch-not-rocm"]
