@@ -195,3 +195,23 @@ def test_an_image_with_torchvision_keeps_its_torch(tmp_path: Path) -> None:
     assert said(report(tmp_path / "a", {"Dockerfile": f"FROM {IMAGE}\nRUN pip install timm ultralytics torchvision\n"})) == []
     newer = report(tmp_path / "b", {"Dockerfile": f"FROM {IMAGE}\nRUN pip install -U torchvision\n"})
     assert (NOT_ROCM, "error", "Dockerfile:2") in said(newer)
+
+
+BY_IMAGE = """FROM ubuntu:22.04
+RUN curl -O https://repo.anaconda.com/miniconda/Miniconda3-py{}_24.1.2-0-Linux-x86_64.sh && bash Miniconda3-py{}_24.1.2-0-Linux-x86_64.sh -b
+RUN --mount=type=bind,source=rocm-setup.sh,target=/tmp/rocm-setup.sh bash /tmp/rocm-setup.sh
+"""
+
+
+@pytest.mark.parametrize(("image", "own", "found"), [
+    ("310", "", []), ("312", "", [NO_PYTHON]), ("", "", [NO_PYTHON]), ("310", "uv venv --python 3.12\n", [NO_PYTHON]),
+])  # fmt: skip
+def test_a_script_that_an_image_runs_has_its_python(tmp_path: Path, image: str, own: str, found: list[str]) -> None:
+    files = {"rocm-setup.sh": f"{own}pip install {WHEEL}\n"}
+    files |= {"Dockerfile": BY_IMAGE.format(image, image)} if image else {}
+    ids = [
+        f.id
+        for f in serious(report(tmp_path, files))
+        if "the wheel of jaxlib" in f.title and "rocm-setup.sh" in f.evidence[0].artifact
+    ]
+    assert sorted(set(ids)) == found

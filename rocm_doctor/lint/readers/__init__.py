@@ -15,7 +15,7 @@ import msgspec
 
 from rocm_doctor.lint.declared import MAY_INSTALL, STARTS, Environment, Repository
 from rocm_doctor.lint.environments.purpose import JUDGED, with_purpose
-from rocm_doctor.lint.readers import docker, entered, installed, otherwise, policy, projects, standalone, unread
+from rocm_doctor.lint.readers import docker, entered, image_python, installed, otherwise, policy, projects, standalone, unread
 from rocm_doctor.lint.readers.files import Tree
 from rocm_doctor.lint.readers.shell import Build, Made
 
@@ -37,6 +37,7 @@ def read(root: Path, alone: str = "") -> Repository:
         found.append(one)
         if one.purpose.kind in JUDGED and one.sort != "text" and one.os != "windows":
             used |= {file.path for file in files}
+    found = image_python.of_scripts(found)
     more = [
         with_purpose(one, vendored)
         for one in standalone.environments(tree, listed, used - {alone}, alone, standalone.installer(found))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Place, Setting, Step
+from rocm_doctor.lint.declared import Environment, Place, Setting, Step
 
 _NAMES_PYTHON = regex(r"""(?<!lib)python-?(3\.\d{1,2})\b|--python[= ]["']?(3\.\d{1,2})|python={1,2}["']?(3\.\d{1,2})""")
 _OF_CONDA = regex(r"Mini(?:conda|forge)3-py3(\d{1,2})_")
@@ -32,6 +34,21 @@ def one_of(pythons: Sequence[Setting]) -> Setting | None:
     """The Python of the environments that commands make, where they all get the same one."""
     values = {one.value for one in pythons}
     return pythons[0] if len(values) == 1 and pythons[0].value[:1].isdigit() else None
+
+
+def of_scripts(environments: Sequence[Environment]) -> list[Environment]:
+    """The environments; a script that an image runs, and that names no Python of its own, has the Python of that image."""
+    inside: dict[str, list[Setting]] = {}
+    for one in environments:
+        if one.sort == "image" and one.python:
+            for file in {step.place.file for step in one.steps}:
+                inside.setdefault(file, []).append(one.python)
+    return [
+        msgspec.structs.replace(one, python=one_of(inside[one.place.file]))
+        if one.sort == "script" and one.python is None and one.place.file in inside
+        else one
+        for one in environments
+    ]
 
 
 # Ubuntu from 23.04 and Debian from 12 on keep their Python for their own packages: https://peps.python.org/pep-0668
