@@ -151,3 +151,24 @@ def test_of_a_text_with_a_mail_address_the_last_paragraph_is_a_signature() -> No
     out = Redactor().text("오류 로그\n커널 6.8.0-58, 드라이버 정상\n\n차마루\nmaru@neoul.example\n")
     assert "커널 6.8.0-58, 드라이버 정상" in out
     assert "차마루" not in out
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [
+        ("node", "/dev/kfd"),
+        ("node", "RX 7900 XTX"),
+        ("machine", "Ryzen 9 7950X"),
+        ("machine", "Strix Halo"),
+        ("host", "Ubuntu 24.04"),
+        ("node", "rocm/pytorch:latest"),
+        ("server", "vLLM"),
+        ("client", "curl"),
+        ("address", "0x7f3a00001000"),
+        ("owner", "root:render"),
+    ],
+)
+def test_a_column_for_names_may_hold_words_of_the_field(column: str, cell: str) -> None:
+    table = f"| {column} | result |\n|---|---|\n| {cell} | ok |\n| eiderbox | ok |\n"
+    assert f"| {cell} | ok |" in Redactor().text(table)
+    assert "eiderbox" not in Redactor().text(table)

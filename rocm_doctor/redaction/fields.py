@@ -10,6 +10,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.addresses import identifies
 from rocm_doctor.redaction.known import distinctive, known
 from rocm_doctor.redaction.rules import Found, Pattern, Rule
+from rocm_doctor.redaction.vocabulary import FIELD, RUN, known_to
 
 _VALUES = {
     "user": r"(?P<user>[A-Za-z_][\w.+-]{0,63})(?![\w.+\[\\/-])(?!\((?!\d))",
@@ -208,7 +209,13 @@ def _cells_of(line: str, separator: str) -> Iterator[tuple[str, int]]:
 
 
 def _in_cell(cell: str, start: int, kind: str) -> Iterator[Found]:
-    digits = sum(map(str.isdigit, cell))
     plain = cell.islower() and cell.isalpha() and not distinctive(cell)
-    if 1 < len(cell) < 80 and not plain and (kind not in ("phone", "serial") or digits > 2) and not cell.startswith("<"):
+    if 1 < len(cell) < 80 and not plain and _names(cell, kind) and not cell.startswith("<"):
         yield Found(start, start + len(cell), kind, sure=False, learn=kind in ("host", "user"))
+
+
+def _names(cell: str, kind: str) -> bool:
+    """Whether a cell of such a column may be what it is called: a node may be an `MI300X`, a client `curl`, a user `mark`."""
+    if kind in ("phone", "serial"):
+        return sum(map(str.isdigit, cell)) > 2
+    return (kind in ("host", "user") and cell.isalpha()) or any(known_to(run) < FIELD for run in RUN.findall(cell))
