@@ -86,3 +86,15 @@ def test_a_list_of_gpus_counts_where_something_is_compiled(tmp_path: Path, comma
     found = report(tmp_path, files)
     assert [f.id for f in serious(found)] == expected
     assert any(f.id == "arch.not-in-build" for f in found.findings)
+
+
+@pytest.mark.parametrize(("asked", "replaced"), [
+    ("git+https://github.com/resemble-ai/chatterbox.git", True), ("chatterbox-tts", True), ("git+https://github.com/Resemble-AI/chatterbox", True),
+    ("'chatterbox-tts @ git+https://github.com/resemble-ai/chatterbox.git'", True), ("git+ssh://git@github.com/resemble-ai/chatterbox.git", True),
+    ("git+https://github.com/resemble-ai/chatterbox.git@v0.1.2", False), ("git+https://github.com/x/chatterbox.git", False),
+    ("--no-deps git+https://github.com/resemble-ai/chatterbox.git", False), ("git+https://github.com/resemble-ai/Perth.git", False),
+])  # fmt: skip
+def test_a_project_by_its_address_has_the_pins_of_its_package(tmp_path: Path, asked: str, replaced: bool) -> None:
+    text = f"FROM rocm/pytorch:rocm7.1.1_ubuntu24.04_py3.12_pytorch_release_2.9.1\nRUN pip3 install {asked}\n"
+    found = [f for f in serious(report(tmp_path, {"Dockerfile": text})) if f.id == "version.torch-not-rocm"]
+    assert bool(found) is replaced

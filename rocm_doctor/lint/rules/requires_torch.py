@@ -6,6 +6,8 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.lint.declared import Requirement
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Grade
 
@@ -13,7 +15,7 @@ from rocm_doctor.model import Grade
 class _Entry(msgspec.Struct, frozen=True):
     """Packages of one source. `exact`: each release requires one version of torch; `range`: several versions will do. `newest`: the
     range that their newest release requires, or `none`. `python`: for which Pythons pip takes that one. `through`: the package by which
-    they require it."""
+    they require it. `repository`: where their source is on GitHub, of which the newest state requires what the newest release does."""
 
     name: str
     torch: Literal["exact", "range"]
@@ -24,6 +26,7 @@ class _Entry(msgspec.Struct, frozen=True):
     newest: str = ""
     python: str = ""
     through: str = ""
+    repository: str = ""
 
 
 NO_TORCH = "none"
@@ -37,6 +40,7 @@ class Requiring(NamedTuple):
     newest: dict[str, str]
     python: dict[str, str]
     through: dict[str, str]
+    repository: dict[str, str]
 
 
 def requires_torch(matrix: Matrix) -> Requiring:
@@ -53,4 +57,15 @@ def _read(matrix: Matrix) -> Requiring:
         {name: e.newest for e in entries if e.newest for name in e.packages},
         {name: e.python for e in entries if e.python for name in e.packages},
         {name: e.through for e in entries if e.through for name in e.packages},
+        {e.repository.lower(): e.packages[0] for e in entries if e.repository},
     )
+
+
+_ADDRESS = regex(r"git\+(?:https|ssh)://(?:git@)?github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?(?:#.*)?$")
+
+
+def as_release(r: Requirement, known: Requiring) -> Requirement:
+    """A requirement of a repository's newest state as one of the package that it holds; any other as it is."""
+    address = _ADDRESS.match(r.url)
+    package = known.repository.get(address[1].lower(), "") if address else ""
+    return msgspec.structs.replace(r, name=package, url="") if package else r

@@ -22,7 +22,7 @@ from rocm_doctor.lint.rules.indexes import (
     sources,
     wanted,
 )
-from rocm_doctor.lint.rules.requires_torch import NO_TORCH, Requiring, requires_torch
+from rocm_doctor.lint.rules.requires_torch import NO_TORCH, Requiring, as_release, requires_torch
 from rocm_doctor.matrix import Matrix
 
 _IMAGE = regex(r"(?:^|/)(?P<repo>[\w.-]+/[\w.-]+)(?::(?P<tag>[\w.-]+))?(?:@\S+)?$")
@@ -212,8 +212,9 @@ def _conda(step: Step, one: Requirement) -> Torch:
 
 def _pulled(step: Step, now: Torch | None, matrix: Matrix, target: Target, there: Collection[str], python: str) -> Torch | None:
     """A step that does not name torch: packages with an exact torch replace it, others bring one where there is none."""
-    needed = [r for r in marked(step.requirements, target) if not r.url.startswith("conda:") and not is_rebuild(r)]
     known = requires_torch(matrix)
+    asked = (r for r in marked(step.requirements, target) if not r.url.startswith("conda:") and not is_rebuild(r))
+    needed = [as_release(r, known) for r in asked]
     if now is None:
         bring = (r for r in needed if r.name in known.range or r.name in known.exact or "torch" in r.extras)
         puller = next((r for r in bring if _torch_of(r, matrix) != NO_TORCH), None)
