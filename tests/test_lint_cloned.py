@@ -98,3 +98,4 @@ def test_a_project_by_its_address_has_the_pins_of_its_package(tmp_path: Path, as
     text = f"FROM rocm/pytorch:rocm7.1.1_ubuntu24.04_py3.12_pytorch_release_2.9.1\nRUN pip3 install {asked}\n"
     found = [f for f in serious(report(tmp_path, {"Dockerfile": text})) if f.id == "version.torch-not-rocm"]
     assert bool(found) is replaced
+    assert all("install chatterbox-tts with --no-deps" in f.advice for f in found)

@@ -140,6 +140,11 @@ def _not_replaced(step: Step, last: Torch, kept: Torch, install: str, target: Ta
         )
         return f"torch {kept.version} of {_at(kept.place)} does not satisfy {spec}. Take {where}: {install}."
     if not wanted(step, target):
+        if "requires one exact torch (==" in last.why:  # with a constraint pip finds no solution
+            return (
+                f"Keep the torch of {_at(kept.place)}: install {last.why.split()[0]} with --no-deps on a line of its own, and what else it requires"
+                " from a list without torch."
+            )
         return (
             f"Keep the torch of {_at(kept.place)}: install {_at(last.place)} with a constraints file (-c) that pins torch to it."
         )
