@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lint_text import report, said, uv_indexes
+from lint_text import report, repository, said, uv_indexes
 
 NOT_ROCM = "version.torch-not-rocm"
 PROJECT = '[project]\nname = "app"\nversion = "1"\nrequires-python = ">=3.11"\ndependencies = ["torch==2.11.0"]\n'
@@ -68,9 +68,10 @@ torch = [{{ index = "nvidia", extra = "{name}" }}]
 @pytest.mark.parametrize(("name", "marker", "judged"), [
     ("rocm", "", True), ("rocm-windows", "", False), ("rocm-win", "", False), ("rocm", "; sys_platform == 'win32'", False),
     ("rocm", "; platform_system == 'Windows' and python_version > '3.9'", False), ("rocm", "; sys_platform == 'linux'", True),
+    ("rocm-macos", "", False), ("rocm-linux-windows", "", True),
     ("rocm", "; sys_platform == 'win32' or sys_platform == 'linux'", True),
 ])  # fmt: skip
-def test_an_extra_for_windows_is_not_judged_on_linux(tmp_path: Path, name: str, marker: str, judged: bool) -> None:
+def test_an_extra_for_another_system_is_not_judged_on_linux(tmp_path: Path, name: str, marker: str, judged: bool) -> None:
     files = {"pyproject.toml": EXTRA.format(name=name, marker=marker) + uv_indexes("rocm7.2", "cu128")}
     assert (NOT_ROCM in [i for i, _, _ in said(report(tmp_path, files))]) is judged
 
@@ -79,3 +80,11 @@ def test_the_remedy_has_a_marker_beside_sources_that_have_one(tmp_path: Path) ->
     text = EXTRA.format(name="rocm", marker="").replace('extra = "rocm"', 'extra = "rocm", marker = "sys_platform == \'linux\'"')
     (one,) = [f for f in report(tmp_path, {"pyproject.toml": text + uv_indexes("rocm7.2", "cu128")}).findings if f.id == NOT_ROCM]
     assert 'extra = "rocm", marker = "sys_platform == \'linux\'"' in one.advice
+
+
+@pytest.mark.parametrize(("marker", "system"), [
+    ("; sys_platform == 'win32'", "windows"), ("; platform_system == 'Darwin'", "macos"), ("; sys_platform == 'linux'", ""), ("", ""),
+])  # fmt: skip
+def test_the_system_of_an_extra_by_its_markers(tmp_path: Path, marker: str, system: str) -> None:
+    read = repository(tmp_path, {"pyproject.toml": EXTRA.format(name="rocm", marker=marker) + uv_indexes("rocm7.2", "cu128")})
+    assert [e.os for e in read.environments if e.labels == ("rocm",)] == [system]

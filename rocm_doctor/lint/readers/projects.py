@@ -241,24 +241,21 @@ def bound_to(project: Project) -> dict[str, set[str]]:
 
 
 def system_of(project: Project, extra: str) -> str:
-    """The system that an extra is for, where its name or the markers of all that it asks for say so; empty for any."""
+    """The system that an extra is for, where its name or the markers of all that it asks for say so; empty for Linux and for any."""
     words = set(words_of(extra))
-    if words & WINDOWS and "linux" not in words:
-        return "windows"
-    asked = [
-        r.marker
-        for t in strings(table(project.data, "project", "optional-dependencies").get(extra))
-        for r in requirements.one(t, Place("", 0))
-    ]
-    return "windows" if asked and all(map(_is_of_windows, asked)) else ""
+    texts = strings(table(project.data, "project", "optional-dependencies").get(extra))
+    markers = [r.marker for text in texts for r in requirements.one(text, Place("", 0))]
+    for system, (names, marker) in _SYSTEMS.items():
+        if (words & names and "linux" not in words) or (markers and all(marker.search(m) and " or " not in m for m in markers)):
+            return system
+    return ""
 
 
 WINDOWS = frozenset(("win", "windows", "win32", "win64"))
-_ON_WINDOWS = regex(r"""sys_platform\s*==\s*["']win32|platform_system\s*==\s*["']Windows|os_name\s*==\s*["']nt""")
-
-
-def _is_of_windows(marker: str) -> bool:
-    return _ON_WINDOWS.search(marker) is not None and " or " not in marker
+_SYSTEMS = {
+    "windows": (WINDOWS, regex(r"""sys_platform\s*==\s*["']win32|platform_system\s*==\s*["']Windows|os_name\s*==\s*["']nt""")),
+    "macos": (frozenset(("mac", "macos", "osx", "darwin")), regex(r"""(?:sys_platform|platform_system)\s*==\s*["'][dD]arwin""")),
+}
 
 
 def _uv_indexes(uv: dict[str, Any], extras: Sequence[str], lines: Lines) -> Iterator[Index]:
