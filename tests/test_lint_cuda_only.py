@@ -16,6 +16,8 @@ CLONE = "RUN git clone --recurse-submodules https://github.com/{} /tmp/ct2 && cd
     (CLONE.format("paralin/ctranslate2-rocm.git", "/python") + "RUN pip install faster-whisper", []),
     (CLONE.format("OpenNMT/CTranslate2", "") + "RUN pip install faster-whisper", []),
     (CLONE.format("x/other", "/python") + "RUN pip install faster-whisper", ["faster-whisper requires ctranslate2, which has CUDA wheels only"]),
+    ("RUN pip install git+https://github.com/OpenNMT/CTranslate2.git#subdirectory=python && pip install faster-whisper", []),
+    ('RUN whl=$(ls /w/ctranslate2-*.whl) && uv pip install "$whl" && uv pip install faster-whisper', []),
     ('RUN uv pip install --no-deps "faster-whisper==1.2.1"', []),
     ("RUN pip install --no-deps ctranslate2", ["ctranslate2 has CUDA wheels only"]),
     ("RUN pip install pandas cupy", ["cupy is built for CUDA without CUPY_INSTALL_USE_HIP=1"]),

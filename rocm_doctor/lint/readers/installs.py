@@ -110,7 +110,7 @@ def _of_its_own(words: list[str], context: Context) -> str:
 
 
 # A pattern or a variable for wheels that were built or downloaded before.
-_UNNAMED_WHEEL = regex(r"[*?$][^/]*\.whl$|(?:^|/)[^-/]+\.whl$|\$\w*(?:WHEEL|WHL)\w*$|\$\{\w*(?:WHEEL|WHL)\w*\}$", re.I)
+_UNNAMED_WHEEL = regex(r"[*?$][^/]*\.whl\)?$|(?:^|/)[^-/]+\.whl$|\$\w*(?:WHEEL|WHL)\w*$|\$\{\w*(?:WHEEL|WHL)\w*\}$", re.I)
 
 
 # What uv takes from the index of its torch backend.
