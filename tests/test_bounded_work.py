@@ -183,7 +183,7 @@ def test_a_bundle_over_the_limit_is_refused(tmp_path: Path) -> None:
             packed.writestr(f"log/{n}.log", b"step 1 loss 2.5 .............................................\n" * 150_000)
     done = CliRunner().invoke(cli, ["check", str(tmp_path / "x.zip")])
     assert done.exit_code == 2
-    assert "more than 16 MiB in all; give the files of the capture only" in done.output
+    assert "more than 12 MiB in all; give the files of the capture only" in done.output
 
 
 @pytest.mark.timed

@@ -24,8 +24,8 @@ from rocm_doctor.redaction.rules import Found
 from rocm_doctor.redaction.unknown import MOST_STRANGE, readable
 from rocm_doctor.redaction.vocabulary import is_known
 
-PLACES = 200_000
-"""Places that one bundle or report may have to redact: 4 s. The log of a job on 16 nodes names a host in each of 150,000 lines."""
+PLACES = 160_000
+"""Places that one bundle or report may have to redact: 3 s. The log of a job on 16 nodes names a host in each of 110,000 lines."""
 _NEW = 4
 """Places that a secret costs where it is met for the first time."""
 _UNKNOWN = 20

@@ -18,12 +18,12 @@ from rocm_doctor.bounded.files import MIB, opened
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.sources.paste.clean import decode
 
-LIMIT = 16 * MIB
-"""Bytes of one file that are read whole; of a longer one the head, and where it can be reached the tail. 150,000 lines of a log."""
-END = 8 * MIB
+LIMIT = 12 * MIB
+"""Bytes of one file that are read whole; of a longer one the head, and where it can be reached the tail. 110,000 lines of a log."""
+END = 6 * MIB
 LINES = 400_000
 """Lines of the same: a list of more takes more memory than their letters."""
-TOTAL = 16 * MIB
+TOTAL = 12 * MIB
 """Bytes of a folder or an archive, which are all in memory at once: whatever they hold is judged and redacted in 10 s and 300 MiB."""
 STREAM = 256 * MIB
 """Bytes after which a stream counts as one without an end; of it only both ends are kept."""
