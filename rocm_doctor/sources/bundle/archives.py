@@ -64,7 +64,7 @@ def _both_ends(read: Callable[[int], bytes], most: int) -> tuple[bytes, int, boo
     head = b"".join(_steps(read, LIMIT + 1))
     if len(head) <= LIMIT:
         return head, len(head), True
-    tail: deque[bytes] = deque(maxlen=END // MIB + 2)  # the last two are short: a part, and the empty end
+    tail: deque[bytes] = deque(maxlen=-(-END // MIB) + 2)  # the last two are short: a part, and the empty end
     size, ended = len(head), False
     while size <= most and not ended:
         chunk = read(MIB)
