@@ -9,7 +9,7 @@ from functools import cache
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.redaction.addresses import identifies
 from rocm_doctor.redaction.known import distinctive, known
-from rocm_doctor.redaction.rules import Found, Pattern, Rule
+from rocm_doctor.redaction.rules import Found, Pattern, Rule, end_of_line
 from rocm_doctor.redaction.vocabulary import FIELD, RUN, known_to
 
 _VALUES = {
@@ -131,8 +131,7 @@ def tables(text: str, low: str) -> Iterator[Found]:
             continue
         end = header.end()
         for _ in range(_MOST_ROWS):
-            stop = text.find("\n", end + 1)
-            stop = len(text) if stop < 0 else stop
+            stop = end_of_line(text, end + 1)
             if text[end + 1 : stop] == header.group():  # `watch` and `top -b` print it again and again
                 end = stop
                 continue
@@ -174,7 +173,7 @@ def delimited(text: str, low: str) -> Iterator[Found]:
         if at < end:
             continue
         begin = text.rfind("\n", max(0, at - _WIDEST), at) + 1
-        end = _end_of_line(text, at)
+        end = end_of_line(text, at)
         header = text[begin:end]
         for separator, least in _LEAST_CELLS.items() if len(header) < _WIDEST else ():
             cells = list(_cells_of(header, separator)) if separator in header else []
@@ -182,18 +181,13 @@ def delimited(text: str, low: str) -> Iterator[Found]:
                 names = [cell.casefold() for cell, _ in cells]
                 kinds = {n: known().columns[cell] for n, cell in enumerate(names) if cell in known().columns}
                 while kinds and end < len(text):
-                    begin, end = end + 1, _end_of_line(text, end + 1)
+                    begin, end = end + 1, end_of_line(text, end + 1)
                     row = list(_cells_of(text[begin : min(end, begin + _WIDEST)], separator))
                     if len(row) != len(cells) and not _RULER.fullmatch(text, begin, end):
                         break
                     for number, kind in kinds.items() if len(row) == len(cells) else ():
                         yield from _in_cell(row[number][0], begin + row[number][1], kind)
                 break
-
-
-def _end_of_line(text: str, at: int) -> int:
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end
 
 
 def _cells_of(line: str, separator: str) -> Iterator[tuple[str, int]]:

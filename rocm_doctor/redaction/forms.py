@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.redaction.rules import Found
+from rocm_doctor.redaction.rules import Found, end_of_line
 
 _MARKED = "\u0590-\u06ff\u0750-\u077f\u0900-\u0dff\u0e00-\u109f\u1780-\u17ff\u200c\u200d"
 """Scripts without capitals whose vowels are marks, which are no letters to a regular expression."""
@@ -228,7 +228,7 @@ def _signatures(text: str) -> Iterator[Found]:
             begin = end + 1
             while text[begin : begin + 1] in ("\n", "\r"):
                 begin += 1
-            end = _end_of_line(text, begin)
+            end = end_of_line(text, begin)
             if begin >= len(text) or not _is_of_a_signature(text[begin:end]):
                 break
             yield from _names_in(text, begin, end)
@@ -245,11 +245,6 @@ def _is_of_a_signature(line: str) -> bool:
         and not line.lstrip().startswith(_TECHNICAL)
         and all(len(segment.split()) <= _WORDS_OF_A_NAME + 1 for segment in _SEGMENTS.findall(line))
     )
-
-
-def _end_of_line(text: str, begin: int) -> int:
-    end = text.find("\n", begin)
-    return len(text) if end < 0 else end
 
 
 def _last_lines(text: str) -> Iterator[tuple[int, int]]:

@@ -116,7 +116,7 @@ class RuleSet:
 def _in_line(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match[str] | None, int]:
     begin = text.rfind("\n", max(0, at - _LINE), at) + 1
     if begin == 0 and at > _LINE:
-        return None, _or_end(text.find("\n", at), text)
+        return None, end_of_line(text, at)
     end = text.find("\n", at, at + _LINE)
     end = min(len(text), at + _LINE) if end < 0 else end
 
@@ -132,8 +132,10 @@ def _around(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match[str]
     return pattern.fullmatch(text, begin, end), end
 
 
-def _or_end(at: int, text: str) -> int:
-    return len(text) if at < 0 else at
+def end_of_line(text: str, at: int) -> int:
+    """Where the line ends that `at` is in."""
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
 
 
 def _above(pattern: re.Pattern[str], text: str, at: int) -> tuple[re.Match[str] | None, int]:

@@ -91,7 +91,7 @@ def _python(argv: list[str], context: shell.Context) -> bool:
 def program(name: str, context: shell.Context) -> bool:
     """True if a program of Python may install packages."""
     path = None if "$" in name else context.path(name)
-    text = context.tree.text(path, wanted=False) if path and context.tree.is_file(path) else None
+    text = context.tree.text_if_there(path)
     base = posixpath.basename(name)
     if text is None or re.match(r"install|setup_|bootstrap|launch", base):
         return not _QUIET_SCRIPTS.fullmatch(base)
@@ -126,6 +126,6 @@ def started(words: list[str], place: Place, context: shell.Context, found: shell
     for word in words:
         name = posixpath.basename(word)
         path = context.path(word) if name.endswith((".sh", ".bash", ".py")) and "$" not in word else None
-        text = context.tree.text(path, wanted=False) if path and context.tree.is_file(path) else None
+        text = context.tree.text_if_there(path)
         if text is not None and _installs(text):
             found.problems.append(ReadProblem(place, f"{path} {STARTS}"))

@@ -201,6 +201,10 @@ class Tree:
                 self.problems.append(ReadProblem(Place(path, 1), why))
         return self._texts[path]
 
+    def text_if_there(self, path: str | None) -> str | None:
+        """The text of a file that the repository may lack; None without it."""
+        return self.text(path, wanted=False) if path and self.is_file(path) else None
+
     def exists(self, path: str) -> bool:
         """True if a path below the root is there, file or folder."""
         return (self.root / path).exists()
@@ -242,8 +246,10 @@ class Tree:
             # A word in JSON may be an entry of a vocabulary; an address, a device or a build is not.
             for found in words.finditer(data) if any(hint in low for hint in hints) else ():
                 if not (path.endswith(".json") and found[0].isalnum()):
-                    line = data.count(b"\n", 0, found.start())
-                    yield Place(path, line + 1, quoted(data.split(b"\n")[line].decode("utf-8", "replace"))), found
+                    at = found.start()
+                    end = data.find(b"\n", at)
+                    line = data[data.rfind(b"\n", 0, at) + 1 : end if end >= 0 else len(data)]
+                    yield Place(path, data.count(b"\n", 0, at) + 1, quoted(line.decode("utf-8", "replace"))), found
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file that was read."""

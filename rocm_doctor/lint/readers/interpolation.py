@@ -44,5 +44,4 @@ def interpolated(tree: Tree, path: str, node: Node | None) -> Iterator[Setting]:
 def _beside(tree: Tree, path: str) -> dict[str, str]:
     """What the `.env` file in the folder of a compose file sets."""
     file = f"{folder_of(path)}/.env".lstrip("/")
-    text = (tree.text(file, wanted=False) or "") if tree.is_file(file) else ""
-    return {m[1]: m[2].strip().strip("\"'") for m in _LINE.finditer(text)}
+    return {m[1]: m[2].strip().strip("\"'") for m in _LINE.finditer(tree.text_if_there(file) or "")}

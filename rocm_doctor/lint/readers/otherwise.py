@@ -68,6 +68,6 @@ def pythons(tree: Tree, environments: Iterable[Environment]) -> tuple[Setting, .
     return tuple(
         Setting("python", f"3.{m[1] or m[2] or m[3]}", Place(path, text.count("\n", 0, m.start()) + 1))
         for path in dict.fromkeys((*at_root, *own))
-        if tree.is_file(path) and (text := tree.text(path, wanted=False))
+        if (text := tree.text_if_there(path))
         for m in _PYTHONS.finditer(text)
     )

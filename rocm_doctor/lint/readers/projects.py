@@ -98,7 +98,7 @@ def own_name(tree: Tree) -> str:
         name = (
             table(project.data, "project").get("name") or table(project.data, "tool", "poetry").get("name") if project else None
         )
-        texts = (tree.text(file, wanted=False) or "" for file in ("setup.cfg", "setup.py") if tree.is_file(file))
+        texts = (tree.text_if_there(file) or "" for file in ("setup.cfg", "setup.py"))
         found = name or next((m[1] for text in texts if (m := _NAME.search(text))), "")
         tree.parsed["own name"] = str(canonicalize_name(str(found)))
     return str(tree.parsed["own name"])

@@ -104,7 +104,7 @@ def _include(
 def _is_brought(tree: Tree, path: str, by: str) -> bool:
     """True if a list that is not there may come with a submodule or a clone, or is named by another text of the repository, which may write it."""
     folder, _, name = path.rpartition("/")
-    here = tree.text(".gitmodules", wanted=False) or "" if tree.is_file(".gitmodules") else ""
+    here = tree.text_if_there(".gitmodules") or ""
     if folder and (not tree.exists(folder) or re.search(rf"path\s*=\s*{re.escape(folder)}\s*$", here, re.M)):
         return True
     return tree.mention(re.compile(rb"\b" + re.escape(name.encode())), (name.lower().encode(),), {by}) is not None

@@ -227,7 +227,7 @@ def _called(argv: list[str], context: shell.Context) -> str:
 def _call(name: str, argv: list[str], place: Place, context: shell.Context, found: shell.Script) -> None:
     """Read a script with the arguments that it gets; unless it is sourced, what it sets and where it goes ends with it."""
     path = context.path(name) or ""
-    text = context.tree.text(path, wanted=False) if context.tree.is_file(path) else None
+    text = context.tree.text_if_there(path)
     if text is None:
         found.problems.append(ReadProblem(place, f"{name} {UNKNOWN_LIST}"))
         return

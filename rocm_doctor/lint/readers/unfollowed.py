@@ -42,6 +42,5 @@ def installer(argv: Sequence[str], place: Place, context: shell.Context) -> Read
     name = next((word for word in argv[1:] if word.endswith(".py")), "") if argv[0].startswith("python") else ""
     if not _INSTALLER.match(name):
         return None
-    path = context.path(name)
-    text = context.tree.text(path, wanted=False) if path and context.tree.is_file(path) else None
+    text = context.tree.text_if_there(context.path(name))
     return ReadProblem(place, f"{name} {UNREAD_INSTALLER}") if text is None or _USES_PIP.search(text) else None

@@ -52,7 +52,7 @@ _TELLS = regex(r"pytorch\.org/get-started|\binstall(?:ing)?\W{1,4}(?:the )?(?:ap
 def told_first(tree: Tree) -> Place | None:
     """Where the README has its reader install PyTorch as its own instructions say, which offer ROCm."""
     for name in ("README.md", "README.rst", "INSTALL.md", "docs/INSTALL.md"):
-        text = tree.text(name, wanted=False) if tree.is_file(name) else None
+        text = tree.text_if_there(name)
         if text and (found := _TELLS.search(text)):
             line = text.count("\n", 0, found.start())
             return Place(name, line + 1, quoted(text.splitlines()[line]))

@@ -56,7 +56,7 @@ class Files(NamedTuple):
         for start in range(len(parts) if name.startswith("/") else min(1, len(parts))):
             for folder in self.folders:
                 path = joined(folder, "/".join(parts[start:]))
-                if path and self.tree.is_file(path) and (text := self.tree.text(path, wanted=False)) is not None:
+                if path and (text := self.tree.text_if_there(path)) is not None:
                     return path, text
         return None
 
