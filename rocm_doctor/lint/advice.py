@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from rocm_doctor.lint.declared import OPEN_ARGUMENT, Environment, Place, Step, Target
+from rocm_doctor.lint.declared import Environment, Place, Step, Target
 from rocm_doctor.lint.rules.indexes import Torch, admits, wanted
 from rocm_doctor.matrix import Matrix
 
@@ -54,7 +54,7 @@ def for_torch(
     before: Torch | None = None,
 ) -> str:
     """How to get a ROCm torch in an environment that ends up with another one, `last`, put there by `step` in place of `before`."""
-    if argument := next((p.message.split()[0] for p in environment.unresolved if p.message.endswith(OPEN_ARGUMENT)), ""):
+    if argument := next((p.message.split()[0] for p in environment.unresolved if p.about == "argument"), ""):
         return f"Give the build argument {argument} its value for ROCm in the build of the service."
     from rocm_doctor.lint.proposals import proposal
 

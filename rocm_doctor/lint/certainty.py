@@ -12,7 +12,7 @@ import re
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import LIMITS, MAY_INSTALL, OVERRIDE, STARTS, Environment, ReadProblem, Repository, Setting, Target
+from rocm_doctor.lint.declared import OVERRIDE, Environment, ReadProblem, Repository, Setting, Target
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.model import Finding, Reading
 
@@ -134,11 +134,11 @@ _OF_WHAT_WAS_BEFORE = (NOT_ROCM, "version.companion-mismatch")
 
 def _leaves_open(problem: ReadProblem, one: Finding, first: Reading) -> bool:
     """True if what is not known could make a finding untrue. What may have installed a torch before does so for a CUDA torch alone."""
-    if problem.message.endswith(MAY_INSTALL):
+    if problem.about == "before":
         return one.id in _OF_WHAT_WAS_BEFORE
-    if problem.message.endswith(STARTS):
+    if problem.about == "start":
         return one.id.startswith("version.") or one.id == "arch.not-in-build"
-    return not (problem.message.endswith(LIMITS) and _TORCH.search(first.quote))
+    return not (problem.about == "limits" and _TORCH.search(first.quote))
 
 
 # A list that names torch itself asks for it, whatever a constraint would allow.

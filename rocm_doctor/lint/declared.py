@@ -143,25 +143,25 @@ class Purpose(msgspec.Struct, frozen=True):
     direct: bool = True
 
 
+About = Literal["contents", "before", "start", "limits", "argument", "rocblas", "refused", "range", "list", "hint"]
+
+
 class ReadProblem(msgspec.Struct, frozen=True):
-    """Something that could not be read, said with its place."""
+    """Something that could not be read, said with its place.
+
+    `about`: what it leaves open. `before`: what was installed already; `start`: what is installed when an image starts; `limits`: what a constraint
+    allows; `argument`: a build argument, the first word; `rocblas`: the GPUs of torch's rocBLAS. Pip takes no line that is `refused`, and nothing of the
+    whole list for a `range` with a local version or a `list` that it cannot read. A `hint` costs nothing.
+    """
 
     place: Place
     message: str
+    about: About = "contents"
 
 
 OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
-MAY_INSTALL = "may install packages that are not known"
-STARTS = "installs packages when it starts"
 UNKNOWN_LIST = "is not in the repository: what it installs is not known"
-OPEN_ARGUMENT = "is a build argument that is for other hardware by default, and the service gives it no value"
-UNREAD_INSTALLER = "installs what is not read"
-NO_LIST = "is included here and cannot be read"
-MADE_LIST = "is included here and brought by something else"
 CHANGED = "is changed by a command before it is installed: what is left in it is not known"
-LIMITS = "is not in the repository: what it allows is not known"
-REFUSED = "no requirement that pip would take"
-REPLACED_BLAS = "the rocBLAS of torch is replaced here: which GPUs the new one serves is not known"
 
 
 class Environment(msgspec.Struct, frozen=True):
@@ -192,6 +192,11 @@ class Environment(msgspec.Struct, frozen=True):
     managed: Place | None = None
     open_ends: tuple[ReadProblem, ...] = ()
     compiles: bool = True
+
+    @property
+    def unread(self) -> ReadProblem | None:
+        """What leaves open what it holds in the end; None where all of it was read. What was there before, and what a start may add, is no part of that."""
+        return next((p for p in (*self.unresolved, *self.open_ends) if p.about not in ("before", "start")), None)
 
 
 class Target(msgspec.Struct, frozen=True):

@@ -16,12 +16,7 @@ from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.lint.advice import for_torch
 from rocm_doctor.lint.coverage import brings_torch, left_out, meant_for, no_environment, why_not
 from rocm_doctor.lint.declared import (
-    MAY_INSTALL,
-    NO_LIST,
     OVERRIDE,
-    REFUSED,
-    REPLACED_BLAS,
-    STARTS,
     Environment,
     Place,
     ReadProblem,
@@ -58,7 +53,6 @@ _KNOWN = frozenset((
 ))  # fmt: skip
 # Judged by how many cards there are and who may open them, which no repository says; containers have a rule of their own.
 _OF_MACHINES = ("access.", "platform.", "hw.")
-_SOFT = ("not UTF-8", REFUSED, "unknown key", "pip ignores")
 
 
 def lint(
@@ -150,7 +144,7 @@ def _judged(environment: Environment, target: Target, matrix: Matrix) -> Result:
     speaks = environment.steps or environment.variables or environment.image
     more, undecided = judge(facts, Logs(()), matrix, RULES) if speaks else ([], [])
     ids = {f.id for f in own}
-    if any(p.message == REPLACED_BLAS for p in environment.unresolved):
+    if any(p.about == "rocblas" for p in environment.unresolved):
         ids.add("arch.blas-missing")
     here = [f for f in more if not f.id.startswith(_OF_MACHINES) and any(map(of_file, f.evidence))]
     base = environment.image.place.reading() if environment.image else None
@@ -166,7 +160,7 @@ def _judged(environment: Environment, target: Target, matrix: Matrix) -> Result:
         ]
     found = of_one_environment(own) + placed
     found += _hidden(environment, target, matrix, found)
-    if any(not p.message.endswith((MAY_INSTALL, STARTS)) for p in environment.unresolved):
+    if any(p.about not in ("before", "start") for p in environment.unresolved):
         found = [_less_sure(f) for f in found]
     return facts, found, _lacking(undecided)
 
@@ -214,10 +208,6 @@ def _placed(one: Finding, environment: Environment, target: Target, matrix: Matr
     )
 
 
-# A range with a local version: the one mistake that is pip's to refuse whatever reads the line before.
-_LOCAL_RANGE = "Local version label"
-
-
 def _for_amd(file: str, there: Sequence[Environment]) -> bool:
     """True if a list is for AMD: by what was read of it, or by its name where nothing could be."""
     return any(e.purpose.kind == "amd" for e in there) if there else named(file.rsplit("/", 1)[-1])[0] == "amd"
@@ -227,7 +217,7 @@ def _by_list(problems: Sequence[ReadProblem]) -> list[list[ReadProblem]]:
     """The problems, those lines together that pip refuses in one list."""
     groups: dict[object, list[ReadProblem]] = {}
     for one in problems:
-        groups.setdefault(one.place.file if one.message.startswith(REFUSED) else one, []).append(one)
+        groups.setdefault(one.place.file if one.about in ("refused", "range") else one, []).append(one)
     return list(groups.values())
 
 
@@ -240,11 +230,10 @@ def _of_trouble(group: Sequence[ReadProblem], repository: Repository, targets: S
         or kind_of(trouble.place.file) in ("config", "deepspeed", "tomlconfig")
         or set(trouble.place.file.lower().split("/")[:-1]) & ASIDE
     )
-    severity: Severity = "note" if trouble.message.startswith(_SOFT) or aside else "warning"
+    severity: Severity = "note" if trouble.about in ("refused", "range", "hint") or aside else "warning"
     if not there and named(trouble.place.file.rsplit("/", 1)[-1])[0] not in ("neutral", "amd"):
         severity = "note"
-    stops = _LOCAL_RANGE in trouble.message or trouble.message.endswith(NO_LIST)
-    if not left and not aside and stops and _for_amd(trouble.place.file, there):
+    if not left and not aside and trouble.about in ("range", "list") and _for_amd(trouble.place.file, there):
         severity = "error"  # pip installs nothing of such a list
     at = [Reading(p.place.file, f"line {max(1, p.place.line)}", p.place.quote) for p in group]
     advice = (

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import MAY_INSTALL, STARTS, Environment, Setting, Target
+from rocm_doctor.lint.declared import Environment, Setting, Target
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.rules.built_for import indexed_for, lists, targets_of
 from rocm_doctor.lint.rules.containers import last_word, release_of
@@ -30,13 +30,7 @@ def open_question(environments: Iterable[Environment], target: Target, matrix: M
         if one.purpose.kind == "amd" and one.sort not in ("job", "text") and not in_example(one)
     ]
     unread = next(
-        (
-            f"{one.name}: {p.message}"
-            for one, state in meant
-            if state is None
-            for p in (*one.unresolved, *one.open_ends)
-            if not p.message.endswith((MAY_INSTALL, STARTS))
-        ),
+        (f"{one.name}: {p.message}" for one, state in meant if state is None and (p := one.unread)),
         "",
     )
     unread = unread or next(filter(None, (_of_others(one) for one, state in meant if state is None)), "")
@@ -66,10 +60,8 @@ def _doubt(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> st
     )
     if torch.build in ("cuda", "cpu", "none"):
         return f"{one.name} brings no ROCm torch of its own"
-    if unread := next((p.message for p in one.unresolved if not p.message.endswith((MAY_INSTALL, STARTS))), ""):
-        return f"{one.name}: {unread}"
-    if unread := next((p.message for p in one.open_ends if not p.message.endswith((MAY_INSTALL, STARTS))), ""):
-        return f"{one.name}: {unread}"
+    if unread := one.unread:
+        return f"{one.name}: {unread.message}"
     if stop := next((step.place for step in one.steps if step.opaque and step.gfx and not step.requirements), None):
         return f"{one.name}: line {stop.line} ends it for {target.gpu}"
     if wheel := next(wheels, ""):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from rocm_doctor.lint.declared import MAY_INSTALL, STARTS, Environment, Repository
+from rocm_doctor.lint.declared import Environment, Repository
 from rocm_doctor.lint.environments.purpose import JUDGED, with_purpose
 from rocm_doctor.lint.readers import docker, entered, image_python, installed, otherwise, policy, projects, standalone, unread
 from rocm_doctor.lint.readers.files import Tree
@@ -171,7 +171,7 @@ def _says_something(environment: Environment) -> bool:
     steps = any(step.requirements or step.indexes for step in environment.steps)
     return bool(
         steps
-        or (environment.labels and any(not p.message.endswith((MAY_INSTALL, STARTS)) for p in environment.unresolved))
+        or (environment.labels and any(p.about not in ("before", "start") for p in environment.unresolved))
         or environment.variables
         or environment.containers
         or environment.config

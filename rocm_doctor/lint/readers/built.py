@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from rocm_doctor.lint.declared import OPEN_ARGUMENT, Environment, Purpose, ReadProblem
+from rocm_doctor.lint.declared import Environment, Purpose, ReadProblem
 from rocm_doctor.lint.environments.purpose import with_purpose
 from rocm_doctor.lint.readers import compose, dockerfile
 from rocm_doctor.lint.readers.files import Tree
@@ -32,7 +32,11 @@ def services(tree: Tree, path: str, built: set[tuple[Build, str]], files: Sequen
                     purpose=own if own.kind == "amd" else one.purpose,
                 )  # fmt: skip
             if own.kind == "amd" and other:
-                problem = ReadProblem(service.place, f"{other} {OPEN_ARGUMENT}")
+                problem = ReadProblem(
+                    service.place,
+                    f"{other} is a build argument that is for other hardware by default, and the service gives it no value",
+                    "argument",
+                )
                 one = msgspec.structs.replace(one, unresolved=(*one.unresolved, problem))
             built.add((build, own.kind))
             yield one, used

@@ -1,8 +1,4 @@
-"""Dockerfiles: each stage that nothing else is built on, with the stages below it and those that it copies an environment from.
-
-Not dockerfile-parse: it knows no heredocs and writes a file of its own; the instructions that matter here are eight.
-Reference: https://docs.docker.com/reference/dockerfile/
-"""
+"""Dockerfiles: each stage that nothing else is built on, with the stages below it and those that it copies an environment from."""
 
 from __future__ import annotations
 
@@ -14,14 +10,13 @@ from typing import NamedTuple
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Setting
 from rocm_doctor.lint.environments.words import named
-from rocm_doctor.lint.readers import bash, blind, cloned, compiled, script, shell, starts, venvs
-from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
+from rocm_doctor.lint.readers import bash, cloned, compiled, installers, script, shell, starts, venvs
+from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.image_python import kept_by_system, named_python
+from rocm_doctor.lint.readers.instructions import Instruction, exec_form, instructions
 from rocm_doctor.lint.readers.shell import Build, Used
 
-_INSTRUCTION = regex(r"\s*(FROM|ARG|ENV|RUN|COPY|ADD|SHELL|WORKDIR|CMD|ENTRYPOINT)\s+(.*)", re.I | re.S)
 _FROM = regex(r"(?:--\S+\s+)*(\S+)(?:\s+as\s+(\S+))?", re.I)
-_HEREDOC = regex(r"<<-?\s*[\"']?(\w+)[\"']?")
 _ARGUMENT = regex(r"^[ \t]*ARG[ \t]+(\w+)", re.M | re.I)
 _REFERS = regex(r"\$\{?(\w+)")
 _PAIR = regex(r"(\w+)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S*)")
@@ -39,7 +34,7 @@ class Stage(NamedTuple):
     name: str
     base: str
     place: Place
-    instructions: list[tuple[str, str, Place]]
+    instructions: list[Instruction]
 
 
 def environments(
@@ -94,7 +89,7 @@ def _built(
     image = _run_stage(stage, by_name, context, found, ())
     place = image.place
     text = _text(stage, by_name)
-    options = starts.started(_chain(stage, by_name), context, found)
+    options = starts.started(_chain(stage, by_name)[::-1], context, found)
     unresolved = (
         (ReadProblem(place, f"the base image {image.value} is set by a build argument without a default"),)
         if "$" in image.value
@@ -129,7 +124,7 @@ def _text(stage: Stage, by_name: dict[str, Stage]) -> str:
     return " ".join(words for one in _chain(stage, by_name) for verb, words, _ in one if verb in ("RUN", "ENV", "ARG"))
 
 
-def _chain(stage: Stage, by_name: dict[str, Stage]) -> list[list[tuple[str, str, Place]]]:
+def _chain(stage: Stage, by_name: dict[str, Stage]) -> list[list[Instruction]]:
     """The instructions of a stage, and of each below it."""
     chain, below = [stage], by_name.get(stage.base.lower())
     while below is not None and below not in chain:
@@ -211,20 +206,18 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
         flags = re.match(r"^(?:\s*(?:\\\n)?\s*--(?!\s)\S+\s*(?:\\\n)?)+", words)
         skipped = flags[0] if flags else ""
         at = Place(place.file, place.line + skipped.count("\n"), place.quote)
-        body = _exec_form(words[len(skipped) :])
+        body = exec_form(words[len(skipped) :])
         directory = context.names["WORKDIR"]
         script.read(body, at, context, found)
         context.names["WORKDIR"] = directory
     elif verb in ("COPY", "ADD") and "--from" not in words:
         *sources, to = [w for w in words.split() if not w.startswith("--")] or [""]
         if any(source.endswith(("pip.conf", "uv.toml")) for source in sources):
-            blind.note(place, found)
+            installers.note(place, found)
         for source in sources:
             _copy(bash.filled(source, context.names), to, context)
     elif verb == "COPY" and "--from" in words and _PACKAGES.search(words.split(None, 1)[-1]):
-        blind.note(place, found)  # packages of an image that is no stage here
-    elif verb in ("CMD", "ENTRYPOINT"):
-        blind.started(shell.words(_exec_form(words)), place, context, found)
+        installers.note(place, found)  # packages of an image that is no stage here
     elif verb == "WORKDIR":
         context.names["WORKDIR"] = posixpath.join(context.names["WORKDIR"], bash.filled(words.strip(), context.names))
     elif verb == "ENV":
@@ -271,50 +264,3 @@ def _env(words: str, place: Place, context: shell.Context, found: shell.Script) 
         named = next((m[1] for m in _REFERS.finditer(value) if m[1] in context.arguments), "")
         found.variables.append(Setting(name, filled, place, argument=named))
     venvs.entered(place, context, found)
-
-
-def _exec_form(body: str) -> str:
-    """`["pip", "install", "x"]` as a command line."""
-    if body.lstrip().startswith("["):
-        return " ".join(re.findall(r'"((?:[^"\\]|\\.)*)"', body))
-    return body
-
-
-_OF_SHELL = regex(r"(?:--\S+\s*)*(?:(?:/bin/)?(?:ba)?sh(?: -\w+)*)?")
-
-
-def instructions(path: str, text: str) -> Iterator[tuple[str, str, Place]]:
-    """Verb, words and place of each instruction; the words of RUN keep their line breaks, so that a command keeps its line.
-
-    Docker drops comment lines inside a continued instruction: they become lines that only continue.
-    """
-    lines = text.splitlines()
-    at = 0
-    while at < len(lines):
-        found = _INSTRUCTION.match(lines[at][: shell.MAX_LINE])
-        start, at = at, at + 1
-        if not found:
-            continue
-        parts = [found[2]]
-        while at < len(lines) and parts[-1].rstrip().endswith("\\"):
-            line = lines[at]
-            parts.append("\\" if line.lstrip().startswith("#") or not line.strip() else line)
-            at += 1
-        verb = found[1].upper()
-        heredoc = _HEREDOC.search(parts[0]) if verb == "RUN" and len(parts) == 1 else None
-        if heredoc:
-            command = parts[0][: heredoc.start()].strip()
-            parts = ["" if _OF_SHELL.fullmatch(command) else parts[0]]
-            while at < len(lines) and lines[at].strip() != heredoc[1]:
-                parts.append(lines[at])
-                at += 1
-            if parts[0]:
-                parts.append(heredoc[1])  # what another program reads, or what becomes a file
-            at += 1
-        if verb == "ENV" and "=" in parts[0]:
-            # Each variable of a continued ENV is at its own line.
-            for number, part in enumerate(parts, start + 1):
-                yield verb, part.rstrip().removesuffix("\\").strip(), Place(path, number, quoted(lines[number - 1]))
-            continue
-        words = "\n".join(parts) if verb == "RUN" else " ".join(p.rstrip().removesuffix("\\").strip() for p in parts)
-        yield verb, words, Place(path, start + 1, quoted(lines[start]))

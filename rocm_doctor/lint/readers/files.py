@@ -198,7 +198,7 @@ class Tree:
         if path not in self._texts:
             self._texts[path], why = self._read(path)
             if why and wanted:
-                self.problems.append(ReadProblem(Place(path, 1), why))
+                self.problems.append(ReadProblem(Place(path, 1), why, "contents" if self._texts[path] is None else "hint"))
         return self._texts[path]
 
     def text_if_there(self, path: str | None) -> str | None:

@@ -11,7 +11,6 @@ from packaging.utils import canonicalize_name
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import (
     CHANGED,
-    LIMITS,
     UNKNOWN_LIST,
     Index,
     Place,
@@ -22,7 +21,7 @@ from rocm_doctor.lint.declared import (
     Step,
     Tool,
 )
-from rocm_doctor.lint.readers import blind, cloned, projects, requirements
+from rocm_doctor.lint.readers import cloned, installers, projects, requirements
 from rocm_doctor.lint.readers.files import joined
 from rocm_doctor.lint.readers.shell import ANEW, EDITED, Context, Script, Used
 
@@ -76,7 +75,7 @@ def install(argv: list[str], place: Place, context: Context, found: Script) -> S
     if re.match(r"(?:micromamba|mamba|conda) (?:install|create)\b", text):
         step = _conda(argv[2:], place)
         if any(r.name not in ("torch", "torchvision", "torchaudio") and "torch" in r.name for r in step.requirements):
-            blind.note(place, found)
+            installers.note(place, found)
         return step
     if m := re.match(r"(?:\S*/)?pip[\d.]* config set global\.(index-url|extra-index-url|find-links) (\S+)", text):
         found.variables.append(Setting("PIP_" + m[1].upper().replace("-", "_"), m[2], place))
@@ -145,7 +144,7 @@ def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Scr
     opaque = any(_UNNAMED_WHEEL.search(word) for word in argv)
     nothing = not (asked.needed or asked.constraints or opaque or found.problems) and len(found.used) == before
     if "--no-deps" not in asked.options or "torch" in place.quote.lower():
-        blind.pip(argv, place, context, found, nothing=nothing, configured=_is_configured(tool, found, context))
+        installers.pip(argv, place, context, found, nothing=nothing, configured=_is_configured(tool, found, context))
     by_variable = next((s.value for s in reversed(found.variables) if s.name == "UV_TORCH_BACKEND"), "") if tool == "uv" else ""
     backend = asked.options.get("--torch-backend", by_variable)
     if backend:
@@ -192,7 +191,7 @@ def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Con
     if word in _INDEX_OPTIONS:
         asked.indexes.append(Index(next(rest, ""), _INDEX_OPTIONS[word], place))
     elif word in _FILES:
-        included = _file(next(rest, ""), place, context, found, UNKNOWN_LIST if word in _FILES[:2] else LIMITS)
+        included = _file(next(rest, ""), place, context, found, limits=word not in _FILES[:2])
         (asked.needed if word in _FILES[:2] else asked.constraints).extend(included.requirements)
         asked.constraints.extend(included.constraints)
         asked.indexes.extend(included.indexes)
@@ -238,7 +237,7 @@ def _changed_beside(path: str, context: Context) -> str:
     return next((one for one in lists if path and one.rpartition("/")[0] == folder), "")
 
 
-def _file(name: str, place: Place, context: Context, found: Script, missing: str) -> requirements.RequirementsFile:
+def _file(name: str, place: Place, context: Context, found: Script, *, limits: bool) -> requirements.RequirementsFile:
     """A -r or -c file of a command: beside the script, at the root, or wherever the one file of that name is."""
     base = name.rsplit("/", 1)[-1]
     near = () if context.moved or not context.start else (joined("", name), joined(context.folder, base), base)
@@ -246,7 +245,8 @@ def _file(name: str, place: Place, context: Context, found: Script, missing: str
         if path and context.tree.is_file(path) and context.tree.text(path, wanted=False) is not None:
             found.used.append(Used("pip", path))
             return _as_edited(requirements.read(context.tree, path), path, place, context, found)
-    found.problems.append(ReadProblem(place, f"{name} {missing}"))
+    unknown = "is not in the repository: what it allows is not known" if limits else UNKNOWN_LIST
+    found.problems.append(ReadProblem(place, f"{name} {unknown}", "limits" if limits else "contents"))
     return requirements.RequirementsFile([], [], [], [])
 
 

@@ -46,7 +46,7 @@ def _as_node(value: Any, lines: toml.Lines, line: int = 1) -> Node:
 
 def _policy(root: Node, file: str) -> Policy:
     problems = [
-        ReadProblem(Place(file, n.line), f"unknown key `{k}`: known are {', '.join(_FIELDS)}")
+        ReadProblem(Place(file, n.line), f"unknown key `{k}`: known are {', '.join(_FIELDS)}", "hint")
         for k, n in root.items()
         if k not in _FIELDS
     ]
@@ -70,7 +70,9 @@ def _target(name: str, node: Node, file: str, problems: list[ReadProblem]) -> Ta
         if key not in _TARGET_FIELDS:
             problems.append(
                 ReadProblem(
-                    Place(file, value.line), f"unknown key `{key}` of target {name}: known are {', '.join(_TARGET_FIELDS)}"
+                    Place(file, value.line),
+                    f"unknown key `{key}` of target {name}: known are {', '.join(_TARGET_FIELDS)}",
+                    "hint",
                 )
             )
     values = {key: found.text() for key in _TARGET_FIELDS if (found := node.get(key))}

@@ -15,7 +15,7 @@ from packaging.requirements import Requirement as Parsed
 from packaging.utils import canonicalize_name
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import MADE_LIST, NO_LIST, REFUSED, Index, Place, ReadProblem, Requirement, Role
+from rocm_doctor.lint.declared import Index, Place, ReadProblem, Requirement, Role
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
 
 _OPTION = regex(
@@ -96,9 +96,15 @@ def _include(
     elif path not in found.included:
         found.included.append(path)
         if tree.text(path, wanted=False) is None:
-            tree.problems.append(ReadProblem(place, f"{path} {MADE_LIST if _is_brought(tree, path, place.file) else NO_LIST}"))
+            tree.problems.append(_absent(path, place, brought=_is_brought(tree, path, place.file)))
         else:
             _read(tree, path, found, into, (*chain, path))
+
+
+def _absent(path: str, place: Place, *, brought: bool) -> ReadProblem:
+    if brought:
+        return ReadProblem(place, f"{path} is included here and brought by something else")
+    return ReadProblem(place, f"{path} is included here and cannot be read", "list")
 
 
 def _is_brought(tree: Tree, path: str, by: str) -> bool:
@@ -131,7 +137,9 @@ def one(text: str, place: Place, problems: list[ReadProblem] | None = None) -> l
     """
     text = _unquoted(_TAIL.sub("", " ".join(text[:MAX_LINE].split())))
     if problems is not None and (ignored := _IGNORED.search(text)):
-        problems.append(ReadProblem(place, f"pip ignores the index {ignored[1].rstrip(';')} here: an index is a line of its own"))
+        problems.append(
+            ReadProblem(place, f"pip ignores the index {ignored[1].rstrip(';')} here: an index is a line of its own", "hint")
+        )
         # With the option goes the marker behind it; an empty marker before it is none for pip.
         text = text[: ignored.start()].rstrip("; ")
     if len(text) > MAX_REQUIREMENT:
@@ -170,10 +178,16 @@ def _unquoted(text: str) -> str:
     return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
 
+# What packaging says of a range with a local version: pip takes nothing of such a list.
+_LOCAL_RANGE = "Local version label"
+
+
 def _refused(place: Place, why: str, problems: list[ReadProblem] | None) -> list[Requirement]:
     """No requirement; noted for the first such lines of a file, of which one says enough."""
     if problems is not None and sum(t.place.file == place.file for t in problems[-MAX_TROUBLES:]) < MAX_TROUBLES:
-        problems.append(ReadProblem(place, f"{REFUSED}: {why}"))
+        problems.append(
+            ReadProblem(place, f"no requirement that pip would take: {why}", "range" if _LOCAL_RANGE in why else "refused")
+        )
     return []
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import REPLACED_BLAS, UNKNOWN_LIST, Index, Place, ReadProblem, Setting, Step
+from rocm_doctor.lint.declared import UNKNOWN_LIST, Index, Place, ReadProblem, Setting, Step
 from rocm_doctor.lint.environments.branches import runs, targets
-from rocm_doctor.lint.readers import bash, blind, docker, rewritten, shell, unfollowed, venvs
+from rocm_doctor.lint.readers import bash, docker, installers, rewritten, shell, venvs
 from rocm_doctor.lint.readers.installs import install
 from rocm_doctor.lint.readers.shell import places_of
 
@@ -38,7 +38,7 @@ def speaks(text: str) -> bool:
 
 def read(text: str, place: Place, context: shell.Context, found: shell.Script) -> None:
     """Read the commands of a POSIX shell text, in order, into `found`; `place` is that of its first line."""
-    blind.body(text, place, found)
+    installers.body(text, place, found)
     if not speaks(text):
         return
     if len(text) > MAX_TEXT:
@@ -148,13 +148,15 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
     if not argv:
         return
     argv = ["".join(argv[0].split()), *argv[1:]]  # a program below a folder that a command gives: $(dirname x)/bin/pip
-    if unread := unfollowed.installer(argv, place, context):
+    if unread := installers.unread(argv, place, context):
         found.open_ends.append(unread)
     if system := _SYSTEM_ROCM.search(" ".join(argv)):
         found.steps.append(Step("system", place, indexes=(Index(system[0], "system", place),)))
     found.variables.extend(Setting(m[1], m[2].strip("\"'"), place) for word in argv if (m := _DEFINED.fullmatch(word)))
     if argv[0] in ("mv", "cp", "ln", "rsync") and _TORCH_BLAS.search(argv[-1]):
-        found.problems.append(ReadProblem(place, REPLACED_BLAS))
+        found.problems.append(
+            ReadProblem(place, "the rocBLAS of torch is replaced here: which GPUs the new one serves is not known", "rocblas")
+        )
     elif any(rewritten.EXISTING.search(word) for word in argv[1:]):
         context.names[shell.EDITED] = "torch torchvision torchaudio triton xformers"
     elif argv[0] in ("mv", "cp") and len(argv) > 2:
@@ -194,7 +196,7 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
         if step := install(argv, place, context, found):
             found.steps.append(step)
         elif len(found.used) == before:
-            blind.command(argv, place, context, found)
+            installers.command(argv, place, context, found)
 
 
 # What compiles code for GPUs: a list of them in a script without any of it is for something else, such as what is downloaded.

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shlex
 from collections.abc import Sequence
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import UNKNOWN_LIST, Place, ReadProblem, Setting
-from rocm_doctor.lint.readers import script, shell
+from rocm_doctor.lint.readers import installers, script, shell
+from rocm_doctor.lint.readers.instructions import Instruction, start_command
 
 
-def started(
-    chain: Sequence[Sequence[tuple[str, str, Place]]], context: shell.Context, found: shell.Script
-) -> tuple[Setting, ...]:
-    """Add what a container does when it starts, as what may run: its caller may give another command. `chain`: the instructions of a
-    stage and of those below it. Returns the options that keep what it runs on the CPU.
+def started(chain: Sequence[Sequence[Instruction]], context: shell.Context, found: shell.Script) -> tuple[Setting, ...]:
+    """Add what a container does when it starts, as what may run: its caller may give another command. `chain`: the instructions of the
+    lowest stage, and of each above it. Returns the options that keep what it runs on the CPU.
     """
-    words, place = _command(chain)
+    entry, command, place = start_command(one for instructions in chain for one in instructions)
+    words = " ".join(filter(None, (entry, command)))
     if place is None or not words:
         return ()
+    _note_installers(words, place, context, found)
     text = " ".join(w for one in chain for verb, w, _ in one if verb in ("RUN", "COPY", "ADD"))
     at = shell.new()
     if (name := _script(words)) and not context.tree.is_file(context.path(name) or "/"):
@@ -51,23 +50,13 @@ def _script(words: str) -> str:
     return argv[0] if argv and argv[0].endswith((".sh", ".bash")) and "$" not in argv[0] else ""
 
 
-def _command(chain: Sequence[Sequence[tuple[str, str, Place]]]) -> tuple[str, Place | None]:
-    """The entry point with its arguments, as a command line: the last of each."""
-    last = {
-        verb: (_words(words), place) for one in reversed(chain) for verb, words, place in one if verb in ("CMD", "ENTRYPOINT")
-    }
-    entry, command = last.get("ENTRYPOINT"), last.get("CMD")
-    if entry is None or not entry[0]:
-        return command or ("", None)
-    return " ".join(filter(None, (entry[0], command[0] if command else ""))), entry[1]
-
-
-def _words(text: str) -> str:
-    try:
-        words = json.loads(text)
-    except ValueError:
-        return text
-    return shlex.join(map(str, words)) if isinstance(words, list) else text
+def _note_installers(words: str, place: Place, context: shell.Context, found: shell.Script) -> None:
+    """Note the scripts and programs of the repository in a start command that install packages themselves."""
+    for word in shell.words(words):
+        path = context.path(word) if word.endswith((".sh", ".bash", ".py")) and "$" not in word else None
+        text = context.tree.text_if_there(path)
+        if text is not None and installers.installs(text):
+            found.problems.append(ReadProblem(place, f"{path} installs packages when it starts", "start"))
 
 
 def _on_cpu(one: Setting) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-import json
 import re
 import shlex
 import sys
@@ -14,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.readers.files import Tree, joined
+from rocm_doctor.lint.readers.instructions import instructions, start_command
 from rocm_doctor.lint.readers.projects import own_name
 
 Use = Literal["no", "unknown", "yes"]
@@ -85,25 +85,8 @@ def of(words: Sequence[str], files: Files, seen: set[str] | None = None) -> Use:
 
 def of_start(dockerfile: str, words: Sequence[str], files: Files) -> Use:
     """Whether a container of an image uses a GPU, by the Dockerfile of the image and the words that its caller gives."""
-    entry, command = _started(dockerfile)
-    return of((*entry, *(words or command)), files)
-
-
-_STARTS = regex(r"^[ \t]*(FROM|ENTRYPOINT|CMD)[ \t]+((?:[^\n\\]|\\\n|\\[^\n])*)", re.I | re.M)
-
-
-def _started(dockerfile: str) -> tuple[list[str], list[str]]:
-    """The entry point and the command of the last stage of a Dockerfile."""
-    last: dict[str, list[str]] = {}
-    for verb, text in _STARTS.findall(dockerfile):
-        if verb.upper() == "FROM":
-            last.clear()
-        try:
-            said = json.loads(text.replace("\\\n", " "))
-        except ValueError:
-            said = split(text.replace("\\\n", " "))
-        last[verb.upper()] = [str(word) for word in said] if isinstance(said, list) else split(text)
-    return last.get("ENTRYPOINT", []), last.get("CMD", [])
+    entry, command, _ = start_command(instructions("", dockerfile))
+    return of((*split(entry), *(words or split(command))), files)
 
 
 def of_image(image: str, tree: Tree) -> Use:

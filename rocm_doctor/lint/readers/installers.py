@@ -1,15 +1,17 @@
-"""Commands that may install or change Python packages without a file of the repository saying which.
+"""Commands that may install or change Python packages without a file of the repository saying which: programs, pipes into a shell, package managers.
 
-What follows them is judged as it is read, but that a torch was not installed before is not certain.
+What follows them is judged as it is read, but that a torch was not installed before is not certain. What an installer brings that is not read at all leaves open
+what is there in the end.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Sequence
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import MAY_INSTALL, STARTS, Place, ReadProblem
+from rocm_doctor.lint.declared import Place, ReadProblem
 from rocm_doctor.lint.readers import shell
 
 # A text that runs pip, or rewrites a list.
@@ -23,7 +25,9 @@ _RUNS = regex(r"subprocess|os\.system|os\.popen|os\.exec|pip\._internal|check_ca
 # A program that is downloaded and run, other than the installers of tools that bring no package of Python's.
 _PIPED = regex(r"(?:curl|wget)\b([^\n|;]*)\|\s*(?:sudo\s+)?(?:-E\s+)?(?:/bin/)?(?:ba|z)?sh\b")
 _TOOLS = regex(
-    r"astral\.sh|rustup|nodesource|get\.docker|pyenv|ollama|deno|bun\.sh|nvm|helm|git-lfs|pixi\.sh|micro\.mamba|starship|brew|chezmoi|tailscale"
+    r"astral\.sh|rustup|nodesource|get\.docker|install\.python-poetry|pdm|pyenv|ollama|bun\.sh|deno|nvm|fnm|volta|pixi|micro\.mamba|conda|mambaforge|get-pip"
+    r"|starship|oh-my|tailscale|just\.systems|code-server|hf\.co/cli|huggingface|git-lfs|packagecloud|kitware|llvm|golang|helm|kubectl|pnpm|uv[/-]install|cloudflare"
+    r"|syft|trivy|brew|chezmoi"
 )
 _HANDED = regex(r"python[\d.]*[ \t]*(?:-[ \t]*)?<<-?[ \t]*[\"']?(\w+)[\"']?[^\n]*\n(.*?)\n[ \t]*\1\b", re.S)
 _CONFIGURED = regex(r"\bpip\.conf\b|\bpip\.ini\b|\buv\.toml\b")
@@ -54,7 +58,7 @@ def body(text: str, place: Place, found: shell.Script) -> None:
 
 def note(place: Place, found: shell.Script) -> None:
     """Record that a command may have installed something that is not known."""
-    problem = ReadProblem(place, f"line {place.line} of {place.file} {MAY_INSTALL}")
+    problem = ReadProblem(place, f"line {place.line} of {place.file} may install packages that are not known", "before")
     if problem not in found.problems:
         found.problems.append(problem)
 
@@ -95,7 +99,7 @@ def program(name: str, context: shell.Context) -> bool:
     base = posixpath.basename(name)
     if text is None or re.match(r"install|setup_|bootstrap|launch", base):
         return not _QUIET_SCRIPTS.fullmatch(base)
-    return _installs(text)
+    return installs(text)
 
 
 _FROM = regex(r"(?:-[ifrc]|--(?:extra-)?index-url|--index|--default-index|--find-links|--requirement|--constraint)[ =]+\S+")
@@ -112,7 +116,7 @@ def pip(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
         note(place, found)
 
 
-def _installs(text: str) -> bool:
+def installs(text: str) -> bool:
     """True if a program or script runs an installer, and does not only tell its user to; or if it changes a list with torch."""
     if _LISTS.search(text) and "torch" in text and _WRITES.search(text):
         return True
@@ -121,11 +125,36 @@ def _installs(text: str) -> bool:
     )
 
 
-def started(words: list[str], place: Place, context: shell.Context, found: shell.Script) -> None:
-    """Note what an image starts, if that is a script or program of the repository that installs packages itself."""
-    for word in words:
-        name = posixpath.basename(word)
-        path = context.path(word) if name.endswith((".sh", ".bash", ".py")) and "$" not in word else None
-        text = context.tree.text_if_there(path)
-        if text is not None and _installs(text):
-            found.problems.append(ReadProblem(place, f"{path} {STARTS}"))
+_FETCHED = "FETCHED"
+_ADDRESS = regex(r"https?://[^\s\"')]+")
+_INSTALLER = regex(r"(?:.*/)?(?:[\w-]*install(?:er)?|bootstrap|prepare_env\w*|setup_env\w*|one_click)\.py$")
+_USES_PIP = regex(r"\bpip\b|\buv\b|requirements")
+
+
+def unread(argv: Sequence[str], place: Place, context: shell.Context) -> ReadProblem | None:
+    """An installer that a command runs and whose code is not followed: one from the network, or a program in Python that uses pip."""
+    if name := _fetched(argv, context) or _own(argv, context):
+        return ReadProblem(place, f"{name} installs what is not read")
+    return None
+
+
+def _fetched(argv: Sequence[str], context: shell.Context) -> str:
+    """The address of an installer that a shell runs as it comes from the network; empty for anything else, and for known tools."""
+    name, words = argv[0].rsplit("/", 1)[-1], " ".join(argv[1:])
+    if name in ("curl", "wget"):
+        context.names[_FETCHED] = (_ADDRESS.search(words) or [""])[0]
+    elif name in ("bash", "sh", "zsh"):
+        before = context.names.pop(_FETCHED, "") if not words or re.match(r"-(?:s|$|[a-z]*s?\s*--?(?:\s|$))", words) else ""
+        inside = _ADDRESS.search(words) if re.search(r"\b(?:curl|wget)\b", words) else None
+        address = inside[0] if inside else before
+        return "" if _TOOLS.search(address) else address
+    else:
+        context.names.pop(_FETCHED, None)
+    return ""
+
+
+def _own(argv: Sequence[str], context: shell.Context) -> str:
+    """The installer in Python that a command runs, by its name; empty where its text uses no pip."""
+    name = next((word for word in argv[1:] if word.endswith(".py")), "") if argv[0].startswith("python") else ""
+    text = context.tree.text_if_there(context.path(name)) if _INSTALLER.match(name) else ""
+    return name if text is None or _USES_PIP.search(text) else ""
