@@ -863,3 +863,25 @@ def test_two_stoppers_of_one_kind_in_one_image(tmp_path: Path) -> None:
     )
     places = {p for i, _, p in said(report(tmp_path, {"Dockerfile": text}, python="3.10")) if i == "arch.not-in-build"}
     assert places == {"Dockerfile:1", "Dockerfile:3"}
+
+
+@pytest.mark.parametrize(
+    ("there", "expected"), [(("README.md", "pyproject.toml"), False), (("README.md",), True), (("LICENSE",), True)]
+)
+def test_the_name_of_a_project_inside_is_not_what_each_of_its_files_is_for(
+    tmp_path: Path, there: tuple[str, ...], expected: bool
+) -> None:
+    """A fork that someone made run on ROCm keeps the images and scripts of the project for NVIDIA."""
+    files = {f"parts/tool-rocm/{name}": "x\n" for name in there} | {
+        "parts/tool-rocm/docker/Dockerfile": "FROM nvidia/cuda:12.9.1-runtime-ubuntu24.04\nRUN apt-get install -y tool\n",
+        "parts/tool-rocm/docker/start.sh": "docker run --gpus all nvidia/cuda:12.9.1-base nvidia-smi\n",
+        "parts/tool-rocm/train/Dockerfile": "FROM python:3.12\nRUN pip install torch==2.9.1\n",
+    }
+    kinds = {
+        e.place.file.rpartition("/")[2]: e.purpose.kind
+        for e in repository(tmp_path, files).environments
+        if "docker/" in e.place.file
+    }
+    assert (set(kinds.values()) == {"amd"}) is expected
+    assert expected or set(kinds.values()) == {"nvidia"}
+    assert {e.purpose.kind for e in repository(tmp_path, files).environments if "train/" in e.place.file} == {"amd"}

@@ -49,3 +49,13 @@ def test_hip_on_windows_does_not_read_it() -> None:
 
 def test_an_empty_value_is_no_override() -> None:
     assert not [id_ for id_ in judged("gfx906", "  ") if id_.startswith("arch.override")]
+
+
+@pytest.mark.parametrize("gfx", ["gfx1100", "gfx1102"])
+def test_an_override_to_a_compatible_isa_that_the_build_lacks_stops_every_kernel(gfx: str) -> None:
+    """The loader takes code of the named target alone: that the chip could run it is no help where there is none."""
+    only_1100 = {"code.torch": ("gfx1030", "gfx1100"), "code.rocblas": ("gfx1100",)}
+    found = judged(gfx, "11.0.3", **only_1100)
+    assert found["arch.override-wrong"].severity == "error"
+    assert not {"arch.override-pointless", "arch.override-in-use"} & found.keys()
+    assert "arch.override-wrong" not in judged(gfx, "11.0.3", **{"code.torch": ("gfx1100", "gfx1103")})

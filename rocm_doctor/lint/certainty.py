@@ -25,6 +25,8 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
     """
     if one.id == "arch.override-wrong" and one.severity != "note":
         one = msgspec.structs.replace(one, advice=_elsewhere(one, target, repository) + one.advice)
+    if one.id == "arch.override-needed" and any(s.name == OVERRIDE and f"={s.value} " in one.title for s in repository.assigned):
+        return msgspec.structs.replace(one, severity="note")  # the repository has its user set what is asked for
     if one.severity != "error":
         return one
     if not is_certain(one, environment, target):

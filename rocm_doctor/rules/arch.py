@@ -35,7 +35,7 @@ def _missing_code(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subjec
     sure = _no_surer(sure, gpu)
     evidence = (*gpu.get("gfx").readings[:1], *readings(snapshot, "torch.version"), *targets.readings[:1])
     chip = matrix.gfx.get(gfx)
-    sibling = _sibling(chip, targets, matrix)
+    sibling = sibling_override(chip, targets, matrix)
     if sibling:
         return finding(
             matrix,
@@ -51,7 +51,7 @@ def _missing_code(snapshot: Snapshot, matrix: Matrix, gpu: Gpu, gfx: str, subjec
     return _not_in_build(snapshot, matrix, gfx, subject, evidence, sure)
 
 
-def _sibling(chip: Target | None, targets: Fact, matrix: Matrix) -> Override | None:
+def sibling_override(chip: Target | None, targets: Fact, matrix: Matrix) -> Override | None:
     """An override to a compatible ISA that is in the build and that users run this chip with; None if there is none."""
     if chip is None:
         return None

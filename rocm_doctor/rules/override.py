@@ -83,6 +83,8 @@ def _sibling(
     targets, sure = compiled(snapshot, matrix)
     sources = known.sources if known else (_READER,)
     native = holds_code(targets, gfx)
+    if targets and holds_code(targets, target) is False:
+        return _absent(matrix, fact, (*evidence, *targets.readings[:1]), subject, gfx, target, sure)
     if native:
         return finding(
             matrix,
@@ -109,6 +111,24 @@ def _sibling(
         evidence=evidence,
         subject=subject,
         sources=sources,
+    )
+
+
+def _absent(
+    matrix: Matrix, fact: Fact, evidence: tuple[Reading, ...], subject: Subject, gfx: str, target: str, sure: Confidence
+) -> Finding:
+    """The finding for a target that the build has no code for: the loader takes no other."""
+    return finding(
+        matrix,
+        "arch.override-wrong",
+        title=f"{NAME}={fact.value} makes {gfx} load {target} code, which this torch lacks",
+        cause=f"With the override the loader takes {target} code alone, and this torch has none: every kernel ends in `invalid device function`.",
+        confidence=sure,
+        severity="warning" if sure == "low" else "error",
+        evidence=evidence,
+        subject=subject,
+        commands=_UNSET,
+        sources=(_READER,),
     )
 
 

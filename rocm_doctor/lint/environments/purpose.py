@@ -99,14 +99,18 @@ def is_hosted(environment: Environment) -> bool:
     return environment.sort == "job" and any(_HOSTED.match(r.lower()) and named(r)[0] != "amd" for r in runners)
 
 
-def purpose_of(environment: Environment, vendored: frozenset[str] = frozenset()) -> Purpose:
-    """Whom an environment is for. Where it lies comes first, then its name, then what it is made of."""
+def purpose_of(
+    environment: Environment, vendored: frozenset[str] = frozenset(), projects: frozenset[str] = frozenset()
+) -> Purpose:
+    """Whom an environment is for. Where it lies comes first, then its name, then what it is made of. The name of a folder that is a
+    project of its own comes last: not all that a project called by AMD holds is for AMD.
+    """
     file = environment.place.file
     folders = file.lower().split("/")[:-1]
     if aside := lies_in(file, vendored):
         return aside
-    name = _named(environment, folders)
-    if name is not None:
+    name, project = _named(environment, folders, projects)
+    if name is not None and not project:
         return name
     side = next((f for f in folders if f in _TESTS), "")
     if side and environment.sort != "job":
@@ -119,6 +123,8 @@ def purpose_of(environment: Environment, vendored: frozenset[str] = frozenset())
         return made if made and made.kind != "cpu" else _job(environment, made)
     if made is not None and (made.kind == "amd" or environment.sort != "configuration"):
         return made
+    if name is not None:
+        return name
     example = example_of(environment)
     if example and environment.sort != "configuration":
         return Purpose("example", f"folder {example}", Place(file, 1))
@@ -157,17 +163,20 @@ def _where(file: str, folders: list[str], vendored: frozenset[str]) -> Iterator[
     yield file.startswith(".github/") and not file.endswith((".yml", ".yaml")), "ci", "folder .github"
 
 
-def _named(environment: Environment, folders: list[str]) -> Purpose | None:
-    """What its own name says: the job, service, stage or extra before the file, the file before its folders."""
+def _named(environment: Environment, folders: list[str], projects: frozenset[str]) -> tuple[Purpose | None, bool]:
+    """What its own name says: the job, service, stage or extra before the file, the file before its folders; and whether only the
+    folder of a project says it.
+    """
     file = environment.place.file
     stem = file.rsplit("/", 1)[-1]
     # Runner labels and matrix values are not names; they are read with the jobs.
     own = environment.labels if environment.sort != "job" else environment.labels[:1]
-    for name in (*own, stem, *reversed(folders)):
+    for depth, name in enumerate((*own, stem, *reversed(folders)), -len(own) - 1):
         kind, word = named(name)
         if kind != "neutral":
-            return Purpose(kind, f"{word} in {name}", environment.place)
-    return None
+            folder = file.rsplit("/", depth + 1)[0] if depth >= 0 else ""
+            return Purpose(kind, f"{word} in {name}", environment.place), folder in projects
+    return None, False
 
 
 def _made_of(environment: Environment) -> Purpose | None:
@@ -240,9 +249,9 @@ def made_for_amd(environment: Environment) -> Purpose | None:
     return made if made and made.kind == "amd" else None
 
 
-def with_purpose(environment: Environment, vendored: frozenset[str]) -> Environment:
+def with_purpose(environment: Environment, vendored: frozenset[str], projects: frozenset[str] = frozenset()) -> Environment:
     """The environment with its purpose; one that its reader knows already keeps it."""
     if environment.purpose.kind != "neutral":
         aside = lies_in(environment.place.file, vendored)
         return msgspec.structs.replace(environment, purpose=aside) if aside and environment.sort != "text" else environment
-    return msgspec.structs.replace(environment, purpose=purpose_of(environment, vendored))
+    return msgspec.structs.replace(environment, purpose=purpose_of(environment, vendored, projects))

@@ -15,6 +15,7 @@ import msgspec
 
 from rocm_doctor.lint.declared import Environment, Repository
 from rocm_doctor.lint.environments.purpose import JUDGED, with_purpose
+from rocm_doctor.lint.environments.words import named
 from rocm_doctor.lint.readers import docker, entered, image_python, installed, otherwise, policy, projects, standalone, unread
 from rocm_doctor.lint.readers.files import Tree
 from rocm_doctor.lint.readers.shell import Build, Made
@@ -29,17 +30,17 @@ def read(root: Path, alone: str = "") -> Repository:
     tree.exclude = rules.exclude
     listed = list(tree.listed())
     listed += [("dockerfile", path) for path in docker.named_files(tree, listed)]
-    vendored = _submodules(tree)
+    vendored, apart = _submodules(tree), _projects(tree, listed)
     found: list[Environment] = []
     used: set[str] = set()
     for made, files in _in_context(tree, listed):
-        one = with_purpose(installed.with_projects(tree, made, files), vendored)
+        one = with_purpose(installed.with_projects(tree, made, files), vendored, apart)
         found.append(one)
         if one.purpose.kind in JUDGED and one.sort != "text" and one.os != "windows":
             used |= {file.path for file in files}
     found = image_python.of_scripts(found)
     more = [
-        with_purpose(one, vendored)
+        with_purpose(one, vendored, apart)
         for one in standalone.environments(tree, listed, used - {alone}, alone, standalone.installer(found))
     ]
     more = entered.with_image(tree, listed, more, found)
@@ -165,6 +166,19 @@ def _submodules(tree: Tree) -> frozenset[str]:
     """The folders of git submodules."""
     text = tree.text(".gitmodules", wanted=False) or ""
     return frozenset(re.findall(r"^[ \t]*path[ \t]*=[ \t]*(\S+)", text, re.M))
+
+
+_BUILT_BY = frozenset(
+    ("pyproject.toml", "setup.py", "cmakelists.txt", "cargo.toml", "package.json", "license", "license.txt", "license.md")
+)
+
+
+def _projects(tree: Tree, listed: Iterable[tuple[str, str]]) -> frozenset[str]:
+    """The folders called by some hardware that are projects of their own: they have a README, and what builds them or their licence."""
+    parts = [path.split("/")[:-1] for _, path in listed]
+    folders = {"/".join(one[: n + 1]) for one in parts for n, name in enumerate(one) if named(name)[0] != "neutral"}
+    inside = {folder: {name.rpartition("/")[2].lower() for name in tree.matching(f"{folder}/*")} for folder in folders}
+    return frozenset(f for f, names in inside.items() if names & _BUILT_BY and any(n.startswith("readme") for n in names))
 
 
 def _says_something(environment: Environment) -> bool:

@@ -11,7 +11,7 @@ from rocm_doctor import versions
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.advice import for_torch
-from rocm_doctor.lint.declared import Environment, Place, Setting, Step, Target
+from rocm_doctor.lint.declared import OVERRIDE, Environment, Place, Setting, Step, Target
 from rocm_doctor.lint.environments.purpose import is_hosted
 from rocm_doctor.lint.environments.words import holds
 from rocm_doctor.lint.rules.addresses import holds_nothing
@@ -20,7 +20,9 @@ from rocm_doctor.lint.rules.indexes import known_index
 from rocm_doctor.lint.rules.libraries import Library, built_by, refuses
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Finding, Severity
+from rocm_doctor.matrix.types import Override
+from rocm_doctor.model import Fact, Finding, Severity
+from rocm_doctor.rules.arch import sibling_override
 from rocm_doctor.rules.build import build_of
 
 _VARIABLE = regex(r"(?:^|_)(?:GFX\w*|(?:ROCM_|GPU_|HIP_)?ARCHS?|(?:AMD)?GPU_TARGETS?|TARGETS|ARCHITECTURES)$", re.I)
@@ -63,12 +65,12 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
         for index in step.indexes:
             if holds_nothing(index):
                 continue
-            if not known and index.url not in seen and (old := _too_old(index.url, target, matrix)):
+            if not known and index.url not in seen and (old := _too_old(index.url, environment, target, matrix)):
                 seen.add(index.url)
                 torch = for_torch(environment, target, matrix, state[0], state[2]) if state else ""
-                yield _left_out(
-                    environment, target, matrix, index.place, old, f"Take the index of a newer ROCm. {torch}".rstrip()
-                )
+                advice = f"Take the index of a newer ROCm. {torch}".rstrip()
+                one = _left_out(environment, target, matrix, index.place, f"the index {index.url}", advice)
+                yield _by_override(one, other) if (other := _sibling(old, target, matrix)) else one
             named = _IN_INDEX.search(index.url)
             if named and index.url not in seen and not _of_family(named[1], target.gpu):
                 seen.add(index.url)
@@ -141,10 +143,15 @@ def _choice(one: Finding, target: Target) -> Finding:
 
 
 def leaving_out(environment: Environment, target: Target) -> Iterator[Setting]:
-    """The variables of builds whose targets do not cover the target's GPU."""
+    """The variables of builds whose targets cover neither the target's GPU nor the one that its override names."""
     for s in lists(environment) if target.gpu else ():
-        if covers(targets_of(s), target.gpu) is False:
+        if covers(targets_of(s), target.gpu) is False and covers(targets_of(s), target.gpu, override_of(environment)) is not True:
             yield s
+
+
+def override_of(environment: Environment) -> str | None:
+    """The override that an environment sets; None for none."""
+    return next((s.value for s in reversed(environment.variables) if s.name == OVERRIDE and s.value), None)
 
 
 def lists(environment: Environment) -> Iterator[Setting]:
@@ -162,16 +169,27 @@ def targets_of(s: Setting) -> tuple[str, ...]:
 _OF_PYTORCH = regex(r"download\.pytorch\.org/whl/(?:nightly/|test/)?rocm(\d+\.\d+(?:\.\d+)?)")
 
 
-def _too_old(url: str, target: Target, matrix: Matrix) -> str:
-    """An index of PyTorch for a ROCm release that no known build of, nor of any release before it, has code for the GPU."""
+def _too_old(url: str, environment: Environment, target: Target, matrix: Matrix) -> tuple[str, ...]:
+    """The GPUs of an index of PyTorch for a ROCm release, if no known build of it, nor of any release before it, has code for the GPU
+    or for the one that the environment makes of it.
+    """
     named = _OF_PYTORCH.search(url)
-    if named is None:
-        return ""
-    if not known_index(matrix, named[1]):
-        return ""  # that there is no such index is said
+    if named is None or not known_index(matrix, named[1]):
+        return ()  # that there is no such index is said
     built = sorted((b for b in matrix.torch if b.gfx and versions.parse(b.rocm)), key=lambda b: versions.sort_key(b.rocm))
     upto = [b for b in built if versions.sort_key(b.rocm) <= versions.sort_key(named[1] + ".99")] or built[:1]
-    return f"the index {url} (ROCm {named[1]})" if upto and not any(target.gpu in b.gfx for b in upto) else ""
+    served = tuple(dict.fromkeys(gfx for b in upto for gfx in b.gfx))
+    return () if target.gpu in served or covers(served, target.gpu, override_of(environment)) else served
+
+
+def _sibling(served: tuple[str, ...], target: Target, matrix: Matrix) -> Override | None:
+    return sibling_override(matrix.gfx.get(target.gpu), Fact(served), matrix)
+
+
+def _by_override(one: Finding, other: Override) -> Finding:
+    """A build that leaves the GPU out and holds code that it runs with an override, which whoever starts the program may set."""
+    advice = f"Set {OVERRIDE}={other.value} where the program is started, or take the index of a newer ROCm."
+    return msgspec.structs.replace(one, severity="warning", advice=advice, sources=other.sources)
 
 
 def indexed_for(url: str, gpu: str) -> bool:

@@ -1,0 +1,49 @@
+"""HSA_OVERRIDE_GFX_VERSION in a repository: what it makes of a build, and what the build holds for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_text import report, said, serious
+
+ROCM = "https://download.pytorch.org/whl/rocm"
+NEEDED = {"Dockerfile.rocm": f"FROM ubuntu:22.04\nRUN pip install torch==2.9.1 --index-url {ROCM}6.4\n"}
+COMPILED = "FROM rocm/dev-ubuntu-22.04:6.1.2\n{env}RUN cmake -B build -DAMDGPU_TARGETS=gfx1030 && make\n"
+OVERRIDE = "ENV HSA_OVERRIDE_GFX_VERSION=10.3.0\n"
+
+
+@pytest.mark.parametrize(("env", "gpu", "expected"), [
+    ("", "gfx1032", {"arch.not-in-build"}), (OVERRIDE, "gfx1032", set()), (OVERRIDE, "gfx1030", set()),
+    (OVERRIDE, "gfx1100", {"arch.override-wrong", "arch.not-in-build"}),
+])  # fmt: skip
+def test_a_build_for_the_gpu_that_the_override_names_serves_it(tmp_path: Path, env: str, gpu: str, expected: set[str]) -> None:
+    found = report(tmp_path, {"Dockerfile": COMPILED.format(env=env)}, gpu=gpu)
+    assert {f.id for f in serious(found)} == expected
+
+
+@pytest.mark.parametrize(("value", "expected"), [("11.0.0", []), ("11.0.3", [("arch.override-wrong", "error")])])
+def test_an_override_names_a_gpu_that_the_torch_has_code_for(tmp_path: Path, value: str, expected: list[tuple[str, str]]) -> None:
+    image = f"FROM python:3.12-slim\nRUN pip install torch --index-url {ROCM}6.2\nENV HSA_OVERRIDE_GFX_VERSION={value}\n"
+    found = report(tmp_path, {"Dockerfile": image}, gpu="gfx1100")
+    assert [(f.id, f.severity) for f in serious(found)] == expected
+
+
+@pytest.mark.parametrize(("gpu", "expected"), [("gfx1032", "warning"), ("gfx1201", "error")])
+def test_an_old_index_with_code_that_the_gpu_runs_by_an_override_is_no_error(tmp_path: Path, gpu: str, expected: str) -> None:
+    image = f"FROM ubuntu:22.04\nRUN pip install --pre torch --index-url {ROCM.replace('whl', 'whl/nightly')}5.6\n"
+    found = report(tmp_path, {"Dockerfile": image}, gpu=gpu)
+    assert [(i, s) for i, s, _ in said(found)] == [("arch.not-in-build", expected)]
+    assert ("HSA_OVERRIDE_GFX_VERSION=10.3.0" in serious(found)[0].advice) is (gpu == "gfx1032")
+    assert serious(report(tmp_path / "b", {"Dockerfile": image + OVERRIDE}, gpu="gfx1032")) == []
+
+
+def test_an_override_that_the_repository_has_its_user_set_is_not_asked_for(tmp_path: Path) -> None:
+    assert [f.id for f in serious(report(tmp_path, NEEDED, gpu="gfx1032"))] == ["arch.override-needed"]
+    compose = (
+        "services:\n  app:\n    image: app:rocm\n    devices: [/dev/kfd, /dev/dri]\n"
+        "    environment:\n      HSA_OVERRIDE_GFX_VERSION: {value}\n"
+    )
+    for value, asked in (("10.3.0", False), ("11.0.0", True)):
+        found = serious(report(tmp_path / value, NEEDED | {"docker-compose.yml": compose.format(value=value)}, gpu="gfx1032"))
+        assert ("arch.override-needed" in {f.id for f in found}) is asked
