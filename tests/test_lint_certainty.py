@@ -214,3 +214,25 @@ def test_data_is_not_read_as_a_training_configuration(tmp_path: Path) -> None:
     text = "base_model: x\nload_in_4bit: true\n"
     assert said(report(tmp_path, {"a.yml": text}, gpu="gfx906")) != []
     assert said(report(tmp_path, {"a.yml": text + "x: 1\n" * 60_000}, gpu="gfx906")) == []
+
+
+@pytest.mark.parametrize(("more", "gpu", "severity"), [
+    ({"run.sh": "export HSA_OVERRIDE_GFX_VERSION=11.0.0\npython train.py\n"}, "gfx1101", "warning"),
+    ({"run.sh": "export HSA_OVERRIDE_GFX_VERSION=10.3.0\npython train.py\n"}, "gfx1101", "error"),
+    ({"run.sh": "export HSA_OVERRIDE_GFX_VERSION=9.4.2\npython train.py\n"}, "gfx1101", "error"), ({}, "gfx1101", "error"),
+])  # fmt: skip
+def test_code_of_a_sibling_that_the_repository_runs(tmp_path: Path, more: dict[str, str], gpu: str, severity: str) -> None:
+    files = {"install_rocm.sh": "pip install torch --index-url https://download.pytorch.org/whl/rocm6.2\n"}
+    found = [f for f in serious(report(tmp_path, files | more, gpu=gpu)) if f.id == "arch.not-in-build"]
+    assert [f.severity for f in found] == [severity]
+    assert ("as on line 1 of run.sh" in found[0].advice) is (severity == "warning")
+
+
+@pytest.mark.parametrize(("targets", "gpu", "severity"), [
+    ("gfx942", "gfx1100", "warning"), ("gfx90a;gfx942", "gfx1100", "warning"), ("gfx942;gfx1100", "gfx1100", "error"),
+    ("gfx1030", "gfx1100", "error"), ("gfx942", "gfx942", ""),
+])  # fmt: skip
+def test_an_override_of_an_image_that_is_built_for_that_gpu(tmp_path: Path, targets: str, gpu: str, severity: str) -> None:
+    text = f"FROM {IMAGE}\nENV HSA_OVERRIDE_GFX_VERSION=9.4.2\nENV PYTORCH_ROCM_ARCH={targets}\n"
+    found = serious(report(tmp_path, {"Dockerfile": text}, gpu=gpu))
+    assert [f.severity for f in found if f.id == "arch.override-wrong"] == [severity] * bool(severity)

@@ -215,3 +215,15 @@ def test_a_script_that_an_image_runs_has_its_python(tmp_path: Path, image: str, 
         if "the wheel of jaxlib" in f.title and "rocm-setup.sh" in f.evidence[0].artifact
     ]
     assert sorted(set(ids)) == found
+
+
+# What the newest torchvision of the package index requires says nothing of the one on PyTorch's index for an older ROCm.
+@pytest.mark.parametrize("names", ["torchvision", "torchaudio torchvision", "torchaudio"])
+@pytest.mark.parametrize("before", ["", IMAGE])
+def test_companions_of_an_index_that_is_asked_alone(tmp_path: Path, names: str, before: str) -> None:
+    base = f"FROM {before or 'python:3.12-slim'}\n"
+    alone = report(tmp_path / "a", {"Dockerfile.rocm": f"{base}RUN pip install --force-reinstall --index-url {ROCM} {names}\n"})
+    assert said(alone) == []
+    assert alone.snapshot.facts["torch.version"].value == "2.9.1+rocm6.3"
+    more = f"RUN pip install {names} --extra-index-url {ROCM}\n"
+    assert bool(said(report(tmp_path / "b", {"Dockerfile.rocm": base + more}))) is (not before and "torchvision" in names)

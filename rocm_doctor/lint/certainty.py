@@ -11,15 +11,21 @@ import re
 
 import msgspec
 
+from rocm_doctor.binaries.targets import covers, overridden
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import OVERRIDE, Environment, ReadProblem, Repository, Setting, Target
 from rocm_doctor.lint.environments.words import cards, holds
+from rocm_doctor.lint.rules.built_for import lists, targets_of
+from rocm_doctor.lint.rules.torch_state import last_state
+from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Reading
+from rocm_doctor.rules.build import build_of
+from rocm_doctor.rules.override import same_isa
 
 NOT_ROCM = "version.torch-not-rocm"
 
 
-def capped(one: Finding, environment: Environment, target: Target, repository: Repository) -> Finding:
+def capped(one: Finding, environment: Environment, target: Target, repository: Repository, matrix: Matrix) -> Finding:
     """The finding; a warning where the environment, what leads to it, or another place of the repository leaves a doubt. One on an
     override names each further line that sets it: the advice is to take out all of them.
     """
@@ -31,13 +37,28 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
         return one
     if not is_certain(one, environment, target):
         return msgspec.structs.replace(one, severity="warning")
-    other = None if target.place is not None else given_otherwise(one, environment, target, repository)
-    if other is None:
+    if target.place is not None:
         return one
-    known = (other.place.file, f"line {other.place.line}") in {(r.artifact, r.place) for r in one.evidence}
-    said = "" if known else f"The repository gives {other.name} another value on {_line(other)}. "
-    evidence = one.evidence if known else (*one.evidence, other.place.reading())
-    return msgspec.structs.replace(one, severity="warning", evidence=evidence, advice=said + one.advice)
+    if helping := _run_with(one, environment, target, repository, matrix):
+        return _doubted(one, helping, f"With {OVERRIDE}={helping.value}, as on {_line(helping)}, the GPU runs this torch. ")
+    other = given_otherwise(one, environment, target, repository)
+    return _doubted(one, other, f"The repository gives {other.name} another value on {_line(other)}. ") if other else one
+
+
+def _doubted(one: Finding, by: Setting, said: str) -> Finding:
+    """The finding as a warning that names the place of the repository that leaves the doubt."""
+    known = (by.place.file, f"line {by.place.line}") in {(r.artifact, r.place) for r in one.evidence}
+    evidence = one.evidence if known else (*one.evidence, by.place.reading())
+    return msgspec.structs.replace(one, severity="warning", evidence=evidence, advice=("" if known else said) + one.advice)
+
+
+def _run_with(one: Finding, environment: Environment, target: Target, repository: Repository, matrix: Matrix) -> Setting | None:
+    """The override that the repository runs its programs with, where the torch that lacks code for the GPU has the code that it names."""
+    state = last_state(environment, matrix, target) if one.id in ("arch.not-in-build", "arch.dropped-by-rocm") else None
+    build = build_of(matrix, state[2].local) if state else None
+    chip = matrix.gfx.get(target.gpu)
+    overrides = (s for s in repository.assigned if s.name == OVERRIDE and build and covers(build.gfx, target.gpu, s.value))
+    return next((s for s in overrides if same_isa(chip, matrix.gfx.get(overridden(s.value) or ""))), None)
 
 
 _PROSE = regex(r"\.(?:md|rst|txt|adoc|html|py|ipynb|json)$", re.I)
@@ -75,7 +96,16 @@ def is_certain(one: Finding, environment: Environment, target: Target) -> bool:
         return False  # which torch such wheels require is not in the catalog
     if target.place is None and _CLUSTER.search(environment.place.file.lower()):
         return False  # written for one machine
+    if one.id == "arch.override-wrong" and _is_for_another(environment, target):
+        return False
     return is_settled(one, environment) and not index_by_caller(one, environment)
+
+
+def _is_for_another(environment: Environment, target: Target) -> bool:
+    """True if an environment builds for other GPUs alone, and its override names one of them: it is for those."""
+    built = [targets_of(s) for s in lists(environment)]
+    named = [overridden(s.value) for s in environment.variables if s.name == OVERRIDE]
+    return any(gpu and covers(one, gpu) and covers(one, target.gpu) is False for one in built for gpu in named)
 
 
 # What stops the target; any other diagnosis is of something that goes wrong now and then, or goes on in another way.

@@ -91,7 +91,9 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
             weight = _as(one, "note") if by_two_steps and one.target.place is None else one
             if found.id == "version.python-unsupported" and _has_another_python(environment, one.target, repository):
                 weight = _as(one, "warning" if weight.finding.severity == "error" else weight.finding.severity)
-            kept.append(msgspec.structs.replace(weight, finding=capped(weight.finding, environment, one.target, repository)))
+            kept.append(
+                msgspec.structs.replace(weight, finding=capped(weight.finding, environment, one.target, repository, matrix))
+            )
     return kept + _one_for_each_target(general, bool(amd), repository, matrix)
 
 

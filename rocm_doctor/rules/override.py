@@ -54,12 +54,12 @@ def _of_gpu(snapshot: Snapshot, matrix: Matrix, fact: Fact, target: str, gpu: Gp
     if target == gfx.value:
         sources = known.sources if known else (_READER,)
         return _pointless(matrix, fact, evidence, subject, f"it names {gfx.value}, the chip's own target", sources)
-    if not _same_isa(chip, matrix.gfx.get(target)) or (known is None and _is_newer(matrix.gfx.get(target), chip)):
+    if not same_isa(chip, matrix.gfx.get(target)) or (known is None and _is_newer(matrix.gfx.get(target), chip)):
         return _wrong(matrix, fact, evidence, subject, gfx.value, target, known)
     return _sibling(snapshot, matrix, fact, evidence, subject, gfx.value, target, known)
 
 
-def _same_isa(one: Target | None, other: Target | None) -> bool:
+def same_isa(one: Target | None, other: Target | None) -> bool:
     """True for two targets of one generic ISA, which run each other's code in practice."""
     return bool(one and other and one.generic and one.generic == other.generic)
 

@@ -43,7 +43,7 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
         if ((library := built_by(s, matrix)) is None or _is_built(s, library, environment, target))
         and not refuses(environment, s, target, matrix)
     ]
-    # Where another of its builds has code for the GPU, what leaves it out is a part that may do without.
+    # Where another of its builds has code for the GPU, what leaves it out is a part that may do without, by its maker's choice.
     part = any(covers(targets_of(s), target.gpu) for s in lists(environment))
     # A job builds for the GPU of its own runner or for a release, a default is one until the caller gives another.
     given = {(s.name, s.value) for s in environment.variables if s.default}
@@ -53,7 +53,8 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
         one = _left_out(environment, target, matrix, s.place, f"{s.name}={s.value}", remedies or _remedy(s, target))
         # A name in lower case is of the script itself; what a script of a hosted job builds for is a part of a release; and beside ready
         # wheels a list has no effect.
-        note = s.name.islower() or (is_hosted(environment) and s.place.file != environment.place.file) or not compiled
+        spared = part and target.place is None
+        note = spared or s.name.islower() or (is_hosted(environment) and s.place.file != environment.place.file) or not compiled
         aside = note or bool(s.argument) or part or environment.sort == "job" or (s.name, s.value) in given
         weight: Severity = "note" if note else "warning"
         yield msgspec.structs.replace(one, severity=weight) if aside else _choice(one, target)

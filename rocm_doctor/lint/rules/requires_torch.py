@@ -6,8 +6,11 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from rocm_doctor import versions
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Requirement
+from rocm_doctor.lint.declared import Requirement, Step, Target
+from rocm_doctor.lint.rules.addresses import Source, of_pytorch
+from rocm_doctor.lint.rules.indexes import admits, builds_on, pinned, sources
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Grade
 
@@ -30,6 +33,8 @@ class _Entry(msgspec.Struct, frozen=True):
 
 
 NO_TORCH = "none"
+LATER = "9999"
+"""A release that is yet to come: a range that admits it takes the newest one."""
 
 
 class Requiring(NamedTuple):
@@ -69,3 +74,28 @@ def as_release(r: Requirement, known: Requiring) -> Requirement:
     address = _ADDRESS.match(r.url)
     package = known.repository.get(address[1].lower(), "") if address else ""
     return msgspec.structs.replace(r, name=package, url="") if package else r
+
+
+_COMPANIONS = ("torchvision", "torchaudio")
+
+
+def torch_of(r: Requirement, step: Step, matrix: Matrix, target: Target) -> str:
+    """The torch that a pinned companion belongs to, or that the newest release of another package requires; empty when not known."""
+    known = requires_torch(matrix)
+    if not r.spec or (r.name in known.python and not pinned(r.spec) and admits(r.spec, LATER)):
+        asked, first = sources(step, r.name, target)
+        public = any(source.public for source in (asked[:1] if first else asked))
+        return known.newest.get(r.name, "") if public else _on_index(r, asked[0], matrix, target)
+    version = pinned(r.spec)
+    if not version or r.name not in _COMPANIONS:
+        return ""
+    return next((f"=={b.torch}" for b in matrix.torch if getattr(b, r.name).split("+")[0] == version and b.primary), "")
+
+
+def _on_index(r: Requirement, source: Source, matrix: Matrix, target: Target) -> str:
+    """The torch that the newest torchvision or torchaudio of PyTorch's ROCm index requires; what other indexes have is not known."""
+    built = builds_on(matrix, source.rocm, "", target) if source.build == "rocm" and of_pytorch(source.origin) else []
+    if not built or r.name not in _COMPANIONS:
+        return ""
+    newest = max((getattr(b, r.name) for b in matrix.torch if b.family == built[0].family), key=versions.sort_key)
+    return requires_torch(matrix).newest.get(r.name, "") if getattr(built[0], r.name) == newest else f"=={built[0].torch}"

@@ -22,7 +22,7 @@ from rocm_doctor.lint.rules.indexes import (
     sources,
     wanted,
 )
-from rocm_doctor.lint.rules.requires_torch import NO_TORCH, Requiring, as_release, requires_torch
+from rocm_doctor.lint.rules.requires_torch import LATER, NO_TORCH, Requiring, as_release, requires_torch, torch_of
 from rocm_doctor.matrix import Matrix
 
 _IMAGE = regex(r"(?:^|/)(?P<repo>[\w.-]+/[\w.-]+)(?::(?P<tag>[\w.-]+))?(?:@\S+)?$")
@@ -217,11 +217,12 @@ def _pulled(step: Step, now: Torch | None, matrix: Matrix, target: Target, there
     needed = [as_release(r, known) for r in asked]
     if now is None:
         bring = (r for r in needed if r.name in known.range or r.name in known.exact or "torch" in r.extras)
-        puller = next((r for r in bring if _torch_of(r, matrix) != NO_TORCH), None)
-        return _brought(step, puller, _torch_of(puller, matrix), matrix, target) if puller else None
+        puller, spec = next(((r, spec) for r in bring if (spec := torch_of(r, step, matrix, target)) != NO_TORCH), (None, ""))
+        return _brought(step, puller, spec, matrix, target) if puller else None
     for r in needed:
-        if _takes_newest(r.name, known, python) and (step.upgrade or r.name not in there) and _replaces(r, now, matrix):
-            return _brought(step, r, _torch_of(r, matrix), matrix, target)
+        spec = torch_of(r, step, matrix, target)
+        if _takes_newest(r.name, known, python) and (step.upgrade or r.name not in there) and _replaces(r, now, spec):
+            return _brought(step, r, spec, matrix, target)
         through = known.through.get(r.name, "")
         if through not in {"", *there, *(other.name for other in needed)} and _brings_newest(
             step, r, through, known, python, target
@@ -240,7 +241,7 @@ def _brings_newest(step: Step, r: Requirement, through: str, known: Requiring, p
     allowed = known.python.get(r.name, "")
     return (
         not r.url
-        and (not r.spec or (not pinned(r.spec) and admits(r.spec, _LATER)))
+        and (not r.spec or (not pinned(r.spec) and admits(r.spec, LATER)))
         and (not allowed or bool(python and admits(allowed, python)))
         and any(source.public for source in (asked[:1] if first else asked))
     )
@@ -252,31 +253,15 @@ def _takes_newest(name: str, known: Requiring, python: str) -> bool:
     return (name in known.exact or name in known.newest) and (not allowed or bool(python and admits(allowed, python)))
 
 
-def _replaces(r: Requirement, now: Torch, matrix: Matrix) -> bool:
+def _replaces(r: Requirement, now: Torch, needs: str) -> bool:
     """True if installing this package needs another torch than the one that is there."""
     if of_local(r.spec, r.url) or r.url:
         return False
-    needs = _torch_of(r, matrix)
     if needs == NO_TORCH:
         return False
     if needs:
         return not _fits(now, needs) if now.version else False
     return not r.spec
-
-
-_LATER = "9999"
-"""A release that is yet to come: a range that admits it takes the newest one."""
-
-
-def _torch_of(r: Requirement, matrix: Matrix) -> str:
-    """The torch that a pinned companion belongs to, or that the newest release of another package requires; empty when not known."""
-    known = requires_torch(matrix)
-    if not r.spec or (r.name in known.python and not pinned(r.spec) and admits(r.spec, _LATER)):
-        return known.newest.get(r.name, "")
-    version = pinned(r.spec)
-    if not version or r.name not in ("torchvision", "torchaudio"):
-        return ""
-    return next((f"=={b.torch}" for b in matrix.torch if getattr(b, r.name).split("+")[0] == version and b.primary), "")
 
 
 def _brought(step: Step, puller: Requirement, spec: str, matrix: Matrix, target: Target) -> Torch:
