@@ -47,6 +47,7 @@ def test_pip_takes_dependencies_anew(tmp_path: Path, command: str, replaced: boo
 
 @pytest.mark.parametrize("made", [
     "uv venv --python 3.14", "uv venv -p python3.14", "python3.14 -m venv .venv", "PY=3.14\nuv venv --python $PY", "conda create -n x python=3.14 -y",
+    "if [ ! -d .venv ]; then\n  uv venv --python 3.14 .venv\nfi", 'V=.venv\nif [ ! -f "$V/bin/activate" ]; then\n  python3.14 -m venv "$V"\nfi',
 ])  # fmt: skip
 def test_a_script_has_the_python_of_its_environment(tmp_path: Path, made: str) -> None:
     script = f"{made}\npip install torch --index-url https://download.pytorch.org/whl/rocm6.2\n"
@@ -57,7 +58,12 @@ def test_a_script_has_the_python_of_its_environment(tmp_path: Path, made: str) -
 
 @pytest.mark.parametrize(
     "made",
-    ["uv venv --python $1", "if [ -n $X ]; then uv venv --python 3.14; fi", "uv venv --python 3.14\nuv venv y --python 3.12"],
+    [
+        "uv venv --python $1",
+        "if [ -n $X ]; then uv venv --python 3.14; fi",
+        "if [ ! -d x ]; then uv venv --python 3.14 y; fi",
+        "uv venv --python 3.14\nuv venv y --python 3.12",
+    ],
 )
 def test_a_python_that_is_not_settled_is_not_taken(tmp_path: Path, made: str) -> None:
     script = f"{made}\npip install torch --index-url https://download.pytorch.org/whl/rocm6.2\n"

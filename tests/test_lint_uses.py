@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lint_text import report, said
+from lint_text import report, said, serious
 
 BOX = "access.container"
 IMAGE = "FROM rocm/pytorch:latest\nCOPY . /app\nWORKDIR /app\n"
@@ -56,6 +56,17 @@ def test_a_service_beside_one_of_its_image_that_gets_the_devices(
         "names.py": "import json\n",
     }
     assert severities(tmp_path, files) == expected
+
+
+@pytest.mark.parametrize(("image", "runs", "expected"), [
+    ("FROM ubuntu:22.04\nRUN echo later\n", "", "warning"), ("FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y rocm-hip-runtime\n", "", "error"),
+    ("FROM ubuntu:22.04\nRUN echo later\n", "    command: ./serve\n", "error"), ("FROM rocm/dev-ubuntu-22.04:6.0\n", "", "error"),
+    (f"{IMAGE}", "    command: [python3, names.py]\n", "warning"),
+])  # fmt: skip
+def test_an_override_of_what_uses_no_gpu(tmp_path: Path, image: str, runs: str, expected: str) -> None:
+    service = f"services:\n  a-rocm:\n    build: .\n{runs}{GIVEN}    environment: [HSA_OVERRIDE_GFX_VERSION=10.3.0]\n"
+    found = serious(report(tmp_path, {"compose.yaml": service, "Dockerfile": image, "names.py": "import json\n"}))
+    assert [f.severity for f in found if f.id == "arch.override-wrong"] == [expected]
 
 
 def test_a_program_in_a_folder_that_is_mounted(tmp_path: Path) -> None:

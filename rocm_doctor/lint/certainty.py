@@ -92,6 +92,8 @@ def is_certain(one: Finding, environment: Environment, target: Target) -> bool:
         return False
     if environment.sort == "job" and target.place is None and not _names(environment, target):
         return False
+    if one.id == "arch.override-wrong" and any(container.idle for container in environment.containers):
+        return False
     if one.id == "version.companion-mismatch" and any(r.quote.count(".whl") for r in one.evidence):
         return False  # which torch such wheels require is not in the catalog
     if target.place is None and _CLUSTER.search(environment.place.file.lower()):

@@ -109,9 +109,10 @@ class Setting(msgspec.Struct, frozen=True):
 
 class Container(msgspec.Struct, frozen=True):
     """A container that is started: a compose service or a `docker run`. `gpu`: what it runs or mounts says that it wants one; `sure`: what
-    it runs was read, or is known, and uses one.
+    it runs was read, or is known, and uses one; `idle`: that it uses none.
 
     `reserved`: the driver of a device that it reserves, which Docker does not have. `beside`: a service for NVIDIA that starts with it.
+    `kept`: where a file that it is merged over reserves NVIDIA devices for it.
     """
 
     name: str
@@ -125,9 +126,11 @@ class Container(msgspec.Struct, frozen=True):
     nvidia: str = ""
     gpu: bool = False
     sure: bool = False
+    idle: bool = False
     service: bool = False
     reserved: str = ""
     beside: Place | None = None
+    kept: Place | None = None
     gfx: tuple[str, ...] = ()
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Container, Environment, ReadProblem, Setting
-from rocm_doctor.lint.readers import bash, docker, uses, yamls
+from rocm_doctor.lint.readers import bash, docker, overlays, uses, yamls
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.interpolation import environment, interpolated
 from rocm_doctor.lint.readers.shell import Build
@@ -51,7 +51,8 @@ def environments(tree: Tree, path: str, files: Sequence[str] = ()) -> Iterator[t
                 needs = use != "no" and not beside and docker.runs_on_gpu(_command(whole))
                 aside = name in over or not (whole.get("devices") or needs)
                 one = made.containers[0]
-                one = msgspec.structs.replace(one, gpu=one.gpu and not aside, sure=use == "yes")
+                kept = None if one.nvidia else overlays.kept(tree, path, name, service, files)
+                one = msgspec.structs.replace(one, gpu=one.gpu and not aside, sure=use == "yes", idle=use == "no", kept=kept)
                 # What a template lacks, the services that extend it may add.
                 yield msgspec.structs.replace(made, containers=(one,)), build, aside or name in templates
 

@@ -59,7 +59,8 @@ def read(text: str, place: Place, context: shell.Context, found: shell.Script) -
         if not runs(one.arms, context.kind):
             found.unsure.extend((one.place, *places_of(found.steps[before[0] :])))
             found.used[used:] = [file._replace(sure=False) for file in found.used[used:]]
-            found.pythons[pythons:] = [msgspec.structs.replace(one, value="") for one in found.pythons[pythons:]]
+            if not venvs.made_where_missing(one.words, one.arms):
+                found.pythons[pythons:] = [msgspec.structs.replace(one, value="") for one in found.pythons[pythons:]]
 
 
 def run_at_the_end(found: shell.Script) -> tuple[Step, ...]:

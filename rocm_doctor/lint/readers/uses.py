@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.readers.files import Tree, joined
-from rocm_doctor.lint.readers.instructions import instructions, start_command
+from rocm_doctor.lint.readers.instructions import Instruction, instructions, start_command
 from rocm_doctor.lint.readers.projects import own_name
 
 Use = Literal["no", "unknown", "yes"]
@@ -85,8 +85,23 @@ def of(words: Sequence[str], files: Files, seen: set[str] | None = None) -> Use:
 
 def of_start(dockerfile: str, words: Sequence[str], files: Files) -> Use:
     """Whether a container of an image uses a GPU, by the Dockerfile of the image and the words that its caller gives."""
-    entry, command, _ = start_command(instructions("", dockerfile))
+    read = list(instructions("", dockerfile))
+    entry, command, _ = start_command(read)
+    if not (entry or words or command) and _is_bare(read):
+        return "no"  # it runs the shell of a system in which nothing was put
     return of((*split(entry), *(words or split(command))), files)
+
+
+def _is_bare(read: Sequence[Instruction]) -> bool:
+    """True if an image is a plain system, and nothing that is put into it can use a GPU."""
+    return all(
+        _SYSTEM.match(words) if verb == "FROM" else verb in ("ARG", "ENV", "WORKDIR") or (verb == "RUN" and not _BRINGS.search(words))
+        for verb, words, _ in read
+    )
+
+
+_SYSTEM = regex(r"(?:docker\.io/)?(?:library/)?(?:ubuntu|debian|alpine|fedora|busybox|rockylinux|almalinux)(?:[:@]\S*)?\s*$")
+_BRINGS = regex(r"rocm|torch|\bhip|\bpip|conda|\buv\b|make|curl|wget|\bgit\b", re.I)
 
 
 def of_image(image: str, tree: Tree) -> Use:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Place, Setting, Step
+from rocm_doctor.lint.environments.branches import Arm
 from rocm_doctor.lint.readers import shell
 
 _MAKES_VENV = regex(r"(?:\S*python[\d.]*(?: -\w)* -m venv|(?:\S*/)?virtualenv|uv venv)(?: |$)")
@@ -52,6 +54,15 @@ def left(argv: list[str], place: Place, context: shell.Context, found: shell.Scr
         if project and context.tree.is_file(project):
             found.steps.append(Step("system", place, removed=_OF_TORCH))
     return argv
+
+
+_MISSING = regex(r"""!\s*(?:-[def]\s+)?["']?([^\s"'\]]+)""")
+
+
+def made_where_missing(argv: Sequence[str], arms: Sequence[Arm]) -> bool:
+    """True if a command makes a folder unless it is there: an environment that is there was made by the same command."""
+    missing = [_MISSING.search(arm.filled or arm.condition) for arm in arms]
+    return bool(arms) and all(m is not None and any(f"{m[1]}/".startswith(f"{word}/") for word in argv[1:]) for m in missing)
 
 
 _NEW = "NEW ENVIRONMENTS"

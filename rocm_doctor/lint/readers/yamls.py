@@ -1,4 +1,4 @@
-"""YAML with the line of every value. Tags are not obeyed; depth and size were bounded before anything was built."""
+"""YAML with the line of every value. No tag but Compose's `!reset` is obeyed; depth and size were bounded before anything was built."""
 
 from __future__ import annotations
 
@@ -66,6 +66,8 @@ def _node(node: Any) -> Node:
     import yaml
 
     line = node.start_mark.line + 1
+    if node.tag == "!reset":  # Compose takes away what was there
+        return Node("", line)
     if isinstance(node, yaml.MappingNode):
         return Node(dict(_pairs(node)), line)
     if isinstance(node, yaml.SequenceNode):

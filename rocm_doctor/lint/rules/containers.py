@@ -181,6 +181,8 @@ def containers(environment: Environment, target: Target, matrix: Matrix) -> Iter
                 cause="The NVIDIA runtime passes no AMD device into a container.",
                 **_remedy(container),
             )
+        elif container.kept:
+            yield _merged(environment, target, matrix, container, container.kept)
         elif container.gpu and not container.privileged:
             yield from _devices(environment, target, matrix, container)
         if container.beside and not container.nvidia and environment.purpose.kind == "amd":
@@ -198,6 +200,27 @@ def containers(environment: Environment, target: Target, matrix: Matrix) -> Iter
                 commands=(),
                 sources=("https://docs.docker.com/compose/how-tos/profiles/",),
             )
+
+
+def _merged(environment: Environment, target: Target, matrix: Matrix, container: Container, kept: Place) -> Finding:
+    """A service that is merged over one that reserves NVIDIA devices, which Docker refuses without NVIDIA's toolkit."""
+    key = kept.quote.partition(":")[0].strip("- ")
+    words = {"runtime": "runtime: runc", "gpus": "gpus: !reset null"}.get(key, "devices: !reset []")
+    where = "" if key in ("runtime", "gpus") else " under deploy, resources, reservations"
+    return found(
+        matrix,
+        "access.container",
+        environment,
+        target,
+        [container.place, kept],
+        row="",
+        title=f"{container.name} keeps the NVIDIA GPU that {kept.file} asks for",
+        cause="Compose merges the files: what the one above does not replace stays, and Docker does not start the service without NVIDIA's driver.",
+        advice=f"Write `{words}`{where} in the service {container.name} of {container.place.file}."
+        + (" Compose has that tag from 2.24 on." if "!" in words else ""),
+        commands=(),
+        sources=("https://docs.docker.com/reference/compose-file/merge/",),
+    )
 
 
 _KEYS = {"devices": ("/dev/kfd", "/dev/dri"), "group_add": ("video", "render")}

@@ -1,0 +1,84 @@
+"""Compose files that are merged over others: what the file below reserves for a service stays, unless the one above takes it away.
+
+Reference: https://docs.docker.com/reference/compose-file/merge/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.lint.declared import Place
+from rocm_doctor.lint.readers import yamls
+from rocm_doctor.lint.readers.files import Tree, folder_of
+from rocm_doctor.lint.readers.yamls import Node
+
+_TOGETHER = regex(
+    rb"COMPOSE_FILE=[\"']?(?P<joined>[^\s\"'#]+)|(?:(?:-f|--file)[ =][\"']?[^\s\"']+[\"']?(?:[ \t]|\\\r?\n[ \t#]*)*)+"
+)
+_FILE = regex(r"(?:-f|--file)[ =][\"']?([^\s\"']+)")
+_TAKEN = regex(r":[ \t]*!(?:reset|override)\b")
+
+
+def kept(tree: Tree, path: str, name: str, service: Node, files: Sequence[str]) -> Place | None:
+    """Where a file below this one has a service ask for an NVIDIA GPU, which this one leaves as it is; None if none does."""
+    for below in files:
+        if below == path or folder_of(below) != folder_of(path):
+            continue
+        base = _services(tree, below).get(name)
+        asks = next(_asks(base), None) if base else None
+        if asks and not _replaced(tree, path, service, asks[0]) and below in _below(tree, path):
+            return yamls.place(tree, below, asks[1].line)
+    return None
+
+
+def _services(tree: Tree, path: str) -> dict[str, Node]:
+    if (key := f"service nodes of {path}") not in tree.parsed:
+        some = [document.get("services") for document in yamls.load(tree, path)]
+        tree.parsed[key] = {name: one for services in some if services for name, one in services.items()}
+    found: dict[str, Node] = tree.parsed[key]
+    return found
+
+
+def _asks(service: Node) -> Iterator[tuple[str, Node]]:
+    """The keys by which a service asks for an NVIDIA GPU, and where."""
+    for key, node in yamls.scalars(service):
+        first = key.partition(".")[0]
+        if (key == "runtime" or key.endswith("reservations.devices.driver")) and node.text() == "nvidia":
+            yield first, node
+        elif first == "gpus":
+            yield first, node
+
+
+def _replaced(tree: Tree, path: str, service: Node, key: str) -> bool:
+    """True if a service sets a key anew: a single value replaces the one below, a mapping or a list only with a tag of Compose's."""
+    own = service.get(key)
+    while own is not None:
+        if key == "runtime" or _TAKEN.search(yamls.place(tree, path, own.line).quote):
+            return True
+        inner = ("resources", "reservations", "devices")
+        own = next((found for one in inner if (found := own.get(one))), None)
+    return False
+
+
+def _below(tree: Tree, path: str) -> frozenset[str]:
+    """The files that every command of the repository with this one names before it; by themselves, Compose merges an override file."""
+    folder = folder_of(path)
+    name = path.rsplit("/", 1)[-1]
+    if name.startswith(("docker-compose.override.", "compose.override.")):
+        return frozenset([path.replace(".override.", ".")])
+    key = "compose files together"
+    if key not in tree.parsed:
+        tree.parsed[key] = list(dict.fromkeys(_commands(tree)))
+    before = [names[: names.index(name)] for names in tree.parsed[key] if name in names]
+    shared = set(before[0]).intersection(*before[1:]) if before else set()
+    return frozenset(f"{folder}/{one}".lstrip("/") for one in shared)
+
+
+def _commands(tree: Tree) -> Iterator[tuple[str, ...]]:
+    """The names of the files that one command, or one COMPOSE_FILE, gives to Compose."""
+    for _, found in tree.mentions(_TOGETHER, (b"compose",)):
+        text = found[0].decode("utf-8", "replace")
+        joined = found["joined"]
+        names = joined.decode("utf-8", "replace").split(":") if joined else _FILE.findall(text)
+        yield tuple(one.rsplit("/", 1)[-1] for one in names)
