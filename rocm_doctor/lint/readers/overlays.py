@@ -5,6 +5,7 @@ Reference: https://docs.docker.com/reference/compose-file/merge/
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from rocm_doctor.bounded.patterns import regex
@@ -13,9 +14,7 @@ from rocm_doctor.lint.readers import yamls
 from rocm_doctor.lint.readers.files import Tree, folder_of
 from rocm_doctor.lint.readers.yamls import Node
 
-_TOGETHER = regex(
-    rb"COMPOSE_FILE=[\"']?(?P<joined>[^\s\"'#]+)|(?:(?:-f|--file)[ =][\"']?[^\s\"']+[\"']?(?:[ \t]|\\\r?\n[ \t#]*)*)+"
-)
+_TOGETHER = rb"COMPOSE_FILE=[\"']?(?P<joined>[^\s\"'#]+)|(?:(?:-f|--file)[ =][\"']?[^\s\"']+[\"']?(?:[ \t]|\\\r?\n[ \t#]*)*)+"
 _FILE = regex(r"(?:-f|--file)[ =][\"']?([^\s\"']+)")
 _TAKEN = regex(r":[ \t]*!(?:reset|override)\b")
 
@@ -44,9 +43,7 @@ def _asks(service: Node) -> Iterator[tuple[str, Node]]:
     """The keys by which a service asks for an NVIDIA GPU, and where."""
     for key, node in yamls.scalars(service):
         first = key.partition(".")[0]
-        if (key == "runtime" or key.endswith("reservations.devices.driver")) and node.text() == "nvidia":
-            yield first, node
-        elif first == "gpus":
+        if ((key == "runtime" or key.endswith("reservations.devices.driver")) and node.text() == "nvidia") or first == "gpus":
             yield first, node
 
 
@@ -77,7 +74,7 @@ def _below(tree: Tree, path: str) -> frozenset[str]:
 
 def _commands(tree: Tree) -> Iterator[tuple[str, ...]]:
     """The names of the files that one command, or one COMPOSE_FILE, gives to Compose."""
-    for _, found in tree.mentions(_TOGETHER, (b"compose",)):
+    for _, found in tree.mentions(re.compile(_TOGETHER), (b"compose",)):
         text = found[0].decode("utf-8", "replace")
         joined = found["joined"]
         names = joined.decode("utf-8", "replace").split(":") if joined else _FILE.findall(text)

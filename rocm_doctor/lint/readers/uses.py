@@ -95,7 +95,9 @@ def of_start(dockerfile: str, words: Sequence[str], files: Files) -> Use:
 def _is_bare(read: Sequence[Instruction]) -> bool:
     """True if an image is a plain system, and nothing that is put into it can use a GPU."""
     return all(
-        _SYSTEM.match(words) if verb == "FROM" else verb in ("ARG", "ENV", "WORKDIR") or (verb == "RUN" and not _BRINGS.search(words))
+        _SYSTEM.match(words)
+        if verb == "FROM"
+        else verb in ("ARG", "ENV", "WORKDIR") or (verb == "RUN" and not _BRINGS.search(words))
         for verb, words, _ in read
     )
 
