@@ -7,7 +7,7 @@ a machine can give stays as it is written.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +15,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Place
 from rocm_doctor.lint.environments.branches import Arm, chosen, kind_of, runs
 from rocm_doctor.lint.environments.words import Kind
+from rocm_doctor.lint.readers import unparsed
 from rocm_doctor.lint.readers.files import quoted
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ MAX_TEXT = 2**20
 MAX_COMMANDS = 10_000
 MAX_DEPTH = 150
 MAX_CALLS = 200
+MAX_ANEW = 2**18
 MAX_VALUE = 8000
 _EXPANSION = regex(r"\$(?:\{(\w+)(?:(?::?[-=])([^}]*))?\}|(\w+))")
 _ALL_ARGUMENTS = frozenset(('"$@"', "$@", '"$*"', "$*", '"${@}"', "${@}"))
@@ -61,9 +63,8 @@ def commands(file: str, text: str, first: int, names: dict[str, str], kind: Kind
     """The commands of a text that run on hardware of that kind, in their order; `names` are the variables known before it and
     receive those that it sets.
     """
-    source = text[:MAX_TEXT].encode("utf-8", "replace")
-    reading = _Reading(file, first, names, kind)
-    root = _parser().parse(source).root_node
+    reading = _Reading(file, first, names, kind, text[:MAX_TEXT])
+    root = _parser().parse(reading.text.encode("utf-8", "replace")).root_node
     reading.find_functions(root)
     yield from reading.of(root, (), 0)
     # A function that the text does not call may be called by another one.
@@ -75,7 +76,9 @@ def commands(file: str, text: str, first: int, names: dict[str, str], kind: Kind
 class _Reading:
     """The state of one pass over a text."""
 
-    def __init__(self, file: str, first: int, names: dict[str, str], kind: Kind) -> None:
+    def __init__(self, file: str, first: int, names: dict[str, str], kind: Kind, text: str = "") -> None:
+        self.text = text
+        self.anew = MAX_ANEW  # letters that may be parsed again
         self.file = file
         self.first = first
         self.names = names
@@ -119,17 +122,40 @@ class _Reading:
             yield from self._declaration(node, arms, depth)
         elif kind == "subshell":
             before = self.names.get("WORKDIR")
-            for child in node.named_children:
-                yield from self.of(child, arms, depth + 1)
+            yield from self._each(node.named_children, arms, depth)
             if before is not None:
                 self.names["WORKDIR"] = before
         elif kind == "ERROR":
-            yield from self._unparsed(node, arms, depth)
+            yield from self._each([node] if unparsed.broken(node) else node.named_children, arms, depth)
         elif kind in _PLAIN:
             outer, self.handed = self.handed, _here_document(node) or self.handed
-            for child in node.named_children:
-                yield from self.of(child, arms, depth + 1)
+            yield from self._each(node.named_children, arms, depth)
             self.handed = outer
+
+    def _each(self, nodes: Sequence[Node], arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
+        """The commands of statements, one after the other. Behind one that swallowed several lines, the lines are parsed anew."""
+        for node in nodes if depth < MAX_DEPTH else ():
+            if unparsed.broken(node):
+                yield from self._resumed(node, nodes[-1].end_point[0], arms, depth)
+                return
+            yield from self.of(node, arms, depth + 1)
+
+    def _resumed(self, node: Node, last: int, arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
+        """The commands behind the line that the grammar could not parse: in which branch or function they are is not known."""
+        whole, row = unparsed.parts(node)
+        for child in whole:
+            yield from self.of(child, arms, depth + 1)
+        lines = self.text.split("\n")
+        rest = "\n".join(lines[row + 1 : last + 1])
+        self.anew -= len(rest)
+        inner = (*arms, Arm(-row, self.first + row, "what is before it was understood"))
+        for at in range(row, last + 1 if self.anew < 0 else row + 1):
+            self.left -= 1
+            yield Command(lines[at].split(), Place(self.file, self.first + at, quoted(lines[at].strip())), inner)
+        if rest and self.anew >= 0:
+            root = _parser().parse(("\n" * (row + 1) + rest).encode("utf-8", "replace")).root_node
+            self.find_functions(root)
+            yield from self.of(root, inner, depth + 1)
 
     def _command(self, node: Node, arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
         words: list[str] = []
@@ -276,8 +302,8 @@ class _Reading:
         given: dict[str, set[str]] = {}
         for arm, body in found:
             before = dict(self.names)
-            for child in body if arm in run else ():
-                yield from self.of(child, (*arms, arm), depth + 1)
+            if arm in run:
+                yield from self._each(body, (*arms, arm), depth)
             for name, value in self.names.items():
                 if before.get(name) != value:
                     given.setdefault(name, set()).add(value)
@@ -316,11 +342,6 @@ class _Reading:
         said = " ".join(_text(left).split())[:500]
         and_ = next((c.type for c in node.children if not c.is_named), "&&") == "&&"
         yield from self._chosen([(self._arm(node, node, said if and_ else "", [] if and_ else [said]), rest)], arms, depth)
-
-    def _unparsed(self, node: Node, arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
-        """What the grammar could not place: the commands that it found inside."""
-        for child in node.named_children:
-            yield from self.of(child, arms, depth + 1)
 
     def _place(self, node: Node) -> Place:
         row = node.start_point[0]

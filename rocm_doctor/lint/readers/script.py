@@ -271,17 +271,26 @@ def _options(argv: list[str], place: Place) -> Iterator[Setting]:
         yield Setting(name[2:].replace("-", "_"), value if given else "true" if after.startswith("-") else after, place)
 
 
-# The folder of a script, or the one that it came from: both are taken to be where it began.
+# The folder of a script, or the one that it came from: both are taken to be where it began. Then what is below it.
 _HERE = regex(
-    r"-|.*\$\(.*(?:dirname|pwd|rev-parse).*|.*\$\{?(?:BASH_SOURCE|OLDPWD|PWD|GITHUB_WORKSPACE|WORKSPACE|CI_PROJECT_DIR)\b.*|.*\$\{?\w*(?:SCRIPT|ROOT|REPO|PROJECT|BASE|HERE|WORK_?DIR)\w*\}?/?"
+    r"(?:-|.*\$\(.*(?:dirname|pwd|rev-parse).*\)|.*\$(?:\{(?:BASH_SOURCE|OLDPWD|PWD|\w*WORKSPACE|CI_PROJECT_DIR)\b[^}]*\}|(?:BASH_SOURCE|OLDPWD|PWD|\w*WORKSPACE|CI_PROJECT_DIR)\b)"
+    r"|.*\$\{?\w*(?:SCRIPT|ROOT|REPO|PROJECT|BASE|HERE|WORK_?DIR)\w*\}?)((?:/[^$()]*)?)"
 )
+_PWD = regex(r"\$\(cd (?:-\S+ )*[\"']?(.+?)[\"']?(?: *[12&]?>\S+)*(?: *&&|;) *pwd(?: -\w)?\)((?:/[^$()]*)?)")
 
 
 def _go(to: str, context: shell.Context) -> None:
-    if context.start and _HERE.fullmatch(to):
-        context.names["WORKDIR"] = context.start
-    else:
-        context.names["WORKDIR"] = posixpath.normpath(posixpath.join(context.names.get("WORKDIR", "/"), to))
+    context.names["WORKDIR"] = _folder(to, context)
+
+
+def _folder(to: str, context: shell.Context) -> str:
+    """The folder that `cd` goes to."""
+    if context.start and (m := _PWD.fullmatch(to)):
+        return posixpath.normpath(_folder(m[1], context) + m[2])
+    if context.start and (m := _HERE.fullmatch(to)):
+        above = "/.." * (to.count("dirname ") - 1)
+        return posixpath.normpath(context.start + above + m[1])
+    return posixpath.normpath(posixpath.join(context.names.get("WORKDIR", "/"), to))
 
 
 def _without_prefixes(argv: list[str]) -> list[str]:
