@@ -25,13 +25,25 @@ def wrong(root: Path, files: dict[str, str]) -> list[str]:
 @pytest.mark.parametrize(("said", "beside", "found"), [
     (f"- {GIVEN}", "", 1), (f"{OVERRIDE}: ${{{OVERRIDE}-11.5.1}}", "", 1), (f"- {OVERRIDE}=${{GFX:-11.0.0}}", "", 0),
     (f"- {OVERRIDE}=${{GFX}}", "GFX=11.5.1\n", 1), (f"- {OVERRIDE}=$GFX", "export GFX='10.3.0' # RX 6800\n", 1), (f"- {OVERRIDE}", f"{OVERRIDE}=11.5.1\n", 1),
-    (f"- {OVERRIDE}=${{GFX:-11.5.1}}", "GFX=11.0.0\n", 0), (f"- {OVERRIDE}=${{GFX}}", "", 0), (f"- {OVERRIDE}=${{GFX:-}}", "", 0),
+    (f"- {OVERRIDE}=${{GFX:-11.5.1}}", "GFX=11.0.0\n", 0), (f"- {OVERRIDE}=${{GFX}}", "", 0), (f"- {OVERRIDE}=${{GFX:-}}", "", 1), (f"{OVERRIDE}: ${{GFX-}}", "", 1), (f"- {OVERRIDE}=", "", 1), (f"- {OVERRIDE}=${{GFX:-}}", "GFX=11.0.0\n", 0),
     (f"- {OVERRIDE}=$$GFX", "GFX=11.5.1\n", 0), (f"- {OVERRIDE}", "", 0),
 ])  # fmt: skip
 def test_what_a_reference_becomes(tmp_path: Path, said: str, beside: str, found: int) -> None:
     files = {"docker/compose.yaml": composed(said), ".env": "GFX=9.0.0\n"} | ({"docker/.env": beside} if beside else {})
     at = [a for a in wrong(tmp_path, files) if "compose.yaml" in a]
     assert len(at) == found
+
+
+@pytest.mark.parametrize(("more", "severity"), [
+    ({}, "error"), ({"docs/gpu.md": f"RX 7600: `{OVERRIDE}=11.0.0`\n"}, "warning"), ({"docs/gpu.md": f"RX 6800: `{OVERRIDE}=10.3.0`\n"}, "error"),
+])  # fmt: skip
+def test_who_gives_no_override_gets_an_empty_default(tmp_path: Path, more: dict[str, str], severity: str) -> None:
+    """An override that others may need is no reason to hide the GPU from those that need none; where one suits the target, it may be given."""
+    service = composed(f"{OVERRIDE}: ${{{OVERRIDE}:-}}").replace("    ipc", "    command: python train.py\n    ipc")
+    files = {"compose.yaml": service, "train.py": "import torch\n"} | more
+    (one,) = [f for f in report(tmp_path, files).findings if f.id == "arch.override-wrong"]
+    assert one.severity == severity
+    assert "Delete line 8 of compose.yaml." in one.advice
 
 
 def test_the_remedy_names_every_service_that_sets_the_override_and_leaves_none(tmp_path: Path) -> None:

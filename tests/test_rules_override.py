@@ -47,10 +47,6 @@ def test_hip_on_windows_does_not_read_it() -> None:
     assert "arch.override-wrong" in judged("gfx1101", "10.3.0")
 
 
-def test_an_empty_value_is_no_override() -> None:
-    assert not [id_ for id_ in judged("gfx906", "  ") if id_.startswith("arch.override")]
-
-
 @pytest.mark.parametrize("gfx", ["gfx1100", "gfx1102"])
 def test_an_override_to_a_compatible_isa_that_the_build_lacks_stops_every_kernel(gfx: str) -> None:
     """The loader takes code of the named target alone: that the chip could run it is no help where there is none."""
@@ -59,3 +55,14 @@ def test_an_override_to_a_compatible_isa_that_the_build_lacks_stops_every_kernel
     assert found["arch.override-wrong"].severity == "error"
     assert not {"arch.override-pointless", "arch.override-in-use"} & found.keys()
     assert "arch.override-wrong" not in judged(gfx, "11.0.3", **{"code.torch": ("gfx1100", "gfx1103")})
+
+
+@pytest.mark.parametrize(("build", "severity"), [("2.9.1+rocm6.4", "error"), ("", "warning"), ("2.14.0+rocm10.1.0", None)])
+def test_an_empty_value_hides_the_gpus_from_runtimes_that_parse_it(build: str, severity: str | None) -> None:
+    stack = torch(build) if build else {}
+    for value in ("", "  "):
+        found = {f.id: f for f in findings({**stack, VARIABLE: value}, {"gfx": "gfx1201"})}
+        assert getattr(found.get("arch.override-wrong"), "severity", None) == severity
+        assert "arch.override-wrong" not in {
+            f.id for f in findings({**stack, VARIABLE: value, "platform": "windows"}, {"gfx": "gfx1201"})
+        }

@@ -135,7 +135,8 @@ def given_otherwise(one: Finding, environment: Environment, target: Target, repo
         here = [s.value for s in given if (s.place.file, f"line {s.place.line}") in at] or [s.value for s in given]
         if other := next((s for s in given if s.value not in here[:1] and (not own or _suits(s.value, target))), None):
             return other
-    return next((s for s in own if s.default or s.argument or _TEMPLATE.search(s.place.file)), None)
+    # Whoever needs no override gives none, and gets an empty default.
+    return next((s for s in own if (s.default and s.value) or s.argument or _TEMPLATE.search(s.place.file)), None)
 
 
 # An argument of another image is not this one's.

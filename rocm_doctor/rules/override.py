@@ -10,6 +10,7 @@ from rocm_doctor.matrix.types import Override, Target
 from rocm_doctor.model import THE_MACHINE, Confidence, Fact, Finding, Gpu, Reading, Snapshot, Subject
 from rocm_doctor.rules.build import compiled, holds_code
 from rocm_doctor.rules.findings import finding, subject_of
+from rocm_doctor.versions import sort_key
 
 NAME = "HSA_OVERRIDE_GFX_VERSION"
 _UNSET = (f"unset {NAME}",)
@@ -19,7 +20,10 @@ _READER = "ROCm/rocm-systems libhsakmt/src/topology.c"
 def override(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
     """One finding for each GPU that the variable affects."""
     fact = snapshot.get("env." + NAME)
-    if not isinstance(fact.value, str) or not fact.value.strip():
+    if not isinstance(fact.value, str):
+        return
+    if not fact.value.strip():
+        yield from _empty(snapshot, matrix, fact)
         return
     if snapshot.get("platform").value == "windows":
         yield _pointless(matrix, fact, (), THE_MACHINE, "HIP on Windows ignores it", (_READER,))
@@ -42,6 +46,37 @@ def override(snapshot: Snapshot, matrix: Matrix) -> Iterator[Finding]:
             yield found
     if not snapshot.gpus:
         yield _unjudged(matrix, fact, target)
+
+
+_TAKES_EMPTY = "7.13"
+"""The first ROCm from which on an empty value may count as none; releases before it were made before that change."""
+
+
+def _empty(snapshot: Snapshot, matrix: Matrix, fact: Fact) -> Iterator[Finding]:
+    """The finding for a variable that is set and empty. The runtime asks whether it is set, so it parses the empty value and fails."""
+    loaded = snapshot.get("rocm.loaded")
+    release = loaded.value if isinstance(loaded.value, str) else ""
+    if snapshot.get("platform").value == "windows" or (release and sort_key(release) >= sort_key(_TAKES_EMPTY)):
+        return
+    yield finding(
+        matrix,
+        "arch.override-wrong",
+        title=f"{NAME} is set to an empty value, which hides every GPU",
+        cause="The HSA runtime checks whether the variable is set, not whether it has a value: it fails to parse the empty one as major.minor.step, and finds no GPU.",
+        advice="Leave the variable unset where no override is needed: an empty value is not the same.",
+        severity="error" if release else "warning",
+        evidence=(*fact.readings[:1], *(loaded.readings[:1] if release else ())),
+        commands=_UNSET,
+        sources=_ABOUT_EMPTY,
+        grade="official",
+    )
+
+
+_ABOUT_EMPTY = (
+    "https://github.com/ROCm/ROCR-Runtime/issues/354",
+    "https://github.com/ROCm/rocm-systems/pull/5686",
+    "https://github.com/Osmantic/ODS/pull/1779",
+)
 
 
 def _of_gpu(snapshot: Snapshot, matrix: Matrix, fact: Fact, target: str, gpu: Gpu, subject: Subject) -> Finding | None:

@@ -18,6 +18,8 @@ from rocm_doctor.lint.readers.yamls import Node
 
 _LINE = regex(r"^[ \t]*(?:export[ \t]+)?(\w+)[ \t]*=[ \t]*(\"[^\"\n]*\"|'[^'\n]*'|[^#\n]*)", re.M)
 
+_EMPTY = regex(r"\$\{\w+:?-\}")
+
 
 def environment(tree: Tree, path: str, node: Node | None) -> Iterator[Setting]:
     """`environment:` as a mapping or as a list of NAME=value, as it is written."""
@@ -34,8 +36,9 @@ def interpolated(tree: Tree, path: str, node: Node | None) -> Iterator[Setting]:
     known = _beside(tree, path)
     for one in environment(tree, path, node):
         value = bash.filled(one.value, known) if "$$" not in one.value else one.value
-        # A reference that becomes empty is left open: whoever starts the service fills it in.
-        yield msgspec.structs.replace(one, value=value, default=True) if value and value != one.value else one
+        # A reference that becomes empty is left open: whoever starts the service fills it in. An empty default is a value.
+        settled = value or _EMPTY.fullmatch(one.value)
+        yield msgspec.structs.replace(one, value=value, default=True) if settled and value != one.value else one
     for item in node.list() if node else []:
         if item.text() in known:  # a name alone is handed through
             yield Setting(item.text(), known[item.text()], yamls.place(tree, path, item.line), default=True)
