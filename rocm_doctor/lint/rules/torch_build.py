@@ -111,28 +111,32 @@ def _is_open(spec: str, matrix: Matrix) -> bool:
 
 
 def unsafe_indexes(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
-    """A ROCm index beside the default one with an open range: today's result changes with the next release elsewhere."""
+    """A ROCm index beside the default one with an open range: today's result changes with the next release elsewhere. Only the step that
+    brings the torch decides: pip leaves one that is there and in the range.
+    """
     state = last_state(environment, matrix, target)
-    for step in environment.steps if state and state[2].build == "rocm" else ():
-        asked, first = sources(step, "torch", target)
-        rocm = next((s.origin for s in asked if s.build == "rocm" and s.origin), None)
-        others = [s for s in asked if s.build != "rocm"]
-        open_ones = [
-            r for r in wanted(step, target) if not pinned(r.spec) and not of_local(r.spec, r.url) and _is_open(r.spec, matrix)
-        ]
-        if first or not rocm or not others or not open_ones:
-            continue
-        yield found(
-            matrix,
-            "version.torch-not-rocm",
-            environment,
-            target,
-            [open_ones[-1].place, rocm.place],
-            severity="warning",
-            confidence="medium",
-            row="",
-            title="an open torch range over a ROCm index and the default one: the next release there replaces the ROCm build",
-            cause=f"All indexes are searched and the highest version wins ({step.strategy or 'pip'}).",
-            advice="Pin torch to one version, or give it the ROCm index alone.",
-            sources=(_PIP,),
-        )
+    step = state[0] if state and state[2].build == "rocm" else None
+    if step is None:
+        return
+    asked, first = sources(step, "torch", target)
+    rocm = next((s.origin for s in asked if s.build == "rocm" and s.origin), None)
+    others = [s for s in asked if s.build != "rocm"]
+    open_ones = [
+        r for r in wanted(step, target) if not pinned(r.spec) and not of_local(r.spec, r.url) and _is_open(r.spec, matrix)
+    ]
+    if first or not rocm or not others or not open_ones:
+        return
+    yield found(
+        matrix,
+        "version.torch-not-rocm",
+        environment,
+        target,
+        [open_ones[-1].place, rocm.place],
+        severity="warning",
+        confidence="medium",
+        row="",
+        title="an open torch range over a ROCm index and the default one: the next release there replaces the ROCm build",
+        cause=f"All indexes are searched and the highest version wins ({step.strategy or 'pip'}).",
+        advice="Pin torch to one version, or give it the ROCm index alone.",
+        sources=(_PIP,),
+    )
