@@ -57,3 +57,18 @@ def test_the_remedy_names_every_service_that_sets_the_override_and_leaves_none(t
     assert all(str(n) in advice for n in lines)
     left = {"Dockerfile.rocm": image.replace(f"ENV {OVERRIDE}=${{{OVERRIDE}:-11.5.1}}\n", ""), "compose.yaml": services}
     assert wrong(tmp_path / "b", left)
+
+
+BUILT = "build: {args: {BASE: rocm/pytorch:latest}}"
+
+
+@pytest.mark.parametrize(("files", "severity"), [
+    ({}, "warning"), ({"Dockerfile": "ARG BASE\nFROM $BASE\nCMD python train.py\n"}, "error"),
+    ({"compose.yaml": "services:\n  other:\n    image: nginx\n"}, "warning"),
+    ({"compose.yaml": "services:\n  w:\n    build: {context: app}\n", "app/Dockerfile": "ARG BASE\nFROM $BASE\nCMD python train.py\n"}, "error"),
+])  # fmt: skip
+def test_a_service_that_nothing_there_builds(tmp_path: Path, files: dict[str, str], severity: str) -> None:
+    """An overlay for a service that the file below it does not have, or no longer: nobody can start it."""
+    overlay = composed(f"- {OVERRIDE}=10.3.0", BUILT)
+    found = [f.severity for f in report(tmp_path, {"compose.rocm.yml": overlay, "train.py": "import torch\n"} | files).findings if f.id == "arch.override-wrong"]
+    assert found == [severity]

@@ -31,6 +31,19 @@ def test_what_is_outside_of_a_prefix_is_seen(tmp_path: Path) -> None:
     assert said(report(tmp_path, {"Dockerfile": text})) == []
 
 
+@pytest.mark.parametrize(("base", "before", "options", "said_of_it"), [
+    (IMAGE, "", "", False), (IMAGE, "", "--prefix=/install", False), (IMAGE, "", "-U", True), ("python:3.12-slim", "", "", True),
+    ("python:3.12-slim", f"RUN pip install torch --index-url {ROCM}\n", "", False),
+])  # fmt: skip
+def test_an_open_range_that_the_torch_that_is_there_satisfies(
+    tmp_path: Path, base: str, before: str, options: str, said_of_it: bool
+) -> None:
+    """Where an earlier step or the image brought torch, pip asks no index for another one."""
+    newest = "https://download.pytorch.org/whl/rocm7.2"
+    text = f"FROM {base}\n{before}RUN pip install {options} --extra-index-url {newest} 'torch>=2.2'\n"
+    assert [i for i, _, _ in said(report(tmp_path, {"Dockerfile.rocm": text})) if i == NOT_ROCM] == [NOT_ROCM] * said_of_it
+
+
 PROJECT = "[project]\nname = 'x'\nversion = '1'\ndependencies = ['torch>=2.0']\n"
 
 

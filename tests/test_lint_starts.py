@@ -19,7 +19,8 @@ OVERRIDE = "FROM ubuntu:22.04\nENV HSA_OVERRIDE_GFX_VERSION=10.3.0\nRUN pip3 ins
     ('RUN sh -c "$(curl -fsSL https://example.com/get.sh)"', "https://example.com/get.sh installs what is not read"),
     ("RUN curl -LsSf https://astral.sh/uv/install.sh | sh", ""), ("RUN curl -O https://example.com/a.sh && bash --version", ""),
     ("COPY . /app\nRUN python /app/installer.py", "/app/installer.py installs what is not read"),
-    ("COPY . /app\nRUN python /app/plain_install.py", ""),
+    ("COPY . /app\nRUN python /app/plain_install.py", ""), ("COPY . /app\nRUN python3 /app/tools/add_deps.py", "/app/tools/add_deps.py installs what is not read"),
+    ("COPY tools/add_deps.py /tmp/d.py\nRUN python3 /tmp/d.py", "/tmp/d.py installs what is not read"), ("COPY . /app\nRUN python /app/tools/advice.py", ""),
     ('RUN git clone https://github.com/a/webui /app\nWORKDIR /app\nCMD ["bash", "webui.sh"]', "webui.sh is not in the repository"),
     ("COPY start.sh /start.sh\nRUN chmod +x /start.sh\nENTRYPOINT /start.sh", "/start.sh is not in the repository"),
     ("RUN git clone https://github.com/a/b /b && cd /b && pip install .", "the project in . is not in the repository"),
@@ -31,6 +32,8 @@ OVERRIDE = "FROM ubuntu:22.04\nENV HSA_OVERRIDE_GFX_VERSION=10.3.0\nRUN pip3 ins
 def test_what_is_run_and_not_read_leaves_the_verdict_open(tmp_path: Path, lines: str, reason: str) -> None:
     files = {
         "Dockerfile": f"FROM {IMAGE}\n{lines}\n", "installer.py": "run('pip install torch')\n", "plain_install.py": "copy()\n",
+        "tools/add_deps.py": "import subprocess, sys\nsubprocess.check_call([sys.executable, '-m', 'pip', 'install', *deps()])\n",
+        "tools/advice.py": "import sys\nprint('Run pip install x first.')\n",
         "own/setup.py": "setup(name='own')\n", "begin.sh": "pip install -r requirements-more.txt\nexec python main.py\n",
     }  # fmt: skip
     found = report(tmp_path, files)

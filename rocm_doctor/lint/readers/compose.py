@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Container, Environment, ReadProblem, Setting
+from rocm_doctor.lint.declared import UNKNOWN_LIST, Container, Environment, ReadProblem, Setting
 from rocm_doctor.lint.readers import bash, docker, overlays, uses, yamls
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.interpolation import environment, interpolated
@@ -28,6 +28,7 @@ def environments(tree: Tree, path: str, files: Sequence[str] = ()) -> Iterator[t
     of the file extends it, or one of `files` is merged over it and hands it the GPU.
     """
     over = _handed_over(tree, path, files)
+    elsewhere = {name for one in files if one != path and folder_of(one) == folder_of(path) for name in _outline(tree, one)}
     for document in yamls.load(tree, path):
         services = document.get("services")
         extended = [s.get("extends") for _, s in (services.items() if services else []) if isinstance(s.value, dict)]
@@ -46,6 +47,7 @@ def environments(tree: Tree, path: str, files: Sequence[str] = ()) -> Iterator[t
                 made = _service(tree, path, name, whole, tuple(problems))
                 made = _with_others(tree, path, made, whole, services)
                 build = _build(tree, path, whole)
+                made = _whether_built(tree, made, build, whole, name in elsewhere)
                 use = _use(tree, path, whole, build)
                 beside = use != "yes" and bool(_command(whole)) and _source(whole) in handed
                 needs = use != "no" and not beside and docker.runs_on_gpu(_command(whole))
@@ -208,6 +210,17 @@ def _build(tree: Tree, path: str, service: Node) -> Build | None:
         (s.name, bash.filled(s.value, {})) for s in environment(tree, path, build.get("args")) if "$" not in s.value
     )
     return Build(dockerfile, context, arguments, _text(build, "target")) if dockerfile else None
+
+
+def _whether_built(tree: Tree, made: Environment, build: Build | None, service: Node, elsewhere: bool) -> Environment:
+    """The service; with a problem where it cannot be built from what is there, here or in another file of its folder: what it would hold,
+    and whether anybody starts it, is not known.
+    """
+    said = service.get("build")
+    if build is None or elsewhere or tree.is_file(build.dockerfile) or (said and said.get("dockerfile_inline")):
+        return made
+    problem = ReadProblem(made.place, f"{build.dockerfile}, which it is built from, {UNKNOWN_LIST}")
+    return msgspec.structs.replace(made, unresolved=(*made.unresolved, problem))
 
 
 def _drivers(service: Node) -> list[str]:

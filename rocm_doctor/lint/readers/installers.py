@@ -154,7 +154,9 @@ def _fetched(argv: Sequence[str], context: shell.Context) -> str:
 
 
 def _own(argv: Sequence[str], context: shell.Context) -> str:
-    """The installer in Python that a command runs, by its name; empty where its text uses no pip."""
+    """The installer in Python that a command runs, by its name: a program that runs pip, or one that is called an installer and not there."""
     name = next((word for word in argv[1:] if word.endswith(".py")), "") if argv[0].startswith("python") else ""
-    text = context.tree.text_if_there(context.path(name)) if _INSTALLER.match(name) else ""
-    return name if text is None or _USES_PIP.search(text) else ""
+    text = context.tree.text_if_there(context.path(name)) if name else ""
+    if text is None or _INSTALLER.match(name):
+        return name if _INSTALLER.match(name) and (text is None or _USES_PIP.search(text)) else ""
+    return name if not _QUIET_SCRIPTS.fullmatch(posixpath.basename(name)) and installs(text) else ""
