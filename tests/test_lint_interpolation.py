@@ -70,5 +70,9 @@ BUILT = "build: {args: {BASE: rocm/pytorch:latest}}"
 def test_a_service_that_nothing_there_builds(tmp_path: Path, files: dict[str, str], severity: str) -> None:
     """An overlay for a service that the file below it does not have, or no longer: nobody can start it."""
     overlay = composed(f"- {OVERRIDE}=10.3.0", BUILT)
-    found = [f.severity for f in report(tmp_path, {"compose.rocm.yml": overlay, "train.py": "import torch\n"} | files).findings if f.id == "arch.override-wrong"]
+    found = [
+        f.severity
+        for f in report(tmp_path, {"compose.rocm.yml": overlay, "train.py": "import torch\n"} | files).findings
+        if f.id == "arch.override-wrong"
+    ]
     assert found == [severity]
