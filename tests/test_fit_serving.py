@@ -285,7 +285,7 @@ def test_progress_of_the_worker_is_told(tmp_path: Path, monkeypatch: pytest.Monk
     slow.chmod(0o755)
     told: list[str] = []
     with pytest.raises(runner.WorkerError, match=r"did not end \(timeout after \d+ s\) while quantising linear layer 7 of 224"):
-        runner.measure(served.job_of(Serving("transformers", config("Llama-3.2-1B"))), str(slow), limit=1.5, tell=told.append)
+        runner.measure(served.job_of(Serving("transformers", config("Llama-3.2-1B"))), str(slow), limit=0.7, tell=told.append)
     assert any(line.startswith("quantising linear layer 7 of 224 (") for line in told)
 
 

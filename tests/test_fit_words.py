@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -138,15 +139,17 @@ def test_progress_is_said_without_a_terminal(tmp_path: Path, monkeypatch: pytest
     """Somebody who pipes the answer still learns why nothing comes."""
     import time
 
+    from rocm_doctor.cli.check import said_when_slow
     from rocm_doctor.fit import answer as answers
 
     at_once = answers.answer
 
     def slow(*given: object) -> object:
-        time.sleep(2.3)
+        time.sleep(0.3)
         return at_once(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr("rocm_doctor.cli.fit.answers.answer", slow)
+    monkeypatch.setattr("rocm_doctor.cli.fit.said_when_slow", partial(said_when_slow, after=0.1))
     assert "still tracing one training step" in fit(*QLORA, "--gpu", "gfx1100").stderr
 
 

@@ -199,9 +199,9 @@ def test_children_go_when_the_doctor_is_killed() -> None:
 
 
 def test_progress_says_what_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endings, "PATIENCE", 0.5)
+    monkeypatch.setattr(endings, "PATIENCE", 0.2)
     told: list[str] = []
-    smoke("bf16 hang", stages=["bf16"], limit=1.5, on_progress=told.append)
+    smoke("bf16 hang", stages=["bf16"], limit=0.8, on_progress=told.append)
     assert any("waiting for: counting sheep" in line for line in told), told
     assert any(line.startswith("gpu0: bf16 TIMED OUT") for line in told)
 
