@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lint_text import report, said, serious
+from lint_text import report, repository, said, serious
 
 WHEELS = "https://download.pytorch.org/whl/"
 NOT_ROCM = "version.torch-not-rocm"
@@ -84,3 +84,42 @@ def test_a_script_that_takes_torch_out_of_the_lists(tmp_path: Path) -> None:
     for line, ids in (("RUN python using_existing_torch.py\n", []), ("", [NOT_ROCM])):
         files = {"requirements-build.txt": "torch==2.9.1\n", "Dockerfile.rocm": image.format(line)}
         assert [i for i, _, _ in said(report(tmp_path / str(len(line)), files))] == ids
+
+
+RADEON = "https://repo.radeon.com/rocm/"
+
+
+@pytest.mark.parametrize(
+    ("tag", "os", "left"), [("win_amd64", "linux", True), ("win_amd64", "windows", False), ("linux_x86_64", "linux", False)]
+)
+def test_a_list_whose_wheels_are_all_for_one_system_is_for_that_system(tmp_path: Path, tag: str, os: str, left: bool) -> None:
+    wheels = f"{RADEON}x/torch-2.9.1%2Brocm7.2.1-cp312-cp312-{tag}.whl\n{RADEON}x/rocm_sdk_core-7.2.1-py3-none-{tag}.whl\n"
+    files = {"requirements_rocm.txt": f"{RADEON}x/rocm-7.2.1.tar.gz\n{wheels}", "requirements.txt": "pillow\n"}
+    found = report(tmp_path, files, os=os)
+    assert {f.id for f in serious(found)} == ({"repo.no-amd-environment"} if left else set())
+    assert ("1 for Windows" in found.summary) is left
+
+
+def test_a_wheel_that_pip_refuses_is_not_replaced_from_an_index(tmp_path: Path) -> None:
+    wheel = f"{RADEON}manylinux/rocm-rel-6.0.2/torch-2.1.2+rocm6.0-cp310-cp310-linux_x86_64.whl"
+    found = report(tmp_path, {"requirements_rocm.txt": f"{wheel}\naccelerate\n"})
+    assert [f.id for f in serious(found)] == ["version.python-unsupported"]
+    assert "version.python-unsupported" not in {
+        f.id for f in serious(report(tmp_path / "b", {"requirements_rocm.txt": f"{wheel}\naccelerate\n"}, python="3.10"))
+    }
+
+
+@pytest.mark.parametrize(
+    ("more", "kind"), [("torch-directml\n", "other"), ("", "amd"), (f"--extra-index-url {RADEON}\ntorch-directml\n", "amd")]
+)
+def test_a_list_with_directml_needs_no_rocm(tmp_path: Path, more: str, kind: str) -> None:
+    made = repository(tmp_path, {"requirements-amd.txt": f"{more}torch==1.13.1\n"}).environments
+    assert [e.purpose.kind for e in made] == [kind]
+
+
+@pytest.mark.parametrize(
+    ("name", "missing"), [("requirements-py311.txt", False), ("requirements-python3.12.txt", True), ("requirements.txt", True)]
+)
+def test_a_list_called_by_a_python_is_for_that_python(tmp_path: Path, name: str, missing: bool) -> None:
+    found = report(tmp_path, {name: "numpy==1.24.3\ntorch\n"})
+    assert ("version.python-unsupported" in {f.id for f in found.findings}) is missing

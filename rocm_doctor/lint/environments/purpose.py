@@ -110,12 +110,14 @@ def purpose_of(
     if aside := lies_in(file, vendored):
         return aside
     name, project = _named(environment, folders, projects)
+    made = _made_of(environment)
+    if name is not None and name.kind == "amd" and made is not None and made.kind == "other" and made.direct:
+        return made  # DirectML runs on AMD GPUs, and needs no ROCm
     if name is not None and not project:
         return name
     side = next((f for f in folders if f in _TESTS), "")
     if side and environment.sort != "job":
         return Purpose("test", f"folder {side}", Place(file, 1))
-    made = _made_of(environment)
     if environment.sort == "job":
         own = _job(environment, None)
         if own.kind == "amd" and (made is None or made.kind != "amd"):

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from rocm_doctor.lint.declared import Environment, Index, Place, Purpose, Step
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.lint.declared import Environment, Index, Place, Purpose, Requirement, Setting, Step
 from rocm_doctor.lint.environments.purpose import JUDGED, with_purpose
 from rocm_doctor.lint.environments.words import named, words_of
 from rocm_doctor.lint.readers import projects, requirements
@@ -67,9 +68,26 @@ def _lists(tree: Tree, listed: list[tuple[str, str]], used: set[str], alone: str
                 tuple(one.indexes),
             )
             words = set(words_of(path.rsplit("/", 1)[-1]))
+            named_windows = words & projects.WINDOWS and "linux" not in words
+            python = _PYTHON.search(path.rsplit("/", 1)[-1])
             yield Environment(
-                path, Place(path, 1), steps=(step,), os="windows" if words & projects.WINDOWS and "linux" not in words else ""
-            )
+                path, Place(path, 1), steps=(step,), os="windows" if named_windows else _system(one.requirements),
+                python=Setting("python", f"3.{python[1]}", Place(path, 1)) if python else None,
+            )  # fmt: skip
+
+
+def _system(asked: Sequence[Requirement]) -> str:
+    """The system that all wheels of a list are for, torch's among them; empty where they leave it open."""
+    wheels = [r for r in asked if r.url.endswith(".whl") and not r.url.endswith("-any.whl")]
+    if any(r.marker for r in wheels) or not any(r.name == "torch" for r in wheels):
+        return ""
+    systems = {next((s for s, tag in _TAGS if tag in r.url.rpartition("-")[2]), "") for r in wheels}
+    return systems.pop() if len(systems) == 1 else ""
+
+
+# A list that is called by the Python that it was made with, as in `requirements-py311.txt`.
+_PYTHON = regex(r"(?:^|[-_.])(?:py|python|cp)-?3\.?(\d{1,2})(?=[-_.])", re.I)
+_TAGS = (("windows", "win_"), ("macos", "macosx"))
 
 
 def _project(tree: Tree, project: projects.Project, installed: bool) -> Iterator[Environment]:

@@ -13,6 +13,7 @@ from rocm_doctor.lint.rules.addresses import Build
 from rocm_doctor.lint.rules.indexes import (
     Torch,
     admits,
+    applies,
     is_rebuild,
     marked,
     not_there,
@@ -20,6 +21,7 @@ from rocm_doctor.lint.rules.indexes import (
     pinned,
     resolve,
     sources,
+    tagged,
     wanted,
 )
 from rocm_doctor.lint.rules.requires_torch import LATER, NO_TORCH, Requiring, as_release, requires_torch, torch_of
@@ -158,9 +160,15 @@ def after(
     asked = wanted(step, target)
     if asked:
         return _asked(step, asked, now, matrix, target)
-    if step.no_deps or step.tool == "lock":
+    if step.no_deps or step.tool == "lock" or _is_refused(step, target):
         return now
     return _pulled(step, now, matrix, target, there, python)
+
+
+def _is_refused(step: Step, target: Target) -> bool:
+    """True if the torch of a step is a wheel for another Python or system: pip stops there, and takes none from an index."""
+    asked = [r for r in step.requirements if r.name == "torch" and r.url and applies(r.marker, target)]
+    return step.tool in ("pip", "uv") and bool(asked) and not any(tagged(r.url, target) for r in asked)
 
 
 def _asked(step: Step, asked: list[Requirement], now: Torch | None, matrix: Matrix, target: Target) -> Torch:
