@@ -26,3 +26,22 @@ CLONE = "RUN git clone --recurse-submodules https://github.com/{} /tmp/ct2 && cd
 ])  # fmt: skip
 def test_where_the_code_for_amd_comes_from(tmp_path: Path, lines: str, found: list[str]) -> None:
     assert [f.title for f in serious(report(tmp_path, {"Dockerfile": f"{BASE}{lines}\n"})) if "CUDA" in f.title] == found
+
+
+@pytest.mark.parametrize(("devices", "base", "told"), [
+    ("", "python:3.12", False), ("    devices: [/dev/kfd, /dev/dri]\n", "python:3.12", True), ("", "rocm/dev-ubuntu-24.04:6.4", True),
+])  # fmt: skip
+def test_a_service_without_a_gpu_beside_one_that_has_it_runs_on_the_cpu(
+    tmp_path: Path, devices: str, base: str, told: bool
+) -> None:
+    compose = (
+        "services:\n  model:\n    image: rocm/vllm:latest\n    devices: [/dev/kfd, /dev/dri]\n    ipc: host\n"
+        f"  gateway:\n    build: ./gateway\n    ipc: host\n{devices}"
+    )
+    files = {
+        "docker-compose.rocm.yml": compose,
+        "gateway/Dockerfile": f"FROM {base}\nCOPY list.txt .\nRUN pip install -r list.txt\n",
+        "gateway/list.txt": "faster-whisper\n",
+    }
+    found = [f.title for f in report(tmp_path, files, gpu="gfx942").findings if f.severity != "note"]
+    assert any("ctranslate2" in title for title in found) is told

@@ -14,7 +14,7 @@ _EQUAL = regex(r"""\[{1,2}\s+["']?([^"'$\s]*)["']?\s+(={1,2}|!=)\s+["']?([^"'$\s
 class Arm(NamedTuple):
     """One arm of an `if` or `case`: `condition` as it is written, `denied` those of the arms before it. An else has none.
 
-    `filled` is the condition with the variables that are known.
+    `filled` is the condition with the variables that are known; `sure`: whoever builds gives all of them.
     """
 
     conditional: int
@@ -22,6 +22,7 @@ class Arm(NamedTuple):
     condition: str
     denied: tuple[str, ...] = ()
     filled: str = ""
+    sure: bool = False
 
 
 def kind_of(arm: Arm) -> tuple[Kind, bool]:
@@ -36,7 +37,12 @@ def kind_of(arm: Arm) -> tuple[Kind, bool]:
 
 
 def chosen(arms: Sequence[Arm], kind: Kind) -> list[Arm]:
-    """The arms of one conditional that may run on hardware of that kind: those that name it, else those that name none."""
+    """The arms of one conditional that may run on hardware of that kind: those that name it, else those that name none. What is given
+    comes before both.
+    """
+    arms = [arm for arm in arms if not (arm.sure and decided(arm.filled) is False)]
+    if given := next((arm for arm in arms if arm.sure and decided(arm.filled)), None):
+        return [given]
     kinds = [kind_of(arm) for arm in arms]
     own = [arm for arm, (one, there) in zip(arms, kinds) if one == kind and there]
     if own and all(cards(arm.condition) for arm in own):

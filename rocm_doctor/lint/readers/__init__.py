@@ -66,16 +66,26 @@ def _in_context(tree: Tree, listed: Iterable[tuple[str, str]]) -> Iterator[Made]
     """Environments of files that run something, with the files of the repository that they install from."""
     services: set[tuple[Build, str]] = set()
     built: set[str] = set()
+    served: set[str] = set()
     listed = list(listed)
     composed = [path for kind, path in listed if kind == "compose"]
     for path in composed:
-        yield from _services(tree, path, services, composed)
+        for one, used in _services(tree, path, services, composed):
+            served |= {one.place.file} if one.sort == "image" and _is_for_amd(one) else set()
+            yield one, used
     for path in (path for kind, path in listed if kind == "devcontainer"):
         yield from _devcontainer(tree, path, built)
+    served |= built
     built |= {build.dockerfile for build, _ in services}
     for kind, path in listed:
         if kind in _READERS and not (kind == "dockerfile" and path in built):
             yield from _READERS[kind](tree, path, kind)
+        elif kind == "dockerfile" and path not in served:  # its services give it arguments that leave its part for AMD out
+            yield from (made for made in _dockerfile(tree, path, kind) if _is_for_amd(made[0]))
+
+
+def _is_for_amd(one: Environment) -> bool:
+    return with_purpose(one, frozenset()).purpose.kind == "amd"
 
 
 # A reader is imported for the first file of its kind: few repositories have all of them.

@@ -59,11 +59,13 @@ def _parser() -> Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
-def commands(file: str, text: str, first: int, names: dict[str, str], kind: Kind = "amd") -> Iterator[Command]:
+def commands(
+    file: str, text: str, first: int, names: dict[str, str], kind: Kind = "amd", given: frozenset[str] = frozenset()
+) -> Iterator[Command]:
     """The commands of a text that run on hardware of that kind, in their order; `names` are the variables known before it and
-    receive those that it sets.
+    receive those that it sets. `given`: those that decide a branch whatever the hardware.
     """
-    reading = _Reading(file, first, names, kind, text[:MAX_TEXT])
+    reading = _Reading(file, first, names, kind, text[:MAX_TEXT], given)
     root = _parser().parse(reading.text.encode("utf-8", "replace")).root_node
     reading.find_functions(root)
     yield from reading.of(root, (), 0)
@@ -76,10 +78,13 @@ def commands(file: str, text: str, first: int, names: dict[str, str], kind: Kind
 class _Reading:
     """The state of one pass over a text."""
 
-    def __init__(self, file: str, first: int, names: dict[str, str], kind: Kind, text: str = "") -> None:
+    def __init__(
+        self, file: str, first: int, names: dict[str, str], kind: Kind, text: str = "", given: frozenset[str] = frozenset()
+    ) -> None:
         self.text = text
         self.anew = MAX_ANEW  # letters that may be parsed again
         self.file = file
+        self.given = given
         self.first = first
         self.names = names
         self.kind = kind
@@ -294,7 +299,9 @@ class _Reading:
     def _arm(self, node: Node, part: Node, said: str, denied: list[str]) -> Arm:
         open_ = self.doubtful and any((m[1] or m[3]) in self.doubtful for m in _EXPANSION.finditer(said))
         known = "" if open_ else filled(said, self.names)
-        return Arm(node.start_byte, self.first + part.start_point[0], said, tuple(denied), known)
+        asked = {m[1] or m[3] for m in _EXPANSION.finditer(said)}
+        sure = bool(known and asked) and asked <= self.given
+        return Arm(node.start_byte, self.first + part.start_point[0], said, tuple(denied), known, sure)
 
     def _chosen(self, found: list[tuple[Arm, list[Node]]], arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
         self.arms += [arm for arm, _ in found]
@@ -315,13 +322,13 @@ class _Reading:
         denied: list[str] = []
         found: list[tuple[Arm, list[Node]]] = []
         value = node.child_by_field_name("value")
-        over = self._arm(node, node, _text(value).strip('"'), []).filled if value is not None else ""
+        over = self._arm(node, node, _text(value).strip('"') if value is not None else "", [])
         for item in (c for c in node.named_children if c.type == "case_item"):
             head = (item.text or b"").split(b")", 1)[0].decode("utf-8", "replace").strip("( \t")[:500]
             patterns = {c.id for c in item.children_by_field_name("value")}
             arm = self._arm(node, item, "" if head == "*" else head, denied)
-            plain = re.fullmatch(r"[\w.+-]+", head) and re.fullmatch(r"[\w.+-]+", over)
-            arm = arm._replace(filled=f"[ {over} = {head} ]" if plain else "")
+            plain = re.fullmatch(r"[\w.+-]+", head) and re.fullmatch(r"[\w.+-]+", over.filled)
+            arm = arm._replace(filled=f"[ {over.filled} = {head} ]" if plain else "", sure=over.sure)
             found.append((arm, [c for c in item.named_children if c.id not in patterns]))
             denied.append(head)
         yield from self._chosen(found, arms, depth)

@@ -18,7 +18,9 @@ BRING_TORCH = frozenset(("torch", "torchvision", "torchaudio", "xformers", "vllm
 
 def services(tree: Tree, path: str, built: set[tuple[Build, str]], files: Sequence[str]) -> Iterator[Made]:
     """The services of a compose file, one of `files`; one that is built is read as its Dockerfile, with the context that it names."""
-    for service, build, template in compose.environments(tree, path, files):
+    every = list(compose.environments(tree, path, files))
+    handed = any(_gets_gpu(service) for service, _, _ in every)
+    for service, build, template in every:
         image: list[Made] = []
         if build and tree.is_file(build.dockerfile):
             image = list(dockerfile.environments(tree, build.dockerfile, build))
@@ -26,12 +28,20 @@ def services(tree: Tree, path: str, built: set[tuple[Build, str]], files: Sequen
         other = dockerfile.for_others(tree, build) if build and image else ""
         if len(image) == 1 and build and (build, own.kind) not in built:
             one, used = image[0]
-            if build.arguments or build.target or own.kind == "amd":
+            if build.arguments or build.target or own.kind != "neutral":
                 one = msgspec.structs.replace(
                     one, name=f"{service.name} by {build.dockerfile}", labels=(*service.labels, *one.labels),
-                    purpose=own if own.kind == "amd" else one.purpose,
+                    purpose=own if own.kind != "neutral" else one.purpose,
                 )  # fmt: skip
-            if own.kind == "amd" and other:
+            if (
+                handed
+                and own.kind == "amd"
+                and not _gets_gpu(service)
+                and with_purpose(image[0][0], frozenset()).purpose.kind != "amd"
+            ):
+                # Beside the service that gets the GPU, one that gets none is made to do without.
+                one = msgspec.structs.replace(one, purpose=Purpose("cpu", f"{service.name} gets no GPU", service.place))
+            elif own.kind == "amd" and other:
                 problem = ReadProblem(
                     service.place,
                     f"{other} is a build argument that is for other hardware by default, and the service gives it no value",
@@ -53,6 +63,11 @@ def services(tree: Tree, path: str, built: set[tuple[Build, str]], files: Sequen
                 service, containers=tuple(msgspec.structs.replace(c, image="") for c in service.containers)
             )
         yield msgspec.structs.replace(service, purpose=purpose), ()
+
+
+def _gets_gpu(service: Environment) -> bool:
+    """True if a service gets the device of AMD GPUs, or all devices."""
+    return any(c.privileged or any("/dev/kfd" in d for d in c.devices) for c in service.containers)
 
 
 def _uses_gpu(image: Environment) -> bool:

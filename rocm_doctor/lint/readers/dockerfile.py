@@ -56,7 +56,9 @@ def environments(
     for stage in leaves:
         name = path if len(leaves) == 1 else f"{path} stage {stage.name or stages.index(stage)}"
         open_ = frozenset(m[1] for m in _ARGUMENT.finditer(text)) - given.keys()
-        yield _built(tree, stage, name, by_name, shell.Context(tree, folder, {**arguments, "WORKDIR": "/"}, {}, arguments=open_))
+        plain = frozenset(argument for argument, value in given.items() if "$" not in value)
+        names = {**arguments, "WORKDIR": "/"}
+        yield _built(tree, stage, name, by_name, shell.Context(tree, folder, names, {}, arguments=open_, given=plain))
 
 
 def for_others(tree: Tree, build: Build) -> str:

@@ -43,7 +43,7 @@ def read(text: str, place: Place, context: shell.Context, found: shell.Script) -
         return
     if len(text) > MAX_TEXT:
         _cut_short(place, context)
-    for count, one in enumerate(bash.commands(place.file, text, place.line, context.names, context.kind), 1):
+    for count, one in enumerate(bash.commands(place.file, text, place.line, context.names, context.kind, context.given), 1):
         if count == MAX_COMMANDS:
             _cut_short(place, context)
         before, used = (len(found.steps), len(found.variables), len(found.containers)), len(found.used)

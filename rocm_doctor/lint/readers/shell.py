@@ -87,7 +87,7 @@ class Context(NamedTuple):
     """Where a text is run: its tree, the folder that relative names start from, variables, and folders copied into an image.
 
     `kind`: the hardware whose branches are taken. `start`: the folder that the text begins in, below `copied`. `arguments`: the
-    build arguments that its caller may give. `reading`: the scripts that called this one.
+    build arguments that its caller may give, `given`: those that it gives. `reading`: the scripts that called this one.
     """
 
     tree: Tree
@@ -97,6 +97,7 @@ class Context(NamedTuple):
     kind: Kind = "amd"
     start: str = ""
     arguments: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
     reading: tuple[str, ...] = ()
 
     @property
