@@ -47,3 +47,35 @@ def test_an_override_that_the_repository_has_its_user_set_is_not_asked_for(tmp_p
     for value, asked in (("10.3.0", False), ("11.0.0", True)):
         found = serious(report(tmp_path / value, NEEDED | {"docker-compose.yml": compose.format(value=value)}, gpu="gfx1032"))
         assert ("arch.override-needed" in {f.id for f in found}) is asked
+
+
+AMD = "https://rocm.nightlies.amd.com/v2/{}/"
+INSTALLS = "uv venv\nuv pip install --pre torch --index-url {}\n"
+STARTS = 'if [ -z "$HSA_OVERRIDE_GFX_VERSION" ]; then\n  export HSA_OVERRIDE_GFX_VERSION=11.0.0\n  echo "HSA_OVERRIDE_GFX_VERSION=11.0.0"\nfi\npython train.py\n'
+SERVICE = "services:\n  a-rocm:\n    build: .\n    devices: [/dev/kfd, /dev/dri]\n    ipc: host\n    environment: [HSA_OVERRIDE_GFX_VERSION=11.0.0]\n"
+WRONG = ("arch.override-wrong", "warning")
+
+
+@pytest.mark.parametrize(("files", "expected"), [
+    ({"setup_rocm.sh": INSTALLS.format(AMD.format("gfx1151")), "start.sh": STARTS}, [(*WRONG, "start.sh:2")]),
+    ({"setup_rocm.sh": INSTALLS.format(AMD.format("gfx110X-all")), "start.sh": STARTS}, [("arch.not-in-build", "warning", "setup_rocm.sh:2")]),
+    ({"setup_rocm.sh": INSTALLS.format(f"{ROCM}7.1"), "start.sh": STARTS}, []),
+    ({"setup_rocm.sh": INSTALLS.format("https://example.com/whl"), "start.sh": STARTS}, None),
+    ({"setup_rocm.sh": INSTALLS.format(AMD.format("gfx1151")), "b.rocm.sh": INSTALLS.format(f"{ROCM}7.1"), "start.sh": STARTS}, []),
+    ({"Dockerfile": f"FROM python:3.12-slim\nRUN pip install --pre torch --index-url {AMD}\n".format("gfx1151"), "compose.yaml": SERVICE}, [(*WRONG, "compose.yaml:6")]),
+])  # fmt: skip
+def test_an_override_of_a_start_script_meets_the_torch_that_another_file_installs(
+    tmp_path: Path, files: dict[str, str], expected: list[tuple[str, str, str]] | None
+) -> None:
+    found = report(tmp_path, files, gpu="gfx1151")
+    assert [f.id for f in serious(found) if f.id == "arch.override-wrong"] == [
+        one[0] for one in expected or () if one[0] == WRONG[0]
+    ]
+    if expected is not None:
+        assert said(found) == expected
+    assert all("echo" not in f.advice and "as well" not in f.advice for f in serious(found))
+
+
+def test_an_index_for_one_gpu_has_code_for_that_one_alone(tmp_path: Path) -> None:
+    script = INSTALLS.format(AMD.format("gfx1151")) + "export HSA_OVERRIDE_GFX_VERSION=11.0.0\npython train.py\n"
+    assert said(report(tmp_path, {"run_rocm.sh": script}, gpu="gfx1151")) == [("arch.override-wrong", "error", "run_rocm.sh:3")]

@@ -61,6 +61,8 @@ def _run_with(one: Finding, environment: Environment, target: Target, repository
     return next((s for s in overrides if same_isa(chip, matrix.gfx.get(overridden(s.value) or ""))), None)
 
 
+# A comment, or a command that only prints.
+_SAYS = regex(r"#|//|rem\b|(?:echo|printf?|print_\w+|log\w*|info|warn\w*|write-\w+)\b", re.I)
 _PROSE = regex(r"\.(?:md|rst|txt|adoc|html|py|ipynb|json)$", re.I)
 
 
@@ -75,7 +77,7 @@ def _elsewhere(one: Finding, target: Target, repository: Repository) -> str:
         and (f"={s.value} " in one.title or not _suits(s.value, target) or (s.value != "" and (s.place.file, s.value) in own))
         and (s.place.file, f"line {s.place.line}") not in at
         and not _PROSE.search(s.place.file)
-        and not s.place.quote.startswith("#")
+        and not _SAYS.match(s.place.quote)
     ]
     lines = [line for line in dict.fromkeys(more) if line not in one.advice]
     return f"It is set on {', '.join(lines)} as well. " if lines else ""

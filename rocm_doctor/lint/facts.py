@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.lint.declared import Environment, Requirement, Target
+from rocm_doctor.lint.rules.built_for import targets_of_index
 from rocm_doctor.lint.rules.companions import own_or_asked
 from rocm_doctor.lint.rules.findings import field_reading, target_reading
 from rocm_doctor.lint.rules.indexes import Torch, is_rebuild, meant, pinned, said
@@ -64,10 +65,20 @@ def _torch_facts(torch: Torch, matrix: Matrix) -> dict[str, Fact]:
         facts["torch.version"] = Fact(torch.local, (reading,))
     if torch.build == "rocm" and torch.rocm:
         facts["torch.rocm"] = Fact(torch.rocm, (reading,))
+    if torch.origin and (held := targets_of_index(torch.origin.url, matrix)):
+        facts["torch.device_dists"] = Fact(held, (torch.origin.place.reading(),))
     build = build_of(matrix, torch.local)
     if build:
         facts["torch.family"] = Fact(build.family, (reading,))
     return facts
+
+
+def code_of(torch: Torch, matrix: Matrix) -> Fact | None:
+    """The GPUs that a torch has code for, by its index or the catalog; None if neither says."""
+    if torch.origin and (held := targets_of_index(torch.origin.url, matrix)):
+        return Fact(held, (torch.origin.place.reading(),))
+    build = build_of(matrix, torch.local)
+    return Fact(build.gfx, (torch.place.reading(),)) if build and build.gfx else None
 
 
 def joined(snapshots: Sequence[Snapshot], targets: Sequence[Target], matrix: Matrix) -> Snapshot:

@@ -13,6 +13,7 @@ import msgspec
 from rocm_doctor._version import __version__
 from rocm_doctor.commands import filled
 from rocm_doctor.facts.enrich import enrich
+from rocm_doctor.lint import lent
 from rocm_doctor.lint.advice import for_torch
 from rocm_doctor.lint.coverage import brings_torch, left_out, meant_for, no_environment, why_not
 from rocm_doctor.lint.declared import (
@@ -75,9 +76,11 @@ def lint(
     undecided = [u for one in bare for u in one[2]]
     judged: list[Judged] = []
     for target in targets:
-        for environment in meant_for(target, repository.environments, matrix):
+        meant = list(meant_for(target, repository.environments, matrix))
+        code = lent.code(meant, target, matrix)
+        for environment in meant:
             there = inside(environment, target)
-            snapshot, found, more = _judged(environment, there, by_files(published(environment, there)))
+            snapshot, found, more = _judged(environment, there, by_files(published(environment, there)), code)
             facts.append(snapshot)
             undecided += more
             judged += [Judged(environment, target, said_of_wheels(f, matrix), f.id in _ALONE) for f in found]
@@ -137,12 +140,13 @@ def _bare(target: Target, matrix: Matrix) -> Result:
     return facts, [stamped(msgspec.structs.replace(f, subject=called, subject_kind="target")) for f in found], _lacking(undecided)
 
 
-def _judged(environment: Environment, target: Target, matrix: Matrix) -> Result:
+def _judged(environment: Environment, target: Target, matrix: Matrix, code: Fact | None = None) -> Result:
     facts = enrich(snapshot_of(environment, target, matrix), matrix)
     builds = is_hosted(environment)
     own = [f for rule in (BUILD_RULES if builds else REPO_RULES) for f in rule(environment, target, matrix)]
     speaks = environment.steps or environment.variables or environment.image
     more, undecided = judge(facts, Logs(()), matrix, RULES) if speaks else ([], [])
+    more = lent.on_torch_of_others(more, environment, facts, code, matrix)
     ids = {f.id for f in own}
     if any(p.about == "rocblas" for p in environment.unresolved):
         ids.add("arch.blas-missing")

@@ -42,7 +42,7 @@ _RELEASE = regex(r"\d+\.\d+\.\d+")
 
 def _value(given: bytes) -> str:
     """A value as it is written, or its default."""
-    text = given.decode("utf-8", "replace").strip("`'\"").rstrip(".`")
+    text = given.decode("utf-8", "replace").strip("`'\"").rstrip(".`]")
     default = _DEFAULT.fullmatch(text)
     return default[1] if default else text
 

@@ -199,6 +199,12 @@ def indexed_for(url: str, gpu: str) -> bool:
     return named is not None and _of_family(named[1], gpu)
 
 
+def targets_of_index(url: str, matrix: Matrix) -> tuple[str, ...]:
+    """The GPUs that an index is for, where it is called by one or by a family; empty for any other."""
+    named = _IN_INDEX.search(url)
+    return tuple(gpu for gpu in matrix.gfx if _of_family(named[1], gpu)) if named else ()
+
+
 def _of_family(name: str, gpu: str) -> bool:
     """True if a GPU belongs to the family that an index is called by: gfx110X holds gfx1100 to gfx1103."""
     return holds((name.replace("X", "*").lower(),), gpu) or name.lower() == gpu

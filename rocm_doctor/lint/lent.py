@@ -1,0 +1,44 @@
+"""What a variable does to the torch that another script or image of the repository installs: a start script has none of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from rocm_doctor.lint.declared import OVERRIDE, Environment, Target
+from rocm_doctor.lint.facts import code_of
+from rocm_doctor.lint.rules.torch_state import last_state
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Fact, Finding, Snapshot
+from rocm_doctor.rules.override import override
+
+OVERRIDES = ("arch.override-in-use", "arch.override-pointless")
+
+
+def code(environments: Sequence[Environment], target: Target, matrix: Matrix) -> Fact | None:
+    """The GPUs that the ROCm torches of a repository have code for, all together; None if that is not known of each, or no override is set."""
+    if not any(s.name == OVERRIDE for one in environments for s in one.variables):
+        return None
+    states = [last_state(one, matrix, target) for one in environments if one.purpose.kind == "amd" and one.sort != "text"]
+    found = [code_of(state[2], matrix) for state in states if state and state[2].build == "rocm"]
+    if not found or None in found:
+        return None
+    known = [one for one in found if one is not None]
+    held = sorted({gpu for one in known if isinstance(one.value, tuple) for gpu in one.value})
+    return Fact(tuple(held), tuple(dict.fromkeys(r for one in known for r in one.readings)))
+
+
+def on_torch_of_others(
+    found: Sequence[Finding], environment: Environment, facts: Snapshot, code: Fact | None, matrix: Matrix
+) -> list[Finding]:
+    """The findings; where a script or service sets an override that no torch of the repository has code for, a warning on that."""
+    sets = any(s.name == OVERRIDE for s in environment.variables)
+    own = environment.image or environment.steps or any(one.image for one in environment.containers)
+    if code is None or not sets or own or environment.purpose.kind != "amd" or environment.sort not in ("script", "service"):
+        return list(found)
+    known = msgspec.structs.replace(facts, facts=facts.facts | {"torch.device_dists": code})
+    absent = [f for f in override(known, matrix) if f.id == "arch.override-wrong"]
+    if not absent or any(f.id == "arch.override-wrong" for f in found):
+        return list(found)
+    return [f for f in found if f.id not in OVERRIDES] + [msgspec.structs.replace(f, severity="warning") for f in absent]
