@@ -62,7 +62,7 @@ def _run_with(one: Finding, environment: Environment, target: Target, repository
 
 
 # A comment, or a command that only prints.
-_SAYS = regex(r"#|//|rem\b|(?:echo|printf?|print_\w+|log\w*|info|warn\w*|write-\w+)\b", re.I)
+_SAYS = regex(r"#|//|rem\b|(?:echo|printf?|print_\w+|log\w*|info|warn\w*|write-\w+)\b[^>]*$", re.I)
 _PROSE = regex(r"\.(?:md|rst|txt|adoc|html|py|ipynb|json)$", re.I)
 
 
