@@ -35,8 +35,11 @@ class Release:
         self.sdist = False
         self.python = SpecifierSet(python)
 
+    def takes(self, python: str) -> bool:
+        return self.python.contains(python + ".0")
+
     def has_wheel(self, python: str) -> bool:
-        return self.python.contains(python + ".0") and bool(self.tags & tags(python))
+        return self.takes(python) and bool(self.tags & tags(python))
 
 
 def tags(python: str) -> set[Tag]:
@@ -72,7 +75,7 @@ def refusing(found: dict[Version, Release], python: str, first: Version | None) 
     no archive.
     """
     below = sorted(v for v in found if first is None or v < first)
-    for takes, run in groupby(below, key=lambda v: found[v].sdist and found[v].python.contains(python + ".0")):
+    for takes, run in groupby(below, key=lambda v: found[v].sdist and found[v].takes(python)):
         versions = list(run)
         if not takes and len(versions) > 1:
             yield f">={versions[0]},<={versions[-1]}"
@@ -82,9 +85,12 @@ def entry(old: dict[str, Any], found: dict[Version, Release], today: str) -> Ite
     """The lines of one package: the first release with a wheel for each Python, where there were releases before it."""
     first = {python: min((v for v, one in found.items() if one.has_wheel(python)), default=None) for python in PYTHONS}
     shown = {p: str(v or "none") for p, v in first.items() if v is None or v > min(found)}
+    last = {python: max((v for v, one in found.items() if one.takes(python)), default=max(found)) for python in PYTHONS}
     below = [one for v, one in found.items() if any(f is None or v < f for f in first.values())]
     yield f"- name: {old['name']}"
     yield "  first: {" + ", ".join(f'"{p}": "{v}"' for p, v in shown.items()) + "}"
+    if ended := {p: v for p, v in last.items() if v < max(found)}:
+        yield "  last: {" + ", ".join(f'"{p}": "{v}"' for p, v in ended.items()) + "}"
     sdist = any(one.sdist for one in below)
     yield f"  sdist: {str(sdist).lower()}"
     refused = {p: ", ".join(f'"{run}"' for run in refusing(found, p, f)) for p, f in first.items()} if sdist else {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lint_text import report, repository, said
+from lint_text import report, repository, said, serious
 
 from rocm_doctor.lint.coverage import on_gpu
 from rocm_doctor.lint.declared import Target
@@ -145,6 +145,9 @@ STACK = (f"--extra-index-url {WHEELS}rocm6.4", "torch==2.9.1+rocm6.4")
     ("mediapipe==0.10.11", "3.12", ["error"]), ("mediapipe==0.10.14", "3.12", []), ("tensorflow-rocm", "3.12", ["error"]),
     ("scipy==1.11.1", "3.12", ["warning"]), ("scipy==1.10.1", "3.12", ["error"]), ("scipy==1.9.3", "3.12", ["warning"]), ("transformers==4.30.2", "3.12", ["warning"]), ("transformers>=4.30.2", "3.12", []),
     ("numpy==1.23.5; python_version < '3.12'", "3.12", []), ("numpy==1.23.5+site.1", "3.12", []),
+    ("scipy==1.16.3", "3.10", ["error"]), ("scipy==1.16.3", "3.11", []), ("scipy>=1.16", "3.10", ["error"]), ("scipy>=1.15", "3.10", []),
+    ("scipy~=1.16.0", "3.10", ["error"]), ("scipy<2", "3.10", []), ("scipy!=1.16.3", "3.10", []), ("numpy==2.5.0", "3.11", ["error"]),
+    ("scipy==1.16.3; python_version >= '3.11'", "3.10", []), ("contourpy==1.3.3", "3.10", ["error"]), ("scipy==1.16.3", "", []),
 ])  # fmt: skip
 def test_no_wheel_for_the_python(tmp_path: Path, line: str, python: str, severities: list[str]) -> None:
     assert [
@@ -158,6 +161,15 @@ def test_the_python_of_an_image_is_its_own(tmp_path: Path) -> None:
     assert said(of_image(tmp_path / "a", "FROM rocm/pytorch:latest", command)) == []
     named = of_image(tmp_path / "b", "FROM rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0", command)
     assert [i for i, _, _ in said(named)] == ["version.python-unsupported"]
+
+
+def test_an_older_python_than_the_pins_are_for(tmp_path: Path) -> None:
+    """A list that was frozen with a later Python, in an image."""
+    base = "FROM rocm/pytorch:rocm6.4_ubuntu22.04_py3.10_pytorch_release_2.6.0"
+    found = serious(of_image(tmp_path / "a", base, "RUN pip install scipy==1.16.3 numpy==2.5.0"))
+    assert [(f.title, f.severity) for f in found] == [("not for Python 3.10: scipy==1.16.3, numpy==2.5.0", "error")]
+    assert found[0].advice == "Use Python 3.12, for which there are releases, or ask for scipy<=1.15.3, numpy<=2.2.6."
+    assert said(of_image(tmp_path / "b", base.replace("22.04_py3.10", "24.04_py3.12"), "RUN pip install scipy==1.16.3")) == []
 
 
 def test_another_index_may_have_a_wheel(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Packages none of whose admitted releases has a wheel for the Python that installs them, from catalog/wheels.yaml."""
+"""Packages none of whose admitted releases is for the Python that installs them, from catalog/wheels.yaml."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from rocm_doctor.model import Finding, Grade
 
 
 class _Wheels(msgspec.Struct, frozen=True):
-    """A package. `first`: its first release with a wheel, by Python; `none` where it has none yet. `refused`: releases that pip does
-    not take there at all, and `fails` those whose source archive does not build."""
+    """A package. `first`: its first release with a wheel, by Python; `none` where it has none yet. `last`: the last one that pip takes there.
+    `refused`: earlier releases that pip does not take at all, and `fails` those whose source archive does not build."""
 
     name: str
     first: dict[str, str]
@@ -27,6 +27,7 @@ class _Wheels(msgspec.Struct, frozen=True):
     sources: tuple[str, ...]
     grade: Grade
     checked: str
+    last: dict[str, str] = {}
     refused: dict[str, tuple[str, ...]] = {}
     fails: dict[str, str] = {}
 
@@ -39,21 +40,21 @@ def _wheels(matrix: Matrix) -> dict[str, _Wheels]:
 
 
 def without_wheel(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
-    """A requirement that only releases from before the first wheel for this Python satisfy."""
+    """A requirement that only releases from before the first wheel for this Python, or after the last release for it, satisfy."""
     python = ".".join(own_or_asked(environment, target).split(".")[:2])
     if target.platform != "linux" or not re.fullmatch(r"3\.\d+", python):
         return
     there = msgspec.structs.replace(target, python=python)
     known = matrix.once(_wheels)
-    missing = [
+    asked = [
         (known[r.name], r)
         for step in environment.steps
         for r in (step.requirements if step.tool != "conda" else ())
-        if r.name in known
-        and meant(r, there)
-        and _is_of_pypi(step, r, there)
-        and _is_before(r.spec, known[r.name].first.get(python, ""))
+        if r.name in known and meant(r, there) and _is_of_pypi(step, r, there)
     ]
+    if ended := [(package, r) for package, r in asked if _is_after(r.spec, package.last.get(python, ""))]:
+        yield _for_later(environment, there, matrix, ended, asked, python)
+    missing = [(package, r) for package, r in asked if _is_before(r.spec, package.first.get(python, ""))]
     stopped = [one for one in missing if _stops(*one, python)]
     if missing:
         yield _finding(environment, there, matrix, stopped or missing, python, certain=bool(stopped))
@@ -76,6 +77,47 @@ def _is_before(spec: str, first: str) -> bool:
     return not any(admits(spec, one) for one in tried if versions.sort_key(one) >= versions.sort_key(first))
 
 
+def _is_after(spec: str, last: str) -> bool:
+    """True if a range admits no release up to `last`."""
+    if not spec or "$" in spec or not last:
+        return False
+    bounds = [bound.removesuffix(".*") for bound in re.findall(r"\d[\w.!*]*", spec)]
+    tried = [last, "0", *bounds]
+    return not any(admits(spec, one) for one in tried if versions.sort_key(one) <= versions.sort_key(last))
+
+
+def _for_later(
+    environment: Environment,
+    target: Target,
+    matrix: Matrix,
+    ended: Sequence[tuple[_Wheels, Requirement]],
+    asked: Sequence[tuple[_Wheels, Requirement]],
+    python: str,
+) -> Finding:
+    """pip finds none of the releases that are asked for: they require a later Python."""
+    lasts = ", ".join(dict.fromkeys(f"{package.name}<={package.last[python]}" for package, _ in ended))
+    later = next((p for p in reversed(_PYTHONS) if versions.contains(f">{python}", p) and _all_there(asked, p)), "")
+    way = f"Use Python {later}, for which there are releases, or ask" if later else "Ask"
+    return found(
+        matrix,
+        "version.python-unsupported",
+        environment,
+        target,
+        [*(r.place for _, r in ended), *([environment.python.place] if environment.python else [])],
+        row="",
+        title=f"not for Python {python}: {_named(ended)}",
+        cause=f"pip takes no release that requires a later Python. The last ones for this one: {lasts.replace('<=', ' ')}.",
+        advice=f"{way} for {lasts}.",
+        sources=tuple(dict.fromkeys(s for package, _ in ended for s in package.sources)),
+    )
+
+
+def _named(asked: Sequence[tuple[_Wheels, Requirement]]) -> str:
+    """The first requirements as they are written, and how many more there are."""
+    names = list(dict.fromkeys(f"{r.name}{r.spec}" for _, r in asked))
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
 def _stops(package: _Wheels, r: Requirement, python: str) -> bool:
     """True if pip certainly installs nothing: it takes no source archive, or that is known not to build there."""
     fails, version = package.fails.get(python, ""), pinned(r.spec)
@@ -95,7 +137,6 @@ def _finding(
     *,
     certain: bool,
 ) -> Finding:
-    names = list(dict.fromkeys(f"{r.name}{r.spec}" for _, r in missing))
     packages = list(dict.fromkeys(package for package, _ in missing))
     firsts = ", ".join(f"{p.name}>={p.first[python]}" for p in packages if p.first[python] != "none")
     older = next((p for p in _PYTHONS if versions.contains(f"<{python}", p) and _all_there(missing, p)), "")
@@ -109,7 +150,7 @@ def _finding(
         row="",
         severity="error" if certain else "warning",
         confidence="high" if certain else "medium",
-        title=f"no wheel for Python {python}: {', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}",
+        title=f"no wheel for Python {python}: {_named(missing)}",
         cause=_why(packages, python, certain=certain),
         advice=f"{way}{f', or ask for {firsts}' if firsts else ''}.",
         sources=tuple(dict.fromkeys(s for p in packages for s in p.sources)),
@@ -120,7 +161,9 @@ _PYTHONS = ("3.13", "3.12", "3.11", "3.10")
 
 
 def _all_there(missing: Sequence[tuple[_Wheels, Requirement]], python: str) -> bool:
-    return not any(_is_before(r.spec, package.first.get(python, "")) for package, r in missing)
+    return not any(
+        _is_before(r.spec, package.first.get(python, "")) or _is_after(r.spec, package.last.get(python, "")) for package, r in missing
+    )
 
 
 def _why(packages: Sequence[_Wheels], python: str, *, certain: bool) -> str:
