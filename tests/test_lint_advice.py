@@ -66,6 +66,9 @@ def test_companions_are_those_that_the_repository_asks_for_anywhere(tmp_path: Pa
 def test_a_pin_is_met_or_named(tmp_path: Path) -> None:
     assert "torch==2.9.1+rocm" in advice_on(tmp_path / "a", {"requirements.txt": "torch==2.9.1\n"})
     assert "torch==2.8.0+rocm" in advice_on(tmp_path / "b", {"requirements.txt": "torch==2.8.0\n"})
+    for rocm in ("7.1", "7.2"):  # a build of it, too
+        found = report(tmp_path / rocm, {"requirements-rocm.txt": f"torch==2.12.0+rocm{rocm} --hash=sha256:0\n"})
+        assert f"/whl/rocm{rocm}, torch==2.12.0+rocm{rocm}." in serious(found)[0].advice
     left = advice_on(tmp_path / "c", {"requirements.txt": "torch==2.2.2\n"}, gpu="gfx1151")
     assert left.startswith("No ROCm build of torch 2.2.2 for Python 3.12 serves gfx1151; ")
 

@@ -89,3 +89,13 @@ def test_a_dockerfile_that_a_document_shows(tmp_path: Path, language: str, comma
     assert [(f.severity, f.evidence[0].place) for f in serious(found)] == ([(weight, "line 7")] if weight else [])
     files = {"README.md": text, "Dockerfile": f"{image}\n"}
     assert not serious(report(tmp_path / "beside", files))
+
+
+@pytest.mark.parametrize(("line", "read"), [
+    ("    pip3 install torch --index-url {}", True), ("     $ python3 -m pip install torch --index-url {}", True),
+    ("pip install torch --index-url {}", True), ("Do not use pip install torch --index-url {} here.", False), ("Take torch from {}.", False),
+])  # fmt: skip
+def test_a_command_that_is_a_line_of_text(tmp_path: Path, line: str, read: bool) -> None:
+    """Many a README indents its commands, or writes them plainly."""
+    files = readme("## ROCm", "1. Install torch", "", line.format(ROCM)) | {"requirements-amd.txt": "torch\n"}
+    assert [f.id for f in serious(report(tmp_path, files))] == [NOT_ROCM] * (not read)

@@ -102,3 +102,14 @@ def test_a_torch_from_source_is_not_known_to_build(tmp_path: Path) -> None:
     found = report(tmp_path, {"Dockerfile": text})
     assert (said(found), found.verdict) == ([], "undetermined")
     assert "built from source" in found.summary
+
+
+def test_a_service_with_the_device_of_wsl(tmp_path: Path) -> None:
+    """/dev/dxg is the GPU there: the service needs no other device, and is none for Linux alone."""
+    image = "FROM rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0\nCOPY train.py .\nCMD python3 train.py\n"
+    text = "services:\n  x:\n    build: .\n    devices: [{}]\n"
+    files = {"Dockerfile": image, "train.py": "import torch\n", "compose.wsl.yml": text.format("/dev/dxg")}
+    for os in ("linux", "wsl"):
+        assert said(report(tmp_path / os, files, os=os)) == []
+    other = files | {"compose.wsl.yml": text.format("/dev/dri")}
+    assert said(report(tmp_path / "c", other)) == [("access.container", "error", "compose.wsl.yml:2")]

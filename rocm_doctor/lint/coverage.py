@@ -40,7 +40,7 @@ def why_not(one: Environment, target: Target, matrix: Matrix) -> str:
     )
     if not system and target.platform != "linux" and one.purpose.kind == "amd" and _needs_linux(one, target, matrix):
         system = "linux"
-    return f"{system} only" if system and system != target.platform else ""
+    return f"{system} only" if system and system not in (target.os, target.platform) else ""
 
 
 def _needs_linux(one: Environment, target: Target, matrix: Matrix) -> bool:
@@ -67,6 +67,7 @@ _CALLED = {
     "nvidia": "NVIDIA", "intel": "Intel", "apple": "Apple", "other": "other accelerators", "cpu": "the CPU", "windows": "Windows",
     "documentation": "documentation", "example": "examples", "test": "tests", "vendored": "vendored", "ci": "hosted CI",
     "optional": "optional extras", "other AMD GPUs": "other AMD GPUs", "linux only": "Linux", "macos only": "macOS", "windows only": "Windows",
+    "wsl only": "WSL",
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from rocm_doctor import versions
 from rocm_doctor.lint.declared import Environment, Target
-from rocm_doctor.lint.rules.indexes import admits, meant, pinned
+from rocm_doctor.lint.rules.indexes import admits, meant, pinned, wanted
 from rocm_doctor.lint.rules.torch_state import of_image
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.plan.candidates import Candidate
@@ -45,7 +45,7 @@ _SYSTEMS: dict[str, System] = {"linux": "linux", "windows": "windows", "wsl": "w
 
 def proposal(environment: Environment, target: Target, matrix: Matrix, *, in_file: bool = False) -> Proposal | None:
     """The best stack that the environment's own ranges of torch admit, with the companions that its repository asks for; None
-    where there is none. A pinned version is met where a build of it serves the GPU, else by the nearest one.
+    where there is none. A pinned version is met where a build of it serves the GPU, else by the nearest one; of several by the pinned build.
 
     `in_file`: a file is for all GPUs, so that an index with a package for each GPU comes last.
     """
@@ -54,11 +54,12 @@ def proposal(environment: Environment, target: Target, matrix: Matrix, *, in_fil
     system = _SYSTEMS[target.os]
     python = ".".join((_python(environment) or target.python).split(".")[:2])
     ranges, pin, locked = _ranges(environment, target)
+    builds = {r.spec.lstrip("= ") for step in environment.steps for r in wanted(step, target)}
     series = versions.series(target.rocm) if target.rocm else None
 
     def order(one: Candidate) -> tuple[Any, ...]:
         other = series is not None and versions.series(one.build.rocm) != series
-        return other, _distance(one.build.torch, pin), in_file and one.index.extras
+        return other, _distance(one.build.torch, pin), one.build.local not in builds, in_file and one.index.extras
 
     stacks = _stacks(target.gpu, python, system, target.driver, id(matrix), _Held(matrix))
     best = stacks.first(order, lambda one: all(admits(spec, one.build.torch) for spec in ranges))

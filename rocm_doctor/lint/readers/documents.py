@@ -26,8 +26,8 @@ from rocm_doctor.lint.readers.shell import Made
 _FENCE = regex(r"^\s*(```+|~~~+)\s*([\w+-]*)")
 _HEADING = regex(r"^#{1,6}\s+(.*)")
 # A heading that only counts belongs to the one above it.
-# A command in a line of text: one for AMD is a way of its own.
-_CODE = regex(r"`([^`]{12,500})`")
+# A command in a line of text, or one that is the whole line: one for AMD is a way of its own.
+_CODE = regex(r"`([^`]{12,500})`|^\s*(?:\$\s*)?((?:sudo )?(?:uv pip|pip3?|python[\d.]* -m pip|docker|podman) [^`]{12,500})$")
 _OF_ROCM = regex(
     r"\binstall\b.*(?:whl/(?:nightly/|test/)?rocm|radeon\.com|\.amd\.com)|^(?:sudo )?(?:docker|podman) run\b.*/dev/kfd"
 )
@@ -197,9 +197,8 @@ def _markdown(text: str) -> Iterator[Block]:
             label = ""
         elif line.strip():
             label = line.strip()
-            yield from (
-                Block(number, [code], heading, -number, label[:120]) for code in _CODE.findall(line) if _OF_ROCM.search(code)
-            )
+            codes = ("".join(code) for code in _CODE.findall(line))
+            yield from (Block(number, [code], heading, -number, label[:120]) for code in codes if _OF_ROCM.search(code))
 
 
 _DIRECTIVE = regex(r"(\s*)\.\. (?:code-block|code|sourcecode|prompt)::\s*(\S*)")

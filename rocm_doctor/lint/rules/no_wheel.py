@@ -162,7 +162,8 @@ _PYTHONS = ("3.13", "3.12", "3.11", "3.10")
 
 def _all_there(missing: Sequence[tuple[_Wheels, Requirement]], python: str) -> bool:
     return not any(
-        _is_before(r.spec, package.first.get(python, "")) or _is_after(r.spec, package.last.get(python, "")) for package, r in missing
+        _is_before(r.spec, package.first.get(python, "")) or _is_after(r.spec, package.last.get(python, ""))
+        for package, r in missing
     )
 
 
