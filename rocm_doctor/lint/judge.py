@@ -154,7 +154,7 @@ def _judged(environment: Environment, target: Target, matrix: Matrix, code: Fact
     base = environment.image.place.reading() if environment.image else None
     if base and all(base in f.evidence for f in own if f.id == NOT_IN_BUILD):
         ids.discard(NOT_IN_BUILD)  # what is built on an image, and the torch that is installed in it, are two
-    placed = [_placed(f, environment, target, matrix) for f in here if f.id not in ids]
+    placed = [_placed(f, environment, target, facts, matrix) for f in here if f.id not in ids]
     if builds:
         # What is built there is for that torch: its user finds out on the GPU.
         placed = [
@@ -192,7 +192,7 @@ def _hint(one: Undecided) -> str:
     return f"declare {', '.join(_DECLARABLE[name] for name in one.missing)} or the same keys of the target"
 
 
-def _placed(one: Finding, environment: Environment, target: Target, matrix: Matrix) -> Finding:
+def _placed(one: Finding, environment: Environment, target: Target, facts: Snapshot, matrix: Matrix) -> Finding:
     """A finding of the rules for machines: what the repository says comes first, the target last. Another torch is asked for
     where the repository does.
     """
@@ -209,6 +209,8 @@ def _placed(one: Finding, environment: Environment, target: Target, matrix: Matr
             )
         ),
         environment,
+        facts,
+        matrix,
     )
 
 

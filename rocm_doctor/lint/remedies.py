@@ -9,21 +9,23 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Setting
 from rocm_doctor.lint.rules.findings import required
-from rocm_doctor.model import Finding
+from rocm_doctor.lint.suited import suited
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding, Snapshot
 
 _INSTALL = regex(r"""pip install (?:--upgrade |-U )?["']?(([A-Za-z][\w.-]*)[^"'\s]*)["']?$""")
 _REMOVE = regex(r"pip uninstall (?:-y )?([\w.-]+)$")
 
 
-def in_files(one: Finding, environment: Environment) -> Finding:
+def in_files(one: Finding, environment: Environment, facts: Snapshot, matrix: Matrix) -> Finding:
     """The finding with the edits that its commands mean; a command without a line of the environment stays."""
-    edits = {command: _edits(command.text, environment) for command in one.commands}
+    edits = {command: _edits(command.text, environment, one, facts, matrix) for command in one.commands}
     said = " ".join(dict.fromkeys(edit for more in edits.values() for edit in more))
     kept = tuple(command for command, more in edits.items() if not more)
     return msgspec.structs.replace(one, commands=kept, advice=f"{said} {one.advice}".strip()) if said else one
 
 
-def _edits(command: str, environment: Environment) -> list[str]:
+def _edits(command: str, environment: Environment, one: Finding, facts: Snapshot, matrix: Matrix) -> list[str]:
     verb, _, words = command.partition(" ")
     if verb in ("unset", "export"):
         return [
@@ -31,7 +33,12 @@ def _edits(command: str, environment: Environment) -> list[str]:
         ]
     needed = {r.name: r.place for step in environment.steps for r in step.requirements}
     if (found := _INSTALL.match(command)) and found[2] in needed:
-        return [required(found[1], needed[found[2]])]
+        asked = suited(found[1], found[2], one.id, facts, matrix)
+        return [
+            required(asked, needed[found[2]])
+            if asked
+            else f"No release of {found[2]} is known to work with this torch on this GPU."
+        ]
     if (found := _REMOVE.match(command)) and found[1] in needed:
         return [f"Take {found[1]} out of {_line(needed[found[1]])}."]
     return []

@@ -59,7 +59,8 @@ class Release(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A library by its name at the package index, its releases newest first. `elsewhere`: where else to get one that the package
     index has for other hardware alone; it is named in the plan and not installed by it. `companion`: it comes with torch, at the version
-    that torch.yaml has for the build. `train`: the kinds of fine-tuning that take it."""
+    that torch.yaml has for the build. `train`: the kinds of fine-tuning that take it. `repository`: where its source is on GitHub, of which
+    the newest state takes what the newest release does."""
 
     name: str
     what: str
@@ -72,6 +73,7 @@ class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     elsewhere: str = ""
     companion: bool = False
     train: tuple[Training, ...] = ()
+    repository: str = ""
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,7 +9,7 @@ from rocm_doctor.lint.declared import Environment, Requirement, Target
 from rocm_doctor.lint.rules.companions import own_or_asked
 from rocm_doctor.lint.rules.findings import found, required
 from rocm_doctor.lint.rules.indexes import admits, is_rebuild, meant, pinned
-from rocm_doctor.lint.rules.requires_torch import requires_torch
+from rocm_doctor.lint.rules.requires_torch import as_release, requires_torch
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
@@ -31,7 +31,10 @@ def newest(environment: Environment, target: Target, matrix: Matrix) -> Iterator
     if state is None or state[2].build != "rocm" or not state[2].version or not python or environment.purpose.kind != "amd":
         return
     known, torch = requires_torch(matrix), state[2]
-    asked = [r for step in environment.steps for r in (*step.requirements, *step.constraints) if meant(r, target)]
+    heads = {p.repository.lower(): name for name, p in _packages(matrix).items() if p.repository}
+    asked = [
+        as_release(r, heads) for step in environment.steps for r in (*step.requirements, *step.constraints) if meant(r, target)
+    ]
     if environment.unresolved or any(r.name in _BOUND and not admits(r.spec, _LATER) for r in asked):
         return
     for r in {r.name: r for r in asked if not r.url and not is_rebuild(r)}.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -69,10 +70,10 @@ def _read(matrix: Matrix) -> Requiring:
 _ADDRESS = regex(r"git\+(?:https|ssh)://(?:git@)?github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?(?:#.*)?$")
 
 
-def as_release(r: Requirement, known: Requiring) -> Requirement:
-    """A requirement of a repository's newest state as one of the package that it holds; any other as it is."""
+def as_release(r: Requirement, repositories: Mapping[str, str]) -> Requirement:
+    """A requirement of a repository's newest state as one of the package that it holds, by `repositories`; any other as it is."""
     address = _ADDRESS.match(r.url)
-    package = known.repository.get(address[1].lower(), "") if address else ""
+    package = repositories.get(address[1].lower(), "") if address else ""
     return msgspec.structs.replace(r, name=package, url="") if package else r
 
 

@@ -222,7 +222,7 @@ def _pulled(step: Step, now: Torch | None, matrix: Matrix, target: Target, there
     """A step that does not name torch: packages with an exact torch replace it, others bring one where there is none."""
     known = requires_torch(matrix)
     asked = (r for r in marked(step.requirements, target) if not r.url.startswith("conda:") and not is_rebuild(r))
-    needed = [as_release(r, known) for r in asked]
+    needed = [as_release(r, known.repository) for r in asked]
     if now is None:
         bring = (r for r in needed if r.name in known.range or r.name in known.exact or "torch" in r.extras)
         puller, spec = next(((r, spec) for r in bring if (spec := torch_of(r, step, matrix, target)) != NO_TORCH), (None, ""))

@@ -1,0 +1,39 @@
+"""The releases that edits ask for, and those that pip takes from a repository, held against the torch that is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_text import report, said
+
+LIST = "--extra-index-url https://download.pytorch.org/whl/rocm{rocm}\ntorch=={torch}+rocm{rocm}\n{more}\n"
+
+
+@pytest.mark.parametrize(("torch", "rocm", "gpu", "edit"), [
+    ("2.7.1", "6.3", "gfx1100", "Write bitsandbytes==0.49.2 on line 3"), ("2.10.0", "7.1", "gfx1100", "Write bitsandbytes>=0.50.2 on line 3"),
+    ("2.7.1", "6.3", "gfx1030", "No release of bitsandbytes is known to work with this torch on this GPU."),
+])  # fmt: skip
+def test_an_edit_asks_for_a_release_that_nothing_is_found_against(
+    tmp_path: Path, torch: str, rocm: str, gpu: str, edit: str
+) -> None:
+    found = report(tmp_path, {"requirements-rocm.txt": LIST.format(torch=torch, rocm=rocm, more="bitsandbytes==0.38.0")}, gpu)
+    assert [f.advice.startswith(edit) for f in found.findings if f.row == "bitsandbytes-without-rocm-library"] == [True]
+
+
+HEAD = "git+https://github.com/huggingface/transformers"
+
+
+@pytest.mark.parametrize(("url", "ids"), [
+    (HEAD, ["version.package-mismatch"]), (f"{HEAD}.git", ["version.package-mismatch"]), (f"{HEAD}@v4.51.3", []),
+    ("git+https://github.com/someone/transformers", []),
+])  # fmt: skip
+def test_the_newest_state_of_a_repository_needs_what_the_newest_release_does(tmp_path: Path, url: str, ids: list[str]) -> None:
+    text = LIST.format(torch="2.5.1", rocm="6.2", more=f"transformers @ {url}")
+    assert [i for i, severity, _ in said(report(tmp_path, {"requirements-rocm.txt": text})) if severity == "warning"] == ids
+
+
+@pytest.mark.parametrize("package", ["stable-baselines3", "kornia", "speechbrain", "flair", "pyro-ppl", "x-transformers"])
+def test_a_package_that_brings_torch(tmp_path: Path, package: str) -> None:
+    files = {"Dockerfile.rocm": f"FROM rocm/dev-ubuntu-24.04:7.2\nRUN pip install {package}\n"}
+    assert ("version.torch-not-rocm", "error", "Dockerfile.rocm:2") in said(report(tmp_path, files))
