@@ -174,11 +174,20 @@ def test_a_list_beside_one_that_serves_the_gpu(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("more", [
     {"README.md": "Use Python 3.10.\n"}, {".python-version": "3.10\n"}, {"runtime.txt": "python-3.10.12\n"}, {".tool-versions": "python 3.10.12\n"},
+    {"a.ipynb": '{"cells": [], "metadata": {"language_info": {"name": "python", "pygments_lexer": "ipython3", "version": "3.10.9"}}}'},
 ])  # fmt: skip
 def test_another_python_that_the_repository_names(tmp_path: Path, more: dict[str, str]) -> None:
     listed = {"requirements-rocm.txt": "--extra-index-url https://download.pytorch.org/whl/rocm5.6\ntorch==2.1.2+rocm5.6\n"}
     assert errors(tmp_path / "alone", listed) == ["version.python-unsupported"]
     assert not errors(tmp_path / "both", listed | more)
+
+
+@pytest.mark.parametrize(("line", "there"), [
+    ("# made with pip-compile and Python 3.10", []), ('numpy; python_version >= "3.9"', ["version.python-unsupported"]),
+])  # fmt: skip
+def test_another_python_that_a_comment_of_a_list_names(tmp_path: Path, line: str, there: list[str]) -> None:
+    text = f"{line}\n--extra-index-url https://download.pytorch.org/whl/rocm5.6\ntorch==2.1.2+rocm5.6\n"
+    assert errors(tmp_path, {"requirements-rocm.txt": text}) == there
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,11 @@ from rocm_doctor.lint.declared import OVERRIDE, Environment, Place, Setting
 from rocm_doctor.lint.readers.files import Tree
 
 MAX_FOUND = 400
+MAX_NOTEBOOKS = 10
 _REFERS = regex(r"\$\{?([A-Za-z_]\w+)")
 _PYTHONS = regex(r"(?:python|pyenv)[ =@_\w]*?[\"': =~>-]*3\.(\d\d?)\b|^3\.(\d\d?)(?:\.\d+)?[ \t]*$|\bpy3(\d\d?)_", re.I | re.M)
+# Of a list only what its comments say: a marker bounds a line.
+_IN_COMMENT = regex(rf"^[ \t]*#.*?(?:{_PYTHONS.pattern})", re.I | re.M)
 _OF_PYTHON = regex(r"\.python-version|runtime\.txt|\.tool-versions|readme.*|install.*\.(?:md|rst|txt)|environment.*\.ya?ml", re.I)
 
 
@@ -61,13 +64,21 @@ def _names(one: Environment) -> Iterator[str]:
         )
 
 
+# The interpreter that a notebook was last run with, as it records it.
+_RAN = regex(r"\"name\"\s*:\s*\"python\"[^{}]*\"version\"\s*:\s*\"3\.(\d\d?)()()")
+
+
 def pythons(tree: Tree, environments: Iterable[Environment]) -> tuple[Setting, ...]:
-    """The Pythons that the README, a file for version managers, or the file of an environment for AMD names."""
+    """The Pythons that the README, a file for version managers, a notebook, or the file of an environment for AMD names."""
     at_root = [name for name in tree.matching("*") if _OF_PYTHON.fullmatch(name)]
-    own = [e.place.file for e in environments if e.purpose.kind == "amd" and e.sort in ("script", "image", "service")]
+    notebooks = tree.matching("*.ipynb")[:MAX_NOTEBOOKS]
+    amd = [e for e in environments if e.purpose.kind == "amd"]
+    own = [e.place.file for e in amd if e.sort in ("script", "image", "service")]
+    lists = [e.place.file for e in amd if e.sort == "requirements"]
     return tuple(
         Setting("python", f"3.{m[1] or m[2] or m[3]}", Place(path, text.count("\n", 0, m.start()) + 1))
-        for path in dict.fromkeys((*at_root, *own))
+        for paths, names in ((at_root + own, _PYTHONS), (notebooks, _RAN), (lists, _IN_COMMENT))
+        for path in dict.fromkeys(paths)
         if (text := tree.text_if_there(path))
-        for m in _PYTHONS.finditer(text)
+        for m in names.finditer(text)
     )
