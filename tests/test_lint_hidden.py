@@ -43,3 +43,10 @@ def test_an_image_named_after_two_gpus_is_judged_for_both(tmp_path: Path) -> Non
     for gpu in ("gfx90a", "gfx942"):
         found = [f.id for f in report(tmp_path / gpu, files, gpu=gpu).findings if f.severity != "note"]
         assert found == ["version.torch-not-rocm"]
+
+
+@pytest.mark.parametrize(("name", "kind"), [
+    ("Linux/MacOS one line install", "neutral"), ("install-linux-macos.sh", "neutral"), ("macOS", "apple"), ("Linux with CUDA", "nvidia"),
+])  # fmt: skip
+def test_a_name_of_several_systems_is_for_no_hardware(name: str, kind: str) -> None:
+    assert named(name)[0] == kind

@@ -26,6 +26,7 @@ _WORDS: tuple[tuple[Kind, str], ...] = (
     ("cpu", r"cpu|cpuonly|nogpu"),
 )  # fmt: skip
 _COMPILED = tuple((kind, regex(rf"(?:{words})")) for kind, words in _WORDS)
+_SYSTEMS = frozenset(("linux", "ubuntu", "debian", "unix", "windows", "wsl", "wsl2"))
 _SPLIT = regex(r"[^a-z0-9]+")
 # Whole commands and variables of a shell test that name a vendor inside a longer word.
 _IN_TESTS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
@@ -62,8 +63,8 @@ def words_of(name: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def named(name: str) -> tuple[Kind, str]:
-    """The hardware that a name means, and the word that says it; `neutral` and nothing where none does, or where AMD and
-    NVIDIA are both in it.
+    """The hardware that a name means, and the word that says it; `neutral` and nothing where none does, where AMD and
+    NVIDIA are both in it, or where macOS is one of several systems.
     """
     found: dict[Kind, str] = {}
     for kind, pattern in _COMPILED:
@@ -71,6 +72,8 @@ def named(name: str) -> tuple[Kind, str]:
             if pattern.fullmatch(word):
                 found.setdefault(kind, word)
     if {"amd", "nvidia"} <= found.keys() and "other" not in found:
+        return "neutral", ""
+    if found.keys() == {"apple"} and not _SYSTEMS.isdisjoint(words_of(name)):
         return "neutral", ""
     return next(iter(found.items()), ("neutral", ""))
 
