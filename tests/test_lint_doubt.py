@@ -106,6 +106,19 @@ def test_an_override_is_an_error_where_no_other_value_suits(tmp_path: Path) -> N
         assert errors(tmp_path / f"x{len(more)}{next(iter(more), '')}", {"run_rocm.sh": SET} | more) == ["arch.override-wrong"]
 
 
+@pytest.mark.parametrize(("text", "doubtful"), [
+    (f"# For the RX 6800 XT\n\npython setup.py\nexport {OVERRIDE}=10.3.0\n", True), (f"ls\n# RDNA 2:\n# as the vendor says\nexport {OVERRIDE}=10.3.0\n", True),
+    (f"export {OVERRIDE}=10.3.0  # RX 6600\n", True), (f"export {OVERRIDE}=10.3.0  # RX 6600, RX 7600\n", False),
+    (f"# RX 6600 needs more.\nls\nls\nls\nexport {OVERRIDE}=10.3.0\n", True), (f"ls\n# RX 6600\nls\nexport {OVERRIDE}=10.3.0\n", False),
+    (f"ls\n# the right one\nexport {OVERRIDE}=10.3.0\n", False),
+])  # fmt: skip
+def test_an_override_that_comments_call_one_for_other_gpus(tmp_path: Path, text: str, doubtful: bool) -> None:
+    """The head of the file, the comment right above, and the rest of the line say whom the value is for; what is said elsewhere is of something else."""
+    assert errors(tmp_path / "a", {"run_rocm.sh": text}) == ([] if doubtful else ["arch.override-wrong"])
+    both = errors(tmp_path / "b", {"run_rocm.sh": text, "rocm/run.sh": SET})
+    assert both == ([] if doubtful else ["arch.override-wrong"])
+
+
 @pytest.mark.parametrize(
     "name",
     ["run-5700xt.sh", "navi2/run.sh", "vega/run.sh", "steamdeck/run.sh", "strix-halo/run.sh", "rdna2/run.sh"],

@@ -76,3 +76,22 @@ def test_a_service_that_nothing_there_builds(tmp_path: Path, files: dict[str, st
         if f.id == "arch.override-wrong"
     ]
     assert found == [severity]
+
+
+def test_what_a_service_is_given_when_it_runs_builds_nothing(tmp_path: Path) -> None:
+    """Its image was built without the list; the same list in the Dockerfile counts."""
+    said = [
+        f.severity
+        for f in report(tmp_path, {"compose.yaml": composed("- PYTORCH_ROCM_ARCH=gfx1030")}).findings
+        if f.id == "arch.not-in-build"
+    ]
+    assert said == ["note"]
+
+
+@pytest.mark.parametrize(("value", "found"), [("", 0), ("10.3.0", 1)])
+def test_an_empty_line_of_a_file_of_settings_gives_no_value(tmp_path: Path, value: str, found: int) -> None:
+    files = {
+        ".env.example": f"HIP_VISIBLE_DEVICES=0\n{OVERRIDE}={value}\n",
+        "compose.yaml": composed(f"- {OVERRIDE}=${{{OVERRIDE}:-11.0.0}}"),
+    }
+    assert len(wrong(tmp_path, files)) == found

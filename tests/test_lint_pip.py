@@ -44,6 +44,15 @@ def test_an_open_range_that_the_torch_that_is_there_satisfies(
     assert [i for i, _, _ in said(report(tmp_path, {"Dockerfile.rocm": text})) if i == NOT_ROCM] == [NOT_ROCM] * said_of_it
 
 
+@pytest.mark.parametrize(("line", "said_of_it"), [("torch==2.14.1+rocm7.2", False), ("torch>=2.4", True)])
+def test_an_open_range_beside_a_pin_of_the_same_list(tmp_path: Path, line: str, said_of_it: bool) -> None:
+    files = {
+        "requirements-rocm.txt": f"--extra-index-url https://download.pytorch.org/whl/rocm7.2\n-r common.txt\n{line}\n",
+        "common.txt": "torch>=2.0\n",
+    }
+    assert bool(serious(report(tmp_path, files))) is said_of_it
+
+
 PROJECT = "[project]\nname = 'x'\nversion = '1'\ndependencies = ['torch>=2.0']\n"
 
 

@@ -41,6 +41,8 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
         return one
     if helping := _run_with(one, environment, target, repository, matrix):
         return _doubted(one, helping, f"With {OVERRIDE}={helping.value}, as on {_line(helping)}, the GPU runs this torch. ")
+    if meant := _for_others(one, target, repository):
+        return _doubted(one, meant, f"By {_line(meant)} it is for other GPUs. ")
     other = given_otherwise(one, environment, target, repository)
     return _doubted(one, other, f"The repository gives {other.name} another value on {_line(other)}. ") if other else one
 
@@ -50,6 +52,12 @@ def _doubted(one: Finding, by: Setting, said: str) -> Finding:
     known = (by.place.file, f"line {by.place.line}") in {(r.artifact, r.place) for r in one.evidence}
     evidence = one.evidence if known else (*one.evidence, by.place.reading())
     return msgspec.structs.replace(one, severity="warning", evidence=evidence, advice=("" if known else said) + one.advice)
+
+
+def _for_others(one: Finding, target: Target, repository: Repository) -> Setting | None:
+    """Where comments say that the value of an override is for other GPUs: a choice, as a build for these is."""
+    said = [s for s in repository.assigned if s.name == OVERRIDE and s.gfx and f"{OVERRIDE}={s.value} " in one.title]
+    return None if any(holds(s.gfx, target.gpu) for s in said) else next(iter(said), None)
 
 
 def _run_with(one: Finding, environment: Environment, target: Target, repository: Repository, matrix: Matrix) -> Setting | None:

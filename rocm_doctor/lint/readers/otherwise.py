@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import OVERRIDE, Environment, Place, Setting
+from rocm_doctor.lint.environments.words import cards
 from rocm_doctor.lint.readers.files import Tree
 
 MAX_FOUND = 400
@@ -20,7 +21,9 @@ _OF_PYTHON = regex(r"\.python-version|runtime\.txt|\.tool-versions|readme.*|inst
 
 
 def assigned(tree: Tree, environments: Iterable[Environment]) -> tuple[Setting, ...]:
-    """Every value that a text of the repository, read or not, gives the override or a name on which an index or an image for AMD depends."""
+    """Every value that a text of the repository, read or not, gives the override or a name on which an index or an image for AMD depends.
+    An override has the GPUs that the comments around it name.
+    """
     names = {name for one in environments if one.purpose.kind == "amd" for name in _names(one)}
     if not names:
         return ()
@@ -31,7 +34,7 @@ def assigned(tree: Tree, environments: Iterable[Environment]) -> tuple[Setting, 
     )
     hints = tuple(name.lower().encode() for name in names)
     found = (
-        Setting((m["name"] or m["taken"]).decode(), _value(m["value"] or b""), place)
+        Setting((m["name"] or m["taken"]).decode(), _value(m["value"] or b""), place, gfx=_said_of(m))
         for place, m in itertools.islice(tree.mentions(given, hints), MAX_FOUND)
         if not place.file.endswith((".lock", ".html"))
     )
@@ -39,6 +42,23 @@ def assigned(tree: Tree, environments: Iterable[Environment]) -> tuple[Setting, 
     return tuple(s for s in found if s.name != OVERRIDE or _RELEASE.fullmatch(s.value) or not s.value or "$" in s.value)
 
 
+_COMMENT = re.compile(rb"[ \t]*(?:#|//|::|REM\b)([^\n]*)")
+
+
+def _said_of(found: re.Match[bytes]) -> tuple[str, ...]:
+    """The GPUs that the comments name: those at the head of the file, those right above the line, and what follows on the line."""
+    if found.lastgroup != "value" or found["name"] != OVERRIDE.encode():
+        return ()
+    text = found.string
+    begin, end = text.rfind(b"\n", 0, found.start()) + 1, text.find(b"\n", found.end())
+    above = text[max(0, begin - _NEAR) : begin].split(b"\n")[:-1]
+    near = itertools.takewhile(_COMMENT.match, reversed(above))
+    head = itertools.takewhile(_COMMENT.match, text[:_NEAR].split(b"\n"))
+    behind = text[found.end() : end if end >= 0 else len(text)].partition(b"#")[2]
+    return cards(b" ".join((*head, *near, behind)).decode("utf-8", "replace"))
+
+
+_NEAR = 2_000
 _DEFAULT = regex(r"\$\{\w+:?[-=](.*?)\}?")
 _RELEASE = regex(r"\d+\.\d+\.\d+")
 

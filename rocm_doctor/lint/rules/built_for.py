@@ -48,7 +48,9 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
     # A job builds for the GPU of its own runner or for a release, a default is one until the caller gives another.
     given = {(s.name, s.value) for s in environment.variables if s.default}
     remedies = " ".join(dict.fromkeys(_remedy(s, target) for s in left if not s.name.islower()))
-    compiled = environment.compiles or _from_archive(environment, matrix)
+    # What a service is given when it runs, its image was built without.
+    runs = environment.sort == "service" and not environment.steps
+    compiled = not runs and (environment.compiles or _from_archive(environment, matrix))
     for s in left:
         one = _left_out(environment, target, matrix, s.place, f"{s.name}={s.value}", remedies or _remedy(s, target))
         # A name in lower case is of the script itself; what a script of a hosted job builds for is a part of a release; and beside ready
