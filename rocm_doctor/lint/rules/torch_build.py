@@ -122,7 +122,9 @@ def unsafe_indexes(environment: Environment, target: Target, matrix: Matrix) -> 
     rocm = next((s.origin for s in asked if s.build == "rocm" and s.origin), None)
     others = [s for s in asked if s.build != "rocm"]
     asked_for = wanted(step, target)
-    settled = any(pinned(r.spec) or of_local(r.spec, r.url) for r in (*asked_for, *(c for c in step.constraints if c.name == "torch")))
+    settled = any(
+        pinned(r.spec) or of_local(r.spec, r.url) for r in (*asked_for, *(c for c in step.constraints if c.name == "torch"))
+    )
     open_ones = [r for r in asked_for if _is_open(r.spec, matrix)]
     if first or not rocm or not others or settled or not open_ones:
         return
