@@ -886,3 +886,11 @@ def test_the_name_of_a_project_inside_is_not_what_each_of_its_files_is_for(
     assert (set(kinds.values()) == {"amd"}) is expected
     assert expected or set(kinds.values()) == {"nvidia"}
     assert {e.purpose.kind for e in repository(tmp_path, files).environments if "train/" in e.place.file} == {"amd"}
+
+
+@pytest.mark.parametrize(("files", "judged"), [
+    ({"Dockerfile.rocm": "# For Hygon DCU (ROCm)\nFROM ubuntu:22.04\nRUN pip install torch\n"}, False), ({"Dockerfile.dcu": "FROM ubuntu:22.04\nRUN pip install torch\n"}, False),
+    ({"Dockerfile.rocm": "# For AMD GPUs and Hygon DCU\nFROM ubuntu:22.04\nRUN pip install torch\n"}, True), ({"Dockerfile.rocm": "FROM ubuntu:22.04\nRUN pip install torch\n"}, True),
+])  # fmt: skip
+def test_accelerators_of_hygon_are_no_gpus_of_amd(tmp_path: Path, files: dict[str, str], judged: bool) -> None:
+    assert (("version.torch-not-rocm", "error") in {one[:2] for one in said(report(tmp_path, files))}) is judged

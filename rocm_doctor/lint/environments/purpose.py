@@ -63,7 +63,7 @@ _AMD_IMAGE = regex(r"(?:^|/)rocm/|rocm|amdgpu|gfx\d|[-_/]amd\b|[-_/:]hip\b|strix
 _OTHER_IMAGES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("amd", _AMD_IMAGE),
     ("nvidia", _NVIDIA_IMAGE),
-    ("other", regex(r"habana|neuron|ascend|quay\.io/ascend|tpu|xla|ppc64le|s390x")),
+    ("other", regex(r"habana|neuron|ascend|quay\.io/ascend|sourcefind\.cn|/dcu|tpu|xla|ppc64le|s390x")),
     ("intel", regex(r"intel/|oneapi|xpu|gaudi")),
 )
 _INDEXES: tuple[tuple[Kind, re.Pattern[str]], ...] = (

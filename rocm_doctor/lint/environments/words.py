@@ -12,7 +12,7 @@ Kind = Literal["amd", "nvidia", "intel", "apple", "other", "cpu", "windows", "ne
 
 # The first that fits.
 _WORDS: tuple[tuple[Kind, str], ...] = (
-    ("other", r"zluda|directml|dml"),
+    ("other", r"zluda|directml|dml|dcu|hygon\w*|dtk"),
     ("amd", r"rocm\d*(?:torch\d*)?|amd|amdgpu|hip|hipblas(?:lt)?|radeon|instinct|(?:mi\d{2,3}[xa]?)+|gfx\d\w*|navi\d*|rdna\d?|cdna\d?|strix(?:halo)?|gpuamd"),
     (
         "nvidia",
@@ -35,9 +35,12 @@ _IN_TESTS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("apple", regex(r"darwin|mac_?os|\bmps\b|\bmac\b|arm64", re.I)),
     ("windows", regex(r"msys|cygwin|mingw|windows|win32", re.I)),
     ("intel", regex(r"\bxpu\b|ipex|intel|openvino|habana|gaudi|\bhpu\b", re.I)),
-    ("other", regex(r"\bnpu\b|ascend|\btpu\b|neuron|aarch64|directml|zluda", re.I)),
+    ("other", regex(r"\bnpu\b|ascend|\btpu\b|neuron|aarch64|directml|zluda|hygon|\bdcu\b", re.I)),
     ("cpu", regex(r"\bcpu", re.I)),
 )
+# Hygon's accelerators have a stack of their own that is called ROCm as well.
+_HYGON = regex(r"\bhygon|\bDCU\b|海光", re.I)
+_OF_AMD = regex(r"\bAMD\b|radeon|instinct|gfx\d", re.I)
 _NEGATED = regex(r"^\s*!|\[\s*!|!=|\s-z\s|\s-ne\s|\bnot\b|(?:^|\s)!\s")
 _CLAUSES = regex(r"&&|\|\||\s-[ao]\s")
 _GENERATIONS: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -86,6 +89,11 @@ def tested(condition: str) -> tuple[Kind, bool]:
         if clause is not None:
             return kind, _NEGATED.search(clause) is None
     return "neutral", True
+
+
+def is_for_hygon(text: str) -> bool:
+    """True if a text speaks of Hygon's accelerators and of no GPU of AMD's."""
+    return _HYGON.search(text) is not None and _OF_AMD.search(text) is None
 
 
 @lru_cache(maxsize=4096)

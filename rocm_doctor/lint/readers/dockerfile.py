@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import msgspec
+
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Setting
-from rocm_doctor.lint.environments.words import named
+from rocm_doctor.lint.declared import Environment, Place, Purpose, ReadProblem, Setting
+from rocm_doctor.lint.environments.words import is_for_hygon, named
 from rocm_doctor.lint.readers import bash, cloned, compiled, installers, script, shell, starts, venvs
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
-from rocm_doctor.lint.readers.image_python import kept_by_system, named_python
+from rocm_doctor.lint.readers.image_python import asked_of_apt, kept_by_system, named_python
 from rocm_doctor.lint.readers.instructions import Instruction, exec_form, instructions
 from rocm_doctor.lint.readers.shell import Build, Used
 
@@ -58,7 +60,10 @@ def environments(
         open_ = frozenset(m[1] for m in _ARGUMENT.finditer(text)) - given.keys()
         plain = frozenset(argument for argument, value in given.items() if "$" not in value)
         names = {**arguments, "WORKDIR": "/"}
-        yield _built(tree, stage, name, by_name, shell.Context(tree, folder, names, {}, arguments=open_, given=plain))
+        made, used = _built(tree, stage, name, by_name, shell.Context(tree, folder, names, {}, arguments=open_, given=plain))
+        if is_for_hygon(text):
+            made = msgspec.structs.replace(made, purpose=Purpose("other", "Hygon's DCU", made.place))
+        yield made, used
 
 
 def for_others(tree: Tree, build: Build) -> str:
@@ -114,6 +119,7 @@ def _built(
         ),
         managed=kept_by_system(text, image, found.steps),
         config=options,
+        apt=asked_of_apt([one for below in reversed(_chain(stage, by_name)) for one in below], context.names),
         open_ends=tuple(found.open_ends),
         compiles=not found.steps
         or compiled.compiles(";".join(words for one in by_name.values() for verb, words, _ in one.instructions if verb == "RUN")),

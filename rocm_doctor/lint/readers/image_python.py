@@ -9,6 +9,9 @@ import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Setting, Step
+from rocm_doctor.lint.readers import bash
+from rocm_doctor.lint.readers.files import quoted
+from rocm_doctor.lint.readers.instructions import Instruction
 
 _NAMES_PYTHON = regex(r"""(?<!lib)python-?(3\.\d{1,2})\b|--python[= ]["']?(3\.\d{1,2})|python={1,2}["']?(3\.\d{1,2})""")
 _OF_CONDA = regex(r"Mini(?:conda|forge)3-py3(\d{1,2})_")
@@ -49,6 +52,28 @@ def of_scripts(environments: Sequence[Environment]) -> list[Environment]:
         else one
         for one in environments
     ]
+
+
+_ASKS_APT = regex(r"\bapt(?:-get)?\s(?:\\\n|[^;&|\n])*?\binstall\s(?P<words>(?:\\\n|[^;&|\n])*)")
+_PYTHON_PACKAGE = regex(r"(?<!\S)python(3\.\d{1,2})(?:-(?:venv|dev|minimal|full))?(?=[\s=\\]|$)")
+# What may bring a Python that the archive of the system lacks.
+_ANOTHER_ARCHIVE = regex(
+    r"add-apt-repository|deadsnakes|\bppa\b|\.sh\b|/etc/apt/(?!keyrings|preferences|sources\.list\.d/(?:rocm|amdgpu))"
+)
+
+
+def asked_of_apt(found: Sequence[Instruction], names: dict[str, str]) -> Setting | None:
+    """The Python that an image asks the package archive of its system for; None where it may have another archive, or goes on without."""
+    for verb, words, place in found:
+        if verb in ("COPY", "RUN", "ADD") and _ANOTHER_ARCHIVE.search(words):
+            return None
+        text = bash.filled(words, names) if verb == "RUN" and "||" not in words else ""
+        for command in _ASKS_APT.finditer(text):
+            if m := _PYTHON_PACKAGE.search(text, command.start("words"), command.end("words")):
+                below = text.count("\n", 0, m.start())
+                at = msgspec.structs.replace(place, line=place.line + below, quote=quoted(text.split("\n")[below]))
+                return Setting("python", m[1], at)
+    return None
 
 
 # Ubuntu from 23.04 and Debian from 12 on keep their Python for their own packages: https://peps.python.org/pep-0668

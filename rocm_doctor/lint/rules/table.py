@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from rocm_doctor.lint.declared import Environment, Target
+from rocm_doctor.lint.rules.apt import not_in_archive
 from rocm_doctor.lint.rules.beside import other_wheels, same_files
 from rocm_doctor.lint.rules.built_for import built_for
 from rocm_doctor.lint.rules.companions import companions, numpy, outside, pythons, triton
@@ -47,6 +48,7 @@ REPO_RULES: tuple[RepoRule, ...] = (
     not_on_the_only_index,
     not_on_the_public_index,
     without_wheel,
+    not_in_archive,
     newest,
     config,
     built_for,
