@@ -54,7 +54,7 @@ def test_a_script_that_is_not_there_leaves_the_verdict_open(tmp_path: Path) -> N
 @pytest.mark.parametrize(("image", "python", "ids"), [
     ("python:3.13-slim", "3.10", {"version.python-unsupported"}), ("python:3.10-slim", "3.12", set()),
     ("ubuntu:24.04", "3.10", {"version.python-unsupported"}), ("ubuntu:22.04", "3.12", set()),
-    ("ubuntu:24.04\nRUN apt-get install -y python3.10-venv", "3.12", set()),
+    ("ubuntu:24.04\nRUN add-apt-repository -y ppa:deadsnakes/ppa && apt-get install -y python3.10-venv", "3.12", set()),
 ])  # fmt: skip
 def test_an_image_has_a_python_of_its_own(tmp_path: Path, image: str, python: str, ids: set[str]) -> None:
     files = {"Dockerfile": f"FROM {image}\nRUN pip install torch==2.0.1 --index-url {OLD}\n"}
