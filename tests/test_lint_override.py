@@ -79,3 +79,18 @@ def test_an_override_of_a_start_script_meets_the_torch_that_another_file_install
 def test_an_index_for_one_gpu_has_code_for_that_one_alone(tmp_path: Path) -> None:
     script = INSTALLS.format(AMD.format("gfx1151")) + "export HSA_OVERRIDE_GFX_VERSION=11.0.0\npython train.py\n"
     assert said(report(tmp_path, {"run_rocm.sh": script}, gpu="gfx1151")) == [("arch.override-wrong", "error", "run_rocm.sh:3")]
+
+
+@pytest.mark.parametrize("line", [
+    "echo 'export HSA_OVERRIDE_GFX_VERSION=10.3.0' >> ~/.bashrc", 'echo "HSA_OVERRIDE_GFX_VERSION=10.3.0" | sudo tee -a /etc/environment',
+    "printf 'export ROCM_HOME=/opt/rocm\\nexport HSA_OVERRIDE_GFX_VERSION=10.3.0\\n' >> $HOME/.profile",
+])  # fmt: skip
+def test_an_override_that_a_script_writes_for_later_shells_is_one(tmp_path: Path, line: str) -> None:
+    """What it is told on the screen is none."""
+    setup = f"pip install torch==2.9.1 --index-url {ROCM}6.4\n"
+    found = report(tmp_path, {"setup_rocm.sh": f"{setup}{line}\n"}, gpu="gfx1100")
+    assert [(i, s) for i, s, _ in said(found)] == [("arch.override-wrong", "warning")]
+    assert (
+        serious(report(tmp_path / "b", {"setup_rocm.sh": f"{setup}{line.split(' >> ')[0].split(' | ')[0]}\n"}, gpu="gfx1100"))
+        == []
+    )

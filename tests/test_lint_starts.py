@@ -123,3 +123,12 @@ def test_a_script_in_a_folder_is_called_from_the_root(tmp_path: Path) -> None:
     assert [f.id for f in serious(found)] == [NOT_ROCM]
     fine = report(tmp_path / "b", {"bin/setup_rocm.sh": script, "pyproject.toml": project.replace("2.14", "2.0")})
     assert (fine.verdict, said(fine)) == ("ready", [])
+
+
+@pytest.mark.parametrize(("package", "open_"), [("comfy-cli", True), ("pre-commit", False)])
+def test_a_program_that_pip_installed_and_that_installs_more_is_not_read(tmp_path: Path, package: str, open_: bool) -> None:
+    program = package.removesuffix("-cli")
+    image = f"FROM rocm/pytorch:latest\nRUN pip install {package} && printf 'y' | {program} --workspace=/app install --amd\n"
+    found = report(tmp_path, {"Dockerfile": image}, gpu="gfx1100")
+    assert (found.verdict == "undetermined") is open_
+    assert not open_ or f"{program} installs what is not read" in found.summary

@@ -36,12 +36,13 @@ _PLAIN = frozenset((
     "program", "compound_statement", "pipeline", "do_group", "for_statement", "while_statement",
     "c_style_for_statement", "redirected_statement", "negated_command", "else_clause",
 ))  # fmt: skip
+_PASSED_ON = ("redirected_statement", "pipeline")
 
 
 class Command(NamedTuple):
     """One command with its assignments first (`NAME=value`), where it is written, and the arms that it is in, outermost first.
 
-    `handed`: the text of the here-document that it gets.
+    `handed`: the text of the here-document that it gets. `whole`: the statement around it, if its output goes to a file or a command.
     """
 
     words: list[str]
@@ -49,6 +50,7 @@ class Command(NamedTuple):
     arms: tuple[Arm, ...]
     assigned: int = 0
     handed: str = ""
+    whole: str = ""
 
 
 @cache
@@ -94,7 +96,7 @@ class _Reading:
         self.calls = 0
         self.call: Place | None = None
         self.left = MAX_COMMANDS
-        self.handed = ""
+        self.handed = self.whole = ""
         self.doubtful: set[str] = set()
         """Variables that are set in a branch that may not run: a test of them decides nothing."""
 
@@ -134,8 +136,9 @@ class _Reading:
             yield from self._each([node] if unparsed.broken(node) else node.named_children, arms, depth)
         elif kind in _PLAIN:
             outer, self.handed = self.handed, _here_document(node) or self.handed
+            around, self.whole = self.whole, self.whole or (_text(node)[:MAX_VALUE] if node.type in _PASSED_ON else "")
             yield from self._each(node.named_children, arms, depth)
-            self.handed = outer
+            self.handed, self.whole = outer, around
 
     def _each(self, nodes: Sequence[Node], arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
         """The commands of statements, one after the other. Behind one that swallowed several lines, the lines are parsed anew."""
@@ -187,7 +190,7 @@ class _Reading:
         self.left -= 1
         # A command of a function that only passes on its arguments is written where the function is called.
         at = self.call if self.call and any(_text(c) in _ALL_ARGUMENTS for c in node.named_children) else self._place(node)
-        yield Command(words, at, arms, assigned, self.handed)
+        yield Command(words, at, arms, assigned, self.handed, self.whole)
 
     def _call(self, name: str, arguments: list[str], arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
         """The body of a function with its arguments; one that calls itself is read once."""

@@ -131,9 +131,11 @@ _INSTALLER = regex(r"(?:.*/)?(?:[\w-]*install(?:er)?|bootstrap|prepare_env\w*|se
 _USES_PIP = regex(r"\bpip\b|\buv\b|requirements")
 
 
-def unread(argv: Sequence[str], place: Place, context: shell.Context) -> ReadProblem | None:
-    """An installer that a command runs and whose code is not followed: one from the network, or a program in Python that uses pip."""
-    if name := _fetched(argv, context) or _own(argv, context):
+def unread(argv: Sequence[str], place: Place, context: shell.Context, found: shell.Script) -> ReadProblem | None:
+    """An installer that a command runs and whose code is not followed: one from the network, a program in Python that uses pip, or one that
+    pip installed before.
+    """
+    if name := _fetched(argv, context) or _own(argv, context) or _of_package(argv, found):
         return ReadProblem(place, f"{name} installs what is not read")
     return None
 
@@ -160,3 +162,32 @@ def _own(argv: Sequence[str], context: shell.Context) -> str:
     if text is None or _INSTALLER.match(name):
         return name if _INSTALLER.match(name) and (text is None or _USES_PIP.search(text)) else ""
     return name if not _QUIET_SCRIPTS.fullmatch(posixpath.basename(name)) and installs(text) else ""
+
+
+# Programs of packages that install nothing of Python's, or what is read elsewhere.
+_QUIET_PROGRAMS = frozenset(
+    (
+        "playwright",
+        "pre-commit",
+        "jupyter",
+        "poetry",
+        "pdm",
+        "pipenv",
+        "uv",
+        "pipx",
+        "conda",
+        "pip",
+        "nodeenv",
+        "cmake",
+        "meson",
+        "ninja",
+    )
+)
+
+
+def _of_package(argv: Sequence[str], found: shell.Script) -> str:
+    """A program that came with a package and is told to install something: `comfy install` of comfy-cli."""
+    name = posixpath.basename(argv[0])
+    packages = (r.name for step in found.steps for r in step.requirements)
+    installs_more = "install" in argv[1:] and name not in _QUIET_PROGRAMS
+    return name if installs_more and any(p == name or p.startswith(f"{name}-") for p in packages) else ""

@@ -12,7 +12,7 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import UNKNOWN_LIST, Index, Place, ReadProblem, Setting, Step
 from rocm_doctor.lint.environments.branches import runs, targets
-from rocm_doctor.lint.readers import bash, docker, installers, rewritten, shell, venvs
+from rocm_doctor.lint.readers import bash, docker, installers, profiles, rewritten, shell, venvs
 from rocm_doctor.lint.readers.installs import install
 from rocm_doctor.lint.readers.shell import places_of
 
@@ -49,6 +49,7 @@ def read(text: str, place: Place, context: shell.Context, found: shell.Script) -
         before, used = (len(found.steps), len(found.variables), len(found.containers)), len(found.used)
         pythons = len(found.pythons)
         _do(docker.with_program(one.words, one.handed), one.place, context, found)
+        found.variables.extend(profiles.set_later(one))
         after = len(found.steps), len(found.variables), len(found.containers)
         if _is_default(one):
             found.variables[before[1] :] = [msgspec.structs.replace(s, default=True) for s in found.variables[before[1] :]]
@@ -149,7 +150,7 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
     if not argv:
         return
     argv = ["".join(argv[0].split()), *argv[1:]]  # a program below a folder that a command gives: $(dirname x)/bin/pip
-    if unread := installers.unread(argv, place, context):
+    if unread := installers.unread(argv, place, context, found):
         found.open_ends.append(unread)
     if system := _SYSTEM_ROCM.search(" ".join(argv)):
         found.steps.append(Step("system", place, indexes=(Index(system[0], "system", place),)))
