@@ -175,7 +175,7 @@ def test_the_device_package_of_another_gpu(tmp_path: Path, device: str, expected
 
 
 @pytest.mark.parametrize(("line", "expected"), [
-    ("pytorch-triton-rocm==3.2.0", ["version.wheel-missing"]), ("pytorch-triton-rocm==2.1.0", []), ("pytorch-triton-rocm", []),
+    ("pytorch-triton-rocm==3.2.0", ["version.wheel-missing"]), ("pytorch-triton-rocm==2.1.0", []), ("torch==2.8.0+rocm6.4 pytorch-triton-rocm==3.4.0", ["version.wheel-missing"]), ("pytorch-triton-rocm", []),
     (f"pytorch-triton-rocm==3.2.0 --index-url {WHEELS}rocm6.1", []),
 ])  # fmt: skip
 def test_a_package_that_only_pytorchs_index_has(tmp_path: Path, line: str, expected: list[str]) -> None:

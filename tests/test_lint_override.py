@@ -94,3 +94,12 @@ def test_an_override_that_a_script_writes_for_later_shells_is_one(tmp_path: Path
         serious(report(tmp_path / "b", {"setup_rocm.sh": f"{setup}{line.split(' >> ')[0].split(' | ')[0]}\n"}, gpu="gfx1100"))
         == []
     )
+
+
+@pytest.mark.parametrize(("more", "advice"), [
+    ("", "Take the index for gfx1100."), ("uv pip install git+https://github.com/x/kernels\n", "Take the index for gfx1100. Add gfx1100 to PYTORCH_ROCM_ARCH."),
+])  # fmt: skip
+def test_an_index_for_another_gpu_comes_before_what_is_built_beside_it(tmp_path: Path, more: str, advice: str) -> None:
+    script = "export PYTORCH_ROCM_ARCH=gfx1151\n" + INSTALLS.format(AMD.format("gfx1151")) + more
+    found = report(tmp_path, {"setup_rocm.sh": script})
+    assert [(*one[:2], f.advice) for one, f in zip(said(found), serious(found))] == [("arch.not-in-build", "warning", advice)]

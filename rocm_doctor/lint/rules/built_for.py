@@ -11,7 +11,7 @@ from rocm_doctor import versions
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.advice import for_torch
-from rocm_doctor.lint.declared import OVERRIDE, Environment, Place, Setting, Step, Target
+from rocm_doctor.lint.declared import OVERRIDE, Environment, Index, Place, Setting, Step, Target
 from rocm_doctor.lint.environments.purpose import is_hosted
 from rocm_doctor.lint.environments.words import holds
 from rocm_doctor.lint.rules.addresses import holds_nothing
@@ -51,11 +51,13 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
     # What a service is given when it runs, its image was built without.
     runs = environment.sort == "service" and not environment.steps
     compiled = not runs and (environment.compiles or _from_archive(environment, matrix))
+    # A torch without code for the GPU comes first: what is built beside it follows.
+    indexed = any(_is_for_other(index, target) for step in environment.steps for index in step.indexes)
     for s in left:
         one = _left_out(environment, target, matrix, s.place, f"{s.name}={s.value}", remedies or _remedy(s, target))
         # A name in lower case is of the script itself; what a script of a hosted job builds for is a part of a release; and beside ready
         # wheels a list has no effect.
-        spared = part and target.place is None
+        spared = indexed or (part and target.place is None)
         note = spared or s.name.islower() or (is_hosted(environment) and s.place.file != environment.place.file) or not compiled
         aside = note or bool(s.argument) or part or environment.sort == "job" or (s.name, s.value) in given
         weight: Severity = "note" if note else "warning"
@@ -74,13 +76,17 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
                 advice = f"Take the index of a newer ROCm. {torch}".rstrip()
                 one = _left_out(environment, target, matrix, index.place, f"the index {index.url}", advice)
                 yield _by_override(one, other) if (other := _sibling(old, target, matrix)) else one
-            named = _IN_INDEX.search(index.url)
-            if named and index.url not in seen and not _of_family(named[1], target.gpu):
+            if index.url not in seen and (named := _is_for_other(index, target)):
                 seen.add(index.url)
-                words = f"the index {index.url}, for {named[1]},"
-                yield _choice(
-                    _left_out(environment, target, matrix, index.place, words, f"Take the index for {target.gpu}."), target
-                )
+                words = f"the index {index.url}, for {named},"
+                advice = f"Take the index for {target.gpu}. {remedies if compiled else ''}".rstrip()
+                yield _choice(_left_out(environment, target, matrix, index.place, words, advice), target)
+
+
+def _is_for_other(index: Index, target: Target) -> str:
+    """The GPU or family that an index is for, where the target's is another; else empty."""
+    named = _IN_INDEX.search(index.url)
+    return named[1] if named and not holds_nothing(index) and not _of_family(named[1], target.gpu) else ""
 
 
 def _from_archive(environment: Environment, matrix: Matrix) -> bool:

@@ -56,6 +56,8 @@ def not_on_the_public_index(environment: Environment, target: Target, matrix: Ma
     """A pinned package that PyTorch's indexes alone have, asked of the public one."""
     pytorch = matrix.once(_held).get("download.pytorch.org/whl")
     for step in environment.steps if pytorch else ():
+        if any(r.name == "torch" and "+rocm" in r.spec for r in step.requirements):
+            continue  # the index that this torch needs has the rest as well
         for r in step.requirements if step.tool in ("pip", "uv") else ():
             last, version = pytorch.alone.get(r.name, "") if pytorch else "", pinned(r.spec)
             public = all(s.public for s in sources(step, r.name, target)[0])
