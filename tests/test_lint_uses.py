@@ -109,3 +109,21 @@ def test_a_reserved_driver_that_docker_lacks_stops_whatever_runs(tmp_path: Path)
 )
 def test_an_image_that_is_a_known_server(tmp_path: Path, image: str, expected: list[str]) -> None:
     assert severities(tmp_path, {"run.sh": f"docker run --rm {image}\n"}) == expected
+
+
+# Render nodes alone are for video and Vulkan as well, and other devices are no GPU.
+@pytest.mark.parametrize(("words", "expected"), [
+    ("--device /dev/dri jellyfin/jellyfin:latest", []), ("--device=/dev/dri localhost/llama-vulkan:1 -m x.gguf", []),
+    ("--device /dev/dri lscr.io/x/ffmpeg -vaapi_device /dev/dri/renderD128 serve", []), ("--device /dev/video0 x/camera:1 python app.py", []),
+    ("--device /dev/dri x/y:1 python train.py", ["error"]), ("--device /dev/dri rocm/pytorch:latest", ["error"]),
+    ("--device /dev/fuse rocm/pytorch:latest python train.py", ["error"]), ("--device /dev/kfd x/y:1", ["error"]),
+])  # fmt: skip
+def test_devices_that_are_for_something_else(tmp_path: Path, words: str, expected: list[str]) -> None:
+    files = {"run_rocm.sh": f"docker run --rm {words}\n", "train.py": TRAINS, "app.py": "import cv2\n"}
+    assert severities(tmp_path, files) == expected
+
+
+@pytest.mark.parametrize(("image", "expected"), [("x/llama.cpp:server-vulkan", []), ("x/llama.cpp:server-rocm", ["error"])])
+def test_a_service_for_vulkan(tmp_path: Path, image: str, expected: list[str]) -> None:
+    service = f"services:\n  a:\n    image: {image}\n    devices: [/dev/dri]\n    environment: [HSA_OVERRIDE_GFX_VERSION=11.0.0]\n"
+    assert severities(tmp_path, {"compose.rocm.yaml": service}) == expected

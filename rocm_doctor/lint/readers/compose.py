@@ -184,7 +184,7 @@ def _service(tree: Tree, path: str, name: str, service: Node, unresolved: tuple[
         privileged=_text(service, "privileged").lower() in ("true", "yes") or _by_toolkit(service) or _by_other_means(service),
         nvidia=_nvidia(service),
         reserved=next((one for one in _drivers(service) if one in ("rocm", "radeon", "amdgpu")), ""),
-        gpu=bool(_GPU.search(said)),
+        gpu=bool(_GPU.search(said)) and "vulkan" not in image.lower(),
         service=True,
     )
     base = Setting("image", "" if "$" in image else image, yamls.place(tree, path, image_node.line)) if image_node else None

@@ -16,6 +16,7 @@ from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 
 PROGRAMS = regex(r"docker|podman|nerdctl|buildah|\$\{?\w*(?:CONTAINER|DOCKER|PODMAN|ENGINE|RUNTIME)\w*\}?", re.I)
 """What starts a container, by its name or by a variable for it."""
+_OF_GRAPHICS = regex(r"vulkan|vaapi|ffmpeg", re.I)
 _GPU_WORDS = regex(r"rocm|amdgpu|gfx\d|strix", re.I)
 # A command that uses the GPU, a script that may, or none: what else is run in a container (chown, ls, a build) needs no device.
 _TRAINS = regex(r"^$|python|torchrun|accelerate|deepspeed|train|serve|vllm|llama|rocminfo|\.sh|^(?:/bin/)?(?:ba|z)?sh$|sleep|^\$")
@@ -97,8 +98,14 @@ def container(argv: list[str], place: Place) -> Container:
         "--privileged" in single or opaque or by_toolkit or any(v.startswith("/dev:") for v in volumes),
         single.get("--gpus", "")
         or ("nvidia" if single.get("--runtime") == "nvidia" or "nvidia.com" in " ".join(devices) else ""),
-        bool(devices) or needs_gpu(image, run.command),
+        _is_handed_a_gpu(devices, run) or needs_gpu(image, run.command),
     )
+
+
+def _is_handed_a_gpu(devices: Sequence[str], run: _Run) -> bool:
+    """True if a container gets a GPU to compute on: the render nodes alone are for video and Vulkan as well."""
+    renders = any(one.startswith("/dev/dri") for one in devices) and not _OF_GRAPHICS.search(f"{run.image} {run.command}")
+    return any(one.startswith("/dev/kfd") for one in devices) or (renders and run.command != "" and runs_on_gpu(run.command))
 
 
 def needs_gpu(image: str, command: str) -> bool:
@@ -166,7 +173,7 @@ def with_use(one: Container, argv: list[str], builds: Iterable[shell.Build], con
     text = (context.tree.text(made.dockerfile, wanted=False) or "") if made else ""
     run = [line for line in text.splitlines() if line.lstrip().upper().startswith(("CMD", "ENTRYPOINT"))]
     if any(map(_MAKES.search, run)):
-        return msgspec.structs.replace(one, gpu=bool(one.devices))
+        return msgspec.structs.replace(one, gpu=one.gpu and bool(one.devices))
     words = _run(argv).words
     files = uses.Files(context.tree, (*((made.context,) if made else ()), context.folder, ""))
     use = uses.of_start(text, words, files) if words or made else uses.of_image(one.image, context.tree)
