@@ -125,5 +125,7 @@ def test_devices_that_are_for_something_else(tmp_path: Path, words: str, expecte
 
 @pytest.mark.parametrize(("image", "expected"), [("x/llama.cpp:server-vulkan", []), ("x/llama.cpp:server-rocm", ["error"])])
 def test_a_service_for_vulkan(tmp_path: Path, image: str, expected: list[str]) -> None:
-    service = f"services:\n  a:\n    image: {image}\n    devices: [/dev/dri]\n    environment: [HSA_OVERRIDE_GFX_VERSION=11.0.0]\n"
+    service = (
+        f"services:\n  a:\n    image: {image}\n    devices: [/dev/dri]\n    environment: [HSA_OVERRIDE_GFX_VERSION=11.0.0]\n"
+    )
     assert severities(tmp_path, {"compose.rocm.yaml": service}) == expected
