@@ -32,8 +32,8 @@ def advice_on(folder: Path, files: dict[str, str], gpu: str = "gfx1100") -> str:
     ({"pyproject.toml": BUILT + '[project]\nname = "x"\ndependencies = ["torch==2.9.1"]\n'}, "Say in the documentation to install torch"),
 ])  # fmt: skip
 def test_advice_in_the_terms_of_what_manages_the_project(tmp_path: Path, files: dict[str, str], words: str) -> None:
-    said_ = advice_on(tmp_path, files)
-    assert words in said_
+    told = advice_on(tmp_path, files)
+    assert words in told
     assert "2.9" in said_
     assert "tool.uv" not in said_
     by_shell = re.match(r"Add a (?:branch|Dockerfile)|Say in", words) is not None
@@ -85,3 +85,17 @@ def test_a_rocm_torch_that_is_replaced(tmp_path: Path, step: str, words: str) ->
     found = report(tmp_path, {"Dockerfile": f"FROM {IMAGE}\nRUN {step}\n"})
     assert [f.severity for f in serious(found)] == ["error"]
     assert serious(found)[0].advice.startswith(words)
+
+
+@pytest.mark.parametrize(("tool", "words"), [
+    ("uv pip install", ": uv pip install 'torch"), ("uv pip install --system", ": uv pip install --system 'torch"), ("pip install", ": pip install 'torch"),
+])  # fmt: skip
+def test_what_is_proposed_is_installed_by_what_made_the_environment(tmp_path: Path, tool: str, words: str) -> None:
+    """A virtual environment of uv has no pip: the one on the path is another Python's."""
+    script = f"uv venv --python 3.12\nsource .venv/bin/activate\n{tool} torch torchvision\n"
+    told = advice_on(tmp_path, {"run.sh": script})
+    assert words in told
+    assert "nightl" not in told  # where no release is pinned, one that is not released is not the nearest
+    rocm = script.replace("torch torchvision", "torch --index-url https://download.pytorch.org/whl/rocm6.2")
+    found = serious(report(tmp_path / "b", {"run_rocm.sh": rocm}, "gfx1201"))
+    assert [f": {tool} " in f.advice for f in found if f.id == "arch.not-in-build"] == [True]

@@ -76,7 +76,7 @@ def for_torch(
 
 def _beside(by: Manager, environment: Environment, step: Step | None, found: Proposal) -> str:
     """What to add to a project that has nothing for AMD GPUs; what it has for others stays."""
-    install = f"pip install {found.arguments} --index-url {found.index}"
+    install = f"{_installer(step)} {found.arguments} --index-url {found.index}"
     if by == "uv":
         return _uv(environment, found)
     if by in _LOCKING:
@@ -106,7 +106,7 @@ def _for_amd(
 ) -> str:
     """What to change in an environment for AMD. `kept`: the ROCm torch that it had before."""
     asked = _listed(found)
-    install = f"pip install {found.arguments} --index-url {found.index}"
+    install = f"{_installer(step)} {found.arguments} --index-url {found.index}"
     if kept is not None and step is not None and last is not None:
         return _not_replaced(step, last, kept, install, target)
     if by == "uv":
@@ -149,6 +149,13 @@ def _not_replaced(step: Step, last: Torch, kept: Torch, install: str, target: Ta
             f"Keep the torch of {_at(kept.place)}: install {_at(last.place)} with a constraints file (-c) that pins torch to it."
         )
     return f"Keep the torch of {_at(kept.place)}: leave torch out of {_at(last.place)}, or pin it with a constraints file (-c)."
+
+
+def _installer(step: Step | None) -> str:
+    """The command that installs into the environment of a step: one that uv made has no pip."""
+    if step is None or step.tool != "uv" or not re.search(r"\buv\b.*\bpip\b", step.place.quote):
+        return "pip install"
+    return f"uv pip install{' --system' if '--system' in step.place.quote else ''}"
 
 
 def _at(place: Place) -> str:

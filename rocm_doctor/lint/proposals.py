@@ -54,7 +54,7 @@ def proposal(environment: Environment, target: Target, matrix: Matrix, *, in_fil
     system = _SYSTEMS[target.os]
     python = ".".join((_python(environment) or target.python).split(".")[:2])
     ranges, pin, locked = _ranges(environment, target)
-    builds = {r.spec.lstrip("= ") for step in environment.steps for r in wanted(step, target)}
+    builds = {r.spec.lstrip("= ") for step in environment.steps for r in wanted(step, target) if r.spec}
     series = versions.series(target.rocm) if target.rocm else None
 
     def order(one: Candidate) -> tuple[Any, ...]:
