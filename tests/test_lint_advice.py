@@ -32,8 +32,8 @@ def advice_on(folder: Path, files: dict[str, str], gpu: str = "gfx1100") -> str:
     ({"pyproject.toml": BUILT + '[project]\nname = "x"\ndependencies = ["torch==2.9.1"]\n'}, "Say in the documentation to install torch"),
 ])  # fmt: skip
 def test_advice_in_the_terms_of_what_manages_the_project(tmp_path: Path, files: dict[str, str], words: str) -> None:
-    told = advice_on(tmp_path, files)
-    assert words in told
+    said_ = advice_on(tmp_path, files)
+    assert words in said_
     assert "2.9" in said_
     assert "tool.uv" not in said_
     by_shell = re.match(r"Add a (?:branch|Dockerfile)|Say in", words) is not None
