@@ -132,3 +132,16 @@ def test_a_program_that_pip_installed_and_that_installs_more_is_not_read(tmp_pat
     found = report(tmp_path, {"Dockerfile": image}, gpu="gfx1100")
     assert (found.verdict == "undetermined") is open_
     assert not open_ or f"{program} installs what is not read" in found.summary
+
+
+@pytest.mark.parametrize(("before", "script", "known"), [
+    ("", "env/bin/python train.py\n", False), ("", "./.venv/bin/python3 train.py\n", False), ("", "python train.py\n", True),
+    ("", "/opt/venv/bin/python train.py\n", True), ("RUN python3 -m venv --system-site-packages env\n", "env/bin/python train.py\n", True),
+    ("COPY env ./env\n", "env/bin/python train.py\n", True), ("RUN uv venv --system-site-packages\n", ".venv/bin/python train.py\n", True),
+    ("", "[ -d env ] || python3 -m venv --system-site-packages env\nenv/bin/python train.py\n", True),
+])  # fmt: skip
+def test_a_python_that_nothing_makes(tmp_path: Path, before: str, script: str, known: bool) -> None:
+    text = f"FROM rocm/pytorch:rocm6.2_ubuntu22.04_py3.10_pytorch_release_2.3.0\nWORKDIR /app\n{before}COPY . .\nENTRYPOINT ["
+    for number, end in enumerate(('"./run.sh"]\n', '"bash", "run.sh"]\n')):
+        files = {"Dockerfile": text + end, "run.sh": f"#!/bin/bash\n{script}", "train.py": "import torch\n"}
+        assert (report(tmp_path / str(number), files, gpu="gfx942").verdict == "ready") is known

@@ -28,6 +28,8 @@ def started(chain: Sequence[Sequence[Instruction]], context: shell.Context, foun
             found.open_ends.append(ReadProblem(place, f"{name} {UNKNOWN_LIST}"))
         return ()
     script.read(words, place, context, at)
+    if folder := _venv_of_nobody(words, name, text, context):
+        found.open_ends.append(ReadProblem(place, f"the environment {folder} {UNKNOWN_LIST}"))
     found.open_ends.extend((*at.problems, *at.open_ends))
     found.used.extend(
         file._replace(at=file.at + len(found.steps), sure=False)
@@ -48,6 +50,20 @@ def _script(words: str) -> str:
     argv = words.split()
     argv = argv[1:] if argv and argv[0].rsplit("/", 1)[-1] in ("bash", "sh") else argv
     return argv[0] if argv and argv[0].endswith((".sh", ".bash")) and "$" not in argv[0] else ""
+
+
+_PYTHON = regex(r"(?:^|[\s;&|])(?:\./)?([\w.-][\w./-]*)/bin/python[\d.]*(?:\s|$)", re.M)
+
+
+def _venv_of_nobody(words: str, name: str, text: str, context: shell.Context) -> str:
+    """The virtual environment, by a relative path, whose Python a start command or its script runs, and that no command makes."""
+    inside = (context.tree.text_if_there(context.path(name)) if name else None) or ""
+    run = _PYTHON.search(words) or _PYTHON.search(inside)
+    if run is None:
+        return ""
+    by_default = r"|\buv (?:sync|venv|run)\b|\bpoetry install\b|\bpdm " if run[1].endswith(".venv") else ""
+    named = re.compile(rf"(?<!\w){re.escape(run[1].rsplit('/', 1)[-1])}\b(?!/bin/python){by_default}")
+    return "" if named.search(text) or named.search(inside) else run[1]
 
 
 def _note_installers(words: str, place: Place, context: shell.Context, found: shell.Script) -> None:
