@@ -93,9 +93,25 @@ def test_a_dockerfile_that_a_document_shows(tmp_path: Path, language: str, comma
 
 @pytest.mark.parametrize(("line", "read"), [
     ("    pip3 install torch --index-url {}", True), ("     $ python3 -m pip install torch --index-url {}", True),
-    ("pip install torch --index-url {}", True), ("Do not use pip install torch --index-url {} here.", False), ("Take torch from {}.", False),
+    ("pip install torch --index-url {}", True), ("See {} for what is there.", False), ("Take torch from {}.", False),
 ])  # fmt: skip
 def test_a_command_that_is_a_line_of_text(tmp_path: Path, line: str, read: bool) -> None:
     """Many a README indents its commands, or writes them plainly."""
     files = readme("## ROCm", "1. Install torch", "", line.format(ROCM)) | {"requirements-amd.txt": "torch\n"}
     assert [f.id for f in serious(report(tmp_path, files))] == [NOT_ROCM] * (not read)
+
+
+SETUP = 'from setuptools import setup\nsetup(name="x", install_requires=["{}"], extras_require={{"rocm": ["einops"]}})\n'
+
+
+# What is told in prose or in a comment is no command that is read, but it is told.
+@pytest.mark.parametrize(("file", "text", "told"), [
+    ("docs/guide/install.md", "Use a ROCm PyTorch build that fits the driver, then install the extra.\n", True),
+    ("notes.txt", f"# first: pip install --index-url {ROCM} torch\n", True), ("notes.txt", f"see {ROCM}\n", False),
+    ("notes.txt", "PyTorch has builds for ROCm.\n", False),
+])  # fmt: skip
+def test_a_torch_that_prose_has_installed_first(tmp_path: Path, file: str, text: str, told: bool) -> None:
+    for needs, settled in (("torch>=2.4", False), ("torch==2.6.0", True)):
+        for number, listed in enumerate(({"setup.py": SETUP.format(needs)}, {"requirements-rocm.txt": f"{needs}\n"})):
+            found = serious(report(tmp_path / f"{number}{settled}", listed | {file: text}))
+            assert [f.id for f in found] == [NOT_ROCM] * (settled or not told)

@@ -246,7 +246,7 @@ class Repository(msgspec.Struct, frozen=True):
 
     `mention`: where a file speaks of ROCm or AMD GPUs, if no environment for them is declared; `unread`: where one names what only an
     environment for them needs, in a form that is not read; `unread_windows`: the same for Windows. `first`: where the documentation
-    has PyTorch installed by its user. `assigned`: every value that is given to what decides in environments for AMD, read or
+    has PyTorch installed by its user; if one for them is declared, a ROCm torch. `assigned`: every value that is given to what decides in environments for AMD, read or
     not; `pythons`: the Pythons that the repository names.
     """
 

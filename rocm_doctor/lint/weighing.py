@@ -86,7 +86,9 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
                 and found.severity == "error"
             ):
                 one = _as(one, "warning")
-            by_two_steps = index_by_caller(found, environment) and any(_brings_rocm(e, one.target, matrix) for e in steps)
+            told_so = found.id == NOT_ROCM and repository.first is not None and _is_open(one, matrix)
+            before = told_so or any(_brings_rocm(e, one.target, matrix) for e in steps)
+            by_two_steps = before and index_by_caller(found, environment)
             found = one.finding
             weight = _as(one, "note") if by_two_steps and one.target.place is None else one
             if found.id == "version.python-unsupported" and _has_another_python(environment, one.target, repository):
@@ -290,7 +292,7 @@ def _one_for_each_target(general: Sequence[Judged], any_amd: bool, repository: R
         doubt = open_ or not is_settled(found, first.environment) or target.place is None
         severity: Severity = "warning" if doubt or found.severity != "error" else "error"
         beside = any_amd and first.environment.sort in ("project", "requirements", "conda")
-        if target.place is None and (beside or repository.unread or (open_ and repository.first)):
+        if target.place is None and (beside or repository.unread or (open_ and repository.first and not any_amd)):
             severity = "note"
         title = found.title if any_amd else f"no environment for AMD GPUs{' is declared' if mention else ''}: {found.title}"
         made.append(

@@ -57,7 +57,7 @@ def read(root: Path, alone: str = "") -> Repository:
         said, rules, problems, len(listed), _is_package(tree),
         mention=None if for_amd else needed or unread.mention(tree),
         unread=needed, unread_windows=None if on_windows else unread.needed_on_windows(tree, read_),
-        first=None if for_amd else unread.told_first(tree),
+        first=unread.told_rocm(tree, said) if for_amd else unread.told_first(tree),
         assigned=otherwise.assigned(tree, said), pythons=otherwise.pythons(tree, said),
     )  # fmt: skip
 

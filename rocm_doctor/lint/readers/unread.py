@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Iterable, Set
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Place
+from rocm_doctor.lint.declared import Environment, Place
 from rocm_doctor.lint.readers.files import Tree, quoted
 
 _HINTS = (b"rocm", b"radeon", b"amd", b"gfx", b"hip", b"mi2", b"mi3", b"kfd", b"directml")
@@ -57,3 +57,18 @@ def told_first(tree: Tree) -> Place | None:
             line = text.count("\n", 0, found.start())
             return Place(name, line + 1, quoted(text.splitlines()[line]))
     return None
+
+
+_TELLS_ROCM = (
+    rb"(?i:install\b[^\n]{0,160}(?:whl/(?:nightly/|test/)?rocm|repo\.radeon\.com|\.amd\.com/)[^\n]{0,80}\btorch\b)"
+    rb"|(?i:install\b[^\n]{0,160}\btorch\b[^\n]{0,160}(?:whl/(?:nightly/|test/)?rocm|repo\.radeon\.com|\.amd\.com/))"
+    rb"|(?i:\b(?:use|take|install|needs?|requires?|with)\b[^.\n]{0,40}\bROCm(?:-enabled)? (?:build of )?(?:Py)?Torch\b)"
+)
+
+
+def told_rocm(tree: Tree, environments: Iterable[Environment]) -> Place | None:
+    """Where a text or a comment has its reader take a ROCm torch, of which a list or an extra for AMD names no index."""
+    lists = (e for e in environments if e.purpose.kind == "amd" and e.sort in ("requirements", "project"))
+    if all(step.indexes for e in lists for step in e.steps):
+        return None
+    return tree.mention(re.compile(_TELLS_ROCM), (b"rocm", b"radeon"))
