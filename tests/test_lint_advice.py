@@ -99,3 +99,12 @@ def test_what_is_proposed_is_installed_by_what_made_the_environment(tmp_path: Pa
     rocm = script.replace("torch torchvision", "torch --index-url https://download.pytorch.org/whl/rocm6.2")
     found = serious(report(tmp_path / "b", {"run_rocm.sh": rocm}, "gfx1201"))
     assert [f": {tool} " in f.advice for f in found if f.id == "arch.not-in-build"] == [True]
+
+
+@pytest.mark.parametrize(("line", "words"), [
+    ("torch", "Write on line 2 of requirements-rocm.txt: --extra-index-url"), ("timm", "Add above line 2 of requirements-rocm.txt: --extra-index-url"),
+    ("nemo_toolkit==2.7.3", "Take nemo-toolkit out of line 2 of requirements-rocm.txt"),
+])  # fmt: skip
+def test_the_line_of_a_package_that_brings_torch_is_not_written_over(tmp_path: Path, line: str, words: str) -> None:
+    found = report(tmp_path, {"requirements-rocm.txt": f"einops\n{line}\n"}).findings
+    assert [words in f.advice for f in found if f.id == NOT_ROCM] == [True]

@@ -121,12 +121,25 @@ def _for_amd(
         where = "pip section" if by == "conda" else "pypi-dependencies"
         return f"Take torch out of the conda packages; to the {where} belong --extra-index-url {found.index} and {asked}."
     if by == "requirements" and last is not None:
-        return f"Write on line {last.place.line} of {last.place.file}: --extra-index-url {found.index}, {asked}."
+        return _in_list(last, any(r.place == last.place for r in (wanted(step, target) if step else ())), found)
     if by == "package":
         return f"Say in the documentation to install torch first: {install}."
     if last is not None and last.build in ("rocm", "none"):
         return f"Install another torch on {_at(last.place)}: {install}."
     return f"Install torch from a ROCm index{_before(environment, step)}: {install}."
+
+
+def _in_list(last: Torch, named: bool, found: Proposal) -> str:
+    """What to write in a list. `named`: its line asks for torch itself; the line of a package that requires one stays."""
+    lines = f"--extra-index-url {found.index}, {_listed(found)}"
+    if named or " requires " not in last.why:
+        return f"Write on {_at(last.place)}: {lines}."
+    if "requires one exact torch" in last.why:  # beside another one pip finds no solution
+        return (
+            f"Take {last.why.split()[0]} out of {_at(last.place)}, and add there: {lines}. Install the package with --no-deps afterwards,"
+            " and what else it requires from a list without torch."
+        )
+    return f"Add above {_at(last.place)}: {lines}."
 
 
 def _not_replaced(step: Step, last: Torch, kept: Torch, install: str, target: Target) -> str:
