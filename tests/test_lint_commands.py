@@ -157,7 +157,19 @@ def test_a_repository_with_a_python_of_its_own(tmp_path: Path, version: str, sev
 def test_a_list_beside_one_for_amd(tmp_path: Path) -> None:
     amd = {"rvc/requirements-amd.txt": f"--extra-index-url {WHEELS}rocm6.4\ntorch==2.9.1+rocm6.4\n"}
     assert ids(tmp_path / "a", {**amd, "rvc/requirements.txt": "numba==0.56.4\n"}) == []
-    assert ids(tmp_path / "b", {**amd, "app/requirements.txt": "numba==0.56.4\n"}) == ["version.python-unsupported"]
+    assert ids(tmp_path / "b", {**amd, "app/requirements.txt": "torch\nnumba==0.56.4\n"}) == ["version.python-unsupported"]
+
+
+@pytest.mark.parametrize(("file", "severity"), [("requirements.txt", "warning"), ("backend/requirements.txt", "note")])
+def test_a_list_of_a_part_that_needs_no_gpu(tmp_path: Path, file: str, severity: str) -> None:
+    found = report(tmp_path, {"Dockerfile.rocm": IMAGE, file: "numba==0.56.4\n"}, python="3.12").findings
+    assert [f.severity for f in found if f.id == "version.python-unsupported"] == [severity]
+
+
+@pytest.mark.parametrize(("folder", "severities"), [("retired_parts", []), ("parts", ["warning"])])
+def test_a_folder_whose_name_says_that_it_is_used_no_more(tmp_path: Path, folder: str, severities: list[str]) -> None:
+    found = report(tmp_path, {f"{folder}/requirements.txt": "torch\nnumba==0.56.4\n"}, python="3.12").findings
+    assert [f.severity for f in found if f.id == "version.python-unsupported"] == severities
 
 
 @pytest.mark.parametrize(("folder", "expected"), [("5.5", []), (".apt_5.5", []), ("5.1", ["arch.not-in-build"])])

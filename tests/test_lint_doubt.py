@@ -195,6 +195,18 @@ def test_another_python_that_the_repository_names(tmp_path: Path, more: dict[str
     assert not errors(tmp_path / "both", listed | more)
 
 
+@pytest.mark.parametrize(("text", "severity"), [
+    ("Adapt HSA_OVERRIDE_GFX_VERSION to the GPU:\n\n- gfx1030: RX 6800\n- gfx1100: RX 7900\n", "warning"),
+    ("| HSA_OVERRIDE_GFX_VERSION | GPU |\n|---|---|\n| 10.3.0 | RX 6700 |\n| 11.0.0 | RX 7600 |\n", "warning"),
+    ("HSA_OVERRIDE_GFX_VERSION is set for the RX 6800.\n\n- fast\n- small\n", "error"), ("Works on:\n- RX 6800\n- RX 7900\n", "error"),
+])  # fmt: skip
+def test_a_document_that_has_the_override_chosen_by_the_gpu(tmp_path: Path, text: str, severity: str) -> None:
+    compose = "services:\n  train-rocm:\n    image: rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0\n    command: python train.py\n"
+    compose += f"{GIVEN}    environment: [{OVERRIDE}=10.3.0]\n"
+    found = report(tmp_path, {"compose.yaml": compose, "README.md": text, "train.py": "import torch\n"}, gpu="gfx1100").findings
+    assert [f.severity for f in found if f.id == "arch.override-wrong"] == [severity]
+
+
 @pytest.mark.parametrize(("line", "there"), [
     ("# made with pip-compile and Python 3.10", []), ('numpy; python_version >= "3.9"', ["version.python-unsupported"]),
 ])  # fmt: skip

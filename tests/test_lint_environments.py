@@ -712,6 +712,7 @@ def test_places(tmp_path: Path, files: dict[str, str], ids: set[str]) -> None:
     ("optimizer:\n  _component_: bitsandbytes.optim.PagedAdamW8bit\ndtype: fp32\n", {"lib.bitsandbytes"}),
     ("train:\n  optimizer: adamw8bit\n  dtype: fp16\n", {"lib.bitsandbytes"}),
     ("base_model: x\nbf16: true\n", {"numeric.bf16-or-fp16"}), ("base_model: x\nfp8: true\n", {"numeric.bf16-or-fp16"}),
+    ("task: y\ndtype: fp8\ngpu_target: gfx950\n", set()),
 ])  # fmt: skip
 def test_training_configurations(tmp_path: Path, text: str, ids: set[str]) -> None:
     assert {i for i, _, _ in said(report(tmp_path, {"train.yaml": text}, gpu="gfx906"))} == ids

@@ -61,6 +61,7 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
                 and any(_covers(a, environment) for a in amd)
             )
             or (found.id == "version.python-unsupported" and _is_list_beside(environment, amd))
+            or (found.id == "version.python-unsupported" and _is_of_a_part(environment, one.target, matrix))
         ):
             kept.append(_as(one, "note"))
         elif environment.purpose.kind == "neutral" and found.id in (NOT_ROCM, "version.companion-mismatch"):
@@ -115,6 +116,12 @@ def _has_another_python(environment: Environment, target: Target, repository: Re
 
 
 _SERIES = regex(r"3\.\d+")
+
+
+def _is_of_a_part(environment: Environment, target: Target, matrix: Matrix) -> bool:
+    """True for a list for no one in particular in a folder of its own that brings no torch: it is for a part that needs no GPU."""
+    alone = environment.purpose.kind == "neutral" and environment.sort == "requirements" and "/" in environment.place.file
+    return alone and last_state(environment, matrix, target) is None
 
 
 def _is_list_beside(environment: Environment, amd: Sequence[Environment]) -> bool:

@@ -140,10 +140,13 @@ _IMAGES = frozenset(("images", "image", "docker", "dockerfiles", "containers"))
 
 
 def example_of(environment: Environment) -> str:
-    """The folder of examples that an environment is in; empty for none. Under a folder of images it says what kind of image one is."""
+    """The folder of examples that an environment is in, or the word in its name that says it is used no more; empty for none. Under a folder of
+    images it says what kind of image one is.
+    """
     folders = environment.place.file.lower().split("/")[:-1]
-    at = next((n for n, folder in enumerate(folders) if folder in EXAMPLES), len(folders))
-    return "" if at == len(folders) or (environment.sort == "image" and set(folders[:at]) & _IMAGES) else folders[at]
+    said = (folder if folder in EXAMPLES else next((w for w in words_of(folder) if w in RETIRED), "") for folder in folders)
+    at, word = next(((n, word) for n, word in enumerate(said) if word), (0, ""))
+    return "" if environment.sort == "image" and set(folders[:at]) & _IMAGES else word
 
 
 def lies_in(file: str, vendored: frozenset[str]) -> Purpose | None:

@@ -39,7 +39,24 @@ def assigned(tree: Tree, environments: Iterable[Environment]) -> tuple[Setting, 
         if not place.file.endswith((".lock", ".html"))
     )
     found = (s for s in found if not re.fullmatch(rf"\$\{{?{s.name}\}}?", s.value))
-    return tuple(s for s in found if s.name != OVERRIDE or _RELEASE.fullmatch(s.value) or not s.value or "$" in s.value)
+    by_gpu = _by_gpu(tree) if OVERRIDE in names else ()
+    return tuple(
+        s
+        for s in itertools.chain(found, by_gpu)
+        if s.name != OVERRIDE or _RELEASE.fullmatch(s.value) or not s.value or "$" in s.value
+    )
+
+
+_LISTED = re.compile(OVERRIDE.encode() + rb"(?![\"'`\]]*[ \t]*[:=])[^\n]*((?:\n[^\n]*){2,8})")
+_ROW = regex(r"\s*(?:[-*|+•]|\d+\.)")
+
+
+def _by_gpu(tree: Tree) -> Iterator[Setting]:
+    """Where a document tells its reader to choose the override by the GPU: it names several of them in a list or table below it."""
+    for place, m in itertools.islice(tree.mentions(_LISTED, (OVERRIDE.lower().encode(),)), MAX_FOUND):
+        rows = m[1].decode("utf-8", "replace").split("\n")
+        if place.file.endswith((".md", ".rst", ".txt", ".adoc")) and sum(bool(_ROW.match(r) and cards(r)) for r in rows) > 1:
+            yield Setting(OVERRIDE, "$GPU", place)
 
 
 _COMMENT = re.compile(rb"[ \t]*(?:#|//|::|REM\b)([^\n]*)")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Setting, Target
+from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import is_rebuild, meant
 from rocm_doctor.lint.rules.libraries import source_takes
@@ -29,8 +30,9 @@ _FOUR_BIT = frozenset(("load_in_4bit", "load_in_8bit", "use_4bit", "use_8bit_ada
 
 
 def config(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
-    """bf16, flash-attention 2, quantisation and torch.compile that the target cannot do."""
-    for setting in environment.config:
+    """bf16, flash-attention 2, quantisation and torch.compile that the target cannot do; nothing of a file that names other GPUs."""
+    named = cards(" ".join(s.value for s in environment.config))
+    for setting in environment.config if holds(named, target.gpu) else ():
         key = ".".join(setting.name.lower().split(".")[-2:])
         last, value = key.rsplit(".", 1)[-1], setting.value.strip().lower()
         if _is_bf16(key, last, value):
