@@ -103,3 +103,23 @@ def test_an_index_for_another_gpu_comes_before_what_is_built_beside_it(tmp_path:
     script = "export PYTORCH_ROCM_ARCH=gfx1151\n" + INSTALLS.format(AMD.format("gfx1151")) + more
     found = report(tmp_path, {"setup_rocm.sh": script})
     assert [(*one[:2], f.advice) for one, f in zip(said(found), serious(found))] == [("arch.not-in-build", "warning", advice)]
+
+
+MAKE = "include gpu.mk\nrun:\n\tdocker run --device=/dev/kfd --device=/dev/dri -e HSA_OVERRIDE_GFX_VERSION=$(HSA_OVERRIDE_GFX_VERSION) rocm/pytorch:latest\n"
+BY_GPU = "HSA_OVERRIDE_GFX_VERSION := 9.0.0\nifneq (,$(findstring RX 7900,$(shell lspci)))\n  HSA_OVERRIDE_GFX_VERSION := 11.0.0\nendif\n"
+
+
+@pytest.mark.parametrize(("more", "expected"), [
+    ({"gpu.mk": BY_GPU}, []), ({}, []), ({"gpu.mk": "HSA_OVERRIDE_GFX_VERSION := 9.0.0\n"}, ["arch.override-wrong"]), ({"gpu.mk": "A := 1\n"}, ["arch.override-wrong"]),
+])  # fmt: skip
+def test_an_override_that_another_makefile_sets_is_not_empty(tmp_path: Path, more: dict[str, str], expected: list[str]) -> None:
+    """One that only the machine decides is not known, nor one of a file that is not there; without any it is empty, which hides the GPU."""
+    found = report(tmp_path, {"Makefile": MAKE} | more, gpu="gfx1100")
+    assert [f.id for f in serious(found)] == expected
+
+
+@pytest.mark.parametrize(("index", "expected"), [("https://repo.amd.com/rocm/whl/gfx1151/", "warning"), (f"{ROCM}6.4", "error")])
+def test_an_override_beside_the_index_of_its_gpu_is_a_choice(tmp_path: Path, index: str, expected: str) -> None:
+    image = f"FROM ubuntu:24.04\nRUN pip install --break-system-packages --index-url {index} torch\nENV HSA_OVERRIDE_GFX_VERSION=11.5.1\n"
+    found = report(tmp_path, {"Dockerfile": image}, gpu="gfx1100")
+    assert {f.severity for f in serious(found) if f.id == "arch.override-wrong"} == {expected}

@@ -15,7 +15,7 @@ from rocm_doctor.binaries.targets import covers, overridden
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import OVERRIDE, Environment, ReadProblem, Repository, Setting, Target
 from rocm_doctor.lint.environments.words import cards, holds
-from rocm_doctor.lint.rules.built_for import lists, targets_of
+from rocm_doctor.lint.rules.built_for import gpu_of_index, lists, targets_of
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Reading
@@ -114,8 +114,9 @@ def is_certain(one: Finding, environment: Environment, target: Target) -> bool:
 
 
 def _is_for_another(environment: Environment, target: Target) -> bool:
-    """True if an environment builds for other GPUs alone, and its override names one of them: it is for those."""
+    """True if an environment builds for other GPUs alone, or takes its packages from their index, and its override names one of them."""
     built = [targets_of(s) for s in lists(environment)]
+    built += [(gpu,) for step in environment.steps for index in step.indexes if (gpu := gpu_of_index(index.url))]
     named = [overridden(s.value) for s in environment.variables if s.name == OVERRIDE]
     return any(gpu and covers(one, gpu) and covers(one, target.gpu) is False for one in built for gpu in named)
 

@@ -13,7 +13,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place
 from rocm_doctor.lint.environments.purpose import with_purpose
 from rocm_doctor.lint.readers import built, script, shell
-from rocm_doctor.lint.readers.files import Tree, folder_of
+from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.image_python import one_of
 from rocm_doctor.lint.readers.shell import Made
 
@@ -50,7 +50,7 @@ def _targets(tree: Tree, path: str) -> Iterator[tuple[Environment, shell.Script]
     text = tree.text(path, wanted=False) or ""
     if not script.speaks(text):
         return
-    recipes = _just(text) if path.lower().endswith("justfile") else _make(text)
+    recipes = _just(text) if path.lower().endswith("justfile") else _make(text, tree, folder_of(path))
     for name, recipe in recipes.items():
         rows = list(_in_order(recipes, name, set()))
         if not script.speaks("\n".join(command for _, command in recipe.commands)):
@@ -76,7 +76,7 @@ def _in_order(recipes: Recipes, name: str, done: set[str]) -> Iterator[tuple[int
     yield from recipes[name].commands
 
 
-def _make(text: str) -> Recipes:
+def _make(text: str, tree: Tree, folder: str) -> Recipes:
     """The rules of a Makefile by target, their variables filled in: those of a branch that is not decided are not known."""
     names: dict[str, str] = {}
     branches: list[bool | None] = []
@@ -92,6 +92,8 @@ def _make(text: str) -> Recipes:
             _branch(line, names, branches)
         elif False in branches or not line or line.startswith("#"):
             continue
+        elif m := _INCLUDE.fullmatch(line):
+            _include(m[1], names, tree, folder)
         elif m := _ASSIGN.match(line):
             _assign(m[1], m[2], m[3], names, known=None not in branches)
         elif (m := _RULE.match(line)) and len(recipes) < MAX_RECIPES:
@@ -102,6 +104,26 @@ def _make(text: str) -> Recipes:
                 old.needs.extend(_filled(m[2], names).replace("|", " ").split())
                 now.append(old)
     return recipes
+
+
+_INCLUDE = regex(r"(?:-|s)?include\s+(.+)")
+_UNSET = ""
+"""The name under which the value of a variable is kept that nothing sets: empty, unless a file that is not there may set it."""
+
+
+def _include(files: str, names: dict[str, str], tree: Tree, folder: str) -> None:
+    """Take the variables that the named files set."""
+    for name in _filled(files, names).split():
+        text = tree.text_if_there(joined(folder, name)) if "$" not in name else None
+        if text is None:
+            names[_UNSET] = _UNKNOWN
+        branches: list[bool | None] = []
+        for _, row in _logical(text or ""):
+            line = row.strip()
+            if re.match(r"if(?:n?eq|n?def)\b|else\b|endif\b", line):
+                _branch(line, names, branches)
+            elif False not in branches and not row.startswith("\t") and (m := _ASSIGN.match(line)):
+                _assign(m[1], m[2], m[3], names, known=None not in branches)
 
 
 def _logical(text: str) -> Iterator[tuple[int, str]]:
@@ -163,7 +185,7 @@ def _filled(text: str, names: dict[str, str]) -> str:
         end = _closing(text, dollar + 1)
         inner = text[dollar + 2 : end]
         plain = re.fullmatch(r"[\w.-]+", inner)
-        parts.append(names.get(inner, "") if plain else _UNKNOWN)
+        parts.append(names.get(inner, names.get(_UNSET, "")) if plain else _UNKNOWN)
         at = end + 1
     return ("".join(parts) + text[at:])[:MAX_VALUE]
 

@@ -213,6 +213,12 @@ def targets_of_index(url: str, matrix: Matrix) -> tuple[str, ...]:
     return tuple(gpu for gpu in matrix.gfx if _of_family(named[1], gpu)) if named else ()
 
 
+def gpu_of_index(url: str) -> str:
+    """The GPU that an index is called by; empty for one of a family, or of all."""
+    named = _IN_INDEX.search(url)
+    return named[1] if named and "X" not in named[1] else ""
+
+
 def _of_family(name: str, gpu: str) -> bool:
     """True if a GPU belongs to the family that an index is called by: gfx110X holds gfx1100 to gfx1103."""
     return holds((name.replace("X", "*").lower(),), gpu) or name.lower() == gpu
