@@ -236,3 +236,14 @@ def test_an_override_of_an_image_that_is_built_for_that_gpu(tmp_path: Path, targ
     text = f"FROM {IMAGE}\nENV HSA_OVERRIDE_GFX_VERSION=9.4.2\nENV PYTORCH_ROCM_ARCH={targets}\n"
     found = serious(report(tmp_path, {"Dockerfile": text}, gpu=gpu))
     assert [f.severity for f in found if f.id == "arch.override-wrong"] == [severity] * bool(severity)
+
+
+@pytest.mark.parametrize(("folder", "readme", "severity"), [
+    ("a", "# ComfyUI on Strix Halo\n", "warning"), ("a", "Images for gfx1151\n=====\n", "warning"), ("vllm-gfx1151", "# vLLM\n", "warning"),
+    ("a", "# Training on RX 7900 XTX\n", "error"), ("a", "# A trainer\n\n## On Strix Halo\n", "error"), ("gfx1100", "", "error"), ("a", "", "error"),
+])  # fmt: skip
+def test_a_repository_whose_title_names_other_gpus(tmp_path: Path, folder: str, readme: str, severity: str) -> None:
+    files = {"README.md": readme, "Dockerfile": f"FROM {IMAGE}\nENV HSA_OVERRIDE_GFX_VERSION=11.5.1\n"}
+    found = [f for f in serious(report(tmp_path / folder, files)) if f.id == "arch.override-wrong"]
+    assert [f.severity for f in found] == [severity]
+    assert ("names other GPUs" in found[0].advice) is (severity == "warning")

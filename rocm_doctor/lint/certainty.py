@@ -39,6 +39,8 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
         return msgspec.structs.replace(one, severity="warning")
     if target.place is not None:
         return one
+    if one.id.startswith("arch.") and repository.title and not holds(cards(repository.title.value), target.gpu):
+        return _doubted(one, repository.title, f"The title of the repository names other GPUs: {repository.title.value}. ")
     if helping := _run_with(one, environment, target, repository, matrix):
         return _doubted(one, helping, f"With {OVERRIDE}={helping.value}, as on {_line(helping)}, the GPU runs this torch. ")
     if meant := _for_others(one, target, repository):
@@ -50,7 +52,7 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
 def _doubted(one: Finding, by: Setting, said: str) -> Finding:
     """The finding as a warning that names the place of the repository that leaves the doubt."""
     known = (by.place.file, f"line {by.place.line}") in {(r.artifact, r.place) for r in one.evidence}
-    evidence = one.evidence if known else (*one.evidence, by.place.reading())
+    evidence = one.evidence if known or not by.place.line else (*one.evidence, by.place.reading())
     return msgspec.structs.replace(one, severity="warning", evidence=evidence, advice=("" if known else said) + one.advice)
 
 

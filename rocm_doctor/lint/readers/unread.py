@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Set
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Environment, Place
+from rocm_doctor.lint.declared import Environment, Place, Setting
+from rocm_doctor.lint.environments.words import cards
 from rocm_doctor.lint.readers.files import Tree, quoted
 
 _HINTS = (b"rocm", b"radeon", b"amd", b"gfx", b"hip", b"mi2", b"mi3", b"kfd", b"directml")
@@ -44,6 +45,19 @@ _LOADED = (
 def loaded(tree: Tree) -> Place | None:
     """The first place that loads a module with ROCm, or asks a scheduler for GPUs of AMD: the cluster brings that environment."""
     return tree.mention(re.compile(_LOADED), (b"#sbatch", b"module", b"rocm"))
+
+
+_TITLE = regex(r"^#+[ \t]+(\S.*)$|^(\S.*)\n[=*]{3,}[ \t]*$", re.M)
+
+
+def title(tree: Tree) -> Setting | None:
+    """The title of the README, or else the name of the repository's folder, where it names GPUs."""
+    for name in ("README.md", "readme.md", "README.rst"):
+        found = _TITLE.search(tree.text_if_there(name) or "")
+        words = (found[1] or found[2]) if found else ""
+        if found and cards(words):
+            return Setting("title", words, Place(name, found.string.count("\n", 0, found.start()) + 1, quoted(words)))
+    return Setting("title", tree.root.name, Place("", 0)) if cards(tree.root.name) else None
 
 
 _TELLS = regex(r"pytorch\.org/get-started|\binstall(?:ing)?\W{1,4}(?:the )?(?:appropriate |right |correct )?\[?PyTorch", re.I)
