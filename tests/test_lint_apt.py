@@ -1,11 +1,11 @@
-"""A Python that apt-get is asked for, and the archive of the image's system does not have."""
+"""Packages that apt-get is asked for, and the archive of the image's system does not have."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from lint_text import report, said
+from lint_text import report, said, serious
 
 JAMMY = "FROM rocm/dev-ubuntu-22.04:6.4\n"
 ASKS = "RUN apt-get update && apt-get install -y --no-install-recommends \\\n    git python{0} python{0}-venv\n"
@@ -31,3 +31,19 @@ def test_a_python_that_the_archive_lacks(tmp_path: Path, text: str, at: str) -> 
 def test_an_image_for_others_is_left_out(tmp_path: Path) -> None:
     found = said(report(tmp_path, {"Dockerfile.cuda": "FROM ubuntu:22.04\n" + ASKS.format("3.12")}))
     assert "version.python-unsupported" not in {id_ for id_, _, _ in found}
+
+
+@pytest.mark.parametrize(("image", "command", "advice"), [
+    ("rocm/pytorch:rocm7.2_ubuntu24.04_py3.12_pytorch_release_2.9.1", "apt-get install -y libgl1-mesa-glx", "Take libgl1 in its place."),
+    ("rocm/pytorch:rocm6.2_ubuntu22.04_py3.10_pytorch_release_2.3.0", "apt-get install -y libgl1-mesa-glx", ""),
+    ("python:3.11-slim", "apt-get update && apt-get install -y git libgl1-mesa-glx", "Take libgl1 in its place."), ("python:3.12", "apt install -y python3-distutils", "Take python3-setuptools in its place."),
+    ("python:3.12.8", "apt install -y python3-distutils", ""),
+    ("python:3.11-slim-bookworm", "apt-get install -y libgl1-mesa-glx", ""), ("python:3.8-slim", "apt-get install -y libgl1-mesa-glx", ""),
+    ("python:3.11-slim", "apt-get install -y libgl1-mesa-glx || apt-get install -y libgl1", ""), ("python:3.11-slim", "apt-get install -y software-properties-common", "Leave software-properties-common out."),
+    ("python:3.11-slim", "apt-get install -y libgl1 && echo libgl1-mesa-glx", ""), ("rocm/dev-ubuntu-24.04:7.1", "apt-get install -y python3-pip python-is-python3", ""),
+])  # fmt: skip
+def test_a_package_that_the_archive_has_no_more(tmp_path: Path, image: str, command: str, advice: str) -> None:
+    files = {"Dockerfile.rocm": f"FROM {image}\nRUN {command}\n"}
+    found = serious(report(tmp_path, files))
+    assert [(f.id, f.severity, f.advice) for f in found] == ([("version.wheel-missing", "error", advice)] if advice else [])
+    assert image.startswith("rocm") or serious(report(tmp_path / "b", {"Dockerfile": files["Dockerfile.rocm"]})) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lint_text import report, said
+from lint_text import report, said, serious
 
 BASE = "services:\n  api:\n    build: .\n    deploy: {resources: {reservations: {devices: [{driver: nvidia, count: all, capabilities: [gpu]}]}}}\n"
 AMD = """services:
@@ -49,3 +49,14 @@ def test_an_override_file_is_merged_by_itself(tmp_path: Path, asks: str, over: s
     base = f"services:\n  api:\n    build: .\n{asks}"
     found = kept(tmp_path, {"docker-compose.yml": base, "docker-compose.override.yml": AMD + over})
     assert [one[1:] for one in found] == ([("error", "docker-compose.override.yml:2")] if stays else [])
+
+
+def test_services_that_keep_it_are_one_finding(tmp_path: Path) -> None:
+    two = BASE + BASE.split("\n", 1)[1].replace("api:", "web:")
+    over = BOTH + AMD + AMD.split("\n", 1)[1].replace("api:", "web:")
+    found = [
+        f
+        for f in serious(report(tmp_path, FILES | {"docker-compose.yml": two, "docker-compose.rocm.yml": over}))
+        if f.id == "access.container"
+    ]
+    assert [len(f.evidence) for f in found] == [5]

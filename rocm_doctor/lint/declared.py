@@ -174,7 +174,7 @@ class Environment(msgspec.Struct, frozen=True):
     under a condition that the files do not decide. `companions`: torchvision and torchaudio, as far as the repository asks for them. `managed`:
     where pip installs into a Python that its system keeps for itself. `open_ends`: what it runs and no file says what that does, beside what is
     judged. `compiles`: False where it installs ready wheels and none of its commands builds anything, so that a list of GPUs for builds has no effect.
-    `apt`: the Python that an image asks the package archive of its system for.
+    `apt`: what an image asks the package archive of its system for.
     """
 
     name: str
@@ -196,7 +196,7 @@ class Environment(msgspec.Struct, frozen=True):
     managed: Place | None = None
     open_ends: tuple[ReadProblem, ...] = ()
     compiles: bool = True
-    apt: Setting | None = None
+    apt: tuple[Setting, ...] = ()
 
     @property
     def unread(self) -> ReadProblem | None:

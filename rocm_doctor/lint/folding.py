@@ -22,7 +22,7 @@ _GFX = regex(r"gfx\d[0-9a-f]{2,3}")
 _QUOTED_PLACE = regex(r"line \d+ of \S+")
 
 
-_BY_CAUSE = frozenset(("arch.not-in-build", "version.wheel-missing"))
+_BY_CAUSE = frozenset(("arch.not-in-build", "version.python-unsupported", "version.wheel-missing"))
 
 
 def of_one_environment(findings: Iterable[Finding]) -> list[Finding]:

@@ -55,25 +55,27 @@ def of_scripts(environments: Sequence[Environment]) -> list[Environment]:
 
 
 _ASKS_APT = regex(r"\bapt(?:-get)?\s(?:\\\n|[^;&|\n])*?\binstall\s(?P<words>(?:\\\n|[^;&|\n])*)")
-_PYTHON_PACKAGE = regex(r"(?<!\S)python(3\.\d{1,2})(?:-(?:venv|dev|minimal|full))?(?=[\s=\\]|$)")
-# What may bring a Python that the archive of the system lacks.
+_PACKAGE = regex(r"(?<!\S)[a-z][a-z0-9.+-]+(?=[\s=\\]|$)")
+MAX_PACKAGES = 400
+# What may bring a package that the archive of the system lacks.
 _ANOTHER_ARCHIVE = regex(
     r"add-apt-repository|deadsnakes|\bppa\b|\.sh\b|/etc/apt/(?!keyrings|preferences|sources\.list\.d/(?:rocm|amdgpu))"
 )
 
 
-def asked_of_apt(found: Sequence[Instruction], names: dict[str, str]) -> Setting | None:
-    """The Python that an image asks the package archive of its system for; None where it may have another archive, or goes on without."""
+def asked_of_apt(found: Sequence[Instruction], names: dict[str, str]) -> tuple[Setting, ...]:
+    """The packages that an image asks apt-get for, where its build ends without them. `default`: another archive may have them."""
+    asked: list[Setting] = []
+    another = False
     for verb, words, place in found:
-        if verb in ("COPY", "RUN", "ADD") and _ANOTHER_ARCHIVE.search(words):
-            return None
+        another = another or (verb in ("COPY", "RUN", "ADD") and _ANOTHER_ARCHIVE.search(words) is not None)
         text = bash.filled(words, names) if verb == "RUN" and "||" not in words else ""
         for command in _ASKS_APT.finditer(text):
-            if m := _PYTHON_PACKAGE.search(text, command.start("words"), command.end("words")):
+            for m in _PACKAGE.finditer(text, command.start("words"), command.end("words")):
                 below = text.count("\n", 0, m.start())
                 at = msgspec.structs.replace(place, line=place.line + below, quote=quoted(text.split("\n")[below]))
-                return Setting("python", m[1], at)
-    return None
+                asked.append(Setting("apt", m[0], at, default=another))
+    return tuple(asked[:MAX_PACKAGES])
 
 
 # Ubuntu from 23.04 and Debian from 12 on keep their Python for their own packages: https://peps.python.org/pep-0668

@@ -214,9 +214,9 @@ def _merged(environment: Environment, target: Target, matrix: Matrix, container:
         target,
         [container.place, kept],
         row="",
-        title=f"{container.name} keeps the NVIDIA GPU that {kept.file} asks for",
+        title=f"the NVIDIA GPU that {kept.file} asks for stays",
         cause="Compose merges the files: what the one above does not replace stays, and Docker does not start the service without NVIDIA's driver.",
-        advice=f"Write `{words}`{where} in the service {container.name} of {container.place.file}."
+        advice=f"Write `{words}`{where} in each such service of {container.place.file}."
         + (" Compose has that tag from 2.24 on." if "!" in words else ""),
         commands=(),
         sources=("https://docs.docker.com/reference/compose-file/merge/",),
