@@ -198,13 +198,29 @@ def test_another_python_that_the_repository_names(tmp_path: Path, more: dict[str
 @pytest.mark.parametrize(("text", "severity"), [
     ("Adapt HSA_OVERRIDE_GFX_VERSION to the GPU:\n\n- gfx1030: RX 6800\n- gfx1100: RX 7900\n", "warning"),
     ("| HSA_OVERRIDE_GFX_VERSION | GPU |\n|---|---|\n| 10.3.0 | RX 6700 |\n| 11.0.0 | RX 7600 |\n", "warning"),
-    ("HSA_OVERRIDE_GFX_VERSION is set for the RX 6800.\n\n- fast\n- small\n", "error"), ("Works on:\n- RX 6800\n- RX 7900\n", "error"),
+    ("# Trainer\n## Use\nHSA_OVERRIDE_GFX_VERSION is set for the RX 6800.\n\n- fast\n- small\n", "error"), ("Works on:\n- RX 6800\n- RX 7900\n", "error"),
 ])  # fmt: skip
 def test_a_document_that_has_the_override_chosen_by_the_gpu(tmp_path: Path, text: str, severity: str) -> None:
     compose = "services:\n  train-rocm:\n    image: rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0\n    command: python train.py\n"
     compose += f"{GIVEN}    environment: [{OVERRIDE}=10.3.0]\n"
     found = report(tmp_path, {"compose.yaml": compose, "README.md": text, "train.py": "import torch\n"}, gpu="gfx1100").findings
     assert [f.severity for f in found if f.id == "arch.override-wrong"] == [severity]
+
+
+@pytest.mark.parametrize(("targets", "severity"), [("gfx1030", "warning"), ("gfx1030;gfx1100", "error"), ("gfx906", "error")])
+def test_a_repository_that_builds_for_other_gpus_alone(tmp_path: Path, targets: str, severity: str) -> None:
+    files = {
+        "Dockerfile.rocm": f'FROM rocm/dev-ubuntu-24.04:6.4\nRUN cmake -S . -B b -DAMDGPU_TARGETS="{targets}" && make\n',
+        "train_rocm.sh": f"export {OVERRIDE}=10.3.0\nexport MIOPEN_FIND_MODE=3\npython train.py\n",
+    }
+    found = report(tmp_path, files, gpu="gfx1100").findings
+    assert [f.severity for f in found if f.id == "arch.override-wrong"] == [severity]
+
+
+@pytest.mark.parametrize(("line", "verdict"), [("pip install -r needed.txt", "undetermined"), ("pip install ninja", "ready")])
+def test_what_a_document_builds_proves_nothing_where_it_is_not_read(tmp_path: Path, line: str, verdict: str) -> None:
+    text = f"# Build\n\n```bash\n{line}\nPYTORCH_ROCM_ARCH=gfx1100 python setup.py bdist_wheel\n```\n"
+    assert report(tmp_path, {"README.md": text}, gpu="gfx1100").verdict == verdict
 
 
 @pytest.mark.parametrize(("line", "there"), [

@@ -43,7 +43,7 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
         return _doubted(one, repository.title, f"The title of the repository names other GPUs: {repository.title.value}. ")
     if helping := _run_with(one, environment, target, repository, matrix):
         return _doubted(one, helping, f"With {OVERRIDE}={helping.value}, as on {_line(helping)}, the GPU runs this torch. ")
-    if meant := _for_others(one, target, repository):
+    if meant := _for_others(one, target, repository) or _built_for_others(one, environment, target, repository):
         return _doubted(one, meant, f"By {_line(meant)} it is for other GPUs. ")
     other = given_otherwise(one, environment, target, repository)
     return _doubted(one, other, f"The repository gives {other.name} another value on {_line(other)}. ") if other else one
@@ -60,6 +60,15 @@ def _for_others(one: Finding, target: Target, repository: Repository) -> Setting
     """Where comments say that the value of an override is for other GPUs: a choice, as a build for these is."""
     said = [s for s in repository.assigned if s.name == OVERRIDE and s.gfx and f"{OVERRIDE}={s.value} " in one.title]
     return None if any(holds(s.gfx, target.gpu) for s in said) else next(iter(said), None)
+
+
+def _built_for_others(one: Finding, environment: Environment, target: Target, repository: Repository) -> Setting | None:
+    """Where the repository builds for the GPU that an override names, and nowhere for the target."""
+    named = [overridden(s.value) for s in environment.variables if s.name == OVERRIDE] if one.id == "arch.override-wrong" else []
+    built = [s for e in repository.environments if e.purpose.kind == "amd" for s in lists(e)]
+    if any(covers(targets_of(s), target.gpu) for s in built):
+        return None
+    return next((s for s in built for gpu in named if gpu and covers(targets_of(s), gpu)), None)
 
 
 def _run_with(one: Finding, environment: Environment, target: Target, repository: Repository, matrix: Matrix) -> Setting | None:

@@ -40,7 +40,7 @@ def open_question(environments: Iterable[Environment], target: Target, matrix: M
         return next(filter(None, doubts), unread) if served else "no environment ends up with a ROCm torch"
     if unread:
         return unread
-    built = any(covers(targets_of(s), target.gpu) for one, _ in last if one.sort != "job" for s in lists(one))
+    built = any(covers(targets_of(s), target.gpu) for one, _ in last if one.sort != "job" and not one.unread for s in lists(one))
     return "" if built else f"nothing is known to bring code for {target.gpu}"
 
 
