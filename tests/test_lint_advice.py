@@ -108,3 +108,10 @@ def test_what_is_proposed_is_installed_by_what_made_the_environment(tmp_path: Pa
 def test_the_line_of_a_package_that_brings_torch_is_not_written_over(tmp_path: Path, line: str, words: str) -> None:
     found = report(tmp_path, {"requirements-rocm.txt": f"einops\n{line}\n"}).findings
     assert [words in f.advice for f in found if f.id == NOT_ROCM] == [True]
+
+
+def test_the_triton_of_another_torch_is_left_out(tmp_path: Path) -> None:
+    """A list that pip wrote down pins the Triton of the torch that was there: with another torch pip refuses the list."""
+    frozen = "numpy==1.26.4\npytorch-triton-rocm==3.0.0+rocm6.3.1.75cc27c26a\ntorch==2.4.0+rocm6.3.1\n"
+    [found] = [f for f in serious(report(tmp_path, {"requirements-rocm.txt": frozen})) if "torch" in f.advice]
+    assert found.advice.endswith("Take pytorch-triton-rocm out of line 2 of requirements-rocm.txt: the torch brings its own.")

@@ -123,3 +123,10 @@ def test_an_override_beside_the_index_of_its_gpu_is_a_choice(tmp_path: Path, ind
     image = f"FROM ubuntu:24.04\nRUN pip install --break-system-packages --index-url {index} torch\nENV HSA_OVERRIDE_GFX_VERSION=11.5.1\n"
     found = report(tmp_path, {"Dockerfile": image}, gpu="gfx1100")
     assert {f.severity for f in serious(found) if f.id == "arch.override-wrong"} == {expected}
+
+
+def test_what_was_reported_of_a_sibling_is_no_certain_stop(tmp_path: Path) -> None:
+    image = f"FROM ubuntu:22.04\nRUN pip install torch --index-url {ROCM}6.2\nENV HSA_OVERRIDE_GFX_VERSION=11.0.0\n"
+    assert ("arch.override-wrong", "warning") in [
+        (i, s) for i, s, _ in said(report(tmp_path, {"Dockerfile": image}, gpu="gfx1103"))
+    ]

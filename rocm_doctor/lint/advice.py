@@ -67,6 +67,7 @@ def for_torch(
     kept = before if before is not None and before.build == "rocm" else None
     amd = environment.purpose.kind == "amd"
     said = _for_amd(by, environment, step, found, last, kept, target) if amd else _beside(by, environment, step, found)
+    said += _without_triton(step, found) if amd and kept is None else ""
     return (
         f"No ROCm build of torch {found.leaves}{for_python} serves {target.gpu}; {found.version} is the nearest, which the pin leaves out. {said}"
         if found.leaves
@@ -140,6 +141,16 @@ def _in_list(last: Torch, named: bool, found: Proposal) -> str:
             " and what else it requires from a list without torch."
         )
     return f"Add above {_at(last.place)}: {lines}."
+
+
+_TRITONS = ("pytorch-triton-rocm", "triton-rocm", "triton")
+
+
+def _without_triton(step: Step | None, found: Proposal) -> str:
+    """What is pinned beside torch and belongs to the torch that was there: each torch requires a Triton of its own."""
+    pins = [r for r in (step.requirements if step else ()) if r.name in _TRITONS and r.spec.startswith("==")]
+    left = [r for r in pins if f"{r.name}{r.spec}" != found.triton]
+    return "".join(f" Take {r.name} out of {_at(r.place)}: the torch brings its own." for r in left)
 
 
 def _not_replaced(step: Step, last: Torch, kept: Torch, install: str, target: Target) -> str:

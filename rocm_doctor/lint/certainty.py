@@ -20,7 +20,7 @@ from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Reading
 from rocm_doctor.rules.build import build_of
-from rocm_doctor.rules.override import same_isa
+from rocm_doctor.rules.override import LACKS, same_isa
 
 NOT_ROCM = "version.torch-not-rocm"
 
@@ -35,7 +35,7 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
         return msgspec.structs.replace(one, severity="note")  # the repository has its user set what is asked for
     if one.severity != "error":
         return one
-    if not is_certain(one, environment, target):
+    if not is_certain(one, environment, target) or _by_reports(one, environment, target, matrix):
         return msgspec.structs.replace(one, severity="warning")
     if target.place is not None:
         return one
@@ -47,6 +47,14 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
         return _doubted(one, meant, f"By {_line(meant)} it is for other GPUs. ")
     other = given_otherwise(one, environment, target, repository)
     return _doubted(one, other, f"The repository gives {other.name} another value on {_line(other)}. ") if other else one
+
+
+def _by_reports(one: Finding, environment: Environment, target: Target, matrix: Matrix) -> bool:
+    """True if an override names a GPU whose code the chip runs: what was reported of that happens to some, and others train so."""
+    chip = matrix.gfx.get(target.gpu)
+    reported = {o.value for o in chip.overrides if same_isa(chip, matrix.gfx.get(overridden(o.value) or ""))} if chip else set()
+    set_ = {s.value for s in environment.variables if s.name == OVERRIDE}
+    return one.id == "arch.override-wrong" and bool(reported & set_) and LACKS not in one.title
 
 
 def _doubted(one: Finding, by: Setting, said: str) -> Finding:

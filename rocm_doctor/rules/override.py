@@ -14,6 +14,8 @@ from rocm_doctor.versions import sort_key
 
 NAME = "HSA_OVERRIDE_GFX_VERSION"
 _UNSET = (f"unset {NAME}",)
+LACKS = "which this torch lacks"
+"""What the title of a finding says of a target that no code is there for."""
 _READER = "ROCm/rocm-systems libhsakmt/src/topology.c"
 
 
@@ -156,7 +158,7 @@ def _absent(
     return finding(
         matrix,
         "arch.override-wrong",
-        title=f"{NAME}={fact.value} makes {gfx} load {target} code, which this torch lacks",
+        title=f"{NAME}={fact.value} makes {gfx} load {target} code, {LACKS}",
         cause=f"With the override the loader takes {target} code alone, and this torch has none: every kernel ends in `invalid device function`.",
         confidence=sure,
         severity="warning" if sure == "low" else "error",
