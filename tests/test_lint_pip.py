@@ -53,6 +53,16 @@ def test_an_open_range_beside_a_pin_of_the_same_list(tmp_path: Path, line: str, 
     assert bool(serious(report(tmp_path, files))) is said_of_it
 
 
+@pytest.mark.parametrize(("base", "asked", "left_out"), [
+    ("rocm/pytorch:rocm6.4.4_ubuntu24.04_py3.12_pytorch_release_2.7.1", "torch>=2.0 einops", 0),
+    ("rocm/pytorch:rocm6.4.4_ubuntu24.04_py3.12_pytorch_release_2.7.1", "-U torch einops --index-url https://download.pytorch.org/whl/rocm6.2", 1),
+])  # fmt: skip
+def test_an_old_index_beside_a_torch_that_comes_with_the_image(tmp_path: Path, base: str, asked: str, left_out: int) -> None:
+    text = f"FROM {base}\nRUN pip install --extra-index-url https://download.pytorch.org/whl/rocm6.2 {asked}\n"
+    found = report(tmp_path, {"Dockerfile.rocm": text}, "gfx1151").findings
+    assert len([f for f in found if f.id == "arch.not-in-build" and f.severity == "error"]) == left_out
+
+
 PROJECT = "[project]\nname = 'x'\nversion = '1'\ndependencies = ['torch>=2.0']\n"
 
 

@@ -16,7 +16,7 @@ from rocm_doctor.lint.environments.purpose import is_hosted
 from rocm_doctor.lint.environments.words import holds
 from rocm_doctor.lint.rules.addresses import holds_nothing
 from rocm_doctor.lint.rules.findings import found
-from rocm_doctor.lint.rules.indexes import known_index
+from rocm_doctor.lint.rules.indexes import Torch, known_index
 from rocm_doctor.lint.rules.libraries import Library, built_by, refuses
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
@@ -70,7 +70,8 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
         for index in step.indexes:
             if holds_nothing(index):
                 continue
-            if not known and index.url not in seen and (old := _too_old(index.url, environment, target, matrix)):
+            from_it = state is None or not _from_elsewhere(state[0], state[2], index)
+            if not known and from_it and index.url not in seen and (old := _too_old(index.url, environment, target, matrix)):
                 seen.add(index.url)
                 torch = for_torch(environment, target, matrix, state[0], state[2]) if state else ""
                 advice = f"Take the index of a newer ROCm. {torch}".rstrip()
@@ -81,6 +82,11 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
                 words = f"the index {index.url}, for {named},"
                 advice = f"Take the index for {target.gpu}. {remedies if compiled else ''}".rstrip()
                 yield _choice(_left_out(environment, target, matrix, index.place, words, advice), target)
+
+
+def _from_elsewhere(step: Step | None, torch: Torch, index: Index) -> bool:
+    """True if the ROCm torch that counts comes with the image, or from another index: this one is asked for what goes beside it."""
+    return torch.build == "rocm" and (step is None or (torch.origin is not None and torch.origin.url != index.url))
 
 
 def _is_for_other(index: Index, target: Target) -> str:
