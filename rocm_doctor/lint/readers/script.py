@@ -20,6 +20,8 @@ _ASSIGN = regex(r"([A-Za-z_]\w*)=(.*)", re.S)
 MAX_COMMANDS, MAX_TEXT = bash.MAX_COMMANDS, bash.MAX_TEXT
 """Of one script. Windows' variables are filled in before they count: `set A=%A%%A%` grows."""
 _PREFIXES = frozenset(("sudo", "-E", "exec", "time", "nice", "env", "srun", "call", "@", "nohup", "retry", "set", "xargs", "wsl"))
+# Each runs a command in the environment of the project.
+_RUNNERS = frozenset(("poetry", "pipenv", "pdm", "hatch"))
 # A text without any of these words changes nothing that is judged.
 _SPEAKS = regex(
     r"\bpip3?\b|\buv\b|torch|python\S* (?:-c|-m|-|\S+\.py)|\beval\b|\bmake\b|venv|virtualenv|\.sh\b|requirements|existing_torch|conda|mamba|poetry|pdm|docker|podman|nerdctl|HSA_|HIP_|ROCM|ROCR|PYTORCH|TORCH|GPU|AMD|NCCL|RCCL|BNB_|FLASH|TRITON"
@@ -295,8 +297,8 @@ def _folder(to: str, context: shell.Context) -> str:
 
 
 def _without_prefixes(argv: list[str]) -> list[str]:
-    while argv and argv[0].lstrip("@") in _PREFIXES:
-        argv = argv[1:]
+    while argv and (argv[0].lstrip("@") in _PREFIXES or (argv[0] in _RUNNERS and argv[1:2] == ["run"])):
+        argv = argv[2 if argv[0] in _RUNNERS else 1 :]
     return argv
 
 
