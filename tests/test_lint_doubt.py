@@ -108,7 +108,7 @@ def test_an_override_is_an_error_where_no_other_value_suits(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("text", "doubtful"), [
     (f"# For the RX 6800 XT\n\npython setup.py\nexport {OVERRIDE}=10.3.0\n", True), (f"ls\n# RDNA 2:\n# as the vendor says\nexport {OVERRIDE}=10.3.0\n", True),
-    (f"export {OVERRIDE}=10.3.0  # RX 6600\n", True), (f"export {OVERRIDE}=10.3.0  # RX 6600, RX 7600\n", False),
+    (f"export {OVERRIDE}=10.3.0  # Radeon 680M\n", True), (f"export {OVERRIDE}=10.3.0  # RX 6600\n", True), (f"export {OVERRIDE}=10.3.0  # RX 6600, RX 7600\n", False),
     (f"# RX 6600 needs more.\nls\nls\nls\nexport {OVERRIDE}=10.3.0\n", True), (f"ls\n# RX 6600\nls\nexport {OVERRIDE}=10.3.0\n", False),
     (f"ls\n# the right one\nexport {OVERRIDE}=10.3.0\n", False),
 ])  # fmt: skip

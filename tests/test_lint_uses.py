@@ -95,7 +95,11 @@ def test_an_image_of_the_project_of_the_repository(tmp_path: Path, needs: str, e
 def test_a_reserved_driver_that_docker_lacks_stops_whatever_runs(tmp_path: Path) -> None:
     reserved = "    deploy: {resources: {reservations: {devices: [{driver: rocm, count: all, capabilities: [gpu]}]}}}\n"
     files = {"compose.yaml": f"services:\n  a:\n    build: .\n    command: python elsewhere.py\n{reserved}", "Dockerfile": IMAGE}
-    assert severities(tmp_path, files) == ["error"]
+    assert severities(tmp_path / "a", files) == ["error"]
+    for given in ("    devices: [/dev/kfd, /dev/dri]\n    ipc: host\n", "    privileged: true\n    ipc: host\n"):
+        beside = files | {"compose.yaml": files["compose.yaml"] + given}
+        assert severities(tmp_path / "b", beside) == ["error"]
+        assert severities(tmp_path / "c", beside | {"compose.yaml": beside["compose.yaml"].replace(reserved, "")}) == []
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,9 @@ _GENERATIONS: tuple[tuple[re.Pattern[str], str], ...] = (
     (regex(r"rdna\s?1"), "gfx101*"), (regex(r"rdna\s?2"), "gfx103*"), (regex(r"rdna\s?3(?!\.5)"), "gfx110*"), (regex(r"rdna\s?4"), "gfx120*"),
     (regex(r"5[67]00\s?xt"), "gfx101*"), (regex(r"6[6-9][05]0\s?xtx?"), "gfx103*"), (regex(r"7[789]00\s?xtx?"), "gfx110*"), (regex(r"steam\s?deck"), "gfx1033"),
     (regex(r"(?<![a-z])vega(?![a-z\s\d]|\s?[1278])"), "gfx90*"), (regex(r"rembrandt"), "gfx1035"),
+    (regex(r"(?<!\d)6[68]0m\b"), "gfx1035"), (regex(r"(?<!\d)7[468]0m\b"), "gfx1103"), (regex(r"(?<!\d)8[89]0m\b|(?<![a-z])hx[\s-]?37[05]"), "gfx1150"),
+    (regex(r"(?<!\d)8[46]0m\b"), "gfx1152"), (regex(r"(?<!\d)80[456]\ds\b|ryzen ai max|ai max\+"), "gfx1151"), (regex(r"(?<![a-z0-9])r9700"), "gfx1201"),
+    (regex(r"(?<![a-z0-9])w7[5-9]00"), "gfx110*"), (regex(r"(?<![a-z0-9])w6[3-9]00|(?<![a-z0-9])v620"), "gfx103*"),
 )  # fmt: skip
 # mi250mi300 names both.
 _JOINED = regex(r"(?<=mi\d\d\d)(?=mi\d)|(?<=mi\d\d\d[xa])(?=mi\d)")

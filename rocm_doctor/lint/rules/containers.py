@@ -183,6 +183,17 @@ def containers(environment: Environment, target: Target, matrix: Matrix) -> Iter
             )
         elif container.kept:
             yield _merged(environment, target, matrix, container, container.kept)
+        elif container.reserved and (container.privileged or not lacking(container)):
+            yield _found(
+                environment,
+                target,
+                matrix,
+                container,
+                title=f"{container.name} reserves a device of the driver {container.reserved}, which Docker does not have",
+                cause="Docker starts no container for whose driver none is registered: it could not select device driver.",
+                commands=(),
+                advice="Take the reservation out: the devices are handed over without it.",
+            )
         elif container.gpu and not container.privileged:
             yield from _devices(environment, target, matrix, container)
         if container.beside and not container.nvidia and environment.purpose.kind == "amd":
