@@ -230,12 +230,19 @@ def test_code_of_a_sibling_that_the_repository_runs(tmp_path: Path, more: dict[s
 
 @pytest.mark.parametrize(("targets", "gpu", "severity"), [
     ("gfx942", "gfx1100", "warning"), ("gfx90a;gfx942", "gfx1100", "warning"), ("gfx942;gfx1100", "gfx1100", "error"),
-    ("gfx1030", "gfx1100", "error"), ("gfx942", "gfx942", ""),
+    ("gfx1030", "gfx1100", "warning"), ("gfx942", "gfx942", ""),
 ])  # fmt: skip
 def test_an_override_of_an_image_that_is_built_for_that_gpu(tmp_path: Path, targets: str, gpu: str, severity: str) -> None:
     text = f"FROM {IMAGE}\nENV HSA_OVERRIDE_GFX_VERSION=9.4.2\nENV PYTORCH_ROCM_ARCH={targets}\n"
     found = serious(report(tmp_path, {"Dockerfile": text}, gpu=gpu))
     assert [f.severity for f in found if f.id == "arch.override-wrong"] == [severity] * bool(severity)
+
+
+@pytest.mark.parametrize(("targets", "severity"), [("gfx942", "warning"), ("gfx942;gfx1201", "error"), ("", "error")])
+def test_what_an_image_for_other_gpus_lacks(tmp_path: Path, targets: str, severity: str) -> None:
+    text = "FROM ubuntu:22.04\nRUN pip3 install torch==2.2.0 --index-url https://download.pytorch.org/whl/rocm5.7\n"
+    more = f"ENV PYTORCH_ROCM_ARCH={targets}\n" if targets else ""
+    assert ("arch.not-in-build", severity, "Dockerfile:2") in said(report(tmp_path, {"Dockerfile": text + more}, gpu="gfx1201"))
 
 
 @pytest.mark.parametrize(("folder", "readme", "severity"), [

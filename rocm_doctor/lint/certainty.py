@@ -127,17 +127,16 @@ def is_certain(one: Finding, environment: Environment, target: Target) -> bool:
         return False  # which torch such wheels require is not in the catalog
     if target.place is None and _CLUSTER.search(environment.place.file.lower()):
         return False  # written for one machine
-    if one.id == "arch.override-wrong" and _is_for_another(environment, target):
+    if target.place is None and one.id.startswith("arch.") and _is_for_another(environment, target):
         return False
     return is_settled(one, environment) and not index_by_caller(one, environment)
 
 
 def _is_for_another(environment: Environment, target: Target) -> bool:
-    """True if an environment builds for other GPUs alone, or takes its packages from their index, and its override names one of them."""
+    """True if all that an environment builds, or the indexes that are for one GPU, are for others than the target: it is meant for those."""
     built = [targets_of(s) for s in lists(environment)]
     built += [(gpu,) for step in environment.steps for index in step.indexes if (gpu := gpu_of_index(index.url))]
-    named = [overridden(s.value) for s in environment.variables if s.name == OVERRIDE]
-    return any(gpu and covers(one, gpu) and covers(one, target.gpu) is False for one in built for gpu in named)
+    return bool(built) and all(covers(one, target.gpu) is False for one in built)
 
 
 # What stops the target; any other diagnosis is of something that goes wrong now and then, or goes on in another way.

@@ -152,8 +152,8 @@ def _judged(environment: Environment, target: Target, matrix: Matrix, code: Fact
         ids.add("arch.blas-missing")
     here = [f for f in more if not f.id.startswith(_OF_MACHINES) and any(map(of_file, f.evidence))]
     base = environment.image.place.reading() if environment.image else None
-    if base and all(base in f.evidence for f in own if f.id == NOT_IN_BUILD):
-        ids.discard(NOT_IN_BUILD)  # what is built on an image, and the torch that is installed in it, are two
+    if all(f.severity == "note" or base in f.evidence for f in own if f.id == NOT_IN_BUILD):
+        ids.discard(NOT_IN_BUILD)  # what is built, or would be, and the torch that is installed beside it, are two
     placed = [_placed(f, environment, target, facts, matrix) for f in here if f.id not in ids]
     if builds:
         # What is built there is for that torch: its user finds out on the GPU.
