@@ -47,6 +47,11 @@ def test_an_override_that_the_repository_has_its_user_set_is_not_asked_for(tmp_p
     for value, asked in (("10.3.0", False), ("11.0.0", True)):
         found = serious(report(tmp_path / value, NEEDED | {"docker-compose.yml": compose.format(value=value)}, gpu="gfx1032"))
         assert ("arch.override-needed" in {f.id for f in found}) is asked
+    other = {"Dockerfile": COMPILED.format(env=""), "docker-compose.yml": compose.format(value="10.3.0")}
+    assert serious(report(tmp_path / "built", other, gpu="gfx1032")) == []
+    assert [f.id for f in serious(report(tmp_path / "built", other, gpu="gfx1201")) if f.id == "arch.not-in-build"]
+    told = f"# Cards of the RX 6600 series\n\n```bash\nexport HSA_OVERRIDE_GFX_VERSION=10.3.0\n```\n\n# AMD\n\n```bash\npip install torch==2.9.1 --index-url {ROCM}6.4\n```\n"
+    assert serious(report(tmp_path / "readme", {"README.md": told}, gpu="gfx1032")) == []
 
 
 AMD = "https://rocm.nightlies.amd.com/v2/{}/"

@@ -31,8 +31,6 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
     """
     if one.id == "arch.override-wrong" and one.severity != "note":
         one = msgspec.structs.replace(one, advice=_elsewhere(one, target, repository) + one.advice)
-    if one.id == "arch.override-needed" and any(s.name == OVERRIDE and f"={s.value} " in one.title for s in repository.assigned):
-        return msgspec.structs.replace(one, severity="note")  # the repository has its user set what is asked for
     if one.severity != "error":
         return one
     if not is_certain(one, environment, target) or _by_reports(one, environment, target, matrix):
@@ -47,6 +45,18 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
         return _doubted(one, meant, f"By {_line(meant)} it is for other GPUs. ")
     other = given_otherwise(one, environment, target, repository)
     return _doubted(one, other, f"The repository gives {other.name} another value on {_line(other)}. ") if other else one
+
+
+def is_met_by_override(one: Finding, environment: Environment, target: Target, repository: Repository, matrix: Matrix) -> bool:
+    """True if a finding asks for an override that the repository has its user set somewhere, or for code that is there with it."""
+    values = {s.value for s in repository.assigned if s.name == OVERRIDE}
+    if one.id == "arch.override-needed":
+        return any(f"={value} " in one.title for value in values)
+    places = {(r.artifact, r.place) for r in one.evidence}
+    built = [targets_of(s) for s in lists(environment) if (s.place.file, f"line {s.place.line}") in places]
+    chip = matrix.gfx.get(target.gpu)
+    siblings = [value for value in values if same_isa(chip, matrix.gfx.get(overridden(value) or ""))]
+    return one.id == "arch.not-in-build" and any(covers(gpus, target.gpu, value) for gpus in built for value in siblings)
 
 
 def _by_reports(one: Finding, environment: Environment, target: Target, matrix: Matrix) -> bool:

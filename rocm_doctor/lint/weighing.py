@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.certainty import NOT_ROCM, STOPS, capped, index_by_caller, is_settled
+from rocm_doctor.lint.certainty import NOT_ROCM, STOPS, capped, index_by_caller, is_met_by_override, is_settled
 from rocm_doctor.lint.declared import OVERRIDE, Environment, Repository, Target
 from rocm_doctor.lint.environments.purpose import RETIRED, example_of
 from rocm_doctor.lint.environments.words import named, words_of
@@ -49,7 +49,9 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
     general: list[Judged] = []
     for one in sorted(_without_repeats(judged), key=lambda j: j.environment.place.file.count("/")):
         environment, found = one.environment, one.finding
-        if environment.sort == "text" and (environment in told or _in_installer(environment)):
+        if is_met_by_override(found, environment, one.target, repository, matrix):
+            kept.append(_as(one, "note"))
+        elif environment.sort == "text" and (environment in told or _in_installer(environment)):
             aside = in_example(environment) or _another_way(environment, one.target, told, judged, matrix)
             most: Severity = "note" if aside else "warning"
             kept.append(_as(one, most) if found.severity == "error" or most == "note" else one)
