@@ -117,12 +117,12 @@ def of_local(spec: str, url: str = "") -> tuple[Build, str] | None:
 
 
 def is_rebuild(r: Requirement) -> bool:
-    """True if a local version is pinned (`==1.0+site.2`), or a wheel that lies beside the commands: another build than the release of the
-    package index, with metadata of its own. The PyTorch project's own packages have a local version for each GPU platform.
+    """True if a local version is pinned (`==1.0+site.2`), the version of a source tree (`==1.0.dev0`), or a wheel that lies beside the commands: another
+    build than the release of the package index, with metadata of its own. The PyTorch project's own packages have a local version for each GPU platform.
     """
     if r.url.endswith(".whl") and "://" not in r.url and r.name not in _OF_PYTORCH:
         return True
-    return "+" in r.spec and not (r.name in _OF_PYTORCH and of_local(r.spec))
+    return ("+" in r.spec or r.spec.endswith(".dev0")) and not (r.name in _OF_PYTORCH and of_local(r.spec))
 
 
 def public(spec: str) -> str:
