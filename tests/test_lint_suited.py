@@ -41,5 +41,7 @@ def test_a_package_that_brings_torch(tmp_path: Path, package: str) -> None:
 
 @pytest.mark.parametrize(("pin", "warned"), [("0.49.2", True), ("0.50.0.dev0", False), ("0.49.2+site.1", False)])
 def test_a_pin_of_a_build_from_source_is_no_published_wheel(tmp_path: Path, pin: str, warned: bool) -> None:
-    found = report(tmp_path, {"requirements-rocm.txt": LIST.format(torch="2.9.1", rocm="6.4", more=f"bitsandbytes=={pin}")}, "gfx906")
+    found = report(
+        tmp_path, {"requirements-rocm.txt": LIST.format(torch="2.9.1", rocm="6.4", more=f"bitsandbytes=={pin}")}, "gfx906"
+    )
     assert any(f.id == "lib.bitsandbytes" for f in found.findings) == warned

@@ -63,3 +63,25 @@ def test_the_folder_above_that_of_a_script(tmp_path: Path, up: str) -> None:
     files = {"requirements.txt": "torch>=2.6\n", "scripts/requirements.txt": "numpy\n"}
     files["scripts/install_rocm.sh"] = f'cd "{up}"\npip install -r requirements.txt\n'
     assert NOT_ROCM in said(report(tmp_path, files))
+
+
+@pytest.mark.parametrize(("first", "severity"), [
+    ("source .venv/bin/activate", "warning"), ('ROOT="$(pwd)"\nsource "$ROOT/venv/bin/activate"', "warning"), ("python -m venv v\nsource v/bin/activate", "error"),
+    ("python -m venv venv\nsource venv/bin/activate\ndeactivate\nsource venv/bin/activate", "error"), ("alias pip=.venv/bin/pip", "error"),
+])  # fmt: skip
+def test_an_environment_that_is_made_elsewhere(tmp_path: Path, first: str, severity: str) -> None:
+    found = report(tmp_path, LIST | {"install_rocm.sh": f"{first}\npip install -r requirements.txt\n"}).findings
+    assert [f.severity for f in found if f.id == NOT_ROCM[0] and "install_rocm.sh" in f.subject] == [severity]
+
+
+def test_the_python_of_an_environment_that_is_made_elsewhere(tmp_path: Path) -> None:
+    script = 'VENV="$(pwd)/.venv"\n"${VENV}/bin/python" -m pip install -r requirements.txt\n'
+    found = report(tmp_path, LIST | {"install_rocm.sh": script}).findings
+    assert [f.severity for f in found if f.id == NOT_ROCM[0] and "install_rocm.sh" in f.subject] == ["warning"]
+
+
+def test_the_line_of_a_short_name_among_others_that_hold_it(tmp_path: Path) -> None:
+    text = '[project]\nname = "x"\nversion = "1"\nkeywords = ["pytorch"]\ndependencies = [\n  "torchmetrics",\n  "torch",\n]\n'
+    files = {"pyproject.toml": text, "install_rocm.sh": "pip install .\n"}
+    found = next(f for f in report(tmp_path, files).findings if f.id == NOT_ROCM[0])
+    assert found.evidence[0].place == "line 7"

@@ -85,7 +85,7 @@ def against(project: Project, extra: str) -> list[Requirement]:
     told = [{str(one.get("extra")) for one in items(group)} for group in table(project.data, "tool", "uv").get("conflicts") or []]
     optional = table(project.data, "project", "optional-dependencies")
     others = [name for name in optional if name != extra and not any({name, extra} <= group for group in told)]
-    return [r for name in others for text in strings(optional[name]) for r in requirements.one(text, project.lines.place(text))]
+    return [r for name in others for text in strings(optional[name]) for r in requirements.one(text, project.lines.of_text(text))]
 
 
 _NAME = regex(r"""^[ \t]*name[ \t]*=[ \t]*["']?([A-Za-z][\w.-]*)["']?[ \t]*(?:,[ \t]*)?$""", re.M)
@@ -167,7 +167,7 @@ def _pep621_step(tree: Tree, project: Project, extras: Sequence[str]) -> Step:
     constraints = [
         r
         for text in strings(uv.get("constraint-dependencies")) + strings(uv.get("override-dependencies"))
-        for r in requirements.one(text, lines.place(text))
+        for r in requirements.one(text, lines.of_text(text))
     ]
     strategy = uv.get("index-strategy") if isinstance(uv.get("index-strategy"), str) else table(uv, "pip").get("index-strategy")
     tool: Tool = "uv" if uv else "pdm" if table(data, "tool", "pdm") else "pip"
@@ -177,7 +177,7 @@ def _pep621_step(tree: Tree, project: Project, extras: Sequence[str]) -> Step:
 def _required(tree: Tree, project: Project, text: str) -> list[Requirement]:
     """The requirement of a text; each text of a project is looked up once, however many extras name it."""
     if text not in project.known:
-        project.known[text] = requirements.one(text, project.lines.place(_name(text), text[:60]), tree.problems)
+        project.known[text] = requirements.one(text, project.lines.of_text(text, _name(text), text[:60]), tree.problems)
     return project.known[text]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rocm_doctor.bounded import Unreadable, tomls
@@ -21,13 +22,20 @@ class Lines:
 
     def place(self, *needles: str) -> Place:
         """The next line that holds all the needles, going on from the last hit; else the first one; else line 1."""
+        return self._find(needles) or Place(self.file, 1)
+
+    def of_text(self, text: str, *needles: str) -> Place:
+        """The same for a text in quotes, as an entry of an array is; without them where it is written otherwise."""
+        return self._find((f'"{text}"',)) or self._find((f"'{text}'",)) or self.place(*needles or (text,))
+
+    def _find(self, needles: Sequence[str]) -> Place | None:
         for start, stop in ((self._at, len(self.lines)), (0, self._at)):
             for number in range(start, stop if self._budget > 0 else start):
                 self._budget -= 1
                 if all(n in self.lines[number] for n in needles):
                     self._at = number
                     return Place(self.file, number + 1, quoted(self.lines[number]))
-        return Place(self.file, 1)
+        return None
 
 
 def load(tree: Tree, path: str) -> tuple[dict[str, Any], Lines] | None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Place, Setting, Step
+from rocm_doctor.lint.declared import Place, ReadProblem, Setting, Step
 from rocm_doctor.lint.environments.branches import Arm
 from rocm_doctor.lint.readers import shell
 
@@ -43,12 +43,16 @@ def left(argv: list[str], place: Place, context: shell.Context, found: shell.Scr
         after = argv[argv.index(m[1]) + 1 :] if argv[1] == "run" else []
         return list(itertools.dropwhile(lambda word: word.startswith("-"), after))
     if argv[0] in ("source", ".") and len(argv) > 1 and argv[1].endswith("/activate"):
-        _enter(context.at(argv[1].rsplit("/", 2)[0]), place, context, found)
+        _enter_by_path(argv[1].rsplit("/", 2)[0], place, context, found)
         return []
-    if argv[0].count("/") > 1 and "/bin/" in argv[0]:
+    if argv[0].count("/") > 1 and re.search(r"/bin/(?:python|pip)[\d.]*$", argv[0]):
+        _enter_by_path(argv[0].rsplit("/bin/", 1)[0], place, context, found)
+    elif argv[0].count("/") > 1 and "/bin/" in argv[0]:
         _enter(context.at(argv[0].rsplit("/bin/", 1)[0]), place, context, found)
     elif re.match(r"uv (?:pip|sync|run|add)\b", text) and "--system" not in argv:
         _enter(context.at(".venv"), place, context, found)
+    if re.match(r"uv (?:sync|run)\b", text):
+        context.names[_MADE] = "\0".join(filter(None, (context.names.get(_MADE, ""), context.at(".venv"))))[: shell.MAX_VALUE]
     if text.startswith("uv sync") and "--inexact" not in argv and "UV_PROJECT_ENVIRONMENT" not in context.names:
         project = context.path("pyproject.toml")  # its environment has what the lock has, and nothing else
         if project and context.tree.is_file(project):
@@ -65,11 +69,12 @@ def made_where_missing(argv: Sequence[str], arms: Sequence[Arm]) -> bool:
     return bool(arms) and all(m is not None and any(f"{m[1]}/".startswith(f"{word}/") for word in argv[1:]) for m in missing)
 
 
-_NEW = "NEW ENVIRONMENTS"
+_NEW, _MADE = "NEW ENVIRONMENTS", "ENVIRONMENTS"
 
 
 def _note(folder: str, context: shell.Context) -> None:
-    context.names[_NEW] = "\0".join(filter(None, (context.names.get(_NEW, ""), folder)))[: shell.MAX_VALUE]
+    for names in (_NEW, _MADE):
+        context.names[names] = "\0".join(filter(None, (context.names.get(names, ""), folder)))[: shell.MAX_VALUE]
 
 
 def _enter(folder: str, place: Place, context: shell.Context, found: shell.Script) -> None:
@@ -77,6 +82,19 @@ def _enter(folder: str, place: Place, context: shell.Context, found: shell.Scrip
     if folder in there:
         context.names[_NEW] = "\0".join(one for one in there if one != folder)
         found.steps.append(Step("system", place, removed=_OF_TORCH))
+
+
+def _enter_by_path(folder: str, place: Place, context: shell.Context, found: shell.Script) -> None:
+    """Enter an environment that a command names by its folder; what one that was made elsewhere holds is not known."""
+    at = context.at(folder)
+    _enter(at, place, context, found)
+    if at not in context.names.get(_MADE, "").split("\0") and context.start.startswith(shell.ROOT) and _OF_ITS_OWN.search(at):
+        problem = ReadProblem(place, f"what the environment {folder} holds, which is made elsewhere, is not known", "before")
+        found.problems.extend([problem] if problem not in found.problems else [])
+
+
+# Folders of environments, and not of a system's Python.
+_OF_ITS_OWN = regex(r"env|\$")
 
 
 def entered(place: Place, context: shell.Context, found: shell.Script) -> None:
