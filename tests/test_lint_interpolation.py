@@ -35,7 +35,7 @@ def test_what_a_reference_becomes(tmp_path: Path, said: str, beside: str, found:
 
 
 @pytest.mark.parametrize(("more", "severity"), [
-    ({}, "error"), ({"docs/gpu.md": f"RX 7600: `{OVERRIDE}=11.0.0`\n"}, "warning"), ({"docs/gpu.md": f"RX 6800: `{OVERRIDE}=10.3.0`\n"}, "error"),
+    ({}, "error"), ({"app.py": f'if not os.environ.get("{OVERRIDE}"):\n    os.environ["{OVERRIDE}"] = "10.3.0"\n'}, "warning"), ({"docs/gpu.md": f"RX 7600: `{OVERRIDE}=11.0.0`\n"}, "warning"), ({"docs/gpu.md": f"RX 6800: `{OVERRIDE}=10.3.0`\n"}, "error"),
 ])  # fmt: skip
 def test_who_gives_no_override_gets_an_empty_default(tmp_path: Path, more: dict[str, str], severity: str) -> None:
     """An override that others may need is no reason to hide the GPU from those that need none; where one suits the target, it may be given."""
@@ -95,3 +95,14 @@ def test_an_empty_line_of_a_file_of_settings_gives_no_value(tmp_path: Path, valu
         "compose.yaml": composed(f"- {OVERRIDE}=${{{OVERRIDE}:-11.0.0}}"),
     }
     assert len(wrong(tmp_path, files)) == found
+
+
+def test_a_program_that_sets_the_override_is_named(tmp_path: Path) -> None:
+    """Whoever follows the advice on the service alone still has the override of the program."""
+    files = {
+        "compose.yaml": composed(f"- {OVERRIDE}=9.0.0"),
+        "app.py": f'import os\nos.environ["{OVERRIDE}"] = "10.3.0"\n',
+        "test.py": f'run("{OVERRIDE}=10.3.0")\n',
+    }
+    (advice,) = wrong(tmp_path, files)
+    assert "It is set on line 2 of app.py as well." in advice

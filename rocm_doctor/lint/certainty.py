@@ -113,11 +113,16 @@ def _elsewhere(one: Finding, target: Target, repository: Repository) -> str:
         if s.name == OVERRIDE
         and (f"={s.value} " in one.title or not _suits(s.value, target) or (s.value != "" and (s.place.file, s.value) in own))
         and (s.place.file, f"line {s.place.line}") not in at
-        and not _PROSE.search(s.place.file)
+        and (_by_program(s) or not _PROSE.search(s.place.file))
         and not _SAYS.match(s.place.quote)
     ]
     lines = [line for line in dict.fromkeys(more) if line not in one.advice]
     return f"It is set on {', '.join(lines)} as well. " if lines else ""
+
+
+def _by_program(s: Setting) -> bool:
+    """True if a program in Python sets the variable for itself."""
+    return s.place.file.endswith(".py") and "environ" in s.place.quote
 
 
 def _line(s: Setting) -> str:
@@ -172,7 +177,10 @@ def given_otherwise(one: Finding, environment: Environment, target: Target, repo
             s for s in repository.assigned if s.name == name and (own or s.place.file in files or not _IMAGE.search(s.place.file))
         ]
         here = [s.value for s in given if (s.place.file, f"line {s.place.line}") in at] or [s.value for s in given]
-        if other := next((s for s in given if s.value not in here[:1] and (not own or _suits(s.value, target))), None):
+        # A program that looks for an empty value replaces it by its own.
+        empty = "" in here[:1]
+        said = (s for s in given if s.value not in here[:1] and (not own or _suits(s.value, target) or (empty and _by_program(s))))
+        if other := next(said, None):
             return other
     # Whoever needs no override gives none, and gets an empty default.
     return next((s for s in own if (s.default and s.value) or s.argument or _TEMPLATE.search(s.place.file)), None)
