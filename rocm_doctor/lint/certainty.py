@@ -179,7 +179,9 @@ def given_otherwise(one: Finding, environment: Environment, target: Target, repo
         here = [s.value for s in given if (s.place.file, f"line {s.place.line}") in at] or [s.value for s in given]
         # A program that looks for an empty value replaces it by its own.
         empty = "" in here[:1]
-        said = (s for s in given if s.value not in here[:1] and (not own or _suits(s.value, target) or (empty and _by_program(s))))
+        said = (
+            s for s in given if s.value not in here[:1] and (not own or _suits(s.value, target) or (empty and _by_program(s)))
+        )
         if other := next(said, None):
             return other
     # Whoever needs no override gives none, and gets an empty default.
