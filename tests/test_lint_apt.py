@@ -47,3 +47,17 @@ def test_a_package_that_the_archive_has_no_more(tmp_path: Path, image: str, comm
     found = serious(report(tmp_path, files))
     assert [(f.id, f.severity, f.advice) for f in found] == ([("version.wheel-missing", "error", advice)] if advice else [])
     assert image.startswith("rocm") or serious(report(tmp_path / "b", {"Dockerfile": files["Dockerfile.rocm"]})) == []
+
+
+PIP = "RUN pip3 install torch==2.9.1 --index-url https://download.pytorch.org/whl/rocm6.4\n"
+
+
+@pytest.mark.parametrize(("text", "refused"), [
+    ("FROM rocm/dev-ubuntu-24.04:6.4\n" + PIP, True), ("FROM rocm/dev-ubuntu-24.04\n" + PIP, True), ("FROM rocm/dev-ubuntu-22.04:6.4\n" + PIP, False),
+    ("FROM ubuntu:24.04\nRUN apt-get update && apt-get install -y python3-pip\n" + PIP, True), ("FROM ubuntu:22.04\nRUN apt-get install -y python3-pip\n" + PIP, False),
+    ("FROM rocm/dev-ubuntu-24.04:6.4\nENV PIP_BREAK_SYSTEM_PACKAGES=1\n" + PIP, False), ("FROM rocm/dev-ubuntu-24.04:6.4\nRUN rm /usr/lib/python3*/EXTERNALLY-MANAGED\n" + PIP, False),
+    ("FROM rocm/dev-ubuntu-24.04:6.4\nRUN python3 -m venv /v\nENV PATH=/v/bin:$PATH\n" + PIP, False), ("FROM rocm/pytorch:rocm7.2_ubuntu24.04_py3.12_pytorch_release_2.9.1\n" + PIP, False),
+])  # fmt: skip
+def test_a_python_that_its_system_keeps(tmp_path: Path, text: str, refused: bool) -> None:
+    found = [f for f in serious(report(tmp_path, {"Dockerfile.rocm": text})) if f.id == "version.package-mismatch"]
+    assert [(f.severity, "externally-managed" in f.title) for f in found] == ([("error", True)] if refused else [])

@@ -230,6 +230,8 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
         context.names["WORKDIR"] = posixpath.join(context.names["WORKDIR"], bash.filled(words.strip(), context.names))
     elif verb == "ENV":
         _env(words, place, context, found)
+    elif verb == "SHELL" and (argv := bash.filled(exec_form(words), context.names).split()):
+        venvs.left(argv, place, context, found)  # what is run from here on may be run in another environment
     elif verb == "ARG":
         for word in words.split():
             name, equals, value = word.partition("=")

@@ -80,16 +80,20 @@ def asked_of_apt(found: Sequence[Instruction], names: dict[str, str]) -> tuple[S
 
 # Ubuntu from 23.04 and Debian from 12 on keep their Python for their own packages: https://peps.python.org/pep-0668
 _KEEPS = regex(
-    r"(?:^|/)(?:ubuntu(?::(?:latest|rolling|2[3-9]\.\d\d|noble)\S*)?|debian(?::(?:latest|stable|1[2-9]|bookworm|trixie)\S*)?)$"
+    r"(?:^|/)(?:ubuntu(?::(?:latest|rolling|2[3-9]\.\d\d|noble)\S*)?|debian(?::(?:latest|stable|1[2-9]|bookworm|trixie)\S*)?|rocm/dev-ubuntu-2[4-9]\.\d\d(?::\S*)?)$"
 )
+# AMD's development images are Ubuntu's with its pip: https://github.com/ROCm/ROCm-docker/blob/c0dbf1d2/dev/Dockerfile-ubuntu-24.04
+_WITH_PIP = regex(r"(?:^|/)rocm/dev-ubuntu-")
 _OWN_PIP = regex(r"\bapt(?:-get)?\b[^;&|]*\bpython3-pip\b")
 _ANOTHER_PIP = regex(
-    r"break.system.packages|EXTERNALLY-MANAGED|venv|virtualenv|conda|mamba|pyenv|deadsnakes|get-pip|\buv\b|python3\.\d+", re.I
+    r"break.system.packages|EXTERNALLY-MANAGED|venv|virtualenv|conda|mamba|pyenv|deadsnakes|get-pip|\buv\b|python3\.\d+|pip\.conf",
+    re.I,
 )
 
 
 def kept_by_system(text: str, image: Setting, steps: Sequence[Step]) -> Place | None:
     """Where the pip of a system that keeps its Python for itself installs; None where another Python or an option is named."""
-    if not _KEEPS.search(image.value) or not _OWN_PIP.search(text) or _ANOTHER_PIP.search(text):
+    has_pip = _WITH_PIP.search(image.value) or _OWN_PIP.search(text)
+    if not _KEEPS.search(image.value) or not has_pip or _ANOTHER_PIP.search(text):
         return None
     return next((step.place for step in steps if step.tool == "pip" and step.requirements), None)

@@ -12,7 +12,7 @@ from rocm_doctor.lint.environments.branches import Arm
 from rocm_doctor.lint.readers import shell
 
 _MAKES_VENV = regex(r"(?:\S*python[\d.]*(?: -\w)* -m venv|(?:\S*/)?virtualenv|uv venv)(?: |$)")
-_MAKES_CONDA = regex(r"(?:\S*/)?(?:conda|mamba|micromamba) create\b.* (?:-n|--name)[ =](\S+)")
+_MAKES_CONDA = regex(r"(?:\S*/)?(?:conda|mamba|micromamba) create\b.* (?:-n|--name|-p|--prefix)[ =](\S+)")
 _ENTERS_CONDA = regex(r"(?:(?:conda|mamba|micromamba|source) activate|(?:\S*/)?conda run (?:-n|--name)) (\S+)")
 # The Python that a new environment gets, as its command names it; a variable that is not known is kept, as one that names none.
 _ITS_PYTHON = regex(
@@ -32,14 +32,14 @@ def left(argv: list[str], place: Place, context: shell.Context, found: shell.Scr
     if m := _MAKES_VENV.match(text):
         words = [w for w in argv[len(m[0].split()) :] if not w.startswith("-") and not re.fullmatch(r"(?:python)?[\d.]+", w)]
         if "--system-site-packages" not in argv:
-            _note(context.at(words[-1] if words else ".venv"), context)
+            _note(_at(words[-1] if words else ".venv", context), context)
             entered(place, context, found)
         return []
     if m := _MAKES_CONDA.match(text):
-        _note("conda:" + m[1], context)
+        _note(_at(m[1], context) if "/" in m[1] else f"conda:{m[1]}", context)
         return argv
     if m := _ENTERS_CONDA.match(text):
-        _enter("conda:" + m[1], place, context, found)
+        _enter(_at(m[1], context) if "/" in m[1] else f"conda:{m[1]}", place, context, found)
         after = argv[argv.index(m[1]) + 1 :] if argv[1] == "run" else []
         return list(itertools.dropwhile(lambda word: word.startswith("-"), after))
     if argv[0] in ("source", ".") and len(argv) > 1 and argv[1].endswith("/activate"):
@@ -48,11 +48,11 @@ def left(argv: list[str], place: Place, context: shell.Context, found: shell.Scr
     if argv[0].count("/") > 1 and re.search(r"/bin/(?:python|pip)[\d.]*$", argv[0]):
         _enter_by_path(argv[0].rsplit("/bin/", 1)[0], place, context, found)
     elif argv[0].count("/") > 1 and "/bin/" in argv[0]:
-        _enter(context.at(argv[0].rsplit("/bin/", 1)[0]), place, context, found)
+        _enter(_at(argv[0].rsplit("/bin/", 1)[0], context), place, context, found)
     elif re.match(r"uv (?:pip|sync|run|add)\b", text) and "--system" not in argv:
-        _enter(context.at(".venv"), place, context, found)
+        _enter(_at(".venv", context), place, context, found)
     if re.match(r"uv (?:sync|run)\b", text):
-        context.names[_MADE] = "\0".join(filter(None, (context.names.get(_MADE, ""), context.at(".venv"))))[: shell.MAX_VALUE]
+        context.names[_MADE] = "\0".join(filter(None, (context.names.get(_MADE, ""), _at(".venv", context))))[: shell.MAX_VALUE]
     if text.startswith("uv sync") and "--inexact" not in argv and "UV_PROJECT_ENVIRONMENT" not in context.names:
         project = context.path("pyproject.toml")  # its environment has what the lock has, and nothing else
         if project and context.tree.is_file(project):
@@ -66,10 +66,21 @@ _MISSING = regex(r"""!\s*(?:-[def]\s+)?["']?([^\s"'\]]+)""")
 def made_where_missing(argv: Sequence[str], arms: Sequence[Arm]) -> bool:
     """True if a command makes a folder unless it is there: an environment that is there was made by the same command."""
     missing = [_MISSING.search(arm.filled or arm.condition) for arm in arms]
-    return bool(arms) and all(m is not None and any(f"{m[1]}/".startswith(f"{word}/") for word in argv[1:]) for m in missing)
+    return bool(arms) and all(m is not None and any(_within(m[1], word) for word in argv[1:]) for m in missing)
+
+
+def _within(name: str, folder: str) -> bool:
+    """True if a name is that of a folder, from wherever it is named, or of what is in it."""
+    return f"{name}/".startswith(f"{folder}/") or folder.endswith(f"/{name}")
 
 
 _NEW, _MADE = "NEW ENVIRONMENTS", "ENVIRONMENTS"
+
+
+def _at(folder: str, context: shell.Context) -> str:
+    """What an environment in a folder is kept as: by its name where it is among those of conda, else by its whole path."""
+    folders, _, name = context.at(folder).rpartition("/")
+    return f"conda:{name}" if folders.endswith("/envs") else f"{folders}/{name}"
 
 
 def _note(folder: str, context: shell.Context) -> None:
@@ -86,9 +97,10 @@ def _enter(folder: str, place: Place, context: shell.Context, found: shell.Scrip
 
 def _enter_by_path(folder: str, place: Place, context: shell.Context, found: shell.Script) -> None:
     """Enter an environment that a command names by its folder; what one that was made elsewhere holds is not known."""
-    at = context.at(folder)
+    at = _at(folder, context)
     _enter(at, place, context, found)
-    if at not in context.names.get(_MADE, "").split("\0") and context.start.startswith(shell.ROOT) and _OF_ITS_OWN.search(at):
+    made = at in context.names.get(_MADE, "").split("\0")
+    if not made and context.start.startswith(shell.ROOT) and _OF_ITS_OWN.search(context.at(folder)):
         problem = ReadProblem(place, f"what the environment {folder} holds, which is made elsewhere, is not known", "before")
         found.problems.extend([problem] if problem not in found.problems else [])
 
@@ -99,6 +111,8 @@ _OF_ITS_OWN = regex(r"env|\$")
 
 def entered(place: Place, context: shell.Context, found: shell.Script) -> None:
     """Enter the new environment that PATH or VIRTUAL_ENV name."""
+    paths = [one.removesuffix("/bin") for one in context.names.get("PATH", "").split(":") if one.endswith("/bin")]
+    now = {_at(one, context) for one in (*paths, context.names.get("VIRTUAL_ENV", "")) if one}
     for folder in filter(None, context.names.get(_NEW, "").split("\0")):
-        if f"{folder}/bin" in context.names.get("PATH", "").split(":") or context.names.get("VIRTUAL_ENV") == folder:
+        if folder in now:
             _enter(folder, place, context, found)

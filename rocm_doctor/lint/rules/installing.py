@@ -50,7 +50,6 @@ def kept_python(environment: Environment, target: Target, matrix: Matrix) -> Ite
             target,
             [environment.managed, *([environment.image.place] if environment.image else [])],
             row="",
-            severity="warning",
             title="pip refuses to install: externally-managed-environment",
             cause="The image's system keeps its Python for its own packages, and its pip installs nothing beside them.",
             advice="Make a virtual environment, or give pip --break-system-packages.",
