@@ -10,7 +10,7 @@ from lint_text import report, said, serious
 ROCM = "https://download.pytorch.org/whl/rocm6.4"
 INSTALL = f"pip install torch --index-url {ROCM}"
 OLD = "pip install torch==2.0.1 --index-url https://download.pytorch.org/whl/rocm5.4.2"
-BASE = "FROM rocm/dev-ubuntu-24.04:6.4\n"
+BASE = "FROM rocm/dev-ubuntu-22.04:6.4\n"
 IMAGE = "FROM rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0\n"
 LIST = {"requirements.txt": "torch>=2.4\ntransformers\n"}
 LAST = "COPY . .\nRUN pip install -r requirements.txt\n"

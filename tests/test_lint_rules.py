@@ -178,7 +178,7 @@ def test_a_list_that_names_no_torch_is_a_warning(tmp_path: Path) -> None:
 
 
 def test_what_a_later_stage_inherits_and_what_it_does_not(tmp_path: Path) -> None:
-    text = f"FROM rocm/dev-ubuntu-24.04:6.3 AS a\nRUN pip install torch==2.9.1 {ROCM}\nFROM {{}}\nRUN pip install torch>=2.5\n"
+    text = f"FROM rocm/dev-ubuntu-22.04:6.3 AS a\nRUN pip install torch==2.9.1 {ROCM}\nFROM {{}}\nRUN pip install torch>=2.5\n"
     assert ids(judged(tmp_path, Dockerfile=text.format("a"))) == set()
     assert ids(judged(tmp_path, Dockerfile=text.format("ubuntu:24.04"))) == {"version.torch-not-rocm"}
 

@@ -50,6 +50,9 @@ def kept_python(environment: Environment, target: Target, matrix: Matrix) -> Ite
             target,
             [environment.managed, *([environment.image.place] if environment.image else [])],
             row="",
+            severity="error"
+            if environment.image and "rocm/" not in environment.image.value
+            else "warning",  # AMD's image may change
             title="pip refuses to install: externally-managed-environment",
             cause="The image's system keeps its Python for its own packages, and its pip installs nothing beside them.",
             advice="Make a virtual environment, or give pip --break-system-packages.",
