@@ -29,6 +29,22 @@ def test_a_word_hides_every_gpu(tmp_path: Path, said: str, title: str) -> None:
     assert [f.title for f in found if "hides" in f.title] == ([title] if title else [])
 
 
+SERVICE = f"services:\n  w:\n    image: {IMAGE}\n    devices: [/dev/kfd, /dev/dri]\n    ipc: host\n    command: python train.py\n    environment:\n      - {{}}\n"
+ROCR = "ROCR_VISIBLE_DEVICES"
+
+
+@pytest.mark.parametrize(("said", "more", "severity"), [
+    (f"{ROCR}=all", {}, "error"), (f"{ROCR}=", {}, "error"), (f"{ROCR}=${{GPUS:-}}", {}, "error"), (f"{ROCR}=${{GPUS}}", {}, ""), (f"{ROCR}=auto", {}, "warning"),
+    ("HIP_VISIBLE_DEVICES=all", {}, "warning"), ("HIP_VISIBLE_DEVICES=", {}, ""), (f"{ROCR}=${{GPUS:-all}}", {}, "warning"),
+    (f"{ROCR}=all", {"run.sh": f"docker compose run -e {ROCR}=0 w\n"}, "warning"), (f"{ROCR}=all", {"run.sh": f"export {ROCR}=all\n"}, "error"),
+])  # fmt: skip
+def test_what_the_hsa_runtime_takes_for_no_gpu_is_certain(tmp_path: Path, said: str, more: dict[str, str], severity: str) -> None:
+    """Where the repository gives the variable another value, or its caller may, it is a warning."""
+    files = {"compose.yaml": SERVICE.format(said), "train.py": "import torch\n"} | more
+    found = [f.severity for f in serious(report(tmp_path, files)) if "hides" in f.title and "compose.yaml" in str(f.evidence)]
+    assert found == ([severity] if severity else [])
+
+
 @pytest.mark.parametrize(("name", "gpus"), [
     ("Dockerfile-rocm-mi250mi300_torch251", ("gfx90a", "gfx942")), ("Dockerfile.mi300xmi355x", ("gfx942", "gfx950")), ("Dockerfile.mi210", ("gfx90a",)), ("mi300a", ("gfx942",)),
     ("semi250", ()),

@@ -13,7 +13,7 @@ import msgspec
 
 from rocm_doctor.binaries.targets import covers, overridden
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import OVERRIDE, Environment, ReadProblem, Repository, Setting, Target
+from rocm_doctor.lint.declared import OVERRIDE, ROCR, Environment, ReadProblem, Repository, Setting, Target
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.rules.built_for import gpu_of_index, lists, targets_of
 from rocm_doctor.lint.rules.torch_state import last_state
@@ -136,7 +136,7 @@ def is_certain(one: Finding, environment: Environment, target: Target) -> bool:
         return False
     if environment.sort == "job" and target.place is None and not _names(environment, target):
         return False
-    if one.id == "arch.override-wrong" and any(container.idle for container in environment.containers):
+    if one.id in _DECIDES and any(container.idle for container in environment.containers):
         return False
     if one.id == "version.companion-mismatch" and any(r.quote.count(".whl") for r in one.evidence):
         return False  # which torch such wheels require is not in the catalog
@@ -156,7 +156,7 @@ def _is_for_another(environment: Environment, target: Target) -> bool:
 
 # What stops the target; any other diagnosis is of something that goes wrong now and then, or goes on in another way.
 STOPS = frozenset((
-    "access.container", "arch.blas-missing", "arch.dropped-by-rocm", "arch.not-in-build", "arch.override-wrong", "repo.no-amd-environment",
+    "access.container", "access.visible-devices", "arch.blas-missing", "arch.dropped-by-rocm", "arch.not-in-build", "arch.override-wrong", "repo.no-amd-environment",
     "version.companion-mismatch", "version.package-mismatch", "version.python-unsupported", NOT_ROCM, "version.wheel-missing",
 ))  # fmt: skip
 _CLUSTER = regex(r"(?<![a-z])(?:lumi|frontier|setonix|adastra|crusher|tuolumne|el[_-]?capitan)(?![a-z])")
@@ -169,7 +169,7 @@ def given_otherwise(one: Finding, environment: Environment, target: Target, repo
     """
     at = {(r.artifact, r.place) for r in one.evidence}
     decisive = [s for s in environment.variables if (s.place.file, f"line {s.place.line}") in at]
-    own = [s for s in decisive if s.name == OVERRIDE] if one.id == "arch.override-wrong" else []
+    own = [s for s in decisive if s.name == _DECIDES.get(one.id)]
     names = {s.name for s in own} if own else {m[1] for r in one.evidence for m in _REFERS.finditer(r.quote)}
     files = {r.artifact for r in one.evidence}
     for name in sorted(names):
@@ -180,7 +180,9 @@ def given_otherwise(one: Finding, environment: Environment, target: Target, repo
         # A program that looks for an empty value replaces it by its own.
         empty = "" in here[:1]
         said = (
-            s for s in given if s.value not in here[:1] and (not own or _suits(s.value, target) or (empty and _by_program(s)))
+            s
+            for s in given
+            if s.value not in here[:1] and (not own or name != OVERRIDE or _suits(s.value, target) or (empty and _by_program(s)))
         )
         if other := next(said, None):
             return other
@@ -188,6 +190,7 @@ def given_otherwise(one: Finding, environment: Environment, target: Target, repo
     return next((s for s in own if (s.default and s.value) or s.argument or _TEMPLATE.search(s.place.file)), None)
 
 
+_DECIDES = {"arch.override-wrong": OVERRIDE, "access.visible-devices": ROCR}
 # An argument of another image is not this one's.
 _IMAGE = regex(r"(?:docker|container)file[^/]*$|\.(?:docker|container)file$", re.I)
 

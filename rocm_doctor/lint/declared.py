@@ -163,6 +163,7 @@ class ReadProblem(msgspec.Struct, frozen=True):
 
 
 OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
+ROCR = "ROCR_VISIBLE_DEVICES"
 UNKNOWN_LIST = "is not in the repository: what it installs is not known"
 CHANGED = "is changed by a command before it is installed: what is left in it is not known"
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import OVERRIDE, Environment, Place, Setting
+from rocm_doctor.lint.declared import OVERRIDE, ROCR, Environment, Place, Setting
 from rocm_doctor.lint.environments.words import cards
 from rocm_doctor.lint.readers.files import Tree
 
@@ -88,9 +88,8 @@ def _value(given: bytes) -> str:
 
 
 def _names(one: Environment) -> Iterator[str]:
-    """The override, where it is set, and the variables in the words that name an index, torch or the base image."""
-    if any(s.name == OVERRIDE for s in one.variables):
-        yield OVERRIDE
+    """The override and ROCR's variable, where they are set, and the variables in the words that name an index, torch or the base image."""
+    yield from {OVERRIDE, ROCR} & {s.name for s in one.variables}
     places = [i.place for step in one.steps for i in step.indexes] + [
         r.place for step in one.steps for r in step.requirements if r.name == "torch"
     ]

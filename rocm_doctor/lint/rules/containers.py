@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import msgspec
+
 from rocm_doctor import versions
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Container, Environment, Place, Setting, Target
+from rocm_doctor.lint.declared import ROCR, Container, Environment, Place, Setting, Target
 from rocm_doctor.lint.rules.built_for import lists, targets_of
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.torch_state import image_facts, image_parts, last_state, of_image, system_rocm
@@ -312,19 +314,26 @@ def on_cpu(environment: Environment, target: Target, matrix: Matrix) -> Iterator
 
 
 def hidden(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
-    """A visibility variable with a word such as `all`: the list of GPUs ends at the first entry that is no index and no UUID."""
+    """A visibility variable with a word such as `all`: the list of GPUs ends at the first entry that is no index and no UUID. ROCR's hides
+    all of them when it is empty as well: it asks whether its variable is set, where HIP takes an empty one for none.
+    """
     names = {s.name for s in environment.variables}
     for setting in environment.variables if environment.purpose.kind == "amd" and environment.sort != "text" else ():
         first = setting.value.partition(",")[0].strip().strip("\"'")
         word = _WORD.fullmatch(first) and first.lower() not in _NONE and not first.upper().startswith("GPU-")
+        empty = setting.name == ROCR and not first
         replaced = setting.name == "CUDA_VISIBLE_DEVICES" and "HIP_VISIBLE_DEVICES" in names
-        if setting.name in _VISIBLE and word and not replaced:
-            title = f"{setting.name}={first} hides every GPU"
+        if setting.name in _VISIBLE and (word or empty) and not replaced:
+            said = f"{setting.name}={first}" if first else f"{setting.name} is set to an empty value, which"
             advice = f"Leave {setting.name} out: without it every GPU is visible."
-            yield _hides(environment, target, matrix, setting, title, advice)
+            one = _hides(environment, target, matrix, setting, f"{said} hides every GPU", advice)
+            certain = setting.name == ROCR and (empty or first.lower() == "all") and target.platform == "linux"
+            yield msgspec.structs.replace(one, severity="error", sources=_FILTER, cause=_ENDS) if certain else one
 
 
+_ENDS = "The HSA runtime takes the GPUs up to the first entry that is no index and no UUID: here it takes none."
 _WORD = regex(r"[A-Za-z][\w-]*")
+_FILTER = ("ROCm/ROCR-Runtime runtime/hsa-runtime/core/runtime/amd_filter_device.cpp@17319e39",)
 # What hides every GPU on purpose.
 _NONE = frozenset(("none", "null", "nil", "void", "nodevfiles", "empty", "false", "no"))
 _VISIBLE = frozenset(("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"))
