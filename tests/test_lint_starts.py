@@ -145,3 +145,21 @@ def test_a_python_that_nothing_makes(tmp_path: Path, before: str, script: str, k
     for number, end in enumerate(('"./run.sh"]\n', '"bash", "run.sh"]\n')):
         files = {"Dockerfile": text + end, "run.sh": f"#!/bin/bash\n{script}", "train.py": "import torch\n"}
         assert (report(tmp_path / str(number), files, gpu="gfx942").verdict == "ready") is known
+
+
+CLONE = "git clone https://github.com/x/webui && cd webui && "
+
+
+@pytest.mark.parametrize(("command", "open_"), [
+    (CLONE + "bash ./webui.sh --exit", True), (CLONE + "./scripts/install.sh", True), (CLONE + "make", False), (CLONE + "git pull", False), ("./webui.sh --exit", False),
+])  # fmt: skip
+def test_a_script_of_a_clone_that_sets_something_up_is_not_read(tmp_path: Path, command: str, open_: bool) -> None:
+    """It may bring another torch; one of the repository itself is read."""
+    files = {"Dockerfile": f"FROM rocm/pytorch:latest\nWORKDIR /app\nCOPY . .\nRUN {command}\n", "webui.sh": "echo ready\n"}
+    found = report(tmp_path, files, gpu="gfx1100")
+    assert (found.verdict == "undetermined") is open_
+    start = {
+        "Dockerfile": 'FROM rocm/pytorch:latest\nWORKDIR /app\nCOPY . .\nCMD ["./start.sh"]\n',
+        "start.sh": command.replace(" && ", "\n") + "\n",
+    }
+    assert (report(tmp_path / "b", files | start, gpu="gfx1100").verdict == "undetermined") is open_

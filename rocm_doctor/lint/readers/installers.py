@@ -132,10 +132,10 @@ _USES_PIP = regex(r"\bpip\b|\buv\b|requirements")
 
 
 def unread(argv: Sequence[str], place: Place, context: shell.Context, found: shell.Script) -> ReadProblem | None:
-    """An installer that a command runs and whose code is not followed: one from the network, a program in Python that uses pip, or one that
-    pip installed before.
+    """An installer that a command runs and whose code is not followed: one from the network, of a clone or of a package, or a program in
+    Python that uses pip.
     """
-    if name := _fetched(argv, context) or _own(argv, context) or _of_package(argv, found):
+    if name := _fetched(argv, context) or _own(argv, context) or _of_package(argv, found) or _of_clone(argv, context):
         return ReadProblem(place, f"{name} installs what is not read")
     return None
 
@@ -191,3 +191,12 @@ def _of_package(argv: Sequence[str], found: shell.Script) -> str:
     packages = (r.name for step in found.steps for r in step.requirements)
     installs_more = "install" in argv[1:] and name not in _QUIET_PROGRAMS
     return name if installs_more and any(p == name or p.startswith(f"{name}-") for p in packages) else ""
+
+
+_SETS_UP = regex(r"(?:\./)?[\w./-]*(?:install|setup|bootstrap|webui|launch)[\w.-]*\.(?:sh|bash)")
+
+
+def _of_clone(argv: Sequence[str], context: shell.Context) -> str:
+    """A script, by a relative path, that sets something up in a folder that the repository has not: that of a clone."""
+    name = next((word for word in argv[argv[0] in ("bash", "sh", "zsh", "source", ".") :] if not word.startswith("-")), "")
+    return name if _SETS_UP.fullmatch(name) and not name.startswith("/") and context.path(name) is None else ""
