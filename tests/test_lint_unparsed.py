@@ -85,3 +85,15 @@ def test_the_line_of_a_short_name_among_others_that_hold_it(tmp_path: Path) -> N
     files = {"pyproject.toml": text, "install_rocm.sh": "pip install .\n"}
     found = next(f for f in report(tmp_path, files).findings if f.id == NOT_ROCM[0])
     assert found.evidence[0].place == "line 7"
+
+
+@pytest.mark.parametrize(("image", "severities"), [
+    ("ubuntu-rocm:22.04", []), ("x.org/ml/ubuntu-amd:1", []), ("ubuntu:22.04", ["error"]), ("rocm/dev-ubuntu-22.04:6.2", ["error"]), ("python:3.12-slim", ["error"]),
+])  # fmt: skip
+def test_what_an_image_of_others_for_rocm_holds(tmp_path: Path, image: str, severities: list[str]) -> None:
+    files = {
+        "Dockerfile.rocm": f'FROM {image}\nRUN pip install \'torch>=2\'\nCMD ["python", "train.py"]\n',
+        "train.py": "import torch\n",
+    }
+    found = report(tmp_path, files).findings
+    assert [f.severity for f in found if f.id == NOT_ROCM[0]] == severities

@@ -9,6 +9,7 @@ import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Requirement, Setting, Step, Target
+from rocm_doctor.lint.environments.words import named
 from rocm_doctor.lint.rules.addresses import Build
 from rocm_doctor.lint.rules.indexes import (
     Torch,
@@ -65,8 +66,9 @@ _BARE = regex(r"^(?:[\w.-]+/)*(?:ubuntu|debian|fedora|centos|rockylinux|almalinu
 
 
 def is_bare(image: str) -> bool:
-    """True for an image of a system, of Python or of the ROCm tools, which brings no framework."""
-    return _BARE.search(image.lower()) is not None
+    """True for an image of a system, of Python or of AMD's ROCm tools, which brings no framework; one of others that names ROCm may."""
+    name = re.split(r"[:@]", image)[0]
+    return _BARE.search(image.lower()) is not None and (name.startswith("rocm/") or "/rocm/" in name or named(name)[0] != "amd")
 
 
 # AMD's other images bring a ROCm torch, but for those that are made for building; so do images of others that say so.
