@@ -191,3 +191,26 @@ def test_a_list_that_takes_the_place_of_another(tmp_path: Path) -> None:
 def test_a_script_without_an_extension(tmp_path: Path, name: str, first: str, found: bool) -> None:
     text = f"{first}\npip install torch==2.9.1\n"
     assert [i for i, _, _ in said(report(tmp_path, {name: text}))] == ([NOT_ROCM] if found else [])
+
+
+BARE = "FROM rocm/dev-ubuntu-24.04:6.4\nWORKDIR /app\n"
+
+
+@pytest.mark.parametrize(("lines", "absent"), [
+    ("RUN pip install -r requirements.txt\nCOPY . .\n", True), ("COPY train.py .\nRUN pip install -r requirements.txt\n", True),
+    ("COPY . /src\nRUN pip install -r requirements.txt\n", True), ("# curl https://x.org\nRUN apt-get install -y git curl \\\n && pip install -r requirements.txt\n", True),
+    ("COPY . .\nRUN pip install -r requirements.txt\n", False), ("COPY requirements.txt /tmp/\nRUN pip install -r /tmp/requirements.txt\n", False),
+    ('COPY ["requirements.txt", "./"]\nRUN pip install -r requirements.txt\n', False), ("ADD . .\nRUN pip install -r requirements.txt\n", False),
+    ("RUN git clone https://github.com/x/y . && pip install -r requirements.txt\n", False), ("RUN pip install -r other.txt\n", False),
+    ("RUN curl -O https://x.org/requirements.txt\nRUN pip install -r requirements.txt\n", False), ("RUN --mount=type=bind,target=/app pip install -r requirements.txt\n", False),
+    ("RUN echo tqdm > requirements.txt && pip install -r requirements.txt\n", False), ("ARG L=requirements.txt\nCOPY $L .\nRUN pip install -r requirements.txt\n", False),
+    ("COPY src/requirements.txt ./\nRUN pip install -r requirements.txt\n", False), ("COPY require*.txt ./\nRUN pip install -r requirements.txt\n", False), ("RUN ./fetch.sh\nRUN pip install -r requirements.txt\n", False),
+])  # fmt: skip
+def test_a_list_that_is_not_in_the_image(tmp_path: Path, lines: str, absent: bool) -> None:
+    """pip ends where it does not find the file; what another command may bring is not known."""
+    files = {"requirements.txt": "tqdm\n", "train.py": "import torch\n", "Dockerfile.rocm": BARE + lines}
+    found = [(f.severity, f.advice) for f in report(tmp_path, files).findings if "not in the image" in f.title]
+    assert [severity for severity, _ in found] == ["error"] * absent
+    assert all(advice.startswith("Add COPY requirements.txt ./ before line ") for _, advice in found)
+    other = files | {"Dockerfile.rocm": "FROM x/y:rocm\n" + lines}
+    assert not any("not in the image" in f.title for f in report(tmp_path / "b", other).findings)

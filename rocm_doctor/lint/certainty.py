@@ -156,7 +156,8 @@ def _is_for_another(environment: Environment, target: Target) -> bool:
 
 # What stops the target; any other diagnosis is of something that goes wrong now and then, or goes on in another way.
 STOPS = frozenset((
-    "access.container", "access.visible-devices", "arch.blas-missing", "arch.dropped-by-rocm", "arch.not-in-build", "arch.override-wrong", "repo.no-amd-environment",
+    "access.container", "access.visible-devices", "arch.blas-missing", "arch.dropped-by-rocm", "arch.not-in-build", "arch.override-wrong",
+    "repo.no-amd-environment", "repo.unreadable",
     "version.companion-mismatch", "version.package-mismatch", "version.python-unsupported", NOT_ROCM, "version.wheel-missing",
 ))  # fmt: skip
 _CLUSTER = regex(r"(?<![a-z])(?:lumi|frontier|setonix|adastra|crusher|tuolumne|el[_-]?capitan)(?![a-z])")
@@ -223,6 +224,8 @@ def _leaves_open(problem: ReadProblem, one: Finding, first: Reading) -> bool:
     """True if what is not known could make a finding untrue. What may have installed a torch before does so for a CUDA torch alone."""
     if problem.about == "before":
         return one.id in _OF_WHAT_WAS_BEFORE
+    if problem.about == "absent":
+        return one.id != "repo.unreadable"
     if problem.about == "start":
         return one.id.startswith("version.") or one.id == "arch.not-in-build"
     return not (problem.about == "limits" and _TORCH.search(first.quote))

@@ -146,7 +146,7 @@ class Purpose(msgspec.Struct, frozen=True):
     direct: bool = True
 
 
-About = Literal["contents", "before", "start", "limits", "argument", "rocblas", "refused", "range", "list", "hint"]
+About = Literal["contents", "before", "start", "limits", "argument", "rocblas", "refused", "range", "list", "hint", "absent"]
 
 
 class ReadProblem(msgspec.Struct, frozen=True):
@@ -155,6 +155,7 @@ class ReadProblem(msgspec.Struct, frozen=True):
     `about`: what it leaves open. `before`: what was installed already; `start`: what is installed when an image starts; `limits`: what a constraint
     allows; `argument`: a build argument, the first word; `rocblas`: the GPUs of torch's rocBLAS. Pip takes no line that is `refused`, and nothing of the
     whole list for a `range` with a local version or a `list` that it cannot read. A `hint` costs nothing.
+    What is `absent` is certainly not there when it is asked for.
     """
 
     place: Place

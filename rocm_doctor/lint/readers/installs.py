@@ -21,7 +21,7 @@ from rocm_doctor.lint.declared import (
     Step,
     Tool,
 )
-from rocm_doctor.lint.readers import cloned, installers, projects, requirements
+from rocm_doctor.lint.readers import brought, cloned, installers, projects, requirements
 from rocm_doctor.lint.readers.files import joined
 from rocm_doctor.lint.readers.shell import ANEW, EDITED, Context, Script, Used
 
@@ -246,7 +246,10 @@ def _file(name: str, place: Place, context: Context, found: Script, *, limits: b
             found.used.append(Used("pip", path))
             return _as_edited(requirements.read(context.tree, path), path, place, context, found)
     unknown = "is not in the repository: what it allows is not known" if limits else UNKNOWN_LIST
-    found.problems.append(ReadProblem(place, f"{name} {unknown}", "limits" if limits else "contents"))
+    if brought.is_not_copied(name, place, context):
+        found.problems.append(ReadProblem(place, f"{name} is not in the image when it is installed", "absent"))
+    else:
+        found.problems.append(ReadProblem(place, f"{name} {unknown}", "limits" if limits else "contents"))
     return requirements.RequirementsFile([], [], [], [])
 
 

@@ -78,3 +78,22 @@ def isolated_build(environment: Environment, target: Target, matrix: Matrix) -> 
                 advice="Install it with --no-build-isolation once the ROCm torch is there.",
                 sources=(_ISOLATION,),
             )
+
+
+def not_copied(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A list that no COPY brings into an image before it is installed."""
+    for problem in environment.unresolved:
+        if problem.about == "absent":
+            folder, _, name = problem.message.split()[0].rpartition("/")
+            yield found(
+                matrix,
+                "repo.unreadable",
+                environment,
+                target,
+                [problem.place],
+                severity="error",
+                title=problem.message,
+                cause="No COPY before the line brings it, so pip finds no such file and the build ends.",
+                advice=f"Add COPY {name} {folder or '.'}/ before line {problem.place.line} of {problem.place.file}.",
+                sources=("https://docs.docker.com/reference/dockerfile/#copy",),
+            )
