@@ -23,6 +23,7 @@ OVERRIDE = "FROM ubuntu:22.04\nENV HSA_OVERRIDE_GFX_VERSION=10.3.0\nRUN pip3 ins
     ("COPY tools/add_deps.py /tmp/d.py\nRUN python3 /tmp/d.py", "/tmp/d.py installs what is not read"), ("COPY . /app\nRUN python /app/tools/advice.py", ""),
     ('RUN git clone https://github.com/a/webui /app\nWORKDIR /app\nCMD ["bash", "webui.sh"]', "webui.sh is not in the repository"),
     ("COPY start.sh /start.sh\nRUN chmod +x /start.sh\nENTRYPOINT /start.sh", "/start.sh is not in the repository"),
+    ("COPY x /x\nENTRYPOINT /opt/bootstrap.sh", "/opt/bootstrap.sh is not in the repository"),
     ("RUN git clone https://github.com/a/b /b && cd /b && pip install .", "the project in . is not in the repository"),
     ("RUN git clone https://github.com/a/b /b && pip install -e /b", "the project in /b is not in the repository"),
     ("RUN git clone https://github.com/a/b /b && pip install --no-deps /b", ""), ("WORKDIR /own\nCOPY own .\nRUN pip install .", ""),

@@ -42,7 +42,7 @@ def started(chain: Sequence[Sequence[Instruction]], context: shell.Context, foun
     return tuple(s for s in at.options if _on_cpu(s) and (s.place.file, s.place.line) not in doubtful)
 
 
-_RUNS = regex(r"install|setup|start|launch|run|entry|init|webui", re.I)
+_RUNS = regex(r"install|setup|boot|start|launch|run|entry|init|webui", re.I)
 
 
 def _script(words: str) -> str:
