@@ -90,12 +90,28 @@ def _all_edits(advice: Sequence[str]) -> str:
     elsewhere = dict.fromkeys(line for one in advice for m in _ELSEWHERE.finditer(one) for line in m[1].split(", "))
     edits = _by_file(said)
     if len(edits) > _MOST_FILES or not (said or elsewhere):
-        return advice[0]
+        return _with_further(list(dict.fromkeys(advice)))
     rest = _EDIT.sub("", _ELSEWHERE.sub("", advice[0])).strip()
     left = _by_file([line for line in elsewhere if not any(f" {line}." in edit for edit in said)])
     more = [f"{len(left) - _MOST_FILES} more files"] if len(left) > _MOST_FILES else []
     also = [f"It is set on {', '.join((*left[:_MOST_FILES], *more))} as well."] if left else []
     return " ".join((*edits, *also, rest))
+
+
+_PLACE = regex(r"line \d+ of \S+?(?=[.,:;]?(?: |$))")
+_MOST_FURTHER = 2
+
+
+def _with_further(advice: Sequence[str]) -> str:
+    """The first advice, the other lines to be changed in the same way, and what differs where it names a line as well."""
+    first, *others = advice
+    named = set(_PLACE.findall(first))
+    own = {one: [place for place in _PLACE.findall(one) if place not in named] for one in others}
+    alike = [one for one, places in own.items() if places and _PLACE.sub("", one) == _PLACE.sub("", first)]
+    same = list(dict.fromkeys(place for one in alike for place in own[one]))
+    listed = [*same[:_MOST_FILES], *([f"{len(same) - _MOST_FILES} more"] if len(same) > _MOST_FILES else [])]
+    differ = [one for one, places in own.items() if places and one not in alike]
+    return " ".join((first, *([f"The same on {', '.join(listed)}."] if same else []), *differ[:_MOST_FURTHER]))
 
 
 def _by_file(said: Iterable[str]) -> list[str]:
