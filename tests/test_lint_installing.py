@@ -21,6 +21,7 @@ ISOLATED = "pip builds the project with a torch of the default package index, a 
     "RUN conda create -y -n x python=3.12\nRUN conda run -n x pip install accelerate", 'RUN conda create -y -n x python=3.12\nSHELL ["conda", "run", "-n", "x", "/bin/bash", "-c"]\nRUN pip install accelerate',
     "RUN conda create -y -n x python=3.12\nENV PATH=/opt/conda/envs/x/bin:$PATH\nRUN pip install accelerate", "RUN conda create -y -n x python=3.12\nRUN /opt/conda/envs/x/bin/pip install accelerate",
     "RUN conda create -y -p /env/x python=3.12\nRUN /env/x/bin/pip install accelerate", "RUN uv venv && uv pip install accelerate", "RUN python3 -m venv /envs/v && /envs/v/bin/pip install accelerate",
+    "RUN conda create -y -n x python=3.12\nRUN conda run --no-capture-output -n x pip install accelerate", "RUN micromamba create -y -n x python=3.12\nRUN micromamba run -n x pip install accelerate",
 ])  # fmt: skip
 def test_a_new_environment_hides_the_torch_of_the_image(tmp_path: Path, made: str) -> None:
     found = said(report(tmp_path / "a", {"Dockerfile": f"FROM {IMAGE}\n{made}\n"}))
@@ -28,7 +29,9 @@ def test_a_new_environment_hides_the_torch_of_the_image(tmp_path: Path, made: st
     shared = made.replace("-m venv", "-m venv --system-site-packages").replace(
         "virtualenv ", "virtualenv --system-site-packages "
     )
-    shared = re.sub("conda create -y -[np] \\S+", "true", shared.replace("uv venv", "uv venv --system-site-packages"))
+    shared = re.sub(
+        r"(?:conda|micromamba) create -y -[np] \S+", "true", shared.replace("uv venv", "uv venv --system-site-packages")
+    )
     assert said(report(tmp_path / "b", {"Dockerfile": f"FROM {IMAGE}\n{shared}\n"})) == []
     unused = {"Dockerfile": f"FROM {IMAGE}\nRUN python3 -m venv /tools && /opt/x install y\nRUN pip install accelerate\n"}
     assert said(report(tmp_path / "c", unused)) == []

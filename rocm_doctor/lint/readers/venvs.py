@@ -13,7 +13,9 @@ from rocm_doctor.lint.readers import shell
 
 _MAKES_VENV = regex(r"(?:\S*python[\d.]*(?: -\w)* -m venv|(?:\S*/)?virtualenv|uv venv)(?: |$)")
 _MAKES_CONDA = regex(r"(?:\S*/)?(?:conda|mamba|micromamba) create\b.* (?:-n|--name|-p|--prefix)[ =](\S+)")
-_ENTERS_CONDA = regex(r"(?:(?:conda|mamba|micromamba|source) activate|(?:\S*/)?conda run (?:-n|--name)) (\S+)")
+_ENTERS_CONDA = regex(
+    r"(?:(?:conda|mamba|micromamba|source) activate|(?:\S*/)?(?:conda|mamba|micromamba) run (?:--[\w-]+ )*(?:-n|--name|-p|--prefix)) (\S+)"
+)
 # The Python that a new environment gets, as its command names it; a variable that is not known is kept, as one that names none.
 _ITS_PYTHON = regex(
     r"(?:\S*/)?python(3\.\d{1,2})(?: -\w)* -m venv\b|.*(?:--python|-p)[ =](?:\S*/)?(?:python|cpython-?)?@?(3\.\d{1,2}|\$\S+)|.*\bpython={1,2}(3\.\d{1,2})"
