@@ -45,6 +45,13 @@ def test_what_the_hsa_runtime_takes_for_no_gpu_is_certain(tmp_path: Path, said: 
     assert found == ([severity] if severity else [])
 
 
+@pytest.mark.parametrize("line", [f"ENV {ROCR}=all", "ENV HSA_OVERRIDE_GFX_VERSION=10.3.0", 'ENV HSA_OVERRIDE_GFX_VERSION=""'])
+def test_what_a_build_installs_changes_no_variable_of_its_image(tmp_path: Path, line: str) -> None:
+    text = f'FROM {IMAGE}\nRUN pip install -r /tmp/made-elsewhere.txt\n{line}\nCMD ["python", "train.py"]\n'
+    found = report(tmp_path, {"Dockerfile.rocm": text, "train.py": "import torch\n"}).findings
+    assert [f.severity for f in found if f.evidence and f.evidence[0].place == "line 3"] == ["error"]
+
+
 @pytest.mark.parametrize(("name", "gpus"), [
     ("Dockerfile-rocm-mi250mi300_torch251", ("gfx90a", "gfx942")), ("Dockerfile.mi300xmi355x", ("gfx942", "gfx950")), ("Dockerfile.mi210", ("gfx90a",)), ("mi300a", ("gfx942",)),
     ("semi250", ()),

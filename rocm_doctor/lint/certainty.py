@@ -209,7 +209,9 @@ _TEMPLATE = regex(r"\.?env[\w.-]*(?:example|template|sample|dist)", re.I)
 def is_settled(one: Finding, environment: Environment) -> bool:
     """True if the files decide that what is found is so: all was read, and it is in no branch that may not run."""
     first = one.evidence[0] if one.evidence else Reading("", "")
-    if any(_leaves_open(p, one, first) for p in environment.unresolved):
+    # What the build of an image installs changes no variable of it.
+    fixed = environment.sort == "image" and one.id in _DECIDES
+    if not fixed and any(_leaves_open(p, one, first) for p in environment.unresolved):
         return False
     if environment.open_ends and one.id in _OF_WHAT_WAS_BEFORE:
         return False
