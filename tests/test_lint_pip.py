@@ -266,3 +266,12 @@ def test_companions_of_an_index_that_is_asked_alone(tmp_path: Path, names: str, 
     assert alone.snapshot.facts["torch.version"].value == "2.9.1+rocm6.3"
     more = f"RUN pip install {names} --extra-index-url {ROCM}\n"
     assert bool(said(report(tmp_path / "b", {"Dockerfile.rocm": base + more}))) is (not before and "torchvision" in names)
+
+
+def test_wheels_for_one_other_python_are_one_finding(tmp_path: Path) -> None:
+    at = "https://repo.radeon.com/rocm/manylinux/rocm-rel-6.4.2/{0}-2.6.0%2Brocm6.4.2-cp310-cp310-linux_x86_64.whl"
+    names = ("torch", "torchvision", "torchaudio", "tensorflow_rocm")
+    text = "".join(f"{name} @ {at.format(name)}\n" for name in names)
+    (one,) = [f for f in report(tmp_path, {"requirements-rocm.txt": text}).findings if f.id == NO_PYTHON]
+    assert one.title == "the wheels of torch, torchvision, torchaudio and 1 more are for CPython 3.10"
+    assert {r.place for r in one.evidence} >= {f"line {n}" for n in (1, 2, 3, 4)}

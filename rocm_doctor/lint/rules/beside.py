@@ -65,9 +65,10 @@ _TAGS = "https://packaging.python.org/en/latest/specifications/platform-compatib
 
 
 def other_wheels(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
-    """A wheel that is named by its address and that pip refuses: it is for another Python, or for another system."""
+    """Wheels that are named by their addresses and that pip refuses: they are for another Python, or for another system."""
     there = msgspec.structs.replace(target, python=own_or_asked(environment, target))
     elsewhere = bool(set(words_of(environment.place.file.rsplit("/", 1)[-1])) & _SYSTEMS)
+    refused: dict[tuple[bool, str], list[Requirement]] = {}
     for step in environment.steps:
         asked = [r for r in step.requirements if applies(r.marker, there)]
         fit = {r.name for r in asked if tagged(r.url, there)}
@@ -76,22 +77,40 @@ def other_wheels(environment: Environment, target: Target, matrix: Matrix) -> It
             if r.name in fit or r.marker or "$" in r.place.quote:  # a branch may have set the variable
                 continue
             other_system = tagged(r.url, msgspec.structs.replace(there, python="")) is False
-            if other_system and elsewhere:
-                continue
-            named = f"for {system}" if other_system else f"for CPython {python[2:3]}.{python[3:]}"
-            yield found(
-                matrix,
-                "version.wheel-missing" if other_system else "version.python-unsupported",
-                environment,
-                target,
-                [r.place, *([environment.python.place] if environment.python and not other_system else [])],
-                row="",
-                severity="error" if environment.python and not other_system else "warning",
-                title=f"the wheel of {r.name} is {named}",
-                cause=f"Its name ends in {r.url.rsplit('/', 1)[-1].split('#')[0].split('?')[0].partition('-')[2]}: pip refuses it"
-                + ("." if other_system else f" with Python {there.python}."),
-                advice=f"Take the wheel for {target.platform}."
-                if other_system
-                else f"Take the wheel of {r.name} for Python {there.python}, or Python {python[2:3]}.{python[3:]}.",
-                sources=(_TAGS,),
-            )
+            if not (other_system and elsewhere):
+                refused.setdefault((other_system, system if other_system else f"{python[2:3]}.{python[3:]}"), []).append(r)
+    for (other_system, tag), wheels in refused.items():
+        yield _refused(environment, there, target, matrix, other_system, tag, wheels)
+
+
+def _refused(
+    environment: Environment,
+    there: Target,
+    target: Target,
+    matrix: Matrix,
+    other_system: bool,
+    tag: str,
+    wheels: list[Requirement],
+) -> Finding:
+    """The wheels that pip refuses for one and the same tag of their names."""
+    names = list(dict.fromkeys(r.name for r in wheels))
+    several = f"{', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}"
+    of = f"the wheel{'s' if names[1:] else ''} of {several}"
+    own = environment.python if not other_system else None
+    ends = wheels[0].url.rsplit("/", 1)[-1].split("#")[0].split("?")[0].partition("-")[2]
+    first = f"Its name ends in {ends}: pip refuses it" if not names[1:] else "By the tags in their names pip refuses them"
+    return found(
+        matrix,
+        "version.wheel-missing" if other_system else "version.python-unsupported",
+        environment,
+        target,
+        [*(r.place for r in wheels), *([own.place] if own else [])],
+        row="",
+        severity="error" if own else "warning",
+        title=f"{of} {'are' if names[1:] else 'is'} for {tag if other_system else f'CPython {tag}'}",
+        cause=first + ("." if other_system else f" with Python {there.python}."),
+        advice=f"Take the wheel for {target.platform}."
+        if other_system
+        else f"Take {of} for Python {there.python}, or Python {tag}.",
+        sources=(_TAGS,),
+    )
