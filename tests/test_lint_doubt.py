@@ -352,7 +352,7 @@ def test_an_image_and_its_service_that_set_the_same_override(tmp_path: Path) -> 
     }
     advice = " ".join(f.advice for f in serious(report(tmp_path, files)) if f.id == "arch.override-wrong")
     assert "line 3 of Dockerfile.rocm" in advice
-    assert "line 7 of compose.yaml" in advice
+    assert "lines 6 and 7 of compose.yaml" in advice
     assert "README" not in advice
 
 

@@ -96,7 +96,8 @@ class Step(msgspec.Struct, frozen=True):
 
 class Setting(msgspec.Struct, frozen=True):
     """A name with its value: an environment variable, or a key of a training configuration (dotted path). `default`: the caller
-    of the script may give another value. `argument`: the build argument whose default it is.
+    of the script may give another value. `argument`: the build argument whose default it is. `removal`: the edits that take a variable out of
+    its file, where more than its words have to go.
     """
 
     name: str
@@ -105,6 +106,7 @@ class Setting(msgspec.Struct, frozen=True):
     default: bool = False
     argument: str = ""
     gfx: tuple[str, ...] = ()
+    removal: str = ""
 
 
 class Container(msgspec.Struct, frozen=True):

@@ -135,6 +135,8 @@ def _edit(lines: list[str], edit: Edit) -> None:
     ending = "\r\n" if lines[at].endswith("\r\n") else "\n"
     below = next((line for line in lines[at + 1 :] if line.strip() and not line.lstrip().startswith("#")), lines[at])
     margin = below[: len(below) - len(below.lstrip())]
+    while lines[at].rstrip().endswith("\\") and at + 1 < len(lines):
+        at += 1
     if not lines[at].endswith("\n"):
         lines[at] += ending
     lines[at + 1 : at + 1] = [f"{margin}{line}{ending}" for line in edit.new.splitlines()]

@@ -79,7 +79,7 @@ def _folded(group: Sequence[Judged]) -> Finding:
 
 
 _MOST_FILES = 6
-_EDIT = regex(r"(?:Delete|Take \S+ out of|Set \S+ to \S+ on) line \d+ of \S+\.(?= |$)")
+_EDIT = regex(r"(?:Delete|(?:Take (?:&& )?\S+ out|Put : in place) of|Set \S+ to \S+ on) line \d+ of \S+\.(?= |$)")
 _ELSEWHERE = regex(r"It is set on (.*?) as well\. ")
 _LINE = regex(r"(.*?)\bline (\d+) of (\S+?)(\.?)")
 

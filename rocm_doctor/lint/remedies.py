@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
@@ -28,9 +26,7 @@ def in_files(one: Finding, environment: Environment, facts: Snapshot, matrix: Ma
 def _edits(command: str, environment: Environment, one: Finding, facts: Snapshot, matrix: Matrix) -> list[str]:
     verb, _, words = command.partition(" ")
     if verb in ("unset", "export"):
-        return [
-            edit for word in words.split() for s in environment.variables if (edit := _of_variable(verb, word, s, environment))
-        ]
+        return [edit for word in words.split() for s in environment.variables if (edit := _of_variable(verb, word, s))]
     needed = {r.name: r.place for step in environment.steps for r in step.requirements}
     if (found := _INSTALL.match(command)) and found[2] in needed:
         asked = suited(found[1], found[2], one.id, facts, matrix)
@@ -44,7 +40,7 @@ def _edits(command: str, environment: Environment, one: Finding, facts: Snapshot
     return []
 
 
-def _of_variable(verb: str, word: str, setting: Setting, environment: Environment) -> str:
+def _of_variable(verb: str, word: str, setting: Setting) -> str:
     name, _, value = word.partition("=")
     if setting.name != name:
         return ""
@@ -52,9 +48,7 @@ def _of_variable(verb: str, word: str, setting: Setting, environment: Environmen
         return f"L{_line(setting.place)[1:]} takes it from the build argument {setting.argument}: leave it out where this GPU is built for."
     if verb == "export":
         return f"Set {name} to {value} on {_line(setting.place)}."
-    alone = sum((s.place.file, s.place.line) == (setting.place.file, setting.place.line) for s in environment.variables) == 1
-    plain = re.fullmatch(rf"(?:ENV|export|set)?\s*{re.escape(name)}\s*[= :]\s*\S+", setting.place.quote.strip())
-    return f"Delete {_line(setting.place)}." if alone and plain else f"Take {name} out of {_line(setting.place)}."
+    return setting.removal or f"Take {name} out of {_line(setting.place)}."
 
 
 def _line(place: Place) -> str:

@@ -16,7 +16,18 @@ import msgspec
 from rocm_doctor.lint.declared import Environment, Repository
 from rocm_doctor.lint.environments.purpose import JUDGED, with_purpose
 from rocm_doctor.lint.environments.words import named
-from rocm_doctor.lint.readers import docker, entered, image_python, installed, otherwise, policy, projects, standalone, unread
+from rocm_doctor.lint.readers import (
+    docker,
+    entered,
+    image_python,
+    installed,
+    otherwise,
+    policy,
+    projects,
+    removable,
+    standalone,
+    unread,
+)
 from rocm_doctor.lint.readers.files import Tree
 from rocm_doctor.lint.readers.shell import Build, Made
 
@@ -48,7 +59,9 @@ def read(root: Path, alone: str = "") -> Repository:
     problems = (*rules.problems, *dict.fromkeys(tree.problems))
     asked = {r.name for one in found for step in one.steps for r in step.requirements}
     companions = tuple(sorted(asked & {"torchvision", "torchaudio"}))
-    said = tuple(msgspec.structs.replace(e, companions=companions) for e in found if _says_something(e))
+    said = tuple(
+        removable.with_removals(msgspec.structs.replace(e, companions=companions), tree) for e in found if _says_something(e)
+    )
     for_amd = any(e.purpose.kind == "amd" and e.sort != "text" for e in said)
     read_ = {e.place.file for e in said} | {step.place.file for e in said for step in e.steps}
     needed = None if for_amd else unread.needed(tree, read_) or unread.loaded(tree)
