@@ -22,7 +22,7 @@ def mended(root: Path, name: str, text: str) -> str:
     lines = text.splitlines()
     for verb, words, instead, numbers, _ in _EDIT.findall(advice):
         for at in (int(n) - 1 for n in re.findall(r"\d+", numbers)):
-            lines[at] = lines[at].replace(words, "") if verb.startswith("Take") else "GONE" if not instead else instead
+            lines[at] = lines[at].replace(words, "") if verb.startswith("Take") else instead or "GONE"
     return "\n".join(line.rstrip() for line in lines if line != "GONE") + "\n"
 
 

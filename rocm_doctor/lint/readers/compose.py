@@ -15,7 +15,7 @@ from rocm_doctor.lint.declared import UNKNOWN_LIST, Container, Environment, Read
 from rocm_doctor.lint.readers import bash, docker, overlays, uses, yamls
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.interpolation import environment, interpolated
-from rocm_doctor.lint.readers.shell import Build
+from rocm_doctor.lint.readers.shell import Build, default_dockerfile
 from rocm_doctor.lint.readers.yamls import Node
 
 _GPU = regex(r"amdgpu|/dev/kfd|HIP_VISIBLE|HSA_|ROCR_|(?:^|[\s/])rocm/")
@@ -205,7 +205,8 @@ def _build(tree: Tree, path: str, service: Node) -> Build | None:
     if context is None or "://" in (build.text() or ""):
         return None
     context = "" if context == "." else context
-    dockerfile = joined(context, _text(build, "dockerfile") or "Dockerfile")
+    named = _text(build, "dockerfile")
+    dockerfile = joined(context, named) if named else default_dockerfile(tree, context)
     arguments = tuple(
         (s.name, bash.filled(s.value, {})) for s in environment(tree, path, build.get("args")) if "$" not in s.value
     )

@@ -131,7 +131,7 @@ def built(argv: list[str], context: shell.Context) -> Iterator[shell.Build]:
     if folder is None:
         return
     folder = "" if folder == "." else folder
-    file = context.path(given["f"][-1]) if "f" in given else f"{folder}/Dockerfile".lstrip("/")
+    file = context.path(given["f"][-1]) if "f" in given else shell.default_dockerfile(context.tree, folder)
     arguments = tuple((name, value) for name, equals, value in (one.partition("=") for one in given.get("b", ())) if equals)
     if not (file and context.tree.is_file(file)) and "f" in given and words[-1] == "." and not context.moved:
         file, folder = joined("", given["f"][-1]), ""  # called from the root

@@ -58,6 +58,13 @@ class Build(NamedTuple):
     tag: str = ""
 
 
+def default_dockerfile(tree: Tree, folder: str) -> str:
+    """The Dockerfile that a folder is built from where none is named: BuildKit takes one in lower case as well."""
+    name = f"{folder}/Dockerfile".lstrip("/")
+    lower = f"{folder}/dockerfile".lstrip("/")
+    return lower if tree.is_file(lower) and not tree.is_file(name) else name
+
+
 class Script(NamedTuple):
     """What a shell text sets and does, in order. `used`: files that it installs from, and the tool that reads them. `builds`: the
     images that it builds.

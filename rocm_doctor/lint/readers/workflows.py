@@ -132,7 +132,7 @@ def _image(tree: Tree, step: Node, known: Values) -> Iterator[Build]:
     context = joined("", _filled(_text(given, "context") or ".", known))
     folder = "" if context in (None, ".") else str(context)
     named = _filled(_text(given, "file"), known)
-    file = (joined("", named) or "") if named else f"{folder}/Dockerfile".lstrip("/")
+    file = (joined("", named) or "") if named else shell.default_dockerfile(tree, folder)
     rows = (row.strip().partition("=") for row in _filled(_text(given, "build-args"), known).splitlines())
     arguments = tuple((name, value) for name, equals, value in rows if equals and "$" not in value)
     if context is not None and "${" not in file and tree.is_file(file):
