@@ -43,7 +43,7 @@ def test_who_gives_no_override_gets_an_empty_default(tmp_path: Path, more: dict[
     files = {"compose.yaml": service, "train.py": "import torch\n"} | more
     (one,) = [f for f in report(tmp_path, files).findings if f.id == "arch.override-wrong"]
     assert one.severity == severity
-    assert "Delete line 8 of compose.yaml." in one.advice
+    assert "Delete lines 7 and 8 of compose.yaml." in one.advice
 
 
 def test_the_remedy_names_every_service_that_sets_the_override_and_leaves_none(tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ def test_pip_takes_dependencies_anew(tmp_path: Path, command: str, replaced: boo
 
 @pytest.mark.parametrize("made", [
     "uv venv --python 3.14", "uv venv -p python3.14", "python3.14 -m venv .venv", "PY=3.14\nuv venv --python $PY", "conda create -n x python=3.14 -y",
+    'if type mamba; then\n  C=mamba\nelse\n  C=conda\nfi\n"$C" create -y -p e python=3.14', "$(which conda) create -y -p e python=3.14",
     'D=$(pwd)/env\nconda create -y -k --prefix "$D" python=3.14\nconda activate "$D"', 'if [ ! -d "env" ]; then\n  D=$(pwd)/env\n  conda create -y --prefix "$D" python=3.14\nfi',
     "if [ ! -d .venv ]; then\n  uv venv --python 3.14 .venv\nfi", 'V=.venv\nif [ ! -f "$V/bin/activate" ]; then\n  python3.14 -m venv "$V"\nfi',
 ])  # fmt: skip

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from lint_text import report, serious
 
 OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
@@ -49,8 +50,6 @@ def test_a_command(tmp_path: Path, name: str, before: str, after: str) -> None:
     (f"      # why\n      {OVERRIDE}: 10.3.0\n", None), (f"    - {OVERRIDE}=10.3.0\n    - B=1\n", "    - B=1\n"),
 ])  # fmt: skip
 def test_a_service(tmp_path: Path, before: str, after: str | None) -> None:
-    import yaml
-
     left = yaml.safe_load(mended(tmp_path, "compose.yaml", SERVICE + before + "    restart: always\n"))["services"]["a"]
     assert left["restart"] == "always"
     assert OVERRIDE not in str(left)

@@ -164,3 +164,14 @@ def test_a_script_of_a_clone_that_sets_something_up_is_not_read(tmp_path: Path, 
         "start.sh": command.replace(" && ", "\n") + "\n",
     }
     assert (report(tmp_path / "b", files | start, gpu="gfx1100").verdict == "undetermined") is open_
+
+
+def test_a_dockerfile_in_lower_case(tmp_path: Path) -> None:
+    """BuildKit takes it where no other one is named."""
+    service = (
+        "services:\n  a:\n    build: ./app\n    devices: [/dev/kfd, /dev/dri]\n    ipc: host\n    command: python train.py\n"
+    )
+    image = f"FROM {IMAGE}\nENV HSA_OVERRIDE_GFX_VERSION=10.3.0\n"
+    found = report(tmp_path, {"compose.yaml": service, "app/dockerfile": image})
+    assert [(f.id, f.severity) for f in serious(found)] == [("arch.override-wrong", "error")]
+    assert "is not in the repository" not in said(found)

@@ -12,7 +12,8 @@ from rocm_doctor.lint.environments.branches import Arm
 from rocm_doctor.lint.readers import shell
 
 _MAKES_VENV = regex(r"(?:\S*python[\d.]*(?: -\w)* -m venv|(?:\S*/)?virtualenv|uv venv)(?: |$)")
-_MAKES_CONDA = regex(r"(?:\S*/)?(?:conda|mamba|micromamba) create\b.* (?:-n|--name|-p|--prefix)[ =](\S+)")
+# What creates an environment with a Python is conda, whatever variable names it.
+_MAKES_CONDA = regex(r"(?:\S*(?:conda|mamba)\)?|\$\{?\w+\}?) create\b.* (?:-n|--name|-p|--prefix)[ =](\S+)")
 _ENTERS_CONDA = regex(
     r"(?:(?:conda|mamba|micromamba|source) activate|(?:\S*/)?(?:conda|mamba|micromamba) run (?:--[\w-]+ )*(?:-n|--name|-p|--prefix)) (\S+)"
 )
