@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Place
 from rocm_doctor.lint.environments.branches import Arm, chosen, kind_of, runs
 from rocm_doctor.lint.environments.words import Kind
 from rocm_doctor.lint.readers import unparsed
+from rocm_doctor.lint.readers.expansion import ALL_ARGUMENTS, EXPANSION, MAX_VALUE, filled, text_of, value_of, words_of
 from rocm_doctor.lint.readers.files import quoted
 
 if TYPE_CHECKING:
@@ -26,10 +26,6 @@ MAX_COMMANDS = 10_000
 MAX_DEPTH = 150
 MAX_CALLS = 200
 MAX_ANEW = 2**18
-MAX_VALUE = 8000
-_EXPANSION = regex(r"\$(?:\{(\w+)(?:(?::?[-=])([^}]*))?\}|(\w+))")
-_ALL_ARGUMENTS = frozenset(('"$@"', "$@", '"$*"', "$*", '"${@}"', "${@}"))
-_ARRAY = regex(r'"?\$\{(\w+)\[[@*]\]\}"?')
 _TESTS = frozenset(("command", "which", "test", "[", "type", "hash", "grep", "lspci", "nvidia-smi", "rocm-smi", "rocminfo"))
 # What is only passed through: its children are commands.
 _PLAIN = frozenset((
@@ -108,7 +104,7 @@ class _Reading:
             if node.type == "function_definition":
                 name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
                 if name is not None and body is not None:
-                    self.functions[_text(name)] = body
+                    self.functions[text_of(name)] = body
             elif depth < 6:
                 stack += [(child, depth + 1) for child in node.named_children]
 
@@ -136,7 +132,7 @@ class _Reading:
             yield from self._each([node] if unparsed.broken(node) else node.named_children, arms, depth)
         elif kind in _PLAIN:
             outer, self.handed = self.handed, _here_document(node) or self.handed
-            around, self.whole = self.whole, self.whole or (_text(node)[:MAX_VALUE] if node.type in _PASSED_ON else "")
+            around, self.whole = self.whole, self.whole or (text_of(node)[:MAX_VALUE] if node.type in _PASSED_ON else "")
             yield from self._each(node.named_children, arms, depth)
             self.handed, self.whole = outer, around
 
@@ -171,14 +167,14 @@ class _Reading:
         for child in node.named_children:
             begins, end = end, child.end_byte
             if words and child.start_byte == begins and words[-1].endswith("$"):
-                words[-1] = filled(words[-1] + _text(child), self.names)  # the grammar cuts `$A-$B-c` in two
+                words[-1] = filled(words[-1] + text_of(child), self.names)  # the grammar cuts `$A-$B-c` in two
             elif child.type == "variable_assignment":
                 words.append(self._assigned(child, arms))
                 assigned += 1
             elif child.type == "command_name":
-                words += self._words(child.named_children[0] if child.named_children else child)
+                words += words_of(child.named_children[0] if child.named_children else child, self.names)
             elif child.type not in ("file_redirect", "herestring_redirect", "heredoc_redirect", "comment"):
-                words += self._words(child)
+                words += words_of(child, self.names)
         if assigned == len(words) and not words:
             return
         name = words[assigned] if assigned < len(words) else ""
@@ -189,7 +185,7 @@ class _Reading:
             return
         self.left -= 1
         # A command of a function that only passes on its arguments is written where the function is called.
-        at = self.call if self.call and any(_text(c) in _ALL_ARGUMENTS for c in node.named_children) else self._place(node)
+        at = self.call if self.call and any(text_of(c) in ALL_ARGUMENTS for c in node.named_children) else self._place(node)
         yield Command(words, at, arms, assigned, self.handed, self.whole)
 
     def _call(self, name: str, arguments: list[str], arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
@@ -225,62 +221,25 @@ class _Reading:
         words = [self._assigned(one, arms) for one in found]
         if words:
             self.left -= 1
-            exported = node.type == "declaration_command" and _text(node).startswith(("export", "declare -x", "typeset -x"))
+            exported = node.type == "declaration_command" and text_of(node).startswith(("export", "declare -x", "typeset -x"))
             yield Command([*words, *(["export"] if exported else [])], self._place(node), arms, len(words))
 
     def _assigned(self, node: Node, arms: tuple[Arm, ...]) -> str:
         """`NAME=value`; the variable is set for what follows. `+=` appends."""
         name_node, value_node = node.child_by_field_name("name"), node.child_by_field_name("value")
-        name = re.sub(r"\[.*", "", _text(name_node)) if name_node is not None else ""
+        name = re.sub(r"\[.*", "", text_of(name_node)) if name_node is not None else ""
         (self.doubtful.discard if runs(arms, self.kind) else self.doubtful.add)(name)
         if value_node is not None and value_node.type == "array":
-            more = [word for child in value_node.named_children for word in self._words(child)]
-            before = self.names.get(name + "[@]", "").split("\0") if "+=" in _text(node)[: len(name) + 3] else []
+            more = [word for child in value_node.named_children for word in words_of(child, self.names)]
+            before = self.names.get(name + "[@]", "").split("\0") if "+=" in text_of(node)[: len(name) + 3] else []
             self.names[name + "[@]"] = "\0".join([*filter(None, before), *more])[:MAX_VALUE]
             return f"{name}={' '.join(more)}"
-        value = self._value(value_node) if value_node is not None else ""
-        if "+=" in _text(node)[: len(name) + 2]:
+        value = value_of(value_node, self.names) if value_node is not None else ""
+        if "+=" in text_of(node)[: len(name) + 2]:
             value = self.names.get(name, "") + value
         # `X=${X:-$(ask the machine)}` leaves what was known before.
         self.names[name] = value[:MAX_VALUE]
         return f"{name}={value}"
-
-    def _words(self, node: Node) -> list[str]:
-        """The words that an argument becomes: an unquoted variable is split, an array gives each of its members."""
-        text = _text(node)
-        if text in _ALL_ARGUMENTS and "@" in self.names:
-            return [word for word in self.names["@"].split("\0") if word]
-        array = _ARRAY.fullmatch(text)
-        if array:
-            known = self.names.get(array[1] + "[@]")
-            return known.split("\0") if known else [text] if known is None else []
-        value = self._value(node)
-        if node.type in ("simple_expansion", "expansion"):
-            return value.split() if value != text else [value]
-        return [value]
-
-    def _value(self, node: Node) -> str:
-        kind, text = node.type, _text(node)
-        if kind == "raw_string":
-            return text[1:-1]
-        if kind in ("string", "concatenation", "command_name"):
-            return self._joined(node, text)
-        if kind in ("simple_expansion", "expansion"):
-            return filled(text, self.names)
-        return re.sub(r"\\(.)", r"\1", text.replace("\\\n", "")) if "\\" in text else text
-
-    def _joined(self, node: Node, text: str) -> str:
-        """A quoted string or joined parts: literal text between the children, the children by their values."""
-        quotes = node.type == "string"
-        raw = node.text or b""
-        at, parts = (1 if quotes else 0), []
-        for child in node.named_children:
-            start, stop = child.start_byte - node.start_byte, child.end_byte - node.start_byte
-            parts.append(raw[at:start].decode("utf-8", "replace"))
-            parts.append(_text(child).replace("\\\n", "") if child.type == "string_content" else self._value(child))
-            at = stop
-        parts.append(raw[at : len(raw) - (1 if quotes else 0)].decode("utf-8", "replace"))
-        return "".join(parts) if node.named_children else text.strip('"') if quotes else text
 
     def _if(self, node: Node, arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
         """The arms that run, each by its own condition; the else by the denial of all."""
@@ -292,7 +251,7 @@ class _Reading:
                 yield from self.of(condition, arms, depth + 1)  # `if pip install ...` runs it
             if part.type == "elif_clause" and not conditions:
                 conditions = part.named_children[:1]
-            said = " ".join(" ".join(_text(c).split()) for c in conditions).rstrip("; ")[:500]
+            said = " ".join(" ".join(text_of(c).split()) for c in conditions).rstrip("; ")[:500]
             skip = {c.id for c in conditions}
             body = [c for c in part.named_children if c.id not in skip and c.type not in ("elif_clause", "else_clause")]
             found.append((self._arm(node, part, said, denied), body))
@@ -300,9 +259,9 @@ class _Reading:
         yield from self._chosen(found, arms, depth)
 
     def _arm(self, node: Node, part: Node, said: str, denied: list[str]) -> Arm:
-        open_ = self.doubtful and any((m[1] or m[3]) in self.doubtful for m in _EXPANSION.finditer(said))
+        open_ = self.doubtful and any((m[1] or m[3]) in self.doubtful for m in EXPANSION.finditer(said))
         known = "" if open_ else filled(said, self.names)
-        asked = {m[1] or m[3] for m in _EXPANSION.finditer(said)}
+        asked = {m[1] or m[3] for m in EXPANSION.finditer(said)}
         sure = bool(known and asked) and asked <= self.given
         return Arm(node.start_byte, self.first + part.start_point[0], said, tuple(denied), known, sure)
 
@@ -325,7 +284,7 @@ class _Reading:
         denied: list[str] = []
         found: list[tuple[Arm, list[Node]]] = []
         value = node.child_by_field_name("value")
-        over = self._arm(node, node, _text(value).strip('"') if value is not None else "", [])
+        over = self._arm(node, node, text_of(value).strip('"') if value is not None else "", [])
         for item in (c for c in node.named_children if c.type == "case_item"):
             head = (item.text or b"").split(b")", 1)[0].decode("utf-8", "replace").strip("( \t")[:500]
             patterns = {c.id for c in item.children_by_field_name("value")}
@@ -343,19 +302,19 @@ class _Reading:
         left, *rest = node.named_children
         yield from self.of(left, arms, depth + 1)
         test = left.type in ("test_command", "negated_command") or (
-            left.type in ("command", "redirected_statement", "pipeline") and (_text(left).split() or [""])[0] in _TESTS
+            left.type in ("command", "redirected_statement", "pipeline") and (text_of(left).split() or [""])[0] in _TESTS
         )
         if not test:
             for child in rest:
                 yield from self.of(child, arms, depth + 1)
             return
-        said = " ".join(_text(left).split())[:500]
+        said = " ".join(text_of(left).split())[:500]
         and_ = next((c.type for c in node.children if not c.is_named), "&&") == "&&"
         yield from self._chosen([(self._arm(node, node, said if and_ else "", [] if and_ else [said]), rest)], arms, depth)
 
     def _place(self, node: Node) -> Place:
         row = node.start_point[0]
-        words = " ".join(_text(node).replace("\\\n", " ").split())
+        words = " ".join(text_of(node).replace("\\\n", " ").split())
         return Place(self.file, self.first + row, quoted(words))
 
 
@@ -364,21 +323,7 @@ def _here_document(node: Node) -> str:
     if node.type != "redirected_statement":
         return ""
     parts = (part for one in node.named_children if one.type == "heredoc_redirect" for part in one.named_children)
-    return next((_text(part) for part in parts if part.type == "heredoc_body"), "")
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")
-
-
-def filled(text: str, names: dict[str, str]) -> str:
-    """`$NAME` and `${NAME:-default}` replaced where the name is known or has a default."""
-
-    def value(m: re.Match[str]) -> str:
-        known = names.get(m[1] or m[3])
-        return known if known is not None else m[2] if m[2] is not None else m[0]
-
-    return _EXPANSION.sub(value, text)[:MAX_VALUE]
+    return next((text_of(part) for part in parts if part.type == "heredoc_body"), "")
 
 
 def kinds(text: str) -> dict[Kind, int]:

@@ -12,7 +12,7 @@ import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import UNKNOWN_LIST, Container, Environment, ReadProblem, Setting
-from rocm_doctor.lint.readers import bash, docker, overlays, uses, yamls
+from rocm_doctor.lint.readers import docker, expansion, overlays, uses, yamls
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.interpolation import environment, interpolated
 from rocm_doctor.lint.readers.shell import Build, default_dockerfile
@@ -171,7 +171,7 @@ def _service(tree: Tree, path: str, name: str, service: Node, unresolved: tuple[
     at = yamls.place(tree, path, service.line)
     variables = tuple(interpolated(tree, path, service.get("environment")))
     image_node = service.get("image")
-    image = bash.filled(image_node.text(), {}) if image_node else ""
+    image = expansion.filled(image_node.text(), {}) if image_node else ""
     said = " ".join(node.text() for _, node in yamls.scalars(service)) + " ".join(s.name for s in variables)
     container = Container(
         name,
@@ -208,7 +208,7 @@ def _build(tree: Tree, path: str, service: Node) -> Build | None:
     named = _text(build, "dockerfile")
     dockerfile = joined(context, named) if named else default_dockerfile(tree, context)
     arguments = tuple(
-        (s.name, bash.filled(s.value, {})) for s in environment(tree, path, build.get("args")) if "$" not in s.value
+        (s.name, expansion.filled(s.value, {})) for s in environment(tree, path, build.get("args")) if "$" not in s.value
     )
     return Build(dockerfile, context, arguments, _text(build, "target")) if dockerfile else None
 

@@ -12,7 +12,7 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Purpose, ReadProblem, Setting
 from rocm_doctor.lint.environments.words import is_for_hygon, named
-from rocm_doctor.lint.readers import bash, cloned, compiled, installers, script, shell, starts, venvs
+from rocm_doctor.lint.readers import cloned, compiled, expansion, installers, script, shell, starts, venvs
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.image_python import asked_of_apt, kept_by_system, named_python
 from rocm_doctor.lint.readers.instructions import Instruction, exec_form, instructions
@@ -115,7 +115,7 @@ def _built(
         unresolved=(*unresolved, *found.problems),
         unsure=tuple(found.unsure),
         python=named_python(
-            bash.filled(text, {name: value for name, value in context.names.items() if "PY" in name}), image, stage.place
+            expansion.filled(text, {name: value for name, value in context.names.items() if "PY" in name}), image, stage.place
         ),
         managed=kept_by_system(text, image, found.steps),
         config=options,
@@ -163,7 +163,7 @@ def _take_over(
     source: Stage, words: str, by_name: dict[str, Stage], context: shell.Context, found: shell.Script, above: tuple[str, ...]
 ) -> None:
     """What `COPY --from` brings of another stage: what was installed there where packages are copied, and what it was built for."""
-    words = bash.filled(words, context.names)
+    words = expansion.filled(words, context.names)
     names, copied = dict(context.names), dict(context.copied)
     steps, variables = len(found.steps), len(found.variables)
     _run_stage(source, by_name, context, found, above)
@@ -181,11 +181,11 @@ def _stages(path: str, text: str, given: dict[str, str]) -> tuple[list[Stage], d
     for verb, words, place in instructions(path, text):
         if verb == "FROM":
             if found := _FROM.match(words):
-                stages.append(Stage((found[2] or "").lower(), bash.filled(found[1], arguments), place, []))
+                stages.append(Stage((found[2] or "").lower(), expansion.filled(found[1], arguments), place, []))
         elif not stages and verb == "ARG":
             name, equals, value = words.partition("=")
             if equals:
-                arguments.setdefault(name.strip(), bash.filled(value.strip("\"' "), arguments))
+                arguments.setdefault(name.strip(), expansion.filled(value.strip("\"' "), arguments))
         elif stages:
             stages[-1].instructions.append((verb, words, place))
     return stages, arguments
@@ -223,20 +223,20 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
         if any(source.endswith(("pip.conf", "uv.toml")) for source in sources):
             installers.note(place, found)
         for source in sources:
-            _copy(bash.filled(source, context.names), to, context)
+            _copy(expansion.filled(source, context.names), to, context)
     elif verb == "COPY" and "--from" in words and _PACKAGES.search(words.split(None, 1)[-1]):
         installers.note(place, found)  # packages of an image that is no stage here
     elif verb == "WORKDIR":
-        context.names["WORKDIR"] = posixpath.join(context.names["WORKDIR"], bash.filled(words.strip(), context.names))
+        context.names["WORKDIR"] = posixpath.join(context.names["WORKDIR"], expansion.filled(words.strip(), context.names))
     elif verb == "ENV":
         _env(words, place, context, found)
-    elif verb == "SHELL" and (argv := bash.filled(exec_form(words), context.names).split()):
+    elif verb == "SHELL" and (argv := expansion.filled(exec_form(words), context.names).split()):
         venvs.left(argv, place, context, found)  # what is run from here on may be run in another environment
     elif verb == "ARG":
         for word in words.split():
             name, equals, value = word.partition("=")
             if equals:
-                context.names.setdefault(name.strip(), bash.filled(value.strip("\"' "), context.names))
+                context.names.setdefault(name.strip(), expansion.filled(value.strip("\"' "), context.names))
                 if "gfx" in context.names[name.strip()]:
                     given = name.strip() if name.strip() in context.arguments else ""
                     found.variables.append(Setting(name.strip(), context.names[name.strip()], place, argument=given))
@@ -248,10 +248,10 @@ def _copy(source: str, to: str, context: shell.Context) -> None:
     if path is None:
         return
     if "*" in path:
-        at = posixpath.normpath(posixpath.join("/", context.names["WORKDIR"], bash.filled(to, context.names)))
+        at = posixpath.normpath(posixpath.join("/", context.names["WORKDIR"], expansion.filled(to, context.names)))
         context.copied.update((posixpath.join(at, one.rsplit("/", 1)[-1]), one) for one in context.tree.matching(path))
         return
-    at = posixpath.normpath(posixpath.join("/", context.names["WORKDIR"], bash.filled(to, context.names)))
+    at = posixpath.normpath(posixpath.join("/", context.names["WORKDIR"], expansion.filled(to, context.names)))
     path = "" if path == "." else path
     if path and context.tree.is_file(path):
         context.copied[posixpath.join(at, path.rsplit("/", 1)[-1])] = path
@@ -269,7 +269,7 @@ def _copy(source: str, to: str, context: shell.Context) -> None:
 def _env(words: str, place: Place, context: shell.Context, found: shell.Script) -> None:
     spaced = re.match(r"(\w+)\s+([^=].*)", words)
     for name, value in [(spaced[1], spaced[2])] if spaced else _PAIR.findall(words):
-        filled = bash.filled(value.strip("\"'"), context.names)
+        filled = expansion.filled(value.strip("\"'"), context.names)
         context.names[name] = filled
         named = next((m[1] for m in _REFERS.finditer(value) if m[1] in context.arguments), "")
         found.variables.append(Setting(name, filled, place, argument=named))

@@ -9,7 +9,7 @@ import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Setting, Step
-from rocm_doctor.lint.readers import bash
+from rocm_doctor.lint.readers import expansion
 from rocm_doctor.lint.readers.files import quoted
 from rocm_doctor.lint.readers.instructions import Instruction
 
@@ -69,7 +69,7 @@ def asked_of_apt(found: Sequence[Instruction], names: dict[str, str]) -> tuple[S
     another = False
     for verb, words, place in found:
         another = another or (verb in ("COPY", "RUN", "ADD") and _ANOTHER_ARCHIVE.search(words) is not None)
-        text = bash.filled(words, names) if verb == "RUN" and "||" not in words else ""
+        text = expansion.filled(words, names) if verb == "RUN" and "||" not in words else ""
         for command in _ASKS_APT.finditer(text):
             for m in _PACKAGE.finditer(text, command.start("words"), command.end("words")):
                 below = text.count("\n", 0, m.start())

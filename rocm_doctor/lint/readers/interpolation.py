@@ -12,7 +12,7 @@ import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Setting
-from rocm_doctor.lint.readers import bash, yamls
+from rocm_doctor.lint.readers import expansion, yamls
 from rocm_doctor.lint.readers.files import Tree, folder_of
 from rocm_doctor.lint.readers.yamls import Node
 
@@ -35,7 +35,7 @@ def interpolated(tree: Tree, path: str, node: Node | None) -> Iterator[Setting]:
     """`environment:` with its references replaced; such a value is a default, because the caller's own environment comes first."""
     known = _beside(tree, path)
     for one in environment(tree, path, node):
-        value = bash.filled(one.value, known) if "$$" not in one.value else one.value
+        value = expansion.filled(one.value, known) if "$$" not in one.value else one.value
         # A reference that becomes empty is left open: whoever starts the service fills it in. An empty default is a value.
         settled = value or _EMPTY.fullmatch(one.value)
         yield msgspec.structs.replace(one, value=value, default=True) if settled and value != one.value else one

@@ -15,7 +15,7 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, ReadProblem, Setting
 from rocm_doctor.lint.readers import built, script, shell, yamls
-from rocm_doctor.lint.readers.bash import filled as shell_filled
+from rocm_doctor.lint.readers.expansion import filled as shell_filled
 from rocm_doctor.lint.readers.files import Tree, joined
 from rocm_doctor.lint.readers.image_python import one_of
 from rocm_doctor.lint.readers.interpolation import environment
