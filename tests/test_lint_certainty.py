@@ -247,6 +247,8 @@ def test_what_an_image_for_other_gpus_lacks(tmp_path: Path, targets: str, severi
 
 @pytest.mark.parametrize(("folder", "readme", "severity"), [
     ("a", "# ComfyUI on Strix Halo\n", "warning"), ("a", "Images for gfx1151\n=====\n", "warning"), ("vllm-gfx1151", "# vLLM\n", "warning"),
+    ("a", "# setup\n\n[![ci](x)](y)\n\nPlaybooks for an AMD machine\n(Strix Halo) with 128 GB.\n", "warning"),
+    ("a", "# setup\n\nRuns on MI300X, Strix Halo and RX 7900 XTX.\n", "error"), ("a", "# setup\n\n- Strix Halo\n", "error"),
     ("a", "# Training on RX 7900 XTX\n", "error"), ("a", "# A trainer\n\n## On Strix Halo\n", "error"), ("gfx1100", "", "error"), ("a", "", "error"),
 ])  # fmt: skip
 def test_a_repository_whose_title_names_other_gpus(tmp_path: Path, folder: str, readme: str, severity: str) -> None:

@@ -37,8 +37,9 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
         return msgspec.structs.replace(one, severity="warning")
     if target.place is not None:
         return one
-    if one.id.startswith("arch.") and repository.title and not holds(cards(repository.title.value), target.gpu):
-        return _doubted(one, repository.title, f"The title of the repository names other GPUs: {repository.title.value}. ")
+    about = repository.beginning
+    if one.id.startswith("arch.") and about and not holds(cards(about.value), target.gpu):
+        return _doubted(one, about, f"The {about.name} of the repository names other GPUs: {about.place.quote or about.value}. ")
     if helping := _run_with(one, environment, target, repository, matrix):
         return _doubted(one, helping, f"With {OVERRIDE}={helping.value}, as on {_line(helping)}, the GPU runs this torch. ")
     if meant := _for_others(one, target, repository) or _built_for_others(one, environment, target, repository):

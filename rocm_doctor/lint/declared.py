@@ -251,7 +251,7 @@ class Repository(msgspec.Struct, frozen=True):
     `mention`: where a file speaks of ROCm or AMD GPUs, if no environment for them is declared; `unread`: where one names what only an
     environment for them needs, in a form that is not read; `unread_windows`: the same for Windows. `first`: where the documentation
     has PyTorch installed by its user; if one for them is declared, a ROCm torch. `assigned`: every value that is given to what decides in environments for AMD, read or
-    not; `pythons`: the Pythons that the repository names. `title`: what it is called, where that names GPUs.
+    not; `pythons`: the Pythons that the repository names. `beginning`: its title, first paragraph or name, where that names GPUs.
     """
 
     environments: tuple[Environment, ...]
@@ -265,4 +265,4 @@ class Repository(msgspec.Struct, frozen=True):
     first: Place | None = None
     assigned: tuple[Setting, ...] = ()
     pythons: tuple[Setting, ...] = ()
-    title: Setting | None = None
+    beginning: Setting | None = None

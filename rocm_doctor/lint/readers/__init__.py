@@ -72,7 +72,7 @@ def read(root: Path, alone: str = "") -> Repository:
         unread=needed, unread_windows=None if on_windows else unread.needed_on_windows(tree, read_),
         first=unread.told_rocm(tree, said) if for_amd else unread.told_first(tree),
         assigned=otherwise.assigned(tree, said), pythons=otherwise.pythons(tree, said),
-        title=unread.title(tree),
+        beginning=unread.beginning(tree),
     )  # fmt: skip
 
 

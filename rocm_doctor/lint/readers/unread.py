@@ -47,17 +47,23 @@ def loaded(tree: Tree) -> Place | None:
     return tree.mention(re.compile(_LOADED), (b"#sbatch", b"module", b"rocm"))
 
 
-_TITLE = regex(r"^#+[ \t]+(\S.*)$|^(\S.*)\n[=*]{3,}[ \t]*$", re.M)
+# A title, with the first paragraph of prose below it: no badge, list, table, or code.
+_BEGINNING = regex(
+    r"(?:^#+[ \t]+(?P<title>\S.*)$|^(?P<underlined>\S.*)\n[=*]{3,}[ \t]*$)"
+    r"(?:\n(?:[ \t]*(?:$|[\[!<>|#*\-`].*$)))*(?P<paragraph>\n[^\W\d_][^\n]*(?:\n(?![ \t]*(?:$|[#|<!*`-]))[^\n]+){0,6})?", re.M
+)  # fmt: skip
 
 
-def title(tree: Tree) -> Setting | None:
-    """The title of the README, or else the name of the repository's folder, where it names GPUs."""
+def beginning(tree: Tree) -> Setting | None:
+    """The title of the README or its first paragraph, or else the name of the repository's folder: the first of them that names GPUs."""
     for name in ("README.md", "readme.md", "README.rst"):
-        found = _TITLE.search(tree.text_if_there(name) or "")
-        words = (found[1] or found[2]) if found else ""
-        if found and cards(words):
-            return Setting("title", words, Place(name, found.string.count("\n", 0, found.start()) + 1, quoted(words)))
-    return Setting("title", tree.root.name, Place("", 0)) if cards(tree.root.name) else None
+        found = _BEGINNING.search(tree.text_if_there(name) or "")
+        for part, what in (("title", "title"), ("underlined", "title"), ("paragraph", "first paragraph")):
+            if found and cards(found[part] or ""):
+                at = found.string.count("\n", 0, found.start(part) + (part == "paragraph")) + 1
+                words = " ".join(found[part].split())
+                return Setting(what, words, Place(name, at, quoted(words)))
+    return Setting("name", tree.root.name, Place("", 0)) if cards(tree.root.name) else None
 
 
 _TELLS = regex(r"pytorch\.org/get-started|\binstall(?:ing)?\W{1,4}(?:the )?(?:appropriate |right |correct )?\[?PyTorch", re.I)
