@@ -74,7 +74,8 @@ class Step(msgspec.Struct, frozen=True):
     `strategy`: uv's index strategy, where one is set. `opaque`: it also installs wheels or sources whose contents no file of
     the repository names, such as `pip install dist/*.whl`. `removed`: packages that it uninstalls. `builds`: where a project that is
     built in isolation asks for torch. `against`: what other extras ask for, which uv resolves together with this. `apart`: the folder that
-    pip installs into without looking at what is there (`--prefix`, `--root`). `anew`: pip does not look at what is installed at all.
+    pip installs into without looking at what is there (`--prefix`, `--root`). `anew`: pip does not look at what is installed at all. `pythons`: those
+    that a project which it installs allows, where the installer looks.
     """
 
     tool: Tool
@@ -91,6 +92,7 @@ class Step(msgspec.Struct, frozen=True):
     against: tuple[Requirement, ...] = ()
     apart: str = ""
     anew: bool = False
+    pythons: Setting | None = None
     gfx: tuple[str, ...] = ()
 
 
@@ -148,15 +150,15 @@ class Purpose(msgspec.Struct, frozen=True):
     direct: bool = True
 
 
-About = Literal["contents", "before", "start", "limits", "argument", "rocblas", "refused", "range", "list", "hint", "absent"]
+About = Literal["contents", "before", "start", "limits", "argument", "rocblas", "refused", "line", "list", "hint", "absent"]
 
 
 class ReadProblem(msgspec.Struct, frozen=True):
     """Something that could not be read, said with its place.
 
     `about`: what it leaves open. `before`: what was installed already; `start`: what is installed when an image starts; `limits`: what a constraint
-    allows; `argument`: a build argument, the first word; `rocblas`: the GPUs of torch's rocBLAS. Pip takes no line that is `refused`, and nothing of the
-    whole list for a `range` with a local version or a `list` that it cannot read. A `hint` costs nothing.
+    allows; `argument`: a build argument, the first word; `rocblas`: the GPUs of torch's rocBLAS. Not every pip takes what is `refused`; none takes
+    anything of a list with such a `line`, or with another `list` that it cannot read. A `hint` costs nothing.
     What is `absent` is certainly not there when it is asked for.
     """
 

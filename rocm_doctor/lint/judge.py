@@ -214,6 +214,21 @@ def _placed(one: Finding, environment: Environment, target: Target, facts: Snaps
     )
 
 
+def _stops(group: Sequence[ReadProblem], repository: Repository, there: Sequence[Environment]) -> bool:
+    """True if pip installs nothing of a list for AMD, or of one that an environment for AMD certainly installs."""
+    file = group[0].place.file
+    return group[0].about in ("line", "list") and (
+        _for_amd(file, there) or any(_installs(e, file) for e in repository.environments)
+    )
+
+
+def _installs(one: Environment, file: str) -> bool:
+    """True if an image or a script for AMD installs a list as it is, in any case."""
+    asked = any(r.place.file == file for step in one.steps for r in step.requirements)
+    sure = one.purpose.kind == "amd" and one.purpose.direct and not one.unresolved and not one.unsure
+    return asked and sure and one.sort in ("image", "script")
+
+
 def _for_amd(file: str, there: Sequence[Environment]) -> bool:
     """True if a list is for AMD: by what was read of it, or by its name where nothing could be."""
     return any(e.purpose.kind == "amd" for e in there) if there else named(file.rsplit("/", 1)[-1])[0] == "amd"
@@ -223,11 +238,12 @@ def _by_list(problems: Sequence[ReadProblem]) -> list[list[ReadProblem]]:
     """The problems, those lines together that pip refuses in one list."""
     groups: dict[object, list[ReadProblem]] = {}
     for one in problems:
-        groups.setdefault(one.place.file if one.about in ("refused", "range") else one, []).append(one)
+        groups.setdefault(one.place.file if one.about in ("refused", "line") else one, []).append(one)
     return list(groups.values())
 
 
 def _of_trouble(group: Sequence[ReadProblem], repository: Repository, targets: Sequence[Target], matrix: Matrix) -> Finding:
+    group = sorted(group, key=lambda p: p.about != "line")
     trouble = group[0]
     there = [e for e in repository.environments if e.place.file == trouble.place.file]
     left = bool(there and targets) and all(why_not(e, t, matrix) for e in there for t in targets)
@@ -236,10 +252,10 @@ def _of_trouble(group: Sequence[ReadProblem], repository: Repository, targets: S
         or kind_of(trouble.place.file) in ("config", "deepspeed", "tomlconfig")
         or set(trouble.place.file.lower().split("/")[:-1]) & ASIDE
     )
-    severity: Severity = "note" if trouble.about in ("refused", "range", "hint") or aside else "warning"
+    severity: Severity = "note" if trouble.about in ("refused", "line", "hint") or aside else "warning"
     if not there and named(trouble.place.file.rsplit("/", 1)[-1])[0] not in ("neutral", "amd"):
         severity = "note"
-    if not left and not aside and trouble.about in ("range", "list") and _for_amd(trouble.place.file, there):
+    if not left and not aside and _stops(group, repository, there):
         severity = "error"  # pip installs nothing of such a list
     at = [Reading(p.place.file, f"line {max(1, p.place.line)}", p.place.quote) for p in group]
     advice = (

@@ -13,11 +13,17 @@ from rocm_doctor.lint.readers import expansion
 from rocm_doctor.lint.readers.files import quoted
 from rocm_doctor.lint.readers.instructions import Instruction
 
-_NAMES_PYTHON = regex(r"""(?<!lib)python-?(3\.\d{1,2})\b|--python[= ]["']?(3\.\d{1,2})|python={1,2}["']?(3\.\d{1,2})""")
+_NAMES_PYTHON = regex(
+    r"""(?<!lib)python-?(3\.\d{1,2})\b|--python[= ]["']?(3\.\d{1,2})|python={1,2}["']?(3\.\d{1,2})|pyenv\s(?:install|global|local)\s[^;&|\n]*?(3\.\d{1,2})"""
+)
 _OF_CONDA = regex(r"Mini(?:conda|forge)3-py3(\d{1,2})_")
 # The Python that a system brings: https://packages.ubuntu.com/python3 and https://packages.debian.org/python3
 _OF_SYSTEM = ((r"ubuntu[:-]?20\.04|focal", "3.8"), (r"ubuntu[:-]?22\.04|jammy", "3.10"), (r"ubuntu[:-]?24\.04|noble", "3.12"),
               ("bookworm", "3.11"), ("trixie", "3.13"))  # fmt: skip
+# What brings a Python of which no command says the version.
+_ANOTHER_PYTHON = regex(
+    r"\bpyenv\b|\buv (?:venv|python|sync|run)\b|(?:conda|forge|mamba)\d?[\w.-]*\.sh\b|\b(?:conda|mamba) (?:create|env)\b"
+)
 _OF_TAG = regex(r"(?:^|/)python:(3\.\d{1,2})\b|py(3\.\d{1,2})(?!\d)|python(3\.\d{1,2})(?!\d)")
 
 
@@ -27,6 +33,8 @@ def named_python(text: str, image: Setting, place: Place) -> Setting | None:
     named |= {f"3.{m[1]}" for m in _OF_CONDA.finditer(text)}
     if named:
         return Setting("python", named.pop(), place) if len(named) == 1 else None
+    if _ANOTHER_PYTHON.search(text):
+        return None
     if m := _OF_TAG.search(image.value):
         return Setting("python", m[1] or m[2] or m[3], image.place)
     found = next((version for pattern, version in _OF_SYSTEM if re.search(pattern, image.value)), "")

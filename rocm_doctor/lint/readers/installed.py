@@ -43,7 +43,8 @@ def _installed(tree: Tree, file: Used) -> tuple[list[Step], Setting | None]:
     steps, python = _asked(tree, file)
     if file.apart or file.anew:
         steps = [msgspec.structs.replace(s, apart=file.apart, anew=file.anew) for s in steps]
-    return [*steps, *([Step("pip", built, builds=built)] if built else [])], python
+    checked = [Step("pip", python.place, pythons=python)] if file.checks and file.sure and python else []
+    return [*steps, *checked, *([Step("pip", built, builds=built)] if built else [])], python
 
 
 def _asked(tree: Tree, file: Used) -> tuple[list[Step], Setting | None]:

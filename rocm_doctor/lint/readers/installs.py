@@ -138,7 +138,9 @@ def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Scr
         del found.open_ends[ends:]
     apart = _apart(asked.options, context) if tool == "pip" else ""
     anew = tool == "pip" and bool(_ANEW & asked.options.keys())
-    found.used[before:] = [file._replace(apart=apart, anew=anew) for file in found.used[before:]]
+    checks = tool == "pip" or "--system" in asked.options or any(s.name == "UV_SYSTEM_PYTHON" for s in found.variables)
+    checks = checks and not {"--ignore-requires-python", "--python", "-p", "--python-version"} & asked.options.keys()
+    found.used[before:] = [file._replace(apart=apart, anew=anew, checks=checks) for file in found.used[before:]]
     if "--dry-run" in asked.options:
         return None
     opaque = any(_UNNAMED_WHEEL.search(word) for word in argv)
@@ -197,6 +199,9 @@ def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Con
         asked.indexes.extend(included.indexes)
     elif word in _WITH_VALUE:
         asked.options[word] = next(rest, "")
+    elif word in ("-e", "--editable"):
+        if folder := next(rest, ""):
+            _word(requirements.as_folder(folder), rest, tool, place, context, found, asked)
     elif word.startswith("-"):
         asked.options[word] = "yes"
     elif re.match(r"\.(?:[/\\]|\[|$)|/", word) and not word.endswith((".whl", ".tar.gz", ".zip")):

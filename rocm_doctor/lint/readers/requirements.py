@@ -15,7 +15,7 @@ from packaging.requirements import Requirement as Parsed
 from packaging.utils import canonicalize_name
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Index, Place, ReadProblem, Requirement, Role
+from rocm_doctor.lint.declared import About, Index, Place, ReadProblem, Requirement, Role
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
 
 _OPTION = regex(
@@ -25,7 +25,9 @@ _ROLES: dict[str, Role] = {
     "-i": "default", "--index-url": "default", "--extra-index-url": "extra", "-f": "find-links", "--find-links": "find-links",
 }  # fmt: skip
 _WHEEL = regex(r"([A-Za-z0-9_.]+?)-([0-9][^-/]*)-(?:[^-/]+-)?[^-/]+-[^-/]+-[^-/]+\.whl")
-_TAIL = regex(r" --(?:hash|config-settings|global-option)[= ].*")
+_TAIL = regex(
+    r" --(?:hash|config-settings?|global-option|install-option|no-binary|only-binary|prefer-binary|pre|require-hashes|trusted-host|use-feature)(?:[= ].*|$)"
+)
 # pip takes a requirement with such an option after it and ignores the option without a word.
 _IGNORED = regex(r"\s(?:--(?:extra-)?index-url|--find-links|-i|-f)[=\s]+(\S+).*")
 _GIT = regex(r"git\+\S*?/([\w.-]+?)(?:\.git)?(?:@[^#\s]*)?(?:#.*egg=([\w.-]+).*|#.*)?$")
@@ -78,7 +80,7 @@ def _lines(
         elif option and option[1] not in ("-e", "--editable"):
             continue
         elif not line.startswith("--"):
-            into += one(option[2] if option else line, place, tree.problems)
+            into += one(as_folder(option[2]) if option else line, place, tree.problems)
 
 
 def _include(
@@ -152,15 +154,22 @@ def one(text: str, place: Place, problems: list[ReadProblem] | None = None) -> l
     if (source := _GIT.match(address.strip())) and " @ " not in text:
         name = str(canonicalize_name(source[2] or source[1]))
         return [Requirement(_REPOSITORIES.get(name, name), "", place, url=address.strip(), marker=marker.strip())]
-    if text.startswith((".", "/", "-", "$")) or re.match(r"[a-z+]+://", text) or not text:
+    if text.startswith((".", "/", "-", "$")) or re.match(r"[a-z+]+://|[\w.-]+/[\w./-]+(?:\[[^\]]*\])?$", text) or not text:
         return []
     if "$" in text:
         return _partly_known(text, place)
     try:
         parsed = Parsed(text)
     except InvalidRequirement as exc:
-        return _refused(place, str(exc).splitlines()[0][:120], problems)
+        why = str(exc).splitlines()[0][:120]
+        return _refused(place, why, problems, "refused" if _SOME_TAKE.fullmatch(text) and _LOCAL_RANGE not in why else "line")
     return [of_parsed(parsed, place)]
+
+
+def as_folder(editable: str) -> str:
+    """What `-e` is given, as a path: pip takes it for a folder unless it is an address, and never for a package's name."""
+    address = "://" in editable or editable.startswith((".", "/", "$", "file:", "git+"))
+    return editable if address else f"./{editable}"
 
 
 def _partly_known(text: str, place: Place) -> list[Requirement]:
@@ -178,16 +187,18 @@ def _unquoted(text: str) -> str:
     return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
 
-# What packaging says of a range with a local version: pip takes nothing of such a list.
+# What packaging says of a range with a local version.
 _LOCAL_RANGE = "Local version label"
+# Versions that pip took before 24.1, markers, what conda writes (`numpy=1.26=py312_0`), and lines of a text that is no list.
+_SOME_TAKE = regex(
+    r"[\w.-]+(?:\[[^\]]*\])?\s*(?:\(?(?:\s*(?:===?|[<>!~]=?)\s*[^\s,;()<>=!~]+\s*,?)*\)?\s*(?:;.*)?|={1,2}[^\s=]+(?:=\S+)?|[\w.,'!?:;()-]+(?: [\w.,'!?:;()-]+){2,})"
+)
 
 
-def _refused(place: Place, why: str, problems: list[ReadProblem] | None) -> list[Requirement]:
+def _refused(place: Place, why: str, problems: list[ReadProblem] | None, about: About = "refused") -> list[Requirement]:
     """No requirement; noted for the first such lines of a file, of which one says enough."""
     if problems is not None and sum(t.place.file == place.file for t in problems[-MAX_TROUBLES:]) < MAX_TROUBLES:
-        problems.append(
-            ReadProblem(place, f"no requirement that pip would take: {why}", "range" if _LOCAL_RANGE in why else "refused")
-        )
+        problems.append(ReadProblem(place, f"no requirement that pip would take: {why}", about))
     return []
 
 

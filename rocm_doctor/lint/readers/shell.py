@@ -30,7 +30,8 @@ class Used(NamedTuple):
     """A file of the repository that a command installs from: by which tool, with which extras, before which later step.
 
     `sure`: False where the command is in a branch that may not run. `isolated`: pip builds it in an environment of its own. `apart` and
-    `anew`: those of its step. `frozen`: uv takes the lock as it is.
+    `anew`: those of its step. `frozen`: uv takes the lock as it is. `checks`: the installer holds what the project says of Python against
+    the Python of the system or the image.
     """
 
     tool: str
@@ -42,6 +43,7 @@ class Used(NamedTuple):
     apart: str = ""
     anew: bool = False
     frozen: bool = False
+    checks: bool = False
 
 
 Made = tuple[Environment, Sequence[Used]]

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from rocm_doctor.lint.declared import Environment, Target
 from rocm_doctor.lint.rules.findings import found
-from rocm_doctor.lint.rules.indexes import meant, wanted
+from rocm_doctor.lint.rules.indexes import admits, meant, wanted
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
 
 _CONFLICTS = "https://docs.astral.sh/uv/concepts/projects/config/#conflicting-dependencies"
 _KEPT = "https://peps.python.org/pep-0668"
+_REQUIRES_PYTHON = "https://packaging.python.org/en/latest/specifications/core-metadata/#requires-python"
 _ISOLATION = "https://pip.pypa.io/en/stable/reference/build-system/#build-isolation"
 
 
@@ -58,6 +59,28 @@ def kept_python(environment: Environment, target: Target, matrix: Matrix) -> Ite
             advice="Make a virtual environment, or give pip --break-system-packages.",
             sources=(_KEPT,),
         )
+
+
+def refused_python(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A project that the Python of the image, or of the environment that commands make, is too old or too new for."""
+    own = environment.python
+    if own is None or own.name == "requires-python" or not own.value[:1].isdigit():
+        return
+    for step in environment.steps:
+        allowed = step.pythons
+        if allowed and not any(admits(allowed.value, tried) for tried in (own.value, f"{own.value}.0", f"{own.value}.99")):
+            yield found(
+                matrix,
+                "version.python-unsupported",
+                environment,
+                target,
+                [allowed.place, own.place],
+                row="",
+                title=f"the project requires Python {allowed.value}, and {own.value} installs it",
+                cause="pip refuses a project whose requires-python leaves the interpreter out.",
+                advice=f"Install it with a Python in {allowed.value}: take an image, or make an environment, that has one.",
+                sources=(_REQUIRES_PYTHON,),
+            )
 
 
 def isolated_build(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:

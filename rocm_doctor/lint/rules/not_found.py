@@ -83,6 +83,32 @@ def not_on_the_public_index(environment: Environment, target: Target, matrix: Ma
                 )
 
 
+def on_a_disk(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """Requirements by a path of the machine on which a list was written."""
+    asked = [r for step in environment.steps if step.tool in ("pip", "uv") for r in step.requirements if meant(r, target)]
+    theirs = [r for r in asked if _OF_A_DISK.match(r.url)]
+    if theirs:
+        more = f" and {len(theirs) - 1} more" if len(theirs) > 1 else ""
+        yield found(
+            matrix,
+            "version.wheel-missing",
+            environment,
+            target,
+            [r.place for r in theirs],
+            row="",
+            # What builds an image, or a script, may put a file there.
+            severity="error" if environment.sort == "requirements" else "warning",
+            title=f"{theirs[0].name}{more}: from a path on the disk of another machine",
+            cause=f"pip takes {theirs[0].name} from {theirs[0].url} alone, and stops where that is not there.",
+            advice="Name a version in place of each path. `pip freeze` writes such paths in a conda environment; `pip list --format=freeze` writes versions.",
+            sources=(_FREEZE,),
+        )
+
+
+_OF_A_DISK = regex(r"file:(?:/{1,3}\w|//localhost/)")
+_FREEZE = "https://packaging.python.org/en/latest/specifications/direct-url/"
+
+
 def _only(step: Step, name: str, target: Target) -> Index | None:
     """The index of the PyTorch project that is the only one to be asked for a package."""
     asked, first = sources(step, name, target)

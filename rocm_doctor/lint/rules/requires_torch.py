@@ -80,10 +80,15 @@ def as_release(r: Requirement, repositories: Mapping[str, str]) -> Requirement:
 _COMPANIONS = ("torchvision", "torchaudio")
 
 
+def is_open(spec: str) -> bool:
+    """True if a range admits the newest release: pip takes that one, whatever the lower bound is."""
+    return not pinned(spec) and admits(spec, LATER)
+
+
 def torch_of(r: Requirement, step: Step, matrix: Matrix, target: Target) -> str:
     """The torch that a pinned companion belongs to, or that the newest release of another package requires; empty when not known."""
     known = requires_torch(matrix)
-    if not r.spec or (r.name in known.python and not pinned(r.spec) and admits(r.spec, LATER)):
+    if is_open(r.spec):
         asked, first = sources(step, r.name, target)
         public = any(source.public for source in (asked[:1] if first else asked))
         return known.newest.get(r.name, "") if public else _on_index(r, asked[0], matrix, target)

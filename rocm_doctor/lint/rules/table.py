@@ -12,12 +12,12 @@ from rocm_doctor.lint.rules.companions import companions, numpy, outside, python
 from rocm_doctor.lint.rules.configs import config, packages
 from rocm_doctor.lint.rules.containers import base_image, containers, dropped, hidden, older_than_gpu, on_cpu
 from rocm_doctor.lint.rules.cuda_only import cuda_images, cuda_only
-from rocm_doctor.lint.rules.installing import isolated_build, kept_python, not_copied, refused_together
+from rocm_doctor.lint.rules.installing import isolated_build, kept_python, not_copied, refused_python, refused_together
 from rocm_doctor.lint.rules.libraries import unserved
 from rocm_doctor.lint.rules.missing import gone_nightlies, unknown_indexes, windows_indexes, xformers
 from rocm_doctor.lint.rules.newest import newest
 from rocm_doctor.lint.rules.no_wheel import without_wheel
-from rocm_doctor.lint.rules.not_found import not_on_the_only_index, not_on_the_public_index
+from rocm_doctor.lint.rules.not_found import not_on_the_only_index, not_on_the_public_index, on_a_disk
 from rocm_doctor.lint.rules.torch_build import torch_build, unsafe_indexes
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
@@ -47,6 +47,7 @@ REPO_RULES: tuple[RepoRule, ...] = (
     xformers,
     not_on_the_only_index,
     not_on_the_public_index,
+    on_a_disk,
     without_wheel,
     not_in_archive,
     newest,
@@ -61,4 +62,5 @@ REPO_RULES: tuple[RepoRule, ...] = (
     isolated_build,
     kept_python,
     not_copied,
+    refused_python,
 )

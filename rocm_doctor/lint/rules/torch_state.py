@@ -20,12 +20,13 @@ from rocm_doctor.lint.rules.indexes import (
     not_there,
     of_local,
     pinned,
+    public,
     resolve,
     sources,
     tagged,
     wanted,
 )
-from rocm_doctor.lint.rules.requires_torch import LATER, NO_TORCH, Requiring, as_release, requires_torch, torch_of
+from rocm_doctor.lint.rules.requires_torch import NO_TORCH, Requiring, as_release, is_open, requires_torch, torch_of
 from rocm_doctor.matrix import Matrix
 
 _IMAGE = regex(r"(?:^|/)(?P<repo>[\w.-]+/[\w.-]+)(?::(?P<tag>[\w.-]+))?(?:@\S+)?$")
@@ -135,6 +136,8 @@ def _last_state(environment: Environment, target: Target, matrix: Matrix) -> Cha
     there = (
         {"torchvision", "torchaudio", *(requires_torch(matrix).range if repo != "rocm/pytorch" else ())} if now else set[str]()
     )
+    if now and environment.image:
+        there |= {name for name in requires_torch(matrix).exact if name in environment.image.value}
     seen = now
     # An image has a Python of its own, known or not.
     python = target.python if environment.python or not environment.image else ""
@@ -229,6 +232,8 @@ def _pulled(step: Step, now: Torch | None, matrix: Matrix, target: Target, there
         bring = (r for r in needed if r.name in known.range or r.name in known.exact or "torch" in r.extras)
         puller, spec = next(((r, spec) for r in bring if (spec := torch_of(r, step, matrix, target)) != NO_TORCH), (None, ""))
         return _brought(step, puller, spec, matrix, target) if puller else None
+    if _is_held(now, step):
+        return now
     for r in needed:
         spec = torch_of(r, step, matrix, target)
         if _takes_newest(r.name, known, python) and (step.upgrade or r.name not in there) and _replaces(r, now, spec):
@@ -245,13 +250,23 @@ def _pulled(step: Step, now: Torch | None, matrix: Matrix, target: Target, there
     return now
 
 
+def _limits(step: Step) -> str:
+    """The torch that the constraints of a step allow; empty where they name none."""
+    return ",".join(dict.fromkeys(c.spec for c in step.constraints if c.name == "torch" and c.spec))
+
+
+def _is_held(now: Torch, step: Step) -> bool:
+    """True if a constraint pins the torch that is there: pip takes a release of each package that goes with it, or none at all."""
+    return bool(now.version) and public(pinned(_limits(step))) == now.version and not step.anew and not step.apart
+
+
 def _brings_newest(step: Step, r: Requirement, through: str, known: Requiring, python: str, target: Target) -> bool:
     """True if pip takes the newest release of what a package requires: from the package index, for a Python that is known to have it."""
     asked, first = sources(step, through, target)
     allowed = known.python.get(r.name, "")
     return (
         not r.url
-        and (not r.spec or (not pinned(r.spec) and admits(r.spec, LATER)))
+        and is_open(r.spec)
         and (not allowed or bool(python and admits(allowed, python)))
         and any(source.public for source in (asked[:1] if first else asked))
     )
@@ -271,15 +286,17 @@ def _replaces(r: Requirement, now: Torch, needs: str) -> bool:
         return False
     if needs:
         return not _fits(now, needs) if now.version else False
-    return not r.spec
+    return is_open(r.spec)
 
 
 def _brought(step: Step, puller: Requirement, spec: str, matrix: Matrix, target: Target) -> Torch:
-    found = resolve(step, spec, puller.place, matrix, target)
+    limits = _limits(step)
+    found = resolve(step, limits if pinned(limits) else ",".join(filter(None, (spec, limits))), puller.place, matrix, target)
     exact = puller.name in requires_torch(matrix).exact
-    if exact and puller.spec and not spec:
+    own = not is_open(puller.spec)
+    if exact and own and not spec:
         found = found._replace(version="")  # a release of its own range has a torch of its own
     needs = f"requires torch{spec}" if spec and not pinned(spec) else "requires torch"
     if exact and needs == "requires torch":
-        needs = f"requires one exact torch ({spec or ('that of its release' if puller.spec else 'that of its newest release')})"
+        needs = f"requires one exact torch ({spec or ('that of its release' if own else 'that of its newest release')})"
     return found._replace(why=f"{puller.name} {needs}, and {found.why}")

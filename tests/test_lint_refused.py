@@ -1,0 +1,98 @@
+"""What pip refuses, holds on to or goes back to: constraints, lower bounds, Pythons, folders, addresses of a disk, lines that are none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_text import report, said, serious
+
+WHEELS = "https://download.pytorch.org/whl/"
+ROCM = f"{WHEELS}rocm6.4"
+LIST = "requirements-rocm.txt"
+IMAGE = "rocm/pytorch:rocm6.2_ubuntu22.04_py3.10_pytorch_release_2.3.0"
+NOT_ROCM, NO_PYTHON, NO_WHEEL = "version.torch-not-rocm", "version.python-unsupported", "version.wheel-missing"
+
+
+def ids(folder: Path, files: dict[str, str], severity: str = "error") -> list[str]:
+    return [i for i, s, _ in said(report(folder, files)) if s == severity]
+
+
+@pytest.mark.parametrize(("limits", "asked", "replaced"), [
+    ("torch==2.3.0", "bitsandbytes>=0.49.1", False), ("torch==2.3.0+rocm6.2", "bitsandbytes", False), ("torch==2.3.0", "vllm", False),
+    ("torch<3", "bitsandbytes", True), ("numpy<2", "bitsandbytes", True),
+])  # fmt: skip
+def test_a_constraint_that_pins_the_torch_that_is_there_holds_it(tmp_path: Path, limits: str, asked: str, replaced: bool) -> None:
+    files = {
+        "Dockerfile.rocm": f"FROM {IMAGE}\nCOPY *.txt .\nRUN pip install -c constraints.txt -r requirements.txt\n",
+        "constraints.txt": limits + "\n",
+        "requirements.txt": asked + "\n",
+    }
+    assert (NOT_ROCM in ids(tmp_path, files)) is replaced
+
+
+@pytest.mark.parametrize(
+    ("spec", "replaced"), [("", True), (">=0.4.0", True), (">=0.4,!=0.5", True), ("<0.20", False), ("==0.12.0", False)]
+)
+def test_a_lower_bound_changes_nothing_for_pip(tmp_path: Path, spec: str, replaced: bool) -> None:
+    text = f"pip install torch --index-url {ROCM}\npip install 'vllm{spec}'\n"
+    assert (NOT_ROCM in ids(tmp_path, {"install_rocm.sh": text})) is replaced
+
+
+def test_an_image_has_the_package_that_it_is_called_by(tmp_path: Path) -> None:
+    text = "FROM rocm/vllm:rocm6.4.1_vllm_0.9.1_20250702\nRUN pip install 'vllm>=0.4.0' 'peft'\n"
+    assert NOT_ROCM not in ids(tmp_path, {"Dockerfile.rocm": text})
+
+
+@pytest.mark.parametrize("option", ["-e sub", "-e ./sub", "-e sub/inner", "--editable sub"])
+def test_what_is_installed_in_place_is_a_folder(tmp_path: Path, option: str) -> None:
+    project = '[project]\nname = "x"\nversion = "1"\ndependencies = ["torch"]\n'
+    lines = f"--index-url {ROCM}\ntorch==2.9.1\n{option}\n"
+    files = {LIST: lines, "sub/pyproject.toml": project, "sub/inner/pyproject.toml": project}
+    assert [(f.id, f.title) for f in serious(report(tmp_path / "a", files))] == []
+    text = f"pip install torch==2.9.1 --index-url {ROCM}\npip install --index-url {ROCM} {option}\n"
+    assert ids(tmp_path / "b", {"install_rocm.sh": text, **files}) == []
+
+
+TAGGED = "rocm/pytorch:rocm6.2_ubuntu22.04_py3.10_pytorch_release_2.3.0"
+
+
+@pytest.mark.parametrize(("allowed", "command", "refused"), [
+    (">=3.13", "pip install -e .", True), (">=3.11", "uv pip install --system -e .", True), (">=3.11", "pip install --ignore-requires-python .", False),
+    (">=3.10.5", "pip install .", False), (">=3.11", "python3.12 -m venv /v && /v/bin/pip install .", False), (">=3.11", "uv pip install .", False),
+    (">=3.11", "pyenv install 3.12.1 && pip install .", False), (">=3.11", "bash Miniforge3-Linux-x86_64.sh -b && pip install .", False),
+    ("<3.10", "pip install .", True), (">=3.9", "pip install .", False),
+])  # fmt: skip
+def test_the_python_of_an_image_against_that_of_the_project(tmp_path: Path, allowed: str, command: str, refused: bool) -> None:
+    files = {
+        "Dockerfile.rocm": f"FROM {TAGGED}\nCOPY . .\nRUN {command}\n",
+        "pyproject.toml": f'[project]\nname = "x"\nversion = "1"\nrequires-python = "{allowed}"\ndependencies = ["rich"]\n',
+    }
+    found = [f for f in serious(report(tmp_path, files)) if f.id == NO_PYTHON and "installs it" in f.title]
+    assert [f.severity for f in found] == ["error"] * refused
+
+
+@pytest.mark.parametrize(("url", "severity"), [
+    ("file:///croot/packaging_1734472117206/work", "error"), ("file:///C:/Users/me/x", "error"), ("file:./vendored", ""), ("https://x.org/p.whl", ""),
+])  # fmt: skip
+def test_a_path_of_the_machine_that_wrote_the_list(tmp_path: Path, url: str, severity: str) -> None:
+    text = f"packaging @ {url}\n--extra-index-url {ROCM}\ntorch==2.9.1+rocm6.4\n"
+    found = serious(report(tmp_path, {LIST: text}))
+    assert [(f.id, f.severity) for f in found] == ([(NO_WHEEL, severity)] if severity else [])
+
+
+@pytest.mark.parametrize(("line", "refused"), [
+    ("bitsandbytes @ pip install --no-deps https://x/y.whl", True), ("peft --no-deps", True), ("peft trl", True), ("torch>=2.9+rocm6.4", True),
+    ("peft --no-binary :all:", False), ("peft --pre", False), ("peft>=0.1.*", False), ("peft=0.9", False), ("vendored/peft", False), ("peft; python>3", False),
+])  # fmt: skip
+def test_a_line_that_no_pip_takes_ends_the_list(tmp_path: Path, line: str, refused: bool) -> None:
+    lines = f"--extra-index-url {ROCM}\n{line}\ntorch==2.9.1+rocm6.4\n"
+    expected = [("repo.unreadable", "error", f"{LIST}:2")] if refused else []
+    assert said(report(tmp_path / "a", {LIST: lines})) == expected
+    image = {"Dockerfile.rocm": "FROM python:3.12-slim\nCOPY . .\nRUN pip install -r deps.txt\n", "deps.txt": lines}
+    assert [i for i, s, _ in said(report(tmp_path / "b", image)) if s == "error"] == ["repo.unreadable"] * refused
+
+
+def test_a_text_that_is_no_list(tmp_path: Path) -> None:
+    text = f"First install torch\nthen the rest of it\npip install torch --index-url {ROCM}\n"
+    assert [s for _, s, _ in said(report(tmp_path, {LIST: text}))].count("error") == 0
