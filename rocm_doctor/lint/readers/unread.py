@@ -50,7 +50,7 @@ def loaded(tree: Tree) -> Place | None:
 # A title, with the first paragraph of prose below it: no badge, list, table, or code.
 _BEGINNING = regex(
     r"(?:^#+[ \t]+(?P<title>\S.*)$|^(?P<underlined>\S.*)\n[=*]{3,}[ \t]*$)"
-    r"(?:\n(?:[ \t]*(?:$|[\[!<>|#*\-`].*$)))*(?P<paragraph>\n[^\W\d_][^\n]*(?:\n(?![ \t]*(?:$|[#|<!*`-]))[^\n]+){0,6})?", re.M
+    r"(?:\n(?:[ \t]*(?:$|[\[!<>|*\-`].*$)))*(?P<paragraph>\n[^\W\d_][^\n]*(?:\n(?![ \t]*(?:$|[#|<!*`-]))[^\n]+){0,6})?", re.M
 )  # fmt: skip
 
 
