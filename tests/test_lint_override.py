@@ -135,3 +135,12 @@ def test_what_was_reported_of_a_sibling_is_no_certain_stop(tmp_path: Path) -> No
     assert ("arch.override-wrong", "warning") in [
         (i, s) for i, s, _ in said(report(tmp_path, {"Dockerfile": image}, gpu="gfx1103"))
     ]
+
+
+def test_an_override_with_reports_against_it_is_no_way_out(tmp_path: Path) -> None:
+    """One finding says to take it out, so the other one does not say that the GPU runs with it."""
+    files = {"Dockerfile.rocm": NEEDED["Dockerfile.rocm"] + "ENV HSA_OVERRIDE_GFX_VERSION=11.0.0\n"}
+    found = {f.id: f for f in serious(report(tmp_path, files, "gfx1103"))}
+    assert "Delete line 3 of Dockerfile.rocm." in found["arch.override-wrong"].advice
+    assert "page faults and hard hangs" in found["arch.not-in-build"].advice
+    assert "the GPU runs this torch" not in found["arch.not-in-build"].advice

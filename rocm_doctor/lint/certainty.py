@@ -41,7 +41,7 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
     if one.id.startswith("arch.") and about and not holds(cards(about.value), target.gpu):
         return _doubted(one, about, f"The {about.name} of the repository names other GPUs: {about.place.quote or about.value}. ")
     if helping := _run_with(one, environment, target, repository, matrix):
-        return _doubted(one, helping, f"With {OVERRIDE}={helping.value}, as on {_line(helping)}, the GPU runs this torch. ")
+        return _doubted(one, helping, _of_helping(helping, target, matrix))
     if meant := _for_others(one, target, repository) or _built_for_others(one, environment, target, repository):
         return _doubted(one, meant, f"By {_line(meant)} it is for other GPUs. ")
     other = given_otherwise(one, environment, target, repository)
@@ -97,6 +97,16 @@ def _run_with(one: Finding, environment: Environment, target: Target, repository
     chip = matrix.gfx.get(target.gpu)
     overrides = (s for s in repository.assigned if s.name == OVERRIDE and build and covers(build.gfx, target.gpu, s.value))
     return next((s for s in overrides if same_isa(chip, matrix.gfx.get(overridden(s.value) or ""))), None)
+
+
+def _of_helping(s: Setting, target: Target, matrix: Matrix) -> str:
+    """What is said of an override that makes the GPU run a torch without code for it: where problems are reported, it is no way out."""
+    chip = matrix.gfx.get(target.gpu)
+    known = next((o for o in chip.overrides if o.value == s.value), None) if chip else None
+    said = f"{OVERRIDE}={s.value}, as on {_line(s)}"
+    if known and known.verdict in ("faulty", "harmful"):
+        return f"It is run with {said}; reported of that on {target.gpu}: {known.words}. "
+    return f"With {said}, the GPU runs this torch. "
 
 
 # A comment, or a command that only prints.

@@ -12,7 +12,7 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Purpose, ReadProblem, Setting
 from rocm_doctor.lint.environments.words import is_for_hygon, named
-from rocm_doctor.lint.readers import cloned, compiled, expansion, installers, script, shell, starts, venvs
+from rocm_doctor.lint.readers import build_lists, cloned, compiled, expansion, installers, script, shell, starts, venvs
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.image_python import asked_of_apt, kept_by_system, named_python
 from rocm_doctor.lint.readers.instructions import Instruction, exec_form, instructions
@@ -108,7 +108,7 @@ def _built(
         place,
         image=base,
         steps=tuple(found.steps),
-        variables=tuple({s.name: s for s in found.variables}.values()),
+        variables=build_lists.in_effect(found.variables, [one.instructions for one in by_name.values()]),
         containers=tuple(found.containers),
         sort="image",
         labels=(stage.name,) if stage.name else (),

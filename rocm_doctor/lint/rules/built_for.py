@@ -44,7 +44,7 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
         and not refuses(environment, s, target, matrix)
     ]
     # Where another of its builds has code for the GPU, what leaves it out is a part that may do without, by its maker's choice.
-    part = any(covers(targets_of(s), target.gpu) for s in lists(environment))
+    serving = [s for s in lists(environment) if covers(targets_of(s), target.gpu)]
     # A job builds for the GPU of its own runner or for a release, a default is one until the caller gives another.
     given = {(s.name, s.value) for s in environment.variables if s.default}
     remedies = " ".join(dict.fromkeys(_remedy(s, target) for s in left if not s.name.islower()))
@@ -57,6 +57,7 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
         one = _left_out(environment, target, matrix, s.place, f"{s.name}={s.value}", remedies or _remedy(s, target))
         # A name in lower case is of the script itself; what a script of a hosted job builds for is a part of a release; and beside ready
         # wheels a list has no effect.
+        part = any(other.name != s.name or _of_one_command(s) for other in serving)
         spared = indexed or (part and target.place is None)
         note = spared or s.name.islower() or (is_hosted(environment) and s.place.file != environment.place.file) or not compiled
         aside = note or bool(s.argument) or part or environment.sort == "job" or (s.name, s.value) in given
@@ -82,6 +83,16 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
                 words = f"the index {index.url}, for {named},"
                 advice = f"Take the index for {target.gpu}. {remedies if compiled else ''}".rstrip()
                 yield _choice(_left_out(environment, target, matrix, index.place, words, advice), target)
+
+
+def _of_one_command(s: Setting) -> bool:
+    """True if a list is given to one command alone: `NAME=list python setup.py install`."""
+    return (
+        re.search(
+            rf"(?:ENV|ARG|export)\b.*\b{re.escape(s.name)}\b|^{re.escape(s.name)}=(?:\"[^\"]*\"|\S*)(?: \\)?$", s.place.quote
+        )
+        is None
+    )
 
 
 def _from_elsewhere(step: Step | None, torch: Torch, index: Index) -> bool:
