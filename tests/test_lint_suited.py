@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lint_text import report, said
+from lint_text import report, said, serious
 
 LIST = "--extra-index-url https://download.pytorch.org/whl/rocm{rocm}\ntorch=={torch}+rocm{rocm}\n{more}\n"
 
@@ -45,3 +45,12 @@ def test_a_pin_of_a_build_from_source_is_no_published_wheel(tmp_path: Path, pin:
         tmp_path, {"requirements-rocm.txt": LIST.format(torch="2.9.1", rocm="6.4", more=f"bitsandbytes=={pin}")}, "gfx906"
     )
     assert any(f.id == "lib.bitsandbytes" for f in found.findings) == warned
+
+
+@pytest.mark.parametrize("releases", [("2.5.1", "2.3.1"), ("2.3.1", "2.5.1")])
+def test_a_line_that_two_environments_install_gets_what_suits_both(tmp_path: Path, releases: tuple[str, str]) -> None:
+    line = "pip install torch=={} --index-url https://download.pytorch.org/whl/rocm6.0\npip install -r requirements.txt\n"
+    files = {f"{name}/install_rocm.sh": "cd ..\n" + line.format(torch) for name, torch in zip("ab", releases)}
+    (found,) = [f for f in serious(report(tmp_path, files | {"requirements.txt": "transformers\n"})) if "transformers" in f.title]
+    assert "Write transformers==5.0.0 on line 1 of requirements.txt." in found.advice
+    assert found.advice.count("Write transformers") == 1

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
+from rocm_doctor import versions
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Ignore, Policy
 from rocm_doctor.lint.weighing import Judged
@@ -69,13 +70,26 @@ def _folded(group: Sequence[Judged]) -> Finding:
     made = msgspec.structs.replace(
         first,
         title=_for_all(first.title, group),
-        advice=_all_edits([one.finding.advice for one in group]),
+        advice=_all_edits(_for_each([one.finding.advice for one in group])),
         cause=cause,
         subject=_named(names) + for_,
         evidence=(*places[:MOST_PLACES], *whose),
         commands=commands if len(commands) <= 2 else commands[:2],
     )
     return fingerprinted(made, names, targets)
+
+
+_PIN = regex(r"Write ([\w.-]+)==([\w.]+) on (line \d+ of \S+?)\.(?= |$)")
+
+
+def _for_each(advice: Sequence[str]) -> list[str]:
+    """The advice, with one release for a line that several environments install: the lowest, which asks for the oldest torch."""
+    asked: dict[tuple[str, str], set[str]] = {}
+    for one in advice:
+        for name, version, place in _PIN.findall(one):
+            asked.setdefault((name, place), set()).add(version)
+    lowest = {key: min(found, key=versions.sort_key) for key, found in asked.items()}
+    return [_PIN.sub(lambda m: f"Write {m[1]}=={lowest[m[1], m[3]]} on {m[3]}.", one) for one in advice]
 
 
 _MOST_FILES = 6
