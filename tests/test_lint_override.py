@@ -67,7 +67,7 @@ WRONG = ("arch.override-wrong", "warning")
     ({"setup_rocm.sh": INSTALLS.format(f"{ROCM}7.1"), "start.sh": STARTS}, []),
     ({"setup_rocm.sh": INSTALLS.format("https://example.com/whl"), "start.sh": STARTS}, None),
     ({"setup_rocm.sh": INSTALLS.format(AMD.format("gfx1151")), "b.rocm.sh": INSTALLS.format(f"{ROCM}7.1"), "start.sh": STARTS}, []),
-    ({"Dockerfile": f"FROM python:3.12-slim\nRUN pip install --pre torch --index-url {AMD}\n".format("gfx1151"), "compose.yaml": SERVICE}, [(*WRONG, "compose.yaml:6")]),
+    ({"Dockerfile": f"FROM python:3.12-slim\nRUN pip install --pre torch --index-url {AMD}\n".format("gfx1151"), "compose.yaml": SERVICE}, [(WRONG[0], "error", "compose.yaml:6")]),
 ])  # fmt: skip
 def test_an_override_of_a_start_script_meets_the_torch_that_another_file_installs(
     tmp_path: Path, files: dict[str, str], expected: list[tuple[str, str, str]] | None

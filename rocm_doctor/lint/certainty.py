@@ -241,7 +241,14 @@ def _leaves_open(problem: ReadProblem, one: Finding, first: Reading) -> bool:
         return one.id != "repo.unreadable"
     if problem.about == "start":
         return one.id.startswith("version.") or one.id == "arch.not-in-build"
+    if problem.about == "packages" and is_by_variable(one):
+        return False
     return not (problem.about == "limits" and _TORCH.search(first.quote))
+
+
+def is_by_variable(one: Finding) -> bool:
+    """True if a variable alone decides what is found, whatever is installed: the HSA runtime reads it before any package does."""
+    return one.id in _DECIDES and LACKS not in one.title
 
 
 # A list that names torch itself asks for it, whatever a constraint would allow.

@@ -116,7 +116,7 @@ class Container(msgspec.Struct, frozen=True):
     it runs was read, or is known, and uses one; `idle`: that it uses none.
 
     `reserved`: the driver of a device that it reserves, which Docker does not have. `beside`: a service for NVIDIA that starts with it.
-    `kept`: where a file that it is merged over reserves NVIDIA devices for it.
+    `kept`: where a file that it is merged over reserves NVIDIA devices for it; `needed`: where a service that it depends on does.
     """
 
     name: str
@@ -135,6 +135,7 @@ class Container(msgspec.Struct, frozen=True):
     reserved: str = ""
     beside: Place | None = None
     kept: Place | None = None
+    needed: Place | None = None
     gfx: tuple[str, ...] = ()
 
 
@@ -150,13 +151,15 @@ class Purpose(msgspec.Struct, frozen=True):
     direct: bool = True
 
 
-About = Literal["contents", "before", "start", "limits", "argument", "rocblas", "refused", "line", "list", "hint", "absent"]
+About = Literal[
+    "contents", "packages", "before", "start", "limits", "argument", "rocblas", "refused", "line", "list", "hint", "absent"
+]
 
 
 class ReadProblem(msgspec.Struct, frozen=True):
     """Something that could not be read, said with its place.
 
-    `about`: what it leaves open. `before`: what was installed already; `start`: what is installed when an image starts; `limits`: what a constraint
+    `about`: what it leaves open. `packages`: what a list installs; `before`: what was installed already; `start`: what is installed when an image starts; `limits`: what a constraint
     allows; `argument`: a build argument, the first word; `rocblas`: the GPUs of torch's rocBLAS. Not every pip takes what is `refused`; none takes
     anything of a list with such a `line`, or with another `list` that it cannot read. A `hint` costs nothing.
     What is `absent` is certainly not there when it is asked for.
@@ -180,7 +183,7 @@ class Environment(msgspec.Struct, frozen=True):
     under a condition that the files do not decide. `companions`: torchvision and torchaudio, as far as the repository asks for them. `managed`:
     where pip installs into a Python that its system keeps for itself. `open_ends`: what it runs and no file says what that does, beside what is
     judged. `compiles`: False where it installs ready wheels and none of its commands builds anything, so that a list of GPUs for builds has no effect.
-    `apt`: what an image asks the package archive of its system for.
+    `apt`: what an image asks the package archive of its system for. `built`: the image that a service is built as, which it runs with its own variables.
     """
 
     name: str
@@ -203,6 +206,7 @@ class Environment(msgspec.Struct, frozen=True):
     open_ends: tuple[ReadProblem, ...] = ()
     compiles: bool = True
     apt: tuple[Setting, ...] = ()
+    built: Environment | None = None
 
     @property
     def unread(self) -> ReadProblem | None:

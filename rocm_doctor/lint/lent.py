@@ -1,4 +1,4 @@
-"""What a variable does to the torch that another script or image of the repository installs: a start script has none of its own."""
+"""What a variable does to the torch of another script or image of the repository: a start script has none, a service that of its image."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import msgspec
 
+from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.lint.declared import OVERRIDE, Environment, Target
-from rocm_doctor.lint.facts import code_of
+from rocm_doctor.lint.facts import code_of, snapshot_of
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Fact, Finding, Snapshot
-from rocm_doctor.rules.override import override
+from rocm_doctor.rules.override import LACKS, override
 
 OVERRIDES = ("arch.override-in-use", "arch.override-pointless")
 
@@ -34,7 +35,7 @@ def on_torch_of_others(
 ) -> list[Finding]:
     """The findings; where a script or service sets an override that no torch of the repository has code for, a warning on that."""
     sets = any(s.name == OVERRIDE for s in environment.variables)
-    own = environment.image or environment.steps or any(one.image for one in environment.containers)
+    own = environment.built or environment.image or environment.steps or any(one.image for one in environment.containers)
     if code is None or not sets or own or environment.purpose.kind != "amd" or environment.sort not in ("script", "service"):
         return list(found)
     known = msgspec.structs.replace(facts, facts=facts.facts | {"torch.device_dists": code})
@@ -42,3 +43,17 @@ def on_torch_of_others(
     if not absent or any(f.id == "arch.override-wrong" for f in found):
         return list(found)
     return [f for f in found if f.id not in OVERRIDES] + [msgspec.structs.replace(f, severity="warning") for f in absent]
+
+
+def on_torch_of_image(
+    found: Sequence[Finding], environment: Environment, facts: Snapshot, target: Target, matrix: Matrix
+) -> list[Finding]:
+    """The findings; what a service says of the override is judged by the ROCm and the torch of the image that it is built as."""
+    image = environment.built
+    if image is None or not any(s.name == OVERRIDE for s in environment.variables):
+        return list(found)
+    there = snapshot_of(image, target, matrix)
+    own = {name: fact for name, fact in facts.facts.items() if name.startswith("env.")}
+    judged = override(enrich(msgspec.structs.replace(there, facts=there.facts | own), matrix), matrix)
+    sure = [msgspec.structs.replace(f, severity="warning") if image.unread and LACKS in f.title else f for f in judged]
+    return [f for f in found if f.id not in (*OVERRIDES, "arch.override-wrong")] + sure

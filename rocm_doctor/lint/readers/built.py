@@ -60,7 +60,9 @@ def services(tree: Tree, path: str, built: set[tuple[Build, str]], files: Sequen
             )
         if image:  # what the result is called
             service = msgspec.structs.replace(
-                service, containers=tuple(msgspec.structs.replace(c, image="") for c in service.containers)
+                service,
+                containers=tuple(msgspec.structs.replace(c, image="") for c in service.containers),
+                built=image[0][0] if len(image) == 1 and build and not build.arguments else None,
             )
         yield msgspec.structs.replace(service, purpose=purpose), ()
 

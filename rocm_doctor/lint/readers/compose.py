@@ -6,7 +6,7 @@ Reference: https://github.com/compose-spec/compose-spec/blob/main/05-services.md
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 
@@ -33,11 +33,7 @@ def environments(tree: Tree, path: str, files: Sequence[str] = ()) -> Iterator[t
         services = document.get("services")
         extended = [s.get("extends") for _, s in (services.items() if services else []) if isinstance(s.value, dict)]
         templates = {one.text() or _text(one, "service") for one in extended if one is not None and not _text(one, "file")}
-        handed = {
-            _source(one)
-            for _, one in (services.items() if services else [])
-            if isinstance(one.value, dict) and any("/dev/kfd" in d for d in _words(one.get("devices")))
-        }
+        handed = set(_handed(tree, path, files, over))
         for name, service in services.items() if services else []:
             if isinstance(service.value, dict):
                 problems: list[ReadProblem] = []
@@ -49,21 +45,33 @@ def environments(tree: Tree, path: str, files: Sequence[str] = ()) -> Iterator[t
                 build = _build(tree, path, whole)
                 made = _whether_built(tree, made, build, whole, name in elsewhere)
                 use = _use(tree, path, whole, build)
-                beside = use != "yes" and bool(_command(whole)) and _source(whole) in handed
+                beside = use != "yes" and bool(_command(whole)) and _source(tree, path, whole) in handed
                 needs = use != "no" and not beside and docker.runs_on_gpu(_command(whole))
                 aside = name in over or not (whole.get("devices") or needs)
                 one = made.containers[0]
                 kept = None if one.nvidia else overlays.kept(tree, path, name, service, files)
-                one = msgspec.structs.replace(one, gpu=one.gpu and not aside, sure=use == "yes", idle=use == "no", kept=kept)
+                needed = None if one.nvidia else overlays.needed(tree, path, name, files)
+                one = msgspec.structs.replace(
+                    one, gpu=one.gpu and not aside, sure=use == "yes", idle=use == "no", kept=kept, needed=needed
+                )
                 # What a template lacks, the services that extend it may add.
                 yield msgspec.structs.replace(made, containers=(one,)), build, aside or name in templates
 
 
-def _source(service: Node) -> tuple[str, ...]:
+def _handed(tree: Tree, path: str, files: Sequence[str], over: Collection[str]) -> Iterator[tuple[str, ...]]:
+    """What the services are started from that get /dev/kfd, in this file or one beside it, or in one that is merged over this one."""
+    for file in {path, *(one for one in files if folder_of(one) == folder_of(path))}:
+        for name, service in overlays.services(tree, file).items():
+            if (file == path and name in over) or any("/dev/kfd" in d for d in _words(service.get("devices"))):
+                yield _source(tree, file, service)
+
+
+def _source(tree: Tree, path: str, service: Node) -> tuple[str, ...]:
     """What a service is started from: its image, and the folder and file that it is built from."""
-    build = service.get("build")
-    said = (_text(build, "context"), _text(build, "dockerfile"), build.text()) if build else ()
-    return (_text(service, "image"), *said)
+    build = _build(tree, path, service)
+    return (
+        (build.context, build.dockerfile) if build else (_text(service, "image") or f"service at line {service.line} of {path}",)
+    )
 
 
 def _use(tree: Tree, path: str, service: Node, build: Build | None) -> uses.Use:
@@ -183,7 +191,7 @@ def _service(tree: Tree, path: str, name: str, service: Node, unresolved: tuple[
         ipc=_text(service, "ipc"),
         privileged=_text(service, "privileged").lower() in ("true", "yes") or _by_toolkit(service) or _by_other_means(service),
         nvidia=_nvidia(service),
-        reserved=next((one for one in _drivers(service) if one in ("rocm", "radeon", "amdgpu")), ""),
+        reserved=_reserved(tree, service),
         gpu=bool(_GPU.search(said)) and "vulkan" not in image.lower(),
         service=True,
     )
@@ -228,6 +236,16 @@ def _drivers(service: Node) -> list[str]:
     """The drivers of the devices that a service reserves."""
     deploy = service.get("deploy")
     return [node.text() for key, node in yamls.scalars(deploy) if key.endswith("driver")] if deploy else []
+
+
+def _reserved(tree: Tree, service: Node) -> str:
+    """The driver of a reserved device that Docker does not have by itself; that of AMD's toolkit where no text of the repository names the toolkit."""
+    drivers = _drivers(service)
+    toolkit = _text(service, "runtime") == "amd" or "amd" not in drivers or tree.mention(_TOOLKIT, (b"amd-ctk", b"toolkit"))
+    return next((one for one in drivers if one in ("rocm", "radeon", "amdgpu") or (one == "amd" and not toolkit)), "")
+
+
+_TOOLKIT = re.compile(rb"amd-ctk|amd[- ]container[- ](?:runtime[- ])?toolkit|ROCm/container-toolkit", re.I)
 
 
 def _by_toolkit(service: Node) -> bool:

@@ -254,7 +254,7 @@ def _file(name: str, place: Place, context: Context, found: Script, *, limits: b
     if brought.is_not_copied(name, place, context):
         found.problems.append(ReadProblem(place, f"{name} is not in the image when it is installed", "absent"))
     else:
-        found.problems.append(ReadProblem(place, f"{name} {unknown}", "limits" if limits else "contents"))
+        found.problems.append(ReadProblem(place, f"{name} {unknown}", "limits" if limits else "packages"))
     return requirements.RequirementsFile([], [], [], [])
 
 
@@ -265,7 +265,7 @@ def _as_edited(
     by = context.names.get(EDITED + path, context.names.get(EDITED))
     if by is None:
         return listed
-    found.problems.append(ReadProblem(place, f"{path} {CHANGED}"))
+    found.problems.append(ReadProblem(place, f"{path} {CHANGED}", "packages"))
     return listed._replace(requirements=[r for r in listed.requirements if by != ANEW and r.name.split("-")[0] not in by])
 
 

@@ -24,17 +24,42 @@ def kept(tree: Tree, path: str, name: str, service: Node, files: Sequence[str]) 
     for below in files:
         if below == path or folder_of(below) != folder_of(path):
             continue
-        base = _services(tree, below).get(name)
+        base = services(tree, below).get(name)
         asks = next(_asks(base), None) if base else None
         if asks and not _replaced(tree, path, service, asks[0]) and below in _below(tree, path):
             return yamls.place(tree, below, asks[1].line)
     return None
 
 
-def _services(tree: Tree, path: str) -> dict[str, Node]:
+def needed(tree: Tree, path: str, name: str, files: Sequence[str]) -> Place | None:
+    """Where a service that this one depends on asks for an NVIDIA GPU, here or in a file below; None if none does."""
+    merged = [path, *(one for one in files if one in _below(tree, path) and folder_of(one) == folder_of(path))]
+    seen, left = {name}, [name]
+    while left:
+        one = left.pop()
+        layers = [(file, node) for file in merged if (node := services(tree, file).get(one))]
+        for count, (file, node) in enumerate(layers):
+            asks = next(_asks(node), None) if one != name else None
+            if asks and not any(_replaced(tree, above, over, asks[0]) for above, over in layers[:count]):
+                return yamls.place(tree, file, asks[1].line)
+            wanted = node.get("depends_on")
+            left += [other for other in _named(wanted) if other not in seen]
+            seen.update(left)
+            if wanted is not None and _TAKEN.search(yamls.place(tree, file, wanted.line).quote):
+                break
+    return None
+
+
+def _named(wanted: Node | None) -> list[str]:
+    """The services of `depends_on`, written as a list or with their conditions."""
+    return [] if wanted is None else [one.text() for one in wanted.list()] or [key for key, _ in wanted.items()]
+
+
+def services(tree: Tree, path: str) -> dict[str, Node]:
+    """The services of a compose file by their names, as they are written there."""
     if (key := f"service nodes of {path}") not in tree.parsed:
         some = [document.get("services") for document in yamls.load(tree, path)]
-        tree.parsed[key] = {name: one for services in some if services for name, one in services.items()}
+        tree.parsed[key] = {name: one for among in some if among for name, one in among.items() if isinstance(one.value, dict)}
     found: dict[str, Node] = tree.parsed[key]
     return found
 

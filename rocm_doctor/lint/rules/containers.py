@@ -185,6 +185,18 @@ def containers(environment: Environment, target: Target, matrix: Matrix) -> Iter
             )
         elif container.kept:
             yield _merged(environment, target, matrix, container, container.kept)
+        elif container.reserved == "amd":
+            yield _found(
+                environment,
+                target,
+                matrix,
+                container,
+                severity="warning",
+                title=f"{container.name} gets the GPU by a reservation of the driver amd",
+                cause="Docker has that driver only where AMD's container toolkit is installed, and starts no container with it anywhere else. No text of the repository names the toolkit.",
+                commands=(),
+                advice=f"Take the reservation out and add to the service: {_INLINE}. Or say that the toolkit is needed.",
+            )
         elif container.reserved and (container.privileged or not lacking(container)):
             yield _found(
                 environment,
@@ -198,6 +210,20 @@ def containers(environment: Environment, target: Target, matrix: Matrix) -> Iter
             )
         elif container.gpu and not container.privileged:
             yield from _devices(environment, target, matrix, container)
+        if container.needed and environment.purpose.kind == "amd":
+            yield found(
+                matrix,
+                "access.container",
+                environment,
+                target,
+                [container.place, container.needed],
+                row="",
+                title=f"{container.name} depends on a service that asks for an NVIDIA GPU",
+                cause="Docker starts that service first, and without NVIDIA's driver it does not start it: this one is not started either.",
+                advice=f"Take the device out of that service ({_line(container.needed)}) for AMD, or the service out of depends_on.",
+                commands=(),
+                sources=("https://docs.docker.com/compose/how-tos/startup-order/",),
+            )
         if container.beside and not container.nvidia and environment.purpose.kind == "amd":
             yield found(
                 matrix,
@@ -213,6 +239,10 @@ def containers(environment: Environment, target: Target, matrix: Matrix) -> Iter
                 commands=(),
                 sources=("https://docs.docker.com/compose/how-tos/profiles/",),
             )
+
+
+def _line(place: Place) -> str:
+    return f"line {place.line} of {place.file}"
 
 
 def _merged(environment: Environment, target: Target, matrix: Matrix, container: Container, kept: Place) -> Finding:

@@ -109,6 +109,51 @@ _OF_A_DISK = regex(r"file:(?:/{1,3}\w|//localhost/)")
 _FREEZE = "https://packaging.python.org/en/latest/specifications/direct-url/"
 
 
+class _Elsewhere(msgspec.Struct, frozen=True):
+    """A package of catalog/other_systems.yaml, for which pip finds nothing on Linux. `way`: what Linux has in its place."""
+
+    name: str
+    systems: tuple[str, ...]
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: str
+    way: str = ""
+
+
+def _elsewhere(matrix: Matrix) -> dict[str, _Elsewhere]:
+    return {one.name: one for one in msgspec.json.decode(matrix.raw.get("other_systems", b"[]"), type=tuple[_Elsewhere, ...])}
+
+
+def not_for_linux(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A package for other systems in an environment for AMD GPUs under Linux, without a marker that leaves it out there."""
+    if environment.purpose.kind != "amd" or target.platform != "linux":
+        return
+    known = matrix.once(_elsewhere)
+    for step in environment.steps if environment.os != "windows" else ():
+        for r in step.requirements if step.tool in ("pip", "uv") else ():
+            package = known.get(r.name)
+            if (
+                package
+                and not r.url
+                and meant(r, target)
+                and all(s.public or of_pytorch(s.origin) for s in sources(step, r.name, target)[0])
+            ):
+                systems = " and ".join(package.systems)
+                yield found(
+                    matrix,
+                    "version.wheel-missing",
+                    environment,
+                    target,
+                    [r.place],
+                    row="",
+                    title=f"{r.name} has wheels for {systems} only",
+                    cause="The package index has no wheel for Linux and no source archive: pip finds nothing to install.",
+                    advice=f"Leave it out under Linux{f': there is {package.way}' if package.way else ''}.",
+                    sources=package.sources,
+                    grade=package.grade,
+                )
+
+
 def _only(step: Step, name: str, target: Target) -> Index | None:
     """The index of the PyTorch project that is the only one to be asked for a package."""
     asked, first = sources(step, name, target)
