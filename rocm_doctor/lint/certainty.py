@@ -220,8 +220,8 @@ _TEMPLATE = regex(r"\.?env[\w.-]*(?:example|template|sample|dist)", re.I)
 def is_settled(one: Finding, environment: Environment) -> bool:
     """True if the files decide that what is found is so: all was read, and it is in no branch that may not run."""
     first = one.evidence[0] if one.evidence else Reading("", "")
-    # What the build of an image installs changes no variable of it.
-    fixed = environment.sort == "image" and one.id in _DECIDES
+    # What the build of an image does changes no variable of it.
+    fixed = is_fixed(one, environment) or (environment.sort == "image" and _is_by_variable(one))
     if not fixed and any(_leaves_open(p, one, first) for p in environment.unresolved):
         return False
     if environment.open_ends and one.id in _OF_WHAT_WAS_BEFORE:
@@ -241,13 +241,15 @@ def _leaves_open(problem: ReadProblem, one: Finding, first: Reading) -> bool:
         return one.id != "repo.unreadable"
     if problem.about == "start":
         return one.id.startswith("version.") or one.id == "arch.not-in-build"
-    if problem.about == "packages" and is_by_variable(one):
-        return False
     return not (problem.about == "limits" and _TORCH.search(first.quote))
 
 
-def is_by_variable(one: Finding) -> bool:
-    """True if a variable alone decides what is found, whatever is installed: the HSA runtime reads it before any package does."""
+def is_fixed(one: Finding, environment: Environment) -> bool:
+    """True if a variable alone decides what is found, and nothing is open but what a list installs, which changes no variable."""
+    return _is_by_variable(one) and all(p.about in ("before", "packages") for p in environment.unresolved)
+
+
+def _is_by_variable(one: Finding) -> bool:
     return one.id in _DECIDES and LACKS not in one.title
 
 

@@ -15,7 +15,7 @@ from rocm_doctor.commands import filled
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.lint import lent
 from rocm_doctor.lint.advice import for_torch
-from rocm_doctor.lint.certainty import is_by_variable
+from rocm_doctor.lint.certainty import is_fixed
 from rocm_doctor.lint.coverage import brings_torch, left_out, meant_for, no_environment, why_not
 from rocm_doctor.lint.declared import (
     OVERRIDE,
@@ -166,9 +166,8 @@ def _judged(environment: Environment, target: Target, matrix: Matrix, code: Fact
         ]
     found = of_one_environment(own) + placed
     found += _hidden(environment, target, matrix, found)
-    open_ = {p.about for p in environment.unresolved} - {"before", "start"}
-    if open_:
-        found = [f if open_ == {"packages"} and is_by_variable(f) else _less_sure(f) for f in found]
+    if any(p.about not in ("before", "start") for p in environment.unresolved):
+        found = [f if is_fixed(f, environment) else _less_sure(f) for f in found]
     return facts, found, _lacking(undecided)
 
 
