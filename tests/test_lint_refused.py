@@ -96,3 +96,50 @@ def test_a_line_that_no_pip_takes_ends_the_list(tmp_path: Path, line: str, refus
 def test_a_text_that_is_no_list(tmp_path: Path) -> None:
     text = f"First install torch\nthen the rest of it\npip install torch --index-url {ROCM}\n"
     assert [s for _, s, _ in said(report(tmp_path, {LIST: text}))].count("error") == 0
+
+
+HASH = "--hash=sha256:" + "a" * 64
+
+
+def test_a_list_of_hashes_is_compiled_again(tmp_path: Path) -> None:
+    text = f"--extra-index-url {ROCM}\nsix==1.17.0 {HASH}\ntorch==2.9.0+rocm6.4 \\\n    {HASH}\n"
+    (found,) = serious(report(tmp_path, {"requirements-rocm.txt": text}, "gfx1103"))
+    assert "compile it again with its hashes" in found.advice
+    assert "Write on line" not in found.advice
+
+
+def test_the_companions_that_a_remedy_makes_wrong_are_named(tmp_path: Path) -> None:
+    text = f"--extra-index-url {WHEELS}rocm6.2\ntorch>=2.4\ntorchvision==0.16.0\ntorchaudio==2.0.2\npytorch-triton-rocm==2.1.0\n"
+    (found, *_) = serious(report(tmp_path, {LIST: text}))
+    assert found.id == NOT_ROCM
+    assert "Take torchvision out of line 3" in found.advice
+    assert "Take torchaudio out of line 4" in found.advice
+    assert "Take pytorch-triton-rocm out of line 5" in found.advice
+
+
+def test_a_requirement_of_an_extra_is_on_the_line_of_that_extra(tmp_path: Path) -> None:
+    text = (
+        '[project]\nname = "x"\nversion = "1"\n[project.optional-dependencies]\ncpu = ["torch"]\nrocm64 = [\n  "torch",\n  "pytorch-triton-rocm",\n]\n'
+        f'[tool.uv.sources]\ntorch = [{{ index = "r", extra = "rocm64" }}]\n[[tool.uv.index]]\nname = "r"\nurl = "{ROCM}"\nexplicit = true\n'
+    )
+    (found,) = [f for f in serious(report(tmp_path, {"pyproject.toml": text}, "gfx1103")) if f.id == "arch.not-in-build"]
+    assert "line 7" in [r.place for r in found.evidence]
+    assert "line 5" not in [r.place for r in found.evidence]
+
+
+def test_a_release_that_requires_one_torch_decides_beside_a_range(tmp_path: Path) -> None:
+    (found, *_) = serious(report(tmp_path, {"requirements.txt": "torch>=2.0.1\ntorchdata==0.6.1\n"}))
+    assert "torch resolves to 2.0.1" in found.title
+    assert "Take torchdata out of line 2 of requirements.txt" in found.advice
+
+
+def test_a_release_that_requires_another_torch_than_the_pin(tmp_path: Path) -> None:
+    lines = f"--extra-index-url {ROCM}\ntorch==2.9.1+rocm6.4\ntorchdata=="
+    assert said(report(tmp_path / "a", {LIST: lines + "0.6.1\n"})) == [("version.package-mismatch", "error", f"{LIST}:3")]
+    assert said(report(tmp_path / "b", {LIST: lines + "0.11.0\n"})) == []
+
+
+@pytest.mark.parametrize(("asked", "replaced"), [("torchdata==0.6.1", True), ("torchtext==0.18.0", False), ("torchdata", False)])
+def test_a_release_that_requires_one_torch_replaces_the_one_that_is_there(tmp_path: Path, asked: str, replaced: bool) -> None:
+    text = f"pip install torch==2.9.1 --index-url {ROCM}\npip install {asked}\n"
+    assert (NOT_ROCM in ids(tmp_path, {"install_rocm.sh": text})) is replaced

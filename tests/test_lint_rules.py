@@ -359,4 +359,4 @@ def test_the_catalog_says_which_packages_bring_torch() -> None:
     bare = msgspec.structs.replace(matrix, raw={k: v for k, v in matrix.raw.items() if k != "requires_torch"})
     assert "timm" in requires_torch(matrix).range
     assert "vllm" in requires_torch(matrix).exact
-    assert requires_torch(bare) == (frozenset(), frozenset(), {}, {}, {}, {})
+    assert requires_torch(bare) == (frozenset(), frozenset(), {}, {}, {}, {}, {})

@@ -9,7 +9,9 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from rocm_doctor.lint.declared import Environment, Place, Step, Target
+from rocm_doctor.lint.rules.findings import is_hashed
 from rocm_doctor.lint.rules.indexes import Torch, admits, wanted
+from rocm_doctor.lint.rules.requires_torch import pinning
 from rocm_doctor.matrix import Matrix
 
 if TYPE_CHECKING:
@@ -67,7 +69,11 @@ def for_torch(
     kept = before if before is not None and before.build == "rocm" else None
     amd = environment.purpose.kind == "amd"
     said = _for_amd(by, environment, step, found, last, kept, target) if amd else _beside(by, environment, step, found)
-    said += _without_triton(step, found) if amd and kept is None else ""
+    said += _without_pins(environment, step, last, found) if amd and kept is None else ""
+    pinned_by = pinning([r for one in environment.steps for r in one.requirements], matrix) if kept is None else []
+    said += "".join(
+        f" Take {r.name} out of {_at(r.place)}: it requires torch=={torch}." for r, torch in pinned_by if torch != found.version
+    )
     return (
         f"No ROCm build of torch {found.leaves}{for_python} serves {target.gpu}; {found.version} is the nearest, which the pin leaves out. {said}"
         if found.leaves
@@ -133,6 +139,8 @@ def _for_amd(
 def _in_list(last: Torch, named: bool, found: Proposal) -> str:
     """What to write in a list. `named`: its line asks for torch itself; the line of a package that requires one stays."""
     lines = f"--extra-index-url {found.index}, {_listed(found)}"
+    if is_hashed(last.place):
+        return f"Write in what {last.place.file} is compiled from: {lines}. Then compile it again with its hashes: beside them pip takes no line without."
     if named or " requires " not in last.why:
         return f"Write on {_at(last.place)}: {lines}."
     if "requires one exact torch" in last.why:  # beside another one pip finds no solution
@@ -146,11 +154,20 @@ def _in_list(last: Torch, named: bool, found: Proposal) -> str:
 _TRITONS = ("pytorch-triton-rocm", "triton-rocm", "triton")
 
 
-def _without_triton(step: Step | None, found: Proposal) -> str:
-    """What is pinned beside torch and belongs to the torch that was there: each torch requires a Triton of its own."""
-    pins = [r for r in (step.requirements if step else ()) if r.name in _TRITONS and r.spec.startswith("==")]
-    left = [r for r in pins if f"{r.name}{r.spec}" != found.triton]
-    return "".join(f" Take {r.name} out of {_at(r.place)}: the torch brings its own." for r in left)
+def _without_pins(environment: Environment, step: Step | None, last: Torch | None, found: Proposal) -> str:
+    """What is pinned beside torch and belongs to the torch that was there: each torch has companions, and requires a Triton, of its own."""
+    triton = [r for r in (step.requirements if step else ()) if r.name in _TRITONS and r.spec.startswith("==")]
+    left = [(r, "the torch brings its own") for r in triton if f"{r.name}{r.spec}" != found.triton]
+    fits = {line.partition("=")[0].partition("[")[0]: line.rpartition("==")[2] for line in found.lines if "==" in line}
+    for r in (r for one in environment.steps for r in one.requirements):
+        named = r.name in ("torchvision", "torchaudio") and r.name in fits and not (last and r.place == last.place)
+        if (
+            named
+            and not admits(r.spec, fits[r.name].partition("+")[0].removesuffix(".*"))
+            and not r.place.file.endswith((".lock", ".toml"))
+        ):
+            left.append((r, f"{r.spec.lstrip('=')} belongs to another torch"))
+    return "".join(f" Take {r.name} out of {_at(r.place)}: {why}." for r, why in dict.fromkeys(left))
 
 
 def _not_replaced(step: Step, last: Torch, kept: Torch, install: str, target: Target) -> str:

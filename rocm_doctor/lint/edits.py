@@ -17,6 +17,7 @@ from rocm_doctor.lint.proposals import proposal
 from rocm_doctor.lint.rules.built_for import leaving_out, takes_list, with_gpu
 from rocm_doctor.lint.rules.companions import mismatched
 from rocm_doctor.lint.rules.containers import DEVICES_YAML, lacking
+from rocm_doctor.lint.rules.findings import is_hashed
 from rocm_doctor.lint.rules.libraries import refuses
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
@@ -43,7 +44,7 @@ def edits(repository: Repository, report: Report, targets: Sequence[Target], mat
         for environment in meant_for(target, repository.environments, matrix)
         for make in _MAKERS
         for edit in make(environment, target, matrix)
-        if (edit.diagnosis, edit.place.file, f"line {edit.place.line}") in said
+        if not is_hashed(edit.place) and (edit.diagnosis, edit.place.file, f"line {edit.place.line}") in said
     ]
     by_words: dict[tuple[str, int, str], set[Edit]] = {}
     for edit in found:

@@ -11,6 +11,7 @@ from typing import Any
 from rocm_doctor import versions
 from rocm_doctor.lint.declared import Environment, Target
 from rocm_doctor.lint.rules.indexes import admits, meant, pinned, wanted
+from rocm_doctor.lint.rules.requires_torch import pinning
 from rocm_doctor.lint.rules.torch_state import of_image
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.plan.candidates import Candidate
@@ -53,7 +54,7 @@ def proposal(environment: Environment, target: Target, matrix: Matrix, *, in_fil
         return None
     system = _SYSTEMS[target.os]
     python = ".".join((_python(environment) or target.python).split(".")[:2])
-    ranges, pin, locked = _ranges(environment, target)
+    ranges, pin, locked = _ranges(environment, target, matrix)
     builds = {r.spec.lstrip("= ") for step in environment.steps for r in wanted(step, target) if r.spec}
     series = versions.series(target.rocm) if target.rocm else None
 
@@ -133,12 +134,18 @@ def _python(environment: Environment) -> str:
     return value if value[:1].isdigit() else ""
 
 
-def _ranges(environment: Environment, target: Target) -> tuple[list[str], str, bool]:
+def _ranges(environment: Environment, target: Target, matrix: Matrix) -> tuple[list[str], str, bool]:
     """The ranges of torch that the environment asks for, the last version that it pins, and whether a lock does, which can be made again."""
     asked = [
         (r.spec, step.tool == "lock") for step in environment.steps for r in step.requirements
         if r.name == "torch" and meant(r, target) and r.spec and "$" not in r.spec
     ]  # fmt: skip
+    asked += [
+        (f"=={torch}", False)
+        for step in environment.steps
+        for _, torch in pinning(step.requirements, matrix)
+        if not any(map(pinned, dict(asked)))
+    ]
     pins = [(version, locked) for spec, locked in asked if (version := pinned(spec)) and versions.parse(version)]
     version, locked = pins[-1] if pins else ("", False)
     return [spec for spec, _ in asked if not pinned(spec)], version, locked

@@ -35,7 +35,7 @@ class Project(NamedTuple):
     data: dict[str, Any]
     lines: Lines
     extras: tuple[str, ...]
-    known: dict[str, list[Requirement]]
+    known: dict[tuple[str, str], list[Requirement]]
 
     @property
     def by_uv(self) -> bool:
@@ -160,7 +160,7 @@ def _pep621_step(tree: Tree, project: Project, extras: Sequence[str]) -> Step:
     """
     data, lines = project.data, project.lines
     uv = table(data, "tool", "uv")
-    needed = [r for text in _texts(data, extras) for r in _required(tree, project, text)]
+    needed = [r for text, key in _texts(data, extras) for r in _required(tree, project, text, key)]
     needed += [r for path in dynamic(project, extras) for r in requirements.read(tree, path).requirements]
     place = lines.place("[tool.uv") if uv else lines.place("[project")
     indexes = [*_uv_indexes(uv, extras, lines), *_pdm_indexes(data, lines)]
@@ -174,11 +174,13 @@ def _pep621_step(tree: Tree, project: Project, extras: Sequence[str]) -> Step:
     return Step(tool, place, tuple(needed), tuple(constraints), tuple(indexes), str(strategy or ""))
 
 
-def _required(tree: Tree, project: Project, text: str) -> list[Requirement]:
-    """The requirement of a text; each text of a project is looked up once, however many extras name it."""
-    if text not in project.known:
-        project.known[text] = requirements.one(text, project.lines.of_text(text, _name(text), text[:60]), tree.problems)
-    return project.known[text]
+def _required(tree: Tree, project: Project, text: str, key: str) -> list[Requirement]:
+    """The requirement of a text of the array `key`; each is looked up once, however many environments have it."""
+    if (text, key) not in project.known:
+        project.lines.go_to(key)
+        place = project.lines.of_text(text, _name(text), text[:60])
+        project.known[text, key] = requirements.one(text, place, tree.problems)
+    return project.known[text, key]
 
 
 def _name(text: str) -> str:
@@ -186,12 +188,12 @@ def _name(text: str) -> str:
     return found[1] if found else text[:20]
 
 
-def _texts(data: dict[str, Any], extras: Sequence[str]) -> list[str]:
-    """Requirement strings in the order of the file: main, the extras with those that they name, the default groups."""
+def _texts(data: dict[str, Any], extras: Sequence[str]) -> list[tuple[str, str]]:
+    """Requirement strings in the order of the file, each with the key of its array: main, the extras with those that they name, the default groups."""
     project = table(data, "project")
     own = str(canonicalize_name(str(project.get("name") or "")))
     optional = table(project, "optional-dependencies")
-    found = strings(project.get("dependencies"))
+    found = [(text, "dependencies") for text in strings(project.get("dependencies"))]
     todo, done = list(extras), set[str]()
     while todo:
         name = todo.pop(0)
@@ -203,12 +205,12 @@ def _texts(data: dict[str, Any], extras: Sequence[str]) -> list[str]:
             if itself and own and str(canonicalize_name(itself[1])) == own:
                 todo += [e.strip() for e in itself[2].split(",")]
             else:
-                found.append(text)
+                found.append((text, name))
     in_groups = table(data, "dependency-groups")
     default = table(data, "tool", "uv").get("default-groups")
     for name in strings(default) if isinstance(default, list) else ["dev"]:
-        found += [] if any(extra in in_groups for extra in extras) else strings(in_groups.get(name))
-    return found + strings(table(data, "tool", "uv").get("dev-dependencies"))
+        found += [] if any(extra in in_groups for extra in extras) else [(text, name) for text in strings(in_groups.get(name))]
+    return found + [(text, "dev-dependencies") for text in strings(table(data, "tool", "uv").get("dev-dependencies"))]
 
 
 class _Binding(NamedTuple):

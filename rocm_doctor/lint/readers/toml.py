@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +28,13 @@ class Lines:
     def of_text(self, text: str, *needles: str) -> Place:
         """The same for a text in quotes, as an entry of an array is; without them where it is written otherwise."""
         return self._find((f'"{text}"',)) or self._find((f"'{text}'",)) or self.place(*needles or (text,))
+
+    def go_to(self, key: str) -> None:
+        """Go on from the array of that key, where there is one."""
+        begins = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=\s*\[""")
+        self._budget -= len(self.lines)
+        if self._budget > 0:
+            self._at = next((n for n, line in enumerate(self.lines) if begins.match(line)), self._at)
 
     def _find(self, needles: Sequence[str]) -> Place | None:
         for start, stop in ((self._at, len(self.lines)), (0, self._at)):

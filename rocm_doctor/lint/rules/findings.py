@@ -31,7 +31,14 @@ def required(requirement: str, place: Place) -> str:
     name = place.file.rsplit("/", 1)[-1]
     if name.endswith(".lock") or name.startswith("pylock"):
         return f"Require {requirement} in the project and lock again."
+    if is_hashed(place):
+        return f"Require {requirement} in what {place.file} is compiled from, and compile it again with its hashes."
     return f"Write {requirement} on line {place.line} of {place.file}."
+
+
+def is_hashed(place: Place) -> bool:
+    """True for a line with hashes: pip then takes none of its list without."""
+    return "--hash=" in place.quote
 
 
 def of_file(reading: Reading) -> bool:

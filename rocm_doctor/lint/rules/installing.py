@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from rocm_doctor.lint.declared import Environment, Target
 from rocm_doctor.lint.rules.findings import found
-from rocm_doctor.lint.rules.indexes import admits, meant, wanted
+from rocm_doctor.lint.rules.indexes import admits, meant, pinned, wanted
+from rocm_doctor.lint.rules.requires_torch import pinning
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
@@ -39,6 +40,28 @@ def refused_together(environment: Environment, target: Target, matrix: Matrix) -
                 commands=(),
                 sources=(_CONFLICTS,),
             )
+
+
+def at_odds(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A pinned package that requires another torch than the one that the same command asks for: pip finds no solution."""
+    for step in environment.steps:
+        asked = [r for r in wanted(step, target) if not r.url and r.spec]
+        for r, torch in pinning((r for r in step.requirements if meant(r, target)), matrix) if not step.no_deps else ():
+            other = next((one for one in asked if not admits(one.spec, torch)), None)
+            if other and step.tool in ("pip", "uv"):
+                yield found(
+                    matrix,
+                    "version.package-mismatch",
+                    environment,
+                    target,
+                    [r.place, other.place],
+                    row="",
+                    title=f"{r.name} {pinned(r.spec)} requires torch=={torch}, and torch{other.spec} is asked for",
+                    cause="pip finds no release of torch that satisfies both, and installs nothing.",
+                    advice=f"Take {r.name} out of line {r.place.line} of {r.place.file}, or ask for a release of it that goes with the torch.",
+                    commands=(),
+                    sources=(f"https://pypi.org/project/{r.name}/{pinned(r.spec)}/",),
+                )
 
 
 def kept_python(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -19,7 +19,8 @@ from rocm_doctor.model import Grade
 class _Entry(msgspec.Struct, frozen=True):
     """Packages of one source. `exact`: each release requires one version of torch; `range`: several versions will do. `newest`: the
     range that their newest release requires, or `none`. `python`: for which Pythons pip takes that one. `through`: the package by which
-    they require it. `repository`: where their source is on GitHub, of which the newest state requires what the newest release does."""
+    they require it. `repository`: where their source is on GitHub, of which the newest state requires what the newest release does. `pins`: the one
+    torch that a release requires, by release."""
 
     name: str
     torch: Literal["exact", "range"]
@@ -31,6 +32,7 @@ class _Entry(msgspec.Struct, frozen=True):
     python: str = ""
     through: str = ""
     repository: str = ""
+    pins: dict[str, str] = {}
 
 
 NO_TORCH = "none"
@@ -47,6 +49,7 @@ class Requiring(NamedTuple):
     python: dict[str, str]
     through: dict[str, str]
     repository: dict[str, str]
+    pins: dict[str, dict[str, str]]
 
 
 def requires_torch(matrix: Matrix) -> Requiring:
@@ -64,10 +67,18 @@ def _read(matrix: Matrix) -> Requiring:
         {name: e.python for e in entries if e.python for name in e.packages},
         {name: e.through for e in entries if e.through for name in e.packages},
         {e.repository.lower(): e.packages[0] for e in entries if e.repository},
+        {name: e.pins for e in entries if e.pins for name in e.packages},
     )
 
 
 _ADDRESS = regex(r"git\+(?:https|ssh)://(?:git@)?github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?(?:#.*)?$")
+
+
+def pinning(requirements: Iterable[Requirement], matrix: Matrix) -> list[tuple[Requirement, str]]:
+    """The packages of which a pinned release requires one torch, each with the version of that."""
+    pins = requires_torch(matrix).pins
+    asked = ((r, pins.get(r.name, {}).get(pinned(r.spec), "")) for r in requirements if not r.url)
+    return [(r, torch) for r, torch in asked if torch]
 
 
 def as_release(r: Requirement, repositories: Mapping[str, str]) -> Requirement:
@@ -93,6 +104,8 @@ def torch_of(r: Requirement, step: Step, matrix: Matrix, target: Target) -> str:
         public = any(source.public for source in (asked[:1] if first else asked))
         return known.newest.get(r.name, "") if public else _on_index(r, asked[0], matrix, target)
     version = pinned(r.spec)
+    if own := pinning([r], matrix):
+        return f"=={own[0][1]}"
     if not version or r.name not in _COMPANIONS:
         return ""
     return next((f"=={b.torch}" for b in matrix.torch if getattr(b, r.name).split("+")[0] == version and b.primary), "")

@@ -12,7 +12,7 @@ from rocm_doctor.lint.rules.companions import companions, numpy, outside, python
 from rocm_doctor.lint.rules.configs import config, packages
 from rocm_doctor.lint.rules.containers import base_image, containers, dropped, hidden, older_than_gpu, on_cpu
 from rocm_doctor.lint.rules.cuda_only import cuda_images, cuda_only
-from rocm_doctor.lint.rules.installing import isolated_build, kept_python, not_copied, refused_python, refused_together
+from rocm_doctor.lint.rules.installing import at_odds, isolated_build, kept_python, not_copied, refused_python, refused_together
 from rocm_doctor.lint.rules.libraries import unserved
 from rocm_doctor.lint.rules.missing import gone_nightlies, unknown_indexes, windows_indexes, xformers
 from rocm_doctor.lint.rules.newest import newest
@@ -64,4 +64,5 @@ REPO_RULES: tuple[RepoRule, ...] = (
     kept_python,
     not_copied,
     refused_python,
+    at_odds,
 )

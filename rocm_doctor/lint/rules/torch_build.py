@@ -39,7 +39,7 @@ def torch_build(environment: Environment, target: Target, matrix: Matrix) -> Ite
         environment,
         target,
         places,
-        severity=_weight(environment, step, matrix),
+        severity="error" if replaced else _weight(environment, step, matrix),
         title=title,
         cause=_sentence(last.why) + (_unseen(step) if replaced else ""),
         advice=_way(step, last, matrix)

@@ -26,7 +26,7 @@ from rocm_doctor.lint.rules.indexes import (
     tagged,
     wanted,
 )
-from rocm_doctor.lint.rules.requires_torch import NO_TORCH, Requiring, as_release, is_open, requires_torch, torch_of
+from rocm_doctor.lint.rules.requires_torch import NO_TORCH, Requiring, as_release, is_open, pinning, requires_torch, torch_of
 from rocm_doctor.matrix import Matrix
 
 _IMAGE = regex(r"(?:^|/)(?P<repo>[\w.-]+/[\w.-]+)(?::(?P<tag>[\w.-]+))?(?:@\S+)?$")
@@ -181,6 +181,17 @@ def _asked(step: Step, asked: list[Requirement], now: Torch | None, matrix: Matr
     one = asked[-1]
     spec = ",".join(dict.fromkeys(r.spec for r in (*asked, *(c for c in step.constraints if c.name == "torch")) if r.spec))
     local = of_local(spec, one.url)
+    beside = pinning(marked(step.requirements, target), matrix) if not local and not pinned(spec) and not step.no_deps else []
+    if by := next((p for p in beside if admits(spec, p[1])), None):
+        found = _asked_as(step, one, f"=={by[1]}", now, matrix, target)
+        why = f"{by[0].name} {pinned(by[0].spec)} requires torch=={by[1]}, and {found.why}"
+        return found if found is now else found._replace(place=by[0].place, why=why)
+    return _asked_as(step, one, spec, now, matrix, target)
+
+
+def _asked_as(step: Step, one: Requirement, spec: str, now: Torch | None, matrix: Matrix, target: Target) -> Torch:
+    """torch as one range: what is there where that fits, else what the indexes have."""
+    local = of_local(spec, one.url)
     same = now is not None and (not local or (local[0], local[1] or now.rocm) == (now.build, now.rocm))
     if now is not None and same and not step.upgrade and _fits(now, spec):
         return now
@@ -292,7 +303,7 @@ def _replaces(r: Requirement, now: Torch, needs: str) -> bool:
 def _brought(step: Step, puller: Requirement, spec: str, matrix: Matrix, target: Target) -> Torch:
     limits = _limits(step)
     found = resolve(step, limits if pinned(limits) else ",".join(filter(None, (spec, limits))), puller.place, matrix, target)
-    exact = puller.name in requires_torch(matrix).exact
+    exact = puller.name in requires_torch(matrix).exact or bool(pinned(spec))
     own = not is_open(puller.spec)
     if exact and own and not spec:
         found = found._replace(version="")  # a release of its own range has a torch of its own
