@@ -30,7 +30,7 @@ from rocm_doctor.lint.environments.words import named
 from rocm_doctor.lint.facts import joined, snapshot_of
 from rocm_doctor.lint.folding import accepted, by_cause, fits, of_one_environment
 from rocm_doctor.lint.proof import open_question
-from rocm_doctor.lint.readers.files import kind_of
+from rocm_doctor.lint.readers.kinds import kind_of
 from rocm_doctor.lint.remedies import in_files
 from rocm_doctor.lint.rules.findings import of_file, subject
 from rocm_doctor.lint.rules.table import BUILD_RULES, REPO_RULES

@@ -12,8 +12,9 @@ from rocm_doctor.lint.declared import Environment, Place, Purpose
 from rocm_doctor.lint.environments.words import Kind, named
 from rocm_doctor.lint.readers import bash, built, charts, compiled, script, shell
 from rocm_doctor.lint.readers.built import BRING_TORCH
-from rocm_doctor.lint.readers.files import Tree, folder_of, kind_of
+from rocm_doctor.lint.readers.files import Tree, folder_of
 from rocm_doctor.lint.readers.image_python import named_python, one_of
+from rocm_doctor.lint.readers.kinds import kind_of
 from rocm_doctor.lint.readers.shell import Made
 
 _ZLUDA = regex(r"\bzluda", re.I)

@@ -18,6 +18,7 @@ from rocm_doctor.bounded.files import encodable
 from rocm_doctor.bounded.patterns import fits, regex
 from rocm_doctor.bounded.texts import printable
 from rocm_doctor.lint.declared import Place, ReadProblem
+from rocm_doctor.lint.readers.kinds import kind_of
 
 MAX_BYTES = 4 * 2**20
 MAX_FILES = 200_000
@@ -28,102 +29,11 @@ _SKIP = frozenset((
     ".git", ".vscode", ".idea", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".nox", "site-packages",
     ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".eggs", "wandb", "mlruns",
 ))  # fmt: skip
-# Which reader a file name belongs to; the first that fits. Patterns are of the lower-case path and, after `/`, of its last part.
-KINDS: tuple[tuple[str, str], ...] = (
-    ("workflow", "*.github/workflows/*.yml"),
-    ("workflow", "*.github/workflows/*.yaml"),
-    ("workflow", "/.gitlab-ci.yml"),
-    ("requirements", "/*requir*ments*.txt"),
-    ("requirements", "/*reqs*.txt"),
-    ("requirements", "/*requirements*.in"),
-    ("requirements", "*requirements/*.txt"),
-    ("requirements", "/constraints*.txt"),
-    ("pyproject", "/pyproject.toml"),
-    ("uvlock", "/uv.lock"),
-    ("poetrylock", "/poetry.lock"),
-    ("pylock", "/pylock*.toml"),
-    ("policy", "/rocm-doctor.yaml"),
-    ("policy", "/rocm-doctor.yml"),
-    ("setuptools", "/setup.py"),
-    ("setuptools", "/setup.cfg"),
-    ("pixi", "/pixi.toml"),
-    ("pipfile", "/pipfile"),
-    ("readme", "/readme*.md"),
-    ("readme", "/*install*.md"),
-    ("readme", "/*amd*.md"),
-    ("readme", "/*rocm*.md"),
-    ("readme", "*docs/*index.md"),
-    ("readme", "/*setup*.md"),
-    ("readme", "/*quick*start*.md"),
-    ("readme", "/*getting*started*.md"),
-    ("readme", "/readme*.rst"),
-    ("readme", "/install*.rst"),
-    ("notebook", "/*.ipynb"),
-    ("cmake", "/cmakelists.txt"),
-    ("cmake", "/*.cmake"),
-    ("make", "/makefile"),
-    ("make", "/gnumakefile"),
-    ("make", "/makefile[.-]*"),
-    ("make", "/*.mk"),
-    ("make", "/*justfile"),
-    ("python", "/*hip*.py"),
-    ("python", "/*rocm*.py"),
-    ("python", "/*install*.py"),
-    ("python", "/*setup*.py"),
-    ("python", "/launch*.py"),
-    ("python", "/one_click.py"),
-    ("python", "/webui*.py"),
-    ("dockerfile", "/dockerfile"),
-    ("dockerfile", "/dockerfile[._-]*"),
-    ("dockerfile", "/*.dockerfile"),
-    ("dockerfile", "/containerfile"),
-    ("dockerfile", "/containerfile[._-]*"),
-    ("compose", "/*compose*.yml"),
-    ("compose", "/*compose*.yaml"),
-    ("compose", "/*compose*.y*ml.*"),
-    ("conda", "/environment*.yml"),
-    ("conda", "/environment*.yaml"),
-    ("conda", "/conda*.yml"),
-    ("conda", "/conda*.yaml"),
-    ("env", "/.env*"),
-    ("env", "/*.env"),
-    ("shell", "/*.sh"),
-    ("shell", "/*.bash"),
-    ("shell", "/*.slurm"),
-    ("shell", "/*.sbatch"),
-    ("shell", "/*.bat"),
-    ("shell", "/*.cmd"),
-    ("shell", "/*.ps1"),
-    ("pinokio", "/install.js"),
-    ("pinokio", "/torch.js"),
-    ("devcontainer", "/devcontainer.json"),
-    ("devcontainer", "/.devcontainer.json"),
-    ("config", "/*.yaml"),
-    ("config", "/*.yml"),
-    ("deepspeed", "/*.json"),
-    ("tomlconfig", "/*.toml"),
-)  # fmt: skip
-# Names that begin like a Dockerfile and are something else.
-_PICTURES = ("*.png", "*.jpg", "*.svg", "*.md", "*.rst", "*.py", "*.sh", "*.j2", "*.tmpl", "*.html", "*.lock")
-_NEVER = ("*.dockerignore", "*/package.json", "*/package-lock.json", "*/tsconfig*.json", "*.min.json")
-_SUFFIXES = regex(
-    r"(?:^|/)(?:gnu)?makefile(?:[.-][\w-]+)?$|compose[\w.-]*\.ya?ml\.(?:template|tmpl|example|sample|dist)$|\.mk$|(?:^|/)\.?justfile$|\.(?:txt|cmake|in|toml|lock|ya?ml|json|sh|bash|slurm|sbatch|bat|cmd|ps1|env|md|rst|ipynb|py|cfg)$|dockerfile|containerfile|(?:^|/)\.env"
-    r"|(?:^|/)pipfile$|(?:^|/)(?:install|torch)\.js$"
-)
 # What may say how a project is installed, in words or in code; what is generated says nothing of it.
 _TEXTS = regex(
     r"\.(?:md|rst|txt|adoc|html|py|ipynb|js|mjs|cjs|ts|json5?|ya?ml|toml|cfg|ini|sh|bash|zsh|bat|cmd|ps1|in|cmake|nix|tmpl|j2|hcl|env|conf|service)$"
     r"|(?:^|/)(?:makefile|dockerfile\S*|containerfile\S*|justfile|\.env[\w.-]*)$"
 )
-# A YAML or JSON file is parsed only when it holds a word of a training configuration: data files cost one look.
-_CONFIG_WORDS = (
-    "base_model", "model_name_or_path", "mixed_precision", "compute_environment", "finetuning_type", "load_in_4bit", "attn_implementation",
-    "flash_attn", "flash_attention", "per_device_train_batch_size", "micro_batch_size", "bnb_4bit", "quantization_bit", "zero_optimization",
-    '"bf16"', "quantization_config", "_component_:", "adamw8bit", "AdamW8bit", "optimizer_type", "lora_rank", "network_dim", "sd_trainer",
-    "pretrained_model", "fp8", "nvfp4", "dtype:",
-)  # fmt: skip
-
-
 _SHEBANG = re.compile(rb"#!\s*\S*(?:/|env )(?:ba|z|da)?sh\b")
 _FROM = re.compile(rb"(?:[ \t]*(?:#[^\n]*|ARG [^\n]*)?\r?\n)*FROM [^\s]+(?: +AS +[\w.-]+)?[ \t]*(?:\r?\n|$)", re.I)
 _HEAD = 4096
@@ -278,18 +188,6 @@ class Tree:
             return None, f"not read: {exc.strerror}"
 
 
-def kind_of(path: str) -> str | None:
-    """Which reader wants this path; None for most files of a repository."""
-    low = path.lower()
-    if not _SUFFIXES.search(low):
-        return None
-    name = "/" + low.rsplit("/", 1)[-1]
-    if any(fits("/" + low, glob) for glob in _NEVER):
-        return None
-    kind = next((kind for kind, glob in KINDS if fits(name if glob[0] == "/" else low, glob)), None)
-    return None if kind == "dockerfile" and any(fits(name, glob) for glob in _PICTURES) else kind
-
-
 def decoded(data: bytes) -> tuple[str | None, str]:
     """Text of a file as editors write it (UTF-8, UTF-16 with a mark); a byte that is not UTF-8 is named with its line."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -301,11 +199,6 @@ def decoded(data: bytes) -> tuple[str | None, str]:
     except UnicodeDecodeError as exc:
         line = data.count(b"\n", 0, exc.start) + 1
         return data.decode("utf-8", "replace"), f"not UTF-8 from line {line} on; such bytes are read as \ufffd"
-
-
-def is_config(text: str) -> bool:
-    """True if a YAML or JSON text looks like a training configuration."""
-    return any(word in text for word in _CONFIG_WORDS)
 
 
 def joined(folder: str, name: str) -> str | None:

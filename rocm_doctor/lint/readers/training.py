@@ -8,7 +8,8 @@ from rocm_doctor.bounded import Unreadable, jsons
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Setting
 from rocm_doctor.lint.readers import conda, toml, yamls
-from rocm_doctor.lint.readers.files import Tree, is_config, quoted
+from rocm_doctor.lint.readers.files import Tree, quoted
+from rocm_doctor.lint.readers.kinds import is_config
 
 MAX_SETTINGS = 400
 # JSON with comments is common; only a file that is called like a DeepSpeed or training configuration has to be plain.
