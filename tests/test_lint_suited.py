@@ -47,10 +47,10 @@ def test_a_pin_of_a_build_from_source_is_no_published_wheel(tmp_path: Path, pin:
     assert any(f.id == "lib.bitsandbytes" for f in found.findings) == warned
 
 
-@pytest.mark.parametrize("releases", [("2.5.1", "2.3.1"), ("2.3.1", "2.5.1")])
+@pytest.mark.parametrize("releases", [("2.5.1+rocm6.2", "2.3.1+rocm6.0"), ("2.3.1+rocm6.0", "2.5.1+rocm6.2")])
 def test_a_line_that_two_environments_install_gets_what_suits_both(tmp_path: Path, releases: tuple[str, str]) -> None:
-    line = "pip install torch=={} --index-url https://download.pytorch.org/whl/rocm6.0\npip install -r requirements.txt\n"
-    files = {f"{name}/install_rocm.sh": "cd ..\n" + line.format(torch) for name, torch in zip("ab", releases)}
+    line = "pip install torch=={} --index-url https://download.pytorch.org/whl/{}\npip install -r requirements.txt\n"
+    files = {f"{name}/install_rocm.sh": "cd ..\n" + line.format(*torch.split("+")) for name, torch in zip("ab", releases)}
     (found,) = [f for f in serious(report(tmp_path, files | {"requirements.txt": "transformers\n"})) if "transformers" in f.title]
     assert "Write transformers==5.0.0 on line 1 of requirements.txt." in found.advice
     assert found.advice.count("Write transformers") == 1
