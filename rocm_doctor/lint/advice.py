@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rocm_doctor.lint.proposals import Proposal
 
 Manager = Literal["requirements", "uv", "poetry", "pdm", "pipenv", "pixi", "conda", "image", "script", "package"]
+_SYSTEMS = {"linux": "Linux", "windows": "Windows"}
 _LOCKING = {"poetry": "Poetry", "pdm": "PDM", "pipenv": "Pipenv"}
 
 
@@ -68,7 +69,7 @@ def for_torch(
         return f"No ROCm build of torch{for_python} in the range that is asked for serves {target.gpu}; `rocm-doctor plan` says what would."
     kept = before if before is not None and before.build == "rocm" else None
     amd = environment.purpose.kind == "amd"
-    said = _for_amd(by, environment, step, found, last, kept, target) if amd else _beside(by, environment, step, found)
+    said = _for_amd(by, environment, step, found, last, kept, target) if amd else _beside(by, environment, step, found, target)
     said += _without_pins(environment, step, last, found) if amd and kept is None else ""
     pinned_by = pinning([r for one in environment.steps for r in one.requirements], matrix) if kept is None else []
     said += "".join(
@@ -81,7 +82,7 @@ def for_torch(
     )
 
 
-def _beside(by: Manager, environment: Environment, step: Step | None, found: Proposal) -> str:
+def _beside(by: Manager, environment: Environment, step: Step | None, found: Proposal, target: Target) -> str:
     """What to add to a project that has nothing for AMD GPUs; what it has for others stays."""
     install = f"{_installer(step)} {found.arguments} --index-url {found.index}"
     if by == "uv":
@@ -96,6 +97,8 @@ def _beside(by: Manager, environment: Environment, step: Step | None, found: Pro
         return f"Add a Dockerfile for ROCm that starts from a rocm/pytorch image, or that installs torch first: RUN {install}."
     if by == "requirements":
         return f"Add a list for ROCm that is installed before this one: --index-url {found.index}, {_listed(found)}."
+    if by == "script" and environment.os not in ("", target.platform):
+        return f"{environment.place.file} is for {_SYSTEMS.get(environment.os, environment.os)}. Add a script for {_SYSTEMS.get(target.platform, target.platform)} with: {install}."
     if by == "script":
         return f"Add a branch for AMD GPUs{_before(environment, step)}: {install}."
     alone = any(step.builds for step in environment.steps)

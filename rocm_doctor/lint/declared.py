@@ -75,7 +75,7 @@ class Step(msgspec.Struct, frozen=True):
     the repository names, such as `pip install dist/*.whl`. `removed`: packages that it uninstalls. `builds`: where a project that is
     built in isolation asks for torch. `against`: what other extras ask for, which uv resolves together with this. `apart`: the folder that
     pip installs into without looking at what is there (`--prefix`, `--root`). `anew`: pip does not look at what is installed at all. `pythons`: those
-    that a project which it installs allows, where the installer looks.
+    that a project which it installs allows, where the installer looks. `guarded`: what runs it goes on where it fails (`command || echo ...`).
     """
 
     tool: Tool
@@ -94,6 +94,7 @@ class Step(msgspec.Struct, frozen=True):
     anew: bool = False
     pythons: Setting | None = None
     gfx: tuple[str, ...] = ()
+    guarded: bool = False
 
 
 class Setting(msgspec.Struct, frozen=True):

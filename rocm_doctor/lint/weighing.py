@@ -12,6 +12,7 @@ from rocm_doctor.lint.certainty import NOT_ROCM, STOPS, capped, index_by_caller,
 from rocm_doctor.lint.declared import OVERRIDE, Environment, Repository, Target
 from rocm_doctor.lint.environments.purpose import RETIRED, example_of
 from rocm_doctor.lint.environments.words import named, words_of
+from rocm_doctor.lint.guarded import may_fail
 from rocm_doctor.lint.rules.indexes import pinned
 from rocm_doctor.lint.rules.requires_torch import requires_torch
 from rocm_doctor.lint.rules.torch_state import last_state
@@ -49,7 +50,9 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
     general: list[Judged] = []
     for one in sorted(_without_repeats(judged), key=lambda j: j.environment.place.file.count("/")):
         environment, found = one.environment, one.finding
-        if is_met_by_override(found, environment, one.target, repository, matrix):
+        if is_met_by_override(found, environment, one.target, repository, matrix) or (
+            found.severity != "note" and may_fail(found, environment)
+        ):
             kept.append(_as(one, "note"))
         elif environment.sort == "text" and (environment in told or _in_installer(environment)):
             aside = in_example(environment) or _another_way(environment, one.target, told, judged, matrix)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Place
 from rocm_doctor.lint.environments.branches import Arm, chosen, kind_of, runs
 from rocm_doctor.lint.environments.words import Kind
@@ -26,6 +27,8 @@ MAX_COMMANDS = 10_000
 MAX_DEPTH = 150
 MAX_CALLS = 200
 MAX_ANEW = 2**18
+# A command that ends the script, or says by its name that it does.
+_ENDS = regex(r"(?:^|[;&|({\n])\s*(?:exit|return|false|die|fail\w*|abort|err\w*|fatal)\b")
 _TESTS = frozenset(("command", "which", "test", "[", "type", "hash", "grep", "lspci", "nvidia-smi", "rocm-smi", "rocminfo"))
 # What is only passed through: its children are commands.
 _PLAIN = frozenset((
@@ -39,6 +42,7 @@ class Command(NamedTuple):
     """One command with its assignments first (`NAME=value`), where it is written, and the arms that it is in, outermost first.
 
     `handed`: the text of the here-document that it gets. `whole`: the statement around it, if its output goes to a file or a command.
+    `guarded`: where another command follows if it fails, that does not end the script.
     """
 
     words: list[str]
@@ -47,6 +51,7 @@ class Command(NamedTuple):
     assigned: int = 0
     handed: str = ""
     whole: str = ""
+    guarded: bool = False
 
 
 @cache
@@ -248,7 +253,8 @@ class _Reading:
         for part in (node, *(c for c in node.named_children if c.type in ("elif_clause", "else_clause"))):
             conditions = [] if part.type == "else_clause" else part.children_by_field_name("condition")
             for condition in conditions if part is node else ():
-                yield from self.of(condition, arms, depth + 1)  # `if pip install ...` runs it
+                # `if pip install ...` runs it
+                yield from (one._replace(guarded=True) for one in self.of(condition, arms, depth + 1))
             if part.type == "elif_clause" and not conditions:
                 conditions = part.named_children[:1]
             said = " ".join(" ".join(text_of(c).split()) for c in conditions).rstrip("; ")[:500]
@@ -300,7 +306,9 @@ class _Reading:
         if not node.named_children:
             return
         left, *rest = node.named_children
-        yield from self.of(left, arms, depth + 1)
+        or_ = next((c.type for c in node.children if not c.is_named), "&&") == "||"
+        guarded = or_ and not any(_ENDS.search(text_of(child)) for child in rest)
+        yield from (one._replace(guarded=one.guarded or guarded) for one in self.of(left, arms, depth + 1))
         test = left.type in ("test_command", "negated_command") or (
             left.type in ("command", "redirected_statement", "pipeline") and (text_of(left).split() or [""])[0] in _TESTS
         )
@@ -309,8 +317,7 @@ class _Reading:
                 yield from self.of(child, arms, depth + 1)
             return
         said = " ".join(text_of(left).split())[:500]
-        and_ = next((c.type for c in node.children if not c.is_named), "&&") == "&&"
-        yield from self._chosen([(self._arm(node, node, said if and_ else "", [] if and_ else [said]), rest)], arms, depth)
+        yield from self._chosen([(self._arm(node, node, "" if or_ else said, [said] if or_ else []), rest)], arms, depth)
 
     def _place(self, node: Node) -> Place:
         row = node.start_point[0]

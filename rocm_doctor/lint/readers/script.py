@@ -52,6 +52,8 @@ def read(text: str, place: Place, context: shell.Context, found: shell.Script) -
         pythons = len(found.pythons)
         _do(docker.with_program(one.words, one.handed), one.place, context, found)
         found.variables.extend(profiles.set_later(one))
+        if one.guarded:
+            found.steps[before[0] :] = [msgspec.structs.replace(step, guarded=True) for step in found.steps[before[0] :]]
         after = len(found.steps), len(found.variables), len(found.containers)
         if _is_default(one):
             found.variables[before[1] :] = [msgspec.structs.replace(s, default=True) for s in found.variables[before[1] :]]

@@ -13,6 +13,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import ROCR, Container, Environment, Place, Setting, Target
 from rocm_doctor.lint.rules.built_for import lists, targets_of
 from rocm_doctor.lint.rules.findings import found
+from rocm_doctor.lint.rules.indexes import Torch
 from rocm_doctor.lint.rules.torch_state import image_facts, image_parts, last_state, of_image, system_rocm
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Support, TorchBuild
@@ -29,6 +30,8 @@ def base_image(environment: Environment, target: Target, matrix: Matrix) -> Iter
     repo, _ = image_parts(environment.image.value)
     state = last_state(environment, matrix, target)
     brings = of_image(environment.image)
+    if state and state[0] is not None and state[2].build == "rocm" and "radeon.com" not in _source(state[2]):
+        return  # PyTorch's ROCm wheels have the HIP runtime with them, those of AMD's folders need the system's
     if (
         repo.startswith("nvidia/")
         or "nvcr.io" in environment.image.value
@@ -45,6 +48,10 @@ def base_image(environment: Environment, target: Target, matrix: Matrix) -> Iter
             cause="It brings CUDA libraries and no HIP runtime.",
             advice="Start from a rocm/ image whose tag names your ROCm release.",
         )
+
+
+def _source(torch: Torch) -> str:
+    return torch.origin.url if torch.origin else torch.place.quote
 
 
 def dropped(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:

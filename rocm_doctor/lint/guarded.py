@@ -1,0 +1,18 @@
+"""What is found at a command after which its script goes on where it fails: `pip install x || echo "not there"`."""
+
+from __future__ import annotations
+
+from rocm_doctor.lint.declared import Environment
+from rocm_doctor.model import Finding
+
+# What only ends the command, or lacks in what it installs.
+_OF_THE_COMMAND = ("version.wheel-missing", "version.python-unsupported")
+
+
+def may_fail(one: Finding, environment: Environment) -> bool:
+    """True if what is found ends a command that may fail, and torch is no part of that."""
+    if not (one.id.startswith("lib.") or one.id in _OF_THE_COMMAND) or not one.evidence:
+        return False
+    optional = (step for step in environment.steps if step.guarded and not any(r.name == "torch" for r in step.requirements))
+    places = {(p.file, f"line {p.line}") for step in optional for p in (step.place, *(r.place for r in step.requirements))}
+    return (one.evidence[0].artifact, one.evidence[0].place) in places
