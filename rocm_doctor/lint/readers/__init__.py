@@ -129,6 +129,12 @@ def _workflow(tree: Tree, path: str, _: str) -> Iterable[Made]:
     return workflows.environments(tree, path)
 
 
+def _pipeline(tree: Tree, path: str, _: str) -> Iterable[Made]:
+    from rocm_doctor.lint.readers import gitlab
+
+    return gitlab.environments(tree, path)
+
+
 def _script(tree: Tree, path: str, _: str) -> Iterable[Made]:
     from rocm_doctor.lint.readers import by_hardware
 
@@ -172,7 +178,7 @@ def _configuration(tree: Tree, path: str, kind: str) -> Iterable[Made]:
 
 
 _READERS: dict[str, Callable[[Tree, str, str], Iterable[Made]]] = {
-    "dockerfile": _dockerfile, "workflow": _workflow, "shell": _script, "env": _script, "pinokio": _launcher, "readme": _document, "notebook": _document,
+    "dockerfile": _dockerfile, "workflow": _workflow, "gitlab": _pipeline, "shell": _script, "env": _script, "pinokio": _launcher, "readme": _document, "notebook": _document,
     "python": _code, "setuptools": _code, "cmake": _code, "make": _make, "config": _configuration, "deepspeed": _configuration,
     "conda": _configuration, "tomlconfig": _configuration,
 }  # fmt: skip

@@ -146,7 +146,7 @@ _NAMED = regex(
     re.I | re.M,
 )
 _MAY_NAME = regex(r"(?:docker|podman|buildah|nerdctl)")
-_NAMING = ("workflow", "shell", "make", "readme", "compose")
+_NAMING = ("workflow", "gitlab", "shell", "make", "readme", "compose")
 
 
 def named_files(tree: Tree, listed: Sequence[tuple[str, str]]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from rocm_doctor.bounded.patterns import fits, regex
 KINDS: tuple[tuple[str, str], ...] = (
     ("workflow", "*.github/workflows/*.yml"),
     ("workflow", "*.github/workflows/*.yaml"),
-    ("workflow", "/.gitlab-ci.yml"),
+    ("gitlab", "/.gitlab-ci.yml"),
     ("requirements", "/*requir*ments*.txt"),
     ("requirements", "/*reqs*.txt"),
     ("requirements", "/*requirements*.in"),

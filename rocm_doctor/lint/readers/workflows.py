@@ -1,4 +1,4 @@
-"""Jobs of GitHub workflows and GitLab pipelines: one environment for each combination of a job's matrix.
+"""Jobs of GitHub workflows: one environment for each combination of a job's matrix.
 
 Expressions are filled in where a matrix, a variable or an input's default gives their value; others become one word without
 blanks, so that a command keeps its shape.
@@ -13,9 +13,8 @@ from collections.abc import Iterator
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Environment, ReadProblem, Setting
+from rocm_doctor.lint.declared import Environment, Setting
 from rocm_doctor.lint.readers import built, script, shell, yamls
-from rocm_doctor.lint.readers.expansion import filled as shell_filled
 from rocm_doctor.lint.readers.files import Tree, joined
 from rocm_doctor.lint.readers.image_python import one_of
 from rocm_doctor.lint.readers.interpolation import environment
@@ -27,23 +26,17 @@ MAX_COMBINATIONS = 64
 MAX_IMAGES = 16
 _EXPRESSION = regex(r"\$\{\{\s*(.*?)\s*\}\}", re.S)
 _COMPARED = regex(r"""(?:\$\{\{)?\s*'?([^'=!&|()]*?)'?\s*(==|!=)\s*'([^']*)'\s*(?:\}\})?""")
-_NOT_JOBS = frozenset(
-    ("include", "stages", "variables", "default", "workflow", "image", "services", "cache", "before_script", "spec", "pages")
-)
 
 
 def environments(tree: Tree, path: str) -> Iterator[Made]:
     """The jobs of a file, with the files of the repository that they install from."""
     for document in yamls.load(tree, path):
         jobs = document.get("jobs")
-        if jobs is not None:
-            outer = list(environment(tree, path, document.get("env")))
-            known = {f"env.{s.name}": s.value for s in outer} | _inputs(document)
-            for name, job in jobs.items():
-                if isinstance(job.value, dict) and job.get("steps"):
-                    yield from _github(tree, path, name, job, outer, known)
-        else:
-            yield from _gitlab(tree, path, document)
+        outer = list(environment(tree, path, document.get("env")))
+        known = {f"env.{s.name}": s.value for s in outer} | _inputs(document)
+        for name, job in jobs.items() if jobs else ():
+            if isinstance(job.value, dict) and job.get("steps"):
+                yield from _job_environments(tree, path, name, job, outer, known)
 
 
 def _inputs(document: Node) -> Values:
@@ -59,7 +52,7 @@ def _inputs(document: Node) -> Values:
     return found
 
 
-def _github(tree: Tree, path: str, name: str, job: Node, outer: list[Setting], known: Values) -> Iterator[Made]:
+def _job_environments(tree: Tree, path: str, name: str, job: Node, outer: list[Setting], known: Values) -> Iterator[Made]:
     """One environment for each combination of the matrix; those that differ in nothing that is read are one."""
     made: dict[object, tuple[Environment, list[Used]]] = {}
     builds: dict[Build, Environment] = {}
@@ -207,13 +200,10 @@ def _runner(node: Node | None, known: Values) -> tuple[str, ...]:
     return tuple(_filled(text, known) for text in found if text)
 
 
-def _commands(
-    tree: Tree, path: str, node: Node | None, context: shell.Context, found: shell.Script, known: Values | None = None
-) -> None:
+def _commands(tree: Tree, path: str, node: Node | None, context: shell.Context, found: shell.Script, known: Values) -> None:
     """A `run:` text."""
-    if node is None or not node.text():
-        return
-    script.read(_filled(node.text(), known or {}), yamls.place_of_text(tree, path, node), context, found)
+    if node is not None and node.text():
+        script.read(_filled(node.text(), known), yamls.place_of_text(tree, path, node), context, found)
 
 
 def _python(tree: Tree, path: str, job: Node, known: Values) -> Setting | None:
@@ -235,70 +225,3 @@ def _os(labels: tuple[str, ...]) -> str:
 def _text(node: Node, key: str) -> str:
     found = node.get(key)
     return found.text() if found else ""
-
-
-def _gitlab(tree: Tree, path: str, document: Node) -> Iterator[tuple[Environment, list[Used]]]:
-    """The jobs of a GitLab pipeline: `extends`, `default`, `parallel: matrix`. A name that begins with a dot is a template."""
-    default = document.get("default")
-    for name, job in document.items():
-        if name.startswith(".") or name in _NOT_JOBS or not isinstance(job.value, dict):
-            continue
-        problems: list[ReadProblem] = []
-        whole = {**dict(default.items() if default else []), **_taken_over(tree, path, document, job, problems, 0)}
-        if "script" not in whole:
-            continue
-        parallel = whole.get("parallel")
-        matrix = parallel.get("matrix") if parallel else None
-        for values in _combinations(matrix) if matrix else [{}]:
-            yield _gitlab_job(tree, path, name, document, Node(whole, job.line), values, problems)
-
-
-def _combinations(matrix: Node) -> list[Values]:
-    found: list[Values] = []
-    for item in matrix.list():
-        axes = [[(key, one.text()) for one in (node.list() or [node])] for key, node in item.items()]
-        found += [dict(parts) for parts in itertools.islice(itertools.product(*axes), MAX_COMBINATIONS)]
-    return found[:MAX_COMBINATIONS]
-
-
-def _taken_over(tree: Tree, path: str, document: Node, job: Node, problems: list[ReadProblem], depth: int) -> dict[str, Node]:
-    extends = job.get("extends")
-    if extends is None or depth > 10:
-        return dict(job.items())
-    whole: dict[str, Node] = {}
-    for name in [item.text() for item in extends.list()] or [extends.text()]:
-        base = document.get(name)
-        if base is None:
-            problems.append(ReadProblem(yamls.place(tree, path, extends.line), f"{name}, which is extended, is not in this file"))
-        else:
-            whole |= _taken_over(tree, path, document, base, problems, depth + 1)
-    return whole | dict(job.items())
-
-
-def _gitlab_job(
-    tree: Tree, path: str, name: str, document: Node, job: Node, values: Values, problems: list[ReadProblem]
-) -> tuple[Environment, list[Used]]:
-    settings = [*environment(tree, path, document.get("variables")), *environment(tree, path, job.get("variables"))]
-    names = {**{s.name: s.value for s in settings}, **values}
-    found = shell.new(settings)
-    context = shell.checkout(tree, "", names)
-    for key in ("before_script", "script"):
-        lines = job.get(key) or (document.get(key) if key == "before_script" else None)
-        for line in lines.list() or [lines] if lines else []:
-            _commands(tree, path, line, context, found)
-    container = job.get("image") or document.get("image")
-    image = shell_filled(container.text() or _text(container, "name"), names) if container else ""
-    tags = job.get("tags")
-    made = Environment(
-        f"{path} job {name}" + (f" ({', '.join(values.values())})" if values else ""),
-        yamls.place(tree, path, job.line),
-        image=Setting("image", "" if "$" in image else image, yamls.place(tree, path, container.line)) if container else None,
-        steps=tuple(found.steps),
-        variables=tuple(found.variables),
-        containers=tuple(found.containers),
-        sort="job",
-        labels=(name, *(t.text() for t in (tags.list() if tags else [])), *values.values()),
-        unresolved=(*problems, *found.problems),
-        unsure=tuple(found.unsure),
-    )
-    return made, found.used
