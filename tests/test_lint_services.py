@@ -65,6 +65,13 @@ def test_a_service_for_amd_starts_what_it_depends_on(tmp_path: Path, more: str, 
     assert [f.title for f in serious(report(tmp_path, files)) if f.severity == "error"] == expected
 
 
+def test_a_service_that_gets_no_amd_gpu_belongs_to_its_file_for_nvidia(tmp_path: Path) -> None:
+    both = f"services:\n  api:\n    build: .\n    depends_on: [llm]\n  llm:\n    image: ollama/ollama\n    {NVIDIA}"
+    over = f"services:\n  api:\n    build: .\n    {GPU}"
+    files = {"docker-compose.gpu.yml": both, "docker-compose.rocm.yml": over, "Dockerfile": f"FROM {IMAGE}\nCMD python app.py\n"}
+    assert [f.title for f in serious(report(tmp_path, files)) if "depends" in f.title] == []
+
+
 @pytest.mark.parametrize(("files", "extra", "expected"), [
     ({}, "", ["warning"]), ({"README.md": "Install the AMD Container Toolkit first (amd-ctk).\n"}, "", []), ({}, "    runtime: amd\n", []), ({}, f"    {GPU}\n", ["warning"]),
 ])  # fmt: skip
@@ -84,3 +91,56 @@ def test_a_package_for_other_systems_alone(tmp_path: Path, line: str, os: str, e
     assert [(f.id, f.severity) for f in found if "wheels for" in f.title] == (
         [("version.wheel-missing", expected)] if expected else []
     )
+
+
+def test_a_list_above_the_folder_that_an_image_is_built_from(tmp_path: Path) -> None:
+    image = f"FROM {IMAGE}\nWORKDIR /app\nCOPY . .\nRUN pip install -r requirements.txt\n"
+    compose = f"services:\n  app:\n    build: {{context: CONTEXT, dockerfile: FILE}}\n    {GPU}"
+    files = {"assets/docker/Dockerfile.rocm": image, "requirements.txt": "peft\n"}
+
+    def titles(where: str, context: str, file: str, **more: str) -> list[str]:
+        text = compose.replace("CONTEXT", context).replace("FILE", file)
+        return [f.title for f in serious(report(tmp_path / where, {"assets/docker/compose.rocm.yaml": text, **files, **more}))]
+
+    missing = ["requirements.txt is in the root and not in assets/docker, which the image is built from"]
+    assert titles("a", ".", "Dockerfile.rocm") == missing
+    assert titles("b", "../..", "assets/docker/Dockerfile.rocm") == []
+    assert titles("c", ".", "Dockerfile.rocm", Makefile="build:\n\tcp requirements.txt assets/docker/\n") == []
+    assert titles("d", ".", "Dockerfile.rocm", **{"assets/docker/requirements.txt": "peft\n"}) == []
+
+
+def test_a_start_script_that_is_renamed_on_its_way_into_the_image(tmp_path: Path) -> None:
+    image = f'FROM {IMAGE}\nCOPY start.rocm.sh /usr/local/bin/start.sh\nENTRYPOINT ["start.sh"]\n'
+    assert report(tmp_path / "a", {"Dockerfile.rocm": image, "start.rocm.sh": "exec python app.py\n"}).verdict == "ready"
+    found = report(tmp_path / "b", {"Dockerfile.rocm": image, "start.rocm.sh": "pip install torch==2.9.1\n"})
+    assert {f.id for f in serious(found)} == {"version.torch-not-rocm"}
+
+
+PAGE = "# x\n### AMD\n```bash\npip install torch==2.9.1 --index-url https://download.pytorch.org/whl/{}\npip install -r requirements-rocm.txt\n```\n"
+
+
+@pytest.mark.parametrize(("index", "gpu", "listed", "verdict"), [
+    ("rocm6.4", "gfx1100", "accelerate>=0.30\n", "ready"), ("rocm6.4", "gfx1103", "accelerate>=0.30\n", "undetermined"), ("cu128", "gfx1100", "accelerate>=0.30\n", "undetermined"),
+    ("rocm6.4", "gfx1100", "accelerate\n-r more.txt\n", "undetermined"),
+])  # fmt: skip
+def test_what_a_document_tells_vouches_where_no_file_brings_a_rocm_torch(
+    tmp_path: Path, index: str, gpu: str, listed: str, verdict: str
+) -> None:
+    found = report(tmp_path, {"README.md": PAGE.format(index), "requirements-rocm.txt": listed}, gpu=gpu)
+    assert found.verdict in (verdict, "problems")
+    assert found.verdict != "ready" or verdict == "ready"
+
+
+def test_a_comment_that_a_script_writes_is_no_setting(tmp_path: Path) -> None:
+    compose = f"services:\n  w:\n    image: {IMAGE}\n    {GPU}environment: [HSA_OVERRIDE_GFX_VERSION=10.3.0]\n"
+    for n, (line, named) in enumerate([
+        ('echo "# HSA_OVERRIDE_GFX_VERSION=10.3.0" >> .env', False), ('if true; then echo "# export HSA_OVERRIDE_GFX_VERSION=10.3.0"; fi >> .env', False),
+        ('echo "HSA_OVERRIDE_GFX_VERSION=10.3.0" >> .env', True),
+    ]):  # fmt: skip
+        found = serious(report(tmp_path / str(n), {"compose.yaml": compose, "install.sh": line + "\n"}))
+        assert [("install.sh" in f.advice) for f in found if f.id == "arch.override-wrong"] == [named]
+
+
+def test_the_name_of_a_family_of_integrated_gpus(tmp_path: Path) -> None:
+    image = f"FROM {IMAGE}\nENV HSA_OVERRIDE_GFX_VERSION=11.5.1\n"
+    assert serious(report(tmp_path, {"Dockerfile.strix": image, "Dockerfile.amd": f"FROM {IMAGE}\n"}, gpu="gfx1100")) == []

@@ -126,9 +126,19 @@ def _elsewhere(one: Finding, target: Target, repository: Repository) -> str:
         and (s.place.file, f"line {s.place.line}") not in at
         and (_by_program(s) or not _PROSE.search(s.place.file))
         and not _SAYS.match(s.place.quote)
+        and not _is_commented_out(s)
     ]
     lines = [line for line in dict.fromkeys(more) if line not in one.advice]
     return f"It is set on {', '.join(lines)} as well. " if lines else ""
+
+
+def _is_commented_out(s: Setting) -> bool:
+    """True if a line has the variable behind a `#` only, as where it writes a comment into a file."""
+    before = s.place.quote.split(s.name)[:-1]
+    return bool(before) and all(_BEHIND_HASH.search(one) for one in before)
+
+
+_BEHIND_HASH = regex(r"#[\s-]*(?:(?:export|ENV|set)\s+)?$", re.I)
 
 
 def _by_program(s: Setting) -> bool:

@@ -15,7 +15,7 @@ from rocm_doctor.commands import filled
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.lint import lent
 from rocm_doctor.lint.advice import for_torch
-from rocm_doctor.lint.certainty import is_fixed
+from rocm_doctor.lint.certainty import STOPS, is_fixed
 from rocm_doctor.lint.coverage import brings_torch, left_out, meant_for, no_environment, why_not
 from rocm_doctor.lint.declared import (
     OVERRIDE,
@@ -294,8 +294,9 @@ def _verdict(
     count = f"{len(judged)} declared environment{'s' if len(judged) > 1 else ''} (Python code is not read)"
     if not any(_of_gpus(e, targets, matrix) for e in judged):
         return "undetermined", f"no torch and nothing for AMD GPUs in {count}"
+    noted = {r.artifact for f in findings if f.id in STOPS for r in f.evidence}
     for target in targets:
-        doubt = target.gpu and open_question(meant_for(target, repository.environments, matrix), target, matrix)
+        doubt = target.gpu and open_question(meant_for(target, repository.environments, matrix), target, matrix, noted)
         place = repository.unread_windows if target.os == "windows" else repository.unread
         if doubt and place:
             doubt = f"what {place.file} line {place.line} has for AMD GPUs is not read"

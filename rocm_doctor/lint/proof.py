@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
@@ -12,16 +12,17 @@ from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.rules.built_for import indexed_for, lists, targets_of
 from rocm_doctor.lint.rules.containers import last_word, release_of
 from rocm_doctor.lint.rules.indexes import Torch, meant
-from rocm_doctor.lint.rules.torch_state import image_parts, last_state
+from rocm_doctor.lint.rules.torch_state import Change, image_parts, last_state
 from rocm_doctor.lint.weighing import in_example
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.rules.build import build_of
 
 
-def open_question(environments: Iterable[Environment], target: Target, matrix: Matrix) -> str:
+def open_question(environments: Iterable[Environment], target: Target, matrix: Matrix, noted: Collection[str] = ()) -> str:
     """What keeps it open whether the repository brings code for the target's GPU; empty where its environments are known to.
 
-    It has to be a torch, or where nothing brings torch, what is built for the GPU. One environment does not vouch for another.
+    It has to be a torch, or where nothing brings torch, what is built for the GPU. One environment does not vouch for another. Where no
+    file for AMD brings a ROCm torch, the way that a document tells counts; not one of those `noted`, in which something stops.
     """
     last = [(one, last_state(one, matrix, target)) for one in environments]
     meant = [
@@ -29,12 +30,15 @@ def open_question(environments: Iterable[Environment], target: Target, matrix: M
         for one, state in last
         if one.purpose.kind == "amd" and one.sort not in ("job", "text") and not in_example(one)
     ]
+    if told := _told(last, meant, noted):
+        after = {r.place.file for one, _ in told for step in one.steps for r in step.requirements}
+        meant = told + [(one, state) for one, state in meant if one.place.file not in after]
     unread = next(
         (f"{one.name}: {p.message}" for one, state in meant if state is None and (p := one.unread)),
         "",
     )
     unread = unread or next(filter(None, (_of_others(one) for one, state in meant if state is None)), "")
-    if any(state for one, state in last if one.sort != "text"):
+    if told or any(state for one, state in last if one.sort != "text"):
         doubts = [_doubt(one, state[2], target, matrix) for one, state in meant if state]
         served = any(state and state[2].build == "rocm" for _, state in meant)
         return next(filter(None, doubts), unread) if served else "no environment ends up with a ROCm torch"
@@ -42,6 +46,17 @@ def open_question(environments: Iterable[Environment], target: Target, matrix: M
         return unread
     built = any(covers(targets_of(s), target.gpu) for one, _ in last if one.sort != "job" and not one.unread for s in lists(one))
     return "" if built else f"nothing is known to bring code for {target.gpu}"
+
+
+Stated = list[tuple[Environment, Change | None]]
+
+
+def _told(every: Stated, meant: Stated, noted: Collection[str]) -> Stated:
+    """The ways with a ROCm torch that documents tell, where no file brings one."""
+    if any(state and state[2].build == "rocm" for _, state in meant):
+        return []
+    ways = [(one, state) for one, state in every if one.sort == "text" and one.purpose.kind == "amd" and not in_example(one)]
+    return [(one, state) for one, state in ways if state and state[2].build == "rocm" and one.place.file not in noted]
 
 
 def _of_others(one: Environment) -> str:

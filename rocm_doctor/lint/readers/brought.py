@@ -23,10 +23,30 @@ _PLAIN_BASE = regex(
 )
 
 
+def home_of(name: str, place: Place, context: Context) -> str:
+    """The folder that has a list, above the one that an image is built from, as another file says, which lacks it; empty where that is not so."""
+    base = posixpath.basename(name) if name.startswith("/") else posixpath.normpath(name)
+    text = _up_to(place, context)
+    plain = re.fullmatch(r"[\w./-]+", name) and len(_PLAIN_BASE.findall(text)) == len(re.findall(r"(?mi)^[ \t]*FROM\b", text)) > 0
+    if not (context.declared and plain) or _BRINGS.search(text) or context.tree.is_file(joined(context.folder, base) or "?"):
+        return ""
+    parts = context.folder.split("/") if context.folder else []
+    above = ["/".join(parts[:count]) for count in reversed(range(len(parts)))]
+    home = next((folder for folder in above if context.tree.is_file(f"{folder}/{base}".lstrip("/"))), None)
+    copied = re.compile(rb"\b(?:cp|mv|rsync|ln)\b[^\n]*" + re.escape(base.encode()))
+    if home is None or context.tree.mention(copied, (base.encode().lower(),)):
+        return ""
+    return home or "the root"
+
+
+def _up_to(place: Place, context: Context) -> str:
+    return "\n".join(one for one in context.tree.lines(place.file)[: place.line] if not one.lstrip().startswith("#"))
+
+
 def is_not_copied(name: str, place: Place, context: Context) -> bool:
     """True if a list lies where an image is built, and no instruction up to the line brings it, or may bring it, into the image."""
     beside = joined(context.folder, posixpath.basename(name))
-    text = "\n".join(one for one in context.tree.lines(place.file)[: place.line] if not one.lstrip().startswith("#"))
+    text = _up_to(place, context)
     return (
         not context.start
         and (context.names.get("WORKDIR", "/") != "/" or "rocm/pytorch" not in text)

@@ -253,6 +253,9 @@ def _file(name: str, place: Place, context: Context, found: Script, *, limits: b
     unknown = "is not in the repository: what it allows is not known" if limits else UNKNOWN_LIST
     if brought.is_not_copied(name, place, context):
         found.problems.append(ReadProblem(place, f"{name} is not in the image when it is installed", "absent"))
+    elif home := brought.home_of(name, place, context):
+        built = context.folder or "the root"
+        found.problems.append(ReadProblem(place, f"{name} is in {home} and not in {built}, which the image is built from", "absent"))
     else:
         found.problems.append(ReadProblem(place, f"{name} {unknown}", "limits" if limits else "packages"))
     return requirements.RequirementsFile([], [], [], [])

@@ -96,7 +96,8 @@ class Context(NamedTuple):
     """Where a text is run: its tree, the folder that relative names start from, variables, and folders copied into an image.
 
     `kind`: the hardware whose branches are taken. `start`: the folder that the text begins in, below `copied`. `arguments`: the
-    build arguments that its caller may give, `given`: those that it gives. `reading`: the scripts that called this one.
+    build arguments that its caller may give, `given`: those that it gives. `reading`: the scripts that called this one. `declared`: another file
+    says which folder the image is built from.
     """
 
     tree: Tree
@@ -108,6 +109,7 @@ class Context(NamedTuple):
     arguments: frozenset[str] = frozenset()
     given: frozenset[str] = frozenset()
     reading: tuple[str, ...] = ()
+    declared: bool = False
 
     @property
     def moved(self) -> bool:
@@ -122,13 +124,21 @@ class Context(NamedTuple):
         """A name of a command as a path of the repository: below what was copied into the image, or beside the script."""
         if "WORKDIR" not in self.names:
             return joined(self.folder, name)
-        at = posixpath.normpath(posixpath.join("/", self.names["WORKDIR"], name))
+        here = self._below(posixpath.join("/", self.names["WORKDIR"], name))
+        if "/" in name or (here and self.tree.is_file(here)):
+            return here
+        there = (self._below(f"{folder}/{name}") for folder in (*self.names.get("PATH", "").split(":"), *_PROGRAMS))
+        return next((path for path in there if path and self.tree.is_file(path)), here)
+
+    def _below(self, name: str) -> str | None:
+        at = posixpath.normpath(name)
         for to in sorted(self.copied, key=len, reverse=True):
             if at == to or at.startswith(to.rstrip("/") + "/"):
                 return joined(self.copied[to], at[len(to) :].lstrip("/") or ".")
         return None
 
 
+_PROGRAMS = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 ROOT = "/repository"
 EDITED = "edited "
 """Before the path of a list, as a name: the command that changed it."""

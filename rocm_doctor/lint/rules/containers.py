@@ -217,7 +217,7 @@ def containers(environment: Environment, target: Target, matrix: Matrix) -> Iter
             )
         elif container.gpu and not container.privileged:
             yield from _devices(environment, target, matrix, container)
-        if container.needed and environment.purpose.kind == "amd":
+        if container.needed and any("/dev/kfd" in device for device in container.devices):
             yield found(
                 matrix,
                 "access.container",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Target
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import admits, meant, pinned, wanted
@@ -12,6 +13,7 @@ from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
 
+_ELSEWHERE = regex(r" is in (.+) and not in .+, which")
 _CONFLICTS = "https://docs.astral.sh/uv/concepts/projects/config/#conflicting-dependencies"
 _KEPT = "https://peps.python.org/pep-0668"
 _REQUIRES_PYTHON = "https://packaging.python.org/en/latest/specifications/core-metadata/#requires-python"
@@ -131,6 +133,8 @@ def not_copied(environment: Environment, target: Target, matrix: Matrix) -> Iter
     for problem in environment.unresolved:
         if problem.about == "absent":
             folder, _, name = problem.message.split()[0].rpartition("/")
+            elsewhere = _ELSEWHERE.search(problem.message)
+            add = f"Add COPY {name} {folder or '.'}/ before line {problem.place.line} of {problem.place.file}."
             yield found(
                 matrix,
                 "repo.unreadable",
@@ -139,7 +143,7 @@ def not_copied(environment: Environment, target: Target, matrix: Matrix) -> Iter
                 [problem.place],
                 severity="error",
                 title=problem.message,
-                cause="No COPY before the line brings it, so pip finds no such file and the build ends.",
-                advice=f"Add COPY {name} {folder or '.'}/ before line {problem.place.line} of {problem.place.file}.",
+                cause=f"{'COPY brings nothing from outside of that folder' if elsewhere else 'No COPY before the line brings it'}, so pip finds no such file and the build ends.",
+                advice=f"Build the image from {elsewhere[1]}, with {problem.place.file} as its Dockerfile." if elsewhere else add,
                 sources=("https://docs.docker.com/reference/dockerfile/#copy",),
             )
