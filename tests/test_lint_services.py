@@ -144,3 +144,8 @@ def test_a_comment_that_a_script_writes_is_no_setting(tmp_path: Path) -> None:
 def test_the_name_of_a_family_of_integrated_gpus(tmp_path: Path) -> None:
     image = f"FROM {IMAGE}\nENV HSA_OVERRIDE_GFX_VERSION=11.5.1\n"
     assert serious(report(tmp_path, {"Dockerfile.strix": image, "Dockerfile.amd": f"FROM {IMAGE}\n"}, gpu="gfx1100")) == []
+
+
+def test_a_document_alone_is_named_as_what_leaves_the_verdict_open(tmp_path: Path) -> None:
+    found = report(tmp_path, {"README.md": PAGE.format("rocm6.4").replace("pip install -r requirements-rocm.txt\n", "")})
+    assert found.verdict == "undetermined" and "only README.md says what to install" in found.summary

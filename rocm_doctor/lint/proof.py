@@ -22,7 +22,7 @@ def open_question(environments: Iterable[Environment], target: Target, matrix: M
     """What keeps it open whether the repository brings code for the target's GPU; empty where its environments are known to.
 
     It has to be a torch, or where nothing brings torch, what is built for the GPU. One environment does not vouch for another. Where no
-    file for AMD brings a ROCm torch, the way that a document tells counts; not one of those `noted`, in which something stops.
+    file for AMD brings a ROCm torch, the way that a document tells counts if it goes on with a list for AMD; not one of those `noted`, in which something stops.
     """
     last = [(one, last_state(one, matrix, target)) for one in environments]
     meant = [
@@ -32,7 +32,10 @@ def open_question(environments: Iterable[Environment], target: Target, matrix: M
     ]
     if told := _told(last, meant, noted):
         after = {r.place.file for one, _ in told for step in one.steps for r in step.requirements}
-        meant = told + [(one, state) for one, state in meant if one.place.file not in after]
+        rest = [(one, state) for one, state in meant if one.place.file not in after]
+        if not any(one.place.file in after for one, _ in meant):
+            return f"only {told[0][0].place.file} says what to install for AMD GPUs, and no file that is run does"
+        meant = told + rest
     unread = next(
         (f"{one.name}: {p.message}" for one, state in meant if state is None and (p := one.unread)),
         "",

@@ -60,7 +60,13 @@ def environments(
         open_ = frozenset(m[1] for m in _ARGUMENT.finditer(text)) - given.keys()
         plain = frozenset(argument for argument, value in given.items() if "$" not in value)
         names = {**arguments, "WORKDIR": "/"}
-        made, used = _built(tree, stage, name, by_name, shell.Context(tree, folder, names, {}, arguments=open_, given=plain, declared=build is not None))
+        made, used = _built(
+            tree,
+            stage,
+            name,
+            by_name,
+            shell.Context(tree, folder, names, {}, arguments=open_, given=plain, declared=build is not None),
+        )
         if is_for_hygon(text):
             made = msgspec.structs.replace(made, purpose=Purpose("other", "Hygon's DCU", made.place))
         yield made, used

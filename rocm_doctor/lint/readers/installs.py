@@ -255,7 +255,9 @@ def _file(name: str, place: Place, context: Context, found: Script, *, limits: b
         found.problems.append(ReadProblem(place, f"{name} is not in the image when it is installed", "absent"))
     elif home := brought.home_of(name, place, context):
         built = context.folder or "the root"
-        found.problems.append(ReadProblem(place, f"{name} is in {home} and not in {built}, which the image is built from", "absent"))
+        found.problems.append(
+            ReadProblem(place, f"{name} is in {home} and not in {built}, which the image is built from", "absent")
+        )
     else:
         found.problems.append(ReadProblem(place, f"{name} {unknown}", "limits" if limits else "packages"))
     return requirements.RequirementsFile([], [], [], [])
