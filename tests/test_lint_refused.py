@@ -143,3 +143,18 @@ def test_a_release_that_requires_another_torch_than_the_pin(tmp_path: Path) -> N
 def test_a_release_that_requires_one_torch_replaces_the_one_that_is_there(tmp_path: Path, asked: str, replaced: bool) -> None:
     text = f"pip install torch==2.9.1 --index-url {ROCM}\npip install {asked}\n"
     assert (NOT_ROCM in ids(tmp_path, {"install_rocm.sh": text})) is replaced
+
+
+@pytest.mark.parametrize(("words", "severity"), [
+    ("mamba-ssm==1.2.0.post1", "warning"), ("--no-build-isolation mamba-ssm==1.2.0.post1", ""), ("mamba-ssm==2.2.4", ""), ("mamba-ssm", ""),
+    ("flash-attn>=2.5", "warning"), ("causal-conv1d", ""), ("--extra-index-url https://wheels.example.org flash-attn", ""),
+])  # fmt: skip
+def test_a_build_that_imports_torch_in_isolation(tmp_path: Path, words: str, severity: str) -> None:
+    def found(files: dict[str, str]) -> list[str]:
+        return [f.severity for f in serious(report(tmp_path / str(len(files)), files)) if "its build imports torch" in f.title]
+
+    text = f"pip install torch==2.9.1 --index-url {ROCM}\npip install {words}\n"
+    assert found({"install_rocm.sh": text}) == ([severity] if severity else [])
+    if not words.startswith("--"):
+        listed = f"--extra-index-url {ROCM}\ntorch==2.9.1+rocm6.4\n{words}\n"
+        assert found({LIST: listed, "a.txt": ""}) == (["warning"] if severity else [])

@@ -76,6 +76,7 @@ class Step(msgspec.Struct, frozen=True):
     built in isolation asks for torch. `against`: what other extras ask for, which uv resolves together with this. `apart`: the folder that
     pip installs into without looking at what is there (`--prefix`, `--root`). `anew`: pip does not look at what is installed at all. `pythons`: those
     that a project which it installs allows, where the installer looks. `guarded`: what runs it goes on where it fails (`command || echo ...`).
+    `isolated`: what has no wheel is built in an environment without torch.
     """
 
     tool: Tool
@@ -93,6 +94,7 @@ class Step(msgspec.Struct, frozen=True):
     apart: str = ""
     anew: bool = False
     pythons: Setting | None = None
+    isolated: bool = True
     gfx: tuple[str, ...] = ()
     guarded: bool = False
 

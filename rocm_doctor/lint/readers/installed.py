@@ -41,6 +41,8 @@ def _installed(tree: Tree, file: Used) -> tuple[list[Step], Setting | None]:
     """A project as a command installs it. pip takes neither uv's sources nor any lock; `uv pip` takes the sources only."""
     built = projects.builds_with_torch(tree, folder_of(file.path)) if file.isolated and file.tool in ("pip", "uv pip") else None
     steps, python = _asked(tree, file)
+    if not file.isolated:
+        steps = [msgspec.structs.replace(s, isolated=False) for s in steps]
     if file.apart or file.anew:
         steps = [msgspec.structs.replace(s, apart=file.apart, anew=file.anew) for s in steps]
     checked = [Step("pip", python.place, pythons=python)] if file.checks and file.sure and python else []

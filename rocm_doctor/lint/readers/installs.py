@@ -163,6 +163,8 @@ def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Scr
         opaque=opaque,
         apart=apart,
         anew=anew,
+        isolated=not any("no-build-isolation" in option for option in asked.options)
+        and not any(s.name.endswith("NO_BUILD_ISOLATION") for s in found.variables),
     )
 
 

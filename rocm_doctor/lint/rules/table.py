@@ -18,6 +18,7 @@ from rocm_doctor.lint.rules.missing import gone_nightlies, unknown_indexes, wind
 from rocm_doctor.lint.rules.newest import newest
 from rocm_doctor.lint.rules.no_wheel import without_wheel
 from rocm_doctor.lint.rules.not_found import not_for_linux, not_on_the_only_index, not_on_the_public_index, on_a_disk
+from rocm_doctor.lint.rules.source_builds import built_without_torch
 from rocm_doctor.lint.rules.torch_build import torch_build, unsafe_indexes
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
@@ -65,4 +66,5 @@ REPO_RULES: tuple[RepoRule, ...] = (
     not_copied,
     refused_python,
     at_odds,
+    built_without_torch,
 )
