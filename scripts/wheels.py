@@ -96,6 +96,8 @@ def entry(old: dict[str, Any], found: dict[Version, Release], today: str) -> Ite
     refused = {p: ", ".join(f'"{run}"' for run in refusing(found, p, f)) for p, f in first.items()} if sdist else {}
     yield from ["  refused:"] * any(refused.values())
     yield from (f'    "{p}": [{runs}]' for p, runs in refused.items() if runs)
+    if old.get("releases"):
+        yield "  releases: [" + ", ".join(f'"{v}"' for v in sorted(found)) + "]"
     if old.get("fails"):
         yield "  fails: {" + ", ".join(f'"{p}": "{spec}"' for p, spec in old["fails"].items()) + "}"
     yield f'  sources: ["https://pypi.org/simple/{old["name"]}/, seen {today}"]'

@@ -158,3 +158,13 @@ def test_a_build_that_imports_torch_in_isolation(tmp_path: Path, words: str, sev
     if not words.startswith("--"):
         listed = f"--extra-index-url {ROCM}\ntorch==2.9.1+rocm6.4\n{words}\n"
         assert found({LIST: listed, "a.txt": ""}) == (["warning"] if severity else [])
+
+
+@pytest.mark.parametrize(("spec", "python", "title"), [
+    ("==2.14.600", "3.12", "no such release"), ("==2.14.600", "3.11", "no such release"), (">=2.15", "3.11", "no such release"),
+    ("==2.14.0.600", "3.12", "no wheel for Python 3.12"), ("==2.14.0.600", "3.11", ""), ("", "3.11", ""),
+])  # fmt: skip
+def test_a_release_that_never_existed_is_no_question_of_the_python(tmp_path: Path, spec: str, python: str, title: str) -> None:
+    found = serious(report(tmp_path, {LIST: f"tensorflow-rocm{spec}\n"}, python=python))
+    assert [title in f.title for f in found] == ([True] if title else [])
+    assert all("2.14.0.600" in f.advice for f in found if "no such" in f.title)

@@ -148,4 +148,5 @@ def test_the_name_of_a_family_of_integrated_gpus(tmp_path: Path) -> None:
 
 def test_a_document_alone_is_named_as_what_leaves_the_verdict_open(tmp_path: Path) -> None:
     found = report(tmp_path, {"README.md": PAGE.format("rocm6.4").replace("pip install -r requirements-rocm.txt\n", "")})
-    assert found.verdict == "undetermined" and "only README.md says what to install" in found.summary
+    assert found.verdict == "undetermined"
+    assert "only README.md says what to install" in found.summary

@@ -19,7 +19,8 @@ from rocm_doctor.model import Finding, Grade
 
 class _Wheels(msgspec.Struct, frozen=True):
     """A package. `first`: its first release with a wheel, by Python; `none` where it has none yet. `last`: the last one that pip takes there.
-    `refused`: earlier releases that pip does not take at all, and `fails` those whose source archive does not build."""
+    `refused`: earlier releases that pip does not take at all, and `fails` those whose source archive does not build. `releases`: all of them, of a package that
+    gets none any more."""
 
     name: str
     first: dict[str, str]
@@ -30,6 +31,7 @@ class _Wheels(msgspec.Struct, frozen=True):
     last: dict[str, str] = {}
     refused: dict[str, tuple[str, ...]] = {}
     fails: dict[str, str] = {}
+    releases: tuple[str, ...] = ()
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -52,6 +54,11 @@ def without_wheel(environment: Environment, target: Target, matrix: Matrix) -> I
         for r in (step.requirements if step.tool != "conda" else ())
         if r.name in known and meant(r, there) and _is_of_pypi(step, r, there)
     ]
+    if never := [
+        (package, r) for package, r in asked if package.releases and not any(admits(r.spec, v) for v in package.releases)
+    ]:
+        asked = [one for one in asked if one not in never]
+        yield _never_released(environment, there, matrix, never, python)
     if ended := [(package, r) for package, r in asked if _is_after(r.spec, package.last.get(python, ""))]:
         yield _for_later(environment, there, matrix, ended, asked, python)
     missing = [(package, r) for package, r in asked if _is_before(r.spec, package.first.get(python, ""))]
@@ -84,6 +91,29 @@ def _is_after(spec: str, last: str) -> bool:
     bounds = [bound.removesuffix(".*") for bound in re.findall(r"\d[\w.!*]*", spec)]
     tried = [last, "0", *bounds]
     return not any(admits(spec, one) for one in tried if versions.sort_key(one) <= versions.sort_key(last))
+
+
+def _never_released(
+    environment: Environment, target: Target, matrix: Matrix, never: Sequence[tuple[_Wheels, Requirement]], python: str
+) -> Finding:
+    """pip finds no release of that number for any Python."""
+    package, r = never[0]
+    number = re.search(r"\d+\.\d+", r.spec)
+    near = [v for v in package.releases if number and f"{v}.".startswith(f"{number[0]}.")] or list(package.releases)
+    others = [p for p in reversed(_PYTHONS) if package.first.get(p) != "none"]
+    wheels = "" if python in others or not others else f" Its last wheels are for Python {', '.join(others)}."
+    return found(
+        matrix,
+        "version.wheel-missing",
+        environment,
+        target,
+        [one.place for _, one in never],
+        row="",
+        title=f"{package.name}{r.spec}: there is no such release",
+        cause=f"{package.name} gets no releases any more, and no such number is among them. The last one is {package.releases[-1]}.",
+        advice=f"Ask for {package.name}=={near[-1]}.{wheels}",
+        sources=package.sources,
+    )
 
 
 def _for_later(

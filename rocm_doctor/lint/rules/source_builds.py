@@ -15,7 +15,6 @@ from rocm_doctor.lint.rules.requires_torch import LATER, is_open
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Grade
 
-
 _NEWS = "https://pip.pypa.io/en/stable/news/#v25-3"
 
 
@@ -41,7 +40,7 @@ def built_without_torch(environment: Environment, target: Target, matrix: Matrix
     asked = [
         (known[r.name], r)
         for step in environment.steps
-        if step.tool in ("pip", "uv") and step.isolated
+        if step.tool in ("pip", "uv") and step.isolated and not step.guarded
         for r in step.requirements
         if r.name in known and meant(r, target) and _is_of_pypi(step, r, target) and _is_one(known[r.name].imports, r.spec)
     ]
