@@ -178,7 +178,7 @@ def _configuration(tree: Tree, path: str, kind: str) -> Iterable[Made]:
 
 
 _READERS: dict[str, Callable[[Tree, str, str], Iterable[Made]]] = {
-    "dockerfile": _dockerfile, "workflow": _workflow, "gitlab": _pipeline, "shell": _script, "env": _script, "pinokio": _launcher, "readme": _document, "notebook": _document,
+    "dockerfile": _dockerfile, "workflow": _workflow, "gitlab": _pipeline, "shell": _script, "env": _script, "pinokio": _launcher, "readme": _document, "guide": _document, "notebook": _document,
     "python": _code, "setuptools": _code, "cmake": _code, "make": _make, "config": _configuration, "deepspeed": _configuration,
     "conda": _configuration, "tomlconfig": _configuration,
 }  # fmt: skip

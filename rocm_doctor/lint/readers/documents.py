@@ -67,7 +67,11 @@ class Part(NamedTuple):
 
 
 def environments(tree: Tree, path: str, kind: str) -> Iterator[Made]:
-    """What a document tells its readers to install."""
+    """What a document tells its readers to install; of a guide beside the README what is for AMD."""
+    yield from (made for made in _told(tree, path, kind) if kind != "guide" or made[0].purpose.kind == "amd")
+
+
+def _told(tree: Tree, path: str, kind: str) -> Iterator[Made]:
     text = tree.text(path, wanted=False)
     if not text or not _INSTALLS.search(text):
         return
@@ -103,7 +107,7 @@ def _section(tree: Tree, path: str, blocks: list[Block]) -> Iterator[Made]:
             yield made
         return
     inside: Setting | None = None
-    for block, some in zip(blocks, parts):
+    for block, some in zip(blocks, map(_one_way, parts)):
         if made := _made(tree, path, [block], some):
             one, used = made
             yield msgspec.structs.replace(one, image=one.image or inside), used
@@ -124,6 +128,13 @@ def _parts(block: Block) -> Iterator[Part] | list[Part]:
             )
         found[-1].rows.append(row)
     return found
+
+
+def _one_way(parts: Iterable[Part]) -> list[Part]:
+    """The parts of a block without those for other hardware, where comments offer a way for each."""
+    every = list(parts)
+    amd = any(part.kind == "amd" and _INSTALLS.search("\n".join(part.rows)) for part in every)
+    return [part for part in every if not amd or part.kind in ("amd", "neutral")]
 
 
 def _for(words: str) -> tuple[Kind, tuple[str, ...]]:

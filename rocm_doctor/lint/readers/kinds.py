@@ -34,6 +34,8 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("readme", "/*getting*started*.md"),
     ("readme", "/readme*.rst"),
     ("readme", "/install*.rst"),
+    ("guide", "/*.md"),
+    ("guide", "/*.rst"),
     ("notebook", "/*.ipynb"),
     ("cmake", "/cmakelists.txt"),
     ("cmake", "/*.cmake"),
@@ -82,6 +84,10 @@ KINDS: tuple[tuple[str, str], ...] = (
 # Names that begin like a Dockerfile and are something else.
 _PICTURES = ("*.png", "*.jpg", "*.svg", "*.md", "*.rst", "*.py", "*.sh", "*.j2", "*.tmpl", "*.html", "*.lock")
 _NEVER = ("*.dockerignore", "*/package.json", "*/package-lock.json", "*/tsconfig*.json", "*.min.json")
+# Documents that tell what was, or what is wanted, and not how to install what is there.
+_HISTORY = regex(
+    r"^/(?:change|history|news|release|whats[_-]?new|roadmap|todo|licen[cs]e|code[_-]of|contributors|authors|security|issue|pull_request)|^/[\d.v]+\.(?:md|rst)$"
+)
 _SUFFIXES = regex(
     r"(?:^|/)(?:gnu)?makefile(?:[.-][\w-]+)?$|compose[\w.-]*\.ya?ml\.(?:template|tmpl|example|sample|dist)$|\.mk$|(?:^|/)\.?justfile$|\.(?:txt|cmake|in|toml|lock|ya?ml|json|sh|bash|slurm|sbatch|bat|cmd|ps1|env|md|rst|ipynb|py|cfg)$|dockerfile|containerfile|(?:^|/)\.env"
     r"|(?:^|/)pipfile$|(?:^|/)(?:install|torch)\.js$"
@@ -104,6 +110,8 @@ def kind_of(path: str) -> str | None:
     if any(fits("/" + low, glob) for glob in _NEVER):
         return None
     kind = next((kind for kind, glob in KINDS if fits(name if glob[0] == "/" else low, glob)), None)
+    if kind == "guide" and (_HISTORY.search(name) or low.startswith(".github/")):
+        return None
     return None if kind == "dockerfile" and any(fits(name, glob) for glob in _PICTURES) else kind
 
 
