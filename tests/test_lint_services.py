@@ -150,3 +150,18 @@ def test_a_document_alone_is_named_as_what_leaves_the_verdict_open(tmp_path: Pat
     found = report(tmp_path, {"README.md": PAGE.format("rocm6.4").replace("pip install -r requirements-rocm.txt\n", "")})
     assert found.verdict == "undetermined"
     assert "only README.md says what to install" in found.summary
+
+
+@pytest.mark.parametrize(("said", "expected"), [
+    ("pip install -r amd-requirements.txt\n", ["version.torch-not-rocm"]), ("docker build -f amd.Dockerfile .\n", []),
+    ("pip install -r amd-requirements.txt --extra-index-url https://download.pytorch.org/whl/rocm7.2\n", []),
+])  # fmt: skip
+def test_a_list_that_a_document_has_installed_without_the_image_that_brings_torch(
+    tmp_path: Path, said: str, expected: list[str]
+) -> None:
+    files = {
+        "amd.Dockerfile": "FROM rocm/primus:v25.11\nCOPY . .\nRUN pip install -r amd-requirements.txt\n",
+        "amd-requirements.txt": "torch>=2.0.0\n",
+    }
+    found = report(tmp_path, {"README.md": f"# x\n## Local\n```bash\n# AMD\n{said}```\n", **files}, gpu="gfx942")
+    assert [f.id for f in serious(found)] == expected

@@ -93,7 +93,7 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
             ):
                 one = _as(one, "warning")
             told_so = found.id == NOT_ROCM and repository.first is not None and _is_open(one, matrix)
-            before = told_so or any(_brings_rocm(e, one.target, matrix) for e in steps)
+            before = told_so or any(_brings_rocm(e, one.target, matrix) for e in steps if not _is_image_of(e, environment))
             by_two_steps = before and index_by_caller(found, environment)
             found = one.finding
             weight = _as(one, "note") if by_two_steps and one.target.place is None else one
@@ -103,6 +103,11 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
                 msgspec.structs.replace(weight, finding=capped(weight.finding, environment, one.target, repository, matrix))
             )
     return kept + _one_for_each_target(general, bool(amd), repository, matrix)
+
+
+def _is_image_of(image: Environment, listed: Environment) -> bool:
+    """True for an image that installs a list: who installs the list without it has nothing of what the image brings."""
+    return image.sort == "image" and any(r.place.file == listed.place.file for step in image.steps for r in step.requirements)
 
 
 _PYTHON_VERSION = regex(r"(?:PYTHON|PY)_?VER(?:SION)?")

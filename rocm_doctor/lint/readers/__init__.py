@@ -44,11 +44,16 @@ def read(root: Path, alone: str = "") -> Repository:
     vendored, apart = _submodules(tree), _projects(tree, listed)
     found: list[Environment] = []
     used: set[str] = set()
+    bare: set[str] = set()
     for made, files in _in_context(tree, listed):
         one = with_purpose(installed.with_projects(tree, made, files), vendored, apart)
         found.append(one)
         if one.purpose.kind in JUDGED and one.sort != "text" and one.os != "windows":
             used |= {file.path for file in files}
+        elif one.sort == "text" and one.image is None and not any(step.indexes for step in one.steps):
+            torch = (r.place.file for step in one.steps for r in step.requirements if r.name == "torch")
+            bare |= {file for file in torch if named(file.rsplit("/", 1)[-1])[0] == "amd"}
+    used -= bare  # a document has its readers install them without the image that does
     found = image_python.of_scripts(found)
     more = [
         with_purpose(one, vendored, apart)
