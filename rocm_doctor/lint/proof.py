@@ -30,25 +30,25 @@ def open_question(environments: Iterable[Environment], target: Target, matrix: M
         for one, state in last
         if one.purpose.kind == "amd" and one.sort not in ("job", "text") and not in_example(one)
     ]
-    if told := _told(last, meant, noted):
-        after = {r.place.file for one, _ in told for step in one.steps for r in step.requirements}
-        rest = [(one, state) for one, state in meant if one.place.file not in after]
-        if not any(one.place.file in after for one, _ in meant):
-            return f"only {told[0][0].place.file} says what to install for AMD GPUs, and no file that is run does"
-        meant = told + rest
+    told, alone = _told(last, meant, noted), ""
+    after = {r.place.file for one, _ in told for step in one.steps for r in step.requirements}
+    if any(one.place.file in after for one, _ in meant):
+        meant = told + [(one, state) for one, state in meant if one.place.file not in after]
+    elif told:
+        alone = f"only {told[0][0].place.file} says what to install for AMD GPUs, and no file that is run does"
     unread = next(
         (f"{one.name}: {p.message}" for one, state in meant if state is None and (p := one.unread)),
         "",
     )
     unread = unread or next(filter(None, (_of_others(one) for one, state in meant if state is None)), "")
-    if told or any(state for one, state in last if one.sort != "text"):
+    if any(state for _, state in (*meant, *(pair for pair in last if pair[0].sort != "text"))):
         doubts = [_doubt(one, state[2], target, matrix) for one, state in meant if state]
         served = any(state and state[2].build == "rocm" for _, state in meant)
-        return next(filter(None, doubts), unread) if served else "no environment ends up with a ROCm torch"
+        return next(filter(None, doubts), unread) if served else alone or "no environment ends up with a ROCm torch"
     if unread:
         return unread
     built = any(covers(targets_of(s), target.gpu) for one, _ in last if one.sort != "job" and not one.unread for s in lists(one))
-    return "" if built else f"nothing is known to bring code for {target.gpu}"
+    return "" if built else alone or f"nothing is known to bring code for {target.gpu}"
 
 
 Stated = list[tuple[Environment, Change | None]]
