@@ -10,7 +10,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Setting, Target
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.rules.built_for import indexed_for, lists, targets_of
-from rocm_doctor.lint.rules.containers import last_word, release_of
+from rocm_doctor.lint.rules.images import last_word, release_of
 from rocm_doctor.lint.rules.indexes import Torch, meant
 from rocm_doctor.lint.rules.torch_state import Change, image_parts, last_state
 from rocm_doctor.lint.weighing import in_example

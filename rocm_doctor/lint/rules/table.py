@@ -10,8 +10,9 @@ from rocm_doctor.lint.rules.beside import other_wheels, same_files
 from rocm_doctor.lint.rules.built_for import built_for
 from rocm_doctor.lint.rules.companions import companions, numpy, outside, pythons, triton
 from rocm_doctor.lint.rules.configs import config, packages
-from rocm_doctor.lint.rules.containers import base_image, containers, dropped, hidden, older_than_gpu, on_cpu
+from rocm_doctor.lint.rules.containers import containers, hidden, on_cpu
 from rocm_doctor.lint.rules.cuda_only import cuda_images, cuda_only
+from rocm_doctor.lint.rules.images import base_image, dropped, older_than_gpu
 from rocm_doctor.lint.rules.installing import at_odds, isolated_build, kept_python, not_copied, refused_python, refused_together
 from rocm_doctor.lint.rules.libraries import unserved
 from rocm_doctor.lint.rules.missing import gone_nightlies, unknown_indexes, windows_indexes, xformers
