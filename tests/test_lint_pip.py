@@ -280,5 +280,7 @@ def test_wheels_for_one_other_python_are_one_finding(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("pin", "severity"), [("grpcio==1.46.3", "error"), ("grpcio==1.59.0", ""), ("grpcio>=1.46", "")])
 def test_an_archive_that_does_not_build_with_the_python(tmp_path: Path, pin: str, severity: str) -> None:
-    listed = {"requirements-rocm.txt": f"--extra-index-url https://download.pytorch.org/whl/rocm6.4\ntorch==2.9.1+rocm6.4\n{pin}\n"}
+    listed = {
+        "requirements-rocm.txt": f"--extra-index-url https://download.pytorch.org/whl/rocm6.4\ntorch==2.9.1+rocm6.4\n{pin}\n"
+    }
     assert [f.severity for f in serious(report(tmp_path, listed)) if "grpcio" in f.title] == ([severity] if severity else [])
