@@ -73,7 +73,7 @@ def test_the_python_of_an_image_against_that_of_the_project(tmp_path: Path, allo
 
 
 @pytest.mark.parametrize(("url", "severity"), [
-    ("file:///croot/packaging_1734472117206/work", "error"), ("file:///C:/Users/me/x", "error"), ("file:./vendored", ""), ("https://x.org/p.whl", ""),
+    ("file:///croot/packaging_1734472117206/work", "error"), ("file:///C:/Users/me/x", "error"), ("file:///opt/packaging-24.0-py3-none-any.whl", "warning"), ("file:./vendored", ""), ("https://x.org/p.whl", ""),
 ])  # fmt: skip
 def test_a_path_of_the_machine_that_wrote_the_list(tmp_path: Path, url: str, severity: str) -> None:
     text = f"packaging @ {url}\n--extra-index-url {ROCM}\ntorch==2.9.1+rocm6.4\n"
