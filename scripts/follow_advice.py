@@ -26,7 +26,7 @@ from rocm_doctor.matrix import Matrix, load
 from rocm_doctor.model import Finding
 
 _LINES = r"lines? (?P<lines>\d+(?:(?:, | and )\d+)*) of (?P<file>\S+?)"
-_END = r"[.,](?=\s|$)"
+_END = r"[.,:](?=\s|$)"
 _VALUE = r"(=|: *)(\"[^\"]*\"|'[^']*'|[^\s\\]*)"
 Edit = tuple[str, int, Callable[[str], str]]
 
@@ -56,7 +56,9 @@ def _edits(advice: str) -> list[Edit]:
 
 
 def _without(m: re.Match[str]) -> Callable[[str], str]:
-    return lambda line: re.sub(rf"(?:-e |-D)?{re.escape(m['name'])}{_VALUE} ?", "", line)
+    """Without a variable and its value, or without the requirement of a list."""
+    name = re.escape(m["name"])
+    return lambda line: re.sub(rf"^{name}(?:\[.*\])?[=<>!~ ]=.*\n|(?:-e |-D)?{name}{_VALUE} ?", "", line)
 
 
 def _set(m: re.Match[str]) -> Callable[[str], str]:

@@ -5,10 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from follow_advice import followed
+from follow_advice import followed, left
 from lint_text import report, serious
+from test_lint_mutations import FAULTS, LAYOUTS
+
+from rocm_doctor.model import Finding
 
 ROCM = "--extra-index-url https://download.pytorch.org/whl/rocm6.4\n"
+
+
+def judged(folder: Path, gpu: str = "gfx1100", rocm: str = "") -> list[Finding]:
+    return serious(report(folder, {}, gpu=gpu, rocm=rocm))
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f"{f[1]}-{f[4]}-{f[5]}")
+def test_the_advice_on_a_planted_fault_mends_it(fault: tuple[str, str, str, str, str, int], tmp_path: Path) -> None:
+    layout, file, there, planted, diagnosis, _ = fault
+    files, gpu = LAYOUTS[layout]
+    rocm = "6.3" if gpu == "gfx906" else ""
+    found = serious(report(tmp_path, {**files, file: files[file].replace(there, planted, 1)}, gpu=gpu, rocm=rocm))
+    one = next(f for f in found if f.id == diagnosis)
+    assert left(tmp_path, one, found, lambda folder: judged(folder, gpu, rocm)) in ("gone", "not followed"), one.advice
 
 
 @pytest.mark.parametrize("files", [
