@@ -227,3 +227,8 @@ def test_a_list_of_gpus_that_nothing_here_takes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("command", "expected"), [("docker cp w:/dist ./out", []), ("docker logs w", ["access.container"])])
 def test_a_container_that_only_gives_its_files(tmp_path: Path, command: str, expected: list[str]) -> None:
     assert ids(tmp_path, {"extract.sh": f"docker run -d --name w wheels-rocm:6.2\n{command}\n"}) == expected
+
+
+def test_an_environment_in_a_folder_that_a_command_gives(tmp_path: Path) -> None:
+    line = 'conda run -p "$(cd "$HERE" && pwd)/env" pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/cu128\n'
+    assert [i for i, _, _ in said(report(tmp_path, {"install_rocm.sh": line}))] == ["version.torch-not-rocm"]

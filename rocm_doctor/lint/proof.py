@@ -35,7 +35,7 @@ def open_question(environments: Iterable[Environment], target: Target, matrix: M
     if any(one.place.file in after for one, _ in meant):
         meant = told + [(one, state) for one, state in meant if one.place.file not in after]
     elif told:
-        alone = f"only {told[0][0].place.file} says what to install for AMD GPUs, and no file that is run does"
+        alone = f"only {told[0][0].place.file} says what to install for AMD GPUs"
     unread = next(
         (f"{one.name}: {p.message}" for one, state in meant if state is None and (p := one.unread)),
         "",

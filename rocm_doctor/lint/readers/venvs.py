@@ -43,7 +43,9 @@ def left(argv: list[str], place: Place, context: shell.Context, found: shell.Scr
         return argv
     if m := _ENTERS_CONDA.match(text):
         _enter(_at(m[1], context) if "/" in m[1] else f"conda:{m[1]}", place, context, found)
-        after = argv[argv.index(m[1]) + 1 :] if argv[1] == "run" else []
+        # One word may hold blanks: a folder that a command gives.
+        name = next((n for n, word in enumerate(argv) if word.split()[:1] == [m[1]]), len(argv))
+        after = argv[name + 1 :] if argv[1] == "run" else []
         return list(itertools.dropwhile(lambda word: word.startswith("-"), after))
     if argv[0] in ("source", ".") and len(argv) > 1 and argv[1].endswith("/activate"):
         _enter_by_path(argv[1].rsplit("/", 2)[0], place, context, found)
