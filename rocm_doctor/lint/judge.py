@@ -72,7 +72,7 @@ def lint(
     """
     _ = matrix.gfx, matrix.rocm, matrix.torch, matrix.support  # decoded once for all
     by_files = matrix.once(_by_files)
-    bare = [_bare(target, by_files(frozenset())) for target in targets]
+    bare = [by_files(frozenset()).once(_bare)(target) for target in targets]
     facts = [one[0] for one in bare]
     undecided = [u for one in bare for u in one[2]]
     judged: list[Judged] = []
@@ -132,8 +132,12 @@ def _decidable(row: Row) -> bool:
     return all(name in _KNOWN or name.startswith(("pkg.", "env.", "log.")) for name in row.when)
 
 
-def _bare(target: Target, matrix: Matrix) -> Result:
-    """What the rows say of the target alone, before any file."""
+def _bare(matrix: Matrix) -> Callable[[Target], Result]:
+    """What the rows say of a target alone, before any file."""
+    return lru_cache(16)(lambda target: _of_target(target, matrix))
+
+
+def _of_target(target: Target, matrix: Matrix) -> Result:
     environment = Environment(target.name, target.place or Place("command line", 0))
     facts = enrich(snapshot_of(environment, target, matrix), matrix)
     found, undecided = judge(facts, Logs(()), matrix, RULES)

@@ -81,14 +81,13 @@ def judge(snapshot: Snapshot, logs: Logs, matrix: Matrix, rules: Sequence[Rule])
     foreign = of_nvidia(snapshot, logs)
     over = matrix.once(overruling)
     gpus = _gpus(snapshot)
-    for row in matrix.rows if logs else matrix.once(_without_lines):
+    for row, about_gpus in matrix.once(_judged if logs else _without_lines):
         if foreign and "log" in row.when:
             continue  # the failure is of an NVIDIA GPU
-        if row.status != "works" or row.harmless:
-            for subject, gpu in gpus if _is_about_gpus(row) else _MACHINE:
-                judged = _against(row, snapshot, gpu, logs)
-                newer = next((r for r in over.get(row.key, ()) if _settles(r, snapshot, gpu, logs)), None) if judged else None
-                _sort_out(row, judged, newer, matrix, subject, candidates, undecided, excluded, calm)
+        for subject, gpu in gpus if about_gpus else _MACHINE:
+            judged = _against(row, snapshot, gpu, logs)
+            newer = next((r for r in over.get(row.key, ()) if _settles(r, snapshot, gpu, logs)), None) if judged else None
+            _sort_out(row, judged, newer, matrix, subject, candidates, undecided, excluded, calm)
     candidates += [Candidate(f, None, _RULE) for rule in rules for f in rule(snapshot, matrix)]
     return ranked(_rivals(candidates, excluded, matrix), matrix), undecided
 
@@ -125,16 +124,20 @@ def _settles(row: Row, snapshot: Snapshot, gpu: Gpu | None, logs: Logs) -> bool:
     return judged is not None and not judged.ruled_out and not judged.missing
 
 
-def _without_lines(matrix: Matrix) -> tuple[Row, ...]:
-    """The rows that can hold where there is no text to search: they ask for no line."""
+def _judged(matrix: Matrix) -> tuple[tuple[Row, bool], ...]:
+    """The rows that say something, each with whether a condition is about a GPU: it is judged for each."""
     return tuple(
-        row for row in matrix.rows if all(words.startswith("!") for name, words in row.when.items() if name.startswith("log"))
+        (row, any(name.startswith("gpu.") for name in row.when)) for row in matrix.rows if row.status != "works" or row.harmless
     )
 
 
-def _is_about_gpus(row: Row) -> bool:
-    """True if a condition of the row is about a GPU: it is judged for each."""
-    return any(name.startswith("gpu.") for name in row.when)
+def _without_lines(matrix: Matrix) -> tuple[tuple[Row, bool], ...]:
+    """Those of them that can hold where there is no text to search: they ask for no line."""
+    return tuple(
+        (row, about_gpus)
+        for row, about_gpus in matrix.once(_judged)
+        if all(words.startswith("!") for name, words in row.when.items() if name.startswith("log"))
+    )
 
 
 _MACHINE: list[tuple[Subject, Gpu | None]] = [(THE_MACHINE, None)]
