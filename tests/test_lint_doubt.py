@@ -388,3 +388,21 @@ def test_a_line_that_writes_the_same_override_elsewhere_is_named(tmp_path: Path,
     (one,) = [f for f in report(tmp_path, {"rocm/install.sh": text}).findings if f.id == "arch.override-wrong"]
     assert "line 4 of rocm/install.sh" in one.advice
     assert "line 3 of rocm/install.sh" in one.advice
+
+
+@pytest.mark.parametrize(("line", "open_"), [
+    ("pip3 install torchvision", True), ("apt clean", True), ("LABEL a=b", False), ("user app", False), ("# pip3 install x", False), ("{% if x %}", False),
+])  # fmt: skip
+def test_a_line_that_is_no_instruction_leaves_a_dockerfile_open(tmp_path: Path, line: str, open_: bool) -> None:
+    text = f"FROM rocm/dev-ubuntu-22.04:6.4-complete\nRUN pip3 install torch --index-url https://download.pytorch.org/whl/rocm6.4\n{line}\n"
+    found = report(tmp_path, {"Dockerfile.rocm": text})
+    assert ("is no instruction" in found.summary) is open_, found.summary
+
+
+def test_a_project_that_a_program_in_the_build_writes_anew_is_not_known(tmp_path: Path) -> None:
+    files = {
+        "pyproject.toml": '[project]\nname = "app"\nversion = "1"\ndependencies = ["torch==2.11.0", "einops"]\n',
+        "Dockerfile.rocm": "FROM rocm/pytorch:rocm7.2_ubuntu24.04_py3.12_pytorch_release_2.9.1\nCOPY . .\nRUN python - <<'PY'\n"
+        'kept = [one for one in open("pyproject.toml") if \'torch==\' not in one]\nopen("pyproject.toml", "w").writelines(kept)\nPY\nRUN pip install -e .\n',
+    }
+    assert not [f for f in report(tmp_path, files).findings if f.severity != "note" and "Dockerfile.rocm" in f.subject]

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lint_text import report
 
 from rocm_doctor.cli import cli
 from rocm_doctor.lint import readers as declared
@@ -179,3 +180,12 @@ def test_the_same_character_many_times_is_linear(tmp_path: Path, name: str, blan
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("pip install torch" + blank * 6_000 + "x\npip install torch " + blank * 6_000)
     problems(tmp_path)
+
+
+def test_a_name_longer_than_any_file_has_is_no_file(tmp_path: Path) -> None:
+    """`bash` of a name that a program's text is part of ended the run: the system refuses such a name."""
+    (tmp_path / "benchmarks").mkdir()
+    found = report(
+        tmp_path, {"run.sh": f"bash benchmarks/{'x' * 300}.sh\npython3 benchmarks/{'y' * 5000}.py\npip install torch\n"}
+    )
+    assert found.verdict

@@ -55,6 +55,14 @@ def test_a_lock_of_sources_for_cuda_is_still_judged(tmp_path: Path) -> None:
     assert NOT_ROCM in [i for i, _, _ in said(report(tmp_path, files))]
 
 
+@pytest.mark.parametrize(("extras", "judged"), [("", False), ('provides-extras = ["srt-hip"]\n', True)])
+def test_a_lock_from_before_the_extra_is_not_judged_for_it(tmp_path: Path, extras: str, judged: bool) -> None:
+    project = '[project]\nname = "app"\nversion = "1"\ndependencies = ["torch==2.11.0"]\n[project.optional-dependencies]\nsrt_hip = ["torch"]\n'
+    lock = locked("cu128").replace("[package.metadata]\n", f"[package.metadata]\n{extras}")
+    found = report(tmp_path, {"pyproject.toml": project, "uv.lock": lock}).findings
+    assert any(r.artifact == "uv.lock" and "srt_hip" in f.subject for f in found for r in f.evidence) is judged
+
+
 EXTRA = """[project]
 name = "app"
 version = "1"

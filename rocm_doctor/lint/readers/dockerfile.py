@@ -15,7 +15,7 @@ from rocm_doctor.lint.environments.words import is_for_hygon, named
 from rocm_doctor.lint.readers import build_lists, cloned, compiled, expansion, installers, script, shell, starts, venvs
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.image_python import asked_of_apt, kept_by_system, named_python
-from rocm_doctor.lint.readers.instructions import Instruction, exec_form, instructions
+from rocm_doctor.lint.readers.instructions import UNKNOWN, Instruction, exec_form, instructions
 from rocm_doctor.lint.readers.shell import Build, Used
 
 _FROM = regex(r"(?:--\S+\s+)*(\S+)(?:\s+as\s+(\S+))?", re.I)
@@ -232,6 +232,8 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
             _copy(expansion.filled(source, context.names), to, context)
     elif verb == "COPY" and "--from" in words and _PACKAGES.search(words.split(None, 1)[-1]):
         installers.note(place, found)  # packages of an image that is no stage here
+    elif verb == UNKNOWN:
+        found.problems.append(ReadProblem(place, f"line {place.line} of {place.file} is no instruction of a Dockerfile"))
     elif verb == "WORKDIR":
         context.names["WORKDIR"] = posixpath.join(context.names["WORKDIR"], expansion.filled(words.strip(), context.names))
     elif verb == "ENV":

@@ -75,8 +75,10 @@ def locked(tree: Tree, project: projects.Project, extras: Sequence[str], *, froz
     steps = projects.steps(tree, project, extras)
     for kind, name in _LOCKS.items():
         beside = f"{folder_of(project.path)}/{name}".lstrip("/")
-        if kind == "uvlock" and not frozen and tree.is_file(beside) and locks.is_stale(tree, beside, projects.bound_to(project)):
-            continue
+        if kind == "uvlock" and tree.is_file(beside):
+            stale = locks.is_stale(tree, beside, projects.bound_to(project)) or locks.lacks(tree, beside, extras)
+            if stale and not frozen:
+                continue
         if tree.is_file(beside) and tree.text(beside, wanted=False) and (lock := locks.step(tree, beside, kind, extras)):
             bound = {package for index in lock.indexes for package in index.only}
             more: list[Index] = [i for s in steps for i in s.indexes if i.only and not bound & set(i.only)]

@@ -48,10 +48,14 @@ _TARGETS = regex(r"torch|pip|python|rocm|amd|deps|depend|setup|requirements|env|
 _MODULES = regex(r"install|setup|bootstrap|launch|torch|rocm")
 
 
-def body(text: str, place: Place, found: shell.Script) -> None:
+def body(text: str, place: Place, context: shell.Context, found: shell.Script) -> None:
     """Note what only the whole text of a shell shows: pipes into a shell, programs in here-documents, redirections onto a list, the configuration of pip."""
     piped = any(not _TOOLS.search(m[1]) for m in _PIPED.finditer(text))
-    handed = any(_INSTALLS.search(m[2]) or _REWRITES.search(m[2]) for m in _HANDED.finditer(text))
+    programs = [m[2] for m in _HANDED.finditer(text)]
+    handed = any(_INSTALLS.search(one) or _REWRITES.search(one) for one in programs)
+    for name in (name for one in programs if _WRITES.search(one) for name in _LISTS.findall(one)):
+        if path := context.path(name):
+            context.names[shell.EDITED + path] = shell.ANEW
     if piped or handed or _CONFIGURED.search(text) or _ONTO_LIST.search(text):
         note(place, found)
 

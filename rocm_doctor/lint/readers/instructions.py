@@ -19,6 +19,11 @@ from rocm_doctor.lint.readers.files import quoted
 Instruction = tuple[str, str, Place]
 """Its verb, in capitals, its words, and where it is."""
 _INSTRUCTION = regex(r"\s*(FROM|ARG|ENV|RUN|COPY|ADD|SHELL|WORKDIR|CMD|ENTRYPOINT)\s+(.*)", re.I | re.S)
+# A line that begins as a command of a shell does, and is no instruction that matters here.
+_COMMAND = regex(r"[ \t]*[a-z][\w./-]*[ \t]+[\w./\"'$-]")
+_OTHERS = regex(r"\s*(?:MAINTAINER|LABEL|EXPOSE|VOLUME|USER|STOPSIGNAL|HEALTHCHECK|ONBUILD)\s", re.I)
+UNKNOWN = "?"
+"""In place of a verb: Docker refuses the file for such a line."""
 _HEREDOC = regex(r"<<-?\s*[\"']?(\w+)[\"']?")
 _OF_SHELL = regex(r"(?:--\S+\s*)*(?:(?:/bin/)?(?:ba)?sh(?: -\w+)*)?")
 
@@ -34,6 +39,8 @@ def instructions(path: str, text: str) -> Iterator[Instruction]:
         found = _INSTRUCTION.match(lines[at][: shell.MAX_LINE])
         start, at = at, at + 1
         if not found:
+            if _COMMAND.match(lines[start]) and not _OTHERS.match(lines[start]):
+                yield UNKNOWN, lines[start], Place(path, start + 1, quoted(lines[start]))
             continue
         parts = [found[2]]
         while at < len(lines) and parts[-1].rstrip().endswith("\\"):

@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Index, Place, Requirement, Step
 from rocm_doctor.lint.readers.files import Tree, quoted
-from rocm_doctor.lint.readers.toml import items, load, table
+from rocm_doctor.lint.readers.toml import items, load, strings, table
 
 _TABLES = {"uvlock": "package", "poetrylock": "package", "pylock": "packages"}
 _EXTRA = regex(r"""extra\s*(==|!=)\s*['"]([^'"]*)['"]""")
@@ -69,6 +69,17 @@ def is_stale(tree: Tree, path: str, bound: Mapping[str, set[str]]) -> bool:
         else name in asked and not locked.get(name, urls) & urls
         for name, urls in bound.items()
     )
+
+
+def lacks(tree: Tree, path: str, extras: Sequence[str]) -> bool:
+    """True if a uv.lock was made when the project had not yet one of these extras: uv locks again, or refuses."""
+    loaded = load(tree, path)
+    entries = items(loaded[0].get("package")) if loaded else []
+    own = [one for one in entries if {".", "./"} & set(map(str, table(one, "source").values()))]
+    held = [strings(table(one, "metadata").get("provides-extras")) for one in own]
+    held += [list(table(one, part)) for one in own for part in ("optional-dependencies", "dev-dependencies")]
+    known = {canonicalize_name(name) for names in held for name in names}
+    return bool(own) and not known.issuperset(map(canonicalize_name, extras))
 
 
 def _places(path: str, lines: list[str]) -> list[Place]:

@@ -40,7 +40,7 @@ def speaks(text: str) -> bool:
 
 def read(text: str, place: Place, context: shell.Context, found: shell.Script) -> None:
     """Read the commands of a POSIX shell text, in order, into `found`; `place` is that of its first line."""
-    installers.body(text, place, found)
+    installers.body(text, place, context, found)
     if not speaks(text):
         return
     if len(text) > MAX_TEXT:
