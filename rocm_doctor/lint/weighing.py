@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable, Sequence
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.certainty import NOT_ROCM, STOPS, capped, index_by_caller, is_met_by_override, is_settled
+from rocm_doctor.lint.certainty import NOT_ROCM, STOPS, capped, index_by_caller, is_settled
 from rocm_doctor.lint.declared import OVERRIDE, Environment, Repository, Target
+from rocm_doctor.lint.elsewhere import is_met_by_override
 from rocm_doctor.lint.environments.purpose import RETIRED, example_of
 from rocm_doctor.lint.environments.words import named, words_of
 from rocm_doctor.lint.guarded import may_fail
