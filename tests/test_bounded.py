@@ -217,13 +217,43 @@ TOMLS = {
     "tables in tables": "a = " + "{a=" * DEEP,
     "one long word": "a" * (4 * MIB),
     "quotes": '"' * (4 * MIB),
+    "a key over lines": "x = {" + "a.\n" * 40_000 + "a = 1}",
+    "lines in a table": "x = {" + "\n" * (4 * MIB),
+    "commas in a table": "x = {a = 1" + ",\n" * MIB,
+    "strings that do not end": "x = {\n" + '"""\\' * MIB,
 }
 
 
-@cases(TOMLS, large=("one long word", "quotes"))
+@cases(TOMLS, large=("one long word", "quotes", "lines in a table", "commas in a table", "strings that do not end"))
 def test_no_toml_costs_more_than_its_limits(name: str) -> None:
     with cheap(), pytest.raises(Unreadable):
         tomls.values(TOMLS[name])
+
+
+# TOML 1.1 as uv reads it: https://toml.io/en/v1.1.0#inline-table
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("x = [\n  { a = 1,\n    b = 2 },\n]\n", [{"a": 1, "b": 2}]),
+        ("x = { a = 1, }\n", {"a": 1}),
+        ("x = {\r\n  a = [1,\r\n 2,],  # two, {\r\n  b = { c = '#,}', }, # {\r\n}\r\n", {"a": [1, 2], "b": {"c": "#,}"}}),
+        ('x = {\n  a = """\n{,\n}""", b = "\\"{,}" }', {"a": "{,\n}", "b": '"{,}'}),
+    ],
+)
+def test_inline_tables_may_have_lines_and_a_comma_at_their_end(text: str, value: object) -> None:
+    assert tomls.values(text)["x"] == value
+
+
+@pytest.mark.parametrize("text", ["x = {,}", "x = {a = 1,, }", "x = {\na = 1\nb = 2}", "x = [,]"])
+def test_an_inline_table_needs_its_commas_between_its_values(text: str) -> None:
+    with pytest.raises(Unreadable):
+        tomls.values(text)
+
+
+def test_the_line_of_an_error_below_an_inline_table_over_lines() -> None:
+    with pytest.raises(Unreadable) as caught:
+        tomls.values("x = {\n  a = 1,\n}\ny = ?\n")
+    assert caught.value.line == 4
 
 
 JSONS = {
