@@ -115,3 +115,25 @@ def test_the_triton_of_another_torch_is_left_out(tmp_path: Path) -> None:
     frozen = "numpy==1.26.4\npytorch-triton-rocm==3.0.0+rocm6.3.1.75cc27c26a\ntorch==2.4.0+rocm6.3.1\n"
     [found] = [f for f in serious(report(tmp_path, {"requirements-rocm.txt": frozen})) if "torch" in f.advice]
     assert found.advice.endswith("Take pytorch-triton-rocm out of line 2 of requirements-rocm.txt: the torch brings its own.")
+
+
+OLD = "https://download.pytorch.org/whl/rocm5.1.1"
+
+
+@pytest.mark.parametrize(("command", "words"), [
+    (f"pip install --upgrade torch --extra-index-url {OLD}", "Install torch on line 2 of Dockerfile from a ROCm index alone: "),
+    (f"pip install --upgrade torch peft --extra-index-url {OLD}", "Ask for another torch in the command on line 2 of Dockerfile: "),
+    (f"pip install --force-reinstall torch --extra-index-url {OLD}", "Ask for another torch in the command on line 2 of Dockerfile: "),
+    (f"pip install torch --extra-index-url {OLD}", "Install torch from a ROCm index before line 2 of Dockerfile: "),
+])  # fmt: skip
+def test_a_command_that_replaces_the_torch_that_is_there_is_changed_itself(tmp_path: Path, command: str, words: str) -> None:
+    files = {"Dockerfile": f"FROM ubuntu:24.04\nRUN {command}\n"}
+    one = serious(report(tmp_path, files))
+    assert [(f.id, f.severity) for f in one] == [(NOT_ROCM, "error")]  # nothing comes from the old index, so that its GPUs do not matter
+    assert one[0].advice.startswith(words)
+    told = one[0].advice.removeprefix(words).removesuffix(".")
+    if words.startswith("Ask"):
+        told = command.replace("torch", told.partition(" ")[0], 1).replace(OLD, told.rpartition(" ")[2])
+    if "before" in words:
+        told += f" && {command}"
+    assert said(report(tmp_path, {"Dockerfile": f"FROM ubuntu:24.04\nRUN {told}\n"})) == []

@@ -96,7 +96,9 @@ def _of_one_command(s: Setting) -> bool:
 
 
 def _from_elsewhere(step: Step | None, torch: Torch, index: Index) -> bool:
-    """True if the ROCm torch that counts comes with the image, or from another index: this one is asked for what goes beside it."""
+    """True if the torch that counts is no ROCm build, comes with the image, or from another index: this one is asked for what goes beside it."""
+    if torch.build in ("cuda", "cpu"):
+        return True
     return torch.build == "rocm" and (step is None or (torch.origin is not None and torch.origin.url != index.url))
 
 
