@@ -129,7 +129,9 @@ OLD = "https://download.pytorch.org/whl/rocm5.1.1"
 def test_a_command_that_replaces_the_torch_that_is_there_is_changed_itself(tmp_path: Path, command: str, words: str) -> None:
     files = {"Dockerfile": f"FROM ubuntu:24.04\nRUN {command}\n"}
     one = serious(report(tmp_path, files))
-    assert [(f.id, f.severity) for f in one] == [(NOT_ROCM, "error")]  # nothing comes from the old index, so that its GPUs do not matter
+    assert [(f.id, f.severity) for f in one] == [
+        (NOT_ROCM, "error")
+    ]  # nothing comes from the old index, so that its GPUs do not matter
     assert one[0].advice.startswith(words)
     told = one[0].advice.removeprefix(words).removesuffix(".")
     if words.startswith("Ask"):

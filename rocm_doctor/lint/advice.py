@@ -139,7 +139,9 @@ def _for_amd(
     if step is not None and (step.upgrade or step.anew or step.apart) and wanted(step, target):
         # It replaces a torch that was installed before. The rest of a command comes from its own index, torch by its pin.
         if step.apart or step.anew or any(r.name != "torch" for r in step.requirements):
-            return f"Ask for another torch in the command on {_at(step.place)}: {found.arguments} --extra-index-url {found.index}."
+            return (
+                f"Ask for another torch in the command on {_at(step.place)}: {found.arguments} --extra-index-url {found.index}."
+            )
         return f"Install torch on {_at(step.place)} from a ROCm index alone: {install}."
     return f"Install torch from a ROCm index{_before(environment, step)}: {install}."
 
