@@ -284,3 +284,18 @@ def test_an_archive_that_does_not_build_with_the_python(tmp_path: Path, pin: str
         "requirements-rocm.txt": f"--extra-index-url https://download.pytorch.org/whl/rocm6.4\ntorch==2.9.1+rocm6.4\n{pin}\n"
     }
     assert [f.severity for f in serious(report(tmp_path, listed)) if "grpcio" in f.title] == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize(("then", "expected"), [
+    (f"pip uninstall -y torch torchvision torchaudio\npip install torch torchvision torchaudio --index-url {ROCM}", []),
+    (f"pip uninstall -y torch torchvision torchaudio\npip install torch --index-url {ROCM}", []),
+    (f"pip install --force-reinstall torch torchvision torchaudio --index-url {ROCM}", []),
+    (f"pip install -I torch==2.9.1 torchvision torchaudio --index-url {ROCM}", []),
+    (f"pip uninstall -y torch torchaudio\npip install torch torchvision torchaudio --index-url {ROCM}", ["torchvision"]),
+    (f"pip install --force-reinstall torch --index-url {ROCM}", ["torchvision"]),
+    (f"pip uninstall -y torch torchvision torchaudio\npip install torch --index-url {ROCM}\npip install torchvision==0.20.1", ["torchvision"]),
+])  # fmt: skip
+@pytest.mark.parametrize("before", ["torch torchvision torchaudio", "torch==2.9.1 torchvision==0.24.1 torchaudio==2.9.1"])
+def test_companions_that_are_removed_or_installed_anew(tmp_path: Path, before: str, then: str, expected: list[str]) -> None:
+    found = serious(report(tmp_path, {"install_rocm.sh": f"pip install {before}\n{then}\n"}))
+    assert [f.title.split()[0] for f in found if f.id == "version.companion-mismatch"] == expected

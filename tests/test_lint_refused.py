@@ -93,6 +93,23 @@ def test_a_line_that_no_pip_takes_ends_the_list(tmp_path: Path, line: str, refus
     assert [i for i, s, _ in said(report(tmp_path / "b", image)) if s == "error"] == ["repo.unreadable"] * refused
 
 
+@pytest.mark.parametrize("line", ["packaging @ file:///croot/packaging_1734472117206/work", "peft trl"])
+@pytest.mark.parametrize(("name", "installed", "error"), [
+    ("requirements-lock.txt", "requirements.txt", False), ("requirements-rocm-lock.txt", "requirements-rocm.txt", False),
+    ("requirements-lock.txt", "", False), ("requirements-rocm.txt", "", True), ("requirements.txt", "requirements.txt", True),
+])  # fmt: skip
+@pytest.mark.parametrize("dockerfile", ["Dockerfile.rocm", "Dockerfile"])
+def test_a_list_that_nothing_installs_stops_nothing(
+    tmp_path: Path, line: str, name: str, installed: str, error: bool, dockerfile: str
+) -> None:
+    image = {dockerfile: f"FROM {IMAGE}\nCOPY . .\nRUN pip install -r {installed}\n"} if installed else {}
+    files = {"requirements.txt": "peft\n", "requirements-rocm.txt": "peft\n"} if installed else {"requirements.txt": "peft\n"}
+    files |= {name: f"--extra-index-url {ROCM}\n{line}\ntorch==2.9.1+rocm6.4\n"}
+    found = ids(tmp_path, {**files, **image})
+    by_path = line.startswith("packaging") and installed == name  # an image may have a file there
+    assert bool({NO_WHEEL, "repo.unreadable"} & set(found)) is (error and not by_path)
+
+
 def test_a_text_that_is_no_list(tmp_path: Path) -> None:
     text = f"First install torch\nthen the rest of it\npip install torch --index-url {ROCM}\n"
     assert [s for _, s, _ in said(report(tmp_path, {LIST: text}))].count("error") == 0

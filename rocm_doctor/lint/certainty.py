@@ -15,6 +15,8 @@ from rocm_doctor.lint import elsewhere
 from rocm_doctor.lint.declared import OVERRIDE, Environment, ReadProblem, Repository, Setting, Target
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.rules.built_for import gpu_of_index, lists, targets_of
+from rocm_doctor.lint.rules.not_found import ON_A_DISK
+from rocm_doctor.lint.taken import is_taken
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Reading
 from rocm_doctor.rules.override import LACKS, same_isa
@@ -34,6 +36,8 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
         return msgspec.structs.replace(one, severity="warning")
     if target.place is not None:
         return one
+    if ON_A_DISK in one.title and not is_taken(environment.place.file, repository):
+        return msgspec.structs.replace(one, severity="warning")
     against = elsewhere.doubt(one, environment, target, repository, matrix)
     return _doubted(one, *against) if against else one
 

@@ -35,6 +35,7 @@ from rocm_doctor.lint.remedies import in_files
 from rocm_doctor.lint.rules.findings import of_file, subject
 from rocm_doctor.lint.rules.table import BUILD_RULES, REPO_RULES
 from rocm_doctor.lint.rules.torch_state import inside, last_state
+from rocm_doctor.lint.taken import is_taken
 from rocm_doctor.lint.weighing import Judged, weighed
 from rocm_doctor.lint.wheels import Names, by_version, published, said_of_wheels
 from rocm_doctor.matrix import Matrix
@@ -220,26 +221,6 @@ def _placed(one: Finding, environment: Environment, target: Target, facts: Snaps
     )
 
 
-def _stops(group: Sequence[ReadProblem], repository: Repository, there: Sequence[Environment]) -> bool:
-    """True if pip installs nothing of a list for AMD, or of one that an environment for AMD certainly installs."""
-    file = group[0].place.file
-    return group[0].about in ("line", "list") and (
-        _for_amd(file, there) or any(_installs(e, file) for e in repository.environments)
-    )
-
-
-def _installs(one: Environment, file: str) -> bool:
-    """True if an image or a script for AMD installs a list as it is, in any case."""
-    asked = any(r.place.file == file for step in one.steps for r in step.requirements)
-    sure = one.purpose.kind == "amd" and one.purpose.direct and not one.unresolved and not one.unsure
-    return asked and sure and one.sort in ("image", "script")
-
-
-def _for_amd(file: str, there: Sequence[Environment]) -> bool:
-    """True if a list is for AMD: by what was read of it, or by its name where nothing could be."""
-    return any(e.purpose.kind == "amd" for e in there) if there else named(file.rsplit("/", 1)[-1])[0] == "amd"
-
-
 def _by_list(problems: Sequence[ReadProblem]) -> list[list[ReadProblem]]:
     """The problems, those lines together that pip refuses in one list."""
     groups: dict[object, list[ReadProblem]] = {}
@@ -261,7 +242,7 @@ def _of_trouble(group: Sequence[ReadProblem], repository: Repository, targets: S
     severity: Severity = "note" if trouble.about in ("refused", "line", "hint") or aside else "warning"
     if not there and named(trouble.place.file.rsplit("/", 1)[-1])[0] not in ("neutral", "amd"):
         severity = "note"
-    if not left and not aside and _stops(group, repository, there):
+    if not left and not aside and trouble.about in ("line", "list") and is_taken(trouble.place.file, repository):
         severity = "error"  # pip installs nothing of such a list
     at = [Reading(p.place.file, f"line {max(1, p.place.line)}", p.place.quote) for p in group]
     advice = (

@@ -25,26 +25,34 @@ def companions(environment: Environment, target: Target, matrix: Matrix) -> Iter
 
 
 def _beside_torch(environment: Environment, target: Target, matrix: Matrix) -> Iterator[tuple[Step, Requirement, Torch, str]]:
-    """Each torchvision and torchaudio that is installed beside a ROCm torch, with the version of it that the catalog names."""
+    """Each torchvision and torchaudio that is left beside a ROCm torch after all steps, with the version of it that the catalog names."""
     state = last_state(environment, matrix, target)
     if state is None or state[2].build != "rocm":
         return
     torch = state[2]
     build = build_of(matrix, torch.local) or next((b for b in matrix.torch if b.torch == torch.version), None)
-    there = {"torchvision", "torchaudio"} if environment.image and of_image(environment.image) else set[str]()
+    brought = ("torchvision", "torchaudio") if environment.image and of_image(environment.image) else ()
+    there = dict.fromkeys(brought, "")  # the pinned versions; empty where it is not known
     asked = [r for step in environment.steps for r in step.requirements if meant(r, target)]
     pinned_here = {r.name for r in asked if "+rocm" in r.spec and r.place.file.endswith(".toml")}
+    left: list[tuple[Step, Requirement, Torch, str]] = []
     for step in environment.steps:
+        left = [one for one in left if one[1].name not in step.removed]
+        there = {name: version for name, version in there.items() if name not in step.removed}
         for r in step.requirements:
             if r.name in ("torchvision", "torchaudio") and meant(r, target):
                 right = getattr(build, r.name).split("+")[0] if build else ""
-                held = not pinned(r.spec) or not right or admits(r.spec, right)
-                kept = r.name in there and held and not step.upgrade and "+" not in r.spec
-                there.add(r.name)
-                bound = r.name in pinned_here and "+" not in r.spec
-                if kept or bound or (r.url.endswith(".whl") and "://" in r.url):
+                version = there.get(r.name, "") or right
+                held = not pinned(r.spec) or not version or admits(r.spec, version)
+                if r.name in there and held and not step.upgrade and "+" not in r.spec:
                     continue
-                yield step, r, torch, right
+                there[r.name] = pinned(r.spec).split("+")[0]
+                if r.name in pinned_here and "+" not in r.spec:
+                    continue
+                left = [one for one in left if one[1].name != r.name or one[0] is step]  # pip puts it in the place of an earlier one
+                if not (r.url.endswith(".whl") and "://" in r.url):
+                    left.append((step, r, torch, right))
+    yield from left
 
 
 def _companion(

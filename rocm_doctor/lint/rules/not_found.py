@@ -98,7 +98,7 @@ def on_a_disk(environment: Environment, target: Target, matrix: Matrix) -> Itera
             row="",
             # What builds an image, a script, or an image that brings its wheels may have a file there.
             severity="error" if environment.sort == "requirements" and not all(map(_is_archive, theirs)) else "warning",
-            title=f"{theirs[0].name}{more}: from a path on the disk of another machine",
+            title=f"{theirs[0].name}{more}: {ON_A_DISK}",
             cause=f"pip takes {theirs[0].name} from {theirs[0].url} alone, and stops where that is not there.",
             advice="Name a version in place of each path. `pip freeze` writes such paths in a conda environment; `pip list --format=freeze` writes versions.",
             sources=(_FREEZE,),
@@ -109,6 +109,8 @@ def _is_archive(r: Requirement) -> bool:
     return r.url.partition("#")[0].endswith((".whl", ".gz", ".zip"))
 
 
+# Part of the title.
+ON_A_DISK = "from a path on the disk of another machine"
 _OF_A_DISK = regex(r"file:(?:/{1,3}\w|//localhost/)")
 _FREEZE = "https://packaging.python.org/en/latest/specifications/direct-url/"
 
