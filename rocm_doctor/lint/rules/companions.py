@@ -49,7 +49,9 @@ def _beside_torch(environment: Environment, target: Target, matrix: Matrix) -> I
                 there[r.name] = pinned(r.spec).split("+")[0]
                 if r.name in pinned_here and "+" not in r.spec:
                     continue
-                left = [one for one in left if one[1].name != r.name or one[0] is step]  # pip puts it in the place of an earlier one
+                left = [
+                    one for one in left if one[1].name != r.name or one[0] is step
+                ]  # pip puts it in the place of an earlier one
                 if not (r.url.endswith(".whl") and "://" in r.url):
                     left.append((step, r, torch, right))
     yield from left
