@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -102,12 +103,39 @@ def test_an_override_that_a_script_writes_for_later_shells_is_one(tmp_path: Path
 
 
 @pytest.mark.parametrize(("more", "advice"), [
-    ("", "Take the index for gfx1100."), ("uv pip install git+https://github.com/x/kernels\n", "Take the index for gfx1100. Add gfx1100 to PYTORCH_ROCM_ARCH."),
+    ("", ""), ("uv pip install git+https://github.com/x/kernels\n", " Add gfx1100 to PYTORCH_ROCM_ARCH."),
 ])  # fmt: skip
 def test_an_index_for_another_gpu_comes_before_what_is_built_beside_it(tmp_path: Path, more: str, advice: str) -> None:
     script = "export PYTORCH_ROCM_ARCH=gfx1151\n" + INSTALLS.format(AMD.format("gfx1151")) + more
     found = report(tmp_path, {"setup_rocm.sh": script})
-    assert [(*one[:2], f.advice) for one, f in zip(said(found), serious(found))] == [("arch.not-in-build", "warning", advice)]
+    assert [one[:2] for one in said(found)] == [("arch.not-in-build", "warning")]
+    first, install, rest = re.split(
+        r"( Install another torch on line 3 of setup_rocm.sh: .* --index-url \S+/?\.)", serious(found)[0].advice
+    )
+    assert (first, rest) == ("Take an index that serves gfx1100.", advice)
+    followed = script.replace(script.splitlines()[2], install.partition(": ")[2].removesuffix(".")).replace("gfx1151", "gfx1100")
+    assert said(report(tmp_path, {"setup_rocm.sh": followed})) == []
+
+
+BY_ARGUMENT = (
+    'ARCH="${1:-gfx1151}"\nINDEX="https://rocm.nightlies.amd.com/v2/${ARCH}/"\npip install --pre torch --index-url "$INDEX"\n'
+)
+TARGETED = f"{{}}\npip install torch==2.9.1 --index-url {ROCM}6.4\ncmake -DGPU_TARGETS=$ARCH .\nmake\n"
+
+
+@pytest.mark.parametrize(("script", "begins", "ends"), [
+    (BY_ARGUMENT, "Take an index that serves gfx1100. Install another torch on line 3 of build-rocm.sh: ", "amd.com/rocm/whl-next/."),
+    (TARGETED.format('ARCH="${1:-gfx1151}"'), "It is the default of argument 1 of build-rocm.sh: give gfx1100 as that", " argument."),
+    (TARGETED.format("ARCH=gfx1151"), "Set ARCH to gfx1100", " for this GPU."),
+])  # fmt: skip
+def test_a_variable_that_an_argument_or_an_index_decides_is_not_to_be_set(
+    tmp_path: Path, script: str, begins: str, ends: str
+) -> None:
+    """The index of a family is called by another name than that of its GPU: none is made up."""
+    found = serious(report(tmp_path, {"build-rocm.sh": script}))
+    assert [f.id for f in found] == ["arch.not-in-build"]
+    assert found[0].advice.startswith(begins)
+    assert found[0].advice.endswith(ends)
 
 
 MAKE = "include gpu.mk\nrun:\n\tdocker run --device=/dev/kfd --device=/dev/dri -e HSA_OVERRIDE_GFX_VERSION=$(HSA_OVERRIDE_GFX_VERSION) rocm/pytorch:latest\n"

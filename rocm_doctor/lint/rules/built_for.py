@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 
 import msgspec
@@ -42,12 +43,13 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
         for s in leaving_out(environment, target)
         if ((library := built_by(s, matrix)) is None or _is_built(s, library, environment, target))
         and not refuses(environment, s, target, matrix)
+        and not any(_names(s, index) for step in environment.steps for index in step.indexes)
     ]
     # Where another of its builds has code for the GPU, what leaves it out is a part that may do without, by its maker's choice.
     serving = [s for s in lists(environment) if covers(targets_of(s), target.gpu)]
     # A job builds for the GPU of its own runner or for a release, a default is one until the caller gives another.
     given = {(s.name, s.value) for s in environment.variables if s.default}
-    remedies = " ".join(dict.fromkeys(_remedy(s, target) for s in left if not s.name.islower()))
+    remedies = " ".join(dict.fromkeys(_remedy(s, target) for s in left if not s.name.islower() and not _is_handed(s, left)))
     # What a service is given when it runs, its image was built without.
     runs = environment.sort == "service" and not environment.steps
     compiled = not runs and (environment.compiles or _from_archive(environment, matrix))
@@ -81,8 +83,19 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
             if index.url not in seen and (named := _is_for_other(index, target)):
                 seen.add(index.url)
                 words = f"the index {index.url}, for {named},"
-                advice = f"Take the index for {target.gpu}. {remedies if compiled else ''}".rstrip()
+                torch = for_torch(environment, target, matrix, state[0], state[2]) if state and from_it else ""
+                advice = " ".join(filter(None, (f"Take an index that serves {target.gpu}.", torch, remedies if compiled else "")))
                 yield _choice(_left_out(environment, target, matrix, index.place, words, advice), target)
+
+
+def _names(s: Setting, index: Index) -> bool:
+    """True if the address of an index is made with the GPU of a variable: of which GPUs there is another, the variable does not know."""
+    return not takes_list(s) and f"/{s.value.strip()}/" in f"{index.url}/"
+
+
+def _is_handed(s: Setting, among: list[Setting]) -> bool:
+    """True if a list is given the value of another variable: that one is to be changed."""
+    return any(re.search(rf"\$\{{?{re.escape(other.name)}\b", s.place.quote) for other in among if other.name != s.name)
 
 
 def _of_one_command(s: Setting) -> bool:
@@ -162,6 +175,8 @@ def _remedy(s: Setting, target: Target) -> str:
     if s.argument:
         quotes = '"' if re.search(r"[;\s]", value) else ""
         return f"It is the default of a build argument: build with --build-arg {s.argument}={quotes}{value}{quotes}."
+    if given := re.match(rf"(?:export |readonly )?{re.escape(s.name)}=[\"']?\$\{{(\d):?[-=]", s.place.quote):
+        return f"It is the default of argument {given[1]} of {s.place.file}: give {shlex.quote(value)} as that argument."
     return f"Add {target.gpu} to {s.name}." if takes_list(s) else f"Set {s.name} to {value} for this GPU."
 
 
