@@ -113,3 +113,25 @@ def test_a_service_with_the_device_of_wsl(tmp_path: Path) -> None:
         assert said(report(tmp_path / os, files, os=os)) == []
     other = files | {"compose.wsl.yml": text.format("/dev/dri")}
     assert said(report(tmp_path / "c", other)) == [("access.container", "error", "compose.wsl.yml:2")]
+
+
+@pytest.mark.parametrize(("listed", "installs", "rocm"), [
+    ("", "", ""), ("", "RUN conda run -n ldm pip install torch --index-url https://download.pytorch.org/whl/rocm7.0\n", "7.0"),
+    ("  - pip:\n    - --index-url https://download.pytorch.org/whl/rocm7.0\n    - torch\n", "", "7.0"),
+])  # fmt: skip
+def test_an_environment_that_conda_makes_of_a_file_has_no_torch_of_the_image(
+    tmp_path: Path, listed: str, installs: str, rocm: str
+) -> None:
+    from lint_text import MATRIX, repository
+
+    from rocm_doctor.lint.declared import Target
+    from rocm_doctor.lint.rules.torch_state import last_state
+
+    made = "FROM rocm/pytorch:rocm5.2_ubuntu20.04_py3.7_pytorch_1.11.0\nCOPY environment.yaml .\nRUN conda env create -f environment.yaml\n"
+    files = {
+        "Dockerfile": f"{made}{installs}RUN conda run -n ldm pip install numpy\n",
+        "environment.yaml": f"name: ldm\ndependencies:\n  - python=3.12\n{listed}",
+    }
+    image = next(e for e in repository(tmp_path, files).environments if e.sort == "image")
+    state = last_state(image, MATRIX, Target("t", "gfx1030", python="3.12"))
+    assert (state[2].rocm if state else "") == rocm

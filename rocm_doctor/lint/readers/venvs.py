@@ -17,6 +17,10 @@ _MAKES_CONDA = regex(r"(?:\S*(?:conda|mamba)\)?|\$\{?\w+\}?) create\b.* (?:-n|--
 _ENTERS_CONDA = regex(
     r"(?:(?:conda|mamba|micromamba|source) activate|(?:\S*/)?(?:conda|mamba|micromamba) run (?:--[\w-]+ )*(?:-n|--name|-p|--prefix)) (\S+)"
 )
+_MAKES_BY_FILE = regex(
+    r"(?:\S*/)?(?:conda|mamba|micromamba) env create\b(?=.* (?:-f|--file)[ =](\S+))(?:.* (?:-n|--name)[ =](\S+))?"
+)
+_NAME = regex(r"^name:[ \t]*[\"']?([\w.-]+)", re.M)
 # The Python that a new environment gets, as its command names it; a variable that is not known is kept, as one that names none.
 _ITS_PYTHON = regex(
     r"(?:\S*/)?python(3\.\d{1,2})(?: -\w)* -m venv\b|.*(?:--python|-p)[ =](?:\S*/)?(?:python|cpython-?)?@?(3\.\d{1,2}|\$\S+)|.*\bpython={1,2}(3\.\d{1,2})"
@@ -40,6 +44,12 @@ def left(argv: list[str], place: Place, context: shell.Context, found: shell.Scr
         return []
     if m := _MAKES_CONDA.match(text):
         _note(_at(m[1], context) if "/" in m[1] else f"conda:{m[1]}", context)
+        return argv
+    if m := _MAKES_BY_FILE.match(text):
+        listed = context.tree.text(context.path(m[1]) or "") or ""
+        if name := m[2] or ((its := _NAME.search(listed)) and its[1]):
+            _note(f"conda:{name}", context)
+            context.names[_OF_FILES] = "\0".join((context.names.get(_OF_FILES, ""), f"conda:{name}"))[: shell.MAX_VALUE]
         return argv
     if m := _ENTERS_CONDA.match(text):
         _enter(_at(m[1], context) if "/" in m[1] else f"conda:{m[1]}", place, context, found)
@@ -79,7 +89,7 @@ def _within(name: str, folder: str) -> bool:
     return f"{name}/".startswith(f"{folder}/") or folder.endswith(f"/{name}")
 
 
-_NEW, _MADE = "NEW ENVIRONMENTS", "ENVIRONMENTS"
+_NEW, _MADE, _OF_FILES = "NEW ENVIRONMENTS", "ENVIRONMENTS", "ENVIRONMENTS OF FILES"
 
 
 def _at(folder: str, context: shell.Context) -> str:
@@ -98,6 +108,8 @@ def _enter(folder: str, place: Place, context: shell.Context, found: shell.Scrip
     if folder in there:
         context.names[_NEW] = "\0".join(one for one in there if one != folder)
         found.steps.append(Step("system", place, removed=_OF_TORCH))
+        if folder in context.names.get(_OF_FILES, "").split("\0"):  # what its file lists is in it
+            found.used[:] = [file._replace(at=len(found.steps)) if file.tool == "conda" else file for file in found.used]
 
 
 def _enter_by_path(folder: str, place: Place, context: shell.Context, found: shell.Script) -> None:
