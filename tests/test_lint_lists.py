@@ -100,6 +100,31 @@ def test_a_list_whose_wheels_are_all_for_one_system_is_for_that_system(tmp_path:
     assert ("1 for Windows" in found.summary) is left
 
 
+ON_PYTORCH = "--extra-index-url https://download.pytorch.org/whl/rocm6.4\ntorch==2.9.1+rocm6.4\n"
+
+
+@pytest.mark.parametrize(("name", "lines", "stops", "left"), [
+    ("requirements_amd.txt", "numpy==1.24.3\npywin32==306\n", False, "Windows"), ("requirements.txt", "torch\npywin32==306\n", False, "Windows"),
+    ("requirements_amd.txt", "numpy==1.24.3\npywin32==306; os_name == 'nt'\n", False, ""), ("requirements_amd.txt", "torch\nonnxruntime-silicon\n", False, "macOS"),
+    ("requirements_amd_linux.txt", "torch\npywin32==306\n", True, ""), ("linux/requirements-rocm.txt", "torch\npywin32==306\n", True, ""),
+    ("requirements-rocm.txt", f"{ON_PYTORCH}pywin32==306\n", True, ""),
+])  # fmt: skip
+def test_a_list_with_packages_of_another_system_is_for_that_system(
+    tmp_path: Path, name: str, lines: str, stops: bool, left: str
+) -> None:
+    found = report(tmp_path, {name: lines})
+    assert any("wheels for" in f.title and f.severity == "error" for f in found.findings) is stops
+    assert (f"1 for {left}" in found.summary if left else "left out" not in found.summary)
+
+
+@pytest.mark.parametrize("file", ["install_rocm.sh", "Dockerfile.rocm"])
+@pytest.mark.parametrize("asked", ["pywin32", "-r requirements_amd.txt"])
+def test_what_installs_a_package_of_another_system_on_linux_stops(tmp_path: Path, file: str, asked: str) -> None:
+    image = "FROM python:3.12-slim\nCOPY . .\nRUN " if file.startswith("Docker") else ""
+    found = report(tmp_path, {file: f"{image}pip install {asked}\n", "requirements_amd.txt": "pywin32==306\n"})
+    assert [f.severity for f in serious(found) if "wheels for" in f.title] == ["error"]
+
+
 def test_a_wheel_that_pip_refuses_is_not_replaced_from_an_index(tmp_path: Path) -> None:
     wheel = f"{RADEON}manylinux/rocm-rel-6.0.2/torch-2.1.2+rocm6.0-cp310-cp310-linux_x86_64.whl"
     found = report(tmp_path, {"requirements_rocm.txt": f"{wheel}\naccelerate\n"})
@@ -110,7 +135,7 @@ def test_a_wheel_that_pip_refuses_is_not_replaced_from_an_index(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("more", "kind"), [("torch-directml\n", "other"), ("", "amd"), (f"--extra-index-url {RADEON}\ntorch-directml\n", "amd")]
+    ("more", "kind"), [("torch-directml\n", "other"), ("tensorflow-directml-plugin\n", "other"), ("", "amd"), (f"--extra-index-url {RADEON}\ntorch-directml\n", "amd")]
 )
 def test_a_list_with_directml_needs_no_rocm(tmp_path: Path, more: str, kind: str) -> None:
     made = repository(tmp_path, {"requirements-amd.txt": f"{more}torch==1.13.1\n"}).environments

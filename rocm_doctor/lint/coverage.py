@@ -13,6 +13,7 @@ from rocm_doctor.lint.declared import Environment, Repository, Target
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.rules.findings import target_reading
 from rocm_doctor.lint.rules.indexes import for_system
+from rocm_doctor.lint.rules.not_found import only_system
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.lint.weighing import in_example
 from rocm_doctor.matrix import Matrix
@@ -38,9 +39,15 @@ def why_not(one: Environment, target: Target, matrix: Matrix) -> str:
     system = one.os or (
         "linux" if one.sort in ("image", "service") or one.place.file.endswith((".sh", ".bash", ".slurm", ".sbatch")) else ""
     )
+    if not system and (elsewhere := only_system(one, matrix)) and not _needs_linux(one, _on_windows(target), matrix):
+        system = elsewhere
     if not system and target.platform != "linux" and one.purpose.kind == "amd" and _needs_linux(one, target, matrix):
         system = "linux"
     return f"{system} only" if system and system not in (target.os, target.platform) else ""
+
+
+def _on_windows(target: Target) -> Target:
+    return msgspec.structs.replace(target, os="windows")
 
 
 def _needs_linux(one: Environment, target: Target, matrix: Matrix) -> bool:

@@ -79,7 +79,7 @@ _PACKAGES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
                           r"|tensorrt.*|torch-tensorrt|jax-cuda.*|transformer-engine.*")),
     ("intel", regex(r"intel-extension-for-pytorch|oneccl.*|habana.*|optimum-habana|openvino.*|ipex-llm.*")),
     ("apple", regex(r"mlx(?:-.*)?|tensorflow-metal|coremltools")),
-    ("other", regex(r"torch-npu|torch-neuronx?|neuronx?-.*|torch-xla|torch-directml|libtpu.*|torch-mlu")),
+    ("other", regex(r"torch-npu|torch-neuronx?|neuronx?-.*|torch-xla|(?:torch|tensorflow)-directml(?:-plugin)?|libtpu.*|torch-mlu")),
     ("cpu", regex(r"cpuonly|pytorch-cpu")),
 )  # fmt: skip
 _VARIABLES: tuple[tuple[Kind, re.Pattern[str]], ...] = (

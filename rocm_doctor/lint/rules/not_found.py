@@ -9,6 +9,7 @@ import msgspec
 from rocm_doctor import versions
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Index, Requirement, Step, Target
+from rocm_doctor.lint.environments.words import words_of
 from rocm_doctor.lint.rules.addresses import of_pytorch
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import meant, pinned, sources
@@ -128,6 +129,17 @@ class _Elsewhere(msgspec.Struct, frozen=True):
 
 def _elsewhere(matrix: Matrix) -> dict[str, _Elsewhere]:
     return {one.name: one for one in msgspec.json.decode(matrix.raw.get("other_systems", b"[]"), type=tuple[_Elsewhere, ...])}
+
+
+def only_system(environment: Environment, matrix: Matrix) -> str:
+    """The system, other than Linux, that a list is for by its packages; empty where they leave it open, or its name says Linux."""
+    named_linux = any("linux" in words_of(part) for part in environment.place.file.split("/"))
+    if environment.sort != "requirements" or named_linux:
+        return ""
+    known = matrix.once(_elsewhere)
+    asked = [r for step in environment.steps for r in step.requirements if not r.marker and not r.url]
+    systems = {known[r.name].systems for r in asked if r.name in known}
+    return systems.pop()[0].lower() if len(systems) == 1 else ""
 
 
 def not_for_linux(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
