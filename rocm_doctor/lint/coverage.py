@@ -88,7 +88,7 @@ def left_out(repository: Repository, targets: Sequence[Target], matrix: Matrix) 
             counts[word] = counts.get(word, 0) + 1
     if counts:
         said = ", ".join(
-            f"{count} for {word}" if word[0].isupper() or word.startswith(("other", "the")) else f"{count} {word}"
+            f"{count} for {word}" if word[0].isupper() or word.startswith(("other", "the", "macOS")) else f"{count} {word}"
             for word, count in sorted(counts.items(), key=lambda c: -c[1])
         )
         total = sum(counts.values())
