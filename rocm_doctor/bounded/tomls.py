@@ -15,6 +15,8 @@ from rocm_doctor.bounded.patterns import regex
 
 MAX_PARTS = 16
 """Parts of one dotted key. pyproject.toml files use up to six; 40 KB of `a.a.a...` take 10 s and 1.5 GB."""
+MAX_REWRITTEN = 2**18
+"""Letters of a text that is read as TOML 1.1: such tables are written by hand, and a lock is of 1.0."""
 MAX_DOTTED = 50_000
 """Parts of all dotted keys and table headers: about 1 s of parsing."""
 
@@ -68,7 +70,7 @@ def values(text: str) -> dict[str, Any]:
     try:
         return _parsed(text)
     except Unreadable:
-        plain = _as_in_1_0(text)
+        plain = _as_in_1_0(text) if len(text) <= MAX_REWRITTEN else text
         if plain == text:
             raise
     return _parsed(plain)

@@ -26,7 +26,7 @@ MAX_TEXT = 2**20
 MAX_COMMANDS = 10_000
 MAX_DEPTH = 150
 MAX_CALLS = 200
-MAX_ANEW = 2**18
+MAX_ANEW = 2**16
 # A command that ends the script, or says by its name that it does.
 _ENDS = regex(r"(?:^|[;&|({\n])\s*(?:exit|return|false|die|fail\w*|abort|err\w*|fatal)\b")
 _TESTS = frozenset(("command", "which", "test", "[", "type", "hash", "grep", "lspci", "nvidia-smi", "rocm-smi", "rocminfo"))
