@@ -16,7 +16,7 @@ from lint_text import report
 from rocm_doctor.cli import cli
 from rocm_doctor.lint import readers as declared
 from rocm_doctor.lint.declared import Place, Repository
-from rocm_doctor.lint.readers import requirements, shell
+from rocm_doctor.lint.readers import bash, requirements, shell
 from rocm_doctor.lint.readers.files import MAX_BYTES
 
 
@@ -189,3 +189,19 @@ def test_a_name_longer_than_any_file_has_is_no_file(tmp_path: Path) -> None:
         tmp_path, {"run.sh": f"bash benchmarks/{'x' * 300}.sh\npython3 benchmarks/{'y' * 5000}.py\npip install torch\n"}
     )
     assert found.verdict
+
+
+def test_lines_that_the_grammar_cannot_parse_are_parsed_anew_within_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[int] = []
+
+    class Counting:
+        def parse(self, text: bytes) -> object:
+            parsed.append(len(text))
+            return real.parse(text)
+
+    real = bash._parser()
+    monkeypatch.setattr(bash, "_parser", Counting)
+    text = "echo torch\n" + "a=(\n)) fi\ndone ((\n" * 400
+    assert list(bash.commands("run.sh", text, 1, {}, "amd"))
+    assert len(parsed) > 1
+    assert sum(parsed) <= 2 * bash.MAX_ANEW + len(text)
