@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from rocm_doctor.lint.declared import Environment, Place, Step, Target
+from rocm_doctor.lint.declared import Environment, Step, Target
 from rocm_doctor.lint.rules.findings import is_hashed
 from rocm_doctor.lint.rules.indexes import Torch, admits, wanted
 from rocm_doctor.lint.rules.requires_torch import pinning
@@ -73,7 +73,7 @@ def for_torch(
     said += _without_pins(environment, step, last, found) if amd and kept is None else ""
     pinned_by = pinning([r for one in environment.steps for r in one.requirements], matrix) if kept is None else []
     said += "".join(
-        f" Take {r.name} out of {_at(r.place)}: it requires torch=={torch}." for r, torch in pinned_by if torch != found.version
+        f" Take {r.name} out of {r.place.words}: it requires torch=={torch}." for r, torch in pinned_by if torch != found.version
     )
     return (
         f"No ROCm build of torch {found.leaves}{for_python} serves {target.gpu}; {found.version} is the nearest, which the pin leaves out. {said}"
@@ -124,9 +124,7 @@ def _for_amd(
     if by in _LOCKING:
         return _locked(by, found)
     if by == "conda" and last is not None and not any(r.url.startswith("conda:") for r in (wanted(step, target) if step else ())):
-        return (
-            f"Write in the pip section, on line {last.place.line} of {last.place.file}: --extra-index-url {found.index}, {asked}."
-        )
+        return f"Write in the pip section, on {last.place.words}: --extra-index-url {found.index}, {asked}."
     if by in ("conda", "pixi"):
         where = "pip section" if by == "conda" else "pypi-dependencies"
         return f"Take torch out of the conda packages; to the {where} belong --extra-index-url {found.index} and {asked}."
@@ -135,14 +133,14 @@ def _for_amd(
     if by == "package":
         return f"Say in the documentation to install torch first: {install}."
     if last is not None and last.build in ("rocm", "none"):
-        return f"Install another torch on {_at(last.place)}: {install}."
+        return f"Install another torch on {last.place.words}: {install}."
     if step is not None and (step.upgrade or step.anew or step.apart) and wanted(step, target):
         # It replaces a torch that was installed before. The rest of a command comes from its own index, torch by its pin.
         if step.apart or step.anew or any(r.name != "torch" for r in step.requirements):
             return (
-                f"Ask for another torch in the command on {_at(step.place)}: {found.arguments} --extra-index-url {found.index}."
+                f"Ask for another torch in the command on {step.place.words}: {found.arguments} --extra-index-url {found.index}."
             )
-        return f"Install torch on {_at(step.place)} from a ROCm index alone: {install}."
+        return f"Install torch on {step.place.words} from a ROCm index alone: {install}."
     return f"Install torch from a ROCm index{_before(environment, step)}: {install}."
 
 
@@ -152,13 +150,13 @@ def _in_list(last: Torch, named: bool, found: Proposal) -> str:
     if is_hashed(last.place):
         return f"Write in what {last.place.file} is compiled from: {lines}. Then compile it again with its hashes: beside them pip takes no line without."
     if named or " requires " not in last.why:
-        return f"Write on {_at(last.place)}: {lines}."
+        return f"Write on {last.place.words}: {lines}."
     if "requires one exact torch" in last.why:  # beside another one pip finds no solution
         return (
-            f"Take {last.why.split()[0]} out of {_at(last.place)}, and add there: {lines}. Install the package with --no-deps afterwards,"
+            f"Take {last.why.split()[0]} out of {last.place.words}, and add there: {lines}. Install the package with --no-deps afterwards,"
             " and what else it requires from a list without torch."
         )
-    return f"Add above {_at(last.place)}: {lines}."
+    return f"Add above {last.place.words}: {lines}."
 
 
 _TRITONS = ("pytorch-triton-rocm", "triton-rocm", "triton")
@@ -177,7 +175,7 @@ def _without_pins(environment: Environment, step: Step | None, last: Torch | Non
             and not r.place.file.endswith((".lock", ".toml"))
         ):
             left.append((r, f"{r.spec.lstrip('=')} belongs to another torch"))
-    return "".join(f" Take {r.name} out of {_at(r.place)}: {why}." for r, why in dict.fromkeys(left))
+    return "".join(f" Take {r.name} out of {r.place.words}: {why}." for r, why in dict.fromkeys(left))
 
 
 def _not_replaced(step: Step, last: Torch, kept: Torch, install: str, target: Target) -> str:
@@ -189,17 +187,15 @@ def _not_replaced(step: Step, last: Torch, kept: Torch, install: str, target: Ta
             if kept.why.startswith("the base image")
             else "one there that does"
         )
-        return f"torch {kept.version} of {_at(kept.place)} does not satisfy {spec}. Take {where}: {install}."
+        return f"torch {kept.version} of {kept.place.words} does not satisfy {spec}. Take {where}: {install}."
     if not wanted(step, target):
         if "requires one exact torch (==" in last.why:  # with a constraint pip finds no solution
             return (
-                f"Keep the torch of {_at(kept.place)}: install {last.why.split()[0]} with --no-deps on a line of its own, and what else it requires"
+                f"Keep the torch of {kept.place.words}: install {last.why.split()[0]} with --no-deps on a line of its own, and what else it requires"
                 " from a list without torch."
             )
-        return (
-            f"Keep the torch of {_at(kept.place)}: install {_at(last.place)} with a constraints file (-c) that pins torch to it."
-        )
-    return f"Keep the torch of {_at(kept.place)}: leave torch out of {_at(last.place)}, or pin it with a constraints file (-c)."
+        return f"Keep the torch of {kept.place.words}: install {last.place.words} with a constraints file (-c) that pins torch to it."
+    return f"Keep the torch of {kept.place.words}: leave torch out of {last.place.words}, or pin it with a constraints file (-c)."
 
 
 def _installer(step: Step | None) -> str:
@@ -209,14 +205,10 @@ def _installer(step: Step | None) -> str:
     return f"uv pip install{' --system' if '--system' in step.place.quote else ''}"
 
 
-def _at(place: Place) -> str:
-    return f"line {place.line} of {place.file}"
-
-
 def _before(environment: Environment, step: Step | None) -> str:
     if step is None:
         return ""
-    return f" before {_at(step.place) if step.place.file == environment.place.file else step.place.file + ' is installed'}"
+    return f" before {step.place.words if step.place.file == environment.place.file else step.place.file + ' is installed'}"
 
 
 def _listed(found: Proposal) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rocm_doctor.binaries.targets import covers, overridden
+from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint import elsewhere
 from rocm_doctor.lint.declared import OVERRIDE, Environment, ReadProblem, Repository, Setting, Target
@@ -19,7 +19,7 @@ from rocm_doctor.lint.rules.not_found import ON_A_DISK
 from rocm_doctor.lint.taken import is_taken
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Reading
-from rocm_doctor.rules.override import LACKS, same_isa
+from rocm_doctor.rules.override import LACKS, names_sibling
 
 NOT_ROCM = "version.torch-not-rocm"
 
@@ -45,7 +45,7 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
 def _by_reports(one: Finding, environment: Environment, target: Target, matrix: Matrix) -> bool:
     """True if an override names a GPU whose code the chip runs: what was reported of that happens to some, and others train so."""
     chip = matrix.gfx.get(target.gpu)
-    reported = {o.value for o in chip.overrides if same_isa(chip, matrix.gfx.get(overridden(o.value) or ""))} if chip else set()
+    reported = {o.value for o in chip.overrides if names_sibling(o.value, target.gpu, matrix)} if chip else set()
     set_ = {s.value for s in environment.variables if s.name == OVERRIDE}
     return one.id == "arch.override-wrong" and bool(reported & set_) and LACKS not in one.title
 

@@ -46,6 +46,11 @@ class Place(msgspec.Struct, frozen=True):
         """The place as a reading."""
         return Reading(self.file, f"line {self.line}", self.quote)
 
+    @property
+    def words(self) -> str:
+        """The place as advice names it."""
+        return f"line {self.line} of {self.file}"
+
 
 class Index(msgspec.Struct, frozen=True):
     """Where packages may come from. `only` names the packages it is bound to (uv sources, poetry sources); empty: all."""
@@ -213,7 +218,7 @@ class Environment(msgspec.Struct, frozen=True):
 
     @property
     def unread(self) -> ReadProblem | None:
-        """What leaves open what it holds in the end; None where all of it was read. What was there before, and what a start may add, is no part of that."""
+        """The first problem that leaves its contents open; None if all of it was read. What was installed before or at start does not count."""
         return next((p for p in (*self.unresolved, *self.open_ends) if p.about not in ("before", "start")), None)
 
 

@@ -13,7 +13,7 @@ from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
 from rocm_doctor.rules.build import build_of
-from rocm_doctor.rules.override import same_isa
+from rocm_doctor.rules.override import names_sibling
 
 DECIDES = {"arch.override-wrong": OVERRIDE, "access.visible-devices": ROCR}
 """The variable that decides a diagnosis."""
@@ -29,9 +29,9 @@ def doubt(
     if helping := _run_with(one, environment, target, repository, matrix):
         return helping, _of_helping(helping, target, matrix)
     if meant := _for_others(one, target, repository) or _built_for_others(one, environment, target, repository):
-        return meant, f"By {_line(meant)} it is for other GPUs. "
+        return meant, f"By {meant.place.words} it is for other GPUs. "
     other = _given_otherwise(one, environment, target, repository)
-    return (other, f"The repository gives {other.name} another value on {_line(other)}. ") if other else None
+    return (other, f"The repository gives {other.name} another value on {other.place.words}. ") if other else None
 
 
 def is_met_by_override(one: Finding, environment: Environment, target: Target, repository: Repository, matrix: Matrix) -> bool:
@@ -41,8 +41,7 @@ def is_met_by_override(one: Finding, environment: Environment, target: Target, r
         return any(f"={value} " in one.title for value in values)
     places = {(r.artifact, r.place) for r in one.evidence}
     built = [targets_of(s) for s in lists(environment) if (s.place.file, f"line {s.place.line}") in places]
-    chip = matrix.gfx.get(target.gpu)
-    siblings = [value for value in values if same_isa(chip, matrix.gfx.get(overridden(value) or ""))]
+    siblings = [value for value in values if names_sibling(value, target.gpu, matrix)]
     return one.id == "arch.not-in-build" and any(covers(gpus, target.gpu, value) for gpus in built for value in siblings)
 
 
@@ -65,16 +64,15 @@ def _run_with(one: Finding, environment: Environment, target: Target, repository
     """The override that the repository runs its programs with, where the torch that lacks code for the GPU has the code that it names."""
     state = last_state(environment, matrix, target) if one.id in ("arch.not-in-build", "arch.dropped-by-rocm") else None
     build = build_of(matrix, state[2].local) if state else None
-    chip = matrix.gfx.get(target.gpu)
     overrides = (s for s in repository.assigned if s.name == OVERRIDE and build and covers(build.gfx, target.gpu, s.value))
-    return next((s for s in overrides if same_isa(chip, matrix.gfx.get(overridden(s.value) or ""))), None)
+    return next((s for s in overrides if names_sibling(s.value, target.gpu, matrix)), None)
 
 
 def _of_helping(s: Setting, target: Target, matrix: Matrix) -> str:
     """What is said of an override that makes the GPU run a torch without code for it: where problems are reported, it is no way out."""
     chip = matrix.gfx.get(target.gpu)
     known = next((o for o in chip.overrides if o.value == s.value), None) if chip else None
-    said = f"{OVERRIDE}={s.value}, as on {_line(s)}"
+    said = f"{OVERRIDE}={s.value}, as on {s.place.words}"
     if known and known.verdict in ("faulty", "harmful"):
         return f"It is run with {said}; reported of that on {target.gpu}: {known.words}. "
     return f"With {said}, the GPU runs this torch. "
@@ -90,7 +88,7 @@ def also_set(one: Finding, target: Target, repository: Repository) -> str:
     at = {(r.artifact, r.place) for r in one.evidence}
     own = {(s.place.file, s.value) for s in repository.assigned if (s.place.file, f"line {s.place.line}") in at}
     more = [
-        _line(s)
+        s.place.words
         for s in repository.assigned
         if s.name == OVERRIDE
         and (f"={s.value} " in one.title or not _suits(s.value, target) or (s.value != "" and (s.place.file, s.value) in own))
@@ -115,10 +113,6 @@ _BEHIND_HASH = regex(r"#[\s-]*(?:(?:export|ENV|set)\s+)?$", re.I)
 def _by_program(s: Setting) -> bool:
     """True if a program in Python sets the variable for itself."""
     return s.place.file.endswith(".py") and "environ" in s.place.quote
-
-
-def _line(s: Setting) -> str:
-    return f"line {s.place.line} of {s.place.file}"
 
 
 _REFERS = regex(r"\$\{?([A-Za-z_]\w+)")

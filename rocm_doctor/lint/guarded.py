@@ -10,7 +10,7 @@ _OF_THE_COMMAND = ("version.wheel-missing", "version.python-unsupported")
 
 
 def may_fail(one: Finding, environment: Environment) -> bool:
-    """True if what is found ends a command that may fail, and torch is no part of that."""
+    """True if the finding is about a command that may fail without ending the script, and that does not install torch."""
     if not (one.id.startswith("lib.") or one.id in _OF_THE_COMMAND) or not one.evidence:
         return False
     optional = (step for step in environment.steps if step.guarded and not any(r.name == "torch" for r in step.requirements))

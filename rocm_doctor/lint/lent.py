@@ -48,7 +48,7 @@ def on_torch_of_others(
 def on_torch_of_image(
     found: Sequence[Finding], environment: Environment, facts: Snapshot, target: Target, matrix: Matrix
 ) -> list[Finding]:
-    """The findings; what a service says of the override is judged by the ROCm and the torch of the image that it is built as."""
+    """The findings, with the override of a service judged against the ROCm and torch of the image that it builds."""
     image = environment.built
     if image is None or not any(s.name == OVERRIDE for s in environment.variables):
         return list(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Environment, Place, Setting
+from rocm_doctor.lint.declared import Environment, Setting
 from rocm_doctor.lint.rules.findings import required
 from rocm_doctor.lint.suited import suited
 from rocm_doctor.matrix import Matrix
@@ -36,7 +36,7 @@ def _edits(command: str, environment: Environment, one: Finding, facts: Snapshot
             else f"No release of {found[2]} is known to work with this torch on this GPU."
         ]
     if (found := _REMOVE.match(command)) and found[1] in needed:
-        return [f"Take {found[1]} out of {_line(needed[found[1]])}."]
+        return [f"Take {found[1]} out of {needed[found[1]].words}."]
     return []
 
 
@@ -45,11 +45,7 @@ def _of_variable(verb: str, word: str, setting: Setting) -> str:
     if setting.name != name:
         return ""
     if setting.argument:
-        return f"L{_line(setting.place)[1:]} takes it from the build argument {setting.argument}: leave it out where this GPU is built for."
+        return f"L{setting.place.words[1:]} takes it from the build argument {setting.argument}: leave it out where this GPU is built for."
     if verb == "export":
-        return f"Set {name} to {value} on {_line(setting.place)}."
-    return setting.removal or f"Take {name} out of {_line(setting.place)}."
-
-
-def _line(place: Place) -> str:
-    return f"line {place.line} of {place.file}"
+        return f"Set {name} to {value} on {setting.place.words}."
+    return setting.removal or f"Take {name} out of {setting.place.words}."

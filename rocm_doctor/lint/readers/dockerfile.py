@@ -233,7 +233,7 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
     elif verb == "COPY" and "--from" in words and _PACKAGES.search(words.split(None, 1)[-1]):
         installers.note(place, found)  # packages of an image that is no stage here
     elif verb == UNKNOWN:
-        found.problems.append(ReadProblem(place, f"line {place.line} of {place.file} is no instruction of a Dockerfile"))
+        found.problems.append(ReadProblem(place, f"{place.words} is no instruction of a Dockerfile"))
     elif verb == "WORKDIR":
         context.names["WORKDIR"] = posixpath.join(context.names["WORKDIR"], expansion.filled(words.strip(), context.names))
     elif verb == "ENV":

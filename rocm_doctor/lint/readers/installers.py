@@ -62,7 +62,7 @@ def body(text: str, place: Place, context: shell.Context, found: shell.Script) -
 
 def note(place: Place, found: shell.Script) -> None:
     """Record that a command may have installed something that is not known."""
-    problem = ReadProblem(place, f"line {place.line} of {place.file} may install packages that are not known", "before")
+    problem = ReadProblem(place, f"{place.words} may install packages that are not known", "before")
     if problem not in found.problems:
         found.problems.append(problem)
 

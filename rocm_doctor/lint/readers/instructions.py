@@ -19,7 +19,7 @@ from rocm_doctor.lint.readers.files import quoted
 Instruction = tuple[str, str, Place]
 """Its verb, in capitals, its words, and where it is."""
 _INSTRUCTION = regex(r"\s*(FROM|ARG|ENV|RUN|COPY|ADD|SHELL|WORKDIR|CMD|ENTRYPOINT)\s+(.*)", re.I | re.S)
-# A line that begins as a command of a shell does, and is no instruction that matters here.
+# A line that looks like a shell command where an instruction is expected.
 _COMMAND = regex(r"[ \t]*[a-z][\w./-]*[ \t]+[\w./\"'$-]")
 _OTHERS = regex(r"\s*(?:MAINTAINER|LABEL|EXPOSE|VOLUME|USER|STOPSIGNAL|HEALTHCHECK|ONBUILD)\s", re.I)
 UNKNOWN = "?"

@@ -95,7 +95,7 @@ def _bound(step: Step, r: Requirement, torch: Torch, fits: str) -> str:
     if step.tool in ("uv", "poetry", "pdm", "lock") and step.place.file.endswith((".toml", ".lock")):
         return f"Bind {r.name} to the ROCm index as well."
     named = f"{r.name}=={fits}" if fits else r.name
-    return f"Install {named} together with torch, from its index{_index(torch)}: torch is on line {torch.place.line} of {torch.place.file}."
+    return f"Install {named} together with torch, from its index{_index(torch)}: torch is on {torch.place.words}."
 
 
 def mismatched(environment: Environment, target: Target, matrix: Matrix) -> Iterator[tuple[Requirement, str, Torch]]:
@@ -213,7 +213,7 @@ def _brought(
             confidence="medium",
             title=f"torchvision takes NumPy 2, and torch {torch.version} was built with NumPy 1",
             cause=_NOT_AVAILABLE,
-            advice=f"Add numpy<2 to line {r.place.line} of {r.place.file}.",
+            advice=f"Add numpy<2 to {r.place.words}.",
             commands=(),
             sources=_NUMPY_2,
         )

@@ -72,7 +72,7 @@ def containers(environment: Environment, target: Target, matrix: Matrix) -> Iter
                 row="",
                 title=f"{container.name} depends on a service that asks for an NVIDIA GPU",
                 cause="Docker starts that service first, and without NVIDIA's driver it does not start it: this one is not started either.",
-                advice=f"Take the device out of that service ({_line(container.needed)}) for AMD, or the service out of depends_on.",
+                advice=f"Take the device out of that service ({container.needed.words}) for AMD, or the service out of depends_on.",
                 commands=(),
                 sources=("https://docs.docker.com/compose/how-tos/startup-order/",),
             )
@@ -91,10 +91,6 @@ def containers(environment: Environment, target: Target, matrix: Matrix) -> Iter
                 commands=(),
                 sources=("https://docs.docker.com/compose/how-tos/profiles/",),
             )
-
-
-def _line(place: Place) -> str:
-    return f"line {place.line} of {place.file}"
 
 
 def _merged(environment: Environment, target: Target, matrix: Matrix, container: Container, kept: Place) -> Finding:
@@ -137,7 +133,7 @@ def _remedy(container: Container) -> dict[str, Any]:
         first = "Take the NVIDIA runtime out and add" if container.nvidia else "Add"
         devices = " and ".join(f"--device={one}" for one in lacking(container))
         group = "" if container.groups else ", and --group-add with the number of the host's group render"
-        where = f"line {container.place.line} of {container.place.file}"
+        where = f"{container.place.words}"
         return {"commands": (), "advice": f"{first} {devices} to {where}{group}."}
     first = "Take out the NVIDIA runtime or device reservation and add" if container.nvidia else "Add"
     if container.reserved:

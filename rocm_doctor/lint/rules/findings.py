@@ -33,7 +33,7 @@ def required(requirement: str, place: Place) -> str:
         return f"Require {requirement} in the project and lock again."
     if is_hashed(place):
         return f"Require {requirement} in what {place.file} is compiled from, and compile it again with its hashes."
-    return f"Write {requirement} on line {place.line} of {place.file}."
+    return f"Write {requirement} on {place.words}."
 
 
 def is_hashed(place: Place) -> bool:

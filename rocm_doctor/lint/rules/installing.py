@@ -60,7 +60,7 @@ def at_odds(environment: Environment, target: Target, matrix: Matrix) -> Iterato
                     row="",
                     title=f"{r.name} {pinned(r.spec)} requires torch=={torch}, and torch{other.spec} is asked for",
                     cause="pip finds no release of torch that satisfies both, and installs nothing.",
-                    advice=f"Take {r.name} out of line {r.place.line} of {r.place.file}, or ask for a release of it that goes with the torch.",
+                    advice=f"Take {r.name} out of {r.place.words}, or ask for a release of it that goes with the torch.",
                     commands=(),
                     sources=(f"https://pypi.org/project/{r.name}/{pinned(r.spec)}/",),
                 )
@@ -134,7 +134,7 @@ def not_copied(environment: Environment, target: Target, matrix: Matrix) -> Iter
         if problem.about == "absent":
             folder, _, name = problem.message.split()[0].rpartition("/")
             elsewhere = _ELSEWHERE.search(problem.message)
-            add = f"Add COPY {name} {folder or '.'}/ before line {problem.place.line} of {problem.place.file}."
+            add = f"Add COPY {name} {folder or '.'}/ before {problem.place.words}."
             yield found(
                 matrix,
                 "repo.unreadable",
