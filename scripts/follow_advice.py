@@ -40,9 +40,13 @@ def followed(root: Path, advice: str) -> int:
             continue
         lines = path.read_text("utf-8", "surrogateescape").splitlines(keepends=True)
         if 0 < line <= len(lines):
-            before = lines[line - 1]
-            lines[line - 1] = change(before)
-            count += lines[line - 1] != before
+            end = line
+            while lines[end - 1].rstrip().endswith("\\") and end < len(lines):  # a command may go on over several lines
+                end += 1
+            before = "".join(lines[line - 1 : end])
+            after = change(before)
+            lines[line - 1 : end] = after.splitlines(keepends=True)
+            count += after != before
             path.write_text("".join(lines), "utf-8", "surrogateescape")
     return count
 
@@ -73,6 +77,18 @@ def _required(m: re.Match[str]) -> Callable[[str], str]:
     )
 
 
+def _option(m: re.Match[str]) -> Callable[[str], str]:
+    """With the address of another index: that of an option, or of a key of a table."""
+    key = r"url\s*=\s*" if m["asked"].startswith("url") else r"--?(?:extra-|default-)?(?:index|find-links|[if])(?:-url)?[ =]"
+    return lambda line: re.sub(rf"{key}[\"']?[^\s\"']+[\"']?", m["asked"], line, count=1)
+
+
+def _command(m: re.Match[str]) -> Callable[[str], str]:
+    """With another command in the place of the one that begins alike."""
+    begins = r"\s+(?:\\\s+)?".join(map(re.escape, f"{m['asked'].partition(' install')[0]} install".split()))
+    return lambda text: re.sub(rf"{begins}(?:\\\n|[^&|;\n])*", lambda _: m["asked"], text, count=1)
+
+
 def _replaced(m: re.Match[str]) -> Callable[[str], str]:
     return lambda _: "".join(f"{line}\n" for line in m["asked"].split(", "))
 
@@ -85,6 +101,8 @@ _FORMS: tuple[tuple[str, Callable[[re.Match[str]], Callable[[str], str]]], ...] 
     (rf"Delete {_LINES}{_END}", lambda _: lambda _: ""),
     (rf"Take (?P<name>\S+) out of {_LINES}{_END}", _without),
     (rf"Set (?P<name>\S+) to (?P<value>\S+) on {_LINES}{_END}", _set),
+    (rf"Write (?P<asked>--\S+ \S+|url = \S+) on {_LINES}{_END}", _option),
+    (rf"Change the command on {_LINES} to: (?P<asked>.+?)\.(?=\s[A-Z]|$)", _command),
     (rf"Write (?!on )(?P<asked>\S+) on {_LINES}{_END}", _required),
     (rf"Write on {_LINES}: (?P<asked>.+?)\.(?=\s[A-Z]|$)", _replaced),
     (rf"Add above {_LINES}: (?P<asked>.+?)\.(?=\s[A-Z]|$)", _added),

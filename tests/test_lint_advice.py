@@ -6,15 +6,23 @@ import re
 from pathlib import Path
 
 import pytest
+from follow_advice import left
 from lint_text import report, said, serious
 
+from rocm_doctor.model import Finding
+
 NOT_ROCM = "version.torch-not-rocm"
+WHEELS = "https://download.pytorch.org/whl/rocm"
 BUILT = '[build-system]\nrequires = ["setuptools"]\n'
 POETRY = '[tool.poetry]\nname = "x"\n[tool.poetry.dependencies]\npython = "^3.10"\ntorch = "2.9.1"\ntorchvision = "*"\n'
 PDM = '[project]\nname = "x"\nversion = "1"\ndependencies = ["torch==2.9.1"]\n[tool.pdm]\ndistribution = false\n'
 PIXI = '[project]\nname = "x"\nchannels = ["conda-forge"]\nplatforms = ["linux-64"]\n[dependencies]\npytorch = "2.9.*"\n'
 CONDA = "name: x\nchannels: [pytorch]\ndependencies: [pytorch=2.9, torchvision]\n"
 PIPFILE = '[packages]\ntorch = "==2.9.1"\n'
+
+
+def again(folder: Path) -> list[Finding]:
+    return serious(report(folder, {}))
 
 
 def advice_on(folder: Path, files: dict[str, str], gpu: str = "gfx1100") -> str:
@@ -27,7 +35,7 @@ def advice_on(folder: Path, files: dict[str, str], gpu: str = "gfx1100") -> str:
     ({"Pipfile": PIPFILE}, "Pipenv gives everyone"), ({"pixi.toml": PIXI}, "Add a feature for ROCm"),
     ({"environment.yml": CONDA}, "Add an environment file for ROCm"),
     ({"Dockerfile": "FROM ubuntu:24.04\nRUN pip install torch==2.9.1\n"}, "Add a Dockerfile for ROCm"),
-    ({"install.sh": "pip install torch==2.9.1\n"}, "Add a branch for AMD GPUs before line 1 of install.sh: pip install"),
+    ({"install.sh": "pip install torch==2.9.1\n"}, "Add a branch for AMD GPUs before the command on line 1 of install.sh: pip install"),
     ({"setup.py": "setup(install_requires=['torch==2.9.1'])\n"}, "Say in the documentation to install torch first: pip install"),
     ({"pyproject.toml": BUILT + '[project]\nname = "x"\ndependencies = ["torch==2.9.1"]\n'}, "Say in the documentation to install torch"),
 ])  # fmt: skip
@@ -77,8 +85,8 @@ IMAGE = "rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0"
 
 
 @pytest.mark.parametrize(("step", "words"), [
-    ("pip install 'torch>=2.8,<2.10'", "torch 2.6.0 of line 1 of Dockerfile does not satisfy <2.10,>=2.8. Take an image with one that does, "
-     "or install one first: pip install torch==2.9.1+rocm6.4 torchvision==0.24.1+rocm6.4 torchaudio==2.9.1+rocm6.4"),
+    ("pip install 'torch>=2.8,<2.10'", "torch 2.6.0 of line 1 of Dockerfile does not satisfy <2.10,>=2.8. Change the command on line 2 of "
+     "Dockerfile to: pip install 'torch==2.9.1+rocm6.4' torchvision==0.24.1+rocm6.4 torchaudio==2.9.1+rocm6.4 --index-url"),
     ("pip install -U torch", "Keep the torch of line 1 of Dockerfile: leave torch out of line 2 of Dockerfile"),
 ])  # fmt: skip
 def test_a_rocm_torch_that_is_replaced(tmp_path: Path, step: str, words: str) -> None:
@@ -102,7 +110,7 @@ def test_what_is_proposed_is_installed_by_what_made_the_environment(tmp_path: Pa
 
 
 @pytest.mark.parametrize(("line", "words"), [
-    ("torch", "Write on line 2 of requirements-rocm.txt: --extra-index-url"), ("timm", "Add above line 2 of requirements-rocm.txt: --extra-index-url"),
+    ("torch", "on line 2 of requirements-rocm.txt. Add above line 2 of requirements-rocm.txt: --extra-index-url"), ("timm", "Add above line 2 of requirements-rocm.txt: --extra-index-url"),
     ("nemo_toolkit==2.7.3", "Take nemo-toolkit out of line 2 of requirements-rocm.txt"),
 ])  # fmt: skip
 def test_the_line_of_a_package_that_brings_torch_is_not_written_over(tmp_path: Path, line: str, words: str) -> None:
@@ -120,22 +128,29 @@ def test_the_triton_of_another_torch_is_left_out(tmp_path: Path) -> None:
 OLD = "https://download.pytorch.org/whl/rocm5.1.1"
 
 
-@pytest.mark.parametrize(("command", "words"), [
-    (f"pip install --upgrade torch --extra-index-url {OLD}", "Install torch on line 2 of Dockerfile from a ROCm index alone: "),
-    (f"pip install --upgrade torch peft --extra-index-url {OLD}", "Ask for another torch in the command on line 2 of Dockerfile: "),
-    (f"pip install --force-reinstall torch --extra-index-url {OLD}", "Ask for another torch in the command on line 2 of Dockerfile: "),
-    (f"pip install torch --extra-index-url {OLD}", "Install torch from a ROCm index before line 2 of Dockerfile: "),
+@pytest.mark.parametrize("command", [
+    f"pip install --upgrade torch --extra-index-url {OLD}", f"pip install --upgrade torch peft --extra-index-url {OLD}",
+    f"pip install --force-reinstall torch --extra-index-url {OLD}", f"pip install torch --extra-index-url {OLD}",
 ])  # fmt: skip
-def test_a_command_that_replaces_the_torch_that_is_there_is_changed_itself(tmp_path: Path, command: str, words: str) -> None:
-    files = {"Dockerfile": f"FROM ubuntu:24.04\nRUN {command}\n"}
+@pytest.mark.parametrize("before", ["", "pip install wheel \\\n  && "])
+def test_a_command_is_changed_itself_with_its_other_words(tmp_path: Path, command: str, before: str) -> None:
+    """In the middle of a RUN there is no line to install torch before."""
+    files = {"Dockerfile": f"FROM ubuntu:24.04\nRUN {before}{command}\n"}
     one = serious(report(tmp_path, files))
     assert [(f.id, f.severity) for f in one] == [
         (NOT_ROCM, "error")
     ]  # nothing comes from the old index, so that its GPUs do not matter
-    assert one[0].advice.startswith(words)
-    told = one[0].advice.removeprefix(words).removesuffix(".")
-    if words.startswith("Ask"):
-        told = command.replace("torch", told.partition(" ")[0], 1).replace(OLD, told.rpartition(" ")[2])
-    if "before" in words:
-        told += f" && {command}"
-    assert said(report(tmp_path, {"Dockerfile": f"FROM ubuntu:24.04\nRUN {told}\n"})) == []
+    line = 3 if before else 2
+    assert one[0].advice.startswith(
+        f"Change the command on line {line} of Dockerfile to: {command.partition(' torch')[0]} torch=="
+    )
+    assert one[0].advice.endswith(f"{' peft' if 'peft' in command else ''} --extra-index-url {WHEELS}7.1.")
+    assert left(tmp_path, one[0], one, again) == "gone"
+
+
+@pytest.mark.parametrize("asked", ["torch torchaudio", "torch"])
+def test_an_index_without_torchaudio_is_not_proposed_where_it_is_asked_for(tmp_path: Path, asked: str) -> None:
+    script = f"pip install {asked} --index-url https://download.pytorch.org/whl/rocm6.2\n"
+    advice = " ".join(f.advice for f in serious(report(tmp_path, {"install_rocm.sh": script}, "gfx1151")))
+    assert ("whl/rocm7.14" in advice) is ("torchaudio" not in asked)
+    assert ("torchaudio==2.11.0+rocm7.2" in advice) is ("torchaudio" in asked)

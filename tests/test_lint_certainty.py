@@ -206,7 +206,7 @@ def test_the_reason_is_that_of_the_system(tmp_path: Path) -> None:
 
 
 def test_a_list_at_the_root_after_a_change_of_folder_by_a_variable(tmp_path: Path) -> None:
-    files = {"builder/install-rocm.sh": "cd $WORKDIR\npip install -r requirements.txt\n", "requirements.txt": "torch==2.9.1\n"}
+    files = {"docker/install-rocm.sh": "cd $WORKDIR\npip install -r requirements.txt\n", "requirements.txt": "torch==2.9.1\n"}
     assert [(s, p) for _, s, p in said(report(tmp_path, files))] == [("error", "requirements.txt:1")]
 
 
@@ -218,8 +218,8 @@ def test_data_is_not_read_as_a_training_configuration(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("more", "gpu", "severity"), [
     ({"run.sh": "export HSA_OVERRIDE_GFX_VERSION=11.0.0\npython train.py\n"}, "gfx1101", "warning"),
-    ({"run.sh": "export HSA_OVERRIDE_GFX_VERSION=10.3.0\npython train.py\n"}, "gfx1101", "error"),
-    ({"run.sh": "export HSA_OVERRIDE_GFX_VERSION=9.4.2\npython train.py\n"}, "gfx1101", "error"), ({}, "gfx1101", "error"),
+    ({"bin/run.sh": "export HSA_OVERRIDE_GFX_VERSION=10.3.0\npython train.py\n"}, "gfx1101", "error"),
+    ({"bin/run.sh": "export HSA_OVERRIDE_GFX_VERSION=9.4.2\npython train.py\n"}, "gfx1101", "error"), ({}, "gfx1101", "error"),
 ])  # fmt: skip
 def test_code_of_a_sibling_that_the_repository_runs(tmp_path: Path, more: dict[str, str], gpu: str, severity: str) -> None:
     files = {"install_rocm.sh": "pip install torch --index-url https://download.pytorch.org/whl/rocm6.2\n"}
@@ -256,3 +256,15 @@ def test_a_repository_whose_title_names_other_gpus(tmp_path: Path, folder: str, 
     found = [f for f in serious(report(tmp_path / folder, files)) if f.id == "arch.override-wrong"]
     assert [f.severity for f in found] == [severity]
     assert ("names other GPUs" in found[0].advice) is (severity == "warning")
+
+
+@pytest.mark.parametrize(("asked", "severity"), [
+    ("torch", "warning"), ("torch==2.4.1", "error"), ("-U torch", "error"), ("--force-reinstall torch", "error"),
+])  # fmt: skip
+def test_any_torch_behind_an_installer_that_is_not_read_may_be_there_already(tmp_path: Path, asked: str, severity: str) -> None:
+    text = f"pip install comfy-cli\ncomfy install\npip install {asked} --index-url https://download.pytorch.org/whl/rocm6.0\n"
+    found = said(report(tmp_path, {"setup_rocm.sh": text}, gpu="gfx1151"))
+    assert ("arch.not-in-build", severity, "setup_rocm.sh:3") in found
+    turned = "".join(sorted(text.splitlines(keepends=True), key=lambda line: line.startswith("comfy")))
+    found = said(report(tmp_path / "b", {"setup_rocm.sh": turned}, gpu="gfx1151"))
+    assert ("arch.not-in-build", "error", "setup_rocm.sh:2") in found

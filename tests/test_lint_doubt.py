@@ -361,7 +361,7 @@ def test_the_advice_names_a_torch_that_the_index_and_the_python_have(tmp_path: P
         return " ".join(f.advice for f in serious(report(tmp_path / name, files)))
 
     old = advice("old", {"setup_rocm.sh": "pip install torch==1.13.1 --index-url https://download.pytorch.org/whl/rocm5.2\n"})
-    assert "Install another torch on line 1 of setup_rocm.sh: pip install torch==" in old
+    assert "Change the command on line 1 of setup_rocm.sh to: pip install torch==" in old
     python = advice(
         "python", {"requirements-rocm.txt": "--extra-index-url https://download.pytorch.org/whl/rocm5.6\ntorch==2.1.2+rocm5.6\n"}
     )

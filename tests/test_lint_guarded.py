@@ -42,4 +42,4 @@ def test_a_script_for_windows_gets_no_index_for_linux(tmp_path: Path) -> None:
     (batch,) = serious(report(tmp_path / "a", {"install.bat": line}))
     assert "is for Windows. Add a script for Linux with: pip install torch==2.5.1+rocm6.2" in batch.advice
     (shell,) = serious(report(tmp_path / "b", {"install.sh": line}))
-    assert "Add a branch for AMD GPUs before line 1 of install.sh" in shell.advice
+    assert "Add a branch for AMD GPUs before the command on line 1 of install.sh" in shell.advice

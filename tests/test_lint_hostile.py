@@ -16,7 +16,7 @@ from lint_text import report
 from rocm_doctor.cli import cli
 from rocm_doctor.lint import readers as declared
 from rocm_doctor.lint.declared import Place, Repository
-from rocm_doctor.lint.readers import bash, requirements, shell
+from rocm_doctor.lint.readers import bash, requirements, script, shell
 from rocm_doctor.lint.readers.files import MAX_BYTES
 
 
@@ -205,3 +205,31 @@ def test_lines_that_the_grammar_cannot_parse_are_parsed_anew_within_a_limit(monk
     assert list(bash.commands("run.sh", text, 1, {}, "amd"))
     assert len(parsed) > 1
     assert sum(parsed) <= 2 * bash.MAX_ANEW + len(text)
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize("text", [
+    "A=$A$A$A\n" * 50, "".join(f"A{n}='{f'${{A{n + 1}#x}}' * 60}'\n" for n in range(20)) + "A=$A0\n",
+    f"A=$(echo {'a' * 400} | sed -E 's/(a*)*b//')\n", "A=$(rocm_agent_enumerator | sed -E 's/((((((.*)*)*)*)*)*)*b//')\n",
+    "A=$(rocminfo | grep -o 'gfx((((([0-9]*)*)*)*)*)*b')\n", f"if lspci | grep -E '{'.*' * 60}b'; then export B=1; fi\n",
+    "export HSA_OVERRIDE_GFX_VERSION=$(rocm_agent_enumerator | sed 's/gfx//')\n" * 2000,
+    f"cat > .env <<EOF\n{chr(10).join(['HSA_OVERRIDE_GFX_VERSION=$A'] * 10_000)}\nEOF\n",
+])  # fmt: skip
+def test_values_that_a_shell_computes_take_little_time(tmp_path: Path, text: str) -> None:
+    began = time.process_time()
+    report(tmp_path, {"setup_rocm.sh": f"{text}export HSA_OVERRIDE_GFX_VERSION=${{A#gfx}}\npip install torch\n"})
+    assert time.process_time() - began < 5
+
+
+def test_commands_that_scripts_run_over_and_over_are_read_so_many_times_in_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A matrix of jobs runs one long script again for each of its combinations."""
+    monkeypatch.setattr(script, "MAX_IN_ALL", 40)
+    (tmp_path / "install.sh").write_text("pip install numpy\n" * 15)
+    jobs = "".join(f"  j{n}:\n    runs-on: ubuntu-latest\n    steps:\n      - run: bash install.sh\n" for n in range(4))
+    (tmp_path / ".github" / "workflows").mkdir(parents=True)
+    (tmp_path / ".github" / "workflows" / "x.yml").write_text(f"on: push\njobs:\n{jobs}")
+    assert {words for _, _, words in problems(tmp_path)} == {
+        "not read to its end: its commands are run more than 40 times in all"
+    }

@@ -135,3 +135,13 @@ def test_an_environment_that_conda_makes_of_a_file_has_no_torch_of_the_image(
     image = next(e for e in repository(tmp_path, files).environments if e.sort == "image")
     state = last_state(image, MATRIX, Target("t", "gfx1030", python="3.12"))
     assert (state[2].rocm if state else "") == rocm
+
+
+@pytest.mark.parametrize(("gpu", "first"), [("gfx1100", "5.5"), ("gfx1151", "7.0"), ("gfx90c", "5.1.1")])
+def test_a_rocm_from_before_the_gpu_names_the_first_with_code_for_the_gpu_itself(tmp_path: Path, gpu: str, first: str) -> None:
+    """gfx1151 runs code of gfx1100 by an override, which ROCm 5.5 has: that is not code for gfx1151."""
+    files = {"Dockerfile.rocm": "FROM rocm/pytorch:rocm5.0_ubuntu20.04_py3.8_pytorch_1.10.0\nRUN pip install -e .\n"}
+    one = next(f for f in serious(report(tmp_path, files, gpu)) if "base image" in f.title)
+    words = f"code that {gpu} runs" if gpu == "gfx90c" else f"code for {gpu}"
+    assert one.title == f"the base image has ROCm 5.0, and {first} is the first with {words}"
+    assert f"ROCm {first} or newer" in one.advice

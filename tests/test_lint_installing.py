@@ -214,6 +214,17 @@ def test_a_list_that_is_not_in_the_image(tmp_path: Path, lines: str, absent: boo
     files = {"requirements.txt": "tqdm\n", "train.py": "import torch\n", "Dockerfile.rocm": BARE + lines}
     found = [(f.severity, f.advice) for f in report(tmp_path, files).findings if "not in the image" in f.title]
     assert [severity for severity, _ in found] == ["error"] * absent
-    assert all(advice.startswith("Add COPY requirements.txt ./ before line ") for _, advice in found)
+    assert all(advice.startswith("Add COPY requirements.txt ./ above the RUN with line ") for _, advice in found)
     other = files | {"Dockerfile.rocm": "FROM x/y:rocm\n" + lines}
     assert not any("not in the image" in f.title for f in report(tmp_path / "b", other).findings)
+
+
+KEPT = "sudo apt-get install -y python3-pip\npip3 install torch --index-url https://download.pytorch.org/whl/rocm6.2\n"
+
+
+@pytest.mark.parametrize(("before", "verdict"), [
+    ("", "undetermined"), ("# Ubuntu 22.04 and 24.04\n", "undetermined"), ("# Ubuntu 22.04\n", "ready"),
+    ("python3 -m venv env\n. env/bin/activate\n", "ready"), ("export PIP_BREAK_SYSTEM_PACKAGES=1\n", "ready"),
+])  # fmt: skip
+def test_the_pip_of_a_system_may_refuse_to_install(tmp_path: Path, before: str, verdict: str) -> None:
+    assert report(tmp_path, {"setup_rocm.sh": before + KEPT}).verdict == verdict

@@ -106,3 +106,17 @@ def test_a_program_that_sets_the_override_is_named(tmp_path: Path) -> None:
     }
     (advice,) = wrong(tmp_path, files)
     assert "It is set on line 2 of app.py as well." in advice
+
+
+FROM_FILE = "services:\n  a:\n    image: rocm/pytorch:rocm6.4.3_ubuntu24.04_py3.12_pytorch_release_2.6.0\n    devices: [/dev/kfd, /dev/dri]\n    env_file: {}\n{}"
+
+
+@pytest.mark.parametrize(("named", "own", "expected"), [
+    ("gpu.vars", "", True), ("[base.vars, gpu.vars]", "", True), ("[{path: gpu.vars, required: false}]", "", True), ("[gpu.vars, base.vars]", "", False),
+    ("gone.vars", "", False), ("gpu.vars", "    environment: [HSA_OVERRIDE_GFX_VERSION=11.0.0]\n", False),
+])  # fmt: skip
+def test_variables_of_a_service_from_a_file(tmp_path: Path, named: str, own: str, expected: bool) -> None:
+    files = {"gpu.vars": "# the GPU\nHSA_OVERRIDE_GFX_VERSION=10.3.0\n", "base.vars": "HSA_OVERRIDE_GFX_VERSION=11.0.0\n"}
+    found = report(tmp_path, {"compose.yaml": FROM_FILE.format(named, own), **files})
+    at = [f"{f.evidence[0].artifact}:{f.evidence[0].place}" for f in found.findings if f.id == "arch.override-wrong"]
+    assert at == (["gpu.vars:line 2"] if expected else [])

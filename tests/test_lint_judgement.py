@@ -111,6 +111,7 @@ def test_what_was_installed_before_may_satisfy_an_index_without_it(tmp_path: Pat
     ("gfx1031", "rocm/pytorch:rocm5.7_ubuntu22.04_py3.10_pytorch_2.0.1", []),  # runs code for gfx1030 by an override
 ])  # fmt: skip
 def test_a_rocm_from_before_the_gpu(tmp_path: Path, gpu: str, image: str, expected: list[tuple[str, str, str]]) -> None:
+    (tmp_path / "README.md").write_text("On AMD GPUs: `docker build -f Dockerfile.rocm .`\n")
     found = of_image(tmp_path, f"FROM {image}", "CMD python train.py", gpu=gpu)
     assert [one for one in said(found) if one[0] == "arch.not-in-build"] == expected
 

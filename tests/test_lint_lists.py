@@ -154,3 +154,12 @@ def test_a_list_with_directml_needs_no_rocm(tmp_path: Path, more: str, kind: str
 def test_a_list_called_by_a_python_is_for_that_python(tmp_path: Path, name: str, missing: bool) -> None:
     found = report(tmp_path, {name: "numpy==1.24.3\ntorch\n"})
     assert ("version.python-unsupported" in {f.id for f in found.findings}) is missing
+
+
+@pytest.mark.parametrize(
+    "wheel", ["torch-1.7.0a0-cp310-cp310-linux_x86_64.whl", "./wheels/torch-2.6.0-cp310-cp310-linux_x86_64.whl"]
+)
+def test_a_wheel_that_lies_beside_is_of_an_unknown_build(tmp_path: Path, wheel: str) -> None:
+    """It is not the release of the same number: who made it, and for what, its name does not say."""
+    image = f"FROM rocm/dev-ubuntu-22.04:6.4\nRUN wget https://example.org/{wheel}\nRUN pip install {wheel}\n"
+    assert NOT_ROCM not in [i for i, _, _ in said(report(tmp_path, {"Dockerfile.rocm": image}))]

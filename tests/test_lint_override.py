@@ -110,10 +110,12 @@ def test_an_index_for_another_gpu_comes_before_what_is_built_beside_it(tmp_path:
     found = report(tmp_path, {"setup_rocm.sh": script})
     assert [one[:2] for one in said(found)] == [("arch.not-in-build", "warning")]
     first, install, rest = re.split(
-        r"( Install another torch on line 3 of setup_rocm.sh: .* --index-url \S+/?\.)", serious(found)[0].advice
+        r"( Change the command on line 3 of setup_rocm.sh to: .* --index-url \S+/?\.)", serious(found)[0].advice
     )
     assert (first, rest) == ("Take an index that serves gfx1100.", advice)
-    followed = script.replace(script.splitlines()[2], install.partition(": ")[2].removesuffix(".")).replace("gfx1151", "gfx1100")
+    followed = script.replace(script.splitlines()[2], install.partition(" to: ")[2].removesuffix(".")).replace(
+        "gfx1151", "gfx1100"
+    )
     assert said(report(tmp_path, {"setup_rocm.sh": followed})) == []
 
 
@@ -124,7 +126,7 @@ TARGETED = f"{{}}\npip install torch==2.9.1 --index-url {ROCM}6.4\ncmake -DGPU_T
 
 
 @pytest.mark.parametrize(("script", "begins", "ends"), [
-    (BY_ARGUMENT, "Take an index that serves gfx1100. Install another torch on line 3 of build-rocm.sh: ", "amd.com/rocm/whl-next/."),
+    (BY_ARGUMENT, "Take an index that serves gfx1100. Change the command on line 3 of build-rocm.sh to: pip install --pre ", "amd.com/rocm/whl-next/."),
     (TARGETED.format('ARCH="${1:-gfx1151}"'), "It is the default of argument 1 of build-rocm.sh: give gfx1100 as that", " argument."),
     (TARGETED.format("ARCH=gfx1151"), "Set ARCH to gfx1100", " for this GPU."),
 ])  # fmt: skip
@@ -172,3 +174,17 @@ def test_an_override_with_reports_against_it_is_no_way_out(tmp_path: Path) -> No
     assert "Delete line 3 of Dockerfile.rocm." in found["arch.override-wrong"].advice
     assert "page faults and hard hangs" in found["arch.not-in-build"].advice
     assert "the GPU runs this torch" not in found["arch.not-in-build"].advice
+
+
+def test_what_the_override_of_a_service_hides_in_its_image_is_a_warning(tmp_path: Path) -> None:
+    """The runtime takes the GPU for gfx1030, for which the torch has code: the override is what stops."""
+    service = "services:\n  x:\n    build: .\n    devices: [/dev/kfd, /dev/dri]\n{}"
+    image = f"FROM rocm/dev-ubuntu-22.04\nRUN pip install torch --index-url {ROCM}6.4\nCOPY x.py .\nCMD python3 x.py\n"
+    sets = "    environment:\n      - HSA_OVERRIDE_GFX_VERSION={}\n"
+    files = {"Dockerfile": image, "x.py": "import torch\ntorch.ones(1).cuda()\n"}
+    found = serious(report(tmp_path, files | {"compose.yml": service.format(sets.format("10.3.0"))}, gpu="gfx1151"))
+    assert {(f.id, f.severity) for f in found} >= {("arch.override-wrong", "error"), ("arch.not-in-build", "warning")}
+    hidden = next(f for f in found if f.id == "arch.not-in-build")
+    assert "HSA_OVERRIDE_GFX_VERSION=10.3.0 on line 6 of compose.yml hides this" in hidden.advice
+    without = serious(report(tmp_path / "without", files | {"compose.yml": service.format("")}, gpu="gfx1151"))
+    assert ("arch.not-in-build", "error") in {(f.id, f.severity) for f in without}

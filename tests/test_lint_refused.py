@@ -129,8 +129,8 @@ def test_the_companions_that_a_remedy_makes_wrong_are_named(tmp_path: Path) -> N
     text = f"--extra-index-url {WHEELS}rocm6.2\ntorch>=2.4\ntorchvision==0.16.0\ntorchaudio==2.0.2\npytorch-triton-rocm==2.1.0\n"
     (found, *_) = serious(report(tmp_path, {LIST: text}))
     assert found.id == NOT_ROCM
-    assert "Take torchvision out of line 3" in found.advice
-    assert "Take torchaudio out of line 4" in found.advice
+    assert "Write torchvision==0.25.0+rocm7.1 on line 3" in found.advice
+    assert "Write torchaudio==2.10.0+rocm7.1 on line 4" in found.advice
     assert "Take pytorch-triton-rocm out of line 5" in found.advice
 
 

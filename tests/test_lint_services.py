@@ -138,7 +138,7 @@ def test_a_comment_that_a_script_writes_is_no_setting(tmp_path: Path) -> None:
         ('echo "HSA_OVERRIDE_GFX_VERSION=10.3.0" >> .env', True),
     ]):  # fmt: skip
         found = serious(report(tmp_path / str(n), {"compose.yaml": compose, "install.sh": line + "\n"}))
-        assert [("install.sh" in f.advice) for f in found if f.id == "arch.override-wrong"] == [named]
+        assert {("install.sh" in f.advice) for f in found if f.id == "arch.override-wrong"} == {named}
 
 
 def test_the_name_of_a_family_of_integrated_gpus(tmp_path: Path) -> None:

@@ -33,7 +33,9 @@ def test_the_newest_state_of_a_repository_needs_what_the_newest_release_does(tmp
     assert [i for i, severity, _ in said(report(tmp_path, {"requirements-rocm.txt": text})) if severity == "warning"] == ids
 
 
-@pytest.mark.parametrize("package", ["stable-baselines3", "kornia", "speechbrain", "flair", "pyro-ppl", "x-transformers"])
+@pytest.mark.parametrize(
+    "package", ["stable-baselines3", "monai", "openai-whisper", "kornia", "speechbrain", "flair", "pyro-ppl", "x-transformers"]
+)
 def test_a_package_that_brings_torch(tmp_path: Path, package: str) -> None:
     files = {"Dockerfile.rocm": f"FROM rocm/dev-ubuntu-24.04:7.2\nRUN pip install {package}\n"}
     assert ("version.torch-not-rocm", "error", "Dockerfile.rocm:2") in said(report(tmp_path, files))

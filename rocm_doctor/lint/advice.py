@@ -8,9 +8,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from rocm_doctor.lint.declared import Environment, Step, Target
+import msgspec
+
+from rocm_doctor import versions
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
+from rocm_doctor.lint.environments.words import named
 from rocm_doctor.lint.rules.findings import is_hashed
 from rocm_doctor.lint.rules.indexes import Torch, admits, wanted
+from rocm_doctor.lint.rules.other_python import PYTHONS, is_whole_freeze
 from rocm_doctor.lint.rules.requires_torch import pinning
 from rocm_doctor.matrix import Matrix
 
@@ -25,15 +31,15 @@ _LOCKING = {"poetry": "Poetry", "pdm": "PDM", "pipenv": "Pipenv"}
 def manager(environment: Environment, step: Step | None) -> Manager:
     """What decides which torch is installed: the tool whose file names it, or the image or script that installs it."""
     file = (step.place if step else environment.place).file.rsplit("/", 1)[-1].lower()
-    named: dict[str, Manager] = {
+    locks: dict[str, Manager] = {
         "poetry.lock": "poetry",
         "pdm.lock": "pdm",
         "uv.lock": "uv",
         "pixi.toml": "pixi",
         "pipfile": "pipenv",
     }
-    if file in named:
-        return named[file]
+    if file in locks:
+        return locks[file]
     if step and (step.tool == "poetry" or step.tool == "pdm"):
         return "poetry" if step.tool == "poetry" else "pdm"
     if environment.sort == "conda" or (step and step.tool == "conda"):
@@ -48,38 +54,63 @@ def manager(environment: Environment, step: Step | None) -> Manager:
     return "requirements" if listed else "package"
 
 
+ON_TORCH = "\0torch\0"
+"""Where a rule's advice goes on with what to do about torch: that is checked once all of the environment was judged."""
+
+
+def on_torch(environment: Environment, target: Target, matrix: Matrix, step: Step | None, last: Torch) -> str:
+    """What a rule says of another torch: advice, or the place for it in an environment for AMD."""
+    return ON_TORCH if environment.purpose.kind == "amd" else for_torch(environment, target, matrix, step, last)
+
+
 def for_torch(
     environment: Environment,
     target: Target,
     matrix: Matrix,
     step: Step | None = None,
     last: Torch | None = None,
-    before: Torch | None = None,
 ) -> str:
-    """How to get a ROCm torch in an environment that ends up with another one, `last`, put there by `step` in place of `before`."""
+    """How to get a ROCm torch in an environment that ends up with another one, `last`, put there by `step`; not checked."""
     if argument := next((p.message.split()[0] for p in environment.unresolved if p.about == "argument"), ""):
         return f"Give the build argument {argument} its value for ROCm in the build of the service."
     from rocm_doctor.lint.proposals import proposal
 
     by = manager(environment, step)
     found = proposal(environment, target, matrix, in_file=by not in ("package", "script"))
-    python = environment.python.value if environment.python and environment.python.value[:1].isdigit() else target.python
-    for_python = f" for Python {'.'.join(python.split('.')[:2])}" if python else ""
     if found is None:
-        return f"No ROCm build of torch{for_python} in the range that is asked for serves {target.gpu}; `rocm-doctor plan` says what would."
-    kept = before if before is not None and before.build == "rocm" else None
+        return f"No ROCm build of torch{_python_of(environment, target)} in the range that is asked for serves {target.gpu}; {_later(environment, target, matrix)}."
+    lead = leaving(environment, target, found)
     amd = environment.purpose.kind == "amd"
-    said = _for_amd(by, environment, step, found, last, kept, target) if amd else _beside(by, environment, step, found, target)
-    said += _without_pins(environment, step, last, found) if amd and kept is None else ""
-    pinned_by = pinning([r for one in environment.steps for r in one.requirements], matrix) if kept is None else []
+    said = _for_amd(by, environment, step, found, last, target) if amd else _beside(by, environment, step, found, target)
+    pinned_by = pinning([r for one in environment.steps for r in one.requirements], matrix)
     said += "".join(
         f" Take {r.name} out of {r.place.words}: it requires torch=={torch}." for r, torch in pinned_by if torch != found.version
     )
-    return (
-        f"No ROCm build of torch {found.leaves}{for_python} serves {target.gpu}; {found.version} is the nearest, which the pin leaves out. {said}"
-        if found.leaves
-        else said
-    )
+    return lead + said
+
+
+def _later(environment: Environment, target: Target, matrix: Matrix) -> str:
+    """The first later Python that has a torch for the GPU in the range that is asked for, or who knows one."""
+    from rocm_doctor.lint.proposals import proposal
+
+    own = _python_of(environment, target).rpartition(" ")[2]
+    for python in reversed(PYTHONS) if own else ():
+        if versions.contains(f">{own}", python) and (found := proposal(environment, target, matrix, python=python, in_file=True)):
+            return f"Python {python} has one, {found.lines[0]} of {found.index}"
+    return "`rocm-doctor plan` says what would"
+
+
+def leaving(environment: Environment, target: Target, found: Proposal) -> str:
+    """That the proposal leaves the pinned version, where no build of that serves the GPU."""
+    if not found.leaves:
+        return ""
+    pin = f"torch {found.leaves}{_python_of(environment, target)}"
+    return f"No ROCm build of {pin} serves {target.gpu}; {found.version} is the nearest, which the pin leaves out. "
+
+
+def _python_of(environment: Environment, target: Target) -> str:
+    python = environment.python.value if environment.python and environment.python.value[:1].isdigit() else target.python
+    return f" for Python {'.'.join(python.split('.')[:2])}" if python else ""
 
 
 def _beside(by: Manager, environment: Environment, step: Step | None, found: Proposal, target: Target) -> str:
@@ -106,21 +137,12 @@ def _beside(by: Manager, environment: Environment, step: Step | None, found: Pro
 
 
 def _for_amd(
-    by: Manager,
-    environment: Environment,
-    step: Step | None,
-    found: Proposal,
-    last: Torch | None,
-    kept: Torch | None,
-    target: Target,
+    by: Manager, environment: Environment, step: Step | None, found: Proposal, last: Torch | None, target: Target
 ) -> str:
-    """What to change in an environment for AMD. `kept`: the ROCm torch that it had before."""
+    """What to change in an environment for AMD where no line of it can be written over."""
     asked = _listed(found)
-    install = f"{_installer(step)} {found.arguments} --index-url {found.index}"
-    if kept is not None and step is not None and last is not None:
-        return _not_replaced(step, last, kept, install, target)
     if by == "uv":
-        return _bound(environment, found)
+        return _bound(environment, step, found)
     if by in _LOCKING:
         return _locked(by, found)
     if by == "conda" and last is not None and not any(r.url.startswith("conda:") for r in (wanted(step, target) if step else ())):
@@ -129,28 +151,20 @@ def _for_amd(
         where = "pip section" if by == "conda" else "pypi-dependencies"
         return f"Take torch out of the conda packages; to the {where} belong --extra-index-url {found.index} and {asked}."
     if by == "requirements" and last is not None:
-        return _in_list(last, any(r.place == last.place for r in (wanted(step, target) if step else ())), found)
+        return _in_list(last, found, is_whole_freeze(last.place.file, environment))
+    install = f"{_installer(step)} {found.arguments} --index-url {found.index}"
     if by == "package":
         return f"Say in the documentation to install torch first: {install}."
-    if last is not None and last.build in ("rocm", "none"):
-        return f"Install another torch on {last.place.words}: {install}."
-    if step is not None and (step.upgrade or step.anew or step.apart) and wanted(step, target):
-        # It replaces a torch that was installed before. The rest of a command comes from its own index, torch by its pin.
-        if step.apart or step.anew or any(r.name != "torch" for r in step.requirements):
-            return (
-                f"Ask for another torch in the command on {step.place.words}: {found.arguments} --extra-index-url {found.index}."
-            )
-        return f"Install torch on {step.place.words} from a ROCm index alone: {install}."
     return f"Install torch from a ROCm index{_before(environment, step)}: {install}."
 
 
-def _in_list(last: Torch, named: bool, found: Proposal) -> str:
-    """What to write in a list. `named`: its line asks for torch itself; the line of a package that requires one stays."""
+def _in_list(last: Torch, found: Proposal, whole: bool) -> str:
+    """What to write in a list that a tool has written, or whose line is that of a package that requires one torch."""
     lines = f"--extra-index-url {found.index}, {_listed(found)}"
     if is_hashed(last.place):
         return f"Write in what {last.place.file} is compiled from: {lines}. Then compile it again with its hashes: beside them pip takes no line without."
-    if named or " requires " not in last.why:
-        return f"Write on {last.place.words}: {lines}."
+    if whole:
+        return f"Write in what {last.place.file} is made from: {lines}. Then make it again: its pins belong together."
     if "requires one exact torch" in last.why:  # beside another one pip finds no solution
         return (
             f"Take {last.why.split()[0]} out of {last.place.words}, and add there: {lines}. Install the package with --no-deps afterwards,"
@@ -159,43 +173,30 @@ def _in_list(last: Torch, named: bool, found: Proposal) -> str:
     return f"Add above {last.place.words}: {lines}."
 
 
-_TRITONS = ("pytorch-triton-rocm", "triton-rocm", "triton")
+def keeping(environment: Environment, step: Step, kept: Torch, last: Torch, target: Target) -> tuple[Environment | None, str]:
+    """How the ROCm torch of an earlier step stays, with the environment that this makes: torch out of what is installed later, or held by a
+    constraint. None where the later range leaves it out, or where that environment is not known.
+    """
+    there = f"Keep the torch of {kept.place.words}"
+    asked = wanted(step, target)
+    spec = ",".join(dict.fromkeys(r.spec for r in asked if r.spec))
+    if asked and not (kept.version and spec and not admits(spec, kept.version)):
+        left = tuple(r for r in step.requirements if r not in asked)
+        words = f"{there}: leave torch out of {last.place.words}, or pin it with a constraints file (-c)."
+        return _with(environment, step, msgspec.structs.replace(step, requirements=left)), words
+    if not asked and "requires one exact torch (==" in last.why:  # with a constraint pip finds no solution
+        words = f"{there}: install {last.why.split()[0]} with --no-deps on a line of its own, and what else it requires from a list without torch."
+        left = tuple(r for r in step.requirements if r.place != last.place)
+        return _with(environment, step, msgspec.structs.replace(step, requirements=left)), words
+    if not asked and kept.version:
+        held = (*step.constraints, Requirement("torch", f"=={kept.version}", step.place))
+        words = f"{there}: install {last.place.words} with a constraints file (-c) that pins torch to it."
+        return _with(environment, step, msgspec.structs.replace(step, constraints=held)), words
+    return None, ""
 
 
-def _without_pins(environment: Environment, step: Step | None, last: Torch | None, found: Proposal) -> str:
-    """What is pinned beside torch and belongs to the torch that was there: each torch has companions, and requires a Triton, of its own."""
-    triton = [r for r in (step.requirements if step else ()) if r.name in _TRITONS and r.spec.startswith("==")]
-    left = [(r, "the torch brings its own") for r in triton if f"{r.name}{r.spec}" != found.triton]
-    fits = {line.partition("=")[0].partition("[")[0]: line.rpartition("==")[2] for line in found.lines if "==" in line}
-    for r in (r for one in environment.steps for r in one.requirements):
-        named = r.name in ("torchvision", "torchaudio") and r.name in fits and not (last and r.place == last.place)
-        if (
-            named
-            and not admits(r.spec, fits[r.name].partition("+")[0].removesuffix(".*"))
-            and not r.place.file.endswith((".lock", ".toml"))
-        ):
-            left.append((r, f"{r.spec.lstrip('=')} belongs to another torch"))
-    return "".join(f" Take {r.name} out of {r.place.words}: {why}." for r, why in dict.fromkeys(left))
-
-
-def _not_replaced(step: Step, last: Torch, kept: Torch, install: str, target: Target) -> str:
-    """How the ROCm torch of an earlier step stays: one that the later range admits, or out of what is installed later."""
-    spec = ",".join(dict.fromkeys(r.spec for r in wanted(step, target) if r.spec))
-    if kept.version and spec and not admits(spec, kept.version) and not re.search(r"\+(?:cu|cpu)", spec):
-        where = (
-            "an image with one that does, or install one first"
-            if kept.why.startswith("the base image")
-            else "one there that does"
-        )
-        return f"torch {kept.version} of {kept.place.words} does not satisfy {spec}. Take {where}: {install}."
-    if not wanted(step, target):
-        if "requires one exact torch (==" in last.why:  # with a constraint pip finds no solution
-            return (
-                f"Keep the torch of {kept.place.words}: install {last.why.split()[0]} with --no-deps on a line of its own, and what else it requires"
-                " from a list without torch."
-            )
-        return f"Keep the torch of {kept.place.words}: install {last.place.words} with a constraints file (-c) that pins torch to it."
-    return f"Keep the torch of {kept.place.words}: leave torch out of {last.place.words}, or pin it with a constraints file (-c)."
+def _with(environment: Environment, old: Step, new: Step) -> Environment:
+    return msgspec.structs.replace(environment, steps=tuple(new if step is old else step for step in environment.steps))
 
 
 def _installer(step: Step | None) -> str:
@@ -208,7 +209,10 @@ def _installer(step: Step | None) -> str:
 def _before(environment: Environment, step: Step | None) -> str:
     if step is None:
         return ""
-    return f" before {step.place.words if step.place.file == environment.place.file else step.place.file + ' is installed'}"
+    if step.place.file != environment.place.file:
+        return f" before {step.place.file} is installed"
+    # A command may be in the middle of a RUN.
+    return f"{', in a RUN of its own,' if environment.sort == 'image' else ''} before the command on {step.place.words}"
 
 
 def _listed(found: Proposal) -> str:
@@ -248,16 +252,30 @@ def _uv(environment: Environment, found: Proposal) -> str:
     )
 
 
-def _bound(environment: Environment, found: Proposal) -> str:
-    """The tables of uv that bind the torch of an extra for AMD, or of a project that is for AMD as a whole."""
-    if environment.sort != "project":
-        return f"Install an extra or a group of the project that takes torch from a ROCm index, such as {found.index} ({_listed(found)})."
-    extra = environment.labels[0] if environment.labels else ""
+def _bound(environment: Environment, step: Step | None, found: Proposal) -> str:
+    """The tables of uv that bind the torch of an extra for AMD, or of a project that is for AMD as a whole. A lock is made again of them."""
+    extra = environment.labels[0] if environment.sort == "project" and environment.labels else _asked_extra(environment)
     needs = ", ".join(_extra(found))
     # uv refuses a source without a marker beside those that have one.
     marked = any("platform" in i.marker for step in environment.steps for i in step.indexes if not i.only or "torch" in i.only)
     sources = _sources(found, extra, "sys_platform == 'linux'" if marked else "")
-    return f"Bind torch to a ROCm index: name {needs} among the dependencies{f' of the extra {extra}' if extra else ''}; {sources}. Then lock again."
+    among = f"the dependencies{f' of the extra {extra}' if extra else ''}"
+    return f"Bind torch to a ROCm index{_project_of(step)}: name {needs} among {among}; {sources}. Then lock again."
+
+
+_EXTRA = regex(r"\buv (?:sync|run)\b.* --extra[ =]([\w.-]+)")
+
+
+def _asked_extra(environment: Environment) -> str:
+    """The extra for AMD that a command of uv names; empty where it names none."""
+    found = (m[1] for step in environment.steps if (m := _EXTRA.search(step.place.quote)))
+    return next((extra for extra in found if named(extra)[0] == "amd"), "")
+
+
+def _project_of(step: Step | None) -> str:
+    """The project file that a lock is made of."""
+    folder, _, file = step.place.file.rpartition("/") if step else ("", "", "")
+    return f" in {folder + '/' if folder else ''}pyproject.toml" if file.endswith(".lock") else ""
 
 
 def _locked(by: Manager, found: Proposal) -> str:

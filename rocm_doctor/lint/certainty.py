@@ -12,8 +12,9 @@ import msgspec
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint import elsewhere
-from rocm_doctor.lint.declared import OVERRIDE, Environment, ReadProblem, Repository, Setting, Target
+from rocm_doctor.lint.declared import OVERRIDE, Environment, Place, ReadProblem, Repository, Target
 from rocm_doctor.lint.environments.words import cards, holds
+from rocm_doctor.lint.meant import not_meant
 from rocm_doctor.lint.rules.built_for import gpu_of_index, lists, targets_of
 from rocm_doctor.lint.rules.not_found import ON_A_DISK
 from rocm_doctor.lint.taken import is_taken
@@ -38,8 +39,10 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
         return one
     if ON_A_DISK in one.title and not is_taken(environment.place.file, repository):
         return msgspec.structs.replace(one, severity="warning")
-    against = elsewhere.doubt(one, environment, target, repository, matrix)
-    return _doubted(one, *against) if against else one
+    if against := elsewhere.doubt(one, environment, target, repository, matrix):
+        return _doubted(one, against[0].place, against[1])
+    unmeant = not_meant(one, environment, target, repository, matrix)
+    return _doubted(one, *unmeant) if unmeant else one
 
 
 def _by_reports(one: Finding, environment: Environment, target: Target, matrix: Matrix) -> bool:
@@ -50,10 +53,10 @@ def _by_reports(one: Finding, environment: Environment, target: Target, matrix: 
     return one.id == "arch.override-wrong" and bool(reported & set_) and LACKS not in one.title
 
 
-def _doubted(one: Finding, by: Setting, said: str) -> Finding:
+def _doubted(one: Finding, by: Place, said: str) -> Finding:
     """The finding as a warning that names the place of the repository that leaves the doubt."""
-    known = (by.place.file, f"line {by.place.line}") in {(r.artifact, r.place) for r in one.evidence}
-    evidence = one.evidence if known or not by.place.line else (*one.evidence, by.place.reading())
+    known = (by.file, f"line {by.line}") in {(r.artifact, r.place) for r in one.evidence}
+    evidence = one.evidence if known or not by.line else (*one.evidence, by.reading())
     return msgspec.structs.replace(one, severity="warning", evidence=evidence, advice=("" if known else said) + one.advice)
 
 
@@ -100,11 +103,32 @@ def is_settled(one: Finding, environment: Environment) -> bool:
         return False
     if environment.open_ends and one.id in _OF_WHAT_WAS_BEFORE:
         return False
-    return (first.artifact, first.place) not in {(p.file, f"line {p.line}") for p in environment.unsure}
+    if (
+        one.id == "arch.not-in-build"
+        and any(_is_before(end, first) for end in environment.open_ends)
+        and _is_any(first, environment)
+    ):
+        return False
+    open_ = (*environment.unsure, *(doubt.place for doubt in environment.doubts))
+    return (first.artifact, first.place) not in {(p.file, f"line {p.line}") for p in open_}
 
 
 # What a torch that was installed before would settle.
 _OF_WHAT_WAS_BEFORE = (NOT_ROCM, "version.companion-mismatch")
+
+
+def _is_before(end: ReadProblem, first: Reading) -> bool:
+    """True if an installer that is not read is run before the line that decides, in the same file."""
+    line = first.place.removeprefix("line ")
+    return end.place.file == first.artifact and line.isdigit() and end.place.line < int(line)
+
+
+def _is_any(first: Reading, environment: Environment) -> bool:
+    """True if a command takes any torch: it leaves one that is there."""
+    at = (first.artifact, first.place)
+    steps = (step for step in environment.steps if not (step.upgrade or step.anew or step.apart))
+    asked = [r for step in steps for r in step.requirements if r.name == "torch" and (r.place.file, f"line {r.place.line}") == at]
+    return bool(asked) and not any(r.spec or r.url for r in asked)
 
 
 def _leaves_open(problem: ReadProblem, one: Finding, first: Reading) -> bool:

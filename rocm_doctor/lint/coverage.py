@@ -67,6 +67,7 @@ def on_gpu(one: Environment, target: Target) -> Environment:
         steps=tuple(s for s in one.steps if holds(s.gfx, target.gpu)),
         variables=tuple(s for s in one.variables if holds(s.gfx, target.gpu)),
         containers=tuple(c for c in one.containers if holds(c.gfx, target.gpu)),
+        doubts=tuple(d for d in one.doubts if holds(d.gfx, target.gpu)),
     )
 
 

@@ -81,7 +81,8 @@ class Step(msgspec.Struct, frozen=True):
     built in isolation asks for torch. `against`: what other extras ask for, which uv resolves together with this. `apart`: the folder that
     pip installs into without looking at what is there (`--prefix`, `--root`). `anew`: pip does not look at what is installed at all. `pythons`: those
     that a project which it installs allows, where the installer looks. `guarded`: what runs it goes on where it fails (`command || echo ...`).
-    `isolated`: what has no wheel is built in an environment without torch.
+    `isolated`: what has no wheel is built in an environment without torch. `lacks`: what it asks for and its project does not define, so that
+    its tool stops; `without`: the same where pip only warns.
     """
 
     tool: Tool
@@ -102,6 +103,8 @@ class Step(msgspec.Struct, frozen=True):
     isolated: bool = True
     gfx: tuple[str, ...] = ()
     guarded: bool = False
+    lacks: str = ""
+    without: str = ""
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -170,16 +173,20 @@ class ReadProblem(msgspec.Struct, frozen=True):
     `about`: what it leaves open. `packages`: what a list installs; `before`: what was installed already; `start`: what is installed when an image starts; `limits`: what a constraint
     allows; `argument`: a build argument, the first word; `rocblas`: the GPUs of torch's rocBLAS. Not every pip takes what is `refused`; none takes
     anything of a list with such a `line`, or with another `list` that it cannot read. A `hint` costs nothing.
-    What is `absent` is certainly not there when it is asked for.
+    What is `absent` is certainly not there when it is asked for. `gfx`: it concerns these targets alone.
     """
 
     place: Place
     message: str
     about: About = "contents"
+    gfx: tuple[str, ...] = ()
 
 
 OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 ROCR = "ROCR_VISIBLE_DEVICES"
+REQUIRES_PYTHON = "requires-python"
+"""The name of a setting that holds the Pythons which a project allows."""
+NO_STAGE = "has no stage"
 UNKNOWN_LIST = "is not in the repository: what it installs is not known"
 CHANGED = "is changed by a command before it is installed: what is left in it is not known"
 
@@ -191,7 +198,8 @@ class Environment(msgspec.Struct, frozen=True):
     under a condition that the files do not decide. `companions`: torchvision and torchaudio, as far as the repository asks for them. `managed`:
     where pip installs into a Python that its system keeps for itself. `open_ends`: what it runs and no file says what that does, beside what is
     judged. `compiles`: False where it installs ready wheels and none of its commands builds anything, so that a list of GPUs for builds has no effect.
-    `apt`: what an image asks the package archive of its system for. `built`: the image that a service is built as, which it runs with its own variables.
+    `doubts`: what leaves open whether it serves its GPU, and is no problem by itself. `apt`: what an image asks the package archive of its system for. `starts`: the Python that it is started with, where pip
+    installs for another one. `built`: the image that a service is built as, which it runs with its own variables.
     """
 
     name: str
@@ -212,8 +220,10 @@ class Environment(msgspec.Struct, frozen=True):
     companions: tuple[str, ...] = ()
     managed: Place | None = None
     open_ends: tuple[ReadProblem, ...] = ()
+    doubts: tuple[ReadProblem, ...] = ()
     compiles: bool = True
     apt: tuple[Setting, ...] = ()
+    starts: Setting | None = None
     built: Environment | None = None
 
     @property
@@ -259,13 +269,27 @@ class Policy(msgspec.Struct, frozen=True):
     problems: tuple[ReadProblem, ...] = ()
 
 
+class Reference(msgspec.Struct, frozen=True):
+    """A place that names another file of the repository. `how`: it installs the list, writes down what is installed into it, is a document that
+    tells of it, or names it in any other way.
+    """
+
+    file: str
+    place: Place
+    how: Literal["installs", "writes", "tells", "names"]
+
+
 class Repository(msgspec.Struct, frozen=True):
     """All that was read of one repository. `files`: how many were looked into. `package`: others install it beside a torch of theirs.
 
     `mention`: where a file speaks of ROCm or AMD GPUs, if no environment for them is declared; `unread`: where one names what only an
     environment for them needs, in a form that is not read; `unread_windows`: the same for Windows. `first`: where the documentation
     has PyTorch installed by its user; if one for them is declared, a ROCm torch. `assigned`: every value that is given to what decides in environments for AMD, read or
-    not; `pythons`: the Pythons that the repository names. `beginning`: its title, first paragraph or name, where that names GPUs.
+    not; `pythons`: the Pythons that the repository names. `beginning`: its title, first paragraph or name, where that names GPUs; `meant`: the heads of
+    files and the READMEs of folders that name GPUs. `references`: where a file of an environment for AMD is named by another file; `unnamed`: the
+    files that none names, in places where nobody looks for them; `documented`: those of images that a document for AMD GPUs has built.
+    `other_way`: its title or name, where that names another way to AMD GPUs than ROCm. `on_cpu`: where its programs keep torch on
+    the CPU, if none names another device.
     """
 
     environments: tuple[Environment, ...]
@@ -280,3 +304,9 @@ class Repository(msgspec.Struct, frozen=True):
     assigned: tuple[Setting, ...] = ()
     pythons: tuple[Setting, ...] = ()
     beginning: Setting | None = None
+    meant: tuple[Setting, ...] = ()
+    references: tuple[Reference, ...] = ()
+    unnamed: tuple[str, ...] = ()
+    documented: tuple[str, ...] = ()
+    other_way: Setting | None = None
+    on_cpu: Place | None = None

@@ -6,9 +6,11 @@ import re
 
 from rocm_doctor.binaries.targets import covers, overridden
 from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.lint import lent
 from rocm_doctor.lint.declared import OVERRIDE, ROCR, Environment, Repository, Setting, Target
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.rules.built_for import lists, targets_of
+from rocm_doctor.lint.rules.own_python import of_its_wheels
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
@@ -26,8 +28,12 @@ def doubt(
     about = repository.beginning
     if one.id.startswith("arch.") and about and not holds(cards(about.value), target.gpu):
         return about, f"The {about.name} of the repository names other GPUs: {about.place.quote or about.value}. "
+    if (wheels := of_its_wheels(environment, target)) and one.id not in DECIDES:
+        return wheels, f"By the wheel on {wheels.place.words} it is for Python {wheels.value}. "
     if helping := _run_with(one, environment, target, repository, matrix):
         return helping, _of_helping(helping, target, matrix)
+    if hides := lent.hidden_by(one, environment, target, repository, matrix):
+        return hides, f"{OVERRIDE}={hides.value} on {hides.place.words} hides this: take that out as well. "
     if meant := _for_others(one, target, repository) or _built_for_others(one, environment, target, repository):
         return meant, f"By {meant.place.words} it is for other GPUs. "
     other = _given_otherwise(one, environment, target, repository)
@@ -91,14 +97,18 @@ def also_set(one: Finding, target: Target, repository: Repository) -> str:
         s.place.words
         for s in repository.assigned
         if s.name == OVERRIDE
-        and (f"={s.value} " in one.title or not _suits(s.value, target) or (s.value != "" and (s.place.file, s.value) in own))
+        and (f"={s.value} " in one.title or not suits(s.value, target) or (s.value != "" and (s.place.file, s.value) in own))
         and (s.place.file, f"line {s.place.line}") not in at
-        and (_by_program(s) or not _PROSE.search(s.place.file))
-        and not _SAYS.match(s.place.quote)
-        and not _is_commented_out(s)
+        and not is_told(s)
     ]
     lines = [line for line in dict.fromkeys(more) if line not in one.advice]
     return f"It is set on {', '.join(lines)} as well. " if lines else ""
+
+
+def is_told(s: Setting) -> bool:
+    """True if a value is given in a text that sets nothing: a document, a comment, what a command prints."""
+    prose = _PROSE.search(s.place.file) and not _by_program(s)
+    return bool(prose or _SAYS.match(s.place.quote) or _is_commented_out(s))
 
 
 def _is_commented_out(s: Setting) -> bool:
@@ -137,7 +147,7 @@ def _given_otherwise(one: Finding, environment: Environment, target: Target, rep
         said = (
             s
             for s in given
-            if s.value not in here[:1] and (not own or name != OVERRIDE or _suits(s.value, target) or (empty and _by_program(s)))
+            if s.value not in here[:1] and (not own or name != OVERRIDE or suits(s.value, target) or (empty and _by_program(s)))
         )
         if other := next(said, None):
             return other
@@ -149,7 +159,7 @@ def _given_otherwise(one: Finding, environment: Environment, target: Target, rep
 _IMAGE = regex(r"(?:docker|container)file[^/]*$|\.(?:docker|container)file$", re.I)
 
 
-def _suits(override: str, target: Target) -> bool:
+def suits(override: str, target: Target) -> bool:
     """True if another value of the override may be for the target: one of its generation, none, or one that a variable gives."""
     generation = target.gpu.removeprefix("gfx")[:-2]
     return not override[:1].isdigit() or override.partition(".")[0] == generation

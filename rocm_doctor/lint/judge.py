@@ -14,7 +14,7 @@ from rocm_doctor._version import __version__
 from rocm_doctor.commands import filled
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.lint import lent
-from rocm_doctor.lint.advice import for_torch
+from rocm_doctor.lint.advice import on_torch
 from rocm_doctor.lint.certainty import STOPS, is_fixed
 from rocm_doctor.lint.coverage import brings_torch, left_out, meant_for, no_environment, why_not
 from rocm_doctor.lint.declared import (
@@ -32,9 +32,12 @@ from rocm_doctor.lint.folding import accepted, by_cause, fits, of_one_environmen
 from rocm_doctor.lint.proof import open_question
 from rocm_doctor.lint.readers.kinds import kind_of
 from rocm_doctor.lint.remedies import in_files
+from rocm_doctor.lint.remedy import remedied
 from rocm_doctor.lint.rules.findings import of_file, subject
+from rocm_doctor.lint.rules.own_python import inside
 from rocm_doctor.lint.rules.table import BUILD_RULES, REPO_RULES
-from rocm_doctor.lint.rules.torch_state import inside, last_state
+from rocm_doctor.lint.rules.torch_state import last_state
+from rocm_doctor.lint.stopped import behind
 from rocm_doctor.lint.taken import is_taken
 from rocm_doctor.lint.weighing import Judged, weighed
 from rocm_doctor.lint.wheels import Names, by_version, published, said_of_wheels
@@ -86,7 +89,7 @@ def lint(
             facts.append(snapshot)
             undecided += more
             judged += [Judged(environment, target, said_of_wheels(f, matrix), f.id in _ALONE) for f in found]
-    findings = [f for _, found, _ in bare for f in found] + by_cause(weighed(judged, repository, matrix))
+    findings = [f for _, found, _ in bare for f in found] + by_cause(behind(weighed(judged, repository, matrix)))
     findings += no_environment(repository, targets, findings, matrix)
     findings += [_of_trouble(group, repository, targets, matrix) for group in _by_list(repository.problems)]
     kept, stale = accepted(findings, repository.policy, today, matrix)
@@ -147,6 +150,12 @@ def _of_target(target: Target, matrix: Matrix) -> Result:
 
 
 def _judged(environment: Environment, target: Target, matrix: Matrix, code: Fact | None = None) -> Result:
+    facts, found, undecided = _found(environment, target, matrix, code)
+    return facts, remedied(found, environment, target, matrix, lambda other: _found(other, target, matrix, code)[1]), undecided
+
+
+def _found(environment: Environment, target: Target, matrix: Matrix, code: Fact | None = None) -> Result:
+    """What is found in an environment, without the advice on its torch."""
     facts = enrich(snapshot_of(environment, target, matrix), matrix)
     builds = is_hosted(environment)
     own = [f for rule in (BUILD_RULES if builds else REPO_RULES) for f in rule(environment, target, matrix)]
@@ -182,7 +191,7 @@ def _hidden(environment: Environment, target: Target, matrix: Matrix, found: Seq
     if not {"arch.override-wrong", "arch.override-needed"} & ids or not any(s.name == OVERRIDE for s in environment.variables):
         return []
     without = tuple(s for s in environment.variables if s.name != OVERRIDE)
-    _, left, _ = _judged(msgspec.structs.replace(environment, variables=without), target, matrix)
+    _, left, _ = _found(msgspec.structs.replace(environment, variables=without), target, matrix)
     return [f for f in left if f.id.startswith("arch.") and f.id not in ids and f.severity != "note"]
 
 
@@ -205,9 +214,10 @@ def _placed(one: Finding, environment: Environment, target: Target, facts: Snaps
     """
     evidence = sorted(one.evidence, key=lambda r: (not of_file(r), r.origin != "matrix"))
     asks = one.id.startswith("arch.") and any("install" in c.text and "torch" in c.text for c in one.commands)
+    asks = asks or (one.id == NOT_IN_BUILD and one.title.startswith("torch ") and not one.commands)
     if asks and (state := last_state(environment, matrix, target)):
         plan = matrix.typed(filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu))
-        advice = for_torch(environment, target, matrix, state[0], state[2])
+        advice = on_torch(environment, target, matrix, state[0], state[2])
         one = msgspec.structs.replace(one, commands=plan, advice=advice)
     return in_files(
         stamped(
@@ -285,6 +295,8 @@ def _verdict(
         place = repository.unread_windows if target.os == "windows" else repository.unread
         if doubt and place:
             doubt = f"what {place.file} line {place.line} has for AMD GPUs is not read"
+        if not doubt and (place := repository.on_cpu):
+            doubt = f"line {place.line} of {place.file} keeps torch on the CPU, and no program names another device"
         if doubt:
             return "undetermined", f"no problem found for {target.gpu} in {count}, but {doubt}"
     return "ready", f"no problem found for {named} in {count}"

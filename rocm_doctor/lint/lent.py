@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from rocm_doctor.binaries.targets import covers
 from rocm_doctor.facts.enrich import enrich
-from rocm_doctor.lint.declared import OVERRIDE, Environment, Target
+from rocm_doctor.lint.declared import OVERRIDE, Environment, Repository, Setting, Target
 from rocm_doctor.lint.facts import code_of, snapshot_of
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
@@ -57,3 +58,25 @@ def on_torch_of_image(
     judged = override(enrich(msgspec.structs.replace(there, facts=there.facts | own), matrix), matrix)
     sure = [msgspec.structs.replace(f, severity="warning") if image.unread and LACKS in f.title else f for f in judged]
     return [f for f in found if f.id not in (*OVERRIDES, "arch.override-wrong")] + sure
+
+
+def hidden_by(one: Finding, environment: Environment, target: Target, repository: Repository, matrix: Matrix) -> Setting | None:
+    """The override with which every service runs an image that lacks code for the GPU: the GPU is taken for one that the torch has code for.
+
+    Whatever the chip makes of that code, the override decides, and the missing code is what it hides.
+    """
+    if one.id not in ("arch.not-in-build", "arch.dropped-by-rocm") or environment.sort != "image":
+        return None
+    state = last_state(environment, matrix, target)
+    code = code_of(state[2], matrix) if state else None
+    runs = [e for e in repository.environments if e.sort == "service" and _is_built_as(e, environment)]
+    sets = [next((s for s in reversed(e.variables) if s.name == OVERRIDE and not s.default), None) for e in runs]
+    gpus = code.value if code and isinstance(code.value, tuple) else ()
+    if not sets or not all(s and covers(gpus, target.gpu, s.value) for s in sets):
+        return None
+    return sets[0]
+
+
+def _is_built_as(service: Environment, image: Environment) -> bool:
+    """True if a service runs what an image's environment was read from."""
+    return image.name.startswith(f"{service.name} by ") or bool(service.built and service.built.place.file == image.place.file)

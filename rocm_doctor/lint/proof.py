@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+
+import msgspec
 
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Environment, Setting, Target
+from rocm_doctor.lint.declared import Environment, Place, Setting, Target
 from rocm_doctor.lint.environments.words import cards, holds
+from rocm_doctor.lint.readers.starts import keeps_on_cpu
 from rocm_doctor.lint.rules.built_for import indexed_for, lists, targets_of
 from rocm_doctor.lint.rules.images import last_word, release_of
 from rocm_doctor.lint.rules.indexes import Torch, meant
+from rocm_doctor.lint.rules.missing import stale_nightly
 from rocm_doctor.lint.rules.torch_state import Change, image_parts, last_state
 from rocm_doctor.lint.weighing import in_example
 from rocm_doctor.matrix import Matrix
@@ -47,8 +51,23 @@ def open_question(environments: Iterable[Environment], target: Target, matrix: M
         return next(filter(None, doubts), unread) if served else alone or "no environment ends up with a ROCm torch"
     if unread:
         return unread
-    built = any(covers(targets_of(s), target.gpu) for one, _ in last if one.sort != "job" and not one.unread for s in lists(one))
-    return "" if built else alone or f"nothing is known to bring code for {target.gpu}"
+    built = any(covers(targets_of(s), target.gpu) for one, _ in last if one.sort != "job" and not one.unread for s in _built(one))
+    if not built:
+        return alone or f"nothing is known to bring code for {target.gpu}"
+    ways = [_doubt(one, state[2], target, matrix) for one, state in told if state]
+    return next(iter(ways), "") if all(ways) else ""
+
+
+def _built(one: Environment) -> Iterator[Setting]:
+    """The lists of GPUs that commands of an environment build for. What a container is given builds nothing of its image."""
+    handed = {container.place for container in one.containers}
+    given = {container.place.file for container in one.containers if container.service}
+    for s in lists(one):
+        if s.place not in handed and s.place.file not in given and not _HANDED.match(s.place.quote) and not one.doubts:
+            yield s
+
+
+_HANDED = regex(r"(?:-e|--env)[= ]")
 
 
 Stated = list[tuple[Environment, Change | None]]
@@ -82,11 +101,34 @@ def _doubt(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> st
         return f"{one.name}: {unread.message}"
     if stop := next((step.place for step in one.steps if step.opaque and step.gfx and not step.requirements), None):
         return f"{one.name}: line {stop.line} ends it for {target.gpu}"
+    if doubt := next(iter(one.doubts), None):
+        return f"{one.name}: {doubt.message}"
+    if other := _other_branch(one, torch, target, matrix):
+        return f"{one.name}: whether line {torch.place.line} or line {other.line} installs torch is not known"
+    if away := next((s for s in one.variables if s.name in _VISIBLE and s.value.strip() in ("", "-1")), None):
+        return f"{one.name}: {away.name} on line {away.place.line} may hide every GPU"
+    if on_cpu := next((s for s in one.config if keeps_on_cpu(s)), None):
+        return f"{one.name}: line {on_cpu.place.line} starts a program on the CPU"
+    if nightly := stale_nightly(one, target, matrix):
+        return f"{one.name}: whether the nightly build on line {nightly.place.line} is still there is not known"
     if wheel := next(wheels, ""):
         return f"{one.name}: for which GPUs {wheel} was built is not known"
     if _torch_serves(torch, target, matrix) or _names_it(one, target) or _from(one, torch, target, matrix):
         return ""
     return f"{one.name}: for which GPUs {f'torch {torch.local}' if torch.version else 'its torch'} was built is not known"
+
+
+_VISIBLE = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
+
+
+def _other_branch(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> Place | None:
+    """Another branch that brings a torch for CUDA or the CPU, where the files do not settle which of them runs."""
+    for step in one.steps if torch.place in one.unsure else ():
+        alone = msgspec.structs.replace(one, image=None, steps=(step,))
+        state = last_state(alone, matrix, target) if step.place in one.unsure else None
+        if state and state[2].build in ("cuda", "cpu"):
+            return step.place
+    return None
 
 
 _COMPILED = regex(r"^https?://(?![^/]*(?:\.amd\.com|radeon\.com|pytorch\.org)/).*(?:linux\w*|win_amd64)\.whl")

@@ -12,7 +12,7 @@ from rocm_doctor import versions
 from rocm_doctor.lint.declared import Environment, Target
 from rocm_doctor.lint.rules.indexes import admits, meant, pinned, wanted
 from rocm_doctor.lint.rules.requires_torch import pinning
-from rocm_doctor.lint.rules.torch_state import of_image
+from rocm_doctor.lint.rules.torch_state import image_facts, of_image
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.plan.candidates import Candidate
 from rocm_doctor.plan.catalog import System, known
@@ -44,31 +44,35 @@ class Proposal:
 _SYSTEMS: dict[str, System] = {"linux": "linux", "windows": "windows", "wsl": "wsl"}
 
 
-def proposal(environment: Environment, target: Target, matrix: Matrix, *, in_file: bool = False) -> Proposal | None:
+def proposal(
+    environment: Environment, target: Target, matrix: Matrix, *, in_file: bool = False, python: str = ""
+) -> Proposal | None:
     """The best stack that the environment's own ranges of torch admit, with the companions that its repository asks for; None
     where there is none. A pinned version is met where a build of it serves the GPU, else by the nearest one; of several by the pinned build.
 
-    `in_file`: a file is for all GPUs, so that an index with a package for each GPU comes last.
+    `in_file`: a file is for all GPUs, so that an index with a package for each GPU comes last. `python`: another one than that of the environment.
     """
     if not target.gpu or target.os not in _SYSTEMS:
         return None
     system = _SYSTEMS[target.os]
-    python = ".".join((_python(environment) or target.python).split(".")[:2])
+    python = ".".join((python or _python(environment) or target.python).split(".")[:2])
     ranges, pin, locked = _ranges(environment, target, matrix)
     builds = {r.spec.lstrip("= ") for step in environment.steps for r in wanted(step, target) if r.spec}
     series = versions.series(target.rocm) if target.rocm else None
 
+    asked = [r for step in environment.steps for r in (*step.requirements, *step.constraints)]
+    named = {*environment.companions, *(r.name for r in asked)}
+    named |= set(_COMPANIONS) if of_image(environment.image) else set()
+
     def order(one: Candidate) -> tuple[Any, ...]:
         other = series is not None and versions.series(one.build.rocm) != series
-        return other, _distance(one.build.torch, pin), one.build.local not in builds, in_file and one.index.extras
+        lacking = sum(name in named and not getattr(one.build, name) for name in _COMPANIONS)
+        return other, _distance(one.build.torch, pin), lacking, one.build.local not in builds, in_file and one.index.extras
 
     stacks = _stacks(target.gpu, python, system, target.driver, id(matrix), _Held(matrix))
     best = stacks.first(order, lambda one: all(admits(spec, one.build.torch) for spec in ranges))
     if best is None:
         return None
-    asked = [r for step in environment.steps for r in step.requirements]
-    named = {*environment.companions, *(r.name for r in asked)}
-    named |= set(_COMPANIONS) if of_image(environment.image) else set()
     lines = torch_requirements(best.candidate, declared(target.gpu, python, matrix, system))
     lines = [line for line in lines if not line.startswith(_COMPANIONS) or line.split("=")[0].split("[")[0] in named]
     return Proposal(best, lines, "" if locked or best.candidate.build.torch == pin else pin)
@@ -131,13 +135,15 @@ class _Held:
 
 def _python(environment: Environment) -> str:
     value = environment.python.value if environment.python else ""
-    return value if value[:1].isdigit() else ""
+    if value[:1].isdigit():
+        return value
+    return image_facts(environment.image.value).get("python", "") if environment.image else ""
 
 
 def _ranges(environment: Environment, target: Target, matrix: Matrix) -> tuple[list[str], str, bool]:
     """The ranges of torch that the environment asks for, the last version that it pins, and whether a lock does, which can be made again."""
     asked = [
-        (r.spec, step.tool == "lock") for step in environment.steps for r in step.requirements
+        (r.spec, step.tool == "lock") for step in environment.steps for r in (*step.requirements, *step.constraints)
         if r.name == "torch" and meant(r, target) and r.spec and "$" not in r.spec
     ]  # fmt: skip
     asked += [

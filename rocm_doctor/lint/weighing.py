@@ -7,25 +7,20 @@ from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
-from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.certainty import NOT_ROCM, STOPS, capped, index_by_caller, is_settled
 from rocm_doctor.lint.declared import OVERRIDE, Environment, Repository, Target
 from rocm_doctor.lint.elsewhere import is_met_by_override
-from rocm_doctor.lint.environments.purpose import RETIRED, example_of
+from rocm_doctor.lint.environments.purpose import INSTALLING, RETIRED, example_of
 from rocm_doctor.lint.environments.words import named, words_of
 from rocm_doctor.lint.guarded import may_fail
+from rocm_doctor.lint.other_pythons import has_another_python
+from rocm_doctor.lint.replaced import is_replaced
 from rocm_doctor.lint.rules.indexes import pinned
 from rocm_doctor.lint.rules.requires_torch import requires_torch
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Severity, Subject
 from rocm_doctor.rules.findings import finding
-
-# Folders that hold how a project is installed, and not a project of their own.
-_INSTALLING = frozenset((
-    "docker", "dockerfiles", "requirements", ".github", "workflows", "ci", ".ci", "scripts", "script", "install", "installers", "setup",
-    "env", "envs", "environments", ".devcontainer", "build", "deploy", "containers", "container", "config", "configs", "tools",
-))  # fmt: skip
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -81,6 +76,7 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
             lower = found.severity == "error" and not in_tests(environment) and example_of(environment) not in RETIRED
             kept.append(_as(one, "warning" if lower and found.id in STOPS else "note"))
         else:
+            around = [e for e in for_amd if (e.name, one.target) not in not_for and _covers(e, environment)]
             if (
                 found.id.startswith("arch.")
                 and found.severity == "error"
@@ -91,14 +87,14 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
                 _has_alternative(environment, one.target, for_amd, not_for, matrix)
                 and found.id in _CHOSEN
                 and found.severity == "error"
-            ):
+            ) or (found.severity == "error" and is_replaced(found, environment, one.target, around, matrix)):
                 one = _as(one, "warning")
             told_so = found.id == NOT_ROCM and repository.first is not None and _is_open(one, matrix)
             before = told_so or any(_brings_rocm(e, one.target, matrix) for e in steps if not _is_image_of(e, environment))
             by_two_steps = before and index_by_caller(found, environment)
             found = one.finding
             weight = _as(one, "note") if by_two_steps and one.target.place is None else one
-            if found.id == "version.python-unsupported" and _has_another_python(environment, one.target, repository):
+            if found.id == "version.python-unsupported" and has_another_python(environment, one.target, repository):
                 weight = _as(one, "warning" if weight.finding.severity == "error" else weight.finding.severity)
             kept.append(
                 msgspec.structs.replace(weight, finding=capped(weight.finding, environment, one.target, repository, matrix))
@@ -109,24 +105,6 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
 def _is_image_of(image: Environment, listed: Environment) -> bool:
     """True for an image that installs a list: who installs the list without it has nothing of what the image brings."""
     return image.sort == "image" and any(r.place.file == listed.place.file for step in image.steps for r in step.requirements)
-
-
-_PYTHON_VERSION = regex(r"(?:PYTHON|PY)_?VER(?:SION)?")
-
-
-def _has_another_python(environment: Environment, target: Target, repository: Repository) -> bool:
-    """True if an environment names no Python, and others of the repository name one that is not the target's."""
-    if environment.python is not None or target.place is not None:
-        return False
-    named = [e.python.value for e in repository.environments if e.python]
-    named += [s.value for e in repository.environments for s in e.variables if _PYTHON_VERSION.fullmatch(s.name)]
-    at_root = [s for s in repository.pythons if "/" not in s.place.file or s.place.file == environment.place.file]
-    named += [s.value for s in at_root]
-    series = {m[0] for value in named if (m := _SERIES.match(value))}
-    return bool(series - {".".join(target.python.split(".")[:2])})
-
-
-_SERIES = regex(r"3\.\d+")
 
 
 def _is_of_a_part(environment: Environment, target: Target, matrix: Matrix) -> bool:
@@ -249,7 +227,7 @@ def _covers(amd: Environment, other: Environment) -> bool:
     if amd.sort == other.sort == "image" and amd.place.file == other.place.file:
         return False
     folders = amd.place.file.split("/")[:-1]
-    while folders and (named(folders[-1])[0] != "neutral" or set(words_of(folders[-1])) & _INSTALLING):
+    while folders and (named(folders[-1])[0] != "neutral" or set(words_of(folders[-1])) & INSTALLING):
         folders = folders[:-1]
     where = other.place.file.split("/")[:-1]
     return where[: len(folders)] == folders or folders[: len(where)] == where
@@ -257,7 +235,7 @@ def _covers(amd: Environment, other: Environment) -> bool:
 
 def _prominence(one: Judged, matrix: Matrix) -> tuple[int, bool, bool]:
     """What a reader meets first: the root before its folders, what settles torch before an open range, an error before a note."""
-    folders = [f for f in one.environment.place.file.lower().split("/")[:-1] if not set(words_of(f)) & _INSTALLING]
+    folders = [f for f in one.environment.place.file.lower().split("/")[:-1] if not set(words_of(f)) & INSTALLING]
     return len(folders), _is_open(one, matrix), one.finding.severity != "error"
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.lint.environments.listed import Listed, listed
 from rocm_doctor.lint.environments.words import Kind, cards, tested
 
 _EQUAL = regex(r"""\[{1,2}\s+["']?([^"'$\s]*)["']?\s+(={1,2}|!=)\s+["']?([^"'$\s*]*)["']?\s+\]{1,2}\s*;?""")
@@ -14,7 +15,8 @@ _EQUAL = regex(r"""\[{1,2}\s+["']?([^"'$\s]*)["']?\s+(={1,2}|!=)\s+["']?([^"'$\s
 class Arm(NamedTuple):
     """One arm of an `if` or `case`: `condition` as it is written, `denied` those of the arms before it. An else has none.
 
-    `filled` is the condition with the variables that are known; `sure`: whoever builds gives all of them.
+    `filled` is the condition with the variables that are known; `sure`: whoever builds gives all of them. `refused` are the denied ones,
+    with their variables.
     """
 
     conditional: int
@@ -23,12 +25,19 @@ class Arm(NamedTuple):
     denied: tuple[str, ...] = ()
     filled: str = ""
     sure: bool = False
+    refused: tuple[str, ...] = ()
+
+    @property
+    def lists(self) -> Listed | None:
+        """What its condition finds in the list of PCI devices; None for another test."""
+        return listed(self.filled or self.condition)
 
 
 def kind_of(arm: Arm) -> tuple[Kind, bool]:
     """The hardware that an arm is for, and whether it wants it there. An else is for what the arms before it denied."""
     if arm.condition:
-        return tested(arm.condition)
+        kind, there = tested(arm.condition)
+        return ("amd", not arm.lists.absent) if kind == "neutral" and arm.lists else (kind, there)
     for condition in arm.denied:
         kind, there = tested(condition)
         if kind != "neutral" and not there:
@@ -40,12 +49,22 @@ def chosen(arms: Sequence[Arm], kind: Kind) -> list[Arm]:
     """The arms of one conditional that may run on hardware of that kind: those that name it, else those that name none. What is given
     comes before both.
     """
+    run = _by_hardware(arms, kind)
+    # One that holds where a list of devices lacks the GPU runs for those that the list never has.
+    return run + [arm for arm in arms if kind == "amd" and arm not in run and arm.lists and arm.lists.absent and _misses(arm)]
+
+
+def _misses(arm: Arm) -> bool:
+    return bool(arm.lists and (arm.lists.missed or arm.lists.unsure))
+
+
+def _by_hardware(arms: Sequence[Arm], kind: Kind) -> list[Arm]:
     arms = [arm for arm in arms if not (arm.sure and decided(arm.filled) is False)]
     if given := next((arm for arm in arms if arm.sure and decided(arm.filled)), None):
         return [given]
     kinds = [kind_of(arm) for arm in arms]
     own = [arm for arm, (one, there) in zip(arms, kinds) if one == kind and there]
-    if own and all(cards(arm.condition) for arm in own):
+    if own and all(cards(arm.condition) or (kind == "amd" and _misses(arm)) for arm in own):
         return own + [arm for arm in arms if not arm.condition]  # for the GPUs of that kind that none of them names
     if own:
         return own
@@ -82,4 +101,13 @@ def targets(arms: Sequence[Arm]) -> tuple[str, ...]:
     for arm in arms:
         found += cards(arm.condition)
         found += [f"!{glob}" for condition in arm.denied for glob in cards(condition)]
+        found += _by_list(arm)
     return tuple(dict.fromkeys(found))
+
+
+def _by_list(arm: Arm) -> Iterator[str]:
+    """The targets of an arm by what its test, or one that it denies, finds in the list of PCI devices."""
+    if own := arm.lists:
+        yield from own.missed if own.absent else (f"!{glob}" for glob in own.missed)
+    for other in filter(None, map(listed, arm.refused)):
+        yield from (f"!{glob}" for glob in other.missed) if other.absent else other.missed

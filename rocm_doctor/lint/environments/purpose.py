@@ -17,7 +17,21 @@ _VENDORED = frozenset((
 ))  # fmt: skip
 _DOCUMENTATION = frozenset(("docs", "doc", "documentation", "website", "wiki", "blog", "blogs"))
 RETIRED = frozenset(
-    ("legacy", "archive", "archived", "deprecated", "retired", "old", "attic", "obsolete", "outdated", "unused", "backup")
+    (
+        "legacy",
+        "archive",
+        "archived",
+        "deprecated",
+        "retired",
+        "old",
+        "attic",
+        "obsolete",
+        "outdated",
+        "unused",
+        "backup",
+        "backups",
+        "bak",
+    )
 )
 """Folders of what is used no more."""
 EXAMPLES = RETIRED | frozenset((
@@ -51,6 +65,12 @@ _NOT_TRAINING = frozenset(
 
 ASIDE = EXAMPLES | _TESTS | _DOCUMENTATION | _VENDORED
 """Folders beside what a repository is for: what cannot be read there does not leave the verdict open."""
+
+INSTALLING = frozenset((
+    "docker", "dockerfiles", "requirements", ".github", "workflows", "ci", ".ci", "scripts", "script", "install", "installers", "setup",
+    "env", "envs", "environments", ".devcontainer", "build", "deploy", "containers", "container", "config", "configs", "tools",
+))  # fmt: skip
+"""Folders that hold how a project is installed, and not a project of their own."""
 
 JUDGED = ("amd", "neutral")
 """Whom the environments are for that are judged on Linux."""

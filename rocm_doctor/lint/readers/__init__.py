@@ -21,9 +21,11 @@ from rocm_doctor.lint.readers import (
     entered,
     image_python,
     installed,
+    on_cpu,
     otherwise,
     policy,
     projects,
+    referred,
     removable,
     standalone,
     unread,
@@ -71,13 +73,16 @@ def read(root: Path, alone: str = "") -> Repository:
     read_ = {e.place.file for e in said} | {step.place.file for e in said for step in e.steps}
     needed = None if for_amd else unread.needed(tree, read_) or unread.loaded(tree)
     on_windows = any(e.os == "windows" and e.purpose.kind == "amd" for e in said)
+    references = referred.references(tree, said)
     return Repository(
         said, rules, problems, len(listed), _is_package(tree),
         mention=None if for_amd else needed or unread.mention(tree),
         unread=needed, unread_windows=None if on_windows else unread.needed_on_windows(tree, read_),
         first=unread.told_rocm(tree, said) if for_amd else unread.told_first(tree),
         assigned=otherwise.assigned(tree, said), pythons=otherwise.pythons(tree, said),
-        beginning=unread.beginning(tree),
+        beginning=unread.beginning(tree), other_way=unread.other_way(tree), meant=referred.meant(tree, said), references=references,
+        unnamed=referred.unnamed(tree, said, references), documented=referred.documented(tree, said),
+        on_cpu=on_cpu.fixed(tree) if for_amd else None,
     )  # fmt: skip
 
 

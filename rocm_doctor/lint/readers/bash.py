@@ -30,6 +30,7 @@ MAX_ANEW = 2**16
 # A command that ends the script, or says by its name that it does.
 _ENDS = regex(r"(?:^|[;&|({\n])\s*(?:exit|return|false|die|fail\w*|abort|err\w*|fatal)\b")
 _TESTS = frozenset(("command", "which", "test", "[", "type", "hash", "grep", "lspci", "nvidia-smi", "rocm-smi", "rocminfo"))
+_COMPARED = regex(r"""\[{1,2}\s+["']?\$\{?(\w+)\}?["']?\s+={1,2}\s+["']?([\w.+-]+)["']?\s+\]{1,2}\s*;?""")
 # What is only passed through: its children are commands.
 _PLAIN = frozenset((
     "program", "compound_statement", "pipeline", "do_group", "for_statement", "while_statement",
@@ -100,6 +101,8 @@ class _Reading:
         self.handed = self.whole = ""
         self.doubtful: set[str] = set()
         """Variables that are set in a branch that may not run: a test of them decides nothing."""
+        self.by_list: dict[tuple[str, str], str] = {}
+        """A variable with a value that only a branch gives it of which a list of PCI devices decides, and the test of that branch."""
 
     def find_functions(self, root: Node) -> None:
         """The functions that are defined on the outer level or in a branch of it."""
@@ -242,6 +245,9 @@ class _Reading:
         value = value_of(value_node, self.names) if value_node is not None else ""
         if "+=" in text_of(node)[: len(name) + 2]:
             value = self.names.get(name, "") + value
+        listed = next((arm.filled or arm.condition for arm in reversed(arms) if arm.lists and not arm.lists.absent), "")
+        same = self.by_list.get((name, value), listed) == listed  # another branch may give the same value
+        self.by_list[name, value] = listed if same else ""
         # `X=${X:-$(ask the machine)}` leaves what was known before.
         self.names[name] = value[:MAX_VALUE]
         return f"{name}={value}"
@@ -266,10 +272,16 @@ class _Reading:
 
     def _arm(self, node: Node, part: Node, said: str, denied: list[str]) -> Arm:
         open_ = self.doubtful and any((m[1] or m[3]) in self.doubtful for m in EXPANSION.finditer(said))
-        known = "" if open_ else filled(said, self.names)
+        known = self._of_list(said) or ("" if open_ else filled(said, self.names))
         asked = {m[1] or m[3] for m in EXPANSION.finditer(said)}
         sure = bool(known and asked) and asked <= self.given
-        return Arm(node.start_byte, self.first + part.start_point[0], said, tuple(denied), known, sure)
+        refused = tuple(self._of_list(one) or ("" if self.doubtful else filled(one, self.names)) for one in denied)
+        return Arm(node.start_byte, self.first + part.start_point[0], said, tuple(denied), known, sure, refused)
+
+    def _of_list(self, said: str) -> str:
+        """The test of a list of PCI devices on which a comparison of a variable rests; empty for any other."""
+        asked = _COMPARED.fullmatch(said)
+        return self.by_list.get((asked[1], asked[2]), "") if asked else ""
 
     def _chosen(self, found: list[tuple[Arm, list[Node]]], arms: tuple[Arm, ...], depth: int) -> Iterator[Command]:
         self.arms += [arm for arm, _ in found]
@@ -295,8 +307,10 @@ class _Reading:
             head = (item.text or b"").split(b")", 1)[0].decode("utf-8", "replace").strip("( \t")[:500]
             patterns = {c.id for c in item.children_by_field_name("value")}
             arm = self._arm(node, item, "" if head == "*" else head, denied)
+            listed = self._of_list(f"[ {over.condition} = {head} ]")
+            arm = arm._replace(refused=tuple(filter(None, (self._of_list(f"[ {over.condition} = {one} ]") for one in denied))))
             plain = re.fullmatch(r"[\w.+-]+", head) and re.fullmatch(r"[\w.+-]+", over.filled)
-            arm = arm._replace(filled=f"[ {over.filled} = {head} ]" if plain else "", sure=over.sure)
+            arm = arm._replace(filled=listed or (f"[ {over.filled} = {head} ]" if plain else ""), sure=over.sure)
             found.append((arm, [c for c in item.named_children if c.id not in patterns]))
             denied.append(head)
         yield from self._chosen(found, arms, depth)

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from rocm_doctor.lint.declared import Environment, Purpose, ReadProblem
+from rocm_doctor.lint.declared import NO_STAGE, Environment, Purpose, ReadProblem
 from rocm_doctor.lint.environments.purpose import with_purpose
 from rocm_doctor.lint.readers import compose, dockerfile
-from rocm_doctor.lint.readers.files import Tree
+from rocm_doctor.lint.readers.files import Tree, folder_of
 from rocm_doctor.lint.readers.shell import Build, Made
 
 BRING_TORCH = frozenset(("torch", "torchvision", "torchaudio", "xformers", "vllm"))
@@ -22,7 +22,12 @@ def services(tree: Tree, path: str, built: set[tuple[Build, str]], files: Sequen
     handed = any(_gets_gpu(service) for service, _, _ in every)
     for service, build, template in every:
         image: list[Made] = []
-        if build and tree.is_file(build.dockerfile):
+        if build and tree.is_file(build.dockerfile) and dockerfile.lacks_stage(tree, build):
+            alone = sum(folder_of(file) == folder_of(path) for file in files) == 1  # another file may name another stage
+            said = f"{build.dockerfile} {NO_STAGE} {build.target}, which {service.name} is built as"
+            problem = ReadProblem(service.place, said, "absent" if alone else "contents")
+            service = msgspec.structs.replace(service, unresolved=(*service.unresolved, problem))
+        elif build and tree.is_file(build.dockerfile):
             image = list(dockerfile.environments(tree, build.dockerfile, build))
         own = with_purpose(service, frozenset()).purpose
         other = dockerfile.for_others(tree, build) if build and image else ""

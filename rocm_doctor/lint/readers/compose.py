@@ -14,12 +14,12 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import UNKNOWN_LIST, Container, Environment, ReadProblem, Setting
 from rocm_doctor.lint.readers import docker, expansion, overlays, uses, yamls
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
-from rocm_doctor.lint.readers.interpolation import environment, interpolated
+from rocm_doctor.lint.readers.interpolation import environment, from_files, interpolated
 from rocm_doctor.lint.readers.shell import Build, default_dockerfile
 from rocm_doctor.lint.readers.yamls import Node
 
 _GPU = regex(r"amdgpu|/dev/kfd|HIP_VISIBLE|HSA_|ROCR_|(?:^|[\s/])rocm/")
-_LISTS = ("devices", "group_add", "environment", "volumes", "security_opt", "cap_add", "profiles")
+_LISTS = ("devices", "group_add", "environment", "env_file", "volumes", "security_opt", "cap_add", "profiles")
 _MAX_EXTENDS = 10
 
 
@@ -177,7 +177,9 @@ def _merged(below: Node, above: Node) -> dict[str, Node]:
 
 def _service(tree: Tree, path: str, name: str, service: Node, unresolved: tuple[ReadProblem, ...]) -> Environment:
     at = yamls.place(tree, path, service.line)
-    variables = tuple(interpolated(tree, path, service.get("environment")))
+    own = tuple(interpolated(tree, path, service.get("environment")))
+    by_files = from_files(tree, path, service.get("env_file"))
+    variables = (*own, *(s for s in by_files if s.name not in {o.name for o in own}))
     image_node = service.get("image")
     image = expansion.filled(image_node.text(), {}) if image_node else ""
     said = " ".join(node.text() for _, node in yamls.scalars(service)) + " ".join(s.name for s in variables)

@@ -14,8 +14,8 @@ from rocm_doctor.lint.declared import Environment, Place, Purpose, ReadProblem, 
 from rocm_doctor.lint.environments.words import is_for_hygon, named
 from rocm_doctor.lint.readers import build_lists, cloned, compiled, expansion, installers, script, shell, starts, venvs
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
-from rocm_doctor.lint.readers.image_python import asked_of_apt, kept_by_system, named_python
-from rocm_doctor.lint.readers.instructions import UNKNOWN, Instruction, exec_form, instructions
+from rocm_doctor.lint.readers.image_python import asked_of_apt, kept_by_system, named_python, starts_another
+from rocm_doctor.lint.readers.instructions import UNKNOWN, Instruction, exec_form, instructions, start_command
 from rocm_doctor.lint.readers.shell import Build, Used
 
 _FROM = regex(r"(?:--\S+\s+)*(\S+)(?:\s+as\s+(\S+))?", re.I)
@@ -72,6 +72,13 @@ def environments(
         yield made, used
 
 
+def lacks_stage(tree: Tree, build: Build) -> bool:
+    """True if a build asks for a stage that its Dockerfile does not have: the build ends there."""
+    stages, _ = _stages(build.dockerfile, tree.text(build.dockerfile) or "", dict(build.arguments))
+    names = {*map(str, range(len(stages))), *(stage.name for stage in stages)}
+    return bool(build.target and stages) and "$" not in build.target and build.target.lower() not in names
+
+
 def for_others(tree: Tree, build: Build) -> str:
     """A build argument whose default is for other hardware than AMD's, and that the build is not given; empty where there is none."""
     given = dict(build.arguments)
@@ -123,10 +130,12 @@ def _built(
         python=named_python(
             expansion.filled(text, {name: value for name, value in context.names.items() if "PY" in name}), image, stage.place
         ),
+        starts=_starts(stage, by_name, text, image),
         managed=kept_by_system(text, image, found.steps),
         config=options,
         apt=asked_of_apt([one for below in reversed(_chain(stage, by_name)) for one in below], context.names),
         open_ends=tuple(found.open_ends),
+        doubts=tuple(dict.fromkeys(found.doubts)),
         compiles=not found.steps
         or compiled.compiles(";".join(words for one in by_name.values() for verb, words, _ in one.instructions if verb == "RUN")),
     )
@@ -136,6 +145,12 @@ def _built(
 def _text(stage: Stage, by_name: dict[str, Stage]) -> str:
     """The commands and variables of a stage and of those below it."""
     return " ".join(words for one in _chain(stage, by_name) for verb, words, _ in one if verb in ("RUN", "ENV", "ARG"))
+
+
+def _starts(stage: Stage, by_name: dict[str, Stage], text: str, image: Setting) -> Setting | None:
+    """The Python that the image is started with, where pip installs for another one."""
+    entry, command, place = start_command(one for below in _chain(stage, by_name)[::-1] for one in below)
+    return starts_another(text, image, entry or command, place)
 
 
 def _chain(stage: Stage, by_name: dict[str, Stage]) -> list[list[Instruction]]:

@@ -55,6 +55,8 @@ def value_of(node: Node, names: dict[str, str]) -> str:
         return _joined(node, text, names)
     if kind in ("simple_expansion", "expansion"):
         return filled(text, names)
+    if kind in ("command_substitution", "process_substitution"):
+        return text.replace("\\\n", "")  # a shell of its own parses it
     return re.sub(r"\\(.)", r"\1", text.replace("\\\n", "")) if "\\" in text else text
 
 

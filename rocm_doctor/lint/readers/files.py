@@ -50,6 +50,7 @@ class Tree:
         self._texts: dict[str, str | None] = {}
         self._lines: dict[str, list[str]] = {}
         self.parsed: dict[str, Any] = {}
+        self.commands = 0
 
     def listed(self) -> Iterator[tuple[str, str]]:
         """Kind and relative path of each file that a reader wants, in a stable order."""

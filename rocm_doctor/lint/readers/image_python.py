@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Environment, Place, Setting, Step
+from rocm_doctor.lint.declared import Environment, Place, ReadProblem, Setting, Step
 from rocm_doctor.lint.readers import expansion
 from rocm_doctor.lint.readers.files import quoted
 from rocm_doctor.lint.readers.instructions import Instruction
@@ -29,6 +29,8 @@ _OF_TAG = regex(r"(?:^|/)python:(3\.\d{1,2})\b|py(3\.\d{1,2})(?!\d)|python(3\.\d
 
 def named_python(text: str, image: Setting, place: Place) -> Setting | None:
     """The Python of an image: the one that its commands name, else that of its base. None where several are named."""
+    if pips := _of_system_pip(text, image):
+        return Setting("python", pips, image.place)
     named = {version for m in _NAMES_PYTHON.finditer(text) for version in m.groups() if version}
     named |= {f"3.{m[1]}" for m in _OF_CONDA.finditer(text)}
     if named:
@@ -37,8 +39,46 @@ def named_python(text: str, image: Setting, place: Place) -> Setting | None:
         return None
     if m := _OF_TAG.search(image.value):
         return Setting("python", m[1] or m[2] or m[3], image.place)
-    found = next((version for pattern, version in _OF_SYSTEM if re.search(pattern, image.value)), "")
+    found = _of_system(image)
     return Setting("python", found, image.place) if found else None
+
+
+def _of_system(image: Setting) -> str:
+    """The Python of the system that an image's name says; empty where it says none."""
+    return next((version for pattern, version in _OF_SYSTEM if re.search(pattern, image.value)), "")
+
+
+_BARE_SYSTEM = regex(r"(?:^|/)(?:ubuntu|debian|rocm/dev-ubuntu-\d\d\.\d\d)(?::|$)")
+_PLAIN_PIP = regex(r"(?<![\w./-])pip3?\s+install\b")
+# Another pip, or another Python behind the name python3, which is that of apt's pip.
+_NOT_SYSTEM_PIP = regex(
+    r"-m\s+(?:pip|venv|virtualenv|ensurepip)\b|\bvirtualenv\s|conda|mamba|pyenv|get-pip|\buv\b|pip3\.\d|--python[= ]"
+    r"|(?:\bln|alternatives)\s[^;&|]*\bpython3(?![.\w-])|\balias\b|/pip3?(?=\s|$)|\.sh\b|env\w*/bin\b|/bin/activate"
+)
+
+
+def _of_system_pip(text: str, image: Setting) -> str:
+    """The Python of the system where its commands install by the pip of the system, whatever other Python they name; empty where they do not.
+
+    apt's python3-pip begins with #!/usr/bin/python3: a `python` that is linked to another release changes nothing for it.
+    """
+    has_pip = _WITH_PIP.search(image.value) or _OWN_PIP.search(text)
+    plain = _BARE_SYSTEM.search(image.value) and has_pip and _PLAIN_PIP.search(text) and not _NOT_SYSTEM_PIP.search(text)
+    return _of_system(image) if plain else ""
+
+
+_LINKS_PYTHON = regex(r"(?:\bln\s|alternatives\s)[^;&|]*?python(3\.\d{1,2})\s+\S*/python(?=\s|$)")
+_LINKS_BY_NAME = regex(r"alternatives\s+--install\s+\S+/python\s+python\s+\S*/python(3\.\d{1,2})\b")
+_STARTS = regex(r"(?:\S*/)?python(3\.\d{1,2})?(?:\s|$)")
+
+
+def starts_another(text: str, image: Setting, command: str, place: Place | None) -> Setting | None:
+    """The Python that an image starts its program with, where the pip of the system installs for another one."""
+    pips = _of_system_pip(text, image)
+    started = _STARTS.match(command) if pips and place else None
+    linked = _LINKS_PYTHON.search(text) or _LINKS_BY_NAME.search(text)
+    version = (started[1] or (linked[1] if linked else "")) if started else ""
+    return Setting("python", version, place) if place and version and version != pips else None
 
 
 def one_of(pythons: Sequence[Setting]) -> Setting | None:
@@ -104,4 +144,22 @@ def kept_by_system(text: str, image: Setting, steps: Sequence[Step]) -> Place | 
     has_pip = _WITH_PIP.search(image.value) or _OWN_PIP.search(text)
     if not _KEEPS.search(image.value) or not has_pip or _ANOTHER_PIP.search(text):
         return None
+    return _first_of_pip(steps)
+
+
+def _first_of_pip(steps: Sequence[Step]) -> Place | None:
     return next((step.place for step in steps if step.tool == "pip" and step.requirements), None)
+
+
+# A system before those that keep their Python.
+_OLDER = regex(r"\b(?:20\.04|22\.04|focal|jammy|bullseye)\b")
+_NEWER = regex(r"\b(?:2[4-9]\.\d\d|23\.(?:04|10)|noble|bookworm|trixie)\b")
+
+
+def may_be_kept(text: str, steps: Sequence[Step]) -> ReadProblem | None:
+    """The doubt on a script that installs with the pip that it has its system bring; None where it is for systems that allow it."""
+    if not _OWN_PIP.search(text) or _ANOTHER_PIP.search(text) or (_OLDER.search(text) and not _NEWER.search(text)):
+        return None
+    place = _first_of_pip(steps)
+    said = "Ubuntu from 23.04 and Debian from 12 on refuse line {}: pip is that of the system"
+    return ReadProblem(place, said.format(place.line)) if place else None

@@ -60,11 +60,13 @@ def body(text: str, place: Place, context: shell.Context, found: shell.Script) -
         note(place, found)
 
 
-def note(place: Place, found: shell.Script) -> None:
-    """Record that a command may have installed something that is not known."""
+def note(place: Place, found: shell.Script, *, doubt: bool = True) -> None:
+    """Record that a command may have installed something that is not known; `doubt`: it may replace a torch that is there as well."""
     problem = ReadProblem(place, f"{place.words} may install packages that are not known", "before")
     if problem not in found.problems:
         found.problems.append(problem)
+    if doubt:
+        found.doubts.append(problem)
 
 
 def command(argv: list[str], place: Place, context: shell.Context, found: shell.Script) -> None:
@@ -106,6 +108,8 @@ def program(name: str, context: shell.Context) -> bool:
     return installs(text)
 
 
+# A package by a variable or by what a command prints, not only its version.
+_UNNAMED = regex(r"(?:^|\s)[\"']?[$`]")
 _FROM = regex(r"(?:-[ifrc]|--(?:extra-)?index-url|--index|--default-index|--find-links|--requirement|--constraint)[ =]+\S+")
 
 
@@ -117,7 +121,7 @@ def pip(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
     plain = _FROM.sub("", place.quote.partition(" install ")[2])
     by_argument = any(re.search(rf"\$\{{?{re.escape(one)}\b", plain) for one in context.arguments)
     if nothing or configured or by_argument or any(re.search(r"[$`]", word) for word in argv if not word.startswith("-")):
-        note(place, found)
+        note(place, found, doubt=nothing or _UNNAMED.search(_FROM.sub("", " ".join(argv))) is not None)
 
 
 def installs(text: str) -> bool:

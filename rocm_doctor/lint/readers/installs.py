@@ -21,7 +21,7 @@ from rocm_doctor.lint.declared import (
     Step,
     Tool,
 )
-from rocm_doctor.lint.readers import brought, cloned, installers, projects, requirements
+from rocm_doctor.lint.readers import brought, cloned, filtered, installers, projects, requirements, undefined
 from rocm_doctor.lint.readers.files import joined
 from rocm_doctor.lint.readers.shell import ANEW, EDITED, Context, Script, Used
 
@@ -91,6 +91,7 @@ def install(argv: list[str], place: Place, context: Context, found: Script) -> S
         frozen = re.search(r"--(?:frozen|locked)\b", text) is not None
         project = context.path("pyproject.toml") or ""
         found.used.append(Used(m[1] or m[2], project, tuple(extras), len(found.steps), frozen=frozen))
+        return undefined.step(argv, place, context)
     elif m := re.search(r"(?:conda|mamba) env (?:create|update).* (?:-f|--file)[ =](\S+)", text):
         found.used.append(Used("conda", context.path(m[1]) or "", (), len(found.steps)))
     return None
@@ -116,6 +117,10 @@ _UNNAMED_WHEEL = regex(r"[*?$][^/]*\.whl\)?$|(?:^|/)[^-/]+\.whl$|\$\w*(?:WHEEL|W
 _OF_BACKEND = ("torch", "torchvision", "torchaudio", "pytorch-triton-rocm", "triton-rocm", "pytorch-triton", "triton")
 
 
+_WITHOUT = "without"
+"""Among the options of a command: what pip leaves out."""
+
+
 class _Arguments(NamedTuple):
     """What the words of one pip command ask for."""
 
@@ -126,6 +131,9 @@ class _Arguments(NamedTuple):
 
 
 def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Script) -> Step | None:
+    lists = {word for word in argv if (one := filtered.inside(word)) and context.tree.is_file(context.path(one.file) or "")}
+    plain = [word for word in argv if word not in lists]
+    argv = [part for word in argv for part in (["-r", word] if word in lists and word[0] != "<" else [word])]
     asked = _Arguments([], [], env_indexes(found.variables), {})
     before, ends = len(found.used), len(found.open_ends)
     rest = iter([part for word in argv for part in (word.split("=", 1) if word.startswith("--") and "=" in word else [word])])
@@ -137,7 +145,8 @@ def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Scr
         found.used[before:] = [file for file in found.used[before:] if not file.path.endswith(".toml")]
         del found.open_ends[ends:]
     apart = _apart(asked.options, context) if tool == "pip" else ""
-    anew = tool == "pip" and bool(_ANEW & asked.options.keys())
+    eager = asked.options.get("--upgrade-strategy") == "eager" and bool({"-U", "--upgrade"} & asked.options.keys())
+    anew = tool == "pip" and (eager or bool(_ANEW & asked.options.keys()))
     checks = tool == "pip" or "--system" in asked.options or any(s.name == "UV_SYSTEM_PYTHON" for s in found.variables)
     checks = checks and not {"--ignore-requires-python", "--python", "-p", "--python-version"} & asked.options.keys()
     found.used[before:] = [file._replace(apart=apart, anew=anew, checks=checks) for file in found.used[before:]]
@@ -146,7 +155,7 @@ def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Scr
     opaque = any(_UNNAMED_WHEEL.search(word) for word in argv)
     nothing = not (asked.needed or asked.constraints or opaque or found.problems) and len(found.used) == before
     if "--no-deps" not in asked.options or "torch" in place.quote.lower():
-        installers.pip(argv, place, context, found, nothing=nothing, configured=_is_configured(tool, found, context))
+        installers.pip(plain, place, context, found, nothing=nothing, configured=_is_configured(tool, found, context))
     by_variable = next((s.value for s in reversed(found.variables) if s.name == "UV_TORCH_BACKEND"), "") if tool == "uv" else ""
     backend = asked.options.get("--torch-backend", by_variable)
     if backend:
@@ -163,6 +172,7 @@ def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Scr
         opaque=opaque,
         apart=apart,
         anew=anew,
+        without=asked.options.get(_WITHOUT, ""),
         isolated=not any("no-build-isolation" in option for option in asked.options)
         and not any(s.name.endswith("NO_BUILD_ISOLATION") for s in found.variables),
     )
@@ -216,6 +226,7 @@ def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Con
             found.open_ends.append(ReadProblem(place, f"the project in {folder.rstrip('/')} {UNKNOWN_LIST}"))
         named = tuple(e.strip() for e in extras.rstrip("]").split(",") if e.strip())
         found.used.append(Used("uv pip" if tool == "uv" else tool, path, named, len(found.steps)))
+        asked.options[_WITHOUT] = undefined.without(path, named, context)
     else:
         for one in requirements.one(word, place):
             if one.name == projects.own_name(context.tree) and not one.url:
@@ -246,6 +257,13 @@ def _changed_beside(path: str, context: Context) -> str:
 
 def _file(name: str, place: Place, context: Context, found: Script, *, limits: bool) -> requirements.RequirementsFile:
     """A -r or -c file of a command: beside the script, at the root, or wherever the one file of that name is."""
+    made = filtered.inside(name) or filtered.of(context.names.get(filtered.MADE + context.at(name), ""))
+    if made and not limits and context.tree.is_file(context.path(made.file) or ""):
+        path = context.path(made.file) or ""
+        found.used.append(Used("pip", path))
+        listed = _as_edited(requirements.read(context.tree, path), path, place, context, found)
+        if (rest := filtered.left(listed, path, made.without)) is not None:
+            return rest
     base = name.rsplit("/", 1)[-1]
     near = () if context.moved or not context.start else (joined("", name), joined(context.folder, base), base)
     for path in (context.path(name), *near):
@@ -272,6 +290,9 @@ def _as_edited(
     by = context.names.get(EDITED + path, context.names.get(EDITED))
     if by is None:
         return listed
+    without = filtered.deleted(by) if by != ANEW else ()
+    if without and (rest := filtered.left(listed, path, without)) is not None:
+        return rest
     found.problems.append(ReadProblem(place, f"{path} {CHANGED}", "packages"))
     return listed._replace(requirements=[r for r in listed.requirements if by != ANEW and r.name.split("-")[0] not in by])
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Setting
+from rocm_doctor.lint.declared import Place, Setting
 from rocm_doctor.lint.readers import expansion, yamls
-from rocm_doctor.lint.readers.files import Tree, folder_of
+from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
 from rocm_doctor.lint.readers.yamls import Node
 
 _LINE = regex(r"^[ \t]*(?:export[ \t]+)?(\w+)[ \t]*=[ \t]*(\"[^\"\n]*\"|'[^'\n]*'|[^#\n]*)", re.M)
@@ -48,3 +48,16 @@ def _beside(tree: Tree, path: str) -> dict[str, str]:
     """What the `.env` file in the folder of a compose file sets."""
     file = f"{folder_of(path)}/.env".lstrip("/")
     return {m[1]: m[2].strip().strip("\"'") for m in _LINE.finditer(tree.text_if_there(file) or "")}
+
+
+def from_files(tree: Tree, path: str, node: Node | None) -> Iterator[Setting]:
+    """`env_file:` of a service: the variables of the files that the repository has, a later file before an earlier one."""
+    found: dict[str, Setting] = {}
+    for one in (node.list() or [node]) if node else []:
+        named = one.get("path") if isinstance(one.value, dict) else one
+        file = joined(folder_of(path), named.text()) if named and "$" not in named.text() else None
+        text = (tree.text_if_there(file) if file else None) or ""
+        for m in _LINE.finditer(text):
+            place = Place(file or "", text.count("\n", 0, m.start(1)) + 1, quoted(m[0].strip()))
+            found[m[1]] = Setting(m[1], m[2].strip().strip("\"'"), place)
+    yield from found.values()

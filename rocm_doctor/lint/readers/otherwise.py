@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import OVERRIDE, ROCR, Environment, Place, Setting
+from rocm_doctor.lint.declared import OVERRIDE, REQUIRES_PYTHON, ROCR, Environment, Place, Setting
 from rocm_doctor.lint.environments.words import cards
+from rocm_doctor.lint.readers import projects
 from rocm_doctor.lint.readers.files import Tree
 
 MAX_FOUND = 400
@@ -24,9 +25,11 @@ def assigned(tree: Tree, environments: Iterable[Environment]) -> tuple[Setting, 
     """Every value that a text of the repository, read or not, gives the override or a name on which an index or an image for AMD depends.
     An override has the GPUs that the comments around it name.
     """
-    names = {name for one in environments if one.purpose.kind == "amd" for name in _names(one)}
-    if not names:
+    amd = [one for one in environments if one.purpose.kind == "amd"]
+    if not amd:
         return ()
+    decisive = {name for one in amd for name in _names(one)}
+    names = decisive | {OVERRIDE}
     said = "|".join(map(re.escape, sorted(names))).encode()
     given = re.compile(
         rb"(?:\b(?:unset|export)|-e|--env|-u) +(?P<taken>" + said + rb")\b(?![=:])"
@@ -39,7 +42,9 @@ def assigned(tree: Tree, environments: Iterable[Environment]) -> tuple[Setting, 
         if not place.file.endswith((".lock", ".html"))
     )
     found = (s for s in found if not re.fullmatch(rf"\$\{{?{s.name}\}}?", s.value))
-    by_gpu = _by_gpu(tree) if OVERRIDE in names else ()
+    if OVERRIDE not in decisive:  # what no environment sets, only what sets it for its own machine may
+        found = (s for s in found if s.name != OVERRIDE or not _TELLS.search(s.place.file))
+    by_gpu = _by_gpu(tree) if OVERRIDE in decisive else ()
     return tuple(
         s
         for s in itertools.chain(found, by_gpu)
@@ -47,6 +52,7 @@ def assigned(tree: Tree, environments: Iterable[Environment]) -> tuple[Setting, 
     )
 
 
+_TELLS = regex(r"\.(?:md|rst|txt|adoc|html|py|ipynb|json)$", re.I)
 _LISTED = re.compile(OVERRIDE.encode() + rb"(?![\"'`\]]*[ \t]*[:=])[^\n]*((?:\n[^\n]*){2,8})")
 _ROW = regex(r"\s*(?:[-*|+•]|\d+\.)")
 
@@ -105,16 +111,36 @@ _RAN = regex(r"\"name\"\s*:\s*\"python\"[^{}]*\"version\"\s*:\s*\"3\.(\d\d?)()()
 
 
 def pythons(tree: Tree, environments: Iterable[Environment]) -> tuple[Setting, ...]:
-    """The Pythons that the README, a file for version managers, a notebook, or the file of an environment for AMD names."""
+    """The Pythons that the README, a file for version managers, a notebook, or the file of an environment for AMD names; and those that a
+    project allows in which a list for AMD lies.
+    """
     at_root = [name for name in tree.matching("*") if _OF_PYTHON.fullmatch(name)]
     notebooks = tree.matching("*.ipynb")[:MAX_NOTEBOOKS]
     amd = [e for e in environments if e.purpose.kind == "amd"]
     own = [e.place.file for e in amd if e.sort in ("script", "image", "service")]
     lists = [e.place.file for e in amd if e.sort == "requirements"]
-    return tuple(
+    said = tuple(
         Setting("python", f"3.{m[1] or m[2] or m[3]}", Place(path, text.count("\n", 0, m.start()) + 1))
         for paths, names in ((at_root + own, _PYTHONS), (notebooks, _RAN), (lists, _IN_COMMENT))
         for path in dict.fromkeys(paths)
         if (text := tree.text_if_there(path))
         for m in names.finditer(text)
     )
+    return (*said, *_allowed(tree, lists))
+
+
+_REQUIRES = regex(r"""python_requires\s*=\s*["']?([^"'\n]+)""")
+
+
+def _allowed(tree: Tree, lists: Iterable[str]) -> Iterator[Setting]:
+    """What the projects that lists lie in say of Python, by the files that build them."""
+    folders = dict.fromkeys("/".join(one.split("/")[:n]) for one in lists for n in range(one.count("/") + 1))
+    for folder in folders:
+        for name in ("setup.py", "setup.cfg"):
+            path = f"{folder}/{name}".lstrip("/")
+            if (text := tree.text_if_there(path)) and (m := _REQUIRES.search(text)):
+                yield Setting(REQUIRES_PYTHON, m[1].strip(), Place(path, text.count("\n", 0, m.start()) + 1))
+        path = f"{folder}/pyproject.toml".lstrip("/")
+        project = projects.read(tree, path) if tree.is_file(path) else None
+        if project and (allowed := projects.requires_python(project)):
+            yield allowed

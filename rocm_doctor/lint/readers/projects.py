@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from packaging.utils import canonicalize_name
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Index, Place, Requirement, Setting, Step, Tool
+from rocm_doctor.lint.declared import REQUIRES_PYTHON, Index, Place, Requirement, Setting, Step, Tool
 from rocm_doctor.lint.environments.words import named, words_of
 from rocm_doctor.lint.readers import poetry, requirements
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
@@ -110,7 +110,7 @@ def requires_python(project: Project) -> Setting | None:
     value = table(data, "project").get("requires-python") or table(data, "tool", "poetry", "dependencies").get("python")
     if not isinstance(value, str):
         return None
-    return Setting("requires-python", poetry.as_pep440(value), project.lines.place("python", value))
+    return Setting(REQUIRES_PYTHON, poetry.as_pep440(value), project.lines.place("python", value))
 
 
 def steps(tree: Tree, project: Project, extras: Sequence[str] = ()) -> list[Step]:

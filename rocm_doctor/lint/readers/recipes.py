@@ -61,7 +61,7 @@ def _targets(tree: Tree, path: str) -> Iterator[tuple[Environment, shell.Script]
         made = Environment(
             f"{path} target {name}", Place(path, recipe.line), steps=tuple(found.steps), variables=tuple(found.variables),
             containers=tuple(found.containers), sort="script", labels=(name,), unresolved=tuple(found.problems), unsure=tuple(found.unsure),
-            python=one_of(found.pythons), open_ends=tuple(found.open_ends),
+            python=one_of(found.pythons), open_ends=tuple(found.open_ends), doubts=tuple(dict.fromkeys(found.doubts)),
         )  # fmt: skip
         yield made, found
 

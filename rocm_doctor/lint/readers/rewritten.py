@@ -30,7 +30,8 @@ def edited(argv: list[str], context: shell.Context) -> None:
     for word in argv[1:]:
         path = context.path(word) if word.endswith((".txt", ".in", ".toml", ".lock")) and "$" not in word else None
         if path and context.tree.is_file(path):
-            context.names[shell.EDITED + path] = " ".join(argv)[: shell.MAX_VALUE]
+            before = context.names.get(shell.EDITED + path)
+            context.names[shell.EDITED + path] = "\n".join(filter(None, (before, " ".join(argv))))[: shell.MAX_VALUE]
 
 
 def written(argv: list[str], context: shell.Context) -> str:

@@ -12,13 +12,17 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import UNKNOWN_LIST, Index, Place, ReadProblem, Setting, Step
 from rocm_doctor.lint.environments.branches import runs, targets
-from rocm_doctor.lint.readers import bash, docker, installers, profiles, rewritten, shell, venvs
+from rocm_doctor.lint.readers import bash, computed, docker, doubts, filtered, installers, profiles, rewritten, shell, venvs
 from rocm_doctor.lint.readers.installs import install
 from rocm_doctor.lint.readers.shell import places_of
 
 _ASSIGN = regex(r"([A-Za-z_]\w*)=(.*)", re.S)
 MAX_COMMANDS, MAX_TEXT = bash.MAX_COMMANDS, bash.MAX_TEXT
 """Of one script. Windows' variables are filled in before they count: `set A=%A%%A%` grows."""
+MAX_IN_ALL = 100_000
+"""Commands of all scripts of a repository, each counted as often as something runs it: a matrix of jobs may run a long one hundreds of times."""
+MAX_VARIABLES = 2000
+"""After so many, what is made out of the GPU's name is not worked out any more."""
 _PREFIXES = frozenset(("sudo", "-E", "exec", "time", "nice", "env", "srun", "call", "@", "nohup", "retry", "set", "xargs", "wsl"))
 # Each runs a command in the environment of the project.
 _RUNNERS = frozenset(("poetry", "pipenv", "pdm", "hatch"))
@@ -48,10 +52,17 @@ def read(text: str, place: Place, context: shell.Context, found: shell.Script) -
     for count, one in enumerate(bash.commands(place.file, text, place.line, context.names, context.kind, context.given), 1):
         if count == MAX_COMMANDS:
             _cut_short(place, context)
+        context.tree.commands += 1
+        if context.tree.commands > MAX_IN_ALL:
+            _cut_short(place, context, f"its commands are run more than {MAX_IN_ALL:,} times in all")
+            return
         before, used = (len(found.steps), len(found.variables), len(found.containers)), len(found.used)
         pythons = len(found.pythons)
         _do(docker.with_program(one.words, one.handed), one.place, context, found)
-        found.variables.extend(profiles.set_later(one))
+        filtered.note(one.whole, context)
+        for later in profiles.set_later(one, context.names):
+            found.doubts.extend(doubts.of_override(later))
+            found.variables.append(later)
         if one.guarded:
             found.steps[before[0] :] = [msgspec.structs.replace(step, guarded=True) for step in found.steps[before[0] :]]
         after = len(found.steps), len(found.variables), len(found.containers)
@@ -61,6 +72,11 @@ def read(text: str, place: Place, context: shell.Context, found: shell.Script) -
             restrict(found, before, only)
         elif one.words[:1] == ["exit"] and one.words[1:2] != ["0"] and (only := targets(one.arms)):
             found.steps.append(Step("system", one.place, opaque=True, gfx=only))
+        if after != before or one.words[:1] == ["exit"]:
+            at = (one.place, *places_of(found.steps[before[0] :]), *(s.place for s in found.variables[before[1] :]))
+            found.doubts.extend(doubts.of_lists(one.arms, at))
+        if len(found.steps) > before[0]:
+            found.doubts.extend(doubts.of_arms(one.arms, one.place))
         if not runs(one.arms, context.kind):
             found.unsure.extend((one.place, *places_of(found.steps[before[0] :])))
             found.used[used:] = [file._replace(sure=False) for file in found.used[used:]]
@@ -124,9 +140,11 @@ def _read_windows(text: str, place: Place, context: shell.Context, found: shell.
         _do(shell.words(command), at, context, found)
 
 
-def _cut_short(place: Place, context: shell.Context) -> None:
+def _cut_short(
+    place: Place, context: shell.Context, why: str = f"more than {MAX_COMMANDS:,} commands or {MAX_TEXT >> 20} MiB"
+) -> None:
     """Record that the end of a script was not read: a padded one may not slip past a gate."""
-    problem = ReadProblem(place, f"not read to its end: more than {MAX_COMMANDS:,} commands or {MAX_TEXT >> 20} MiB")
+    problem = ReadProblem(place, f"not read to its end: {why}")
     if problem not in context.tree.problems:
         context.tree.problems.append(problem)
 
@@ -314,7 +332,9 @@ def _exports(argv: list[str], place: Place, context: shell.Context, found: shell
 
 def _set(name: str, value: str, place: Place, context: shell.Context, found: shell.Script) -> None:
     context.names[name] = value[: shell.MAX_VALUE]
-    found.variables.append(Setting(name, value[: shell.MAX_VALUE], place))
+    names = context.names if len(found.variables) < MAX_VARIABLES else {}
+    found.variables.extend(computed.settings(name, value[: shell.MAX_VALUE], place, names))
+    found.doubts.extend(doubts.of_override(found.variables[-1]))
     if _COMMAND_VARIABLES.fullmatch(name) and " install " in value:
         step = install(value.split(), place, context, found)
         found.steps.extend([step] if step else [])

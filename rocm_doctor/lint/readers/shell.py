@@ -72,7 +72,7 @@ class Script(NamedTuple):
     images that it builds.
 
     `unsure`: places of what is in a branch that may not run. `options`: those of the trainings that it starts. `pythons`: those of
-    the environments that it makes. `open_ends`: what it runs that is not read.
+    the environments that it makes. `open_ends`: what it runs that is not read. `doubts`: what leaves open whether its GPU is used.
     """
 
     variables: list[Setting]
@@ -85,6 +85,7 @@ class Script(NamedTuple):
     builds: list[Build]
     pythons: list[Setting]
     open_ends: list[ReadProblem]
+    doubts: list[ReadProblem]
 
 
 def places_of(steps: Iterable[Step]) -> list[Place]:
@@ -154,7 +155,7 @@ def checkout(tree: Tree, folder: str, names: dict[str, str], kind: Kind = "amd")
 
 def new(variables: Iterable[Setting] = ()) -> Script:
     """A script that has done nothing yet, with the variables that it is given."""
-    return Script([*variables], [], [], [], [], [], [], [], [], [])
+    return Script([*variables], [], [], [], [], [], [], [], [], [], [])
 
 
 def commands(file: str, text: str, first: int = 1) -> Iterator[tuple[Place, str]]:

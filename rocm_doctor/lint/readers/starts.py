@@ -39,7 +39,7 @@ def started(chain: Sequence[Sequence[Instruction]], context: shell.Context, foun
     found.steps.extend(at.steps)
     found.unsure.extend((*at.unsure, *shell.places_of(at.steps)))
     doubtful = {(p.file, p.line) for p in at.unsure}
-    return tuple(s for s in at.options if _on_cpu(s) and (s.place.file, s.place.line) not in doubtful)
+    return tuple(s for s in at.options if keeps_on_cpu(s) and (s.place.file, s.place.line) not in doubtful)
 
 
 _RUNS = regex(r"install|setup|boot|start|launch|run|entry|init|webui", re.I)
@@ -75,6 +75,6 @@ def _note_installers(words: str, place: Place, context: shell.Context, found: sh
             found.problems.append(ReadProblem(place, f"{path} installs packages when it starts", "start"))
 
 
-def _on_cpu(one: Setting) -> bool:
+def keeps_on_cpu(one: Setting) -> bool:
     """True for an option that keeps a program of those that use a GPU on the CPU."""
     return (one.name, one.value.lower()) in (("use_cpu", "all"), ("use_cpu", "true"), ("device", "cpu"), ("cpu", "true"))

@@ -13,6 +13,12 @@ from rocm_doctor.lint.readers.files import Tree, quoted
 _HINTS = (b"rocm", b"radeon", b"amd", b"gfx", b"hip", b"mi2", b"mi3", b"kfd", b"directml")
 _OF_AMD = rb"(?i:\brocm|radeon|amdgpu|\bamd (?:gpu|instinct))|\bgfx(?:9|10|11|12)\d|torch\.version\.hip|\bHIP_|hipcc|\bMI[23]\d\d[AX]?\b"
 
+
+def speaks_of_amd(text: str) -> bool:
+    """True if a text speaks of AMD GPUs."""
+    return re.search(_OF_AMD, text.encode()) is not None
+
+
 # What only an environment for AMD GPUs has.
 _NEEDED = rb"/dev/kfd|whl/(?:nightly/|test/)?rocm|rocm/(?:pytorch|vllm|dev-ubuntu)|repo\.radeon\.com/rocm|\.amd\.com/(?:rocm|v2)|TheRock/|\+rocm\d|torch[-_]directml"
 _NEEDED_ON_WINDOWS = (
@@ -47,6 +53,7 @@ def loaded(tree: Tree) -> Place | None:
     return tree.mention(re.compile(_LOADED), (b"#sbatch", b"module", b"rocm"))
 
 
+_READMES = ("README.md", "readme.md", "README.rst")
 # A title, with the first paragraph of prose below it: no badge, list, table, or code.
 _BEGINNING = regex(
     r"(?:^#+[ \t]+(?P<title>\S.*)$|^(?P<underlined>\S.*)\n[=*]{3,}[ \t]*$)"
@@ -56,14 +63,38 @@ _BEGINNING = regex(
 
 def beginning(tree: Tree) -> Setting | None:
     """The title of the README or its first paragraph, or else the name of the repository's folder: the first of them that names GPUs."""
-    for name in ("README.md", "readme.md", "README.rst"):
-        found = _BEGINNING.search(tree.text_if_there(name) or "")
+    if found := beginning_of(tree, ""):
+        return found
+    return Setting("name", tree.root.name, Place("", 0)) if cards(tree.root.name) else None
+
+
+def beginning_of(tree: Tree, folder: str) -> Setting | None:
+    """The title of the README of a folder, or its first paragraph, where that names GPUs."""
+    for name in _READMES:
+        path = f"{folder}/{name}".lstrip("/")
+        found = _BEGINNING.search(tree.text_if_there(path) or "")
         for part, what in (("title", "title"), ("underlined", "title"), ("paragraph", "first paragraph")):
-            if found and cards(found[part] or ""):
+            if found and (named := cards(found[part] or "")):
                 at = found.string.count("\n", 0, found.start(part) + (part == "paragraph")) + 1
                 words = " ".join(found[part].split())
-                return Setting(what, words, Place(name, at, quoted(words)))
-    return Setting("name", tree.root.name, Place("", 0)) if cards(tree.root.name) else None
+                return Setting(what, words, Place(path, at, quoted(words)), gfx=named)
+    return None
+
+
+_OTHER_WAY = regex(r"(?<![a-z])(?:zluda|directml)(?![a-z])", re.I)
+_OWN_WAY = regex(r"rocm|(?<![a-z])hip(?![a-z])", re.I)
+
+
+def other_way(tree: Tree) -> Setting | None:
+    """The title of the README or the name of the repository's folder, where that names another way to AMD's GPUs, and ROCm in neither."""
+    titles = [Setting("name", tree.root.name, Place("", 0))]
+    for name in _READMES:
+        if found := _BEGINNING.search(tree.text_if_there(name) or ""):
+            title = found["title"] or found["underlined"] or ""
+            titles.append(Setting("title", title, Place(name, found.string.count("\n", 0, found.start()) + 1, quoted(title))))
+    if any(_OWN_WAY.search(one.value) for one in titles):
+        return None
+    return next((one for one in titles if _OTHER_WAY.search(one.value)), None)
 
 
 _TELLS = regex(r"pytorch\.org/get-started|\binstall(?:ing)?\W{1,4}(?:the )?(?:appropriate |right |correct )?\[?PyTorch", re.I)

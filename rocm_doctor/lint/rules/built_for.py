@@ -11,7 +11,7 @@ import msgspec
 from rocm_doctor import versions
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.advice import for_torch
+from rocm_doctor.lint.advice import on_torch
 from rocm_doctor.lint.declared import OVERRIDE, Environment, Index, Place, Setting, Step, Target
 from rocm_doctor.lint.environments.purpose import is_hosted
 from rocm_doctor.lint.environments.words import holds
@@ -76,14 +76,14 @@ def built_for(environment: Environment, target: Target, matrix: Matrix) -> Itera
             from_it = state is None or not _from_elsewhere(state[0], state[2], index)
             if not known and from_it and index.url not in seen and (old := _too_old(index.url, environment, target, matrix)):
                 seen.add(index.url)
-                torch = for_torch(environment, target, matrix, state[0], state[2]) if state else ""
+                torch = on_torch(environment, target, matrix, state[0], state[2]) if state else ""
                 advice = f"Take the index of a newer ROCm. {torch}".rstrip()
                 one = _left_out(environment, target, matrix, index.place, f"the index {index.url}", advice)
                 yield _by_override(one, other) if (other := _sibling(old, target, matrix)) else one
             if index.url not in seen and (named := _is_for_other(index, target)):
                 seen.add(index.url)
                 words = f"the index {index.url}, for {named},"
-                torch = for_torch(environment, target, matrix, state[0], state[2]) if state and from_it else ""
+                torch = on_torch(environment, target, matrix, state[0], state[2]) if state and from_it else ""
                 advice = " ".join(filter(None, (f"Take an index that serves {target.gpu}.", torch, remedies if compiled else "")))
                 yield _choice(_left_out(environment, target, matrix, index.place, words, advice), target)
 

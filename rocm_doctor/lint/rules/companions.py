@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rocm_doctor import versions
-from rocm_doctor.lint.advice import for_torch
-from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
+from rocm_doctor.lint.advice import on_torch
+from rocm_doctor.lint.declared import REQUIRES_PYTHON, Environment, Requirement, Step, Target
 from rocm_doctor.lint.rules.addresses import of_pytorch
 from rocm_doctor.lint.rules.findings import found, required
 from rocm_doctor.lint.rules.indexes import Torch, admits, meant, of_local, pinned, said, sources
@@ -222,7 +222,7 @@ def _brought(
 def outside(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """The target's Python outside of what the project allows: pip refuses to install it."""
     allowed = environment.python
-    if allowed is None or allowed.name != "requires-python" or environment.sort != "project" or not target.python:
+    if allowed is None or allowed.name != REQUIRES_PYTHON or environment.sort != "project" or not target.python:
         return
     if not admits(allowed.value, target.python):
         yield found(
@@ -259,7 +259,7 @@ def pythons(environment: Environment, target: Target, matrix: Matrix) -> Iterato
             places,
             title=f"torch {build.local} has no wheel for Python {'.'.join(given)}",
             cause=f"Its wheels are for {', '.join(build.pythons)}.",
-            advice=f"Make the environment with {_interpreters(build.pythons)}, or take another torch. {for_torch(environment, target, matrix, state[0], state[2])}",
+            advice=f"Make the environment with {_interpreters(build.pythons)}, or take another torch. {on_torch(environment, target, matrix, state[0], state[2])}",
             sources=build.sources,
         )
 

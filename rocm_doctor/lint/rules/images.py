@@ -102,6 +102,8 @@ def older_than_gpu(environment: Environment, target: Target, matrix: Matrix) -> 
         return
     if any(covers(targets_of(s), target.gpu) for s in lists(environment)):
         return  # whoever builds for the GPU has a compiler that knows it
+    own = _first_of_its_own(target, matrix)
+    named = own or first
     state = last_state(environment, matrix, target)
     if not built and state and (build := build_of(matrix, state[2].local)) and build.gfx:
         return  # which GPUs that torch has code for is judged by itself
@@ -113,12 +115,12 @@ def older_than_gpu(environment: Environment, target: Target, matrix: Matrix) -> 
         [held.place],
         row="",
         severity="error" if state and state[0] is None else "warning",
-        title=f"{held.words}, and {first} is the first with code that {target.gpu} runs",
-        cause=f"No build of PyTorch and no list of AMD's for a ROCm before {first} has code for {target.gpu}: kernels made with it end in `invalid device function`.",
-        advice=f"Take an image with ROCm {first} or newer."
+        title=f"{held.words}, and {named} is the first with code {f'for {target.gpu}' if own else f'that {target.gpu} runs'}",
+        cause=f"No build of PyTorch and no list of AMD's for a ROCm before {named} has code for {target.gpu}: kernels made with it end in `invalid device function`.",
+        advice=f"Take an image with ROCm {named} or newer."
         if held.place == getattr(environment.image, "place", None)
-        else f"Install ROCm {first} or newer.",
-        sources=tuple(dict.fromkeys(s for b in _serving(target, matrix) if b.rocm == first for s in b.sources))[:2],
+        else f"Install ROCm {named} or newer.",
+        sources=tuple(dict.fromkeys(s for b in _serving(target, matrix) if b.rocm in (named, first) for s in b.sources))[:2],
     )
 
 
@@ -137,6 +139,13 @@ def _first_release(target: Target, matrix: Matrix) -> str:
     return min(every, key=versions.sort_key, default="")
 
 
+def _first_of_its_own(target: Target, matrix: Matrix) -> str:
+    """The first ROCm release with code for the target itself: whoever takes an older one needs an override, if one helps at all."""
+    stated = [s.since for s in matrix.support if target.gpu in s.gfx and s.os == "linux" and s.state in _BY_AMD]
+    every = [*(b.rocm for b in matrix.torch if covers(b.gfx, target.gpu)), *stated]
+    return min((r for r in every if versions.parse(r)), key=versions.sort_key, default="")
+
+
 def _brings_rocm(environment: Environment, target: Target, matrix: Matrix) -> bool:
     """True if the torch is a ROCm wheel that a step installs, and nothing is built against the ROCm of the image."""
     state = last_state(environment, matrix, target)
@@ -148,6 +157,8 @@ def _brings_rocm(environment: Environment, target: Target, matrix: Matrix) -> bo
 # Statements that settle whether a release runs a target; absence from a table (not-listed) settles nothing.
 _FOR = ("supported", "deprecated", "works-unofficially", "release-ready", "preview")
 _AGAINST = ("dropped", "broken")
+# Those of AMD for the target as it is.
+_BY_AMD = ("supported", "deprecated", "release-ready", "preview")
 
 
 def release_of(image: str, matrix: Matrix) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rocm_doctor import versions
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Environment, Target
+from rocm_doctor.lint.declared import NO_STAGE, REQUIRES_PYTHON, Environment, Target
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import admits, meant, pinned, wanted
 from rocm_doctor.lint.rules.requires_torch import pinning
@@ -86,10 +87,28 @@ def kept_python(environment: Environment, target: Target, matrix: Matrix) -> Ite
         )
 
 
+def other_python(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """An image that is started with another Python than the one that pip installs for."""
+    own, starts = environment.python, environment.starts
+    if own and starts and any(step.tool == "pip" and step.requirements for step in environment.steps):
+        yield found(
+            matrix,
+            "version.package-mismatch",
+            environment,
+            target,
+            [starts.place, own.place],
+            row="",
+            title=f"pip installs for Python {own.value}, and the image starts Python {starts.value}",
+            cause=f"apt's python3-pip is run by the Python of the system, whatever `python` is linked to: Python {starts.value} finds none of the packages.",
+            advice=f"Install by the Python that is started (python{starts.value} -m pip install ...), or start python3.",
+            sources=("https://packages.ubuntu.com/jammy/all/python3-pip/filelist",),
+        )
+
+
 def refused_python(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """A project that the Python of the image, or of the environment that commands make, is too old or too new for."""
     own = environment.python
-    if own is None or own.name == "requires-python" or not own.value[:1].isdigit():
+    if own is None or own.name == REQUIRES_PYTHON or not own.value[:1].isdigit():
         return
     for step in environment.steps:
         allowed = step.pythons
@@ -131,10 +150,10 @@ def isolated_build(environment: Environment, target: Target, matrix: Matrix) -> 
 def not_copied(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """A list that no COPY brings into an image before it is installed."""
     for problem in environment.unresolved:
-        if problem.about == "absent":
+        if problem.about == "absent" and NO_STAGE not in problem.message:
             folder, _, name = problem.message.split()[0].rpartition("/")
             elsewhere = _ELSEWHERE.search(problem.message)
-            add = f"Add COPY {name} {folder or '.'}/ before {problem.place.words}."
+            add = f"Add COPY {name} {folder or '.'}/ above the RUN with {problem.place.words}."
             yield found(
                 matrix,
                 "repo.unreadable",
@@ -147,3 +166,70 @@ def not_copied(environment: Environment, target: Target, matrix: Matrix) -> Iter
                 advice=f"Build the image from {elsewhere[1]}, with {problem.place.file} as its Dockerfile." if elsewhere else add,
                 sources=("https://docs.docker.com/reference/dockerfile/#copy",),
             )
+
+
+def no_stage(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A service that is built as a stage which its Dockerfile does not have."""
+    for problem in environment.unresolved:
+        if problem.about == "absent" and NO_STAGE in problem.message:
+            yield found(
+                matrix,
+                "repo.unreadable",
+                environment,
+                target,
+                [problem.place],
+                severity="error",
+                title=problem.message,
+                cause="The build ends there: Docker does not find the target stage.",
+                advice="Name a stage of the Dockerfile, or leave the target out.",
+                sources=("https://docs.docker.com/reference/compose-file/build/#target",),
+            )
+
+
+def undefined(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A command that asks for an extra or a group that its project does not define."""
+    asked = {r.name: pinned(r.spec) for step in environment.steps for r in step.requirements}
+    for step in environment.steps:
+        first, sources = _REFUSES.get(step.tool, ("", ()))
+        ignores = asked.get(step.tool) and versions.sort_key(asked[step.tool]) < versions.sort_key(first)
+        if step.lacks and not step.guarded and not ignores:
+            yield found(
+                matrix,
+                "version.wheel-missing",
+                environment,
+                target,
+                [step.place],
+                row="",
+                title=f"{step.tool} {STOPS_FOR}{step.lacks}",
+                cause=f"{step.tool} ends with an error and installs nothing.",
+                advice="Define it in the project, with torch from a ROCm index, and lock again; or do not ask for it.",
+                sources=sources,
+            )
+
+
+def left_out(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """An extra for GPUs that a project does not define: pip installs the project without it."""
+    for step in environment.steps if environment.purpose.kind == "amd" else ():
+        if step.without:
+            yield found(
+                matrix,
+                "version.wheel-missing",
+                environment,
+                target,
+                [step.place],
+                row="",
+                severity="warning",
+                title=f"pip installs the project without {step.without}",
+                cause="pip warns of an extra that it does not find, and goes on without what the extra was to bring.",
+                advice="Define the extra in the project, or do not ask for it.",
+                sources=("https://github.com/pypa/pip/issues/12516",),
+            )
+
+
+STOPS_FOR = "stops: it is asked for "
+"""Part of the title."""
+# The first release of each tool that does; those before it go on without a word.
+_REFUSES = {
+    "uv": ("0.6", ("https://github.com/astral-sh/uv/issues/10597",)),
+    "poetry": ("1.5", ("https://github.com/python-poetry/poetry/issues/7303",)),
+}

@@ -6,10 +6,11 @@ import datetime
 import re
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import unquote
 
 from rocm_doctor import versions
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.advice import for_torch
+from rocm_doctor.lint.advice import on_torch
 from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import is_rebuild, known_index, meant, pinned, sources
@@ -96,11 +97,29 @@ def gone_nightlies(environment: Environment, target: Target, matrix: Matrix) -> 
                 )
 
 
+_DATED = regex(r"(?:\.dev|(?<=\d)a)(20\d{2})(\d{2})(\d{2})(?!\d)")
+_OF_NIGHTLIES = regex(r"nightl|v2-staging")
+
+
+def stale_nightly(environment: Environment, target: Target, matrix: Matrix) -> Requirement | None:
+    """A torch that is pinned by the day of a nightly build, or named by its address, and older than those that an index is known to keep.
+
+    How long AMD keeps its own is not said anywhere.
+    """
+    for step in environment.steps:
+        nightly = any(_OF_NIGHTLIES.search(index.url) for index in step.indexes)
+        for r in step.requirements:
+            day = _DATED.search(unquote(r.url) if r.url else r.spec) if r.name == "torch" and meant(r, target) else None
+            if day and (_OF_NIGHTLIES.search(r.url) if r.url else nightly) and _age(day, matrix) > _KEPT:
+                return r
+    return None
+
+
 def _instead(environment: Environment, step: Step, target: Target, matrix: Matrix) -> str:
     state = last_state(environment, matrix, target)
     if state is None or environment.purpose.kind != "amd":
         return "Pin a release, or name the wheel by its address."
-    return for_torch(environment, target, matrix, step, state[2])
+    return on_torch(environment, target, matrix, step, state[2])
 
 
 def _age(day: re.Match[str], matrix: Matrix) -> int:

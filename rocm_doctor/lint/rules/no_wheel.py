@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -13,6 +13,8 @@ from rocm_doctor.lint.rules.addresses import of_pytorch
 from rocm_doctor.lint.rules.companions import own_or_asked
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import admits, is_rebuild, meant, pinned, sources
+from rocm_doctor.lint.rules.other_python import PYTHONS, choice
+from rocm_doctor.lint.rules.other_python import Wheels as Known
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Grade
 
@@ -64,7 +66,7 @@ def without_wheel(environment: Environment, target: Target, matrix: Matrix) -> I
     missing = [(package, r) for package, r in asked if _is_before(r.spec, package.first.get(python, ""))]
     stopped = [one for one in missing if _stops(*one, python)]
     if missing:
-        yield _finding(environment, there, matrix, stopped or missing, python, certain=bool(stopped))
+        yield _finding(environment, there, matrix, stopped or missing, asked, python, certain=bool(stopped))
 
 
 def _is_of_pypi(step: Step, r: Requirement, target: Target) -> bool:
@@ -100,7 +102,7 @@ def _never_released(
     package, r = never[0]
     number = re.search(r"\d+\.\d+", r.spec)
     near = [v for v in package.releases if number and f"{v}.".startswith(f"{number[0]}.")] or list(package.releases)
-    others = [p for p in reversed(_PYTHONS) if package.first.get(p) != "none"]
+    others = [p for p in reversed(PYTHONS) if package.first.get(p) != "none"]
     wheels = "" if python in others or not others else f" Its last wheels are for Python {', '.join(others)}."
     return found(
         matrix,
@@ -126,8 +128,9 @@ def _for_later(
 ) -> Finding:
     """pip finds none of the releases that are asked for: they require a later Python."""
     lasts = ", ".join(dict.fromkeys(f"{package.name}<={package.last[python]}" for package, _ in ended))
-    later = next((p for p in reversed(_PYTHONS) if versions.contains(f">{python}", p) and _all_there(asked, p)), "")
-    way = f"Use Python {later}, for which there are releases, or ask" if later else "Ask"
+    all_of, of_these = (
+        _known(among, lambda package: f"{package.name}<={package.last.get(python, '')}") for among in (asked, ended)
+    )
     return found(
         matrix,
         "version.python-unsupported",
@@ -137,7 +140,7 @@ def _for_later(
         row="",
         title=f"not for Python {python}: {_named(ended)}",
         cause=f"pip takes no release that requires a later Python. The last ones for this one: {lasts.replace('<=', ' ')}.",
-        advice=f"{way} for {lasts}.",
+        advice=choice(environment, target, matrix, all_of, of_these, later=True),
         sources=tuple(dict.fromkeys(s for package, _ in ended for s in package.sources)),
     )
 
@@ -163,14 +166,13 @@ def _finding(
     target: Target,
     matrix: Matrix,
     missing: Sequence[tuple[_Wheels, Requirement]],
+    asked: Sequence[tuple[_Wheels, Requirement]],
     python: str,
     *,
     certain: bool,
 ) -> Finding:
     packages = list(dict.fromkeys(package for package, _ in missing))
-    firsts = ", ".join(f"{p.name}>={p.first[python]}" for p in packages if p.first[python] != "none")
-    older = next((p for p in _PYTHONS if versions.contains(f"<{python}", p) and _all_there(missing, p)), "")
-    way = f"Use Python {older}, for which there are wheels" if older else "Use an older Python"
+    all_of, of_these = (_known(among, lambda package: _since(package, python)) for among in (asked, missing))
     return found(
         matrix,
         "version.python-unsupported",
@@ -182,24 +184,32 @@ def _finding(
         confidence="high" if certain else "medium",
         title=f"no wheel for Python {python}: {_named(missing)}",
         cause=_why(packages, python, certain=certain),
-        advice=f"{way}{f', or ask for {firsts}' if firsts else ''}.",
+        advice=choice(environment, target, matrix, all_of, of_these),
         sources=tuple(dict.fromkeys(s for p in packages for s in p.sources)),
     )
 
 
-_PYTHONS = ("3.13", "3.12", "3.11", "3.10")
+def _since(package: _Wheels, python: str) -> str:
+    """What to ask for to have a wheel; empty where there is none yet."""
+    first = package.first.get(python, "none")
+    return f"{package.name}>={first}" if first != "none" else ""
 
 
-def _all_there(missing: Sequence[tuple[_Wheels, Requirement]], python: str) -> bool:
-    return not any(
-        _is_before(r.spec, package.first.get(python, "")) or _is_after(r.spec, package.last.get(python, ""))
-        for package, r in missing
-    )
+def _known(asked: Sequence[tuple[_Wheels, Requirement]], since: Callable[[_Wheels], str]) -> list[Known]:
+    """The requirements with the Pythons that have a wheel of what they ask for."""
+    return [Known(r, tuple(p for p in PYTHONS if _has_wheel(package, r, p)), since(package)) for package, r in asked]
+
+
+def _has_wheel(package: _Wheels, r: Requirement, python: str) -> bool:
+    return not _is_before(r.spec, package.first.get(python, "")) and not _is_after(r.spec, package.last.get(python, ""))
 
 
 def _why(packages: Sequence[_Wheels], python: str, *, certain: bool) -> str:
     begins = ", ".join(
-        f"{p.name} has none yet" if p.first[python] == "none" else f"{p.name} has one from {p.first[python]} on" for p in packages
+        f"{p.name} has none{'' if p.releases else ' yet'}"
+        if p.first[python] == "none"
+        else f"{p.name} has one from {p.first[python]} on"
+        for p in packages
     )
     if not certain:
         return f"{begins}. pip builds earlier releases from source, which needs compilers and may fail."

@@ -13,11 +13,16 @@ from rocm_doctor.lint.environments.words import words_of
 from rocm_doctor.lint.rules.addresses import of_pytorch
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import meant, pinned, sources
+from rocm_doctor.lint.rules.torch_state import is_bare
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Grade
 
 # PyTorch's own packages and those of GPU platforms: new ones come with a release (triton-rocm).
 _OF_TORCH = regex(r"(?:py)?torch|triton|nvidia|cuda|rocm|amd|hip|intel|onemkl|fbgemm")
+# Part of the title.
+ON_NO_INDEX = "not on PyTorch's index, the only one that is asked"
+# What installs packages, and brings none of those that a project asks for.
+_BRINGS_NOTHING = frozenset(("pip", "setuptools", "wheel", "uv", "virtualenv", "build", "packaging"))
 _OPTIONS = "https://pip.pypa.io/en/stable/cli/pip_install/#cmdoption-i"
 
 
@@ -41,6 +46,7 @@ def not_on_the_only_index(environment: Environment, target: Target, matrix: Matr
     """Packages that are asked of PyTorch's index alone, which holds torch and what torch depends on."""
     pytorch = matrix.once(_held).get("download.pytorch.org/whl")
     there: set[str] = set()
+    by_system = {s.value.removeprefix("python3-") for s in environment.apt}
     for step in environment.steps if pytorch else ():
         asked = [r for r in step.requirements if meant(r, target) and not r.url]
         by_index: dict[Index, list[Requirement]] = {}
@@ -49,7 +55,10 @@ def not_on_the_only_index(environment: Environment, target: Target, matrix: Matr
             if index and pytorch and r.name not in {*pytorch.holds, *there} and not _OF_TORCH.match(r.name):
                 by_index.setdefault(index, []).append(r)
         for index, missing in by_index.items():
-            yield _finding(environment, target, matrix, index, missing, certain=not there and environment.image is None)
+            first = there <= _BRINGS_NOTHING and not any(p.about == "before" for p in environment.unresolved)
+            bare = environment.image is None or is_bare(environment.image.value)
+            bare = bare and not any(r.name in by_system for r in missing)
+            yield _finding(environment, target, matrix, index, missing, certain=first and bare)
         there |= {r.name for r in step.requirements}
 
 
@@ -117,7 +126,9 @@ _FREEZE = "https://packaging.python.org/en/latest/specifications/direct-url/"
 
 
 class _Elsewhere(msgspec.Struct, frozen=True):
-    """A package of catalog/other_systems.yaml, for which pip finds nothing on Linux. `way`: what Linux has in its place."""
+    """A package of catalog/other_systems.yaml, for which pip finds nothing on Linux: `systems` are those that have wheels, none where the
+    package index has no such project. `way`: what Linux has in its place.
+    """
 
     name: str
     systems: tuple[str, ...]
@@ -138,7 +149,7 @@ def only_system(environment: Environment, matrix: Matrix) -> str:
         return ""
     known = matrix.once(_elsewhere)
     asked = [r for step in environment.steps for r in step.requirements if not r.marker and not r.url]
-    systems = {known[r.name].systems for r in asked if r.name in known}
+    systems = {known[r.name].systems for r in asked if r.name in known and known[r.name].systems}
     return systems.pop()[0].lower() if len(systems) == 1 else ""
 
 
@@ -156,7 +167,7 @@ def not_for_linux(environment: Environment, target: Target, matrix: Matrix) -> I
                 and meant(r, target)
                 and all(s.public or of_pytorch(s.origin) for s in sources(step, r.name, target)[0])
             ):
-                systems = " and ".join(package.systems)
+                there = " and ".join(package.systems)
                 yield found(
                     matrix,
                     "version.wheel-missing",
@@ -164,9 +175,13 @@ def not_for_linux(environment: Environment, target: Target, matrix: Matrix) -> I
                     target,
                     [r.place],
                     row="",
-                    title=f"{r.name} has wheels for {systems} only",
-                    cause="The package index has no wheel for Linux and no source archive: pip finds nothing to install.",
-                    advice=f"Leave it out under Linux{f': there is {package.way}' if package.way else ''}.",
+                    title=f"{r.name} has wheels for {there} only" if there else f"{r.name} is not on the package index",
+                    cause="The package index has no wheel for Linux and no source archive: pip finds nothing to install."
+                    if there
+                    else "The package index has no project of that name: pip finds nothing to install.",
+                    advice=f"Leave it out under Linux{f': there is {package.way}' if package.way else ''}."
+                    if there
+                    else f"Ask for {package.way} in its place.",
                     sources=package.sources,
                     grade=package.grade,
                 )
@@ -193,7 +208,7 @@ def _finding(
         [missing[0].place, index.place],
         row="",
         severity="error" if certain else "warning",
-        title=f"{names}: not on PyTorch's index, the only one that is asked",
+        title=f"{names}: {ON_NO_INDEX}",
         cause="--index-url takes the place of the default package index, and PyTorch's own holds torch and what torch depends on.",
         advice=f"Add --extra-index-url https://pypi.org/simple, and pin torch with its local version (+rocm) so that it still comes from {index.url}.",
         sources=(_OPTIONS, *matrix.once(_held)["download.pytorch.org/whl"].sources),

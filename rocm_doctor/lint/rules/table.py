@@ -13,7 +13,18 @@ from rocm_doctor.lint.rules.configs import config, packages
 from rocm_doctor.lint.rules.containers import containers, hidden, on_cpu
 from rocm_doctor.lint.rules.cuda_only import cuda_images, cuda_only
 from rocm_doctor.lint.rules.images import base_image, dropped, older_than_gpu
-from rocm_doctor.lint.rules.installing import at_odds, isolated_build, kept_python, not_copied, refused_python, refused_together
+from rocm_doctor.lint.rules.installing import (
+    at_odds,
+    isolated_build,
+    kept_python,
+    left_out,
+    no_stage,
+    not_copied,
+    other_python,
+    refused_python,
+    refused_together,
+    undefined,
+)
 from rocm_doctor.lint.rules.libraries import unserved
 from rocm_doctor.lint.rules.missing import gone_nightlies, unknown_indexes, windows_indexes, xformers
 from rocm_doctor.lint.rules.newest import newest
@@ -65,7 +76,11 @@ REPO_RULES: tuple[RepoRule, ...] = (
     isolated_build,
     kept_python,
     not_copied,
+    other_python,
     refused_python,
     at_odds,
+    undefined,
+    left_out,
+    no_stage,
     built_without_torch,
 )

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from rocm_doctor import versions
 from rocm_doctor.commands import filled
-from rocm_doctor.lint.advice import for_torch
+from rocm_doctor.lint.advice import on_torch
 from rocm_doctor.lint.declared import Environment, Step, Target
-from rocm_doctor.lint.rules.cuda_only import cuda_only_packages
+from rocm_doctor.lint.rules.companions import own_or_asked
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import Torch, admits, of_local, pinned, said, sources, wanted
-from rocm_doctor.lint.rules.requires_torch import requires_torch
+from rocm_doctor.lint.rules.replacing import replacing, way, with_own_torch
+from rocm_doctor.lint.rules.requires_torch import is_open, requires_torch
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Severity
@@ -29,10 +30,21 @@ def torch_build(environment: Environment, target: Target, matrix: Matrix) -> Ite
         yield _no_wheel(environment, target, matrix, step, last)
     if step is None or last.build not in ("cuda", "cpu") or (last.build == "cpu" and last.explicit):
         return
+    bringing, there = replacing(environment, target, matrix)
+    before = there or before
     replaced = before is not None and before.build == "rocm"
-    what = said(last.build, last.version)
+    settled = bool(last.version and bringing) or any(pinned(r.spec) for r in wanted(step, target))
+    own = [] if settled else bringing or with_own_torch(step, target, matrix)
+    what = said(last.build, last.version if not own and _is_known(environment, step, target) else "")
+    if own:
+        what += f", that of {own[0].name}'s {'newest release' if is_open(own[0].spec) else 'release'}"
     title = f"the ROCm torch is replaced by {what}" if replaced else f"torch resolves to {what}"
-    places = [last.place, *([last.origin.place] if last.origin else []), *([before.place] if replaced and before else [])]
+    places = [
+        *(r.place for r in bringing),
+        last.place,
+        *([last.origin.place] if last.origin else []),
+        *([before.place] if replaced and before else []),
+    ]
     yield found(
         matrix,
         "version.torch-not-rocm",
@@ -42,12 +54,17 @@ def torch_build(environment: Environment, target: Target, matrix: Matrix) -> Ite
         severity="error" if replaced else _weight(environment, step, matrix),
         title=title,
         cause=_sentence(last.why) + (_unseen(step) if replaced else ""),
-        advice=_way(step, last, matrix)
+        advice=way(bringing, matrix)
         or (_TOGETHER if replaced and (step.apart or step.anew) else "")
-        or for_torch(environment, target, matrix, step, last, before) + (_LATER if _has_gpu_libraries(environment) else ""),
+        or on_torch(environment, target, matrix, step, last) + _later(environment),
         commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
         sources=(_PIP, *matrix.diagnoses["version.torch-not-rocm"].sources),
     )
+
+
+def _is_known(environment: Environment, step: Step, target: Target) -> bool:
+    """True if the version is pinned, or that for a Python that is known: releases of torch are for some Pythons only."""
+    return bool(own_or_asked(environment, target)) or any(pinned(r.spec) for r in wanted(step, target))
 
 
 _TOGETHER = "Name the ROCm index and the pinned torch in this command as well, or install all of it in one command."
@@ -56,25 +73,18 @@ _TOGETHER = "Name the ROCm index and the pinned torch in this command as well, o
 def _unseen(step: Step) -> str:
     """Why the torch that is there does not count for pip."""
     if step.anew:
-        return " With --force-reinstall or --ignore-installed pip takes the packages that others depend on anew as well."
+        return " With --force-reinstall, --ignore-installed or an eager upgrade pip takes the packages that others depend on anew as well."
     return f" pip does not look for installed packages in {step.apart}." if step.apart else ""
-
-
-def _way(step: Step, last: Torch, matrix: Matrix) -> str:
-    """How to have the package for ROCm that brings its own torch: a torch that is installed first does not stay beside it."""
-    puller = next(
-        (r.name for r in step.requirements if r.place == last.place and last.why.startswith(r.name + " requires one exact")), ""
-    )
-    package = cuda_only_packages(matrix).get(puller)
-    return f"Do not install {puller} from the package index. On ROCm: {package.way}." if package and package.way else ""
 
 
 _LATER = " The GPU libraries beside it are judged once torch is a ROCm build."
 _GPU_LIBRARIES = frozenset(("bitsandbytes", "xformers", "flash-attn", "torchao", "deepspeed", "vllm", "aiter", "triton"))
 
 
-def _has_gpu_libraries(environment: Environment) -> bool:
-    return any(r.name in _GPU_LIBRARIES for step in environment.steps for r in step.requirements)
+def _later(environment: Environment) -> str:
+    """What the advice goes on with where it is not judged with another torch."""
+    libraries = any(r.name in _GPU_LIBRARIES for step in environment.steps for r in step.requirements)
+    return _LATER if libraries and environment.purpose.kind != "amd" else ""
 
 
 def _weight(environment: Environment, step: Step, matrix: Matrix) -> Severity:
@@ -99,7 +109,7 @@ def _no_wheel(environment: Environment, target: Target, matrix: Matrix, step: St
         [last.place, *([last.origin.place] if last.origin else [])],
         title=f"no torch can be installed here: {last.why}",
         cause=_sentence(last.why),
-        advice=for_torch(environment, target, matrix, step, last),
+        advice=on_torch(environment, target, matrix, step, last),
         commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
     )
 

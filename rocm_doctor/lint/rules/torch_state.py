@@ -26,6 +26,7 @@ from rocm_doctor.lint.rules.indexes import (
     tagged,
     wanted,
 )
+from rocm_doctor.lint.rules.own_python import inside, of_its_wheels
 from rocm_doctor.lint.rules.requires_torch import NO_TORCH, Requiring, as_release, is_open, pinning, requires_torch, torch_of
 from rocm_doctor.matrix import Matrix
 
@@ -103,12 +104,6 @@ def of_image(image: Setting | None) -> Torch | None:
     return Torch(build, version, facts.get("rocm", ""), image.place, f"the base image {image.value} brings it", explicit=True)
 
 
-def inside(environment: Environment, target: Target) -> Target:
-    """The target with the Python of the environment, where it has one of its own."""
-    python = environment.python.value if environment.python else ""
-    return msgspec.structs.replace(target, python=python) if python[:1].isdigit() else target
-
-
 Change = tuple[Step | None, Torch | None, Torch]
 """The step (None: the base image), the torch that was there before, and what is there then."""
 
@@ -116,7 +111,8 @@ Change = tuple[Step | None, Torch | None, Torch]
 def last_state(environment: Environment, matrix: Matrix, target: Target) -> Change | None:
     """The last change of torch: what the environment ends up with. None where nothing brings torch, or where it is uninstalled."""
     states = matrix.once(_states)
-    key = environment, inside(environment, target)
+    there, wheels = inside(environment, target), of_its_wheels(environment, target)
+    key = environment, msgspec.structs.replace(there, python=wheels.value) if wheels else there
     if key not in states:
         states[key] = _last_state(*key, matrix)
     return states[key]
@@ -165,9 +161,15 @@ def after(
     asked = wanted(step, target)
     if asked:
         return _asked(step, asked, now, matrix, target)
+    if another := next((r for r in marked(step.requirements, target) if _BY_ANOTHER_NAME.fullmatch(r.name)), None):
+        return Torch("unknown", "", "", another.place, f"{another.name} is asked for, which is none of PyTorch's packages")
     if step.no_deps or step.tool == "lock" or _is_refused(step, target):
         return now
     return _pulled(step, now, matrix, target, there, python)
+
+
+# A torch for some hardware under a name that PyTorch does not publish: what is there in the end is not the torch of the image.
+_BY_ANOTHER_NAME = regex(r"(?:py)?torch-(?:rocm|hip|amd|gfx\w+)")
 
 
 def _is_refused(step: Step, target: Target) -> bool:
@@ -221,7 +223,7 @@ def _resolved(step: Step, one: Requirement, spec: str, local: tuple[Build, str] 
         return Torch(local[0], version, local[1], one.place, f"it is pinned as {one.spec or one.url}", explicit=True)
     if is_rebuild(one):
         return Torch("unknown", pinned(spec), "", one.place, f"it is pinned as {one.spec}, a build of others", explicit=True)
-    if one.url and "://" in one.url and step.tool != "lock":
+    if step.tool != "lock" and ("://" in one.url or one.url.endswith(".whl")):
         return Torch("unknown", pinned(spec), "", one.place, f"it comes from {one.url}", explicit=True)
     return resolve(step, spec, one.place, matrix, target)
 
@@ -305,8 +307,8 @@ def _brought(step: Step, puller: Requirement, spec: str, matrix: Matrix, target:
     found = resolve(step, limits if pinned(limits) else ",".join(filter(None, (spec, limits))), puller.place, matrix, target)
     exact = puller.name in requires_torch(matrix).exact or bool(pinned(spec))
     own = not is_open(puller.spec)
-    if exact and own and not spec:
-        found = found._replace(version="")  # a release of its own range has a torch of its own
+    if exact and not spec:
+        found = found._replace(version="")  # each release has a torch of its own
     needs = f"requires torch{spec}" if spec and not pinned(spec) else "requires torch"
     if exact and needs == "requires torch":
         needs = f"requires one exact torch ({spec or ('that of its release' if own else 'that of its newest release')})"

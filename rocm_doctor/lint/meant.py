@@ -1,0 +1,144 @@
+"""Whether what is found in an environment concerns the target at all: the first words of its file or folder name other GPUs, what lies beside it
+is set up for one other GPU, its image is of years before the GPU, or nothing has anybody install it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+
+from rocm_doctor import versions
+from rocm_doctor.binaries.targets import covers, overridden
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.lint.declared import OVERRIDE, Environment, Place, Repository, Setting, Target
+from rocm_doctor.lint.elsewhere import is_told, suits
+from rocm_doctor.lint.environments.words import cards, holds
+from rocm_doctor.lint.rules.built_for import lists, targets_of
+from rocm_doctor.lint.rules.images import release_of
+from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding
+from rocm_doctor.rules.override import names_sibling
+
+_OF_A_BUILD = ("arch.not-in-build", "arch.dropped-by-rocm", "arch.blas-missing")
+
+
+def not_meant(
+    one: Finding, environment: Environment, target: Target, repository: Repository, matrix: Matrix
+) -> tuple[Place, str] | None:
+    """The place that says that an error is none of the target's, and what it says; None where nothing does."""
+    if named := _by_first_words(one, environment, target, repository):
+        return named.place, f"By {named.place.words} it is for other GPUs. "
+    if own := _built_for_one_other(environment, target):
+        return own.place, f"By {own.place.words} it is for another GPU. "
+    if (way := repository.other_way) and one.id.startswith("arch."):
+        return way.place, f"The {way.name} of the repository names another way to AMD GPUs than ROCm: {way.value}. "
+    if environment.place.file in repository.unnamed:
+        return environment.place, f"Nothing in the repository names {environment.place.file}: it may be a leftover. "
+    if written := _left_behind(environment, repository):
+        return written, f"By {written.words} it keeps what was installed once, and nothing installs it. "
+    if frozen := _of_another_age(one, environment, repository, matrix):
+        return frozen, "Its ROCm is years old, and no document has the image built: it may be for the GPUs of its time. "
+    if one.id not in _OF_A_BUILD or _is_documented(environment, repository):
+        return None
+    beside = _of_one_machine(environment, target, repository, matrix)
+    return (beside, f"What lies beside it is set up for another GPU, as on {beside.words}. ") if beside else None
+
+
+_AGE = datetime.timedelta(days=3 * 365)
+"""How much older than the newest ROCm one is that nobody starts with any more."""
+
+
+def _of_another_age(one: Finding, environment: Environment, repository: Repository, matrix: Matrix) -> Place | None:
+    """The base image that a finding is about, where its ROCm is years older than the newest one and no document for AMD GPUs has it built: it was
+    pinned for the GPUs of its time.
+    """
+    image = environment.image
+    by_image = one.id.startswith("arch.") or one.id == "version.package-mismatch"
+    if image is None or not by_image or environment.place.file in repository.documented:
+        return None
+    named = (image.place.file, f"line {image.place.line}") in {(r.artifact, r.place) for r in one.evidence}
+    release = release_of(image.value, matrix) if named else ""
+    return image.place if release and _is_aged(release, matrix) else None
+
+
+def _is_aged(release: str, matrix: Matrix) -> bool:
+    dated = [(versions.sort_key(r.version), r.date) for r in matrix.rocm if r.date and versions.parse(r.version)]
+    newest = max((date for _, date in dated), default=None)
+    recent = [key for key, date in dated if newest and date > newest - _AGE]
+    return bool(recent) and versions.sort_key(release) < min(recent)
+
+
+_KEPT = regex(r"(?:^|[-_.])(?:backup|bak|old|orig|snapshot|freeze|frozen|before|previous|pre(?=[-_.](?!req)))(?=[-_.]|$)", re.I)
+
+
+def _left_behind(environment: Environment, repository: Repository) -> Place | None:
+    """Where a list is called a backup or a snapshot, or a command writes down into it what is installed, and no text has it installed."""
+    file = environment.place.file
+    of_it = [r for r in repository.references if r.file == file]
+    if environment.sort != "requirements" or any(r.how == "installs" for r in of_it):
+        return None
+    written = next((r.place for r in of_it if r.how == "writes"), None)
+    return written or (environment.place if _KEPT.search(file.rpartition("/")[2]) else None)
+
+
+_TARGETS = regex(r"PYTORCH_ROCM_ARCH|BNB_ROCM_ARCH|GPU_ARCHS|(?:AMD)?GPU_TARGETS|(?:CMAKE_)?HIP_ARCHITECTURES")
+
+
+def _built_for_one_other(environment: Environment, target: Target) -> Setting | None:
+    """The list of build targets of an environment that names one GPU, where all of its lists name one other GPU than the target."""
+    known = [s for s in lists(environment) if _TARGETS.fullmatch(s.name)]
+    other = (
+        len(targets_of(s)) == 1 and covers(targets_of(s), target.gpu) is False and not (s.default or s.argument) for s in known
+    )
+    return known[0] if known and all(other) else None
+
+
+def _by_first_words(one: Finding, environment: Environment, target: Target, repository: Repository) -> Setting | None:
+    """What names other GPUs at the head of a file; for what is found of a GPU's own code, at the beginning of the README of a folder as well."""
+    file = environment.place.file
+    for said in repository.meant:
+        own = said.place.file == file if said.name == "head" else one.id.startswith("arch.") and _holds(said.place.file, file)
+        if own and not holds(said.gfx, target.gpu):
+            return said
+    return None
+
+
+def _holds(readme: str, file: str) -> bool:
+    """True if a README lies in the folder of a file, or in one above it."""
+    return file.startswith(_folder(readme) + "/")
+
+
+def _folder(file: str) -> str:
+    return file.rpartition("/")[0]
+
+
+def _is_documented(environment: Environment, repository: Repository) -> bool:
+    """True if a document tells its readers of the file: then it is for more than the machine of one of them."""
+    told = (r for r in repository.references if r.file == environment.place.file and r.how in ("tells", "installs"))
+    return any(r.place.file.endswith((".md", ".rst", ".adoc")) for r in told)
+
+
+def _of_one_machine(environment: Environment, target: Target, repository: Repository, matrix: Matrix) -> Place | None:
+    """The first place in the files of the same folder, other than those that are named after a GPU, that is for one other GPU: an override, a single
+    build target, the head of a file. None where one of them may be for the target.
+    """
+    file = environment.place.file
+    beside: list[tuple[Place, bool]] = []
+    for s in repository.assigned:
+        if s.name == OVERRIDE and (named := overridden(s.value)) and _is_beside(s.place.file, file) and not is_told(s):
+            other = (
+                not covers((named,), target.gpu) and not suits(s.value, target) and not names_sibling(s.value, target.gpu, matrix)
+            )
+            beside.append((s.place, other))
+    for e in repository.environments:
+        for s in lists(e) if _is_beside(e.place.file, file) and e.sort != "text" else ():
+            gpus = targets_of(s)
+            beside += [(s.place, covers(gpus, target.gpu) is False)] if len(gpus) == 1 else []
+    beside += [
+        (s.place, not holds(s.gfx, target.gpu)) for s in repository.meant if s.name == "head" and _is_beside(s.place.file, file)
+    ]
+    return beside[0][0] if beside and all(other for _, other in beside) else None
+
+
+def _is_beside(file: str, own: str) -> bool:
+    return file != own and _folder(file) == _folder(own) and not cards(file.rpartition("/")[2])

@@ -1,0 +1,35 @@
+"""What is found of a torch that is never installed, as the same words ask for something that their index certainly does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from rocm_doctor.lint.rules.installing import STOPS_FOR
+from rocm_doctor.lint.rules.not_found import ON_NO_INDEX
+from rocm_doctor.lint.weighing import Judged
+from rocm_doctor.model import Reading
+
+# What is found of the torch itself.
+_OF_TORCH = ("arch.blas-missing", "arch.dropped-by-rocm", "arch.not-in-build", "version.torch-not-rocm")
+
+
+def behind(judged: Iterable[Judged]) -> list[Judged]:
+    """The findings; those on the torch of a line that certainly ends are warnings: what ends it comes first, and the line is written
+    anew. In a list the torch has a line of its own, which stays. So are those of an environment whose project is not installed.
+    """
+    every = list(judged)
+    unmade = {(j.environment.name, j.target) for j in every if j.finding.severity == "error" and STOPS_FOR in j.finding.title}
+    ends = {_where(j) for j in every if j.finding.severity == "error" and j.finding.title.endswith(ON_NO_INDEX)}
+    return [_lowered(j) if j.finding.id in _OF_TORCH and (_where(j) in ends or _where(j)[:2] in unmade) else j for j in every]
+
+
+def _where(one: Judged) -> tuple[str, object, str, str]:
+    first = next(iter(one.finding.evidence), Reading("", ""))
+    return one.environment.name, one.target, first.artifact, first.place
+
+
+def _lowered(one: Judged) -> Judged:
+    worst = one.finding.severity == "error"
+    return msgspec.structs.replace(one, finding=msgspec.structs.replace(one.finding, severity="warning")) if worst else one

@@ -1,0 +1,99 @@
+"""What keeps a verdict from being green though no problem is found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_text import report
+
+LIST = "--index-url https://download.pytorch.org/whl/rocm6.4\ntorch==2.9.1\n"
+NIGHTLY = "https://rocm.nightlies.amd.com/v2/gfx1151/"
+PIN = "torch==2.11.0+rocm7.13.0a{day}"
+OLD, NEW = "20260402", "20261101"
+
+
+@pytest.mark.parametrize("files", [
+    {"setup_rocm.sh": f"pip install {PIN} --index-url {NIGHTLY}\n"},
+    {"requirements-rocm.txt": f"--index-url {NIGHTLY}\n{PIN}\n"},
+    {"requirements-rocm.txt": f"torch @ {NIGHTLY}torch-2.11.0%2Brocm7.13.0a{{day}}-cp312-cp312-linux_x86_64.whl\n"},
+    {"README.md": f"# Training on AMD GPUs\n\n```bash\npip install {PIN} --index-url {NIGHTLY}\n```\n",
+     "build_rocm.sh": "cmake -B build -DAMDGPU_TARGETS=gfx1151\ncmake --build build\n"},
+], ids=["script", "list", "address", "document"])  # fmt: skip
+def test_a_nightly_of_long_ago_may_be_gone(tmp_path: Path, files: dict[str, str]) -> None:
+    for day, asked in ((OLD, True), (NEW, False)):
+        found = report(tmp_path / day, {name: text.format(day=day) for name, text in files.items()}, gpu="gfx1151")
+        assert found.verdict != "ready"
+        assert ("whether the nightly build on line" in found.summary) is asked
+
+
+def test_what_a_container_is_given_is_not_what_its_image_was_built_for(tmp_path: Path) -> None:
+    run = "docker run --device=/dev/kfd --device=/dev/dri {}-e PYTORCH_ROCM_ARCH=gfx942 -it rocm/vllm-dev:nightly\n"
+    for n, text in enumerate((run.format(""), run.format("\\\n  "))):
+        found = report(tmp_path / str(n), {"start.sh": text}, gpu="gfx942")
+        assert (found.verdict, found.summary.split(", but ")[1]) == ("undetermined", "nothing is known to bring code for gfx942")
+    built = {"build_rocm.sh": "export PYTORCH_ROCM_ARCH=gfx942\npython setup.py install\n"}
+    assert report(tmp_path / "built", built, gpu="gfx942").verdict == "ready"
+
+
+CPU = 'import torch\n\n# device = torch.device("cuda")\ndevice = torch.device("cpu")\nmodel = torch.nn.Linear(8, 8).to(device)\n'
+
+
+@pytest.mark.parametrize(("files", "verdict"), [
+    ({"train.py": CPU}, "undetermined"),
+    ({"train.py": CPU.replace('torch.device("cpu")', '"cpu"')}, "undetermined"),
+    ({"train.py": CPU.replace("# device", "if torch.cuda.is_available(): device")}, "ready"),
+    ({"train.py": CPU, "serve.py": "import torch\n\nmodel = torch.load('x').cuda()\n"}, "ready"),
+    ({"train.py": CPU, "config.yaml": "device: cuda\n"}, "ready"),
+    ({"train.py": "from transformers import Trainer\n\ndevice = 'cpu'\n"}, "ready"),
+    ({"tests/train.py": CPU}, "ready"),
+    ({"train.py": CPU.replace("device = torch", "eval_device = torch")}, "ready"),
+])  # fmt: skip
+def test_programs_that_keep_torch_on_the_cpu(tmp_path: Path, files: dict[str, str], verdict: str) -> None:
+    found = report(tmp_path, {"requirements-rocm.txt": LIST, **files})
+    assert found.verdict == verdict
+    assert verdict == "ready" or "line 4 of train.py keeps torch on the CPU" in found.summary
+
+
+IMAGE = "FROM rocm/pytorch:rocm6.4.3_ubuntu24.04_py3.12_pytorch_release_2.6.0\nCOPY . .\nRUN {}\n"
+
+
+@pytest.mark.parametrize(("command", "verdict"), [
+    ("pip install $(cat more.txt)", "undetermined"), ("pip install `cat more.txt`", "undetermined"), ('pip install "$PACKAGES"', "undetermined"),
+    ("xargs pip install < more.txt", "undetermined"), ("cat more.txt | xargs -n1 pip install", "undetermined"),
+    ("for p in $(cat more.txt); do pip install $p; done", "undetermined"), ("make install-deps", "undetermined"),
+    ('pip install "numpy==$VERSION"', "ready"), ("pip install --no-deps $(cat more.txt)", "ready"), ("pip install --index-url $URL numpy", "ready"),
+])  # fmt: skip
+def test_packages_that_only_a_shell_names_may_replace_torch(tmp_path: Path, command: str, verdict: str) -> None:
+    found = report(tmp_path, {"Dockerfile.rocm": IMAGE.format(command)})
+    assert found.verdict == verdict
+    assert verdict == "ready" or "line 3 of Dockerfile.rocm may install packages that are not known" in found.summary
+
+
+TORCH = "pip install torch --index-url https://download.pytorch.org/whl/rocm6.4\n"
+CHOICE = 'if [ "$CHOICE" = yes ]; then\n  {}else\n  {}fi\n'
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    (CHOICE.format(TORCH, "pip install torch --index-url https://download.pytorch.org/whl/cpu\n"), "whether line 2 or line 4 installs torch is not known"),
+    (CHOICE.format(TORCH, "uv " + TORCH), ""),
+    (f"get_torch() {{\n  {TORCH}}}\n", "nothing shows that get_torch is called"),
+    (f"get_torch() {{\n  {TORCH}}}\nget_torch\n", ""),
+    (f'export HIP_VISIBLE_DEVICES=""\n{TORCH}', "HIP_VISIBLE_DEVICES on line 1 may hide every GPU"),
+    (f"export HIP_VISIBLE_DEVICES=0\n{TORCH}", ""),
+    (f"{TORCH}python train.py --device cpu\n", "line 2 starts a program on the CPU"),
+    (f"{TORCH}python train.py --device cuda\n", ""),
+])  # fmt: skip
+def test_what_a_script_leaves_open(tmp_path: Path, text: str, said: str) -> None:
+    found = report(tmp_path, {"setup_rocm.sh": text})
+    assert found.verdict == ("undetermined" if said else "ready")
+    assert said in found.summary
+
+
+@pytest.mark.parametrize(("command", "replaced"), [
+    ("pip install -U --upgrade-strategy eager accelerate", True), ("pip install --upgrade --upgrade-strategy=eager accelerate", True),
+    ("pip install --upgrade-strategy eager accelerate", False), ("pip install -U accelerate", False),
+])  # fmt: skip
+def test_an_eager_upgrade_takes_torch_anew(tmp_path: Path, command: str, replaced: bool) -> None:
+    found = [f.title for f in report(tmp_path, {"setup_rocm.sh": f"{TORCH}{command}\n"}).findings]
+    assert any("the ROCm torch is replaced" in title for title in found) is replaced

@@ -1,0 +1,185 @@
+"""Whom an environment is meant for by other words than its name: what it lacks for any other GPU is no error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_text import report, said, serious
+
+OLD = "pip install torch --index-url https://download.pytorch.org/whl/rocm6.2\n"
+NO_CODE = "arch.not-in-build"
+NOT_ROCM = "version.torch-not-rocm"
+Files = dict[str, str]
+
+
+def weight(root: Path, files: Files, gpu: str, about: str = NO_CODE) -> set[str]:
+    """How much is made of a diagnosis in the first of the files."""
+    first = next(iter(files))
+    found = (f for f in serious(report(root, files, gpu=gpu)) if f.id == about)
+    return {f.severity for f in found if f.evidence[0].artifact == first}
+
+
+@pytest.mark.parametrize(("head", "severity"), [
+    ("# Setup on a cloud machine\n# Target: Instinct MI300X\n", "warning"), ("\n# For the RX 7900 XTX\n\n", "warning"), ("# MI300X and Strix Halo\n", "error"),
+    ("# Setup for AMD GPUs\n", "error"), ("set -e\n# the MI300X needs this\n", "error"), ("# Not for the RX 580\n", "error"), ("# Tested on an RX 7900 XTX\n", "error"),
+    ("# usage: ./install.sh gfx1100\n", "error"), ("set -e\nNC='\\033[0m'\necho -e \"${NC}Setup for the MI300X\"\n", "warning"), ("echo 'MI300X' > gpu\n", "error"),
+    ("cd app\necho 'MI300X setup'\n", "error"), ("# Any GPU of AMD, such as the RX 7900 XTX\n", "error"),
+])  # fmt: skip
+def test_the_head_of_a_file_says_for_which_gpus_it_is(tmp_path: Path, head: str, severity: str) -> None:
+    assert weight(tmp_path, {"install_rocm.sh": f"#!/bin/bash\n{head}{OLD}"}, "gfx1151") == {severity}
+
+
+@pytest.mark.parametrize(("gpu", "severity"), [("gfx942", "error"), ("gfx1100", "warning")])
+@pytest.mark.parametrize(("name", "text"), [
+    ("setup_rocm.sh", "# Run this on the MI300X\npip install torch==2.9.1\n"), ("setup_rocm.sh", "pip install torch==2.9.1\nexport BNB_ROCM_ARCH=gfx942\n"),
+    ("requirements-rocm.txt", "# MI300X\n--extra-index-url https://download.pytorch.org/whl/rocm6.2\ntorch\n"),
+    ("Dockerfile.rocm", "# MI300X\nFROM ubuntu:24.04\nRUN pip install torch==2.9.1\n"),
+    ("Dockerfile.rocm", "FROM ubuntu:24.04\nENV PYTORCH_ROCM_ARCH=gfx942\nRUN pip install torch==2.9.1\n"),
+])  # fmt: skip
+def test_what_is_for_one_gpu_is_no_error_on_another_whatever_it_is(
+    tmp_path: Path, name: str, text: str, gpu: str, severity: str
+) -> None:
+    assert weight(tmp_path, {name: text}, gpu, NOT_ROCM) == {severity}
+
+
+@pytest.mark.parametrize(
+    "line", ['export PYTORCH_ROCM_ARCH="gfx90a;gfx942"', "GFX=gfx942", 'export PYTORCH_ROCM_ARCH="${ARCH:-gfx942}"']
+)
+def test_a_choice_of_build_targets_is_not_whom_a_script_is_for(tmp_path: Path, line: str) -> None:
+    assert weight(tmp_path, {"setup_rocm.sh": f"{line}\npip install torch==2.9.1\n"}, "gfx1100", NOT_ROCM) == {"error"}
+
+
+@pytest.mark.parametrize(("readme", "severity"), [
+    ("# Our appliance\n\nScripts for a mini PC with the Radeon 780M.\n", "warning"), ("# MI300X and Strix Halo\n", "error"), ("# Scripts\n", "error"),
+])  # fmt: skip
+def test_the_readme_of_a_folder_says_whom_its_files_are_for(tmp_path: Path, readme: str, severity: str) -> None:
+    files = {"box/tools/torch_rocm.sh": OLD, "README.md": "# All of it\n", "box/README.md": readme}
+    assert weight(tmp_path, files, "gfx1151") == {severity}
+
+
+# Files of the same folder that say which GPU the machine has.
+_OTHER = "HSA_OVERRIDE_GFX_VERSION=10.3.0"
+
+
+@pytest.mark.parametrize(("more", "severity"), [
+    ({"rocm.env": f"export {_OTHER}\n"}, "warning"), ({"run.sh": f"{_OTHER} python app.py\n"}, "warning"), ({"run.sh": "export PYTORCH_ROCM_ARCH=gfx1031\n"}, "warning"),
+    ({"docker-compose.yml": "services:\napp:\n    environment:\n      HSA_OVERRIDE_GFX_VERSION: 10.3.0\n"}, "warning"),  # no YAML that Compose takes
+    ({"more_rocm.sh": "# Run it on the MI300X machine\npip install peft\n"}, "warning"),
+    # None says so of all that is there, or it is said elsewhere.
+    ({"run.sh": f"{_OTHER} python app.py\n", "big.sh": "HSA_OVERRIDE_GFX_VERSION=11.0.1 python app.py\n"}, "error"),
+    ({"bin/run.sh": f"{_OTHER} python app.py\n"}, "error"), ({"notes.md": f"With an RX 6800: `{_OTHER}`\n"}, "error"),
+    ({"run.sh": f"# {_OTHER}\npython app.py\n"}, "error"), ({"run.sh": f'echo "try {_OTHER}"\npython app.py\n'}, "error"),
+    ({"run.sh": "export PYTORCH_ROCM_ARCH='gfx90a;gfx942'\n"}, "error"), ({"run-rx6800.sh": f"{_OTHER} python app.py\n"}, "error"),
+    ({"run.sh": f"{_OTHER} python app.py\n", "README.md": "AMD GPUs: run `./install_rocm.sh`.\n"}, "error"),
+])  # fmt: skip
+def test_the_setup_of_one_machine(tmp_path: Path, more: Files, severity: str) -> None:
+    assert weight(tmp_path, {"install_rocm.sh": OLD} | more, "gfx1101") == {severity}
+
+
+def test_an_override_for_other_gpus_stays_an_error_beside_another_file_with_it(tmp_path: Path) -> None:
+    files = {"install_rocm.sh": OLD, "rocm.env": f"export {_OTHER}\n", "run_rocm.sh": f"export {_OTHER}\npython app.py\n"}
+    found = said(report(tmp_path, files, gpu="gfx1101"))
+    assert {s for i, s, _ in found if i == "arch.override-wrong"} == {"error"}
+
+
+FREEZE = "anyio @ file:///home/build/work\ntorch==2.8.0\n"
+DISK = "version.wheel-missing"
+
+
+@pytest.mark.parametrize(("name", "more", "severity"), [
+    ("requirements-rocm.txt", {}, {"error"}), ("requirements_rocm_backup.txt", {}, {"warning"}), ("requirements-rocm.old.txt", {}, {"warning"}),
+    ("pre_rocm_requirements.txt", {}, {"warning"}), ("backups/requirements-rocm.txt", {}, set()), ("pre-requirements-rocm.txt", {}, {"error"}),
+    ("requirements-rocm.txt", {"save.sh": "pip freeze > requirements-rocm.txt\n"}, {"warning"}),
+    ("requirements-rocm.txt", {"save.sh": "pip list --format=freeze | tee requirements-rocm.txt\n"}, {"warning"}),
+    ("requirements-rocm.txt", {"save.sh": "pip-compile r.in > requirements-rocm.txt\n"}, {"error"}),
+    # Somebody installs it all the same.
+    ("requirements-rocm.txt", {"save.sh": "pip freeze > requirements-rocm.txt\n", "README.md": "`pip install -r requirements-rocm.txt`\n"}, {"error"}),
+    ("requirements_rocm_frozen.txt", {"README.md": "`pip install -r requirements_rocm_frozen.txt`\n"}, {"error"}),
+])  # fmt: skip
+def test_a_list_that_keeps_what_was_installed_once(tmp_path: Path, name: str, more: Files, severity: set[str]) -> None:
+    assert weight(tmp_path, {name: FREEZE} | more, "gfx1100", DISK) == severity
+
+
+CUDA = "pip install torch==2.9.1\n"
+
+
+@pytest.mark.parametrize(("name", "more", "severity"), [
+    ("pieces/torch_rocm.sh", {}, "warning"), ("pieces/requirements.txt", {}, "warning"),
+    # It lies where such files are looked for, or something names it.
+    ("pieces/requirements-rocm.txt", {}, "error"), ("torch_rocm.sh", {}, "error"), ("rocm/torch.sh", {}, "error"), ("scripts/torch_rocm.sh", {}, "error"), ("docker/rocm/torch_rocm.sh", {}, "error"), ("pieces/torch_rocm.sh", {"pieces/README.md": "# Pieces\n"}, "error"),
+    ("pieces/torch_rocm.sh", {"README.md": "Run `pieces/torch_rocm.sh`.\n"}, "error"), ("pieces/torch_rocm.sh", {"README.md": "- `pieces/`: what to install\n"}, "error"),
+    ("pieces/torch_rocm.sh", {"all.sh": "for one in pieces/*.sh; do bash $one; done\n"}, "error"), ("pieces/torch_rocm.sh", {"all.sh": "bash pieces/torch_$GPU.sh\n"}, "error"),
+    ("pieces/torch_rocm.sh", {".github/workflows/a.yml": "on: push\njobs:\n  a:\n    runs-on: x\n    steps:\n      - run: ./pieces/torch_rocm.sh\n"}, "error"),
+    ("pieces/torch_rocm.sh", {"README.md": "Run `torch_rocm.sh.old`.\n"}, "warning"), ("pieces/Dockerfile.rocm", {}, "error"),
+])  # fmt: skip
+def test_what_nothing_names_and_lies_where_nobody_looks(tmp_path: Path, name: str, more: Files, severity: str) -> None:
+    text = {
+        "txt": "--extra-index-url https://download.pytorch.org/whl/rocm6.2\ntorch\n",
+        "rocm": f"FROM ubuntu:24.04\nRUN {CUDA}",
+    }
+    assert weight(tmp_path, {name: text.get(name.rpartition(".")[2], CUDA)} | more, "gfx1100", NOT_ROCM) == {severity}
+
+
+EXTRA = """[project]
+name = "x"
+version = "1"
+dependencies = ["torch==2.9.1"]
+[project.optional-dependencies]
+rocm = ["torch>=2.9,<2.10", "torchvision"]
+[[tool.uv.index]]
+name = "amd"
+url = "https://download.pytorch.org/whl/rocm6.4"
+explicit = true
+[tool.uv.sources]
+torch = [{ index = "amd", extra = "rocm" }]
+"""
+SYNC = "uv venv\nuv sync --extra rocm || uv sync\n"
+ANEW = ".venv/bin/python -m pip install torch==2.9.1 torchvision --index-url https://download.pytorch.org/whl/rocm6.4 --no-deps\n"
+
+
+@pytest.mark.parametrize(("lines", "severity"), [
+    (".venv/bin/python -m pip uninstall -y torch torchvision || true\n" + ANEW, "warning"), (ANEW, "error"),
+    (".venv/bin/python -m pip uninstall -y torch\n" + ANEW, "error"), (ANEW + ".venv/bin/python -m pip uninstall -y torch torchvision\n", "error"),
+    (".venv/bin/python -m pip uninstall -y torch torchvision\n" + ANEW.replace("rocm6.4", "cu126"), "error"),
+])  # fmt: skip
+def test_what_a_script_takes_out_again_and_installs_anew(tmp_path: Path, lines: str, severity: str) -> None:
+    files = {"pyproject.toml": EXTRA, "scripts/setup_rocm.sh": SYNC + lines}
+    assert weight(tmp_path, files, "gfx1100", "version.companion-mismatch") == {severity}
+
+
+def test_a_list_that_the_script_does_not_install_is_not_replaced_by_it(tmp_path: Path) -> None:
+    anew = "pip uninstall -y torch\npip install torch==2.9.1 --index-url https://download.pytorch.org/whl/rocm6.4\n"
+    files = {"requirements-rocm.txt": "torch==2.9.1+cu126\n", "setup_rocm.sh": anew}
+    assert weight(tmp_path, files, "gfx1100", NOT_ROCM) == {"error"}
+
+
+AGED = "FROM rocm/pytorch:rocm5.2.3_ubuntu20.04_py3.7_pytorch_1.12.1\nCMD python train.py\n"
+
+
+@pytest.mark.parametrize(("name", "image", "more", "severity"), [
+    ("Dockerfile.rocm", AGED, {}, "warning"), ("Dockerfile.rocm", AGED, {"README.md": "With CUDA: `docker build -f Dockerfile.rocm .`\n"}, "warning"),
+    ("a/Dockerfile", AGED, {"b/README.md": "On ROCm: `docker build .`\n"}, "warning"), ("a/rocm5.dockerfile", AGED, {"a/README.md": "On ROCm: `docker build .`\n"}, "warning"),
+    ("Dockerfile.rocm", AGED, {"README.md": "With ROCm: `docker build -f Dockerfile.rocm .`\n"}, "error"), ("a/Dockerfile", AGED, {"a/README.md": "On ROCm: `docker build .`\n"}, "error"),
+    ("Dockerfile", AGED, {"docs/amd.md": "# AMD GPUs\n\nThe image is that of Dockerfile.\n"}, "error"),
+    ("Dockerfile.rocm", AGED.replace("5.2.3_ubuntu20.04_py3.7_pytorch_1.12.1", "6.2_ubuntu22.04_py3.10_pytorch_release_2.3.0"), {}, "error"),
+])  # fmt: skip
+def test_an_image_of_years_ago(tmp_path: Path, name: str, image: str, more: Files, severity: str) -> None:
+    assert weight(tmp_path, {name: image} | more, "gfx1201") == {severity}
+
+
+@pytest.mark.parametrize(("folder", "readme", "severity"), [
+    ("trainer-zluda", "", "warning"), ("trainer", "# Trainer for DirectML\n", "warning"), ("trainer", "# Trainer\n\n## With ZLUDA\n", "error"),
+    ("trainer", "# Trainer for ROCm and ZLUDA\n", "error"), ("trainer-zluda", "# Trainer (ROCm)\n", "error"), ("trainer", "", "error"),
+])  # fmt: skip
+def test_a_repository_for_another_way_to_the_gpus_of_amd(tmp_path: Path, folder: str, readme: str, severity: str) -> None:
+    listed = "--extra-index-url https://download.pytorch.org/whl/rocm6.2\ntorch==2.5.1+rocm6.2\n"
+    assert weight(tmp_path / folder, {"requirements-rocm.txt": listed, "README.md": readme}, "gfx1151") == {severity}
+
+
+@pytest.mark.parametrize(
+    ("more", "severity"), [({}, "warning"), ({"README.md": "With ROCm: `docker build -f Dockerfile.rocm .`\n"}, "error")]
+)
+def test_a_package_of_today_in_an_image_of_years_ago(tmp_path: Path, more: Files, severity: str) -> None:
+    image = "FROM rocm/pytorch:rocm5.4.2_ubuntu22.04_py3.10_pytorch_2.0.0\nRUN pip install numpy==2.1.2\n"
+    assert weight(tmp_path, {"Dockerfile.rocm": image} | more, "gfx90a", "version.package-mismatch") == {severity}

@@ -1,0 +1,178 @@
+"""Advice on torch names each place that decides, holds when it is followed, and gives the decision alone where it does not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from follow_advice import left
+from lint_text import report, serious
+
+from rocm_doctor.model import Finding
+
+WHEELS = "https://download.pytorch.org/whl/rocm"
+BUILD = "arch.not-in-build"
+LISTED = f"--index-url {WHEELS}6.2\n--extra-index-url https://pypi.org/simple\ntorch==2.5.1+rocm6.2\ntorchvision==0.20.1+rocm6.2\npeft\n"
+SCRIPT = f"pip install torch torchvision --index-url {WHEELS}6.2\npip install -r requirements-rocm.txt\npython train.py\n"
+PROJECT = f"""[project]
+name = "x"
+version = "1"
+requires-python = ">=3.11"
+dependencies = ["timm"]
+
+[tool.uv]
+override-dependencies = [
+  "torch==2.5.1+rocm6.2",
+  "torchvision==0.20.1+rocm6.2",
+]
+
+[[tool.uv.index]]
+name = "amd"
+url = "{WHEELS}6.2"
+
+[tool.uv.sources]
+torch = {{ index = "amd" }}
+torchvision = {{ index = "amd" }}
+"""
+
+
+def found_in(folder: Path, files: dict[str, str], gpu: str = "gfx1151", python: str = "3.12") -> Finding:
+    """The one finding on torch that is more than a note."""
+    (one,) = [f for f in serious(report(folder, files, gpu, python=python)) if f.id in (BUILD, "version.torch-not-rocm")]
+    return one
+
+
+@pytest.mark.parametrize(("files", "places"), [
+    ({"setup_rocm.sh": SCRIPT, "requirements-rocm.txt": LISTED},
+     ["line 1 of setup_rocm.sh", "line 3 of requirements-rocm.txt", "line 4 of requirements-rocm.txt", "line 1 of requirements-rocm.txt"]),
+    ({"setup_rocm.sh": "cp pyproject.rocm.toml pyproject.toml\nuv sync\n", "pyproject.rocm.toml": PROJECT},
+     ["line 9 of pyproject.rocm.toml", "line 10 of pyproject.rocm.toml", "line 15 of pyproject.rocm.toml"]),
+    ({"requirements-rocm.txt": f"torch==2.5.1 --index-url {WHEELS}6.2\n"}, ["line 1 of requirements-rocm.txt"]),
+    ({"requirements-rocm.txt": f"torch --index-url {WHEELS}6.2\ntorchvision --index-url {WHEELS}6.2\n"},
+     ["line 1 of requirements-rocm.txt", "line 2 of requirements-rocm.txt"]),
+    ({"setup_rocm.sh": 'TAG=${TAG:-rocm6.0}\nuv venv --python 3.12\n. .venv/bin/activate\n'
+      'uv pip install torch==2.4.1 --index-url https://download.pytorch.org/whl/$TAG\n'}, ["line 4 of setup_rocm.sh"]),
+    ({"setup_rocm.sh": f"pip install einops torch \\\n  torchaudio --index-url {WHEELS}6.0 && python x.py\n"}, ["line 1 of setup_rocm.sh"]),
+    ({"setup_rocm.sh": f'INDEX="{WHEELS}6.0"\npip install "torch==2.4.1" --index-url "$INDEX" 2>&1 | tee log\n'}, ["line 2 of setup_rocm.sh"]),
+    ({"setup_rocm.sh": f"pip install torch --index-url {WHEELS}6.0\npip install -r a.txt\n", "a.txt": "torch==2.4.1\ntorchvision\n"},
+     ["line 1 of setup_rocm.sh", "line 1 of a.txt"]),
+    ({"Dockerfile.rocm": f"FROM ubuntu:24.04\nRUN pip install torch==2.5.1 triton==3.1.0 --extra-index-url {WHEELS}6.2\n"}, ["line 2 of Dockerfile.rocm"]),
+    ({"Makefile": f"PIP := pip\ninstall-rocm:\n\t@pip install torch --index-url {WHEELS}6.0\n"}, ["line 3 of Makefile"]),
+    ({"setup_rocm.sh": f'python3.12 -m venv v\n"v/bin/pip" install torch --index-url {WHEELS}6.0\n'}, ["line 2 of setup_rocm.sh"]),
+])  # fmt: skip
+def test_each_place_that_decides_is_named_and_the_finding_is_gone(
+    tmp_path: Path, files: dict[str, str], places: list[str]
+) -> None:
+    def again(folder: Path) -> list[Finding]:
+        return serious(report(folder, {}, "gfx1151"))
+
+    one = found_in(tmp_path, files)
+    assert list(dict.fromkeys(re.findall(r"line \d+ of [\w./-]+\w", one.advice))) == places
+    assert left(tmp_path, one, again(tmp_path), again) == "gone", one.advice
+
+
+def test_the_other_words_of_a_command_stay(tmp_path: Path) -> None:
+    """An index of PyTorch's has nothing but torch: beside other packages it is one more index."""
+    script = f"pip install -q obsws-python torch torchvision --index-url {WHEELS}6.0\n"
+    advice = found_in(tmp_path, {"setup_rocm.sh": script}).advice
+    assert re.fullmatch(
+        r"Change the command on line 1 of setup_rocm.sh to: pip install -q obsws-python torch==\S+ torchvision==\S+"
+        r" --extra-index-url https://download.pytorch.org/whl/rocm[\d.]+\.",
+        advice,
+    )
+
+
+def test_a_list_for_all_hardware_is_left_as_it_is(tmp_path: Path) -> None:
+    files = {"setup_rocm.sh": "pip install -r requirements.txt\n", "requirements.txt": "torch>=2.9.0\ntorchvision\n"}
+    advice = found_in(tmp_path, files, "gfx942").advice
+    assert advice.startswith("Change the command on line 1 of setup_rocm.sh to: pip install -r requirements.txt torch==")
+    assert " torchvision==" in advice
+    assert "requirements.txt." not in advice
+
+
+@pytest.mark.parametrize(("files", "way"), [
+    ({"Dockerfile.rocm": "FROM python:3.8\nCOPY rocm.txt .\nRUN pip install -r rocm.txt\n",
+      "rocm.txt": f"--extra-index-url {WHEELS}5.4.2\ntorch==2.0.1\nhttps://x.org/onnxruntime_training-1.16.3%2Brocm542-cp38-cp38-linux_x86_64.whl\n"},
+     "onnxruntime-training on line 3 of rocm.txt is built for another ROCm (rocm542)"),
+    ({"Dockerfile.rocm": f"FROM python:3.8\nENV COMMAND=\"pip install torch==2.0.1 --extra-index-url {WHEELS}5.4.2\"\nRUN python -m $COMMAND\n"},
+     "What decides is line 3 of Dockerfile.rocm (by COMMAND)."),
+])  # fmt: skip
+def test_advice_that_would_not_hold_is_the_decision_alone(tmp_path: Path, files: dict[str, str], way: str) -> None:
+    advice = found_in(tmp_path, files, "gfx1100").advice
+    assert "It needs a torch with code for gfx1100, such as torch==2.3.1+rocm6.0 of" in advice
+    assert way in advice
+    assert "pip install" not in advice
+
+
+def test_what_is_found_once_torch_is_a_rocm_build_is_said(tmp_path: Path) -> None:
+    files = {"setup_rocm.sh": "pip install torch bitsandbytes==0.42.0\n"}
+    assert "What is left then: " in found_in(tmp_path, files, "gfx1100").advice
+
+
+def test_a_lock_is_made_again_and_never_edited(tmp_path: Path) -> None:
+    lock = 'version = 1\n[[package]]\nname = "torch"\nversion = "2.12.0"\nsource = { registry = "https://pypi.org/simple" }\n'
+    lock += 'dependencies = [{ name = "triton" }]\n[[package]]\nname = "triton"\nversion = "3.7.0"\nsource = { registry = "https://pypi.org/simple" }\n'
+    project = '[project]\nname = "x"\nversion = "1"\ndependencies = ["torch"]\n'
+    image = "FROM rocm/dev-ubuntu-24.04\nWORKDIR /app\nCOPY server/ .\nRUN uv sync --frozen --extra rocm\n"
+    found = serious(
+        report(tmp_path, {"server/uv.lock": lock, "server/pyproject.toml": project, "server/Dockerfile.rocm": image}, "gfx942")
+    )
+    advice = " ".join(f.advice for f in found)
+    assert "of server/uv.lock" not in advice
+    assert "in server/pyproject.toml: name torch==2.12.0" in advice
+    assert advice.endswith("Then lock again.")
+
+
+BRINGS = "because it brings its own torch."
+
+
+@pytest.mark.parametrize(("files", "title", "words"), [
+    ({"requirements-rocm.txt": f"--extra-index-url {WHEELS}6.2\nvllm>=0.6\nopenai\nsglang\n"}, "torch resolves to",
+     ["Do not install vllm and sglang from", " sglang on ROCm: ", "Each belongs in an environment of its own"]),
+    ({"setup_rocm.sh": f"pip install torch==2.5.1+rocm6.2 --index-url {WHEELS}6.2\npip install vllm\npip install sglang\n"},
+     "the ROCm torch is replaced by", ["Do not install vllm and sglang from"]),
+    ({"setup_rocm.sh": f"pip install torch==2.5.1+rocm6.2 --index-url {WHEELS}6.2\npip install vllm peft\n"},
+     "the ROCm torch is replaced by", ["Do not install vllm from", "in an environment of its own, " + BRINGS]),
+    ({"setup_rocm.sh": "pip install torch vllm\n"}, "torch resolves to", ["In the way of that: vllm on line 1 of setup_rocm.sh requires a torch of its own"]),
+])  # fmt: skip
+def test_all_packages_that_bring_a_torch_of_their_own_are_named(
+    tmp_path: Path, files: dict[str, str], title: str, words: list[str]
+) -> None:
+    """Which torch the newest release of such a package requires is not known: no number is said."""
+    one = found_in(tmp_path, files, "gfx942")
+    assert one.title == f"{title} a CUDA build, that of vllm's newest release"
+    assert [word for word in words if word not in one.advice] == []
+    brings = "setup_rocm.sh" if "setup_rocm.sh" in files else "requirements-rocm.txt"
+    assert one.evidence[0].artifact == brings
+
+
+def test_a_list_that_a_tool_wrote_is_made_again(tmp_path: Path) -> None:
+    frozen = "".join(f"package{n}==1.{n}\n" for n in range(30))
+    one = found_in(tmp_path, {"requirements-rocm.txt": f"--extra-index-url {WHEELS}6.2\ntorch==2.5.1+rocm6.2\n{frozen}"})
+    assert "Write in what requirements-rocm.txt is made from: --extra-index-url" in one.advice
+    assert one.advice.endswith("Then make it again: its pins belong together.")
+
+
+def test_a_python_that_has_no_torch_for_the_gpu(tmp_path: Path) -> None:
+    files = {"Dockerfile.rocm": f"FROM python:3.8\nRUN pip install torch==2.4.1 --index-url {WHEELS}6.0\n"}
+    assert re.match(
+        r"No ROCm build of torch for Python 3.8 in the range that is asked for serves gfx1151; Python 3\.\d+ has one, torch==\S+ of https://",
+        found_in(tmp_path, files).advice,
+    )
+
+
+@pytest.mark.parametrize(("more", "way"), [("xformers==0.0.32.post2", True), ("einops==0.8.1", False)])
+def test_a_package_whose_release_requires_one_torch_is_in_the_way(tmp_path: Path, more: str, way: bool) -> None:
+    """Installed after the torch that is advised, it would put the torch of its release in its place."""
+    index = f"--index-url {WHEELS}6.4"
+    one = found_in(tmp_path, {"setup_rocm.sh": f"pip install torch {index}\npip install {more} {index}\n"})
+    assert (f"In the way of that: {more} on line 2 of setup_rocm.sh requires the torch of its release." in one.advice) is way
+
+
+@pytest.mark.parametrize(("asked", "said"), [
+    ("torch torchaudio", True), ("torch torchaudio torchcodec", False), ("torch", False),
+])  # fmt: skip
+def test_what_the_advised_companions_need_beside_them_is_said(tmp_path: Path, asked: str, said: bool) -> None:
+    one = found_in(tmp_path, {"setup_rocm.sh": f"pip install {asked} --index-url {WHEELS}6.2\n"})
+    assert ("torchaudio 2.9 and later load and save audio by torchcodec: install torchcodec as well." in one.advice) is said
