@@ -60,7 +60,7 @@ TELLING = 0.5
 """How much of what a word counts depends on how well it tells the diagnoses apart."""
 SEEN = 3.0
 """Reports as common as all that each word is taken to be in, too: one that is in few reports tells little by itself."""
-STRENGTH = 5.0
+STRENGTH = 2.0
 """Inverse of the penalty on weights."""
 STEPS = 80
 REAL_WEIGHT = 3.0
@@ -70,7 +70,7 @@ REAL_OWN = 1.0
 to zero by a penalty as many times weaker."""
 ACCEPTABLE = 0.3
 """What an acceptable label counts, where the label counts 1."""
-SMOOTH = 0.05
+SMOOTH = 0.07
 """The share of each report that goes to all diagnoses alike: no label is beyond doubt."""
 POSTINGS = 420_000
 """Weights kept, those of many reports before those of few."""
