@@ -163,7 +163,19 @@ class Purpose(msgspec.Struct, frozen=True):
 
 
 About = Literal[
-    "contents", "packages", "before", "start", "limits", "argument", "rocblas", "refused", "line", "list", "hint", "absent"
+    "contents",
+    "packages",
+    "before",
+    "start",
+    "limits",
+    "argument",
+    "rocblas",
+    "refused",
+    "line",
+    "list",
+    "hint",
+    "absent",
+    "stage",
 ]
 
 
@@ -173,7 +185,7 @@ class ReadProblem(msgspec.Struct, frozen=True):
     `about`: what it leaves open. `packages`: what a list installs; `before`: what was installed already; `start`: what is installed when an image starts; `limits`: what a constraint
     allows; `argument`: a build argument, the first word; `rocblas`: the GPUs of torch's rocBLAS. Not every pip takes what is `refused`; none takes
     anything of a list with such a `line`, or with another `list` that it cannot read. A `hint` costs nothing.
-    What is `absent` is certainly not there when it is asked for. `gfx`: it concerns these targets alone.
+    What is `absent` is certainly not there when it is asked for, nor is the `stage` that an image is built as. `gfx`: it concerns these targets alone.
     """
 
     place: Place
@@ -186,7 +198,6 @@ OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 ROCR = "ROCR_VISIBLE_DEVICES"
 REQUIRES_PYTHON = "requires-python"
 """The name of a setting that holds the Pythons which a project allows."""
-NO_STAGE = "has no stage"
 UNKNOWN_LIST = "is not in the repository: what it installs is not known"
 CHANGED = "is changed by a command before it is installed: what is left in it is not known"
 

@@ -14,7 +14,7 @@ from rocm_doctor._version import __version__
 from rocm_doctor.commands import filled
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.lint import lent
-from rocm_doctor.lint.advice import on_torch
+from rocm_doctor.lint.advice import ON_TORCH, on_torch
 from rocm_doctor.lint.certainty import STOPS, is_fixed
 from rocm_doctor.lint.coverage import brings_torch, left_out, meant_for, no_environment, why_not
 from rocm_doctor.lint.declared import (
@@ -32,7 +32,6 @@ from rocm_doctor.lint.folding import accepted, by_cause, fits, of_one_environmen
 from rocm_doctor.lint.proof import open_question
 from rocm_doctor.lint.readers.kinds import kind_of
 from rocm_doctor.lint.remedies import in_files
-from rocm_doctor.lint.remedy import remedied
 from rocm_doctor.lint.rules.findings import of_file, subject
 from rocm_doctor.lint.rules.own_python import inside
 from rocm_doctor.lint.rules.table import BUILD_RULES, REPO_RULES
@@ -151,6 +150,11 @@ def _of_target(target: Target, matrix: Matrix) -> Result:
 
 def _judged(environment: Environment, target: Target, matrix: Matrix, code: Fact | None = None) -> Result:
     facts, found, undecided = _found(environment, target, matrix, code)
+    if not any(ON_TORCH in one.advice for one in found):
+        return facts, found, undecided
+
+    from rocm_doctor.lint.torch_advice import remedied  # most repositories need none
+
     return facts, remedied(found, environment, target, matrix, lambda other: _found(other, target, matrix, code)[1]), undecided
 
 

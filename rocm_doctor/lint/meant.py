@@ -13,6 +13,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import OVERRIDE, Environment, Place, Repository, Setting, Target
 from rocm_doctor.lint.elsewhere import is_told, suits
 from rocm_doctor.lint.environments.words import cards, holds
+from rocm_doctor.lint.readers.files import folder_of
 from rocm_doctor.lint.rules.built_for import lists, targets_of
 from rocm_doctor.lint.rules.images import release_of
 from rocm_doctor.matrix import Matrix
@@ -105,11 +106,7 @@ def _by_first_words(one: Finding, environment: Environment, target: Target, repo
 
 def _holds(readme: str, file: str) -> bool:
     """True if a README lies in the folder of a file, or in one above it."""
-    return file.startswith(_folder(readme) + "/")
-
-
-def _folder(file: str) -> str:
-    return file.rpartition("/")[0]
+    return file.startswith(folder_of(readme) + "/")
 
 
 def _is_documented(environment: Environment, repository: Repository) -> bool:
@@ -141,4 +138,4 @@ def _of_one_machine(environment: Environment, target: Target, repository: Reposi
 
 
 def _is_beside(file: str, own: str) -> bool:
-    return file != own and _folder(file) == _folder(own) and not cards(file.rpartition("/")[2])
+    return file != own and folder_of(file) == folder_of(own) and not cards(file.rpartition("/")[2])

@@ -11,7 +11,7 @@ from typing import Any
 from rocm_doctor import versions
 from rocm_doctor.lint.declared import Environment, Target
 from rocm_doctor.lint.rules.indexes import admits, meant, pinned, wanted
-from rocm_doctor.lint.rules.requires_torch import pinning
+from rocm_doctor.lint.rules.requires_torch import COMPANIONS, pinning
 from rocm_doctor.lint.rules.torch_state import image_facts, of_image
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.plan.candidates import Candidate
@@ -19,8 +19,6 @@ from rocm_doctor.plan.catalog import System, known
 from rocm_doctor.plan.commands import torch_requirements
 from rocm_doctor.plan.machine import declared
 from rocm_doctor.plan.stacks import Resolver, Stack
-
-_COMPANIONS = ("torchvision", "torchaudio")
 
 
 class Proposal:
@@ -62,11 +60,11 @@ def proposal(
 
     asked = [r for step in environment.steps for r in (*step.requirements, *step.constraints)]
     named = {*environment.companions, *(r.name for r in asked)}
-    named |= set(_COMPANIONS) if of_image(environment.image) else set()
+    named |= set(COMPANIONS) if of_image(environment.image) else set()
 
     def order(one: Candidate) -> tuple[Any, ...]:
         other = series is not None and versions.series(one.build.rocm) != series
-        lacking = sum(name in named and not getattr(one.build, name) for name in _COMPANIONS)
+        lacking = sum(name in named and not getattr(one.build, name) for name in COMPANIONS)
         return other, _distance(one.build.torch, pin), lacking, one.build.local not in builds, in_file and one.index.extras
 
     stacks = _stacks(target.gpu, python, system, target.driver, id(matrix), _Held(matrix))
@@ -74,7 +72,7 @@ def proposal(
     if best is None:
         return None
     lines = torch_requirements(best.candidate, declared(target.gpu, python, matrix, system))
-    lines = [line for line in lines if not line.startswith(_COMPANIONS) or line.split("=")[0].split("[")[0] in named]
+    lines = [line for line in lines if not line.startswith(COMPANIONS) or line.split("=")[0].split("[")[0] in named]
     return Proposal(best, lines, "" if locked or best.candidate.build.torch == pin else pin)
 
 

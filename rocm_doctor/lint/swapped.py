@@ -7,7 +7,7 @@ and the address of the index beside them. A list that is not for AMD by its name
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -19,13 +19,12 @@ from rocm_doctor.lint.environments.words import named
 from rocm_doctor.lint.proposals import Proposal
 from rocm_doctor.lint.rules.addresses import source_of
 from rocm_doctor.lint.rules.findings import is_hashed
-from rocm_doctor.lint.rules.indexes import admits, meant, pinned
+from rocm_doctor.lint.rules.indexes import FAMILY, admits, meant, pinned
 from rocm_doctor.lint.rules.requires_torch import pinning
 from rocm_doctor.lint.rules.torch_state import Change as State
 from rocm_doctor.lint.rules.torch_state import of_image
 from rocm_doctor.matrix import Matrix
 
-FAMILY = ("torch", "torchvision", "torchaudio")
 TRITONS = ("pytorch-triton-rocm", "triton-rocm", "triton")
 _OPTION = regex(
     r"(?P<option>--index-url|--extra-index-url|--default-index|--find-links|--index|-i|-f)(?P<mark>[\s=]+)(?P<quote>[\"']?)(?P<url>[^\s\"']+)(?P=quote)"
@@ -57,16 +56,6 @@ def over_image(environment: Environment, found: Proposal) -> Environment:
     asked = tuple(_requirement(line, place) for line in found.lines)
     step = Step("pip", place, asked, indexes=(Index(found.index, "default", place),))
     return msgspec.structs.replace(environment, steps=(step, *environment.steps))
-
-
-def without(environment: Environment, names: Iterable[str]) -> Environment:
-    """The environment without some packages."""
-    gone = set(names)
-    kept = (
-        msgspec.structs.replace(step, requirements=tuple(r for r in step.requirements if r.name not in gone))
-        for step in environment.steps
-    )
-    return msgspec.structs.replace(environment, steps=tuple(kept))
 
 
 class _Swapper:

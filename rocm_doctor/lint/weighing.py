@@ -13,11 +13,11 @@ from rocm_doctor.lint.elsewhere import is_met_by_override
 from rocm_doctor.lint.environments.purpose import INSTALLING, RETIRED, example_of
 from rocm_doctor.lint.environments.words import named, words_of
 from rocm_doctor.lint.guarded import may_fail
-from rocm_doctor.lint.other_pythons import has_another_python
-from rocm_doctor.lint.replaced import is_replaced
+from rocm_doctor.lint.reinstalled import is_reinstalled
 from rocm_doctor.lint.rules.indexes import pinned
+from rocm_doctor.lint.rules.own_python import has_another_python
 from rocm_doctor.lint.rules.requires_torch import requires_torch
-from rocm_doctor.lint.rules.torch_state import last_state
+from rocm_doctor.lint.rules.torch_state import ends_with_rocm, last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Severity, Subject
 from rocm_doctor.rules.findings import finding
@@ -87,10 +87,10 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
                 _has_alternative(environment, one.target, for_amd, not_for, matrix)
                 and found.id in _CHOSEN
                 and found.severity == "error"
-            ) or (found.severity == "error" and is_replaced(found, environment, one.target, around, matrix)):
+            ) or (found.severity == "error" and is_reinstalled(found, environment, one.target, around, matrix)):
                 one = _as(one, "warning")
             told_so = found.id == NOT_ROCM and repository.first is not None and _is_open(one, matrix)
-            before = told_so or any(_brings_rocm(e, one.target, matrix) for e in steps if not _is_image_of(e, environment))
+            before = told_so or any(ends_with_rocm(e, one.target, matrix) for e in steps if not _is_image_of(e, environment))
             by_two_steps = before and index_by_caller(found, environment)
             found = one.finding
             weight = _as(one, "note") if by_two_steps and one.target.place is None else one
@@ -127,7 +127,7 @@ def _another_way(
     """True if a document has another way for AMD beside this one, with a ROCm torch of which nothing is said."""
     bad = {j.environment.name for j in judged if j.target == target and j.finding.severity != "note"}
     return environment.name in bad and any(
-        e.name not in bad and e.place.file == environment.place.file and _brings_rocm(e, target, matrix) for e in told
+        e.name not in bad and e.place.file == environment.place.file and ends_with_rocm(e, target, matrix) for e in told
     )
 
 
@@ -168,15 +168,10 @@ def _has_alternative(
         and e.place.file.rpartition("/")[0] == folder
         and (e.name, target) not in not_for
         and not any(s.name == OVERRIDE for s in e.variables)
-        and _brings_rocm(e, target, matrix)
+        and ends_with_rocm(e, target, matrix)
         for e in for_amd
         if environment.sort in ("requirements", "image", "script")
     )
-
-
-def _brings_rocm(environment: Environment, target: Target, matrix: Matrix) -> bool:
-    state = last_state(environment, matrix, target)
-    return state is not None and state[2].build == "rocm"
 
 
 def _without_repeats(judged: Iterable[Judged]) -> list[Judged]:

@@ -16,23 +16,10 @@ _VENDORED = frozenset((
     "repositories", "dependencies", "site-packages",
 ))  # fmt: skip
 _DOCUMENTATION = frozenset(("docs", "doc", "documentation", "website", "wiki", "blog", "blogs"))
-RETIRED = frozenset(
-    (
-        "legacy",
-        "archive",
-        "archived",
-        "deprecated",
-        "retired",
-        "old",
-        "attic",
-        "obsolete",
-        "outdated",
-        "unused",
-        "backup",
-        "backups",
-        "bak",
-    )
-)
+RETIRED = frozenset((
+    "legacy", "archive", "archived", "deprecated", "retired", "old", "attic", "obsolete", "outdated", "unused", "backup",
+    "backups", "bak",
+))  # fmt: skip
 """Folders of what is used no more."""
 EXAMPLES = RETIRED | frozenset((
     "examples", "example", "demo", "demos", "tutorials", "tutorial", "notebooks", "samples", "cookbook", "cookbooks", "recipes",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from rocm_doctor.lint.declared import NO_STAGE, Environment, Purpose, ReadProblem
+from rocm_doctor.lint.declared import Environment, Purpose, ReadProblem
 from rocm_doctor.lint.environments.purpose import with_purpose
 from rocm_doctor.lint.readers import compose, dockerfile
 from rocm_doctor.lint.readers.files import Tree, folder_of
@@ -24,8 +24,8 @@ def services(tree: Tree, path: str, built: set[tuple[Build, str]], files: Sequen
         image: list[Made] = []
         if build and tree.is_file(build.dockerfile) and dockerfile.lacks_stage(tree, build):
             alone = sum(folder_of(file) == folder_of(path) for file in files) == 1  # another file may name another stage
-            said = f"{build.dockerfile} {NO_STAGE} {build.target}, which {service.name} is built as"
-            problem = ReadProblem(service.place, said, "absent" if alone else "contents")
+            said = f"{build.dockerfile} has no stage {build.target}, which {service.name} is built as"
+            problem = ReadProblem(service.place, said, "stage" if alone else "contents")
             service = msgspec.structs.replace(service, unresolved=(*service.unresolved, problem))
         elif build and tree.is_file(build.dockerfile):
             image = list(dockerfile.environments(tree, build.dockerfile, build))

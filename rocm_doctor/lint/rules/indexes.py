@@ -19,7 +19,8 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import TorchBuild
 
 _LOCAL = regex(r"\+(rocm[\w.]*|cu\d+|cpu)")
-_OF_PYTORCH = frozenset(("torch", "torchvision", "torchaudio"))
+FAMILY = ("torch", "torchvision", "torchaudio")
+"""What PyTorch's indexes have in one release each."""
 _RANK = {"rocm": 2, "cuda": 1, "cpu": 0}
 
 
@@ -120,9 +121,9 @@ def is_rebuild(r: Requirement) -> bool:
     """True if a local version is pinned (`==1.0+site.2`), the version of a source tree (`==1.0.dev0`), or a wheel that lies beside the commands: another
     build than the release of the package index, with metadata of its own. The PyTorch project's own packages have a local version for each GPU platform.
     """
-    if r.url.endswith(".whl") and "://" not in r.url and r.name not in _OF_PYTORCH:
+    if r.url.endswith(".whl") and "://" not in r.url and r.name not in FAMILY:
         return True
-    return ("+" in r.spec or r.spec.endswith(".dev0")) and not (r.name in _OF_PYTORCH and of_local(r.spec))
+    return ("+" in r.spec or r.spec.endswith(".dev0")) and not (r.name in FAMILY and of_local(r.spec))
 
 
 def public(spec: str) -> str:
@@ -136,6 +137,11 @@ def admits(spec: str, version: str) -> bool:
         return not spec or versions.contains(public(spec), version) is not False
     except ValueError:
         return True
+
+
+def admits_python(spec: str, python: str) -> bool:
+    """True if what a project requires of its Python admits some patch release of one (`3.12`)."""
+    return any(admits(spec, f"{python}{patch}") for patch in ("", ".0", ".99"))
 
 
 def pinned(spec: str) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from rocm_doctor import versions
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import NO_STAGE, REQUIRES_PYTHON, Environment, Target
+from rocm_doctor.lint.declared import REQUIRES_PYTHON, Environment, Target
 from rocm_doctor.lint.rules.findings import found
-from rocm_doctor.lint.rules.indexes import admits, meant, pinned, wanted
+from rocm_doctor.lint.rules.indexes import admits, admits_python, meant, pinned, wanted
 from rocm_doctor.lint.rules.requires_torch import pinning
 from rocm_doctor.lint.rules.torch_state import last_state
 from rocm_doctor.matrix import Matrix
@@ -87,7 +87,7 @@ def kept_python(environment: Environment, target: Target, matrix: Matrix) -> Ite
         )
 
 
-def other_python(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+def starts_another_python(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """An image that is started with another Python than the one that pip installs for."""
     own, starts = environment.python, environment.starts
     if own and starts and any(step.tool == "pip" and step.requirements for step in environment.steps):
@@ -112,7 +112,7 @@ def refused_python(environment: Environment, target: Target, matrix: Matrix) -> 
         return
     for step in environment.steps:
         allowed = step.pythons
-        if allowed and not any(admits(allowed.value, tried) for tried in (own.value, f"{own.value}.0", f"{own.value}.99")):
+        if allowed and not admits_python(allowed.value, own.value):
             yield found(
                 matrix,
                 "version.python-unsupported",
@@ -150,7 +150,7 @@ def isolated_build(environment: Environment, target: Target, matrix: Matrix) -> 
 def not_copied(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """A list that no COPY brings into an image before it is installed."""
     for problem in environment.unresolved:
-        if problem.about == "absent" and NO_STAGE not in problem.message:
+        if problem.about == "absent":
             folder, _, name = problem.message.split()[0].rpartition("/")
             elsewhere = _ELSEWHERE.search(problem.message)
             add = f"Add COPY {name} {folder or '.'}/ above the RUN with {problem.place.words}."
@@ -171,7 +171,7 @@ def not_copied(environment: Environment, target: Target, matrix: Matrix) -> Iter
 def no_stage(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """A service that is built as a stage which its Dockerfile does not have."""
     for problem in environment.unresolved:
-        if problem.about == "absent" and NO_STAGE in problem.message:
+        if problem.about == "stage":
             yield found(
                 matrix,
                 "repo.unreadable",

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from rocm_doctor import versions
 from rocm_doctor.binaries.targets import covers
-from rocm_doctor.lint.declared import Environment, Requirement, Target
-from rocm_doctor.lint.rules.indexes import admits, meant, pinned
+from rocm_doctor.lint.declared import REQUIRES_PYTHON, Environment, Requirement, Target
+from rocm_doctor.lint.rules.indexes import admits_python, meant, pinned
 from rocm_doctor.matrix import Matrix
 
 PYTHONS = ("3.13", "3.12", "3.11", "3.10")
@@ -57,8 +57,8 @@ def choice(
 def _is_allowed(python: str, environment: Environment) -> bool:
     """True if what the project requires of its Python admits one."""
     said = (environment.python, *(step.pythons for step in environment.steps))
-    specs = [s.value for s in said if s and s.name == "requires-python"]
-    return all(admits(spec, python) or admits(spec, f"{python}.99") for spec in specs)
+    specs = [s.value for s in said if s and s.name == REQUIRES_PYTHON]
+    return all(admits_python(spec, python) for spec in specs)
 
 
 def _torch_without(python: str, environment: Environment, target: Target, matrix: Matrix) -> Requirement | None:

@@ -1,11 +1,15 @@
-"""The Python that an environment is installed with: its own, or that of the wheels that a list names."""
+"""The Python that an environment is installed with: its own, that of the wheels that a list names, or another one that the repository names."""
 
 from __future__ import annotations
 
 import msgspec
 
-from rocm_doctor.lint.declared import Environment, Setting, Target
-from rocm_doctor.lint.rules.indexes import applies, tagged, tags_of
+from rocm_doctor.bounded.patterns import regex
+from rocm_doctor.lint.declared import REQUIRES_PYTHON, Environment, Repository, Setting, Target
+from rocm_doctor.lint.rules.indexes import admits_python, applies, tagged, tags_of
+
+_PYTHON_VERSION = regex(r"(?:PYTHON|PY)_?VER(?:SION)?")
+_SERIES = regex(r"3\.\d+")
 
 
 def inside(environment: Environment, target: Target) -> Target:
@@ -28,3 +32,24 @@ def of_its_wheels(environment: Environment, target: Target) -> Setting | None:
     own = f"3.{tags.pop()[3:]}"
     fits = all(tagged(r.url, msgspec.structs.replace(target, python=own)) for r in bound)  # not so for another system
     return Setting("python", own, bound[0].place) if fits else None
+
+
+def has_another_python(environment: Environment, target: Target, repository: Repository) -> bool:
+    """True if an environment names no Python, and others of the repository name one that is not the target's."""
+    if environment.python is not None or target.place is not None:
+        return False
+    if any(_is_left_out(s, environment, target) for s in repository.pythons if s.name == REQUIRES_PYTHON):
+        return True
+    named = [e.python.value for e in repository.environments if e.python]
+    named += [s.value for e in repository.environments for s in e.variables if _PYTHON_VERSION.fullmatch(s.name)]
+    at_root = [s for s in repository.pythons if "/" not in s.place.file or s.place.file == environment.place.file]
+    named += [s.value for s in at_root]
+    series = {m[0] for value in named if (m := _SERIES.match(value))}
+    return bool(series - {".".join(target.python.split(".")[:2])})
+
+
+def _is_left_out(allowed: Setting, environment: Environment, target: Target) -> bool:
+    """True if the project that an environment's file lies in does not allow the target's Python."""
+    folder = allowed.place.file.rpartition("/")[0]
+    inside = not folder or environment.place.file.startswith(f"{folder}/")
+    return inside and bool(target.python) and not admits_python(allowed.value, target.python)

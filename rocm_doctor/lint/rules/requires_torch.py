@@ -88,7 +88,7 @@ def as_release(r: Requirement, repositories: Mapping[str, str]) -> Requirement:
     return msgspec.structs.replace(r, name=package, url="") if package else r
 
 
-_COMPANIONS = ("torchvision", "torchaudio")
+COMPANIONS = ("torchvision", "torchaudio")
 
 
 def is_open(spec: str) -> bool:
@@ -106,7 +106,7 @@ def torch_of(r: Requirement, step: Step, matrix: Matrix, target: Target) -> str:
     version = pinned(r.spec)
     if own := pinning([r], matrix):
         return f"=={own[0][1]}"
-    if not version or r.name not in _COMPANIONS:
+    if not version or r.name not in COMPANIONS:
         return ""
     return next((f"=={b.torch}" for b in matrix.torch if getattr(b, r.name).split("+")[0] == version and b.primary), "")
 
@@ -114,7 +114,7 @@ def torch_of(r: Requirement, step: Step, matrix: Matrix, target: Target) -> str:
 def _on_index(r: Requirement, source: Source, matrix: Matrix, target: Target) -> str:
     """The torch that the newest torchvision or torchaudio of PyTorch's ROCm index requires; what other indexes have is not known."""
     built = builds_on(matrix, source.rocm, "", target) if source.build == "rocm" and of_pytorch(source.origin) else []
-    if not built or r.name not in _COMPANIONS:
+    if not built or r.name not in COMPANIONS:
         return ""
     newest = max((getattr(b, r.name) for b in matrix.torch if b.family == built[0].family), key=versions.sort_key)
     return requires_torch(matrix).newest.get(r.name, "") if getattr(built[0], r.name) == newest else f"=={built[0].torch}"

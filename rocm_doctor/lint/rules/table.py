@@ -20,9 +20,9 @@ from rocm_doctor.lint.rules.installing import (
     left_out,
     no_stage,
     not_copied,
-    other_python,
     refused_python,
     refused_together,
+    starts_another_python,
     undefined,
 )
 from rocm_doctor.lint.rules.libraries import unserved
@@ -76,7 +76,7 @@ REPO_RULES: tuple[RepoRule, ...] = (
     isolated_build,
     kept_python,
     not_copied,
-    other_python,
+    starts_another_python,
     refused_python,
     at_odds,
     undefined,

@@ -118,6 +118,12 @@ def last_state(environment: Environment, matrix: Matrix, target: Target) -> Chan
     return states[key]
 
 
+def ends_with_rocm(environment: Environment, target: Target, matrix: Matrix) -> bool:
+    """True if a ROCm build is the torch that an environment ends up with."""
+    state = last_state(environment, matrix, target)
+    return state is not None and state[2].build == "rocm"
+
+
 def _states(_: Matrix) -> dict[tuple[Environment, Target], Change | None]:
     """What was found with a matrix: each rule asks for it."""
     return {}

@@ -19,12 +19,12 @@ from rocm_doctor.lint.declared import Environment, Place, Requirement, Step, Tar
 from rocm_doctor.lint.facts import code_of
 from rocm_doctor.lint.proposals import Proposal, proposal
 from rocm_doctor.lint.rules.findings import is_hashed
-from rocm_doctor.lint.rules.indexes import admits, applies, wanted
+from rocm_doctor.lint.rules.indexes import FAMILY, admits, applies, wanted
 from rocm_doctor.lint.rules.moved import needed_beside
 from rocm_doctor.lint.rules.other_python import is_whole_freeze
 from rocm_doctor.lint.rules.replacing import with_own_torch, with_torch_of_its_release
 from rocm_doctor.lint.rules.torch_state import Change, last_state
-from rocm_doctor.lint.swapped import FAMILY, TRITONS, over_image, swapped
+from rocm_doctor.lint.swapped import TRITONS, over_image, swapped
 from rocm_doctor.lint.wheels import said_of_wheels
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
@@ -104,8 +104,7 @@ class _Remedy:
         if swap := swapped(self.environment, self.target, self.matrix, found, self.state):
             ways.append((swap.environment, f"{lead}{told(swap.changes)}{' Then lock again.' if by == 'uv' else ''}"))
         elif by in ("image", "script", "package"):
-            first = Step("pip", step.place, over_image(self.environment, found).steps[0].requirements)
-            first = msgspec.structs.replace(first, indexes=over_image(self.environment, found).steps[0].indexes)
+            first = msgspec.structs.replace(over_image(self.environment, found).steps[0], place=step.place)
             at = self.environment.steps.index(step)
             steps = (*self.environment.steps[:at], first, *self.environment.steps[at:])
             ways.append((msgspec.structs.replace(self.environment, steps=steps), f"{'' if found.leaves else lead}{plain}"))
