@@ -36,7 +36,7 @@ def not_meant(
     if environment.place.file in repository.unnamed:
         return environment.place, f"Nothing in the repository names {environment.place.file}: it may be a leftover. "
     if written := _left_behind(environment, repository):
-        return written, f"By {written.words} it keeps what was installed once, and nothing installs it. "
+        return written, f"By {written.words} it is kept from before, and nothing uses it. "
     if frozen := _of_another_age(one, environment, repository, matrix):
         return frozen, "Its ROCm is years old, and no document has the image built: it may be for the GPUs of its time. "
     if one.id not in _OF_A_BUILD or _is_documented(environment, repository):
@@ -69,13 +69,18 @@ def _is_aged(release: str, matrix: Matrix) -> bool:
     return bool(recent) and versions.sort_key(release) < min(recent)
 
 
+_COPY = regex(r"[-_.](?:backup|bak|old|orig|disabled)(?:\.(?:sh|bash|\d+))?$", re.I)
 _KEPT = regex(r"(?:^|[-_.])(?:backup|bak|old|orig|snapshot|freeze|frozen|before|previous|pre(?=[-_.](?!req)))(?=[-_.]|$)", re.I)
 
 
 def _left_behind(environment: Environment, repository: Repository) -> Place | None:
-    """Where a list is called a backup or a snapshot, or a command writes down into it what is installed, and no text has it installed."""
+    """Where a list is called a backup or a snapshot, or a command writes down into it what is installed, and no text has it installed; or where an
+    image or a script is a copy by the end of its name, which no text names.
+    """
     file = environment.place.file
     of_it = [r for r in repository.references if r.file == file]
+    if environment.sort in ("image", "script"):
+        return environment.place if not of_it and _COPY.search(file.rpartition("/")[2]) else None
     if environment.sort != "requirements" or any(r.how == "installs" for r in of_it):
         return None
     written = next((r.place for r in of_it if r.how == "writes"), None)
