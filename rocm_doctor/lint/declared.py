@@ -176,6 +176,7 @@ About = Literal[
     "hint",
     "absent",
     "stage",
+    "copy",
 ]
 
 
@@ -185,7 +186,7 @@ class ReadProblem(msgspec.Struct, frozen=True):
     `about`: what it leaves open. `packages`: what a list installs; `before`: what was installed already; `start`: what is installed when an image starts; `limits`: what a constraint
     allows; `argument`: a build argument, the first word; `rocblas`: the GPUs of torch's rocBLAS. Not every pip takes what is `refused`; none takes
     anything of a list with such a `line`, or with another `list` that it cannot read. A `hint` costs nothing.
-    What is `absent` is certainly not there when it is asked for, nor is the `stage` that an image is built as. `gfx`: it concerns these targets alone.
+    What is `absent` is certainly not there when it is asked for, nor is the `stage` that an image is built as, or what a `copy` takes for a file. `gfx`: it concerns these targets alone.
     """
 
     place: Place

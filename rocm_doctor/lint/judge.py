@@ -19,6 +19,7 @@ from rocm_doctor.lint.certainty import STOPS, is_fixed
 from rocm_doctor.lint.coverage import brings_torch, left_out, meant_for, no_environment, why_not
 from rocm_doctor.lint.declared import (
     OVERRIDE,
+    ROCR,
     Environment,
     Place,
     ReadProblem,
@@ -190,11 +191,15 @@ def _found(environment: Environment, target: Target, matrix: Matrix, code: Fact 
 
 
 def _hidden(environment: Environment, target: Target, matrix: Matrix, found: Sequence[Finding]) -> list[Finding]:
-    """What is left when the advice on an override is followed: code that the build lacks, which the override kept from being seen."""
+    """What is left when the advice on an override, or on a variable that hides every GPU, is followed: code that the build lacks, which
+    either kept from being seen.
+    """
     ids = {f.id for f in found}
-    if not {"arch.override-wrong", "arch.override-needed"} & ids or not any(s.name == OVERRIDE for s in environment.variables):
+    names = {OVERRIDE} if {"arch.override-wrong", "arch.override-needed"} & ids else set[str]()
+    names |= {ROCR} if "access.visible-devices" in ids else set()
+    without = tuple(s for s in environment.variables if s.name not in names)
+    if without == environment.variables:
         return []
-    without = tuple(s for s in environment.variables if s.name != OVERRIDE)
     _, left, _ = _found(msgspec.structs.replace(environment, variables=without), target, matrix)
     return [f for f in left if f.id.startswith("arch.") and f.id not in ids and f.severity != "note"]
 

@@ -59,7 +59,7 @@ def _misses(arm: Arm) -> bool:
 
 
 def _by_hardware(arms: Sequence[Arm], kind: Kind) -> list[Arm]:
-    arms = [arm for arm in arms if not (arm.sure and decided(arm.filled) is False)]
+    arms = [arm for arm in arms if not (arm.sure and decided(arm.filled) is False) and not is_never(arm.condition)]
     if given := next((arm for arm in arms if arm.sure and decided(arm.filled)), None):
         return [given]
     kinds = [kind_of(arm) for arm in arms]
@@ -93,6 +93,14 @@ def decided(condition: str) -> bool | None:
     """True if a comparison of two known texts holds; None for any other test."""
     found = _EQUAL.fullmatch(condition.strip())
     return None if found is None else (found[1] == found[3]) is (found[2] != "!=")
+
+
+_NO_FOLDER = regex(r"(?:^|&&)\s*\[{1,2}\s+-[df]\s+[\"']?/dev/kfd[\"']?\s+\]{1,2}")
+
+
+def is_never(condition: str) -> bool:
+    """True for a test that no machine passes: /dev/kfd is a character device, and neither a folder nor a plain file."""
+    return _NO_FOLDER.search(condition) is not None and "||" not in condition
 
 
 def targets(arms: Sequence[Arm]) -> tuple[str, ...]:

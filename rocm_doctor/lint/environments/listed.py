@@ -30,6 +30,8 @@ _FILTERS = regex(
     r"\bgrep(?P<options>(?:\s+-[\w-]+)*)\s+(?P<word>\"[^\"$]*\"|'[^']*'|[^\s\"'$|)]+)"
     r"|(?:==?|!=)\s*(?P<glob>\*[\"']?[^*\s\"'$]+[\"']?\*)|=~\s*[\"']?(?P<match>[^\s\"'$\]]+)"
 )
+# A variable that the caller may set asks for nothing of the machine; what the list lacks stays false beside it.
+_UNSET = regex(r"&&\s*\[{1,2}\s+-z\s+[\"']?\$\{?\w+\}?[\"']?\s+\]{1,2}")
 _ABSENT = regex(r"^\s*!\s|^\s*\[{1,2}\s*!\s|\s!=\s|\s-z\s")
 
 
@@ -50,7 +52,7 @@ def listed(test: str) -> Listed | None:
     """What a test of lspci's output, with its variables filled in, finds of AMD's GPUs; None for any other test, one that is not only made of
     filters for their lines, or one that other vendors' GPUs pass as well.
     """
-    plain = _ASIDE.sub("", test)
+    plain = _UNSET.sub("", _ASIDE.sub("", test))
     _, program, after = plain.partition("lspci")
     if not program or re.search(r"&&|\|\||\s-[ao]\s|\blspci\b", after) or re.search(r"(?:^|\s)-\w*d", after.partition("|")[0]):
         return None

@@ -22,6 +22,8 @@ _FROM = regex(r"(?:--\S+\s+)*(\S+)(?:\s+as\s+(\S+))?", re.I)
 _ARGUMENT = regex(r"^[ \t]*ARG[ \t]+(\w+)", re.M | re.I)
 _REFERS = regex(r"\$\{?(\w+)")
 _PAIR = regex(r"(\w+)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|\S*)")
+_SHELL = regex(r"(?<!\S)(?:\|\||&&|[12]?>/dev/null)(?!\S)")
+"""What only a shell takes for more than a file's name."""
 _COPY_FROM = regex(r"--from=(\S+)")
 _MOUNT_FROM = regex(r"--mount=\S*from=([\w.-]+)")
 _BIND = regex(r"--mount=type=bind,\S*")
@@ -239,6 +241,9 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
         directory = context.names["WORKDIR"]
         script.read(body, at, context, found)
         context.names["WORKDIR"] = directory
+    elif verb in ("COPY", "ADD") and (foreign := _SHELL.findall(words)):
+        said = f"{verb} takes {' and '.join(dict.fromkeys(foreign))} for files"
+        found.problems.append(ReadProblem(place, said, "copy"))
     elif verb in ("COPY", "ADD") and "--from" not in words:
         *sources, to = [w for w in words.split() if not w.startswith("--")] or [""]
         if any(source.endswith(("pip.conf", "uv.toml")) for source in sources):
@@ -296,4 +301,5 @@ def _env(words: str, place: Place, context: shell.Context, found: shell.Script) 
         context.names[name] = filled
         named = next((m[1] for m in _REFERS.finditer(value) if m[1] in context.arguments), "")
         found.variables.append(Setting(name, filled, place, argument=named))
+        found.variables.extend(script.defined(filled, place))
     venvs.entered(place, context, found)

@@ -161,7 +161,13 @@ def restrict(found: shell.Script, before: tuple[int, int, int], only: tuple[str,
 _SYSTEM_ROCM = regex(r"https?://repo\.radeon\.com/(?:rocm/(?:apt|yum|zyp|el\d+|rhel\d+)|amdgpu-install)/(?:\.apt_)?\d\d?(?<!2\d)\.\d+(?:\.\d+)?(?=/|\s|$)"
                           r"|amdgpu-install[_-]\d+\.\d+(?:\.\d)?(?=\.\d{5})|--rocmrelease[= ]\d+\.\d+(?:\.\d+)?")  # fmt: skip
 _TORCH_BLAS = regex(r"(?:torch/lib|_rocm_sdk\w*/lib|rocm/lib)/rocblas")
+_GPU_OPTION = regex(r"-D((?:AMD)?GPU_TARGETS|(?:CMAKE_)?HIP_ARCHITECTURES)(?::\w+)?=([\w;,]*gfx[\w;,]*)")
 _DEFINED = regex(r"-D(\w+)(?::\w+)?=(.*gfx.*)")
+
+
+def defined(options: str, place: Place) -> list[Setting]:
+    """The lists of GPUs among the options of cmake that a variable holds."""
+    return [Setting(m[1], m[2], place) for m in _GPU_OPTION.finditer(options)]
 
 
 def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Script) -> None:

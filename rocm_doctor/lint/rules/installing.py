@@ -168,10 +168,26 @@ def not_copied(environment: Environment, target: Target, matrix: Matrix) -> Iter
             )
 
 
-def no_stage(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
-    """A service that is built as a stage which its Dockerfile does not have."""
+_ENDS = {
+    "stage": (
+        "The build ends there: Docker does not find the target stage.",
+        "Name a stage of the Dockerfile, or leave the target out.",
+        "https://docs.docker.com/reference/compose-file/build/#target",
+    ),
+    "copy": (
+        "No shell reads a COPY: Docker looks for files of these names, finds none, and the build ends.",
+        "Leave what is for a shell out. What may be missing is copied by a pattern beside a file that is there.",
+        "https://docs.docker.com/reference/dockerfile/#copy",
+    ),
+}
+"""Why a problem ends the build of an image, what to do, and who says so, by what it is about."""
+
+
+def ends_build(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A service that is built as a stage which its Dockerfile does not have; words for a shell in a COPY."""
     for problem in environment.unresolved:
-        if problem.about == "stage":
+        if problem.about in _ENDS:
+            cause, advice, source = _ENDS[problem.about]
             yield found(
                 matrix,
                 "repo.unreadable",
@@ -180,9 +196,9 @@ def no_stage(environment: Environment, target: Target, matrix: Matrix) -> Iterat
                 [problem.place],
                 severity="error",
                 title=problem.message,
-                cause="The build ends there: Docker does not find the target stage.",
-                advice="Name a stage of the Dockerfile, or leave the target out.",
-                sources=("https://docs.docker.com/reference/compose-file/build/#target",),
+                cause=cause,
+                advice=advice,
+                sources=(source,),
             )
 
 

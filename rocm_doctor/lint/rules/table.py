@@ -15,10 +15,10 @@ from rocm_doctor.lint.rules.cuda_only import cuda_images, cuda_only
 from rocm_doctor.lint.rules.images import base_image, dropped, older_than_gpu
 from rocm_doctor.lint.rules.installing import (
     at_odds,
+    ends_build,
     isolated_build,
     kept_python,
     left_out,
-    no_stage,
     not_copied,
     refused_python,
     refused_together,
@@ -81,6 +81,6 @@ REPO_RULES: tuple[RepoRule, ...] = (
     at_odds,
     undefined,
     left_out,
-    no_stage,
+    ends_build,
     built_without_torch,
 )
