@@ -76,7 +76,7 @@ def test_a_pin_is_met_or_named(tmp_path: Path) -> None:
     assert "torch==2.8.0+rocm" in advice_on(tmp_path / "b", {"requirements.txt": "torch==2.8.0\n"})
     for rocm in ("7.1", "7.2"):  # a build of it, too
         found = report(tmp_path / rocm, {"requirements-rocm.txt": f"torch==2.12.0+rocm{rocm} --hash=sha256:0\n"})
-        assert f"/whl/rocm{rocm}, torch==2.12.0+rocm{rocm}." in serious(found)[0].advice
+        assert f"ask for torch==2.12.0+rocm{rocm} of https://download.pytorch.org/whl/rocm{rocm}." in serious(found)[0].advice
     left = advice_on(tmp_path / "c", {"requirements.txt": "torch==2.2.2\n"}, gpu="gfx1151")
     assert left.startswith("No ROCm build of torch 2.2.2 for Python 3.12 serves gfx1151; ")
 

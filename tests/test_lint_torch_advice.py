@@ -147,10 +147,10 @@ def test_all_packages_that_bring_a_torch_of_their_own_are_named(
     assert one.evidence[0].artifact == brings
 
 
-def test_a_list_that_a_tool_wrote_is_made_again(tmp_path: Path) -> None:
+def test_a_long_list_of_pins_is_changed_where_it_asks_for_torch(tmp_path: Path) -> None:
     frozen = "".join(f"package{n}==1.{n}\n" for n in range(30))
     one = found_in(tmp_path, {"requirements-rocm.txt": f"--extra-index-url {WHEELS}6.2\ntorch==2.5.1+rocm6.2\n{frozen}"})
-    assert "Write in what requirements-rocm.txt is made from: --extra-index-url" in one.advice
+    assert "Write torch==2.10.0+rocm7.0 on line 2 of requirements-rocm.txt." in one.advice
     assert one.advice.endswith("Then make it again: its pins belong together.")
 
 

@@ -162,9 +162,9 @@ def _in_list(last: Torch, found: Proposal, whole: bool) -> str:
     """What to write in a list that a tool has written, or whose line is that of a package that requires one torch."""
     lines = f"--extra-index-url {found.index}, {_listed(found)}"
     if is_hashed(last.place):
-        return f"Write in what {last.place.file} is compiled from: {lines}. Then compile it again with its hashes: beside them pip takes no line without."
+        return f"What {last.place.file} is compiled from has to ask for {_listed(found)} of {found.index}. Then compile it again with its hashes: beside them pip takes no line without."
     if whole:
-        return f"Write in what {last.place.file} is made from: {lines}. Then make it again: its pins belong together."
+        return f"It needs {_listed(found)} of {found.index}. Its pins belong together: make the list again with these."
     if "requires one exact torch" in last.why:  # beside another one pip finds no solution
         return (
             f"Take {last.why.split()[0]} out of {last.place.words}, and add there: {lines}. Install the package with --no-deps afterwards,"

@@ -20,8 +20,7 @@ from rocm_doctor.lint.facts import code_of
 from rocm_doctor.lint.proposals import Proposal, proposal
 from rocm_doctor.lint.rules.findings import is_hashed
 from rocm_doctor.lint.rules.indexes import FAMILY, admits, applies, wanted
-from rocm_doctor.lint.rules.moved import needed_beside
-from rocm_doctor.lint.rules.other_python import is_whole_freeze
+from rocm_doctor.lint.rules.moved import built_for_another, needed_beside
 from rocm_doctor.lint.rules.replacing import with_own_torch, with_torch_of_its_release
 from rocm_doctor.lint.rules.torch_state import Change, last_state
 from rocm_doctor.lint.swapped import TRITONS, over_image, swapped
@@ -97,8 +96,7 @@ class _Remedy:
             return self._over_image(found, lead)
         if by in ("uv", "poetry", "pdm", "pipenv", "pixi", "conda") and (step.tool != "uv" or not _is_rocm(step)):
             return [(None, plain)]
-        written = is_hashed(last.place) or (by == "requirements" and is_whole_freeze(last.place.file, self.environment))
-        if written or "requires one exact torch" in last.why:
+        if is_hashed(last.place) or "requires one exact torch" in last.why:
             return [(None, plain)]
         ways: list[tuple[Environment | None, str]] = []
         if swap := swapped(self.environment, self.target, self.matrix, found, self.state):
@@ -161,6 +159,10 @@ class _Remedy:
             for step in self.environment.steps
             for r in with_torch_of_its_release(step, found.version, self.target, self.matrix)
             if r.name not in FAMILY
+        ]
+        own += [
+            f"{r.name}{r.spec} on {r.place.words} is built against torch {torch}"
+            for r, torch in built_for_another(self.environment, found.version, self.matrix)
         ]
         return own + [
             f"{r.name} on {r.place.words} is built for another ROCm ({tag})"

@@ -31,7 +31,7 @@ _FILTERS = regex(
     r"|(?:==?|!=)\s*(?P<glob>\*[\"']?[^*\s\"'$]+[\"']?\*)|=~\s*[\"']?(?P<match>[^\s\"'$\]]+)"
 )
 # A variable that the caller may set asks for nothing of the machine; what the list lacks stays false beside it.
-_UNSET = regex(r"&&\s*\[{1,2}\s+-z\s+[\"']?\$\{?\w+\}?[\"']?\s+\]{1,2}")
+_UNSET = regex(r"&&\s*\[{1,2}\s+-z\s[^\]]*\]{1,2}")
 _ABSENT = regex(r"^\s*!\s|^\s*\[{1,2}\s*!\s|\s!=\s|\s-z\s")
 
 

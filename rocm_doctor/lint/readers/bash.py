@@ -272,7 +272,8 @@ class _Reading:
 
     def _arm(self, node: Node, part: Node, said: str, denied: list[str]) -> Arm:
         open_ = self.doubtful and any((m[1] or m[3]) in self.doubtful for m in EXPANSION.finditer(said))
-        known = self._of_list(said) or ("" if open_ else filled(said, self.names))
+        known = self._of_list(said) or filled(said, {k: v for k, v in self.names.items() if k not in self.doubtful})
+        known = "" if open_ and "lspci" not in known else known
         asked = {m[1] or m[3] for m in EXPANSION.finditer(said)}
         sure = bool(known and asked) and asked <= self.given
         refused = tuple(self._of_list(one) or ("" if self.doubtful else filled(one, self.names)) for one in denied)

@@ -174,6 +174,9 @@ def _run_stage(
     else:
         image = Setting("FROM", stage.base, stage.place)
     for verb, words, place in stage.instructions:
+        if verb in ("COPY", "ADD") and (foreign := _SHELL.findall(words)):
+            message = f"{verb} takes {' and '.join(dict.fromkeys(foreign))} for files"
+            found.problems.append(ReadProblem(place, message, "copy"))
         source = by_name.get(m[1].lower()) if verb == "COPY" and (m := _COPY_FROM.search(words)) else None
         if source is not None and source is not stage and source.name not in above:
             _take_over(source, words, by_name, context, found, (*above, stage.name))
@@ -241,9 +244,6 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
         directory = context.names["WORKDIR"]
         script.read(body, at, context, found)
         context.names["WORKDIR"] = directory
-    elif verb in ("COPY", "ADD") and (foreign := _SHELL.findall(words)):
-        said = f"{verb} takes {' and '.join(dict.fromkeys(foreign))} for files"
-        found.problems.append(ReadProblem(place, said, "copy"))
     elif verb in ("COPY", "ADD") and "--from" not in words:
         *sources, to = [w for w in words.split() if not w.startswith("--")] or [""]
         if any(source.endswith(("pip.conf", "uv.toml")) for source in sources):

@@ -98,6 +98,7 @@ def _merged(environment: Environment, target: Target, matrix: Matrix, container:
     key = kept.quote.partition(":")[0].strip("- ")
     words = {"runtime": "runtime: runc", "gpus": "gpus: !reset null"}.get(key, "devices: !reset []")
     where = "" if key in ("runtime", "gpus") else " under deploy, resources, reservations"
+    needed = container.needed
     return found(
         matrix,
         "access.container",
@@ -108,7 +109,12 @@ def _merged(environment: Environment, target: Target, matrix: Matrix, container:
         title=f"the NVIDIA GPU that {kept.file} asks for stays",
         cause="Compose merges the files: what the one above does not replace stays, and Docker does not start the service without NVIDIA's driver.",
         advice=f"Write `{words}`{where} in each such service of {container.place.file}."
-        + (" Compose has that tag from 2.24 on." if "!" in words else ""),
+        + (" Compose has that tag from 2.24 on." if "!" in words else "")
+        + (
+            f" The service that it depends on asks for one as well ({needed.words}): add it there with the same line."
+            if needed
+            else ""
+        ),
         commands=(),
         sources=("https://docs.docker.com/reference/compose-file/merge/",),
     )

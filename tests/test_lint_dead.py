@@ -1,0 +1,87 @@
+"""What can never be as it is written: tests that no machine passes, words for a shell where none reads them, packages of another torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_text import report, serious
+
+NO_CODE = "arch.not-in-build"
+IMAGE = "FROM rocm/dev-ubuntu-22.04:6.2\nRUN pip install torch --index-url https://download.pytorch.org/whl/rocm6.2\n"
+
+
+def ids(root: Path, files: dict[str, str], gpu: str) -> set[tuple[str, str]]:
+    return {(f.id, f.severity) for f in serious(report(root, files, gpu=gpu))}
+
+
+@pytest.mark.parametrize(("test", "taken"), [
+    ("[ -d /dev/kfd ]", False), ('[ -f "/dev/kfd" ]', False), ('[ "$X" = cpu ] && [[ -d /dev/kfd ]]', False), ("[ -e /dev/kfd ]", True), ("[ -c /dev/kfd ]", True),
+    ("[ -d /dev/dri ] || [ -d /dev/kfd ]", True), ("[ -d /dev/kfd ] || [ -e /dev/kfd ]", True),
+])  # fmt: skip
+def test_the_device_of_the_driver_is_no_folder(tmp_path: Path, test: str, taken: bool) -> None:
+    text = f"#!/bin/bash\nif {test}; then\n  pip install torch --index-url https://download.pytorch.org/whl/rocm6.2\nfi\n"
+    assert (NO_CODE in {one for one, _ in ids(tmp_path, {"install_rocm.sh": text}, "gfx1151")}) is taken
+
+
+@pytest.mark.parametrize("words", ["a.txt /app/ 2>/dev/null || true", "--from=base /opt/x /opt/x || true", "a.txt b/ && ls"])
+def test_no_shell_reads_a_copy(tmp_path: Path, words: str) -> None:
+    files = {"Dockerfile.rocm": f"FROM ubuntu:24.04 AS base\n{IMAGE}COPY {words}\n", "a.txt": "x\n"}
+    found = [f for f in serious(report(tmp_path, files, gpu="gfx1100")) if f.id == "repo.unreadable"]
+    assert [(f.severity, f.evidence[0].place) for f in found] == [("error", "line 4")]
+    assert "for files" in found[0].title
+
+
+def test_a_copy_of_files_is_read_as_one(tmp_path: Path) -> None:
+    files = {"Dockerfile.rocm": f"{IMAGE}COPY a.txt /app/\nRUN cp a b 2>/dev/null || true\n", "a.txt": "x\n"}
+    assert ids(tmp_path, files, "gfx1100") == set()
+
+
+@pytest.mark.parametrize("more", ["", ' && [[ -z "${TORCH_COMMAND}" ]]'])
+def test_a_list_without_instincts_is_no_way_for_them(tmp_path: Path, more: str) -> None:
+    text = f"""#!/bin/bash
+gpu_info=$(lspci 2>/dev/null | grep -E "VGA|Display")
+case "$gpu_info" in
+    *"Navi 3"*) [[ -z "${{TORCH_COMMAND}}" ]] && export TORCH_COMMAND="pip install torch --index-url https://download.pytorch.org/whl/rocm6.4" ;;
+esac
+if ! echo "$gpu_info" | grep -q "NVIDIA"; then
+    if echo "$gpu_info" | grep -q "AMD"{more}; then
+        export TORCH_COMMAND="pip install torch --index-url https://download.pytorch.org/whl/rocm5.7"
+    fi
+fi
+"""
+    assert ids(tmp_path, {"webui.sh": text}, "gfx942") == set()
+    assert (NO_CODE, "error") in ids(tmp_path, {"webui.sh": text}, "gfx1151")
+
+
+def test_a_variable_that_hides_every_gpu_hides_no_missing_code(tmp_path: Path) -> None:
+    files = {"Dockerfile.rocm": f"{IMAGE}ENV ROCR_VISIBLE_DEVICES=all\n"}
+    assert {("access.visible-devices", "error"), (NO_CODE, "error")} <= ids(tmp_path, files, "gfx1151")
+
+
+def test_build_targets_among_options_are_build_targets(tmp_path: Path) -> None:
+    files = {
+        "Dockerfile.rocm": 'FROM rocm/dev-ubuntu-22.04:6.2\nENV OPTIONS="-DAMDGPU_TARGETS=gfx942 -DGGML_HIP=ON"\nRUN cmake . $OPTIONS\n'
+    }
+    titles = [f.title for f in report(tmp_path, files, gpu="gfx1100").findings]
+    assert any("AMDGPU_TARGETS=gfx942 leaves out gfx1100" in one for one in titles)
+
+
+@pytest.mark.parametrize(("codec", "way"), [("torchcodec==0.9.1", True), ("torchcodec", False), ("", False)])
+def test_what_is_built_against_another_torch_is_in_the_way(tmp_path: Path, codec: str, way: bool) -> None:
+    listed = f"--extra-index-url https://download.pytorch.org/whl/rocm6.4\ntorch==2.9.1+rocm6.4\n{codec}\n"
+    found = [f for f in serious(report(tmp_path, {"requirements-rocm.txt": listed}, gpu="gfx1151")) if f.id == NO_CODE]
+    assert [("built against torch 2.9" in f.advice) for f in found] == [way]
+
+
+def test_a_service_that_is_started_as_well_is_named(tmp_path: Path) -> None:
+    gpu = "    deploy:\n      resources:\n        reservations:\n          devices:\n            - driver: nvidia\n"
+    base = f"services:\n  llm:\n    image: ollama/ollama\n{gpu}  app:\n    image: app\n    depends_on: [llm]\n{gpu}"
+    rocm = "services:\n  app:\n    image: app:rocm\n    devices: [/dev/kfd, /dev/dri]\n"
+    files = {
+        "docker-compose.yml": base,
+        "docker-compose.rocm.yml": rocm,
+        "README.md": "docker compose -f docker-compose.yml -f docker-compose.rocm.yml up app\n",
+    }
+    found = [f for f in serious(report(tmp_path, files, gpu="gfx1100")) if "stays" in f.title]
+    assert "depends on asks for one as well (line 8 of docker-compose.yml)" in found[0].advice
