@@ -85,3 +85,25 @@ def test_a_service_that_is_started_as_well_is_named(tmp_path: Path) -> None:
     }
     found = [f for f in serious(report(tmp_path, files, gpu="gfx1100")) if "stays" in f.title]
     assert "depends on asks for one as well (line 8 of docker-compose.yml)" in found[0].advice
+
+
+READY = "--extra-index-url https://download.pytorch.org/whl/rocm7.1\ntorch==2.10.0+rocm7.1\n"
+
+
+@pytest.mark.parametrize(("readme", "verdict"), [
+    ("# ours\n\n    docker build -f Dockerfile.rocm .\n", "undetermined"), ("# ours\n\n    docker build -f docker/Dockerfile.amd .\n", "ready"),
+    ("# ours\n\n    docker build -f Dockerfile.cuda .\n", "ready"), ("# ours\n\n    pip install -r requirements-amd.txt\n", "undetermined"),
+    ("# ours\n\n    pip install -r requirements-rocm.txt\n", "ready"), ("# ours\n\n    docker build -f Dockerfile.rocm${X} .\n", "ready"),
+])  # fmt: skip
+def test_a_document_that_takes_a_file_which_is_not_there_leaves_ready_open(tmp_path: Path, readme: str, verdict: str) -> None:
+    files = {"requirements-rocm.txt": READY, "README.md": readme, "tools/Dockerfile.amd": "FROM alpine\n"}
+    assert report(tmp_path, files, gpu="gfx1100").verdict == verdict
+
+
+@pytest.mark.parametrize(("gpu", "verdict"), [("gfx1100", "ready"), ("gfx942", "undetermined")])
+def test_an_override_for_another_gpu_leaves_ready_open(tmp_path: Path, gpu: str, verdict: str) -> None:
+    files = {
+        "requirements-rocm.txt": READY,
+        "README.md": "# ours\n\nOn ROCm:\n\n```bash\nexport HSA_OVERRIDE_GFX_VERSION=11.0.0\npip install -r requirements-rocm.txt\n```\n",
+    }
+    assert report(tmp_path, files, gpu=gpu).verdict == verdict

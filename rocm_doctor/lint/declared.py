@@ -301,7 +301,7 @@ class Repository(msgspec.Struct, frozen=True):
     files and the READMEs of folders that name GPUs. `references`: where a file of an environment for AMD is named by another file; `unnamed`: the
     files that none names, in places where nobody looks for them; `documented`: those of images that a document for AMD GPUs has built.
     `other_way`: its title or name, where that names another way to AMD GPUs than ROCm. `on_cpu`: where its programs keep torch on
-    the CPU, if none names another device.
+    the CPU, if none names another device. `lost`: where a document for AMD GPUs gives a command a file that is not there.
     """
 
     environments: tuple[Environment, ...]
@@ -322,3 +322,4 @@ class Repository(msgspec.Struct, frozen=True):
     documented: tuple[str, ...] = ()
     other_way: Setting | None = None
     on_cpu: Place | None = None
+    lost: Place | None = None

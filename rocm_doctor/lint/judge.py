@@ -306,6 +306,10 @@ def _verdict(
             doubt = f"what {place.file} line {place.line} has for AMD GPUs is not read"
         if not doubt and (place := repository.on_cpu):
             doubt = f"line {place.line} of {place.file} keeps torch on the CPU, and no program names another device"
+        if not doubt and (place := repository.lost):
+            doubt = f"line {place.line} of {place.file} takes a file that is not there"
+        if not doubt and (other := next((f for f in findings if f.id == "arch.override-wrong"), None)):
+            doubt = other.title
         if doubt:
             return "undetermined", f"no problem found for {target.gpu} in {count}, but {doubt}"
     return "ready", f"no problem found for {named} in {count}"

@@ -82,7 +82,7 @@ def read(root: Path, alone: str = "") -> Repository:
         assigned=otherwise.assigned(tree, said), pythons=otherwise.pythons(tree, said),
         beginning=unread.beginning(tree), other_way=unread.other_way(tree), meant=referred.meant(tree, said), references=references,
         unnamed=referred.unnamed(tree, said, references), documented=referred.documented(tree, said),
-        on_cpu=on_cpu.fixed(tree) if for_amd else None,
+        on_cpu=on_cpu.fixed(tree) if for_amd else None, lost=referred.lost(tree) if for_amd else None,
     )  # fmt: skip
 
 

@@ -146,6 +146,10 @@ class Tree:
         """
         return next((place for place, _ in self.mentions(words, hints, but)), None)
 
+    def has(self, name: str) -> bool:
+        """True if a file is called so, in any folder."""
+        return any(path.rpartition("/")[2] == name for path in itertools.islice(self._walk(str(self.root)), MAX_FILES))
+
     def mentions(
         self, words: re.Pattern[bytes], hints: tuple[bytes, ...], but: Collection[str] = ()
     ) -> Iterator[tuple[Place, re.Match[bytes]]]:

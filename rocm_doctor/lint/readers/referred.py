@@ -96,6 +96,21 @@ def _guides(tree: Tree, file: str) -> Iterator[str]:
         yield from tree.matching(f"{folder}/*.md") + tree.matching(f"{folder}/*.rst")
 
 
+_GIVEN = re.compile(
+    rb"(?:docker|podman)[^\n`]*\s(?:-f|--file)[= ]+[\"']?([\w./-]+)(?![\w$*{<])|\bpip[^\n`]*\s(?:-r|--requirement)[= ]+[\"']?([\w./-]+)(?![\w$*{<])"
+)
+
+
+def lost(tree: Tree) -> Place | None:
+    """Where a document gives a command a file for AMD, by its name, that the repository does not have; None where none does."""
+    for place, m in itertools.islice(tree.mentions(_GIVEN, (b"docker", b"podman", b"pip")), MAX_FOUND):
+        file = (m[1] or m[2]).decode().removeprefix("./")
+        name = file.rpartition("/")[2]
+        if _DOCUMENT.search(place.file) and named(name)[0] == "amd" and not (tree.exists(file) or tree.has(name)):
+            return place
+    return None
+
+
 def _has_built(tree: Tree, document: str, file: str) -> bool:
     text = tree.text_if_there(document) or ""
     folder, _, name = file.rpartition("/")
