@@ -107,3 +107,13 @@ def test_an_override_for_another_gpu_leaves_ready_open(tmp_path: Path, gpu: str,
         "README.md": "# ours\n\nOn ROCm:\n\n```bash\nexport HSA_OVERRIDE_GFX_VERSION=11.0.0\npip install -r requirements-rocm.txt\n```\n",
     }
     assert report(tmp_path, files, gpu=gpu).verdict == verdict
+
+
+@pytest.mark.parametrize(("wheel", "named"), [("x-0.1-cp38-cp38-linux_x86_64.whl", True), ("x-0.1-py3-none-any.whl", False)])
+def test_a_later_python_needs_other_wheels(tmp_path: Path, wheel: str, named: bool) -> None:
+    listed = (
+        "name: x\nchannels: [conda-forge]\ndependencies:\n  - python=3.8.*\n  - pip:\n    - --extra-index-url https://download.pytorch.org/whl/rocm5.6\n"
+    )
+    files = {"environments/rocm.yml": f"{listed}    - torch==2.1.2+rocm5.6\n    - https://example.org/{wheel}\n"}
+    found = [f for f in serious(report(tmp_path, files, gpu="gfx1151")) if f.id == NO_CODE]
+    assert ["the wheels on line 8 of environments/rocm.yml are for Python 3.8 alone" in f.advice for f in found] == [named]

@@ -233,3 +233,10 @@ def test_commands_that_scripts_run_over_and_over_are_read_so_many_times_in_all(
     assert {words for _, _, words in problems(tmp_path)} == {
         "not read to its end: its commands are run more than 40 times in all"
     }
+
+
+def test_a_here_document_for_no_command(tmp_path: Path) -> None:
+    (tmp_path / "run.sh").write_text(
+        "- " + "<<: " * 31 + "|\n" + " |\n" * 12 + " " + "<<: " * 36 + "torch==2.9.1", encoding="utf-8"
+    )
+    assert declared.read(tmp_path).files

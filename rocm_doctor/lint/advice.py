@@ -15,7 +15,7 @@ from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Requirement, Step, Target
 from rocm_doctor.lint.environments.words import named
 from rocm_doctor.lint.rules.findings import is_hashed
-from rocm_doctor.lint.rules.indexes import Torch, admits, wanted
+from rocm_doctor.lint.rules.indexes import Torch, admits, tagged, wanted
 from rocm_doctor.lint.rules.other_python import PYTHONS, is_whole_freeze
 from rocm_doctor.lint.rules.requires_torch import pinning
 from rocm_doctor.matrix import Matrix
@@ -96,8 +96,18 @@ def _later(environment: Environment, target: Target, matrix: Matrix) -> str:
     own = _python_of(environment, target).rpartition(" ")[2]
     for python in reversed(PYTHONS) if own else ():
         if versions.contains(f">{own}", python) and (found := proposal(environment, target, matrix, python=python, in_file=True)):
-            return f"Python {python} has one, {found.lines[0]} of {found.index}"
+            bound = [r.place.words for step in environment.steps for r in step.requirements if _is_bound(r, own, python, target)]
+            beside = (
+                f"; the wheels on {', '.join(bound)} are for Python {own} alone, and have to go or to be others" if bound else ""
+            )
+            return f"Python {python} has one, {found.lines[0]} of {found.index}{beside}"
     return "`rocm-doctor plan` says what would"
+
+
+def _is_bound(r: Requirement, own: str, other: str, target: Target) -> bool:
+    """True for a wheel by its address that is for one Python and not for another."""
+    had, has = (tagged(r.url, msgspec.structs.replace(target, python=python)) for python in (own, other))
+    return bool(r.url) and had and not has
 
 
 def leaving(environment: Environment, target: Target, found: Proposal) -> str:
@@ -168,7 +178,7 @@ def _in_list(last: Torch, found: Proposal, whole: bool) -> str:
     if "requires one exact torch" in last.why:  # beside another one pip finds no solution
         return (
             f"Take {last.why.split()[0]} out of {last.place.words}, and add there: {lines}. Install the package with --no-deps afterwards,"
-            " and what else it requires from a list without torch."
+            " and what else it requires from a list without torch, torchvision and torchaudio."
         )
     return f"Add above {last.place.words}: {lines}."
 
@@ -185,7 +195,7 @@ def keeping(environment: Environment, step: Step, kept: Torch, last: Torch, targ
         words = f"{there}: leave torch out of {last.place.words}, or pin it with a constraints file (-c)."
         return _with(environment, step, msgspec.structs.replace(step, requirements=left)), words
     if not asked and "requires one exact torch (==" in last.why:  # with a constraint pip finds no solution
-        words = f"{there}: install {last.why.split()[0]} with --no-deps on a line of its own, and what else it requires from a list without torch."
+        words = f"{there}: install {last.why.split()[0]} with --no-deps on a line of its own, and what else it requires from a list without torch, torchvision and torchaudio."
         left = tuple(r for r in step.requirements if r.place != last.place)
         return _with(environment, step, msgspec.structs.replace(step, requirements=left)), words
     if not asked and kept.version:

@@ -183,5 +183,5 @@ def with_use(one: Container, argv: list[str], builds: Iterable[shell.Build], con
 def with_program(argv: list[str], handed: str) -> list[str]:
     """The words of a command that starts a container, with the program that a here-document hands to Python."""
     words = argv[:-1] if argv[-1:] == ["-"] else argv  # the grammar may leave the dash out
-    python = handed and re.fullmatch(r"(?:\S*/)?python[\d.]*", words[-1])
+    python = handed and words and re.fullmatch(r"(?:\S*/)?python[\d.]*", words[-1])
     return [*words, "-c", handed] if python and PROGRAMS.fullmatch(argv[0]) else argv
