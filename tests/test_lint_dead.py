@@ -129,3 +129,13 @@ def test_the_only_index_is_asked_beside_the_default_one(tmp_path: Path) -> None:
         r"Write --extra-index-url (\S+/(rocm[\d.]+)) in place .* pin what comes from there: torch==[\d.]+\+\2, torchvision==[\d.]+\+\2\.",
         advice,
     )
+
+
+@pytest.mark.parametrize(("image", "group", "told"), [
+    ("ollama/ollama:rocm", "render", True), ("ollama/ollama:0.12-rocm", "render", True), ("ollama/ollama:rocm", "'992'", False), ("ollama/ollama:rocm", "video", False),
+    ("rocm/pytorch:latest", "render", False),
+])  # fmt: skip
+def test_a_group_that_an_image_lacks(tmp_path: Path, image: str, group: str, told: bool) -> None:
+    text = f"services:\n  llm:\n    image: {image}\n    devices: [/dev/kfd, /dev/dri]\n    group_add:\n      - {group}\n"
+    found = [f for f in serious(report(tmp_path, {"docker-compose.rocm.yml": text}, gpu="gfx1100")) if "has no group" in f.title]
+    assert [(f.id, f.severity) for f in found] == [("access.container", "warning")] * told
