@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -111,9 +112,30 @@ def test_an_override_for_another_gpu_leaves_ready_open(tmp_path: Path, gpu: str,
 
 @pytest.mark.parametrize(("wheel", "named"), [("x-0.1-cp38-cp38-linux_x86_64.whl", True), ("x-0.1-py3-none-any.whl", False)])
 def test_a_later_python_needs_other_wheels(tmp_path: Path, wheel: str, named: bool) -> None:
-    listed = (
-        "name: x\nchannels: [conda-forge]\ndependencies:\n  - python=3.8.*\n  - pip:\n    - --extra-index-url https://download.pytorch.org/whl/rocm5.6\n"
-    )
+    listed = "name: x\nchannels: [conda-forge]\ndependencies:\n  - python=3.8.*\n  - pip:\n    - --extra-index-url https://download.pytorch.org/whl/rocm5.6\n"
     files = {"environments/rocm.yml": f"{listed}    - torch==2.1.2+rocm5.6\n    - https://example.org/{wheel}\n"}
     found = [f for f in serious(report(tmp_path, files, gpu="gfx1151")) if f.id == NO_CODE]
     assert ["the wheels on line 8 of environments/rocm.yml are for Python 3.8 alone" in f.advice for f in found] == [named]
+
+
+def test_the_only_index_is_asked_beside_the_default_one(tmp_path: Path) -> None:
+    listed = "torch\n-i https://download.pytorch.org/whl/nightly/rocm6.1\ntorchvision\nonnx\n"
+    found = [
+        f for f in serious(report(tmp_path, {"requirements-rocm.txt": listed}, gpu="gfx1100")) if f.id == "version.wheel-missing"
+    ]
+    advice = found[0].advice
+    assert "torchaudio" not in advice
+    assert re.search(
+        r"Write --extra-index-url (\S+/(rocm[\d.]+)) in place .* pin what comes from there: torch==[\d.]+\+\2, torchvision==[\d.]+\+\2\.",
+        advice,
+    )
+
+
+@pytest.mark.parametrize(("image", "group", "told"), [
+    ("ollama/ollama:rocm", "render", True), ("ollama/ollama:0.12-rocm", "render", True), ("ollama/ollama:rocm", "'992'", False), ("ollama/ollama:rocm", "video", False),
+    ("rocm/pytorch:latest", "render", False),
+])  # fmt: skip
+def test_a_group_that_an_image_lacks(tmp_path: Path, image: str, group: str, told: bool) -> None:
+    text = f"services:\n  llm:\n    image: {image}\n    devices: [/dev/kfd, /dev/dri]\n    group_add:\n      - {group}\n"
+    found = [f for f in serious(report(tmp_path, {"docker-compose.rocm.yml": text}, gpu="gfx1100")) if "has no group" in f.title]
+    assert [(f.id, f.severity) for f in found] == [("access.container", "warning")] * told

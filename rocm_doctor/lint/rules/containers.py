@@ -12,7 +12,7 @@ from rocm_doctor.lint.declared import ROCR, Container, Environment, Place, Setti
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.torch_state import image_parts
 from rocm_doctor.matrix import Matrix
-from rocm_doctor.model import Finding
+from rocm_doctor.model import Finding, Grade
 
 _DEVICES = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html"
 
@@ -62,6 +62,7 @@ def containers(environment: Environment, target: Target, matrix: Matrix) -> Iter
             )
         elif container.gpu and not container.privileged:
             yield from _devices(environment, target, matrix, container)
+        yield from _lacks_group(environment, target, matrix, container)
         if container.needed and any("/dev/kfd" in device for device in container.devices):
             yield found(
                 matrix,
@@ -118,6 +119,41 @@ def _merged(environment: Environment, target: Target, matrix: Matrix, container:
         commands=(),
         sources=("https://docs.docker.com/reference/compose-file/merge/",),
     )
+
+
+class _Group(msgspec.Struct, frozen=True):
+    """An image and a group that it lacks, from catalog/groups.yaml. `tag`: what the tags have that it holds for."""
+
+    image: str
+    tag: str
+    lacks: str
+    sources: tuple[str, ...]
+    grade: Grade
+    checked: str
+
+
+def _groups(matrix: Matrix) -> tuple[_Group, ...]:
+    return msgspec.json.decode(matrix.raw.get("groups", b"[]"), type=tuple[_Group, ...])
+
+
+def _lacks_group(environment: Environment, target: Target, matrix: Matrix, container: Container) -> Iterator[Finding]:
+    """A group by its name that the image of a container does not have."""
+    image, tag = image_parts(container.image)
+    for one in matrix.once(_groups):
+        if (image, one.lacks in container.groups, one.tag in tag) == (one.image, True, True):
+            yield _found(
+                environment,
+                target,
+                matrix,
+                container,
+                severity="warning",
+                title=f"{container.image} has no group {one.lacks}",
+                cause="Docker looks the name up in the image and starts no container whose group it does not find there.",
+                advice=f"Give the number of the host's group instead: getent group {one.lacks} | cut -d: -f3.",
+                commands=(),
+                sources=one.sources,
+                grade=one.grade,
+            )
 
 
 _KEYS = {"devices": ("/dev/kfd", "/dev/dri"), "group_add": ("video", "render")}
@@ -180,7 +216,7 @@ def _devices(environment: Environment, target: Target, matrix: Matrix, container
 
 
 def _found(environment: Environment, target: Target, matrix: Matrix, container: Container, **fields: Any) -> Finding:
-    return found(matrix, "access.container", environment, target, [container.place], sources=(_DEVICES,), **fields)
+    return found(matrix, "access.container", environment, target, [container.place], **{"sources": (_DEVICES,), **fields})
 
 
 def on_cpu(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -195,6 +196,20 @@ def _only(step: Step, name: str, target: Target) -> Index | None:
     return every[0].origin if len(every) == 1 and of_pytorch(every[0].origin) else None
 
 
+def _with_default(environment: Environment, target: Target, matrix: Matrix, index: Index) -> str:
+    """How the default package index is asked as well: what has no local version then comes from the index with the higher one."""
+    from rocm_doctor.lint.proposals import proposal
+
+    if (stack := proposal(environment, target, matrix, in_file=True)) is None:
+        pinned_so = (
+            f"pin torch, torchvision and torchaudio with their local versions (+rocm) so that they still come from {index.url}"
+        )
+        return f"Add --extra-index-url https://pypi.org/simple, and {pinned_so}."
+    asked = {"torch", *(r.name for step in environment.steps for r in step.requirements)}
+    lines = [line for line in stack.lines if re.split(r"[=\[]", line)[0] in asked]
+    return f"Write --extra-index-url {stack.index} in place of the option with {index.url}, and pin what comes from there: {', '.join(lines)}."
+
+
 def _finding(
     environment: Environment, target: Target, matrix: Matrix, index: Index, missing: Sequence[Requirement], *, certain: bool
 ) -> Finding:
@@ -210,6 +225,6 @@ def _finding(
         severity="error" if certain else "warning",
         title=f"{names}: {ON_NO_INDEX}",
         cause="--index-url takes the place of the default package index, and PyTorch's own holds torch and what torch depends on.",
-        advice=f"Add --extra-index-url https://pypi.org/simple, and pin torch with its local version (+rocm) so that it still comes from {index.url}.",
+        advice=_with_default(environment, target, matrix, index),
         sources=(_OPTIONS, *matrix.once(_held)["download.pytorch.org/whl"].sources),
     )
