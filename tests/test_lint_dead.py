@@ -33,6 +33,11 @@ def test_no_shell_reads_a_copy(tmp_path: Path, words: str) -> None:
     assert "for files" in found[0].title
 
 
+def test_what_ends_a_build_hides_nothing_else(tmp_path: Path) -> None:
+    found = ids(tmp_path, {"Dockerfile.rocm": f"{IMAGE}COPY a b 2>/dev/null || true\n"}, "gfx1151")
+    assert found == {("repo.unreadable", "error"), (NO_CODE, "error")}
+
+
 def test_a_copy_of_files_is_read_as_one(tmp_path: Path) -> None:
     files = {"Dockerfile.rocm": f"{IMAGE}COPY a.txt /app/\nRUN cp a b 2>/dev/null || true\n", "a.txt": "x\n"}
     assert ids(tmp_path, files, "gfx1100") == set()

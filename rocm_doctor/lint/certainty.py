@@ -135,8 +135,10 @@ def _leaves_open(problem: ReadProblem, one: Finding, first: Reading) -> bool:
     """True if what is not known could make a finding untrue. What may have installed a torch before does so for a CUDA torch alone."""
     if problem.about == "before":
         return one.id in _OF_WHAT_WAS_BEFORE
-    if problem.about in ("absent", "stage", "copy"):
+    if problem.about in ("absent", "stage"):
         return one.id != "repo.unreadable"
+    if problem.about == "copy":
+        return False  # it ends the build, and all that is found beside it is so
     if problem.about == "start":
         return one.id.startswith("version.") or one.id == "arch.not-in-build"
     return not (problem.about == "limits" and _TORCH.search(first.quote))
