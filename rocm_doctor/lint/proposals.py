@@ -34,6 +34,11 @@ class Proposal:
         self.leaves = leaves
 
     @property
+    def by_name(self) -> dict[str, str]:
+        """The requirement lines by the names of their packages."""
+        return {re.split(r"[=\[]", line)[0]: line for line in self.lines}
+
+    @property
     def arguments(self) -> str:
         """The requirements as words of a shell command."""
         return " ".join(map(shlex.quote, self.lines))

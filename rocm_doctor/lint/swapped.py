@@ -66,7 +66,7 @@ class _Swapper:
         self.target = target
         self.matrix = matrix
         self.found = found
-        self.lines = {re.split(r"[=\[]", line)[0]: line for line in found.lines}
+        self.lines = found.by_name
         self.asked = {r.name for step in environment.steps for r in (*step.requirements, *step.constraints)}
         self.asked |= set(FAMILY) if of_image(environment.image) else set()
         self.changes: list[Change] = []

@@ -151,11 +151,11 @@ class Tree:
         return any(path.rpartition("/")[2] == name for path in itertools.islice(self._walk(str(self.root)), MAX_FILES))
 
     def mentions(
-        self, words: re.Pattern[bytes], hints: tuple[bytes, ...], but: Collection[str] = ()
+        self, words: re.Pattern[bytes], hints: tuple[bytes, ...], but: Collection[str] = (), only: re.Pattern[str] | None = None
     ) -> Iterator[tuple[Place, re.Match[bytes]]]:
-        """All such places, with what was found there."""
+        """All such places, with what was found there. `only`: what the names of the files have to hold."""
         for path in itertools.islice(self._walk(str(self.root)), MAX_FILES):
-            if not _TEXTS.search(path.lower()) or path in but:
+            if not _TEXTS.search(path.lower()) or path in but or (only and not only.search(path)):
                 continue
             try:
                 real = self.root / path

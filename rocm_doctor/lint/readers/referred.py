@@ -103,10 +103,10 @@ _GIVEN = re.compile(
 
 def lost(tree: Tree) -> Place | None:
     """Where a document gives a command a file for AMD, by its name, that the repository does not have; None where none does."""
-    for place, m in itertools.islice(tree.mentions(_GIVEN, (b"docker", b"podman", b"pip")), MAX_FOUND):
+    for place, m in itertools.islice(tree.mentions(_GIVEN, (b"docker", b"podman", b"pip"), only=_DOCUMENT), MAX_FOUND):
         file = (m[1] or m[2]).decode().removeprefix("./")
         name = file.rpartition("/")[2]
-        if _DOCUMENT.search(place.file) and named(name)[0] == "amd" and not (tree.exists(file) or tree.has(name)):
+        if named(name)[0] == "amd" and not (tree.exists(file) or tree.has(name)):
             return place
     return None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rocm_doctor import versions
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import REQUIRES_PYTHON, Environment, Target
+from rocm_doctor.lint.declared import REQUIRES_PYTHON, Environment, ReadProblem, Target
 from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import admits, admits_python, meant, pinned, wanted
 from rocm_doctor.lint.rules.requires_torch import pinning
@@ -147,47 +147,11 @@ def isolated_build(environment: Environment, target: Target, matrix: Matrix) -> 
             )
 
 
-def not_copied(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
-    """A list that no COPY brings into an image before it is installed."""
-    for problem in environment.unresolved:
-        if problem.about == "absent":
-            folder, _, name = problem.message.split()[0].rpartition("/")
-            elsewhere = _ELSEWHERE.search(problem.message)
-            add = f"Add COPY {name} {folder or '.'}/ above the RUN with {problem.place.words}."
-            yield found(
-                matrix,
-                "repo.unreadable",
-                environment,
-                target,
-                [problem.place],
-                severity="error",
-                title=problem.message,
-                cause=f"{'COPY brings nothing from outside of that folder' if elsewhere else 'No COPY before the line brings it'}, so pip finds no such file and the build ends.",
-                advice=f"Build the image from {elsewhere[1]}, with {problem.place.file} as its Dockerfile." if elsewhere else add,
-                sources=("https://docs.docker.com/reference/dockerfile/#copy",),
-            )
-
-
-_ENDS = {
-    "stage": (
-        "The build ends there: Docker does not find the target stage.",
-        "Name a stage of the Dockerfile, or leave the target out.",
-        "https://docs.docker.com/reference/compose-file/build/#target",
-    ),
-    "copy": (
-        "No shell reads a COPY: Docker looks for files of these names, finds none, and the build ends.",
-        "Leave what is for a shell out. What may be missing is copied by a pattern beside a file that is there.",
-        "https://docs.docker.com/reference/dockerfile/#copy",
-    ),
-}
-"""Why a problem ends the build of an image, what to do, and who says so, by what it is about."""
-
-
 def ends_build(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
-    """A service that is built as a stage which its Dockerfile does not have; words for a shell in a COPY."""
+    """What ends the build of an image: a list that no COPY brings before it is installed, a stage that is not there, words for a shell in a COPY."""
     for problem in environment.unresolved:
-        if problem.about in _ENDS:
-            cause, advice, source = _ENDS[problem.about]
+        if why := _why(problem):
+            cause, advice, source = why
             yield found(
                 matrix,
                 "repo.unreadable",
@@ -200,6 +164,35 @@ def ends_build(environment: Environment, target: Target, matrix: Matrix) -> Iter
                 advice=advice,
                 sources=(source,),
             )
+
+
+_OF_COPY = "https://docs.docker.com/reference/dockerfile/#copy"
+_ENDS = {
+    "stage": (
+        "The build ends there: Docker does not find the target stage.",
+        "Name a stage of the Dockerfile, or leave the target out.",
+        "https://docs.docker.com/reference/compose-file/build/#target",
+    ),
+    "copy": (
+        "No shell reads a COPY: Docker looks for files of these names, finds none, and the build ends.",
+        "Leave what is for a shell out. What may be missing is copied by a pattern beside a file that is there.",
+        _OF_COPY,
+    ),
+}
+
+
+def _why(problem: ReadProblem) -> tuple[str, str, str] | None:
+    """Why a problem ends the build, what to do, and who says so; None for one that does not."""
+    if problem.about != "absent":
+        return _ENDS.get(problem.about)
+    folder, _, name = problem.message.split()[0].rpartition("/")
+    if elsewhere := _ELSEWHERE.search(problem.message):
+        cause = "COPY brings nothing from outside of that folder"
+        advice = f"Build the image from {elsewhere[1]}, with {problem.place.file} as its Dockerfile."
+    else:
+        cause = "No COPY before the line brings it"
+        advice = f"Add COPY {name} {folder or '.'}/ above the RUN with {problem.place.words}."
+    return f"{cause}, so pip finds no such file and the build ends.", advice, _OF_COPY
 
 
 def undefined(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:

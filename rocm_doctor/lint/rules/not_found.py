@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -206,7 +205,7 @@ def _with_default(environment: Environment, target: Target, matrix: Matrix, inde
         )
         return f"Add --extra-index-url https://pypi.org/simple, and {pinned_so}."
     asked = {"torch", *(r.name for step in environment.steps for r in step.requirements)}
-    lines = [line for line in stack.lines if re.split(r"[=\[]", line)[0] in asked]
+    lines = [line for name, line in stack.by_name.items() if name in asked]
     return f"Write --extra-index-url {stack.index} in place of the option with {index.url}, and pin what comes from there: {', '.join(lines)}."
 
 
