@@ -24,7 +24,7 @@ GIVEN = "ENV PYTHON_VERSION={}\n"
     ("FROM rocm/dev-ubuntu-22.04:6.4 AS base\n" + ASKS.format("3.12") + "FROM base\nCOPY . .\n", "3"),
 ])  # fmt: skip
 def test_a_python_that_the_archive_lacks(tmp_path: Path, text: str, at: str) -> None:
-    found = said(report(tmp_path, {"Dockerfile.rocm": text}))
+    found = said(report(tmp_path, {"Dockerfile.rocm": text, "extra.list": "deb https://example.com x main\n"}))
     assert found == ([("version.python-unsupported", "error", f"Dockerfile.rocm:{at}")] if at else [])
 
 

@@ -144,3 +144,33 @@ def test_a_group_that_an_image_lacks(tmp_path: Path, image: str, group: str, tol
     text = f"services:\n  llm:\n    image: {image}\n    devices: [/dev/kfd, /dev/dri]\n    group_add:\n      - {group}\n"
     found = [f for f in serious(report(tmp_path, {"docker-compose.rocm.yml": text}, gpu="gfx1100")) if "has no group" in f.title]
     assert [(f.id, f.severity) for f in found] == [("access.container", "warning")] * told
+
+
+@pytest.mark.parametrize(("files", "found"), [
+    ({}, True),
+    ({".gitignore": "wheels-?mi/\n"}, False),
+    ({".gitmodules": '[submodule "x"]\n\tpath = wheels-ami\n\turl = https://github.com/a/x\n'}, False),
+    ({"README.md": "# x\nPut the wheels into wheels-ami/ first.\n"}, False),
+    ({"deep/wheels-ami": "x\n"}, False),
+    ({"Dockerfile.cuda": "FROM nvidia/cuda:12.8.1-devel-ubuntu24.04\nCOPY wheels-ami /w\n"}, True),
+    ({"wheels-ami/a.whl": "x\n"}, False),
+])  # fmt: skip
+def test_what_a_copy_takes_has_to_be_there(tmp_path: Path, files: dict[str, str], found: bool) -> None:
+    dockerfile = {"Dockerfile.rocm": f"{IMAGE}COPY wheels-ami /w\n"}
+    errors = [f for f in serious(report(tmp_path, {**dockerfile, **files}, gpu="gfx1100")) if f.id == "repo.unreadable"]
+    assert [(f.severity, f.evidence[0].place) for f in errors] == [("error", "line 3")] * found
+    assert not found or "COPY takes wheels-ami, which is not in the repository" in errors[0].title
+
+
+@pytest.mark.parametrize(
+    "words", ["--from=base /x /y", "${WHEELS} /w", "wheels-*.whl /w/", '["a b", "/w"]', "--chown=1:1 . /w", "<<EOF /w\nx\nEOF"]
+)
+def test_only_a_plain_name_is_looked_for(tmp_path: Path, words: str) -> None:
+    assert ids(tmp_path, {"Dockerfile.rocm": f"FROM ubuntu:24.04 AS base\n{IMAGE}COPY {words}\n"}, "gfx1100") == set()
+
+
+def test_the_folder_of_a_build_has_to_be_known(tmp_path: Path) -> None:
+    built = {"docker/Dockerfile.rocm": f"{IMAGE}COPY wheels-ami /w\n"}
+    assert ids(tmp_path / "a", built, "gfx1100") == set()
+    service = "services:\n  w:\n    build: {context: ., dockerfile: docker/Dockerfile.rocm}\n    devices: [/dev/kfd, /dev/dri]\n"
+    assert ids(tmp_path / "b", {**built, "compose.yaml": service}, "gfx1100") == {("repo.unreadable", "error")}

@@ -146,7 +146,7 @@ SERVICE = "services:\n  a:\n    image: rocm/pytorch:latest\n"
 
 @pytest.mark.parametrize(("service", "more"), [
     (SERVICE, {"docker-compose.gpu.yml": f"services:\n  a:\n{GIVEN}"}), (f"include: [gpu.yml]\n{SERVICE}", {}),
-    (SERVICE + '    devices: ["${KFD}", "${DRI}"]\n', {}), (SERVICE + '    volumes: ["/dev/kfd:/dev/kfd", "/dev/dri:/dev/dri"]\n', {}),
+    (SERVICE + '    devices: ["${KFD}", "${DRI}"]\n', {}), (SERVICE + '    volumes: ["/dev:/dev"]\n', {}),
     (SERVICE + "    command: make wheel\n", {}), (SERVICE + "    command: [chown, -R, '1000', /data]\n", {}),
     (SERVICE + "    command: tensorboard --logdir /logs\n", {}), (SERVICE + "    command: huggingface-cli download x\n", {}),
 ])  # fmt: skip

@@ -97,3 +97,13 @@ def test_what_a_script_leaves_open(tmp_path: Path, text: str, said: str) -> None
 def test_an_eager_upgrade_takes_torch_anew(tmp_path: Path, command: str, replaced: bool) -> None:
     found = [f.title for f in report(tmp_path, {"setup_rocm.sh": f"{TORCH}{command}\n"}).findings]
     assert any("the ROCm torch is replaced" in title for title in found) is replaced
+
+
+@pytest.mark.parametrize(("more", "said"), [
+    ("foo @ git+https://github.com/a/foo@1234567", "what foo on line 3 needs is not read"), ("git+https://github.com/a/foo#egg=foo", "what foo"),
+    ("git+https://github.com/huggingface/transformers@main", ""), ("foo @ git+https://github.com/a/foo ; sys_platform == 'win32'", ""),
+])  # fmt: skip
+def test_what_a_repository_of_others_requires_is_not_read(tmp_path: Path, more: str, said: str) -> None:
+    found = report(tmp_path, {"requirements-rocm.txt": f"{LIST}{more}\n"})
+    assert found.verdict == ("undetermined" if said else "ready")
+    assert said in found.summary

@@ -165,3 +165,26 @@ def test_a_list_that_a_document_has_installed_without_the_image_that_brings_torc
     }
     found = report(tmp_path, {"README.md": f"# x\n## Local\n```bash\n# AMD\n{said}```\n", **files}, gpu="gfx942")
     assert [f.id for f in serious(found)] == expected
+
+
+@pytest.mark.parametrize(("keys", "found"), [
+    ("volumes: [/dev/kfd:/dev/kfd]\n    devices: [/dev/dri]", "mounts /dev/kfd as a volume"),
+    ("volumes: [/dev/kfd:/dev/kfd, /dev/dri:/dev/dri]", "mounts /dev/kfd and /dev/dri as a volume"),
+    ("volumes: [/dev/kfd:/dev/kfd]\n    devices: [/dev/dri, /dev/kfd]", ""),
+    ("volumes: [/dev/kfd:/dev/kfd, /dev/dri:/dev/dri]\n    privileged: true", ""),
+    ("volumes: [/dev/kfd:/dev/kfd, /dev/dri:/dev/dri]\n    device_cgroup_rules: [\"c 234:* rmw\", \"c 226:* rmw\"]", ""),
+    ("volumes: [/dev:/dev]", ""),
+])  # fmt: skip
+def test_a_device_that_is_mounted_as_a_volume_cannot_be_opened(tmp_path: Path, keys: str, found: str) -> None:
+    text = f"services:\n  w:\n    image: {IMAGE}\n    command: python train.py\n    {keys}\n"
+    errors = [f for f in serious(report(tmp_path, {"compose.yaml": text})) if f.severity == "error"]
+    assert [(f.id, f.title.removeprefix("w ")) for f in errors] == ([("access.container", found)] if found else [])
+
+
+@pytest.mark.parametrize(("options", "found"), [
+    ("-v /dev/kfd:/dev/kfd --device /dev/dri", True), ("-v /dev/kfd:/dev/kfd --device /dev/dri --device /dev/kfd", False),
+    ("-v /dev/kfd:/dev/kfd -v /dev/dri:/dev/dri --device-cgroup-rule 'c *:* rmw'", False), ("--privileged -v /dev/kfd:/dev/kfd", False),
+])  # fmt: skip
+def test_the_same_of_a_command(tmp_path: Path, options: str, found: bool) -> None:
+    titles = [f.title for f in serious(report(tmp_path, {"run.sh": f"docker run {options} {IMAGE} python train.py\n"}))]
+    assert any("mounts /dev/kfd as a volume" in one for one in titles) is found

@@ -137,7 +137,7 @@ def _leaves_open(problem: ReadProblem, one: Finding, first: Reading) -> bool:
         return one.id in _OF_WHAT_WAS_BEFORE
     if problem.about in ("absent", "stage"):
         return one.id != "repo.unreadable"
-    if problem.about == "copy":
+    if problem.about in ("copy", "gone"):
         return False  # it ends the build, and all that is found beside it is so
     if problem.about == "start":
         return one.id.startswith("version.") or one.id == "arch.not-in-build"

@@ -126,7 +126,7 @@ class Container(msgspec.Struct, frozen=True):
     """A container that is started: a compose service or a `docker run`. `gpu`: what it runs or mounts says that it wants one; `sure`: what
     it runs was read, or is known, and uses one; `idle`: that it uses none.
 
-    `reserved`: the driver of a device that it reserves, which Docker does not have. `beside`: a service for NVIDIA that starts with it.
+    `mounted`: the nodes under /dev that it gets as volumes. `reserved`: the driver of a device that it reserves, which Docker does not have. `beside`: a service for NVIDIA that starts with it.
     `kept`: where a file that it is merged over reserves NVIDIA devices for it; `needed`: where a service that it depends on does.
     """
 
@@ -143,6 +143,7 @@ class Container(msgspec.Struct, frozen=True):
     sure: bool = False
     idle: bool = False
     service: bool = False
+    mounted: tuple[str, ...] = ()
     reserved: str = ""
     beside: Place | None = None
     kept: Place | None = None
@@ -177,6 +178,7 @@ About = Literal[
     "absent",
     "stage",
     "copy",
+    "gone",
 ]
 
 
@@ -186,7 +188,7 @@ class ReadProblem(msgspec.Struct, frozen=True):
     `about`: what it leaves open. `packages`: what a list installs; `before`: what was installed already; `start`: what is installed when an image starts; `limits`: what a constraint
     allows; `argument`: a build argument, the first word; `rocblas`: the GPUs of torch's rocBLAS. Not every pip takes what is `refused`; none takes
     anything of a list with such a `line`, or with another `list` that it cannot read. A `hint` costs nothing.
-    What is `absent` is certainly not there when it is asked for, nor is the `stage` that an image is built as, or what a `copy` takes for a file. `gfx`: it concerns these targets alone.
+    What is `absent` is certainly not there when it is asked for, nor is the `stage` that an image is built as, what a `copy` takes for a file, or what is `gone` that it takes. `gfx`: it concerns these targets alone.
     """
 
     place: Place

@@ -9,7 +9,7 @@ import msgspec
 
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Environment, Place, Setting, Target
+from rocm_doctor.lint.declared import Environment, Place, Requirement, Setting, Target
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.readers.starts import keeps_on_cpu
 from rocm_doctor.lint.rules.built_for import indexed_for, lists, targets_of
@@ -111,6 +111,8 @@ def _doubt(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> st
         return f"{one.name}: line {on_cpu.place.line} starts a program on the CPU"
     if nightly := stale_nightly(one, target, matrix):
         return f"{one.name}: whether the nightly build on line {nightly.place.line} is still there is not known"
+    if source := next((r for step in one.steps for r in step.requirements if meant(r, target) and _of_unread_source(r)), None):
+        return f"{one.name}: what {source.name} on line {source.place.line} needs is not read: it comes from {source.url.removeprefix('git+')}"
     if wheel := next(wheels, ""):
         return f"{one.name}: for which GPUs {wheel} was built is not known"
     if _torch_serves(torch, target, matrix) or _names_it(one, target) or _from(one, torch, target, matrix):
@@ -129,6 +131,18 @@ def _other_branch(one: Environment, torch: Torch, target: Target, matrix: Matrix
         if state and state[2].build in ("cuda", "cpu"):
             return step.place
     return None
+
+
+# Pure Python that takes any recent torch.
+_TAKES_ANY = regex(
+    r"github\.com/(?:huggingface/(?:transformers|diffusers|accelerate|peft|trl|datasets)|openai/(?:CLIP|whisper))(?:\.git)?(?:@|#|$)",
+    re.I,
+)
+
+
+def _of_unread_source(r: Requirement) -> bool:
+    """True for a package at the address of a repository: what it requires and builds is not known."""
+    return r.url.startswith("git+") and _TAKES_ANY.search(r.url) is None
 
 
 _COMPILED = regex(r"^https?://(?![^/]*(?:\.amd\.com|radeon\.com|pytorch\.org)/).*(?:linux\w*|win_amd64)\.whl")

@@ -188,6 +188,7 @@ def _service(tree: Tree, path: str, name: str, service: Node, unresolved: tuple[
         image,
         at,
         devices=tuple(_words(service.get("devices"))),
+        mounted=tuple(one for one in _words(service.get("volumes")) if one.startswith("/dev/")),
         groups=tuple(_words(service.get("group_add"))),
         shm=_text(service, "shm_size"),
         ipc=_text(service, "ipc"),
@@ -261,9 +262,11 @@ def _by_toolkit(service: Node) -> bool:
 
 
 def _by_other_means(service: Node) -> bool:
-    """True if the devices are mounted as a volume, or named by variables."""
-    return any(one.startswith("/dev/kfd") or one.startswith("/dev:") for one in _words(service.get("volumes"))) or any(
-        "$" in one for one in _words(service.get("devices"))
+    """True if all devices are mounted, the control group lets them be opened, or variables name them."""
+    return (
+        any(one.startswith("/dev:") for one in _words(service.get("volumes")))
+        or service.get("device_cgroup_rules") is not None
+        or any("$" in one for one in _words(service.get("devices")))
     )
 
 

@@ -98,7 +98,10 @@ def container(argv: list[str], place: Place) -> Container:
         "--privileged" in single or opaque or by_toolkit or any(v.startswith("/dev:") for v in volumes),
         single.get("--gpus", "")
         or ("nvidia" if single.get("--runtime") == "nvidia" or "nvidia.com" in " ".join(devices) else ""),
-        _is_handed_a_gpu(devices, run) or needs_gpu(image, run.command),
+        _is_handed_a_gpu((*devices, *volumes), run) or needs_gpu(image, run.command),
+        mounted=()
+        if any(o == "--device-cgroup-rule" for o, _ in options)
+        else tuple(v for v in volumes if v.startswith("/dev/")),
     )
 
 

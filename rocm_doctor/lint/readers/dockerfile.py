@@ -12,7 +12,7 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Purpose, ReadProblem, Setting
 from rocm_doctor.lint.environments.words import is_for_hygon, named
-from rocm_doctor.lint.readers import build_lists, cloned, compiled, expansion, installers, script, shell, starts, venvs
+from rocm_doctor.lint.readers import build_lists, cloned, compiled, copied, expansion, installers, script, shell, starts, venvs
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.image_python import asked_of_apt, kept_by_system, named_python, starts_another
 from rocm_doctor.lint.readers.instructions import UNKNOWN, Instruction, exec_form, instructions, start_command
@@ -250,6 +250,8 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
             installers.note(place, found)
         for source in sources:
             _copy(expansion.filled(source, context.names), to, context)
+        if verb == "COPY" and not _SHELL.search(words) and (gone := copied.missing(sources, place, context)):
+            found.problems.append(gone)
     elif verb == "COPY" and "--from" in words and _PACKAGES.search(words.split(None, 1)[-1]):
         installers.note(place, found)  # packages of an image that is no stage here
     elif verb == UNKNOWN:

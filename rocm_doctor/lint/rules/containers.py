@@ -189,15 +189,21 @@ def _devices(environment: Environment, target: Target, matrix: Matrix, container
         sure = (
             container.sure or bool(container.reserved) or any(d.startswith(("/dev/kfd", "/dev/dri")) for d in container.devices)
         )
+        mounted = [d for d in missing if any(one.split(":")[0].rstrip("/") == d for one in container.mounted)]
         builds = not container.devices and (environment.sort == "job" or image_parts(container.image)[0].startswith("rocm/dev-"))
         yield _found(
             environment,
             target,
             matrix,
             container,
-            severity="note" if builds and not container.service else "error" if sure else "warning",
-            title=f"{container.name} does not get {' and '.join(missing)}",
-            cause="Without /dev/kfd and the render nodes under /dev/dri the HIP runtime in the container finds no GPU.",
+            severity="note" if builds and not container.service else "error" if sure or mounted else "warning",
+            title=f"{container.name} mounts {' and '.join(mounted)} as a volume"
+            if mounted
+            else f"{container.name} does not get {' and '.join(missing)}",
+            cause=_MOUNTED
+            if mounted
+            else "Without /dev/kfd and the render nodes under /dev/dri the HIP runtime in the container finds no GPU.",
+            sources=(_PRIVILEGE,) if mounted else (_DEVICES,),
             **_remedy(container),
         )
     elif not container.shm and container.ipc != "host":
@@ -213,6 +219,10 @@ def _devices(environment: Environment, target: Target, matrix: Matrix, container
             commands=(),
             advice="Set ipc: host or shm_size (16G is usual).",
         )
+
+
+_MOUNTED = "Docker lets a container open the devices that it is given, and no others: a node that is mounted as a volume is there, and opening it is denied."
+_PRIVILEGE = "https://docs.docker.com/engine/containers/run/#runtime-privilege-and-linux-capabilities"
 
 
 def _found(environment: Environment, target: Target, matrix: Matrix, container: Container, **fields: Any) -> Finding:

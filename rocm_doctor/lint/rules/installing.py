@@ -178,6 +178,11 @@ _ENDS = {
         "Leave what is for a shell out. What may be missing is copied by a pattern beside a file that is there.",
         _OF_COPY,
     ),
+    "gone": (
+        "COPY finds no such file in the folder of the build, and the build ends. No other text of the repository names it.",
+        "Add it to the repository, or leave it out of the COPY.",
+        _OF_COPY,
+    ),
 }
 
 
