@@ -55,7 +55,7 @@ def _by_reports(one: Finding, environment: Environment, target: Target, matrix: 
 
 def _doubted(one: Finding, by: Place, said: str) -> Finding:
     """The finding as a warning that names the place of the repository that leaves the doubt."""
-    known = (by.file, f"line {by.line}") in {(r.artifact, r.place) for r in one.evidence}
+    known = by.at in {(r.artifact, r.place) for r in one.evidence}
     evidence = one.evidence if known or not by.line else (*one.evidence, by.reading())
     return msgspec.structs.replace(one, severity="warning", evidence=evidence, advice=("" if known else said) + one.advice)
 
@@ -110,7 +110,7 @@ def is_settled(one: Finding, environment: Environment) -> bool:
     ):
         return False
     open_ = (*environment.unsure, *(doubt.place for doubt in environment.doubts))
-    return (first.artifact, first.place) not in {(p.file, f"line {p.line}") for p in open_}
+    return (first.artifact, first.place) not in {p.at for p in open_}
 
 
 # What a torch that was installed before would settle.
@@ -127,7 +127,7 @@ def _is_any(first: Reading, environment: Environment) -> bool:
     """True if a command takes any torch: it leaves one that is there."""
     at = (first.artifact, first.place)
     steps = (step for step in environment.steps if not (step.upgrade or step.anew or step.apart))
-    asked = [r for step in steps for r in step.requirements if r.name == "torch" and (r.place.file, f"line {r.place.line}") == at]
+    asked = [r for step in steps for r in step.requirements if r.name == "torch" and r.place.at == at]
     return bool(asked) and not any(r.spec or r.url for r in asked)
 
 

@@ -42,9 +42,14 @@ class Place(msgspec.Struct, frozen=True):
     line: int
     quote: str = ""
 
+    @property
+    def at(self) -> tuple[str, str]:
+        """The file and the line as a reading names them."""
+        return self.file, f"line {self.line}"
+
     def reading(self) -> Reading:
         """The place as a reading."""
-        return Reading(self.file, f"line {self.line}", self.quote)
+        return Reading(*self.at, self.quote)
 
     @property
     def words(self) -> str:

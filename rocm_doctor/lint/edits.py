@@ -44,7 +44,7 @@ def edits(repository: Repository, report: Report, targets: Sequence[Target], mat
         for environment in meant_for(target, repository.environments, matrix)
         for make in _MAKERS
         for edit in make(environment, target, matrix)
-        if not is_hashed(edit.place) and (edit.diagnosis, edit.place.file, f"line {edit.place.line}") in said
+        if not is_hashed(edit.place) and (edit.diagnosis, *edit.place.at) in said
     ]
     by_words: dict[tuple[str, int, str], set[Edit]] = {}
     for edit in found:

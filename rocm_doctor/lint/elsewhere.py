@@ -46,7 +46,7 @@ def is_met_by_override(one: Finding, environment: Environment, target: Target, r
     if one.id == "arch.override-needed":
         return any(f"={value} " in one.title for value in values)
     places = {(r.artifact, r.place) for r in one.evidence}
-    built = [targets_of(s) for s in lists(environment) if (s.place.file, f"line {s.place.line}") in places]
+    built = [targets_of(s) for s in lists(environment) if s.place.at in places]
     siblings = [value for value in values if names_sibling(value, target.gpu, matrix)]
     return one.id == "arch.not-in-build" and any(covers(gpus, target.gpu, value) for gpus in built for value in siblings)
 
@@ -92,13 +92,13 @@ _PROSE = regex(r"\.(?:md|rst|txt|adoc|html|py|ipynb|json)$", re.I)
 def also_set(one: Finding, target: Target, repository: Repository) -> str:
     """The further lines of commands and settings that set the override to a value for other GPUs, or to the same variable."""
     at = {(r.artifact, r.place) for r in one.evidence}
-    own = {(s.place.file, s.value) for s in repository.assigned if (s.place.file, f"line {s.place.line}") in at}
+    own = {(s.place.file, s.value) for s in repository.assigned if s.place.at in at}
     more = [
         s.place.words
         for s in repository.assigned
         if s.name == OVERRIDE
         and (f"={s.value} " in one.title or not suits(s.value, target) or (s.value != "" and (s.place.file, s.value) in own))
-        and (s.place.file, f"line {s.place.line}") not in at
+        and s.place.at not in at
         and not is_told(s)
     ]
     lines = [line for line in dict.fromkeys(more) if line not in one.advice]
@@ -133,7 +133,7 @@ def _given_otherwise(one: Finding, environment: Environment, target: Target, rep
     where its caller may give one.
     """
     at = {(r.artifact, r.place) for r in one.evidence}
-    decisive = [s for s in environment.variables if (s.place.file, f"line {s.place.line}") in at]
+    decisive = [s for s in environment.variables if s.place.at in at]
     own = [s for s in decisive if s.name == DECIDES.get(one.id)]
     names = {s.name for s in own} if own else {m[1] for r in one.evidence for m in _REFERS.finditer(r.quote)}
     files = {r.artifact for r in one.evidence}
@@ -141,7 +141,7 @@ def _given_otherwise(one: Finding, environment: Environment, target: Target, rep
         given = [
             s for s in repository.assigned if s.name == name and (own or s.place.file in files or not _IMAGE.search(s.place.file))
         ]
-        here = [s.value for s in given if (s.place.file, f"line {s.place.line}") in at] or [s.value for s in given]
+        here = [s.value for s in given if s.place.at in at] or [s.value for s in given]
         # A program that looks for an empty value replaces it by its own.
         empty = "" in here[:1]
         said = (

@@ -57,9 +57,7 @@ def _torch_facts(torch: Torch, matrix: Matrix) -> dict[str, Fact]:
     """The torch that the environment ends up with, where it is decided."""
     if torch.build not in ("rocm", "cuda", "cpu") or (torch.build == "cpu" and torch.explicit):
         return {}
-    reading = Reading(
-        torch.place.file, f"line {torch.place.line}", torch.place.quote or f"torch as {said(torch.build)}: {torch.why}"
-    )
+    reading = Reading(*torch.place.at, torch.place.quote or f"torch as {said(torch.build)}: {torch.why}")
     facts = {"torch.build": Fact(torch.build, (reading,))}
     if torch.version:
         facts["torch.version"] = Fact(torch.local, (reading,))

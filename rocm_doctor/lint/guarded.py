@@ -14,5 +14,5 @@ def may_fail(one: Finding, environment: Environment) -> bool:
     if not (one.id.startswith("lib.") or one.id in _OF_THE_COMMAND) or not one.evidence:
         return False
     optional = (step for step in environment.steps if step.guarded and not any(r.name == "torch" for r in step.requirements))
-    places = {(p.file, f"line {p.line}") for step in optional for p in (step.place, *(r.place for r in step.requirements))}
+    places = {p.at for step in optional for p in (step.place, *(r.place for r in step.requirements))}
     return (one.evidence[0].artifact, one.evidence[0].place) in places

@@ -72,6 +72,13 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
             kept[make] = make(self)
         return kept[make]
 
+    def section(self, name: str, of: type[_T]) -> tuple[_T, ...]:
+        """The entries of a section of the catalog, decoded at the first call; none where the matrix has no such section."""
+        kept: dict[str, tuple[_T, ...]] = self.__dict__.setdefault("sections", {})
+        if name not in kept:
+            kept[name] = _decoded(self.raw, name, tuple[of, ...])  # type: ignore[valid-type]
+        return kept[name]
+
     def age(self, today: datetime.date) -> int | None:
         """Days since the data was dated; None for a matrix without a calendar version."""
         found = re.match(r"(\d{4})\.(\d{1,2})\.(\d{1,2})", self.version)

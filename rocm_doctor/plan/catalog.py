@@ -116,7 +116,7 @@ class Catalog(msgspec.Struct, frozen=True):
 
 def known(matrix: Matrix) -> Catalog:
     """Indexes and packages of this matrix; a matrix without these sections (an old one) gives none."""
-    indexes = msgspec.json.decode(matrix.raw.get("indexes", b"[]"), type=tuple[Index, ...])
-    packages = msgspec.json.decode(matrix.raw.get("packages", b"[]"), type=tuple[Package, ...])
-    steps = msgspec.json.decode(matrix.raw.get("steps", b"[]"), type=tuple[Step, ...])
+    indexes = matrix.section("indexes", Index)
+    packages = matrix.section("packages", Package)
+    steps = matrix.section("steps", Step)
     return Catalog(matrix, {i.name: i for i in indexes}, {p.name: p for p in packages}, steps)

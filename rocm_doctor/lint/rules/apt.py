@@ -27,16 +27,12 @@ class _Archive(msgspec.Struct, frozen=True):
     plain: tuple[str, ...] = ()
 
 
-def _archives(matrix: Matrix) -> tuple[_Archive, ...]:
-    return msgspec.json.decode(matrix.raw.get("apt", b"[]"), type=tuple[_Archive, ...])
-
-
 def not_in_archive(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """`apt-get install` of a package that the system of an image does not have: the build of the image ends there."""
     if not environment.apt or environment.image is None or environment.purpose.kind != "amd":
         return
     image = _OF_DOCKER.sub("", environment.image.value)
-    known = matrix.once(_archives)
+    known = matrix.section("apt", _Archive)
     bare = next((one for one in known if any(re.match(rf"{re.escape(i)}(?![\w.])", image) for i in one.images)), None)
     python = next((s for s in environment.apt if _PYTHON.fullmatch(s.value) and not s.default), None)
     if bare and python and (version := python.value.split("-")[0].removeprefix("python")) not in bare.pythons:

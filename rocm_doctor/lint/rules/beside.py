@@ -26,15 +26,11 @@ class _Same(msgspec.Struct, frozen=True):
     checked: str
 
 
-def _same(matrix: Matrix) -> tuple[_Same, ...]:
-    return msgspec.json.decode(matrix.raw.get("same_files", b"[]"), type=tuple[_Same, ...])
-
-
 def same_files(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """A distribution for AMD GPUs with one for other hardware beside it or after it."""
     if environment.purpose.kind != "amd":
         return
-    for package in matrix.once(_same):
+    for package in matrix.section("same_files", _Same):
         ours: Requirement | None = None
         other: Requirement | None = None
         for step in environment.steps:

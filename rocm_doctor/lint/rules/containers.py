@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -23,89 +24,89 @@ def containers(environment: Environment, target: Target, matrix: Matrix) -> Iter
         return
     handed = any("/dev/kfd" in device for one in environment.containers for device in one.devices)
     for container in environment.containers:
-        if container.nvidia and handed and not any("/dev/kfd" in device for device in container.devices):
+        own = any("/dev/kfd" in device for device in container.devices)
+        if container.nvidia and handed and not own:
             continue  # the same script starts one for AMD as well
-        if container.nvidia:
-            yield _found(
-                environment,
-                target,
-                matrix,
-                container,
-                title=f"{container.name} asks for an NVIDIA GPU",
-                cause="The NVIDIA runtime passes no AMD device into a container.",
-                **_remedy(container),
-            )
-        elif container.kept:
-            yield _merged(environment, target, matrix, container, container.kept)
-        elif container.reserved == "amd":
-            yield _found(
-                environment,
-                target,
-                matrix,
-                container,
-                severity="warning",
-                title=f"{container.name} gets the GPU by a reservation of the driver amd",
-                cause="Docker has that driver only where AMD's container toolkit is installed, and starts no container with it anywhere else. No text of the repository names the toolkit.",
-                commands=(),
-                advice=f"Take the reservation out and add to the service: {_INLINE}. Or say that the toolkit is needed.",
-            )
-        elif container.reserved and (container.privileged or not lacking(container)):
-            yield _found(
-                environment,
-                target,
-                matrix,
-                container,
-                title=f"{container.name} reserves a device of the driver {container.reserved}, which Docker does not have",
-                cause="Docker starts no container for whose driver none is registered: it could not select device driver.",
-                commands=(),
-                advice="Take the reservation out: the devices are handed over without it.",
-            )
-        elif container.gpu and not container.privileged:
-            yield from _devices(environment, target, matrix, container)
-        yield from _lacks_group(environment, target, matrix, container)
-        if container.needed and any("/dev/kfd" in device for device in container.devices):
-            yield found(
-                matrix,
-                "access.container",
-                environment,
-                target,
-                [container.place, container.needed],
-                row="",
-                title=f"{container.name} depends on a service that asks for an NVIDIA GPU",
-                cause="Docker starts that service first, and without NVIDIA's driver it does not start it: this one is not started either.",
-                advice=f"Take the device out of that service ({container.needed.words}) for AMD, or the service out of depends_on.",
-                commands=(),
-                sources=("https://docs.docker.com/compose/how-tos/startup-order/",),
-            )
+        say = partial(_found, environment, target, matrix, container)
+        yield from _gpus(container, say, is_job=environment.sort == "job")
+        yield from _lacks_group(container, say, matrix)
+        if container.needed and own:
+            yield _depends(container, container.needed, say)
         if container.beside and not container.nvidia and environment.purpose.kind == "amd":
-            yield found(
-                matrix,
-                "access.container",
-                environment,
-                target,
-                [container.beside, container.place],
-                severity="warning",
-                row="",
-                title=f"a service for NVIDIA GPUs starts with the profile of {container.name}",
-                cause="A service without profiles starts with every profile, and Docker refuses the NVIDIA devices that it reserves.",
-                advice="Give that service a profile of its own.",
-                commands=(),
-                sources=("https://docs.docker.com/compose/how-tos/profiles/",),
-            )
+            yield _starts_too(container, container.beside, say)
 
 
-def _merged(environment: Environment, target: Target, matrix: Matrix, container: Container, kept: Place) -> Finding:
+Say = Callable[..., Finding]
+"""Makes the finding of a container out of what is said of it."""
+
+
+def _found(environment: Environment, target: Target, matrix: Matrix, container: Container, **fields: Any) -> Finding:
+    known = {"places": [container.place], "sources": (_DEVICES,), **fields}
+    return found(matrix, "access.container", environment, target, known.pop("places"), **known)
+
+
+def _gpus(container: Container, say: Say, *, is_job: bool) -> Iterator[Finding]:
+    """What a container asks for in the way of GPUs and does not get."""
+    if container.nvidia:
+        yield say(
+            title=f"{container.name} asks for an NVIDIA GPU",
+            cause="The NVIDIA runtime passes no AMD device into a container.",
+            **_remedy(container),
+        )
+    elif container.kept:
+        yield _merged(container, container.kept, say)
+    elif container.reserved == "amd":
+        yield say(
+            severity="warning",
+            title=f"{container.name} gets the GPU by a reservation of the driver amd",
+            cause="Docker has that driver only where AMD's container toolkit is installed, and starts no container with it anywhere else. No text of the repository names the toolkit.",
+            commands=(),
+            advice=f"Take the reservation out and add to the service: {_INLINE}. Or say that the toolkit is needed.",
+        )
+    elif container.reserved and (container.privileged or not lacking(container)):
+        yield say(
+            title=f"{container.name} reserves a device of the driver {container.reserved}, which Docker does not have",
+            cause="Docker starts no container for whose driver none is registered: it could not select device driver.",
+            commands=(),
+            advice="Take the reservation out: the devices are handed over without it.",
+        )
+    elif container.gpu and not container.privileged:
+        yield from _devices(container, say, is_job=is_job)
+
+
+def _depends(container: Container, needed: Place, say: Say) -> Finding:
+    return say(
+        places=[container.place, needed],
+        row="",
+        title=f"{container.name} depends on a service that asks for an NVIDIA GPU",
+        cause="Docker starts that service first, and without NVIDIA's driver it does not start it: this one is not started either.",
+        advice=f"Take the device out of that service ({needed.words}) for AMD, or the service out of depends_on.",
+        commands=(),
+        sources=("https://docs.docker.com/compose/how-tos/startup-order/",),
+    )
+
+
+def _starts_too(container: Container, beside: Place, say: Say) -> Finding:
+    return say(
+        places=[beside, container.place],
+        severity="warning",
+        row="",
+        title=f"a service for NVIDIA GPUs starts with the profile of {container.name}",
+        cause="A service without profiles starts with every profile, and Docker refuses the NVIDIA devices that it reserves.",
+        advice="Give that service a profile of its own.",
+        commands=(),
+        sources=("https://docs.docker.com/compose/how-tos/profiles/",),
+    )
+
+
+def _merged(container: Container, kept: Place, say: Say) -> Finding:
     """A service that is merged over one that reserves NVIDIA devices, which Docker refuses without NVIDIA's toolkit."""
     key = kept.quote.partition(":")[0].strip("- ")
     words = {"runtime": "runtime: runc", "gpus": "gpus: !reset null"}.get(key, "devices: !reset []")
     where = "" if key in ("runtime", "gpus") else " under deploy, resources, reservations"
     needed = container.needed
-    return found(
-        matrix,
-        "access.container",
-        environment,
-        target,
-        [container.place, kept],
+    return say(
+        places=[container.place, kept],
         row="",
         title=f"the NVIDIA GPU that {kept.file} asks for stays",
         cause="Compose merges the files: what the one above does not replace stays, and Docker does not start the service without NVIDIA's driver.",
@@ -132,20 +133,12 @@ class _Group(msgspec.Struct, frozen=True):
     checked: str
 
 
-def _groups(matrix: Matrix) -> tuple[_Group, ...]:
-    return msgspec.json.decode(matrix.raw.get("groups", b"[]"), type=tuple[_Group, ...])
-
-
-def _lacks_group(environment: Environment, target: Target, matrix: Matrix, container: Container) -> Iterator[Finding]:
+def _lacks_group(container: Container, say: Say, matrix: Matrix) -> Iterator[Finding]:
     """A group by its name that the image of a container does not have."""
     image, tag = image_parts(container.image)
-    for one in matrix.once(_groups):
+    for one in matrix.section("groups", _Group):
         if (image, one.lacks in container.groups, one.tag in tag) == (one.image, True, True):
-            yield _found(
-                environment,
-                target,
-                matrix,
-                container,
+            yield say(
                 severity="warning",
                 title=f"{container.image} has no group {one.lacks}",
                 cause="Docker looks the name up in the image and starts no container whose group it does not find there.",
@@ -183,35 +176,29 @@ def _remedy(container: Container) -> dict[str, Any]:
     return {"commands": (), "advice": f"{first} to the service: {_INLINE}."}
 
 
-def _devices(environment: Environment, target: Target, matrix: Matrix, container: Container) -> Iterator[Finding]:
+def _devices(container: Container, say: Say, *, is_job: bool) -> Iterator[Finding]:
     missing = lacking(container)
-    if missing:
+    mounted = [d for d in missing if any(one.split(":")[0].rstrip("/") == d for one in container.mounted)]
+    if mounted:
+        yield say(
+            title=f"{container.name} mounts {' and '.join(mounted)} as a volume",
+            cause=_MOUNTED,
+            sources=(_PRIVILEGE,),
+            **_remedy(container),
+        )
+    elif missing:
         sure = (
             container.sure or bool(container.reserved) or any(d.startswith(("/dev/kfd", "/dev/dri")) for d in container.devices)
         )
-        mounted = [d for d in missing if any(one.split(":")[0].rstrip("/") == d for one in container.mounted)]
-        builds = not container.devices and (environment.sort == "job" or image_parts(container.image)[0].startswith("rocm/dev-"))
-        yield _found(
-            environment,
-            target,
-            matrix,
-            container,
-            severity="note" if builds and not container.service else "error" if sure or mounted else "warning",
-            title=f"{container.name} mounts {' and '.join(mounted)} as a volume"
-            if mounted
-            else f"{container.name} does not get {' and '.join(missing)}",
-            cause=_MOUNTED
-            if mounted
-            else "Without /dev/kfd and the render nodes under /dev/dri the HIP runtime in the container finds no GPU.",
-            sources=(_PRIVILEGE,) if mounted else (_DEVICES,),
+        builds = not container.devices and (is_job or image_parts(container.image)[0].startswith("rocm/dev-"))
+        yield say(
+            severity="note" if builds and not container.service else "error" if sure else "warning",
+            title=f"{container.name} does not get {' and '.join(missing)}",
+            cause="Without /dev/kfd and the render nodes under /dev/dri the HIP runtime in the container finds no GPU.",
             **_remedy(container),
         )
     elif not container.shm and container.ipc != "host":
-        yield _found(
-            environment,
-            target,
-            matrix,
-            container,
+        yield say(
             severity="note",
             row="",
             title=f"{container.name} has the default 64 MB of shared memory",
@@ -223,10 +210,6 @@ def _devices(environment: Environment, target: Target, matrix: Matrix, container
 
 _MOUNTED = "Docker lets a container open the devices that it is given, and no others: a node that is mounted as a volume is there, and opening it is denied."
 _PRIVILEGE = "https://docs.docker.com/engine/containers/run/#runtime-privilege-and-linux-capabilities"
-
-
-def _found(environment: Environment, target: Target, matrix: Matrix, container: Container, **fields: Any) -> Finding:
-    return found(matrix, "access.container", environment, target, [container.place], **{"sources": (_DEVICES,), **fields})
 
 
 def on_cpu(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:

@@ -38,7 +38,7 @@ def cuda_only_packages(matrix: Matrix) -> dict[str, CudaOnly]:
 
 
 def _read(matrix: Matrix) -> dict[str, CudaOnly]:
-    return {p.name: p for p in msgspec.json.decode(matrix.raw.get("cuda_only", b"[]"), type=tuple[CudaOnly, ...])}
+    return {p.name: p for p in matrix.section("cuda_only", CudaOnly)}
 
 
 def _from_elsewhere(step: Step, name: str, target: Target) -> bool:
@@ -133,10 +133,6 @@ class CudaImage(msgspec.Struct, frozen=True):
     checked: str
 
 
-def _images(matrix: Matrix) -> tuple[CudaImage, ...]:
-    return msgspec.json.decode(matrix.raw.get("images", b"[]"), type=tuple[CudaImage, ...])
-
-
 def cuda_images(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """A container that gets AMD GPUs and runs an image that is known to hold CUDA builds."""
     if environment.purpose.kind != "amd":
@@ -145,7 +141,7 @@ def cuda_images(environment: Environment, target: Target, matrix: Matrix) -> Ite
     used += [(environment.image.value, environment.image.place)] if environment.image and environment.sort == "image" else []
     for image, place in used:
         name, _, tag = image.removeprefix("docker.io/").partition("@")[0].partition(":")
-        one = next((one for one in matrix.once(_images) if one.name == name.lower() and one.amd not in tag), None)
+        one = next((one for one in matrix.section("images", CudaImage) if one.name == name.lower() and one.amd not in tag), None)
         if one and "$" not in image:
             yield found(
                 matrix,

@@ -49,7 +49,7 @@ def of_file(reading: Reading) -> bool:
 def field_reading(target: Target, name: str, value: str) -> Reading:
     """Where one field of the target was declared."""
     if target.place:
-        return Reading(target.place.file, f"line {target.place.line}", f"target {target.name}: {name} {value}", "target")
+        return Reading(*target.place.at, f"target {target.name}: {name} {value}", "target")
     return Reading("command line", f"--{name}", f"target {name} {value}", "target")
 
 
@@ -59,5 +59,5 @@ def target_reading(target: Target) -> list[Reading]:
         f"{k} {v}".strip() for k, v in (("", target.gpu), ("ROCm", target.rocm), ("Python", target.python), ("", target.os)) if v
     )
     if target.place:
-        return [Reading(target.place.file, f"line {target.place.line}", f"target {target.name}: {said}", "target")]
+        return [Reading(*target.place.at, f"target {target.name}: {said}", "target")]
     return [Reading("command line", "", f"target {said}", "target")]

@@ -60,16 +60,12 @@ class Library(msgspec.Struct, frozen=True):
         return not self.gfx or gpu in self.gfx
 
 
-def _libraries(matrix: Matrix) -> tuple[Library, ...]:
-    return msgspec.json.decode(matrix.raw.get("libraries", b"[]"), type=tuple[Library, ...])
-
-
 _REVISION = regex(r"@([\w.-]+)$")
 
 
 def from_source(environment: Environment, s: Setting, matrix: Matrix) -> Iterator[tuple[Library, Requirement]]:
     """The libraries that an environment builds from their repository, and whose build takes a list of GPUs that others take as well."""
-    for one in matrix.once(_libraries):
+    for one in matrix.section("libraries", Library):
         if one.accepted and one.variable == s.name:
             asked = (r for step in environment.steps for r in step.requirements if r.name in one.packages)
             yield from ((one, r) for r in asked if r.url.startswith("git+"))
@@ -84,17 +80,17 @@ def refuses(environment: Environment, s: Setting, target: Target, matrix: Matrix
 
 def source_takes(r: Requirement, matrix: Matrix) -> tuple[str, ...]:
     """The GPUs that the build of a library from its own repository takes; empty where that is not known."""
-    return next((one.takes(r) for one in matrix.once(_libraries) if one.accepted and r.name in one.packages), ())
+    return next((one.takes(r) for one in matrix.section("libraries", Library) if one.accepted and r.name in one.packages), ())
 
 
 def built_by(s: Setting, matrix: Matrix) -> Library | None:
     """The library whose build a variable is of."""
-    return next((one for one in matrix.once(_libraries) if one.variable == s.name and not one.accepted), None)
+    return next((one for one in matrix.section("libraries", Library) if one.variable == s.name and not one.accepted), None)
 
 
 def unserved(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """A library in an environment for AMD that has no code for the target, whatever it is built for."""
-    for one in matrix.once(_libraries) if target.gpu in matrix.gfx and environment.purpose.kind == "amd" else ():
+    for one in matrix.section("libraries", Library) if target.gpu in matrix.gfx and environment.purpose.kind == "amd" else ():
         places = list(_places(one, environment, target))
         if places and not one.serves(target.gpu):
             yield found(

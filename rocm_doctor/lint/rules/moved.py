@@ -28,14 +28,10 @@ class _Moved(msgspec.Struct, frozen=True):
     torch: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-def _every(matrix: Matrix) -> tuple[_Moved, ...]:
-    return msgspec.json.decode(matrix.raw.get("moved", b"[]"), type=tuple[_Moved, ...])
-
-
 def needed_beside(environment: Environment, torch: str, proposed: Mapping[str, str], matrix: Matrix) -> Iterator[str]:
     """Sentences on what the proposed releases need that the environment does not ask for, where its torch is of before that. `proposed`: versions by name."""
     there = {r.name for step in environment.steps for r in step.requirements}
-    for one in matrix.once(_every):
+    for one in matrix.section("moved", _Moved):
         version = proposed.get(one.name, "")
         past = version and versions.sort_key(version) >= versions.sort_key(one.since)
         if past and torch and versions.sort_key(torch) < versions.sort_key(one.since) and one.needs not in there:
@@ -45,7 +41,7 @@ def needed_beside(environment: Environment, torch: str, proposed: Mapping[str, s
 def built_for_another(environment: Environment, torch: str, matrix: Matrix) -> Iterator[tuple[Requirement, str]]:
     """What is pinned and was built against another torch than this one, with that torch."""
     series = versions.series(torch)
-    for one in matrix.once(_every):
+    for one in matrix.section("moved", _Moved):
         asked = (r for step in environment.steps for r in step.requirements if r.name == one.needs and pinned(r.spec))
         for r in asked:
             own = one.torch.get(versions.series(pinned(r.spec)) or "", "")

@@ -40,7 +40,7 @@ class _Wheels(msgspec.Struct, frozen=True):
 
 
 def _wheels(matrix: Matrix) -> dict[str, _Wheels]:
-    return {one.name: one for one in msgspec.json.decode(matrix.raw.get("wheels", b"[]"), type=tuple[_Wheels, ...])}
+    return {one.name: one for one in matrix.section("wheels", _Wheels)}
 
 
 def without_wheel(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:

@@ -39,7 +39,7 @@ class _Held(msgspec.Struct, frozen=True):
 
 
 def _held(matrix: Matrix) -> dict[str, _Held]:
-    return {one.name: one for one in msgspec.json.decode(matrix.raw.get("held", b"[]"), type=tuple[_Held, ...])}
+    return {one.name: one for one in matrix.section("held", _Held)}
 
 
 def not_on_the_only_index(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
@@ -139,7 +139,7 @@ class _Elsewhere(msgspec.Struct, frozen=True):
 
 
 def _elsewhere(matrix: Matrix) -> dict[str, _Elsewhere]:
-    return {one.name: one for one in msgspec.json.decode(matrix.raw.get("other_systems", b"[]"), type=tuple[_Elsewhere, ...])}
+    return {one.name: one for one in matrix.section("other_systems", _Elsewhere)}
 
 
 def only_system(environment: Environment, matrix: Matrix) -> str:

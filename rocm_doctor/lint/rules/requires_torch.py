@@ -58,7 +58,7 @@ def requires_torch(matrix: Matrix) -> Requiring:
 
 
 def _read(matrix: Matrix) -> Requiring:
-    entries = msgspec.json.decode(matrix.raw.get("requires_torch", b"[]"), type=tuple[_Entry, ...])
+    entries = matrix.section("requires_torch", _Entry)
     exact, some = (frozenset(name for e in entries if e.torch == kind for name in e.packages) for kind in ("exact", "range"))
     return Requiring(
         exact,

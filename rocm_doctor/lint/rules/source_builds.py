@@ -29,7 +29,7 @@ class _Source(msgspec.Struct, frozen=True):
 
 
 def _known(matrix: Matrix) -> dict[str, _Source]:
-    return {one.name: one for one in msgspec.json.decode(matrix.raw.get("source_builds", b"[]"), type=tuple[_Source, ...])}
+    return {one.name: one for one in matrix.section("source_builds", _Source)}
 
 
 def built_without_torch(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
