@@ -27,6 +27,8 @@ OVERRIDE = "FROM ubuntu:22.04\nENV HSA_OVERRIDE_GFX_VERSION=10.3.0\nRUN pip3 ins
     ("RUN git clone https://github.com/a/b /b && cd /b && pip install .", "the project in . is not in the repository"),
     ("RUN git clone https://github.com/a/b /b && pip install -e /b", "the project in /b is not in the repository"),
     ("RUN git clone https://github.com/a/b /b && pip install --no-deps /b", ""), ("WORKDIR /own\nCOPY own .\nRUN pip install .", ""),
+    ('WORKDIR /app\nCOPY own .\nCMD ["python", "run.py"]', "run.py, which it starts, is not in what is copied"), ('WORKDIR /app\nCOPY own .\nCMD ["python", "setup.py"]', ""),
+    ("RUN echo > run.py\nCMD python run.py", ""), ("RUN git clone https://github.com/a/b /b\nWORKDIR /b\nCMD python -u run.py", ""), ("CMD python -m http.server", ""),
     ("RUN echo 'python train.py' > /start.sh\nENTRYPOINT /start.sh", ""), ('CMD ["python", "train.py"]', ""),
     ('COPY . /app\nENTRYPOINT ["/app/begin.sh"]', "requirements-more.txt is not in the repository"),
 ])  # fmt: skip

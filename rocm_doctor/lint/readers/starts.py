@@ -28,6 +28,8 @@ def started(chain: Sequence[Sequence[Instruction]], context: shell.Context, foun
             found.open_ends.append(ReadProblem(place, f"{name} {UNKNOWN_LIST}"))
         return ()
     script.read(words, place, context, at)
+    if program := _program(words, text, context):
+        found.doubts.append(ReadProblem(place, f"{program}, which it starts, is not in what is copied"))
     if folder := _venv_of_nobody(words, name, text, context):
         found.open_ends.append(ReadProblem(place, f"the environment {folder} {UNKNOWN_LIST}"))
     found.open_ends.extend((*at.problems, *at.open_ends))
@@ -50,6 +52,20 @@ def _script(words: str) -> str:
     argv = words.split()
     argv = argv[1:] if argv and argv[0].rsplit("/", 1)[-1] in ("bash", "sh") else argv
     return argv[0] if argv and argv[0].endswith((".sh", ".bash")) and "$" not in argv[0] else ""
+
+
+_RUN_BY_PYTHON = regex(r"(?:^|[\s;&|/])python[\d.]*\s+(?:-[^mc\s]\s+)*([\w./-]+\.py)(?=\s|$)")
+_BRINGS_FILES = regex(r"--from=|\bgit clone\b|://|\btar\s+-?\w*x|\bunzip\s+[-\w./]+\.zip")
+
+
+def _program(words: str, text: str, context: shell.Context) -> str:
+    """The program in Python that a start command runs and that the folder copied to its place lacks; empty where there is none."""
+    run = _RUN_BY_PYTHON.search(words)
+    path = context.path(run[1]) if run else None
+    if run is None or path is None or context.tree.is_file(path):
+        return ""
+    named = re.search(rf"(?<![\w-]){re.escape(run[1].rsplit('/', 1)[-1])}(?![\w-])", text)
+    return "" if named or _BRINGS_FILES.search(text) else run[1]
 
 
 _PYTHON = regex(r"(?:^|[\s;&|])(?:\./)?([\w.-][\w./-]*)/bin/python[\d.]*(?:\s|$)", re.M)
