@@ -174,3 +174,18 @@ def test_the_folder_of_a_build_has_to_be_known(tmp_path: Path) -> None:
     assert ids(tmp_path / "a", built, "gfx1100") == set()
     service = "services:\n  w:\n    build: {context: ., dockerfile: docker/Dockerfile.rocm}\n    devices: [/dev/kfd, /dev/dri]\n"
     assert ids(tmp_path / "b", {**built, "compose.yaml": service}, "gfx1100") == {("repo.unreadable", "error")}
+
+
+@pytest.mark.parametrize(("wheel", "found"), [
+    ("torch_x-1.0-cp311-cp311-win_amd64.whl", "Windows"), ("torch_x-1.0-cp311-cp311-macosx_11_0_arm64.whl", "macOS"),
+    ("torch_x-1.0-cp312-cp312-linux_x86_64.whl", ""), ("torch_x-1.0-py3-none-any.whl", ""),
+])  # fmt: skip
+def test_a_wheel_for_another_system_in_an_image(tmp_path: Path, wheel: str, found: str) -> None:
+    image = f"FROM rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0\nRUN pip install https://example.com/{wheel}\n"
+    errors = [f for f in serious(report(tmp_path, {"Dockerfile.rocm": image}, gpu="gfx1100")) if f.severity == "error"]
+    assert [(f.id, f.title) for f in errors] == ([("version.wheel-missing", f"{wheel} is a wheel for {found}")] if found else [])
+
+
+def test_a_torch_for_opencl_is_no_rocm_torch_that_is_missing(tmp_path: Path) -> None:
+    image = "FROM python:3.11\nRUN pip install torch==2.6.0\nRUN pip install https://example.com/pytorch_ocl-0.2.0+torch2.6-cp311-none-linux_x86_64.whl\n"
+    assert ids(tmp_path, {"Dockerfile.amd": image}, "gfx1100") == {("repo.no-amd-environment", "warning")}

@@ -86,7 +86,7 @@ _PACKAGES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
                           r"|tensorrt.*|torch-tensorrt|jax-cuda.*|transformer-engine.*")),
     ("intel", regex(r"intel-extension-for-pytorch|oneccl.*|habana.*|optimum-habana|openvino.*|ipex-llm.*")),
     ("apple", regex(r"mlx(?:-.*)?|tensorflow-metal|coremltools")),
-    ("other", regex(r"torch-npu|torch-neuronx?|neuronx?-.*|torch-xla|(?:torch|tensorflow)-directml(?:-plugin)?|libtpu.*|torch-mlu")),
+    ("other", regex(r"torch-npu|torch-neuronx?|neuronx?-.*|torch-xla|(?:torch|tensorflow)-directml(?:-plugin)?|pytorch-ocl|libtpu.*|torch-mlu")),
     ("cpu", regex(r"cpuonly|pytorch-cpu")),
 )  # fmt: skip
 _VARIABLES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
@@ -119,7 +119,7 @@ def purpose_of(
     name, project = _named(environment, folders, projects)
     made = _made_of(environment)
     if name is not None and name.kind == "amd" and made is not None and made.kind == "other" and made.direct:
-        return made  # DirectML runs on AMD GPUs, and needs no ROCm
+        return made  # DirectML and OpenCL run on AMD GPUs, and need no ROCm
     if name is not None and not project:
         return name
     side = next((f for f in folders if f in _TESTS), "")

@@ -12,7 +12,7 @@ from rocm_doctor.lint.declared import Environment, Index, Requirement, Step, Tar
 from rocm_doctor.lint.environments.words import words_of
 from rocm_doctor.lint.rules.addresses import of_pytorch
 from rocm_doctor.lint.rules.findings import found
-from rocm_doctor.lint.rules.indexes import meant, pinned, sources
+from rocm_doctor.lint.rules.indexes import applies, meant, pinned, sources, tags_of
 from rocm_doctor.lint.rules.torch_state import is_bare
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Grade
@@ -184,6 +184,31 @@ def not_for_linux(environment: Environment, target: Target, matrix: Matrix) -> I
                     else f"Ask for {package.way} in its place.",
                     sources=package.sources,
                     grade=package.grade,
+                )
+
+
+_WHEELS_OF = {"win": "Windows", "macosx": "macOS"}
+
+
+def wheels_of_other_systems(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
+    """A wheel for another system, by its address, in an image, which is Linux: pip ends with an error."""
+    if environment.purpose.kind != "amd" or environment.image is None or target.platform != "linux":
+        return
+    for step in environment.steps if environment.os != "windows" else ():
+        for r in step.requirements:
+            system = next((name for tag, name in _WHEELS_OF.items() if tags_of(r.url)[1].startswith(tag)), "")
+            if system and applies(r.marker, target):
+                yield found(
+                    matrix,
+                    "version.wheel-missing",
+                    environment,
+                    target,
+                    [r.place],
+                    row="",
+                    title=f"{r.url.rpartition('/')[2]} is a wheel for {system}",
+                    cause="pip refuses a wheel whose tags are not those of the system: it is not a supported wheel on this platform.",
+                    advice=f"Name a wheel of {r.name} for Linux, or leave it out of the image.",
+                    sources=("https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/",),
                 )
 
 

@@ -28,7 +28,13 @@ from rocm_doctor.lint.rules.libraries import unserved
 from rocm_doctor.lint.rules.missing import gone_nightlies, unknown_indexes, windows_indexes, xformers
 from rocm_doctor.lint.rules.newest import newest
 from rocm_doctor.lint.rules.no_wheel import without_wheel
-from rocm_doctor.lint.rules.not_found import not_for_linux, not_on_the_only_index, not_on_the_public_index, on_a_disk
+from rocm_doctor.lint.rules.not_found import (
+    not_for_linux,
+    not_on_the_only_index,
+    not_on_the_public_index,
+    on_a_disk,
+    wheels_of_other_systems,
+)
 from rocm_doctor.lint.rules.source_builds import built_without_torch
 from rocm_doctor.lint.rules.torch_build import torch_build, unsafe_indexes
 from rocm_doctor.matrix import Matrix
@@ -61,6 +67,7 @@ REPO_RULES: tuple[RepoRule, ...] = (
     not_on_the_public_index,
     on_a_disk,
     not_for_linux,
+    wheels_of_other_systems,
     without_wheel,
     not_in_archive,
     newest,
