@@ -366,3 +366,18 @@ def test_audit_in_json_is_redacted_unless_asked_for(tmp_path: Path) -> None:
     (folder / "libx.so").write_bytes(b"\x7fELF")
     assert "kfischer" not in called("audit", str(folder), "--format", "json").stdout
     assert "kfischer" in called("audit", str(folder), "--format", "json", "--no-redact").stdout
+
+
+@pytest.mark.parametrize("format_", ["json", "sarif", "markdown", "github"])
+def test_a_repository_keeps_the_names_that_its_readers_know(tmp_path: Path, format_: str) -> None:
+    token = "hf_" + "aBcDeFgHiJkLmNoPqRsTuVwXyZ123456ab"[:34]
+    (tmp_path / "compose.amd.yml").write_text(
+        f"services:\n  kestrelmodel:\n    image: rocm/pytorch:latest\n    command: python train.py\n    environment: [HF_TOKEN={token}, OWNER=jane.roe@kestrel.example]\n"
+    )
+    (tmp_path / "requirements-rocm.txt").write_text("torch @ file:///croot/kestrelbuild_1732732445543/work\n")
+    said = called("lint", str(tmp_path), "--gpu", "gfx1100", "--format", format_, "-v", USER="quinnmarlow").stdout
+    assert "kestrelmodel" in said
+    assert "kestrelbuild" in said
+    assert token not in said
+    assert "jane.roe@" not in said
+    assert not re.search(r"<(?:name|host|place)-\d", said)

@@ -75,9 +75,13 @@ class _Searched(NamedTuple):
 
 
 class Redactor:
-    """Replaces the secrets of one report. `host`, `user`, `home` are this machine's, where known; others are learnt from text."""
+    """Replaces the secrets of one report. `host`, `user`, `home` are this machine's, where known; others are learnt from text.
 
-    def __init__(self, host: str = "", user: str = "", home: str = "") -> None:
+    `only`: the kinds that are looked for in texts; empty for all.
+    """
+
+    def __init__(self, host: str = "", user: str = "", home: str = "", only: frozenset[str] = frozenset()) -> None:
+        self._only = only
         self._pseudonyms = Pseudonyms()
         self._learnt: dict[str, tuple[str, str]] = {}
         self._search: Search | None = None
@@ -174,6 +178,8 @@ class Redactor:
             for one in search:
                 if one.start > end + _DISORDER:
                     break
+                if self._only and one.kind not in self._only:
+                    continue
                 found.append(one)
                 secret = (one.kind, text[one.start : one.end])
                 self._left -= 1 if secret in self._paid else _UNKNOWN if one.kind == "name" else _NEW
@@ -260,9 +266,13 @@ class Redactor:
         return value.replace(secret, self._as(kind, secret))
 
 
-def of_this_machine() -> Redactor:
-    """A redactor that knows this machine's host, user and home, whatever the texts give away."""
-    return Redactor(*this_machine())
+def of_this_machine(only: frozenset[str] = frozenset()) -> Redactor:
+    """A redactor that knows this machine's host, user and home, whatever the texts give away. `only`: the kinds that it looks for in them."""
+    return Redactor(*this_machine(), only)
+
+
+OF_A_REPOSITORY = frozenset(("token", "email"))
+"""What is a secret in the text of a repository: its names of services, images and packages are what its readers know them by."""
 
 
 def this_machine() -> tuple[str, str, str]:

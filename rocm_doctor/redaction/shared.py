@@ -12,7 +12,7 @@ import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.model import Artifact, Fact, Reading, Report, Snapshot
-from rocm_doctor.redaction.redactor import WITHHELD, Redactor, of_this_machine
+from rocm_doctor.redaction.redactor import OF_A_REPOSITORY, WITHHELD, Redactor, of_this_machine
 from rocm_doctor.redaction.secret_names import SECRET_NAME
 
 _KEEP_FIELDS = frozenset(
@@ -87,7 +87,7 @@ def _whole(artifact: Artifact, redactor: Redactor) -> str:
 
 def redact_report(report: Report, redactor: Redactor | None = None) -> Report:
     """The report with every string that may carry a secret redacted; fact names, ids, versions of ours and sources stay."""
-    redactor = redactor or of_this_machine()
+    redactor = redactor or of_this_machine(OF_A_REPOSITORY if report.kind == "repository" else frozenset())
     # What stands at a file and line of a repository must still open there; the names of its own files are no secret to its
     # readers.
     keep = _KEEP_FIELDS | {"artifact"} if report.kind == "repository" else _KEEP_FIELDS
