@@ -406,3 +406,35 @@ def test_a_project_that_a_program_in_the_build_writes_anew_is_not_known(tmp_path
         'kept = [one for one in open("pyproject.toml") if \'torch==\' not in one]\nopen("pyproject.toml", "w").writelines(kept)\nPY\nRUN pip install -e .\n',
     }
     assert not [f for f in report(tmp_path, files).findings if f.severity != "note" and "Dockerfile.rocm" in f.subject]
+
+
+def test_a_service_for_wsl_is_none_for_linux(tmp_path: Path) -> None:
+    service = SERVICE + "    command: python train.py\n    devices: [/dev/dxg:/dev/dxg]\n"
+    assert [f.id for f in serious(report(tmp_path, {"docker-compose.yml": service}))] == ["repo.no-amd-environment"]
+
+
+@pytest.mark.parametrize(
+    ("beside", "found"),
+    [({}, True), ({"Dockerfile.arm": "FROM python:3.12\n"}, False), ({"Dockerfile.arm64": "FROM python:3.12\n"}, False)],
+)
+def test_amd_beside_arm_is_a_processor(tmp_path: Path, beside: dict[str, str], found: bool) -> None:
+    image = {"Dockerfile.amd": "FROM python:3.12\nRUN pip install torch==2.9.1\n"}
+    assert ("version.torch-not-rocm" in errors(tmp_path, {**image, **beside})) is found
+
+
+@pytest.mark.parametrize(("program", "severity"), [
+    ("import torch\nnet = torch.nn.Linear(2, 2)\n", "warning"), ("import torch\nnet = torch.nn.Linear(2, 2).to('cuda')\n", "error"), ("import torch\n", "error"),
+])  # fmt: skip
+def test_programs_that_name_no_device_do_without_a_gpu(tmp_path: Path, program: str, severity: str) -> None:
+    listed = "--extra-index-url https://download.pytorch.org/whl/rocm6.2\ntorch==2.5.1+rocm6.2\n"
+    found = serious(report(tmp_path, {"requirements-rocm.txt": listed, "train.py": program}, "gfx1151"))
+    assert [(f.id, f.severity) for f in found] == [("arch.not-in-build", severity)]
+
+
+def test_what_conda_alone_has_is_left_out_of_a_list(tmp_path: Path) -> None:
+    listed = "conda @ file:///croot/conda_1/work\nlibmambapy @ file:///croot/mamba_2/work\nidna @ file:///croot/idna_3/work\ntorch @ file:///croot/torch_4/work\n"
+    (one,) = [f for f in serious(report(tmp_path, {"requirements_rocm.txt": listed})) if "disk" in f.title]
+    assert one.advice.startswith(
+        "Leave out conda's own packages, which the package index lacks: conda, libmambapy. Name a version in place of each other path:"
+    )
+    assert one.advice.endswith("Those of torch need their local version (+rocm) and its index.")

@@ -169,7 +169,9 @@ def test_an_older_python_than_the_pins_are_for(tmp_path: Path) -> None:
     base = "FROM rocm/pytorch:rocm6.4_ubuntu22.04_py3.10_pytorch_release_2.6.0"
     found = serious(of_image(tmp_path / "a", base, "RUN pip install scipy==1.16.3 numpy==2.5.0"))
     assert [(f.title, f.severity) for f in found] == [("not for Python 3.10: scipy==1.16.3, numpy==2.5.0", "error")]
-    assert found[0].advice == "Use Python 3.12, for which there are releases, or ask for scipy<=1.15.3, numpy<=2.2.6."
+    assert (
+        found[0].advice == "Take an image with Python 3.12, for which there are releases, or ask for scipy<=1.15.3, numpy<=2.2.6."
+    )
     assert said(of_image(tmp_path / "b", base.replace("22.04_py3.10", "24.04_py3.12"), "RUN pip install scipy==1.16.3")) == []
 
 

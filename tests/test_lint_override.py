@@ -126,7 +126,7 @@ TARGETED = f"{{}}\npip install torch==2.9.1 --index-url {ROCM}6.4\ncmake -DGPU_T
 
 
 @pytest.mark.parametrize(("script", "begins", "ends"), [
-    (BY_ARGUMENT, "Take an index that serves gfx1100. Change the command on line 3 of build-rocm.sh to: pip install --pre ", "amd.com/rocm/whl-next/."),
+    (BY_ARGUMENT, "Take an index that serves gfx1100. Change the command on line 3 of build-rocm.sh to: pip install --pre ", "--index-url https://download.pytorch.org/whl/rocm7.1."),
     (TARGETED.format('ARCH="${1:-gfx1151}"'), "It is the default of argument 1 of build-rocm.sh: give gfx1100 as that", " argument."),
     (TARGETED.format("ARCH=gfx1151"), "Set ARCH to gfx1100", " for this GPU."),
 ])  # fmt: skip

@@ -78,7 +78,7 @@ def test_the_other_words_of_a_command_stay(tmp_path: Path) -> None:
     advice = found_in(tmp_path, {"setup_rocm.sh": script}).advice
     assert re.fullmatch(
         r"Change the command on line 1 of setup_rocm.sh to: pip install -q obsws-python torch==\S+ torchvision==\S+"
-        r" --extra-index-url https://download.pytorch.org/whl/rocm[\d.]+\.",
+        r" --extra-index-url https://download.pytorch.org/whl/rocm[\d.]+\. From 2\.6 on torch loads checkpoints with weights_only=True .+",
         advice,
     )
 
@@ -150,13 +150,13 @@ def test_all_packages_that_bring_a_torch_of_their_own_are_named(
 def test_a_long_list_of_pins_is_changed_where_it_asks_for_torch(tmp_path: Path) -> None:
     frozen = "".join(f"package{n}==1.{n}\n" for n in range(30))
     one = found_in(tmp_path, {"requirements-rocm.txt": f"--extra-index-url {WHEELS}6.2\ntorch==2.5.1+rocm6.2\n{frozen}"})
-    assert "Write torch==2.10.0+rocm7.0 on line 2 of requirements-rocm.txt." in one.advice
+    assert "Write torch==2.11.0+rocm7.2 on line 2 of requirements-rocm.txt." in one.advice
 
 
 def test_a_python_that_has_no_torch_for_the_gpu(tmp_path: Path) -> None:
     files = {"Dockerfile.rocm": f"FROM python:3.8\nRUN pip install torch==2.4.1 --index-url {WHEELS}6.0\n"}
     assert re.match(
-        r"No ROCm build of torch for Python 3.8 in the range that is asked for serves gfx1151; Python 3\.\d+ has one, torch==\S+ of https://",
+        r"No ROCm build of torch for Python 3.8 in the range that is asked for is known to serve gfx1151; Python 3\.\d+ has one, torch==\S+ of https://",
         found_in(tmp_path, files).advice,
     )
 
@@ -174,4 +174,45 @@ def test_a_package_whose_release_requires_one_torch_is_in_the_way(tmp_path: Path
 ])  # fmt: skip
 def test_what_the_advised_companions_need_beside_them_is_said(tmp_path: Path, asked: str, said: bool) -> None:
     one = found_in(tmp_path, {"setup_rocm.sh": f"pip install {asked} --index-url {WHEELS}6.2\n"})
-    assert ("torchaudio 2.9 and later load and save audio by torchcodec: install torchcodec as well." in one.advice) is said
+    assert ("From 2.9 on torchaudio loads and saves audio by torchcodec" in one.advice) is said
+
+
+@pytest.mark.parametrize(
+    ("pin", "way"), [("sympy==1.12", True), ("sympy==1.13.3", False), ("typing-extensions==4.9.0", True), ("sympy", False)]
+)
+def test_a_pin_that_the_advised_torch_does_not_admit_is_in_the_way(tmp_path: Path, pin: str, way: bool) -> None:
+    listed = f"--extra-index-url {WHEELS}6.0\ntorch==2.3.1+rocm6.0\n{pin}\n"
+    advice = found_in(tmp_path, {"requirements-rocm.txt": listed}).advice
+    assert (f"In the way of that: {pin} on line 3 of requirements-rocm.txt, where torch 2.11.0 requires" in advice) is way
+
+
+@pytest.mark.parametrize(("torch", "rocm", "said"), [("2.5.1", "6.2", True), ("2.7.1", "6.3", False)])
+def test_a_breaking_change_that_the_advice_goes_past_is_said(tmp_path: Path, torch: str, rocm: str, said: bool) -> None:
+    one = found_in(tmp_path, {"requirements-rocm.txt": f"--extra-index-url {WHEELS}{rocm}\ntorch=={torch}+rocm{rocm}\n"})
+    assert ("write torch.load(..., weights_only=False)" in one.advice) is said
+
+
+def test_a_release_that_every_kernel_runs_comes_before_a_nearer_one(tmp_path: Path) -> None:
+    """ROCm 7.0 and 7.1 do not run on gfx1151 with newer kernels; a pin of one is met all the same."""
+    one = found_in(tmp_path, {"requirements-rocm.txt": f"--extra-index-url {WHEELS}6.4\ntorch==2.9.1+rocm6.4\n"})
+    assert "2.11.0 is the nearest" in one.advice
+    assert "torch==2.11.0+rocm7.2" in one.advice
+    pinned = {"requirements-rocm.txt": f"--index-url {WHEELS}7.1\ntorch==2.10.0+rocm7.1\n"}
+    assert "not every kernel runs ROCm 7.1 on gfx1151" in report(tmp_path / "b", pinned, "gfx1151").summary
+    assert report(tmp_path / "c", pinned, "gfx942").verdict == "ready"
+
+
+def test_an_override_goes_with_the_torch_that_it_was_for(tmp_path: Path) -> None:
+    files = {"setup_rocm.sh": f"export HSA_OVERRIDE_GFX_VERSION=10.3.0\npip install torch --index-url {WHEELS}5.7\n"}
+    one = found_in(tmp_path, files)
+    assert "Take HSA_OVERRIDE_GFX_VERSION out of line 1 of setup_rocm.sh then" in one.advice
+
+
+def test_a_later_rocm_torch_is_to_be_installed_first(tmp_path: Path) -> None:
+    """One command for all hardware brings a torch that the branch for AMD finds installed."""
+    image = f"FROM ubuntu:24.04\nRUN pip install torch\nRUN pip install torch --index-url {WHEELS}7.2\n"
+    one = found_in(tmp_path, {"Dockerfile.rocm": image})
+    assert (
+        one.advice
+        == "Run the command on line 3 of Dockerfile.rocm before the one on line 2 of Dockerfile.rocm: pip leaves a torch that is there."
+    )

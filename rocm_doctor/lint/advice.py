@@ -76,9 +76,9 @@ def for_torch(
     from rocm_doctor.lint.proposals import proposal
 
     by = manager(environment, step)
-    found = proposal(environment, target, matrix, in_file=by not in ("package", "script"))
+    found = proposal(environment, target, matrix)
     if found is None:
-        return f"No ROCm build of torch{_python_of(environment, target)} in the range that is asked for serves {target.gpu}; {_later(environment, target, matrix)}."
+        return f"No ROCm build of torch{_python_of(environment, target)} in the range that is asked for is known to serve {target.gpu}; {_later(environment, target, matrix)}."
     lead = leaving(environment, target, found)
     amd = environment.purpose.kind == "amd"
     said = _for_amd(by, environment, step, found, last, target) if amd else _beside(by, environment, step, found, target)
@@ -95,7 +95,7 @@ def _later(environment: Environment, target: Target, matrix: Matrix) -> str:
 
     own = _python_of(environment, target).rpartition(" ")[2]
     for python in reversed(PYTHONS) if own else ():
-        if versions.contains(f">{own}", python) and (found := proposal(environment, target, matrix, python=python, in_file=True)):
+        if versions.contains(f">{own}", python) and (found := proposal(environment, target, matrix, python=python)):
             bound = [r.place.words for step in environment.steps for r in step.requirements if _is_bound(r, own, python, target)]
             beside = (
                 f"; the wheels on {', '.join(bound)} are for Python {own} alone, and have to go or to be others" if bound else ""
@@ -115,7 +115,7 @@ def leaving(environment: Environment, target: Target, found: Proposal) -> str:
     if not found.leaves:
         return ""
     pin = f"torch {found.leaves}{_python_of(environment, target)}"
-    return f"No ROCm build of {pin} serves {target.gpu}; {found.version} is the nearest, which the pin leaves out. "
+    return f"No ROCm build of {pin} is known to serve {target.gpu}; {found.version} is the nearest, which the pin leaves out. "
 
 
 def _python_of(environment: Environment, target: Target) -> str:

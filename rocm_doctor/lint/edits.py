@@ -89,7 +89,7 @@ def _torch(environment: Environment, target: Target, matrix: Matrix) -> Iterator
         or state[2].build not in ("cuda", "none")
     ):
         return
-    best = proposal(environment, target, matrix, in_file=True)
+    best = proposal(environment, target, matrix)
     asked = [r for step in environment.steps for r in step.requirements if r.name == "torch" and not r.url and not r.marker]
     line = next((one for one in best.lines if re.match(r"torch[=\[]", one)), "") if best else ""
     if best is None or len(asked) != 1 or not line:

@@ -74,7 +74,7 @@ def lint(
     """The report on a repository. `name` is how its source is called; `ignore` and `select` hold ids, rows or paths given on the
     command line.
     """
-    _ = matrix.gfx, matrix.rocm, matrix.torch, matrix.support  # decoded once for all
+    _ = matrix.gfx, matrix.rocm, matrix.torch, matrix.support, matrix.by_kernel  # decoded once for all
     by_files = matrix.once(_by_files)
     bare = [by_files(frozenset()).once(_bare)(target) for target in targets]
     facts = [one[0] for one in bare]
@@ -305,7 +305,7 @@ def _verdict(
         if doubt and place:
             doubt = f"what {place.file} line {place.line} has for AMD GPUs is not read"
         if not doubt and (place := repository.on_cpu):
-            doubt = f"line {place.line} of {place.file} keeps torch on the CPU, and no program names another device"
+            doubt = f"no program puts torch on a GPU, as by {place.words}"
         if not doubt and (place := repository.lost):
             doubt = f"line {place.line} of {place.file} takes a file that is not there"
         if not doubt and (other := next((f for f in findings if f.id == "arch.override-wrong"), None)):

@@ -33,6 +33,8 @@ def not_meant(
         return own.place, f"By {own.place.words} it is for another GPU. "
     if (way := repository.other_way) and one.id.startswith("arch."):
         return way.place, f"The {way.name} of the repository names another way to AMD GPUs than ROCm: {way.value}. "
+    if (program := repository.on_cpu) and (one.id.startswith("arch.") or one.id == "version.torch-not-rocm"):
+        return program, f"No program of the repository puts torch on a GPU, as by {program.words}. "
     if environment.place.file in repository.unnamed:
         return environment.place, f"Nothing in the repository names {environment.place.file}: it may be a leftover. "
     if written := _left_behind(environment, repository):

@@ -115,6 +115,8 @@ def _doubt(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> st
         return f"{one.name}: what {source.name} on line {source.place.line} needs is not read: it comes from {source.url.removeprefix('git+')}"
     if wheel := next(wheels, ""):
         return f"{one.name}: for which GPUs {wheel} was built is not known"
+    if (build := build_of(matrix, torch.local)) and matrix.needs_a_kernel(target.gpu, build.rocm):
+        return f"{one.name}: not every kernel runs ROCm {build.rocm} on {target.gpu}"
     if _torch_serves(torch, target, matrix) or _names_it(one, target) or _from(one, torch, target, matrix):
         return ""
     return f"{one.name}: for which GPUs {f'torch {torch.local}' if torch.version else 'its torch'} was built is not known"

@@ -47,13 +47,11 @@ class Proposal:
 _SYSTEMS: dict[str, System] = {"linux": "linux", "windows": "windows", "wsl": "wsl"}
 
 
-def proposal(
-    environment: Environment, target: Target, matrix: Matrix, *, in_file: bool = False, python: str = ""
-) -> Proposal | None:
+def proposal(environment: Environment, target: Target, matrix: Matrix, *, python: str = "") -> Proposal | None:
     """The best stack that the environment's own ranges of torch admit, with the companions that its repository asks for; None
     where there is none. A pinned version is met where a build of it serves the GPU, else by the nearest one; of several by the pinned build.
 
-    `in_file`: a file is for all GPUs, so that an index with a package for each GPU comes last. `python`: another one than that of the environment.
+    A repository is for many GPUs: an index with a package for each GPU comes last. `python`: another one than that of the environment.
     """
     if not target.gpu or target.os not in _SYSTEMS:
         return None
@@ -70,7 +68,10 @@ def proposal(
     def order(one: Candidate) -> tuple[Any, ...]:
         other = series is not None and versions.series(one.build.rocm) != series
         lacking = sum(name in named and not getattr(one.build, name) for name in COMPANIONS)
-        return other, _distance(one.build.torch, pin), lacking, one.build.local not in builds, in_file and one.index.extras
+        distance = _distance(one.build.torch, pin)
+        # A release that not every kernel runs comes after those that all do, but for the one that is pinned.
+        bound = distance[0] > 0 and matrix.needs_a_kernel(target.gpu, one.build.rocm)
+        return other, bound, distance, lacking, one.build.local not in builds, one.index.extras
 
     stacks = _stacks(target.gpu, python, system, target.driver, id(matrix), _Held(matrix))
     best = stacks.first(order, lambda one: all(admits(spec, one.build.torch) for spec in ranges))

@@ -15,12 +15,12 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.advice import ON_TORCH, for_torch, keeping, leaving, manager
 from rocm_doctor.lint.changes import told
-from rocm_doctor.lint.declared import Environment, Place, Requirement, Step, Target
+from rocm_doctor.lint.declared import OVERRIDE, Environment, Place, Requirement, Step, Target
 from rocm_doctor.lint.facts import code_of
 from rocm_doctor.lint.proposals import Proposal, proposal
+from rocm_doctor.lint.rules.breaking import built_for_another, changes_of, left_out
 from rocm_doctor.lint.rules.findings import is_hashed
 from rocm_doctor.lint.rules.indexes import FAMILY, admits, applies, wanted
-from rocm_doctor.lint.rules.moved import built_for_another, needed_beside
 from rocm_doctor.lint.rules.replacing import with_own_torch, with_torch_of_its_release
 from rocm_doctor.lint.rules.torch_state import Change, last_state
 from rocm_doctor.lint.swapped import TRITONS, over_image, swapped
@@ -59,13 +59,15 @@ class _Remedy:
         """The first advice that holds, or the decision that is left to be made."""
         step, before, last = self.state
         plain = for_torch(self.environment, self.target, self.matrix, step, last)
-        found = proposal(self.environment, self.target, self.matrix, in_file=self._in_file())
+        found = proposal(self.environment, self.target, self.matrix)
         if found is None or any(p.about == "argument" for p in self.environment.unresolved):
             return plain
         if before is not None and before.build == "rocm" and step is not None:
             kept, words = keeping(self.environment, step, before, last, self.target)
             if kept is not None and not self._left(kept):
                 return words
+        if (first := self._earlier()) and not self._left(first[0]):
+            return first[1]
         lead = leaving(self.environment, self.target, found) or self._outgrown()
         left: list[str] = []
         for changed, words in self._ways(found, plain, lead):
@@ -77,6 +79,24 @@ class _Remedy:
             left = left or problems
         return f"{lead}{self._decision(found, left)}"
 
+    def _earlier(self) -> tuple[Environment, str] | None:
+        """The environment with a later command for a ROCm torch, which finds one that is there, run before the one that brings another."""
+        step, _, _ = self.state
+        steps = self.environment.steps
+        if step is None or step not in steps:
+            return None
+        at = steps.index(step)
+        after = (s for s in steps[at + 1 :] if s.place != step.place and _is_rocm(s) and wanted(s, self.target))
+        later = next(after, None)
+        if later is None:
+            return None
+        others = [s for s in steps[at:] if s is not later]
+        made = msgspec.structs.replace(self.environment, steps=(*steps[:at], later, *others))
+        return (
+            made,
+            f"Run the command on {later.place.words} before the one on {step.place.words}: pip leaves a torch that is there.",
+        )
+
     def _outgrown(self) -> str:
         """That a later range leaves out the ROCm torch that is there."""
         step, before, _ = self.state
@@ -84,9 +104,6 @@ class _Remedy:
         if before is None or before.build != "rocm" or not before.version or admits(spec, before.version):
             return ""
         return f"torch {before.version} of {before.place.words} does not satisfy {spec}. "
-
-    def _in_file(self) -> bool:
-        return manager(self.environment, self.state[0]) not in ("package", "script")
 
     def _ways(self, found: Proposal, plain: str, lead: str) -> list[tuple[Environment | None, str]]:
         """The advice that there is, the best first, each with the environment that it makes; None where that is not known."""
@@ -129,14 +146,19 @@ class _Remedy:
         stopping = (f for f in new if f.id.startswith("version.") or (f.id.startswith("arch.") and f.severity == "error"))
         return [f.title for f in new if ON_TORCH in f.advice] + [f.title for f in stopping]
 
-    def _then(self, changed: Environment, proposed: Proposal) -> str:
-        """What its companions need beside them, and what is found once torch is a ROCm build and stops nothing."""
-        beside = " ".join(needed_beside(self.environment, self.state[2].version, _versions(proposed), self.matrix))
-        found = self.judge(changed)
+    def _then(self, made: Environment, proposed: Proposal) -> str:
+        """What the proposed releases change, and what is found once torch is a ROCm build and stops nothing."""
+        beside = " ".join(changes_of(self.environment, self.state[2].version, _versions(proposed), self.matrix))
+        found = self.judge(made)
         new = [f for f in found if f.severity != "note" and f.id.startswith("lib.") and (f.id, f.title) not in self.said]
         titles = list(dict.fromkeys(said_of_wheels(f, self.matrix).title for f in new))
         left = f"What is left then: {'; '.join(titles[:2])}." if titles else ""
-        return "".join(f" {words}" for words in (beside, left) if words)
+        return "".join(f" {words}" for words in (beside, self._without_override(), left) if words)
+
+    def _without_override(self) -> str:
+        """That an override goes: with it the GPU does not load the code that it would then have."""
+        places = dict.fromkeys(s.place.words for s in self.environment.variables if s.name == OVERRIDE and s.value.strip())
+        return f"Take {OVERRIDE} out of {' and '.join(places)} then: the GPU has code of its own." if places else ""
 
     def _in_the_way(self, found: Proposal) -> list[str]:
         """Packages that are built for another ROCm than the torch that is proposed, or that require a torch of their own."""
@@ -163,6 +185,10 @@ class _Remedy:
         own += [
             f"{r.name}{r.spec} on {r.place.words} is built against torch {torch}"
             for r, torch in built_for_another(self.environment, found.version, self.matrix)
+        ]
+        own += [
+            f"{r.name}{r.spec} on {r.place.words}, where torch {found.version} requires {spec}"
+            for r, spec in left_out(self.environment, found.version, self.matrix)
         ]
         return own + [
             f"{r.name} on {r.place.words} is built for another ROCm ({tag})"

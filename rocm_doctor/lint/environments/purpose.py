@@ -110,7 +110,7 @@ def purpose_of(
     environment: Environment, vendored: frozenset[str] = frozenset(), projects: frozenset[str] = frozenset()
 ) -> Purpose:
     """Whom an environment is for. Where it lies comes first, then its name, then what it is made of. The name of a folder that is a
-    project of its own comes last: not all that a project called by AMD holds is for AMD.
+    project of its own comes last: not all that a project called by AMD holds is for AMD. `projects`: such folders, and files called by a processor.
     """
     file = environment.place.file
     folders = file.lower().split("/")[:-1]
@@ -184,6 +184,8 @@ def _named(environment: Environment, folders: list[str], projects: frozenset[str
     # Runner labels and matrix values are not names; they are read with the jobs.
     own = environment.labels if environment.sort != "job" else environment.labels[:1]
     for depth, name in enumerate((*own, stem, *reversed(folders)), -len(own) - 1):
+        if depth == -1 and file in projects:
+            continue  # it is called by a processor
         kind, word = named(name)
         if kind != "neutral":
             folder = file.rsplit("/", depth + 1)[0] if depth >= 0 else ""

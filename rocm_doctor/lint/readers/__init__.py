@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Repository
 from rocm_doctor.lint.environments.purpose import JUDGED, with_purpose
 from rocm_doctor.lint.environments.words import named
@@ -43,7 +44,7 @@ def read(root: Path, alone: str = "") -> Repository:
     tree.exclude = rules.exclude
     listed = list(tree.listed())
     listed += [("dockerfile", path) for path in docker.named_files(tree, listed)]
-    vendored, apart = _submodules(tree), _projects(tree, listed)
+    vendored, apart = _submodules(tree), _projects(tree, listed) | _by_processor(listed)
     found: list[Environment] = []
     used: set[str] = set()
     bare: set[str] = set()
@@ -82,7 +83,7 @@ def read(root: Path, alone: str = "") -> Repository:
         assigned=otherwise.assigned(tree, said), pythons=otherwise.pythons(tree, said),
         beginning=unread.beginning(tree), other_way=unread.other_way(tree), meant=referred.meant(tree, said), references=references,
         unnamed=referred.unnamed(tree, said, references), documented=referred.documented(tree, said),
-        on_cpu=on_cpu.fixed(tree) if for_amd else None, lost=referred.lost(tree) if for_amd else None,
+        on_cpu=on_cpu.fixed(tree) or on_cpu.unused(tree) if for_amd else None, lost=referred.lost(tree) if for_amd else None,
     )  # fmt: skip
 
 
@@ -219,6 +220,19 @@ def _projects(tree: Tree, listed: Iterable[tuple[str, str]]) -> frozenset[str]:
     folders = {"/".join(one[: n + 1]) for one in parts for n, name in enumerate(one) if named(name)[0] != "neutral"}
     inside = {folder: {name.rpartition("/")[2].lower() for name in tree.matching(f"{folder}/*")} for folder in folders}
     return frozenset(f for f, names in inside.items() if names & _BUILT_BY and any(n.startswith("readme") for n in names))
+
+
+_PROCESSOR = regex(r"(?<![a-z])amd(?![a-z0-9])", re.I)
+
+
+def _by_processor(listed: Iterable[tuple[str, str]]) -> frozenset[str]:
+    """The files in whose names `amd` is a processor: beside Dockerfile.amd there is Dockerfile.arm."""
+    paths = {path.lower(): path for _, path in listed}
+    return frozenset(
+        path
+        for low, path in paths.items()
+        if any(_PROCESSOR.sub(arm, low) in paths for arm in ("arm", "arm64")) and _PROCESSOR.search(low)
+    )
 
 
 def _says_something(environment: Environment) -> bool:

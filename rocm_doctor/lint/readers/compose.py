@@ -203,7 +203,7 @@ def _service(tree: Tree, path: str, name: str, service: Node, unresolved: tuple[
     labels = (name, *(node.text() for node in (profiles.list() if profiles else [])))
     return Environment(
         f"{path} service {name}", at, image=base, variables=variables, containers=(container,), sort="service", labels=labels,
-        unresolved=unresolved, os="wsl" if "/dev/dxg" in _words(service.get("devices")) else "",
+        unresolved=unresolved, os="wsl" if any(one.startswith("/dev/dxg") for one in _words(service.get("devices"))) else "",
     )  # fmt: skip
 
 

@@ -29,5 +29,26 @@ def fixed(tree: Tree) -> Place | None:
     return None if next(others, None) else first
 
 
+_COMPUTES = re.compile(
+    rb"(?m)^(?![ \t]*#)[^#\n]*\b(?:nn\.(?:Module|Linear|Conv\w+|Embedding)|torch\.(?:optim|tensor|zeros|randn)\b)"
+)
+_ON_A_GPU = re.compile(
+    rb"(?i)cuda|gpu|rocm|\bhip\b|accelerat|device|deepspeed|lightning|trainer|pipeline\(|vllm|ultralytics|tensorflow|\bjax\b|\.to\(|subprocess|os\.system|import_module"
+)
+
+
+def unused(tree: Tree) -> Place | None:
+    """The first line of a program that computes with torch, where no program or setting of the repository says a word of a device."""
+    first = next((p for p, _ in tree.mentions(_COMPUTES, (b"torch",)) if p.file.endswith(".py") and not _is_aside(p.file)), None)
+    if first is None:
+        return None
+    others = (
+        p
+        for p, _ in tree.mentions(_ON_A_GPU, (*_HINTS, b".to(", b"subprocess", b"os.system", b"import_module"))
+        if p.file.endswith(_RUN)
+    )
+    return None if next(others, None) else first
+
+
 def _is_aside(file: str) -> bool:
     return bool(_ASIDE & set(file.lower().split("/")[:-1]))

@@ -12,7 +12,7 @@ from rocm_doctor.lint.declared import Environment, Index, Requirement, Step, Tar
 from rocm_doctor.lint.environments.words import words_of
 from rocm_doctor.lint.rules.addresses import of_pytorch
 from rocm_doctor.lint.rules.findings import found
-from rocm_doctor.lint.rules.indexes import applies, meant, pinned, sources, tags_of
+from rocm_doctor.lint.rules.indexes import FAMILY, applies, meant, pinned, sources, tags_of
 from rocm_doctor.lint.rules.torch_state import is_bare
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Grade
@@ -110,9 +110,25 @@ def on_a_disk(environment: Environment, target: Target, matrix: Matrix) -> Itera
             severity="error" if environment.sort == "requirements" and not all(map(_is_archive, theirs)) else "warning",
             title=f"{theirs[0].name}{more}: {ON_A_DISK}",
             cause=f"pip takes {theirs[0].name} from {theirs[0].url} alone, and stops where that is not there.",
-            advice="Name a version in place of each path. `pip freeze` writes such paths in a conda environment; `pip list --format=freeze` writes versions.",
+            advice=_by_version([r.name for r in theirs]),
             sources=(_FREEZE,),
         )
+
+
+_OF_CONDA = regex(r"conda(?:-.*)?|libmambapy|menuinst|anaconda-.*")
+
+
+def _by_version(names: Sequence[str]) -> str:
+    """What to write in place of paths: versions, but for what the package index does not have."""
+    own = [name for name in names if _OF_CONDA.fullmatch(name)]
+    torch = [name for name in names if name in FAMILY]
+    said = [f"Leave out conda's own packages, which the package index lacks: {', '.join(own)}."] if own else []
+    said.append(
+        f"Name a version in place of each {'other ' if own else ''}path: `pip list --format=freeze` writes versions, where `pip freeze` writes such paths in a conda environment."
+    )
+    if torch:
+        said.append(f"Those of {', '.join(torch)} need their local version (+rocm) and its index.")
+    return " ".join(said)
 
 
 def _is_archive(r: Requirement) -> bool:
@@ -224,7 +240,7 @@ def _with_default(environment: Environment, target: Target, matrix: Matrix, inde
     """How the default package index is asked as well: what has no local version then comes from the index with the higher one."""
     from rocm_doctor.lint.proposals import proposal
 
-    if (stack := proposal(environment, target, matrix, in_file=True)) is None:
+    if (stack := proposal(environment, target, matrix)) is None:
         pinned_so = (
             f"pin torch, torchvision and torchaudio with their local versions (+rocm) so that they still come from {index.url}"
         )

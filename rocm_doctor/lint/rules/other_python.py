@@ -9,6 +9,7 @@ from rocm_doctor import versions
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.lint.declared import REQUIRES_PYTHON, Environment, Requirement, Target
 from rocm_doctor.lint.rules.indexes import admits_python, meant, pinned
+from rocm_doctor.lint.rules.torch_state import of_image
 from rocm_doctor.matrix import Matrix
 
 PYTHONS = ("3.13", "3.12", "3.11", "3.10")
@@ -41,7 +42,8 @@ def choice(
     frozen = next((one.required.place.file for one in missing if is_freeze(one.required.place.file, environment)), "")
     torch = _torch_without(own, environment, target, matrix)
     since = list(dict.fromkeys(one.since for one in missing if one.since))
-    ways = [f"use Python {served}, for which there are {named}"] if served else []
+    use = "take an image with" if of_image(environment.image) else "use"
+    ways = [f"{use} Python {served}, for which there are {named}"] if served else []
     ways += [f"ask for {', '.join(since)}"] if since and not frozen and torch is None else []
     if ways:
         words = ", or ".join(ways)
