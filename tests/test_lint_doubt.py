@@ -217,10 +217,18 @@ def test_a_repository_that_builds_for_other_gpus_alone(tmp_path: Path, targets: 
     assert [f.severity for f in found if f.id == "arch.override-wrong"] == [severity]
 
 
-@pytest.mark.parametrize(("line", "verdict"), [("pip install -r needed.txt", "undetermined"), ("pip install ninja", "ready")])
-def test_what_a_document_builds_proves_nothing_where_it_is_not_read(tmp_path: Path, line: str, verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("pip install -r needed.txt", "nothing is known to bring code"),
+        ("pip install ninja", "whether what is built for gfx1100 runs is not known"),
+    ],
+)
+def test_what_a_document_builds_proves_nothing(tmp_path: Path, line: str, said: str) -> None:
     text = f"# Build\n\n```bash\n{line}\nPYTORCH_ROCM_ARCH=gfx1100 python setup.py bdist_wheel\n```\n"
-    assert report(tmp_path, {"README.md": text}, gpu="gfx1100").verdict == verdict
+    found = report(tmp_path, {"README.md": text}, gpu="gfx1100")
+    assert found.verdict == "undetermined"
+    assert said in found.summary
 
 
 @pytest.mark.parametrize(("line", "there"), [
@@ -438,3 +446,33 @@ def test_what_conda_alone_has_is_left_out_of_a_list(tmp_path: Path) -> None:
         "Leave out conda's own packages, which the package index lacks: conda, libmambapy. Name a version in place of each other path:"
     )
     assert one.advice.endswith("Those of torch need their local version (+rocm) and its index.")
+
+
+def test_the_file_of_one_developer_is_no_error(tmp_path: Path) -> None:
+    files = {
+        ".envrc": f"export {OVERRIDE}=11.0.2\n",
+        "requirements-rocm.txt": "--index-url https://download.pytorch.org/whl/rocm6.4\ntorch==2.9.1\n",
+    }
+    assert errors(tmp_path, files) == []
+    found = serious(report(tmp_path, {"env.sh": files[".envrc"]}, gpu="gfx942"))
+    assert [f.id for f in found] == ["arch.override-wrong"] * len(found)
+
+
+def test_the_name_of_a_card_in_the_title(tmp_path: Path) -> None:
+    files = {
+        "README.md": "# Benchmarks of the Radeon Pro V520\n",
+        "run_rocm.sh": f"export {OVERRIDE}=10.1.0\npython train.py\n",
+        "train.py": "import torch\n",
+    }
+    assert errors(tmp_path, files) == []
+
+
+def test_what_cannot_be_installed_has_no_code_to_be_missing(tmp_path: Path) -> None:
+    image = "FROM python:3.12\nRUN pip install torch==2.6.0 --index-url https://download.pytorch.org/whl/rocm6.2\n"
+    assert {f.id for f in serious(report(tmp_path, {"Dockerfile.rocm": image}, gpu="gfx1151"))} == {"version.wheel-missing"}
+
+
+def test_the_override_of_an_image_is_for_the_run_to_set(tmp_path: Path) -> None:
+    image = f"FROM rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0\nENV {OVERRIDE}=10.3.0\n"
+    (one,) = [f for f in serious(report(tmp_path, {"Dockerfile.rocm": image}, gpu="gfx942")) if f.id == "arch.override-wrong"]
+    assert one.advice.endswith("Who has a GPU that needs one sets it for the run.")

@@ -33,7 +33,7 @@ def test_what_a_container_is_given_is_not_what_its_image_was_built_for(tmp_path:
         found = report(tmp_path / str(n), {"start.sh": text}, gpu="gfx942")
         assert (found.verdict, found.summary.split(", but ")[1]) == ("undetermined", "nothing is known to bring code for gfx942")
     built = {"build_rocm.sh": "export PYTORCH_ROCM_ARCH=gfx942\npython setup.py install\n"}
-    assert report(tmp_path / "built", built, gpu="gfx942").verdict == "ready"
+    assert "whether what is built for gfx942 runs is not known" in report(tmp_path / "built", built, gpu="gfx942").summary
 
 
 CPU = 'import torch\n\n# device = torch.device("cuda")\ndevice = torch.device("cpu")\nmodel = torch.nn.Linear(8, 8).to(device)\n'
@@ -101,9 +101,17 @@ def test_an_eager_upgrade_takes_torch_anew(tmp_path: Path, command: str, replace
 
 @pytest.mark.parametrize(("more", "said"), [
     ("foo @ git+https://github.com/a/foo@1234567", "what foo on line 3 needs is not read"), ("git+https://github.com/a/foo#egg=foo", "what foo"),
-    ("git+https://github.com/huggingface/transformers@main", ""), ("foo @ git+https://github.com/a/foo ; sys_platform == 'win32'", ""),
+    ("git+https://github.com/huggingface/transformers@main", "what transformers"), ("peft @ https://example.com/peft-1.0-py3-none-any.whl", ""), ("foo @ git+https://github.com/a/foo ; sys_platform == 'win32'", ""),
 ])  # fmt: skip
 def test_what_a_repository_of_others_requires_is_not_read(tmp_path: Path, more: str, said: str) -> None:
     found = report(tmp_path, {"requirements-rocm.txt": f"{LIST}{more}\n"})
     assert found.verdict == ("undetermined" if said else "ready")
     assert said in found.summary
+
+
+@pytest.mark.parametrize(
+    ("index", "verdict"),
+    [("https://rocm.nightlies.amd.com/v2/gfx1151/", "undetermined"), ("https://repo.amd.com/rocm/whl/gfx1151/", "ready")],
+)
+def test_what_nightly_builds_have_today_is_not_known(tmp_path: Path, index: str, verdict: str) -> None:
+    assert report(tmp_path, {"requirements-rocm.txt": f"--index-url {index}\ntorch\n"}, gpu="gfx1151").verdict == verdict

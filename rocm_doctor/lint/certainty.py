@@ -30,7 +30,10 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
     override names each further line that sets it: the advice is to take out all of them.
     """
     if one.id == "arch.override-wrong" and one.severity != "note":
-        one = msgspec.structs.replace(one, advice=elsewhere.also_set(one, target, repository) + one.advice)
+        advice = elsewhere.also_set(one, target, repository) + one.advice
+        if environment.sort in ("image", "service"):
+            advice += " Who has a GPU that needs one sets it for the run."
+        one = msgspec.structs.replace(one, advice=advice)
     if one.severity != "error":
         return one
     if not is_certain(one, environment, target) or _by_reports(one, environment, target, matrix):
@@ -72,7 +75,7 @@ def is_certain(one: Finding, environment: Environment, target: Target) -> bool:
     if one.id == "version.companion-mismatch" and any(r.quote.count(".whl") for r in one.evidence):
         return False  # which torch such wheels require is not in the catalog
     if target.place is None and _CLUSTER.search(environment.place.file.lower()):
-        return False  # written for one machine
+        return False  # written for one machine, or by one developer
     if target.place is None and one.id.startswith("arch.") and _is_for_another(environment, target):
         return False
     return is_settled(one, environment) and not index_by_caller(one, environment)
@@ -91,7 +94,7 @@ STOPS = frozenset((
     "repo.no-amd-environment", "repo.unreadable",
     "version.companion-mismatch", "version.package-mismatch", "version.python-unsupported", NOT_ROCM, "version.wheel-missing",
 ))  # fmt: skip
-_CLUSTER = regex(r"(?<![a-z])(?:lumi|frontier|setonix|adastra|crusher|tuolumne|el[_-]?capitan)(?![a-z])")
+_CLUSTER = regex(r"(?<![a-z])(?:lumi|frontier|setonix|adastra|crusher|tuolumne|el[_-]?capitan)(?![a-z])|(?:^|/)\.envrc$")
 
 
 def is_settled(one: Finding, environment: Environment) -> bool:

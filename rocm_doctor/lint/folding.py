@@ -12,6 +12,7 @@ import msgspec
 from rocm_doctor import versions
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Ignore, Policy
+from rocm_doctor.lint.rules.torch_build import NO_TORCH
 from rocm_doctor.lint.weighing import Judged
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Reading, Subject
@@ -30,8 +31,13 @@ def of_one_environment(findings: Iterable[Finding]) -> list[Finding]:
     """What is said twice of one environment (4-bit, and the 8-bit optimizer, want the same library): the worse one, with all
     lines.
     """
+    findings = list(findings)
+    stopped = [one for one in findings if one.id == "version.wheel-missing" and one.title.startswith(NO_TORCH)]
+    nothing = {(r.artifact, r.place) for one in stopped for r in one.evidence[:1]}
     kept: dict[tuple[str, ...], Finding] = {}
     for one in findings:
+        if one.id == "arch.not-in-build" and (one.evidence[0].artifact, one.evidence[0].place) in nothing:
+            continue  # what cannot be installed has no code to be missing
         # An extra that uv refuses, and a package for CUDA in it, are two; so are a list of GPUs and a library that does not serve the GPU.
         apart = one.severity if one.id == "version.package-mismatch" else one.cause if one.id in _BY_CAUSE else ""
         key = (one.id, one.subject, apart)

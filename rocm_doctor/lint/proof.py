@@ -15,7 +15,7 @@ from rocm_doctor.lint.readers.starts import keeps_on_cpu
 from rocm_doctor.lint.rules.built_for import indexed_for, lists, targets_of
 from rocm_doctor.lint.rules.images import last_word, release_of
 from rocm_doctor.lint.rules.indexes import Torch, meant
-from rocm_doctor.lint.rules.missing import stale_nightly
+from rocm_doctor.lint.rules.missing import is_of_nightlies, stale_nightly
 from rocm_doctor.lint.rules.torch_state import Change, image_parts, last_state
 from rocm_doctor.lint.weighing import in_example
 from rocm_doctor.matrix import Matrix
@@ -25,7 +25,7 @@ from rocm_doctor.rules.build import build_of
 def open_question(environments: Iterable[Environment], target: Target, matrix: Matrix, noted: Collection[str] = ()) -> str:
     """What keeps it open whether the repository brings code for the target's GPU; empty where its environments are known to.
 
-    It has to be a torch, or where nothing brings torch, what is built for the GPU. One environment does not vouch for another. Where no
+    It has to be a torch: whether what is compiled runs, the files do not show. One environment does not vouch for another. Where no
     file for AMD brings a ROCm torch, the way that a document tells counts if it goes on with a list for AMD; not one of those `noted`, in which something stops.
     """
     last = [(one, last_state(one, matrix, target)) for one in environments]
@@ -52,6 +52,12 @@ def open_question(environments: Iterable[Environment], target: Target, matrix: M
     if unread:
         return unread
     built = any(covers(targets_of(s), target.gpu) for one, _ in last if one.sort != "job" and not one.unread for s in _built(one))
+    if not told:
+        return (
+            f"nothing brings a ROCm torch; whether what is built for {target.gpu} runs is not known"
+            if built
+            else f"nothing is known to bring code for {target.gpu}"
+        )
     if not built:
         return alone or f"nothing is known to bring code for {target.gpu}"
     ways = [_doubt(one, state[2], target, matrix) for one, state in told if state]
@@ -111,6 +117,8 @@ def _doubt(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> st
         return f"{one.name}: line {on_cpu.place.line} starts a program on the CPU"
     if nightly := stale_nightly(one, target, matrix):
         return f"{one.name}: whether the nightly build on line {nightly.place.line} is still there is not known"
+    if torch.origin is not None and is_of_nightlies(torch.origin.url):
+        return f"{one.name}: what nightly builds {torch.origin.url} has today is not known"
     if source := next((r for step in one.steps for r in step.requirements if meant(r, target) and _of_unread_source(r)), None):
         return f"{one.name}: what {source.name} on line {source.place.line} needs is not read: it comes from {source.url.removeprefix('git+')}"
     if wheel := next(wheels, ""):
@@ -135,16 +143,9 @@ def _other_branch(one: Environment, torch: Torch, target: Target, matrix: Matrix
     return None
 
 
-# Pure Python that takes any recent torch.
-_TAKES_ANY = regex(
-    r"github\.com/(?:huggingface/(?:transformers|diffusers|accelerate|peft|trl|datasets)|openai/(?:CLIP|whisper))(?:\.git)?(?:@|#|$)",
-    re.I,
-)
-
-
 def _of_unread_source(r: Requirement) -> bool:
     """True for a package at the address of a repository: what it requires and builds is not known."""
-    return r.url.startswith("git+") and _TAKES_ANY.search(r.url) is None
+    return r.url.startswith("git+")
 
 
 _COMPILED = regex(r"^https?://(?![^/]*(?:\.amd\.com|radeon\.com|pytorch\.org)/).*(?:linux\w*|win_amd64)\.whl")

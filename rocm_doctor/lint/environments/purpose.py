@@ -166,7 +166,9 @@ def lies_in(file: str, vendored: frozenset[str]) -> Purpose | None:
 
 
 def _where(file: str, folders: list[str], vendored: frozenset[str]) -> Iterator[tuple[bool, For, str]]:
-    third = next((f for f in folders if f in _VENDORED or f.endswith(("_repo", "-repo"))), "")
+    third = next(
+        (f for f in folders if f in _VENDORED or f.endswith(("_repo", "-repo", "-patch", "_patch", "-fork", "_fork"))), ""
+    )
     yield bool(third), "vendored", f"folder {third}"
     module = next((v for v in vendored if file.startswith(v + "/")), "")
     yield bool(module), "vendored", f"submodule {module}"

@@ -48,7 +48,7 @@ _GENERATIONS: tuple[tuple[re.Pattern[str], str], ...] = (
     (regex(r"rx\s?5\d00"), "gfx101*"), (regex(r"rx\s?6\d\d\d?"), "gfx103*"), (regex(r"rx\s?7\d00"), "gfx110*"), (regex(r"rx\s?9\d\d\d?"), "gfx120*"),
     (regex(r"renoir|cezanne|lucienne"), "gfx90c"), (regex(r"vega\s?10"), "gfx900"), (regex(r"vega\s?20|radeon vii|(?<![a-z0-9])mi[56]0(?![a-z0-9])"), "gfx906"),
     (regex(r"(?<![a-z0-9])mi1\d\d"), "gfx908"), (regex(r"(?<![a-z0-9])mi2\d[\dx]"), "gfx90a"), (regex(r"(?<![a-z0-9])mi3[02][\dx]"), "gfx942"),
-    (regex(r"(?<![a-z0-9])mi35[\dx]"), "gfx950"),
+    (regex(r"(?<![a-z0-9])mi35[\dx]"), "gfx950"), (regex(r"(?<![a-z0-9])v520(?!\d)"), "gfx1011"),
     (regex(r"phoenix"), "gfx1103"), (regex(r"strix[\s_-]?halo"), "gfx1151"), (regex(r"strix[\s_-]?point"), "gfx1150"), (regex(r"(?<!rog )(?<![a-z])strix(?![a-z]|[\s_-]?(?:halo|point))"), "gfx115*"),
     (regex(r"rdna\s?1"), "gfx101*"), (regex(r"rdna\s?2"), "gfx103*"), (regex(r"rdna\s?3(?!\.5)"), "gfx110*"), (regex(r"rdna\s?4"), "gfx120*"),
     (regex(r"5[67]00\s?xt"), "gfx101*"), (regex(r"6[6-9][05]0\s?xtx?"), "gfx103*"), (regex(r"7[789]00\s?xtx?"), "gfx110*"), (regex(r"steam\s?deck"), "gfx1033"),

@@ -101,6 +101,11 @@ _DATED = regex(r"(?:\.dev|(?<=\d)a)(20\d{2})(\d{2})(\d{2})(?!\d)")
 _OF_NIGHTLIES = regex(r"nightl|v2-staging")
 
 
+def is_of_nightlies(url: str) -> bool:
+    """True for an index of nightly builds."""
+    return _OF_NIGHTLIES.search(url) is not None
+
+
 def stale_nightly(environment: Environment, target: Target, matrix: Matrix) -> Requirement | None:
     """A torch that is pinned by the day of a nightly build, or named by its address, and older than those that an index is known to keep.
 

@@ -19,6 +19,9 @@ from rocm_doctor.model import Finding, Severity
 
 _PIP = "https://pip.pypa.io/en/stable/cli/pip_install/#finding-packages"
 
+NO_TORCH = "no torch can be installed here"
+"""How a title begins."""
+
 
 def torch_build(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """`version.torch-not-rocm` where the environment ends up with a CUDA or CPU torch, naming what put it there."""
@@ -107,7 +110,7 @@ def _no_wheel(environment: Environment, target: Target, matrix: Matrix, step: St
         environment,
         target,
         [last.place, *([last.origin.place] if last.origin else [])],
-        title=f"no torch can be installed here: {last.why}",
+        title=f"{NO_TORCH}: {last.why}",
         cause=_sentence(last.why),
         advice=on_torch(environment, target, matrix, step, last),
         commands=filled("rocm-doctor plan --gpu {gfx}", gfx=target.gpu),
