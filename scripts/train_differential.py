@@ -63,8 +63,10 @@ SEEN = 3.0
 STRENGTH = 2.0
 """Inverse of the penalty on weights."""
 STEPS = 80
-REAL_WEIGHT = 3.0
+REAL_WEIGHT = 4.0
 """A confirmed report counts as much as this many written ones."""
+READ_WEIGHT = 2.0
+"""So does one whose cause a reader judged."""
 REAL_OWN = 1.0
 """How much two real reports have in common beyond their words: each feature has a second weight, of real reports alone, that is held
 to zero by a penalty as many times weaker."""
@@ -226,7 +228,7 @@ def wanted(train: Sequence[Report], classes: Sequence[str]) -> np.ndarray:
 
 def often(train: Sequence[Report]) -> np.ndarray:
     """How much each report counts."""
-    return np.array([REAL_WEIGHT if report.entry.confirmed else 1.0 for report in train])
+    return np.array([REAL_WEIGHT if r.entry.confirmed else READ_WEIGHT if r.entry.real else 1.0 for r in train])
 
 
 def stored(weights: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

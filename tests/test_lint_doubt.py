@@ -475,4 +475,4 @@ def test_what_cannot_be_installed_has_no_code_to_be_missing(tmp_path: Path) -> N
 def test_the_override_of_an_image_is_for_the_run_to_set(tmp_path: Path) -> None:
     image = f"FROM rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0\nENV {OVERRIDE}=10.3.0\n"
     (one,) = [f for f in serious(report(tmp_path, {"Dockerfile.rocm": image}, gpu="gfx942")) if f.id == "arch.override-wrong"]
-    assert one.advice.endswith("Who has a GPU that needs one sets it for the run.")
+    assert one.advice.endswith("Who has a GPU that needs one sets it for the run (-e).")

@@ -31,8 +31,7 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
     """
     if one.id == "arch.override-wrong" and one.severity != "note":
         advice = elsewhere.also_set(one, target, repository) + one.advice
-        if environment.sort in ("image", "service"):
-            advice += " Who has a GPU that needs one sets it for the run."
+        advice += _FOR_OTHERS.get(environment.sort, "")
         one = msgspec.structs.replace(one, advice=advice)
     if one.severity != "error":
         return one
@@ -46,6 +45,13 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
         return _doubted(one, against[0].place, against[1])
     unmeant = not_meant(one, environment, target, repository, matrix)
     return _doubted(one, *unmeant) if unmeant else one
+
+
+# How the user of another GPU still has an override.
+_FOR_OTHERS = {
+    "image": " Who has a GPU that needs one sets it for the run (-e).",
+    "service": f" In its place the name alone, {OVERRIDE} without a value, passes on what the user's shell has.",
+}
 
 
 def _by_reports(one: Finding, environment: Environment, target: Target, matrix: Matrix) -> bool:

@@ -138,7 +138,7 @@ class _Remedy:
         """What stops the environment as it would be: nothing of what is said of it now, apart from torch, counts."""
         after = last_state(changed, self.matrix, self.target)
         if after is None or after[2].build != "rocm":
-            return [f"torch is still {after[2].why}" if after else "nothing brings torch"]
+            return [f"another torch stays: {after[2].why}" if after else "nothing brings torch"]
         code = code_of(after[2], self.matrix)
         if code is not None and isinstance(code.value, tuple) and not code.value:
             return [f"torch {after[2].local} has no known code"]
@@ -153,7 +153,11 @@ class _Remedy:
         new = [f for f in found if f.severity != "note" and f.id.startswith("lib.") and (f.id, f.title) not in self.said]
         titles = list(dict.fromkeys(said_of_wheels(f, self.matrix).title for f in new))
         left = f"What is left then: {'; '.join(titles[:2])}." if titles else ""
-        return "".join(f" {words}" for words in (beside, self._without_override(), left) if words)
+        pins = " ".join(
+            f"Write {r.name}{spec} on {r.place.words}: torch {proposed.version} requires that."
+            for r, spec in left_out(self.environment, proposed.version, self.matrix)
+        )
+        return "".join(f" {words}" for words in (pins, beside, self._without_override(), left) if words)
 
     def _without_override(self) -> str:
         """That an override goes: with it the GPU does not load the code that it would then have."""
@@ -185,10 +189,6 @@ class _Remedy:
         own += [
             f"{r.name}{r.spec} on {r.place.words} is built against torch {torch}"
             for r, torch in built_for_another(self.environment, found.version, self.matrix)
-        ]
-        own += [
-            f"{r.name}{r.spec} on {r.place.words}, where torch {found.version} requires {spec}"
-            for r, spec in left_out(self.environment, found.version, self.matrix)
         ]
         return own + [
             f"{r.name} on {r.place.words} is built for another ROCm ({tag})"
