@@ -476,3 +476,9 @@ def test_the_override_of_an_image_is_for_the_run_to_set(tmp_path: Path) -> None:
     image = f"FROM rocm/pytorch:rocm6.4_ubuntu24.04_py3.12_pytorch_release_2.6.0\nENV {OVERRIDE}=10.3.0\n"
     (one,) = [f for f in serious(report(tmp_path, {"Dockerfile.rocm": image}, gpu="gfx942")) if f.id == "arch.override-wrong"]
     assert one.advice.endswith("Who has a GPU that needs one sets it for the run (-e).")
+
+
+@pytest.mark.parametrize(("more", "severity"), [("", "warning"), ("RUN pip install peft\n", "error")])
+def test_a_copy_of_another_image(tmp_path: Path, more: str, severity: str) -> None:
+    files = {"rocm/Dockerfile": f"FROM nvidia/cuda:12.8.1-devel-ubuntu24.04\n{more}"}
+    assert {f.severity for f in serious(report(tmp_path, files)) if f.id == "version.torch-not-rocm"} == {severity}

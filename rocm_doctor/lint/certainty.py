@@ -78,6 +78,8 @@ def is_certain(one: Finding, environment: Environment, target: Target) -> bool:
         return False
     if one.id in elsewhere.DECIDES and any(container.idle for container in environment.containers):
         return False
+    if one.id == NOT_ROCM and environment.sort == "image" and not (environment.steps or environment.variables):
+        return False  # a copy of another image, whatever its folder is called
     if one.id == "version.companion-mismatch" and any(r.quote.count(".whl") for r in one.evidence):
         return False  # which torch such wheels require is not in the catalog
     if target.place is None and _CLUSTER.search(environment.place.file.lower()):
