@@ -189,3 +189,21 @@ def test_a_wheel_for_another_system_in_an_image(tmp_path: Path, wheel: str, foun
 def test_a_torch_for_opencl_is_no_rocm_torch_that_is_missing(tmp_path: Path) -> None:
     image = "FROM python:3.11\nRUN pip install torch==2.6.0\nRUN pip install https://example.com/pytorch_ocl-0.2.0+torch2.6-cp311-none-linux_x86_64.whl\n"
     assert ids(tmp_path, {"Dockerfile.amd": image}, "gfx1100") == {("repo.no-amd-environment", "warning")}
+
+
+@pytest.mark.parametrize(("source", "files", "found"), [
+    ("data/wheels-ami/a.bin", {"data/.gitignore": "wheels-ami\n"}, False), ("data/wheels-ami/a.bin", {"data/wheels-ami/.gitignore": "*.bin\n"}, False),
+    ("data/wheels-ami/a.bin", {"data/.gitignore": "*\n!a.bin\n"}, False), ("data/a-mi.bin", {"data/.gitignore": "!a-mi.bin\n"}, False),
+    ("data/a-mi.bin", {"data/.gitignore": "b-mi.bin\n", "data/x": "x\n"}, True), ("third/wheels-ami/a.bin", {".gitmodules": "[submodule]\n\tpath = third/wheels-ami\n"}, False),
+    (". ", {}, False), ("./", {}, False), ("a-mi.bin", {"other/.gitignore": "a-mi.bin\n"}, True),
+])  # fmt: skip
+def test_what_ignores_a_file_lies_above_it(tmp_path: Path, source: str, files: dict[str, str], found: bool) -> None:
+    image = {"Dockerfile.rocm": f"{IMAGE}COPY {source} /w\n"}
+    assert bool(ids(tmp_path, {**image, **files}, "gfx1100")) is found
+
+
+def test_a_folder_that_is_declared_is_looked_into(tmp_path: Path) -> None:
+    service = "services:\n  w:\n    build: {context: svc, dockerfile: Dockerfile.rocm}\n    devices: [/dev/kfd, /dev/dri]\n"
+    files = {"svc/Dockerfile.rocm": f"{IMAGE}COPY a-mi.bin /w\n", "compose.yaml": service}
+    assert ids(tmp_path / "a", files, "gfx1100") == {("repo.unreadable", "error")}
+    assert ids(tmp_path / "b", {**files, "svc/a-mi.bin": "x\n"}, "gfx1100") == set()

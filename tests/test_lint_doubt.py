@@ -482,3 +482,12 @@ def test_the_override_of_an_image_is_for_the_run_to_set(tmp_path: Path) -> None:
 def test_a_copy_of_another_image(tmp_path: Path, more: str, severity: str) -> None:
     files = {"rocm/Dockerfile": f"FROM nvidia/cuda:12.8.1-devel-ubuntu24.04\n{more}"}
     assert {f.severity for f in serious(report(tmp_path, files)) if f.id == "version.torch-not-rocm"} == {severity}
+
+
+@pytest.mark.parametrize("file", ["tests/test_net.py", "README.md"])
+def test_a_test_or_a_text_is_no_program(tmp_path: Path, file: str) -> None:
+    listed = "--extra-index-url https://download.pytorch.org/whl/rocm6.2\ntorch==2.5.1+rocm6.2\n"
+    found = serious(
+        report(tmp_path, {"requirements-rocm.txt": listed, file: "import torch\nnet = torch.nn.Linear(2, 2)\n"}, "gfx1151")
+    )
+    assert [(f.id, f.severity) for f in found] == [("arch.not-in-build", "error")]

@@ -19,11 +19,11 @@ def missing(sources: Sequence[str], place: Place, context: Context) -> ReadProbl
 
     Where the folder is not said by another file, it is that of a Dockerfile at the root.
     """
-    if not context.declared and (context.folder or folder_of(place.file)):
+    if not context.declared and folder_of(place.file):
         return None
     for source in sources:
         path = joined(context.folder, source) if _PLAIN.fullmatch(source) else None
-        if path and path != "." and not context.tree.exists(path) and not _may_come(path, context.tree):
+        if path and not context.tree.exists(path) and not _may_come(path, context.tree):
             return ReadProblem(place, f"COPY takes {source}, which is not in the repository", "gone")
     return None
 

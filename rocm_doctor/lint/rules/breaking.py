@@ -42,7 +42,7 @@ def built_for_another(environment: Environment, torch: str, matrix: Matrix) -> I
     """What is pinned and was built against another torch than this one, with that torch."""
     series = versions.series(torch)
     for one in matrix.section("breaking", _Change):
-        asked = (r for step in environment.steps for r in step.requirements if one.by and r.name == one.by and pinned(r.spec))
+        asked = (r for step in environment.steps for r in step.requirements if r.name == one.by)
         for r in asked:
             own = one.torch.get(versions.series(pinned(r.spec)) or "", "")
             if own and own != series:
