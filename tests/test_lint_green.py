@@ -17,8 +17,8 @@ OLD, NEW = "20260402", "20261101"
     {"setup_rocm.sh": f"pip install {PIN} --index-url {NIGHTLY}\n"},
     {"requirements-rocm.txt": f"--index-url {NIGHTLY}\n{PIN}\n"},
     {"requirements-rocm.txt": f"torch @ {NIGHTLY}torch-2.11.0%2Brocm7.13.0a{{day}}-cp312-cp312-linux_x86_64.whl\n"},
-    {"README.md": f"# Training on AMD GPUs\n\n```bash\npip install {PIN} --index-url {NIGHTLY}\n```\n",
-     "build_rocm.sh": "cmake -B build -DAMDGPU_TARGETS=gfx1151\ncmake --build build\n"},
+    {"README.md": f"# Training on AMD GPUs\n\n```bash\npip install {PIN} --index-url {NIGHTLY}\npip install -r requirements-rocm.txt\n```\n",
+     "requirements-rocm.txt": "peft\n"},
 ], ids=["script", "list", "address", "document"])  # fmt: skip
 def test_a_nightly_of_long_ago_may_be_gone(tmp_path: Path, files: dict[str, str]) -> None:
     for day, asked in ((OLD, True), (NEW, False)):

@@ -49,19 +49,12 @@ def open_question(environments: Iterable[Environment], target: Target, matrix: M
         doubts = [_doubt(one, state[2], target, matrix) for one, state in meant if state]
         served = any(state and state[2].build == "rocm" for _, state in meant)
         return next(filter(None, doubts), unread) if served else alone or "no environment ends up with a ROCm torch"
-    if unread:
-        return unread
+    if unread or alone:
+        return unread or alone
     built = any(covers(targets_of(s), target.gpu) for one, _ in last if one.sort != "job" and not one.unread for s in _built(one))
-    if not told:
-        return (
-            f"nothing brings a ROCm torch; whether what is built for {target.gpu} runs is not known"
-            if built
-            else f"nothing is known to bring code for {target.gpu}"
-        )
-    if not built:
-        return alone or f"nothing is known to bring code for {target.gpu}"
-    ways = [_doubt(one, state[2], target, matrix) for one, state in told if state]
-    return next(iter(ways), "") if all(ways) else ""
+    if built:
+        return f"nothing brings a ROCm torch; whether what is built for {target.gpu} runs is not known"
+    return f"nothing is known to bring code for {target.gpu}"
 
 
 def _built(one: Environment) -> Iterator[Setting]:
