@@ -217,3 +217,9 @@ def test_a_later_rocm_torch_is_to_be_installed_first(tmp_path: Path) -> None:
         one.advice
         == "Run the command on line 3 of Dockerfile.rocm before the one on line 2 of Dockerfile.rocm: pip leaves a torch that is there."
     )
+
+
+def test_a_range_that_no_build_serves_is_told_what_serves_outside_of_it(tmp_path: Path) -> None:
+    listed = f"--index-url {WHEELS}6.4\n--extra-index-url https://pypi.org/simple\ntorch~=2.9.0\n"
+    advice = found_in(tmp_path, {"requirements-rocm.txt": listed}).advice
+    assert re.search(r"outside of that range torch==2\.1\d\.\d\+rocm7\.\d+ of https://\S+ does\.$", advice), advice

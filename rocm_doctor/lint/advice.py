@@ -101,6 +101,8 @@ def _later(environment: Environment, target: Target, matrix: Matrix) -> str:
                 f"; the wheels on {', '.join(bound)} are for Python {own} alone, and have to go or to be others" if bound else ""
             )
             return f"Python {python} has one, {found.lines[0]} of {found.index}{beside}"
+    if beyond := proposal(environment, target, matrix, outside=True):
+        return f"outside of that range {beyond.lines[0]} of {beyond.index} does"
     return "`rocm-doctor plan` says what would"
 
 

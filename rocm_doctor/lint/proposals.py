@@ -47,17 +47,19 @@ class Proposal:
 _SYSTEMS: dict[str, System] = {"linux": "linux", "windows": "windows", "wsl": "wsl"}
 
 
-def proposal(environment: Environment, target: Target, matrix: Matrix, *, python: str = "") -> Proposal | None:
+def proposal(
+    environment: Environment, target: Target, matrix: Matrix, *, python: str = "", outside: bool = False
+) -> Proposal | None:
     """The best stack that the environment's own ranges of torch admit, with the companions that its repository asks for; None
     where there is none. A pinned version is met where a build of it serves the GPU, else by the nearest one; of several by the pinned build.
 
-    A repository is for many GPUs: an index with a package for each GPU comes last. `python`: another one than that of the environment.
+    A repository is for many GPUs: an index with a package for each GPU comes last. `python`: another one than that of the environment. `outside`: the ranges do not count.
     """
     if not target.gpu or target.os not in _SYSTEMS:
         return None
     system = _SYSTEMS[target.os]
     python = ".".join((python or _python(environment) or target.python).split(".")[:2])
-    ranges, pin, locked = _ranges(environment, target, matrix)
+    ranges, pin, locked = ([], "", False) if outside else _ranges(environment, target, matrix)
     builds = {r.spec.lstrip("= ") for step in environment.steps for r in wanted(step, target) if r.spec}
     series = versions.series(target.rocm) if target.rocm else None
 
