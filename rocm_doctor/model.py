@@ -66,6 +66,11 @@ class Reading(msgspec.Struct, frozen=True):
     origin: ReadingOrigin = "text"
     """text: an artifact; target: a declared target; matrix: the catalog; snapshot: an absent fact; probe: a crash of ours, or what was too much to read."""
 
+    @property
+    def at(self) -> tuple[str, str]:
+        """The artifact and the place in it."""
+        return self.artifact, self.place
+
 
 class Unknown(msgspec.Struct, frozen=True, tag="unknown"):
     """A value that could not be had. `hint` says how to supply it; `candidates` is what it may be when a name fits several."""

@@ -224,11 +224,9 @@ def _rendered(name: str, reports: Sequence[Report], look: RenderOptions) -> str:
 
 def _redacted(reports: Sequence[Report], artifacts: Sequence[Artifact]) -> list[Report]:
     """The redacted reports, with the same pseudonyms in all of them."""
-    from rocm_doctor.redaction.redactor import OF_A_REPOSITORY, of_this_machine
-    from rocm_doctor.redaction.shared import having_read, redact_report
+    from rocm_doctor.redaction.shared import for_reports, having_read, redact_report
 
-    of_repositories = all(report.kind == "repository" for report in reports)
-    redactor = having_read(artifacts, of_this_machine(OF_A_REPOSITORY if of_repositories else frozenset()))
+    redactor = having_read(artifacts, for_reports(reports))
     return [redact_report(report, redactor) for report in reports]
 
 

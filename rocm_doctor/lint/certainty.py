@@ -64,7 +64,7 @@ def _by_reports(one: Finding, environment: Environment, target: Target, matrix: 
 
 def _doubted(one: Finding, by: Place, said: str) -> Finding:
     """The finding as a warning that names the place of the repository that leaves the doubt."""
-    known = by.at in {(r.artifact, r.place) for r in one.evidence}
+    known = by.at in {r.at for r in one.evidence}
     evidence = one.evidence if known or not by.line else (*one.evidence, by.reading())
     return msgspec.structs.replace(one, severity="warning", evidence=evidence, advice=("" if known else said) + one.advice)
 
@@ -82,7 +82,7 @@ def is_certain(one: Finding, environment: Environment, target: Target) -> bool:
         return False  # a copy of another image, whatever its folder is called
     if one.id == "version.companion-mismatch" and any(r.quote.count(".whl") for r in one.evidence):
         return False  # which torch such wheels require is not in the catalog
-    if target.place is None and _CLUSTER.search(environment.place.file.lower()):
+    if target.place is None and _OF_ONE.search(environment.place.file.lower()):
         return False  # written for one machine, or by one developer
     if target.place is None and one.id.startswith("arch.") and _is_for_another(environment, target):
         return False
@@ -102,7 +102,7 @@ STOPS = frozenset((
     "repo.no-amd-environment", "repo.unreadable",
     "version.companion-mismatch", "version.package-mismatch", "version.python-unsupported", NOT_ROCM, "version.wheel-missing",
 ))  # fmt: skip
-_CLUSTER = regex(r"(?<![a-z])(?:lumi|frontier|setonix|adastra|crusher|tuolumne|el[_-]?capitan)(?![a-z])|(?:^|/)\.envrc$")
+_OF_ONE = regex(r"(?<![a-z])(?:lumi|frontier|setonix|adastra|crusher|tuolumne|el[_-]?capitan)(?![a-z])|(?:^|/)\.envrc$")
 
 
 def is_settled(one: Finding, environment: Environment) -> bool:
@@ -121,7 +121,7 @@ def is_settled(one: Finding, environment: Environment) -> bool:
     ):
         return False
     open_ = (*environment.unsure, *(doubt.place for doubt in environment.doubts))
-    return (first.artifact, first.place) not in {p.at for p in open_}
+    return first.at not in {p.at for p in open_}
 
 
 # What a torch that was installed before would settle.
@@ -136,7 +136,7 @@ def _is_before(end: ReadProblem, first: Reading) -> bool:
 
 def _is_any(first: Reading, environment: Environment) -> bool:
     """True if a command takes any torch: it leaves one that is there."""
-    at = (first.artifact, first.place)
+    at = first.at
     steps = (step for step in environment.steps if not (step.upgrade or step.anew or step.apart))
     asked = [r for step in steps for r in step.requirements if r.name == "torch" and r.place.at == at]
     return bool(asked) and not any(r.spec or r.url for r in asked)

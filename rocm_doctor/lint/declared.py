@@ -77,6 +77,11 @@ class Requirement(msgspec.Struct, frozen=True):
     url: str = ""
     marker: str = ""
 
+    @property
+    def from_git(self) -> bool:
+        """True for a package at the address of a Git repository."""
+        return self.url.startswith("git+")
+
 
 class Step(msgspec.Struct, frozen=True):
     """One installation: what is asked for, from where, by which tool.

@@ -37,7 +37,7 @@ class Edit(NamedTuple):
 
 def edits(repository: Repository, report: Report, targets: Sequence[Target], matrix: Matrix) -> list[Edit]:
     """The edits for the errors and warnings of a report; those on one place that disagree between targets are left out."""
-    said = {(f.id, r.artifact, r.place) for f in report.findings if f.severity != "note" for r in f.evidence}
+    said = {(f.id, *r.at) for f in report.findings if f.severity != "note" for r in f.evidence}
     found = [
         edit
         for target in targets

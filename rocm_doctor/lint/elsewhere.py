@@ -45,7 +45,7 @@ def is_met_by_override(one: Finding, environment: Environment, target: Target, r
     values = {s.value for s in repository.assigned if s.name == OVERRIDE}
     if one.id == "arch.override-needed":
         return any(f"={value} " in one.title for value in values)
-    places = {(r.artifact, r.place) for r in one.evidence}
+    places = {r.at for r in one.evidence}
     built = [targets_of(s) for s in lists(environment) if s.place.at in places]
     siblings = [value for value in values if names_sibling(value, target.gpu, matrix)]
     return one.id == "arch.not-in-build" and any(covers(gpus, target.gpu, value) for gpus in built for value in siblings)
@@ -91,7 +91,7 @@ _PROSE = regex(r"\.(?:md|rst|txt|adoc|html|py|ipynb|json)$", re.I)
 
 def also_set(one: Finding, target: Target, repository: Repository) -> str:
     """The further lines of commands and settings that set the override to a value for other GPUs, or to the same variable."""
-    at = {(r.artifact, r.place) for r in one.evidence}
+    at = {r.at for r in one.evidence}
     own = {(s.place.file, s.value) for s in repository.assigned if s.place.at in at}
     more = [
         s.place.words
@@ -132,7 +132,7 @@ def _given_otherwise(one: Finding, environment: Environment, target: Target, rep
     """What shows that the deciding value is only a default: another value of the same name in the repository, or the setting itself
     where its caller may give one.
     """
-    at = {(r.artifact, r.place) for r in one.evidence}
+    at = {r.at for r in one.evidence}
     decisive = [s for s in environment.variables if s.place.at in at]
     own = [s for s in decisive if s.name == DECIDES.get(one.id)]
     names = {s.name for s in own} if own else {m[1] for r in one.evidence for m in _REFERS.finditer(r.quote)}

@@ -33,10 +33,10 @@ def of_one_environment(findings: Iterable[Finding]) -> list[Finding]:
     """
     findings = list(findings)
     stopped = [one for one in findings if one.id == "version.wheel-missing" and one.title.startswith(NO_TORCH)]
-    nothing = {(r.artifact, r.place) for one in stopped for r in one.evidence[:1]}
+    nothing = {r.at for one in stopped for r in one.evidence[:1]}
     kept: dict[tuple[str, ...], Finding] = {}
     for one in findings:
-        if one.id == "arch.not-in-build" and (one.evidence[0].artifact, one.evidence[0].place) in nothing:
+        if one.id == "arch.not-in-build" and one.evidence[0].at in nothing:
             continue  # what cannot be installed has no code to be missing
         # An extra that uv refuses, and a package for CUDA in it, are two; so are a list of GPUs and a library that does not serve the GPU.
         apart = one.severity if one.id == "version.package-mismatch" else one.cause if one.id in _BY_CAUSE else ""

@@ -15,4 +15,4 @@ def may_fail(one: Finding, environment: Environment) -> bool:
         return False
     optional = (step for step in environment.steps if step.guarded and not any(r.name == "torch" for r in step.requirements))
     places = {p.at for step in optional for p in (step.place, *(r.place for r in step.requirements))}
-    return (one.evidence[0].artifact, one.evidence[0].place) in places
+    return one.evidence[0].at in places

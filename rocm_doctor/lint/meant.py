@@ -59,7 +59,7 @@ def _of_another_age(one: Finding, environment: Environment, repository: Reposito
     by_image = one.id.startswith("arch.") or one.id == "version.package-mismatch"
     if image is None or not by_image or environment.place.file in repository.documented:
         return None
-    named = image.place.at in {(r.artifact, r.place) for r in one.evidence}
+    named = image.place.at in {r.at for r in one.evidence}
     release = release_of(image.value, matrix) if named else ""
     return image.place if release and _is_aged(release, matrix) else None
 

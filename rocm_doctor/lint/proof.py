@@ -9,7 +9,7 @@ import msgspec
 
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Environment, Place, Requirement, Setting, Target
+from rocm_doctor.lint.declared import Environment, Place, Setting, Target
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.readers.starts import keeps_on_cpu
 from rocm_doctor.lint.rules.built_for import indexed_for, lists, targets_of
@@ -112,7 +112,7 @@ def _doubt(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> st
         return f"{one.name}: whether the nightly build on line {nightly.place.line} is still there is not known"
     if torch.origin is not None and is_of_nightlies(torch.origin.url):
         return f"{one.name}: what nightly builds {torch.origin.url} has today is not known"
-    if source := next((r for step in one.steps for r in step.requirements if meant(r, target) and _of_unread_source(r)), None):
+    if source := next((r for step in one.steps for r in step.requirements if meant(r, target) and r.from_git), None):
         return f"{one.name}: what {source.name} on line {source.place.line} needs is not read: it comes from {source.url.removeprefix('git+')}"
     if wheel := next(wheels, ""):
         return f"{one.name}: for which GPUs {wheel} was built is not known"
@@ -134,11 +134,6 @@ def _other_branch(one: Environment, torch: Torch, target: Target, matrix: Matrix
         if state and state[2].build in ("cuda", "cpu"):
             return step.place
     return None
-
-
-def _of_unread_source(r: Requirement) -> bool:
-    """True for a package at the address of a repository: what it requires and builds is not known."""
-    return r.url.startswith("git+")
 
 
 _COMPILED = regex(r"^https?://(?![^/]*(?:\.amd\.com|radeon\.com|pytorch\.org)/).*(?:linux\w*|win_amd64)\.whl")

@@ -146,10 +146,10 @@ class _Remedy:
         stopping = (f for f in new if f.id.startswith("version.") or (f.id.startswith("arch.") and f.severity == "error"))
         return [f.title for f in new if ON_TORCH in f.advice] + [f.title for f in stopping]
 
-    def _then(self, made: Environment, proposed: Proposal) -> str:
+    def _then(self, changed: Environment, proposed: Proposal) -> str:
         """What the proposed releases change, and what is found once torch is a ROCm build and stops nothing."""
-        beside = " ".join(changes_of(self.environment, self.state[2].version, _versions(proposed), self.matrix))
-        found = self.judge(made)
+        changes = " ".join(changes_of(self.environment, self.state[2].version, _versions(proposed), self.matrix))
+        found = self.judge(changed)
         new = [f for f in found if f.severity != "note" and f.id.startswith("lib.") and (f.id, f.title) not in self.said]
         titles = list(dict.fromkeys(said_of_wheels(f, self.matrix).title for f in new))
         left = f"What is left then: {'; '.join(titles[:2])}." if titles else ""
@@ -157,7 +157,7 @@ class _Remedy:
             f"Write {r.name}{spec} on {r.place.words}: torch {proposed.version} requires that."
             for r, spec in left_out(self.environment, proposed.version, self.matrix)
         )
-        return "".join(f" {words}" for words in (pins, beside, self._without_override(), left) if words)
+        return "".join(f" {words}" for words in (pins, changes, self._without_override(), left) if words)
 
     def _without_override(self) -> str:
         """That an override goes: with it the GPU does not load the code that it would then have."""

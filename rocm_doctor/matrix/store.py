@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -48,6 +48,14 @@ _SOURCE = _PACKAGE.parent / "compat_matrix"
 _T = TypeVar("_T")
 
 
+class _HasName(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_Named = TypeVar("_Named", bound=_HasName)
+
+
 class Matrix(msgspec.Struct, frozen=True, dict=True):
     """Rows and diagnoses, and the catalog in `raw` (JSON by section), decoded when it is asked for."""
 
@@ -80,6 +88,13 @@ class Matrix(msgspec.Struct, frozen=True, dict=True):
         kept: dict[str, tuple[_T, ...]] = self.__dict__.setdefault("sections", {})
         if name not in kept:
             kept[name] = _decoded(self.raw, name, tuple[of, ...])  # type: ignore[valid-type]
+        return kept[name]
+
+    def named(self, name: str, of: type[_Named]) -> dict[str, _Named]:
+        """The entries of a section by their names, as `section` gives them."""
+        kept: dict[str, dict[str, _Named]] = self.__dict__.setdefault("named_sections", {})
+        if name not in kept:
+            kept[name] = {one.name: one for one in self.section(name, of)}
         return kept[name]
 
     def age(self, today: datetime.date) -> int | None:

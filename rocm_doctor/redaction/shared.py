@@ -85,9 +85,14 @@ def _whole(artifact: Artifact, redactor: Redactor) -> str:
     return redactor.whole("host" if name[1] == "hostname" else "serial", artifact.text) if name else artifact.text
 
 
+def for_reports(reports: Iterable[Report]) -> Redactor:
+    """A redactor that knows this machine; of repositories it replaces nothing else but secrets and mail addresses."""
+    return of_this_machine(OF_A_REPOSITORY if all(one.kind == "repository" for one in reports) else frozenset())
+
+
 def redact_report(report: Report, redactor: Redactor | None = None) -> Report:
     """The report with every string that may carry a secret redacted; fact names, ids, versions of ours and sources stay."""
-    redactor = redactor or of_this_machine(OF_A_REPOSITORY if report.kind == "repository" else frozenset())
+    redactor = redactor or for_reports([report])
     # What stands at a file and line of a repository must still open there; the names of its own files are no secret to its
     # readers.
     keep = _KEEP_FIELDS | {"artifact"} if report.kind == "repository" else _KEEP_FIELDS

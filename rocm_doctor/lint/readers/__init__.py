@@ -231,7 +231,7 @@ def _by_processor(listed: Iterable[tuple[str, str]]) -> frozenset[str]:
     return frozenset(
         path
         for low, path in paths.items()
-        if any(_PROCESSOR.sub(arm, low) in paths for arm in ("arm", "arm64")) and _PROCESSOR.search(low)
+        if _PROCESSOR.search(low) and any(_PROCESSOR.sub(arm, low) in paths for arm in ("arm", "arm64"))
     )
 
 

@@ -38,7 +38,7 @@ def command(argv: list[str], place: Place, context: Context) -> Step | None:
 
 def is_build(step: Step) -> bool:
     """True for the build of a library that was cloned."""
-    return any(r.name in LIBRARIES.values() and r.url.startswith("git+") for r in step.requirements)
+    return any(r.name in LIBRARIES.values() and r.from_git for r in step.requirements)
 
 
 def _remember(argv: list[str], context: Context) -> None:

@@ -23,9 +23,16 @@ def missing(sources: Sequence[str], place: Place, context: Context) -> ReadProbl
         return None
     for source in sources:
         path = joined(context.folder, source) if _PLAIN.fullmatch(source) else None
-        if path and not context.tree.exists(path) and not _may_come(path, context.tree):
+        if path and not context.tree.exists(path) and not _known(path, context.tree):
             return ReadProblem(place, f"COPY takes {source}, which is not in the repository", "gone")
     return None
+
+
+def _known(path: str, tree: Tree) -> bool:
+    """`_may_come`, asked once for each path: that reads the whole repository."""
+    if (key := f"may come: {path}") not in tree.parsed:
+        tree.parsed[key] = _may_come(path, tree)
+    return bool(tree.parsed[key])
 
 
 def _may_come(path: str, tree: Tree) -> bool:

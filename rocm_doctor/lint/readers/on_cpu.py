@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from rocm_doctor.lint.declared import Place
 from rocm_doctor.lint.readers.files import Tree
@@ -22,11 +23,9 @@ _RUN = (".py", ".ipynb", ".yaml", ".yml", ".toml", ".json", ".ini", ".cfg", ".en
 
 def fixed(tree: Tree) -> Place | None:
     """The first line that fixes the device to the CPU, where no program or setting of the repository names a GPU."""
-    first = next((p for p, _ in tree.mentions(_FIXED, (b"cpu",)) if p.file.endswith(".py") and not _is_aside(p.file)), None)
-    if first is None:
-        return None
+    first = next(_programs(tree, _FIXED, (b"cpu",)), None)
     others = (p for p, _ in tree.mentions(_ANOTHER, _HINTS) if p.file.endswith(_RUN) and not _is_aside(p.file))
-    return None if next(others, None) else first
+    return first if first and next(others, None) is None else None
 
 
 _COMPUTES = re.compile(
@@ -39,15 +38,15 @@ _ON_A_GPU = re.compile(
 
 def unused(tree: Tree) -> Place | None:
     """The first line of a program that computes with torch, where no program or setting of the repository says a word of a device."""
-    first = next((p for p, _ in tree.mentions(_COMPUTES, (b"torch",)) if p.file.endswith(".py") and not _is_aside(p.file)), None)
-    if first is None:
-        return None
-    others = (
-        p
-        for p, _ in tree.mentions(_ON_A_GPU, (*_HINTS, b".to(", b"subprocess", b"os.system", b"import_module"))
-        if p.file.endswith(_RUN)
-    )
-    return None if next(others, None) else first
+    first = next(_programs(tree, _COMPUTES, (b"torch",)), None)
+    hints = (*_HINTS, b".to(", b"subprocess", b"os.system", b"import_module")
+    others = (p for p, _ in tree.mentions(_ON_A_GPU, hints) if p.file.endswith(_RUN))
+    return first if first and next(others, None) is None else None
+
+
+def _programs(tree: Tree, words: re.Pattern[bytes], hints: tuple[bytes, ...]) -> Iterator[Place]:
+    """Where programs of the repository, but for tests and examples, have one of these words."""
+    return (p for p, _ in tree.mentions(words, hints) if p.file.endswith(".py") and not _is_aside(p.file))
 
 
 def _is_aside(file: str) -> bool:

@@ -124,7 +124,7 @@ def _is_for_other(index: Index, target: Target) -> str:
 def _from_archive(environment: Environment, matrix: Matrix) -> bool:
     """True if an environment asks for a package that pip builds: from a repository, or one without wheels."""
     asked = [r for step in environment.steps for r in step.requirements]
-    return any(r.url.startswith("git+") or r.url.endswith(".tar.gz") or r.name in matrix.once(_archives) for r in asked)
+    return any(r.from_git or r.url.endswith(".tar.gz") or r.name in matrix.once(_archives) for r in asked)
 
 
 def _archives(matrix: Matrix) -> frozenset[str]:

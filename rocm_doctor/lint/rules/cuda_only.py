@@ -34,11 +34,7 @@ class CudaOnly(msgspec.Struct, frozen=True):
 
 def cuda_only_packages(matrix: Matrix) -> dict[str, CudaOnly]:
     """The packages of the catalog by name."""
-    return matrix.once(_read)
-
-
-def _read(matrix: Matrix) -> dict[str, CudaOnly]:
-    return {p.name: p for p in matrix.section("cuda_only", CudaOnly)}
+    return matrix.named("cuda_only", CudaOnly)
 
 
 def _from_elsewhere(step: Step, name: str, target: Target) -> bool:

@@ -68,7 +68,7 @@ def from_source(environment: Environment, s: Setting, matrix: Matrix) -> Iterato
     for one in matrix.section("libraries", Library):
         if one.accepted and one.variable == s.name:
             asked = (r for step in environment.steps for r in step.requirements if r.name in one.packages)
-            yield from ((one, r) for r in asked if r.url.startswith("git+"))
+            yield from ((one, r) for r in asked if r.from_git)
 
 
 def refuses(environment: Environment, s: Setting, target: Target, matrix: Matrix) -> bool:
@@ -111,6 +111,4 @@ def unserved(environment: Environment, target: Target, matrix: Matrix) -> Iterat
 def _places(one: Library, environment: Environment, target: Target) -> Iterator[Place]:
     yield from (s.place for s in environment.variables if s.name == one.variable)
     for step in environment.steps:
-        yield from (
-            r.place for r in step.requirements if r.name in one.packages and r.url.startswith("git+") and meant(r, target)
-        )
+        yield from (r.place for r in step.requirements if r.name in one.packages and r.from_git and meant(r, target))

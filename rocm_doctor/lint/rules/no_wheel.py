@@ -39,17 +39,13 @@ class _Wheels(msgspec.Struct, frozen=True):
         return hash(self.name)
 
 
-def _wheels(matrix: Matrix) -> dict[str, _Wheels]:
-    return {one.name: one for one in matrix.section("wheels", _Wheels)}
-
-
 def without_wheel(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """A requirement that only releases from before the first wheel for this Python, or after the last release for it, satisfy."""
     python = ".".join(own_or_asked(environment, target).split(".")[:2])
     if target.platform != "linux" or not re.fullmatch(r"3\.\d+", python):
         return
     there = msgspec.structs.replace(target, python=python)
-    known = matrix.once(_wheels)
+    known = matrix.named("wheels", _Wheels)
     asked = [
         (known[r.name], r)
         for step in environment.steps

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 
 from rocm_doctor import versions
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Environment, Index, Requirement, Step, Target
+from rocm_doctor.lint.declared import Environment, Index, Place, Requirement, Step, Target
 from rocm_doctor.lint.environments.words import words_of
 from rocm_doctor.lint.rules.addresses import of_pytorch
 from rocm_doctor.lint.rules.findings import found
@@ -38,13 +39,9 @@ class _Held(msgspec.Struct, frozen=True):
     checked: str
 
 
-def _held(matrix: Matrix) -> dict[str, _Held]:
-    return {one.name: one for one in matrix.section("held", _Held)}
-
-
 def not_on_the_only_index(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """Packages that are asked of PyTorch's index alone, which holds torch and what torch depends on."""
-    pytorch = matrix.once(_held).get("download.pytorch.org/whl")
+    pytorch = matrix.named("held", _Held).get("download.pytorch.org/whl")
     there: set[str] = set()
     by_system = {s.value.removeprefix("python3-") for s in environment.apt}
     for step in environment.steps if pytorch else ():
@@ -64,7 +61,7 @@ def not_on_the_only_index(environment: Environment, target: Target, matrix: Matr
 
 def not_on_the_public_index(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """A pinned package that PyTorch's indexes alone have, asked of the public one."""
-    pytorch = matrix.once(_held).get("download.pytorch.org/whl")
+    pytorch = matrix.named("held", _Held).get("download.pytorch.org/whl")
     for step in environment.steps if pytorch else ():
         if any(r.name == "torch" and "+rocm" in r.spec for r in step.requirements):
             continue  # the index that this torch needs has the rest as well
@@ -79,13 +76,11 @@ def not_on_the_public_index(environment: Environment, target: Target, matrix: Ma
                 and public
                 and versions.sort_key(version) > versions.sort_key(last)
             ):
-                yield found(
-                    matrix,
-                    "version.wheel-missing",
+                yield _missing(
                     environment,
                     target,
+                    matrix,
                     [r.place],
-                    row="",
                     title=f"{r.name} {version} is not on the public package index",
                     cause=f"Its last release there is {last}; later ones are on PyTorch's indexes for ROCm.",
                     advice="Leave the line out: torch brings its Triton from its own index.",
@@ -99,13 +94,11 @@ def on_a_disk(environment: Environment, target: Target, matrix: Matrix) -> Itera
     theirs = [r for r in asked if _OF_A_DISK.match(r.url)]
     if theirs:
         more = f" and {len(theirs) - 1} more" if len(theirs) > 1 else ""
-        yield found(
-            matrix,
-            "version.wheel-missing",
+        yield _missing(
             environment,
             target,
+            matrix,
             [r.place for r in theirs],
-            row="",
             # What builds an image, a script, or an image that brings its wheels may have a file there.
             severity="error" if environment.sort == "requirements" and not all(map(_is_archive, theirs)) else "warning",
             title=f"{theirs[0].name}{more}: {ON_A_DISK}",
@@ -131,6 +124,10 @@ def _by_version(names: Sequence[str]) -> str:
     return " ".join(said)
 
 
+def _missing(environment: Environment, target: Target, matrix: Matrix, places: list[Place], **fields: Any) -> Finding:
+    return found(matrix, "version.wheel-missing", environment, target, places, row="", **fields)
+
+
 def _is_archive(r: Requirement) -> bool:
     return r.url.partition("#")[0].endswith((".whl", ".gz", ".zip"))
 
@@ -154,16 +151,12 @@ class _Elsewhere(msgspec.Struct, frozen=True):
     way: str = ""
 
 
-def _elsewhere(matrix: Matrix) -> dict[str, _Elsewhere]:
-    return {one.name: one for one in matrix.section("other_systems", _Elsewhere)}
-
-
 def only_system(environment: Environment, matrix: Matrix) -> str:
     """The system, other than Linux, that a list is for by its packages; empty where they leave it open, or its name says Linux."""
     named_linux = any("linux" in words_of(part) for part in environment.place.file.split("/"))
     if environment.sort != "requirements" or named_linux:
         return ""
-    known = matrix.once(_elsewhere)
+    known = matrix.named("other_systems", _Elsewhere)
     asked = [r for step in environment.steps for r in step.requirements if not r.marker and not r.url]
     systems = {known[r.name].systems for r in asked if r.name in known and known[r.name].systems}
     return systems.pop()[0].lower() if len(systems) == 1 else ""
@@ -173,7 +166,7 @@ def not_for_linux(environment: Environment, target: Target, matrix: Matrix) -> I
     """A package for other systems in an environment for AMD GPUs under Linux, without a marker that leaves it out there."""
     if environment.purpose.kind != "amd" or target.platform != "linux":
         return
-    known = matrix.once(_elsewhere)
+    known = matrix.named("other_systems", _Elsewhere)
     for step in environment.steps if environment.os != "windows" else ():
         for r in step.requirements if step.tool in ("pip", "uv") else ():
             package = known.get(r.name)
@@ -184,13 +177,11 @@ def not_for_linux(environment: Environment, target: Target, matrix: Matrix) -> I
                 and all(s.public or of_pytorch(s.origin) for s in sources(step, r.name, target)[0])
             ):
                 there = " and ".join(package.systems)
-                yield found(
-                    matrix,
-                    "version.wheel-missing",
+                yield _missing(
                     environment,
                     target,
+                    matrix,
                     [r.place],
-                    row="",
                     title=f"{r.name} has wheels for {there} only" if there else f"{r.name} is not on the package index",
                     cause="The package index has no wheel for Linux and no source archive: pip finds nothing to install."
                     if there
@@ -214,13 +205,11 @@ def wheels_of_other_systems(environment: Environment, target: Target, matrix: Ma
         for r in step.requirements:
             system = next((name for tag, name in _WHEELS_OF.items() if tags_of(r.url)[1].startswith(tag)), "")
             if system and applies(r.marker, target):
-                yield found(
-                    matrix,
-                    "version.wheel-missing",
+                yield _missing(
                     environment,
                     target,
+                    matrix,
                     [r.place],
-                    row="",
                     title=f"{r.url.rpartition('/')[2]} is a wheel for {system}",
                     cause="pip refuses a wheel whose tags are not those of the system: it is not a supported wheel on this platform.",
                     advice=f"Name a wheel of {r.name} for Linux, or leave it out of the image.",
@@ -255,16 +244,14 @@ def _finding(
 ) -> Finding:
     """`certain`: nothing was installed before, so that pip has to look for all of them."""
     names = ", ".join(dict.fromkeys(r.name for r in missing[:3])) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
-    return found(
-        matrix,
-        "version.wheel-missing",
+    return _missing(
         environment,
         target,
+        matrix,
         [missing[0].place, index.place],
-        row="",
         severity="error" if certain else "warning",
         title=f"{names}: {ON_NO_INDEX}",
         cause="--index-url takes the place of the default package index, and PyTorch's own holds torch and what torch depends on.",
         advice=_with_default(environment, target, matrix, index),
-        sources=(_OPTIONS, *matrix.once(_held)["download.pytorch.org/whl"].sources),
+        sources=(_OPTIONS, *matrix.named("held", _Held)["download.pytorch.org/whl"].sources),
     )

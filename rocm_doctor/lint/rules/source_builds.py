@@ -28,13 +28,9 @@ class _Source(msgspec.Struct, frozen=True):
     checked: str
 
 
-def _known(matrix: Matrix) -> dict[str, _Source]:
-    return {one.name: one for one in matrix.section("source_builds", _Source)}
-
-
 def built_without_torch(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """A package whose build needs torch, in an environment for AMD that has pip build it in isolation."""
-    known = matrix.once(_known)
+    known = matrix.named("source_builds", _Source)
     if environment.purpose.kind != "amd" or environment.sort not in ("image", "script", "requirements"):
         return
     asked = [
