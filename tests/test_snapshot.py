@@ -43,7 +43,13 @@ def test_equal_readings_join() -> None:
 
 
 def test_a_log_that_says_it_again_and_again_leaves_a_few_readings() -> None:
-    assert len(snapshot.build([notes(kernel="6.8.0") for _ in range(100)]).get("kernel").readings) == MOST
+    lines = [notes(kernel="6.8.0", tool=f"log line {n}") for n in range(100)]
+    assert len(snapshot.build(lines).get("kernel").readings) == MOST
+
+
+def test_one_reading_is_kept_once() -> None:
+    built = snapshot.build([notes(kernel="6.8.0") for _ in range(100)] + [notes(kernel="5.15.0", tool="prose") for _ in range(100)])
+    assert [len(built.get("kernel").readings), len(built.get("kernel").disputed)] == [1, 1]
 
 
 def test_more_gpus_than_any_machine_has_are_cut_off_and_said_to_be() -> None:

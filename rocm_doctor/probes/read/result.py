@@ -121,10 +121,16 @@ def merged(first: Fact | None, second: Fact) -> Fact:
     if first.value is None:
         return second
     if _same(first.value, second.value) or _leads(second.value, first.value):
-        return msgspec.structs.replace(first, readings=(first.readings + second.readings)[:MOST])
+        return msgspec.structs.replace(first, readings=_joined(first.readings, second.readings))
     if _leads(first.value, second.value):
-        return msgspec.structs.replace(second, readings=(second.readings + first.readings)[:MOST], disputed=first.disputed)
-    return msgspec.structs.replace(first, disputed=(first.disputed + second.readings)[:MOST])
+        readings = _joined(second.readings, first.readings)
+        return msgspec.structs.replace(second, readings=readings, disputed=first.disputed)
+    return msgspec.structs.replace(first, disputed=_joined(first.disputed, second.readings))
+
+
+def _joined(first: tuple[Reading, ...], second: tuple[Reading, ...]) -> tuple[Reading, ...]:
+    """Both, each reading once, at most MOST."""
+    return tuple(dict.fromkeys(first + second))[:MOST]
 
 
 def _printed(fact: Fact) -> str:
