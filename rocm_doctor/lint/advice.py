@@ -18,6 +18,7 @@ from rocm_doctor.lint.rules.findings import is_hashed
 from rocm_doctor.lint.rules.indexes import Torch, admits, tagged, wanted
 from rocm_doctor.lint.rules.other_python import PYTHONS, is_whole_freeze
 from rocm_doctor.lint.rules.requires_torch import pinning
+from rocm_doctor.lint.swapped import TRITONS
 from rocm_doctor.matrix import Matrix
 
 if TYPE_CHECKING:
@@ -272,7 +273,16 @@ def _bound(environment: Environment, step: Step | None, found: Proposal) -> str:
     marked = any("platform" in i.marker for step in environment.steps for i in step.indexes if not i.only or "torch" in i.only)
     sources = _sources(found, extra, "sys_platform == 'linux'" if marked else "")
     among = f"the dependencies{f' of the extra {extra}' if extra else ''}"
-    return f"Bind torch to a ROCm index{_project_of(step)}: name {needs} among {among}; {sources}. Then lock again."
+    other = _other_triton(environment, found)
+    return f"Bind torch to a ROCm index{_project_of(step)}: name {needs} among {among}; {sources}.{other} Then lock again."
+
+
+def _other_triton(environment: Environment, found: Proposal) -> str:
+    """That the Triton of another torch goes, where it has another name: both write the same folder."""
+    own = re.split(r"[=\[]", found.triton)[0]
+    asked = {r.name for step in environment.steps for r in step.requirements}
+    other = next((name for name in TRITONS if name in asked and "rocm" in name and own and name != own), "")
+    return f" Take {other} out of the dependencies and the sources if it is named there: this torch brings {own}." if other else ""
 
 
 _EXTRA = regex(r"\buv (?:sync|run)\b.* --extra[ =]([\w.-]+)")

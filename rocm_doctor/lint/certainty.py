@@ -31,7 +31,7 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
     """
     if one.id == "arch.override-wrong" and one.severity != "note":
         advice = elsewhere.also_set(one, target, repository) + one.advice
-        advice += _FOR_OTHERS.get(environment.sort, "")
+        advice += _for_others(one, environment)
         one = msgspec.structs.replace(one, advice=advice)
     if one.severity != "error":
         return one
@@ -47,11 +47,15 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
     return _doubted(one, *unmeant) if unmeant else one
 
 
-# How the user of another GPU still has an override.
-_FOR_OTHERS = {
-    "image": " Who has a GPU that needs one sets it for the run (-e).",
-    "service": f" In its place the name alone, {OVERRIDE} without a value, passes on what the user's shell has.",
-}
+def _for_others(one: Finding, environment: Environment) -> str:
+    """How the user of another GPU still has an override."""
+    if environment.sort == "image":
+        return " Who has a GPU that needs one sets it for the run (-e)."
+    if environment.sort != "service":
+        return ""
+    mapping = any(f"{OVERRIDE}:" in r.quote for r in one.evidence)
+    name = f"{OVERRIDE}:" if mapping else OVERRIDE
+    return f" In its place the name alone, {name} without a value, passes on what the user's shell has."
 
 
 def _by_reports(one: Finding, environment: Environment, target: Target, matrix: Matrix) -> bool:

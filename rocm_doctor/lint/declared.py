@@ -223,7 +223,8 @@ class Environment(msgspec.Struct, frozen=True):
     where pip installs into a Python that its system keeps for itself. `open_ends`: what it runs and no file says what that does, beside what is
     judged. `compiles`: False where it installs ready wheels and none of its commands builds anything, so that a list of GPUs for builds has no effect.
     `doubts`: what leaves open whether it serves its GPU, and is no problem by itself. `apt`: what an image asks the package archive of its system for. `starts`: the Python that it is started with, where pip
-    installs for another one. `built`: the image that a service is built as, which it runs with its own variables.
+    installs for another one. `built`: the image that a service is built as, which it runs with its own variables. `shared`: the lists that other
+    environments install over the torch of their image.
     """
 
     name: str
@@ -249,6 +250,7 @@ class Environment(msgspec.Struct, frozen=True):
     apt: tuple[Setting, ...] = ()
     starts: Setting | None = None
     built: Environment | None = None
+    shared: tuple[str, ...] = ()
 
     @property
     def unread(self) -> ReadProblem | None:
@@ -314,6 +316,7 @@ class Repository(msgspec.Struct, frozen=True):
     files that none names, in places where nobody looks for them; `documented`: those of images that a document for AMD GPUs has built.
     `other_way`: its title or name, where that names another way to AMD GPUs than ROCm. `on_cpu`: where its programs keep torch on
     the CPU, if none names another device. `lost`: where a document for AMD GPUs gives a command a file that is not there.
+    `limits`: the GPUs that data files list, and that documents have something built for.
     """
 
     environments: tuple[Environment, ...]
@@ -335,3 +338,4 @@ class Repository(msgspec.Struct, frozen=True):
     other_way: Setting | None = None
     on_cpu: Place | None = None
     lost: Place | None = None
+    limits: tuple[Setting, ...] = ()

@@ -11,6 +11,7 @@ from functools import lru_cache
 import msgspec
 
 from rocm_doctor._version import __version__
+from rocm_doctor.binaries.targets import covers
 from rocm_doctor.commands import filled
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.lint import lent
@@ -308,6 +309,8 @@ def _verdict(
             doubt = f"no program puts torch on a GPU, as by {place.words}"
         if not doubt and (place := repository.lost):
             doubt = f"line {place.line} of {place.file} takes a file that is not there"
+        if not doubt and (limit := next((s for s in repository.limits if covers(s.gfx, target.gpu) is False), None)):
+            doubt = f"line {limit.place.line} of {limit.place.file} names GPUs without {target.gpu}"
         if not doubt and (other := next((f for f in findings if f.id == "arch.override-wrong"), None)):
             doubt = other.title
         if doubt:

@@ -104,8 +104,12 @@ class _Swapper:
         return r.spec.strip(" =") == version if "+" in r.spec else admits(r.spec, version.partition("+")[0].removesuffix(".*"))
 
     def _is_shared(self, r: Requirement, step: Step) -> bool:
-        """True for a line of a list that a command for AMD installs, and that is for no one in particular by its name."""
+        """True for a line of a list that a command for AMD installs, and that others take as well: it is for no one in particular by its name, or
+        installed over the torch of an image.
+        """
         file = r.place.file
+        if file in self.environment.shared and file != self.environment.place.file:
+            return True
         apart = file != self.environment.place.file and (file != step.place.file or file.endswith(".toml"))
         return apart and file.endswith((".txt", ".in", ".toml")) and not any(named(part)[0] == "amd" for part in file.split("/"))
 

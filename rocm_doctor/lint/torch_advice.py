@@ -173,7 +173,7 @@ class _Remedy:
             for r in step.requirements
             if r.name not in (*FAMILY, *TRITONS)
             and applies(r.marker, self.target)
-            and (m := _FOR_ROCM.search(f"{r.spec} {r.url}"))
+            and (m := (_OF_RELEASE if r.name in _WITH_ROCM else _FOR_ROCM).search(f"{r.spec} {r.url}"))
         ]
         own = [
             f"{r.name} on {r.place.words} requires a torch of its own"
@@ -218,6 +218,9 @@ def _by_variable(place: Place) -> str:
 
 
 _FOR_ROCM = regex(r"(rocm-?\d[\d.]*)")
+# Packages that have the version of the ROCm whose library they load.
+_WITH_ROCM = frozenset(("amdsmi",))
+_OF_RELEASE = regex(r"^==(\d+\.\d+[\d.]*)")
 
 
 def _same(one: str, other: str) -> bool:

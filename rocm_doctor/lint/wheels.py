@@ -26,7 +26,11 @@ def published(environment: Environment, target: Target) -> Names:
 
 def _from_wheel(step: Step, r: Requirement, target: Target) -> bool:
     asked, _ = sources(step, r.name, target)
-    return step.tool != "conda" and not r.url and "+" not in r.spec and all(map(_PUBLISHED[r.name], asked))
+    public = not r.url or r.url.startswith(_PUBLIC)  # a lock has the address of the wheel
+    return step.tool != "conda" and public and "+" not in r.spec and all(map(_PUBLISHED[r.name], asked))
+
+
+_PUBLIC = "https://files.pythonhosted.org/"
 
 
 def _of_bitsandbytes(source: Source) -> bool:

@@ -118,8 +118,8 @@ def purpose_of(
         return aside
     name, project = _named(environment, folders, projects)
     made = _made_of(environment)
-    if name is not None and name.kind == "amd" and made is not None and made.kind == "other" and made.direct:
-        return made  # DirectML and OpenCL run on AMD GPUs, and need no ROCm
+    if name is not None and name.kind == "amd" and made is not None and made.direct and (made.kind == "other" or _is_cpu_only(made)):
+        return made  # DirectML and OpenCL run on AMD GPUs, and need no ROCm; a list with `cpuonly` is for AMD's processors
     if name is not None and not project:
         return name
     side = next((f for f in folders if f in _TESTS), "")
@@ -175,6 +175,11 @@ def _where(file: str, folders: list[str], vendored: frozenset[str]) -> Iterator[
     docs = next((f for f in folders if f in _DOCUMENTATION), "")
     yield bool(docs), "documentation", f"folder {docs}"
     yield file.startswith(".github/") and not file.endswith((".yml", ".yaml")), "ci", "folder .github"
+
+
+def _is_cpu_only(made: Purpose) -> bool:
+    """True if a package says that a list is for the CPU; an index of CPU builds may be a fault of one for GPUs."""
+    return made.kind == "cpu" and made.words.startswith("package")
 
 
 def _named(environment: Environment, folders: list[str], projects: frozenset[str]) -> tuple[Purpose | None, bool]:

@@ -22,6 +22,7 @@ from rocm_doctor.lint.readers import (
     entered,
     image_python,
     installed,
+    limited,
     on_cpu,
     otherwise,
     policy,
@@ -33,6 +34,7 @@ from rocm_doctor.lint.readers import (
 )
 from rocm_doctor.lint.readers.files import Tree
 from rocm_doctor.lint.readers.shell import Build, Made
+from rocm_doctor.lint.rules.torch_state import of_image
 
 
 def read(root: Path, alone: str = "") -> Repository:
@@ -67,8 +69,13 @@ def read(root: Path, alone: str = "") -> Repository:
     problems = (*rules.problems, *dict.fromkeys(tree.problems))
     asked = {r.name for one in found for step in one.steps for r in step.requirements}
     companions = tuple(sorted(asked & {"torchvision", "torchaudio"}))
+    shared = _over_images(found)
     said = tuple(
-        removable.with_removals(msgspec.structs.replace(e, companions=companions), tree) for e in found if _says_something(e)
+        removable.with_removals(
+            msgspec.structs.replace(e, companions=companions, shared=() if e.image and of_image(e.image) else shared), tree
+        )
+        for e in found
+        if _says_something(e)
     )
     for_amd = any(e.purpose.kind == "amd" and e.sort != "text" for e in said)
     read_ = {e.place.file for e in said} | {step.place.file for e in said for step in e.steps}
@@ -84,7 +91,15 @@ def read(root: Path, alone: str = "") -> Repository:
         beginning=unread.beginning(tree), other_way=unread.other_way(tree), meant=referred.meant(tree, said), references=references,
         unnamed=referred.unnamed(tree, said, references), documented=referred.documented(tree, said),
         on_cpu=on_cpu.fixed(tree) or on_cpu.unused(tree) if for_amd else None, lost=referred.lost(tree) if for_amd else None,
+        limits=limited.limits(tree, read_) if for_amd else (),
     )  # fmt: skip
+
+
+def _over_images(environments: Iterable[Environment]) -> tuple[str, ...]:
+    """The lists that images install over the torch of their base."""
+    over = (e for e in environments if e.image is not None and of_image(e.image) is not None)
+    files = {r.place.file for e in over for step in e.steps for r in step.requirements if r.place.file != e.place.file}
+    return tuple(sorted(files))
 
 
 def _in_context(tree: Tree, listed: Iterable[tuple[str, str]]) -> Iterator[Made]:

@@ -10,7 +10,7 @@ import msgspec
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Purpose
 from rocm_doctor.lint.environments.words import Kind, named
-from rocm_doctor.lint.readers import bash, built, charts, compiled, script, shell
+from rocm_doctor.lint.readers import bash, built, called, charts, compiled, script, shell
 from rocm_doctor.lint.readers.built import BRING_TORCH
 from rocm_doctor.lint.readers.files import Tree, folder_of
 from rocm_doctor.lint.readers.image_python import may_be_kept, named_python, one_of
@@ -78,13 +78,13 @@ def _only_torch(made: dict[Kind, Made]) -> Kind | None:
 def _of_script(tree: Tree, path: str, found: shell.Script, os: str = "") -> Environment:
     image = charts.image_for(tree, path)
     text = tree.text(path) or ""
-    kept = None if image or os else may_be_kept(text, found.steps)
+    doubts = [None if image or os else may_be_kept(text, found.steps), called.lost_list(tree, path, text)]
     # A line of a file of settings that is left empty gives no value: what reads the file has a default of its own.
     variables = tuple(s for s in found.variables if s.value or kind_of(path) != "env")
     return Environment(
         path, Place(path, 1), image=image, python=named_python("", image, image.place) if image else one_of(found.pythons),
         steps=script.run_at_the_end(found), variables=variables, containers=tuple(found.containers), os=os,
         sort="script", unresolved=tuple(found.problems), unsure=tuple(found.unsure), config=tuple(found.options),
-        open_ends=tuple(found.open_ends), doubts=tuple(dict.fromkeys([*found.doubts, *([kept] if kept else [])])),
+        open_ends=tuple(found.open_ends), doubts=tuple(dict.fromkeys([*found.doubts, *filter(None, doubts)])),
         compiles=not (found.steps or found.containers) or compiled.compiles(text),
     )  # fmt: skip

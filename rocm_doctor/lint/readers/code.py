@@ -109,7 +109,12 @@ def _written(node: ast.AST) -> str | None:
         return "".join(
             part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else "$VALUE" for part in node.values
         )
+    if isinstance(node, (ast.List, ast.Tuple)) and any(isinstance(e, ast.Constant) and e.value == "install" for e in node.elts):
+        return " ".join(_written(part) or "$VALUE" for part in node.elts[:_MOST_WORDS])  # the words of a command
     return None
+
+
+_MOST_WORDS = 100
 
 
 def _by_index(step: Step) -> Purpose:

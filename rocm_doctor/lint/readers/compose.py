@@ -12,7 +12,7 @@ import msgspec
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import UNKNOWN_LIST, Container, Environment, ReadProblem, Setting
-from rocm_doctor.lint.readers import docker, expansion, overlays, uses, yamls
+from rocm_doctor.lint.readers import docker, expansion, mounts, overlays, uses, yamls
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.interpolation import environment, from_files, interpolated
 from rocm_doctor.lint.readers.shell import Build, default_dockerfile
@@ -44,6 +44,7 @@ def environments(tree: Tree, path: str, files: Sequence[str] = ()) -> Iterator[t
                 made = _with_others(tree, path, made, whole, services)
                 build = _build(tree, path, whole)
                 made = _whether_built(tree, made, build, whole, name in elsewhere)
+                made = _with_mounts(tree, path, made, build, whole)
                 use = _use(tree, path, whole, build)
                 beside = use != "yes" and bool(_command(whole)) and _source(tree, path, whole) in handed
                 needs = use != "no" and not beside and docker.runs_on_gpu(_command(whole))
@@ -233,6 +234,13 @@ def _whether_built(tree: Tree, made: Environment, build: Build | None, service: 
         return made
     problem = ReadProblem(made.place, f"{build.dockerfile}, which it is built from, {UNKNOWN_LIST}")
     return msgspec.structs.replace(made, unresolved=(*made.unresolved, problem))
+
+
+def _with_mounts(tree: Tree, path: str, made: Environment, build: Build | None, service: Node) -> Environment:
+    """The service; what it starts is not known where a folder is mounted over the program of its image."""
+    volumes = _words(service.get("volumes"))
+    lost = mounts.hidden(tree, path, made.place, volumes, build.dockerfile, _command(service)) if build and volumes else None
+    return msgspec.structs.replace(made, open_ends=(*made.open_ends, lost)) if lost else made
 
 
 def _drivers(service: Node) -> list[str]:

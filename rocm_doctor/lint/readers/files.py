@@ -139,12 +139,14 @@ class Tree:
             return []
         return [f"{folder}/{one}".lstrip("/") for one in there[:MAX_FILES] if encodable(one) and fits(one, name[:200])]
 
-    def mention(self, words: re.Pattern[bytes], hints: tuple[bytes, ...], but: Collection[str] = ()) -> Place | None:
+    def mention(
+        self, words: re.Pattern[bytes], hints: tuple[bytes, ...], but: Collection[str] = (), only: re.Pattern[str] | None = None
+    ) -> Place | None:
         """The first place where a text of the repository, of any kind, has one of these words; locks and data files are left out.
 
-        `hints`: one of them, in lower case, is in each text that has such a word. `but`: files that are left out.
+        `hints`: one of them, in lower case, is in each text that has such a word. `but`: files that are left out. `only`: what the names of the files have to hold.
         """
-        return next((place for place, _ in self.mentions(words, hints, but)), None)
+        return next((place for place, _ in self.mentions(words, hints, but, only)), None)
 
     def has(self, name: str) -> bool:
         """True if a file is called so, in any folder."""

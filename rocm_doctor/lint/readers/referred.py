@@ -32,9 +32,11 @@ def references(tree: Tree, environments: Iterable[Environment]) -> tuple[Referen
     by_name: dict[bytes, list[str]] = {}
     for file in files(environments):
         folder, _, name = file.rpartition("/")
-        by_name.setdefault(name.encode(), []).append(file)
+        parts = folder.split("/") if folder else []
+        more = 1 if parts and _WORD.match(name) else 0
+        by_name.setdefault("/".join((*parts[len(parts) - more :], name)).encode(), []).append(file)
         if folder:
-            by_name.setdefault(folder.rpartition("/")[2].encode() + b"/", []).append(file)
+            by_name.setdefault("/".join(parts[-1 - more :]).encode() + b"/", []).append(file)
     if not by_name:
         return ()
     names = (sorted((one for one in by_name if one.endswith(b"/") is folder), key=len, reverse=True) for folder in (False, True))
@@ -49,6 +51,9 @@ def references(tree: Tree, environments: Iterable[Environment]) -> tuple[Referen
             found += (Reference(file, place, _how(place, m[0])) for file in by_name[m[0]] if file != place.file)
     return tuple(dict.fromkeys(found))
 
+
+# A script that is called by a plain word is meant where the folder above stands with it.
+_WORD = regex(r"[a-z]+$")
 
 # A list that a folder of a project holds is the project's.
 _OF_A_PROJECT = ("readme*", "pyproject.toml", "setup.py", "setup.cfg", "package.json", "cargo.toml", "license*")
@@ -66,7 +71,7 @@ def unnamed(tree: Tree, environments: Iterable[Environment], references: Iterabl
     )
 
 
-_LOOSE = regex(r"\.(?:sh|bash|zsh|bat|cmd|ps1|txt|in|ya?ml)$", re.I)
+_LOOSE = regex(r"(?:^|/)[^./]+$|\.(?:sh|bash|zsh|bat|cmd|ps1|txt|in|ya?ml)$", re.I)
 
 
 def _is_usual(tree: Tree, file: str) -> bool:

@@ -68,7 +68,9 @@ def left(argv: list[str], place: Place, context: shell.Context, found: shell.Scr
         _enter(_at(".venv", context), place, context, found)
     if re.match(r"uv (?:sync|run)\b", text):
         context.names[_MADE] = "\0".join(filter(None, (context.names.get(_MADE, ""), _at(".venv", context))))[: shell.MAX_VALUE]
-    if text.startswith("uv sync") and "--inexact" not in argv and "UV_PROJECT_ENVIRONMENT" not in context.names:
+    own = context.names.get("UV_PROJECT_ENVIRONMENT", "")
+    used = not own or f"{own.rstrip('/')}/bin" in context.names.get("PATH", "").split(":")
+    if text.startswith("uv sync") and "--inexact" not in argv and used:
         project = context.path("pyproject.toml")  # its environment has what the lock has, and nothing else
         if project and context.tree.is_file(project):
             found.steps.append(Step("system", place, removed=_OF_TORCH))

@@ -27,8 +27,9 @@ _BOUND = frozenset((
 def newest(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """A library that switches PyTorch off below the release that it was made for, and pulls none in."""
     state = last_state(environment, matrix, target)
-    python = own_or_asked(environment, target)
-    if state is None or state[2].build != "rocm" or not state[2].version or not python or environment.purpose.kind != "amd":
+    known_python = own_or_asked(environment, target)
+    python = known_python or _OLDEST
+    if state is None or state[2].build != "rocm" or not state[2].version or environment.purpose.kind != "amd":
         return
     known, torch = requires_torch(matrix), state[2]
     heads = {p.repository.lower(): name for name, p in _packages(matrix).items() if p.repository}
@@ -56,7 +57,7 @@ def newest(environment: Environment, target: Target, matrix: Matrix) -> Iterator
                 row="",
                 severity="warning",
                 confidence="medium",
-                title=f"{r.name} {release.version} needs torch {release.torch}, and {torch.version} is there",
+                title=f"{r.name} {release.version}{' needs' if known_python or pinned(r.spec) else ' and later need'} torch {release.torch}, and {torch.version} is there",
                 cause=f"pip takes the newest {r.name} that is allowed, and it switches PyTorch off below that release.",
                 advice=_older(package, r, torch.version, python),
                 commands=(),
@@ -65,6 +66,8 @@ def newest(environment: Environment, target: Target, matrix: Matrix) -> Iterator
 
 
 _LATER = "9999"
+_OLDEST = "3.10"
+"""The oldest Python that gets updates: what the newest release for it does not take, none for a later one does."""
 
 
 def _taken(package: Package, r: Requirement, python: str) -> Release | None:
