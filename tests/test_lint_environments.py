@@ -895,3 +895,27 @@ def test_the_name_of_a_project_inside_is_not_what_each_of_its_files_is_for(
 ])  # fmt: skip
 def test_accelerators_of_hygon_are_no_gpus_of_amd(tmp_path: Path, files: dict[str, str], judged: bool) -> None:
     assert (("version.torch-not-rocm", "error") in {one[:2] for one in said(report(tmp_path, files))}) is judged
+
+
+@pytest.mark.parametrize(("package", "kind"), [("cpuonly", "cpu"), ("numpy", "amd")])
+def test_a_list_for_processors_of_amd(tmp_path: Path, package: str, kind: str) -> None:
+    files = {"environment-amd.yml": f"name: x\ndependencies:\n  - python=3.11\n  - pytorch>=2.0\n  - {package}\n"}
+    assert [e.purpose.kind for e in repository(tmp_path, files).environments] == [kind]
+
+
+COMMAND = """import subprocess
+
+def install(pip, more):
+    subprocess.run([{words}])
+"""
+
+
+@pytest.mark.parametrize(("words", "found"), [
+    ('pip, "install", "torch", "torchvision", "--index-url", "https://download.pytorch.org/whl/rocm5.2"', True),
+    ('pip, "-m", "pip", "install", f"torch=={more}", "--index-url", "https://download.pytorch.org/whl/rocm5.2"', True),
+    ('pip, "install", "numpy", "--index-url", "https://download.pytorch.org/whl/rocm5.2"', False),
+    ('pip, "download", "torch", "--index-url", "https://download.pytorch.org/whl/rocm5.2"', False),
+])  # fmt: skip
+def test_the_words_of_a_command_in_python(tmp_path: Path, words: str, found: bool) -> None:
+    there = [e for e in repository(tmp_path, {"install.py": COMMAND.format(words=words)}).environments if e.purpose.kind == "amd"]
+    assert [(e.place.file, e.place.line, {r.name for s in e.steps for r in s.requirements} >= {"torch"}) for e in there] == [("install.py", 4, True)] * found

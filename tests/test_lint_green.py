@@ -115,3 +115,51 @@ def test_what_a_repository_of_others_requires_is_not_read(tmp_path: Path, more: 
 )
 def test_what_nightly_builds_have_today_is_not_known(tmp_path: Path, index: str, verdict: str) -> None:
     assert report(tmp_path, {"requirements-rocm.txt": f"--index-url {index}\ntorch\n"}, gpu="gfx1151").verdict == verdict
+
+
+SERVICE = "services:\n  app:\n    build: {{context: .., dockerfile: docker/Dockerfile.rocm}}\n    devices: [/dev/kfd, /dev/dri]\n    volumes: ['{volume}']\n"
+
+
+@pytest.mark.parametrize(("volume", "start", "there"), [
+    (".:/app", '["python", "main.py"]', False),
+    ("..:/app", '["python", "main.py"]', True),
+    ("./data:/app/data", '["python", "main.py"]', True),
+    (".:/app", '["python", "-m", "app"]', True),
+    (".:/app", "bash ./start.sh", True),
+    ("data:/app", '["python", "main.py"]', True),
+    (".:/srv", '["python", "main.py"]', True),
+    (".:/app", '["python", "/opt/main.py"]', True),
+], ids=["its own folder", "the root", "a folder of data", "a module", "a script of the folder", "a named volume", "beside it", "by its path"])  # fmt: skip
+def test_a_folder_that_is_mounted_over_what_a_service_starts(tmp_path: Path, volume: str, start: str, there: bool) -> None:
+    image = IMAGE.format("pip install peft").replace("COPY . .", "WORKDIR /app\nCOPY . .") + f"CMD {start}\n"
+    files = {"docker/Dockerfile.rocm": image, "docker/docker-compose.rocm.yml": SERVICE.format(volume=volume),
+             "main.py": "import torch\n\ntorch.ones(1).cuda()\n", "docker/start.sh": "python main.py\n"}  # fmt: skip
+    found = report(tmp_path, files)
+    assert (f"{volume.partition(':')[0]}, mounted over /app, has no main.py" not in found.summary) is there
+
+
+@pytest.mark.parametrize(("files", "place"), [
+    ({"tasks/manifest.yaml": "targets:\n  - gfx942\n  - gfx1200\n"}, "line 2 of tasks/manifest.yaml"),
+    ({"README_AMD.md": "CMAKE_ARGS=\"-DGGML_HIP=ON -DAMDGPU_TARGETS=gfx1101\" pip install llama_cpp_python\n"}, "line 1 of README_AMD.md"),
+    ({"tasks/manifest.yaml": "targets:\n  - gfx942\n  - gfx1100\n"}, ""),
+    ({"tasks/manifest.yaml": "target: gfx942\n"}, ""),
+    ({"tests/manifest.yaml": "targets:\n  - gfx942\n  - gfx1200\n"}, ""),
+    ({".github/workflows/x.yml": "# gfx942 gfx1200\non: push\njobs: {}\n"}, ""),
+    ({"README.md": "Tried with gfx942 and gfx1200.\n"}, ""),
+])  # fmt: skip
+def test_lists_of_gpus_without_the_target(tmp_path: Path, files: dict[str, str], place: str) -> None:
+    found = report(tmp_path, {"requirements-rocm.txt": LIST, **files})
+    assert (found.verdict, f"{place} names GPUs without gfx1100" in found.summary) == (("undetermined", True) if place else ("ready", False))
+
+
+@pytest.mark.parametrize(("script", "document", "lost"), [
+    ("set -e\n{}pip install -r ../requirements.txt\n", "bash scripts/setup_rocm.sh", True),
+    ("set -e\n{}pip install -r ../requirements.txt\n", "cd scripts && bash setup_rocm.sh", False),
+    ("cd \"$(dirname \"$0\")\"\n{}pip install -r ../requirements.txt\n", "bash scripts/setup_rocm.sh", False),
+    ("{}pip install -r requirements.txt\n", "bash scripts/setup_rocm.sh", False),
+], ids=["beside the script", "called from its folder", "goes to its folder", "from the root"])  # fmt: skip
+def test_a_list_that_is_not_where_a_script_is_called_from(tmp_path: Path, script: str, document: str, lost: bool) -> None:
+    torch = "pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/rocm6.4\n"
+    files = {"scripts/setup_rocm.sh": script.format(torch), "requirements.txt": "peft\n", "README.md": f"# Setup\n\n```bash\n{document}\n```\n"}
+    found = report(tmp_path, files)
+    assert ("is not where scripts/setup_rocm.sh is called from" in found.summary) is lost

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from lint_text import report, said, serious
+from lint_text import report, repository, said, serious
 
 ROCM = "https://download.pytorch.org/whl/rocm6.4"
 OLD = "https://download.pytorch.org/whl/rocm5.4.2"
@@ -228,3 +228,11 @@ KEPT = "sudo apt-get install -y python3-pip\npip3 install torch --index-url http
 ])  # fmt: skip
 def test_the_pip_of_a_system_may_refuse_to_install(tmp_path: Path, before: str, verdict: str) -> None:
     assert report(tmp_path, {"setup_rocm.sh": before + KEPT}).verdict == verdict
+
+
+@pytest.mark.parametrize(("path", "gone"), [("/opt/venv/bin:$PATH", True), ("/usr/bin", False)])
+def test_uv_sync_in_an_environment_of_its_own_name(tmp_path: Path, path: str, gone: bool) -> None:
+    project = '[project]\nname = "x"\nversion = "1"\ndependencies = ["numpy"]\n'
+    image = f"FROM {IMAGE}\nENV UV_PROJECT_ENVIRONMENT=/opt/venv PATH={path}\nWORKDIR /x\nCOPY . .\nRUN uv sync\n"
+    steps = next(e for e in repository(tmp_path, {"pyproject.toml": project, "Dockerfile": image}).environments if e.image).steps
+    assert any("torch" in step.removed for step in steps) is gone

@@ -196,3 +196,15 @@ def test_a_repository_for_another_way_to_the_gpus_of_amd(tmp_path: Path, folder:
 def test_a_package_of_today_in_an_image_of_years_ago(tmp_path: Path, more: Files, severity: str) -> None:
     image = "FROM rocm/pytorch:rocm5.4.2_ubuntu22.04_py3.10_pytorch_2.0.0\nRUN pip install numpy==2.1.2\n"
     assert weight(tmp_path, {"Dockerfile.rocm": image} | more, "gfx90a", "version.package-mismatch") == {severity}
+
+
+@pytest.mark.parametrize(("path", "more", "severity"), [
+    ("site/extra_packages/pytorch/install", "make: pytorch/${VERSION} install\n", "warning"),
+    ("site/extra_packages/pytorch/install", "run extra_packages/pytorch/install\n", "error"),
+    ("site/extra_packages/pytorch/install", "run pytorch/install\n", "error"),
+    ("scripts/install", "make install\n", "error"),
+])  # fmt: skip
+def test_a_script_that_is_called_by_a_plain_word(tmp_path: Path, path: str, more: str, severity: str) -> None:
+    script = "#!/bin/bash\npip install torch==2.6.0 --index-url https://download.pytorch.org/whl/rocm6.1\n"
+    found = said(report(tmp_path, {path: script, "NOTES.md": more}, gpu="gfx1151"))
+    assert found[:1] == [("arch.not-in-build", severity, f"{path}:2")]

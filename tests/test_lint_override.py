@@ -188,3 +188,13 @@ def test_what_the_override_of_a_service_hides_in_its_image_is_a_warning(tmp_path
     assert "HSA_OVERRIDE_GFX_VERSION=10.3.0 on line 6 of compose.yml hides this" in hidden.advice
     without = serious(report(tmp_path / "without", files | {"compose.yml": service.format("")}, gpu="gfx1151"))
     assert ("arch.not-in-build", "error") in {(f.id, f.severity) for f in without}
+
+
+@pytest.mark.parametrize(("lines", "name"), [
+    ("      HSA_OVERRIDE_GFX_VERSION: ''\n", "HSA_OVERRIDE_GFX_VERSION: without a value"),
+    ("      - HSA_OVERRIDE_GFX_VERSION=\n", "HSA_OVERRIDE_GFX_VERSION without a value"),
+])  # fmt: skip
+def test_how_a_variable_is_passed_on_in_a_compose_file(tmp_path: Path, lines: str, name: str) -> None:
+    service = f"services:\n  app:\n    image: rocm/pytorch:rocm6.4.3_ubuntu24.04_py3.12_pytorch_release_2.6.0\n    devices: [/dev/kfd, /dev/dri]\n    environment:\n{lines}"
+    found = [f for f in serious(report(tmp_path, {"compose.yaml": service})) if f.id == "arch.override-wrong"]
+    assert [f"the name alone, {name}" in f.advice for f in found] == [True]

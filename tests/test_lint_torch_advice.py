@@ -223,3 +223,63 @@ def test_a_range_that_no_build_serves_is_told_what_serves_outside_of_it(tmp_path
     listed = f"--index-url {WHEELS}6.4\n--extra-index-url https://pypi.org/simple\ntorch~=2.9.0\n"
     advice = found_in(tmp_path, {"requirements-rocm.txt": listed}).advice
     assert re.search(r"outside of that range torch==2\.1\d\.\d\+rocm7\.\d+ of https://\S+ does\.$", advice), advice
+
+
+SHARED = {
+    "requirements_linux_rocm.txt": "--extra-index-url https://download.pytorch.org/whl/rocm6.4\ntorch>=2.1.0\nnumpy\n",
+    "run_rocm.sh": "pip install -r requirements_linux_rocm.txt\npython train.py\n",
+}
+IMAGE = "FROM {image}\nCOPY . .\nRUN pip install -r requirements_linux_rocm.txt\n"
+
+
+@pytest.mark.parametrize(("image", "line"), [
+    ("rocm/pytorch:rocm6.4.3_ubuntu24.04_py3.12_pytorch_release_2.6.0", False), ("python:3.12", True),
+])  # fmt: skip
+def test_a_list_that_an_image_with_a_torch_installs_as_well(tmp_path: Path, image: str, line: bool) -> None:
+    files = {**SHARED, "Dockerfile.rocm": IMAGE.format(image=image)}
+    found = [f for f in serious(report(tmp_path, files)) if f.evidence[0].artifact == "requirements_linux_rocm.txt"]
+    advice = " ".join(f.advice for f in found)
+    assert ("on line 2 of requirements_linux_rocm.txt" in advice) is line
+    assert ("Change the command on line 1 of run_rocm.sh" in advice) is not line
+
+
+def test_a_package_of_the_release_of_rocm_is_in_the_way(tmp_path: Path) -> None:
+    text = "--index-url https://download.pytorch.org/whl/rocm6.3\ntorch==2.7.1\namdsmi=={}\n"
+    for version, way in (("6.3.4", True), ("7.2.0", False)):
+        found = serious(report(tmp_path / version, {"requirements-rocm.txt": text.format(version)}, gpu="gfx1151"))
+        assert ("amdsmi on line 3 of requirements-rocm.txt is built for another ROCm" in found[0].advice) is way
+
+
+UV = """[project]
+name = "x"
+version = "1"
+dependencies = ["torch>=2.6.0", "{triton}>=3.2.0"]
+[tool.uv.sources]
+torch = [{{ index = "rocm" }}]
+{triton} = [{{ index = "rocm" }}]
+[[tool.uv.index]]
+name = "rocm"
+url = "https://download.pytorch.org/whl/rocm6.2.4"
+explicit = true
+"""
+LOCKED = """[[package]]
+name = "x"
+version = "1"
+source = {{ virtual = "." }}
+dependencies = [{{ name = "torch" }}, {{ name = "{triton}" }}]
+[[package]]
+name = "torch"
+version = "2.6.0+rocm6.2.4"
+source = {{ registry = "https://download.pytorch.org/whl/rocm6.2.4" }}
+[[package]]
+name = "{triton}"
+version = "3.2.0"
+source = {{ registry = "https://download.pytorch.org/whl/rocm6.2.4" }}
+"""
+
+
+@pytest.mark.parametrize(("triton", "gone"), [("pytorch-triton-rocm", True), ("triton-rocm", False)])
+def test_the_triton_of_another_torch_goes(tmp_path: Path, triton: str, gone: bool) -> None:
+    files = {"pyproject.toml": UV.format(triton=triton), "uv.lock": LOCKED.format(triton=triton)}
+    found = [f for f in serious(report(tmp_path, files, gpu="gfx1151")) if f.id == "arch.not-in-build"]
+    assert [f"Take {triton} out" in f.advice for f in found] == [gone]
