@@ -245,10 +245,10 @@ def _extra(found: Proposal) -> list[str]:
     ]
 
 
-def _sources(found: Proposal, extra: str, marker: str = "") -> str:
-    """The tables of uv that bind torch, its companions and its triton to the index."""
+def _sources(found: Proposal, extra: str, marker: str = "", kind: str = "extra") -> str:
+    """The tables of uv that bind torch, its companions and its triton to the index, for an extra or a group."""
     name = f"pytorch-rocm{found.rocm.replace('.', '')}"
-    only = (f', extra = "{extra}"' if extra else "") + (f', marker = "{marker}"' if marker else "")
+    only = (f', {kind} = "{extra}"' if extra else "") + (f', marker = "{marker}"' if marker else "")
     bound = ", ".join(f'{re.split(r"[^A-Za-z0-9-]", line)[0]} = [{{ index = "{name}"{only} }}]' for line in _extra(found))
     return f'[[tool.uv.index]] name = "{name}", url = "{found.index}", explicit = true; [tool.uv.sources] {bound}'
 
@@ -271,8 +271,9 @@ def _bound(environment: Environment, step: Step | None, found: Proposal) -> str:
     needs = ", ".join(_extra(found))
     # uv refuses a source without a marker beside those that have one.
     marked = any("platform" in i.marker for step in environment.steps for i in step.indexes if not i.only or "torch" in i.only)
-    sources = _sources(found, extra, "sys_platform == 'linux'" if marked else "")
-    among = f"the dependencies{f' of the extra {extra}' if extra else ''}"
+    kind = "group" if environment.name.endswith(f" group {extra}") else "extra"
+    sources = _sources(found, extra, "sys_platform == 'linux'" if marked else "", kind)
+    among = f"the dependencies{f' of the {kind} {extra}' if extra else ''}"
     other = _other_triton(environment, found)
     return f"Bind torch to a ROCm index{_project_of(step)}: name {needs} among {among}; {sources}.{other} Then lock again."
 

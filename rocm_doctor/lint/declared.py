@@ -224,7 +224,7 @@ class Environment(msgspec.Struct, frozen=True):
     judged. `compiles`: False where it installs ready wheels and none of its commands builds anything, so that a list of GPUs for builds has no effect.
     `doubts`: what leaves open whether it serves its GPU, and is no problem by itself. `apt`: what an image asks the package archive of its system for. `starts`: the Python that it is started with, where pip
     installs for another one. `built`: the image that a service is built as, which it runs with its own variables. `shared`: the lists that other
-    environments install over the torch of their image.
+    environments install over the torch of their image. `given`: the build arguments that what has it built gives a value.
     """
 
     name: str
@@ -251,6 +251,7 @@ class Environment(msgspec.Struct, frozen=True):
     starts: Setting | None = None
     built: Environment | None = None
     shared: tuple[str, ...] = ()
+    given: tuple[str, ...] = ()
 
     @property
     def unread(self) -> ReadProblem | None:

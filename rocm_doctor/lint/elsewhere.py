@@ -137,7 +137,7 @@ def _given_otherwise(one: Finding, environment: Environment, target: Target, rep
     own = [s for s in decisive if s.name == DECIDES.get(one.id)]
     names = {s.name for s in own} if own else {m[1] for r in one.evidence for m in _REFERS.finditer(r.quote)}
     files = {r.artifact for r in one.evidence}
-    for name in sorted(names):
+    for name in sorted(names.difference(environment.given)):
         given = [
             s for s in repository.assigned if s.name == name and (own or s.place.file in files or not _IMAGE.search(s.place.file))
         ]

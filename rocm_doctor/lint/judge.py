@@ -311,11 +311,21 @@ def _verdict(
             doubt = f"line {place.line} of {place.file} takes a file that is not there"
         if not doubt and (limit := next((s for s in repository.limits if covers(s.gfx, target.gpu) is False), None)):
             doubt = f"line {limit.place.line} of {limit.place.file} names GPUs without {target.gpu}"
+        if not doubt and target.os == "linux" and (only := _only_for_wsl(repository.environments)):
+            doubt = f"{only.name} is for WSL, and no service gets /dev/kfd"
         if not doubt and (other := next((f for f in findings if f.id == "arch.override-wrong"), None)):
             doubt = other.title
         if doubt:
             return "undetermined", f"no problem found for {target.gpu} in {count}, but {doubt}"
     return "ready", f"no problem found for {named} in {count}"
+
+
+def _only_for_wsl(environments: Sequence[Environment]) -> Environment | None:
+    """The service for AMD GPUs under WSL, where no other one gets /dev/kfd; None where there is none."""
+    services = [e for e in environments if e.sort == "service" and e.purpose.kind == "amd"]
+    if any("/dev/kfd" in device for e in services for c in e.containers for device in c.devices):
+        return None
+    return next((e for e in services if e.os == "wsl"), None)
 
 
 def rebased(report: Report, prefix: str) -> Report:

@@ -31,6 +31,8 @@ def not_meant(
         return named.place, f"By {named.place.words} it is for other GPUs. "
     if own := _built_for_one_other(environment, target):
         return own.place, f"By {own.place.words} it is for another GPU. "
+    if one.id == "arch.override-wrong" and (gpus := _named_beside(one)) and not any(covers((gpu,), target.gpu) for gpu in gpus):
+        return environment.place, f"The same command is for {', '.join(gpus)}. "
     if (way := repository.other_way) and one.id.startswith("arch."):
         return way.place, f"The {way.name} of the repository names another way to AMD GPUs than ROCm: {way.value}. "
     if (program := repository.on_cpu) and (one.id.startswith("arch.") or one.id == "version.torch-not-rocm"):
@@ -90,6 +92,15 @@ def _left_behind(environment: Environment, repository: Repository) -> Place | No
 
 
 _TARGETS = regex(r"PYTORCH_ROCM_ARCH|BNB_ROCM_ARCH|GPU_ARCHS|(?:AMD)?GPU_TARGETS|(?:CMAKE_)?HIP_ARCHITECTURES")
+
+
+_BESIDE = regex(rf"\b(?:{_TARGETS.pattern})=[\"']?((?:gfx[0-9a-f]+[;,]?)+)")
+
+
+def _named_beside(one: Finding) -> tuple[str, ...]:
+    """The GPUs in a list of build targets on the line that sets an override."""
+    found = _BESIDE.search(one.evidence[0].quote) if one.evidence else None
+    return tuple(re.findall(r"gfx[0-9a-f]+", found[1])) if found else ()
 
 
 def _built_for_one_other(environment: Environment, target: Target) -> Setting | None:

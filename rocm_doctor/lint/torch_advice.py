@@ -61,7 +61,9 @@ class _Remedy:
         plain = for_torch(self.environment, self.target, self.matrix, step, last)
         found = proposal(self.environment, self.target, self.matrix)
         if found is None or any(p.about == "argument" for p in self.environment.unresolved):
-            return plain
+            beyond = None if found else proposal(self.environment, self.target, self.matrix, outside=True)
+            changes = changes_of(self.environment, last.version, _versions(beyond), self.matrix) if beyond else ()
+            return " ".join((plain, *changes))
         if before is not None and before.build == "rocm" and step is not None:
             kept, words = keeping(self.environment, step, before, last, self.target)
             if kept is not None and not self._left(kept):
@@ -123,7 +125,7 @@ class _Remedy:
             at = self.environment.steps.index(step)
             steps = (*self.environment.steps[:at], first, *self.environment.steps[at:])
             ways.append((msgspec.structs.replace(self.environment, steps=steps), f"{'' if found.leaves else lead}{plain}"))
-        return ways
+        return [*ways, (None, plain)] if by == "uv" else ways
 
     def _over_image(self, found: Proposal, lead: str) -> list[tuple[Environment | None, str]]:
         """Another torch in the place of that of the image: its Dockerfile installs it, where it has one of its own."""

@@ -76,7 +76,6 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
             lower = found.severity == "error" and not in_tests(environment) and example_of(environment) not in RETIRED
             kept.append(_as(one, "warning" if lower and found.id in STOPS else "note"))
         else:
-            around = [e for e in for_amd if (e.name, one.target) not in not_for and _covers(e, environment)]
             if (
                 found.id.startswith("arch.")
                 and found.severity == "error"
@@ -84,14 +83,18 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
             ):
                 one = _as(one, "note")
             elif (
-                _has_alternative(environment, one.target, for_amd, not_for, matrix)
+                found.severity == "error"
                 and found.id in _CHOSEN
-                and found.severity == "error"
-            ) or (found.severity == "error" and is_reinstalled(found, environment, one.target, around, matrix)):
+                and _has_alternative(environment, one.target, for_amd, not_for, matrix)
+            ) or (
+                found.severity == "error"
+                and is_reinstalled(found, environment, one.target, _around(environment, one.target, for_amd, not_for), matrix)
+            ):
                 one = _as(one, "warning")
             told_so = found.id == NOT_ROCM and repository.first is not None and _is_open(one, matrix)
-            before = told_so or any(ends_with_rocm(e, one.target, matrix) for e in steps if not _is_image_of(e, environment))
-            by_two_steps = before and index_by_caller(found, environment)
+            by_two_steps = index_by_caller(found, environment) and (
+                told_so or any(ends_with_rocm(e, one.target, matrix) for e in steps if not _is_image_of(e, environment))
+            )
             found = one.finding
             weight = _as(one, "note") if by_two_steps and one.target.place is None else one
             if found.id == "version.python-unsupported" and has_another_python(environment, one.target, repository):
@@ -100,6 +103,13 @@ def weighed(judged: Iterable[Judged], repository: Repository, matrix: Matrix) ->
                 msgspec.structs.replace(weight, finding=capped(weight.finding, environment, one.target, repository, matrix))
             )
     return kept + _one_for_each_target(general, bool(amd), repository, matrix)
+
+
+def _around(
+    environment: Environment, target: Target, for_amd: Iterable[Environment], not_for: Collection[tuple[str, Target]]
+) -> list[Environment]:
+    """The environments for AMD of the same project that serve the target."""
+    return [e for e in for_amd if (e.name, target) not in not_for and _covers(e, environment)]
 
 
 def _is_image_of(image: Environment, listed: Environment) -> bool:

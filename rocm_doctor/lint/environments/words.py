@@ -84,9 +84,16 @@ def named(name: str) -> tuple[Kind, str]:
     return next(iter(found.items()), ("neutral", ""))
 
 
+_OF_INSTALLED = regex(r"\bimport torch\b|\bpip3? (?:show|list|freeze)\b")
+
+
 @lru_cache(maxsize=4096)
 def tested(condition: str) -> tuple[Kind, bool]:
-    """The hardware that a shell test asks for, and whether it asks that it be there (False: that it be absent)."""
+    """The hardware that a shell test asks for, and whether it asks that it be there (False: that it be absent). What asks the torch that is
+    installed asks for no hardware.
+    """
+    if _OF_INSTALLED.search(condition):
+        return "neutral", True
     for kind, pattern in _IN_TESTS:
         clause = next((one for one in _CLAUSES.split(condition) if pattern.search(one)), None)
         if clause is not None:

@@ -36,7 +36,7 @@ def services(tree: Tree, path: str, built: set[tuple[Build, str]], files: Sequen
             if build.arguments or build.target or own.kind != "neutral":
                 one = msgspec.structs.replace(
                     one, name=f"{service.name} by {build.dockerfile}", labels=(*service.labels, *one.labels),
-                    purpose=own if own.kind != "neutral" else one.purpose,
+                    purpose=own if own.kind != "neutral" else one.purpose, given=_given(build),
                 )  # fmt: skip
             if (
                 handed
@@ -72,6 +72,10 @@ def services(tree: Tree, path: str, built: set[tuple[Build, str]], files: Sequen
         yield msgspec.structs.replace(service, purpose=purpose), ()
 
 
+def _given(build: Build) -> tuple[str, ...]:
+    return tuple(name for name, _ in build.arguments)
+
+
 def _gets_gpu(service: Environment) -> bool:
     """True if a service gets the device of AMD GPUs, or all devices."""
     return any(c.privileged or any("/dev/kfd" in d for d in c.devices) for c in service.containers)
@@ -91,6 +95,8 @@ def images(tree: Tree, by: Environment, builds: Sequence[Build]) -> Iterator[Mad
         for one, used in made if len(made) == 1 else ():
             tag = build.tag.rsplit("/", 1)[-1]
             yield (
-                msgspec.structs.replace(one, name=f"{build.dockerfile} by {by.name}", labels=(*by.labels, tag, *one.labels)),
+                msgspec.structs.replace(
+                    one, name=f"{build.dockerfile} by {by.name}", labels=(*by.labels, tag, *one.labels), given=_given(build)
+                ),
                 used,
             )

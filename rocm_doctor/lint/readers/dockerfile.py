@@ -241,9 +241,11 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
         skipped = flags[0] if flags else ""
         at = Place(place.file, place.line + skipped.count("\n"), place.quote)
         body = exec_form(words[len(skipped) :])
-        directory = context.names["WORKDIR"]
+        names, steps, used = dict(context.names), len(found.steps), len(found.used)
         script.read(body, at, context, found)
-        context.names["WORKDIR"] = directory
+        context.names["WORKDIR"] = names["WORKDIR"]
+        if "activate" in body and len(found.used) == used:
+            venvs.ended(names, steps, place, context, found)
     elif verb in ("COPY", "ADD") and "--from" not in words:
         *sources, to = [w for w in words.split() if not w.startswith("--")] or [""]
         if any(source.endswith(("pip.conf", "uv.toml")) for source in sources):

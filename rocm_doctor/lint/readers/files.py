@@ -10,7 +10,7 @@ import itertools
 import os
 import re
 import stat
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ from rocm_doctor.lint.readers.kinds import kind_of
 MAX_BYTES = 4 * 2**20
 MAX_FILES = 200_000
 MAX_SEARCHED = 2**20
+MAX_KEPT = 2**25
+"""Bytes of texts that are kept to be searched again."""
 MAX_CONFIG = 2**18
 _CONFIGS = ("config", "deepspeed", "tomlconfig")
 _SKIP = frozenset((
@@ -45,6 +47,8 @@ class Tree:
 
     def __init__(self, root: Path, exclude: tuple[str, ...] = ()) -> None:
         self.root = root.resolve()
+        self._at = str(self.root)
+        self._searched: list[tuple[str, bytes | None]] = []
         self.exclude = exclude
         self.problems: list[ReadProblem] = []
         self._texts: dict[str, str | None] = {}
@@ -54,7 +58,7 @@ class Tree:
 
     def listed(self) -> Iterator[tuple[str, str]]:
         """Kind and relative path of each file that a reader wants, in a stable order."""
-        for count, path in enumerate(self._walk(str(self.root))):
+        for count, path in enumerate(self._walk(self._at)):
             if count >= MAX_FILES:
                 self.problems.append(ReadProblem(Place(path, 0), f"more than {MAX_FILES} files; the rest was not looked at"))
                 return
@@ -118,17 +122,11 @@ class Tree:
 
     def exists(self, path: str) -> bool:
         """True if a path below the root is there, file or folder."""
-        return self._is(path, Path.exists)
+        return os.path.exists(f"{self._at}/{path}")
 
     def is_file(self, path: str) -> bool:
         """True if the repository has a file of that name."""
-        return self._is(path, Path.is_file)
-
-    def _is(self, path: str, what: Callable[[Path], bool]) -> bool:
-        try:
-            return what(self.root / path)
-        except (OSError, ValueError):  # a name longer than any file has, or one with a null byte
-            return False
+        return os.path.isfile(f"{self._at}/{path}")
 
     def matching(self, pattern: str) -> list[str]:
         """The files of one folder whose names fit a pattern."""
@@ -150,21 +148,16 @@ class Tree:
 
     def has(self, name: str) -> bool:
         """True if a file is called so, in any folder."""
-        return any(path.rpartition("/")[2] == name for path in itertools.islice(self._walk(str(self.root)), MAX_FILES))
+        return any(path.rpartition("/")[2] == name for path in itertools.islice(self._walk(self._at), MAX_FILES))
 
     def mentions(
         self, words: re.Pattern[bytes], hints: tuple[bytes, ...], but: Collection[str] = (), only: re.Pattern[str] | None = None
     ) -> Iterator[tuple[Place, re.Match[bytes]]]:
         """All such places, with what was found there. `only`: what the names of the files have to hold."""
-        for path in itertools.islice(self._walk(str(self.root)), MAX_FILES):
-            if not _TEXTS.search(path.lower()) or path in but or (only and not only.search(path)):
+        for path, kept in self._texts_to_search():
+            if path in but or (only and not only.search(path)):
                 continue
-            try:
-                real = self.root / path
-                info = real.lstat()
-                data = real.read_bytes() if stat.S_ISREG(info.st_mode) and info.st_size <= MAX_SEARCHED else b""
-            except OSError:
-                continue
+            data = self._bytes(path) if kept is None else kept
             low = data.lower()
             # A word in JSON may be an entry of a vocabulary; an address, a device or a build is not.
             for found in words.finditer(data) if any(hint in low for hint in hints) else ():
@@ -173,6 +166,26 @@ class Tree:
                     end = data.find(b"\n", at)
                     line = data[data.rfind(b"\n", 0, at) + 1 : end if end >= 0 else len(data)]
                     yield Place(path, data.count(b"\n", 0, at) + 1, quoted(line.decode("utf-8", "replace"))), found
+
+    def _texts_to_search(self) -> list[tuple[str, bytes | None]]:
+        """The texts of the repository, of any kind, with what is in them as far as MAX_KEPT goes: they are searched for many things."""
+        if not self._searched:
+            left = MAX_KEPT
+            for path in itertools.islice(self._walk(self._at), MAX_FILES):
+                if _TEXTS.search(path.lower()):
+                    data = self._bytes(path) if left > 0 else None
+                    left -= len(data or b"")
+                    self._searched.append((path, data))
+        return self._searched
+
+    def _bytes(self, path: str) -> bytes:
+        """What is in a file; nothing where it is no ordinary one, too large to be searched, or cannot be read."""
+        try:
+            real = self.root / path
+            info = real.lstat()
+            return real.read_bytes() if stat.S_ISREG(info.st_mode) and info.st_size <= MAX_SEARCHED else b""
+        except OSError:
+            return b""
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file that was read."""

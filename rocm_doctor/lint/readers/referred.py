@@ -91,14 +91,25 @@ _BUILDS = regex(r"\b(?:docker|podman|nerdctl|buildah)(?:[- ]compose)?[^\n`]{0,80
 def documented(tree: Tree, environments: Iterable[Environment]) -> tuple[str, ...]:
     """The images for AMD that a document of their folder, of one above it, or of `docs` has its readers build, where it speaks of AMD's GPUs."""
     built = dict.fromkeys(e.place.file for e in environments if e.purpose.kind == "amd" and e.image is not None)
+    guides = _Guides(tree)
     return tuple(
-        file for file in itertools.islice(built, MAX_FILES) if any(_has_built(tree, path, file) for path in _guides(tree, file))
+        file
+        for file in itertools.islice(built, MAX_FILES)
+        if any(_has_built(*one, file) for folder in (*_above(folder_of(file)), "", "docs") for one in guides[folder])
     )
 
 
-def _guides(tree: Tree, file: str) -> Iterator[str]:
-    for folder in (*_above(folder_of(file)), "", "docs"):
-        yield from tree.matching(f"{folder}/*.md") + tree.matching(f"{folder}/*.rst")
+class _Guides(dict[str, list[tuple[str, str]]]):
+    """By folder, its documents that speak of AMD GPUs, with their texts."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+
+    def __missing__(self, folder: str) -> list[tuple[str, str]]:
+        paths = self.tree.matching(f"{folder}/*.md") + self.tree.matching(f"{folder}/*.rst")
+        texts = ((path, self.tree.text_if_there(path) or "") for path in paths)
+        self[folder] = [(path, text) for path, text in texts if speaks_of_amd(text)]
+        return self[folder]
 
 
 _GIVEN = re.compile(
@@ -116,8 +127,7 @@ def lost(tree: Tree) -> Place | None:
     return None
 
 
-def _has_built(tree: Tree, document: str, file: str) -> bool:
-    text = tree.text_if_there(document) or ""
+def _has_built(document: str, text: str, file: str) -> bool:
     folder, _, name = file.rpartition("/")
     by_default = folder_of(document) in (folder, "") and name.lower() == "dockerfile" and _BUILDS.search(text) is not None
     return (by_default or name in text) and speaks_of_amd(text.replace(name, ""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Place, ReadProblem, Setting, Step
@@ -112,6 +112,21 @@ def _enter(folder: str, place: Place, context: shell.Context, found: shell.Scrip
         found.steps.append(Step("system", place, removed=_OF_TORCH))
         if folder in context.names.get(_OF_FILES, "").split("\0"):  # what its file lists is in it
             found.used[:] = [file._replace(at=len(found.steps)) if file.tool == "conda" else file for file in found.used]
+
+
+def ended(before: Mapping[str, str], steps: int, place: Place, context: shell.Context, found: shell.Script) -> None:
+    """Leave the environments that a shell entered and installed nothing in: the next command of the file has a shell of its own. `before`: the
+    names, and `steps` the number of steps, when it began.
+    """
+    if len(found.steps) == steps or any(s.removed != _OF_TORCH or s.tool != "system" for s in found.steps[steps:]):
+        return
+    new, made, then, now = (
+        set(filter(None, names.get(key, "").split("\0"))) for names in (before, context.names) for key in (_NEW, _MADE)
+    )
+    del found.steps[steps:]
+    for folder in sorted((new | now - made) - then):
+        context.names[_NEW] = "\0".join(filter(None, (context.names.get(_NEW, ""), folder)))[: shell.MAX_VALUE]
+    entered(place, context, found)
 
 
 def _enter_by_path(folder: str, place: Place, context: shell.Context, found: shell.Script) -> None:

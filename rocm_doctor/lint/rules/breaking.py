@@ -14,8 +14,8 @@ from rocm_doctor.model import Grade
 
 
 class _Change(msgspec.Struct, frozen=True):
-    """A breaking change of a release, from catalog/breaking.yaml. `by`: the package that does it since; `torch`: the one that each release of that
-    package is built against, both by their first two numbers.
+    """A breaking change of a release, from catalog/breaking.yaml. `by`: the package that does it since; `beside`: the package that it concerns, if it
+    concerns one alone; `torch`: the torch that each release of `by` is built against, both by their first two numbers.
     """
 
     name: str
@@ -25,6 +25,7 @@ class _Change(msgspec.Struct, frozen=True):
     grade: Grade
     checked: str
     by: str = ""
+    beside: str = ""
     torch: dict[str, str] = msgspec.field(default_factory=dict)
 
 
@@ -33,6 +34,8 @@ def changes_of(environment: Environment, torch: str, proposed: Mapping[str, str]
     there = {r.name for step in environment.steps for r in step.requirements}
     for one in matrix.section("breaking", _Change):
         version = proposed.get(one.name, "")
+        if one.beside and one.beside not in there:
+            continue
         past = version and versions.sort_key(version) >= versions.sort_key(one.since)
         if past and torch and versions.sort_key(torch) < versions.sort_key(one.since) and one.by not in there:
             yield f"From {one.since} on {one.name} {one.what}."
