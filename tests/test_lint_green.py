@@ -45,7 +45,7 @@ CPU = 'import torch\n\n# device = torch.device("cuda")\ndevice = torch.device("c
     ({"train.py": CPU.replace("# device", "if torch.cuda.is_available(): device")}, "ready"),
     ({"train.py": CPU, "serve.py": "import torch\n\nmodel = torch.load('x').cuda()\n"}, "ready"),
     ({"train.py": CPU, "config.yaml": "device: cuda\n"}, "ready"),
-    ({"train.py": "from transformers import Trainer\n\ndevice = 'cpu'\n"}, "ready"),
+    ({"train.py": "from transformers import Trainer\n\ndevice = 'cpu'\n", "requirements-more.txt": "transformers\n"}, "ready"),
     ({"tests/train.py": CPU}, "ready"),
     ({"train.py": CPU.replace("device = torch", "eval_device = torch")}, "ready"),
 ])  # fmt: skip
@@ -163,3 +163,36 @@ def test_a_list_that_is_not_where_a_script_is_called_from(tmp_path: Path, script
     files = {"scripts/setup_rocm.sh": script.format(torch), "requirements.txt": "peft\n", "README.md": f"# Setup\n\n```bash\n{document}\n```\n"}
     found = report(tmp_path, files)
     assert ("is not where scripts/setup_rocm.sh is called from" in found.summary) is lost
+
+
+@pytest.mark.parametrize(("files", "name"), [
+    ({"train.py": "import torch\nfrom datasets import load_dataset\n\ntorch.ones(1).cuda()\n"}, "datasets"),
+    ({"train.py": "import datasets\n", "requirements.txt": "datasets\n"}, ""),
+    ({"train.py": "import datasets\n", "requirements.txt": "trl\n"}, ""),
+    ({"train.py": "import datasets\n", "requirements.txt": "unsloth\n"}, ""),
+    ({"train.py": "import datasets\n", "datasets/__init__.py": ""}, ""),
+    ({"app/train.py": "import datasets\n", "app/datasets.py": ""}, ""),
+    ({"train.py": "import datasets\n", "src/datasets/x.py": ""}, ""),
+    ({"tests/train.py": "import datasets\n"}, ""),
+    ({"train.py": "try:\n    import datasets\nexcept ImportError:\n    datasets = None\n"}, ""),
+    ({"train.py": "import datasets_of_mine\n"}, ""),
+    ({"train.py": "import datasets\n", "Dockerfile.rocm": "FROM rocm/vllm:latest\nCOPY . .\n"}, ""),
+    ({"README.md": "import datasets\n"}, ""),
+])  # fmt: skip
+def test_what_a_program_imports_and_nothing_installs(tmp_path: Path, files: dict[str, str], name: str) -> None:
+    found = report(tmp_path, {"requirements-rocm.txt": LIST, "run.py": "import torch\n\ntorch.ones(1).cuda()\n", **files})
+    assert ("nothing installs" in found.summary) is bool(name)
+    assert f"nothing installs {name}, which line 2 of train.py imports" in found.summary or not name
+
+
+WSL = "services:\n  app:\n    image: rocm/pytorch:latest\n    devices: [{device}]\n"
+
+
+@pytest.mark.parametrize(("files", "open_"), [
+    ({"compose.yaml": WSL.format(device="/dev/dxg")}, True),
+    ({"compose.yaml": WSL.format(device="/dev/dxg"), "compose.amd.yaml": WSL.format(device="'/dev/kfd', '/dev/dri'")}, False),
+    ({"compose.yaml": WSL.format(device="'/dev/kfd', '/dev/dri'")}, False),
+])  # fmt: skip
+def test_services_for_wsl_alone(tmp_path: Path, files: dict[str, str], open_: bool) -> None:
+    found = report(tmp_path, {"requirements-rocm.txt": LIST, **files})
+    assert ("compose.yaml service app is for WSL, and no service gets /dev/kfd" in found.summary) is open_

@@ -311,6 +311,9 @@ def _verdict(
             doubt = f"line {place.line} of {place.file} takes a file that is not there"
         if not doubt and (limit := next((s for s in repository.limits if covers(s.gfx, target.gpu) is False), None)):
             doubt = f"line {limit.place.line} of {limit.place.file} names GPUs without {target.gpu}"
+        if not doubt and repository.unlisted:
+            name, place = repository.unlisted
+            doubt = f"nothing installs {name}, which {place.words} imports"
         if not doubt and target.os == "linux" and (only := _only_for_wsl(repository.environments)):
             doubt = f"{only.name} is for WSL, and no service gets /dev/kfd"
         if not doubt and (other := next((f for f in findings if f.id == "arch.override-wrong"), None)):
