@@ -198,3 +198,13 @@ def test_how_a_variable_is_passed_on_in_a_compose_file(tmp_path: Path, lines: st
     service = f"services:\n  app:\n    image: rocm/pytorch:rocm6.4.3_ubuntu24.04_py3.12_pytorch_release_2.6.0\n    devices: [/dev/kfd, /dev/dri]\n    environment:\n{lines}"
     found = [f for f in serious(report(tmp_path, {"compose.yaml": service})) if f.id == "arch.override-wrong"]
     assert [f"the name alone, {name}" in f.advice for f in found] == [True]
+
+
+@pytest.mark.parametrize(("more", "severity"), [
+    ('PYTORCH_ROCM_ARCH="gfx1036" ', "warning"), ('PYTORCH_ROCM_ARCH="gfx1036;gfx1100" ', "error"), ("", "error"), ("ARCH=gfx1036 ", "error"),
+])  # fmt: skip
+def test_an_override_beside_the_gpu_that_a_command_is_for(tmp_path: Path, more: str, severity: str) -> None:
+    script = f"#!/bin/bash\nHSA_OVERRIDE_GFX_VERSION=10.3.0 {more}python app.py\n"
+    files = {"start_rocm.sh": script, "app.py": "import torch\n\ntorch.ones(1).cuda()\n"}
+    found = [f for f in serious(report(tmp_path, files)) if f.id == "arch.override-wrong"]
+    assert [f.severity for f in found] == [severity]

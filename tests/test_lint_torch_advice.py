@@ -283,3 +283,48 @@ def test_the_triton_of_another_torch_goes(tmp_path: Path, triton: str, gone: boo
     files = {"pyproject.toml": UV.format(triton=triton), "uv.lock": LOCKED.format(triton=triton)}
     found = [f for f in serious(report(tmp_path, files, gpu="gfx1151")) if f.id == "arch.not-in-build"]
     assert [f"Take {triton} out" in f.advice for f in found] == [gone]
+
+
+GROUP = """[project]
+name = "x"
+version = "1"
+[dependency-groups]
+rocm = ["torch>=2.0", "pytorch-triton-rocm"]
+cpu = ["torch>=2.0"]
+[tool.uv]
+conflicts = [[{ group = "cpu" }, { group = "rocm" }]]
+[tool.uv.sources]
+torch = [{ index = "rocm", group = "rocm" }, { index = "cpu", group = "cpu" }]
+pytorch-triton-rocm = [{ index = "rocm", group = "rocm" }]
+[[tool.uv.index]]
+name = "rocm"
+url = "https://download.pytorch.org/whl/rocm6.2.4"
+explicit = true
+[[tool.uv.index]]
+name = "cpu"
+url = "https://download.pytorch.org/whl/cpu"
+explicit = true
+"""
+
+
+def test_a_group_of_uv_is_bound_as_a_group(tmp_path: Path) -> None:
+    files = {"pyproject.toml": GROUP, "Dockerfile.rocm": "FROM python:3.12\nWORKDIR /x\nCOPY . .\nRUN uv sync --group rocm\n"}
+    advice = " ".join(f.advice for f in serious(report(tmp_path, files, gpu="gfx1151")) if f.id == "arch.not-in-build")
+    assert "among the dependencies of the group rocm" in advice
+    assert 'group = "rocm" }]' in advice
+    assert 'extra = "rocm"' not in advice
+    assert "Take pytorch-triton-rocm out" in advice
+
+
+@pytest.mark.parametrize(("more", "said"), [("coqui-tts", True), ("coqui-tts[codec]\ntorchcodec", False), ("peft", False)])
+def test_what_a_newer_torch_stops(tmp_path: Path, more: str, said: bool) -> None:
+    text = f"--index-url https://download.pytorch.org/whl/rocm6.2.4\ntorch==2.6.0+rocm6.2.4\n{more}\n"
+    found = serious(report(tmp_path, {"requirements-rocm.txt": text}, gpu="gfx1151"))
+    assert ("ask for coqui-tts[codec]" in " ".join(f.advice for f in found)) is said
+
+
+@pytest.mark.parametrize("spec", [">=2.5,<2.6", ">=2.6,<2.7"])
+def test_what_a_release_outside_of_the_range_changes(tmp_path: Path, spec: str) -> None:
+    script = f'pip install "torch{spec}" --index-url https://download.pytorch.org/whl/rocm6.2\n'
+    found = serious(report(tmp_path, {"install_rocm.sh": script}, gpu="gfx1151"))
+    assert ("weights_only" in " ".join(f.advice for f in found)) is ("<2.6" in spec)

@@ -267,11 +267,11 @@ def _uv(environment: Environment, found: Proposal) -> str:
 
 def _bound(environment: Environment, step: Step | None, found: Proposal) -> str:
     """The tables of uv that bind the torch of an extra for AMD, or of a project that is for AMD as a whole. A lock is made again of them."""
-    extra = environment.labels[0] if environment.sort == "project" and environment.labels else _asked_extra(environment)
+    own = environment.labels[0] if environment.sort == "project" and environment.labels else ""
+    kind, extra = ("group" if environment.name.endswith(f" group {own}") else "extra", own) if own else _asked(environment)
     needs = ", ".join(_extra(found))
     # uv refuses a source without a marker beside those that have one.
     marked = any("platform" in i.marker for step in environment.steps for i in step.indexes if not i.only or "torch" in i.only)
-    kind = "group" if environment.name.endswith(f" group {extra}") else "extra"
     sources = _sources(found, extra, "sys_platform == 'linux'" if marked else "", kind)
     among = f"the dependencies{f' of the {kind} {extra}' if extra else ''}"
     other = _other_triton(environment, found)
@@ -286,13 +286,13 @@ def _other_triton(environment: Environment, found: Proposal) -> str:
     return f" Take {other} out of the dependencies and the sources if it is named there: this torch brings {own}." if other else ""
 
 
-_EXTRA = regex(r"\buv (?:sync|run)\b.* --extra[ =]([\w.-]+)")
+_PART = regex(r"\buv (?:sync|run)\b.* --(extra|group)[ =]([\w.-]+)")
 
 
-def _asked_extra(environment: Environment) -> str:
-    """The extra for AMD that a command of uv names; empty where it names none."""
-    found = (m[1] for step in environment.steps if (m := _EXTRA.search(step.place.quote)))
-    return next((extra for extra in found if named(extra)[0] == "amd"), "")
+def _asked(environment: Environment) -> tuple[str, str]:
+    """The extra or the group for AMD that a command of uv names, with which of both it is; its name is empty where it names none."""
+    found = (m for step in environment.steps if (m := _PART.search(step.place.quote)))
+    return next(((m[1], m[2]) for m in found if named(m[2])[0] == "amd"), ("extra", ""))
 
 
 def _project_of(step: Step | None) -> str:

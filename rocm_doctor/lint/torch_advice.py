@@ -37,8 +37,15 @@ def remedied(found: list[Finding], environment: Environment, target: Target, mat
     state = last_state(environment, matrix, target)
     if state is None or not any(ON_TORCH in one.advice for one in found):
         return found
-    text = _Remedy(environment, target, matrix, found, state, judge).text()
+    text = _Remedy(environment, target, matrix, found, state, judge).text() + _for_all(environment)
     return [msgspec.structs.replace(one, advice=one.advice.replace(ON_TORCH, text).strip()) for one in found]
+
+
+def _for_all(environment: Environment) -> str:
+    """That a change of a Dockerfile is one for others as well, where what has it built gives its base by an argument."""
+    image, file = environment.image, environment.place.file
+    name = next((name for name in environment.given if image and re.search(rf"\${{?{name}\b", image.place.quote)), "")
+    return f" Whoever builds {file} with another {name} gets the change as well: put it behind a build argument." if name else ""
 
 
 class _Remedy:
