@@ -918,4 +918,6 @@ def install(pip, more):
 ])  # fmt: skip
 def test_the_words_of_a_command_in_python(tmp_path: Path, words: str, found: bool) -> None:
     there = [e for e in repository(tmp_path, {"install.py": COMMAND.format(words=words)}).environments if e.purpose.kind == "amd"]
-    assert [(e.place.file, e.place.line, {r.name for s in e.steps for r in s.requirements} >= {"torch"}) for e in there] == [("install.py", 4, True)] * found
+    assert [(e.place.file, e.place.line, {r.name for s in e.steps for r in s.requirements} >= {"torch"}) for e in there] == [
+        ("install.py", 4, True)
+    ] * found

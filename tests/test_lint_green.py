@@ -149,7 +149,9 @@ def test_a_folder_that_is_mounted_over_what_a_service_starts(tmp_path: Path, vol
 ])  # fmt: skip
 def test_lists_of_gpus_without_the_target(tmp_path: Path, files: dict[str, str], place: str) -> None:
     found = report(tmp_path, {"requirements-rocm.txt": LIST, **files})
-    assert (found.verdict, f"{place} names GPUs without gfx1100" in found.summary) == (("undetermined", True) if place else ("ready", False))
+    assert (found.verdict, f"{place} names GPUs without gfx1100" in found.summary) == (
+        ("undetermined", True) if place else ("ready", False)
+    )
 
 
 @pytest.mark.parametrize(("script", "document", "lost"), [
@@ -160,7 +162,11 @@ def test_lists_of_gpus_without_the_target(tmp_path: Path, files: dict[str, str],
 ], ids=["beside the script", "called from its folder", "goes to its folder", "from the root"])  # fmt: skip
 def test_a_list_that_is_not_where_a_script_is_called_from(tmp_path: Path, script: str, document: str, lost: bool) -> None:
     torch = "pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/rocm6.4\n"
-    files = {"scripts/setup_rocm.sh": script.format(torch), "requirements.txt": "peft\n", "README.md": f"# Setup\n\n```bash\n{document}\n```\n"}
+    files = {
+        "scripts/setup_rocm.sh": script.format(torch),
+        "requirements.txt": "peft\n",
+        "README.md": f"# Setup\n\n```bash\n{document}\n```\n",
+    }
     found = report(tmp_path, files)
     assert ("is not where scripts/setup_rocm.sh is called from" in found.summary) is lost
 

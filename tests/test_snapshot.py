@@ -48,7 +48,9 @@ def test_a_log_that_says_it_again_and_again_leaves_a_few_readings() -> None:
 
 
 def test_one_reading_is_kept_once() -> None:
-    built = snapshot.build([notes(kernel="6.8.0") for _ in range(100)] + [notes(kernel="5.15.0", tool="prose") for _ in range(100)])
+    built = snapshot.build(
+        [notes(kernel="6.8.0") for _ in range(100)] + [notes(kernel="5.15.0", tool="prose") for _ in range(100)]
+    )
     assert [len(built.get("kernel").readings), len(built.get("kernel").disputed)] == [1, 1]
 
 

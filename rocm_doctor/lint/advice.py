@@ -283,7 +283,9 @@ def _other_triton(environment: Environment, found: Proposal) -> str:
     own = re.split(r"[=\[]", found.triton)[0]
     asked = {r.name for step in environment.steps for r in step.requirements}
     other = next((name for name in TRITONS if name in asked and "rocm" in name and own and name != own), "")
-    return f" Take {other} out of the dependencies and the sources if it is named there: this torch brings {own}." if other else ""
+    return (
+        f" Take {other} out of the dependencies and the sources if it is named there: this torch brings {own}." if other else ""
+    )
 
 
 _PART = regex(r"\buv (?:sync|run)\b.* --(extra|group)[ =]([\w.-]+)")

@@ -118,7 +118,13 @@ def purpose_of(
         return aside
     name, project = _named(environment, folders, projects)
     made = _made_of(environment)
-    if name is not None and name.kind == "amd" and made is not None and made.direct and (made.kind == "other" or _is_cpu_only(made)):
+    if (
+        name is not None
+        and name.kind == "amd"
+        and made is not None
+        and made.direct
+        and (made.kind == "other" or _is_cpu_only(made))
+    ):
         return made  # DirectML and OpenCL run on AMD GPUs, and need no ROCm; a list with `cpuonly` is for AMD's processors
     if name is not None and not project:
         return name

@@ -10,7 +10,7 @@ import itertools
 import os
 import re
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -122,11 +122,17 @@ class Tree:
 
     def exists(self, path: str) -> bool:
         """True if a path below the root is there, file or folder."""
-        return os.path.exists(f"{self._at}/{path}")
+        return self._is(path, Path.exists)
 
     def is_file(self, path: str) -> bool:
         """True if the repository has a file of that name."""
-        return os.path.isfile(f"{self._at}/{path}")
+        return self._is(path, Path.is_file)
+
+    def _is(self, path: str, what: Callable[[Path], bool]) -> bool:
+        try:
+            return what(self.root / path)
+        except (OSError, ValueError):  # a name longer than any file has, or one with a null byte
+            return False
 
     def matching(self, pattern: str) -> list[str]:
         """The files of one folder whose names fit a pattern."""

@@ -13,7 +13,9 @@ from rocm_doctor.lint.readers.files import Tree
 
 _GPU = re.compile(rb"\bgfx(?:9|10|11|12)[0-9a-f]{1,2}\b")
 _DATA = regex(r"^(?!\.).*\.(?:ya?ml|toml)$", re.I)
-_TOLD = re.compile(rb"-D(?:AMD)?GPU_TARGETS=[\"']?((?:gfx[0-9a-f]+[;,]?)+)|-DCMAKE_HIP_ARCHITECTURES=[\"']?((?:gfx[0-9a-f]+[;,]?)+)")
+_TOLD = re.compile(
+    rb"-D(?:AMD)?GPU_TARGETS=[\"']?((?:gfx[0-9a-f]+[;,]?)+)|-DCMAKE_HIP_ARCHITECTURES=[\"']?((?:gfx[0-9a-f]+[;,]?)+)"
+)
 _DOCUMENT = regex(r"\.(?:md|rst|txt)$", re.I)
 _MOST = 2_000
 
