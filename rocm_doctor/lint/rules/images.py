@@ -97,8 +97,10 @@ def older_than_gpu(environment: Environment, target: Target, matrix: Matrix) -> 
     """A ROCm release from before the first one with code for the target: whatever is built with it has none."""
     built = environment.sort == "image" and environment.compiles
     held = _system(environment, target, matrix) or (_of_base(environment, matrix) if built else None)
+    if held is None:
+        return
     first = _first_release(target, matrix)
-    if held is None or not first or versions.sort_key(held.rocm) >= versions.sort_key(first):
+    if not first or versions.sort_key(held.rocm) >= versions.sort_key(first):
         return
     if any(covers(targets_of(s), target.gpu) for s in lists(environment)):
         return  # whoever builds for the GPU has a compiler that knows it
