@@ -202,3 +202,19 @@ WSL = "services:\n  app:\n    image: rocm/pytorch:latest\n    devices: [{device}
 def test_services_for_wsl_alone(tmp_path: Path, files: dict[str, str], open_: bool) -> None:
     found = report(tmp_path, {"requirements-rocm.txt": LIST, **files})
     assert ("compose.yaml service app is for WSL, and no service gets /dev/kfd" in found.summary) is open_
+
+
+@pytest.mark.parametrize(("more", "volume", "hidden"), [
+    ("    command: python serve.py\n", ".:/app", True),  # in place of what the image starts
+    ("    command: python start.py\n", ".:/app", False),
+    ("", ".:/app:ro", True),
+    ("", "./:/app/", True),
+    ("", ".:/", False),
+    ("", "./none:/app", False),  # made when the service starts
+    ("", "${HERE}:/app", False),
+])  # fmt: skip
+def test_what_a_service_starts_in_place_of_its_image(tmp_path: Path, more: str, volume: str, hidden: bool) -> None:
+    image = IMAGE.format("pip install peft").replace("COPY . .", "WORKDIR /srv\nWORKDIR /app\nCOPY . .") + "CMD python -u main.py\n"
+    files = {"docker/Dockerfile.rocm": image, "docker/docker-compose.rocm.yml": SERVICE.format(volume=volume) + more, "docker/start.py": "",
+             "main.py": "import torch\n\ntorch.ones(1).cuda()\n", "serve.py": "import torch\n\ntorch.ones(1).cuda()\n"}  # fmt: skip
+    assert ("mounted over /app, has no" in report(tmp_path, files).summary) is hidden
