@@ -214,7 +214,17 @@ def test_services_for_wsl_alone(tmp_path: Path, files: dict[str, str], open_: bo
     ("", "${HERE}:/app", False),
 ])  # fmt: skip
 def test_what_a_service_starts_in_place_of_its_image(tmp_path: Path, more: str, volume: str, hidden: bool) -> None:
-    image = IMAGE.format("pip install peft").replace("COPY . .", "WORKDIR /srv\nWORKDIR /app\nCOPY . .") + "CMD python -u main.py\n"
+    image = (
+        IMAGE.format("pip install peft").replace("COPY . .", "WORKDIR /srv\nWORKDIR /app\nCOPY . .") + "CMD python -u main.py\n"
+    )
     files = {"docker/Dockerfile.rocm": image, "docker/docker-compose.rocm.yml": SERVICE.format(volume=volume) + more, "docker/start.py": "",
              "main.py": "import torch\n\ntorch.ones(1).cuda()\n", "serve.py": "import torch\n\ntorch.ones(1).cuda()\n"}  # fmt: skip
     assert ("mounted over /app, has no" in report(tmp_path, files).summary) is hidden
+
+
+@pytest.mark.parametrize(("line", "open_"), [
+    ("pip install --no-deps peft", True), ("pip install --no-deps torchvision --index-url https://download.pytorch.org/whl/rocm6.4", False), ("pip install peft", False),
+])  # fmt: skip
+def test_what_a_package_needs_that_is_installed_alone(tmp_path: Path, line: str, open_: bool) -> None:
+    found = report(tmp_path, {"setup_rocm.sh": f"{TORCH}{line}\n"})
+    assert ("what peft on line 2 needs is not installed with it" in found.summary) is open_

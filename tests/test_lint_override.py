@@ -208,3 +208,22 @@ def test_an_override_beside_the_gpu_that_a_command_is_for(tmp_path: Path, more: 
     files = {"start_rocm.sh": script, "app.py": "import torch\n\ntorch.ones(1).cuda()\n"}
     found = [f for f in serious(report(tmp_path, files)) if f.id == "arch.override-wrong"]
     assert [f.severity for f in found] == [severity]
+
+
+RUNS_ON = 'FROM {base}\n{line}\nCOPY . .\nCMD ["python", "app.py"]\n'
+PYTORCH = "rocm/pytorch:rocm6.4.3_ubuntu24.04_py3.12_pytorch_release_2.6.0"
+
+
+@pytest.mark.parametrize(("base", "line", "severity"), [
+    (PYTORCH, "ENV HSA_OVERRIDE_GFX_VERSION=10.3.0", ["error"]),
+    (PYTORCH, "RUN HSA_OVERRIDE_GFX_VERSION=10.3.0 pip install peft", []),
+    (PYTORCH, "RUN export HSA_OVERRIDE_GFX_VERSION=10.3.0 && pip install peft", []),
+    (PYTORCH, "RUN echo 'export HSA_OVERRIDE_GFX_VERSION=10.3.0' >> ~/.bashrc", ["warning"]),
+    ("rocm/rocm-terminal:6.2.2", "ENV HSA_OVERRIDE_GFX_VERSION=10.3.0\nRUN apt-get update && apt-get install -y rocminfo", ["warning"]),
+    ("rocm/dev-ubuntu-22.04:6.2.2", "ENV HSA_OVERRIDE_GFX_VERSION=10.3.0\nRUN cmake -DGGML_HIP=ON . && make", ["error"]),
+    ("rocm/dev-ubuntu-22.04:6.2.2", "ENV HSA_OVERRIDE_GFX_VERSION=10.3.0\nRUN pip install torch --index-url https://download.pytorch.org/whl/rocm6.4", ["error"]),
+])  # fmt: skip
+def test_an_override_of_an_image(tmp_path: Path, base: str, line: str, severity: list[str]) -> None:
+    files = {"Dockerfile.rocm": RUNS_ON.format(base=base, line=line), "app.py": "import torch\n\ntorch.ones(1).cuda()\n"}
+    found = [f.severity for f in serious(report(tmp_path, files)) if f.id == "arch.override-wrong"]
+    assert found == severity

@@ -188,3 +188,13 @@ def test_a_device_that_is_mounted_as_a_volume_cannot_be_opened(tmp_path: Path, k
 def test_the_same_of_a_command(tmp_path: Path, options: str, found: bool) -> None:
     titles = [f.title for f in serious(report(tmp_path, {"run.sh": f"docker run {options} {IMAGE} python train.py\n"}))]
     assert any("mounts /dev/kfd as a volume" in one for one in titles) is found
+
+
+@pytest.mark.parametrize(("devices", "advice"), [
+    ("[/dev/kfd, /dev/dri]", "Take out the NVIDIA runtime or device reservation: the devices are handed over without it."),
+    ("[]", "Take out the NVIDIA runtime or device reservation and add to the service: devices: [/dev/kfd, /dev/dri] and group_add: [video]. Where the image runs as another user than root, add the number of the host's group render as well."),
+])  # fmt: skip
+def test_a_reservation_for_nvidia_beside_devices_of_amd(tmp_path: Path, devices: str, advice: str) -> None:
+    text = f"services:\n  web:\n    image: ollama/ollama:rocm\n    devices: {devices}\n    deploy: {{resources: {{reservations: {{devices: [{{driver: nvidia, capabilities: [gpu]}}]}}}}}}\n"
+    found = [f for f in serious(report(tmp_path, {"compose.rocm.yml": text})) if f.id == "access.container"]
+    assert [f.advice for f in found] == [advice]

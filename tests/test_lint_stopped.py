@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lint_text import report, said
+from lint_text import report, said, serious
 
 INDEX = "--index-url https://download.pytorch.org/whl/rocm6.0"
 NO_WHEEL, NO_CODE = "version.wheel-missing", "arch.not-in-build"
@@ -118,3 +118,13 @@ def test_a_service_that_is_built_as_a_stage_that_is_not_there(
     files = {"compose.yml": service, "Dockerfile": "FROM rocm/dev-ubuntu-24.04:7.0 AS final\nRUN echo\n", **more}
     found = [f for f in report(tmp_path, files, gpu="gfx1100").findings if "has no stage" in f.title]
     assert [(f.id, f.severity) for f in found] == ([("repo.unreadable", severity)] if severity else [])
+
+
+def test_what_an_index_lacks_in_code_is_not_an_error_where_it_has_no_such_torch(tmp_path: Path) -> None:
+    text = "--extra-index-url https://download.pytorch.org/whl/rocm6.3\ntorch=={}+rocm6.3\n"
+    for version, severities in (
+        ("2.6.0", {"version.wheel-missing": "error", "arch.not-in-build": "warning"}),
+        ("2.7.1", {"arch.not-in-build": "error"}),
+    ):
+        found = serious(report(tmp_path / version, {"requirements-rocm.txt": text.format(version)}, gpu="gfx1151"))
+        assert {f.id: f.severity for f in found} == severities

@@ -243,11 +243,11 @@ def test_a_list_that_an_image_with_a_torch_installs_as_well(tmp_path: Path, imag
     assert ("Change the command on line 1 of run_rocm.sh" in advice) is not line
 
 
-def test_a_package_of_the_release_of_rocm_is_in_the_way(tmp_path: Path) -> None:
+def test_a_package_of_the_release_of_rocm_goes_with_that_of_the_machine(tmp_path: Path) -> None:
     text = "--index-url https://download.pytorch.org/whl/rocm6.3\ntorch==2.7.1\namdsmi=={}\n"
     for version, way in (("6.3.4", True), ("7.2.0", False)):
         found = serious(report(tmp_path / version, {"requirements-rocm.txt": text.format(version)}, gpu="gfx1151"))
-        assert ("amdsmi on line 3 of requirements-rocm.txt is built for another ROCm" in found[0].advice) is way
+        assert ("amdsmi==6.3.4 on line 3 of requirements-rocm.txt is of ROCm 6.3" in found[0].advice) is way
 
 
 UV = """[project]

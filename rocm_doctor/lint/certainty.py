@@ -17,6 +17,7 @@ from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.meant import not_meant
 from rocm_doctor.lint.rules.built_for import gpu_of_index, lists, targets_of
 from rocm_doctor.lint.rules.not_found import ON_A_DISK
+from rocm_doctor.lint.rules.torch_state import of_image
 from rocm_doctor.lint.taken import is_taken
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Reading
@@ -80,7 +81,7 @@ def is_certain(one: Finding, environment: Environment, target: Target) -> bool:
         return False
     if environment.sort == "job" and target.place is None and not _names(environment, target):
         return False
-    if one.id in elsewhere.DECIDES and any(container.idle for container in environment.containers):
+    if one.id in elsewhere.DECIDES and (any(container.idle for container in environment.containers) or _is_bare(environment)):
         return False
     if one.id == NOT_ROCM and environment.sort == "image" and not (environment.steps or environment.variables):
         return False  # a copy of another image, whatever its folder is called
@@ -91,6 +92,11 @@ def is_certain(one: Finding, environment: Environment, target: Target) -> bool:
     if target.place is None and one.id.startswith("arch.") and _is_for_another(environment, target):
         return False
     return is_settled(one, environment) and not index_by_caller(one, environment)
+
+
+def _is_bare(environment: Environment) -> bool:
+    """True for an image that installs and builds nothing for a GPU, on a base without torch: what would use one in it is not known."""
+    return environment.bare and environment.image is not None and of_image(environment.image) is None
 
 
 def _is_for_another(environment: Environment, target: Target) -> bool:

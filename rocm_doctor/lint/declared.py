@@ -209,6 +209,8 @@ class ReadProblem(msgspec.Struct, frozen=True):
 
 OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 ROCR = "ROCR_VISIBLE_DEVICES"
+RUN_TIME = frozenset((OVERRIDE, ROCR, "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"))
+"""What the runtime reads when a program starts, and no build does."""
 REQUIRES_PYTHON = "requires-python"
 """The name of a setting that holds the Pythons which a project allows."""
 UNKNOWN_LIST = "is not in the repository: what it installs is not known"
@@ -222,6 +224,7 @@ class Environment(msgspec.Struct, frozen=True):
     under a condition that the files do not decide. `companions`: torchvision and torchaudio, as far as the repository asks for them. `managed`:
     where pip installs into a Python that its system keeps for itself. `open_ends`: what it runs and no file says what that does, beside what is
     judged. `compiles`: False where it installs ready wheels and none of its commands builds anything, so that a list of GPUs for builds has no effect.
+    `bare`: its commands install no package of Python and build nothing.
     `doubts`: what leaves open whether it serves its GPU, and is no problem by itself. `apt`: what an image asks the package archive of its system for. `starts`: the Python that it is started with, where pip
     installs for another one. `built`: the image that a service is built as, which it runs with its own variables. `shared`: the lists that other
     environments install over the torch of their image. `given`: the build arguments that what has it built gives a value.
@@ -247,6 +250,7 @@ class Environment(msgspec.Struct, frozen=True):
     open_ends: tuple[ReadProblem, ...] = ()
     doubts: tuple[ReadProblem, ...] = ()
     compiles: bool = True
+    bare: bool = False
     apt: tuple[Setting, ...] = ()
     starts: Setting | None = None
     built: Environment | None = None

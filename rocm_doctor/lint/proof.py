@@ -14,7 +14,7 @@ from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.readers.starts import keeps_on_cpu
 from rocm_doctor.lint.rules.built_for import indexed_for, lists, targets_of
 from rocm_doctor.lint.rules.images import last_word, release_of
-from rocm_doctor.lint.rules.indexes import Torch, meant
+from rocm_doctor.lint.rules.indexes import FAMILY, Torch, meant
 from rocm_doctor.lint.rules.missing import is_of_nightlies, stale_nightly
 from rocm_doctor.lint.rules.torch_state import Change, image_parts, last_state
 from rocm_doctor.lint.weighing import in_example
@@ -108,6 +108,9 @@ def _doubt(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> st
         return f"{one.name}: {away.name} on line {away.place.line} may hide every GPU"
     if on_cpu := next((s for s in one.config if keeps_on_cpu(s)), None):
         return f"{one.name}: line {on_cpu.place.line} starts a program on the CPU"
+    alone = (step for step in one.steps if step.no_deps)
+    if bare := next((r for step in alone for r in step.requirements if r.name not in FAMILY and meant(r, target)), None):
+        return f"{one.name}: what {bare.name} on line {bare.place.line} needs is not installed with it (--no-deps)"
     if nightly := stale_nightly(one, target, matrix):
         return f"{one.name}: whether the nightly build on line {nightly.place.line} is still there is not known"
     if torch.origin is not None and is_of_nightlies(torch.origin.url):

@@ -8,6 +8,7 @@ import msgspec
 
 from rocm_doctor.lint.rules.installing import STOPS_FOR
 from rocm_doctor.lint.rules.not_found import ON_NO_INDEX
+from rocm_doctor.lint.rules.torch_build import NO_TORCH
 from rocm_doctor.lint.weighing import Judged
 from rocm_doctor.model import Reading
 
@@ -17,12 +18,21 @@ _OF_TORCH = ("arch.blas-missing", "arch.dropped-by-rocm", "arch.not-in-build", "
 
 def behind(judged: Iterable[Judged]) -> list[Judged]:
     """The findings; those on the torch of a line that certainly ends are warnings: what ends it comes first, and the line is written
-    anew. In a list the torch has a line of its own, which stays. So are those of an environment whose project is not installed.
+    anew. In a list the torch has a line of its own, which stays. So are those of an environment whose project is not installed, and what its
+    index lacks in code where no torch can be installed.
     """
     every = list(judged)
     unmade = {(j.environment.name, j.target) for j in every if j.finding.severity == "error" and STOPS_FOR in j.finding.title}
     ends = {_where(j) for j in every if j.finding.severity == "error" and j.finding.title.endswith(ON_NO_INDEX)}
-    return [_lowered(j) if j.finding.id in _OF_TORCH and (_where(j) in ends or _where(j)[:2] in unmade) else j for j in every]
+    none = {
+        (j.environment.name, j.target) for j in every if j.finding.severity == "error" and j.finding.title.startswith(NO_TORCH)
+    }
+
+    def comes_later(one: Judged) -> bool:
+        code = one.finding.id.startswith("arch.") and _where(one)[:2] in none
+        return one.finding.id in _OF_TORCH and (code or _where(one) in ends or _where(one)[:2] in unmade)
+
+    return [_lowered(j) if comes_later(j) else j for j in every]
 
 
 def _where(one: Judged) -> tuple[str, object, str, str]:

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import msgspec
 
+from rocm_doctor import versions
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.advice import ON_TORCH, for_torch, keeping, leaving, manager
 from rocm_doctor.lint.changes import told
@@ -20,7 +21,7 @@ from rocm_doctor.lint.facts import code_of
 from rocm_doctor.lint.proposals import Proposal, proposal
 from rocm_doctor.lint.rules.breaking import built_for_another, changes_of, left_out
 from rocm_doctor.lint.rules.findings import is_hashed
-from rocm_doctor.lint.rules.indexes import FAMILY, admits, applies, wanted
+from rocm_doctor.lint.rules.indexes import FAMILY, admits, applies, pinned, wanted
 from rocm_doctor.lint.rules.replacing import with_own_torch, with_torch_of_its_release
 from rocm_doctor.lint.rules.torch_state import Change, last_state
 from rocm_doctor.lint.swapped import TRITONS, over_image, swapped
@@ -166,7 +167,18 @@ class _Remedy:
             f"Write {r.name}{spec} on {r.place.words}: torch {proposed.version} requires that."
             for r, spec in left_out(self.environment, proposed.version, self.matrix)
         )
-        return "".join(f" {words}" for words in (pins, changes, self._without_override(), left) if words)
+        return "".join(
+            f" {words}" for words in (pins, self._with_rocm(proposed), changes, self._without_override(), left) if words
+        )
+
+    def _with_rocm(self, proposed: Proposal) -> str:
+        """That what is pinned to the ROCm of the torch before goes with that of the machine."""
+        asked = (r for step in self.environment.steps for r in step.requirements if r.name in _WITH_ROCM)
+        old = [r for r in asked if (own := pinned(r.spec)) and versions.series(own) != versions.series(proposed.rocm)]
+        return " ".join(
+            f"{r.name}{r.spec} on {r.place.words} is of ROCm {versions.series(pinned(r.spec))}: take that of the ROCm that is installed."
+            for r in old
+        )
 
     def _without_override(self) -> str:
         """That an override goes: with it the GPU does not load the code that it would then have."""
@@ -182,7 +194,7 @@ class _Remedy:
             for r in step.requirements
             if r.name not in (*FAMILY, *TRITONS)
             and applies(r.marker, self.target)
-            and (m := (_OF_RELEASE if r.name in _WITH_ROCM else _FOR_ROCM).search(f"{r.spec} {r.url}"))
+            and (m := _FOR_ROCM.search(f"{r.spec} {r.url}"))
         ]
         own = [
             f"{r.name} on {r.place.words} requires a torch of its own"
@@ -229,7 +241,6 @@ def _by_variable(place: Place) -> str:
 _FOR_ROCM = regex(r"(rocm-?\d[\d.]*)")
 # Packages that have the version of the ROCm whose library they load.
 _WITH_ROCM = frozenset(("amdsmi",))
-_OF_RELEASE = regex(r"^==(\d+\.\d+[\d.]*)")
 
 
 def _same(one: str, other: str) -> bool:

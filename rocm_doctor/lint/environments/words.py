@@ -55,6 +55,7 @@ _GENERATIONS: tuple[tuple[re.Pattern[str], str], ...] = (
     (regex(r"(?<![a-z])vega(?![a-z\s\d]|\s?[1278])"), "gfx90*"), (regex(r"rembrandt"), "gfx1035"),
     (regex(r"(?<!\d)6[68]0m\b"), "gfx1035"), (regex(r"(?<!\d)7[468]0m\b"), "gfx1103"), (regex(r"(?<!\d)8[89]0m\b|(?<![a-z])hx[\s-]?37[05]"), "gfx1150"),
     (regex(r"(?<!\d)8[46]0m\b"), "gfx1152"), (regex(r"(?<!\d)80[456]\ds\b|ryzen ai max|ai max\+"), "gfx1151"), (regex(r"(?<![a-z0-9])r9700"), "gfx1201"),
+    (regex(r"(?<![a-z0-9])(?:polaris|ellesmere|baffin)(?![a-z])|rx\s?(?:4[678]0|5[5-9]0)(?!\d)"), "gfx803"),
     (regex(r"(?<![a-z0-9])w7[5-9]00"), "gfx110*"), (regex(r"(?<![a-z0-9])w6[3-9]00|(?<![a-z0-9])v620"), "gfx103*"),
 )  # fmt: skip
 # mi250mi300 names both.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Environment, Place, Purpose, ReadProblem, Setting
+from rocm_doctor.lint.declared import RUN_TIME, Environment, Place, Purpose, ReadProblem, Setting
 from rocm_doctor.lint.environments.words import is_for_hygon, named
 from rocm_doctor.lint.readers import build_lists, cloned, compiled, copied, expansion, installers, script, shell, starts, venvs
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
@@ -111,6 +111,9 @@ def _built(
     image = _run_stage(stage, by_name, context, found, ())
     place = image.place
     text = _text(stage, by_name)
+    builds = compiled.compiles(
+        ";".join(words for one in by_name.values() for verb, words, _ in one.instructions if verb == "RUN")
+    )
     options = starts.started(_chain(stage, by_name)[::-1], context, found)
     unresolved = (
         (ReadProblem(place, f"the base image {image.value} is set by a build argument without a default"),)
@@ -138,8 +141,8 @@ def _built(
         apt=asked_of_apt([one for below in reversed(_chain(stage, by_name)) for one in below], context.names),
         open_ends=tuple(found.open_ends),
         doubts=tuple(dict.fromkeys(found.doubts)),
-        compiles=not found.steps
-        or compiled.compiles(";".join(words for one in by_name.values() for verb, words, _ in one.instructions if verb == "RUN")),
+        compiles=not found.steps or builds,
+        bare=not (found.steps or found.used or found.open_ends or builds),
     )
     return made, found.used
 
@@ -241,9 +244,11 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
         skipped = flags[0] if flags else ""
         at = Place(place.file, place.line + skipped.count("\n"), place.quote)
         body = exec_form(words[len(skipped) :])
-        names, steps, used = dict(context.names), len(found.steps), len(found.used)
+        names, steps, used, given = dict(context.names), len(found.steps), len(found.used), len(found.variables)
         script.read(body, at, context, found)
         context.names["WORKDIR"] = names["WORKDIR"]
+        # What only its commands have is no variable of what runs in the image; what they write for later shells is.
+        found.variables[given:] = [s for s in found.variables[given:] if s.default or s.name not in RUN_TIME]
         if "activate" in body and len(found.used) == used:
             venvs.ended(names, steps, place, context, found)
     elif verb in ("COPY", "ADD") and "--from" not in words:

@@ -149,7 +149,8 @@ def _lacks_group(container: Container, say: Say, matrix: Matrix) -> Iterator[Fin
             )
 
 
-_KEYS = {"devices": ("/dev/kfd", "/dev/dri"), "group_add": ("video", "render")}
+# Every base image has the group video; render is in few, and root needs neither.
+_KEYS = {"devices": ("/dev/kfd", "/dev/dri"), "group_add": ("video",)}
 DEVICES_YAML = "\n".join(f"{key}:\n" + "\n".join(f"  - {value}" for value in values) for key, values in _KEYS.items())
 _INLINE = " and ".join(f"{key}: [{', '.join(values)}]" for key, values in _KEYS.items())
 
@@ -170,10 +171,14 @@ def _remedy(container: Container) -> dict[str, Any]:
         group = "" if container.groups else ", and --group-add with the number of the host's group render"
         where = f"{container.place.words}"
         return {"commands": (), "advice": f"{first} {devices} to {where}{group}."}
-    first = "Take out the NVIDIA runtime or device reservation and add" if container.nvidia else "Add"
+    out = "the NVIDIA runtime or device reservation" if container.nvidia else ""
     if container.reserved:
-        first = f"Take out the reservation for the driver {container.reserved}, which Docker does not have, and add"
-    return {"commands": (), "advice": f"{first} to the service: {_INLINE}."}
+        out = f"the reservation for the driver {container.reserved}, which Docker does not have"
+    if out and not lacking(container):
+        return {"commands": (), "advice": f"Take out {out}: the devices are handed over without it."}
+    added = f"{f'Take out {out} and add' if out else 'Add'} to the service: {_INLINE}."
+    user = " Where the image runs as another user than root, add the number of the host's group render as well."
+    return {"commands": (), "advice": f"{added}{user}"}
 
 
 def _devices(container: Container, say: Say, *, is_job: bool) -> Iterator[Finding]:
