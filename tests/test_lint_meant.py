@@ -213,7 +213,7 @@ def test_a_script_that_is_called_by_a_plain_word(tmp_path: Path, path: str, more
 @pytest.mark.parametrize(("head", "severity"), [
     ("# MoCha + ROCm (Polaris RX 560)", "warning"), ("# for the RX 580", "warning"), ("# for RX 5500", "warning"), ("# polarised light", "error"), ("# 560 steps", "error"),
 ])  # fmt: skip
-def test_polaris_is_another_gpu(tmp_path: Path, head: str, severity: str) -> None:
+def test_a_gpu_of_before_in_the_head_of_a_file(tmp_path: Path, head: str, severity: str) -> None:
     script = f"#!/bin/bash\n{head}\nexport HSA_OVERRIDE_GFX_VERSION=10.3.0\npython app.py\n"
     files = {"run_rocm.sh": script, "app.py": "import torch\n\ntorch.ones(1).cuda()\n"}
     assert [f.severity for f in serious(report(tmp_path, files)) if f.id == "arch.override-wrong"] == [severity]

@@ -244,11 +244,11 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
         skipped = flags[0] if flags else ""
         at = Place(place.file, place.line + skipped.count("\n"), place.quote)
         body = exec_form(words[len(skipped) :])
-        names, steps, used, given = dict(context.names), len(found.steps), len(found.used), len(found.variables)
+        names, steps, used, set_ = dict(context.names), len(found.steps), len(found.used), len(found.variables)
         script.read(body, at, context, found)
         context.names["WORKDIR"] = names["WORKDIR"]
         # What only its commands have is no variable of what runs in the image; what they write for later shells is.
-        found.variables[given:] = [s for s in found.variables[given:] if s.default or s.name not in RUN_TIME]
+        found.variables[set_:] = [s for s in found.variables[set_:] if s.default or s.name not in RUN_TIME]
         if "activate" in body and len(found.used) == used:
             venvs.ended(names, steps, place, context, found)
     elif verb in ("COPY", "ADD") and "--from" not in words:
