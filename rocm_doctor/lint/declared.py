@@ -321,8 +321,8 @@ class Repository(msgspec.Struct, frozen=True):
     files that none names, in places where nobody looks for them; `documented`: those of images that a document for AMD GPUs has built.
     `other_way`: its title or name, where that names another way to AMD GPUs than ROCm. `on_cpu`: where its programs keep torch on
     the CPU, if none names another device. `lost`: where a document for AMD GPUs gives a command a file that is not there.
-    `limits`: the GPUs that data files list, and that documents have something built for. `unlisted`: what a program
-    imports, and where, that nothing in the repository installs.
+    `limits`: the GPUs that data files list, and that documents have something built for. `imports`: the libraries of training
+    that programs import.
     """
 
     environments: tuple[Environment, ...]
@@ -345,4 +345,4 @@ class Repository(msgspec.Struct, frozen=True):
     on_cpu: Place | None = None
     lost: Place | None = None
     limits: tuple[Setting, ...] = ()
-    unlisted: tuple[str, Place] | None = None
+    imports: tuple[Setting, ...] = ()

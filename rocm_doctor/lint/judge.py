@@ -38,6 +38,7 @@ from rocm_doctor.lint.rules.findings import of_file, subject
 from rocm_doctor.lint.rules.own_python import inside
 from rocm_doctor.lint.rules.table import BUILD_RULES, REPO_RULES
 from rocm_doctor.lint.rules.torch_state import last_state
+from rocm_doctor.lint.rules.unlisted import unlisted
 from rocm_doctor.lint.stopped import behind
 from rocm_doctor.lint.taken import is_taken
 from rocm_doctor.lint.weighing import Judged, weighed
@@ -311,9 +312,8 @@ def _verdict(
             doubt = f"line {place.line} of {place.file} takes a file that is not there"
         if not doubt and (limit := next((s for s in repository.limits if covers(s.gfx, target.gpu) is False), None)):
             doubt = f"line {limit.place.line} of {limit.place.file} names GPUs without {target.gpu}"
-        if not doubt and repository.unlisted:
-            name, place = repository.unlisted
-            doubt = f"nothing installs {name}, which {place.words} imports"
+        if not doubt and (library := unlisted(repository, matrix)):
+            doubt = f"nothing installs {library.name}, which {library.place.words} imports"
         if not doubt and target.os == "linux" and (only := _only_for_wsl(repository.environments)):
             doubt = f"{only.name} is for WSL, and no service gets /dev/kfd"
         if not doubt and (other := next((f for f in findings if f.id == "arch.override-wrong"), None)):

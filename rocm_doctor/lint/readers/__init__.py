@@ -92,7 +92,7 @@ def read(root: Path, alone: str = "") -> Repository:
         beginning=unread.beginning(tree), other_way=unread.other_way(tree), meant=referred.meant(tree, said), references=references,
         unnamed=referred.unnamed(tree, said, references), documented=referred.documented(tree, said),
         on_cpu=on_cpu.fixed(tree) or on_cpu.unused(tree) if for_amd else None, lost=referred.lost(tree) if for_amd else None,
-        limits=limited.limits(tree, read_) if for_amd else (), unlisted=imported.unlisted(tree, asked, [e.image.value for e in said if e.image]) if for_amd else None,
+        limits=limited.limits(tree, read_) if for_amd else (), imports=imported.imports(tree) if for_amd else (),
     )  # fmt: skip
 
 
