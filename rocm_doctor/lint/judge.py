@@ -11,12 +11,11 @@ from functools import lru_cache
 import msgspec
 
 from rocm_doctor._version import __version__
-from rocm_doctor.binaries.targets import covers
 from rocm_doctor.commands import filled
 from rocm_doctor.facts.enrich import enrich
 from rocm_doctor.lint import lent
 from rocm_doctor.lint.advice import ON_TORCH, on_torch
-from rocm_doctor.lint.certainty import STOPS, is_fixed
+from rocm_doctor.lint.certainty import is_fixed
 from rocm_doctor.lint.coverage import brings_torch, left_out, meant_for, no_environment, why_not
 from rocm_doctor.lint.declared import (
     OVERRIDE,
@@ -31,14 +30,13 @@ from rocm_doctor.lint.environments.purpose import ASIDE, is_hosted
 from rocm_doctor.lint.environments.words import named
 from rocm_doctor.lint.facts import joined, snapshot_of
 from rocm_doctor.lint.folding import accepted, by_cause, fits, of_one_environment
-from rocm_doctor.lint.proof import open_question
+from rocm_doctor.lint.proof import doubts
 from rocm_doctor.lint.readers.kinds import kind_of
 from rocm_doctor.lint.remedies import in_files
 from rocm_doctor.lint.rules.findings import of_file, subject
 from rocm_doctor.lint.rules.own_python import inside
 from rocm_doctor.lint.rules.table import BUILD_RULES, REPO_RULES
 from rocm_doctor.lint.rules.torch_state import last_state
-from rocm_doctor.lint.rules.unlisted import unlisted
 from rocm_doctor.lint.stopped import behind
 from rocm_doctor.lint.taken import is_taken
 from rocm_doctor.lint.weighing import Judged, weighed
@@ -300,35 +298,11 @@ def _verdict(
     count = f"{len(judged)} declared environment{'s' if len(judged) > 1 else ''} (Python code is not read)"
     if not any(_of_gpus(e, targets, matrix) for e in judged):
         return "undetermined", f"no torch and nothing for AMD GPUs in {count}"
-    noted = {r.artifact for f in findings if f.id in STOPS for r in f.evidence}
     for target in targets:
-        doubt = target.gpu and open_question(meant_for(target, repository.environments, matrix), target, matrix, noted)
-        place = repository.unread_windows if target.os == "windows" else repository.unread
-        if doubt and place:
-            doubt = f"what {place.file} line {place.line} has for AMD GPUs is not read"
-        if not doubt and (place := repository.on_cpu):
-            doubt = f"no program puts torch on a GPU, as by {place.words}"
-        if not doubt and (place := repository.lost):
-            doubt = f"line {place.line} of {place.file} takes a file that is not there"
-        if not doubt and (limit := next((s for s in repository.limits if covers(s.gfx, target.gpu) is False), None)):
-            doubt = f"line {limit.place.line} of {limit.place.file} names GPUs without {target.gpu}"
-        if not doubt and (library := unlisted(repository, matrix)):
-            doubt = f"nothing installs {library.name}, which {library.place.words} imports"
-        if not doubt and target.os == "linux" and (only := _only_for_wsl(repository.environments)):
-            doubt = f"{only.name} is for WSL, and no service gets /dev/kfd"
-        if not doubt and (other := next((f for f in findings if f.id == "arch.override-wrong"), None)):
-            doubt = other.title
-        if doubt:
+        meant = meant_for(target, repository.environments, matrix)
+        if doubt := next(doubts(repository, meant, target, findings, matrix), ""):
             return "undetermined", f"no problem found for {target.gpu} in {count}, but {doubt}"
     return "ready", f"no problem found for {named} in {count}"
-
-
-def _only_for_wsl(environments: Sequence[Environment]) -> Environment | None:
-    """The service for AMD GPUs under WSL, where no other one gets /dev/kfd; None where there is none."""
-    services = [e for e in environments if e.sort == "service" and e.purpose.kind == "amd"]
-    if any("/dev/kfd" in device for e in services for c in e.containers for device in c.devices):
-        return None
-    return next((e for e in services if e.os == "wsl"), None)
 
 
 def rebased(report: Report, prefix: str) -> Report:

@@ -9,7 +9,8 @@ import msgspec
 
 from rocm_doctor.binaries.targets import covers
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Environment, Place, Setting, Target
+from rocm_doctor.lint.certainty import STOPS
+from rocm_doctor.lint.declared import Environment, Place, Repository, Setting, Target
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.readers.starts import keeps_on_cpu
 from rocm_doctor.lint.rules.built_for import indexed_for, lists, targets_of
@@ -17,9 +18,42 @@ from rocm_doctor.lint.rules.images import last_word, release_of
 from rocm_doctor.lint.rules.indexes import FAMILY, Torch, meant
 from rocm_doctor.lint.rules.missing import is_of_nightlies, stale_nightly
 from rocm_doctor.lint.rules.torch_state import Change, image_parts, last_state
+from rocm_doctor.lint.rules.unlisted import unlisted
 from rocm_doctor.lint.weighing import in_example
 from rocm_doctor.matrix import Matrix
+from rocm_doctor.model import Finding
 from rocm_doctor.rules.build import build_of
+
+
+def doubts(
+    repository: Repository, meant: Iterable[Environment], target: Target, findings: Collection[Finding], matrix: Matrix
+) -> Iterator[str]:
+    """What keeps a repository without a problem from being ready for a target, the first thing first. `meant`: its environments for the target."""
+    stopping = {r.artifact for f in findings if f.id in STOPS for r in f.evidence}
+    question = target.gpu and open_question(meant, target, matrix, stopping)
+    unread = repository.unread_windows if target.os == "windows" else repository.unread
+    if question:
+        yield f"what {unread.file} line {unread.line} has for AMD GPUs is not read" if unread else question
+    if place := repository.on_cpu:
+        yield f"no program puts torch on a GPU, as by {place.words}"
+    if place := repository.lost:
+        yield f"{place.words} takes a file that is not there"
+    for limit in repository.limits:
+        if covers(limit.gfx, target.gpu) is False:
+            yield f"{limit.place.words} names GPUs without {target.gpu}"
+    if library := unlisted(repository, matrix):
+        yield f"nothing installs {library.name}, which {library.place.words} imports"
+    if target.os == "linux" and (only := _only_for_wsl(repository.environments)):
+        yield f"{only.name} is for WSL, and no service gets /dev/kfd"
+    yield from (f.title for f in findings if f.id == "arch.override-wrong")
+
+
+def _only_for_wsl(environments: Iterable[Environment]) -> Environment | None:
+    """The service for AMD GPUs under WSL, where no other one gets /dev/kfd; None where there is none."""
+    services = [e for e in environments if e.sort == "service" and e.purpose.kind == "amd"]
+    if any("/dev/kfd" in device for e in services for c in e.containers for device in c.devices):
+        return None
+    return next((e for e in services if e.os == "wsl"), None)
 
 
 def open_question(environments: Iterable[Environment], target: Target, matrix: Matrix, noted: Collection[str] = ()) -> str:
