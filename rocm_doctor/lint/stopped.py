@@ -22,15 +22,15 @@ def behind(judged: Iterable[Judged]) -> list[Judged]:
     index lacks in code where no torch can be installed.
     """
     every = list(judged)
-    unmade = {(j.environment.name, j.target) for j in every if j.finding.severity == "error" and STOPS_FOR in j.finding.title}
-    ends = {_where(j) for j in every if j.finding.severity == "error" and j.finding.title.endswith(ON_NO_INDEX)}
-    none = {
-        (j.environment.name, j.target) for j in every if j.finding.severity == "error" and j.finding.title.startswith(NO_TORCH)
-    }
+    errors = [j for j in every if j.finding.severity == "error"]
+    ends = {_where(j) for j in errors if j.finding.title.endswith(ON_NO_INDEX)}
+    unmade = {_where(j)[:2] for j in errors if STOPS_FOR in j.finding.title}
+    torchless = {_where(j)[:2] for j in errors if j.finding.title.startswith(NO_TORCH)}
 
     def comes_later(one: Judged) -> bool:
-        code = one.finding.id.startswith("arch.") and _where(one)[:2] in none
-        return one.finding.id in _OF_TORCH and (code or _where(one) in ends or _where(one)[:2] in unmade)
+        where = _where(one)
+        no_code = one.finding.id.startswith("arch.") and where[:2] in torchless
+        return one.finding.id in _OF_TORCH and (no_code or where in ends or where[:2] in unmade)
 
     return [_lowered(j) if comes_later(j) else j for j in every]
 

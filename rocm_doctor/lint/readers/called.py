@@ -14,7 +14,7 @@ _DOCUMENT = regex(r"\.(?:md|rst)$", re.I)
 
 
 def lost_list(tree: Tree, path: str, text: str) -> ReadProblem | None:
-    """The list of a script that lies beside it and not where a document has the script called, by its folder; None where none does."""
+    """The first list that a script asks for by a path from its own folder, where a document runs the script from the root; None if there is none."""
     folder = folder_of(path)
     if not folder or _MOVES.search(text):
         return None

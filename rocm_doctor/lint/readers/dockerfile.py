@@ -247,7 +247,7 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
         names, steps, used, set_ = dict(context.names), len(found.steps), len(found.used), len(found.variables)
         script.read(body, at, context, found)
         context.names["WORKDIR"] = names["WORKDIR"]
-        # What only its commands have is no variable of what runs in the image; what they write for later shells is.
+        # A variable of one RUN is gone when the image runs; one that it writes to a shell profile stays.
         found.variables[set_:] = [s for s in found.variables[set_:] if s.default or s.name not in RUN_TIME]
         if "activate" in body and len(found.used) == used:
             venvs.ended(names, steps, place, context, found)
