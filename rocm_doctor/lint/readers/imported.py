@@ -19,7 +19,10 @@ def imports(tree: Tree) -> tuple[Setting, ...]:
     """Each of these libraries, with the first place that imports it outside of any condition, of tests and of examples, if no module of the
     repository is called so.
     """
-    return tuple({s.name: s for s in reversed(list(_found(tree)))}.values())[::-1]
+    first: dict[str, Setting] = {}
+    for one in _found(tree):
+        first.setdefault(one.name, one)
+    return tuple(first.values())
 
 
 def _found(tree: Tree) -> Iterator[Setting]:

@@ -13,9 +13,7 @@ from rocm_doctor.lint.readers.files import Tree
 
 _GPU = re.compile(rb"\bgfx(?:9|10|11|12)[0-9a-f]{1,2}\b")
 _DATA = regex(r"^(?!\.).*\.(?:ya?ml|toml)$", re.I)
-_TOLD = re.compile(
-    rb"-D(?:AMD)?GPU_TARGETS=[\"']?((?:gfx[0-9a-f]+[;,]?)+)|-DCMAKE_HIP_ARCHITECTURES=[\"']?((?:gfx[0-9a-f]+[;,]?)+)"
-)
+_TOLD = re.compile(rb"-D(?:(?:AMD)?GPU_TARGETS|CMAKE_HIP_ARCHITECTURES)=[\"']?((?:gfx[0-9a-f]+[;,]?)+)")
 _DOCUMENT = regex(r"\.(?:md|rst|txt)$", re.I)
 _MOST = 2_000
 
@@ -30,6 +28,6 @@ def limits(tree: Tree, read: Collection[str]) -> tuple[Setting, ...]:
             named.setdefault(place.file, (place, {}))[1][m[0].decode()] = None
     data = [Setting("data", ";".join(gpus), place, gfx=tuple(gpus)) for place, gpus in named.values() if len(gpus) > 1]
     for place, m in itertools.islice(tree.mentions(_TOLD, (b"_targets=", b"_architectures="), only=_DOCUMENT), _MOST):
-        gpus = tuple(re.findall(r"gfx[0-9a-f]+", (m[1] or m[2]).decode()))
+        gpus = tuple(re.findall(r"gfx[0-9a-f]+", m[1].decode()))
         data.append(Setting("told", ";".join(gpus), place, gfx=gpus))
     return tuple(data)
