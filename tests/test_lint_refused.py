@@ -93,6 +93,19 @@ def test_a_line_that_no_pip_takes_ends_the_list(tmp_path: Path, line: str, refus
     assert [i for i, s, _ in said(report(tmp_path / "b", image)) if s == "error"] == ["repo.unreadable"] * refused
 
 
+@pytest.mark.parametrize(("line", "meant"), [
+    ("torch:2.3.0", "torch==2.3.0"), ("pip install peft>=0.9", "peft>=0.9"), ("torch>=2.9+rocm6.4", "torch==2.9+rocm6.4"), ("peft --no-deps", "peft"),
+    ("transformers v4.57.0", "transformers==4.57.0"), ("peft trl", "one requirement"),
+])  # fmt: skip
+def test_what_a_line_that_no_pip_takes_is_meant_for(tmp_path: Path, line: str, meant: str) -> None:
+    """The list with the line of the advice is silent."""
+    lines = f"--extra-index-url {ROCM}\n{line}\ntorch==2.9.1+rocm6.4\n"
+    (found,) = serious(report(tmp_path / "a", {LIST: lines}))
+    assert found.advice.startswith(f"Write {meant} on line 2 of {LIST}, or a # before it")
+    if " " not in meant:
+        assert said(report(tmp_path / "b", {LIST: lines.replace(line, meant)})) in ([], [(NO_WHEEL, "error", f"{LIST}:2")])
+
+
 @pytest.mark.parametrize("line", ["packaging @ file:///croot/packaging_1734472117206/work", "peft trl"])
 @pytest.mark.parametrize(("name", "installed", "error"), [
     ("requirements-lock.txt", "requirements.txt", False), ("requirements-rocm-lock.txt", "requirements-rocm.txt", False),

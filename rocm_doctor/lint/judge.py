@@ -32,6 +32,7 @@ from rocm_doctor.lint.facts import joined, snapshot_of
 from rocm_doctor.lint.folding import accepted, by_cause, fits, of_one_environment
 from rocm_doctor.lint.proof import doubts
 from rocm_doctor.lint.readers.kinds import kind_of
+from rocm_doctor.lint.readers.requirements import meant_by
 from rocm_doctor.lint.remedies import in_files
 from rocm_doctor.lint.rules.findings import of_file, subject
 from rocm_doctor.lint.rules.own_python import inside
@@ -264,13 +265,19 @@ def _of_trouble(group: Sequence[ReadProblem], repository: Repository, targets: S
     if not left and not aside and trouble.about in ("line", "list") and is_taken(trouble.place.file, repository):
         severity = "error"  # pip installs nothing of such a list
     at = [Reading(p.place.file, f"line {max(1, p.place.line)}", p.place.quote) for p in group]
-    advice = (
-        "Mend the line: pip installs nothing of the whole list."
-        if severity == "error"
-        else matrix.diagnoses["repo.unreadable"].advice
-    )
+    advice = _mending(trouble) if severity == "error" else matrix.diagnoses["repo.unreadable"].advice
     return finding(matrix, "repo.unreadable", evidence=at, severity=severity, title=trouble.message, advice=advice,
                    subject=Subject(f"{trouble.place.file}:{trouble.place.line}", "file"))  # fmt: skip
+
+
+def _mending(trouble: ReadProblem) -> str:
+    """What to do about a line for which pip installs nothing of its list."""
+    if trouble.about == "list":
+        return (
+            f"Add that list, or take {trouble.place.words} out: pip installs nothing of a list that includes what is not there."
+        )
+    meant = meant_by(trouble.place.quote)
+    return f"Write {meant or 'one requirement'} on {trouble.place.words}, or a # before it: pip installs nothing of a list with such a line."
 
 
 def _of_gpus(one: Environment, targets: Sequence[Target], matrix: Matrix) -> bool:

@@ -202,6 +202,24 @@ def _refused(place: Place, why: str, problems: list[ReadProblem] | None, about: 
     return []
 
 
+_MEANT = (
+    (regex(r"^(?:\$ ?|! ?|%)?(?:python3? -m )?pip3? install(?: -U| --upgrade)?\s+"), ""),
+    (regex(r"\s+--(?:no-deps|upgrade|force-reinstall|user|no-cache-dir|no-build-isolation)\b"), ""),
+    (regex(r"^([A-Za-z][\w.-]*)\s*(?:=|:|\s)\s*v?(\d[\w.+]*)$"), r"\1==\2"),
+    (regex(r"[<>~]=?\s*(\d[\w.]*\+\w[\w.]*)$"), r"==\1"),
+)
+
+
+def meant_by(line: str) -> str:
+    """The requirement that a line which pip refuses is likely meant for; empty where that is not plain."""
+    for pattern, instead in _MEANT:
+        line = pattern.sub(instead, line.strip().rstrip(",;"))
+    try:
+        return str(Parsed(line))
+    except InvalidRequirement:
+        return ""
+
+
 def of_parsed(parsed: Parsed, place: Place) -> Requirement:
     """Our form of a parsed requirement; the version of a wheel in its URL counts as pinned."""
     wheel = _WHEEL.search(parsed.url or "")
