@@ -53,6 +53,8 @@ SERVICE = "services:\n  a-rocm:\n    image: {}\n    devices: [/dev/kfd, /dev/dri
 @pytest.mark.parametrize(("image", "ids"), [
     ("ghcr.io/invoke-ai/invokeai:latest", [CUDA_IMAGE]), ("ghcr.io/invoke-ai/invokeai:main-rocm", []), ("vllm/vllm-openai:v0.14.0", [CUDA_IMAGE]),
     ("docker.io/unsloth/unsloth", [CUDA_IMAGE]), ("vllm/vllm-openai-rocm:latest", []), ("ghcr.io/invoke-ai/invokeai:${TAG}", []),
+    ("ollama/ollama", [CUDA_IMAGE]), ("ollama/ollama:0.12.3-rocm", []), ("ollama/ollama:${TAG:-rocm}", []), ("ghcr.io/ggml-org/llama.cpp:server", [CUDA_IMAGE]),
+    ("ghcr.io/ggml-org/llama.cpp:server-vulkan", []),
 ])  # fmt: skip
 def test_an_image_that_holds_a_cuda_build(tmp_path: Path, image: str, ids: list[str]) -> None:
     assert [f.id for f in serious(report(tmp_path, {"docker-compose.yml": SERVICE.format(image)}))] == ids

@@ -119,14 +119,15 @@ def _finding(environment: Environment, target: Target, matrix: Matrix, r: Requir
 
 
 class CudaImage(msgspec.Struct, frozen=True):
-    """An image of catalog/images.yaml. `amd`: what its tags for AMD GPUs have; `way`: the image for them."""
+    """An image of catalog/images.yaml. `amd`: words of its tags that AMD GPUs run; `way`: the image for them; `holds`: what the other tags have."""
 
     name: str
-    amd: str
+    amd: tuple[str, ...]
     way: str
     sources: tuple[str, ...]
     grade: Grade
     checked: str
+    holds: str = "a CUDA build"
 
 
 def cuda_images(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
@@ -137,8 +138,8 @@ def cuda_images(environment: Environment, target: Target, matrix: Matrix) -> Ite
     used += [(environment.image.value, environment.image.place)] if environment.image and environment.sort == "image" else []
     for image, place in used:
         name, _, tag = image.removeprefix("docker.io/").partition("@")[0].partition(":")
-        one = next((one for one in matrix.section("images", CudaImage) if one.name == name.lower() and one.amd not in tag), None)
-        if one and "$" not in image:
+        one = next((one for one in matrix.section("images", CudaImage) if one.name == name.lower()), None)
+        if one and "$" not in image and not any(word in tag for word in one.amd):
             yield found(
                 matrix,
                 "version.torch-not-rocm",
@@ -147,8 +148,8 @@ def cuda_images(environment: Environment, target: Target, matrix: Matrix) -> Ite
                 [place],
                 severity="warning",
                 row="",
-                title=f"the image {image} holds a CUDA build",
-                cause=f"The tags of {one.name} without {one.amd} are built for NVIDIA GPUs.",
+                title=f"the image {image} holds {one.holds}",
+                cause=f"Only tags of {one.name} with {' or '.join(one.amd)} use an AMD GPU.",
                 advice=f"Take {one.way}.",
                 commands=(),
                 sources=one.sources,
