@@ -180,3 +180,9 @@ def test_values_of_different_branches_are_alternatives(tmp_path: Path, text: str
     assert serious(report(tmp_path / "two", {"rocm.sh": text.format("V=7.2", "V=5.2") + install})) == []
     found = serious(report(tmp_path / "same", {"rocm.sh": text.format("V=5.2", "V=5.2") + install}))
     assert "version.python-unsupported" in [f.id for f in found]
+
+
+@pytest.mark.parametrize("file", ["$LIST", "/outside/env.yml", "missing.yml"])
+def test_a_conda_list_that_is_not_here_is_no_nameless_file(tmp_path: Path, file: str) -> None:
+    files = {"setup_rocm.sh": f"pip install torch==2.9.1 --index-url {WHEELS}rocm6.4\nconda env create -f {file}\n"}
+    assert "repo.unreadable" not in [i for i, _, _ in said(report(tmp_path, files))]

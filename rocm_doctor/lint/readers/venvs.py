@@ -46,7 +46,7 @@ def left(argv: list[str], place: Place, context: shell.Context, found: shell.Scr
         _note(_at(m[1], context) if "/" in m[1] else f"conda:{m[1]}", context)
         return argv
     if m := _MAKES_BY_FILE.match(text):
-        listed = context.tree.text(context.path(m[1]) or "") or ""
+        listed = context.tree.text_if_there(context.path(m[1])) or ""
         if name := m[2] or ((its := _NAME.search(listed)) and its[1]):
             _note(f"conda:{name}", context)
             context.names[_OF_FILES] = "\0".join((context.names.get(_OF_FILES, ""), f"conda:{name}"))[: shell.MAX_VALUE]
