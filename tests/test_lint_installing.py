@@ -156,7 +156,7 @@ def test_uv_sync_leaves_what_the_lock_has(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("package", "expected"), [
     ("torchvision", (NOT_ROCM, "error")),  # the newest requires a newer torch
-    ("torchaudio", ("version.companion-mismatch", "warning")),  # the newest requires none
+    ("torchaudio", ("version.companion-mismatch", "error")),  # the newest requires no torch
 ])  # fmt: skip
 def test_a_companion_that_is_installed_later(tmp_path: Path, package: str, expected: tuple[str, str]) -> None:
     first = f"pip install torch==2.6.0 --index-url {ROCM.replace('6.4', '6.2.4')}\n"

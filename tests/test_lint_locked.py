@@ -96,3 +96,33 @@ def test_the_remedy_has_a_marker_beside_sources_that_have_one(tmp_path: Path) ->
 def test_the_system_of_an_extra_by_its_markers(tmp_path: Path, marker: str, system: str) -> None:
     read = repository(tmp_path, {"pyproject.toml": EXTRA.format(name="rocm", marker=marker) + uv_indexes("rocm7.2", "cu128")})
     assert [e.os for e in read.environments if e.labels == ("rocm",)] == [system]
+
+
+_POETRY = """[tool.poetry]
+name = "x"
+version = "1"
+[tool.poetry.dependencies]
+python = "^3.10"
+[tool.poetry.group.rocm]
+optional = true
+[tool.poetry.group.rocm.dependencies]
+torch = {url = "https://download.pytorch.org/whl/rocm6.4/torch-2.9.1%2Brocm6.4-cp310-cp310-linux_x86_64.whl"}
+"""
+_CUDA_LOCK = """[[package]]
+name = "torch"
+version = "2.9.1+cu128"
+[package.source]
+type = "url"
+url = "https://download.pytorch.org/whl/cu128/torch-2.9.1%2Bcu128-cp310-cp310-{tag}.whl"
+"""
+
+
+@pytest.mark.parametrize(("copied", "options", "tag", "found"), [
+    ("pyproject.toml", "--without dev --with rocm", "linux_x86_64", []), ("pyproject.toml poetry.lock", "--with rocm", "linux_x86_64", ["version.torch-not-rocm"]),
+    ("pyproject.toml poetry.lock*", "--with rocm", "linux_x86_64", ["version.torch-not-rocm"]), ("pyproject.toml poetry.lock", "--with rocm", "win_amd64", []),
+])  # fmt: skip
+def test_poetry_takes_the_lock_that_is_copied(tmp_path: Path, copied: str, options: str, tag: str, found: list[str]) -> None:
+    """Without its lock poetry resolves the groups that it is asked for; a wheel for Windows is no torch for Linux."""
+    text = f"FROM rocm/dev-ubuntu-22.04:6.4\nWORKDIR /x\nCOPY {copied} ./\nRUN pip install poetry && poetry install {options}\nCOPY . .\n"
+    files = {"rocm.Dockerfile": text, "pyproject.toml": _POETRY, "poetry.lock": _CUDA_LOCK.format(tag=tag)}
+    assert [i for i, s, _ in said(report(tmp_path, files)) if s == "error"] == found

@@ -15,7 +15,7 @@ from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.readers.starts import keeps_on_cpu
 from rocm_doctor.lint.rules.built_for import indexed_for, lists, targets_of
 from rocm_doctor.lint.rules.images import last_word, release_of
-from rocm_doctor.lint.rules.indexes import FAMILY, Torch, meant
+from rocm_doctor.lint.rules.indexes import FAMILY, Torch, meant, wanted
 from rocm_doctor.lint.rules.missing import is_of_nightlies, stale_nightly
 from rocm_doctor.lint.rules.torch_state import Change, image_parts, last_state
 from rocm_doctor.lint.rules.unlisted import unlisted
@@ -79,6 +79,10 @@ def open_question(environments: Iterable[Environment], target: Target, matrix: M
         "",
     )
     unread = unread or next(filter(None, (_of_others(one) for one, state in meant if state is None)), "")
+    unread = unread or next(
+        (f"{one.name}: which torch it ends up with is not known" for one, state in meant if state is None and _asks(one, target)),
+        "",
+    )
     if any(state for _, state in (*meant, *(pair for pair in last if pair[0].sort != "text"))):
         doubts = [_doubt(one, state[2], target, matrix) for one, state in meant if state]
         served = any(state and state[2].build == "rocm" for _, state in meant)
@@ -89,6 +93,11 @@ def open_question(environments: Iterable[Environment], target: Target, matrix: M
     if built:
         return f"nothing brings a ROCm torch; whether what is built for {target.gpu} runs is not known"
     return f"nothing is known to bring code for {target.gpu}"
+
+
+def _asks(one: Environment, target: Target) -> bool:
+    """True if an environment asks for torch, whether or not it is there in the end."""
+    return any(wanted(step, target) for step in one.steps)
 
 
 def _built(one: Environment) -> Iterator[Setting]:

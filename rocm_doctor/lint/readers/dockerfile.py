@@ -270,13 +270,11 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
     elif verb == "SHELL" and (argv := expansion.filled(exec_form(words), context.names).split()):
         venvs.left(argv, place, context, found)  # what is run from here on may be run in another environment
     elif verb == "ARG":
-        for word in words.split():
-            name, equals, value = word.partition("=")
-            if equals:
-                context.names.setdefault(name.strip(), expansion.filled(value.strip("\"' "), context.names))
-                if "gfx" in context.names[name.strip()]:
-                    given = name.strip() if name.strip() in context.arguments else ""
-                    found.variables.append(Setting(name.strip(), context.names[name.strip()], place, argument=given))
+        for name, value in _PAIR.findall(words):
+            context.names.setdefault(name, expansion.filled(value.strip("\"'"), context.names))
+            if "gfx" in context.names[name]:
+                given = name if name in context.arguments else ""
+                found.variables.append(Setting(name, context.names[name], place, argument=given))
 
 
 def _copy(source: str, to: str, context: shell.Context) -> None:

@@ -65,6 +65,8 @@ def _asked(tree: Tree, file: Used) -> tuple[list[Step], Setting | None]:
         if file.tool == "uv pip":
             return steps, python
         return [msgspec.structs.replace(s, tool="pip", indexes=(), constraints=(), strategy="") for s in steps], python
+    if not file.locked:
+        return projects.steps(tree, project, file.extras), python
     return locked(tree, project, file.extras, frozen=file.frozen), python
 
 

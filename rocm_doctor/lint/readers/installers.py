@@ -110,6 +110,7 @@ def program(name: str, context: shell.Context) -> bool:
 
 # A package by a variable or by what a command prints, not only its version.
 _UNNAMED = regex(r"(?:^|\s)[\"']?[$`]")
+_INTO = regex(r"(?:^|\s)(?:-p|--python|--cache-dir) \S+")  # where a command installs, not what
 _FROM = regex(r"(?:-[ifrc]|--(?:extra-)?index-url|--index|--default-index|--find-links|--requirement|--constraint)[ =]+\S+")
 
 
@@ -120,7 +121,8 @@ def pip(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
     """
     plain = _FROM.sub("", place.quote.partition(" install ")[2])
     by_argument = any(re.search(rf"\$\{{?{re.escape(one)}\b", plain) for one in context.arguments)
-    if nothing or configured or by_argument or any(re.search(r"[$`]", word) for word in argv if not word.startswith("-")):
+    asked = _INTO.sub("", " ".join(word for word in argv if not re.match(r"-(?!p$|-python$|-cache-dir$)", word)))
+    if nothing or configured or by_argument or re.search(r"[$`]", asked):
         note(place, found, doubt=nothing or _UNNAMED.search(_FROM.sub("", " ".join(argv))) is not None)
 
 

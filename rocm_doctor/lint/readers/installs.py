@@ -87,10 +87,13 @@ def install(argv: list[str], place: Place, context: Context, found: Script) -> S
     elif m := re.match(
         r"(?:(uv) (?:sync|run)|(poetry|pdm) (?:sync|install))\b(?!.*--no-(?:sync|project|install-package[ =]torch)\b)", text
     ):
-        extras = re.findall(r"(?:--extra|--extras|-E|-G|--group)[ =]([\w.-]+)", text)
+        asked = re.findall(r"(?:--extra|--extras|-E|-G|--group|--with|--only)[ =]([\w.,-]+)", text)
+        extras = [name for names in asked for name in names.split(",") if name]
         frozen = re.search(r"--(?:frozen|locked)\b", text) is not None
         project = context.path("pyproject.toml") or ""
-        found.used.append(Used(m[1] or m[2], project, tuple(extras), len(found.steps), frozen=frozen))
+        lock = f"{m[1] or m[2]}.lock"
+        locked = frozen or "WORKDIR" not in context.names or context.tree.is_file(context.path(lock) or "")
+        found.used.append(Used(m[1] or m[2], project, tuple(extras), len(found.steps), frozen=frozen, locked=locked))
         return undefined.step(argv, place, context)
     elif m := re.search(r"(?:conda|mamba) env (?:create|update).* (?:-f|--file)[ =](\S+)", text):
         found.used.append(Used("conda", context.path(m[1]) or "", (), len(found.steps)))

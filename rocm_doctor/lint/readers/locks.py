@@ -43,10 +43,15 @@ def step(tree: Tree, path: str, kind: str, extras: Sequence[str] = ()) -> Step |
             continue
         place = places[number] if number < len(places) else Place(path, 1)
         package = str(canonicalize_name(name))
+        if not marker and _FOR_WINDOWS.search(_text(table(entry, "source").get("url"))):
+            marker = "sys_platform == 'win32'"
         needed.append(Requirement(package, f"=={version}", place, url=_wheel_of(entry), marker=marker))
         if url := _locked_from(entry):
             indexes[url, package] = Index(url, "bound", place, (package,), marker)
     return Step("lock", Place(path, 1), tuple(needed), (), tuple(indexes.values()))
+
+
+_FOR_WINDOWS = regex(r"-win(?:32|_\w+)\.whl$")
 
 
 def is_stale(tree: Tree, path: str, bound: Mapping[str, set[str]]) -> bool:

@@ -17,10 +17,14 @@ from rocm_doctor.lint.readers.toml import Lines, items, strings, table
 
 
 def step(data: dict[str, Any], lines: Lines, extras: Sequence[str]) -> Step:
-    """What a project installs, with the optional packages of these extras."""
+    """What a project installs, with the optional packages and groups of these names."""
     poetry = table(data, "tool", "poetry")
     tables = [table(poetry, "dependencies"), table(poetry, "dev-dependencies")]
-    tables += [table(group, "dependencies") for group in table(poetry, "group").values() if group.get("optional") is not True]
+    tables += [
+        table(group, "dependencies")
+        for name, group in table(poetry, "group").items()
+        if group.get("optional") is not True or name in extras
+    ]
     taken = {name for extra in extras for name in strings(table(poetry, "extras").get(extra))}
     needed: list[Requirement] = []
     bound: dict[str, list[str]] = {}

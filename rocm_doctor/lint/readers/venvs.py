@@ -28,6 +28,10 @@ _ITS_PYTHON = regex(
 _OF_TORCH = ("torch", "torchvision", "torchaudio")
 
 
+# The environment that uv is told to install into, by its Python.
+_GIVEN_PYTHON = regex(r"\s(?:-p|--python)[= ]([^\s\"']+/[^\s\"']+)/bin/python[\d.]*(?=\s|$)")
+
+
 def left(argv: list[str], place: Place, context: shell.Context, found: shell.Script) -> list[str]:
     """The words that are left to be read: none of a command that only makes or enters an environment, what `conda run` runs, else all.
 
@@ -65,7 +69,8 @@ def left(argv: list[str], place: Place, context: shell.Context, found: shell.Scr
     elif argv[0].count("/") > 1 and "/bin/" in argv[0]:
         _enter(_at(argv[0].rsplit("/bin/", 1)[0], context), place, context, found)
     elif re.match(r"uv (?:pip|sync|run|add)\b", text) and "--system" not in argv:
-        _enter(_at(".venv", context), place, context, found)
+        its_python = _GIVEN_PYTHON.search(text)
+        _enter(_at(its_python[1] if its_python else ".venv", context), place, context, found)
     if re.match(r"uv (?:sync|run)\b", text):
         context.names[_MADE] = "\0".join(filter(None, (context.names.get(_MADE, ""), _at(".venv", context))))[: shell.MAX_VALUE]
     own = context.names.get("UV_PROJECT_ENVIRONMENT", "")

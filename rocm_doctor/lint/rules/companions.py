@@ -16,6 +16,9 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
 from rocm_doctor.rules.build import build_of
 
+# readelf and an import beside torch 2.13.0+cpu, 2026-11-23: the wheel asks for no torch, and the import ends in OSError.
+_OF_AUDIO = " That of torchaudio 2.11.0, the newest, needs libtorch_cuda.so, without which `import torchaudio` ends."
+
 
 def companions(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
     """torchvision or torchaudio of another torch release, or from an index that torch does not come from."""
@@ -84,8 +87,7 @@ def _companion(
             target,
             [r.place, torch.place],
             title=f"{r.name} comes as {said(build)}, torch as a ROCm build",
-            cause=f"{r.name} is not bound to the index of torch: its compiled operators do not load beside a ROCm torch.",
-            severity="warning" if r.name == "torchaudio" and not r.spec else "error",  # the newest may do without its operators
+            cause=f"{r.name} is not bound to the index of torch: its compiled operators do not load beside a ROCm torch.{_OF_AUDIO if r.name == 'torchaudio' and not r.spec else ''}",
             advice=_bound(step, r, torch, fits),
         )
 
