@@ -228,3 +228,12 @@ def test_what_a_service_starts_in_place_of_its_image(tmp_path: Path, more: str, 
 def test_what_a_package_needs_that_is_installed_alone(tmp_path: Path, line: str, open_: bool) -> None:
     found = report(tmp_path, {"setup_rocm.sh": f"{TORCH}{line}\n"})
     assert ("what peft on line 2 needs is not installed with it" in found.summary) is open_
+
+
+def test_a_script_that_ends_in_an_environment_without_torch(tmp_path: Path) -> None:
+    other = {"install_rocm.sh": "pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/rocm6.4\n"}
+    two = "uv venv a\n. a/bin/activate\npip install -r r.txt --index-url https://download.pytorch.org/whl/rocm6.4\n"
+    lists = {"r.txt": "torch==2.9.1\n"}
+    assert report(tmp_path / "a", {**other, **lists, "start_rocm.sh": two}).verdict == "ready"
+    found = report(tmp_path / "b", {**other, **lists, "start_rocm.sh": two + "uv venv b\n. b/bin/activate\npip install numpy\n"})
+    assert found.summary.split(", but ")[1] == "start_rocm.sh: which torch it ends up with is not known"

@@ -186,3 +186,21 @@ def test_values_of_different_branches_are_alternatives(tmp_path: Path, text: str
 def test_a_conda_list_that_is_not_here_is_no_nameless_file(tmp_path: Path, file: str) -> None:
     files = {"setup_rocm.sh": f"pip install torch==2.9.1 --index-url {WHEELS}rocm6.4\nconda env create -f {file}\n"}
     assert "repo.unreadable" not in [i for i, _, _ in said(report(tmp_path, files))]
+
+
+def test_a_quoted_build_argument_is_whole(tmp_path: Path) -> None:
+    text = 'FROM rocm/dev-ubuntu-22.04:6.4\nARG GPU_DEVICE_TARGETS="gfx900 {} gfx90a" OTHER=1\nRUN make\n'
+    assert said(report(tmp_path / "a", {"Dockerfile.rocm": text.format("gfx1100")}, gpu="gfx1100")) == []
+    found = said(report(tmp_path / "b", {"Dockerfile.rocm": text.format("gfx1030")}, gpu="gfx1100"))
+    assert [i for i, _, _ in found] == ["arch.not-in-build"]
+
+
+def test_uv_is_told_the_environment_by_its_python(tmp_path: Path) -> None:
+    """What is installed there is there when its Python runs a program, and so is the companion of another build."""
+    text = f'uv venv "$W/venv"\nuv pip install --python "$W/venv/bin/python" torch --index-url {WHEELS}rocm6.4\n'
+    text += 'uv pip install -p "$W/venv/bin/python" torchvision\n"$W/venv/bin/python" serve.py\n'
+    files = {"setup_rocm.sh": text, "serve.py": "import torch\n"}
+    found = [f for f in serious(report(tmp_path / "a", files)) if f.severity == "error"]
+    assert [f.evidence[0].at for f in found] == [("setup_rocm.sh", "line 3")]
+    fine = {**files, "setup_rocm.sh": text.replace("torchvision", f"torchvision --index-url {WHEELS}rocm6.4")}
+    assert said(report(tmp_path / "b", fine)) == []

@@ -16,8 +16,9 @@ from rocm_doctor.lint.declared import OVERRIDE, Environment, Place, ReadProblem,
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.meant import not_meant
 from rocm_doctor.lint.rules.built_for import gpu_of_index, lists, targets_of
+from rocm_doctor.lint.rules.images import HAS_ROCM
 from rocm_doctor.lint.rules.not_found import ON_A_DISK
-from rocm_doctor.lint.rules.torch_state import of_image
+from rocm_doctor.lint.rules.torch_state import last_state, of_image
 from rocm_doctor.lint.taken import is_taken
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Reading
@@ -36,6 +37,8 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
         one = msgspec.structs.replace(one, advice=advice)
     if one.severity != "error":
         return one
+    if _of_unknown_image(one, environment) and not any(_uses_gpu(e, target, matrix) for e in repository.environments):
+        return msgspec.structs.replace(one, severity="warning")
     if not is_certain(one, environment, target) or _by_reports(one, environment, target, matrix):
         return msgspec.structs.replace(one, severity="warning")
     if target.place is not None:
@@ -46,6 +49,18 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
         return _doubted(one, against[0].place, against[1])
     unmeant = not_meant(one, environment, target, repository, matrix)
     return _doubted(one, *unmeant) if unmeant else one
+
+
+def _of_unknown_image(one: Finding, environment: Environment) -> bool:
+    """True for a variable of a service that says neither its image nor how that is built: another file does."""
+    own = environment.built or environment.image or any(c.image or c.gpu for c in environment.containers)
+    return one.id in elsewhere.DECIDES and environment.sort == "service" and not own
+
+
+def _uses_gpu(environment: Environment, target: Target, matrix: Matrix) -> bool:
+    """True if something in an environment is known to use a GPU: its torch, an image with ROCm, or what it builds for GPUs."""
+    images = [c.image for c in environment.containers] + ([environment.image.value] if environment.image else [])
+    return any(lists(environment)) or any(map(HAS_ROCM.search, images)) or last_state(environment, matrix, target) is not None
 
 
 def _for_others(one: Finding, environment: Environment) -> str:

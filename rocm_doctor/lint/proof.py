@@ -14,7 +14,7 @@ from rocm_doctor.lint.declared import Environment, Place, Repository, Setting, T
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.readers.starts import keeps_on_cpu
 from rocm_doctor.lint.rules.built_for import indexed_for, lists, targets_of
-from rocm_doctor.lint.rules.images import last_word, release_of
+from rocm_doctor.lint.rules.images import HAS_ROCM, last_word, release_of
 from rocm_doctor.lint.rules.indexes import FAMILY, Torch, meant, wanted
 from rocm_doctor.lint.rules.missing import is_of_nightlies, stale_nightly
 from rocm_doctor.lint.rules.torch_state import Change, image_parts, last_state
@@ -126,10 +126,7 @@ def _told(every: Stated, meant: Stated, noted: Collection[str]) -> Stated:
 def _of_others(one: Environment) -> str:
     """A service for AMD whose image comes from elsewhere and does not say that it has ROCm."""
     image = next((c.image for c in one.containers if "$" not in c.image), "") if one.sort == "service" else ""
-    return f"{one.name}: what the image {image} holds is not known" if image and not _OF_AMD.search(image.lower()) else ""
-
-
-_OF_AMD = regex(r"rocm|amd|gfx\d|hip\b|radeon|vulkan")
+    return f"{one.name}: what the image {image} holds is not known" if image and not HAS_ROCM.search(image) else ""
 
 
 def _doubt(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from rocm_doctor import versions
 from rocm_doctor.binaries.targets import covers
+from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place, Target
 from rocm_doctor.lint.rules.built_for import lists, targets_of
 from rocm_doctor.lint.rules.findings import found
@@ -16,6 +18,9 @@ from rocm_doctor.matrix import Matrix
 from rocm_doctor.matrix.types import Support, TorchBuild
 from rocm_doctor.model import Finding
 from rocm_doctor.rules.build import build_of
+
+HAS_ROCM = regex(r"rocm|amd|gfx\d|hip\b|radeon|vulkan", re.I)
+"""In the name of an image: it says that it is for AMD GPUs."""
 
 
 def base_image(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
