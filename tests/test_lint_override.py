@@ -234,7 +234,9 @@ def test_an_override_of_an_image(tmp_path: Path, base: str, line: str, severity:
     ({"compose.llm.yml": "services:\n  llm:\n    image: ollama/ollama:rocm\n"}, "error"), ({"build.sh": "cmake -DGGML_HIP=ON -DAMDGPU_TARGETS=gfx942 .\n"}, "error"),
 ])  # fmt: skip
 def test_an_override_where_nothing_is_known_to_use_a_gpu(tmp_path: Path, files: dict[str, str], severity: str) -> None:
-    service = "services:\n  backend:\n    devices: [/dev/kfd, /dev/dri]\n    environment:\n      - HSA_OVERRIDE_GFX_VERSION=11.0.0\n"
+    service = (
+        "services:\n  backend:\n    devices: [/dev/kfd, /dev/dri]\n    environment:\n      - HSA_OVERRIDE_GFX_VERSION=11.0.0\n"
+    )
     image = {"app/Dockerfile": "FROM python:3.12-slim\nCOPY . .\nRUN pip install -r requirements.txt\nCMD uvicorn main:app\n"}
     found = said(report(tmp_path, {"docker-compose.amd.yml": service, **image, **files}, gpu="gfx942"))
     assert [s for i, s, _ in found if i == "arch.override-wrong"] == [severity]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -198,3 +199,15 @@ def test_a_release_that_never_existed_is_no_question_of_the_python(tmp_path: Pat
     found = serious(report(tmp_path, {LIST: f"tensorflow-rocm{spec}\n"}, python=python))
     assert [title in f.title for f in found] == ([True] if title else [])
     assert all("2.14.0.600" in f.advice for f in found if "no such" in f.title)
+
+
+def test_of_two_indexes_the_last_one_counts(tmp_path: Path) -> None:
+    """What is written in place of the first one has to be one that is asked as well."""
+    lines = f"--index-url {ROCM}\ntorch\n--index-url https://pypi.org/simple\npeft\n"
+    (found,) = [f for f in serious(report(tmp_path / "a", {LIST: lines})) if f.severity == "error"]
+    pin, index = re.findall(r"Write (\S+) on line 2|Write (\S+ \S+) on line 1", found.advice)
+    assert index[1].startswith("--extra-index-url ")
+    assert (
+        said(report(tmp_path / "b", {LIST: lines.replace(f"--index-url {ROCM}", index[1]).replace("torch\n", f"{pin[0]}\n")}))
+        == []
+    )

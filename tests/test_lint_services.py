@@ -191,7 +191,7 @@ def test_the_same_of_a_command(tmp_path: Path, options: str, found: bool) -> Non
 
 
 @pytest.mark.parametrize(("devices", "advice"), [
-    ("[/dev/kfd, /dev/dri]", "Take out the NVIDIA runtime or device reservation: the devices are handed over without it."),
+    ("[/dev/kfd, /dev/dri]", "Take out the NVIDIA runtime or device reservation: the devices are handed over without it. Who runs it on NVIDIA GPUs as well puts that into a compose file of its own (-f)."),
     ("[]", "Take out the NVIDIA runtime or device reservation and add to the service: devices: [/dev/kfd, /dev/dri] and group_add: [video]. Where the image runs as another user than root, add the number of the host's group render as well."),
 ])  # fmt: skip
 def test_a_reservation_for_nvidia_beside_devices_of_amd(tmp_path: Path, devices: str, advice: str) -> None:

@@ -273,9 +273,10 @@ def _bound(environment: Environment, step: Step | None, found: Proposal) -> str:
     # uv refuses a source without a marker beside those that have one.
     marked = any("platform" in i.marker for step in environment.steps for i in step.indexes if not i.only or "torch" in i.only)
     sources = _sources(found, extra, "sys_platform == 'linux'" if marked else "", kind)
+    kept = f" The entries that these sources have for another {kind} stay." if extra else ""
     among = f"the dependencies{f' of the {kind} {extra}' if extra else ''}"
     other = _other_triton(environment, found)
-    return f"Bind torch to a ROCm index{_project_of(step)}: name {needs} among {among}; {sources}.{other} Then lock again."
+    return f"Bind torch to a ROCm index{_project_of(step)}: name {needs} among {among}; {sources}.{kept}{other} Then lock again."
 
 
 def _other_triton(environment: Environment, found: Proposal) -> str:

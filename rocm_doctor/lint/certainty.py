@@ -67,6 +67,8 @@ def _for_others(one: Finding, environment: Environment) -> str:
     """How the user of another GPU still has an override."""
     if environment.sort == "image":
         return " Who has a GPU that needs one sets it for the run (-e)."
+    if environment.sort == "script":
+        return " Who has a GPU that needs one exports it before."
     if environment.sort != "service":
         return ""
     mapping = any(f"{OVERRIDE}:" in r.quote for r in one.evidence)

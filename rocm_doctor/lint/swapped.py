@@ -167,6 +167,8 @@ class _Swapper:
         role = "extra" if one.role == "find-links" or (one.role == "default" and others and not public) else one.role
         if one.role == "find-links" and not others:
             role = "default"
+        if one.role == "default" and one is not [i for i in step.indexes if i.role == "default"][-1]:
+            role = "extra"  # the last --index-url counts
         self.changes.append(self._address(one, role))
         same = [i for i in step.indexes if i.url == one.url]
         return tuple(

@@ -50,7 +50,7 @@ def _gpus(container: Container, say: Say, *, is_job: bool) -> Iterator[Finding]:
     if container.nvidia:
         yield say(
             title=f"{container.name} asks for an NVIDIA GPU",
-            cause="The NVIDIA runtime passes no AMD device into a container.",
+            cause="Docker refuses a container with a runtime or driver that the host does not have; NVIDIA's passes in no AMD device.",
             **_remedy(container),
         )
     elif container.kept:
@@ -175,7 +175,8 @@ def _remedy(container: Container) -> dict[str, Any]:
     if container.reserved:
         out = f"the reservation for the driver {container.reserved}, which Docker does not have"
     if out and not lacking(container):
-        return {"commands": (), "advice": f"Take out {out}: the devices are handed over without it."}
+        others = " Who runs it on NVIDIA GPUs as well puts that into a compose file of its own (-f)." if container.nvidia else ""
+        return {"commands": (), "advice": f"Take out {out}: the devices are handed over without it.{others}"}
     added = f"{f'Take out {out} and add' if out else 'Add'} to the service: {_INLINE}."
     user = " Where the image runs as another user than root, add the number of the host's group render as well."
     return {"commands": (), "advice": f"{added}{user}"}
