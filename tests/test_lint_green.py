@@ -237,3 +237,18 @@ def test_a_script_that_ends_in_an_environment_without_torch(tmp_path: Path) -> N
     assert report(tmp_path / "a", {**other, **lists, "start_rocm.sh": two}).verdict == "ready"
     found = report(tmp_path / "b", {**other, **lists, "start_rocm.sh": two + "uv venv b\n. b/bin/activate\npip install numpy\n"})
     assert found.summary.split(", but ")[1] == "start_rocm.sh: which torch it ends up with is not known"
+
+
+@pytest.mark.parametrize(("image", "ready"), [
+    ("rocm/vllm-dev:main", False), ("rocm/vllm-dev:nightly_main_20260301", False), ("rocm/vllm:rocm7.0.0_vllm_0.11.2_20251210", True), ("rocm/pytorch:latest", True),
+])  # fmt: skip
+def test_an_image_by_a_tag_that_moves_with_a_branch(tmp_path: Path, image: str, ready: bool) -> None:
+    found = report(
+        tmp_path,
+        {
+            "Dockerfile.rocm": f"FROM {image}\nCOPY . .\nCMD python run.py\n",
+            "run.py": 'import torch\ntorch.ones(1, device="cuda")\n',
+        },
+        gpu="gfx942",
+    )
+    assert (found.verdict == "ready") is ready
