@@ -252,3 +252,27 @@ def test_an_image_by_a_tag_that_moves_with_a_branch(tmp_path: Path, image: str, 
         gpu="gfx942",
     )
     assert (found.verdict == "ready") is ready
+
+
+SERVES = {"Dockerfile.rocm": "FROM rocm/pytorch:rocm7.2_ubuntu24.04_py3.12_pytorch_release_2.10.0\nWORKDIR /app\n{}\nCMD {}\n",
+          "run.py": 'import torch\nimport common\ntorch.ones(1, device="cuda")\n', "common.py": "", "app/__init__.py": "from common import x\n"}  # fmt: skip
+
+
+@pytest.mark.parametrize(("copy", "start", "ready"), [
+    ("COPY . .", "python run.py", True), ("COPY run.py .", "python run.py", False), ("COPY run.py common.py ./", "python run.py", True), ("COPY *.py ./", '["python", "run.py"]', True),
+    ("COPY app/ /app/app/", "python -m app", False), ("COPY . .", "python -m app", True), ("COPY run*.js ./\nCOPY . .", "python run.py", False), ("COPY run*.py ./\nCOPY . .", "python run.py", True),
+])  # fmt: skip
+def test_what_the_program_of_an_image_imports_is_copied(tmp_path: Path, copy: str, start: str, ready: bool) -> None:
+    files = {name: text.format(copy, start) if name.startswith("Docker") else text for name, text in SERVES.items()}
+    assert (report(tmp_path, files, gpu="gfx942").verdict == "ready") is ready
+
+
+@pytest.mark.parametrize(("value", "file", "ready"), [
+    ("11.5.1", "Dockerfile.rocm", False), ("9.4.2", "Dockerfile.rocm", True), ("11.5.1", "README.md", True), ("11.5.1", ".env.example", True),
+])  # fmt: skip
+def test_a_command_in_a_comment_that_overrides_the_gpu(tmp_path: Path, value: str, file: str, ready: bool) -> None:
+    files = {
+        name: text.format("COPY . .", "python run.py") if name.startswith("Docker") else text for name, text in SERVES.items()
+    }
+    files[file] = f"# docker run -e HSA_OVERRIDE_GFX_VERSION={value} x\n" + files.get(file, "")
+    assert (report(tmp_path, files, gpu="gfx942").verdict == "ready") is ready

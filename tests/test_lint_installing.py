@@ -236,3 +236,13 @@ def test_uv_sync_in_an_environment_of_its_own_name(tmp_path: Path, path: str, go
     image = f"FROM {IMAGE}\nENV UV_PROJECT_ENVIRONMENT=/opt/venv PATH={path}\nWORKDIR /x\nCOPY . .\nRUN uv sync\n"
     steps = next(e for e in repository(tmp_path, {"pyproject.toml": project, "Dockerfile": image}).environments if e.image).steps
     assert any("torch" in step.removed for step in steps) is gone
+
+
+@pytest.mark.parametrize(("words", "found"), [
+    ("torch torchvision torchaudio", "arch.not-in-build"), ("torch", NOT_ROCM), ("torch torchaudio --no-deps", NOT_ROCM),
+])  # fmt: skip
+def test_a_companion_of_an_old_index_takes_its_torch_with_it(tmp_path: Path, words: str, found: str) -> None:
+    """torchvision 0.15 of that index requires torch 2.0.1: pip puts it in the place of the newer one."""
+    text = f"FROM python:3.11-slim\nRUN pip install torch\nRUN pip install {words} --index-url {ROCM.replace('6.4', '5.4.2')}\n"
+    errors = [(i, at) for i, s, at in said(report(tmp_path, {"Dockerfile.rocm": text})) if s == "error"]
+    assert errors == [(found, "Dockerfile.rocm:3" if found != NOT_ROCM else "Dockerfile.rocm:2")]

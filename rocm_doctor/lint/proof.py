@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
-from rocm_doctor.binaries.targets import covers
+from rocm_doctor.binaries.targets import covers, overridden
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.certainty import STOPS
-from rocm_doctor.lint.declared import Environment, Place, Repository, Setting, Target
+from rocm_doctor.lint.declared import OVERRIDE, Environment, Place, Repository, Setting, Target
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.readers.starts import keeps_on_cpu
 from rocm_doctor.lint.rules.built_for import indexed_for, lists, targets_of
@@ -23,6 +23,7 @@ from rocm_doctor.lint.weighing import in_example
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
 from rocm_doctor.rules.build import build_of
+from rocm_doctor.rules.override import names_sibling
 
 
 def doubts(
@@ -46,6 +47,11 @@ def doubts(
     if target.os == "linux" and (only := _only_for_wsl(repository.environments)):
         yield f"{only.name} is for WSL, and no service gets /dev/kfd"
     yield from (f.title for f in findings if f.id == "arch.override-wrong")
+    images = {one.place.file for one in repository.environments if one.sort == "image"}
+    for s in repository.assigned:
+        gpu = overridden(s.value) if s.name == OVERRIDE and not s.gfx and s.place.file in images else None
+        if target.gpu and gpu not in (None, target.gpu) and not names_sibling(s.value, target.gpu, matrix):
+            yield f"{s.place.words} sets {OVERRIDE}={s.value}"
 
 
 def _only_for_wsl(environments: Iterable[Environment]) -> Environment | None:

@@ -11,6 +11,7 @@ from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.shell import Context
 
 _PLAIN = regex(r"(?:\./)?[\w-][\w./+-]*")
+_PATTERN = regex(r"[\w./+-]*[\w.+-]\*[\w.*+-]*|[\w./+-]*\*[\w.+-]+")
 _DOCKERFILE = regex(r"(?:^|/)(?:[\w.-]+\.)?(?:docker|container)file[\w.-]*$", re.I)
 
 
@@ -25,6 +26,9 @@ def missing(sources: Sequence[str], place: Place, context: Context) -> ReadProbl
         path = joined(context.folder, source) if _PLAIN.fullmatch(source) else None
         if path and not context.tree.exists(path) and not _known(path, context.tree):
             return ReadProblem(place, f"COPY takes {source}, which is not in the repository", "gone")
+    patterns = [joined(context.folder, source) for source in sources]
+    if sources and all(p and _PATTERN.fullmatch(p) and not context.tree.matching(p) for p in patterns):
+        return ReadProblem(place, f"COPY takes {' '.join(sources)}, which fits nothing in the repository")
     return None
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Sequence
 
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import UNKNOWN_LIST, Place, ReadProblem, Setting
-from rocm_doctor.lint.readers import installers, script, shell
+from rocm_doctor.lint.readers import installers, script, shell, uses
+from rocm_doctor.lint.readers.files import folder_of, joined
 from rocm_doctor.lint.readers.instructions import Instruction, start_command
 
 
@@ -30,6 +32,8 @@ def started(chain: Sequence[Sequence[Instruction]], context: shell.Context, foun
     script.read(words, place, context, at)
     if program := _program(words, text, context):
         found.doubts.append(ReadProblem(place, f"{program}, which it starts, is not in what is copied"))
+    if module := _module(words, text, context):
+        found.doubts.append(ReadProblem(place, f"{module}, which its program imports, is not in what is copied"))
     if folder := _venv_of_nobody(words, name, text, context):
         found.open_ends.append(ReadProblem(place, f"the environment {folder} {UNKNOWN_LIST}"))
     found.open_ends.extend((*at.problems, *at.open_ends))
@@ -56,6 +60,25 @@ def _script(words: str) -> str:
 
 _RUN_BY_PYTHON = regex(r"(?:^|[\s;&|/])python[\d.]*\s+(?:-[^mc\s]\s+)*([\w./-]+\.py)(?=\s|$)")
 _BRINGS_FILES = regex(r"--from=|\bgit clone\b|://|\btar\s+-?\w*x|\bunzip\s+[-\w./]+\.zip")
+_MODULE = regex(r"(?:^|[\s;&|/])python[\d.]*\s+(?:-[^mc\s]\s+)*-m\s+(\w+)(?=\s|$)")
+
+
+def _module(words: str, text: str, context: shell.Context) -> str:
+    """The module beside the program of a start command, in the repository, that the program imports and that is not copied with it."""
+    run, package = _RUN_BY_PYTHON.search(words), _MODULE.search(words)
+    names = [run[1]] if run else [f"{package[1]}/__init__.py", f"{package[1]}/__main__.py"] if package else []
+    folder = posixpath.dirname(run[1]) if run else ""
+    if _BRINGS_FILES.search(text):
+        return ""
+    for path in filter(None, map(context.path, names)):
+        beside = folder_of(path) if run else folder_of(folder_of(path))
+        imported = uses.imports(context.tree.text_if_there(path) or "")
+        for module in (f"{name}{end}" for name in imported for end in (".py", "/__init__.py")):
+            there = context.path(posixpath.join(folder, module))
+            here = context.tree.is_file(joined(beside, module) or "")
+            if here and module not in text and not (there and context.tree.is_file(there)):
+                return module
+    return ""
 
 
 def _program(words: str, text: str, context: shell.Context) -> str:

@@ -165,6 +165,15 @@ def _of_code(text: str, path: str, files: Files, seen: set[str]) -> Use:
     return max(uses, key=_STRENGTH.index, default="no")
 
 
+def imports(text: str) -> Iterator[str]:
+    """The first part of the name of each module that a program imports, from anywhere but its own package; none of one that cannot be parsed."""
+    try:
+        module = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    yield from dict.fromkeys(name.split(".")[0] for name in _imported(module) if not name.startswith("."))
+
+
 def _of_import(name: str, path: str, program: ast.Module, files: Files, seen: set[str]) -> Use:
     top = name.split(".")[0]
     if top in _GPU_MODULES:

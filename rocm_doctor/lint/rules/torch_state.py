@@ -27,7 +27,16 @@ from rocm_doctor.lint.rules.indexes import (
     wanted,
 )
 from rocm_doctor.lint.rules.own_python import inside, of_its_wheels
-from rocm_doctor.lint.rules.requires_torch import NO_TORCH, Requiring, as_release, is_open, pinning, requires_torch, torch_of
+from rocm_doctor.lint.rules.requires_torch import (
+    COMPANIONS,
+    NO_TORCH,
+    Requiring,
+    as_release,
+    is_open,
+    pinning,
+    requires_torch,
+    torch_of,
+)
 from rocm_doctor.matrix import Matrix
 
 _IMAGE = regex(r"(?:^|/)(?P<repo>[\w.-]+/[\w.-]+)(?::(?P<tag>[\w.-]+))?(?:@\S+)?$")
@@ -166,7 +175,7 @@ def after(
     """
     asked = wanted(step, target)
     if asked:
-        return _asked(step, asked, now, matrix, target)
+        return _asked(step, asked, now, matrix, target, there)
     if another := next((r for r in marked(step.requirements, target) if _BY_ANOTHER_NAME.fullmatch(r.name)), None):
         return Torch("unknown", "", "", another.place, f"{another.name} is asked for, which is none of PyTorch's packages")
     if step.no_deps or step.tool == "lock" or _is_refused(step, target):
@@ -184,7 +193,9 @@ def _is_refused(step: Step, target: Target) -> bool:
     return step.tool in ("pip", "uv") and bool(asked) and not any(tagged(r.url, target) for r in asked)
 
 
-def _asked(step: Step, asked: list[Requirement], now: Torch | None, matrix: Matrix, target: Target) -> Torch:
+def _asked(
+    step: Step, asked: list[Requirement], now: Torch | None, matrix: Matrix, target: Target, there: Collection[str]
+) -> Torch:
     """torch is named: it stays when it fits and nothing forces another, else it is resolved anew."""
     one = asked[-1]
     spec = ",".join(dict.fromkeys(r.spec for r in (*asked, *(c for c in step.constraints if c.name == "torch")) if r.spec))
@@ -194,7 +205,16 @@ def _asked(step: Step, asked: list[Requirement], now: Torch | None, matrix: Matr
         found = _asked_as(step, one, f"=={by[1]}", now, matrix, target)
         why = f"{by[0].name} {pinned(by[0].spec)} requires torch=={by[1]}, and {found.why}"
         return found if found is now else found._replace(place=by[0].place, why=why)
+    if now is not None and not local and not step.no_deps and is_open(spec):
+        spec = ",".join(filter(None, (spec, _by_companions(step, now, matrix, target, there))))
     return _asked_as(step, one, spec, now, matrix, target)
+
+
+def _by_companions(step: Step, now: Torch, matrix: Matrix, target: Target, there: Collection[str]) -> str:
+    """The torch that a torchvision or torchaudio requires which the step brings, where that is not the one that is there."""
+    brought = [r for r in marked(step.requirements, target) if r.name in COMPANIONS and not r.url and r.name not in there]
+    needs = (torch_of(r, step, matrix, target) for r in brought)
+    return next((spec for spec in needs if spec not in ("", NO_TORCH) and now.version and not admits(spec, now.version)), "")
 
 
 def _asked_as(step: Step, one: Requirement, spec: str, now: Torch | None, matrix: Matrix, target: Target) -> Torch:
