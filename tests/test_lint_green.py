@@ -260,7 +260,7 @@ SERVES = {"Dockerfile.rocm": "FROM rocm/pytorch:rocm7.2_ubuntu24.04_py3.12_pytor
 
 @pytest.mark.parametrize(("copy", "start", "ready"), [
     ("COPY . .", "python run.py", True), ("COPY run.py .", "python run.py", False), ("COPY run.py common.py ./", "python run.py", True), ("COPY *.py ./", '["python", "run.py"]', True),
-    ("COPY app/ /app/app/", "python -m app", False), ("COPY . .", "python -m app", True), ("COPY run*.js ./\nCOPY . .", "python run.py", False), ("COPY run*.py ./\nCOPY . .", "python run.py", True),
+    ("COPY app/ /app/app/", "python -m app", False), ("COPY . .", "python -m app", True), ("COPY run.py .\nRUN echo > common.py", "python run.py", True), ("COPY run*.js ./\nCOPY . .", "python run.py", False), ("COPY run*.py ./\nCOPY . .", "python run.py", True),
 ])  # fmt: skip
 def test_what_the_program_of_an_image_imports_is_copied(tmp_path: Path, copy: str, start: str, ready: bool) -> None:
     files = {name: text.format(copy, start) if name.startswith("Docker") else text for name, text in SERVES.items()}

@@ -126,3 +126,18 @@ def test_poetry_takes_the_lock_that_is_copied(tmp_path: Path, copied: str, optio
     text = f"FROM rocm/dev-ubuntu-22.04:6.4\nWORKDIR /x\nCOPY {copied} ./\nRUN pip install poetry && poetry install {options}\nCOPY . .\n"
     files = {"rocm.Dockerfile": text, "pyproject.toml": _POETRY, "poetry.lock": _CUDA_LOCK.format(tag=tag)}
     assert [i for i, s, _ in said(report(tmp_path, files)) if s == "error"] == found
+
+
+@pytest.mark.parametrize(
+    ("options", "found"), [("--with dev,rocm", ["arch.not-in-build"]), ("--only=rocm", ["arch.not-in-build"]), ("", [])]
+)
+def test_a_group_that_poetry_is_asked_for(tmp_path: Path, options: str, found: list[str]) -> None:
+    text = (
+        f"FROM rocm/dev-ubuntu-22.04:6.4\nWORKDIR /x\nCOPY pyproject.toml .\nRUN pip install poetry && poetry install {options}\n"
+    )
+    report_ = report(
+        tmp_path,
+        {"rocm.Dockerfile": text, "pyproject.toml": f"{_POETRY}[tool.poetry.group.dev.dependencies]\npytest = '*'\n"},
+        gpu="gfx1151",
+    )
+    assert [i for i, s, _ in said(report_) if s == "error"] == found

@@ -240,3 +240,12 @@ def test_an_override_where_nothing_is_known_to_use_a_gpu(tmp_path: Path, files: 
     image = {"app/Dockerfile": "FROM python:3.12-slim\nCOPY . .\nRUN pip install -r requirements.txt\nCMD uvicorn main:app\n"}
     found = said(report(tmp_path, {"docker-compose.amd.yml": service, **image, **files}, gpu="gfx942"))
     assert [s for i, s, _ in found if i == "arch.override-wrong"] == [severity]
+
+
+def test_who_needs_the_override_of_a_script_still_has_it(tmp_path: Path) -> None:
+    files = {
+        "start_rocm.sh": f"pip install torch --index-url {ROCM}6.4\nexport HSA_OVERRIDE_GFX_VERSION=11.0.0\npython run.py\n",
+        "run.py": "import torch\n",
+    }
+    (found,) = [f for f in serious(report(tmp_path, files, gpu="gfx942")) if f.id == "arch.override-wrong"]
+    assert "exports it before" in found.advice

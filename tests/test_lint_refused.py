@@ -95,7 +95,7 @@ def test_a_line_that_no_pip_takes_ends_the_list(tmp_path: Path, line: str, refus
 
 
 @pytest.mark.parametrize(("line", "meant"), [
-    ("torch:2.3.0", "torch==2.3.0"), ("pip install peft>=0.9", "peft>=0.9"), ("torch>=2.9+rocm6.4", "torch==2.9+rocm6.4"), ("peft --no-deps", "peft"),
+    ("torch:2.3.0", "torch==2.3.0"), ("torch:2.3.0,", "torch==2.3.0"), ("pip install peft>=0.9", "peft>=0.9"), ("torch>=2.9+rocm6.4", "torch==2.9+rocm6.4"), ("peft --no-deps", "peft"),
     ("transformers v4.57.0", "transformers==4.57.0"), ("peft trl", "one requirement"),
 ])  # fmt: skip
 def test_what_a_line_that_no_pip_takes_is_meant_for(tmp_path: Path, line: str, meant: str) -> None:
