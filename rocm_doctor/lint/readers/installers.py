@@ -6,6 +6,7 @@ what is there in the end.
 
 from __future__ import annotations
 
+import itertools
 import posixpath
 import re
 from collections.abc import Sequence
@@ -110,7 +111,8 @@ def program(name: str, context: shell.Context) -> bool:
 
 # A package by a variable or by what a command prints, not only its version.
 _UNNAMED = regex(r"(?:^|\s)[\"']?[$`]")
-_INTO = regex(r"(?:^|\s)(?:-p|--python|--cache-dir) \S+")  # where a command installs, not what
+_WHERE = frozenset(("-p", "--python", "--cache-dir"))
+"""Options before a word that says where a command installs, not what."""
 _FROM = regex(r"(?:-[ifrc]|--(?:extra-)?index-url|--index|--default-index|--find-links|--requirement|--constraint)[ =]+\S+")
 
 
@@ -121,8 +123,8 @@ def pip(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
     """
     plain = _FROM.sub("", place.quote.partition(" install ")[2])
     by_argument = any(re.search(rf"\$\{{?{re.escape(one)}\b", plain) for one in context.arguments)
-    asked = _INTO.sub("", " ".join(word for word in argv if not re.match(r"-(?!p$|-python$|-cache-dir$)", word)))
-    if nothing or configured or by_argument or re.search(r"[$`]", asked):
+    asked = (word for before, word in itertools.pairwise(("", *argv)) if before not in _WHERE and not word.startswith("-"))
+    if nothing or configured or by_argument or any(re.search(r"[$`]", word) for word in asked):
         note(place, found, doubt=nothing or _UNNAMED.search(_FROM.sub("", " ".join(argv))) is not None)
 
 

@@ -157,9 +157,8 @@ def _of_python(argv: Sequence[str], files: Files, seen: set[str]) -> Use:
 
 def _of_code(text: str, path: str, files: Files, seen: set[str]) -> Use:
     """By what a program imports, and the modules of the repository that it imports."""
-    try:
-        module = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    module = _parsed(text)
+    if module is None:
         return "unknown"
     uses = [_of_import(name, path, module, files, seen) for name in dict.fromkeys(_imported(module))]
     return max(uses, key=_STRENGTH.index, default="no")
@@ -167,11 +166,15 @@ def _of_code(text: str, path: str, files: Files, seen: set[str]) -> Use:
 
 def imports(text: str) -> Iterator[str]:
     """The first part of the name of each module that a program imports, from anywhere but its own package; none of one that cannot be parsed."""
+    if module := _parsed(text):
+        yield from dict.fromkeys(name.split(".")[0] for name in _imported(module) if not name.startswith("."))
+
+
+def _parsed(text: str) -> ast.Module | None:
     try:
-        module = ast.parse(text)
+        return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    yield from dict.fromkeys(name.split(".")[0] for name in _imported(module) if not name.startswith("."))
+        return None
 
 
 def _of_import(name: str, path: str, program: ast.Module, files: Files, seen: set[str]) -> Use:
