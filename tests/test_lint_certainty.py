@@ -85,7 +85,7 @@ def test_what_a_library_lacks_can_be_done_without(tmp_path: Path) -> None:
     ({"requirements-rocm.txt": "--index-url https://download.pytorch.org/whl/nightly/rocm7.1\ntorch\n"}, "gfx1100", "undetermined"),
     ({"requirements-rocm.txt": "--index-url https://repo.amd.com/rocm/whl/gfx1151/\ntorch\n"}, "gfx1151", "ready"),
     ({"requirements-rocm.txt": "--index-url https://stable.repo.amd.com/rocm/whl-next/\ntorch[device-gfx1100]\n"}, "gfx1100", "ready"),
-    ({"Dockerfile": f"FROM {IMAGE}\nRUN pip install peft\n"}, "gfx1100", "ready"),
+    ({"Dockerfile": f"FROM {IMAGE}\nRUN pip install peft==0.17.1\n"}, "gfx1100", "ready"),
     ({"Dockerfile": f"FROM {IMAGE}\nRUN pip install peft\n"}, "gfx1103", "undetermined"),
     ({"Dockerfile": "FROM rocm/pytorch-training:v25.6\n"}, "gfx942", "ready"), ({"Dockerfile": "FROM rocm/pytorch-training:v25.6\n"}, "gfx1100", "undetermined"),
     ({"Dockerfile": "FROM rocm/sgl-dev:v0.5-rocm700-mi35x\n"}, "gfx942", "undetermined"),
@@ -162,7 +162,7 @@ def test_a_project_that_is_copied_by_another_name(tmp_path: Path, later: str, re
 
 def test_a_dependency_group_that_uv_binds_is_an_environment(tmp_path: Path) -> None:
     text = (
-        PROJECT.format("peft")
+        PROJECT.format("peft==0.17.1")
         + '[dependency-groups]\npypi = ["torch"]\nrocm = ["torch==2.9.1", "torchvision==0.24.1"]\n[tool.uv]\ndefault-groups = ["pypi"]\n'
         + '[tool.uv.sources]\ntorch = [{ index = "amd", group = "rocm" }]\ntorchvision = [{ index = "amd", group = "rocm" }]\n'
         + '[[tool.uv.index]]\nname = "amd"\nurl = "https://download.pytorch.org/whl/rocm6.4"\n'
@@ -173,7 +173,7 @@ def test_a_dependency_group_that_uv_binds_is_an_environment(tmp_path: Path) -> N
 
 
 def test_one_environment_does_not_vouch_for_another(tmp_path: Path) -> None:
-    good = {"Dockerfile": f"FROM {IMAGE}\nRUN pip install peft\n"}
+    good = {"Dockerfile": f"FROM {IMAGE}\nRUN pip install peft==0.17.1\n"}
     assert report(tmp_path, good).verdict == "ready"
     more = good | {"install-rocm.sh": "pip install torch --index-url https://download.pytorch.org/whl/nightly/rocm7.1\n"}
     found = report(tmp_path, more)

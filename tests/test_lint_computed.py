@@ -21,7 +21,7 @@ SET = "export HSA_OVERRIDE_GFX_VERSION="
     (f"{NAME}N=${{ARCH#gfx}}\n{SET}${{N:0:1}}.${{N:1:1}}.${{N:2:1}}\n", "1.1.0"),
 ])  # fmt: skip
 def test_an_override_that_is_cut_out_of_the_name_of_the_gpu(tmp_path: Path, text: str, value: str) -> None:
-    found = serious(report(tmp_path, {"setup_rocm.sh": text + TORCH}))
+    found = serious(report(tmp_path, {"setup_rocm.sh": text + TORCH, "README.md": "Run `bash setup_rocm.sh`.\n"}))
     assert [(f.id, f.severity) for f in found] == [("arch.override-wrong", "error")]
     assert f"HSA_OVERRIDE_GFX_VERSION={value} " in found[0].title
 

@@ -103,7 +103,9 @@ def test_an_override_is_an_error_where_no_other_value_suits(tmp_path: Path) -> N
         {"c.env": f"{OVERRIDE}=${{{OVERRIDE}:-10.3.0}}\n"},
         {"d.md": f"{OVERRIDE}=9.0.0\n"},
     ):
-        assert errors(tmp_path / f"x{len(more)}{next(iter(more), '')}", {"run_rocm.sh": SET} | more) == ["arch.override-wrong"]
+        assert errors(
+            tmp_path / f"x{len(more)}{next(iter(more), '')}", {"run_rocm.sh": SET, "start.txt": "bash run_rocm.sh\n"} | more
+        ) == ["arch.override-wrong"]
 
 
 @pytest.mark.parametrize(("text", "doubtful"), [
@@ -114,8 +116,12 @@ def test_an_override_is_an_error_where_no_other_value_suits(tmp_path: Path) -> N
 ])  # fmt: skip
 def test_an_override_that_comments_call_one_for_other_gpus(tmp_path: Path, text: str, doubtful: bool) -> None:
     """The head of the file, the comment right above, and the rest of the line say whom the value is for; what is said elsewhere is of something else."""
-    assert errors(tmp_path / "a", {"run_rocm.sh": text}) == ([] if doubtful else ["arch.override-wrong"])
-    both = errors(tmp_path / "b", {"run_rocm.sh": text, "rocm/run.sh": SET})
+    assert errors(tmp_path / "a", {"run_rocm.sh": text, "Makefile": "run:\n\tbash run_rocm.sh\n"}) == (
+        [] if doubtful else ["arch.override-wrong"]
+    )
+    both = errors(
+        tmp_path / "b", {"run_rocm.sh": text, "rocm/run.sh": SET, "Makefile": "run:\n\tbash run_rocm.sh\n\tbash rocm/run.sh\n"}
+    )
     assert both == ([] if doubtful else ["arch.override-wrong"])
 
 
@@ -212,6 +218,7 @@ def test_a_repository_that_builds_for_other_gpus_alone(tmp_path: Path, targets: 
     files = {
         "Dockerfile.rocm": f'FROM rocm/dev-ubuntu-24.04:6.4\nRUN cmake -S . -B b -DAMDGPU_TARGETS="{targets}" && make\n',
         "train_rocm.sh": f"export {OVERRIDE}=10.3.0\nexport MIOPEN_FIND_MODE=3\npython train.py\n",
+        "README.md": "Run `bash train_rocm.sh`.\n",
     }
     found = report(tmp_path, files, gpu="gfx1100").findings
     assert [f.severity for f in found if f.id == "arch.override-wrong"] == [severity]
@@ -478,7 +485,7 @@ def test_the_override_of_an_image_is_for_the_run_to_set(tmp_path: Path) -> None:
     assert one.advice.endswith("Who has a GPU that needs one sets it for the run (-e).")
 
 
-@pytest.mark.parametrize(("more", "severity"), [("", "warning"), ("RUN pip install peft\n", "error")])
+@pytest.mark.parametrize(("more", "severity"), [("", "warning"), ("RUN pip install torch\n", "error")])
 def test_a_copy_of_another_image(tmp_path: Path, more: str, severity: str) -> None:
     files = {"rocm/Dockerfile": f"FROM nvidia/cuda:12.8.1-devel-ubuntu24.04\n{more}"}
     assert {f.severity for f in serious(report(tmp_path, files)) if f.id == "version.torch-not-rocm"} == {severity}

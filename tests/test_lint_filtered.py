@@ -8,7 +8,7 @@ import pytest
 from lint_text import report
 
 IMAGE = "FROM rocm/pytorch:rocm6.4.3_ubuntu24.04_py3.12_pytorch_release_2.6.0\nCOPY . .\nRUN {}\n"
-LIST = "torch==2.7.0\nnumpy\nxformers==0.0.30\n"
+LIST = "torch==2.7.0\nnumpy==2.2.6\nxformers==0.0.30\n"
 EXTENDED = "grep -vEi '^(torch|xformers)([<>=[:space:]]|$)' requirements.txt"
 
 

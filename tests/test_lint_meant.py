@@ -91,7 +91,12 @@ def test_the_setup_of_one_machine(tmp_path: Path, more: Files, severity: str) ->
 
 
 def test_an_override_for_other_gpus_stays_an_error_beside_another_file_with_it(tmp_path: Path) -> None:
-    files = {"install_rocm.sh": OLD, "rocm.env": f"export {_OTHER}\n", "run_rocm.sh": f"export {_OTHER}\npython app.py\n"}
+    files = {
+        "install_rocm.sh": OLD,
+        "rocm.env": f"export {_OTHER}\n",
+        "run_rocm.sh": f"export {_OTHER}\npython app.py\n",
+        "Makefile": "run:\n\t. rocm.env\n\tbash install_rocm.sh\n\tbash run_rocm.sh\n",
+    }
     found = said(report(tmp_path, files, gpu="gfx1101"))
     assert {s for i, s, _ in found if i == "arch.override-wrong"} == {"error"}
 
@@ -215,5 +220,5 @@ def test_a_script_that_is_called_by_a_plain_word(tmp_path: Path, path: str, more
 ])  # fmt: skip
 def test_a_gpu_of_before_in_the_head_of_a_file(tmp_path: Path, head: str, severity: str) -> None:
     script = f"#!/bin/bash\n{head}\nexport HSA_OVERRIDE_GFX_VERSION=10.3.0\npython app.py\n"
-    files = {"run_rocm.sh": script, "app.py": "import torch\n\ntorch.ones(1).cuda()\n"}
+    files = {"run_rocm.sh": script, "README.md": "Run `bash run_rocm.sh`.\n", "app.py": "import torch\n\ntorch.ones(1).cuda()\n"}
     assert [f.severity for f in serious(report(tmp_path, files)) if f.id == "arch.override-wrong"] == [severity]

@@ -84,7 +84,9 @@ def test_an_override_of_a_start_script_meets_the_torch_that_another_file_install
 
 def test_an_index_for_one_gpu_has_code_for_that_one_alone(tmp_path: Path) -> None:
     script = INSTALLS.format(AMD.format("gfx1151")) + "export HSA_OVERRIDE_GFX_VERSION=11.0.0\npython train.py\n"
-    assert said(report(tmp_path, {"run_rocm.sh": script}, gpu="gfx1151")) == [("arch.override-wrong", "error", "run_rocm.sh:3")]
+    assert said(report(tmp_path, {"run_rocm.sh": script, "README.md": "Run `bash run_rocm.sh`.\n"}, gpu="gfx1151")) == [
+        ("arch.override-wrong", "error", "run_rocm.sh:3")
+    ]
 
 
 @pytest.mark.parametrize("line", [
@@ -205,7 +207,11 @@ def test_how_a_variable_is_passed_on_in_a_compose_file(tmp_path: Path, lines: st
 ])  # fmt: skip
 def test_an_override_beside_the_gpu_that_a_command_is_for(tmp_path: Path, more: str, severity: str) -> None:
     script = f"#!/bin/bash\nHSA_OVERRIDE_GFX_VERSION=10.3.0 {more}python app.py\n"
-    files = {"start_rocm.sh": script, "app.py": "import torch\n\ntorch.ones(1).cuda()\n"}
+    files = {
+        "start_rocm.sh": script,
+        "README.md": "Run `bash start_rocm.sh`.\n",
+        "app.py": "import torch\n\ntorch.ones(1).cuda()\n",
+    }
     found = [f for f in serious(report(tmp_path, files)) if f.id == "arch.override-wrong"]
     assert [f.severity for f in found] == [severity]
 
@@ -249,3 +255,21 @@ def test_who_needs_the_override_of_a_script_still_has_it(tmp_path: Path) -> None
     }
     (found,) = [f for f in serious(report(tmp_path, files, gpu="gfx942")) if f.id == "arch.override-wrong"]
     assert "exports it before" in found.advice
+
+
+@pytest.mark.parametrize(("more", "severity"), [
+    ({}, "warning"), ({"README.md": "Run `bash start_rocm.sh`.\n"}, "error"), ({"Dockerfile": "FROM ubuntu:24.04\nCMD ./start_rocm.sh\n"}, "error"),
+])  # fmt: skip
+def test_an_override_of_a_script_that_no_other_text_names(tmp_path: Path, more: dict[str, str], severity: str) -> None:
+    """Its writer may start it on one machine alone."""
+    files = {
+        "start_rocm.sh": "#!/bin/sh\nexport HSA_OVERRIDE_GFX_VERSION=10.3.0\npython app.py\n",
+        "app.py": "import torch\n\ntorch.ones(1).cuda()\n",
+    }
+    found = [
+        f
+        for f in serious(report(tmp_path, files | more))
+        if f.id == "arch.override-wrong" and f.evidence[0].artifact == "start_rocm.sh"
+    ]
+    assert [f.severity for f in found] == [severity]
+    assert ("Nothing in the repository names start_rocm.sh" in found[0].advice) is (severity == "warning")

@@ -120,7 +120,7 @@ PAGE = "# x\n### AMD\n```bash\npip install torch==2.9.1 --index-url https://down
 
 
 @pytest.mark.parametrize(("index", "gpu", "listed", "verdict"), [
-    ("rocm6.4", "gfx1100", "accelerate>=0.30\n", "ready"), ("rocm6.4", "gfx1100", "pandas\n", "ready"), ("rocm6.4", "gfx1103", "accelerate>=0.30\n", "undetermined"), ("cu128", "gfx1100", "accelerate>=0.30\n", "undetermined"),
+    ("rocm6.4", "gfx1100", "accelerate==1.11.0\n", "ready"), ("rocm6.4", "gfx1100", "pandas==2.3.3\n", "ready"), ("rocm6.4", "gfx1103", "accelerate>=0.30\n", "undetermined"), ("cu128", "gfx1100", "accelerate>=0.30\n", "undetermined"),
     ("rocm6.4", "gfx1100", "accelerate\n-r more.txt\n", "undetermined"),
 ])  # fmt: skip
 def test_what_a_document_tells_vouches_where_no_file_brings_a_rocm_torch(

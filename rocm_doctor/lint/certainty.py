@@ -18,6 +18,7 @@ from rocm_doctor.lint.meant import not_meant
 from rocm_doctor.lint.rules.built_for import gpu_of_index, lists, targets_of
 from rocm_doctor.lint.rules.images import HAS_ROCM
 from rocm_doctor.lint.rules.not_found import ON_A_DISK
+from rocm_doctor.lint.rules.torch_build import RESOLVES
 from rocm_doctor.lint.rules.torch_state import last_state, of_image
 from rocm_doctor.lint.taken import is_taken
 from rocm_doctor.matrix import Matrix
@@ -102,6 +103,8 @@ def is_certain(one: Finding, environment: Environment, target: Target) -> bool:
         return False
     if one.id == NOT_ROCM and environment.sort == "image" and not (environment.steps or environment.variables):
         return False  # a copy of another image, whatever its folder is called
+    if target.place is None and one.title.startswith(RESOLVES) and not _names_torch(one, environment):
+        return False  # which release of another package is taken, and what that requires, is settled on the day
     if one.id == "version.companion-mismatch" and any(r.quote.count(".whl") for r in one.evidence):
         return False  # which torch such wheels require is not in the catalog
     if target.place is None and _OF_ONE.search(environment.place.file.lower()):
@@ -109,6 +112,15 @@ def is_certain(one: Finding, environment: Environment, target: Target) -> bool:
     if target.place is None and one.id.startswith("arch.") and _is_for_another(environment, target):
         return False
     return is_settled(one, environment) and not index_by_caller(one, environment)
+
+
+def _names_torch(one: Finding, environment: Environment) -> bool:
+    """True if the line that decides asks for torch itself, in a list, a lock or a command, or if the torch of the base image is out of sight."""
+    first = one.evidence[0] if one.evidence else Reading("", "")
+    if environment.image is not None and of_image(environment.image) is not None:
+        return True
+    asked = (r for step in environment.steps for r in step.requirements)
+    return any(r.name == "torch" and r.place.at == first.at and not r.place.file.endswith(".py") for r in asked)
 
 
 def _is_bare(environment: Environment) -> bool:

@@ -306,7 +306,7 @@ def _verdict(
     if not any(_of_gpus(e, targets, matrix) for e in judged):
         return "undetermined", f"no torch and nothing for AMD GPUs in {count}"
     for target in targets:
-        meant = meant_for(target, repository.environments, matrix)
+        meant = list(meant_for(target, repository.environments, matrix))
         if doubt := next(doubts(repository, meant, target, findings, matrix), ""):
             return "undetermined", f"no problem found for {target.gpu} in {count}, but {doubt}"
     return "ready", f"no problem found for {named} in {count}"

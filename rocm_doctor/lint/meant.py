@@ -11,7 +11,7 @@ from rocm_doctor import versions
 from rocm_doctor.binaries.targets import covers, overridden
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import OVERRIDE, Environment, Place, Repository, Setting, Target
-from rocm_doctor.lint.elsewhere import is_told, suits
+from rocm_doctor.lint.elsewhere import DECIDES, is_told, suits
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.readers.files import folder_of
 from rocm_doctor.lint.rules.built_for import lists, targets_of
@@ -37,7 +37,7 @@ def not_meant(
         return way.place, f"The {way.name} of the repository names another way to AMD GPUs than ROCm: {way.value}. "
     if (program := repository.on_cpu) and (one.id.startswith("arch.") or one.id == "version.torch-not-rocm"):
         return program, f"No program of the repository puts torch on a GPU, as by {program.words}. "
-    if environment.place.file in repository.unnamed:
+    if environment.place.file in repository.unnamed or _is_of_own_machine(one, environment, repository):
         return environment.place, f"Nothing in the repository names {environment.place.file}: it may be a leftover. "
     if written := _left_behind(environment, repository):
         return written, f"By {written.words} it is kept from before, and nothing uses it. "
@@ -47,6 +47,17 @@ def not_meant(
         return None
     beside = _of_one_machine(environment, target, repository, matrix)
     return (beside, f"What lies beside it is set up for another GPU, as on {beside.words}. ") if beside else None
+
+
+def _is_of_own_machine(one: Finding, environment: Environment, repository: Repository) -> bool:
+    """True for a variable that a script sets which no other text names: its writer may run it on one machine alone."""
+    file = environment.place.file
+    named = (r for r in repository.references if r.file == file and r.how != "writes")
+    return one.id in DECIDES and _SCRIPT.search(file) is not None and not any(named)
+
+
+# What has to be named to be run; make and its like look for files of their own names.
+_SCRIPT = regex(r"\.(?:sh|bash|zsh|fish|bat|cmd|ps1)$", re.I)
 
 
 _AGE = datetime.timedelta(days=3 * 365)

@@ -10,15 +10,16 @@ import msgspec
 from rocm_doctor.binaries.targets import covers, overridden
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.certainty import STOPS
-from rocm_doctor.lint.declared import OVERRIDE, Environment, Place, Repository, Setting, Target
+from rocm_doctor.lint.declared import OVERRIDE, Environment, Place, Repository, Requirement, Setting, Target
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.readers.starts import keeps_on_cpu
 from rocm_doctor.lint.rules.built_for import indexed_for, lists, targets_of
 from rocm_doctor.lint.rules.images import HAS_ROCM, last_word, release_of
-from rocm_doctor.lint.rules.indexes import FAMILY, Torch, meant, wanted
+from rocm_doctor.lint.rules.indexes import FAMILY, Torch, meant, pinned, wanted
 from rocm_doctor.lint.rules.missing import is_of_nightlies, stale_nightly
 from rocm_doctor.lint.rules.torch_state import Change, image_parts, last_state
 from rocm_doctor.lint.rules.unlisted import unlisted
+from rocm_doctor.lint.swapped import TRITONS
 from rocm_doctor.lint.weighing import in_example
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding
@@ -27,7 +28,7 @@ from rocm_doctor.rules.override import names_sibling
 
 
 def doubts(
-    repository: Repository, meant: Iterable[Environment], target: Target, findings: Collection[Finding], matrix: Matrix
+    repository: Repository, meant: Collection[Environment], target: Target, findings: Collection[Finding], matrix: Matrix
 ) -> Iterator[str]:
     """What keeps a repository without a problem from being ready for a target, the first thing first. `meant`: its environments for the target."""
     stopping = {r.artifact for f in findings if f.id in STOPS for r in f.evidence}
@@ -52,6 +53,10 @@ def doubts(
         gpu = overridden(s.value) if s.name == OVERRIDE and not s.gfx and s.place.file in images else None
         if target.gpu and gpu not in (None, target.gpu) and not names_sibling(s.value, target.gpu, matrix):
             yield f"{s.place.words} sets {OVERRIDE}={s.value}"
+    for one in meant:
+        neutral = one.purpose.kind == "neutral" and one.sort in ("requirements", "project") and not in_example(one)
+        if (neutral or _is_way(one)) and (open_ := _unpinned(one, target)):
+            yield f"{one.name}: {open_.place.words} pins no version of {open_.name}, and what its newest release needs is not known"
 
 
 def _only_for_wsl(environments: Iterable[Environment]) -> Environment | None:
@@ -69,11 +74,7 @@ def open_question(environments: Iterable[Environment], target: Target, matrix: M
     file for AMD brings a ROCm torch, the way that a document tells counts if it goes on with a list for AMD; not one of those `noted`, in which something stops.
     """
     last = [(one, last_state(one, matrix, target)) for one in environments]
-    meant = [
-        (one, state)
-        for one, state in last
-        if one.purpose.kind == "amd" and one.sort not in ("job", "text") and not in_example(one)
-    ]
+    meant = [(one, state) for one, state in last if _is_way(one)]
     told, alone = _told(last, meant, noted), ""
     after = {r.place.file for one, _ in told for step in one.steps for r in step.requirements}
     if any(one.place.file in after for one, _ in meant):
@@ -99,6 +100,11 @@ def open_question(environments: Iterable[Environment], target: Target, matrix: M
     if built:
         return f"nothing brings a ROCm torch; whether what is built for {target.gpu} runs is not known"
     return f"nothing is known to bring code for {target.gpu}"
+
+
+def _is_way(one: Environment) -> bool:
+    """True for an environment that AMD users are to make: no job, no document and no example."""
+    return one.purpose.kind == "amd" and one.sort not in ("job", "text") and not in_example(one)
 
 
 def _asks(one: Environment, target: Target) -> bool:
@@ -170,6 +176,16 @@ def _doubt(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> st
     if _torch_serves(torch, target, matrix) or _names_it(one, target) or _from(one, torch, target, matrix):
         return ""
     return f"{one.name}: for which GPUs {f'torch {torch.local}' if torch.version else 'its torch'} was built is not known"
+
+
+def _unpinned(one: Environment, target: Target) -> Requirement | None:
+    """The first package without a pinned version that is installed beside torch; None where there is none."""
+    for step in one.steps:
+        fixed = {r.name for r in step.constraints if pinned(r.spec)} | {*FAMILY, *TRITONS}
+        asked = (r for r in step.requirements if step.tool != "lock" and meant(r, target))
+        if found := next((r for r in asked if r.name not in fixed and not r.url and not pinned(r.spec)), None):
+            return found
+    return None
 
 
 _VISIBLE = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")

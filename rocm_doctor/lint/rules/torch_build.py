@@ -20,7 +20,8 @@ from rocm_doctor.model import Finding, Severity
 _PIP = "https://pip.pypa.io/en/stable/cli/pip_install/#finding-packages"
 
 NO_TORCH = "no torch can be installed here"
-"""How a title begins."""
+RESOLVES = "torch resolves to"
+"""How titles begin."""
 
 
 def torch_build(environment: Environment, target: Target, matrix: Matrix) -> Iterator[Finding]:
@@ -41,7 +42,7 @@ def torch_build(environment: Environment, target: Target, matrix: Matrix) -> Ite
     what = said(last.build, last.version if not own and _is_known(environment, step, target) else "")
     if own:
         what += f", that of {own[0].name}'s {'newest release' if is_open(own[0].spec) else 'release'}"
-    title = f"the ROCm torch is replaced by {what}" if replaced else f"torch resolves to {what}"
+    title = f"the ROCm torch is replaced by {what}" if replaced else f"{RESOLVES} {what}"
     places = [
         *(r.place for r in bringing),
         last.place,
