@@ -80,7 +80,8 @@ CHOICE = 'if [ "$CHOICE" = yes ]; then\n  {}else\n  {}fi\n'
     (f"get_torch() {{\n  {TORCH}}}\n", "nothing shows that get_torch is called"),
     (f"get_torch() {{\n  {TORCH}}}\nget_torch\n", ""),
     (f'export HIP_VISIBLE_DEVICES=""\n{TORCH}', "HIP_VISIBLE_DEVICES on line 1 may hide every GPU"),
-    (f"export HIP_VISIBLE_DEVICES=0\n{TORCH}", ""),
+    (f"export HIP_VISIBLE_DEVICES=0\n{TORCH}", ""), (f'export ROCR_VISIBLE_DEVICES="1"\n{TORCH}', "ROCR_VISIBLE_DEVICES on line 1 may hide every GPU"),
+    (f"export HIP_VISIBLE_DEVICES=1,0\n{TORCH}", ""), (f"export HIP_VISIBLE_DEVICES=2,3\n{TORCH}", "HIP_VISIBLE_DEVICES on line 1 may hide every GPU"),
     (f"{TORCH}python train.py --device cpu\n", "line 2 starts a program on the CPU"),
     (f"{TORCH}python train.py --device cuda\n", ""),
 ])  # fmt: skip
@@ -296,3 +297,14 @@ def test_a_package_without_a_pinned_version(tmp_path: Path, command: str, more: 
 def test_what_is_found_open_comes_before_a_version_that_is_not_pinned(tmp_path: Path) -> None:
     files = {"Dockerfile.rocm": IMAGE.format("pip install peft && make install-deps")}
     assert "may install packages that are not known" in report(tmp_path, files).summary
+
+
+@pytest.mark.parametrize(("more", "verdict"), [
+    ({"src/main.py": "routes = open('routes.json').read()\n"}, "undetermined"), ({"routes.json": "{}\n"}, "ready"),
+    ({"README.md": "# x\nPut your `routes.json` here.\n", "src/main.py": "open('routes.json')\n"}, "ready"), ({".gitignore": "*.json\n"}, "ready"),
+])  # fmt: skip
+def test_what_a_copy_takes_and_only_a_program_names(tmp_path: Path, more: dict[str, str], verdict: str) -> None:
+    text = "FROM python:3.12\nCOPY routes.json /app/\nRUN pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/rocm6.4\n"
+    found = report(tmp_path, {"Dockerfile.rocm": text, **more})
+    assert found.verdict == verdict
+    assert verdict == "ready" or "COPY takes routes.json, which is not in the repository" in found.summary

@@ -299,3 +299,22 @@ def test_an_archive_that_does_not_build_with_the_python(tmp_path: Path, pin: str
 def test_companions_that_are_removed_or_installed_anew(tmp_path: Path, before: str, then: str, expected: list[str]) -> None:
     found = serious(report(tmp_path, {"install_rocm.sh": f"pip install {before}\n{then}\n"}))
     assert [f.title.split()[0] for f in found if f.id == "version.companion-mismatch"] == expected
+
+
+MIRROR = "https://pypi.tuna.tsinghua.edu.cn/simple"
+
+
+@pytest.mark.parametrize(("listed", "command", "is_rocm"), [
+    (f"--index-url {ROCM}\ntorch==2.7.1\n", f"pip install -r requirements-rocm.txt -i {MIRROR}", True),
+    (f"\ufeff--index-url {ROCM}\ntorch==2.7.1\n", f"pip install -i {MIRROR} -r requirements-rocm.txt", True),
+    (f"--index-url {ROCM}\ntorch==2.7.1\n", f"uv pip install -r requirements-rocm.txt --index-url {MIRROR}", False),
+    (f"--index-url {MIRROR}\ntorch==2.7.1\n", f"pip install -r requirements-rocm.txt --index-url {ROCM}", False),
+    (f"--index-url {MIRROR}\ntorch==2.7.1\n", f"uv pip install -r requirements-rocm.txt --index-url {ROCM}", True),
+    ("torch==2.7.1\n", f"pip install -r requirements-rocm.txt --index-url {ROCM}", True),
+    (f"--extra-index-url {ROCM}\n--index-url {MIRROR}\ntorch==2.7.1\n", "", False),
+    (f"--index-url {MIRROR}\n--extra-index-url {ROCM}\ntorch==2.7.1\n", "", True),
+])  # fmt: skip
+def test_which_index_has_the_last_word(tmp_path: Path, listed: str, command: str, is_rocm: bool) -> None:
+    """pip takes an --index-url of a list in place of all before it; uv that of the command (asked of pip 23.2 with indexes that are not there)."""
+    files = {"requirements-rocm.txt": listed} | ({"install_rocm.sh": f"{command}\n"} if command else {})
+    assert [i for i, severity, _ in said(report(tmp_path, files)) if severity == "error"] == ([] if is_rocm else [NOT_ROCM])

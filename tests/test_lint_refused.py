@@ -202,12 +202,16 @@ def test_a_release_that_never_existed_is_no_question_of_the_python(tmp_path: Pat
 
 
 def test_of_two_indexes_the_last_one_counts(tmp_path: Path) -> None:
-    """What is written in place of the first one has to be one that is asked as well."""
+    """pip drops what stands above an --index-url of a list: the index has to be asked below it."""
     lines = f"--index-url {ROCM}\ntorch\n--index-url https://pypi.org/simple\npeft\n"
     (found,) = [f for f in serious(report(tmp_path / "a", {LIST: lines})) if f.severity == "error"]
-    pin, index = re.findall(r"Write (\S+) on line 2|Write (\S+ \S+) on line 1", found.advice)
+    pin, index = re.findall(r"Write (\S+) on line 2|Write (\S+ \S+) on line 3", found.advice)
     assert index[1].startswith("--extra-index-url ")
-    assert (
-        said(report(tmp_path / "b", {LIST: lines.replace(f"--index-url {ROCM}", index[1]).replace("torch\n", f"{pin[0]}\n")}))
-        == []
-    )
+    after = lines.replace("--index-url https://pypi.org/simple", index[1]).replace("torch\n", f"{pin[0]}\n")
+    assert said(report(tmp_path / "b", {LIST: after})) == []
+
+
+def test_nothing_is_added_above_a_mirror_that_pip_takes_in_its_place(tmp_path: Path) -> None:
+    found = serious(report(tmp_path, {LIST: "torch\n--index-url https://pypi.tuna.tsinghua.edu.cn/simple\npeft\n"}))
+    assert [f.title for f in found if "CUDA build" in f.title]
+    assert not any("Add above" in f.advice for f in found)

@@ -20,6 +20,7 @@ from rocm_doctor.lint.rules.containers import DEVICES_YAML, lacking
 from rocm_doctor.lint.rules.findings import is_hashed
 from rocm_doctor.lint.rules.libraries import refuses
 from rocm_doctor.lint.rules.torch_state import last_state
+from rocm_doctor.lint.swapped import replaces
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Report
 
@@ -95,6 +96,8 @@ def _torch(environment: Environment, target: Target, matrix: Matrix) -> Iterator
     if best is None or len(asked) != 1 or not line:
         return
     place = asked[0].place
+    if any(replaces(index, place) for step in environment.steps for index in step.indexes):
+        return
     yield Edit("version.torch-not-rocm", place, place.quote, line)
     if not any(index.url.rstrip("/") == best.index.rstrip("/") for step in environment.steps for index in step.indexes):
         yield Edit("version.torch-not-rocm", place, "", f"--extra-index-url {best.index}")

@@ -156,7 +156,7 @@ def _doubt(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> st
         return f"{one.name}: {doubt.message}"
     if other := _other_branch(one, torch, target, matrix):
         return f"{one.name}: whether line {torch.place.line} or line {other.line} installs torch is not known"
-    if away := next((s for s in one.variables if s.name in _VISIBLE and s.value.strip() in ("", "-1")), None):
+    if away := next((s for s in one.variables if s.name in _VISIBLE and _hides(s.value)), None):
         return f"{one.name}: {away.name} on line {away.place.line} may hide every GPU"
     if on_cpu := next((s for s in one.config if keeps_on_cpu(s)), None):
         return f"{one.name}: line {on_cpu.place.line} starts a program on the CPU"
@@ -188,7 +188,13 @@ def _unpinned(one: Environment, target: Target) -> Requirement | None:
     return None
 
 
-_VISIBLE = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
+_VISIBLE = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
+
+
+def _hides(value: str) -> bool:
+    """True for a list of indexes that leaves out the first GPU, the only one that each machine has."""
+    first = [one.strip().strip("\"'") for one in value.split(",")]
+    return first in ([""], ["-1"]) or (all(map(str.isdecimal, first)) and "0" not in first)
 
 
 def _other_branch(one: Environment, torch: Torch, target: Target, matrix: Matrix) -> Place | None:

@@ -161,6 +161,11 @@ class _Swapper:
             option = "--extra-index-url" if others or at.file != step.place.file or not is_command(at) else "--index-url"
             if at.file.endswith(".toml"):
                 raise Unwritable
+            if later := next((i for i in step.indexes if replaces(i, at)), None):
+                if not source_of(later, self.target.platform).public:
+                    raise Unwritable
+                self.changes.append(self._address(later, "extra"))
+                return tuple(Index(url, "extra", at) if i is later else i for i in step.indexes)
             self.changes.append(Change(at, "", f"{option} {url}"))
             return (*step.indexes, Index(url, "extra" if option.startswith("--extra") else "default", at))
         one = theirs[-1]
@@ -194,6 +199,11 @@ def _is_writable(place: Place, environment: Environment) -> bool:
     """True for a command, the line of a list, and a text of a pyproject.toml: in other files a requirement has other forms."""
     listed = place.file.endswith((".txt", ".in", ".toml")) or environment.sort == "requirements"
     return is_command(place) or listed
+
+
+def replaces(index: Index, place: Place) -> bool:
+    """True for an --index-url that stands below a line of its list: pip takes it in place of what is added above that line."""
+    return index.role == "default" and index.place.file == place.file and index.place.line > place.line
 
 
 def _is_of_torch(index: Index, target: Target) -> bool:

@@ -189,7 +189,7 @@ class _Remedy:
         """Packages that are built for another ROCm than the torch that is proposed, or that require a torch of their own."""
         rocm = found.rocm.replace(".", "")
         others = [
-            (r, m[1])
+            (r, m[1].rstrip("."))
             for step in self.environment.steps
             for r in step.requirements
             if r.name not in (*FAMILY, *TRITONS)
@@ -212,9 +212,9 @@ class _Remedy:
             for r, torch in built_for_another(self.environment, found.version, self.matrix)
         ]
         return own + [
-            f"{r.name} on {r.place.words} is built for another ROCm ({tag})"
+            f"{r.name} on {r.place.words} is built for another ROCm (rocm{tag})"
             for r, tag in others
-            if not _same(tag.removeprefix("rocm").replace(".", ""), rocm)
+            if not _same(tag.replace(".", ""), rocm)
         ]
 
     def _decision(self, found: Proposal, left: Iterable[str]) -> str:
@@ -238,7 +238,8 @@ def _by_variable(place: Place) -> str:
     return f"{place.words} (by {found[1]})" if found else place.words
 
 
-_FOR_ROCM = regex(r"(rocm-?\d[\d.]*)")
+# Not the version behind the name of a package, as in onnxruntime_rocm-1.18.0.
+_FOR_ROCM = regex(r"(?<![_-])rocm-?(?:rel-)?(\d[\d.]*)")
 # Packages that have the version of the ROCm whose library they load.
 _WITH_ROCM = frozenset(("amdsmi",))
 

@@ -39,5 +39,9 @@ def _pip_section(tree: Tree, path: str, pip: Node) -> Step:
     found = requirements.RequirementsFile([], [], [], [])
     requirements.read_lines(tree, [(yamls.place(tree, path, item.line), item.text()) for item in pip.list()], found)
     return Step(
-        "pip", yamls.place(tree, path, pip.line), tuple(found.requirements), tuple(found.constraints), tuple(found.indexes)
+        "pip",
+        yamls.place(tree, path, pip.line),
+        tuple(found.requirements),
+        tuple(found.constraints),
+        requirements.in_force(found.indexes),
     )

@@ -258,7 +258,7 @@ def _run(verb: str, words: str, place: Place, context: shell.Context, found: she
         for source in sources:
             _copy(expansion.filled(source, context.names), to, context)
         if verb == "COPY" and not _SHELL.search(words) and (gone := copied.missing(sources, place, context)):
-            found.problems.append(gone)
+            (found.open_ends if gone.about != "gone" else found.problems).append(gone)
     elif verb == "COPY" and "--from" in words and _PACKAGES.search(words.split(None, 1)[-1]):
         installers.note(place, found)  # packages of an image that is no stage here
     elif verb == UNKNOWN:

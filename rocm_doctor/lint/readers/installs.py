@@ -125,11 +125,12 @@ _WITHOUT = "without"
 
 
 class _Arguments(NamedTuple):
-    """What the words of one pip command ask for."""
+    """What the words of one pip command ask for. `listed`: the indexes of the lists that it installs."""
 
     needed: list[Requirement]
     constraints: list[Requirement]
     indexes: list[Index]
+    listed: list[Index]
     options: dict[str, str]
 
 
@@ -137,7 +138,7 @@ def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Scr
     lists = {word for word in argv if (one := filtered.inside(word)) and context.tree.is_file(context.path(one.file) or "")}
     plain = [word for word in argv if word not in lists]
     argv = [part for word in argv for part in (["-r", word] if word in lists and word[0] != "<" else [word])]
-    asked = _Arguments([], [], env_indexes(found.variables), {})
+    asked = _Arguments([], [], env_indexes(found.variables), [], {})
     before, ends = len(found.used), len(found.open_ends)
     rest = iter([part for word in argv for part in (word.split("=", 1) if word.startswith("--") and "=" in word else [word])])
     for word in rest:
@@ -168,7 +169,7 @@ def _pip(tool: Tool, argv: list[str], place: Place, context: Context, found: Scr
         place,
         tuple(asked.needed),
         tuple(asked.constraints),
-        tuple(asked.indexes),
+        requirements.in_force(asked.listed, tool, asked.indexes),
         strategy=asked.options.get("--index-strategy", ""),
         upgrade=bool({"-U", "--upgrade", "--force-reinstall", "-I", "--ignore-installed", "--reinstall"} & asked.options.keys()),
         no_deps="--no-deps" in asked.options,
@@ -211,7 +212,7 @@ def _word(word: str, rest: Iterator[str], tool: Tool, place: Place, context: Con
         included = _file(next(rest, ""), place, context, found, limits=word not in _FILES[:2])
         (asked.needed if word in _FILES[:2] else asked.constraints).extend(included.requirements)
         asked.constraints.extend(included.constraints)
-        asked.indexes.extend(included.indexes)
+        asked.listed.extend(included.indexes)
     elif word in _WITH_VALUE:
         asked.options[word] = next(rest, "")
     elif word in ("-e", "--editable"):

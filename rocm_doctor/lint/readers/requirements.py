@@ -7,7 +7,7 @@ options are few (https://pip.pypa.io/en/stable/reference/requirements-file-forma
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from packaging.requirements import InvalidRequirement
@@ -15,7 +15,7 @@ from packaging.requirements import Requirement as Parsed
 from packaging.utils import canonicalize_name
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import About, Index, Place, ReadProblem, Requirement, Role
+from rocm_doctor.lint.declared import About, Index, Place, ReadProblem, Requirement, Role, Tool
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined, quoted
 
 _OPTION = regex(
@@ -54,6 +54,18 @@ def read(tree: Tree, path: str) -> RequirementsFile:
     found = RequirementsFile([], [], [], [])
     _read(tree, path, found, found.requirements, (path,))
     return found
+
+
+def in_force(indexes: Sequence[Index], tool: Tool = "pip", command: Sequence[Index] = ()) -> tuple[Index, ...]:
+    """The indexes of a list that the tool asks, and those of the command that installs it. pip takes an --index-url in a list in place of every
+    index named before it, the command's as well; for uv the command's has the last word.
+    """
+    every = [*command, *indexes]
+    chosen = [n for n, one in enumerate(every) if one.role == "default"]
+    if tool == "pip" and chosen and chosen[-1] >= len(command):
+        return tuple(one for n, one in enumerate(every) if n >= chosen[-1] or one.role not in ("default", "extra"))
+    by_command = any(one.role == "default" for one in command)
+    return tuple(one for n, one in enumerate(every) if n < len(command) or one.role != "default" or not by_command)
 
 
 def read_lines(tree: Tree, lines: Iterable[tuple[Place, str]], found: RequirementsFile) -> None:

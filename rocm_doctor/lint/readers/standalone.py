@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from rocm_doctor.bounded.patterns import regex
-from rocm_doctor.lint.declared import Environment, Index, Place, Purpose, Requirement, Setting, Step
+from rocm_doctor.lint.declared import Environment, Index, Place, Purpose, Requirement, Setting, Step, Tool
 from rocm_doctor.lint.environments.purpose import JUDGED, with_purpose
 from rocm_doctor.lint.environments.words import named, words_of
 from rocm_doctor.lint.readers import projects, requirements
@@ -60,12 +60,13 @@ def _lists(tree: Tree, listed: list[tuple[str, str]], used: set[str], alone: str
     included |= {name for project in read_by if project for name in projects.dynamic(project, project.extras)}
     for path, one in found.items():
         if path not in used | (included - {alone}) and not path.rsplit("/", 1)[-1].startswith("constraints"):
+            by: Tool = "uv" if tool == "uv" else "pip"
             step = Step(
-                "uv" if tool == "uv" else "pip",
+                by,
                 Place(path, 1),
                 tuple(one.requirements),
                 tuple(one.constraints),
-                tuple(one.indexes),
+                requirements.in_force(one.indexes, by),
             )
             words = set(words_of(path.rsplit("/", 1)[-1]))
             named_windows = words & projects.WINDOWS and "linux" not in words
