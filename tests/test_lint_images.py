@@ -145,5 +145,19 @@ def test_a_rocm_from_before_the_gpu_names_the_first_with_code_for_the_gpu_itself
     files = {"Dockerfile.rocm": "FROM rocm/pytorch:rocm5.0_ubuntu20.04_py3.8_pytorch_1.10.0\nRUN pip install -e .\n"}
     one = next(f for f in serious(report(tmp_path, files, gpu)) if "base image" in f.title)
     words = f"code that {gpu} runs" if gpu == "gfx90c" else f"code for {gpu}"
-    assert one.title == f"the base image has ROCm 5.0, and {first} is the first with {words}"
+    assert one.title == f"the base image has ROCm 5.0, from before there was {words}"
     assert f"ROCm {first} or newer" in one.advice
+
+
+def test_a_rocm_from_before_several_gpus_is_one_finding(tmp_path: Path) -> None:
+    from lint_text import MATRIX, TODAY, repository
+
+    from rocm_doctor.lint.declared import Target
+    from rocm_doctor.lint.judge import lint
+
+    files = {"Dockerfile.rocm": "FROM rocm/pytorch:rocm5.0_ubuntu20.04_py3.8_pytorch_1.10.0\nRUN pip install -e .\n"}
+    targets = [Target(gpu, gpu) for gpu in ("gfx1100", "gfx1151", "gfx942")]
+    found = lint(repository(tmp_path, files), targets, MATRIX, name="repository x", today=TODAY)
+    (one,) = [f for f in serious(found) if "base image" in f.title]
+    assert one.title == "the base image has ROCm 5.0, from before there was code for gfx1100, gfx1151, gfx942"
+    assert one.advice == "Take an image with ROCm 7.0 or newer."

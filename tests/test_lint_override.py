@@ -258,7 +258,8 @@ def test_who_needs_the_override_of_a_script_still_has_it(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("more", "severity"), [
-    ({}, "warning"), ({"README.md": "Run `bash start_rocm.sh`.\n"}, "error"), ({"Dockerfile": "FROM ubuntu:24.04\nCMD ./start_rocm.sh\n"}, "error"),
+    ({}, "warning"), ({"README.md": "Run `bash start_rocm.sh`.\n"}, "error"), ({"README.md": "x\n\u251c\u2500\u2500 start_rocm.sh  # starts it\n"}, "warning"),
+    ({"README.md": "x\n|-- start_rocm.sh\n"}, "warning"), ({"Dockerfile": "FROM ubuntu:24.04\nCMD ./start_rocm.sh\n"}, "error"),
 ])  # fmt: skip
 def test_an_override_of_a_script_that_no_other_text_names(tmp_path: Path, more: dict[str, str], severity: str) -> None:
     """Its writer may start it on one machine alone."""

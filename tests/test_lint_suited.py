@@ -66,3 +66,28 @@ def test_a_torch_that_only_another_package_requires(tmp_path: Path, base: str, c
     """What its newest release requires is settled on the day; a torch that is asked for, or one of the image that is out of sight, is so today."""
     found = report(tmp_path, {"Dockerfile.rocm": f"FROM {base}\nRUN {command}\n"})
     assert ("version.torch-not-rocm", severity, "Dockerfile.rocm:2") in said(found)
+
+
+@pytest.mark.parametrize(("beside", "severity", "words"), [
+    ("  - numpy\n", "error", "a CPU or CUDA build"), ("  - pytorch-cuda=12.4\n", "error", "a CUDA build"), ("  - cpuonly\n", "", ""),
+    ("  - pip:\n    - jax-rocm7-plugin==0.6.0\n", "warning", "a CPU or CUDA build"),
+])  # fmt: skip
+def test_conda_chooses_the_build_by_the_driver_that_it_finds(tmp_path: Path, beside: str, severity: str, words: str) -> None:
+    """A CUDA build asks for the driver of an NVIDIA GPU; beside JAX for ROCm torch may be meant for the CPU."""
+    files = {
+        "environment-rocm.yml": f"name: x\nchannels:\n  - conda-forge\ndependencies:\n  - python=3.12\n  - pytorch\n{beside}",
+        "train.py": "import torch\n\nx = torch.zeros(1).cuda()\n",
+    }
+    found = [f for f in serious(report(tmp_path, files)) if f.id == "version.torch-not-rocm"]
+    assert [(f.severity, f.title) for f in found] == ([(severity, f"torch resolves to {words}")] if severity else [])
+
+
+@pytest.mark.parametrize(("before", "option", "severity"), [
+    ("openai-whisper==20240930", "", "warning"), ("openai-whisper==20240930", "--force-reinstall ", "error"), ("ffmpeg-python", "", "error"),
+])  # fmt: skip
+def test_which_torch_stays_depends_on_pip(tmp_path: Path, before: str, option: str, severity: str) -> None:
+    """pip 20.0 of Ubuntu 20.04 leaves the torch that openai-whisper brought; a pip with the resolver takes the one that torchvision goes with."""
+    install = f"pip3 install {option}torch torchvision torchaudio --index-url https://download.pytorch.org/whl/rocm5.4.2"
+    files = {"Dockerfile.amd": f"FROM ubuntu:20.04\nRUN pip3 install {before}\nRUN {install}\n"}
+    found = [f for f in serious(report(tmp_path, files)) if "has no code" in f.title]
+    assert [f.severity for f in found] == [severity]

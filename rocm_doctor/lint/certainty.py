@@ -7,6 +7,8 @@ declares is one that all of it is meant for.
 
 from __future__ import annotations
 
+import itertools
+
 import msgspec
 
 from rocm_doctor.binaries.targets import covers
@@ -18,6 +20,7 @@ from rocm_doctor.lint.meant import not_meant
 from rocm_doctor.lint.rules.built_for import gpu_of_index, lists, targets_of
 from rocm_doctor.lint.rules.images import HAS_ROCM
 from rocm_doctor.lint.rules.not_found import ON_A_DISK
+from rocm_doctor.lint.rules.requires_torch import requires_torch
 from rocm_doctor.lint.rules.torch_build import RESOLVES
 from rocm_doctor.lint.rules.torch_state import last_state, of_image
 from rocm_doctor.lint.taken import is_taken
@@ -40,7 +43,7 @@ def capped(one: Finding, environment: Environment, target: Target, repository: R
         return one
     if _of_unknown_image(one, environment) and not any(_uses_gpu(e, target, matrix) for e in repository.environments):
         return msgspec.structs.replace(one, severity="warning")
-    if not is_certain(one, environment, target) or _by_reports(one, environment, target, matrix):
+    if not is_certain(one, environment, target, matrix) or _by_reports(one, environment, target, matrix):
         return msgspec.structs.replace(one, severity="warning")
     if target.place is not None:
         return one
@@ -92,7 +95,7 @@ def _doubted(one: Finding, by: Place, said: str) -> Finding:
     return msgspec.structs.replace(one, severity="warning", evidence=evidence, advice=("" if known else said) + one.advice)
 
 
-def is_certain(one: Finding, environment: Environment, target: Target) -> bool:
+def is_certain(one: Finding, environment: Environment, target: Target, matrix: Matrix) -> bool:
     """True if an environment that is meant for the target certainly has what is found, and it certainly stops the target."""
     purpose = environment.purpose
     if target.place is None and (one.id not in STOPS or purpose.kind != "amd" or not purpose.direct):
@@ -105,6 +108,10 @@ def is_certain(one: Finding, environment: Environment, target: Target) -> bool:
         return False  # a copy of another image, whatever its folder is called
     if target.place is None and one.title.startswith(RESOLVES) and not _names_torch(one, environment):
         return False  # which release of another package is taken, and what that requires, is settled on the day
+    if one.id == NOT_ROCM and target.place is None and any(map(_ANOTHER.match, _asked_for(environment))):
+        return False  # its framework on the GPU is another one, and torch may be meant for the CPU
+    if _depends_on_pip(one, environment, matrix):
+        return False
     if one.id == "version.companion-mismatch" and any(r.quote.count(".whl") for r in one.evidence):
         return False  # which torch such wheels require is not in the catalog
     if target.place is None and _OF_ONE.search(environment.place.file.lower()):
@@ -112,6 +119,29 @@ def is_certain(one: Finding, environment: Environment, target: Target) -> bool:
     if target.place is None and one.id.startswith("arch.") and _is_for_another(environment, target):
         return False
     return is_settled(one, environment) and not index_by_caller(one, environment)
+
+
+# Other frameworks in a build for AMD GPUs.
+_ANOTHER = regex(r"jax-rocm|tensorflow-rocm$|paddlepaddle-(?:rocm|dcu)$")
+
+
+def _asked_for(environment: Environment) -> set[str]:
+    return {r.name for step in environment.steps for r in step.requirements}
+
+
+def _depends_on_pip(one: Finding, environment: Environment, matrix: Matrix) -> bool:
+    """True if a command that takes any torch decides, behind one that installs what requires torch: an older pip leaves the torch that is
+    there, a newer one takes the one that the command's torchvision goes with (https://pip.pypa.io/en/stable/news/#v20-3, the resolver).
+    """
+    first = one.evidence[0] if one.evidence else Reading("", "")
+    if one.id not in (NOT_ROCM, "arch.not-in-build") or not _is_any(first, environment):
+        return False
+    known = requires_torch(matrix)
+    before = itertools.takewhile(
+        lambda s: first.at not in {r.place.at for r in s.requirements if r.name == "torch"}, environment.steps
+    )
+    kept = (s for s in before if not (s.apart or s.no_deps or s.tool == "conda"))
+    return any(r.name in known.range or r.name in known.exact for step in kept for r in step.requirements)
 
 
 def _names_torch(one: Finding, environment: Environment) -> bool:

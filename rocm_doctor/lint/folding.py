@@ -85,11 +85,16 @@ def _folded(group: Sequence[Judged]) -> Finding:
     return fingerprinted(made, names, targets)
 
 
+_NEWER = regex(r"(?<=ROCm )([\d.]+)(?= or newer)")
 _PIN = regex(r"Write ([\w.-]+)==([\w.]+) on (line \d+ of \S+?)\.(?= |$)")
 
 
 def _for_each(advice: Sequence[str]) -> list[str]:
-    """The advice, with one release for a line that several environments install: the lowest, which asks for the oldest torch."""
+    """The advice, with one release for what several ask for: the newest ROCm, which serves all GPUs, and the lowest for a line that several
+    environments install, which asks for the oldest torch.
+    """
+    newest = max((m[1] for one in advice for m in _NEWER.finditer(one)), key=versions.sort_key, default="")
+    advice = [_NEWER.sub(newest, one) for one in advice]
     asked: dict[tuple[str, str], set[str]] = {}
     for one in advice:
         for name, version, place in _PIN.findall(one):

@@ -52,10 +52,12 @@ def not_meant(
 def _is_of_own_machine(one: Finding, environment: Environment, repository: Repository) -> bool:
     """True for a variable that a script sets which no other text names: its writer may run it on one machine alone."""
     file = environment.place.file
-    named = (r for r in repository.references if r.file == file and r.how != "writes")
+    named = (r for r in repository.references if r.file == file and r.how != "writes" and not _LISTS.search(r.place.quote))
     return one.id in DECIDES and _SCRIPT.search(file) is not None and not any(named)
 
 
+# A drawing of the folders says what is there, not who runs it.
+_LISTS = regex(r"[\u251c\u2514\u2502]|^[\s|`+-]*[|`+]--")
 # What has to be named to be run; make and its like look for files of their own names.
 _SCRIPT = regex(r"\.(?:sh|bash|zsh|fish|bat|cmd|ps1)$", re.I)
 

@@ -122,8 +122,8 @@ def older_than_gpu(environment: Environment, target: Target, matrix: Matrix) -> 
         [held.place],
         row="",
         severity="error" if state and state[0] is None else "warning",
-        title=f"{held.words}, and {named} is the first with code {f'for {target.gpu}' if own else f'that {target.gpu} runs'}",
-        cause=f"No build of PyTorch and no list of AMD's for a ROCm before {named} has code for {target.gpu}: kernels made with it end in `invalid device function`.",
+        title=f"{held.words}, from before there was code {f'for {target.gpu}' if own else f'that {target.gpu} runs'}",
+        cause=f"No build of PyTorch and no list of AMD's for so old a ROCm has code for {target.gpu}: kernels made with it end in `invalid device function`.",
         advice=f"Take an image with ROCm {named} or newer."
         if held.place == getattr(environment.image, "place", None)
         else f"Install ROCm {named} or newer.",

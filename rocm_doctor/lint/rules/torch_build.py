@@ -13,7 +13,7 @@ from rocm_doctor.lint.rules.findings import found
 from rocm_doctor.lint.rules.indexes import Torch, admits, of_local, pinned, said, sources, wanted
 from rocm_doctor.lint.rules.replacing import replacing, way, with_own_torch
 from rocm_doctor.lint.rules.requires_torch import is_open, requires_torch
-from rocm_doctor.lint.rules.torch_state import last_state
+from rocm_doctor.lint.rules.torch_state import is_either, last_state
 from rocm_doctor.matrix import Matrix
 from rocm_doctor.model import Finding, Severity
 
@@ -39,7 +39,8 @@ def torch_build(environment: Environment, target: Target, matrix: Matrix) -> Ite
     replaced = before is not None and before.build == "rocm"
     settled = bool(last.version and bringing) or any(pinned(r.spec) for r in wanted(step, target))
     own = [] if settled else bringing or with_own_torch(step, target, matrix)
-    what = said(last.build, last.version if not own and _is_known(environment, step, target) else "")
+    version = last.version if not own and _is_known(environment, step, target) else ""
+    what = said(last.build, version) if last.build == "cpu" or not is_either(step) else f"{version}, {_EITHER}".removeprefix(", ")
     if own:
         what += f", that of {own[0].name}'s {'newest release' if is_open(own[0].spec) else 'release'}"
     title = f"the ROCm torch is replaced by {what}" if replaced else f"{RESOLVES} {what}"
@@ -70,6 +71,8 @@ def _is_known(environment: Environment, step: Step, target: Target) -> bool:
     """True if the version is pinned, or that for a Python that is known: releases of torch are for some Pythons only."""
     return bool(own_or_asked(environment, target)) or any(pinned(r.spec) for r in wanted(step, target))
 
+
+_EITHER = "a CPU or CUDA build"
 
 _TOGETHER = "Name the ROCm index and the pinned torch in this command as well, or install all of it in one command."
 

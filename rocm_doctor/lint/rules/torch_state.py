@@ -262,6 +262,14 @@ def _conda(step: Step, one: Requirement) -> Torch:
     )
 
 
+_NAMES_CUDA = regex(r"cuda|cudnn|nvidia|-gpu$")
+
+
+def is_either(step: Step) -> bool:
+    """True if conda chooses the build: a CUDA one where it finds a driver of NVIDIA's, and nothing that is asked for names CUDA."""
+    return step.tool == "conda" and not any(_NAMES_CUDA.search(f"{r.name}={r.url}") for r in step.requirements)
+
+
 def _pulled(step: Step, now: Torch | None, matrix: Matrix, target: Target, there: Collection[str], python: str) -> Torch | None:
     """A step that does not name torch: packages with an exact torch replace it, others bring one where there is none."""
     known = requires_torch(matrix)
