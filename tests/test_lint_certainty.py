@@ -268,3 +268,15 @@ def test_any_torch_behind_an_installer_that_is_not_read_may_be_there_already(tmp
     turned = "".join(sorted(text.splitlines(keepends=True), key=lambda line: line.startswith("comfy")))
     found = said(report(tmp_path / "b", {"setup_rocm.sh": turned}, gpu="gfx1151"))
     assert ("arch.not-in-build", "error", "setup_rocm.sh:2") in found
+
+
+@pytest.mark.parametrize(("lines", "severity"), [
+    (["pip install torch==2.9.1"], "error"), (["pip install torch==2.9.1", f"pip install torch --index-url {ROCM}"], "error"),
+    (["pip install torch==2.9.1", f"pip install torchvision --no-deps --index-url {ROCM}"], "error"),
+    (["pip install torch==2.9.1", f"pip install torchvision --index-url {ROCM}"], "warning"),
+    (["pip install torchvision==0.24.1+rocm6.4 || true", "pip install torch==2.9.1"], "warning"),
+])  # fmt: skip
+def test_a_cuda_torch_beside_what_may_replace_it(tmp_path: Path, lines: list[str], severity: str) -> None:
+    files = {"rocm/install.sh": "\n".join(["#!/bin/sh", *lines, ""])}
+    found = [f for f in serious(report(tmp_path, files)) if f.title.startswith("torch resolves to")]
+    assert [f.severity for f in found] == [severity]

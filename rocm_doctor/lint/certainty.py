@@ -17,10 +17,12 @@ from rocm_doctor.lint import elsewhere
 from rocm_doctor.lint.declared import OVERRIDE, Environment, Place, ReadProblem, Repository, Target
 from rocm_doctor.lint.environments.words import cards, holds
 from rocm_doctor.lint.meant import not_meant
+from rocm_doctor.lint.rules.addresses import source_of
 from rocm_doctor.lint.rules.built_for import gpu_of_index, lists, targets_of
 from rocm_doctor.lint.rules.images import HAS_ROCM
+from rocm_doctor.lint.rules.indexes import FAMILY, of_local
 from rocm_doctor.lint.rules.not_found import ON_A_DISK
-from rocm_doctor.lint.rules.requires_torch import requires_torch
+from rocm_doctor.lint.rules.requires_torch import COMPANIONS, requires_torch
 from rocm_doctor.lint.rules.torch_build import RESOLVES
 from rocm_doctor.lint.rules.torch_state import last_state, of_image
 from rocm_doctor.lint.taken import is_taken
@@ -110,7 +112,7 @@ def is_certain(one: Finding, environment: Environment, target: Target, matrix: M
         return False  # which release of another package is taken, and what that requires, is settled on the day
     if one.id == NOT_ROCM and target.place is None and any(map(_ANOTHER.match, _asked_for(environment))):
         return False  # its framework on the GPU is another one, and torch may be meant for the CPU
-    if _depends_on_pip(one, environment, matrix):
+    if _depends_on_pip(one, environment, matrix) or (target.place is None and _is_contested(one, environment, target)):
         return False
     if one.id == "version.companion-mismatch" and any(r.quote.count(".whl") for r in one.evidence):
         return False  # which torch such wheels require is not in the catalog
@@ -142,6 +144,25 @@ def _depends_on_pip(one: Finding, environment: Environment, matrix: Matrix) -> b
     )
     kept = (s for s in before if not (s.apart or s.no_deps or s.tool == "conda"))
     return any(r.name in known.range or r.name in known.exact for step in kept for r in step.requirements)
+
+
+def _is_contested(one: Finding, environment: Environment, target: Target) -> bool:
+    """True if a torch that is no ROCm build is what the environment ends up with, though a ROCm build is pinned in it, another command takes a
+    companion of torch from a ROCm index, or a ROCm index lost its place to another one: its writer saw a ROCm torch come of it.
+    """
+    if one.id != NOT_ROCM or not one.title.startswith(RESOLVES):
+        return False
+    at = one.evidence[0].at
+    for step in environment.steps:
+        ours = [index.role for index in step.indexes if source_of(index, target.platform).build == "rocm"]
+        local = [of_local(r.spec, r.url) for r in step.requirements if r.name in FAMILY]
+        if any(found and found[0] == "rocm" for found in local):
+            return True
+        own = any(r.place.at == at for r in step.requirements)
+        moves = not step.no_deps and any(r.name in COMPANIONS for r in step.requirements)
+        if ("default" in ours) if own else (ours and moves):
+            return True
+    return False
 
 
 def _names_torch(one: Finding, environment: Environment) -> bool:
