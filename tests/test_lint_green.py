@@ -308,3 +308,19 @@ def test_what_a_copy_takes_and_only_a_program_names(tmp_path: Path, more: dict[s
     found = report(tmp_path, {"Dockerfile.rocm": text, **more})
     assert found.verdict == verdict
     assert verdict == "ready" or "COPY takes routes.json, which is not in the repository" in found.summary
+
+
+@pytest.mark.parametrize(("file", "text", "said"), [
+    ("setup.cfg.in", "index = https://download.pytorch.org/whl/cu128\n", "what line 1 of setup.cfg.in says of GPUs is not read"),
+    ("src/start.py", "import os\nos.environ['HIP_VISIBLE_DEVICES'] = '1'\n", "what line 2 of src/start.py says of GPUs is not read"),
+    ("deploy/values.json", '{"image": "nvidia/cuda:12.8.0-base"}\n', "what line 1 of deploy/values.json says of GPUs is not read"),
+    ("csrc/kernel.cu", "__global__ void f() {}\n", "whether csrc/kernel.cu compiles for gfx1100 is not known"),
+    ("csrc/kernel.hip", "__global__ void f() {}\n", "whether csrc/kernel.hip compiles for gfx1100 is not known"),
+    ("docs/notes.md", "HSA_OVERRIDE_GFX_VERSION is for other GPUs\n", ""),
+    ("docker-compose.cuda.yml", "services: {a: {image: 'nvidia/cuda:12.8.0-base'}}\n", ""),
+    ("src/start.py", "import os\nos.environ['TOKENIZERS_PARALLELISM'] = '1'\n", ""),
+])  # fmt: skip
+def test_what_speaks_of_gpus_and_is_not_read(tmp_path: Path, file: str, text: str, said: str) -> None:
+    found = report(tmp_path, {"requirements-rocm.txt": LIST, file: text})
+    assert (found.verdict == "ready") is (not said)
+    assert said in found.summary

@@ -321,6 +321,7 @@ class Repository(msgspec.Struct, frozen=True):
     files that none names, in places where nobody looks for them; `documented`: those of images that a document for AMD GPUs has built.
     `other_way`: its title or name, where that names another way to AMD GPUs than ROCm. `on_cpu`: where its programs keep torch on
     the CPU, if none names another device. `lost`: where a document for AMD GPUs gives a command a file that is not there.
+    `beyond`: what decides for which GPUs something is, in a file that was not read, or a source of code for GPUs (line 0).
     `limits`: the GPUs that data files list, and that documents have something built for. `imports`: the libraries of training
     that programs import.
     """
@@ -344,5 +345,6 @@ class Repository(msgspec.Struct, frozen=True):
     other_way: Setting | None = None
     on_cpu: Place | None = None
     lost: Place | None = None
+    beyond: Place | None = None
     limits: tuple[Setting, ...] = ()
     imports: tuple[Setting, ...] = ()

@@ -40,6 +40,8 @@ def doubts(
         yield f"no program puts torch on a GPU, as by {place.words}"
     if place := repository.lost:
         yield f"{place.words} takes a file that is not there"
+    if place := repository.beyond:
+        yield f"what {place.words} says of GPUs is not read" if place.line else f"whether {place.file} compiles for {target.gpu} is not known"
     for limit in repository.limits:
         if covers(limit.gfx, target.gpu) is False:
             yield f"{limit.place.words} names GPUs without {target.gpu}"

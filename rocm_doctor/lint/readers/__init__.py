@@ -92,8 +92,13 @@ def read(root: Path, alone: str = "") -> Repository:
         beginning=unread.beginning(tree), other_way=unread.other_way(tree), meant=referred.meant(tree, said), references=references,
         unnamed=referred.unnamed(tree, said, references), documented=referred.documented(tree, said),
         on_cpu=on_cpu.fixed(tree) or on_cpu.unused(tree) if for_amd else None, lost=referred.lost(tree) if for_amd else None,
+        beyond=unread.beyond(tree, read_ | {path for kind, path in listed if kind not in _IN_PART}) if for_amd else None,
         limits=limited.limits(tree, read_) if for_amd else (), imports=imported.imports(tree) if for_amd else (),
     )  # fmt: skip
+
+
+# Kinds of files of which only some forms are read.
+_IN_PART = ("python", "setuptools", "cmake", "make", "config", "deepspeed", "tomlconfig", "pinokio")
 
 
 def _over_images(environments: Iterable[Environment]) -> tuple[str, ...]:

@@ -152,9 +152,13 @@ class Tree:
         """
         return next((place for place, _ in self.mentions(words, hints, but, only)), None)
 
+    def paths(self) -> Iterator[str]:
+        """The files of the repository, of any kind."""
+        return itertools.islice(self._walk(self._at), MAX_FILES)
+
     def has(self, name: str) -> bool:
         """True if a file is called so, in any folder."""
-        return any(path.rpartition("/")[2] == name for path in itertools.islice(self._walk(self._at), MAX_FILES))
+        return any(path.rpartition("/")[2] == name for path in self.paths())
 
     def mentions(
         self, words: re.Pattern[bytes], hints: tuple[bytes, ...], but: Collection[str] = (), only: re.Pattern[str] | None = None
@@ -177,7 +181,7 @@ class Tree:
         """The texts of the repository, of any kind, with what is in them as far as MAX_KEPT goes: they are searched for many things."""
         if not self._searched:
             left = MAX_KEPT
-            for path in itertools.islice(self._walk(self._at), MAX_FILES):
+            for path in self.paths():
                 if _TEXTS.search(path.lower()):
                     data = self._bytes(path) if left > 0 else None
                     left -= len(data or b"")

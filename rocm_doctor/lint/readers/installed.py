@@ -67,22 +67,27 @@ def _asked(tree: Tree, file: Used) -> tuple[list[Step], Setting | None]:
         return [msgspec.structs.replace(s, tool="pip", indexes=(), constraints=(), strategy="") for s in steps], python
     if not file.locked:
         return projects.steps(tree, project, file.extras), python
-    return locked(tree, project, file.extras, frozen=file.frozen), python
+    return locked(tree, project, file.extras, frozen=file.frozen, lock=(file.tool, file.lock)), python
 
 
-def locked(tree: Tree, project: projects.Project, extras: Sequence[str], *, frozen: bool = False) -> list[Step]:
-    """A project's steps; where a lock is beside it the lock decides the versions, unless uv locks again because its sources have changed."""
+def locked(
+    tree: Tree, project: projects.Project, extras: Sequence[str], *, frozen: bool = False, lock: tuple[str, str] = ("", "")
+) -> list[Step]:
+    """A project's steps; where a lock is beside it the lock decides the versions, unless uv locks again because its sources have changed.
+
+    `lock`: the tool that takes one, and the file that is its lock then.
+    """
     from rocm_doctor.lint.readers import locks
 
     steps = projects.steps(tree, project, extras)
     for kind, name in _LOCKS.items():
-        beside = f"{folder_of(project.path)}/{name}".lstrip("/")
+        beside = lock[1] if name == f"{lock[0]}.lock" and lock[1] else f"{folder_of(project.path)}/{name}".lstrip("/")
         if kind == "uvlock" and tree.is_file(beside):
             stale = locks.is_stale(tree, beside, projects.bound_to(project)) or locks.lacks(tree, beside, extras)
             if stale and not frozen:
                 continue
-        if tree.is_file(beside) and tree.text(beside, wanted=False) and (lock := locks.step(tree, beside, kind, extras)):
-            bound = {package for index in lock.indexes for package in index.only}
+        if tree.is_file(beside) and tree.text(beside, wanted=False) and (held := locks.step(tree, beside, kind, extras)):
+            bound = {package for index in held.indexes for package in index.only}
             more: list[Index] = [i for s in steps for i in s.indexes if i.only and not bound & set(i.only)]
-            return [msgspec.structs.replace(lock, indexes=(*lock.indexes, *more))]
+            return [msgspec.structs.replace(held, indexes=(*held.indexes, *more))]
     return steps

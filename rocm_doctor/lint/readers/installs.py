@@ -21,7 +21,7 @@ from rocm_doctor.lint.declared import (
     Step,
     Tool,
 )
-from rocm_doctor.lint.readers import brought, cloned, filtered, installers, projects, requirements, undefined
+from rocm_doctor.lint.readers import brought, cloned, filtered, installers, projects, requirements, rewritten, undefined
 from rocm_doctor.lint.readers.files import joined
 from rocm_doctor.lint.readers.shell import ANEW, EDITED, Context, Script, Used
 
@@ -90,10 +90,12 @@ def install(argv: list[str], place: Place, context: Context, found: Script) -> S
         asked = re.findall(r"(?:--extra|--extras|-E|-G|--group|--with|--only)[ =]([\w.,-]+)", text)
         extras = [name for names in asked for name in names.split(",") if name]
         frozen = re.search(r"--(?:frozen|locked)\b", text) is not None
-        project = context.path("pyproject.toml") or ""
-        lock = f"{m[1] or m[2]}.lock"
-        locked = frozen or "WORKDIR" not in context.names or context.tree.is_file(context.path(lock) or "")
-        found.used.append(Used(m[1] or m[2], project, tuple(extras), len(found.steps), frozen=frozen, locked=locked))
+        project, lock = context.path("pyproject.toml") or "", context.path(f"{m[1] or m[2]}.lock") or ""
+        removed = context.names.get(EDITED + lock) == rewritten.REMOVED
+        locked = frozen or "WORKDIR" not in context.names or (context.tree.is_file(lock) and not removed)
+        if changed := rewritten.changed((project, "" if removed else lock), context):
+            found.problems.append(ReadProblem(place, f"{changed} {CHANGED}", "packages"))
+        found.used.append(Used(m[1] or m[2], project, tuple(extras), len(found.steps), frozen=frozen, locked=locked, lock=lock))
         return undefined.step(argv, place, context)
     elif m := re.search(r"(?:conda|mamba) env (?:create|update).* (?:-f|--file)[ =](\S+)", text):
         found.used.append(Used("conda", context.path(m[1]) or "", (), len(found.steps)))

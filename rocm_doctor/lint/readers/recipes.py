@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rocm_doctor.bounded.patterns import regex
 from rocm_doctor.lint.declared import Environment, Place
 from rocm_doctor.lint.environments.purpose import with_purpose
-from rocm_doctor.lint.readers import built, script, shell
+from rocm_doctor.lint.readers import built, rewritten, script, shell
 from rocm_doctor.lint.readers.files import Tree, folder_of, joined
 from rocm_doctor.lint.readers.image_python import one_of
 from rocm_doctor.lint.readers.shell import Made
@@ -55,9 +55,10 @@ def _targets(tree: Tree, path: str) -> Iterator[tuple[Environment, shell.Script]
         rows = list(_in_order(recipes, name, set()))
         if not script.speaks("\n".join(command for _, command in recipe.commands)):
             continue
-        found = shell.new()
+        found, context = shell.new(), shell.checkout(tree, folder_of(path), {})
         for line, command in rows:
-            script.read(command, Place(path, line), shell.checkout(tree, folder_of(path), {}), found)
+            script.read(command, Place(path, line), context, found)
+            context = rewritten.in_a_new_shell(context)
         made = Environment(
             f"{path} target {name}", Place(path, recipe.line), steps=tuple(found.steps), variables=tuple(found.variables),
             containers=tuple(found.containers), sort="script", labels=(name,), unresolved=tuple(found.problems), unsure=tuple(found.unsure),

@@ -29,7 +29,7 @@ _RUNNERS = frozenset(("poetry", "pipenv", "pdm", "hatch"))
 # A text without any of these words changes nothing that is judged.
 _SPEAKS = regex(
     r"\bpip3?\b|\buv\b|torch|python\S* (?:-c|-m|-|\S+\.py)|\beval\b|\bmake\b|venv|virtualenv|\.sh\b|requirements|existing_torch|conda|mamba|poetry|pdm|docker|podman|nerdctl|HSA_|HIP_|ROCM|ROCR|PYTORCH|TORCH|GPU|AMD|NCCL|RCCL|BNB_|FLASH|TRITON"
-    r"|MIOPEN|rocblas|AITER|VLLM|PIP_|UV_|pytorch|gfx\d|rocm|amdgpu|OMP_|CUDA"
+    r"|pyproject|\.lock\b|\bpatch\b|git (?:apply|am|cherry-pick)\b|MIOPEN|rocblas|AITER|VLLM|PIP_|UV_|pytorch|gfx\d|rocm|amdgpu|OMP_|CUDA"
     r"|install\w*\.py|\|\s*(?:ba|z)?sh\b|--(?:device|use-cpu|cpu|mixed_precision|use_8bit_adam|load_in_[48]bit|bf16|optim|attn_implementation|quantization_bit|torch_compile)"
 )
 _CHANGES = regex(r"\b(?:pip|uv|conda|mamba|poetry|pdm|docker|podman|nerdctl|set|setx)\b|\$env:|^\w+=", re.I)
@@ -187,14 +187,8 @@ def _do(argv: list[str], place: Place, context: shell.Context, found: shell.Scri
         found.problems.append(
             ReadProblem(place, "the rocBLAS of torch is replaced here: which GPUs the new one serves is not known", "rocblas")
         )
-    elif any(rewritten.EXISTING.search(word) for word in argv[1:]):
-        context.names[shell.EDITED] = "torch torchvision torchaudio triton xformers"
-    elif argv[0] in ("mv", "cp") and len(argv) > 2:
-        rewritten.moved(argv[-2], argv[-1], context)
-    elif argv[0] == "tee" or (argv[0] in ("sed", "perl") and any(rewritten.IN_PLACE.match(word) for word in argv)):
-        rewritten.edited(argv, context)
-    elif written := rewritten.written(argv, context):
-        context.names[shell.EDITED + written] = shell.ANEW
+    elif rewritten.is_change(argv, context):
+        return
     elif argv[0] in ("export", "setx", "declare", "typeset"):
         _exports(argv[1:], place, context, found)
     elif argv[0].lower().startswith("$env:"):

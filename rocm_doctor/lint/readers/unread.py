@@ -41,6 +41,24 @@ def needed_on_windows(tree: Tree, read: Set[str]) -> Place | None:
     return tree.mention(re.compile(_NEEDED_ON_WINDOWS), (b"rocm", b"radeon"), read)
 
 
+# What decides for which GPUs something is, wherever it is written.
+_DECIDES = (
+    _NEEDED + rb"|whl/(?:nightly/|test/)?cu\d|\bnvidia/cuda:|\bnvidia-[a-z-]+-cu1\d|\+cu1\d\d|\bHSA_OVERRIDE_GFX_VERSION|\b(?:HIP|ROCR|CUDA)_VISIBLE_DEVICES"
+    rb"|\b(?:PYTORCH_ROCM_ARCH|AMDGPU_TARGETS|GPU_TARGETS|CMAKE_HIP_ARCHITECTURES|GPU_ARCHS)\b"
+)
+_PROGRAMS = regex(r"(?<!\.md)(?<!\.rst)(?<!\.adoc)(?<!\.html)$", re.I)
+_SOURCES = regex(r"\.(?:cu|cuh|hip|hip\.cpp|cl)$", re.I)
+
+
+def beyond(tree: Tree, read: Set[str]) -> Place | None:
+    """The first place, outside of documents and of the files that were read, with what decides for which GPUs something is; else the first source of code for GPUs."""
+    hints = (b"rocm", b"cu1", b"cuda", b"hsa_", b"hip", b"rocr_", b"kfd", b"radeon", b"amd", b"gpu_", b"directml")
+    if place := tree.mention(re.compile(_DECIDES), hints, read, only=_PROGRAMS):
+        return place
+    source = next((path for path in tree.paths() if _SOURCES.search(path)), "")
+    return Place(source, 0) if source else None
+
+
 # A cluster's modules with ROCm, and its GPUs of AMD.
 _LOADED = (
     rb"(?im:^[ \t]*(?:module[ \t]+(?:load|add|swap)|ml)[ \t][^\n]{0,200}\b(?:rocm|hip)\b)"

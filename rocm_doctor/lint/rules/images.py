@@ -104,13 +104,11 @@ def older_than_gpu(environment: Environment, target: Target, matrix: Matrix) -> 
     held = _system(environment, target, matrix) or (_of_base(environment, matrix) if built else None)
     if held is None:
         return
-    first = _first_release(target, matrix)
-    if not first or versions.sort_key(held.rocm) >= versions.sort_key(first):
+    first, own = _first_release(target, matrix), _first_of_its_own(target, matrix)
+    if not own or versions.sort_key(held.rocm) >= versions.sort_key(first) or not _was_missing(held.rocm, first, target, matrix):
         return
     if any(covers(targets_of(s), target.gpu) for s in lists(environment)):
         return  # whoever builds for the GPU has a compiler that knows it
-    own = _first_of_its_own(target, matrix)
-    named = own or first
     state = last_state(environment, matrix, target)
     if not built and state and (build := build_of(matrix, state[2].local)) and build.gfx:
         return  # which GPUs that torch has code for is judged by itself
@@ -122,12 +120,12 @@ def older_than_gpu(environment: Environment, target: Target, matrix: Matrix) -> 
         [held.place],
         row="",
         severity="error" if state and state[0] is None else "warning",
-        title=f"{held.words}, from before there was code {f'for {target.gpu}' if own else f'that {target.gpu} runs'}",
+        title=f"{held.words}, from before there was code for {target.gpu}",
         cause=f"No build of PyTorch and no list of AMD's for so old a ROCm has code for {target.gpu}: kernels made with it end in `invalid device function`.",
-        advice=f"Take an image with ROCm {named} or newer."
+        advice=f"Take an image with ROCm {own} or newer."
         if held.place == getattr(environment.image, "place", None)
-        else f"Install ROCm {named} or newer.",
-        sources=tuple(dict.fromkeys(s for b in _serving(target, matrix) if b.rocm in (named, first) for s in b.sources))[:2],
+        else f"Install ROCm {own} or newer.",
+        sources=tuple(dict.fromkeys(s for b in _serving(target, matrix) if b.rocm in (own, first) for s in b.sources))[:2],
     )
 
 
@@ -144,6 +142,14 @@ def _first_release(target: Target, matrix: Matrix) -> str:
     stated = [s.since for s in matrix.support if target.gpu in s.gfx and s.os == "linux" and s.state in _FOR]
     every = [r for r in (*(b.rocm for b in _serving(target, matrix)), *stated) if versions.parse(r)]
     return min(every, key=versions.sort_key, default="")
+
+
+def _was_missing(rocm: str, first: str, target: Target, matrix: Matrix) -> bool:
+    """True if a torch of this ROCm, or of one between it and the first that serves the target, has no code for it: before the oldest
+    release that the catalog has, nothing is known.
+    """
+    between = (b for b in matrix.torch if b.gfx and versions.parse(b.rocm) and versions.contains(f">={rocm},<{first}", b.rocm))
+    return any(not covers(b.gfx, target.gpu) for b in between)
 
 
 def _first_of_its_own(target: Target, matrix: Matrix) -> str:
